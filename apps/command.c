@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/log.h>
+
+int command_fail(const struct error *err, enum command_exit code)
+{
+	log_error("%s", err->text[0] ? err->text : strerror(err->code));
+	return code;
+}
+
+int command_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
+		  struct option_operands *operands)
+{
+	struct error err = {0};
+
+	switch (options_parse(usage, argc, argv, settings, operands, &err)) {
+	case OPTIONS_RUN:
+		return -1;
+	case OPTIONS_DONE:
+		return COMMAND_OK;
+	case OPTIONS_BAD:
+		break;
+	}
+	command_fail(&err, COMMAND_USAGE);
+	fprintf(stderr, "Try '%s --help'.\n", usage->command);
+	return COMMAND_USAGE;
+}
+
+static void print_table(const char *program, const char *summary, const struct command *commands, FILE *out)
+{
+	fprintf(out, "Usage: %s COMMAND [OPTION...]\n%s\n\nCommands:\n", program, summary);
+	for (const struct command *row = commands; row->name; row++)
+		fprintf(out, "  %-14s %s\n", row->name, row->summary);
+	fprintf(out, "\n'%s COMMAND --help' explains a command; each has a man page, nomora-COMMAND(1).\n", program);
+}
+
+/* The sibling program lies beside ours, in the build tree as when installed. */
+static int exec_program(const char *program, char **argv)
+{
+	char path[4096], sibling[4096 + 64];
+	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+	struct error err = {0};
+
+	if (length < 0) {
+		error_set(&err, errno, "cannot find my own program file: %s", strerror(errno));
+		return command_fail(&err, COMMAND_FAILED);
+	}
+	path[length] = '\0';
+	*strrchr(path, '/') = '\0';
+	snprintf(sibling, sizeof sibling, "%s/%s", path, program);
+	fflush(NULL);
+	execv(sibling, argv);
+	error_set(&err, errno, "cannot run %s: %s%s", sibling, strerror(errno),
+		  errno == ENOENT ? "; this build has no DPDK: configure it with -Ddpdk=enabled" : "");
+	return command_fail(&err, COMMAND_FAILED);
+}
+
+int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	log_set_program(program);
+	if (!name) {
+		print_table(program, summary, commands, stderr);
+		return COMMAND_USAGE;
+	}
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+		print_table(program, summary, commands, stdout);
+		return COMMAND_OK;
+	}
+	if (strcmp(name, "--version") == 0) {
+		printf("%s %s\n", program, NOMORA_VERSION);
+		return COMMAND_OK;
+	}
+	for (const struct command *row = commands; row->name; row++) {
+		if (strcmp(name, row->name) != 0)
+			continue;
+		if (!row->run)
+			return exec_program(row->program, argv);
+		return row->run(argc - 1, argv + 1);
+	}
+	log_error("there is no command '%s'; '%s --help' lists them", name, program);
+	return COMMAND_USAGE;
+}

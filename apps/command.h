@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every subcommand shares: its table row, exit codes and the way it reports an error. */
+#ifndef APPS_COMMAND_H
+#define APPS_COMMAND_H
+
+#include <base/error.h>
+#include <base/options.h>
+
+enum command_exit {
+	COMMAND_OK = 0,
+	COMMAND_FAILED = 1,
+	COMMAND_USAGE = 2,
+	COMMAND_NEGATIVE = 3, /* infeasible, over a limit: a valid answer that says no */
+};
+
+struct command {
+	const char *name;
+	const char *summary;
+	int (*run)(int argc, char **argv); /* NULL: exec `program` instead */
+	const char *program;               /* "nomora-injector" */
+};
+
+/* Prints "program: error: text" on stderr; returns `code`. */
+int command_fail(const struct error *err, enum command_exit code);
+
+/* options_parse() with its outcome turned into an exit: returns -1 to go on, else the code to return from run(). */
+int command_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
+		  struct option_operands *operands);
+
+/* Runs the row that argv[1] names; prints the table for --help. NULL-name terminated table. */
+int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv);
+
+#endif

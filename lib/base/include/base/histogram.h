@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Log-linear histogram with HDR semantics (Tene, HdrHistogram): values lowest..highest are kept to a number of
+ * significant decimal digits, in constant time and memory. Values are integers in whatever unit the owner says
+ * (usually nanoseconds). One writer; readers need the owner's lock. All counts are exact; values over `highest` are
+ * clamped to it and counted in `saturated`, values under 0 to 0.
+ */
+#ifndef BASE_HISTOGRAM_H
+#define BASE_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <base/error.h>
+
+struct histogram;
+
+/*
+ * lowest >= 1: smallest value told apart from 0. highest >= 2 * lowest. digits 1..5.
+ * NULL with errno EINVAL or ENOMEM. Free with histogram_destroy().
+ */
+struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits);
+void histogram_destroy(struct histogram *histogram); /* NULL is legal */
+void histogram_reset(struct histogram *histogram);
+
+void histogram_record(struct histogram *histogram, int64_t value);
+void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t count);
+
+/*
+ * Coordinated omission: also records value - interval, value - 2*interval, ... down to interval, the requests that
+ * were not sent while this one hung. interval <= 0 records value alone.
+ */
+void histogram_record_corrected(struct histogram *histogram, int64_t value, int64_t interval);
+
+/* Adds every count of `from` to `into`; -EINVAL if their range or digits differ. */
+int histogram_merge(struct histogram *into, const struct histogram *from);
+
+uint64_t histogram_count(const struct histogram *histogram);
+uint64_t histogram_saturated(const struct histogram *histogram);
+int64_t histogram_minimum(const struct histogram *histogram); /* exact; 0 if empty */
+int64_t histogram_maximum(const struct histogram *histogram); /* exact before clamping; 0 if empty */
+double histogram_mean(const struct histogram *histogram);     /* exact, from the sum of the recorded values */
+double histogram_deviation(const struct histogram *histogram);
+
+/* Largest value equivalent to the one at or below which `percentile` % of the counts lie; 0..100; 0 if empty. */
+int64_t histogram_percentile(const struct histogram *histogram, double percentile);
+
+/* Counts of values that are at or below the bucket of `value`. */
+uint64_t histogram_count_at_or_below(const struct histogram *histogram, int64_t value);
+
+/* Walks the non-empty buckets upward: low and high are the bucket's inclusive bounds. Returns 0 at the end. */
+struct histogram_cursor {
+	size_t index;
+	int64_t low, high;
+	uint64_t count;
+};
+int histogram_next(const struct histogram *histogram, struct histogram_cursor *cursor);
+
+/*
+ * Lossless text, one line: "nomora-histogram/1 lowest highest digits count minimum maximum sum sum_of_squares
+ * saturated index:count ...". histogram_read() gives back an equal histogram, or NULL with err set.
+ */
+int histogram_print(const struct histogram *histogram, FILE *out);
+struct histogram *histogram_read(const char *text, struct error *err);
+
+#endif

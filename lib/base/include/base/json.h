@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * jansson with errors that name file, line and field. A reader walks an object with json_need_*()/json_may_*(): the
+ * first trouble sets the reader's error and later calls do nothing, so that a parser reads straight down and checks
+ * once. Values are borrowed from the root. Not shared between threads.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+
+struct json_reader {
+	const char *file;  /* for messages */
+	long line;         /* 0, or the line of a JSON-lines file */
+	struct error *err; /* first trouble; not NULL */
+	bool failed;
+};
+
+/* Parses a file ("-" = stdin); NULL with err set. The caller json_decref()s. */
+json_t *json_read_file(const char *path, struct error *err);
+json_t *json_read_text(const char *name, long line, const char *text, size_t bytes, struct error *err);
+
+/* Writes atomically with 2-space indent and a newline at the end. */
+int json_write_file(const char *path, const json_t *value, struct error *err);
+
+/* "expected `schema`, found ..." unless object["schema"] is exactly `schema`. */
+void json_need_schema(struct json_reader *reader, const json_t *object, const char *schema);
+
+/*
+ * object[key] with type and range; `where` is the object's place for messages ("servers[3]", "" at the top).
+ * need_: a missing key is an error. may_: gives `fallback` when the key is missing or null.
+ */
+double json_need_number(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			double minimum, double maximum);
+double json_may_number(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+		       double minimum, double maximum, double fallback);
+int64_t json_need_integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			  int64_t minimum, int64_t maximum);
+int64_t json_may_integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			 int64_t minimum, int64_t maximum, int64_t fallback);
+/* Non-empty. */
+const char *json_need_string(struct json_reader *reader, const json_t *object, const char *where, const char *key);
+const char *json_may_string(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			    const char *fallback);
+bool json_may_boolean(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+		      bool fallback);
+const json_t *json_need_array(struct json_reader *reader, const json_t *object, const char *where, const char *key);
+const json_t *json_may_array(struct json_reader *reader, const json_t *object, const char *where, const char *key);
+const json_t *json_need_object(struct json_reader *reader, const json_t *object, const char *where, const char *key);
+
+/* Records trouble at where.key; the first one stays. */
+void json_fail(struct json_reader *reader, const char *where, const char *key, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

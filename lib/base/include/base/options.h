@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One table feeds getopt_long, the ranges, the config file and --help. A command describes its settings struct by
+ * rows of option name, kind and offset; options_parse() fills the struct. Every command gets --help, --version and
+ * --config FILE (lines `name = value`, `#` comments; the command line wins over the file) without a row of its own.
+ * Strings point into argv, or into memory that options_free() releases. Not thread-safe (getopt).
+ *
+ *   struct settings { double delay_us; bool json; const char *control; };
+ *   static const struct option_row rows[] = {
+ *       OPTION_DOUBLE(struct settings, delay_us, "delay-us", 'd', "US", 0, 10000, "delay per direction"),
+ *       OPTION_FLAG(struct settings, json, "json", 0, "print JSON"),
+ *       OPTION_END,
+ *   };
+ */
+#ifndef BASE_OPTIONS_H
+#define BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <base/error.h>
+
+enum option_kind {
+	OPTION_KIND_END,
+	OPTION_KIND_HEADING, /* help text only: a section title */
+	OPTION_KIND_FLAG,    /* bool */
+	OPTION_KIND_INTEGER, /* int64_t within minimum..maximum */
+	OPTION_KIND_DOUBLE,  /* double within minimum..maximum, finite */
+	OPTION_KIND_STRING,  /* const char * */
+	OPTION_KIND_CHOICE,  /* int: index into `choices` */
+	OPTION_KIND_LIST,    /* struct option_list: may be given several times */
+};
+
+enum { OPTION_LIST_MAXIMUM = 256 };
+
+struct option_list {
+	size_t count;
+	const char *items[OPTION_LIST_MAXIMUM];
+};
+
+struct option_row {
+	const char *name; /* long name without dashes; for a heading its text */
+	char letter;      /* short option, 0 = none */
+	enum option_kind kind;
+	size_t offset;        /* of the field in the settings struct */
+	const char *argument; /* name of the value in help, unit included: "US", "FILE" */
+	double minimum, maximum;
+	const char *const *choices; /* NULL-terminated, for OPTION_KIND_CHOICE */
+	const char *help;
+};
+
+#define OPTION_HEADING(text) {.name = (text), .kind = OPTION_KIND_HEADING}
+#define OPTION_FLAG(type, field, long_name, short_letter, text) \
+	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_FLAG, .offset = offsetof(type, field), \
+	 .help = (text)}
+#define OPTION_INTEGER(type, field, long_name, short_letter, value, low, high, text) \
+	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_INTEGER, .offset = offsetof(type, field), \
+	 .argument = (value), .minimum = (low), .maximum = (high), .help = (text)}
+#define OPTION_DOUBLE(type, field, long_name, short_letter, value, low, high, text) \
+	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_DOUBLE, .offset = offsetof(type, field), \
+	 .argument = (value), .minimum = (low), .maximum = (high), .help = (text)}
+#define OPTION_STRING(type, field, long_name, short_letter, value, text) \
+	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_STRING, .offset = offsetof(type, field), \
+	 .argument = (value), .help = (text)}
+#define OPTION_CHOICE(type, field, long_name, short_letter, value, names, text) \
+	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_CHOICE, .offset = offsetof(type, field), \
+	 .argument = (value), .choices = (names), .help = (text)}
+#define OPTION_LIST(type, field, long_name, short_letter, value, text) \
+	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_LIST, .offset = offsetof(type, field), \
+	 .argument = (value), .help = (text)}
+#define OPTION_END {.kind = OPTION_KIND_END}
+
+struct option_usage {
+	const char *command;  /* "nomora fit" */
+	const char *operands; /* "SWEEP.csv -o CURVE.json", behind the command in the usage line */
+	const char *summary;  /* one sentence */
+	const char *teach;    /* paragraphs and examples printed below the options; NULL = none */
+	const struct option_row *rows;
+	int operands_minimum, operands_maximum; /* -1 = any number */
+};
+
+enum option_outcome {
+	OPTIONS_RUN,  /* parsed: go on */
+	OPTIONS_DONE, /* --help or --version was printed: exit 0 */
+	OPTIONS_BAD,  /* err says why: print it, exit 2 */
+};
+
+/* What is left after the options. `strings` belongs to options. */
+struct option_operands {
+	int count;
+	char **items; /* into argv, which getopt permutes; what follows "--" is in `rest` */
+	int rest_count;
+	char **rest; /* words after "--" (EAL's arguments); NULL if there was none */
+	struct option_strings *strings; /* memory of values read from a config file */
+};
+
+/*
+ * Parses argv[1..]. Fields start with the values that the caller put there: those are the defaults, and help shows
+ * them. Prints only for --help and --version (to stdout).
+ */
+enum option_outcome options_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
+				  struct option_operands *operands, struct error *err);
+
+void options_free(struct option_operands *operands);
+
+/* The text of --help; `defaults` is a settings struct or NULL. */
+void options_help(const struct option_usage *usage, const void *defaults, FILE *out);
+
+/* Reads "name = value" lines into settings; names are the rows' long names. */
+int options_read_file(const struct option_usage *usage, const char *path, void *settings,
+		      struct option_strings **strings, struct error *err);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Child processes that never outlive us: each is the leader of its own process group, dies with its parent
+ * (PR_SET_PDEATHSIG), and is stopped as a group: SIGTERM, a grace period, SIGKILL. One thread per process object.
+ */
+#ifndef BASE_PROCESS_H
+#define BASE_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include <base/error.h>
+#include <base/ns.h>
+
+struct process;
+
+struct process_options {
+	const char *const *argv;    /* NULL-terminated; argv[0] is looked up in PATH */
+	const char *shell;          /* instead of argv: a line for /bin/sh -c */
+	const char *const *environment; /* NULL-terminated "NAME=value" added to ours; NULL = ours */
+	const char *output_path;    /* stdout and stderr go to this file; NULL = captured in memory (16 MiB at most) */
+	bool discard_stderr;
+};
+
+struct process_result {
+	bool timed_out;
+	int exit_code;     /* 0..255; 128 + signal when a signal ended it */
+	char *output;      /* captured text, NUL-terminated; NULL when output_path was given */
+	size_t output_bytes;
+	struct ns elapsed;
+};
+
+/* Starts a child; NULL with err set (also when the program does not exist). */
+struct process *process_start(const struct process_options *options, struct error *err);
+pid_t process_id(const struct process *process);
+
+/* Waits up to `timeout` (v < 0: for ever), reading its output. 0 = ended, -ETIMEDOUT = still running, -errno. */
+int process_wait(struct process *process, struct ns timeout, struct process_result *result, struct error *err);
+
+/* Ends the whole group; safe when it has ended already. */
+void process_stop(struct process *process, struct ns grace);
+void process_destroy(struct process *process); /* stops it if need be; NULL is legal */
+void process_result_free(struct process_result *result);
+
+/* start + wait + stop on timeout + destroy. 0 = it ran (look at result), -errno = it could not. */
+int process_run(const struct process_options *options, struct ns timeout, struct process_result *result,
+		struct error *err);
+
+#endif
