@@ -84,5 +84,6 @@ static const struct command commands[] = {
 
 int main(int argc, char **argv)
 {
-	return command_dispatch("nomora", "Latency-aware placement, from the wire to the scheduler.", commands, argc, argv);
+	return command_dispatch("nomora", "Latency-aware placement, from the wire to the scheduler.", commands, argc,
+				argv);
 }

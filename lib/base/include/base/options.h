@@ -51,26 +51,46 @@ struct option_row {
 	const char *help;
 };
 
-#define OPTION_HEADING(text) {.name = (text), .kind = OPTION_KIND_HEADING}
-#define OPTION_FLAG(type, field, long_name, short_letter, text) \
-	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_FLAG, .offset = offsetof(type, field), \
-	 .help = (text)}
-#define OPTION_INTEGER(type, field, long_name, short_letter, value, low, high, text) \
-	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_INTEGER, .offset = offsetof(type, field), \
-	 .argument = (value), .minimum = (low), .maximum = (high), .help = (text)}
-#define OPTION_DOUBLE(type, field, long_name, short_letter, value, low, high, text) \
-	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_DOUBLE, .offset = offsetof(type, field), \
-	 .argument = (value), .minimum = (low), .maximum = (high), .help = (text)}
-#define OPTION_STRING(type, field, long_name, short_letter, value, text) \
-	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_STRING, .offset = offsetof(type, field), \
-	 .argument = (value), .help = (text)}
-#define OPTION_CHOICE(type, field, long_name, short_letter, value, names, text) \
-	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_CHOICE, .offset = offsetof(type, field), \
-	 .argument = (value), .choices = (names), .help = (text)}
-#define OPTION_LIST(type, field, long_name, short_letter, value, text) \
-	{.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_LIST, .offset = offsetof(type, field), \
-	 .argument = (value), .help = (text)}
-#define OPTION_END {.kind = OPTION_KIND_END}
+#define OPTION_HEADING(text)                                                                                           \
+	{                                                                                                              \
+		.name = (text), .kind = OPTION_KIND_HEADING                                                            \
+	}
+#define OPTION_FLAG(type, field, long_name, short_letter, text)                                                        \
+	{                                                                                                              \
+		.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_FLAG,                               \
+		.offset = offsetof(type, field), .help = (text)                                                        \
+	}
+#define OPTION_INTEGER(type, field, long_name, short_letter, value, low, high, text)                                   \
+	{                                                                                                              \
+		.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_INTEGER,                            \
+		.offset = offsetof(type, field), .argument = (value), .minimum = (low), .maximum = (high),             \
+		.help = (text)                                                                                         \
+	}
+#define OPTION_DOUBLE(type, field, long_name, short_letter, value, low, high, text)                                    \
+	{                                                                                                              \
+		.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_DOUBLE,                             \
+		.offset = offsetof(type, field), .argument = (value), .minimum = (low), .maximum = (high),             \
+		.help = (text)                                                                                         \
+	}
+#define OPTION_STRING(type, field, long_name, short_letter, value, text)                                               \
+	{                                                                                                              \
+		.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_STRING,                             \
+		.offset = offsetof(type, field), .argument = (value), .help = (text)                                   \
+	}
+#define OPTION_CHOICE(type, field, long_name, short_letter, value, names, text)                                        \
+	{                                                                                                              \
+		.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_CHOICE,                             \
+		.offset = offsetof(type, field), .argument = (value), .choices = (names), .help = (text)               \
+	}
+#define OPTION_LIST(type, field, long_name, short_letter, value, text)                                                 \
+	{                                                                                                              \
+		.name = (long_name), .letter = (short_letter), .kind = OPTION_KIND_LIST,                               \
+		.offset = offsetof(type, field), .argument = (value), .help = (text)                                   \
+	}
+#define OPTION_END                                                                                                     \
+	{                                                                                                              \
+		.kind = OPTION_KIND_END                                                                                \
+	}
 
 struct option_usage {
 	const char *command;  /* "nomora fit" */
@@ -92,7 +112,7 @@ struct option_operands {
 	int count;
 	char **items; /* into argv, which getopt permutes; what follows "--" is in `rest` */
 	int rest_count;
-	char **rest; /* words after "--" (EAL's arguments); NULL if there was none */
+	char **rest;                    /* words after "--" (EAL's arguments); NULL if there was none */
 	struct option_strings *strings; /* memory of values read from a config file */
 };
 

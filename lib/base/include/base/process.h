@@ -16,17 +16,17 @@
 struct process;
 
 struct process_options {
-	const char *const *argv;    /* NULL-terminated; argv[0] is looked up in PATH */
-	const char *shell;          /* instead of argv: a line for /bin/sh -c */
+	const char *const *argv;        /* NULL-terminated; argv[0] is looked up in PATH */
+	const char *shell;              /* instead of argv: a line for /bin/sh -c */
 	const char *const *environment; /* NULL-terminated "NAME=value" added to ours; NULL = ours */
-	const char *output_path;    /* stdout and stderr go to this file; NULL = captured in memory (16 MiB at most) */
+	const char *output_path; /* stdout and stderr go to this file; NULL = captured in memory (16 MiB at most) */
 	bool discard_stderr;
 };
 
 struct process_result {
 	bool timed_out;
-	int exit_code;     /* 0..255; 128 + signal when a signal ended it */
-	char *output;      /* captured text, NUL-terminated; NULL when output_path was given */
+	int exit_code; /* 0..255; 128 + signal when a signal ended it */
+	char *output;  /* captured text, NUL-terminated; NULL when output_path was given */
 	size_t output_bytes;
 	struct ns elapsed;
 };

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <base/file.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { LINE_BYTES_MAXIMUM = 1 << 20 };
+
+struct file_writer {
+	FILE *stream;
+	char *path;      /* NULL: stdout */
+	char *temporary; /* beside path */
+};
+
+/* A new file as open(2) would make it: mkstemp gives 0600 whatever the umask says. */
+static void apply_umask(int fd)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (fchmod(fd, 0666 & ~mask) < 0) {
+		/* a file system without modes: the file is still good */
+	}
+}
+
+struct file_writer *file_writer_open(const char *path, struct error *err)
+{
+	struct file_writer *writer = calloc(1, sizeof *writer);
+	struct stat info;
+	int fd;
+
+	if (!writer)
+		goto out_of_memory;
+	if (strcmp(path, "-") == 0) {
+		writer->stream = stdout;
+		return writer;
+	}
+	if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+		error_set(err, EISDIR, "cannot write %s: it is a folder", path);
+		free(writer);
+		return NULL;
+	}
+	writer->path = strdup(path);
+	if (!writer->path || asprintf(&writer->temporary, "%s.XXXXXX", path) < 0) {
+		writer->temporary = NULL;
+		goto out_of_memory;
+	}
+	fd = mkstemp(writer->temporary);
+	if (fd < 0) {
+		error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
+		goto out;
+	}
+	apply_umask(fd);
+	writer->stream = fdopen(fd, "w");
+	if (writer->stream)
+		return writer;
+	error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
+	close(fd);
+	unlink(writer->temporary);
+	goto out;
+out_of_memory:
+	error_set(err, ENOMEM, "out of memory");
+out:
+	if (writer) {
+		free(writer->path);
+		free(writer->temporary);
+		free(writer);
+	}
+	return NULL;
+}
+
+FILE *file_writer_stream(struct file_writer *writer)
+{
+	return writer->stream;
+}
+
+static void sync_folder(const char *path)
+{
+	char copy[PATH_MAX];
+	int fd;
+
+	snprintf(copy, sizeof copy, "%s", path);
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}
+
+int file_writer_commit(struct file_writer *writer, struct error *err)
+{
+	int code = 0;
+
+	if (!writer->path) {
+		if (fflush(stdout) == EOF || ferror(stdout))
+			code = errno ? errno : EIO;
+		free(writer);
+		return code ? error_set(err, code, "cannot write to standard output: %s", strerror(code)) : 0;
+	}
+	errno = 0;
+	if (ferror(writer->stream) || fflush(writer->stream) == EOF || fsync(fileno(writer->stream)) < 0)
+		code = errno ? errno : EIO;
+	if (fclose(writer->stream) == EOF && !code)
+		code = errno;
+	writer->stream = NULL;
+	if (!code && rename(writer->temporary, writer->path) < 0)
+		code = errno;
+	if (code) {
+		error_set(err, code, "cannot write %s: %s", writer->path, strerror(code));
+		unlink(writer->temporary);
+	} else {
+		sync_folder(writer->path);
+	}
+	free(writer->path);
+	free(writer->temporary);
+	free(writer);
+	return -code;
+}
+
+void file_writer_discard(struct file_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->path) {
+		if (writer->stream)
+			fclose(writer->stream);
+		unlink(writer->temporary);
+	}
+	free(writer->path);
+	free(writer->temporary);
+	free(writer);
+}
+
+/* gzopen reads plain files as they are. */
+static gzFile open_for_reading(const char *path, struct error *err)
+{
+	struct stat info;
+	gzFile file;
+	int fd;
+
+	if (strcmp(path, "-") == 0)
+		fd = dup(STDIN_FILENO);
+	else
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		error_set(err, errno, "cannot read %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+		close(fd);
+		error_set(err, EISDIR, "cannot read %s: it is a folder, expected a file", path);
+		return NULL;
+	}
+	file = gzdopen(fd, "rb");
+	if (!file) {
+		close(fd);
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	gzbuffer(file, 1 << 17);
+	return file;
+}
+
+char *file_read_all(const char *path, size_t limit, size_t *bytes, struct error *err)
+{
+	gzFile file = open_for_reading(path, err);
+	size_t capacity = 1 << 16, used = 0;
+	char *text = NULL;
+	int got;
+
+	if (!file)
+		return NULL;
+	for (;;) {
+		char *grown = realloc(text, capacity + 1);
+
+		if (!grown) {
+			error_set(err, ENOMEM, "out of memory reading %s", path);
+			goto fail;
+		}
+		text = grown;
+		got = gzread(file, text + used, (unsigned)(capacity - used > INT_MAX ? INT_MAX : capacity - used));
+		if (got < 0) {
+			error_set(err, EIO, "cannot read %s: damaged or cut-off gzip data, or a read error", path);
+			goto fail;
+		}
+		used += (size_t)got;
+		if (used > limit) {
+			error_set(err, EFBIG, "%s is larger than %zu bytes", path, limit);
+			goto fail;
+		}
+		if (got == 0)
+			break;
+		if (used == capacity)
+			capacity *= 2;
+	}
+	if (gzclose(file) != Z_OK) {
+		error_set(err, EIO, "cannot read %s: cut-off gzip data", path);
+		free(text);
+		return NULL;
+	}
+	text[used] = '\0';
+	if (bytes)
+		*bytes = used;
+	return text;
+fail:
+	gzclose(file);
+	free(text);
+	return NULL;
+}
+
+struct file_lines {
+	gzFile file;      /* NULL when reading memory */
+	const char *text; /* memory: what is left */
+	size_t text_left;
+	char *name;
+	long number;
+	char *line;
+	size_t line_capacity;
+	char *buffer; /* file: bytes read ahead */
+	size_t buffer_used, buffer_at;
+	bool ended;
+};
+
+enum { BUFFER_BYTES = 1 << 17 };
+
+struct file_lines *file_lines_open(const char *path, struct error *err)
+{
+	struct file_lines *lines = file_lines_from_memory(path, NULL, 0);
+
+	if (!lines) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	lines->buffer = malloc(BUFFER_BYTES);
+	if (!lines->buffer) {
+		error_set(err, ENOMEM, "out of memory");
+		file_lines_close(lines);
+		return NULL;
+	}
+	lines->file = open_for_reading(path, err);
+	if (!lines->file) {
+		file_lines_close(lines);
+		return NULL;
+	}
+	return lines;
+}
+
+struct file_lines *file_lines_from_memory(const char *name, const char *text, size_t bytes)
+{
+	struct file_lines *lines = calloc(1, sizeof *lines);
+
+	if (!lines)
+		return NULL;
+	lines->name = strdup(strcmp(name, "-") == 0 ? "standard input" : name);
+	lines->text = text;
+	lines->text_left = bytes;
+	if (lines->name)
+		return lines;
+	free(lines);
+	return NULL;
+}
+
+/* Bytes ready at *at; 0 at the end; -errno. */
+static ssize_t fill(struct file_lines *lines, const char **at, struct error *err)
+{
+	int got;
+
+	if (!lines->file) {
+		*at = lines->text;
+		return (ssize_t)lines->text_left;
+	}
+	if (lines->buffer_at == lines->buffer_used) {
+		got = gzread(lines->file, lines->buffer, BUFFER_BYTES);
+		if (got < 0)
+			return error_at(err, (struct error_place){lines->name, lines->number + 1, NULL}, EIO,
+					"damaged or cut-off gzip data, or a read error");
+		lines->buffer_used = (size_t)got;
+		lines->buffer_at = 0;
+		if (got == 0 && gzerror(lines->file, &got) && got == Z_BUF_ERROR)
+			return error_at(err, (struct error_place){lines->name, lines->number + 1, NULL}, EIO,
+					"cut-off gzip data");
+	}
+	*at = lines->buffer + lines->buffer_at;
+	return (ssize_t)(lines->buffer_used - lines->buffer_at);
+}
+
+static void consume(struct file_lines *lines, size_t bytes)
+{
+	if (lines->file) {
+		lines->buffer_at += bytes;
+	} else {
+		lines->text += bytes;
+		lines->text_left -= bytes;
+	}
+}
+
+static int append(struct file_lines *lines, size_t used, const char *from, size_t bytes, struct error *err)
+{
+	struct error_place place = {lines->name, lines->number + 1, NULL};
+
+	if (used + bytes > LINE_BYTES_MAXIMUM)
+		return error_at(err, place, EINVAL, "line is longer than 1 MiB; is this a text file?");
+	if (used + bytes + 1 > lines->line_capacity) {
+		size_t capacity = (used + bytes + 1) * 2;
+		char *grown = realloc(lines->line, capacity);
+
+		if (!grown)
+			return error_set(err, ENOMEM, "out of memory");
+		lines->line = grown;
+		lines->line_capacity = capacity;
+	}
+	if (bytes && memchr(from, '\0', bytes))
+		return error_at(err, place, EINVAL, "holds a NUL byte; is this a text file?");
+	if (bytes)
+		memcpy(lines->line + used, from, bytes);
+	lines->line[used + bytes] = '\0';
+	return 0;
+}
+
+int file_lines_next(struct file_lines *lines, char **line, struct error *err)
+{
+	size_t used = 0;
+	bool any = false;
+
+	if (lines->ended)
+		return 0;
+	for (;;) {
+		const char *at = NULL, *newline;
+		ssize_t ready = fill(lines, &at, err);
+		size_t take;
+		int status;
+
+		if (ready < 0)
+			return (int)ready;
+		if (ready == 0) {
+			lines->ended = true;
+			if (!any)
+				return 0;
+			break;
+		}
+		any = true;
+		newline = memchr(at, '\n', (size_t)ready);
+		take = newline ? (size_t)(newline - at) : (size_t)ready;
+		status = append(lines, used, at, take, err);
+		if (status < 0)
+			return status;
+		used += take;
+		consume(lines, take + (newline != NULL));
+		if (newline)
+			break;
+	}
+	if (used > 0 && lines->line[used - 1] == '\r')
+		lines->line[--used] = '\0';
+	lines->number++;
+	*line = lines->line;
+	return 1;
+}
+
+long file_lines_number(const struct file_lines *lines)
+{
+	return lines->number;
+}
+
+const char *file_lines_name(const struct file_lines *lines)
+{
+	return lines->name;
+}
+
+void file_lines_close(struct file_lines *lines)
+{
+	if (!lines)
+		return;
+	if (lines->file)
+		gzclose(lines->file);
+	free(lines->buffer);
+	free(lines->line);
+	free(lines->name);
+	free(lines);
+}
+
+static char *trim(char *text)
+{
+	size_t length;
+
+	text += strspn(text, " \t");
+	length = strlen(text);
+	while (length > 0 && strchr(" \t", text[length - 1]))
+		text[--length] = '\0';
+	if (length >= 2 && text[0] == '"' && text[length - 1] == '"') {
+		text[length - 1] = '\0';
+		text++;
+	}
+	return text;
+}
+
+size_t file_split(char *line, char separator, char **fields, size_t capacity)
+{
+	size_t count = 0;
+
+	for (char *at = line; at;) {
+		char *next = strchr(at, separator);
+
+		if (next)
+			*next++ = '\0';
+		if (count < capacity)
+			fields[count] = trim(at);
+		count++;
+		at = next;
+	}
+	return count;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <base/histogram.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Bucket b (b >= 1) covers [half << (unit + b), full << (unit + b)) in `half` slots of width 1 << (unit + b), where
+ * full = 2 * half is the first power of two that keeps `digits` digits; bucket 0 has all `full` slots of width
+ * 1 << unit. Slot index of a value: position of its leading bit gives the bucket, the bits below it the slot.
+ */
+struct histogram {
+	int64_t lowest, highest;
+	int digits;
+	int unit_shift; /* log2 of the width of bucket 0's slots */
+	int half_shift; /* log2 of half */
+	size_t slots;
+	uint64_t count, saturated;
+	int64_t minimum, maximum;
+	long double sum, sum_of_squares;
+	uint64_t counts[];
+};
+
+static int floor_log2(uint64_t value)
+{
+	return 63 - __builtin_clzll(value | 1);
+}
+
+static size_t slot_of(const struct histogram *histogram, int64_t value)
+{
+	int full_shift = histogram->half_shift + 1;
+	int bucket = floor_log2((uint64_t)value | ((UINT64_C(1) << (full_shift + histogram->unit_shift)) - 1)) + 1 -
+		     histogram->unit_shift - full_shift;
+	uint64_t position = (uint64_t)value >> (bucket + histogram->unit_shift);
+
+	return ((size_t)bucket << histogram->half_shift) + position;
+}
+
+static void slot_bounds(const struct histogram *histogram, size_t slot, int64_t *low, int64_t *high)
+{
+	size_t half = (size_t)1 << histogram->half_shift;
+	size_t bucket = slot < 2 * half ? 0 : (slot >> histogram->half_shift) - 1;
+	uint64_t position = slot - (bucket << histogram->half_shift);
+	int shift = (int)bucket + histogram->unit_shift;
+
+	*low = (int64_t)(position << shift);
+	*high = *low + ((INT64_C(1) << shift) - 1);
+}
+
+static int shape(struct histogram *histogram, int64_t lowest, int64_t highest, int digits)
+{
+	uint64_t needed = 2;
+
+	if (lowest < 1 || digits < 1 || digits > 5 || highest > INT64_MAX / 4 || highest < 2 * lowest)
+		return -EINVAL;
+	for (int i = 0; i < digits; i++)
+		needed *= 10;
+	histogram->lowest = lowest;
+	histogram->highest = highest;
+	histogram->digits = digits;
+	histogram->unit_shift = floor_log2((uint64_t)lowest);
+	histogram->half_shift = floor_log2(needed - 1); /* full is the power of two at or above `needed` */
+	if (histogram->unit_shift + histogram->half_shift + 1 > 61)
+		return -EINVAL;
+	histogram->slots = slot_of(histogram, highest) + 1;
+	return 0;
+}
+
+struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits)
+{
+	struct histogram probe = {0}, *histogram;
+
+	if (shape(&probe, lowest, highest, digits) < 0) {
+		errno = EINVAL;
+		return NULL;
+	}
+	histogram = calloc(1, sizeof *histogram + probe.slots * sizeof histogram->counts[0]);
+	if (histogram)
+		*histogram = probe;
+	return histogram;
+}
+
+void histogram_destroy(struct histogram *histogram)
+{
+	free(histogram);
+}
+
+void histogram_reset(struct histogram *histogram)
+{
+	histogram->count = histogram->saturated = 0;
+	histogram->minimum = histogram->maximum = 0;
+	histogram->sum = histogram->sum_of_squares = 0;
+	memset(histogram->counts, 0, histogram->slots * sizeof histogram->counts[0]);
+}
+
+void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t count)
+{
+	int64_t kept;
+
+	if (count == 0)
+		return;
+	if (value < 0)
+		value = 0;
+	kept = value > histogram->highest ? histogram->highest : value;
+	if (kept != value)
+		histogram->saturated += count;
+	histogram->counts[slot_of(histogram, kept)] += count;
+	if (histogram->count == 0 || value < histogram->minimum)
+		histogram->minimum = value;
+	if (value > histogram->maximum)
+		histogram->maximum = value;
+	histogram->count += count;
+	histogram->sum += (long double)value * count;
+	histogram->sum_of_squares += (long double)value * value * count;
+}
+
+void histogram_record(struct histogram *histogram, int64_t value)
+{
+	histogram_record_many(histogram, value, 1);
+}
+
+void histogram_record_corrected(struct histogram *histogram, int64_t value, int64_t interval)
+{
+	histogram_record_many(histogram, value, 1);
+	if (interval <= 0)
+		return;
+	for (int64_t missed = value - interval; missed >= interval; missed -= interval)
+		histogram_record_many(histogram, missed, 1);
+}
+
+int histogram_merge(struct histogram *into, const struct histogram *from)
+{
+	if (into->lowest != from->lowest || into->highest != from->highest || into->digits != from->digits)
+		return -EINVAL;
+	if (from->count == 0)
+		return 0;
+	if (into->count == 0 || from->minimum < into->minimum)
+		into->minimum = from->minimum;
+	if (from->maximum > into->maximum)
+		into->maximum = from->maximum;
+	for (size_t i = 0; i < into->slots; i++)
+		into->counts[i] += from->counts[i];
+	into->count += from->count;
+	into->saturated += from->saturated;
+	into->sum += from->sum;
+	into->sum_of_squares += from->sum_of_squares;
+	return 0;
+}
+
+uint64_t histogram_count(const struct histogram *histogram)
+{
+	return histogram->count;
+}
+
+uint64_t histogram_saturated(const struct histogram *histogram)
+{
+	return histogram->saturated;
+}
+
+int64_t histogram_minimum(const struct histogram *histogram)
+{
+	return histogram->minimum;
+}
+
+int64_t histogram_maximum(const struct histogram *histogram)
+{
+	return histogram->maximum;
+}
+
+double histogram_mean(const struct histogram *histogram)
+{
+	return histogram->count ? (double)(histogram->sum / histogram->count) : 0;
+}
+
+double histogram_deviation(const struct histogram *histogram)
+{
+	long double mean, variance;
+
+	if (histogram->count < 2)
+		return 0;
+	mean = histogram->sum / histogram->count;
+	variance = (histogram->sum_of_squares - mean * histogram->sum) / (histogram->count - 1);
+	return variance > 0 ? (double)sqrtl(variance) : 0;
+}
+
+int64_t histogram_percentile(const struct histogram *histogram, double percentile)
+{
+	uint64_t wanted, seen = 0;
+	int64_t low, high;
+
+	if (histogram->count == 0)
+		return 0;
+	if (percentile >= 100)
+		return histogram->maximum;
+	wanted = (uint64_t)ceil(percentile / 100 * (double)histogram->count - 1e-9);
+	if (wanted == 0)
+		wanted = 1;
+	for (size_t i = 0; i < histogram->slots; i++) {
+		seen += histogram->counts[i];
+		if (seen < wanted)
+			continue;
+		slot_bounds(histogram, i, &low, &high);
+		return high > histogram->maximum ? histogram->maximum : high;
+	}
+	return histogram->maximum;
+}
+
+uint64_t histogram_count_at_or_below(const struct histogram *histogram, int64_t value)
+{
+	uint64_t sum = 0;
+	size_t last;
+
+	if (value < 0)
+		return 0;
+	last = slot_of(histogram, value > histogram->highest ? histogram->highest : value);
+	for (size_t i = 0; i <= last; i++)
+		sum += histogram->counts[i];
+	return sum;
+}
+
+int histogram_next(const struct histogram *histogram, struct histogram_cursor *cursor)
+{
+	while (cursor->index < histogram->slots && histogram->counts[cursor->index] == 0)
+		cursor->index++;
+	if (cursor->index >= histogram->slots)
+		return 0;
+	slot_bounds(histogram, cursor->index, &cursor->low, &cursor->high);
+	cursor->count = histogram->counts[cursor->index++];
+	return 1;
+}
+
+int histogram_print(const struct histogram *histogram, FILE *out)
+{
+	fprintf(out,
+		"nomora-histogram/1 %" PRId64 " %" PRId64 " %d %" PRIu64 " %" PRId64 " %" PRId64
+		" %.21Lg %.21Lg %" PRIu64,
+		histogram->lowest, histogram->highest, histogram->digits, histogram->count, histogram->minimum,
+		histogram->maximum, histogram->sum, histogram->sum_of_squares, histogram->saturated);
+	for (size_t i = 0; i < histogram->slots; i++) {
+		if (histogram->counts[i])
+			fprintf(out, " %zu:%" PRIu64, i, histogram->counts[i]);
+	}
+	fputc('\n', out);
+	return ferror(out) ? -EIO : 0;
+}
+
+/* Reads "index:count" pairs; their sum must be the stated count. */
+static int read_counts(struct histogram *histogram, const char *text)
+{
+	uint64_t sum = 0;
+
+	for (;;) {
+		char *end;
+		unsigned long long index, count;
+
+		while (*text == ' ')
+			text++;
+		if (*text == '\0' || *text == '\n')
+			return sum == histogram->count ? 0 : -EINVAL;
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		index = strtoull(text, &end, 10);
+		if (*end != ':' || index >= histogram->slots || end[1] < '0' || end[1] > '9')
+			return -EINVAL;
+		count = strtoull(end + 1, &end, 10);
+		if (histogram->counts[index] || count == 0 || count > histogram->count - sum)
+			return -EINVAL;
+		histogram->counts[index] = count;
+		sum += count;
+		text = end;
+	}
+}
+
+struct histogram *histogram_read(const char *text, struct error *err)
+{
+	int64_t lowest, highest;
+	int digits, used = 0;
+	struct histogram header = {0}, *histogram;
+
+	if (sscanf(text,
+		   "nomora-histogram/1 %" SCNd64 " %" SCNd64 " %d %" SCNu64 " %" SCNd64 " %" SCNd64 " %Lg %Lg %" SCNu64
+		   "%n",
+		   &lowest, &highest, &digits, &header.count, &header.minimum, &header.maximum, &header.sum,
+		   &header.sum_of_squares, &header.saturated, &used) != 9) {
+		error_set(err, EINVAL, "not a histogram: expected \"nomora-histogram/1 lowest highest digits ...\"");
+		return NULL;
+	}
+	/* a line of text must not make us allocate gigabytes: 5 digits over the whole range need 6.5 million slots */
+	histogram = histogram_create(lowest, highest, digits);
+	if (!histogram) {
+		error_set(err, errno, "histogram with an impossible range: %s", strerror(errno));
+		return NULL;
+	}
+	histogram->count = header.count;
+	histogram->minimum = header.minimum;
+	histogram->maximum = header.maximum;
+	histogram->sum = header.sum;
+	histogram->sum_of_squares = header.sum_of_squares;
+	histogram->saturated = header.saturated;
+	if (header.saturated > header.count || read_counts(histogram, text + used) < 0) {
+		error_set(err, EINVAL, "histogram whose counts do not add up to %" PRIu64, header.count);
+		histogram_destroy(histogram);
+		return NULL;
+	}
+	return histogram;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <base/json.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/file.h>
+
+enum { JSON_BYTES_MAXIMUM = 1 << 30 };
+
+json_t *json_read_text(const char *name, long line, const char *text, size_t bytes, struct error *err)
+{
+	json_error_t trouble;
+	json_t *value = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &trouble);
+
+	if (!value)
+		error_at(err, (struct error_place){name, line > 0 ? line : trouble.line, NULL}, EINVAL,
+			 "not valid JSON at column %d: %s", trouble.column, trouble.text);
+	return value;
+}
+
+json_t *json_read_file(const char *path, struct error *err)
+{
+	size_t bytes;
+	char *text = file_read_all(path, JSON_BYTES_MAXIMUM, &bytes, err);
+	json_t *value;
+
+	if (!text)
+		return NULL;
+	value = json_read_text(strcmp(path, "-") == 0 ? "standard input" : path, 0, text, bytes, err);
+	free(text);
+	return value;
+}
+
+int json_write_file(const char *path, const json_t *value, struct error *err)
+{
+	struct file_writer *writer = file_writer_open(path, err);
+
+	if (!writer)
+		return err ? -err->code : -EIO;
+	if (json_dumpf(value, file_writer_stream(writer), JSON_INDENT(2) | JSON_REAL_PRECISION(17)) < 0) {
+		file_writer_discard(writer);
+		return error_set(err, EIO, "cannot write %s", path);
+	}
+	fputc('\n', file_writer_stream(writer));
+	return file_writer_commit(writer, err);
+}
+
+static void fail_va(struct json_reader *reader, const char *where, const char *key, const char *format, va_list list)
+{
+	char field[300], text[600];
+
+	if (reader->failed)
+		return;
+	reader->failed = true;
+	snprintf(field, sizeof field, "%s%s%s", where ? where : "", where && where[0] && key && key[0] ? "." : "",
+		 key ? key : "");
+	vsnprintf(text, sizeof text, format, list);
+	error_at(reader->err, (struct error_place){reader->file, reader->line, field}, EINVAL, "%s", text);
+}
+
+void json_fail(struct json_reader *reader, const char *where, const char *key, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	fail_va(reader, where, key, format, list);
+	va_end(list);
+}
+
+static const char *kind_of(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "an object";
+	case JSON_ARRAY:
+		return "an array";
+	case JSON_STRING:
+		return "a string";
+	case JSON_INTEGER:
+	case JSON_REAL:
+		return "a number";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "true or false";
+	default:
+		return "null";
+	}
+}
+
+/* object[key], NULL when missing or null; trouble when object is no object, or when it is needed and not there. */
+static const json_t *get(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			 bool needed, const char *expected)
+{
+	const json_t *value;
+
+	if (reader->failed)
+		return NULL;
+	if (!json_is_object(object)) {
+		json_fail(reader, where, NULL, "expected an object");
+		return NULL;
+	}
+	value = json_object_get(object, key);
+	if (value && !json_is_null(value))
+		return value;
+	if (needed)
+		json_fail(reader, where, key, "missing, expected %s", expected);
+	return NULL;
+}
+
+void json_need_schema(struct json_reader *reader, const json_t *object, const char *schema)
+{
+	const char *found = json_need_string(reader, object, "", "schema");
+
+	if (found && strcmp(found, schema) != 0)
+		json_fail(reader, "", "schema", "found '%.80s', expected '%s'", found, schema);
+}
+
+static double number(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+		     double minimum, double maximum, bool needed, double fallback)
+{
+	const json_t *value = get(reader, object, where, key, needed, "a number");
+	double x;
+
+	if (!value)
+		return fallback;
+	if (!json_is_number(value)) {
+		json_fail(reader, where, key, "found %s, expected a number", kind_of(value));
+		return fallback;
+	}
+	x = json_number_value(value);
+	if (!isfinite(x) || x < minimum || x > maximum) {
+		json_fail(reader, where, key, "found %.15g, expected a number from %.15g to %.15g", x, minimum,
+			  maximum);
+		return fallback;
+	}
+	return x;
+}
+
+double json_need_number(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			double minimum, double maximum)
+{
+	return number(reader, object, where, key, minimum, maximum, true, minimum);
+}
+
+double json_may_number(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+		       double minimum, double maximum, double fallback)
+{
+	return number(reader, object, where, key, minimum, maximum, false, fallback);
+}
+
+static int64_t integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+		       int64_t minimum, int64_t maximum, bool needed, int64_t fallback)
+{
+	const json_t *value = get(reader, object, where, key, needed, "a whole number");
+	int64_t x;
+
+	if (!value)
+		return fallback;
+	if (!json_is_integer(value)) {
+		json_fail(reader, where, key, "found %s, expected a whole number", kind_of(value));
+		return fallback;
+	}
+	x = json_integer_value(value);
+	if (x < minimum || x > maximum) {
+		json_fail(reader, where, key, "found %lld, expected a whole number from %lld to %lld", (long long)x,
+			  (long long)minimum, (long long)maximum);
+		return fallback;
+	}
+	return x;
+}
+
+int64_t json_need_integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			  int64_t minimum, int64_t maximum)
+{
+	return integer(reader, object, where, key, minimum, maximum, true, minimum);
+}
+
+int64_t json_may_integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			 int64_t minimum, int64_t maximum, int64_t fallback)
+{
+	return integer(reader, object, where, key, minimum, maximum, false, fallback);
+}
+
+static const char *string(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			  bool needed, const char *fallback)
+{
+	const json_t *value = get(reader, object, where, key, needed, "a string");
+
+	if (!value)
+		return fallback;
+	if (!json_is_string(value)) {
+		json_fail(reader, where, key, "found %s, expected a string", kind_of(value));
+		return fallback;
+	}
+	if (needed && json_string_length(value) == 0) {
+		json_fail(reader, where, key, "is empty");
+		return fallback;
+	}
+	return json_string_value(value);
+}
+
+const char *json_need_string(struct json_reader *reader, const json_t *object, const char *where, const char *key)
+{
+	return string(reader, object, where, key, true, NULL);
+}
+
+const char *json_may_string(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			    const char *fallback)
+{
+	return string(reader, object, where, key, false, fallback);
+}
+
+bool json_may_boolean(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+		      bool fallback)
+{
+	const json_t *value = get(reader, object, where, key, false, "true or false");
+
+	if (!value)
+		return fallback;
+	if (!json_is_boolean(value)) {
+		json_fail(reader, where, key, "found %s, expected true or false", kind_of(value));
+		return fallback;
+	}
+	return json_is_true(value);
+}
+
+static const json_t *container(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+			       bool needed, json_type type, const char *expected)
+{
+	const json_t *value = get(reader, object, where, key, needed, expected);
+
+	if (value && json_typeof(value) != type) {
+		json_fail(reader, where, key, "found %s, expected %s", kind_of(value), expected);
+		return NULL;
+	}
+	return value;
+}
+
+const json_t *json_need_array(struct json_reader *reader, const json_t *object, const char *where, const char *key)
+{
+	return container(reader, object, where, key, true, JSON_ARRAY, "an array");
+}
+
+const json_t *json_may_array(struct json_reader *reader, const json_t *object, const char *where, const char *key)
+{
+	return container(reader, object, where, key, false, JSON_ARRAY, "an array");
+}
+
+const json_t *json_need_object(struct json_reader *reader, const json_t *object, const char *where, const char *key)
+{
+	return container(reader, object, where, key, true, JSON_OBJECT, "an object");
+}

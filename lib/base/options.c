@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <base/options.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/file.h>
+#include <base/number.h>
+
+enum { ROWS_MAXIMUM = 128, FIRST_LONG_CODE = 1000, CODE_HELP = 900, CODE_VERSION, CODE_CONFIG };
+
+/* Strings that came out of a config file and must outlive it. */
+struct option_strings {
+	struct option_strings *next;
+	char text[];
+};
+
+static void *field_of(void *settings, const struct option_row *row)
+{
+	return (char *)settings + row->offset;
+}
+
+static int set_choice(const struct option_row *row, const char *text, int *value, const char *shown, struct error *err)
+{
+	char known[400] = "";
+
+	for (int i = 0; row->choices[i]; i++) {
+		if (strcmp(row->choices[i], text) == 0) {
+			*value = i;
+			return 0;
+		}
+		snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "", row->choices[i]);
+	}
+	return error_set(err, EINVAL, "%s: '%s' is none of: %s", shown, text, known);
+}
+
+static int bad_number(const struct option_row *row, const char *text, const char *shown, const char *kind,
+		      struct error *err)
+{
+	return error_set(err, EINVAL, "%s: found '%s', expected %s from %.15g to %.15g%s%s", shown, text, kind,
+			 row->minimum, row->maximum, row->argument ? " " : "", row->argument ? row->argument : "");
+}
+
+static int set_flag(const char *text, bool *value, const char *shown, struct error *err)
+{
+	static const char *const yes[] = {"yes", "true", "on", "1"}, *const no[] = {"no", "false", "off", "0"};
+
+	if (!text) {
+		*value = true;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++) {
+		if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
+			*value = text == yes[i] || strcmp(text, yes[i]) == 0;
+			return 0;
+		}
+	}
+	return error_set(err, EINVAL, "%s: '%s' is neither yes nor no", shown, text);
+}
+
+/* `shown` names the option in messages; text is NULL for a flag on the command line. */
+static int set_field(const struct option_row *row, const char *text, void *settings, const char *shown,
+		     struct error *err)
+{
+	void *field = field_of(settings, row);
+
+	switch (row->kind) {
+	case OPTION_KIND_FLAG:
+		return set_flag(text, field, shown, err);
+	case OPTION_KIND_INTEGER: {
+		int64_t value;
+
+		if (number_parse_i64(text, &value) < 0 || (double)value < row->minimum || (double)value > row->maximum)
+			return bad_number(row, text, shown, "a whole number", err);
+		*(int64_t *)field = value;
+		return 0;
+	}
+	case OPTION_KIND_DOUBLE: {
+		double value;
+
+		if (number_parse_double(text, &value) < 0 || value < row->minimum || value > row->maximum)
+			return bad_number(row, text, shown, "a number", err);
+		*(double *)field = value;
+		return 0;
+	}
+	case OPTION_KIND_STRING:
+		*(const char **)field = text;
+		return 0;
+	case OPTION_KIND_CHOICE:
+		return set_choice(row, text, field, shown, err);
+	case OPTION_KIND_LIST: {
+		struct option_list *list = field;
+
+		if (list->count == OPTION_LIST_MAXIMUM)
+			return error_set(err, E2BIG, "%s: given more than %d times", shown, OPTION_LIST_MAXIMUM);
+		list->items[list->count++] = text;
+		return 0;
+	}
+	case OPTION_KIND_END:
+	case OPTION_KIND_HEADING:
+		break;
+	}
+	return error_set(err, EINVAL, "%s: not an option", shown);
+}
+
+static const struct option_row *find_row(const struct option_usage *usage, const char *name)
+{
+	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++) {
+		if (row->kind != OPTION_KIND_HEADING && strcmp(row->name, name) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+static const char *keep_string(struct option_strings **strings, const char *text)
+{
+	struct option_strings *node = malloc(sizeof *node + strlen(text) + 1);
+
+	if (!node)
+		return NULL;
+	strcpy(node->text, text);
+	node->next = *strings;
+	*strings = node;
+	return node->text;
+}
+
+static int read_line(const struct option_usage *usage, struct error_place place, char *line, void *settings,
+		     struct option_strings **strings, struct error *err)
+{
+	char *fields[2];
+	const struct option_row *row;
+	const char *kept;
+	char *equals = strchr(line, '=');
+
+	line += strspn(line, " \t");
+	if (line[0] == '\0' || line[0] == '#')
+		return 0;
+	if (!equals)
+		return error_at(err, place, EINVAL, "expected 'name = value', found '%.80s'", line);
+	*equals = '\0';
+	file_split(line, '\0', &fields[0], 1);
+	file_split(equals + 1, '\0', &fields[1], 1);
+	row = find_row(usage, fields[0]);
+	place.field = fields[0];
+	if (!row)
+		return error_at(err, place, EINVAL, "there is no such option; '%s --help' lists them", usage->command);
+	kept = keep_string(strings, fields[1]);
+	if (!kept)
+		return error_set(err, ENOMEM, "out of memory");
+	if (set_field(row, kept, settings, fields[0], err) < 0)
+		return error_prefix(err, "%s:%ld", place.file, place.line);
+	return 0;
+}
+
+int options_read_file(const struct option_usage *usage, const char *path, void *settings,
+		      struct option_strings **strings, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(path, err);
+	char *line;
+	int status;
+
+	if (!lines)
+		return err ? -err->code : -EIO;
+	while ((status = file_lines_next(lines, &line, err)) > 0) {
+		status = read_line(usage, (struct error_place){path, file_lines_number(lines), NULL}, line, settings,
+				   strings, err);
+		if (status < 0)
+			break;
+	}
+	file_lines_close(lines);
+	return status;
+}
+
+static void print_default(const struct option_row *row, const void *defaults, FILE *out)
+{
+	const void *field = (const char *)defaults + row->offset;
+	char number[32];
+
+	switch (row->kind) {
+	case OPTION_KIND_INTEGER:
+		fprintf(out, " (default %" PRId64 ")", *(const int64_t *)field);
+		break;
+	case OPTION_KIND_DOUBLE:
+		number_print_double(*(const double *)field, number, sizeof number);
+		fprintf(out, " (default %s)", number);
+		break;
+	case OPTION_KIND_STRING:
+		if (*(const char *const *)field)
+			fprintf(out, " (default %s)", *(const char *const *)field);
+		break;
+	case OPTION_KIND_CHOICE:
+		fprintf(out, " (default %s)", row->choices[*(const int *)field]);
+		break;
+	default:
+		break;
+	}
+}
+
+static void print_row(const struct option_row *row, const void *defaults, FILE *out)
+{
+	char left[80], choices[300] = "";
+	int width;
+
+	if (row->kind == OPTION_KIND_HEADING) {
+		fprintf(out, "\n%s:\n", row->name);
+		return;
+	}
+	width = row->letter ? snprintf(left, sizeof left, "  -%c, --%s", row->letter, row->name)
+			    : snprintf(left, sizeof left, "      --%s", row->name);
+	if (row->argument)
+		width += snprintf(left + width, sizeof left - (size_t)width, " %s", row->argument);
+	fprintf(out, width < 30 ? "%-30s " : "%s\n                               ", left);
+	fputs(row->help, out);
+	for (int i = 0; row->kind == OPTION_KIND_CHOICE && row->choices[i]; i++)
+		snprintf(choices + strlen(choices), sizeof choices - strlen(choices), "%s%s", i ? ", " : "",
+			 row->choices[i]);
+	if (choices[0])
+		fprintf(out, ": %s", choices);
+	if (row->kind == OPTION_KIND_INTEGER || row->kind == OPTION_KIND_DOUBLE)
+		fprintf(out, ", %.15g to %.15g", row->minimum, row->maximum);
+	if (defaults)
+		print_default(row, defaults, out);
+	fputc('\n', out);
+}
+
+void options_help(const struct option_usage *usage, const void *defaults, FILE *out)
+{
+	fprintf(out, "Usage: %s [OPTION...] %s\n%s\n\nOptions:\n", usage->command,
+		usage->operands ? usage->operands : "", usage->summary);
+	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++)
+		print_row(row, defaults, out);
+	fprintf(out, "%s", usage->rows[0].kind == OPTION_KIND_END ? "" : "\n");
+	fprintf(out, "%-30s read 'name = value' lines (long option names) first\n", "      --config FILE");
+	fprintf(out, "%-30s this text\n", "  -h, --help");
+	fprintf(out, "%-30s the version\n", "      --version");
+	if (usage->teach)
+		fprintf(out, "\n%s", usage->teach);
+}
+
+struct parse {
+	struct option longs[ROWS_MAXIMUM + 4];
+	char shorts[2 * ROWS_MAXIMUM + 8];
+	const struct option_row *rows[ROWS_MAXIMUM];
+	int count;
+};
+
+static void build_tables(const struct option_usage *usage, struct parse *parse)
+{
+	char *s = parse->shorts;
+	int n = 0;
+
+	*s++ = ':'; /* tells a missing value from an unknown option */
+	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END && n < ROWS_MAXIMUM; row++) {
+		bool has_value = row->kind != OPTION_KIND_FLAG;
+
+		if (row->kind == OPTION_KIND_HEADING)
+			continue;
+		parse->rows[n] = row;
+		parse->longs[n] = (struct option){row->name, has_value ? required_argument : no_argument, NULL,
+						  FIRST_LONG_CODE + n};
+		if (row->letter) {
+			*s++ = row->letter;
+			if (has_value)
+				*s++ = ':';
+		}
+		n++;
+	}
+	*s++ = 'h';
+	*s = '\0';
+	parse->count = n;
+	parse->longs[n++] = (struct option){"help", no_argument, NULL, CODE_HELP};
+	parse->longs[n++] = (struct option){"version", no_argument, NULL, CODE_VERSION};
+	parse->longs[n++] = (struct option){"config", required_argument, NULL, CODE_CONFIG};
+	parse->longs[n] = (struct option){0};
+}
+
+static const struct option_row *row_of_code(const struct parse *parse, int code)
+{
+	if (code >= FIRST_LONG_CODE && code < FIRST_LONG_CODE + parse->count)
+		return parse->rows[code - FIRST_LONG_CODE];
+	for (int i = 0; i < parse->count; i++) {
+		if (parse->rows[i]->letter && parse->rows[i]->letter == code)
+			return parse->rows[i];
+	}
+	return NULL;
+}
+
+/* What comes after "--" is not ours. Returns our share of argc. */
+static int cut_rest(int argc, char **argv, struct option_operands *operands)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			operands->rest = argv + i + 1;
+			operands->rest_count = argc - i - 1;
+			return i;
+		}
+	}
+	return argc;
+}
+
+enum pass { PASS_CONFIG, PASS_COMMAND_LINE };
+
+/* The config file is read in a first pass so that the command line wins over it wherever --config stands. */
+static enum option_outcome run_pass(const struct option_usage *usage, const struct parse *parse, enum pass pass,
+				    int argc, char **argv, void *settings, struct option_operands *operands,
+				    struct error *err)
+{
+	int code;
+
+	optind = 0; /* glibc: start anew */
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, parse->shorts, parse->longs, NULL)) != -1) {
+		const struct option_row *row = row_of_code(parse, code);
+		char shown[80];
+
+		if (code == CODE_CONFIG) {
+			if (pass == PASS_CONFIG &&
+			    options_read_file(usage, optarg, settings, &operands->strings, err) < 0)
+				return OPTIONS_BAD;
+			continue;
+		}
+		if (code == CODE_HELP || code == 'h') {
+			options_help(usage, settings, stdout);
+			return OPTIONS_DONE;
+		}
+		if (code == CODE_VERSION) {
+			fprintf(stdout, "%s %s\n", usage->command, NOMORA_VERSION);
+			return OPTIONS_DONE;
+		}
+		if (!row) {
+			if (code == ':')
+				error_set(err, EINVAL, "option '%s' needs a value", argv[optind - 1]);
+			else
+				error_set(err, EINVAL, "unknown or ambiguous option '%s'", argv[optind - 1]);
+			return OPTIONS_BAD;
+		}
+		snprintf(shown, sizeof shown, "--%s", row->name);
+		if (pass == PASS_COMMAND_LINE && set_field(row, optarg, settings, shown, err) < 0)
+			return OPTIONS_BAD;
+	}
+	return OPTIONS_RUN;
+}
+
+enum option_outcome options_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
+				  struct option_operands *operands, struct error *err)
+{
+	struct parse parse = {0};
+	enum option_outcome outcome;
+
+	*operands = (struct option_operands){0};
+	argc = cut_rest(argc, argv, operands);
+	build_tables(usage, &parse);
+	outcome = run_pass(usage, &parse, PASS_CONFIG, argc, argv, settings, operands, err);
+	if (outcome == OPTIONS_RUN)
+		outcome = run_pass(usage, &parse, PASS_COMMAND_LINE, argc, argv, settings, operands, err);
+	if (outcome == OPTIONS_RUN) {
+		operands->count = argc - optind;
+		operands->items = argv + optind;
+		if (operands->count < usage->operands_minimum) {
+			error_set(err, EINVAL, "something is missing; usage: %s [OPTION...] %s", usage->command,
+				  usage->operands ? usage->operands : "");
+			outcome = OPTIONS_BAD;
+		} else if (usage->operands_maximum >= 0 && operands->count > usage->operands_maximum) {
+			error_set(err, EINVAL, "'%s' is one word too many; usage: %s [OPTION...] %s",
+				  operands->items[usage->operands_maximum], usage->command,
+				  usage->operands ? usage->operands : "");
+			outcome = OPTIONS_BAD;
+		}
+	}
+	if (outcome != OPTIONS_RUN)
+		options_free(operands);
+	return outcome;
+}
+
+void options_free(struct option_operands *operands)
+{
+	while (operands->strings) {
+		struct option_strings *next = operands->strings->next;
+
+		free(operands->strings);
+		operands->strings = next;
+	}
+}
