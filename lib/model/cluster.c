@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <model/cluster.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Same rack and above: medians of the order that public clouds show between VMs; a cluster file should say its own. */
+static const struct cluster_default_rtt default_rtt = {
+	.same_machine_us = 5, .same_rack_us = 30, .same_pod_us = 100, .other_pod_us = 250};
+
+struct cluster *cluster_create(void)
+{
+	struct cluster *cluster = calloc(1, sizeof *cluster);
+
+	if (!cluster)
+		return NULL;
+	cluster->default_rtt = default_rtt;
+	cluster->machine_index = json_object();
+	cluster->rack_index = json_object();
+	cluster->pod_index = json_object();
+	if (!cluster->machine_index || !cluster->rack_index || !cluster->pod_index) {
+		cluster_destroy(cluster);
+		return NULL;
+	}
+	return cluster;
+}
+
+void cluster_destroy(struct cluster *cluster)
+{
+	if (!cluster)
+		return;
+	for (uint32_t m = 0; m < cluster->machine_count; m++)
+		free(cluster->machines[m].name);
+	for (uint32_t r = 0; r < cluster->rack_count; r++)
+		free(cluster->racks[r].name);
+	for (uint32_t p = 0; p < cluster->pod_count; p++)
+		free(cluster->pods[p]);
+	free(cluster->machines);
+	free(cluster->racks);
+	free(cluster->pods);
+	json_decref(cluster->machine_index);
+	json_decref(cluster->rack_index);
+	json_decref(cluster->pod_index);
+	free(cluster);
+}
+
+/* Room for one more element of `size` bytes; 0 or -ENOMEM. */
+static int grow(void **items, uint32_t count, uint32_t *capacity, size_t size)
+{
+	uint32_t wanted = *capacity ? *capacity * 2 : 16;
+	void *larger;
+
+	if (count < *capacity)
+		return 0;
+	larger = reallocarray(*items, wanted, size);
+	if (!larger)
+		return -ENOMEM;
+	*items = larger;
+	*capacity = wanted;
+	return 0;
+}
+
+static int64_t index_find(const json_t *index, const char *name)
+{
+	const json_t *number = json_object_get(index, name);
+
+	return number ? json_integer_value(number) : -ENOENT;
+}
+
+/* Copies the name and enters it under `number`; NULL if out of memory or if the name is not UTF-8. */
+static char *index_enter(json_t *index, const char *name, uint32_t number)
+{
+	char *copy = strdup(name);
+
+	if (!copy || json_object_set_new(index, name, json_integer(number)) != 0) {
+		free(copy);
+		return NULL;
+	}
+	return copy;
+}
+
+static int64_t find_or_add_pod(struct cluster *cluster, const char *name)
+{
+	int64_t found = index_find(cluster->pod_index, name);
+
+	if (found >= 0)
+		return found;
+	if (grow((void **)&cluster->pods, cluster->pod_count, &cluster->pod_capacity, sizeof *cluster->pods) != 0)
+		return -ENOMEM;
+	cluster->pods[cluster->pod_count] = index_enter(cluster->pod_index, name, cluster->pod_count);
+	if (!cluster->pods[cluster->pod_count])
+		return -ENOMEM;
+	return cluster->pod_count++;
+}
+
+/* The rack's number, after checking that its pod is the one that `pod` names (NULL: any). */
+static int64_t find_or_add_rack(struct cluster *cluster, const char *name, const char *pod, struct error *err)
+{
+	int64_t found = index_find(cluster->rack_index, name), pod_number;
+	struct cluster_rack *rack;
+
+	if (found >= 0) {
+		const char *known = cluster->pods[cluster->racks[found].pod];
+
+		if (pod && strcmp(pod, known) != 0)
+			return error_set(err, EINVAL, "rack '%s' is in pod '%s' and in pod '%s'; a rack has one pod",
+					 name, known, pod);
+		return found;
+	}
+	pod_number = find_or_add_pod(cluster, pod ? pod : "");
+	if (pod_number < 0 ||
+	    grow((void **)&cluster->racks, cluster->rack_count, &cluster->rack_capacity, sizeof *cluster->racks) != 0)
+		return error_set(err, ENOMEM, "out of memory");
+	rack = &cluster->racks[cluster->rack_count];
+	*rack = (struct cluster_rack){.pod = (uint32_t)pod_number};
+	rack->name = index_enter(cluster->rack_index, name, cluster->rack_count);
+	if (!rack->name)
+		return error_set(err, ENOMEM, "out of memory");
+	return cluster->rack_count++;
+}
+
+int64_t cluster_add_machine(struct cluster *cluster, const char *name, const char *rack, const char *pod, int64_t slots,
+			    struct error *err)
+{
+	struct cluster_machine *machine;
+	int64_t rack_number;
+
+	if (!name[0] || !rack[0])
+		return error_set(err, EINVAL, "expected a name that is not empty, for the machine and for its rack");
+	if (slots < 0 || slots > CLUSTER_SLOTS_MAXIMUM)
+		return error_set(err, EINVAL, "machine '%s' has %lld slots; expected 0..%d", name, (long long)slots,
+				 CLUSTER_SLOTS_MAXIMUM);
+	if (cluster->machine_count >= CLUSTER_MACHINES_MAXIMUM)
+		return error_set(err, EINVAL, "more than %d machines", CLUSTER_MACHINES_MAXIMUM);
+	if (index_find(cluster->machine_index, name) >= 0)
+		return error_set(err, EEXIST, "machine '%s' is there twice; each name may stand once", name);
+	rack_number = find_or_add_rack(cluster, rack, pod, err);
+	if (rack_number < 0)
+		return rack_number;
+	if (grow((void **)&cluster->machines, cluster->machine_count, &cluster->machine_capacity,
+		 sizeof *cluster->machines) != 0)
+		return error_set(err, ENOMEM, "out of memory");
+	machine = &cluster->machines[cluster->machine_count];
+	*machine = (struct cluster_machine){.rack = (uint32_t)rack_number, .slots = (uint32_t)slots};
+	machine->name = index_enter(cluster->machine_index, name, cluster->machine_count);
+	if (!machine->name)
+		return error_set(err, ENOMEM, "out of memory");
+	cluster->racks[rack_number].machine_count++;
+	return cluster->machine_count++;
+}
+
+int64_t cluster_find_machine(const struct cluster *cluster, const char *name)
+{
+	return index_find(cluster->machine_index, name);
+}
+
+int64_t cluster_slots(const struct cluster *cluster)
+{
+	int64_t slots = 0;
+
+	for (uint32_t m = 0; m < cluster->machine_count; m++)
+		slots += cluster->machines[m].slots;
+	return slots;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora.cluster/1 from JSON. The optional "racks" list is a promise that is checked both ways. */
+#include <model/cluster.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <base/json.h>
+
+enum { PLACE_BYTES = 64, RTT_MAXIMUM_US = 60000000 };
+
+static void read_default_rtt(struct json_reader *reader, const json_t *root, struct cluster_default_rtt *rtt)
+{
+	const json_t *object = json_object_get(root, "default_rtt_us");
+
+	if (!object)
+		return;
+	object = json_need_object(reader, root, "", "default_rtt_us");
+	rtt->same_machine_us = json_may_number(reader, object, "default_rtt_us", "same_machine", 0, RTT_MAXIMUM_US,
+					       rtt->same_machine_us);
+	rtt->same_rack_us =
+		json_may_number(reader, object, "default_rtt_us", "same_rack", 0, RTT_MAXIMUM_US, rtt->same_rack_us);
+	rtt->same_pod_us =
+		json_may_number(reader, object, "default_rtt_us", "same_pod", 0, RTT_MAXIMUM_US, rtt->same_pod_us);
+	rtt->other_pod_us =
+		json_may_number(reader, object, "default_rtt_us", "other_pod", 0, RTT_MAXIMUM_US, rtt->other_pod_us);
+}
+
+/* The names in "racks", each once, with their pods: an object name -> pod. NULL when there is no such list. */
+static json_t *read_rack_list(struct json_reader *reader, const json_t *root)
+{
+	const json_t *list = json_may_array(reader, root, "", "racks");
+	json_t *racks = list ? json_object() : NULL;
+	char where[PLACE_BYTES];
+
+	for (size_t i = 0; racks && i < json_array_size(list) && !reader->failed; i++) {
+		const json_t *object = json_array_get(list, i);
+		const char *name, *pod;
+
+		snprintf(where, sizeof where, "racks[%zu]", i);
+		name = json_need_string(reader, object, where, "name");
+		pod = json_may_string(reader, object, where, "pod", NULL);
+		if (reader->failed)
+			break;
+		if (json_object_get(racks, name))
+			json_fail(reader, where, "name", "rack '%s' is there twice; each name may stand once", name);
+		else
+			json_object_set_new(racks, name, pod ? json_string(pod) : json_null());
+	}
+	return racks;
+}
+
+static void read_machine(struct json_reader *reader, const json_t *object, const char *where, const json_t *racks,
+			 struct cluster *cluster)
+{
+	const char *name = json_need_string(reader, object, where, "name");
+	const char *rack = json_need_string(reader, object, where, "rack");
+	const char *pod = json_may_string(reader, object, where, "pod", NULL);
+	int64_t slots = json_need_integer(reader, object, where, "slots", 0, CLUSTER_SLOTS_MAXIMUM);
+	const json_t *listed;
+	struct error err = {0};
+
+	if (reader->failed)
+		return;
+	listed = racks ? json_object_get(racks, rack) : NULL;
+	if (racks && !listed) {
+		json_fail(reader, where, "rack", "rack '%s' is not in the list \"racks\"; add it there", rack);
+		return;
+	}
+	if (!pod)
+		pod = json_string_value(listed);
+	else if (json_is_string(listed) && strcmp(pod, json_string_value(listed)) != 0) {
+		json_fail(reader, where, "pod", "'%s', but \"racks\" puts rack '%s' into pod '%s'", pod, rack,
+			  json_string_value(listed));
+		return;
+	}
+	if (cluster_add_machine(cluster, name, rack, pod, slots, &err) < 0)
+		json_fail(reader, where, err.code == EEXIST ? "name" : "rack", "%s", err.text);
+}
+
+/* Every rack that the list promises must have a machine. */
+static void check_racks_used(struct json_reader *reader, json_t *racks, const struct cluster *cluster)
+{
+	const char *name;
+	json_t *pod;
+
+	json_object_foreach (racks, name, pod) {
+		if (!json_object_get(cluster->rack_index, name)) {
+			json_fail(reader, "", "racks", "rack '%s' has no machines; give it one or take it off the list",
+				  name);
+			return;
+		}
+	}
+}
+
+static struct cluster *cluster_from_json(const char *file, const json_t *root, struct error *err)
+{
+	struct error ignored = {0};
+	struct json_reader reader = {.file = file, .err = err ? err : &ignored};
+	struct cluster *cluster = cluster_create();
+	json_t *racks = NULL;
+	const json_t *machines;
+	char where[PLACE_BYTES];
+
+	if (!cluster) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	json_need_schema(&reader, root, "nomora.cluster/1");
+	read_default_rtt(&reader, root, &cluster->default_rtt);
+	racks = read_rack_list(&reader, root);
+	machines = json_need_array(&reader, root, "", "machines");
+	if (!reader.failed && json_array_size(machines) == 0)
+		json_fail(&reader, "", "machines", "the list is empty; expected at least one machine");
+	for (size_t i = 0; !reader.failed && i < json_array_size(machines); i++) {
+		snprintf(where, sizeof where, "machines[%zu]", i);
+		read_machine(&reader, json_array_get(machines, i), where, racks, cluster);
+	}
+	if (!reader.failed)
+		check_racks_used(&reader, racks, cluster);
+	json_decref(racks);
+	if (reader.failed) {
+		cluster_destroy(cluster);
+		return NULL;
+	}
+	return cluster;
+}
+
+struct cluster *cluster_read(const char *path, struct error *err)
+{
+	json_t *root = json_read_file(path, err);
+	struct cluster *cluster = root ? cluster_from_json(path, root, err) : NULL;
+
+	json_decref(root);
+	return cluster;
+}
+
+struct cluster *cluster_parse(const char *name, const char *text, size_t bytes, struct error *err)
+{
+	json_t *root = json_read_text(name, 0, text, bytes, err);
+	struct cluster *cluster = root ? cluster_from_json(name, root, err) : NULL;
+
+	json_decref(root);
+	return cluster;
+}

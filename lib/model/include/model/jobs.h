@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Jobs waiting or running: one JSON object a line (docs/formats.md has the whole form):
+ *
+ *   {"id": "web", "curve": "memcached", "root": "server", "tasks": ["server", "client1", {"name": "client2",
+ *    "machine": "h3", "running_s": 12.5}, {"name": "client3", "waited_s": 4}]}
+ *
+ * Each task takes one slot. A task with a machine runs there; the others wait. Durations are seconds up to the moment
+ * of the file. Owned by the caller through jobs_destroy(); readers may share it between threads.
+ */
+#ifndef MODEL_JOBS_H
+#define MODEL_JOBS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/file.h>
+
+#include <model/cluster.h>
+
+enum { JOB_TASKS_MAXIMUM = 1000000, JOB_NO_MACHINE = -1 };
+
+struct job_task {
+	char *name;
+	char *machine_name; /* NULL: waits */
+	int64_t machine;    /* number in the cluster after jobs_resolve(), JOB_NO_MACHINE if it waits */
+	double running_s;   /* how long it has run so far, 0 when it waits */
+	double waited_s;    /* how long it has waited so far */
+	double weight;      /* > 0, 1 unless told */
+};
+
+/* `task` talks to `needs` (numbers within the job) besides the root. */
+struct job_dependency {
+	uint32_t task, needs;
+	double weight; /* > 0, 1 unless told */
+};
+
+struct job {
+	char *id;
+	char *curve; /* name of a curve, not a path */
+	struct job_task *tasks;
+	struct job_dependency *dependencies;
+	uint32_t task_count, dependency_count;
+	uint32_t root; /* number of the task that the others talk to */
+	long line;     /* of the file, for messages */
+};
+
+struct jobs {
+	struct job *items;
+	size_t count, capacity;
+	char *file; /* for messages */
+};
+
+/* Reads a file (plain or gzip, "-" = stdin). NULL with err set "file:line: field: ...". An empty file is no error. */
+struct jobs *jobs_read(const char *path, struct error *err);
+/* The same from lines that the caller opened, and closes. */
+struct jobs *jobs_parse(struct file_lines *lines, struct error *err);
+void jobs_destroy(struct jobs *jobs); /* NULL is legal */
+
+/*
+ * Finds the machine of every running task. -ENOENT with err set if the cluster lacks one, -EINVAL if more tasks run on
+ * a machine than it has slots.
+ */
+int jobs_resolve(struct jobs *jobs, const struct cluster *cluster, struct error *err);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobs.jsonl: one object a line; docs/formats.md is its description. */
+#include <model/jobs.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/json.h>
+
+#include "jobs_priv.h"
+
+enum { PLACE_BYTES = 64, NAME_BYTES = 32 };
+static const double seconds_maximum = 1e10, weight_minimum = 1e-9, weight_maximum = 1e9;
+
+static char *copy_string(struct json_reader *reader, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	if (text && !copy)
+		json_fail(reader, "", "", "out of memory");
+	return copy;
+}
+
+/* A task is its name, or an object with more to say. */
+static void read_task(struct json_reader *reader, const json_t *value, const char *where, struct job_task *task)
+{
+	*task = (struct job_task){.machine = JOB_NO_MACHINE, .weight = 1};
+	if (json_is_string(value)) {
+		if (json_string_length(value) == 0)
+			json_fail(reader, where, NULL, "the name is empty");
+		task->name = copy_string(reader, json_string_value(value));
+		return;
+	}
+	if (!json_is_object(value)) {
+		json_fail(reader, where, NULL, "expected a task's name, or an object with its \"name\"");
+		return;
+	}
+	task->name = copy_string(reader, json_need_string(reader, value, where, "name"));
+	task->machine_name = copy_string(reader, json_may_string(reader, value, where, "machine", NULL));
+	task->running_s = json_may_number(reader, value, where, "running_s", 0, seconds_maximum, 0);
+	task->waited_s = json_may_number(reader, value, where, "waited_s", 0, seconds_maximum, 0);
+	task->weight = json_may_number(reader, value, where, "weight", weight_minimum, weight_maximum, 1);
+	if (!reader->failed && task->running_s > 0 && !task->machine_name)
+		json_fail(reader, where, "running_s", "a task that has run needs its \"machine\"");
+}
+
+/* "tasks": 5 means five waiting tasks named t0 to t4. */
+static void name_tasks(struct json_reader *reader, struct job *job)
+{
+	char name[NAME_BYTES];
+
+	for (uint32_t t = 0; t < job->task_count && !reader->failed; t++) {
+		snprintf(name, sizeof name, "t%u", t);
+		job->tasks[t] = (struct job_task){.machine = JOB_NO_MACHINE, .weight = 1};
+		job->tasks[t].name = copy_string(reader, name);
+	}
+}
+
+static void read_tasks(struct json_reader *reader, const json_t *object, struct job *job, json_t *names)
+{
+	const json_t *list = json_object_get(object, "tasks");
+	char where[PLACE_BYTES];
+	int64_t count;
+
+	if (json_is_integer(list)) {
+		count = json_need_integer(reader, object, "", "tasks", 1, JOB_TASKS_MAXIMUM);
+	} else {
+		list = json_need_array(reader, object, "", "tasks");
+		count = reader->failed ? 0 : (int64_t)json_array_size(list);
+		if (!reader->failed && (count < 1 || count > JOB_TASKS_MAXIMUM))
+			json_fail(reader, "", "tasks", "%lld tasks; expected 1..%d", (long long)count,
+				  JOB_TASKS_MAXIMUM);
+	}
+	if (reader->failed)
+		return;
+	job->tasks = calloc((size_t)count, sizeof *job->tasks);
+	if (!job->tasks) {
+		json_fail(reader, "", "tasks", "out of memory");
+		return;
+	}
+	job->task_count = (uint32_t)count;
+	if (json_is_integer(list))
+		name_tasks(reader, job);
+	for (uint32_t t = 0; t < job->task_count && !reader->failed; t++) {
+		snprintf(where, sizeof where, "tasks[%u]", t);
+		if (json_is_array(list))
+			read_task(reader, json_array_get(list, t), where, &job->tasks[t]);
+		if (reader->failed)
+			return;
+		if (json_object_get(names, job->tasks[t].name))
+			json_fail(reader, where, "name", "task '%s' is there twice in this job", job->tasks[t].name);
+		else
+			json_object_set_new(names, job->tasks[t].name, json_integer(t));
+	}
+}
+
+/* A task by its name, or by its number in the list. */
+static uint32_t read_task_reference(struct json_reader *reader, const json_t *value, const char *where, const char *key,
+				    const struct job *job, const json_t *names)
+{
+	const json_t *number = json_is_string(value) ? json_object_get(names, json_string_value(value)) : value;
+
+	if (reader->failed)
+		return 0;
+	if (json_is_integer(number) && json_integer_value(number) >= 0 &&
+	    json_integer_value(number) < (json_int_t)job->task_count)
+		return (uint32_t)json_integer_value(number);
+	if (json_is_string(value))
+		json_fail(reader, where, key, "'%s' is none of this job's tasks", json_string_value(value));
+	else
+		json_fail(reader, where, key, "expected the name of one of this job's tasks");
+	return 0;
+}
+
+static void read_dependency(struct json_reader *reader, const json_t *object, const char *where, const struct job *job,
+			    const json_t *names, struct job_dependency *dependency)
+{
+	if (!json_is_object(object)) {
+		json_fail(reader, where, NULL, "expected {\"task\": NAME, \"needs\": NAME}");
+		return;
+	}
+	dependency->task = read_task_reference(reader, json_object_get(object, "task"), where, "task", job, names);
+	dependency->needs = read_task_reference(reader, json_object_get(object, "needs"), where, "needs", job, names);
+	dependency->weight = json_may_number(reader, object, where, "weight", weight_minimum, weight_maximum, 1);
+	if (!reader->failed && dependency->task == dependency->needs)
+		json_fail(reader, where, "needs", "task '%s' cannot need itself", job->tasks[dependency->task].name);
+}
+
+static void read_dependencies(struct json_reader *reader, const json_t *object, struct job *job, const json_t *names)
+{
+	const json_t *list = json_may_array(reader, object, "", "dependencies");
+	size_t count = list ? json_array_size(list) : 0;
+	char where[PLACE_BYTES];
+
+	if (reader->failed || count == 0)
+		return;
+	job->dependencies = count > UINT32_MAX ? NULL : calloc(count, sizeof *job->dependencies);
+	if (!job->dependencies) {
+		json_fail(reader, "", "dependencies", "out of memory");
+		return;
+	}
+	job->dependency_count = (uint32_t)count;
+	for (size_t d = 0; d < count && !reader->failed; d++) {
+		snprintf(where, sizeof where, "dependencies[%zu]", d);
+		read_dependency(reader, json_array_get(list, d), where, job, names, &job->dependencies[d]);
+	}
+}
+
+/* "weights": {task: weight}, the same as a "weight" in each task. */
+static void read_weights(struct json_reader *reader, const json_t *object, struct job *job, const json_t *names)
+{
+	json_t *weights = json_object_get(object, "weights"), *value;
+	const char *task;
+
+	if (!weights || reader->failed)
+		return;
+	if (!json_is_object(weights)) {
+		json_fail(reader, "", "weights", "expected an object {task: weight}");
+		return;
+	}
+	json_object_foreach (weights, task, value) {
+		const json_t *number = json_object_get(names, task);
+
+		if (!number) {
+			json_fail(reader, "weights", task, "is none of this job's tasks");
+			return;
+		}
+		job->tasks[json_integer_value(number)].weight =
+			json_need_number(reader, weights, "weights", task, weight_minimum, weight_maximum);
+	}
+}
+
+static int read_job(struct json_reader *reader, const json_t *object, struct job *job)
+{
+	json_t *names = json_object();
+
+	*job = (struct job){.line = reader->line};
+	if (!json_is_object(object))
+		json_fail(reader, "", NULL, "expected one JSON object a line");
+	if (!names)
+		json_fail(reader, "", NULL, "out of memory");
+	if (!reader->failed) {
+		job->id = copy_string(reader, json_need_string(reader, object, "", "id"));
+		job->curve = copy_string(reader, json_need_string(reader, object, "", "curve"));
+		read_tasks(reader, object, job, names);
+		job->root = read_task_reference(reader, json_object_get(object, "root"), "", "root", job, names);
+		read_dependencies(reader, object, job, names);
+		read_weights(reader, object, job, names);
+	}
+	json_decref(names);
+	if (!reader->failed)
+		return 0;
+	job_free(job);
+	return -EINVAL;
+}
+
+static int append_job(struct jobs *jobs, const struct job *job)
+{
+	if (jobs->count == jobs->capacity) {
+		size_t capacity = jobs->capacity ? jobs->capacity * 2 : 16;
+		struct job *larger = reallocarray(jobs->items, capacity, sizeof *larger);
+
+		if (!larger)
+			return -ENOMEM;
+		jobs->items = larger;
+		jobs->capacity = capacity;
+	}
+	jobs->items[jobs->count++] = *job;
+	return 0;
+}
+
+static int is_blank(const char *line)
+{
+	return line[strspn(line, " \t\r")] == '\0';
+}
+
+/* One line into jobs; `ids` remembers the line of each id. */
+static int parse_line(struct jobs *jobs, struct file_lines *lines, const char *line, json_t *ids, struct error *err)
+{
+	struct json_reader reader = {.file = jobs->file, .line = file_lines_number(lines), .err = err};
+	json_t *object = json_read_text(jobs->file, reader.line, line, strlen(line), err);
+	const json_t *earlier;
+	struct job job;
+	int outcome;
+
+	if (!object)
+		return -EINVAL;
+	outcome = read_job(&reader, object, &job);
+	json_decref(object);
+	if (outcome != 0)
+		return outcome;
+	earlier = json_object_get(ids, job.id);
+	if (earlier) {
+		json_fail(&reader, "", "id", "job '%s' is there already, in line %lld", job.id,
+			  (long long)json_integer_value(earlier));
+		job_free(&job);
+		return -EEXIST;
+	}
+	if (json_object_set_new(ids, job.id, json_integer(reader.line)) != 0 || append_job(jobs, &job) != 0) {
+		job_free(&job);
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+struct jobs *jobs_parse(struct file_lines *lines, struct error *err)
+{
+	struct jobs *jobs = calloc(1, sizeof *jobs);
+	json_t *ids = json_object();
+	struct error ignored = {0};
+	char *line;
+	int more = -ENOMEM;
+
+	if (!err)
+		err = &ignored;
+	if (jobs)
+		jobs->file = strdup(file_lines_name(lines));
+	if (!jobs || !jobs->file || !ids) {
+		error_set(err, ENOMEM, "out of memory");
+		goto out;
+	}
+	while ((more = file_lines_next(lines, &line, err)) > 0) {
+		if (is_blank(line))
+			continue;
+		more = parse_line(jobs, lines, line, ids, err);
+		if (more < 0)
+			break;
+	}
+out:
+	json_decref(ids);
+	if (more < 0) {
+		jobs_destroy(jobs);
+		return NULL;
+	}
+	return jobs;
+}
+
+struct jobs *jobs_read(const char *path, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(path, err);
+	struct jobs *jobs = lines ? jobs_parse(lines, err) : NULL;
+
+	file_lines_close(lines);
+	return jobs;
+}
