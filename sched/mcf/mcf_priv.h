@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by the solvers of this room alone. */
+#ifndef MCF_PRIV_H
+#define MCF_PRIV_H
+
+#include <mcf/mcf.h>
+
+/* Sums of int64 products; -Wpedantic wants it marked. */
+__extension__ typedef __int128 mcf_wide;
+
+/* Flow-weighted cost; false when it does not fit int64. */
+bool mcf_total_cost(const struct mcf_problem *problem, const int32_t *flow, int64_t *cost);
+
+/* Bounds of mcf/mcf.h. */
+bool mcf_cost_in_range(int32_t node_count, int64_t largest_cost);
+
+#endif
