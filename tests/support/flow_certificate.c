@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "flow_certificate.h"
 
+#include <stdio.h>
+
 #include <criterion/criterion.h>
 
 #include <mcf/verify.h>
