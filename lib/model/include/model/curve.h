@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A curve "added round-trip latency (µs) -> normalised performance" and its file, curve.json `nomora.curve/1`.
+ * Performance is relative to the baseline, higher is better, 1 = no latency added. What schedulers use is the table:
+ * p at 0, 10, 20, ... µs; the rest tells people how the curve came to be. A loaded curve is read-only: any number of
+ * threads may evaluate it.
+ */
+#ifndef MODEL_CURVE_H
+#define MODEL_CURVE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <base/error.h>
+#include <model/sweep.h>
+
+#define CURVE_SCHEMA "nomora.curve/1"
+#define CURVE_STEP_US 10.0
+/* NoMora §6: performance does not drop below 0.1, so that no cost exceeds 1000 < gamma = 1001. */
+#define CURVE_FLOOR 0.1
+
+enum { CURVE_TABLE_MAXIMUM = 100001 }; /* entries: 1 s of added round trip */
+
+enum curve_form {
+	CURVE_FORM_NONE,  /* no constant part */
+	CURVE_FORM_JUMP,  /* 1 below the threshold, the model from there on */
+	CURVE_FORM_HINGE, /* the same, and continuous at the threshold */
+};
+
+struct curve_threshold {
+	enum curve_form form;
+	double at_us;
+	bool has_interval;
+	double low_us, high_us, confidence;
+};
+
+struct curve_coefficient {
+	char name[16];
+	double value;
+	double standard_error; /* NAN = not known */
+};
+
+/* One latency level of the sweep. */
+struct curve_level {
+	double x_us, measured, deviation; /* deviation of one run; 0 = not known */
+	double fitted;
+	long runs, outliers;
+};
+
+struct curve_goodness {
+	bool known;
+	long points, parameters;
+	double rss, chi_square, r_squared, aicc, bic;
+};
+
+/* Strings are owned and never NULL in a curve that was loaded; arrays are owned. NAN = not known. */
+struct curve {
+	char *application, *metric, *unit;
+	enum sweep_better better; /* of the metric before it was normalised */
+	double baseline_value, baseline_deviation;
+	double baseline_rtt_us; /* of the testbed, before anything was added; NAN = not known */
+	double domain_low_us, domain_high_us;
+	struct curve_threshold threshold;
+	char *model;    /* "polynomial-3", "log", "monotone-spline", ... */
+	char *equation; /* for people, whole: with the threshold */
+	char *note;     /* why this model, warnings; "" = none */
+	size_t coefficient_count;
+	struct curve_coefficient *coefficients;
+	double *covariance; /* coefficient_count squared, row by row; NULL = not known */
+	struct curve_goodness goodness;
+	size_t level_count;
+	struct curve_level *levels;
+	size_t table_count;           /* entries at 0, 10, 20, ... µs; at least 1 */
+	double *table;                /* p, unclamped */
+	double *band_low, *band_high; /* table_count entries each; NULL = not known */
+	double band_confidence;       /* 0.95 */
+	/* Made by curve_prepare(): what curve_eval() reads. */
+	double smallest;   /* of `evaluated`: p beyond the domain */
+	double *evaluated; /* the table with every entry taken into CURVE_FLOOR..1 */
+};
+
+/* NULL with err set (file, field, what was expected). */
+struct curve *curve_load(const char *path, struct error *err);
+struct curve *curve_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
+
+/* Writes curve.json whole or not at all ("-" = stdout); 0 or -errno with err set. */
+int curve_save(const struct curve *curve, const char *path, struct error *err);
+/* The file's text; the caller frees. NULL with err set. */
+char *curve_to_text(const struct curve *curve, struct error *err);
+
+/* All zero but the unknown numbers, which are NAN. NULL with errno set. */
+struct curve *curve_create(void);
+/* A curve that is a table alone, p[i] at i * 10 µs; p is copied. NULL with err set (p not finite, count 0). */
+struct curve *curve_from_table(const char *application, const double *p, size_t count, struct error *err);
+/* Makes `evaluated` and `smallest` from the table, once it is filled in. 0 or -errno. */
+int curve_prepare(struct curve *curve, struct error *err);
+void curve_destroy(struct curve *curve); /* NULL is legal */
+
+const char *curve_form_name(enum curve_form form); /* "none", "jump", "hinge" */
+
+/*
+ * p at an added round trip of x_us, in constant time: the nearest entry of the 10 µs table (halves go up), the
+ * smallest one beyond the domain (NoMora §6), x under 0 as 0; within CURVE_FLOOR..1. NAN counts as beyond.
+ */
+static inline double curve_eval(const struct curve *curve, double x_us)
+{
+	double index = x_us / CURVE_STEP_US + 0.5;
+
+	if (index < 0)
+		return curve->evaluated[0];
+	if (index < (double)curve->table_count)
+		return curve->evaluated[(size_t)index];
+	return curve->smallest;
+}
+
+/*
+ * Cost of a machine at that latency, 100..1000 for p in 0.1..1: lround(100 / p) (NoMora §5.2; "rounded to two
+ * significant digits, then times 100" can only mean two decimals).
+ */
+static inline long curve_cost(const struct curve *curve, double x_us)
+{
+	return lround(100.0 / curve_eval(curve, x_us));
+}
+
+/* Added round trip that a measured one means: less the testbed's own, not under 0. Unknown baselines count as 0. */
+static inline double curve_added_rtt_us(const struct curve *curve, double measured_rtt_us)
+{
+	double added_us = isnan(curve->baseline_rtt_us) ? measured_rtt_us : measured_rtt_us - curve->baseline_rtt_us;
+
+	return added_us > 0 ? added_us : 0;
+}
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * sweep.csv: what an application did at each injected delay, one row per delay, run and metric:
+ *
+ *   delay_us,direction,run,metric,unit,better,value[,started_at]
+ *
+ * delay_us is what was injected per direction (µs); direction is both, ab or ba; run counts from 0 within a delay;
+ * better is higher or lower. The x of a curve is the ROUND TRIP that was added: sweep_row_added_rtt_us().
+ * The plain form is read as well: two to four columns (added round trip in µs, normalised performance, its deviation,
+ * runs) with or without a header of any words; the separator is a comma, a semicolon, a tab or blanks.
+ * '#' starts a comment line. Values own their memory; not shared between threads.
+ */
+#ifndef MODEL_SWEEP_H
+#define MODEL_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/error.h>
+
+enum {
+	SWEEP_ROWS_MAXIMUM = 100000, /* more is a log, not a sweep: refused */
+	SWEEP_METRICS_MAXIMUM = 64,
+	SWEEP_NAME_BYTES = 64,
+	SWEEP_STAMP_BYTES = 40,
+};
+
+#define SWEEP_DELAY_MAXIMUM_US 500e3 /* per direction */
+
+enum sweep_direction { SWEEP_BOTH, SWEEP_AB, SWEEP_BA };
+enum sweep_better { SWEEP_HIGHER, SWEEP_LOWER };
+
+struct sweep_metric {
+	char name[SWEEP_NAME_BYTES];
+	char unit[SWEEP_NAME_BYTES];
+	enum sweep_better better;
+};
+
+struct sweep_row {
+	double delay_us; /* per direction; in the plain form the added round trip itself */
+	enum sweep_direction direction;
+	int64_t run;
+	size_t metric; /* index into the sweep's metrics */
+	double value;
+	double deviation;                   /* plain form: standard deviation of `value`; 0 = not given */
+	int64_t runs;                       /* plain form: runs behind `value`; 1 = not given */
+	char started_at[SWEEP_STAMP_BYTES]; /* ISO 8601, "" = not given */
+	long line;                          /* of the file, from 1 */
+};
+
+struct sweep {
+	char *file; /* for messages */
+	bool plain; /* plain form: metric 0 is "performance", normalised already */
+	size_t metric_count;
+	struct sweep_metric metrics[SWEEP_METRICS_MAXIMUM];
+	size_t count;
+	struct sweep_row *rows; /* in file order */
+};
+
+/* Reads a sweep, plain text or gzip, "-" = stdin. NULL with err set (file, line, field, what was expected). */
+struct sweep *sweep_load(const char *path, struct error *err);
+struct sweep *sweep_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
+void sweep_destroy(struct sweep *sweep); /* NULL is legal */
+
+/* Round trip that the row's delay added, µs: twice the delay when both directions were delayed. */
+double sweep_row_added_rtt_us(const struct sweep *sweep, const struct sweep_row *row);
+
+/* Index of a metric, or -ENOENT. */
+int sweep_find_metric(const struct sweep *sweep, const char *name);
+
+/* Was this run (with any metric) recorded? For a sweep that resumes. */
+bool sweep_has_run(const struct sweep *sweep, double delay_us, enum sweep_direction direction, int64_t run);
+
+const char *sweep_direction_name(enum sweep_direction direction); /* "both", "ab", "ba" */
+const char *sweep_better_name(enum sweep_better better);          /* "higher", "lower" */
+int sweep_parse_direction(const char *text);                      /* the enum, or -EINVAL */
+int sweep_parse_better(const char *text);                         /* the enum, or -EINVAL */
+
+/* One row to be written. Texts are borrowed for the call; started_at may be NULL. */
+struct sweep_record {
+	double delay_us;
+	enum sweep_direction direction;
+	int64_t run;
+	const char *metric;
+	const char *unit;
+	enum sweep_better better;
+	double value;
+	const char *started_at;
+};
+
+/*
+ * Appends to a sweep.csv that must survive SIGKILL and power loss. Opening creates the file with its header, or takes
+ * up an existing one: its header is checked, and a last line without its newline (a writer died there) is cut off.
+ * A second writer on the same file is refused (-EWOULDBLOCK in err) by an advisory lock.
+ */
+struct sweep_writer;
+struct sweep_writer *sweep_writer_open(const char *path, struct error *err);
+
+/*
+ * Appends all the records of one run in a single write, then fdatasync: when it returns 0 they are on the disk. After
+ * a failure the file is cut back to what it was. Records with a name that does not fit a CSV field (comma, quote,
+ * line end, empty, too long) or a value that is not finite are refused with -EINVAL, none written.
+ */
+int sweep_writer_append(struct sweep_writer *writer, const struct sweep_record *records, size_t count,
+			struct error *err);
+void sweep_writer_close(struct sweep_writer *writer); /* NULL is legal */
+
+#endif

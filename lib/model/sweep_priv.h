@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What reader and writer of sweep.csv share. */
+#ifndef MODEL_SWEEP_PRIV_H
+#define MODEL_SWEEP_PRIV_H
+
+#define SWEEP_COLUMNS "delay_us,direction,run,metric,unit,better,value"
+#define SWEEP_HEADER SWEEP_COLUMNS ",started_at\n"
+
+#endif

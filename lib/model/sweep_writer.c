@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <base/number.h>
+#include <model/sweep.h>
+
+#include "sweep_priv.h"
+
+struct sweep_writer {
+	char *path;
+	int fd;
+	off_t bytes; /* of the file that are known to be whole rows */
+};
+
+static int io_error(const struct sweep_writer *writer, const char *what, struct error *err)
+{
+	int code = errno;
+
+	return error_set(err, code, "%s: cannot %s: %s", writer->path, what, strerror(code));
+}
+
+/* Writes it all, whatever write() takes at a time. */
+static int write_whole(struct sweep_writer *writer, const char *text, size_t bytes, struct error *err)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t written = pwrite(writer->fd, text + done, bytes - done, writer->bytes + (off_t)done);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return io_error(writer, "write", err);
+		done += (size_t)written;
+	}
+	if (fdatasync(writer->fd) != 0)
+		return io_error(writer, "sync", err);
+	writer->bytes += (off_t)bytes;
+	return 0;
+}
+
+/* A new name is on the disk only when its folder is. */
+static int sync_folder(const struct sweep_writer *writer, struct error *err)
+{
+	char *folder = strdup(writer->path), *slash;
+	int fd, rc = 0;
+
+	if (!folder)
+		return error_set(err, ENOMEM, "out of memory");
+	slash = strrchr(folder, '/');
+	if (slash)
+		slash[slash == folder] = '\0';
+	fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) != 0)
+		rc = io_error(writer, "sync the folder of it", err);
+	if (fd >= 0)
+		close(fd);
+	free(folder);
+	return rc;
+}
+
+/* Finds the end of the last whole line, and cuts off what a writer that died left behind it. */
+static int cut_partial_line(struct sweep_writer *writer, off_t size, struct error *err)
+{
+	char block[4096];
+	off_t end = size;
+
+	while (end > 0) {
+		off_t start = end > (off_t)sizeof block ? end - (off_t)sizeof block : 0;
+		ssize_t got = pread(writer->fd, block, (size_t)(end - start), start);
+		char *newline;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got != end - start)
+			return io_error(writer, "read", err);
+		newline = memrchr(block, '\n', (size_t)got);
+		if (newline) {
+			end = start + (newline - block) + 1;
+			break;
+		}
+		end = start;
+	}
+	if (end < size && ftruncate(writer->fd, end) != 0)
+		return io_error(writer, "cut off the unfinished last line", err);
+	writer->bytes = end;
+	return 0;
+}
+
+/* An existing file must have our header: values appended under another one would be read as something else. */
+static int check_header(struct sweep_writer *writer, struct error *err)
+{
+	char found[sizeof SWEEP_HEADER] = "";
+	ssize_t got = pread(writer->fd, found, sizeof found - 1, 0);
+
+	if (got < 0)
+		return io_error(writer, "read", err);
+	if (strcmp(found, SWEEP_HEADER) == 0)
+		return 0;
+	return error_at(err, (struct error_place){writer->path, 1, NULL}, EINVAL,
+			"this is not a sweep that can be continued: expected the header %s,started_at", SWEEP_COLUMNS);
+}
+
+static int take_up(struct sweep_writer *writer, struct error *err)
+{
+	struct stat info;
+	int rc;
+
+	if (flock(writer->fd, LOCK_EX | LOCK_NB) != 0)
+		return errno == EWOULDBLOCK
+			       ? error_set(err, EWOULDBLOCK, "%s: another sweep is writing to it", writer->path)
+			       : io_error(writer, "lock", err);
+	if (fstat(writer->fd, &info) != 0)
+		return io_error(writer, "look at", err);
+	if (!S_ISREG(info.st_mode))
+		return error_set(err, EINVAL, "%s: not a regular file", writer->path);
+	rc = cut_partial_line(writer, info.st_size, err);
+	if (rc == 0 && writer->bytes > 0)
+		return check_header(writer, err);
+	if (rc == 0)
+		rc = write_whole(writer, SWEEP_HEADER, strlen(SWEEP_HEADER), err);
+	return rc == 0 ? sync_folder(writer, err) : rc;
+}
+
+struct sweep_writer *sweep_writer_open(const char *path, struct error *err)
+{
+	struct sweep_writer *writer = calloc(1, sizeof *writer);
+
+	if (!writer || !(writer->path = strdup(path))) {
+		error_set(err, ENOMEM, "out of memory");
+		free(writer);
+		return NULL;
+	}
+	writer->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	if (writer->fd < 0)
+		io_error(writer, "open", err);
+	else if (take_up(writer, err) == 0)
+		return writer;
+	sweep_writer_close(writer);
+	return NULL;
+}
+
+static bool fits_field(const char *text, size_t bytes)
+{
+	if (strlen(text) >= bytes)
+		return false;
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == ',' || *c == '"')
+			return false;
+	return true;
+}
+
+static int print_record(FILE *out, const struct sweep_record *record, struct error *err)
+{
+	const char *started_at = record->started_at ? record->started_at : "";
+	char delay[32], value[32];
+
+	if (!record->metric[0] || !fits_field(record->metric, SWEEP_NAME_BYTES))
+		return error_set(err, EINVAL, "metric '%s': expected 1 to 63 bytes without comma, quote or line end",
+				 record->metric);
+	if (!record->unit[0] || !fits_field(record->unit, SWEEP_NAME_BYTES))
+		return error_set(err, EINVAL, "unit '%s': expected 1 to 63 bytes without comma, quote or line end",
+				 record->unit);
+	if (!fits_field(started_at, SWEEP_STAMP_BYTES))
+		return error_set(err, EINVAL, "started_at '%s': expected an ISO 8601 stamp", started_at);
+	if (!isfinite(record->value))
+		return error_set(err, EINVAL, "metric %s at %g us: the value is not a finite number", record->metric,
+				 record->delay_us);
+	if (!(record->delay_us >= 0 && record->delay_us <= SWEEP_DELAY_MAXIMUM_US) || record->run < 0)
+		return error_set(err, EINVAL, "metric %s: delay %g us or run %lld is out of range", record->metric,
+				 record->delay_us, (long long)record->run);
+	number_print_double(record->delay_us, delay, sizeof delay);
+	number_print_double(record->value, value, sizeof value);
+	fprintf(out, "%s,%s,%lld,%s,%s,%s,%s,%s\n", delay, sweep_direction_name(record->direction),
+		(long long)record->run, record->metric, record->unit, sweep_better_name(record->better), value,
+		started_at);
+	return 0;
+}
+
+int sweep_writer_append(struct sweep_writer *writer, const struct sweep_record *records, size_t count,
+			struct error *err)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	int rc = 0;
+
+	if (!out)
+		return error_set(err, ENOMEM, "out of memory");
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = print_record(out, &records[i], err);
+	if (fclose(out) != 0 && rc == 0)
+		rc = error_set(err, ENOMEM, "out of memory");
+	if (rc == 0) {
+		rc = write_whole(writer, text, bytes, err);
+		/* Rows that may not be on the disk must not be counted as done: take them back as far as we can. */
+		if (rc != 0 && ftruncate(writer->fd, writer->bytes) != 0)
+			error_prefix(err, "the last line may be unfinished");
+	}
+	free(text);
+	return rc;
+}
+
+void sweep_writer_close(struct sweep_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->fd >= 0)
+		close(writer->fd);
+	free(writer->path);
+	free(writer);
+}
