@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The time stamp counter against the kernel's clocks. rte_get_tsc_hz() is rounded to 10 MHz on hosts that don't tell
+ * their frequency, up to 0.3 % wrong; here the rate is measured against CLOCK_MONOTONIC, and dp_clock_update(), called
+ * about once a second, lengthens the baseline and moves the anchor, so that conversions do not drift over days.
+ *
+ * A hot loop stamps with rte_rdtsc() and leaves conversion to the thread that owns the clock. One thread per object;
+ * hand copies to others.
+ */
+#ifndef DP_CLOCK_H
+#define DP_CLOCK_H
+
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/ns.h>
+
+struct dp_clock_anchor {
+	uint64_t cycles;
+	int64_t monotonic_ns, wall_ns;
+	uint64_t width_cycles; /* of the bracket around the reading: half of it bounds the error */
+};
+
+struct dp_clock {
+	struct dp_clock_anchor origin; /* start of the baseline */
+	struct dp_clock_anchor latest; /* conversions go from here */
+	double ns_per_cycle;
+};
+
+/* Measures the rate over `baseline` (50 ms gives about 1 ppm). -ENOTSUP if the CPU's counter is not invariant. */
+int dp_clock_calibrate(struct dp_clock *clock, struct ns baseline, struct error *err);
+
+/* New anchor and, from a baseline under ~100 s, a better rate. Cheap (a few us). */
+void dp_clock_update(struct dp_clock *clock);
+
+/* A duration; cycles may be a difference of any sign. */
+static inline struct ns dp_clock_duration(const struct dp_clock *clock, int64_t cycles)
+{
+	double ns = (double)cycles * clock->ns_per_cycle;
+
+	return (struct ns){(int64_t)(ns + (ns < 0 ? -0.5 : 0.5))};
+}
+
+static inline int64_t dp_clock_cycles(const struct dp_clock *clock, struct ns duration)
+{
+	double cycles = (double)duration.v / clock->ns_per_cycle;
+
+	return (int64_t)(cycles + (cycles < 0 ? -0.5 : 0.5));
+}
+
+/* The moment of a counter reading on the kernel's clocks; exact near `latest`, so convert stamps while fresh. */
+static inline struct ns dp_clock_monotonic(const struct dp_clock *clock, uint64_t tsc)
+{
+	return (struct ns){clock->latest.monotonic_ns +
+			   dp_clock_duration(clock, (int64_t)(tsc - clock->latest.cycles)).v};
+}
+
+static inline struct ns dp_clock_wall(const struct dp_clock *clock, uint64_t tsc)
+{
+	return (struct ns){clock->latest.wall_ns + dp_clock_duration(clock, (int64_t)(tsc - clock->latest.cycles)).v};
+}
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * EAL start-up for people. One call picks what DPDK would otherwise ask for: `--no-pci` unless a PCI port is named
+ * (and then only those are probed), `--in-memory` when there are free hugepages, else `--no-huge` with ordinary
+ * memory (DPDK 22.11 refuses both together), no telemetry socket, a file prefix of our own, a quiet log. Whatever the
+ * user gives after "--" goes to EAL last and wins. Inside a network namespace nothing changes: start the process there
+ * (`ip netns exec`).
+ *
+ * The calling thread becomes the main lcore: it is the control thread and may sleep. Workers are lcores 1..workers;
+ * find them with dp_eal_worker(). EAL can be started once in a process.
+ */
+#ifndef DP_EAL_H
+#define DP_EAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <base/error.h>
+
+struct dp_eal_options {
+	const char *program;      /* for messages; NULL = "nomora" */
+	const char *const *ports; /* every port that will be opened: PCI addresses among them are allowed to EAL */
+	size_t port_count;
+	unsigned int workers; /* busy lcores wanted beside the main one, 0..64 */
+	const char *cpus; /* "3" or "2,4-5": one CPU for each worker; NULL = isolated CPUs if there are any, else any */
+	unsigned int memory_MiB; /* needed when there are no hugepages; 0 = 256 */
+	char **extra;            /* EAL's own arguments (what followed "--"); may be NULL */
+	int extra_count;
+	bool verbose; /* let EAL's notices through to stderr */
+};
+
+/*
+ * 0, or -errno with err set: -EPERM/-EACCES, -EINVAL (bad CPU list or EAL argument), -ENOMEM, -EALREADY.
+ * Takes 0.1 to 0.3 s.
+ */
+int dp_eal_start(const struct dp_eal_options *options, struct error *err);
+
+/* Close every port first. Safe when EAL was not started. */
+void dp_eal_stop(void);
+
+/* The lcore id of worker 0..workers-1, for rte_eal_remote_launch(). */
+unsigned int dp_eal_worker(unsigned int index);
+
+/* True when memory comes from hugepages. */
+bool dp_eal_has_hugepages(void);
+
+/* The last thing that EAL or a driver logged, "" if none: why a DPDK call failed. Valid until the next DPDK call. */
+const char *dp_eal_last_log(void);
+
+#endif

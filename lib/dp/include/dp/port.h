@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A port: one RX and one TX queue of a DPDK device, opened by the name that a person knows it by:
+ *
+ *   0000:03:00.0                      PCI address (bound to vfio-pci; Mellanox to its own driver)
+ *   net_af_packet0,iface=va           any virtual device with its arguments, as EAL's --vdev takes it:
+ *                                     net_ring, net_null, net_pcap, net_memif, net_tap, net_af_xdp ...
+ *   veth0                             a Linux interface: af_xdp when it works there, else af_packet
+ *
+ * The mbuf pool is the caller's and outlives the port. Opened, started, stopped and closed by the control thread;
+ * bursts (rte_eth_rx_burst/tx_burst on queue 0 of dp_port_id()) by one lcore at a time. A process holds a lock on a
+ * Linux interface as long as the port is open, so that two injectors never share one.
+ */
+#ifndef DP_PORT_H
+#define DP_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mempool.h>
+
+#include <base/error.h>
+
+enum dp_port_driver {
+	DP_PORT_AUTO, /* Linux interface: af_xdp, and af_packet where that fails */
+	DP_PORT_AF_XDP,
+	DP_PORT_AF_PACKET,
+};
+
+/* NULL-terminated names for OPTION_CHOICE: "auto", "af_xdp", "af_packet". */
+extern const char *const dp_port_driver_names[];
+
+struct dp_port_options {
+	const char *name;
+	enum dp_port_driver driver; /* looked at for Linux interfaces only */
+	uint16_t descriptors;       /* RX and TX; 0 = 1024, cut to what the device takes */
+	struct rte_mempool *pool;   /* for RX */
+	bool promiscuous;
+	bool hardware_rx_stamps; /* every packet stamped by the NIC; -ENOTSUP where it cannot */
+};
+
+struct dp_port;
+
+/* Opens and configures; traffic flows after dp_port_start(). NULL with err set: -ENODEV (no such port), -EPERM,
+ * -EBUSY (taken), -EINVAL (bad arguments), -ENOTSUP. */
+struct dp_port *dp_port_open(const struct dp_port_options *options, struct error *err);
+int dp_port_start(struct dp_port *port, struct error *err);
+void dp_port_stop(struct dp_port *port);
+/* Stops, closes the device (detaching af_xdp's program) and frees. NULL is legal. */
+void dp_port_close(struct dp_port *port);
+
+uint16_t dp_port_id(const struct dp_port *port);
+
+struct dp_port_report {
+	char name[64];   /* as given, without a vdev's arguments */
+	char driver[32]; /* "net_af_xdp", "net_ixgbe" ... */
+	char mac[18];    /* "52:54:00:00:00:01" */
+	bool link_up;
+	uint32_t speed_Mbps;     /* 0 = unknown */
+	int numa_node;           /* -1 = unknown */
+	uint16_t mtu;            /* 0 = unknown */
+	bool hardware_rx_stamps; /* can stamp every packet */
+};
+
+void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
+
+/* Device counters since start. missed: the device had no room or descriptor; no_mbuf: the pool was empty. */
+struct dp_port_statistics {
+	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_mbuf;
+	uint64_t tx_packets, tx_bytes, tx_errors;
+};
+
+/* Control thread; drivers keep these counters without locks, so figures may lag by a burst. */
+void dp_port_statistics(const struct dp_port *port, struct dp_port_statistics *statistics);
+
+/*
+ * Where hardware RX stamps were asked for: the dynamic field's offset in an mbuf and the flag (ol_flags) that says it
+ * is valid. The stamp counts the NIC's own clock (rte_eth_read_clock). -ENOTSUP if they were not asked for.
+ */
+int dp_port_stamp_field(const struct dp_port *port, int *offset, uint64_t *flag);
+
+/*
+ * Pool of `count` mbufs with `data_bytes` of room for a frame (2048 holds any 1500-byte MTU; af_xdp copies into it).
+ * NULL with err set. Free with rte_mempool_free() after the ports that use it are closed.
+ */
+struct rte_mempool *dp_pool_create(const char *name, unsigned int count, uint16_t data_bytes, struct error *err);
+
+#endif
