@@ -71,7 +71,7 @@ struct dp_port_statistics {
 };
 
 /* Control thread; drivers keep these counters without locks, so figures may lag by a burst. */
-void dp_port_statistics(const struct dp_port *port, struct dp_port_statistics *statistics);
+void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statistics);
 
 /*
  * Where hardware RX stamps were asked for: the dynamic field's offset in an mbuf and the flag (ol_flags) that says it

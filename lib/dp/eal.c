@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <dp/eal.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_config.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+
+#include "cpus_priv.h"
+#include "eal_log_priv.h"
+#include "port_priv.h"
+
+enum { ARGUMENTS_MAXIMUM = 160, ARGUMENT_BYTES = 4096, DEFAULT_MEMORY_MIB = 256, WORKERS_MAXIMUM = 64 };
+
+/* EAL itself is one per process, and so is what we know of it. Written by dp_eal_start() and dp_eal_stop() alone. */
+static struct {
+	bool started, hugepages;
+	unsigned int workers;
+} eal;
+
+struct arguments {
+	char *items[ARGUMENTS_MAXIMUM + 1];
+	int count;
+	bool failed; /* out of memory or room: looked at once, at the end */
+};
+
+static void add_argument(struct arguments *arguments, const char *text)
+{
+	char *copy = arguments->count < ARGUMENTS_MAXIMUM ? strdup(text) : NULL;
+
+	if (!copy)
+		arguments->failed = true;
+	else
+		arguments->items[arguments->count++] = copy;
+}
+
+static void free_arguments(struct arguments *arguments)
+{
+	for (int i = 0; i < arguments->count; i++)
+		free(arguments->items[i]);
+}
+
+/* True when one of the user's own EAL arguments is `option`, alone, as "option=value" or, for "-x", as "-xvalue". */
+static bool user_gave(const struct dp_eal_options *options, const char *option)
+{
+	size_t length = strlen(option);
+
+	for (int i = 0; i < options->extra_count; i++) {
+		const char *word = options->extra[i];
+
+		if (strncmp(word, option, length) != 0)
+			continue;
+		if (word[length] == '\0' || word[length] == '=' || option[1] != '-')
+			return true;
+	}
+	return false;
+}
+
+/* Free hugepage memory of the usual sizes; 0 when there is none or it cannot be told. */
+static uint64_t free_hugepage_bytes(void)
+{
+	static const unsigned int sizes_kB[] = {2048, 1048576};
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < sizeof sizes_kB / sizeof sizes_kB[0]; i++) {
+		char path[128];
+		unsigned long pages = 0;
+		FILE *file;
+
+		snprintf(path, sizeof path, "/sys/kernel/mm/hugepages/hugepages-%ukB/free_hugepages", sizes_kB[i]);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		if (fscanf(file, "%lu", &pages) == 1)
+			total += (uint64_t)pages * sizes_kB[i] * 1024;
+		fclose(file);
+	}
+	return total;
+}
+
+static void add_memory(struct arguments *arguments, const struct dp_eal_options *options)
+{
+	unsigned int memory_MiB = options->memory_MiB ? options->memory_MiB : DEFAULT_MEMORY_MIB;
+	char text[32];
+
+	if (user_gave(options, "--in-memory") || user_gave(options, "--huge-dir") ||
+	    user_gave(options, "--socket-mem")) {
+		eal.hugepages = true;
+		return;
+	}
+	/* Hugepages that only root may map are no use to anybody else. */
+	eal.hugepages = !user_gave(options, "--no-huge") && geteuid() == 0 &&
+			free_hugepage_bytes() >= (uint64_t)memory_MiB << 20;
+	if (eal.hugepages) {
+		add_argument(arguments, "--in-memory");
+		return;
+	}
+	if (!user_gave(options, "--no-huge"))
+		add_argument(arguments, "--no-huge");
+	add_argument(arguments, "--no-shconf");
+	if (!user_gave(options, "-m")) {
+		snprintf(text, sizeof text, "%u", memory_MiB);
+		add_argument(arguments, "-m");
+		add_argument(arguments, text);
+	}
+}
+
+static void add_pci(struct arguments *arguments, const struct dp_eal_options *options)
+{
+	bool any = user_gave(options, "-a") || user_gave(options, "--allow");
+
+	for (size_t i = 0; i < options->port_count; i++) {
+		if (!dp_port_is_pci(options->ports[i]))
+			continue;
+		any = true;
+		add_argument(arguments, "-a");
+		add_argument(arguments, options->ports[i]);
+	}
+	if (!any && !user_gave(options, "--no-pci"))
+		add_argument(arguments, "--no-pci");
+}
+
+/* "--lcores 0@(0-3),1@2": the main lcore floats over every CPU we may use; a worker sits on its own CPU, or floats. */
+static int add_lcores(struct arguments *arguments, const struct dp_eal_options *options, struct error *err)
+{
+	unsigned int cpus[WORKERS_MAXIMUM];
+	char any[1024], text[ARGUMENT_BYTES];
+	size_t length;
+	int pinned;
+
+	if (user_gave(options, "-l") || user_gave(options, "-c") || user_gave(options, "--lcores"))
+		return 0;
+	pinned = dp_cpus_choose(options->cpus, options->workers, cpus, err);
+	if (pinned < 0)
+		return pinned;
+	dp_cpus_allowed(any, sizeof any);
+	length = (size_t)snprintf(text, sizeof text, "0@(%s)", any);
+	for (unsigned int i = 0; i < options->workers && length < sizeof text; i++) {
+		if (pinned)
+			length += (size_t)snprintf(text + length, sizeof text - length, ",%u@%u", i + 1, cpus[i]);
+		else
+			length += (size_t)snprintf(text + length, sizeof text - length, ",%u@(%s)", i + 1, any);
+	}
+	if (length >= sizeof text)
+		return error_set(err, E2BIG, "too many workers (%u) for this host's list of CPUs", options->workers);
+	add_argument(arguments, "--lcores");
+	add_argument(arguments, text);
+	return 0;
+}
+
+static int build_arguments(struct arguments *arguments, const struct dp_eal_options *options, struct error *err)
+{
+	char prefix[64];
+	int status;
+
+	add_argument(arguments, options->program ? options->program : "nomora");
+	snprintf(prefix, sizeof prefix, "--file-prefix=nomora-%ld", (long)getpid());
+	add_argument(arguments, prefix);
+	add_argument(arguments, "--no-telemetry");
+	add_memory(arguments, options);
+	add_pci(arguments, options);
+	status = add_lcores(arguments, options, err);
+	if (status)
+		return status;
+	for (int i = 0; i < options->extra_count; i++)
+		add_argument(arguments, options->extra[i]);
+	if (arguments->failed)
+		return error_set(err, ENOMEM, "too many arguments for EAL (over %d), or out of memory",
+				 ARGUMENTS_MAXIMUM);
+	return 0;
+}
+
+static int explain_failure(const struct arguments *arguments, struct error *err)
+{
+	int code = rte_errno > 0 ? rte_errno : EIO;
+	char line[2048] = "";
+	size_t length = 0;
+
+	for (int i = 1; i < arguments->count && length < sizeof line; i++)
+		length += (size_t)snprintf(line + length, sizeof line - length, " %s", arguments->items[i]);
+	return error_set(err, code, "DPDK does not start: %s (EAL said \"%s\"; its arguments were:%.600s)",
+			 strerror(code), dp_eal_last_log(), line);
+}
+
+int dp_eal_start(const struct dp_eal_options *options, struct error *err)
+{
+	struct arguments arguments = {0};
+	int status;
+
+	if (eal.started)
+		return error_set(err, EALREADY, "DPDK was started already in this process");
+	if (options->workers > WORKERS_MAXIMUM)
+		return error_set(err, EINVAL, "%u workers asked for, %d is the most", options->workers,
+				 WORKERS_MAXIMUM);
+	status = build_arguments(&arguments, options, err);
+	if (!status) {
+		char *words[ARGUMENTS_MAXIMUM + 1];
+
+		/* EAL permutes the vector; what we allocated stays in ours. */
+		memcpy(words, arguments.items, sizeof words);
+		dp_eal_log_capture(options->verbose);
+		if (rte_eal_init(arguments.count, words) < 0)
+			status = explain_failure(&arguments, err);
+	}
+	free_arguments(&arguments);
+	if (status)
+		return status;
+	dp_eal_log_quiet_libraries();
+	eal.started = true;
+	eal.workers = rte_lcore_count() - 1;
+	if (eal.workers < options->workers) {
+		dp_eal_stop();
+		return error_set(err, EINVAL, "%u worker lcores are needed, the EAL arguments leave %u",
+				 options->workers, eal.workers);
+	}
+	return 0;
+}
+
+void dp_eal_stop(void)
+{
+	if (!eal.started)
+		return;
+	rte_eal_cleanup();
+	dp_eal_log_release();
+	eal.started = false;
+}
+
+unsigned int dp_eal_worker(unsigned int index)
+{
+	unsigned int lcore = rte_get_next_lcore(-1U, 1, 0);
+
+	while (index-- > 0 && lcore < RTE_MAX_LCORE)
+		lcore = rte_get_next_lcore(lcore, 1, 0);
+	return lcore;
+}
+
+bool dp_eal_has_hugepages(void)
+{
+	return eal.hugepages;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "eal_log_priv.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include <rte_log.h>
+
+#include <dp/eal.h>
+
+/* One log per process, as DPDK's is. `line` is guarded by the mutex; dp_eal_last_log() hands out a thread's copy. */
+static struct {
+	pthread_mutex_t mutex;
+	FILE *stream;
+	bool verbose;
+	char line[512];
+} capture = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static ssize_t capture_write(void *cookie, const char *text, size_t bytes)
+{
+	size_t length = bytes;
+
+	(void)cookie;
+	while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == ' '))
+		length--;
+	if (length > 0) {
+		pthread_mutex_lock(&capture.mutex);
+		snprintf(capture.line, sizeof capture.line, "%.*s", (int)length, text);
+		pthread_mutex_unlock(&capture.mutex);
+	}
+	if (capture.verbose)
+		fwrite(text, 1, bytes, stderr);
+	return (ssize_t)bytes;
+}
+
+void dp_eal_log_capture(bool verbose)
+{
+	static const cookie_io_functions_t functions = {.write = capture_write};
+
+	capture.verbose = verbose;
+	if (capture.stream)
+		return;
+	capture.stream = fopencookie(NULL, "w", functions);
+	if (!capture.stream)
+		return; /* then DPDK logs to stderr: noisy, not wrong */
+	setvbuf(capture.stream, NULL, _IOLBF, 1024);
+	rte_openlog_stream(capture.stream);
+}
+
+typedef int (*print_function)(int level, const char *format, va_list arguments);
+typedef print_function (*set_print_function)(print_function print);
+
+static void quiet_library(const char *file, const char *setter)
+{
+	/* NOLOAD: only when the driver has brought it into the process. */
+	void *library = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+	set_print_function set;
+
+	if (!library)
+		return;
+	*(void **)&set = dlsym(library, setter);
+	if (set)
+		set(NULL);
+	dlclose(library);
+}
+
+void dp_eal_log_quiet_libraries(void)
+{
+	if (capture.verbose)
+		return;
+	quiet_library("libxdp.so.1", "libxdp_set_print");
+	quiet_library("libbpf.so.1", "libbpf_set_print");
+}
+
+void dp_eal_log_release(void)
+{
+	if (!capture.stream)
+		return;
+	rte_openlog_stream(NULL);
+	fclose(capture.stream);
+	capture.stream = NULL;
+}
+
+const char *dp_eal_last_log(void)
+{
+	static _Thread_local char copy[sizeof capture.line];
+
+	pthread_mutex_lock(&capture.mutex);
+	memcpy(copy, capture.line, sizeof copy);
+	pthread_mutex_unlock(&capture.mutex);
+	return copy;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <dp/port.h>
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_bus.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
+
+#include <base/log.h>
+#include <dp/eal.h>
+
+#include "eal_log_priv.h"
+#include "port_priv.h"
+
+enum { DEFAULT_DESCRIPTORS = 1024 };
+
+const char *const dp_port_driver_names[] = {"auto", "af_xdp", "af_packet", NULL};
+
+struct dp_port {
+	char name[64];            /* as given, arguments cut off */
+	char device[64];          /* as EAL knows it */
+	char interface[IFNAMSIZ]; /* "" if none is behind it */
+	uint16_t id;
+	bool plugged;    /* we attached the virtual device, so we detach it */
+	bool configured; /* so rte_eth_dev_close() is due */
+	bool started;
+	bool stamps;
+	int stamp_offset;
+	uint64_t stamp_flag;
+	int lock;      /* descriptor, -1 = none */
+	int socket_fd; /* the driver's socket, for its drop counter; -1 = none */
+	uint64_t kernel_missed, xdp_missed_before;
+};
+
+static int plug_device(struct dp_port *port, const char *arguments, struct error *err)
+{
+	struct dp_sockets before;
+	int status;
+
+	dp_sockets_look(&before);
+	status = rte_eal_hotplug_add("vdev", port->device, arguments);
+	dp_eal_log_quiet_libraries();
+	if (status)
+		return error_set(err, -status, "%s: DPDK cannot make the device %s with \"%s\": %s (%s)", port->name,
+				 port->device, arguments, strerror(-status), dp_eal_last_log());
+	port->plugged = true;
+	port->socket_fd = dp_sockets_new(&before);
+	status = rte_eth_dev_get_port_by_name(port->device, &port->id);
+	if (status)
+		return error_set(err, ENODEV, "%s: DPDK made no port of this name", port->device);
+	return 0;
+}
+
+static int configure_device(struct dp_port *port, const struct dp_port_options *options, struct error *err)
+{
+	struct rte_eth_conf configuration = {0};
+	struct rte_eth_dev_info info;
+	struct dp_sockets before;
+	uint16_t rx = options->descriptors ? options->descriptors : DEFAULT_DESCRIPTORS;
+	uint16_t tx = rx;
+	int status = rte_eth_dev_info_get(port->id, &info);
+
+	if (status)
+		return error_set(err, -status, "%s: its driver does not answer: %s", port->name, strerror(-status));
+	if (options->hardware_rx_stamps) {
+		if (!(info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP))
+			return error_set(err, ENOTSUP, "%s: driver %s cannot stamp every received packet", port->name,
+					 info.driver_name);
+		configuration.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+		if (rte_mbuf_dyn_rx_timestamp_register(&port->stamp_offset, &port->stamp_flag) != 0)
+			return error_set(err, rte_errno, "%s: no room for stamps in an mbuf", port->name);
+		port->stamps = true;
+	}
+	dp_sockets_look(&before);
+	status = rte_eth_dev_configure(port->id, 1, 1, &configuration);
+	port->configured = true;
+	if (!status)
+		status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
+	if (!status)
+		status = rte_eth_rx_queue_setup(port->id, 0, rx, (unsigned int)rte_eth_dev_socket_id(port->id), NULL,
+						options->pool);
+	if (!status)
+		status = rte_eth_tx_queue_setup(port->id, 0, tx, (unsigned int)rte_eth_dev_socket_id(port->id), NULL);
+	dp_eal_log_quiet_libraries();
+	if (status)
+		return error_set(err, -status, "%s: cannot set up its queues: %s (%s)", port->name, strerror(-status),
+				 dp_eal_last_log());
+	if (port->socket_fd < 0)
+		port->socket_fd = dp_sockets_new(&before);
+	if (options->promiscuous)
+		rte_eth_promiscuous_enable(port->id); /* rings and nulls have no such thing: not an error */
+	return 0;
+}
+
+/* A device that exists already: probed by EAL (PCI, --vdev) or made by the program (rings). */
+static int open_existing(struct dp_port *port, const struct dp_port_options *options, struct error *err)
+{
+	int status;
+
+	if (dp_port_is_pci(options->name)) {
+		status = dp_pci_check(options->name, err);
+		if (status)
+			return status;
+	}
+	if (rte_eth_dev_get_port_by_name(port->device, &port->id) != 0)
+		return error_set(err, ENODEV, "%s: DPDK has no driver for this device, or may not use it (%s)",
+				 port->name, dp_eal_last_log());
+	return configure_device(port, options, err);
+}
+
+static int open_vdev(struct dp_port *port, const struct dp_port_options *options, const char *arguments,
+		     struct error *err)
+{
+	int status;
+
+	if (dp_port_vdev_interface(arguments, port->interface, sizeof port->interface)) {
+		status = dp_interface_check(port->interface, err);
+		if (status)
+			return status;
+		port->lock = dp_port_lock(port->interface, err);
+		if (port->lock < 0)
+			return port->lock;
+	}
+	status = plug_device(port, arguments, err);
+	return status ? status : configure_device(port, options, err);
+}
+
+static void release(struct dp_port *port)
+{
+	dp_port_stop(port);
+	if (port->socket_fd >= 0)
+		close(port->socket_fd);
+	port->socket_fd = -1;
+	if (port->configured)
+		rte_eth_dev_close(port->id);
+	if (port->plugged)
+		rte_eal_hotplug_remove("vdev", port->device);
+	port->configured = port->plugged = false;
+	if (port->lock >= 0)
+		close(port->lock);
+	port->lock = -1;
+}
+
+static int open_interface_with(struct dp_port *port, const struct dp_port_options *options, bool xdp, struct error *err)
+{
+	char arguments[160];
+
+	snprintf(port->device, sizeof port->device, "net_%s_%s", xdp ? "af_xdp" : "af_packet", options->name);
+	if (xdp)
+		snprintf(arguments, sizeof arguments, "iface=%s,start_queue=0,queue_count=1", options->name);
+	else /* 4096 frames ride out a stall of a quarter of a second at 10 kpps, or 4 ms at 1 Mpps */
+		snprintf(arguments, sizeof arguments, "iface=%s,blocksz=65536,framesz=2048,framecnt=4096",
+			 options->name);
+	return open_vdev(port, options, arguments, err);
+}
+
+static int open_interface(struct dp_port *port, const struct dp_port_options *options, struct error *err)
+{
+	bool one_queue = dp_interface_rx_queues(options->name) == 1;
+	struct error first = {0};
+	int status;
+
+	if (options->driver == DP_PORT_AF_PACKET)
+		return open_interface_with(port, options, false, err);
+	if (options->driver == DP_PORT_AF_XDP) {
+		if (!one_queue)
+			return error_set(err, ENOTSUP,
+					 "%s has %u receive queues, af_xdp would see only the first: 'ethtool -L %s "
+					 "combined 1' (or rx 1 tx 1) first, or --driver af_packet",
+					 options->name, dp_interface_rx_queues(options->name), options->name);
+		return open_interface_with(port, options, true, err);
+	}
+	if (one_queue) {
+		status = open_interface_with(port, options, true, &first);
+		if (!status || status == -ENODEV || status == -EPERM || status == -EBUSY) {
+			if (status && err)
+				*err = first;
+			return status;
+		}
+		release(port);
+		log_debug("%s; trying af_packet", first.text);
+	}
+	return open_interface_with(port, options, false, err);
+}
+
+struct dp_port *dp_port_open(const struct dp_port_options *options, struct error *err)
+{
+	struct dp_port *port = calloc(1, sizeof *port);
+	size_t length = strcspn(options->name, ",");
+	int status;
+
+	if (!port) {
+		error_set(err, ENOMEM, "%s: out of memory", options->name);
+		errno = ENOMEM;
+		return NULL;
+	}
+	port->lock = port->socket_fd = -1;
+	snprintf(port->name, sizeof port->name, "%.*s", (int)length, options->name);
+	snprintf(port->device, sizeof port->device, "%.*s", (int)length, options->name);
+	if (dp_port_is_pci(options->name) || rte_eth_dev_get_port_by_name(options->name, &port->id) == 0)
+		status = open_existing(port, options, err);
+	else if (length >= sizeof port->device)
+		status = error_set(err, ENODEV, "there is no port '%.80s...'", options->name);
+	else if (dp_port_is_vdev(options->name))
+		status = open_vdev(port, options, options->name[length] ? options->name + length + 1 : "", err);
+	else
+		status = open_interface(port, options, err);
+	if (!status)
+		return port;
+	dp_port_close(port);
+	errno = -status;
+	return NULL;
+}
+
+int dp_port_start(struct dp_port *port, struct error *err)
+{
+	int status = rte_eth_dev_start(port->id);
+
+	if (status)
+		return error_set(err, -status, "%s: cannot start: %s (%s)", port->name, strerror(-status),
+				 dp_eal_last_log());
+	port->started = true;
+	rte_eth_stats_reset(port->id);
+	if (port->socket_fd >= 0)
+		dp_socket_missed(port->socket_fd, &port->xdp_missed_before);
+	return 0;
+}
+
+void dp_port_stop(struct dp_port *port)
+{
+	if (port->started)
+		rte_eth_dev_stop(port->id);
+	port->started = false;
+}
+
+void dp_port_close(struct dp_port *port)
+{
+	if (!port)
+		return;
+	release(port);
+	free(port);
+}
+
+uint16_t dp_port_id(const struct dp_port *port)
+{
+	return port->id;
+}
+
+void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
+{
+	struct rte_eth_dev_info info;
+	struct rte_eth_link link = {0};
+	struct rte_ether_addr mac = {0};
+
+	*report = (struct dp_port_report){.numa_node = rte_eth_dev_socket_id(port->id)};
+	snprintf(report->name, sizeof report->name, "%s", port->name);
+	if (rte_eth_dev_info_get(port->id, &info) == 0) {
+		snprintf(report->driver, sizeof report->driver, "%s", info.driver_name);
+		report->hardware_rx_stamps = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+	}
+	if (rte_eth_macaddr_get(port->id, &mac) == 0)
+		rte_ether_format_addr(report->mac, sizeof report->mac, &mac);
+	if (rte_eth_link_get_nowait(port->id, &link) == 0) {
+		report->link_up = link.link_status == RTE_ETH_LINK_UP;
+		report->speed_Mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
+	}
+	if (rte_eth_dev_get_mtu(port->id, &report->mtu) != 0)
+		report->mtu = 0;
+}
+
+void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statistics)
+{
+	struct rte_eth_stats counters = {0};
+
+	rte_eth_stats_get(port->id, &counters);
+	*statistics = (struct dp_port_statistics){
+		.rx_packets = counters.ipackets,
+		.rx_bytes = counters.ibytes,
+		.rx_missed = counters.imissed,
+		.rx_errors = counters.ierrors,
+		.rx_no_mbuf = counters.rx_nombuf,
+		.tx_packets = counters.opackets,
+		.tx_bytes = counters.obytes,
+		.tx_errors = counters.oerrors,
+	};
+	if (port->socket_fd < 0)
+		return;
+	port->kernel_missed += dp_socket_missed(port->socket_fd, &port->xdp_missed_before);
+	if (port->kernel_missed > statistics->rx_missed)
+		statistics->rx_missed = port->kernel_missed;
+}
+
+int dp_port_stamp_field(const struct dp_port *port, int *offset, uint64_t *flag)
+{
+	if (!port->stamps)
+		return -ENOTSUP;
+	*offset = port->stamp_offset;
+	*flag = port->stamp_flag;
+	return 0;
+}
+
+struct rte_mempool *dp_pool_create(const char *name, unsigned int count, uint16_t data_bytes, struct error *err)
+{
+	/* 256 mbufs cached per lcore keep bursts off the shared ring. */
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		name, count, 256, 0, (uint16_t)(data_bytes + RTE_PKTMBUF_HEADROOM), (int)rte_socket_id());
+
+	if (!pool)
+		error_set(err, rte_errno,
+			  "no memory for %u packet buffers (%u MiB): %s; give fewer slots, or more memory or hugepages",
+			  count, (unsigned int)(((uint64_t)count * (data_bytes + 512U)) >> 20),
+			  rte_strerror(rte_errno));
+	return pool;
+}

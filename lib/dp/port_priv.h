@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the parts of a port share: names, the checks of a Linux interface, the counters that drivers leave out. */
+#ifndef DP_PORT_PRIV_H
+#define DP_PORT_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/error.h>
+
+/* "0000:03:00.0" or "03:00.0". */
+bool dp_port_is_pci(const char *name);
+
+/* "net_ring0", "net_af_packet0,iface=va", "eth_..." : what EAL's --vdev takes. */
+bool dp_port_is_vdev(const char *name);
+
+/* Copies the value of "iface=..." in a vdev's arguments; false if there is none. */
+bool dp_port_vdev_interface(const char *arguments, char *interface, size_t bytes);
+
+/* The interface exists, we may open raw sockets on it, it is up (or is brought up). 0 or -errno with err set. */
+int dp_interface_check(const char *interface, struct error *err);
+
+/* Queues that packets can arrive on; af_xdp's driver binds one. 1 if it cannot be told. */
+unsigned int dp_interface_rx_queues(const char *interface);
+
+/*
+ * Takes a name for this process within the network namespace; released by close() or death. Returns a descriptor or
+ * -errno with err set (-EBUSY: another process has it).
+ */
+int dp_port_lock(const char *name, struct error *err);
+
+/* A PCI device is there and bound to a driver that DPDK can use. */
+int dp_pci_check(const char *address, struct error *err);
+
+/*
+ * af_packet's driver does not report what the kernel dropped, af_xdp's leaves out a full RX ring. Both are known to the
+ * socket, so we find the one that the driver opened: the sockets seen after minus those seen before.
+ */
+struct dp_sockets {
+	uint8_t open[1024 / 8];
+};
+
+void dp_sockets_look(struct dp_sockets *sockets);
+int dp_sockets_new(const struct dp_sockets *before); /* a duplicate of the descriptor, the caller's; -1 = none */
+
+/* Packets that the kernel dropped since the last call, for want of room. */
+uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before);
+
+#endif
