@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * `nomora fit --expr` and `nomora fit --nist`: entry points that cmd_fit.c calls when its option table says so. They
+ * print their results and errors themselves and return a command_exit. cmd_fit.c fills the settings from rows like
+ *   OPTION_STRING(struct settings, expression.expression, "expr", 0, "FORMULA", "...")
+ */
+#ifndef APPS_FIT_EXPR_H
+#define APPS_FIT_EXPR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+
+/* Strings are argv's; NULL = not given. fit_expression_defaults() gives every field its default. */
+struct fit_expression_settings {
+	const char *expression; /* --expr: right side, "b1*(1-exp(-b2*x))" */
+	const char *start;      /* --start: "b1=500,b2=1e-4"; names the parameters, needed */
+	const char *response;   /* --response: "log(y)"; NULL = y as it stands */
+	const char *bounds;     /* --bounds: "b1=0:1000,b2=:1" (either end may be missing) */
+	const char *fixed;      /* --fix: "b2,b3": these keep their start */
+	const char *y_column;   /* --y-column: header name or number from 1; NULL = "y", else the first column */
+	const char *deviation;  /* --deviation-column: standard deviation of y; NULL = all alike */
+	int loss;               /* --loss: index into fit_loss_names */
+	double loss_scale;      /* --loss-scale: residual at which the loss turns, default 1 */
+	int64_t multistart;     /* --multistart: number of starts, default 8 */
+	int64_t seed;           /* --seed, default 1 */
+	bool absolute_sigma;    /* --absolute-sigma */
+	bool json;              /* --json: schema nomora.fit_expression/1 */
+	const char *input;      /* operand: the data file, "-" = stdin */
+	const char *output;     /* -o: JSON result here as well; NULL = none */
+};
+
+extern const char *const fit_loss_names[]; /* "linear", "soft_l1", "huber", NULL: for OPTION_CHOICE */
+
+void fit_expression_defaults(struct fit_expression_settings *settings);
+
+/*
+ * Fits the formula to the data file: columns by comma, semicolon, tab or blanks; '#' comments; an optional header
+ * whose names the formula may use. Without a header the columns are y, then x (or x1, x2, ...).
+ * Returns 0 converged, 1 bad data, 2 bad formula or option, 3 not converged.
+ */
+int command_fit_expression(const struct fit_expression_settings *settings);
+
+/* Runs a NIST StRD .dat from each of its starts; returns 0, 1 (cannot be read), 3 (some start did not converge). */
+int command_fit_nist(const char *path, bool json);
+
+#endif
