@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Linear least squares in double, refined with residuals in long double. */
+#include "linear_priv.h"
+
+#include <float.h>
+
+enum { REFINEMENTS_MAXIMUM = 4 };
+
+/* A correction below this share of the solution leaves nothing for another round: each gains over 5 digits. */
+static const double refined_enough = 1e-12;
+
+static bool take_weights(struct linear_workspace *w, const struct linear_problem *problem, size_t *used)
+{
+	*used = problem->rows;
+	if (!problem->weights)
+		return true;
+	*used = 0;
+	for (size_t i = 0; i < problem->rows; i++) {
+		if (!(problem->weights[i] >= 0) || !isfinite(problem->weights[i]))
+			return false;
+		w->root_weights[i] = sqrt(problem->weights[i]);
+		*used += problem->weights[i] > 0;
+	}
+	return true;
+}
+
+static size_t stride_of(const struct linear_problem *problem)
+{
+	return problem->stride ? problem->stride : problem->rows;
+}
+
+static bool load(struct linear_workspace *w, const struct linear_problem *problem)
+{
+	size_t rows = problem->rows;
+	double check = 0;
+
+	w->qr.rows = rows;
+	w->qr.columns = problem->columns;
+	for (size_t j = 0; j < problem->columns; j++) {
+		const double *from = problem->matrix + j * stride_of(problem);
+		double *to = w->qr.a + j * rows;
+
+		if (problem->weights)
+			for (size_t i = 0; i < rows; i++)
+				to[i] = from[i] * w->root_weights[i];
+		else
+			memcpy(to, from, rows * sizeof *to);
+	}
+	for (size_t i = 0; i < rows; i++) {
+		w->target[i] = problem->weights ? problem->response[i] * w->root_weights[i] : problem->response[i];
+		check += fabs(w->target[i]);
+	}
+	return isfinite(check);
+}
+
+/* precise_rows := response - A solution, in long double. */
+static void take_residuals(struct linear_workspace *w, const struct linear_problem *problem)
+{
+	for (size_t i = 0; i < problem->rows; i++)
+		w->precise_rows[i] = problem->response[i];
+	for (size_t j = 0; j < problem->columns; j++) {
+		const double *column = problem->matrix + j * stride_of(problem);
+		long double coefficient = w->solution[j];
+
+		if (coefficient == 0)
+			continue;
+		for (size_t i = 0; i < problem->rows; i++)
+			w->precise_rows[i] -= coefficient * column[i];
+	}
+}
+
+/* correction := R^-T P' S^-1 g with g = -A'r: how far the residuals are from being orthogonal to the columns. */
+static void take_obliqueness(struct linear_workspace *w, const struct linear_problem *problem)
+{
+	size_t rows = problem->rows;
+
+	for (size_t i = 0; i < rows; i++)
+		w->precise_rows2[i] = problem->weights ? (long double)w->orthogonal[i] * w->root_weights[i]
+						       : (long double)w->orthogonal[i];
+	for (size_t k = 0; k < w->qr.rank; k++) {
+		size_t j = w->qr.pivot[k];
+		const double *column = problem->matrix + j * stride_of(problem);
+		long double even = 0, odd = 0;
+		size_t i = 0;
+
+		for (; i + 2 <= rows; i += 2) {
+			even += w->precise_rows2[i] * column[i];
+			odd += w->precise_rows2[i + 1] * column[i + 1];
+		}
+		if (i < rows)
+			even += w->precise_rows2[i] * column[i];
+		w->correction[k] = -(double)(even + odd) / w->qr.scale[j];
+	}
+	solve_upper_transposed_double(&w->qr, w->correction);
+}
+
+/* One round on [I A; A' 0][r; x] = [b; 0] (Björck 1967). Returns the size of the correction relative to x. */
+static double refine(struct linear_workspace *w, const struct linear_problem *problem)
+{
+	double moved = 0, size = 0;
+
+	for (size_t i = 0; i < problem->rows; i++) {
+		long double residual = w->precise_rows[i];
+
+		if (problem->weights)
+			residual *= w->root_weights[i];
+		w->target[i] = (double)(residual - w->orthogonal[i]);
+	}
+	take_obliqueness(w, problem);
+	apply_transposed_double(&w->qr, w->target);
+	for (size_t k = 0; k < w->qr.rank; k++) {
+		double oblique = w->correction[k];
+
+		w->correction[k] = w->target[k] - oblique;
+		w->target[k] = oblique;
+	}
+	solve_upper_double(&w->qr, w->correction);
+	for (size_t k = 0; k < w->qr.rank; k++) {
+		size_t j = w->qr.pivot[k];
+
+		w->solution[j] += (long double)w->correction[k] / w->qr.scale[j];
+		moved = fmax(moved, fabs(w->correction[k]));
+		size = fmax(size, fabs((double)w->solution[j] * w->qr.scale[j]));
+	}
+	apply_double(&w->qr, w->target);
+	for (size_t i = 0; i < problem->rows; i++)
+		w->orthogonal[i] += w->target[i];
+	take_residuals(w, problem);
+	return size > 0 ? moved / size : 0;
+}
+
+static void solve(struct linear_workspace *w, const struct linear_problem *problem)
+{
+	double before = INFINITY;
+
+	apply_transposed_double(&w->qr, w->target);
+	memcpy(w->correction, w->target, w->qr.rank * sizeof *w->correction);
+	solve_upper_double(&w->qr, w->correction);
+	for (size_t k = 0; k < problem->columns; k++)
+		w->solution[w->qr.pivot[k]] = 0;
+	for (size_t k = 0; k < w->qr.rank; k++)
+		w->solution[w->qr.pivot[k]] = (long double)w->correction[k] / w->qr.scale[w->qr.pivot[k]];
+	memset(w->orthogonal, 0, w->qr.rank * sizeof *w->orthogonal);
+	memcpy(w->orthogonal + w->qr.rank, w->target + w->qr.rank, (problem->rows - w->qr.rank) * sizeof *w->target);
+	apply_double(&w->qr, w->orthogonal);
+	take_residuals(w, problem);
+	for (int round = 0; round < REFINEMENTS_MAXIMUM; round++) {
+		double moved = refine(w, problem);
+
+		if (!(moved > refined_enough) || moved > before / 2)
+			break;
+		before = moved;
+	}
+}
+
+static void take_sums(const struct linear_workspace *w, const struct linear_problem *problem, struct linear_sums *sums)
+{
+	long double weight_sum = 0, mean = 0;
+
+	*sums = (struct linear_sums){0};
+	for (size_t i = 0; i < problem->rows; i++) {
+		long double weight = problem->weights ? problem->weights[i] : 1, y = problem->response[i];
+
+		weight_sum += weight;
+		mean += weight * y;
+		sums->chi2 += weight * w->precise_rows[i] * w->precise_rows[i];
+		sums->about_zero += weight * y * y;
+	}
+	mean /= weight_sum;
+	for (size_t i = 0; i < problem->rows; i++) {
+		long double weight = problem->weights ? problem->weights[i] : 1, off = problem->response[i] - mean;
+
+		sums->about_mean += weight * off * off;
+	}
+}
+
+static void take_covariance(struct linear_workspace *w)
+{
+	size_t n = w->qr.columns;
+
+	covariance_root_double(&w->qr, w->root);
+	memset(w->covariance_absolute, 0, n * n * sizeof *w->covariance_absolute);
+	for (size_t c = 0; c < w->qr.rank; c++)
+		for (size_t j = 0; j < n; j++)
+			add_multiple_double(w->covariance_absolute + j * n, w->root[c * n + j], w->root + c * n, n);
+	for (size_t k = w->qr.rank; k < n; k++)
+		w->covariance_absolute[w->qr.pivot[k] * (n + 1)] = INFINITY;
+}
+
+enum linear_status linear_fit(struct linear_workspace *w, const struct linear_problem *problem,
+			      struct linear_result *result)
+{
+	struct linear_sums sums;
+	size_t wider = problem->rows > problem->columns ? problem->rows : problem->columns;
+
+	*result = (struct linear_result){.status = LINEAR_NOT_FINITE, .columns = problem->columns};
+	if (problem->rows > w->rows_maximum || problem->columns > w->columns_maximum || problem->columns == 0)
+		return result->status = LINEAR_TOO_FEW_ROWS;
+	if (!take_weights(w, problem, &result->rows_used))
+		return result->status;
+	if (result->rows_used < problem->columns)
+		return result->status = LINEAR_TOO_FEW_ROWS;
+	if (!load(w, problem) || !factorise_double(&w->qr, (double)wider * DBL_EPSILON))
+		return result->status;
+	result->rank = w->qr.rank;
+	result->status = w->qr.rank == problem->columns ? LINEAR_OK : LINEAR_RANK_DEFICIENT;
+	result->condition =
+		w->qr.rank ? fabs(w->qr.a[0] / w->qr.a[(w->qr.rank - 1) * (problem->rows + 1)]) : (double)INFINITY;
+	solve(w, problem);
+	take_sums(w, problem, &sums);
+	take_covariance(w);
+	linear_finish(w, problem->rows, problem->columns, problem->has_intercept, &sums, result);
+	return result->status;
+}

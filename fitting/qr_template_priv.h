@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Householder QR with column scaling and pivoting for one number type: included by qr_priv.h once with QR_REAL double
+ * and once with long double, QR_NAME(x) giving each its names. No include guard for that reason.
+ *
+ * A S^-1 P = Q R, where S holds the column norms. Matrices are column-major without gaps. The arrays belong to the
+ * caller; `a` is overwritten by R (on and above the diagonal) and the Householder vectors (below; v_k has its first
+ * element in head[k]).
+ */
+
+struct QR_NAME(qr) {
+	size_t rows, columns, rank;
+	QR_REAL *a;       /* rows x columns */
+	QR_REAL *head;    /* columns: first elements of the Householder vectors */
+	QR_REAL *factor;  /* columns: 2 / v'v */
+	QR_REAL *scale;   /* columns: norm of column j of A; 1 for a column of zeros */
+	QR_REAL *norms;   /* columns: scratch, squared norms of what is left of each column */
+	QR_REAL *scratch; /* columns */
+	size_t *pivot;    /* columns: column of A that stands at place k */
+};
+
+/* Four running sums: shorter dependency chains, and smaller rounding errors than one. */
+static inline QR_REAL QR_NAME(dot)(const QR_REAL *x, const QR_REAL *y, size_t count)
+{
+	QR_REAL s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+	size_t i = 0;
+
+	for (; i + 4 <= count; i += 4) {
+		s0 += x[i] * y[i];
+		s1 += x[i + 1] * y[i + 1];
+		s2 += x[i + 2] * y[i + 2];
+		s3 += x[i + 3] * y[i + 3];
+	}
+	for (; i < count; i++)
+		s0 += x[i] * y[i];
+	return (s0 + s1) + (s2 + s3);
+}
+
+static inline void QR_NAME(add_multiple)(QR_REAL *into, QR_REAL multiple, const QR_REAL *x, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		into[i] += multiple * x[i];
+}
+
+/* Norm without overflow or underflow: by the largest element first. */
+static inline QR_REAL QR_NAME(norm)(const QR_REAL *x, size_t count)
+{
+	QR_REAL largest = 0, sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		QR_REAL size = x[i] < 0 ? -x[i] : x[i];
+
+		if (size > largest)
+			largest = size;
+	}
+	if (largest == 0 || !isfinite(largest))
+		return largest;
+	if (largest > (QR_REAL)1e-100 && largest < (QR_REAL)1e100)
+		return QR_SQRT(QR_NAME(dot)(x, x, count));
+	for (size_t i = 0; i < count; i++)
+		sum += (x[i] / largest) * (x[i] / largest);
+	return largest * QR_SQRT(sum);
+}
+
+static inline void QR_NAME(reflect)(const struct QR_NAME(qr) * qr, size_t k, QR_REAL *column)
+{
+	const QR_REAL *v = qr->a + k * qr->rows + k + 1;
+	size_t below = qr->rows - k - 1;
+	QR_REAL product = qr->head[k] * column[k] + QR_NAME(dot)(v, column + k + 1, below);
+
+	product *= qr->factor[k];
+	column[k] -= product * qr->head[k];
+	QR_NAME(add_multiple)(column + k + 1, -product, v, below);
+}
+
+static inline void QR_NAME(swap_columns)(struct QR_NAME(qr) * qr, size_t k, size_t l)
+{
+	QR_REAL *x = qr->a + k * qr->rows, *y = qr->a + l * qr->rows;
+	size_t place = qr->pivot[k];
+
+	for (size_t i = 0; i < qr->rows; i++) {
+		QR_REAL value = x[i];
+
+		x[i] = y[i];
+		y[i] = value;
+	}
+	qr->pivot[k] = qr->pivot[l];
+	qr->pivot[l] = place;
+	qr->norms[l] = qr->norms[k];
+}
+
+static inline void QR_NAME(scale_columns)(struct QR_NAME(qr) * qr)
+{
+	for (size_t j = 0; j < qr->columns; j++) {
+		QR_REAL *column = qr->a + j * qr->rows;
+		QR_REAL norm = QR_NAME(norm)(column, qr->rows);
+
+		qr->pivot[j] = j;
+		qr->scale[j] = norm > 0 ? norm : 1;
+		qr->norms[j] = norm > 0 ? 1 : 0;
+		for (size_t i = 0; i < qr->rows; i++)
+			column[i] /= qr->scale[j];
+	}
+}
+
+/*
+ * Factors qr->a in place; rows >= columns or fewer. The rank is the number of diagonal elements above `tolerance`
+ * times the first; what is left of the columns after it is not touched further. 0 if a number is not finite.
+ */
+static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance)
+{
+	size_t steps = qr->rows < qr->columns ? qr->rows : qr->columns;
+	QR_REAL first = 0;
+
+	QR_NAME(scale_columns)(qr);
+	qr->rank = 0;
+	for (size_t k = 0; k < steps; k++) {
+		QR_REAL *column = qr->a + k * qr->rows;
+		size_t best = k;
+		QR_REAL norm;
+
+		for (size_t j = k; j < qr->columns; j++) {
+			if (!isfinite(qr->scale[qr->pivot[j]]))
+				return false;
+			if (qr->norms[j] > qr->norms[best])
+				best = j;
+		}
+		if (best != k)
+			QR_NAME(swap_columns)(qr, k, best);
+		norm = QR_NAME(norm)(column + k, qr->rows - k);
+		if (k == 0)
+			first = norm;
+		if (!(norm > tolerance * first))
+			break;
+		if (column[k] > 0)
+			norm = -norm;
+		/* v = x - norm e_1, whose first element has no cancellation by the choice of sign; v'v = -2 norm v_1 */
+		qr->head[k] = column[k] - norm;
+		qr->factor[k] = -1 / (norm * qr->head[k]);
+		qr->rank = k + 1;
+		for (size_t j = k + 1; j < qr->columns; j++) {
+			QR_REAL *other = qr->a + j * qr->rows;
+
+			QR_NAME(reflect)(qr, k, other);
+			/* fresh norms: downdating them saves little on narrow matrices and loses digits */
+			qr->norms[j] = QR_NAME(dot)(other + k + 1, other + k + 1, qr->rows - k - 1);
+		}
+		column[k] = norm;
+	}
+	return true;
+}
+
+/* v := Q'v and v := Q v, for a vector of qr->rows. */
+static inline void QR_NAME(apply_transposed)(const struct QR_NAME(qr) * qr, QR_REAL *v)
+{
+	for (size_t k = 0; k < qr->rank; k++)
+		QR_NAME(reflect)(qr, k, v);
+}
+
+static inline void QR_NAME(apply)(const struct QR_NAME(qr) * qr, QR_REAL *v)
+{
+	for (size_t k = qr->rank; k-- > 0;)
+		QR_NAME(reflect)(qr, k, v);
+}
+
+/* v := R^-1 v and v := R^-T v on the leading rank elements. */
+static inline void QR_NAME(solve_upper)(const struct QR_NAME(qr) * qr, QR_REAL *v)
+{
+	for (size_t k = qr->rank; k-- > 0;) {
+		const QR_REAL *column = qr->a + k * qr->rows;
+
+		v[k] /= column[k];
+		QR_NAME(add_multiple)(v, -v[k], column, k);
+	}
+}
+
+static inline void QR_NAME(solve_upper_transposed)(const struct QR_NAME(qr) * qr, QR_REAL *v)
+{
+	for (size_t k = 0; k < qr->rank; k++) {
+		const QR_REAL *column = qr->a + k * qr->rows;
+
+		v[k] = (v[k] - QR_NAME(dot)(column, v, k)) / column[k];
+	}
+}
+
+/* x (columns, in A's own order and scale) := S^-1 P [v; 0]: 0 where the rank leaves a column out. */
+static inline void QR_NAME(unscale)(const struct QR_NAME(qr) * qr, const QR_REAL *v, QR_REAL *x)
+{
+	for (size_t k = 0; k < qr->columns; k++)
+		x[qr->pivot[k]] = k < qr->rank ? v[k] / qr->scale[qr->pivot[k]] : 0;
+}
+
+/* Least squares: b (rows) is overwritten by Q'b; x gets the basic solution of min |A x - b|. */
+static inline void QR_NAME(least_squares)(struct QR_NAME(qr) * qr, QR_REAL *b, QR_REAL *x)
+{
+	QR_NAME(apply_transposed)(qr, b);
+	for (size_t k = 0; k < qr->rank; k++)
+		qr->scratch[k] = b[k];
+	QR_NAME(solve_upper)(qr, qr->scratch);
+	QR_NAME(unscale)(qr, qr->scratch, x);
+}
+
+/*
+ * root (columns x columns): S^-1 P R^-1, so that (A'A)^-1 = root root'. Rows of columns that the rank leaves out are
+ * 0: the caller says that their variance is infinite.
+ */
+static inline void QR_NAME(covariance_root)(const struct QR_NAME(qr) * qr, QR_REAL *root)
+{
+	size_t n = qr->columns;
+
+	memset(root, 0, n * n * sizeof *root);
+	for (size_t c = 0; c < qr->rank; c++) {
+		memset(qr->scratch, 0, n * sizeof *qr->scratch);
+		qr->scratch[c] = 1;
+		for (size_t k = c + 1; k-- > 0;) {
+			const QR_REAL *column = qr->a + k * qr->rows;
+
+			qr->scratch[k] /= column[k];
+			QR_NAME(add_multiple)(qr->scratch, -qr->scratch[k], column, k);
+		}
+		QR_NAME(unscale)(qr, qr->scratch, root + c * n);
+	}
+}
