@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The guard is a child in its own session, which waits on a pipe whose other end only its parent holds. The kernel
+ * closes that end however the parent dies; then the guard takes the lab down.
+ */
+#include <lab/lab.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lab_priv.h"
+
+struct lab_guard {
+	char name[LAB_NAME_MAXIMUM + 1];
+	pid_t pid;
+	int pipe; /* our end */
+};
+
+static void guard_body(int descriptor, const char *name) __attribute__((noreturn));
+
+static void guard_body(int descriptor, const char *name)
+{
+	char byte;
+	ssize_t count;
+	int nothing;
+
+	setsid();
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	/* Holding the terminal's descriptors open would keep a pipeline or an ssh session waiting. */
+	nothing = open("/dev/null", O_RDWR);
+	for (int i = 0; i < 3 && nothing >= 0; i++)
+		dup2(nothing, i);
+	do
+		count = read(descriptor, &byte, 1);
+	while (count < 0 && errno == EINTR);
+	if (count != 1)
+		lab_down(name, NULL);
+	_exit(0);
+}
+
+struct lab_guard *lab_guard_start(const char *name, struct error *err)
+{
+	struct lab_guard *guard = calloc(1, sizeof *guard);
+	int ends[2];
+
+	if (!guard || pipe2(ends, O_CLOEXEC) != 0) {
+		error_set(err, errno, "cannot start the lab's guard: %s", strerror(errno));
+		free(guard);
+		return NULL;
+	}
+	snprintf(guard->name, sizeof guard->name, "%s", name);
+	guard->pid = fork();
+	if (guard->pid == 0) {
+		close(ends[1]);
+		guard_body(ends[0], guard->name);
+	}
+	close(ends[0]);
+	guard->pipe = ends[1];
+	if (guard->pid < 0) {
+		error_set(err, errno, "cannot start the lab's guard: %s", strerror(errno));
+		close(ends[1]);
+		free(guard);
+		return NULL;
+	}
+	return guard;
+}
+
+int lab_guard_release(struct lab_guard *guard, bool down, struct error *err)
+{
+	int code = 0;
+
+	if (!guard)
+		return 0;
+	if (down)
+		code = lab_down(guard->name, err);
+	while (write(guard->pipe, "q", 1) < 0 && errno == EINTR)
+		;
+	close(guard->pipe);
+	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(guard);
+	return code < 0 ? code : 0;
+}

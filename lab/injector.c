@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Injectors that the lab runs: they outlive the command that started them and end with the lab. */
+#include <lab/lab.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <base/control.h>
+#include <base/file.h>
+#include <base/number.h>
+#include <base/process.h>
+
+#include "lab_priv.h"
+
+enum { ARGUMENTS_MAXIMUM = 64, START_PATIENCE_MS = 20000 };
+
+/* In the forked child: a session of its own, so that no terminal's hang-up reaches the injector. */
+static void become_injector(const char *log_path, const char **argv) __attribute__((noreturn));
+
+static void become_injector(const char *log_path, const char **argv)
+{
+	int log = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	setsid();
+	if (log < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
+		_exit(126);
+	execvp(argv[0], (char *const *)argv);
+	dprintf(2, "cannot run %s: %s\n", argv[0], strerror(errno));
+	_exit(127);
+}
+
+/* Why it ended: the last line of its log. */
+static int ended_early(const struct lab_injector *injector, const char *log_path, struct error *err)
+{
+	size_t bytes = 0;
+	char *text = file_read_all(log_path, 1 << 20, &bytes, NULL), *line;
+
+	while (text && bytes > 0 && text[bytes - 1] == '\n')
+		text[--bytes] = '\0';
+	line = text ? strrchr(text, '\n') : NULL;
+	error_set(err, EIO, "the injector at %s ended at once: %s", injector->place,
+		  !text || !*text ? "it said nothing"
+		  : line          ? line + 1
+				  : text);
+	free(text);
+	return -EIO;
+}
+
+static int wait_for_control(const struct lab_injector *injector, pid_t pid, const char *log_path, struct error *err)
+{
+	for (int waited_ms = 0; waited_ms < START_PATIENCE_MS; waited_ms += 20) {
+		json_t *answer = control_request(injector->control, "stats", (struct ns){NS_PER_S}, NULL);
+
+		if (answer) {
+			json_decref(answer);
+			return 0;
+		}
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			return ended_early(injector, log_path, err);
+		usleep(20000);
+	}
+	return error_set(err, ETIMEDOUT, "the injector at %s did not answer on %s within %d s; its log: %s",
+			 injector->place, injector->control, START_PATIENCE_MS / 1000, log_path);
+}
+
+static int start_one(const struct lab *lab, const struct lab_injector *injector, const char *program, const char *delay,
+		     const char *const *extra, struct error *err)
+{
+	const char *argv[ARGUMENTS_MAXIMUM] = {"ip",         "netns",  "exec",           lab->injector_netns,
+					       program,      "inject", injector->port_a, injector->port_b,
+					       "--delay-us", delay,    "--control",      injector->control};
+	char log_path[128];
+	size_t count = 12;
+	pid_t pid;
+
+	while (extra && *extra && count < ARGUMENTS_MAXIMUM - 1)
+		argv[count++] = *extra++;
+	snprintf(log_path, sizeof log_path, LAB_FOLDER "/%s-%s.log", lab->name, injector->place);
+	pid = fork();
+	if (pid < 0)
+		return error_set(err, errno, "cannot start the injector: %s", strerror(errno));
+	if (pid == 0)
+		become_injector(log_path, argv);
+	return wait_for_control(injector, pid, log_path, err);
+}
+
+int lab_start_injectors(const struct lab *lab, const char *program, double delay_us, const char *const *extra,
+			struct error *err)
+{
+	char delay[32];
+
+	number_print_double(delay_us, delay, sizeof delay);
+	for (size_t i = 0; i < lab->injector_count; i++) {
+		int code = start_one(lab, &lab->injectors[i], program, delay, extra, err);
+
+		if (code)
+			return code;
+	}
+	return 0;
+}

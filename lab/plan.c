@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <lab/lab.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/number.h>
+
+int lab_check_name(const char *name, struct error *err)
+{
+	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789");
+
+	if (length == 0 || length > LAB_NAME_MAXIMUM || name[length] != '\0' || isdigit((unsigned char)name[0]))
+		return error_set(err, EINVAL,
+				 "lab name '%s': expected 1 to %d characters of a-z and 0-9, a letter first", name,
+				 LAB_NAME_MAXIMUM);
+	return 0;
+}
+
+/* The number behind `prefix` in "rack2" or "h3"; 0 if it is not one within 1..maximum. */
+static int numbered(const char *place, const char *prefix, int maximum)
+{
+	size_t length = strlen(prefix);
+	int64_t number;
+
+	if (strncmp(place, prefix, length) != 0 || !isdigit((unsigned char)place[length]) || place[length] == '0' ||
+	    number_parse_i64(place + length, &number) != 0 || number > maximum)
+		return 0;
+	return (int)number;
+}
+
+/* Between two racks there is one link: the core injector sits in rack 1's half of it. */
+static bool same_link(const char *one, const char *other)
+{
+	return (strcmp(one, "core") == 0 && strcmp(other, "rack1") == 0) ||
+	       (strcmp(one, "rack1") == 0 && strcmp(other, "core") == 0);
+}
+
+static int add_place(const char *lab_name, const char *place, struct lab *lab, struct error *err)
+{
+	struct lab_injector *injector = &lab->injectors[lab->injector_count];
+
+	if (strcmp(place, "core") == 0 && lab->rack_count != 2)
+		return error_set(err, EINVAL,
+				 "an injector at 'core' sits between two racks and there %s %d: use --racks 2, or "
+				 "rackN for the uplink of one rack",
+				 lab->rack_count == 1 ? "is" : "are", lab->rack_count);
+	if (numbered(place, "rack", LAB_RACKS_MAXIMUM) && lab->rack_count == 1)
+		return error_set(err, EINVAL, "'%s': with one rack there is no uplink to inject on; use --racks 2",
+				 place);
+	if (strcmp(place, "core") != 0 && !numbered(place, "rack", lab->rack_count) &&
+	    !numbered(place, "h", lab->host_count))
+		return error_set(err, EINVAL, "no place '%s' for an injector: expected h1..h%d, rack1..rack%d or core",
+				 place, lab->host_count, lab->rack_count);
+	if (lab->injector_count == LAB_INJECTORS_MAXIMUM)
+		return error_set(err, EINVAL, "more than %d injectors", LAB_INJECTORS_MAXIMUM);
+	for (size_t i = 0; i < lab->injector_count; i++)
+		if (strcmp(lab->injectors[i].place, place) == 0 || same_link(lab->injectors[i].place, place))
+			return error_set(err, EINVAL, "an injector at '%s' and one at '%s': that is the same link",
+					 lab->injectors[i].place, place);
+	snprintf(injector->place, sizeof injector->place, "%s", place);
+	snprintf(injector->port_a, sizeof injector->port_a, "%s-a", place);
+	snprintf(injector->port_b, sizeof injector->port_b, "%s-b", place);
+	snprintf(injector->control, sizeof injector->control, LAB_FOLDER "/%s-%s.sock", lab_name, place);
+	lab->injector_count++;
+	return 0;
+}
+
+static void add_host(struct lab *lab, int index)
+{
+	struct lab_host *host = &lab->hosts[index];
+	int per_rack = (lab->host_count + lab->rack_count - 1) / lab->rack_count;
+	int place = index % per_rack + 1;
+
+	host->rack = index / per_rack + 1;
+	snprintf(host->name, sizeof host->name, "h%d", index + 1);
+	snprintf(host->netns, sizeof host->netns, "%s-h%d", lab->name, index + 1);
+	/* The kernel has the first address; it drops what comes to the second without an answer (no forwarding). */
+	snprintf(host->address, sizeof host->address, "10.77.%d.%d", host->rack, place);
+	snprintf(host->probe_address, sizeof host->probe_address, "10.77.%d.%d", host->rack, 100 + place);
+	snprintf(host->mac, sizeof host->mac, "02:6d:00:00:%02x:%02x", (unsigned)host->rack, (unsigned)place);
+}
+
+int lab_plan(const struct lab_spec *spec, struct lab *lab, struct error *err)
+{
+	int code = lab_check_name(spec->name, err);
+
+	memset(lab, 0, sizeof *lab);
+	if (code)
+		return code;
+	if (spec->hosts < 1 || spec->hosts > LAB_HOSTS_MAXIMUM)
+		return error_set(err, EINVAL, "%d hosts: expected 1 to %d", spec->hosts, LAB_HOSTS_MAXIMUM);
+	if (spec->racks < 1 || spec->racks > LAB_RACKS_MAXIMUM || spec->racks > spec->hosts)
+		return error_set(err, EINVAL, "%d racks for %d hosts: expected 1 to %d racks, none of them empty",
+				 spec->racks, spec->hosts, LAB_RACKS_MAXIMUM);
+	if (spec->racks > 1 && (spec->racks - 1) * ((spec->hosts + spec->racks - 1) / spec->racks) >= spec->hosts)
+		return error_set(err, EINVAL, "%d hosts in equal runs leave one of %d racks empty", spec->hosts,
+				 spec->racks);
+	snprintf(lab->name, sizeof lab->name, "%s", spec->name);
+	snprintf(lab->switch_netns, sizeof lab->switch_netns, "%s-sw", spec->name);
+	snprintf(lab->injector_netns, sizeof lab->injector_netns, "%s-inj", spec->name);
+	lab->host_count = spec->hosts;
+	lab->rack_count = spec->racks;
+	lab->slots = spec->slots;
+	lab->mtu_bytes = spec->mtu_bytes;
+	for (int i = 0; i < spec->hosts; i++)
+		add_host(lab, i);
+	for (size_t i = 0; i < spec->place_count; i++) {
+		code = add_place(spec->name, spec->places[i], lab, err);
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+const struct lab_host *lab_find_host(const struct lab *lab, const char *name)
+{
+	for (int i = 0; i < lab->host_count; i++)
+		if (strcmp(lab->hosts[i].name, name) == 0 || strcmp(lab->hosts[i].netns, name) == 0)
+			return &lab->hosts[i];
+	return NULL;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <lab/lab.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/process.h>
+
+#include "lab_priv.h"
+
+static int run(const char *const *argv, struct process_result *result, struct error *err)
+{
+	struct process_options options = {.argv = argv};
+
+	return process_run(&options, (struct ns){30 * NS_PER_S}, result, err);
+}
+
+/* What `ip` said, without the line that names our temporary file. */
+static void first_line(char *text)
+{
+	text[strcspn(text, "\n")] = '\0';
+}
+
+static int run_batch(const struct lab *lab, struct error *err)
+{
+	char path[] = LAB_FOLDER "/batch.XXXXXX";
+	const char *argv[] = {"ip", "-batch", path, NULL};
+	struct process_result result = {0};
+	int descriptor = mkstemp(path), code;
+	FILE *out;
+
+	if (descriptor < 0)
+		return error_set(err, errno, "cannot make %s: %s", path, strerror(errno));
+	out = fdopen(descriptor, "w");
+	if (!out) {
+		code = error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
+		close(descriptor);
+		goto out_unlink;
+	}
+	code = lab_print_batch(lab, out);
+	if (fclose(out) != 0 || code) {
+		code = error_set(err, EIO, "cannot write %s", path);
+		goto out_unlink;
+	}
+	code = run(argv, &result, err);
+	if (code == 0 && (result.timed_out || result.exit_code != 0)) {
+		first_line(result.output);
+		code = error_set(err, EIO, "cannot build the lab '%s': ip says: %s", lab->name,
+				 result.timed_out ? "nothing for 30 s" : result.output);
+	}
+	process_result_free(&result);
+out_unlink:
+	unlink(path);
+	return code;
+}
+
+/* veth peers come up by a deferred kernel worker: a bridge port forwards only from then on. */
+static int wait_for_links(const struct lab *lab, struct error *err)
+{
+	const char *argv[] = {"ip", "-n", lab->switch_netns, "-o", "link", "show", NULL};
+
+	for (int waited_ms = 0; waited_ms < LAB_PATIENCE_MS; waited_ms += 10) {
+		struct process_result result = {0};
+		int code = run(argv, &result, err);
+		bool carrying;
+
+		if (code)
+			return code;
+		carrying = result.exit_code == 0 && !strstr(result.output, "NO-CARRIER") &&
+			   !strstr(result.output, "LOWERLAYERDOWN") && !strstr(result.output, " state disabled");
+		process_result_free(&result);
+		if (carrying)
+			return 0;
+		usleep(10000);
+	}
+	return error_set(err, ETIMEDOUT, "the lab's links did not come up within %d ms", LAB_PATIENCE_MS);
+}
+
+static int check_free(const struct lab *lab, struct error *err)
+{
+	char names[64][LAB_NAME_MAXIMUM + 1];
+	int count = lab_list(names, 64, err);
+
+	if (count < 0)
+		return count;
+	for (int i = 0; i < count; i++)
+		if (strcmp(names[i], lab->name) == 0)
+			return error_set(err, EEXIST,
+					 "there is a lab '%s' already: remove it by 'nomora lab down --name %s' or "
+					 "choose another --name",
+					 lab->name, lab->name);
+	return 0;
+}
+
+int lab_up(const struct lab *lab, struct error *err)
+{
+	int lock, code;
+
+	if (geteuid() != 0)
+		return error_set(err, EPERM, "making network namespaces needs root: run it with sudo");
+	lock = lab_lock(err);
+	if (lock < 0)
+		return lock;
+	code = check_free(lab, err);
+	if (code) {
+		close(lock);
+		return code;
+	}
+	code = run_batch(lab, err);
+	if (!code)
+		code = wait_for_links(lab, err);
+	if (!code)
+		code = lab_write_state(lab, err);
+	close(lock);
+	if (code)
+		lab_down(lab->name, NULL);
+	return code;
+}
