@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The matrix's CSV form, read strictly: a row that is not understood is refused with its place. */
+#include <model/latency_matrix.h>
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include <base/number.h>
+
+static const char header_line[] = "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at";
+
+enum column {
+	COLUMN_SOURCE,
+	COLUMN_DESTINATION,
+	COLUMN_RTT_P50,
+	COLUMN_RTT_P99,
+	COLUMN_RTT_MAX,
+	COLUMN_LOSS,
+	COLUMN_SAMPLES,
+	COLUMN_UPDATED_AT,
+	COLUMN_COUNT,
+};
+
+static const char *const column_names[COLUMN_COUNT] = {
+	"src", "dst", "rtt_p50_us", "rtt_p99_us", "rtt_max_us", "loss", "samples", "updated_at",
+};
+
+/* The widest range that each figure may have; RTTs up to an hour, dates up to the year 2262 (64-bit ns). */
+static const double column_maximum[COLUMN_COUNT] = {
+	[COLUMN_RTT_P50] = 3.6e9, [COLUMN_RTT_P99] = 3.6e9,  [COLUMN_RTT_MAX] = 3.6e9,
+	[COLUMN_LOSS] = 1,        [COLUMN_SAMPLES] = 0x1p53, [COLUMN_UPDATED_AT] = 9.2e9,
+};
+
+struct row_place {
+	struct file_lines *lines;
+	struct error *err;
+};
+
+static struct error_place place_of(const struct row_place *row, enum column column)
+{
+	return (struct error_place){file_lines_name(row->lines), file_lines_number(row->lines), column_names[column]};
+}
+
+static int read_figure(const struct row_place *row, char **fields, enum column column, double *value)
+{
+	int code = number_parse_double(fields[column], value);
+
+	if (code || !(*value >= 0 && *value <= column_maximum[column]))
+		return error_at(row->err, place_of(row, column), EINVAL, "expected a number 0..%.10g, found '%s'",
+				column_maximum[column], fields[column]);
+	return 0;
+}
+
+static int read_samples(const struct row_place *row, char **fields, uint64_t *samples)
+{
+	int64_t value;
+
+	if (number_parse_i64(fields[COLUMN_SAMPLES], &value) || value < 0 || value > (INT64_C(1) << 53))
+		return error_at(row->err, place_of(row, COLUMN_SAMPLES), EINVAL,
+				"expected a whole number 0..%lld, found '%s'", 1LL << 53, fields[COLUMN_SAMPLES]);
+	*samples = (uint64_t)value;
+	return 0;
+}
+
+static int read_host(const struct row_place *row, struct latency_matrix *matrix, char **fields, enum column column,
+		     uint32_t *host)
+{
+	int64_t found = latency_matrix_add_host(matrix, fields[column]);
+
+	if (found < 0)
+		return error_at(row->err, place_of(row, column), (int)-found,
+				found == -EINVAL ? "expected a host name of 1..%d characters without blanks, commas or "
+						   "quotes, found '%.80s'"
+						 : "cannot add host (limit %d): '%.80s'",
+				LATENCY_NAME_BYTES - 1, fields[column]);
+	*host = (uint32_t)found;
+	return 0;
+}
+
+/* RTTs: all three, rising; or, in a row without samples, none. */
+static int read_times(const struct row_place *row, char **fields, struct latency_entry *entry)
+{
+	double *const times[] = {&entry->rtt_p50_us, &entry->rtt_p99_us, &entry->rtt_max_us};
+
+	for (size_t i = 0; i < 3; i++) {
+		enum column column = (enum column)(COLUMN_RTT_P50 + i);
+
+		*times[i] = NAN;
+		if (entry->samples == 0 && fields[column][0] == '\0')
+			continue;
+		if (entry->samples == 0)
+			return error_at(row->err, place_of(row, column), EINVAL,
+					"expected nothing in a row with 0 samples, found '%s'", fields[column]);
+		if (read_figure(row, fields, column, times[i]))
+			return -row->err->code;
+		if (i > 0 && *times[i] < *times[i - 1])
+			return error_at(row->err, place_of(row, column), EINVAL,
+					"expected at least %s (%.10g), found '%s'", column_names[column - 1],
+					*times[i - 1], fields[column]);
+	}
+	return 0;
+}
+
+static int read_row(const struct row_place *row, struct latency_matrix *matrix, char *line)
+{
+	struct latency_entry entry = {0};
+	char *fields[COLUMN_COUNT];
+	size_t count = file_split(line, ',', fields, COLUMN_COUNT);
+	double updated_at_s;
+	int code;
+
+	if (count != COLUMN_COUNT)
+		return error_at(row->err,
+				(struct error_place){file_lines_name(row->lines), file_lines_number(row->lines), NULL},
+				EINVAL, "expected %d fields (%s), found %zu", COLUMN_COUNT, header_line, count);
+	if ((code = read_host(row, matrix, fields, COLUMN_SOURCE, &entry.source)) ||
+	    (code = read_host(row, matrix, fields, COLUMN_DESTINATION, &entry.destination)) ||
+	    (code = read_samples(row, fields, &entry.samples)) || (code = read_times(row, fields, &entry)) ||
+	    (code = read_figure(row, fields, COLUMN_LOSS, &entry.loss)) ||
+	    (code = read_figure(row, fields, COLUMN_UPDATED_AT, &updated_at_s)))
+		return code;
+	entry.updated_at = (struct ns){(int64_t)(updated_at_s * 1e9 + 0.5)};
+	if (latency_matrix_get(matrix, entry.source, entry.destination))
+		return error_at(row->err, place_of(row, COLUMN_DESTINATION), EEXIST, "the pair %s -> %s is there twice",
+				latency_matrix_host(matrix, entry.source),
+				latency_matrix_host(matrix, entry.destination));
+	code = latency_matrix_set(matrix, &entry);
+	return code ? error_at(row->err, place_of(row, COLUMN_SOURCE), -code, "cannot add the row: %s", strerror(-code))
+		    : 0;
+}
+
+static int skips(const char *line)
+{
+	return line[strspn(line, " \t")] == '\0' || line[0] == '#';
+}
+
+static int read_rows(struct latency_matrix *matrix, struct file_lines *lines, struct error *err)
+{
+	struct row_place row = {lines, err};
+	int header_seen = 0, code;
+	char *line;
+
+	while ((code = file_lines_next(lines, &line, err)) > 0) {
+		if (skips(line))
+			continue;
+		if (!header_seen && strcmp(line, header_line) != 0)
+			return error_at(err,
+					(struct error_place){file_lines_name(lines), file_lines_number(lines), NULL},
+					EINVAL, "expected the header line '%s', found '%.120s'", header_line, line);
+		if (header_seen && (code = read_row(&row, matrix, line)))
+			return code;
+		header_seen = 1;
+	}
+	if (code < 0)
+		return code;
+	if (!header_seen)
+		return error_at(err, (struct error_place){file_lines_name(lines), 1, NULL}, EINVAL,
+				"expected the header line '%s', found an empty file", header_line);
+	return 0;
+}
+
+struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct error *err)
+{
+	struct latency_matrix *matrix = latency_matrix_create();
+	struct error local = {0};
+
+	if (!err)
+		err = &local;
+	if (!matrix) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	if (read_rows(matrix, lines, err)) {
+		latency_matrix_destroy(matrix);
+		return NULL;
+	}
+	return matrix;
+}
+
+struct latency_matrix *latency_matrix_read(const char *path, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(path, err);
+	struct latency_matrix *matrix;
+
+	if (!lines)
+		return NULL;
+	matrix = latency_matrix_parse(lines, err);
+	file_lines_close(lines);
+	return matrix;
+}
+
+/* A nanosecond is the resolution of what was measured: three decimals lose nothing. */
+static void write_entry(const struct latency_matrix *matrix, const struct latency_entry *entry, FILE *out)
+{
+	char loss[32];
+
+	number_print_double(entry->loss, loss, sizeof loss);
+	fprintf(out, "%s,%s,", latency_matrix_host(matrix, entry->source),
+		latency_matrix_host(matrix, entry->destination));
+	if (entry->samples > 0)
+		fprintf(out, "%.3f,%.3f,%.3f,", entry->rtt_p50_us, entry->rtt_p99_us, entry->rtt_max_us);
+	else
+		fputs(",,,", out);
+	fprintf(out, "%s,%llu,%lld.%03lld\n", loss, (unsigned long long)entry->samples,
+		(long long)(entry->updated_at.v / NS_PER_S), (long long)(entry->updated_at.v % NS_PER_S / NS_PER_MS));
+}
+
+int latency_matrix_write(const struct latency_matrix *matrix, const char *path, struct error *err)
+{
+	struct file_writer *writer = file_writer_open(path, err);
+	FILE *out;
+
+	if (!writer)
+		return err ? -err->code : -EIO;
+	out = file_writer_stream(writer);
+	fprintf(out, "%s\n", header_line);
+	for (size_t i = 0; i < latency_matrix_count(matrix); i++)
+		write_entry(matrix, latency_matrix_at(matrix, i), out);
+	return file_writer_commit(writer, err);
+}
