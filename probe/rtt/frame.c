@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <rtt/frame.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	ETHERTYPE_IPV4 = 0x0800,
+	ETHERTYPE_ARP = 0x0806,
+	ETHERTYPE_VLAN = 0x8100,
+	ETHERTYPE_SERVICE_VLAN = 0x88a8,
+	ETHERNET_BYTES = 14,
+	VLAN_BYTES = 4,
+	IPV4_BYTES = 20,
+	UDP_BYTES = 8,
+	ARP_BODY_BYTES = 28,
+	PROTOCOL_UDP = 17,
+	DEFAULT_TTL = 255, /* RFC 8762 section 4.3: lets the far side see how many hops there were */
+};
+
+static void put16(uint8_t *out, uint16_t value)
+{
+	out[0] = (uint8_t)(value >> 8);
+	out[1] = (uint8_t)value;
+}
+
+static void put32(uint8_t *out, uint32_t value)
+{
+	put16(out, (uint16_t)(value >> 16));
+	put16(out + 2, (uint16_t)value);
+}
+
+static uint16_t get16(const uint8_t *bytes)
+{
+	return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static uint32_t get32(const uint8_t *bytes)
+{
+	return (uint32_t)get16(bytes) << 16 | get16(bytes + 2);
+}
+
+/* RFC 1071: the running one's complement sum; an odd last byte is padded with zero. */
+static uint64_t sum_words(const uint8_t *bytes, size_t length, uint64_t sum)
+{
+	for (; length >= 2; bytes += 2, length -= 2)
+		sum += get16(bytes);
+	if (length)
+		sum += (uint64_t)bytes[0] << 8;
+	return sum;
+}
+
+static uint16_t fold(uint64_t sum)
+{
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+/* Over the pseudo-header (addresses, protocol, length) and the datagram; 0 when a received one is right. */
+static uint16_t udp_checksum(const uint8_t *ip, const uint8_t *udp, size_t length)
+{
+	return fold(sum_words(udp, length, sum_words(ip + 12, 8, PROTOCOL_UDP + length)));
+}
+
+static struct frame read_arp(struct frame frame, const uint8_t *bytes, size_t captured)
+{
+	uint16_t operation;
+
+	frame.kind = FRAME_BROKEN;
+	if (captured < ARP_BODY_BYTES)
+		return frame;
+	frame.kind = FRAME_OTHER;
+	if (get16(bytes) != 1 || get16(bytes + 2) != ETHERTYPE_IPV4 || bytes[4] != FRAME_MAC_BYTES || bytes[5] != 4)
+		return frame;
+	operation = get16(bytes + 6);
+	if (operation != 1 && operation != 2)
+		return frame;
+	frame.kind = operation == 1 ? FRAME_ARP_REQUEST : FRAME_ARP_REPLY;
+	/* The sender's MAC of the ARP body is the one to believe; the Ethernet source may be a proxy's. */
+	memcpy(frame.source_mac, bytes + 8, FRAME_MAC_BYTES);
+	frame.source_address = get32(bytes + 14);
+	frame.destination_address = get32(bytes + 24);
+	return frame;
+}
+
+static struct frame read_udp(struct frame frame, const uint8_t *ip, const uint8_t *udp, size_t captured, size_t length)
+{
+	size_t datagram;
+
+	frame.kind = FRAME_BROKEN;
+	if (captured < UDP_BYTES)
+		return frame;
+	datagram = get16(udp + 4);
+	if (datagram < UDP_BYTES || datagram > length)
+		return frame;
+	frame.source_port = get16(udp);
+	frame.destination_port = get16(udp + 2);
+	frame.payload = udp + UDP_BYTES;
+	frame.payload_bytes = (datagram < captured ? datagram : captured) - UDP_BYTES;
+	frame.unchecked = get16(udp + 6) == 0 || captured < datagram;
+	if (!frame.unchecked && udp_checksum(ip, udp, datagram) != 0)
+		return frame;
+	frame.kind = FRAME_UDP;
+	return frame;
+}
+
+static struct frame read_ipv4(struct frame frame, const uint8_t *ip, size_t captured, size_t length)
+{
+	size_t header, total;
+
+	frame.kind = FRAME_BROKEN;
+	if (captured < IPV4_BYTES || ip[0] >> 4 != 4)
+		return frame;
+	header = (size_t)(ip[0] & 0x0f) * 4;
+	total = get16(ip + 2);
+	if (header < IPV4_BYTES || header > captured || total < header || total > length ||
+	    fold(sum_words(ip, header, 0)) != 0)
+		return frame;
+	frame.source_address = get32(ip + 12);
+	frame.destination_address = get32(ip + 16);
+	frame.ttl = ip[8];
+	frame.dscp = ip[1] >> 2;
+	if (ip[9] != PROTOCOL_UDP) {
+		frame.kind = FRAME_OTHER;
+		return frame;
+	}
+	if (get16(ip + 6) & 0x3fff) /* more fragments, or not the first */
+		return frame;
+	if (captured > total)
+		captured = total; /* what follows is Ethernet padding */
+	return read_udp(frame, ip, ip + header, captured - header, total - header);
+}
+
+struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
+{
+	struct frame frame = {.kind = FRAME_BROKEN};
+	size_t at = ETHERNET_BYTES;
+	uint16_t type;
+
+	if (captured < ETHERNET_BYTES || length < captured)
+		return frame;
+	memcpy(frame.destination_mac, bytes, FRAME_MAC_BYTES);
+	memcpy(frame.source_mac, bytes + FRAME_MAC_BYTES, FRAME_MAC_BYTES);
+	type = get16(bytes + 12);
+	for (int tags = 0; tags < 2 && (type == ETHERTYPE_VLAN || type == ETHERTYPE_SERVICE_VLAN); tags++) {
+		if (captured < at + VLAN_BYTES)
+			return frame;
+		type = get16(bytes + at + 2);
+		at += VLAN_BYTES;
+	}
+	if (type == ETHERTYPE_ARP)
+		return read_arp(frame, bytes + at, captured - at);
+	if (type == ETHERTYPE_IPV4)
+		return read_ipv4(frame, bytes + at, captured - at, length - at);
+	frame.kind = FRAME_OTHER;
+	return frame;
+}
+
+static void write_ethernet(const struct frame *frame, uint16_t type, uint8_t *out)
+{
+	memcpy(out, frame->destination_mac, FRAME_MAC_BYTES);
+	memcpy(out + FRAME_MAC_BYTES, frame->source_mac, FRAME_MAC_BYTES);
+	put16(out + 12, type);
+}
+
+size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity)
+{
+	size_t length = FRAME_UDP_HEADERS + frame->payload_bytes;
+	uint8_t *ip = out + ETHERNET_BYTES, *udp = ip + IPV4_BYTES;
+	uint16_t checksum;
+
+	if (capacity < length || capacity < FRAME_MINIMUM || frame->payload_bytes > 0xffff - IPV4_BYTES - UDP_BYTES)
+		return 0;
+	memmove(udp + UDP_BYTES, frame->payload, frame->payload_bytes);
+	write_ethernet(frame, ETHERTYPE_IPV4, out);
+	memset(ip, 0, IPV4_BYTES + UDP_BYTES);
+	ip[0] = 0x45;
+	ip[1] = (uint8_t)(frame->dscp << 2);
+	put16(ip + 2, (uint16_t)(IPV4_BYTES + UDP_BYTES + frame->payload_bytes));
+	put16(ip + 6, 0x4000); /* don't fragment */
+	ip[8] = frame->ttl ? frame->ttl : DEFAULT_TTL;
+	ip[9] = PROTOCOL_UDP;
+	put32(ip + 12, frame->source_address);
+	put32(ip + 16, frame->destination_address);
+	put16(ip + 10, fold(sum_words(ip, IPV4_BYTES, 0)));
+	put16(udp, frame->source_port);
+	put16(udp + 2, frame->destination_port);
+	put16(udp + 4, (uint16_t)(UDP_BYTES + frame->payload_bytes));
+	checksum = udp_checksum(ip, udp, UDP_BYTES + frame->payload_bytes);
+	put16(udp + 6, checksum ? checksum : 0xffff); /* RFC 768: 0 would mean "none" */
+	if (length < FRAME_MINIMUM) {
+		memset(out + length, 0, FRAME_MINIMUM - length);
+		length = FRAME_MINIMUM;
+	}
+	return length;
+}
+
+size_t frame_write_arp(const struct frame *frame, uint8_t *out, size_t capacity)
+{
+	bool asks = frame->kind == FRAME_ARP_REQUEST;
+	uint8_t *body = out + ETHERNET_BYTES;
+
+	if (capacity < FRAME_ARP_BYTES)
+		return 0;
+	memset(out, 0, FRAME_ARP_BYTES);
+	write_ethernet(frame, ETHERTYPE_ARP, out);
+	if (asks)
+		memset(out, 0xff, FRAME_MAC_BYTES);
+	put16(body, 1);
+	put16(body + 2, ETHERTYPE_IPV4);
+	body[4] = FRAME_MAC_BYTES;
+	body[5] = 4;
+	put16(body + 6, asks ? 1 : 2);
+	memcpy(body + 8, frame->source_mac, FRAME_MAC_BYTES);
+	put32(body + 14, frame->source_address);
+	if (!asks)
+		memcpy(body + 18, frame->destination_mac, FRAME_MAC_BYTES);
+	put32(body + 24, frame->destination_address);
+	return FRAME_ARP_BYTES;
+}
+
+int frame_parse_mac(const char *text, uint8_t *mac)
+{
+	for (int i = 0; i < FRAME_MAC_BYTES; i++, text += 3) {
+		unsigned int value = 0;
+
+		for (int digit = 0; digit < 2; digit++) {
+			char c = text[digit] >= 'A' && text[digit] <= 'F' ? (char)(text[digit] + 32) : text[digit];
+
+			if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+				return -EINVAL;
+			value = value * 16 + (unsigned int)(c <= '9' ? c - '0' : c - 'a' + 10);
+		}
+		if (text[2] != (i == FRAME_MAC_BYTES - 1 ? '\0' : ':'))
+			return -EINVAL;
+		mac[i] = (uint8_t)value;
+	}
+	return 0;
+}
+
+int frame_parse_address(const char *text, uint32_t *address)
+{
+	struct in_addr parsed;
+
+	if (inet_pton(AF_INET, text, &parsed) != 1)
+		return -EINVAL;
+	*address = ntohl(parsed.s_addr);
+	return 0;
+}
+
+void frame_print_mac(const uint8_t *mac, char *text)
+{
+	snprintf(text, 18, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+}
+
+void frame_print_address(uint32_t address, char *text)
+{
+	snprintf(text, 16, "%u.%u.%u.%u", address >> 24, address >> 16 & 0xff, address >> 8 & 0xff, address & 0xff);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <rtt/peers.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS_MAXIMUM = 4 };
+
+struct peer_line {
+	struct file_lines *lines;
+	struct error *err;
+};
+
+static struct error_place place(const struct peer_line *at, const char *field)
+{
+	return (struct error_place){file_lines_name(at->lines), file_lines_number(at->lines), field};
+}
+
+/* Splits at blanks in place; the count may exceed what is stored. */
+static size_t split_words(char *line, char **words)
+{
+	size_t count = 0;
+	char *rest = NULL;
+
+	for (char *word = strtok_r(line, " \t\r", &rest); word; word = strtok_r(NULL, " \t\r", &rest))
+		if (count++ < FIELDS_MAXIMUM)
+			words[count - 1] = word;
+	return count;
+}
+
+static int copy_name(const struct peer_line *at, const char *field, const char *word, char *name)
+{
+	if (strlen(word) >= PEER_NAME_BYTES || strpbrk(word, ",\"\x7f"))
+		return error_at(at->err, place(at, field), EINVAL,
+				"expected up to %d characters without commas or quotes, found '%.80s'",
+				PEER_NAME_BYTES - 1, word);
+	strcpy(name, word);
+	return 0;
+}
+
+static int read_peer(const struct peer_line *at, char **words, size_t count, struct peer *peer)
+{
+	size_t rack_at = 3;
+	int code = copy_name(at, "name", words[0], peer->name);
+
+	if (code)
+		return code;
+	if (count < 2)
+		return error_at(at->err, place(at, "address"), EINVAL, "expected 'name address [mac] [rack]'");
+	if (count > FIELDS_MAXIMUM)
+		return error_at(at->err, place(at, "rack"), EINVAL, "expected at most %d words, found %zu",
+				FIELDS_MAXIMUM, count);
+	if (frame_parse_address(words[1], &peer->address) || peer->address == 0 || peer->address >> 28 >= 0xe)
+		return error_at(at->err, place(at, "address"), EINVAL,
+				"expected a host's IPv4 address such as 10.0.0.1, found '%.80s'", words[1]);
+	if (count < 3)
+		return 0;
+	peer->has_mac = frame_parse_mac(words[2], peer->mac) == 0;
+	if (!peer->has_mac && strcmp(words[2], "-") != 0) {
+		if (count == 4)
+			return error_at(at->err, place(at, "mac"), EINVAL,
+					"expected a MAC such as 52:54:00:00:00:01 or '-', found '%.80s'", words[2]);
+		rack_at = 2;
+	}
+	if (peer->has_mac && peer->mac[0] & 1)
+		return error_at(at->err, place(at, "mac"), EINVAL, "expected one host's MAC, '%s' is a group's",
+				words[2]);
+	return count > rack_at ? copy_name(at, "rack", words[rack_at], peer->rack) : 0;
+}
+
+static int refuse_duplicate(const struct peer_line *at, const struct peers *peers, const struct peer *peer)
+{
+	for (size_t i = 0; i < peers->count; i++) {
+		const struct peer *other = &peers->items[i];
+
+		if (strcmp(other->name, peer->name) == 0)
+			return error_at(at->err, place(at, "name"), EEXIST, "there are two hosts '%s'", peer->name);
+		if (other->address == peer->address)
+			return error_at(at->err, place(at, "address"), EEXIST, "'%s' and '%s' have the same address",
+					other->name, peer->name);
+		if (other->has_mac && peer->has_mac && memcmp(other->mac, peer->mac, FRAME_MAC_BYTES) == 0)
+			return error_at(at->err, place(at, "mac"), EEXIST, "'%s' and '%s' have the same MAC",
+					other->name, peer->name);
+	}
+	return 0;
+}
+
+static int add_line(const struct peer_line *at, char *line, struct peers *peers)
+{
+	char *words[FIELDS_MAXIMUM] = {0};
+	struct peer peer = {0};
+	struct peer *moved;
+	size_t count;
+	int code;
+
+	line[strcspn(line, "#")] = '\0';
+	count = split_words(line, words);
+	if (count == 0)
+		return 0;
+	if ((code = read_peer(at, words, count, &peer)) || (code = refuse_duplicate(at, peers, &peer)))
+		return code;
+	if (peers->count == PEERS_MAXIMUM)
+		return error_at(at->err, place(at, "name"), E2BIG, "more than %d hosts", PEERS_MAXIMUM);
+	moved = reallocarray(peers->items, peers->count + 1, sizeof *moved);
+	if (!moved)
+		return error_set(at->err, ENOMEM, "out of memory");
+	peers->items = moved;
+	peers->items[peers->count++] = peer;
+	return 0;
+}
+
+int peers_parse(struct file_lines *lines, struct peers *peers, struct error *err)
+{
+	struct peer_line at = {lines, err};
+	char *line;
+	int code;
+
+	*peers = (struct peers){0};
+	while ((code = file_lines_next(lines, &line, err)) > 0)
+		if ((code = add_line(&at, line, peers)))
+			break;
+	if (code == 0 && peers->count == 0)
+		code = error_at(err, (struct error_place){file_lines_name(lines), 0, NULL}, EINVAL,
+				"expected lines 'name address [mac] [rack]', found no host");
+	if (code)
+		peers_free(peers);
+	return code;
+}
+
+int peers_read(const char *path, struct peers *peers, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(path, err);
+	int code;
+
+	*peers = (struct peers){0};
+	if (!lines)
+		return err && err->code ? -err->code : -EIO;
+	code = peers_parse(lines, peers, err);
+	file_lines_close(lines);
+	return code;
+}
+
+void peers_free(struct peers *peers)
+{
+	free(peers->items);
+	*peers = (struct peers){0};
+}
+
+const struct peer *peers_find(const struct peers *peers, uint32_t address)
+{
+	for (size_t i = 0; i < peers->count; i++)
+		if (peers->items[i].address == address)
+			return &peers->items[i];
+	return NULL;
+}

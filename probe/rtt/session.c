@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <rtt/session.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE };
+
+struct slot {
+	uint64_t sent_ticks;
+	enum slot_state state;
+};
+
+/*
+ * Slots cover the newest `window` numbers; `oldest` is the first that expiry has not passed. Sequence numbers are
+ * counted in 64 bits here and wrap on the wire.
+ */
+struct session {
+	uint64_t next, oldest;
+	uint32_t mask;
+	uint32_t outstanding;
+	bool has_answer;
+	uint64_t highest_answered;
+	uint32_t reflector_last; /* the reflector's own number in the answer to highest_answered */
+	struct session_counters counters;
+	struct slot slots[];
+};
+
+struct session *session_create(uint32_t window)
+{
+	struct session *session;
+	uint32_t size = 1;
+
+	if (window == 0 || window > UINT32_C(1) << 20)
+		return NULL;
+	while (size < window)
+		size *= 2;
+	session = calloc(1, sizeof *session + size * sizeof session->slots[0]);
+	if (session)
+		session->mask = size - 1;
+	return session;
+}
+
+void session_destroy(struct session *session)
+{
+	free(session);
+}
+
+static struct slot *slot_of(struct session *session, uint64_t sequence)
+{
+	return &session->slots[sequence & session->mask];
+}
+
+static bool give_up(struct session *session, uint64_t sequence)
+{
+	struct slot *slot = slot_of(session, sequence);
+
+	if (slot->state != SLOT_OUT)
+		return false;
+	slot->state = SLOT_GIVEN_UP;
+	session->outstanding--;
+	session->counters.lost++;
+	return true;
+}
+
+uint32_t session_send(struct session *session, uint64_t sent_ticks)
+{
+	uint64_t sequence = session->next;
+
+	if (sequence > session->mask && session->oldest <= sequence - session->mask - 1) {
+		give_up(session, session->oldest);
+		session->oldest++;
+	}
+	*slot_of(session, sequence) = (struct slot){sent_ticks, SLOT_OUT};
+	session->next++;
+	session->outstanding++;
+	session->counters.sent++;
+	return (uint32_t)sequence;
+}
+
+void session_restamp(struct session *session, uint64_t sent_ticks)
+{
+	if (session->next)
+		slot_of(session, session->next - 1)->sent_ticks = sent_ticks;
+}
+
+void session_unsend(struct session *session)
+{
+	if (!session->next || slot_of(session, session->next - 1)->state != SLOT_OUT)
+		return;
+	session->next--;
+	session->outstanding--;
+	session->counters.sent--;
+}
+
+/* Our 64-bit number for what came back in 32: the newest sent one that ends in these bits. */
+static bool widen(const struct session *session, uint32_t sequence, uint64_t *wide)
+{
+	uint64_t newest = session->next - 1;
+	uint64_t back = (uint32_t)((uint32_t)newest - sequence);
+
+	if (!session->next || back > newest || back > session->mask)
+		return false;
+	*wide = newest - back;
+	return true;
+}
+
+/* An answer to an older probe than one that was answered already came out of order. */
+static void follow_reflector(struct session *session, uint64_t sequence, uint32_t reflector_sequence)
+{
+	if (session->has_answer && sequence < session->highest_answered) {
+		session->counters.reordered++;
+		return;
+	}
+	session->has_answer = true;
+	session->highest_answered = sequence;
+	session->reflector_last = reflector_sequence;
+}
+
+enum session_answer session_receive(struct session *session, uint32_t sequence, uint32_t reflector_sequence,
+				    uint64_t *sent_ticks)
+{
+	struct slot *slot;
+	uint64_t wide;
+
+	if (!widen(session, sequence, &wide)) {
+		session->counters.unknown++;
+		return SESSION_UNKNOWN;
+	}
+	slot = slot_of(session, wide);
+	if (slot->state == SLOT_ANSWERED || slot->state == SLOT_ANSWERED_LATE) {
+		session->counters.duplicates++;
+		return SESSION_DUPLICATE;
+	}
+	follow_reflector(session, wide, reflector_sequence);
+	*sent_ticks = slot->sent_ticks;
+	if (slot->state == SLOT_GIVEN_UP) {
+		slot->state = SLOT_ANSWERED_LATE;
+		session->counters.late++;
+		return SESSION_LATE;
+	}
+	slot->state = SLOT_ANSWERED;
+	session->outstanding--;
+	session->counters.fresh++;
+	return SESSION_FRESH;
+}
+
+uint32_t session_expire(struct session *session, uint64_t deadline_ticks)
+{
+	uint32_t given_up = 0;
+
+	for (; session->oldest < session->next; session->oldest++) {
+		struct slot *slot = slot_of(session, session->oldest);
+
+		if (slot->state == SLOT_OUT && (int64_t)(slot->sent_ticks - deadline_ticks) >= 0)
+			break;
+		given_up += give_up(session, session->oldest);
+	}
+	return given_up;
+}
+
+uint32_t session_outstanding(const struct session *session)
+{
+	return session->outstanding;
+}
+
+struct session_counters session_counters(const struct session *session)
+{
+	return session->counters;
+}
+
+uint64_t session_lost_forward(const struct session *session)
+{
+	uint64_t forward;
+
+	/* Both sides count from 0: what it is behind us by, it never saw. */
+	if (!session->has_answer || session->highest_answered < session->reflector_last)
+		return 0;
+	forward = session->highest_answered - session->reflector_last;
+	return forward < session->counters.lost ? forward : session->counters.lost;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <rtt/stamp.h>
+
+#include <errno.h>
+#include <string.h>
+
+/* Seconds from 1900 (NTP's epoch) to 1970. */
+static const int64_t ntp_to_unix_s = INT64_C(2208988800);
+
+/* Where the fields lie: RFC 8762 figures 2 and 5, SSID from RFC 8972 figures 1 and 2. */
+enum {
+	AT_SEQUENCE = 0,
+	AT_STAMP = 4,
+	AT_ERROR = 12,
+	AT_SESSION = 14,
+	AT_RECEIVED = 16,
+	AT_REQUEST_SEQUENCE = 24,
+	AT_REQUEST_STAMP = 28,
+	AT_REQUEST_ERROR = 36,
+	AT_REQUEST_TTL = 40,
+};
+
+enum { TLV_HEADER_BYTES = 4, TLV_UNRECOGNISED = 0x80, TLV_MALFORMED = 0x40, TLV_EXTRA_PADDING = 1 };
+
+static void put16(uint8_t *out, uint16_t value)
+{
+	out[0] = (uint8_t)(value >> 8);
+	out[1] = (uint8_t)value;
+}
+
+static void put32(uint8_t *out, uint32_t value)
+{
+	put16(out, (uint16_t)(value >> 16));
+	put16(out + 2, (uint16_t)value);
+}
+
+static uint16_t get16(const uint8_t *bytes)
+{
+	return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static uint32_t get32(const uint8_t *bytes)
+{
+	return (uint32_t)get16(bytes) << 16 | get16(bytes + 2);
+}
+
+/* Floor division, so that the fraction is never negative. */
+static void split_seconds(struct ns t, int64_t *seconds, uint32_t *fraction_ns)
+{
+	*seconds = t.v / NS_PER_S - (t.v % NS_PER_S < 0);
+	*fraction_ns = (uint32_t)(t.v - *seconds * NS_PER_S);
+}
+
+static void put_time(uint8_t *out, struct ns t, enum stamp_format format)
+{
+	uint32_t fraction_ns;
+	int64_t seconds;
+
+	split_seconds(t, &seconds, &fraction_ns);
+	if (format == STAMP_PTP) {
+		put32(out, (uint32_t)seconds);
+		put32(out + 4, fraction_ns);
+		return;
+	}
+	put32(out, (uint32_t)(seconds + ntp_to_unix_s));
+	/* Rounded up, so that reading it, which rounds down, gives the same nanosecond back. */
+	put32(out + 4, (uint32_t)((((uint64_t)fraction_ns << 32) + NS_PER_S - 1) / NS_PER_S));
+}
+
+static int get_time(const uint8_t *bytes, enum stamp_format format, struct ns *t)
+{
+	int64_t seconds = get32(bytes);
+	uint32_t fraction = get32(bytes + 4);
+
+	if (format == STAMP_PTP) {
+		if (fraction >= NS_PER_S)
+			return -EBADMSG;
+		*t = (struct ns){seconds * NS_PER_S + fraction};
+		return 0;
+	}
+	/* RFC 5905 section 6: the era is not sent; a clear top bit means the one that begins in 2036. */
+	if (seconds < INT64_C(0x80000000))
+		seconds += INT64_C(1) << 32;
+	*t = (struct ns){(seconds - ntp_to_unix_s) * NS_PER_S + (int64_t)(((uint64_t)fraction * NS_PER_S) >> 32)};
+	return 0;
+}
+
+static void put_error(uint8_t *out, struct stamp_error_estimate error)
+{
+	out[0] = (uint8_t)((error.synchronised ? 0x80 : 0) | (error.format == STAMP_PTP ? 0x40 : 0) |
+			   (error.scale & 0x3f));
+	out[1] = error.multiplier ? error.multiplier : 1;
+}
+
+static int get_error(const uint8_t *bytes, struct stamp_error_estimate *error)
+{
+	error->synchronised = bytes[0] & 0x80;
+	error->format = bytes[0] & 0x40 ? STAMP_PTP : STAMP_NTP;
+	error->scale = bytes[0] & 0x3f;
+	error->multiplier = bytes[1];
+	return error->multiplier ? 0 : -EBADMSG;
+}
+
+struct stamp_error_estimate stamp_error_from_ns(struct ns error, bool synchronised, enum stamp_format format)
+{
+	struct stamp_error_estimate estimate = {synchronised, format, 0, 1};
+	uint64_t units;
+
+	if (error.v >= (INT64_C(1) << 31) * NS_PER_S) {
+		estimate.scale = 0x3f;
+		estimate.multiplier = 0xff;
+		return estimate;
+	}
+	/* Units of 2^-32 s, rounded up; 2^63 at most, which __int128 only passes through. */
+	units = error.v <= 0 ? 1 : (uint64_t)((((unsigned __int128)(uint64_t)error.v << 32) + NS_PER_S - 1) / NS_PER_S);
+	while (units > 0xff) {
+		units = (units >> 1) + (units & 1);
+		estimate.scale++;
+	}
+	estimate.multiplier = (uint8_t)units;
+	return estimate;
+}
+
+struct ns stamp_error_to_ns(struct stamp_error_estimate error)
+{
+	unsigned __int128 units = (unsigned __int128)error.multiplier << error.scale;
+	unsigned __int128 ns = (units * NS_PER_S) >> 32;
+
+	if (error.multiplier == 0 || ns > INT64_MAX)
+		return (struct ns){INT64_MAX};
+	return (struct ns){(int64_t)ns};
+}
+
+void stamp_write_request(const struct stamp_request *request, uint8_t *out)
+{
+	memset(out, 0, STAMP_BYTES);
+	put32(out + AT_SEQUENCE, request->sequence);
+	put_time(out + AT_STAMP, request->sent_at, request->error.format);
+	put_error(out + AT_ERROR, request->error);
+	put16(out + AT_SESSION, request->session);
+}
+
+int stamp_read_request(const uint8_t *bytes, size_t length, struct stamp_request *request)
+{
+	if (length < STAMP_BYTES || get_error(bytes + AT_ERROR, &request->error))
+		return -EBADMSG;
+	request->sequence = get32(bytes + AT_SEQUENCE);
+	request->session = get16(bytes + AT_SESSION);
+	return get_time(bytes + AT_STAMP, request->error.format, &request->sent_at);
+}
+
+void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out)
+{
+	memset(out, 0, STAMP_BYTES);
+	put32(out + AT_SEQUENCE, reply->sequence);
+	put_time(out + AT_STAMP, reply->sent_at, reply->error.format);
+	put_error(out + AT_ERROR, reply->error);
+	put16(out + AT_SESSION, reply->session);
+	put_time(out + AT_RECEIVED, reply->received_at, reply->error.format);
+	put32(out + AT_REQUEST_SEQUENCE, reply->request_sequence);
+	put_time(out + AT_REQUEST_STAMP, reply->request_sent_at, reply->request_error.format);
+	put_error(out + AT_REQUEST_ERROR, reply->request_error);
+	out[AT_REQUEST_TTL] = reply->request_ttl;
+}
+
+int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply)
+{
+	if (length < STAMP_BYTES || get_error(bytes + AT_ERROR, &reply->error) ||
+	    get_error(bytes + AT_REQUEST_ERROR, &reply->request_error))
+		return -EBADMSG;
+	reply->sequence = get32(bytes + AT_SEQUENCE);
+	reply->session = get16(bytes + AT_SESSION);
+	reply->request_sequence = get32(bytes + AT_REQUEST_SEQUENCE);
+	reply->request_ttl = bytes[AT_REQUEST_TTL];
+	if (get_time(bytes + AT_STAMP, reply->error.format, &reply->sent_at) ||
+	    get_time(bytes + AT_RECEIVED, reply->error.format, &reply->received_at))
+		return -EBADMSG;
+	return get_time(bytes + AT_REQUEST_STAMP, reply->request_error.format, &reply->request_sent_at);
+}
+
+void stamp_mark_tlvs(uint8_t *bytes, size_t length)
+{
+	while (length >= TLV_HEADER_BYTES) {
+		size_t whole = TLV_HEADER_BYTES + (size_t)get16(bytes + 2);
+		bool known = bytes[1] == TLV_EXTRA_PADDING;
+
+		bytes[0] = (uint8_t)((whole > length ? TLV_MALFORMED : 0) | (known ? 0 : TLV_UNRECOGNISED));
+		if (whole > length)
+			return;
+		bytes += whole;
+		length -= whole;
+	}
+}
