@@ -2,6 +2,7 @@
 #include <rtt/stamp.h>
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 /* Seconds from 1900 (NTP's epoch) to 1970. */
@@ -104,6 +105,8 @@ static int get_error(const uint8_t *bytes, struct stamp_error_estimate *error)
 struct stamp_error_estimate stamp_error_from_ns(struct ns error, bool synchronised, enum stamp_format format)
 {
 	struct stamp_error_estimate estimate = {synchronised, format, 0, 1};
+	uint32_t fraction_ns;
+	int64_t seconds;
 	uint64_t units;
 
 	if (error.v >= (INT64_C(1) << 31) * NS_PER_S) {
@@ -111,8 +114,9 @@ struct stamp_error_estimate stamp_error_from_ns(struct ns error, bool synchronis
 		estimate.multiplier = 0xff;
 		return estimate;
 	}
-	/* Units of 2^-32 s, rounded up; 2^63 at most, which __int128 only passes through. */
-	units = error.v <= 0 ? 1 : (uint64_t)((((unsigned __int128)(uint64_t)error.v << 32) + NS_PER_S - 1) / NS_PER_S);
+	/* Units of 2^-32 s, rounded up. */
+	split_seconds(error.v > 0 ? error : (struct ns){1}, &seconds, &fraction_ns);
+	units = ((uint64_t)seconds << 32) + (((uint64_t)fraction_ns << 32) + NS_PER_S - 1) / NS_PER_S;
 	while (units > 0xff) {
 		units = (units >> 1) + (units & 1);
 		estimate.scale++;
@@ -123,10 +127,10 @@ struct stamp_error_estimate stamp_error_from_ns(struct ns error, bool synchronis
 
 struct ns stamp_error_to_ns(struct stamp_error_estimate error)
 {
-	unsigned __int128 units = (unsigned __int128)error.multiplier << error.scale;
-	unsigned __int128 ns = (units * NS_PER_S) >> 32;
+	/* Exact: the product has at most 38 bits, and scaling by a power of two keeps them. */
+	double ns = floor(ldexp((double)error.multiplier * (double)NS_PER_S, error.scale - 32));
 
-	if (error.multiplier == 0 || ns > INT64_MAX)
+	if (error.multiplier == 0 || ns >= 0x1p63)
 		return (struct ns){INT64_MAX};
 	return (struct ns){(int64_t)ns};
 }
