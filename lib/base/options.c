@@ -141,8 +141,8 @@ static int read_line(const struct option_usage *usage, struct error_place place,
 	if (!equals)
 		return error_at(err, place, EINVAL, "expected 'name = value', found '%.80s'", line);
 	*equals = '\0';
-	file_split(line, '\0', &fields[0], 1);
-	file_split(equals + 1, '\0', &fields[1], 1);
+	file_split(line, '\n', &fields[0], 1);
+	file_split(equals + 1, '\n', &fields[1], 1);
 	row = find_row(usage, fields[0]);
 	place.field = fields[0];
 	if (!row)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <base/control.h>
+
+static json_t *echo(void *context, const char *line, struct error *err)
+{
+	if (strcmp(line, "fail") == 0) {
+		error_set(err, EINVAL, "as you wish");
+		return NULL;
+	}
+	++*(int *)context;
+	return json_pack("{s:s,s:i}", "line", line, "count", *(int *)context);
+}
+
+struct server {
+	struct control_server *control;
+	atomic_bool stop;
+	pthread_t thread;
+	int requests;
+	char path[80];
+};
+
+static void *serve(void *argument)
+{
+	struct server *server = argument;
+
+	while (!atomic_load(&server->stop))
+		control_poll(server->control, (struct ns){NS_PER_MS});
+	return NULL;
+}
+
+static void start(struct server *server, struct error *err)
+{
+	*server = (struct server){0};
+	snprintf(server->path, sizeof server->path, "/tmp/nomora-control-%d", (int)getpid());
+	server->control = control_server_create(server->path, echo, &server->requests, err);
+	cr_assert_not_null(server->control, "%s", err->text);
+	cr_assert_eq(pthread_create(&server->thread, NULL, serve, server), 0);
+}
+
+static void stop(struct server *server)
+{
+	atomic_store(&server->stop, true);
+	pthread_join(server->thread, NULL);
+	control_server_destroy(server->control);
+}
+
+Test(control, requests_are_answered_and_errors_travel)
+{
+	struct error err = {0};
+	struct server server;
+	json_t *reply;
+
+	start(&server, &err);
+	for (int i = 1; i <= 50; i++) {
+		reply = control_request(server.path, "hello", (struct ns){10 * NS_PER_S}, &err);
+		cr_assert_not_null(reply, "%s", err.text);
+		cr_assert_str_eq(json_string_value(json_object_get(reply, "line")), "hello");
+		cr_assert_eq(json_integer_value(json_object_get(reply, "count")), i);
+		json_decref(reply);
+	}
+	cr_assert_null(control_request(server.path, "fail", (struct ns){10 * NS_PER_S}, &err));
+	cr_assert_str_eq(err.text, "as you wish");
+	stop(&server);
+	cr_assert_neq(access(server.path, F_OK), 0);
+	cr_assert_null(control_request(server.path, "hello", (struct ns){NS_PER_S}, &err));
+	cr_assert_eq(err.code, ENOENT);
+}
+
+Test(control, a_live_socket_is_refused_a_dead_one_replaced_and_a_file_left_alone)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct error err = {0};
+	struct server server;
+	int fd, calls = 0;
+	FILE *file;
+
+	start(&server, &err);
+	cr_assert_null(control_server_create(server.path, echo, &calls, &err));
+	cr_assert_eq(err.code, EADDRINUSE);
+	stop(&server);
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	strcpy(address.sun_path, server.path);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+	close(fd); /* dead: the file stays */
+	start(&server, &err);
+	stop(&server);
+	file = fopen(server.path, "w");
+	fclose(file);
+	cr_assert_null(control_server_create(server.path, echo, &calls, &err));
+	cr_assert_eq(err.code, EEXIST);
+	cr_assert_eq(access(server.path, F_OK), 0);
+	unlink(server.path);
+}
+
+Test(control, an_endless_line_is_cut_off)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct error err = {0};
+	struct server server;
+	char block[8192];
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	json_t *reply;
+
+	start(&server, &err);
+	strcpy(address.sun_path, server.path);
+	cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+	memset(block, 'x', sizeof block);
+	cr_assert_gt(send(fd, block, sizeof block, MSG_NOSIGNAL), 0);
+	cr_assert_leq(recv(fd, block, sizeof block, 0), 0); /* the server hangs up */
+	close(fd);
+	reply = control_request(server.path, "still there", (struct ns){10 * NS_PER_S}, &err);
+	cr_assert_not_null(reply);
+	json_decref(reply);
+	stop(&server);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <base/file.h>
+
+static char folder[64];
+
+static void enter_folder(void)
+{
+	strcpy(folder, "/tmp/nomora-test-XXXXXX");
+	cr_assert_not_null(mkdtemp(folder));
+	cr_assert_eq(chdir(folder), 0);
+}
+
+static int entries(void)
+{
+	DIR *open_folder = opendir(".");
+	int count = 0;
+
+	while (readdir(open_folder))
+		count++;
+	closedir(open_folder);
+	return count - 2;
+}
+
+static void leave_folder(void)
+{
+	DIR *open_folder = opendir(".");
+	struct dirent *entry;
+
+	while ((entry = readdir(open_folder)))
+		unlink(entry->d_name);
+	closedir(open_folder);
+	rmdir(folder);
+}
+
+TestSuite(file, .init = enter_folder, .fini = leave_folder);
+
+Test(file, commit_replaces_and_discard_leaves_the_old)
+{
+	struct error err = {0};
+	struct file_writer *writer = file_writer_open("a", &err);
+	char *text;
+
+	fputs("one\n", file_writer_stream(writer));
+	cr_assert_neq(access("a", F_OK), 0);
+	cr_assert_eq(file_writer_commit(writer, &err), 0);
+	writer = file_writer_open("a", &err);
+	fputs("two\n", file_writer_stream(writer));
+	fflush(file_writer_stream(writer));
+	file_writer_discard(writer);
+	text = file_read_all("a", 100, NULL, &err);
+	cr_assert_str_eq(text, "one\n");
+	free(text);
+	cr_assert_eq(entries(), 1);
+}
+
+Test(file, a_full_disk_is_an_error_and_leaves_nothing)
+{
+	struct error err = {0};
+	struct file_writer *writer;
+
+	cr_assert_null(file_writer_open("no/such/folder/x", &err));
+	cr_assert_eq(err.code, ENOENT);
+	cr_assert_null(file_writer_open(".", &err));
+	cr_assert_eq(err.code, EISDIR);
+	writer = file_writer_open("b", &err);
+	cr_assert_not_null(freopen("/dev/full", "w", file_writer_stream(writer)));
+	fputs("data", file_writer_stream(writer));
+	cr_assert_eq(file_writer_commit(writer, &err), -ENOSPC);
+	cr_assert_eq(entries(), 0);
+}
+
+Test(file, lines_are_the_same_plain_gzipped_and_from_memory)
+{
+	static const char text[] = "first\r\n\nthird without end";
+	struct error err = {0};
+	gzFile zipped = gzopen("z.gz", "wb");
+	FILE *plain = fopen("p", "w");
+
+	gzwrite(zipped, text, sizeof text - 1);
+	gzclose(zipped);
+	fwrite(text, 1, sizeof text - 1, plain);
+	fclose(plain);
+	for (int source = 0; source < 3; source++) {
+		struct file_lines *lines = source == 0   ? file_lines_open("p", &err)
+					   : source == 1 ? file_lines_open("z.gz", &err)
+							 : file_lines_from_memory("m", text, sizeof text - 1);
+		char *line;
+
+		cr_assert_eq(file_lines_next(lines, &line, &err), 1);
+		cr_assert_str_eq(line, "first");
+		cr_assert_eq(file_lines_next(lines, &line, &err), 1);
+		cr_assert_str_eq(line, "");
+		cr_assert_eq(file_lines_next(lines, &line, &err), 1);
+		cr_assert_str_eq(line, "third without end");
+		cr_assert_eq(file_lines_number(lines), 3);
+		cr_assert_eq(file_lines_next(lines, &line, &err), 0);
+		cr_assert_eq(file_lines_next(lines, &line, &err), 0);
+		file_lines_close(lines);
+	}
+}
+
+Test(file, cut_gzip_and_binary_are_named_with_their_line)
+{
+	struct error err = {0};
+	gzFile zipped = gzopen("z.gz", "wb");
+	struct file_lines *lines;
+	char *line;
+	int status;
+	FILE *binary = fopen("b", "w");
+
+	for (int i = 0; i < 30000; i++)
+		gzprintf(zipped, "line %d of %d\n", i, i * 7919);
+	gzclose(zipped);
+	cr_assert_eq(truncate("z.gz", 20000), 0);
+	lines = file_lines_open("z.gz", &err);
+	while ((status = file_lines_next(lines, &line, &err)) > 0)
+		;
+	cr_assert_eq(status, -EIO);
+	cr_assert(strstr(err.text, "z.gz:"), "%s", err.text);
+	file_lines_close(lines);
+	cr_assert_null(file_read_all("z.gz", 1 << 20, NULL, &err));
+	fwrite("ok\na\0b\n", 1, 7, binary);
+	fclose(binary);
+	lines = file_lines_open("b", &err);
+	cr_assert_eq(file_lines_next(lines, &line, &err), 1);
+	cr_assert_eq(file_lines_next(lines, &line, &err), -EINVAL);
+	cr_assert(strstr(err.text, "b:2:"), "%s", err.text);
+	file_lines_close(lines);
+}
+
+Test(file, a_line_without_end_is_refused_at_one_mebibyte)
+{
+	struct error err = {0};
+	size_t bytes = (1 << 20) + 1;
+	char *long_line = malloc(bytes), *line;
+	struct file_lines *lines;
+
+	memset(long_line, 'x', bytes);
+	lines = file_lines_from_memory("m", long_line, bytes);
+	cr_assert_eq(file_lines_next(lines, &line, &err), -EINVAL);
+	file_lines_close(lines);
+	free(long_line);
+}
+
+Test(file, limits_and_fields)
+{
+	struct error err = {0};
+	FILE *out = fopen("x", "w");
+	char line[] = " a , \"b c\",,d", *fields[3];
+
+	fputs("123456", out);
+	fclose(out);
+	cr_assert_null(file_read_all("x", 5, NULL, &err));
+	cr_assert_eq(err.code, EFBIG);
+	cr_assert_null(file_read_all("absent", 5, NULL, &err));
+	cr_assert_eq(err.code, ENOENT);
+	cr_assert_eq(file_split(line, ',', fields, 3), 4);
+	cr_assert_str_eq(fields[0], "a");
+	cr_assert_str_eq(fields[1], "b c");
+	cr_assert_str_eq(fields[2], "");
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/histogram.h>
+#include <base/rng.h>
+
+static int64_t draw(struct rng *rng)
+{
+	return (int64_t)exp(rng_uniform(rng) * 20); /* 1 .. 4.8e8, evenly over the decades */
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+Test(histogram, percentiles_keep_their_digits)
+{
+	enum { N = 20000 };
+	static int64_t values[N];
+
+	for (int digits = 1; digits <= 4; digits++) {
+		struct histogram *histogram = histogram_create(1, INT64_C(1000000000), digits);
+		struct rng rng;
+
+		cr_assert_not_null(histogram);
+		rng_seed(&rng, (uint64_t)digits);
+		for (int i = 0; i < N; i++) {
+			values[i] = draw(&rng);
+			histogram_record(histogram, values[i]);
+		}
+		qsort(values, N, sizeof values[0], by_value);
+		for (double p = 0.1; p < 100; p += 0.7) {
+			int64_t exact = values[(int)ceil(p / 100 * N - 1e-9) - 1];
+			int64_t found = histogram_percentile(histogram, p);
+
+			cr_assert_geq(found, exact);
+			cr_assert_leq((double)(found - exact), (double)exact * pow(10, -digits) + 1e-9,
+				      "p%g: %ld for %ld", p, (long)found, (long)exact);
+		}
+		cr_assert_eq(histogram_minimum(histogram), values[0]);
+		cr_assert_eq(histogram_maximum(histogram), values[N - 1]);
+		cr_assert_eq(histogram_percentile(histogram, 100), values[N - 1]);
+		cr_assert_eq(histogram_count(histogram), N);
+		histogram_destroy(histogram);
+	}
+}
+
+Test(histogram, every_value_lies_in_its_bucket_and_buckets_tile)
+{
+	struct histogram *histogram = histogram_create(4, 100000, 2);
+	struct histogram_cursor cursor = {0};
+	int64_t next = 0;
+	uint64_t total = 0;
+
+	for (int64_t value = 0; value <= 100000; value++)
+		histogram_record(histogram, value);
+	while (histogram_next(histogram, &cursor)) {
+		cr_assert_eq(cursor.low, next);
+		next = cursor.high + 1;
+		total += cursor.count;
+		if (cursor.high <= 100000)
+			cr_assert_eq(cursor.count, (uint64_t)(cursor.high - cursor.low + 1));
+		cr_assert_eq(histogram_count_at_or_below(histogram, cursor.low), total);
+	}
+	cr_assert_eq(total, 100001);
+	histogram_destroy(histogram);
+}
+
+Test(histogram, text_form_is_lossless)
+{
+	struct histogram *histogram = histogram_create(10, INT64_C(1) << 40, 3), *back;
+	struct error err = {0};
+	struct rng rng;
+	char *text, *again;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	rng_seed(&rng, 9);
+	for (int i = 0; i < 5000; i++)
+		histogram_record_many(histogram, draw(&rng), 1 + rng_below(&rng, 5));
+	histogram_record(histogram, INT64_MAX); /* saturates */
+	cr_assert_eq(histogram_print(histogram, out), 0);
+	fclose(out);
+	back = histogram_read(text, &err);
+	cr_assert_not_null(back, "%s", err.text);
+	out = open_memstream(&again, &bytes);
+	histogram_print(back, out);
+	fclose(out);
+	cr_assert_str_eq(text, again);
+	cr_assert_eq(histogram_mean(histogram), histogram_mean(back));
+	cr_assert_eq(histogram_deviation(histogram), histogram_deviation(back));
+	cr_assert_eq(histogram_saturated(back), 1);
+	free(text);
+	free(again);
+	histogram_destroy(histogram);
+	histogram_destroy(back);
+}
+
+Test(histogram, damaged_text_is_refused)
+{
+	static const char bad[][90] = {
+		"",
+		"nomora-histogram/1",
+		"nomora-histogram/1 1 100 2 1 5 5 5 25 0", /* count without buckets */
+		"nomora-histogram/1 1 100 2 1 5 5 5 25 0 5:2",
+		"nomora-histogram/1 1 100 2 1 5 5 5 25 0 99999:1",
+		"nomora-histogram/1 1 100 9 1 5 5 5 25 0 5:1",
+		"nomora-histogram/1 1 100 2 2 5 5 5 25 0 5:1 5:1",
+		"nomora-histogram/1 1 100 2 1 5 5 5 25 0 5:1 x",
+	};
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct error err = {0};
+
+		cr_assert_null(histogram_read(bad[i], &err), "%s", bad[i]);
+		cr_assert_eq(err.code, EINVAL);
+	}
+}
+
+Test(histogram, merge_is_recording_into_one)
+{
+	struct histogram *a = histogram_create(1, 1000000, 3), *b = histogram_create(1, 1000000, 3);
+	struct histogram *both = histogram_create(1, 1000000, 3), *other = histogram_create(1, 1000000, 2);
+	struct rng rng;
+
+	rng_seed(&rng, 5);
+	for (int i = 0; i < 3000; i++) {
+		int64_t value = (int64_t)rng_below(&rng, 1200000);
+
+		histogram_record(i % 2 ? a : b, value);
+		histogram_record(both, value);
+	}
+	cr_assert_eq(histogram_merge(a, b), 0);
+	for (double p = 0; p <= 100; p += 0.5)
+		cr_assert_eq(histogram_percentile(a, p), histogram_percentile(both, p));
+	cr_assert_eq(histogram_mean(a), histogram_mean(both));
+	cr_assert_eq(histogram_saturated(a), histogram_saturated(both));
+	cr_assert_eq(histogram_merge(a, other), -EINVAL);
+	histogram_destroy(a);
+	histogram_destroy(b);
+	histogram_destroy(both);
+	histogram_destroy(other);
+}
+
+Test(histogram, coordinated_omission_adds_the_requests_that_were_not_sent)
+{
+	struct histogram *histogram = histogram_create(1, 1000000, 3);
+
+	histogram_record_corrected(histogram, 1000, 100); /* 1000, 900, ..., 100 */
+	cr_assert_eq(histogram_count(histogram), 10);
+	cr_assert_eq(histogram_minimum(histogram), 100);
+	cr_assert_float_eq(histogram_mean(histogram), 550, 1e-9);
+	histogram_reset(histogram);
+	cr_assert_eq(histogram_count(histogram), 0);
+	histogram_record_corrected(histogram, 50, 100);
+	cr_assert_eq(histogram_count(histogram), 1);
+	histogram_destroy(histogram);
+}
+
+Test(histogram, impossible_ranges_are_refused)
+{
+	cr_assert_null(histogram_create(0, 10, 2));
+	cr_assert_null(histogram_create(10, 19, 2));
+	cr_assert_null(histogram_create(1, 10, 0));
+	cr_assert_null(histogram_create(1, 10, 6));
+	cr_assert_null(histogram_create(1, INT64_MAX, 3));
+	histogram_destroy(NULL);
+}

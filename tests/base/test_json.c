@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include <base/json.h>
+
+static const char *const sample = "{\"schema\": \"nomora.test/1\", \"n\": 3, \"x\": 2.5, \"s\": \"text\", \"empty\": "
+				  "\"\", \"b\": true,\n \"a\": [1], "
+				  "\"nothing\": null}";
+
+Test(json, values_come_with_type_and_range)
+{
+	struct error err = {0};
+	json_t *root = json_read_text("f.json", 0, sample, strlen(sample), &err);
+	struct json_reader reader = {"f.json", 0, &err, false};
+
+	json_need_schema(&reader, root, "nomora.test/1");
+	cr_assert_eq(json_need_integer(&reader, root, "", "n", 0, 3), 3);
+	cr_assert_eq(json_need_number(&reader, root, "", "x", 0, 3), 2.5);
+	cr_assert_str_eq(json_need_string(&reader, root, "", "s"), "text");
+	cr_assert(json_may_boolean(&reader, root, "", "b", false));
+	cr_assert_eq(json_may_number(&reader, root, "", "absent", 0, 9, 7), 7);
+	cr_assert_eq(json_may_integer(&reader, root, "", "nothing", 0, 9, 8), 8);
+	cr_assert_eq(json_array_size(json_need_array(&reader, root, "", "a")), 1);
+	cr_assert_null(json_may_array(&reader, root, "", "absent"));
+	cr_assert_not(reader.failed, "%s", err.text);
+	json_decref(root);
+}
+
+enum trouble { MISSING, WRONG_TYPE, OUT_OF_RANGE, EMPTY, FRACTION, SCHEMA, TROUBLES };
+
+static void provoke(enum trouble trouble, struct json_reader *reader, const json_t *root)
+{
+	switch (trouble) {
+	case MISSING:
+		json_need_number(reader, root, "servers[3]", "absent", 0, 1);
+		break;
+	case WRONG_TYPE:
+		json_need_number(reader, root, "servers[3]", "s", 0, 1);
+		break;
+	case OUT_OF_RANGE:
+		json_need_number(reader, root, "servers[3]", "x", 0, 1);
+		break;
+	case EMPTY:
+		json_need_string(reader, root, "servers[3]", "empty");
+		break;
+	case FRACTION:
+		json_need_integer(reader, root, "servers[3]", "x", 0, 9);
+		break;
+	default:
+		json_need_schema(reader, root, "nomora.other/1");
+	}
+}
+
+Test(json, first_trouble_stays_and_names_file_and_field)
+{
+	for (int trouble = 0; trouble < TROUBLES; trouble++) {
+		struct error err = {0};
+		json_t *root = json_read_text("f.json", 0, sample, strlen(sample), &err);
+		struct json_reader reader = {"f.json", 4, &err, false};
+
+		provoke(trouble, &reader, root);
+		cr_assert(reader.failed);
+		json_fail(&reader, "later", "x", "a second trouble");
+		cr_assert_null(strstr(err.text, "second"));
+		cr_assert(strstr(err.text, "f.json:4: "), "%s", err.text);
+		cr_assert(strstr(err.text, trouble == SCHEMA ? "schema: " : "servers[3]."), "%s", err.text);
+		json_decref(root);
+	}
+}
+
+Test(json, damaged_text_names_its_line)
+{
+	struct error err = {0};
+
+	cr_assert_null(json_read_text("f.json", 0, sample, 60, &err));
+	cr_assert(strstr(err.text, "f.json:"), "%s", err.text);
+	cr_assert_null(json_read_text("f.json", 0, "{\"a\": 1,\n \"a\": 2}", 18, &err));
+	cr_assert(strstr(err.text, "f.json:2:"), "%s", err.text);
+	cr_assert_null(json_read_file("/no/such/file", &err));
+}

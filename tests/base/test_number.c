@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/number.h>
+#include <base/rng.h>
+
+Test(number, takes_only_whole_decimal_numbers)
+{
+	static const char bad[][12] = {"",   " 1",  "1 ",  "1x",  "nan", "inf", "0x10",
+				       "1e", "--1", "1,5", "+-2", "e5",  "."};
+	double value = 7;
+	int64_t integer = 7;
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		cr_assert_eq(number_parse_double(bad[i], &value), -EINVAL, "'%s'", bad[i]);
+		cr_assert_eq(number_parse_i64(bad[i], &integer), -EINVAL, "'%s'", bad[i]);
+	}
+	cr_assert_eq(value, 7);
+	cr_assert_eq(integer, 7);
+	cr_assert_eq(number_parse_double("1e999", &value), -ERANGE);
+	cr_assert_eq(number_parse_i64("9223372036854775808", &integer), -ERANGE);
+	cr_assert_eq(number_parse_i64("1.5", &integer), -EINVAL);
+	cr_assert_eq(number_parse_double("-2.5e-3", &value), 0);
+	cr_assert_eq(value, -2.5e-3);
+	cr_assert_eq(number_parse_i64("-9223372036854775808", &integer), 0);
+	cr_assert_eq(integer, INT64_MIN);
+}
+
+Test(number, printed_doubles_read_back_exactly)
+{
+	struct rng rng;
+	char text[32];
+
+	rng_seed(&rng, 1);
+	for (int i = 0; i < 20000; i++) {
+		union {
+			uint64_t bits;
+			double value;
+		} x = {rng_next(&rng)};
+		double back;
+
+		if ((x.bits >> 52 & 0x7ff) == 0x7ff)
+			continue; /* infinities and NaNs are not numbers of a file */
+		number_print_double(x.value, text, sizeof text);
+		cr_assert_eq(number_parse_double(text, &back), 0, "%s", text);
+		cr_assert_eq(back, x.value);
+	}
+	number_print_double(0.1, text, sizeof text);
+	cr_assert_str_eq(text, "0.1");
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/options.h>
+
+struct settings {
+	double delay_us;
+	int64_t count;
+	bool json;
+	const char *control;
+	int order;
+	struct option_list hosts;
+};
+
+static const char *const orders[] = {"random", "ascending", NULL};
+
+static const struct option_row rows[] = {
+	OPTION_HEADING("Injection"),
+	OPTION_DOUBLE(struct settings, delay_us, "delay-us", 'd', "US", 0, 10000, "delay per direction"),
+	OPTION_INTEGER(struct settings, count, "count", 'c', "N", 1, 100, "how many"),
+	OPTION_FLAG(struct settings, json, "json", 'j', "print JSON"),
+	OPTION_STRING(struct settings, control, "control", 0, "PATH", "control socket"),
+	OPTION_CHOICE(struct settings, order, "order", 0, "ORDER", orders, "order of the delays"),
+	OPTION_LIST(struct settings, hosts, "host", 0, "NAME", "a host; may be repeated"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora test",
+	.operands = "A [B]",
+	.summary = "A test.",
+	.rows = rows,
+	.operands_minimum = 1,
+	.operands_maximum = 2,
+};
+
+static const struct settings defaults = {.delay_us = 5, .count = 3};
+
+static enum option_outcome parse(const char **argv, struct settings *settings, struct option_operands *operands,
+				 struct error *err)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	*settings = defaults;
+	return options_parse(&usage, argc, (char **)argv, settings, operands, err);
+}
+
+Test(options, every_kind_is_read_and_operands_and_rest_are_kept_apart)
+{
+	const char *argv[] = {"x",  "--delay-us=12.5", "a",  "-c", "7",  "--json", "--order", "ascending", "--host",
+			      "h1", "--host",          "h2", "b",  "--", "-l",     "0",       NULL};
+	struct option_operands operands;
+	struct settings settings;
+	struct error err = {0};
+
+	cr_assert_eq(parse(argv, &settings, &operands, &err), OPTIONS_RUN, "%s", err.text);
+	cr_assert_eq(settings.delay_us, 12.5);
+	cr_assert_eq(settings.count, 7);
+	cr_assert(settings.json);
+	cr_assert_null(settings.control);
+	cr_assert_eq(settings.order, 1);
+	cr_assert_eq(settings.hosts.count, 2);
+	cr_assert_str_eq(settings.hosts.items[1], "h2");
+	cr_assert_eq(operands.count, 2);
+	cr_assert_str_eq(operands.items[0], "a");
+	cr_assert_str_eq(operands.items[1], "b");
+	cr_assert_eq(operands.rest_count, 2);
+	cr_assert_str_eq(operands.rest[0], "-l");
+	options_free(&operands);
+}
+
+static const char bad_words[][3][24] = {
+	{"--delay-us", "-1", "a"}, {"--delay-us", "1e9", "a"}, {"--delay-us", "nan", "a"},   {"--delay-us", "", "a"},
+	{"--count", "1.5", "a"},   {"--count", "0", "a"},      {"--order", "sideways", "a"}, {"--nonsense", "1", "a"},
+	{"a", "b", "c"},           {"a", "b", "--control"},
+};
+
+Test(options, bad_words_are_refused_with_a_reason)
+{
+	for (size_t i = 0; i < sizeof bad_words / sizeof bad_words[0]; i++) {
+		const char *argv[] = {"x", bad_words[i][0], bad_words[i][1], bad_words[i][2], NULL};
+		struct option_operands operands;
+		struct settings settings;
+		struct error err = {0};
+
+		cr_assert_eq(parse(argv, &settings, &operands, &err), OPTIONS_BAD, "%s %s", argv[1], argv[2]);
+		cr_assert_gt(strlen(err.text), 10);
+	}
+	const char *none[] = {"x", NULL};
+	struct option_operands operands;
+	struct settings settings;
+	struct error err = {0};
+
+	cr_assert_eq(parse(none, &settings, &operands, &err), OPTIONS_BAD);
+	cr_assert(strstr(err.text, "A [B]"));
+}
+
+static const char *write_config(const char *text)
+{
+	static char path[64];
+	int fd;
+
+	strcpy(path, "/tmp/nomora-options-XXXXXX");
+	fd = mkstemp(path);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	return path;
+}
+
+Test(options, the_command_line_wins_over_the_config_file)
+{
+	const char *path = write_config("# comment\n\ndelay-us = 50\ncontrol = /run/x y\njson = yes\nhost = h9\n");
+	const char *argv[] = {"x", "--delay-us", "20", "a", "--config", path, NULL};
+	struct option_operands operands;
+	struct settings settings;
+	struct error err = {0};
+
+	cr_assert_eq(parse(argv, &settings, &operands, &err), OPTIONS_RUN, "%s", err.text);
+	cr_assert_eq(settings.delay_us, 20);
+	cr_assert_str_eq(settings.control, "/run/x y");
+	cr_assert(settings.json);
+	cr_assert_str_eq(settings.hosts.items[0], "h9");
+	options_free(&operands);
+	unlink(path);
+}
+
+Test(options, config_errors_name_file_and_line)
+{
+	static const char bad[][40] = {"json = yes\ncount = many\n", "\nnonsense = 1\n", "\njust words\n"};
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		const char *path = write_config(bad[i]);
+		const char *argv[] = {"x", "--config", path, "a", NULL};
+		char place[80];
+		struct option_operands operands;
+		struct settings settings;
+		struct error err = {0};
+
+		snprintf(place, sizeof place, "%s:2", path);
+		cr_assert_eq(parse(argv, &settings, &operands, &err), OPTIONS_BAD);
+		cr_assert(strstr(err.text, place), "%s", err.text);
+		unlink(path);
+	}
+}
+
+Test(options, help_names_every_option_with_range_and_default)
+{
+	char *text;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	options_help(&usage, &defaults, out);
+	fclose(out);
+	cr_assert(strstr(text, "--delay-us US"));
+	cr_assert(strstr(text, "0 to 10000 (default 5)"));
+	cr_assert(strstr(text, "random, ascending (default random)"));
+	cr_assert(strstr(text, "Injection:"));
+	free(text);
+}

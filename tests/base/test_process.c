@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <base/process.h>
+
+static struct ns seconds(int s)
+{
+	return (struct ns){s * NS_PER_S};
+}
+
+Test(process, output_exit_code_and_environment_come_back)
+{
+	const char *const environment[] = {"NOMORA_TEST=hello", NULL};
+	struct process_options options = {.shell = "echo $NOMORA_TEST; echo err >&2; exit 7",
+					  .environment = environment};
+	struct process_result result;
+	struct error err = {0};
+
+	cr_assert_eq(process_run(&options, seconds(20), &result, &err), 0, "%s", err.text);
+	cr_assert_eq(result.exit_code, 7);
+	cr_assert_str_eq(result.output, "hello\nerr\n");
+	process_result_free(&result);
+	options.discard_stderr = true;
+	cr_assert_eq(process_run(&options, seconds(20), &result, &err), 0);
+	cr_assert_str_eq(result.output, "hello\n");
+	process_result_free(&result);
+}
+
+Test(process, large_output_is_read_while_it_runs)
+{
+	struct process_options options = {.shell = "head -c 3000000 /dev/zero | tr '\\0' x"};
+	struct process_result result;
+	struct error err = {0};
+
+	cr_assert_eq(process_run(&options, seconds(60), &result, &err), 0);
+	cr_assert_eq(result.output_bytes, 3000000);
+	process_result_free(&result);
+}
+
+Test(process, a_program_that_does_not_exist_is_an_error_not_an_exit_code)
+{
+	const char *const argv[] = {"/no/such/program", NULL};
+	struct process_options options = {.argv = argv};
+	struct process_result result;
+	struct error err = {0};
+
+	cr_assert_eq(process_run(&options, seconds(20), &result, &err), -ENOENT);
+	cr_assert(strstr(err.text, "/no/such/program"));
+}
+
+/* The shell ignores SIGTERM and has a child of its own: both must be gone after the timeout. */
+Test(process, a_hanging_group_is_ended_whole)
+{
+	struct process_options options = {.shell = "trap '' TERM; sleep 300 & echo $!; wait; wait"};
+	struct process_result result;
+	struct error err = {0};
+	pid_t grandchild;
+
+	cr_assert_eq(process_run(&options, (struct ns){NS_PER_S / 2}, &result, &err), 0);
+	cr_assert(result.timed_out);
+	grandchild = atoi(result.output);
+	cr_assert_gt(grandchild, 1);
+	for (int i = 0; i < 1000 && kill(grandchild, 0) == 0; i++)
+		usleep(1000); /* killed; init may take a moment to reap it */
+	cr_assert(kill(grandchild, 0) < 0 || getpgid(grandchild) < 0 || waitpid(grandchild, NULL, WNOHANG) != 0);
+	process_result_free(&result);
+}
+
+Test(process, a_daemon_that_holds_the_pipe_does_not_hold_us)
+{
+	struct process_options options = {.shell = "echo ready; sleep 300 & exit 0"};
+	struct process_result result;
+	struct error err = {0};
+
+	cr_assert_eq(process_run(&options, seconds(60), &result, &err), 0);
+	cr_assert_not(result.timed_out);
+	cr_assert_str_eq(result.output, "ready\n");
+	process_result_free(&result);
+}
