@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+
+#include "axis_priv.h"
+
+double axis_nice_step(double range, double pieces)
+{
+	static const double multiples[] = {1, 2, 2.5, 5};
+	double rough = range / pieces, magnitude = pow(10, floor(log10(rough)));
+
+	for (size_t i = 0; i < sizeof multiples / sizeof *multiples; i++)
+		if (multiples[i] * magnitude >= rough * (1 - 1e-9))
+			return multiples[i] * magnitude;
+	return 10 * magnitude;
+}
+
+static void add_tick(struct axis *axis, double value, bool labelled)
+{
+	double slack = axis->logarithmic ? value * 1e-9 : fabs(axis->maximum - axis->minimum) * 1e-9;
+
+	if (value < axis->minimum - slack || value > axis->maximum + slack || axis->tick_count == AXIS_TICKS_MAXIMUM)
+		return;
+	axis->ticks[axis->tick_count++] = (struct tick){value, labelled};
+}
+
+/* Decades, with 2..9 between them; labels on 1, 2, 5 too when there are few decades, on every other when many. */
+static void place_decades(struct axis *axis, double pieces)
+{
+	int first = (int)floor(log10(axis->minimum) + 1e-9), last = (int)ceil(log10(axis->maximum) - 1e-9);
+	double decades = log10(axis->maximum / axis->minimum);
+	int every = (int)fmax(1, ceil(decades / pieces));
+
+	axis->step = 0;
+	for (int decade = first; decade <= last; decade++) {
+		double unit = pow(10, decade);
+
+		add_tick(axis, unit, (decade - first) % every == 0);
+		for (int digit = 2; digit <= 9 && decades <= 6; digit++)
+			add_tick(axis, digit * unit,
+				 (decades < 3 && (digit == 2 || digit == 5)) ||
+					 (decades < 1 && (digit == 3 || digit == 4 || digit == 7)));
+	}
+}
+
+void axis_place_ticks(struct axis *axis, double spacing)
+{
+	double pieces = fmax(2, fabs(axis->to - axis->from) / spacing);
+	double first;
+
+	axis->tick_count = 0;
+	if (axis->logarithmic) {
+		place_decades(axis, pieces);
+		return;
+	}
+	axis->step = axis_nice_step(axis->maximum - axis->minimum, pieces);
+	first = ceil(axis->minimum / axis->step - 1e-9);
+	for (int i = 0; i < AXIS_TICKS_MAXIMUM; i++)
+		add_tick(axis, (first + i) * axis->step, true);
+}
+
+bool axis_accepts(const struct axis *axis, double value)
+{
+	return isfinite(value) && (!axis->logarithmic || value > 0);
+}
+
+double axis_pixel(const struct axis *axis, double value)
+{
+	double part = axis->logarithmic ? log(value / axis->minimum) / log(axis->maximum / axis->minimum)
+					: (value - axis->minimum) / (axis->maximum - axis->minimum);
+
+	return axis->from + part * (axis->to - axis->from);
+}

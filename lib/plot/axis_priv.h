@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One axis: its range, where its ticks are, and the way from a value to a pixel. Pure. */
+#ifndef PLOT_AXIS_PRIV_H
+#define PLOT_AXIS_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { AXIS_TICKS_MAXIMUM = 64 };
+
+struct tick {
+	double value;
+	bool labelled; /* minor ticks are not */
+};
+
+struct axis {
+	bool logarithmic;
+	double minimum, maximum;
+	double from, to; /* pixels of minimum and maximum */
+	double step;     /* between labelled ticks; 0 = logarithmic */
+	size_t tick_count;
+	struct tick ticks[AXIS_TICKS_MAXIMUM];
+};
+
+/* Smallest of 1, 2, 2.5, 5 x 10^n that splits `range` into at most `pieces` pieces. */
+double axis_nice_step(double range, double pieces);
+
+/* Fills the ticks for a range that is set, about one every `spacing` pixels. */
+void axis_place_ticks(struct axis *axis, double spacing);
+
+/* Can the value be drawn at all? */
+bool axis_accepts(const struct axis *axis, double value);
+double axis_pixel(const struct axis *axis, double value);
+
+#endif

@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "axis_priv.h"
+#include "chart_priv.h"
+#include "text_priv.h"
+
+static const struct text_style title_style = {.size = 16, .bold = true, .grey = 0.1};
+static const struct text_style subtitle_style = {.size = 12, .grey = 0.35};
+static const struct text_style label_style = {.size = 13, .grey = 0.15, .place = TEXT_CENTRE};
+static const struct text_style tick_style = {.size = 12, .grey = 0.25};
+static const struct text_style legend_style = {.size = 12, .grey = 0.15};
+
+enum { LEGEND_ROW = 20, LEGEND_SAMPLE = 26, LEGEND_GAP = 18, EDGE = 14 };
+
+/* What is decided before the first line is drawn. */
+struct layout {
+	const struct chart *chart;
+	cairo_t *cr;
+	struct axis x, y;
+	double left, right, top, bottom; /* of the plot, pixels */
+};
+
+static void widen(struct axis *axis, double value)
+{
+	if (!axis_accepts(axis, value))
+		return;
+	axis->minimum = fmin(axis->minimum, value);
+	axis->maximum = fmax(axis->maximum, value);
+}
+
+static void widen_by_series(const struct series *series, struct axis *x, struct axis *y)
+{
+	for (size_t i = 0; i < series->count; i++) {
+		double error = series->error && isfinite(series->error[i]) ? series->error[i] : 0;
+
+		if (series->kind == SERIES_HORIZONTAL) {
+			widen(y, series->y[i]);
+			continue;
+		}
+		widen(x, series->x[i]);
+		if (series->kind == SERIES_SPAN)
+			widen(x, series->y[i]);
+		if (series->kind == SERIES_VERTICAL || series->kind == SERIES_SPAN)
+			continue;
+		widen(y, series->y[i] - error);
+		widen(y, series->y[i] + error);
+		if (series->high)
+			widen(y, series->high[i]);
+		if (series->kind == SERIES_BARS)
+			widen(y, 0);
+	}
+}
+
+/* The user's ends hold; ends taken from data get some air. */
+static void settle_range(struct axis *axis, const struct chart_axis *asked, double air)
+{
+	bool from_data_low = !asked->has_minimum, from_data_high = !asked->has_maximum;
+	double low, high;
+
+	if (axis->minimum > axis->maximum) {
+		axis->minimum = axis->logarithmic ? 1 : 0;
+		axis->maximum = axis->logarithmic ? 10 : 1;
+	}
+	low = axis->logarithmic ? log10(axis->minimum) : axis->minimum;
+	high = axis->logarithmic ? log10(axis->maximum) : axis->maximum;
+	if (high - low < 1e-12 * fmax(1, fabs(high)))
+		low -= 0.5, high += 0.5;
+	air *= high - low;
+	/* Data that begin at 0 keep it as the corner of the plot. */
+	if (from_data_low && (low != 0 || axis->logarithmic))
+		low -= low > 0 && low - air < 0 && !axis->logarithmic ? low : air;
+	if (from_data_high)
+		high += air;
+	axis->minimum = axis->logarithmic ? pow(10, low) : low;
+	axis->maximum = axis->logarithmic ? pow(10, high) : high;
+	if (asked->has_minimum && axis_accepts(axis, asked->minimum))
+		axis->minimum = asked->minimum;
+	if (asked->has_maximum && axis_accepts(axis, asked->maximum))
+		axis->maximum = asked->maximum;
+	if (!(axis->maximum > axis->minimum))
+		axis->maximum = axis->logarithmic ? axis->minimum * 10 : axis->minimum + 1;
+}
+
+static void find_ranges(struct layout *layout)
+{
+	const struct chart *chart = layout->chart;
+	struct axis *x = &layout->x, *y = &layout->y;
+
+	*x = (struct axis){
+		.logarithmic = chart->options.x.scale == CHART_LOG, .minimum = INFINITY, .maximum = -INFINITY};
+	*y = (struct axis){
+		.logarithmic = chart->options.y.scale == CHART_LOG, .minimum = INFINITY, .maximum = -INFINITY};
+	for (size_t i = 0; i < chart->series_count; i++)
+		widen_by_series(&chart->series[i], x, y);
+	settle_range(x, &chart->options.x, 0.02);
+	settle_range(y, &chart->options.y, 0.05);
+	if (chart->category_count) {
+		x->logarithmic = false;
+		x->minimum = -0.6;
+		x->maximum = (double)chart->category_count - 0.4;
+	}
+}
+
+static bool in_legend(const struct series *series)
+{
+	return series->label && series->kind != SERIES_VERTICAL && series->kind != SERIES_HORIZONTAL;
+}
+
+static double entry_width(cairo_t *cr, const struct series *series)
+{
+	return LEGEND_SAMPLE + 6 + text_width(cr, series->label, legend_style) + LEGEND_GAP;
+}
+
+/* Rows of legend entries that fit between the edges; with `draw` they are drawn from y on. */
+static int legend_rows(const struct layout *layout, double y,
+		       void (*draw)(const struct layout *layout, const struct series *series, double x, double y))
+{
+	const struct chart *chart = layout->chart;
+	double x = layout->left;
+	int rows = 0;
+
+	if (chart->options.hide_legend)
+		return 0;
+	for (size_t i = 0; i < chart->series_count; i++) {
+		const struct series *series = &chart->series[i];
+		double width;
+
+		if (!in_legend(series))
+			continue;
+		width = entry_width(layout->cr, series);
+		if (rows == 0) {
+			rows = 1;
+		} else if (x + width - LEGEND_GAP > layout->right) {
+			rows++;
+			x = layout->left;
+		}
+		if (draw)
+			draw(layout, series, x, y + (rows - 1) * LEGEND_ROW);
+		x += width;
+	}
+	return rows;
+}
+
+static double widest_tick(const struct layout *layout)
+{
+	double widest = 0;
+	char text[32];
+
+	for (size_t i = 0; i < layout->y.tick_count; i++) {
+		if (!layout->y.ticks[i].labelled)
+			continue;
+		text_number(layout->y.ticks[i].value, layout->y.step, text, sizeof text);
+		widest = fmax(widest, text_width(layout->cr, text, tick_style));
+	}
+	return widest;
+}
+
+static bool categories_need_two_lines(const struct layout *layout);
+
+static void place_plot(struct layout *layout)
+{
+	const struct chart *chart = layout->chart;
+
+	layout->right = chart->options.width - EDGE - 6;
+	layout->left = EDGE + (chart->y_label ? 24 : 0) + 30;
+	layout->bottom = chart->options.height - EDGE - 16 - (chart->x_label ? 26 : 0);
+	layout->top = EDGE + (chart->title ? 24 : 0) + (chart->subtitle ? 20 : 0);
+	layout->y.from = layout->bottom;
+	layout->y.to = layout->top;
+	axis_place_ticks(&layout->y, 48);
+	layout->left = EDGE + (chart->y_label ? 24 : 0) + widest_tick(layout) + 10;
+	layout->bottom -= categories_need_two_lines(layout) ? 14 : 0;
+	layout->y.from = layout->bottom;
+	layout->top += legend_rows(layout, 0, NULL) * LEGEND_ROW + 8;
+	layout->y.to = layout->top;
+	axis_place_ticks(&layout->y, 44);
+	layout->x.from = layout->left;
+	layout->x.to = layout->right;
+	axis_place_ticks(&layout->x, 76);
+}
+
+static void stroke_line(cairo_t *cr, double x0, double y0, double x1, double y1)
+{
+	cairo_move_to(cr, x0, y0);
+	cairo_line_to(cr, x1, y1);
+	cairo_stroke(cr);
+}
+
+static void draw_y_axis(const struct layout *layout)
+{
+	cairo_t *cr = layout->cr;
+	char text[32];
+
+	for (size_t i = 0; i < layout->y.tick_count; i++) {
+		const struct tick *tick = &layout->y.ticks[i];
+		double y = axis_pixel(&layout->y, tick->value);
+		struct text_style style = tick_style;
+
+		cairo_set_source_rgb(cr, 0.9, 0.9, 0.9);
+		if (tick->labelled) {
+			cairo_set_line_width(cr, 1);
+			stroke_line(cr, layout->left, round(y) + 0.5, layout->right, round(y) + 0.5);
+			text_number(tick->value, layout->y.step > 0 ? layout->y.step : tick->value, text, sizeof text);
+			style.place = TEXT_RIGHT;
+			text_draw(cr, text, layout->left - 7, y, style);
+		} else {
+			cairo_set_source_rgb(cr, 0.6, 0.6, 0.6);
+			stroke_line(cr, layout->left - 3, round(y) + 0.5, layout->left, round(y) + 0.5);
+		}
+	}
+}
+
+/* Where a long name is best broken into two lines: at the blank next to its middle; NULL = nowhere. */
+static const char *find_break(const char *name)
+{
+	const char *best = NULL, *middle = name + strlen(name) / 2;
+
+	for (const char *c = strchr(name, ' '); c; c = strchr(c + 1, ' '))
+		if (!best || labs(c - middle) < labs(best - middle))
+			best = c;
+	return best;
+}
+
+static void draw_category(const struct layout *layout, const char *name, double x, bool broken)
+{
+	struct text_style style = tick_style;
+	const char *blank = broken ? find_break(name) : NULL;
+	char first[128];
+
+	style.place = TEXT_CENTRE;
+	if (!blank || blank - name >= (ptrdiff_t)sizeof first) {
+		text_draw(layout->cr, name, x, layout->bottom + 14, style);
+		return;
+	}
+	snprintf(first, sizeof first, "%.*s", (int)(blank - name), name);
+	text_draw(layout->cr, first, x, layout->bottom + 14, style);
+	text_draw(layout->cr, blank + 1, x, layout->bottom + 29, style);
+}
+
+static double widest_category(const struct layout *layout, bool broken)
+{
+	const struct chart *chart = layout->chart;
+	double widest = 0;
+
+	for (size_t i = 0; i < chart->category_count; i++) {
+		const char *blank = broken ? find_break(chart->categories[i]) : NULL;
+		double width = text_width(layout->cr, chart->categories[i], tick_style);
+
+		if (blank) {
+			double tail = text_width(layout->cr, blank, tick_style);
+
+			width = fmax(tail, width - tail);
+		}
+		widest = fmax(widest, width);
+	}
+	return widest;
+}
+
+static bool categories_need_two_lines(const struct layout *layout)
+{
+	const struct chart *chart = layout->chart;
+
+	return chart->category_count > 0 &&
+	       widest_category(layout, false) + 10 > (layout->right - layout->left) / (double)chart->category_count;
+}
+
+/* Names that don't fit side by side are broken, and thinned out when that is not enough. */
+static void draw_categories(const struct layout *layout)
+{
+	const struct chart *chart = layout->chart;
+	double room = axis_pixel(&layout->x, 1) - axis_pixel(&layout->x, 0);
+	bool broken = categories_need_two_lines(layout);
+	size_t every = (size_t)fmax(1, ceil((widest_category(layout, broken) + 8) / room));
+
+	for (size_t i = 0; i < chart->category_count; i += every)
+		draw_category(layout, chart->categories[i], axis_pixel(&layout->x, (double)i), broken);
+}
+
+static void draw_x_axis(const struct layout *layout)
+{
+	cairo_t *cr = layout->cr;
+	char text[32];
+
+	if (layout->chart->category_count) {
+		draw_categories(layout);
+		return;
+	}
+	for (size_t i = 0; i < layout->x.tick_count; i++) {
+		const struct tick *tick = &layout->x.ticks[i];
+		double x = round(axis_pixel(&layout->x, tick->value)) + 0.5;
+		struct text_style style = tick_style;
+
+		cairo_set_line_width(cr, 1);
+		cairo_set_source_rgb(cr, 0.93, 0.93, 0.93);
+		if (tick->labelled)
+			stroke_line(cr, x, layout->top, x, layout->bottom);
+		cairo_set_source_rgb(cr, 0.4, 0.4, 0.4);
+		stroke_line(cr, x, layout->bottom, x, layout->bottom + (tick->labelled ? 5 : 3));
+		if (!tick->labelled)
+			continue;
+		text_number(tick->value, layout->x.step > 0 ? layout->x.step : tick->value, text, sizeof text);
+		style.place = TEXT_CENTRE;
+		text_draw(cr, text, x, layout->bottom + 15, style);
+	}
+}
+
+static void draw_frame(const struct layout *layout)
+{
+	const struct chart *chart = layout->chart;
+	cairo_t *cr = layout->cr;
+	double y = EDGE + 8;
+	struct text_style turned = label_style;
+
+	if (chart->title) {
+		text_draw(cr, chart->title, layout->left, y, title_style);
+		y += 22;
+	}
+	if (chart->subtitle)
+		text_draw(cr, chart->subtitle, layout->left, y, subtitle_style);
+	draw_y_axis(layout);
+	draw_x_axis(layout);
+	cairo_set_source_rgb(cr, 0.3, 0.3, 0.3);
+	cairo_set_line_width(cr, 1);
+	stroke_line(cr, layout->left, round(layout->bottom) + 0.5, layout->right, round(layout->bottom) + 0.5);
+	stroke_line(cr, round(layout->left) + 0.5, layout->top, round(layout->left) + 0.5, layout->bottom);
+	if (chart->x_label)
+		text_draw(cr, chart->x_label, (layout->left + layout->right) / 2, chart->options.height - EDGE - 4,
+			  label_style);
+	turned.angle = -M_PI / 2;
+	if (chart->y_label)
+		text_draw(cr, chart->y_label, EDGE + 6, (layout->top + layout->bottom) / 2, turned);
+}
+
+static bool point_of(const struct layout *layout, const struct series *series, size_t i, double *x, double *y)
+{
+	if (!axis_accepts(&layout->x, series->x[i]) || !axis_accepts(&layout->y, series->y[i]))
+		return false;
+	*x = axis_pixel(&layout->x, series->x[i]);
+	*y = axis_pixel(&layout->y, series->y[i]);
+	return true;
+}
+
+static void set_line(cairo_t *cr, struct chart_style style)
+{
+	const double dashes[] = {6, 4};
+
+	set_rgb(cr, palette_colour(style.colour), 1);
+	cairo_set_line_width(cr, style.width);
+	cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
+	cairo_set_dash(cr, dashes, style.dashed ? 2 : 0, 0);
+}
+
+static void draw_line(const struct layout *layout, const struct series *series)
+{
+	bool inside = false;
+	double x, y, last_y = 0;
+
+	set_line(layout->cr, series->style);
+	for (size_t i = 0; i < series->count; i++) {
+		if (!point_of(layout, series, i, &x, &y)) {
+			inside = false;
+			continue;
+		}
+		if (!inside)
+			cairo_move_to(layout->cr, x, y);
+		else if (series->kind == SERIES_STEP)
+			cairo_line_to(layout->cr, x, last_y);
+		cairo_line_to(layout->cr, x, y);
+		inside = true;
+		last_y = y;
+	}
+	cairo_stroke(layout->cr);
+	cairo_set_dash(layout->cr, NULL, 0, 0);
+}
+
+/* One stretch of a band without gaps, [from, to). */
+static void fill_stretch(const struct layout *layout, const struct series *series, size_t from, size_t to)
+{
+	cairo_t *cr = layout->cr;
+
+	for (size_t i = from; i < to; i++)
+		cairo_line_to(cr, axis_pixel(&layout->x, series->x[i]), axis_pixel(&layout->y, series->high[i]));
+	for (size_t i = to; i-- > from;)
+		cairo_line_to(cr, axis_pixel(&layout->x, series->x[i]), axis_pixel(&layout->y, series->y[i]));
+	cairo_close_path(cr);
+	set_rgb(cr, palette_colour(series->style.colour), 0.2);
+	cairo_fill(cr);
+}
+
+static void draw_band(const struct layout *layout, const struct series *series)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i <= series->count; i++) {
+		if (i < series->count && axis_accepts(&layout->x, series->x[i]) &&
+		    axis_accepts(&layout->y, series->y[i]) && axis_accepts(&layout->y, series->high[i]))
+			continue;
+		if (i > from)
+			fill_stretch(layout, series, from, i);
+		from = i + 1;
+	}
+}
+
+static void draw_marker(cairo_t *cr, enum chart_marker marker, double x, double y, double size)
+{
+	switch (marker) {
+	case CHART_SQUARE:
+		cairo_rectangle(cr, x - size * 0.9, y - size * 0.9, size * 1.8, size * 1.8);
+		break;
+	case CHART_TRIANGLE:
+		cairo_move_to(cr, x, y - size * 1.2);
+		cairo_line_to(cr, x + size * 1.1, y + size * 0.8);
+		cairo_line_to(cr, x - size * 1.1, y + size * 0.8);
+		cairo_close_path(cr);
+		break;
+	case CHART_DIAMOND:
+		cairo_move_to(cr, x, y - size * 1.3);
+		cairo_line_to(cr, x + size * 1.2, y);
+		cairo_line_to(cr, x, y + size * 1.3);
+		cairo_line_to(cr, x - size * 1.2, y);
+		cairo_close_path(cr);
+		break;
+	case CHART_CROSS:
+		cairo_set_line_width(cr, 1.8);
+		stroke_line(cr, x - size, y - size, x + size, y + size);
+		stroke_line(cr, x - size, y + size, x + size, y - size);
+		return;
+	default:
+		cairo_new_sub_path(cr);
+		cairo_arc(cr, x, y, size, 0, 2 * M_PI);
+	}
+	cairo_fill(cr);
+}
+
+static void draw_error_bar(const struct layout *layout, double x, double value, double error)
+{
+	double low = value - error, high = value + error;
+
+	if (!(error > 0) || !isfinite(error) || !axis_accepts(&layout->y, high))
+		return;
+	low = axis_accepts(&layout->y, low) ? axis_pixel(&layout->y, low) : layout->bottom;
+	high = axis_pixel(&layout->y, high);
+	cairo_set_line_width(layout->cr, 1.1);
+	stroke_line(layout->cr, x, low, x, high);
+	stroke_line(layout->cr, x - 3, low, x + 3, low);
+	stroke_line(layout->cr, x - 3, high, x + 3, high);
+}
+
+static void draw_points(const struct layout *layout, const struct series *series)
+{
+	double size = series->count > 300 ? 1.8 : series->count > 80 ? 2.6 : 3.6, x, y;
+	double opacity = series->count > 300 ? 0.55 : 1;
+
+	set_rgb(layout->cr, palette_colour(series->style.colour), opacity);
+	for (size_t i = 0; i < series->count; i++) {
+		if (!point_of(layout, series, i, &x, &y))
+			continue;
+		if (series->error)
+			draw_error_bar(layout, x, series->y[i], series->error[i]);
+		draw_marker(layout->cr, series->style.marker, x, y, size);
+	}
+}
+
+static void draw_bars(const struct layout *layout, const struct series *series)
+{
+	double slot = 0.8 / layout->chart->bars_used;
+	double floor_y = layout->y.logarithmic ? layout->bottom : axis_pixel(&layout->y, fmax(layout->y.minimum, 0));
+
+	for (size_t i = 0; i < series->count; i++) {
+		double centre = (double)i - 0.4 + slot * (series->bar + 0.5);
+		double from = axis_pixel(&layout->x, centre - slot * 0.46);
+		double to = axis_pixel(&layout->x, centre + slot * 0.46), y;
+
+		if (!axis_accepts(&layout->y, series->y[i]))
+			continue;
+		y = axis_pixel(&layout->y, series->y[i]);
+		set_rgb(layout->cr, palette_colour(series->style.colour), 0.9);
+		cairo_rectangle(layout->cr, from, fmin(y, floor_y), to - from, fabs(floor_y - y));
+		cairo_fill(layout->cr);
+		cairo_set_source_rgb(layout->cr, 0.15, 0.15, 0.15);
+		if (series->error)
+			draw_error_bar(layout, (from + to) / 2, series->y[i], series->error[i]);
+	}
+}
+
+static void draw_marks(const struct layout *layout, const struct series *series)
+{
+	struct text_style style = legend_style;
+	cairo_t *cr = layout->cr;
+	double at, x;
+
+	set_line(cr, series->style);
+	if (series->kind == SERIES_HORIZONTAL) {
+		at = axis_pixel(&layout->y, series->y[0]);
+		stroke_line(cr, layout->left, at, layout->right, at);
+	} else {
+		at = axis_pixel(&layout->x, series->x[0]);
+		stroke_line(cr, at, layout->top, at, layout->bottom);
+	}
+	cairo_set_dash(cr, NULL, 0, 0);
+	if (!series->label)
+		return;
+	style.grey = 0.3;
+	if (series->kind == SERIES_HORIZONTAL) {
+		style.place = TEXT_RIGHT;
+		text_draw(cr, series->label, layout->right - 4, at - 9, style);
+		return;
+	}
+	x = at + 5;
+	if (x + text_width(cr, series->label, style) > layout->right) {
+		style.place = TEXT_RIGHT;
+		x = at - 5;
+	}
+	text_draw(cr, series->label, x, layout->bottom - 12, style);
+}
+
+static void draw_span(const struct layout *layout, const struct series *series)
+{
+	double from = axis_pixel(&layout->x, series->x[0]), to = axis_pixel(&layout->x, series->y[0]);
+
+	set_rgb(layout->cr, palette_colour(series->style.colour), 0.12);
+	cairo_rectangle(layout->cr, from, layout->top, to - from, layout->bottom - layout->top);
+	cairo_fill(layout->cr);
+}
+
+static void draw_series(const struct layout *layout, const struct series *series)
+{
+	switch (series->kind) {
+	case SERIES_SPAN:
+		draw_span(layout, series);
+		break;
+	case SERIES_BAND:
+		draw_band(layout, series);
+		break;
+	case SERIES_BARS:
+		draw_bars(layout, series);
+		break;
+	case SERIES_VERTICAL:
+	case SERIES_HORIZONTAL:
+		draw_marks(layout, series);
+		break;
+	case SERIES_LINE:
+	case SERIES_STEP:
+		draw_line(layout, series);
+		break;
+	case SERIES_POINTS:
+		draw_points(layout, series);
+		break;
+	case SERIES_KIND_COUNT:
+		break;
+	}
+}
+
+static void draw_legend_entry(const struct layout *layout, const struct series *series, double x, double y)
+{
+	cairo_t *cr = layout->cr;
+	double middle = x + LEGEND_SAMPLE / 2.0;
+
+	set_line(cr, series->style);
+	if (series->kind == SERIES_BAND || series->kind == SERIES_SPAN || series->kind == SERIES_BARS) {
+		set_rgb(cr, palette_colour(series->style.colour), series->kind == SERIES_BARS ? 0.9 : 0.2);
+		cairo_rectangle(cr, x + 2, y - 5.5, LEGEND_SAMPLE - 4, 11);
+		cairo_fill(cr);
+	} else if (series->kind == SERIES_POINTS) {
+		cairo_set_dash(cr, NULL, 0, 0);
+		if (series->error) {
+			cairo_set_line_width(cr, 1.1);
+			stroke_line(cr, middle, y - 7, middle, y + 7);
+		}
+		draw_marker(cr, series->style.marker, middle, y, 3.6);
+	} else {
+		stroke_line(cr, x + 1, y, x + LEGEND_SAMPLE - 1, y);
+	}
+	cairo_set_dash(cr, NULL, 0, 0);
+	text_draw(cr, series->label, x + LEGEND_SAMPLE + 6, y, legend_style);
+}
+
+void chart_draw(cairo_t *cr, const struct drawing *drawing)
+{
+	struct layout layout = {.chart = drawing->subject, .cr = cr};
+	const struct chart *chart = layout.chart;
+
+	find_ranges(&layout);
+	place_plot(&layout);
+	draw_frame(&layout);
+	cairo_save(cr);
+	/* Two pixels of grace, so that points and lines on the very edge are whole. */
+	cairo_rectangle(cr, layout.left - 2, layout.top - 2, layout.right - layout.left + 4,
+			layout.bottom - layout.top + 4);
+	cairo_clip(cr);
+	for (int kind = 0; kind < SERIES_KIND_COUNT; kind++)
+		for (size_t i = 0; i < chart->series_count; i++)
+			if (chart->series[i].kind == (enum series_kind)kind)
+				draw_series(&layout, &chart->series[i]);
+	cairo_restore(cr);
+	legend_rows(&layout, EDGE + (chart->title ? 22 : 0) + (chart->subtitle ? 20 : 0) + 8, draw_legend_entry);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A chart's content, as chart.c keeps and chart_draw.c draws it. */
+#ifndef PLOT_CHART_PRIV_H
+#define PLOT_CHART_PRIV_H
+
+#include <plot/chart.h>
+
+#include "surface_priv.h"
+
+enum series_kind {
+	SERIES_SPAN,
+	SERIES_BAND,
+	SERIES_BARS,
+	SERIES_VERTICAL,
+	SERIES_HORIZONTAL,
+	SERIES_LINE,
+	SERIES_STEP,
+	SERIES_POINTS,
+	SERIES_KIND_COUNT, /* the order above is the order of drawing: points come on top */
+};
+
+/* Arrays are `count` long, in one allocation that `x` begins; what a kind doesn't use is NULL. */
+struct series {
+	enum series_kind kind;
+	char *label;
+	struct chart_style style; /* colour and marker decided */
+	size_t count;
+	double *x, *y;       /* band: y is the lower edge */
+	double *high;        /* band: the upper edge */
+	double *error;       /* points, bars: half length of the error bar */
+	int bar, bar_series; /* bars: which of how many */
+};
+
+struct chart {
+	char *title, *subtitle, *x_label, *y_label;
+	struct chart_options options; /* its texts are the four above */
+	size_t series_count;
+	struct series *series;
+	size_t category_count;
+	char **categories;
+	int colours_used, bars_used;
+};
+
+void chart_draw(cairo_t *cr, const struct drawing *drawing);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Charts for reports and papers: axes with round ticks (linear or logarithmic), lines, points with error bars, bands,
+ * steps, CDFs, bars, marker lines and a legend. The same drawing gives SVG and PNG. A chart copies what it is given;
+ * nothing is drawn before chart_save() or chart_to_svg(). The palette is Okabe and Ito's, told apart by colour-blind
+ * readers; on paper without colour, markers and dashes still tell series apart.
+ *
+ *   struct chart *chart = chart_create(&(struct chart_options){.title = "memcached", .x.label = "added RTT (µs)"});
+ *   chart_add_band(chart, "95 % band", x, low, high, n, (struct chart_style){.colour = 1});
+ *   chart_add_line(chart, "fit", x, y, n, (struct chart_style){.colour = 1});
+ *   chart_save(chart, "memcached.svg", &err);
+ *   chart_destroy(chart);
+ *
+ * The chart_add_*() return 0 or -ENOMEM; after a failure the chart is as before and may still be drawn. Points that
+ * are not finite, or not above 0 on a logarithmic axis, are gaps. One thread per chart.
+ */
+#ifndef PLOT_CHART_H
+#define PLOT_CHART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <base/error.h>
+
+struct chart;
+
+enum chart_scale { CHART_LINEAR, CHART_LOG };
+
+struct chart_axis {
+	const char *label;
+	enum chart_scale scale;
+	bool has_minimum, has_maximum; /* else from the data */
+	double minimum, maximum;
+};
+
+struct chart_options {
+	const char *title;    /* NULL = none */
+	const char *subtitle; /* smaller, below it; NULL = none */
+	int width, height;    /* pixels; 0 = 760 x 460 */
+	struct chart_axis x, y;
+	bool hide_legend;
+};
+
+enum chart_marker { CHART_MARKER_AUTO, CHART_CIRCLE, CHART_SQUARE, CHART_TRIANGLE, CHART_DIAMOND, CHART_CROSS };
+
+/* All zero = good defaults. */
+struct chart_style {
+	int colour; /* 1.. of the palette, wrapping; CHART_GREY; 0 = the next one that no series has */
+	bool dashed;
+	double width; /* of lines, pixels; 0 = 2 */
+	enum chart_marker marker;
+};
+
+enum { CHART_GREY = -1 };
+
+/* NULL with errno ENOMEM. Texts are copied; UTF-8. */
+struct chart *chart_create(const struct chart_options *options);
+void chart_destroy(struct chart *chart); /* NULL is legal */
+
+/* label NULL = not in the legend. */
+int chart_add_line(struct chart *chart, const char *label, const double *x, const double *y, size_t count,
+		   struct chart_style style);
+/* error: half the length of each point's error bar, or NULL. */
+int chart_add_points(struct chart *chart, const char *label, const double *x, const double *y, const double *error,
+		     size_t count, struct chart_style style);
+int chart_add_band(struct chart *chart, const char *label, const double *x, const double *low, const double *high,
+		   size_t count, struct chart_style style);
+/* y[i] holds from x[i] to x[i + 1]. */
+int chart_add_step(struct chart *chart, const char *label, const double *x, const double *y, size_t count,
+		   struct chart_style style);
+/* Empirical distribution of values in any order, as a step line from 0 to 1; NANs are left out. */
+int chart_add_cdf(struct chart *chart, const char *label, const double *values, size_t count, struct chart_style style);
+
+/* The x axis carries names instead of numbers; bar i of a series, or a point at x = i, stands over name i. */
+int chart_set_categories(struct chart *chart, const char *const *names, size_t count);
+/* Several bar series stand side by side. error as for points. */
+int chart_add_bars(struct chart *chart, const char *label, const double *values, const double *error, size_t count,
+		   struct chart_style style);
+
+/* A line across the whole plot, with its label written beside it (NULL = none). */
+int chart_add_vertical(struct chart *chart, const char *label, double x, struct chart_style style);
+int chart_add_horizontal(struct chart *chart, const char *label, double y, struct chart_style style);
+/* A shaded stretch of the x axis. */
+int chart_add_span(struct chart *chart, const char *label, double x_low, double x_high, struct chart_style style);
+
+/* Writes .svg or .png, by the name's ending, whole or not at all. 0 or -errno with err set. */
+int chart_save(const struct chart *chart, const char *path, struct error *err);
+
+/*
+ * SVG text to put into an HTML page; the caller frees. Its ids begin with `prefix` (letters and digits), which must
+ * differ among the charts of one page. NULL with err set.
+ */
+char *chart_to_svg(const struct chart *chart, const char *prefix, struct error *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A matrix in colours (viridis: even in lightness, safe for colour-blind readers and in grey) with row and column
+ * labels, separators between groups such as racks, a colour bar, and hatched cells where there is no value.
+ * Everything is borrowed for the call. One thread.
+ */
+#ifndef PLOT_HEATMAP_H
+#define PLOT_HEATMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <base/error.h>
+
+struct heatmap {
+	const char *title, *subtitle; /* NULL = none */
+	const char *unit;             /* along the colour bar: "RTT p50 (µs)" */
+	size_t rows, columns;
+	const double *values;             /* rows * columns, row by row; NAN = missing */
+	const char *const *row_labels;    /* NULL = none; labels that don't fit are thinned out */
+	const char *const *column_labels; /* NULL = none */
+	const size_t *row_groups;         /* first row of each group after the first, ascending; NULL = none */
+	size_t row_group_count;
+	const size_t *column_groups;
+	size_t column_group_count;
+	const char *row_title, *column_title; /* NULL = none */
+	bool logarithmic;                     /* colours by the logarithm; values <= 0 then count as missing */
+	bool print_values;                    /* into the cells, where they fit */
+	double minimum, maximum;              /* of the colours; both 0 = from the values */
+	int width, height;                    /* pixels; 0 = from the matrix */
+};
+
+/* .svg or .png by the name's ending, whole or not at all; 0 or -errno with err set. */
+int heatmap_save(const struct heatmap *heatmap, const char *path, struct error *err);
+
+/* As chart_to_svg(). */
+char *heatmap_to_svg(const struct heatmap *heatmap, const char *prefix, struct error *err);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <cairo-svg.h>
+
+#include <base/file.h>
+
+#include "surface_priv.h"
+
+/* PNG pixels per unit: sharp in print and on dense screens. */
+static const double png_scale = 2;
+
+static cairo_status_t write_stream(void *closure, const unsigned char *data, unsigned int bytes)
+{
+	return fwrite(data, 1, bytes, closure) == bytes ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
+}
+
+static int cairo_error(cairo_status_t status, struct error *err)
+{
+	if (status == CAIRO_STATUS_SUCCESS)
+		return 0;
+	return error_set(err, status == CAIRO_STATUS_NO_MEMORY ? ENOMEM : EIO, "cannot draw: %s",
+			 cairo_status_to_string(status));
+}
+
+static cairo_status_t draw_on(cairo_surface_t *surface, const struct drawing *drawing, double scale)
+{
+	cairo_t *cr = cairo_create(surface);
+	cairo_status_t status;
+
+	cairo_scale(cr, scale, scale);
+	cairo_set_source_rgb(cr, 1, 1, 1);
+	cairo_paint(cr);
+	drawing->draw(cr, drawing);
+	status = cairo_status(cr);
+	cairo_destroy(cr);
+	return status;
+}
+
+static int write_png(const struct drawing *drawing, FILE *out, struct error *err)
+{
+	cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(drawing->width * png_scale),
+							      (int)(drawing->height * png_scale));
+	cairo_status_t status = draw_on(surface, drawing, png_scale);
+
+	if (status == CAIRO_STATUS_SUCCESS)
+		status = cairo_surface_write_to_png_stream(surface, write_stream, out);
+	cairo_surface_destroy(surface);
+	return cairo_error(status, err);
+}
+
+static int write_svg(const struct drawing *drawing, FILE *out, struct error *err)
+{
+	cairo_surface_t *surface =
+		cairo_svg_surface_create_for_stream(write_stream, out, drawing->width, drawing->height);
+	cairo_status_t status = draw_on(surface, drawing, 1);
+
+	cairo_surface_finish(surface);
+	if (status == CAIRO_STATUS_SUCCESS)
+		status = cairo_surface_status(surface);
+	cairo_surface_destroy(surface);
+	return cairo_error(status, err);
+}
+
+static bool ends_in(const char *path, const char *ending)
+{
+	size_t bytes = strlen(path), tail = strlen(ending);
+
+	return bytes > tail && strcasecmp(path + bytes - tail, ending) == 0;
+}
+
+int drawing_save(const struct drawing *drawing, const char *path, struct error *err)
+{
+	struct file_writer *writer;
+	FILE *out;
+	int rc;
+
+	if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
+		return error_set(err, EINVAL, "%s: a picture's name must end in .svg or .png", path);
+	writer = file_writer_open(path, err);
+	if (!writer)
+		return err && err->code ? -err->code : -EIO;
+	out = file_writer_stream(writer);
+	rc = ends_in(path, ".png") ? write_png(drawing, out, err) : write_svg(drawing, out, err);
+	if (rc == 0)
+		return file_writer_commit(writer, err);
+	file_writer_discard(writer);
+	return rc;
+}
+
+/* cairo gives every picture the same ids (glyph-0-1, clip-2); in one page they would be taken for one another. */
+static int print_with_prefix(FILE *out, const char *svg, const char *prefix)
+{
+	static const char *const before_id[] = {" id=\"", "href=\"#", "url(#"};
+
+	while (*svg) {
+		size_t skip = 1;
+
+		for (size_t i = 0; i < sizeof before_id / sizeof *before_id; i++)
+			if (strncmp(svg, before_id[i], strlen(before_id[i])) == 0)
+				skip = strlen(before_id[i]);
+		fwrite(svg, 1, skip, out);
+		if (skip > 1)
+			fputs(prefix, out);
+		svg += skip;
+	}
+	return ferror(out) ? -ENOMEM : 0;
+}
+
+static char *to_text(int (*print)(FILE *out, const void *context, struct error *err), const void *context,
+		     struct error *err)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	int rc;
+
+	if (!out) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	rc = print(out, context, err);
+	if (fclose(out) != 0 && rc == 0)
+		rc = error_set(err, ENOMEM, "out of memory");
+	if (rc == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int print_svg(FILE *out, const void *context, struct error *err)
+{
+	return write_svg(context, out, err);
+}
+
+struct prefixing {
+	const char *svg, *prefix;
+};
+
+static int print_prefixed(FILE *out, const void *context, struct error *err)
+{
+	const struct prefixing *prefixing = context;
+	const char *start = strstr(prefixing->svg, "<svg");
+
+	/* HTML takes no XML declaration. */
+	if (print_with_prefix(out, start ? start : prefixing->svg, prefixing->prefix) != 0)
+		return error_set(err, ENOMEM, "out of memory");
+	return 0;
+}
+
+char *drawing_to_svg(const struct drawing *drawing, const char *prefix, struct error *err)
+{
+	char *svg = to_text(print_svg, drawing, err), *text;
+
+	if (!svg)
+		return NULL;
+	text = to_text(print_prefixed, &(struct prefixing){svg, prefix}, err);
+	free(svg);
+	return text;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where a drawing goes: one drawing function, a PNG or SVG file, or SVG text. */
+#ifndef PLOT_SURFACE_PRIV_H
+#define PLOT_SURFACE_PRIV_H
+
+#include <cairo.h>
+
+#include <base/error.h>
+
+/* Something that can be drawn, width x height pixels in size. */
+struct drawing {
+	void (*draw)(cairo_t *cr, const struct drawing *drawing);
+	const void *subject;
+	int width, height;
+};
+
+int drawing_save(const struct drawing *drawing, const char *path, struct error *err);
+char *drawing_to_svg(const struct drawing *drawing, const char *prefix, struct error *err);
+
+#endif

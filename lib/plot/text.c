@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdio.h>
+
+#include <plot/chart.h>
+
+#include "text_priv.h"
+
+static void select_font(cairo_t *cr, struct text_style style)
+{
+	cairo_select_font_face(cr, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+			       style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+	cairo_set_font_size(cr, style.size);
+}
+
+double text_width(cairo_t *cr, const char *text, struct text_style style)
+{
+	cairo_text_extents_t extents;
+
+	select_font(cr, style);
+	cairo_text_extents(cr, text, &extents);
+	return extents.x_advance;
+}
+
+void text_draw(cairo_t *cr, const char *text, double x, double y, struct text_style style)
+{
+	double width = text_width(cr, text, style);
+
+	cairo_save(cr);
+	cairo_set_source_rgb(cr, style.grey, style.grey, style.grey);
+	cairo_translate(cr, x, y);
+	cairo_rotate(cr, style.angle);
+	/* A digit is about 0.72 of the font's size tall: its middle, not the baseline, belongs on the anchor. */
+	cairo_move_to(cr, -width * 0.5 * style.place, style.size * 0.36);
+	cairo_show_text(cr, text);
+	cairo_restore(cr);
+}
+
+void text_number(double value, double step, char *text, size_t bytes)
+{
+	double largest = fmax(fabs(value), step), divisor = 1;
+	const char *suffix = "";
+	int decimals;
+
+	if (largest >= 1e15 || (step > 0 && step < 1e-5)) {
+		snprintf(text, bytes, "%.3g", value);
+		return;
+	}
+	if (largest >= 1e9 && step >= 1e8)
+		divisor = 1e9, suffix = "G";
+	else if (largest >= 1e6 && step >= 1e5)
+		divisor = 1e6, suffix = "M";
+	else if (largest >= 1e4 && step >= 1e3)
+		divisor = 1e3, suffix = "k";
+	if (fabs(value) < step * 1e-9)
+		value = 0;
+	decimals = step > 0 ? (int)ceil(-log10(step / divisor) - 1e-9) : 0;
+	/* Steps of 2.5, 25, ... need one decimal more than their magnitude says. */
+	if (step > 0 && fabs(step / divisor * pow(10, decimals) - round(step / divisor * pow(10, decimals))) > 1e-6)
+		decimals++;
+	if (value == 0)
+		suffix = "";
+	snprintf(text, bytes, "%.*f%s", decimals > 0 ? decimals : 0, value / divisor, suffix);
+}
+
+void set_rgb(cairo_t *cr, struct rgb colour, double opacity)
+{
+	cairo_set_source_rgba(cr, colour.r, colour.g, colour.b, opacity);
+}
+
+struct rgb palette_colour(int colour)
+{
+	/* Okabe & Ito 2008, without the yellow, which is lost on white. */
+	static const struct rgb okabe_ito[] = {
+		{0.000, 0.447, 0.698}, {0.835, 0.369, 0.000}, {0.000, 0.620, 0.451}, {0.800, 0.475, 0.655},
+		{0.902, 0.624, 0.000}, {0.337, 0.706, 0.914}, {0.150, 0.150, 0.150},
+	};
+
+	if (colour < 1)
+		return (struct rgb){0.45, 0.45, 0.45};
+	return okabe_ito[(size_t)(colour - 1) % (sizeof okabe_ito / sizeof *okabe_ito)];
+}
+
+struct rgb palette_viridis(double at)
+{
+	static const struct rgb anchors[] = {
+		{0.267, 0.005, 0.329}, {0.283, 0.141, 0.458}, {0.254, 0.265, 0.530}, {0.207, 0.372, 0.553},
+		{0.164, 0.471, 0.558}, {0.128, 0.567, 0.551}, {0.135, 0.659, 0.518}, {0.267, 0.749, 0.441},
+		{0.478, 0.821, 0.318}, {0.741, 0.873, 0.150}, {0.993, 0.906, 0.144},
+	};
+	const int last = (int)(sizeof anchors / sizeof *anchors) - 1;
+	double position = fmin(fmax(at, 0), 1) * last, part;
+	int index = (int)position < last ? (int)position : last - 1;
+	const struct rgb *a = &anchors[index], *b = a + 1;
+
+	part = position - index;
+	return (struct rgb){a->r + part * (b->r - a->r), a->g + part * (b->g - a->g), a->b + part * (b->b - a->b)};
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text and colours that charts and heat maps share. */
+#ifndef PLOT_TEXT_PRIV_H
+#define PLOT_TEXT_PRIV_H
+
+#include <stdbool.h>
+
+#include <cairo.h>
+
+struct rgb {
+	double r, g, b;
+};
+
+enum text_place { TEXT_LEFT, TEXT_CENTRE, TEXT_RIGHT };
+
+struct text_style {
+	double size;
+	bool bold;
+	double grey; /* 0 = black */
+	enum text_place place;
+	double angle; /* radians, clockwise, about the anchor */
+};
+
+/* Draws with the anchor at the left end, centre or right end of the text, vertically at its middle. */
+void text_draw(cairo_t *cr, const char *text, double x, double y, struct text_style style);
+double text_width(cairo_t *cr, const char *text, struct text_style style);
+
+/* Shortest sensible form of a tick's value, given the distance between ticks: "0.25", "1500", "20k", "3M". */
+void text_number(double value, double step, char *text, size_t bytes);
+
+void set_rgb(cairo_t *cr, struct rgb colour, double opacity);
+struct rgb palette_colour(int colour);
+/* Viridis at 0..1. */
+struct rgb palette_viridis(double at);
+
+#endif
