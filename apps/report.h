@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The page of `nomora report`: each section is made from one file that a command wrote, and is left out when that
+ * file was not given. Sections write HTML to a stream; they do not own what they are given. One thread.
+ */
+#ifndef APPS_REPORT_H
+#define APPS_REPORT_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+#include <model/cluster.h>
+#include <model/curve.h>
+#include <model/latency_matrix.h>
+
+/* Text with &, <, > and quotes escaped. */
+void report_text(FILE *out, const char *text);
+
+/* An SVG or PNG file as an <img> that needs no other file. */
+int report_picture(FILE *out, const char *path, const char *alt, struct error *err);
+
+/* The page's head with its style, up to the title; and its end. */
+void report_begin(FILE *out, const char *title);
+void report_end(FILE *out);
+
+/* Steps: tab-separated lines "seconds<TAB>command<TAB>what it is for". */
+int report_steps(FILE *out, const char *path, struct error *err);
+
+/* Delay checks: CSV delay_us,source,rtt_us by an independent tool, and the row of delay 0 to compare with. */
+int report_checks(FILE *out, const char *path, struct error *err);
+
+/* Levels of a curve: measured, spread, fitted. */
+void report_curve(FILE *out, const struct curve *curve);
+
+/* The mesh by racks: within a rack and between racks, p50 and p99. cluster may be NULL. */
+void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cluster *cluster);
+
+/* nomora.place/1 beside random's. */
+int report_placement(FILE *out, const char *path, const struct cluster *cluster, struct error *err);
+
+/* nomora.doctor/1. */
+int report_doctor(FILE *out, const char *path, struct error *err);
+
+/* Injector statistics, one JSON object a line, as the control socket gave them at the end of each run. */
+int report_injector(FILE *out, const char *path, struct error *err);
+
+/* Runs that the sweep log calls disturbed, repeated or failed: nomora.sweep-run lines. */
+int report_sweep_log(FILE *out, const char *path, struct error *err);
+
+#endif

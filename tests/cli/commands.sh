@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Every command of the table has --help, --version and a man page that groff likes; unknown ones are refused.
+. "$(dirname "$0")/lib.sh"
+
+run "$nomora" --help
+commands=$(printf '%s\n' "$out" | sed -n '/^Commands:/,/^$/p' | awk '/^  /{print $1}')
+[ -n "$commands" ] && pass "nomora --help lists commands" || fail "nomora --help lists commands" "$out"
+for command in $commands; do
+	run "$nomora" "$command" --help
+	if [ "$code" -eq 0 ] && [ -z "$err" ] && printf '%s\n' "$out" | grep -q '^Usage: nomora'; then
+		pass "$command --help"
+	else
+		fail "$command --help" "exit $code" "$out" "$err"
+	fi
+	run "$nomora" "$command" --version
+	[ "$code" -eq 0 ] && [ -n "$out" ] && pass "$command --version" || fail "$command --version" "exit $code" "$out$err"
+	page=$source_root/docs/man/nomora-$command.1
+	if ! [ -f "$page" ]; then
+		fail "$command has a man page" "$page is not there"
+	elif ! command -v groff >/dev/null; then
+		skip "$command has a man page" "groff is not installed"
+	else
+		complaints=$(groff -man -Tutf8 -ww -z "$page" 2>&1)
+		[ -z "$complaints" ] && pass "$command has a man page" || fail "$command has a man page" "$complaints"
+	fi
+	refuses "$command refuses an unknown option" 2 "unknown or ambiguous option|no command" \
+		"$nomora" "$command" --no-such-option
+done
+refuses "an unknown command is refused" 2 "there is no command 'nonsense'" "$nomora" nonsense
+run "$nomora"
+[ "$code" -eq 2 ] && pass "no command at all is a usage error" || fail "no command at all is a usage error" "exit $code"
+plan

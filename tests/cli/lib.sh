@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Helpers of the command-line tests: `. "$(dirname "$0")/lib.sh"`. Prints TAP; cleans its folder up when it ends.
+set -u
+bin=$1
+source_root=$2
+nomora=$bin/nomora
+scratch=$(mktemp -d)
+test_number=0
+cleanup_commands=()
+
+# at_exit COMMAND...: runs when the script ends, last one first, also when a signal ends it.
+at_exit() { cleanup_commands=("$(printf '%q ' "$@")" "${cleanup_commands[@]+"${cleanup_commands[@]}"}"); }
+finish() {
+	local status=$? line
+	trap - EXIT
+	for line in "${cleanup_commands[@]+"${cleanup_commands[@]}"}"; do eval "$line" >/dev/null 2>&1; done
+	rm -rf "$scratch"
+	exit $status
+}
+trap finish EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+pass() { test_number=$((test_number + 1)); printf 'ok %d - %s\n' "$test_number" "$1"; }
+fail() {
+	test_number=$((test_number + 1))
+	printf 'not ok %d - %s\n' "$test_number" "$1"
+	shift
+	[ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
+}
+skip() { test_number=$((test_number + 1)); printf 'ok %d - %s # SKIP %s\n' "$test_number" "$1" "$2"; }
+skip_all() { printf '1..0 # SKIP %s\n' "$1"; exit 0; }
+plan() { printf '1..%d\n' "$test_number"; }
+
+# check NAME COMMAND...: passes when the command succeeds.
+check() {
+	local name=$1 output
+	shift
+	if output=$("$@" 2>&1); then pass "$name"; else fail "$name" "$*" "$output"; fi
+}
+
+# run COMMAND...: leaves its exit code in $code, its output in $out and $err.
+run() {
+	code=0
+	"$@" >"$scratch/out" 2>"$scratch/err" </dev/null || code=$?
+	out=$(cat "$scratch/out")
+	err=$(cat "$scratch/err")
+}
+
+# refuses NAME CODE PATTERN COMMAND...: ends with CODE, says one line (two for usage) that matches PATTERN on stderr.
+refuses() {
+	local name=$1 wanted=$2 pattern=$3 lines
+	shift 3
+	run "$@"
+	lines=$(printf '%s' "$err" | grep -c '')
+	if [ "$code" -eq "$wanted" ] && printf '%s\n' "$err" | grep -qE -- "$pattern" && [ "$lines" -le 2 ]; then
+		pass "$name"
+	else
+		fail "$name" "$*" "exit $code, wanted $wanted; wanted a line like: $pattern" "$err"
+	fi
+}
+
+# wait_for SECONDS COMMAND...: true as soon as the command succeeds.
+wait_for() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$deadline" ] || return 1
+		read -rt 0.02 <> <(:) || :
+	done
+}
