@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The step of a round trip is (int)(x / 10 us + 0.5), one up for the absent entry. Clamping happens in float, before
+ * the conversion, so that a huge or undefined round trip is "beyond the table" on every path:
+ * `a < b ? a : b` with a NAN in a gives b, as minps does.
+ */
+#include <cost/kernel.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernel_priv.h"
+
+struct cost_table *cost_table_create(const struct curve *curve, enum latency_reference reference)
+{
+	struct cost_table *table = aligned_alloc(64, (sizeof *table + 63) / 64 * 64);
+	uint32_t steps = (uint32_t)curve->table_count;
+
+	if (!table)
+		return NULL;
+	*table = (struct cost_table){.count = steps + 2};
+	table->cost = calloc(table->count, sizeof *table->cost);
+	if (!table->cost) {
+		free(table);
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (reference == LATENCY_REFERENCE_ADDED && !isnan(curve->baseline_rtt_us))
+		table->baseline_us = (float)curve->baseline_rtt_us;
+	table->cost[0] = COST_ABSENT;
+	for (uint32_t step = 0; step < steps; step++)
+		table->cost[step + 1] = (int32_t)curve_cost(curve, step * CURVE_STEP_US);
+	table->cost[steps + 1] = (int32_t)curve_cost(curve, INFINITY);
+	for (uint32_t i = 0; i < COST_TABLE_SMALL; i++)
+		table->small[i] = (uint16_t)(i < table->count ? table->cost[i] : COST_ABSENT);
+	return table;
+}
+
+void cost_table_destroy(struct cost_table *table)
+{
+	if (!table)
+		return;
+	free(table->cost);
+	free(table);
+}
+
+static inline int32_t table_index(const struct cost_table *table, float rtt_us, float limit)
+{
+	float added_us = rtt_us - table->baseline_us;
+	float index;
+
+	added_us = 0.0f > added_us ? 0.0f : added_us;
+	index = added_us * 0.1f + 1.5f;
+	index = index < limit ? index : limit;
+	return rtt_us < 0 ? 0 : (int32_t)index;
+}
+
+uint32_t cost_table_at(const struct cost_table *table, float rtt_us)
+{
+	return (uint32_t)table->cost[table_index(table, rtt_us, (float)(table->count - 1))];
+}
+
+static bool always(void)
+{
+	return true;
+}
+
+static void rack_portable(const struct cost_table *table, const float *rtt_us, uint32_t columns, uint16_t *cost,
+			  uint16_t *maximum, uint16_t *minimum)
+{
+	float limit = (float)(table->count - 1);
+	uint16_t largest = 0, smallest = COST_ABSENT;
+
+	for (uint32_t c = 0; c < columns; c++) {
+		uint16_t value = (uint16_t)table->cost[table_index(table, rtt_us[c], limit)];
+		uint16_t biased = (uint16_t)(value + COST_MAXIMUM_BIAS);
+
+		cost[c] = value;
+		largest = biased > largest ? biased : largest;
+		smallest = value < smallest ? value : smallest;
+	}
+	*maximum = (uint16_t)(largest - COST_MAXIMUM_BIAS);
+	*minimum = smallest;
+}
+
+const struct cost_kernel cost_kernels[] = {
+#ifdef __x86_64__
+	{"avx512", cost_avx512_usable, cost_rack_avx512},
+	{"avx2", cost_avx2_usable, cost_rack_avx2},
+#endif
+	{"portable", always, rack_portable},
+	{NULL, NULL, NULL},
+};
+
+const struct cost_kernel *cost_kernel_best(void)
+{
+	const struct cost_kernel *kernel = cost_kernels;
+
+	while (!kernel->usable())
+		kernel++;
+	return kernel;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The vector passes; contracts in cost/kernel.h. Call one only where its usable() says so. */
+#ifndef COST_KERNEL_PRIV_H
+#define COST_KERNEL_PRIV_H
+
+#include <cost/kernel.h>
+
+/* Added before taking a maximum: COST_ABSENT wraps round to 0 and loses to every machine. */
+enum { COST_MAXIMUM_BIAS = UINT16_MAX + 1 - COST_ABSENT };
+
+#ifdef __x86_64__
+bool cost_avx2_usable(void);
+void cost_rack_avx2(const struct cost_table *table, const float *rtt_us, uint32_t columns, uint16_t *cost,
+		    uint16_t *maximum, uint16_t *minimum);
+bool cost_avx512_usable(void);
+void cost_rack_avx512(const struct cost_table *table, const float *rtt_us, uint32_t columns, uint16_t *cost,
+		      uint16_t *maximum, uint16_t *minimum);
+#endif
+
+#endif

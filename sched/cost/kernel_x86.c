@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The passes for AVX2 (a gather) and AVX-512 (tables of up to 128 entries lie in four registers and are looked up by
+ * vpermi2w, 32 at a time; larger ones by gather). Chosen at run time; see kernel.c for the arithmetic.
+ */
+#ifdef __x86_64__
+
+#include <immintrin.h>
+
+#include "kernel_priv.h"
+
+bool cost_avx2_usable(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+
+bool cost_avx512_usable(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512vl");
+}
+
+/* Largest and smallest of eight 16-bit values by the one horizontal instruction there is. */
+__attribute__((target("sse4.1"))) static inline uint16_t smallest_of(__m128i values)
+{
+	return (uint16_t)_mm_extract_epi16(_mm_minpos_epu16(values), 0);
+}
+
+__attribute__((target("sse4.1"))) static inline uint16_t largest_of(__m128i values)
+{
+	return (uint16_t)~smallest_of(_mm_xor_si128(values, _mm_set1_epi16(-1)));
+}
+
+__attribute__((target("avx2"))) static inline __m256i lookup_avx2(const struct cost_table *table, const float *rtt_us,
+								  __m256 limit)
+{
+	__m256 rtt = _mm256_loadu_ps(rtt_us);
+	__m256 added = _mm256_max_ps(_mm256_setzero_ps(), _mm256_sub_ps(rtt, _mm256_set1_ps(table->baseline_us)));
+	__m256 index = _mm256_add_ps(_mm256_mul_ps(added, _mm256_set1_ps(0.1f)), _mm256_set1_ps(1.5f));
+	__m256 absent = _mm256_cmp_ps(rtt, _mm256_setzero_ps(), _CMP_LT_OQ);
+
+	index = _mm256_andnot_ps(absent, _mm256_min_ps(index, limit));
+	return _mm256_i32gather_epi32(table->cost, _mm256_cvttps_epi32(index), 4);
+}
+
+__attribute__((target("avx2"))) void cost_rack_avx2(const struct cost_table *table, const float *rtt_us,
+						    uint32_t columns, uint16_t *cost, uint16_t *maximum,
+						    uint16_t *minimum)
+{
+	__m256 limit = _mm256_set1_ps((float)(table->count - 1));
+	__m256i largest = _mm256_setzero_si256(), smallest = _mm256_set1_epi16(-1);
+
+	for (uint32_t c = 0; c < columns; c += 16) {
+		__m256i packed = _mm256_packus_epi32(lookup_avx2(table, rtt_us + c, limit),
+						     lookup_avx2(table, rtt_us + c + 8, limit));
+
+		packed = _mm256_permute4x64_epi64(packed, 0xd8);
+		_mm256_storeu_si256((__m256i *)(void *)(cost + c), packed);
+		largest = _mm256_max_epu16(largest,
+					   _mm256_add_epi16(packed, _mm256_set1_epi16((short)COST_MAXIMUM_BIAS)));
+		smallest = _mm256_min_epu16(smallest, packed);
+	}
+	*maximum = (uint16_t)(largest_of(_mm_max_epu16(_mm256_castsi256_si128(largest),
+						       _mm256_extracti128_si256(largest, 1))) -
+			      COST_MAXIMUM_BIAS);
+	*minimum = smallest_of(_mm_min_epu16(_mm256_castsi256_si128(smallest), _mm256_extracti128_si256(smallest, 1)));
+}
+
+#define TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
+
+TARGET_AVX512 static inline __m512i index_avx512(const float *rtt_us, __m512 baseline, __m512 limit)
+{
+	__m512 rtt = _mm512_loadu_ps(rtt_us);
+	__mmask16 present = _mm512_cmp_ps_mask(rtt, _mm512_setzero_ps(), _CMP_NLT_UQ);
+	__m512 added = _mm512_max_ps(_mm512_setzero_ps(), _mm512_sub_ps(rtt, baseline));
+	/* Multiply and add apart: a fused one would round differently from the other passes. */
+	__m512 index = _mm512_add_ps(_mm512_mul_ps(added, _mm512_set1_ps(0.1f)), _mm512_set1_ps(1.5f));
+
+	return _mm512_maskz_cvttps_epi32(present, _mm512_min_ps(index, limit));
+}
+
+/* Sixteen costs of 16 bits. */
+TARGET_AVX512 static inline __m256i lookup_16(const struct cost_table *table, __m512i index)
+{
+	return _mm512_cvtepi32_epi16(_mm512_i32gather_epi32(index, table->cost, 4));
+}
+
+TARGET_AVX512 static void rack_large_table(const struct cost_table *table, const float *rtt_us, uint32_t columns,
+					   uint16_t *cost, __m256i *largest, __m256i *smallest)
+{
+	__m256i bias = _mm256_set1_epi16((short)COST_MAXIMUM_BIAS);
+	__m512 baseline = _mm512_set1_ps(table->baseline_us), limit = _mm512_set1_ps((float)(table->count - 1));
+
+	for (uint32_t c = 0; c < columns; c += 16) {
+		__m256i value = lookup_16(table, index_avx512(rtt_us + c, baseline, limit));
+
+		_mm256_storeu_si256((__m256i *)(void *)(cost + c), value);
+		*largest = _mm256_max_epu16(*largest, _mm256_add_epi16(value, bias));
+		*smallest = _mm256_min_epu16(*smallest, value);
+	}
+}
+
+TARGET_AVX512 static void rack_small_table(const struct cost_table *table, const float *rtt_us, uint32_t columns,
+					   uint16_t *cost, __m256i *largest, __m256i *smallest)
+{
+	__m256i bias = _mm256_set1_epi16((short)COST_MAXIMUM_BIAS);
+	__m512 baseline = _mm512_set1_ps(table->baseline_us), limit = _mm512_set1_ps((float)(table->count - 1));
+	__m512i low_a = _mm512_load_si512(table->small), low_b = _mm512_load_si512(table->small + 32);
+	__m512i high_a = _mm512_load_si512(table->small + 64), high_b = _mm512_load_si512(table->small + 96);
+
+	for (uint32_t c = 0; c < columns; c += 16) {
+		__m256i narrow = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c, baseline, limit));
+		__m512i index = _mm512_castsi256_si512(narrow);
+		__mmask32 high = _mm512_test_epi16_mask(index, _mm512_set1_epi16(64));
+		__m512i low_half = _mm512_permutex2var_epi16(low_a, index, low_b);
+		__m512i high_half = _mm512_permutex2var_epi16(high_a, index, high_b);
+		__m256i value = _mm512_castsi512_si256(_mm512_mask_blend_epi16(high, low_half, high_half));
+
+		_mm256_storeu_si256((__m256i *)(void *)(cost + c), value);
+		*largest = _mm256_max_epu16(*largest, _mm256_add_epi16(value, bias));
+		*smallest = _mm256_min_epu16(*smallest, value);
+	}
+}
+
+TARGET_AVX512 void cost_rack_avx512(const struct cost_table *table, const float *rtt_us, uint32_t columns,
+				    uint16_t *cost, uint16_t *maximum, uint16_t *minimum)
+{
+	__m256i largest = _mm256_setzero_si256(), smallest = _mm256_set1_epi16(-1);
+
+	if (table->count <= COST_TABLE_SMALL)
+		rack_small_table(table, rtt_us, columns, cost, &largest, &smallest);
+	else
+		rack_large_table(table, rtt_us, columns, cost, &largest, &smallest);
+	*maximum = (uint16_t)(largest_of(_mm_max_epu16(_mm256_castsi256_si128(largest),
+						       _mm256_extracti128_si256(largest, 1))) -
+			      COST_MAXIMUM_BIAS);
+	*minimum = smallest_of(_mm_min_epu16(_mm256_castsi256_si128(smallest), _mm256_extracti128_si256(smallest, 1)));
+}
+
+#endif

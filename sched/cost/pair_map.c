@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pair_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { FIRST_CAPACITY = 64 };
+
+/* Where the key is, or the free place where it belongs. */
+static uint32_t place_of(const struct pair_map *map, uint64_t key)
+{
+	uint32_t mask = map->capacity - 1;
+	uint32_t place = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+
+	while (map->keys[place] != 0 && map->keys[place] != key)
+		place = (place + 1) & mask;
+	return place;
+}
+
+float pair_map_get(const struct pair_map *map, uint32_t a, uint32_t b)
+{
+	uint64_t key = pair_key(a, b);
+	uint32_t place;
+
+	if (map->used == 0)
+		return -1;
+	place = place_of(map, key);
+	return map->keys[place] == key ? map->values[place] : -1;
+}
+
+static int grow(struct pair_map *map)
+{
+	struct pair_map larger = {.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY, .used = map->used};
+
+	larger.keys = calloc(larger.capacity, sizeof *larger.keys);
+	larger.values = calloc(larger.capacity, sizeof *larger.values);
+	if (!larger.keys || !larger.values) {
+		pair_map_free(&larger);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < map->capacity; i++) {
+		uint32_t place;
+
+		if (map->keys[i] == 0)
+			continue;
+		place = place_of(&larger, map->keys[i]);
+		larger.keys[place] = map->keys[i];
+		larger.values[place] = map->values[i];
+	}
+	pair_map_free(map);
+	*map = larger;
+	return 0;
+}
+
+int pair_map_set(struct pair_map *map, uint32_t a, uint32_t b, float value)
+{
+	uint64_t key = pair_key(a, b);
+	uint32_t place;
+
+	if (map->used * 2 >= map->capacity && grow(map) != 0)
+		return -ENOMEM;
+	place = place_of(map, key);
+	if (map->keys[place] == 0) {
+		map->keys[place] = key;
+		map->used++;
+	}
+	map->values[place] = value;
+	return 0;
+}
+
+void pair_map_free(struct pair_map *map)
+{
+	free(map->keys);
+	free(map->values);
+	*map = (struct pair_map){0};
+}
