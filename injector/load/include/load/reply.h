@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parser of memcached's text protocol as a client sees it: answers to `get` of one key and to `set`, which may come in
+ * fragments of any size and several at a time. It keeps no data, only sizes. One parser per connection; pure.
+ */
+#ifndef LOAD_REPLY_H
+#define LOAD_REPLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum reply_kind {
+	REPLY_HIT,    /* VALUE ... END */
+	REPLY_MISS,   /* END */
+	REPLY_STORED, /* STORED */
+	REPLY_NOT_STORED,
+	REPLY_ERROR, /* ERROR, CLIENT_ERROR, SERVER_ERROR */
+};
+
+struct reply {
+	enum reply_kind kind;
+	size_t value_bytes; /* of a hit */
+};
+
+enum { REPLY_LINE_BYTES = 512 };
+
+struct reply_parser {
+	char line[REPLY_LINE_BYTES]; /* the line being gathered; after -EPROTO what could not be understood */
+	size_t line_bytes;
+	size_t skip_bytes; /* of value and its CRLF that are still to come */
+	size_t value_bytes;
+	int has_value; /* a VALUE was seen, END must follow */
+};
+
+void reply_parser_init(struct reply_parser *parser);
+
+/*
+ * Takes bytes until one reply is complete or they are used up. *used says how many were taken.
+ * 1 = *reply is filled, 0 = more bytes are needed, -EPROTO = this is not memcached's text protocol.
+ */
+int reply_parse(struct reply_parser *parser, const char *bytes, size_t count, size_t *used, struct reply *reply);
+
+#endif

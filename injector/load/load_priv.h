@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of the load generator: what to ask for (workload) and a connection with its requests under way. */
+#ifndef LOAD_LOAD_PRIV_H
+#define LOAD_LOAD_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/rng.h>
+#include <load/etc.h>
+#include <load/load.h>
+#include <load/reply.h>
+
+enum {
+	KEY_BYTES_MAXIMUM = 250,       /* memcached's limit */
+	VALUE_BYTES_MAXIMUM = 1000000, /* under memcached's 1 MiB for an item; one ETC draw in 10^9 is longer */
+};
+
+struct workload {
+	uint64_t key_count;
+	char *text;        /* the keys one behind the other */
+	uint64_t *offsets; /* key_count + 1 */
+	char *block;       /* VALUE_BYTES_MAXIMUM printable bytes: every value is a piece of it */
+	struct rng rng;
+	struct etc_zipf zipf;
+	bool skewed;
+	double update_share;
+};
+
+/* The same seed gives the same keys. */
+int workload_init(struct workload *workload, const struct load_settings *settings, struct error *err);
+void workload_free(struct workload *workload);
+uint64_t workload_pick_key(struct workload *workload);
+bool workload_pick_update(struct workload *workload);
+size_t workload_pick_value_bytes(struct workload *workload);
+
+struct request {
+	int64_t due_ns, sent_ns; /* monotonic */
+	bool is_set;
+};
+
+struct connection {
+	int socket;
+	bool wants_write; /* epoll is told to wait for room */
+	struct reply_parser parser;
+	char *out;
+	size_t out_begin, out_end, out_capacity;
+	struct request *requests; /* ring, oldest first: answers come in the order of requests */
+	uint32_t head, tail, mask;
+};
+
+int connection_open(struct connection *connection, const char *host, const char *port, uint32_t requests_maximum,
+		    struct error *err);
+void connection_close(struct connection *connection);
+
+static inline uint32_t connection_under_way(const struct connection *connection)
+{
+	return connection->head - connection->tail;
+}
+
+/* Queues a request; there must be room in the ring. -ENOMEM. */
+int connection_queue(struct connection *connection, const struct workload *workload, uint64_t key, bool is_set,
+		     size_t value_bytes, struct request request);
+/* Sends what it can. Returns the bytes sent, or -errno. */
+int64_t connection_flush(struct connection *connection, struct error *err);
+
+#endif
