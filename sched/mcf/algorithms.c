@@ -3,5 +3,6 @@
 #include "mcf_priv.h"
 
 const struct mcf_algorithm mcf_algorithms[] = {
+	{"simplex", "network simplex: any network, warm start", mcf_simplex_algorithm},
 	{NULL, NULL, NULL},
 };

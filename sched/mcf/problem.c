@@ -111,6 +111,58 @@ const struct mcf_algorithm *mcf_algorithm_find(const char *name)
 	return NULL;
 }
 
+/* Lower bounds go away by flow = lower + shifted flow; they come back into the answer. Proofs hold as they are. */
+static enum mcf_status solve_shifted(const struct mcf_algorithm *algorithm, const struct mcf_problem *problem,
+				     struct mcf_solution *solution)
+{
+	struct mcf_problem shifted = *problem;
+	size_t arcs = (size_t)problem->arc_count + 1, nodes = (size_t)problem->node_count + 1;
+	int32_t *capacity = malloc(arcs * sizeof *capacity);
+	int64_t *supply = malloc(nodes * sizeof *supply);
+	enum mcf_status status = MCF_NO_MEMORY;
+
+	if (!capacity || !supply)
+		goto out;
+	memcpy(supply, problem->supply, (nodes - 1) * sizeof *supply);
+	for (int32_t a = 0; a < problem->arc_count; a++) {
+		capacity[a] = problem->capacity[a] - problem->lower[a];
+		supply[problem->tail[a]] -= problem->lower[a];
+		supply[problem->head[a]] += problem->lower[a];
+	}
+	shifted.lower = NULL;
+	shifted.capacity = capacity;
+	shifted.supply = supply;
+	status = mcf_problem_check(&shifted);
+	if (status == MCF_OPTIMAL)
+		status = algorithm->solve(&shifted, solution);
+	for (int32_t a = 0; a < problem->arc_count && status == MCF_OPTIMAL; a++)
+		solution->flow[a] += problem->lower[a];
+out:
+	free(capacity);
+	free(supply);
+	return status;
+}
+
+static bool has_lower(const struct mcf_problem *problem)
+{
+	for (int32_t a = 0; problem->lower && a < problem->arc_count; a++) {
+		if (problem->lower[a] > 0)
+			return true;
+	}
+	return false;
+}
+
+static enum mcf_status solve_checked(const struct mcf_algorithm *algorithm, const struct mcf_problem *problem,
+				     struct mcf_solution *solution)
+{
+	struct mcf_problem plain = *problem;
+
+	if (has_lower(problem))
+		return solve_shifted(algorithm, problem, solution);
+	plain.lower = NULL;
+	return algorithm->solve(&plain, solution);
+}
+
 enum mcf_status mcf_solve(const struct mcf_algorithm *algorithm, const struct mcf_problem *problem,
 			  struct mcf_solution *solution)
 {
@@ -122,7 +174,7 @@ enum mcf_status mcf_solve(const struct mcf_algorithm *algorithm, const struct mc
 	if (solution->status == MCF_OPTIMAL)
 		solution->status = mcf_solution_reserve(solution, problem->node_count, problem->arc_count);
 	if (solution->status == MCF_OPTIMAL)
-		solution->status = algorithm->solve(problem, solution);
+		solution->status = solve_checked(algorithm, problem, solution);
 	if (solution->status == MCF_OPTIMAL && !mcf_total_cost(problem, solution->flow, &solution->cost))
 		solution->status = MCF_COST_RANGE;
 	solution->statistics.solve_s = ns_to_s(ns_sub(ns_now_monotonic(), start));
