@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/file.h>
+#include <base/number.h>
+
+enum { CHECKS_MAXIMUM = 1000 };
+
+int report_steps(FILE *out, const char *path, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(path, err);
+	char *line, *fields[3];
+	int status;
+
+	if (!lines)
+		return err ? -err->code : -EIO;
+	fputs("<section><h2>What was done</h2>\n<table><tr><th class=\"n\">seconds</th><th>step</th><th>command</th></tr>\n",
+	      out);
+	while ((status = file_lines_next(lines, &line, err)) > 0) {
+		if (file_split(line, '\t', fields, 3) != 3) {
+			status = error_at(err, (struct error_place){path, file_lines_number(lines), NULL}, EINVAL,
+					  "expected three fields: seconds, command, what it is for");
+			break;
+		}
+		fputs("<tr><td class=\"n\">", out);
+		report_text(out, fields[0]);
+		fputs("</td><td>", out);
+		report_text(out, fields[2]);
+		fputs("</td><td><code>", out);
+		report_text(out, fields[1]);
+		fputs("</code></td></tr>\n", out);
+	}
+	fputs("</table></section>\n", out);
+	file_lines_close(lines);
+	return status;
+}
+
+struct check {
+	double delay_us, rtt_us;
+};
+
+static int read_check(char *line, struct error_place place, struct check *check, struct error *err)
+{
+	char *fields[2];
+
+	if (file_split(line, ',', fields, 2) != 2)
+		return error_at(err, place, EINVAL, "expected two fields: delay_us,rtt_us");
+	if (number_parse_double(fields[0], &check->delay_us) < 0 || check->delay_us < 0) {
+		place.field = "delay_us";
+		return error_at(err, place, EINVAL, "found '%.40s', expected a number from 0", fields[0]);
+	}
+	if (number_parse_double(fields[1], &check->rtt_us) < 0 || check->rtt_us < 0) {
+		place.field = "rtt_us";
+		return error_at(err, place, EINVAL, "found '%.40s', expected a number from 0", fields[1]);
+	}
+	return 0;
+}
+
+/* Rows after the header; returns how many, or -errno. */
+static int read_checks(const char *path, struct check *checks, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(path, err);
+	char *line;
+	int count = 0, status;
+
+	if (!lines)
+		return err ? -err->code : -EIO;
+	while ((status = file_lines_next(lines, &line, err)) > 0) {
+		struct error_place place = {path, file_lines_number(lines), NULL};
+
+		if (place.line == 1 || line[0] == '\0')
+			continue;
+		if (count == CHECKS_MAXIMUM)
+			status = error_at(err, place, E2BIG, "more than %d rows", CHECKS_MAXIMUM);
+		else
+			status = read_check(line, place, &checks[count], err);
+		if (status < 0)
+			break;
+		count++;
+	}
+	file_lines_close(lines);
+	return status < 0 ? status : count;
+}
+
+int report_checks(FILE *out, const char *path, struct error *err)
+{
+	struct check checks[CHECKS_MAXIMUM];
+	int count = read_checks(path, checks, err);
+	const struct check *base = NULL;
+
+	if (count < 0)
+		return count;
+	for (int i = 0; i < count && !base; i++)
+		base = checks[i].delay_us == 0 ? &checks[i] : NULL;
+	if (!base)
+		return error_at(err, (struct error_place){path, 0, NULL}, EINVAL,
+				"no row with delay 0: what should the others be compared with?");
+	fputs("<h3>Is the injected delay real?</h3>\n<p>An independent tool, <code>ping</code> between the two hosts, "
+	      "measured the round trip (median) while the injector held every packet for D in each direction. It should "
+	      "rise by 2&nbsp;D; up to 15&nbsp;% + 30&nbsp;µs beside that is taken as true on a virtual rack.</p>\n"
+	      "<table><tr><th class=\"n\">D, µs</th><th class=\"n\">round trip, µs</th><th class=\"n\">rise, µs</th>"
+	      "<th class=\"n\">expected, µs</th><th class=\"n\">off by, µs</th><th></th></tr>\n",
+	      out);
+	for (int i = 0; i < count; i++) {
+		double rise = checks[i].rtt_us - base->rtt_us, expected = 2 * (checks[i].delay_us - base->delay_us);
+		bool real = fabs(rise - expected) <= 0.15 * expected + 30;
+
+		fprintf(out,
+			"<tr><td class=\"n\">%g</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td>"
+			"<td class=\"n\">%g</td><td class=\"n\">%+.1f</td><td class=\"tag %s\">%s</td></tr>\n",
+			checks[i].delay_us, checks[i].rtt_us, rise, expected, rise - expected, real ? "ok" : "fail",
+			&checks[i] == base ? "baseline"
+			: real             ? "true"
+					   : "off");
+	}
+	fputs("</table>\n", out);
+	return 0;
+}
+
+void report_curve(FILE *out, const struct curve *curve)
+{
+	fputs("<p><b>", out);
+	report_text(out, curve->equation);
+	fputs("</b></p>\n", out);
+	if (curve->note[0]) {
+		fputs("<p class=\"muted\">", out);
+		report_text(out, curve->note);
+		fputs("</p>\n", out);
+	}
+	fprintf(out, "<p>Baseline: %.6g ", curve->baseline_value);
+	report_text(out, curve->unit);
+	if (!isnan(curve->baseline_deviation) && curve->baseline_value != 0)
+		fprintf(out, " ± %.1f&nbsp;%% from run to run", 100 * curve->baseline_deviation / curve->baseline_value);
+	fputs(".</p>\n<table><tr><th class=\"n\">added round trip, µs</th><th class=\"n\">runs</th>"
+	      "<th class=\"n\">measured</th><th class=\"n\">±</th><th class=\"n\">curve</th><th class=\"n\">cost</th></tr>\n",
+	      out);
+	for (size_t i = 0; i < curve->level_count; i++) {
+		const struct curve_level *level = &curve->levels[i];
+
+		fprintf(out,
+			"<tr><td class=\"n\">%g</td><td class=\"n\">%ld</td><td class=\"n\">%.3f</td>"
+			"<td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td class=\"n\">%ld</td></tr>\n",
+			level->x_us, level->runs, level->measured, level->deviation, level->fitted,
+			curve_cost(curve, level->x_us));
+	}
+	fputs("</table>\n<p class=\"muted\">Cost is what the scheduler pays for a machine at that latency: "
+	      "100 ÷ performance, 100 to 1000.</p>\n",
+	      out);
+}
+
+struct summary {
+	double p50_us[4096], p99_us[4096];
+	size_t count;
+	double loss;
+	uint64_t samples;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Rack of a host, or -1. */
+static int64_t rack_of(const struct cluster *cluster, const char *host)
+{
+	int64_t machine = cluster ? cluster_find_machine(cluster, host) : -1;
+
+	return machine < 0 ? -1 : (int64_t)cluster->machines[machine].rack;
+}
+
+static void print_summary(FILE *out, const char *name, struct summary *summary)
+{
+	if (summary->count == 0)
+		return;
+	qsort(summary->p50_us, summary->count, sizeof(double), by_value);
+	qsort(summary->p99_us, summary->count, sizeof(double), by_value);
+	fprintf(out,
+		"<tr><td>%s</td><td class=\"n\">%zu</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td>"
+		"<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%llu</td><td class=\"n\">%.3g</td></tr>\n",
+		name, summary->count, summary->p50_us[0], summary->p50_us[summary->count / 2],
+		summary->p50_us[summary->count - 1], summary->p99_us[summary->count / 2],
+		(unsigned long long)summary->samples, summary->loss / (double)summary->count);
+}
+
+void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cluster *cluster)
+{
+	static struct summary summaries[2]; /* within a rack, between racks; too large for the stack */
+
+	memset(summaries, 0, sizeof summaries);
+	for (size_t i = 0; i < latency_matrix_count(matrix); i++) {
+		const struct latency_entry *entry = latency_matrix_at(matrix, i);
+		int64_t from = rack_of(cluster, latency_matrix_host(matrix, entry->source));
+		int64_t to = rack_of(cluster, latency_matrix_host(matrix, entry->destination));
+		struct summary *summary = &summaries[from != to];
+
+		if (entry->samples == 0 || summary->count == sizeof summary->p50_us / sizeof summary->p50_us[0])
+			continue;
+		summary->p50_us[summary->count] = entry->rtt_p50_us;
+		summary->p99_us[summary->count++] = entry->rtt_p99_us;
+		summary->loss += entry->loss;
+		summary->samples += entry->samples;
+	}
+	fputs("<table><tr><th>round trips, µs</th><th class=\"n\">pairs</th><th class=\"n\">lowest p50</th>"
+	      "<th class=\"n\">median p50</th><th class=\"n\">highest p50</th><th class=\"n\">median p99</th>"
+	      "<th class=\"n\">samples</th><th class=\"n\">loss</th></tr>\n",
+	      out);
+	print_summary(out, cluster ? "within a rack" : "all pairs", &summaries[0]);
+	print_summary(out, "between racks", &summaries[1]);
+	fputs("</table>\n", out);
+}
