@@ -50,7 +50,7 @@ int number_parse_i64(const char *text, int64_t *value)
 
 void number_print_double(double value, char *text, size_t bytes)
 {
-	for (int digits = 1; digits <= 17; digits++) {
+	for (int digits = 15; digits <= 17; digits++) { /* %.15g drops trailing zeros: 0.1, not 0.100000000000000 */
 		snprintf(text, bytes, "%.*g", digits, value);
 		if (strtod(text, NULL) == value)
 			return;

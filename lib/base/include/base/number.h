@@ -12,7 +12,7 @@ int number_parse_double(const char *text, double *value);
 /* Decimal integer that fills `text`; 0, -EINVAL or -ERANGE. */
 int number_parse_i64(const char *text, int64_t *value);
 
-/* Shortest text that reads back as exactly `value` (at most 17 digits). `text` holds 32 bytes or more. */
+/* Text that reads back as exactly `value` (15 to 17 significant digits). `text` holds 32 bytes or more. */
 void number_print_double(double value, char *text, size_t bytes);
 
 #endif
