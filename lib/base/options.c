@@ -228,8 +228,8 @@ static void print_row(const struct option_row *row, const void *defaults, FILE *
 
 void options_help(const struct option_usage *usage, const void *defaults, FILE *out)
 {
-	fprintf(out, "Usage: %s [OPTION...] %s\n%s\n\nOptions:\n", usage->command,
-		usage->operands ? usage->operands : "", usage->summary);
+	fprintf(out, "Usage: %s [OPTION...] %s\n%s\n%s", usage->command, usage->operands ? usage->operands : "",
+		usage->summary, usage->rows[0].kind == OPTION_KIND_HEADING ? "" : "\nOptions:\n");
 	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++)
 		print_row(row, defaults, out);
 	fprintf(out, "%s", usage->rows[0].kind == OPTION_KIND_END ? "" : "\n");
