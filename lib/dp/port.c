@@ -255,6 +255,16 @@ uint16_t dp_port_id(const struct dp_port *port)
 	return port->id;
 }
 
+const char *dp_port_interface(const struct dp_port *port)
+{
+	return port->interface;
+}
+
+int dp_port_socket(const struct dp_port *port)
+{
+	return port->socket_fd;
+}
+
 void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 {
 	struct rte_eth_dev_info info;

@@ -51,6 +51,11 @@ void dp_port_close(struct dp_port *port);
 
 uint16_t dp_port_id(const struct dp_port *port);
 
+/* The Linux interface behind it, "" if there is none. */
+const char *dp_port_interface(const struct dp_port *port);
+/* The driver's AF_PACKET or AF_XDP socket, -1 if there is none: to sleep on it, or filter what it takes. Borrowed. */
+int dp_port_socket(const struct dp_port *port);
+
 struct dp_port_report {
 	char name[64];   /* as given, without a vdev's arguments */
 	char driver[32]; /* "net_af_xdp", "net_ixgbe" ... */

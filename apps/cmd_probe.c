@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora probe: round trips to the peers of a list. */
+#include "command.h"
+#include "nomora_probe.h"
+#include "probe_station.h"
+
+#include <errno.h>
+
+static const struct option_row rows[] = {
+	OPTION_HEADING("Who"),
+	OPTION_STRING(struct station_settings, peers_path, "peers", 'p', "FILE",
+		      "lines 'name address [mac] [rack]' (required); our own is left out"),
+	OPTION_STRING(struct station_settings, name, "name", 'n', "NAME",
+		      "ours in the row; default: the peers file's name for our address"),
+	OPTION_FLAG(struct station_settings, reflect, "reflect", 'r', "also answer the others' probes"),
+	OPTION_HEADING("How"),
+	OPTION_DOUBLE(struct station_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,
+		      "between two probes to one peer"),
+	OPTION_INTEGER(struct station_settings, count, "count", 'c', "N", 0, 1e12, "probes to each peer; 0 = no limit"),
+	OPTION_INTEGER(struct station_settings, paths, "paths", 0, "N", 1, 256,
+		       "UDP source ports to rotate through, so that equal-cost paths are all seen"),
+	OPTION_DOUBLE(struct station_settings, timeout_ms, "timeout-ms", 0, "MS", 1, 1e5,
+		      "a probe without an answer for so long is lost"),
+	OPTION_DOUBLE(struct station_settings, wait_s, "wait", 'w', "S", 0, 1e5,
+		      "begin when every peer has answered once, at the latest after so long"),
+	OPTION_DOUBLE(struct station_settings, linger_ms, "linger-ms", 0, "MS", 0, 1e6,
+		      "at the end, go on answering until nobody asked for so long"),
+	OPTION_STRING(struct station_settings, slot, "slot", 0, "I/N",
+		      "probe only in the I-th of N turns of wall-clock time: cleaner on a crowded machine"),
+	OPTION_INTEGER(struct station_settings, slot_ms, "slot-ms", 0, "MS", 10, 60000, "length of a turn"),
+	OPTION_INTEGER(struct station_settings, dscp, "dscp", 0, "N", 0, 63, "class of the probes"),
+	OPTION_INTEGER(struct station_settings, seed, "seed", 0, "N", 0, 1e15,
+		       "of source ports and session number; 0 = from the clock"),
+	OPTION_HEADING("Port and run"),
+	STATION_PORT_ROWS,
+	OPTION_HEADING("Results"),
+	OPTION_STRING(struct station_settings, row_path, "output", 'o', "FILE", "our row of the latency matrix (CSV)"),
+	OPTION_STRING(struct station_settings, samples_path, "samples", 0, "FILE",
+		      "every round trip, with its path (CSV)"),
+	OPTION_END,
+};
+
+static const char teach[] =
+	"PORT is a Linux interface (veth0), a DPDK device (0000:03:00.0) or a virtual one\n"
+	"(net_af_packet0,iface=veth0). Words after '--' go to DPDK's EAL.\n"
+	"\n"
+	"A round trip is t4 - t1 less what the peer spent, t3 - t2 (STAMP, RFC 8762). Every host of a\n"
+	"mesh runs one process that probes and answers:\n"
+	"\n"
+	"  ip netns exec lab0-h1 nomora probe eth0 --address 10.77.1.101 --peers peers.txt \\\n"
+	"      --reflect --interval-us 10000 --duration 10 -o h1.csv\n"
+	"  nomora mesh merge h1.csv h2.csv ... -o latency.csv\n"
+	"\n"
+	"Exit code 3: there are peers that never answered.\n";
+
+int command_probe(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora probe",
+		.operands = "PORT --address IP --peers FILE",
+		.summary = "Measure round trips to the peers of a list with STAMP probes.",
+		.teach = teach,
+		.rows = rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1,
+	};
+	struct station_settings settings = station_defaults;
+	struct option_operands operands;
+	struct error err = {0};
+	struct peers peers;
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	if (!settings.peers_path) {
+		error_set(&err, EINVAL, "--peers is missing: a file of lines 'name address [mac] [rack]'");
+		code = command_fail(&err, COMMAND_USAGE);
+	} else if (peers_read(settings.peers_path, &peers, &err)) {
+		code = command_fail(&err, COMMAND_FAILED);
+	} else {
+		code = station_run(&settings, &operands, &peers);
+		peers_free(&peers);
+	}
+	options_free(&operands);
+	return code;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora-probe: the prober and the reflector, which need DPDK. */
+#include "nomora_probe.h"
+#include "command.h"
+
+static const struct command commands[] = {
+	{"probe", "measure round trips to the peers of a list", command_probe, NULL},
+	{"reflect", "answer STAMP probes on a port", command_reflect, NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+	return command_dispatch("nomora-probe", "STAMP round trips over DPDK.", commands, argc, argv);
+}

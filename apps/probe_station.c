@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "probe_station.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/file.h>
+#include <base/log.h>
+#include <base/number.h>
+#include <base/progress.h>
+#include <dp/eal.h>
+
+#include "command.h"
+
+enum { MEMORY_MIB = 64 };
+
+const char *const station_format_names[] = {"ptp", "ntp", NULL};
+
+const struct station_settings station_defaults = {
+	.udp_port = STAMP_PORT,
+	.paths = 1,
+	.slot_ms = 1000,
+	.interval_us = 10000,
+	.timeout_ms = 1000,
+	.duration_s = 10,
+	.wait_s = 10,
+	.linger_ms = 500,
+	.driver = DP_PORT_AF_PACKET,
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int number)
+{
+	stop_signal = number;
+}
+
+struct station {
+	const struct station_settings *settings;
+	struct agent_options options;
+	struct progress *progress;
+	struct file_writer *samples;
+	struct rte_mempool *pool;
+	struct dp_port *port;
+	struct dp_clock clock;
+	struct agent *agent;
+	struct station_result result;
+};
+
+static int bad_option(struct error *err, const char *name, const char *expected, const char *found)
+{
+	return error_set(err, EINVAL, "--%s: expected %s, found '%.80s'", name, expected, found);
+}
+
+static int read_address(const struct station_settings *settings, struct agent_options *options, struct error *err)
+{
+	char text[32];
+	const char *slash;
+	int64_t bits = 0;
+
+	if (!settings->address)
+		return error_set(err, EINVAL, "--address is missing: which IPv4 address is ours on this port?");
+	slash = strchr(settings->address, '/');
+	snprintf(text, sizeof text, "%.*s",
+		 (int)(slash ? slash - settings->address : (ptrdiff_t)strlen(settings->address)), settings->address);
+	if (frame_parse_address(text, &options->address) || options->address == 0 ||
+	    (slash && (number_parse_i64(slash + 1, &bits) || bits < 1 || bits > 32)))
+		return bad_option(err, "address", "an IPv4 address such as 10.0.0.1 or 10.0.0.1/24", settings->address);
+	options->prefix_bits = (int)bits;
+	if (!settings->gateway)
+		return 0;
+	if (frame_parse_address(settings->gateway, &options->gateway))
+		return bad_option(err, "gateway", "an IPv4 address such as 10.0.0.254", settings->gateway);
+	return slash ? 0 : error_set(err, EINVAL, "--gateway needs --address with /BITS, to know who is off the link");
+}
+
+/* "2/8": the second of eight. */
+static int read_slot(const struct station_settings *settings, struct agent_options *options, struct error *err)
+{
+	unsigned int slot, slots;
+	char rest;
+
+	options->slots = 1;
+	options->slot_length = (struct ns){settings->slot_ms * NS_PER_MS};
+	if (!settings->slot)
+		return 0;
+	if (sscanf(settings->slot, "%5u/%5u%c", &slot, &slots, &rest) != 2 || slot < 1 || slot > slots)
+		return bad_option(err, "slot", "I/N with 1 <= I <= N, such as 2/8", settings->slot);
+	options->slot = slot - 1;
+	options->slots = slots;
+	return 0;
+}
+
+static int read_settings(struct station *station, const struct peers *peers, struct error *err)
+{
+	const struct station_settings *settings = station->settings;
+	struct agent_options *options = &station->options;
+	int code;
+
+	*options = (struct agent_options){
+		.peers = peers,
+		.udp_port = (uint16_t)settings->udp_port,
+		.reflect = settings->reflect,
+		.paths = (uint32_t)settings->paths,
+		.interval = ns_from_us(settings->interval_us),
+		.timeout = ns_from_us(settings->timeout_ms * 1e3),
+		.duration = ns_from_us(settings->duration_s * 1e6),
+		.count = (uint64_t)settings->count,
+		.patience = ns_from_us(settings->wait_s * 1e6),
+		.linger = ns_from_us(settings->linger_ms * 1e3),
+		.poll = (enum agent_poll)settings->poll,
+		.stamps = (enum agent_stamps)settings->stamps,
+		.format = settings->format == 1 ? STAMP_NTP : STAMP_PTP,
+		.seed = settings->seed ? (uint64_t)settings->seed
+				       : (uint64_t)ns_now_wall().v ^ (uint64_t)getpid() << 48,
+		.dscp = (uint8_t)settings->dscp,
+	};
+	code = read_address(settings, options, err);
+	return code ? code : read_slot(settings, options, err);
+}
+
+static void write_sample(void *context, const struct agent_sample *sample)
+{
+	struct station *station = context;
+
+	if (station->samples)
+		fprintf(file_writer_stream(station->samples),
+			"%" PRId64 ".%09" PRId64 ",%s,%u,%" PRIu32 ",%.3f,%.3f,%.3f\n", sample->sent_at.v / NS_PER_S,
+			sample->sent_at.v % NS_PER_S, sample->peer->name, sample->source_port, sample->sequence,
+			ns_to_us(sample->rtt), ns_to_us(sample->residence), ns_to_us(sample->offset));
+}
+
+static void show_progress(void *context, double share, const char *phase)
+{
+	struct station *station = context;
+
+	progress_update(station->progress, share < 0 ? 0 : (uint64_t)(share * 1000), phase);
+}
+
+static int open_outputs(struct station *station, struct error *err)
+{
+	const struct station_settings *settings = station->settings;
+
+	if (!settings->samples_path)
+		return 0;
+	station->samples = file_writer_open(settings->samples_path, err);
+	if (!station->samples)
+		return -err->code;
+	fputs("sent_at,peer,source_port,sequence,rtt_us,residence_us,offset_us\n",
+	      file_writer_stream(station->samples));
+	return 0;
+}
+
+static int open_port(struct station *station, const struct option_operands *operands, struct error *err)
+{
+	const char *const ports[] = {operands->items[0]};
+	struct dp_eal_options eal = {
+		.program = "nomora-probe",
+		.ports = ports,
+		.port_count = 1,
+		.memory_MiB = MEMORY_MIB,
+		.extra = operands->rest,
+		.extra_count = operands->rest_count,
+	};
+	struct dp_port_options options = {.name = ports[0], .driver = (enum dp_port_driver)station->settings->driver};
+	int code = dp_eal_start(&eal, err);
+
+	if (code)
+		return code;
+	station->pool = dp_pool_create("probe", AGENT_BUFFERS, 2048, err);
+	if (!station->pool)
+		return -err->code;
+	options.pool = station->pool;
+	station->port = dp_port_open(&options, err);
+	if (!station->port)
+		return -err->code;
+	code = dp_port_start(station->port, err);
+	return code ? code : dp_clock_calibrate(&station->clock, (struct ns){50 * NS_PER_MS}, err);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static const char *own_name(const struct station *station, char *address)
+{
+	const struct peer *self =
+		station->options.peers ? peers_find(station->options.peers, station->options.address) : NULL;
+
+	frame_print_address(station->options.address, address);
+	return station->settings->name ? station->settings->name : self ? self->name : address;
+}
+
+static int run_agent(struct station *station, struct error *err)
+{
+	int code;
+
+	station->options.on_sample = station->samples ? write_sample : NULL;
+	station->options.context = station;
+	if (!station->settings->quiet && !station->settings->json)
+		station->progress = progress_create(stderr, station->options.peers ? "probe" : "reflect", 1000);
+	if (station->progress)
+		station->options.on_tick = show_progress;
+	station->agent = agent_create(&station->options, station->port, station->pool, &station->clock, err);
+	if (!station->agent)
+		return -err->code;
+	station->result.started_at = ns_now_wall();
+	code = agent_run(station->agent, &stop_signal, err);
+	station->result.finished_at = ns_now_wall();
+	progress_destroy(station->progress);
+	station->progress = NULL;
+	return code;
+}
+
+static int report(struct station *station, struct error *err)
+{
+	const struct station_settings *settings = station->settings;
+	struct station_result *result = &station->result;
+	int code = 0;
+
+	result->settings = settings;
+	result->address = station->options.address;
+	result->agent = station->agent;
+	dp_port_report(station->port, &result->port);
+	if (station->samples) {
+		code = file_writer_commit(station->samples, err);
+		station->samples = NULL;
+	}
+	if (!code && settings->row_path)
+		code = report_row(result, settings->row_path, err);
+	if (!code && settings->json)
+		code = report_json(result, err);
+	else if (!code && !settings->quiet)
+		report_text(result, stdout);
+	return code;
+}
+
+static void close_station(struct station *station)
+{
+	file_writer_discard(station->samples);
+	progress_destroy(station->progress);
+	agent_destroy(station->agent);
+	dp_port_close(station->port);
+	rte_mempool_free(station->pool);
+	dp_eal_stop();
+}
+
+int station_run(const struct station_settings *settings, const struct option_operands *operands,
+		const struct peers *peers)
+{
+	struct station station = {.settings = settings};
+	struct error err = {0};
+	char address[16];
+	size_t silent = 0;
+	int code;
+
+	if (settings->quiet)
+		log_set_level(LOG_LEVEL_ERROR);
+	if (read_settings(&station, peers, &err))
+		return command_fail(&err, COMMAND_USAGE);
+	station.result.name = own_name(&station, address);
+	catch_signals();
+	if (!(code = open_outputs(&station, &err)) && !(code = open_port(&station, operands, &err)) &&
+	    !(code = run_agent(&station, &err)) && !(code = report(&station, &err)))
+		silent = report_silent_peers(&station.result);
+	close_station(&station);
+	if (code)
+		return command_fail(&err, COMMAND_FAILED);
+	return silent ? COMMAND_NEGATIVE : COMMAND_OK;
+}

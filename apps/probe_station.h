@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What `nomora probe` and `nomora reflect` share: their options, the port, the agent's run and its report. */
+#ifndef APPS_PROBE_STATION_H
+#define APPS_PROBE_STATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <base/error.h>
+#include <base/options.h>
+#include <probe/agent.h>
+
+struct station_settings {
+	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot;
+	int64_t udp_port, paths, count, slot_ms, seed, dscp;
+	double interval_us, timeout_ms, duration_s, wait_s, linger_ms;
+	int driver, poll, stamps, format;
+	bool reflect, json, quiet;
+};
+
+extern const struct station_settings station_defaults;
+extern const char *const station_format_names[];
+
+/* Rows of the options that both commands have. */
+#define STATION_PORT_ROWS                                                                                              \
+	OPTION_STRING(struct station_settings, address, "address", 'a', "IP[/BITS]",                                   \
+		      "our IPv4 address (required); with /BITS, peers outside go to the gateway"),                     \
+		OPTION_STRING(struct station_settings, gateway, "gateway", 0, "IP",                                    \
+			      "next hop for peers off the link"),                                                      \
+		OPTION_INTEGER(struct station_settings, udp_port, "udp-port", 0, "PORT", 1, 65535,                     \
+			       "UDP port of the reflectors"),                                                          \
+		OPTION_CHOICE(struct station_settings, driver, "driver", 0, "NAME", dp_port_driver_names,              \
+			      "for a Linux interface; af_packet lets the process sleep and the kernel stamp"),         \
+		OPTION_CHOICE(struct station_settings, poll, "poll", 0, "HOW", agent_poll_names,                       \
+			      "auto = adaptive (sleeps) on a Linux interface, busy (a core of its own) on a NIC"),     \
+		OPTION_CHOICE(struct station_settings, stamps, "stamps", 0, "WHOSE", agent_stamps_names,               \
+			      "receive stamps: auto = the kernel's on af_packet, else the time stamp counter's"),      \
+		OPTION_CHOICE(struct station_settings, format, "format", 0, "FORM", station_format_names,              \
+			      "of time stamps in packets"),                                                            \
+		OPTION_DOUBLE(struct station_settings, duration_s, "duration", 'd', "S", 0, 1e7,                       \
+			      "how long; 0 = until SIGINT or SIGTERM"),                                                \
+		OPTION_FLAG(struct station_settings, json, "json", 0, "print the result as JSON on stdout"),           \
+		OPTION_FLAG(struct station_settings, quiet, "quiet", 'q', "no progress bar, no log lines but errors")
+
+/*
+ * Opens the port, runs the agent until it is done or a signal comes, and reports. `peers` may be NULL. Returns an exit
+ * code of command.h.
+ */
+int station_run(const struct station_settings *settings, const struct option_operands *operands,
+		const struct peers *peers);
+
+/* probe_report.c: the result for people, for programs, and as a row of the mesh. */
+struct station_result {
+	const struct station_settings *settings;
+	const char *name;
+	uint32_t address;
+	struct dp_port_report port;
+	struct ns started_at, finished_at; /* wall clock */
+	struct agent *agent;
+};
+
+void report_text(const struct station_result *result, FILE *out);
+int report_json(const struct station_result *result, struct error *err);
+int report_row(const struct station_result *result, const char *path, struct error *err);
+/* Peers that never answered. */
+size_t report_silent_peers(const struct station_result *result);
+
+#endif
