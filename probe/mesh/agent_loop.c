@@ -166,10 +166,10 @@ static uint16_t receive(struct agent *agent)
 	uint64_t received = rte_rdtsc();
 	struct dp_clock reading = *agent->clock;
 
-	if (count && agent->kernel_stamps) {
+	if (count && agent->doorbell) /* also when its stamps are not wanted: what stays there would keep us awake */
 		doorbell_drain(agent->doorbell);
+	if (count && agent->kernel_stamps)
 		dp_clock_update(&reading);
-	}
 	for (uint16_t i = 0; i < count; i++)
 		take_frame(agent, burst[i], received, &reading);
 	return count;
@@ -316,6 +316,18 @@ static void nap(const struct run *run, uint64_t now)
 	nanosleep(&(struct timespec){0, (long)(length.v < blind_nap.v ? length.v : blind_nap.v)}, NULL);
 }
 
+/* What came in between the port's start and ours was not stamped when it came: answering it now would be a lie. */
+static void discard_old_frames(struct agent *agent)
+{
+	struct rte_mbuf *burst[AGENT_BURST];
+	uint16_t count;
+
+	do {
+		count = rte_eth_rx_burst(agent->port_id, 0, burst, AGENT_BURST);
+		rte_pktmbuf_free_bulk(burst, count);
+	} while (count == AGENT_BURST);
+}
+
 static void start_run(struct run *run, struct agent *agent)
 {
 	uint64_t now = rte_rdtsc();
@@ -338,6 +350,7 @@ int agent_run(struct agent *agent, const volatile sig_atomic_t *stop, struct err
 
 	(void)err;
 	prctl(PR_SET_TIMERSLACK, 1UL); /* the default lets a sleep end 50 us late */
+	discard_old_frames(agent);
 	start_run(&run, agent);
 	while (!*stop && run.phase != PHASE_OVER) {
 		bool busy = receive(agent) > 0;
