@@ -1,70 +1,52 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "arena_priv.h"
 #include "linear_priv.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Hands out pieces of a block; with a NULL block it only counts bytes. */
-struct carver {
-	char *block;
-	size_t used;
-	bool overflow;
-};
-
-static void *carve(struct carver *carver, size_t count, size_t size)
-{
-	size_t bytes, start = carver->used;
-
-	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2 - start - 64) {
-		carver->overflow = true;
-		return NULL;
-	}
-	carver->used = (start + bytes + 63) & ~(size_t)63;
-	return carver->block ? carver->block + start : NULL;
-}
-
-static void lay_out(struct linear_workspace *w, struct carver *carver, size_t rows, size_t columns)
+static void lay_out(struct linear_workspace *w, struct arena *arena, size_t rows, size_t columns)
 {
 	size_t cells = rows * columns, square = columns * columns;
 
-	w->qr.a = carve(carver, cells, sizeof(double));
-	w->qr.head = carve(carver, columns, sizeof(double));
-	w->qr.factor = carve(carver, columns, sizeof(double));
-	w->qr.scale = carve(carver, columns, sizeof(double));
-	w->qr.norms = carve(carver, columns, sizeof(double));
-	w->qr.scratch = carve(carver, columns, sizeof(double));
-	w->qr.pivot = carve(carver, columns, sizeof(size_t));
-	w->root_weights = carve(carver, rows, sizeof(double));
-	w->target = carve(carver, rows, sizeof(double));
-	w->orthogonal = carve(carver, rows, sizeof(double));
-	w->correction = carve(carver, columns, sizeof(double));
-	w->root = carve(carver, square, sizeof(double));
-	w->coefficients = carve(carver, columns, sizeof(double));
-	w->covariance_absolute = carve(carver, square, sizeof(double));
-	w->covariance_scaled = carve(carver, square, sizeof(double));
-	w->standard_errors = carve(carver, columns, sizeof(double));
-	w->residuals = carve(carver, rows, sizeof(double));
-	w->precise_rows = carve(carver, rows, sizeof(long double));
-	w->precise_rows2 = carve(carver, rows, sizeof(long double));
-	w->solution = carve(carver, columns, sizeof(long double));
-	w->precise_columns = carve(carver, columns, sizeof(long double));
-	w->precise_root = carve(carver, square, sizeof(long double));
-	w->expansion = carve(carver, square, sizeof(long double));
+	w->qr.a = arena_take(arena, cells, sizeof(double));
+	w->qr.head = arena_take(arena, columns, sizeof(double));
+	w->qr.factor = arena_take(arena, columns, sizeof(double));
+	w->qr.scale = arena_take(arena, columns, sizeof(double));
+	w->qr.norms = arena_take(arena, columns, sizeof(double));
+	w->qr.scratch = arena_take(arena, columns, sizeof(double));
+	w->qr.pivot = arena_take(arena, columns, sizeof(size_t));
+	w->root_weights = arena_take(arena, rows, sizeof(double));
+	w->target = arena_take(arena, rows, sizeof(double));
+	w->orthogonal = arena_take(arena, rows, sizeof(double));
+	w->correction = arena_take(arena, columns, sizeof(double));
+	w->root = arena_take(arena, square, sizeof(double));
+	w->coefficients = arena_take(arena, columns, sizeof(double));
+	w->covariance_absolute = arena_take(arena, square, sizeof(double));
+	w->covariance_scaled = arena_take(arena, square, sizeof(double));
+	w->standard_errors = arena_take(arena, columns, sizeof(double));
+	w->residuals = arena_take(arena, rows, sizeof(double));
+	w->precise_rows = arena_take(arena, rows, sizeof(long double));
+	w->precise_rows2 = arena_take(arena, rows, sizeof(long double));
+	w->solution = arena_take(arena, columns, sizeof(long double));
+	w->precise_columns = arena_take(arena, columns, sizeof(long double));
+	w->precise_root = arena_take(arena, square, sizeof(long double));
+	w->expansion = arena_take(arena, square, sizeof(long double));
 	/* last, since double-only users never touch these pages */
-	w->qr_extended.head = carve(carver, columns, sizeof(long double));
-	w->qr_extended.factor = carve(carver, columns, sizeof(long double));
-	w->qr_extended.scale = carve(carver, columns, sizeof(long double));
-	w->qr_extended.norms = carve(carver, columns, sizeof(long double));
-	w->qr_extended.scratch = carve(carver, columns, sizeof(long double));
-	w->qr_extended.pivot = carve(carver, columns, sizeof(size_t));
-	w->qr_extended.a = carve(carver, cells, sizeof(long double));
+	w->qr_extended.head = arena_take(arena, columns, sizeof(long double));
+	w->qr_extended.factor = arena_take(arena, columns, sizeof(long double));
+	w->qr_extended.scale = arena_take(arena, columns, sizeof(long double));
+	w->qr_extended.norms = arena_take(arena, columns, sizeof(long double));
+	w->qr_extended.scratch = arena_take(arena, columns, sizeof(long double));
+	w->qr_extended.pivot = arena_take(arena, columns, sizeof(size_t));
+	w->qr_extended.a = arena_take(arena, cells, sizeof(long double));
 }
 
 struct linear_workspace *linear_workspace_create(size_t rows_maximum, size_t columns_maximum)
 {
 	struct linear_workspace layout = {0}, *workspace;
-	struct carver carver = {0};
+	struct arena arena = {0};
 	size_t cells;
 
 	if (rows_maximum == 0 || columns_maximum == 0) {
@@ -76,17 +58,17 @@ struct linear_workspace *linear_workspace_create(size_t rows_maximum, size_t col
 		errno = ENOMEM;
 		return NULL;
 	}
-	carve(&carver, 1, sizeof *workspace);
-	lay_out(&layout, &carver, rows_maximum, columns_maximum);
+	arena_take(&arena, 1, sizeof *workspace);
+	lay_out(&layout, &arena, rows_maximum, columns_maximum);
 	/* calloc'ed pages that are never touched cost nothing */
-	carver.block = carver.overflow ? NULL : calloc(1, carver.used);
-	if (!carver.block) {
+	arena.block = arena.overflow ? NULL : calloc(1, arena.used);
+	if (!arena.block) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	carver.used = 0;
-	workspace = carve(&carver, 1, sizeof *workspace);
-	lay_out(workspace, &carver, rows_maximum, columns_maximum);
+	arena.used = 0;
+	workspace = arena_take(&arena, 1, sizeof *workspace);
+	lay_out(workspace, &arena, rows_maximum, columns_maximum);
 	workspace->rows_maximum = rows_maximum;
 	workspace->columns_maximum = columns_maximum;
 	return workspace;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FITTING_NIST_PRIV_H
+#define FITTING_NIST_PRIV_H
+
+#include <fitting/expression.h>
+#include <fitting/nist.h>
+
+/*
+ * Adds one line of a model's equation to set->response and set->model: "y = (b1 + b2*x) /", then "(1 + b3*x) + e".
+ * Lines of a constant's definition ("pi = 3.14...") are passed over. -EINVAL with err set (no place) when too long.
+ */
+int nist_model_add(struct nist_set *set, const char *line, struct error *err);
+
+/* Is the equation whole: begun, brackets closed, no operator at its end? */
+bool nist_model_complete(const struct nist_set *set);
+
+/* Takes "+ e" off the end and fills in "...": B2*(x**2) + ... + B9*(x**9). */
+int nist_model_finish(struct nist_set *set, struct error *err);
+
+/* Model and response as expressions over the set's names; the caller destroys both. */
+int nist_expressions(const struct nist_set *set, struct expression **model, struct expression **response,
+		     struct error *err);
+
+#endif

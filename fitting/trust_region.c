@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Trust-region descent in More's scaling, with bounds by projection: parameters that press on a bound are held. */
+#include "nonlinear_priv.h"
+
+#include <float.h>
+
+static const double accept_ratio = 1e-4;
+/* Transtrum & Sethna (2012): the acceleration must stay under this share of the velocity. */
+static const double acceleration_limit = 0.75;
+static const double acceleration_reach = 0.1;
+/* Below this relative decrease the finite difference behind the acceleration is rounding noise. */
+static const double acceleration_worthwhile = 1e-6;
+
+static void lay_out_qr(struct qr_double *qr, struct arena *arena, size_t rows, size_t columns)
+{
+	qr->rows = rows;
+	qr->a = arena_take(arena, rows * columns, sizeof(double));
+	qr->head = arena_take(arena, columns, sizeof(double));
+	qr->factor = arena_take(arena, columns, sizeof(double));
+	qr->scale = arena_take(arena, columns, sizeof(double));
+	qr->norms = arena_take(arena, columns, sizeof(double));
+	qr->scratch = arena_take(arena, columns, sizeof(double));
+	qr->pivot = arena_take(arena, columns, sizeof(size_t));
+}
+
+void trust_region_lay_out(struct trust_region *t, struct arena *arena, size_t rows, size_t free)
+{
+	t->residuals = arena_take(arena, rows, sizeof(double));
+	t->trial_residuals = arena_take(arena, rows, sizeof(double));
+	t->rotated = arena_take(arena, rows, sizeof(double));
+	t->jacobian = arena_take(arena, rows * free, sizeof(double));
+	t->gradient = arena_take(arena, free, sizeof(double));
+	t->trial = arena_take(arena, free, sizeof(double));
+	t->step = arena_take(arena, free, sizeof(double));
+	t->second = arena_take(arena, free, sizeof(double));
+	t->work = arena_take(arena, free, sizeof(double));
+	t->best = arena_take(arena, free, sizeof(double));
+	t->work2 = arena_take(arena, 2 * free, sizeof(double));
+	lay_out_qr(&t->qr, arena, rows, free);
+	lay_out_qr(&t->damped, arena, 2 * free, free);
+}
+
+static void load_columns(struct trust_region *t)
+{
+	size_t rows = t->objective->rows;
+
+	t->qr.rows = rows;
+	t->qr.columns = t->active;
+	for (size_t k = 0; k < t->active; k++)
+		memcpy(t->qr.a + k * rows, t->jacobian + t->column[k] * rows, rows * sizeof *t->qr.a);
+}
+
+static double scaled_size(const struct trust_region *t, const double *values)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < t->objective->free; j++)
+		sum += t->scaling[j] * values[j] * t->scaling[j] * values[j];
+	return sqrt(sum);
+}
+
+static void update_scaling(struct trust_region *t, bool first)
+{
+	for (size_t j = 0; j < t->objective->free; j++) {
+		double norm = norm_double(t->jacobian + j * t->objective->rows, t->objective->rows);
+
+		if (first)
+			t->scaling[j] = norm > 0 ? norm : 1;
+		else
+			t->scaling[j] = fmax(t->scaling[j], norm);
+	}
+}
+
+/*
+ * Gradient, the columns not held at a bound, and their QR. Returns the largest cosine between the residuals and an
+ * active column: 0 at a minimum.
+ */
+static double prepare(struct trust_region *t, const double *values)
+{
+	const struct objective *o = t->objective;
+	double residual_norm = norm_double(t->residuals, o->rows), cosine = 0;
+
+	t->active = 0;
+	for (size_t j = 0; j < o->free; j++) {
+		const double *column = t->jacobian + j * o->rows;
+		double g = dot_double(column, t->residuals, o->rows), norm = norm_double(column, o->rows);
+
+		t->gradient[j] = g;
+		if ((values[j] <= o->lower[j] && g > 0) || (values[j] >= o->upper[j] && g < 0))
+			continue;
+		t->column[t->active++] = j;
+		if (norm > 0 && residual_norm > 0)
+			cosine = fmax(cosine, fabs(g) / norm / residual_norm);
+	}
+	load_columns(t);
+	if (t->active > 0)
+		factorise_double(&t->qr, DBL_EPSILON);
+	else
+		t->qr.rank = 0;
+	memcpy(t->rotated, t->residuals, o->rows * sizeof *t->rotated);
+	apply_transposed_double(&t->qr, t->rotated);
+	return cosine;
+}
+
+/* Fall of the linear model along region->step, cut to the box. The cut step replaces it. */
+static double predict(struct trust_region *t, const double *values)
+{
+	const struct objective *o = t->objective;
+	double linear = 0, square = 0;
+
+	memset(t->trial_residuals, 0, o->rows * sizeof *t->trial_residuals);
+	for (size_t j = 0; j < o->free; j++) {
+		t->step[j] = objective_clip(o, j, values[j] + t->step[j]) - values[j];
+		linear += t->gradient[j] * t->step[j];
+		add_multiple_double(t->trial_residuals, t->step[j], t->jacobian + j * o->rows, o->rows);
+	}
+	square = dot_double(t->trial_residuals, t->trial_residuals, o->rows);
+	return -linear - square / 2;
+}
+
+/* Cost at values + step + extra (extra may be NULL); the point goes to region->trial. */
+static double try_step(struct trust_region *t, const double *values, double share, const double *extra)
+{
+	for (size_t j = 0; j < t->objective->free; j++)
+		t->trial[j] = objective_clip(t->objective, j, values[j] + share * t->step[j] + (extra ? extra[j] : 0));
+	return objective_evaluate(t->objective, t->trial, t->trial_residuals, NULL);
+}
+
+/*
+ * Cost of the accelerated step, with region->second set; INFINITY when there is none or it is too long to be trusted.
+ * The second derivative along the step comes from one more evaluation.
+ */
+static double try_accelerated(struct trust_region *t, const double *values)
+{
+	size_t rows = t->objective->rows;
+	double h = acceleration_reach;
+
+	if (!isfinite(try_step(t, values, h, NULL)))
+		return INFINITY;
+	for (size_t i = 0; i < rows; i++)
+		t->trial_residuals[i] = (t->trial_residuals[i] - t->residuals[i]) / h;
+	for (size_t j = 0; j < t->objective->free; j++)
+		add_multiple_double(t->trial_residuals, -t->step[j], t->jacobian + j * rows, rows);
+	for (size_t i = 0; i < rows; i++)
+		t->trial_residuals[i] *= 2 / h;
+	trust_step_accelerate(t, t->trial_residuals);
+	if (!(2 * scaled_size(t, t->second) <= acceleration_limit * scaled_size(t, t->step)))
+		return INFINITY;
+	return try_step(t, values, 1, t->second);
+}
+
+/* Best of the plain and the accelerated step; leaves the point in region->best. */
+static double try_both(struct trust_region *t, const double *values, double predicted)
+{
+	size_t bytes = t->objective->free * sizeof *t->best;
+	double cost = INFINITY, plain;
+
+	if (t->acceleration && !t->dogleg && predicted > acceleration_worthwhile * t->cost) {
+		cost = try_accelerated(t, values);
+		memcpy(t->best, t->trial, bytes);
+		if (cost < t->cost)
+			return cost;
+	}
+	plain = try_step(t, values, 1, NULL);
+	if (plain < cost || !isfinite(cost)) {
+		memcpy(t->best, t->trial, bytes);
+		cost = plain;
+	}
+	return cost;
+}
+
+/* More's rule: shrink by the parabola through cost, slope and trial cost, between a tenth and a half. */
+static void update_radius(struct trust_region *t, double step_size, double actual, double predicted, double ratio)
+{
+	if (ratio < 0.25) {
+		double slope = 0, shrink = 0.5;
+
+		for (size_t j = 0; j < t->objective->free; j++)
+			slope += t->gradient[j] * t->step[j];
+		if (actual < 0 && slope < 0 && isfinite(actual))
+			shrink = fmin(fmax(slope / (2 * (slope + actual)), 0.1), 0.5);
+		else if (!isfinite(actual))
+			shrink = 0.25;
+		t->radius = shrink * fmin(t->radius, step_size * 10);
+		t->damping /= shrink;
+	} else if (t->damping == 0 || ratio > 0.75) {
+		t->radius = fmax(t->radius, 2 * step_size);
+		t->damping /= 2;
+	}
+	(void)predicted;
+}
+
+/* Tries steps until one is accepted (true) or a reason to stop is found. */
+static bool advance(struct trust_region *t, double *values, enum nonlinear_reason *reason)
+{
+	for (;;) {
+		double predicted, actual, ratio, step_size, cost;
+
+		if (t->dogleg)
+			trust_step_dogleg(t);
+		else
+			trust_step_levenberg(t);
+		predicted = predict(t, values);
+		step_size = scaled_size(t, t->step);
+		if (t->iterations == 0)
+			t->radius = fmin(t->radius, step_size > 0 ? step_size : t->radius);
+		cost = try_both(t, values, predicted);
+		actual = t->cost - cost;
+		ratio = predicted > 0 ? actual / predicted : -1;
+		update_radius(t, step_size, actual, predicted, ratio);
+		if (ratio >= accept_ratio && actual > 0)
+			memcpy(values, t->best, t->objective->free * sizeof *values);
+		if (fabs(actual) <= t->tolerance * t->cost && fabs(predicted) <= t->tolerance * t->cost && ratio <= 2) {
+			*reason = NONLINEAR_DECREASE_SMALL;
+			return false;
+		}
+		if (t->radius <= t->tolerance * scaled_size(t, values)) {
+			*reason = predicted <= 1e-6 * t->cost ? NONLINEAR_STEP_SMALL : NONLINEAR_STUCK;
+			return false;
+		}
+		if (ratio >= accept_ratio && actual > 0)
+			return true;
+		if (t->radius < DBL_MIN || ++t->iterations >= t->iterations_maximum) {
+			*reason = t->radius < DBL_MIN ? NONLINEAR_STUCK : NONLINEAR_ITERATIONS;
+			return false;
+		}
+	}
+}
+
+enum nonlinear_reason trust_region_minimise(struct trust_region *t, double *values)
+{
+	enum nonlinear_reason reason = NONLINEAR_ITERATIONS;
+	struct objective *o = t->objective;
+
+	t->iterations = 0;
+	t->damping = 0;
+	t->cost = objective_evaluate(o, values, t->residuals, t->jacobian);
+	if (!isfinite(t->cost))
+		return NONLINEAR_START_BAD;
+	update_scaling(t, true);
+	t->radius = t->radius_factor * scaled_size(t, values);
+	if (!(t->radius > 0))
+		t->radius = t->radius_factor;
+	while (t->iterations < t->iterations_maximum) {
+		double cosine;
+
+		if (t->cost == 0)
+			return NONLINEAR_EXACT;
+		cosine = prepare(t, values);
+		if (cosine <= t->tolerance || t->active == 0)
+			return NONLINEAR_GRADIENT_SMALL;
+		if (!advance(t, values, &reason))
+			return reason;
+		t->iterations++;
+		t->cost = objective_evaluate(o, values, t->residuals, t->jacobian);
+		if (!isfinite(t->cost)) /* a finite value with an infinite derivative */
+			return NONLINEAR_STUCK;
+		update_scaling(t, false);
+	}
+	return reason;
+}
+
+bool trust_region_solve_linear(struct trust_region *t, double *values)
+{
+	const struct objective *o = t->objective;
+
+	t->active = 0;
+	for (size_t j = 0; j < o->free; j++)
+		if (o->problem->linear[o->index[j]])
+			t->column[t->active++] = j;
+	if (t->active == 0 || !isfinite(objective_evaluate(t->objective, values, t->residuals, t->jacobian)))
+		return false;
+	load_columns(t);
+	if (!factorise_double(&t->qr, 1e-12) || t->qr.rank == 0)
+		return false;
+	least_squares_double(&t->qr, t->residuals, t->work);
+	for (size_t k = 0; k < t->active; k++) {
+		size_t j = t->column[k];
+
+		values[j] = objective_clip(o, j, values[j] - t->work[k]);
+	}
+	return true;
+}
