@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora inject-ctl: one command to a running injector, its answer as JSON (metrics: as Prometheus text). */
+#include "command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/control.h>
+#include <base/log.h>
+
+enum { LINE_BYTES = 1024 };
+
+struct settings {
+	double timeout_s;
+	bool json;
+};
+
+static const struct option_row rows[] = {
+	OPTION_DOUBLE(struct settings, timeout_s, "timeout", 't', "S", 0.01, 3600,
+		      "wait at most so long for the answer"),
+	OPTION_FLAG(struct settings, json, "json", 0, "one compact line (otherwise indented)"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora inject-ctl",
+	.operands = "PATH stats | set NAME=VALUE... | metrics | reset | stop",
+	.summary = "Talks to a running injector over its control socket.",
+	.teach = "set takes delay_us= (both ways), delay_ab_us= and delay_ba_us=; packets already held keep the delay\n"
+		 "they came under, and order is kept.\n\n"
+		 "  nomora inject-ctl /run/inj.sock set delay_us=20\n"
+		 "  nomora inject-ctl /run/inj.sock set delay_ab_us=20 delay_ba_us=35.5\n"
+		 "  nomora inject-ctl /run/inj.sock stats | jq .disturbed\n"
+		 "  nomora inject-ctl /run/inj.sock metrics > /var/lib/node_exporter/nomora.prom\n",
+	.rows = rows,
+	.operands_minimum = 2,
+	.operands_maximum = 8,
+};
+
+int command_inject_ctl(int argc, char **argv);
+
+/* The words behind the path, with one blank between them. */
+static int join(const struct option_operands *operands, char line[LINE_BYTES], struct error *err)
+{
+	size_t length = 0;
+
+	line[0] = '\0';
+	for (int i = 1; i < operands->count; i++) {
+		int added = snprintf(line + length, LINE_BYTES - length, "%s%s", i > 1 ? " " : "", operands->items[i]);
+
+		length += (size_t)added;
+		if (length >= LINE_BYTES || strchr(operands->items[i], '\n'))
+			return error_set(err, EINVAL, "the command is over %d bytes, or holds an end of line",
+					 LINE_BYTES);
+	}
+	return 0;
+}
+
+static int print_answer(const json_t *answer, bool json)
+{
+	const char *metrics = json_string_value(json_object_get(answer, "metrics"));
+	int status;
+
+	if (metrics && !json)
+		status = fputs(metrics, stdout) < 0;
+	else
+		status = json_dumpf(answer, stdout, json ? JSON_COMPACT : JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
+	if (!status && fflush(stdout) == 0)
+		return COMMAND_OK;
+	log_error("cannot write the answer: %s", strerror(errno));
+	return COMMAND_FAILED;
+}
+
+int command_inject_ctl(int argc, char **argv)
+{
+	struct settings settings = {.timeout_s = 5};
+	struct option_operands operands = {0};
+	struct error err = {0};
+	char line[LINE_BYTES];
+	json_t *answer;
+	int status = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (status >= 0)
+		return status;
+	log_set_program("nomora inject-ctl");
+	if (join(&operands, line, &err)) {
+		status = command_fail(&err, COMMAND_USAGE);
+	} else {
+		answer = control_request(operands.items[0], line, (struct ns){(int64_t)(settings.timeout_s * 1e9)},
+					 &err);
+		status = answer ? print_answer(answer, settings.json) : command_fail(&err, COMMAND_FAILED);
+		json_decref(answer);
+	}
+	options_free(&operands);
+	return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora-injector: the delay line, linked with DPDK. `nomora inject` runs it. */
+#include "command.h"
+
+int command_inject(int argc, char **argv);
+
+static const struct command commands[] = {
+	{"inject", "hold every packet between two ports for exactly D us", command_inject, NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+	return command_dispatch("nomora-injector", "Exact latency between two ports.", commands, argc, argv);
+}

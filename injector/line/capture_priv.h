@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The hot side of the capture: a single-producer single-consumer ring of fixed records. The lcore copies the first
+ * bytes of a frame and its TSC; the capture's own thread writes the file.
+ */
+#ifndef INJECTOR_CAPTURE_PRIV_H
+#define INJECTOR_CAPTURE_PRIV_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include <injector/capture.h>
+
+enum { CAPTURE_RECORD_BYTES = 256, CAPTURE_SNAP_BYTES = CAPTURE_RECORD_BYTES - 16, CAPTURE_RECORDS = 1 << 16 };
+
+struct capture_record {
+	uint64_t tsc;
+	uint32_t length; /* of the frame */
+	uint16_t captured;
+	uint8_t port; /* 0 = A, 1 = B */
+	uint8_t outbound;
+	uint8_t bytes[CAPTURE_SNAP_BYTES];
+};
+
+struct capture_ring {
+	struct capture_record *records;            /* CAPTURE_RECORDS */
+	_Atomic uint32_t head __rte_cache_aligned; /* producer */
+	_Atomic uint64_t lost;                     /* producer: the ring was full */
+	_Atomic uint32_t tail __rte_cache_aligned; /* consumer */
+};
+
+/* The ring that one direction's lcore fills. */
+struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction);
+
+/* Fills the record `ahead` of the committed ones; false (and counted) when the ring is full. */
+static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const struct rte_mbuf *packet, uint64_t tsc,
+				uint8_t port, bool outbound)
+{
+	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed) + ahead;
+	struct capture_record *record = &ring->records[head & (CAPTURE_RECORDS - 1)];
+
+	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) >= CAPTURE_RECORDS) {
+		atomic_store_explicit(&ring->lost, atomic_load_explicit(&ring->lost, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
+		return false;
+	}
+	record->tsc = tsc;
+	record->length = packet->pkt_len;
+	record->captured = (uint16_t)RTE_MIN(packet->data_len, (uint16_t)CAPTURE_SNAP_BYTES);
+	record->port = port;
+	record->outbound = outbound;
+	memcpy(record->bytes, rte_pktmbuf_mtod(packet, const void *), record->captured);
+	return true;
+}
+
+static inline void capture_commit(struct capture_ring *ring, uint32_t count)
+{
+	atomic_store_explicit(&ring->head, atomic_load_explicit(&ring->head, memory_order_relaxed) + count,
+			      memory_order_release);
+}
+
+#endif

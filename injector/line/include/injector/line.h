@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The delay line: every packet that enters port A leaves port B exactly D later, and the other way round. One busy
+ * lcore serves both directions (or one each); this thread, the control thread, configures and reads.
+ *
+ * A packet's stay begins when the burst that brought it is read (or at its NIC stamp) and ends no earlier than D
+ * later: never early; how late is recorded. Order is kept, also while D is lowered live. Nothing is dropped without a
+ * counter: rx = tx + held + ring_full + lost (a mode's), and duplicates are counted apart.
+ *
+ * A stall is a gap between two looks at the clock that is longer than the threshold: an interrupt, a descheduling, a
+ * slow system call. Each packet whose stay met one counts as disturbed, those in the receive queue included.
+ *
+ * Units: _us microseconds per direction; _ns nanoseconds. Threads: create, start, set, read, stop and destroy on one
+ * control thread.
+ */
+#ifndef INJECTOR_LINE_H
+#define INJECTOR_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/histogram.h>
+#include <dp/clock.h>
+#include <injector/mode.h>
+
+struct injector;
+struct injector_capture;
+
+enum injector_direction { INJECTOR_AB, INJECTOR_BA, INJECTOR_DIRECTIONS };
+
+#define INJECTOR_DELAY_MAXIMUM_US 10000.0
+
+/* The NIC's clock for one direction's receive port; offset < 0: packets are not stamped. */
+struct injector_stamps {
+	int field_offset; /* in an mbuf */
+	uint64_t flag;
+};
+
+struct injector_settings {
+	uint16_t port_a, port_b;    /* started DPDK ports, queue 0 */
+	const unsigned int *lcores; /* one: both directions; two: one direction each */
+	unsigned int lcore_count;
+	uint32_t slots; /* per direction; rounded up to a power of two, 1024..2^22 */
+	double delay_us[INJECTOR_DIRECTIONS];
+	double subtract_ns;  /* known D = 0 path, taken off every delay (which may then be early by the path's scatter)
+			      */
+	double stall_us;     /* threshold, > 0 */
+	double expected_pps; /* per direction; 0 = not told. D * pps over the slots is refused */
+	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
+	struct injector_stamps stamps[INJECTOR_DIRECTIONS];
+	struct injector_capture *capture; /* borrowed; NULL = none */
+};
+
+/* NULL with err set: -EINVAL (range; says which ring size would do), -ENOMEM. */
+struct injector *injector_create(const struct injector_settings *settings, const struct dp_clock *clock,
+				 struct error *err);
+int injector_start(struct injector *injector, struct error *err);
+
+/* Stops the lcores, sends nothing more and frees what is held. Safe when not started. */
+void injector_stop(struct injector *injector);
+void injector_destroy(struct injector *injector); /* stops first; NULL is legal */
+
+/* New delays, seen by the loop within some microseconds, when this has returned. -ERANGE or -EINVAL (ring's reach). */
+int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err);
+double injector_delay_us(const struct injector *injector, enum injector_direction direction);
+
+/*
+ * How far the NIC's clock of a direction's receive port is from the counter: at TSC `cycles` it showed `nic`, and it
+ * runs `nic_per_cycle` ticks a cycle. To be called now and then where packets are stamped.
+ */
+void injector_set_nic_clock(struct injector *injector, enum injector_direction direction, uint64_t nic, uint64_t cycles,
+			    double nic_per_cycle);
+
+/* The slots a direction needs to hold D at this rate, with 10 % to spare; a power of two. */
+uint32_t injector_slots_needed(double delay_us, double rate_pps);
+uint32_t injector_slots(const struct injector *injector);
+
+struct injector_direction_statistics {
+	uint64_t rx_packets, tx_packets, held;
+	uint64_t ring_full;  /* dropped: no slot was free */
+	uint64_t tx_full;    /* refused once by the transmit port, sent later */
+	uint64_t no_mbuf;    /* duplicates not made for want of a buffer */
+	uint64_t lost;       /* dropped by a loss mode */
+	uint64_t duplicated; /* extra packets made by a mode */
+	uint64_t bypassed;   /* not matched by the filter: passed at once */
+	uint64_t disturbed;  /* sent, their stay met a stall */
+	uint64_t calls;      /* polls of the receive port */
+};
+
+struct injector_statistics {
+	struct injector_direction_statistics direction[INJECTOR_DIRECTIONS];
+	uint64_t stalls;
+	double stall_total_us, stall_max_us;
+	double stall_threshold_us;
+};
+
+/* A consistent moment of the running loop: the counters add up. -ETIMEDOUT if the lcore does not answer for 2 s. */
+int injector_read(struct injector *injector, struct injector_statistics *statistics, struct error *err);
+
+/* Adds the lateness (release - due, ns) of every packet sent since start or reset; `disturbed` picks which ones. */
+void injector_read_lateness(const struct injector *injector, enum injector_direction direction, bool disturbed,
+			    struct histogram *into);
+
+/* Zeroes every counter and histogram; packets held stay. */
+int injector_reset(struct injector *injector, struct error *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is done to a packet beside the fixed delay. A set of modes belongs to one direction; each mode is a small file
+ * behind one vtable. At most one mode decides the delay (steps, jitter, replay), at most one drops (loss, gilbert);
+ * duplicate, rate and filter go with any of them.
+ *
+ * A specification is a text:
+ *   steps      "0:10,5:20,10:50" seconds:microseconds, or a file of such lines
+ *   jitter     "uniform:W" 0..W us on top; "normal:S" deviation S us; "pareto:S,A" scale S us, shape A (> 1)
+ *   replay     a file of latencies in us, one a line, every `replay_interval_us` the next, from the start at its end
+ *   loss       "P" percent, each packet alone (Bernoulli)
+ *   gilbert    "P,R[,LB[,LG]]" percent: good -> bad, bad -> good, loss in bad (100), loss in good (0) (Gilbert 1960,
+ *              Elliott 1963)
+ *   duplicate  "P" percent
+ *   rate       "M" Mbit/s of frames with their 24 bytes of preamble, gap and check sequence
+ *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp", several by commas (any of them)
+ */
+#ifndef INJECTOR_MODE_H
+#define INJECTOR_MODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <dp/clock.h>
+
+struct injector_modes;
+
+/* NULL = not wanted. */
+struct injector_mode_settings {
+	const char *steps, *jitter, *replay, *loss, *gilbert, *duplicate, *rate, *only;
+	double replay_interval_us; /* > 0 */
+	bool reorder;              /* jitter and replay may let packets overtake; otherwise order is kept */
+	uint64_t seed;
+};
+
+/* True if anything beside the fixed delay is asked for. */
+bool injector_modes_wanted(const struct injector_mode_settings *settings);
+
+/* NULL with err set: -EINVAL (bad or overlapping specification), -ENOENT (file), -ENOMEM. */
+struct injector_modes *injector_modes_create(const struct injector_mode_settings *settings,
+					     const struct dp_clock *clock, struct error *err);
+void injector_modes_destroy(struct injector_modes *modes); /* NULL is legal */
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The whole injector, as the control thread sees it. */
+#ifndef INJECTOR_PRIV_H
+#define INJECTOR_PRIV_H
+
+#include "line_priv.h"
+
+struct injector {
+	struct worker workers[INJECTOR_DIRECTIONS];
+	unsigned int worker_count;
+	struct line *lines[INJECTOR_DIRECTIONS];
+	const struct line_config *config; /* the latest one published */
+	struct dp_clock clock;
+	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
+	double delay_us[INJECTOR_DIRECTIONS];
+	double subtract_ns, expected_pps, stall_us;
+	uint32_t slots;
+	bool modal;
+};
+
+/* The middle of a bucket, in cycles. */
+double lateness_middle(uint32_t bucket);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <injector/line.h>
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_launch.h>
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+
+#include "injector_priv.h"
+
+enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
+
+uint32_t injector_slots_needed(double delay_us, double rate_pps)
+{
+	double packets = delay_us * 1e-6 * rate_pps * 1.1 + LINE_RX_BURST;
+	uint32_t slots = SLOTS_MINIMUM;
+
+	while (slots < packets && slots < (UINT32_C(1) << 31))
+		slots *= 2;
+	return slots;
+}
+
+uint32_t injector_slots(const struct injector *injector)
+{
+	return injector->slots;
+}
+
+static int check_delay(const double delay_us[INJECTOR_DIRECTIONS], double expected_pps, uint32_t slots,
+		       struct error *err)
+{
+	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
+		if (!(delay_us[i] >= 0 && delay_us[i] <= INJECTOR_DELAY_MAXIMUM_US))
+			return error_set(err, ERANGE, "a delay of %g us is out of range: expected 0 to %g", delay_us[i],
+					 INJECTOR_DELAY_MAXIMUM_US);
+		if (expected_pps > 0 && delay_us[i] * 1e-6 * expected_pps > slots)
+			return error_set(err, EINVAL,
+					 "%g us at %g packets/s hold %.0f packets, over the %u slots of the ring: "
+					 "--slots %u would do",
+					 delay_us[i], expected_pps, delay_us[i] * 1e-6 * expected_pps, slots,
+					 injector_slots_needed(delay_us[i], expected_pps));
+	}
+	return 0;
+}
+
+static const struct line_config *make_config(const struct injector *injector)
+{
+	struct line_config *config = calloc(1, sizeof *config);
+
+	if (!config)
+		return NULL;
+	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
+		double ns = injector->delay_us[i] * 1e3 - injector->subtract_ns;
+
+		config->delay_cycles[i] = ns > 0 ? (uint64_t)llround(ns / injector->clock.ns_per_cycle) : 0;
+		config->nic_clock[i] = injector->nic_clock[i];
+	}
+	return config;
+}
+
+static int create_line(struct injector *injector, const struct injector_settings *settings,
+		       enum injector_direction direction, struct error *err)
+{
+	struct line *line = rte_zmalloc("line", sizeof *line, RTE_CACHE_LINE_SIZE);
+	bool forward = direction == INJECTOR_AB;
+
+	injector->lines[direction] = line;
+	if (!line)
+		return error_set(err, ENOMEM, "no memory for a delay line");
+	line->mask = injector->slots - 1;
+	line->rx_port = forward ? settings->port_a : settings->port_b;
+	line->tx_port = forward ? settings->port_b : settings->port_a;
+	line->modes = settings->modes[direction];
+	line->stamps = settings->stamps[direction];
+	line->capture_rx = forward ? 0 : 1;
+	line->capture_tx = forward ? 1 : 0;
+	if (settings->capture)
+		line->capture = capture_ring_of(settings->capture, direction);
+	if (injector->modal) {
+		line->heap.capacity = injector->slots;
+		line->heap.entries =
+			rte_zmalloc("heap", injector->slots * sizeof(struct heap_entry), RTE_CACHE_LINE_SIZE);
+	} else {
+		line->slots = rte_zmalloc("slots", injector->slots * sizeof(struct line_slot), RTE_CACHE_LINE_SIZE);
+	}
+	if (!line->slots && !line->heap.entries)
+		return error_set(err, ENOMEM, "no memory for %u slots; give fewer (--slots), or more memory",
+				 injector->slots);
+	return 0;
+}
+
+static void create_workers(struct injector *injector, const struct injector_settings *settings)
+{
+	injector->worker_count = settings->lcore_count;
+	for (unsigned int i = 0; i < injector->worker_count; i++) {
+		struct worker *worker = &injector->workers[i];
+
+		worker->lcore = settings->lcores[i];
+		worker->stall_threshold_cycles =
+			(uint64_t)llround(settings->stall_us * 1e3 / injector->clock.ns_per_cycle);
+		for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
+			if (d % injector->worker_count != i)
+				continue;
+			worker->directions[worker->line_count] = d;
+			worker->lines[worker->line_count++] = injector->lines[d];
+		}
+		atomic_init(&worker->next_config, injector->config);
+		worker_adopt_config(worker, injector->config);
+	}
+}
+
+static bool needs_modal_loop(const struct injector_settings *settings)
+{
+	return settings->modes[0] || settings->modes[1] || settings->capture || settings->stamps[0].field_offset >= 0 ||
+	       settings->stamps[1].field_offset >= 0;
+}
+
+struct injector *injector_create(const struct injector_settings *settings, const struct dp_clock *clock,
+				 struct error *err)
+{
+	struct injector *injector = NULL;
+	uint32_t slots = SLOTS_MINIMUM;
+
+	if (settings->slots > SLOTS_MAXIMUM || settings->lcore_count < 1 ||
+	    settings->lcore_count > INJECTOR_DIRECTIONS || !(settings->stall_us > 0)) {
+		error_set(err, EINVAL, "expected at most %d slots, 1 or 2 lcores, and a stall threshold over 0",
+			  SLOTS_MAXIMUM);
+		return NULL;
+	}
+	while (slots < settings->slots)
+		slots *= 2;
+	if (check_delay(settings->delay_us, settings->expected_pps, slots, err))
+		return NULL;
+	injector = rte_zmalloc("injector", sizeof *injector, RTE_CACHE_LINE_SIZE);
+	if (!injector) {
+		error_set(err, ENOMEM, "no memory for the injector");
+		return NULL;
+	}
+	injector->slots = slots;
+	injector->clock = *clock;
+	injector->subtract_ns = settings->subtract_ns;
+	injector->expected_pps = settings->expected_pps;
+	injector->stall_us = settings->stall_us;
+	injector->modal = needs_modal_loop(settings);
+	memcpy(injector->delay_us, settings->delay_us, sizeof injector->delay_us);
+	injector->config = make_config(injector);
+	if (!injector->config || create_line(injector, settings, INJECTOR_AB, err) ||
+	    create_line(injector, settings, INJECTOR_BA, err)) {
+		injector_destroy(injector);
+		return NULL;
+	}
+	create_workers(injector, settings);
+	return injector;
+}
+
+int injector_start(struct injector *injector, struct error *err)
+{
+	for (unsigned int i = 0; i < injector->worker_count; i++) {
+		struct worker *worker = &injector->workers[i];
+		int status;
+
+		atomic_store(&worker->stop, false);
+		status = rte_eal_remote_launch(injector->modal ? worker_modal_loop : worker_fixed_loop, worker,
+					       worker->lcore);
+		if (status) {
+			injector_stop(injector);
+			return error_set(err, -status, "lcore %u does not start: %s", worker->lcore, strerror(-status));
+		}
+		worker->running = true;
+	}
+	return 0;
+}
+
+void injector_stop(struct injector *injector)
+{
+	for (unsigned int i = 0; i < injector->worker_count; i++)
+		atomic_store(&injector->workers[i].stop, true);
+	for (unsigned int i = 0; i < injector->worker_count; i++) {
+		if (injector->workers[i].running)
+			rte_eal_wait_lcore(injector->workers[i].lcore);
+		injector->workers[i].running = false;
+	}
+}
+
+static void free_line(struct line *line)
+{
+	if (!line)
+		return;
+	for (; line->slots && line->tail != line->head; line->tail++)
+		rte_pktmbuf_free(line->slots[line->tail & line->mask].packet);
+	while (line->heap.entries && line->heap.count > 0)
+		rte_pktmbuf_free(heap_pop(&line->heap).packet);
+	while (line->outbox_count > 0)
+		rte_pktmbuf_free(line->outbox[--line->outbox_count].packet);
+	rte_free(line->slots);
+	rte_free(line->heap.entries);
+	rte_free(line);
+}
+
+void injector_destroy(struct injector *injector)
+{
+	if (!injector)
+		return;
+	injector_stop(injector);
+	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++)
+		free_line(injector->lines[i]);
+	free((void *)(uintptr_t)injector->config);
+	rte_free(injector);
+}
+
+/* Publishes a configuration and waits until no lcore looks at the old one. */
+static int publish(struct injector *injector, struct error *err)
+{
+	const struct line_config *old = injector->config;
+	const struct line_config *config = make_config(injector);
+
+	if (!config)
+		return error_set(err, ENOMEM, "no memory for a configuration");
+	injector->config = config;
+	for (unsigned int i = 0; i < injector->worker_count; i++)
+		atomic_store_explicit(&injector->workers[i].next_config, config, memory_order_release);
+	for (unsigned int i = 0; i < injector->worker_count; i++) {
+		struct worker *worker = &injector->workers[i];
+
+		if (!worker->running)
+			worker_adopt_config(worker, config);
+		while (atomic_load_explicit(&worker->seen_config, memory_order_acquire) != config)
+			sched_yield();
+	}
+	free((void *)(uintptr_t)old);
+	return 0;
+}
+
+int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err)
+{
+	int status = check_delay(delay_us, injector->expected_pps, injector->slots, err);
+
+	if (status)
+		return status;
+	memcpy(injector->delay_us, delay_us, sizeof injector->delay_us);
+	return publish(injector, err);
+}
+
+double injector_delay_us(const struct injector *injector, enum injector_direction direction)
+{
+	return injector->delay_us[direction];
+}
+
+void injector_set_nic_clock(struct injector *injector, enum injector_direction direction, uint64_t nic, uint64_t cycles,
+			    double nic_per_cycle)
+{
+	injector->nic_clock[direction] = (struct nic_clock){
+		.nic_0 = nic, .tsc_0 = cycles, .multiplier = (uint64_t)llround((1 << 24) / nic_per_cycle)};
+	publish(injector, NULL);
+}
+
+/* Asks every lcore to answer between two bursts, so that what is read belongs together. */
+static int request(struct injector *injector, enum worker_request what, struct error *err)
+{
+	struct timespec pause = {.tv_nsec = 20000};
+	struct ns deadline = ns_add(ns_now_monotonic(), (struct ns){INT64_C(2000000000)});
+
+	for (unsigned int i = 0; i < injector->worker_count; i++) {
+		struct worker *worker = &injector->workers[i];
+
+		worker->request = what;
+		atomic_fetch_add_explicit(&worker->requested, 1, memory_order_release);
+		if (!worker->running)
+			worker_answer(worker);
+	}
+	for (unsigned int i = 0; i < injector->worker_count; i++) {
+		struct worker *worker = &injector->workers[i];
+
+		while (atomic_load_explicit(&worker->answered, memory_order_acquire) !=
+		       atomic_load_explicit(&worker->requested, memory_order_relaxed)) {
+			if (ns_now_monotonic().v > deadline.v)
+				return error_set(err, ETIMEDOUT,
+						 "lcore %u did not answer for 2 s: is its CPU taken away?",
+						 worker->lcore);
+			nanosleep(&pause, NULL);
+		}
+	}
+	return 0;
+}
+
+static struct injector_direction_statistics direction_statistics(const struct line_counters *count, uint64_t held)
+{
+	return (struct injector_direction_statistics){
+		.rx_packets = count->rx_packets,
+		.tx_packets = count->tx_packets,
+		.held = held,
+		.ring_full = count->ring_full,
+		.tx_full = count->tx_full,
+		.no_mbuf = count->no_mbuf,
+		.lost = count->lost,
+		.duplicated = count->duplicated,
+		.bypassed = count->bypassed,
+		.disturbed = count->disturbed,
+		.calls = count->calls,
+	};
+}
+
+int injector_read(struct injector *injector, struct injector_statistics *statistics, struct error *err)
+{
+	double us_per_cycle = injector->clock.ns_per_cycle / 1e3;
+	int status = request(injector, WORKER_REQUEST_READ, err);
+
+	if (status)
+		return status;
+	*statistics = (struct injector_statistics){.stall_threshold_us = injector->stall_us};
+	for (unsigned int i = 0; i < injector->worker_count; i++) {
+		const struct worker *worker = &injector->workers[i];
+		const struct worker_snapshot *snapshot = &worker->snapshot;
+
+		for (unsigned int l = 0; l < worker->line_count; l++)
+			statistics->direction[worker->directions[l]] =
+				direction_statistics(&snapshot->count[l], snapshot->held[l]);
+		statistics->stalls += snapshot->stalls;
+		statistics->stall_total_us += (double)snapshot->stall_cycles * us_per_cycle;
+		statistics->stall_max_us =
+			fmax(statistics->stall_max_us, (double)snapshot->stall_longest_cycles * us_per_cycle);
+	}
+	return 0;
+}
+
+void injector_read_lateness(const struct injector *injector, enum injector_direction direction, bool disturbed,
+			    struct histogram *into)
+{
+	const struct line *line = injector->lines[direction];
+	const uint64_t *buckets = disturbed ? line->late_disturbed : line->late_clean;
+
+	for (uint32_t i = 0; i < LATENESS_BUCKETS; i++) {
+		uint64_t count = __atomic_load_n(&buckets[i], __ATOMIC_RELAXED);
+
+		if (count)
+			histogram_record_many(into, llround(lateness_middle(i) * injector->clock.ns_per_cycle), count);
+	}
+}
+
+int injector_reset(struct injector *injector, struct error *err)
+{
+	return request(injector, WORKER_REQUEST_RESET, err);
+}

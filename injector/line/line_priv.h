@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the loops and the control thread share. Each field says who writes it:
+ *   [L] the lcore that owns the line or worker, [C] the control thread before start, [A] atomics between both.
+ */
+#ifndef INJECTOR_LINE_PRIV_H
+#define INJECTOR_LINE_PRIV_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+
+#include <injector/line.h>
+
+#include "capture_priv.h"
+#include "heap_priv.h"
+#include "mode_priv.h"
+
+enum {
+	LINE_RX_BURST = 32,
+	LINE_TX_BURST = 16,        /* small, so that the last packet of a burst is not released late */
+	LINE_TX_ROUNDS = 4,        /* bursts per poll at most: a backlog does not keep the other direction waiting */
+	LINE_POLLS_PER_CHORE = 64, /* polls between two looks at configuration and requests */
+	/* Lateness in cycles: exact under 32, then 16 steps an octave (6 %), up to 2^36 cycles. */
+	LATENESS_STEP_BITS = 4,
+	LATENESS_OCTAVES = 32,
+	LATENESS_BUCKETS = (LATENESS_OCTAVES + 1) << LATENESS_STEP_BITS,
+};
+
+struct line_slot {
+	uint64_t due; /* TSC */
+	struct rte_mbuf *packet;
+};
+
+/* NIC clock -> TSC: tsc = tsc_0 + ((nic - nic_0) * multiplier >> 24). */
+struct nic_clock {
+	uint64_t nic_0, tsc_0, multiplier;
+};
+
+/* Written once by the control thread, then published by one pointer and never changed. */
+struct line_config {
+	uint64_t delay_cycles[INJECTOR_DIRECTIONS];
+	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
+};
+
+struct line_counters {
+	uint64_t rx_packets, tx_packets, ring_full, tx_full, no_mbuf, lost, duplicated, bypassed, disturbed, calls;
+};
+
+/* One direction. */
+struct line {
+	struct line_slot *slots;    /* [C]; entries [L] */
+	uint32_t mask, head, tail;  /* mask [C]; head and tail [L], free running */
+	uint16_t rx_port, tx_port;  /* [C] */
+	bool stall_pending;         /* [L] a stall was met and the receive queue not yet emptied since */
+	uint32_t disturbed_head;    /* [L] slots before this met a stall */
+	uint64_t delay_cycles;      /* [L] copy of the configuration */
+	uint64_t last_due;          /* [L] keeps due times monotone when D is lowered */
+	struct line_counters count; /* [L] */
+	uint64_t late_clean[LATENESS_BUCKETS] __rte_cache_aligned; /* [L], read relaxed by [C] */
+	uint64_t late_disturbed[LATENESS_BUCKETS];                 /* [L], read relaxed by [C] */
+
+	/* The modal loop alone: */
+	struct injector_modes *modes;          /* [C]; state [L] */
+	struct heap heap;                      /* [L] instead of the slots */
+	uint64_t sequence, disturbed_sequence; /* [L] */
+	struct heap_entry outbox[LINE_TX_BURST];
+	uint16_t outbox_count;          /* [L] taken from the heap, refused by the port so far */
+	struct injector_stamps stamps;  /* [C] */
+	struct nic_clock nic_clock;     /* [L] copy of the configuration */
+	struct capture_ring *capture;   /* [C] NULL = none */
+	uint8_t capture_rx, capture_tx; /* [C] which port, for the records */
+} __rte_cache_aligned;
+
+enum worker_request { WORKER_REQUEST_NONE, WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
+
+struct worker_snapshot {
+	struct line_counters count[INJECTOR_DIRECTIONS];
+	uint64_t held[INJECTOR_DIRECTIONS];
+	uint64_t stalls, stall_cycles, stall_longest_cycles;
+};
+
+/* One lcore. */
+struct worker {
+	struct line *lines[INJECTOR_DIRECTIONS];                             /* [C] */
+	enum injector_direction directions[INJECTOR_DIRECTIONS];             /* [C] of lines[i] */
+	unsigned int line_count;                                             /* [C] */
+	unsigned int lcore;                                                  /* [C] */
+	uint64_t last_poll;                                                  /* [L] TSC of the last look at the clock */
+	uint64_t stall_threshold_cycles;                                     /* [C] */
+	uint64_t stalls, stall_cycles, stall_longest_cycles;                 /* [L] */
+	const struct line_config *config;                                    /* [L] the one in force */
+	struct worker_snapshot snapshot;                                     /* [L] until `answered`, then [C] */
+	_Atomic(const struct line_config *) next_config __rte_cache_aligned; /* [A] control -> lcore */
+	_Atomic(const struct line_config *) seen_config;                     /* [A] lcore -> control */
+	_Atomic uint32_t requested;                                          /* [A] counts requests */
+	_Atomic uint32_t answered;                                           /* [A] */
+	enum worker_request request;                                         /* [C] before `requested` is raised */
+	_Atomic bool stop;                                                   /* [A] */
+	bool running;                                                        /* [C] */
+} __rte_cache_aligned;
+
+/* Housekeeping, between bursts. */
+void worker_adopt_config(struct worker *worker, const struct line_config *config);
+void worker_answer(struct worker *worker);
+
+static inline void worker_chores(struct worker *worker)
+{
+	const struct line_config *config = atomic_load_explicit(&worker->next_config, memory_order_acquire);
+
+	if (unlikely(config != worker->config))
+		worker_adopt_config(worker, config);
+	if (unlikely(atomic_load_explicit(&worker->requested, memory_order_acquire) !=
+		     atomic_load_explicit(&worker->answered, memory_order_relaxed)))
+		worker_answer(worker);
+}
+
+/* Notes the gap since the last look at the clock when it is a stall. */
+static inline void worker_look(struct worker *worker, uint64_t now)
+{
+	uint64_t gap = now - worker->last_poll;
+
+	worker->last_poll = now;
+	if (likely(gap <= worker->stall_threshold_cycles))
+		return;
+	worker->stalls++;
+	worker->stall_cycles += gap;
+	if (gap > worker->stall_longest_cycles)
+		worker->stall_longest_cycles = gap;
+	for (unsigned int i = 0; i < worker->line_count; i++)
+		worker->lines[i]->stall_pending = true;
+}
+
+static inline uint32_t lateness_bucket(uint64_t cycles)
+{
+	uint32_t octave;
+
+	if (cycles < (2U << LATENESS_STEP_BITS))
+		return (uint32_t)cycles;
+	octave = 63U - (uint32_t)__builtin_clzll(cycles) - LATENESS_STEP_BITS;
+	if (octave >= LATENESS_OCTAVES)
+		return LATENESS_BUCKETS - 1;
+	return (octave << LATENESS_STEP_BITS) + (uint32_t)(cycles >> octave);
+}
+
+/* Relaxed, because the control thread reads while the lcore counts; costs what a plain addition does. */
+static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_t count)
+{
+	uint64_t *bucket = &buckets[lateness_bucket(late_cycles)];
+
+	__atomic_store_n(bucket, *bucket + count, __ATOMIC_RELAXED);
+}
+
+int worker_fixed_loop(void *worker);
+int worker_modal_loop(void *worker);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loop for everything beside the plain fixed delay: modes, due times from NIC stamps, capture. Packets wait in a
+ * heap, since their due times need not follow their arrival. Slower than the fixed loop, and as strict.
+ */
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+
+#include "line_priv.h"
+
+__extension__ typedef __int128 wide;
+
+static inline uint64_t arrival_of(const struct line *line, const struct rte_mbuf *packet, uint64_t now)
+{
+	uint64_t ticks;
+	int64_t offset;
+
+	if (line->stamps.field_offset < 0 || !(packet->ol_flags & line->stamps.flag))
+		return now;
+	ticks = *RTE_MBUF_DYNFIELD(packet, line->stamps.field_offset, const uint64_t *);
+	offset = (int64_t)(((wide)(int64_t)(ticks - line->nic_clock.nic_0) * (wide)line->nic_clock.multiplier) >> 24);
+	/* A stamp from the future is the conversion's error, never the packet's. */
+	return RTE_MIN(line->nic_clock.tsc_0 + (uint64_t)offset, now);
+}
+
+static void push(struct line *line, struct rte_mbuf *packet, uint64_t due)
+{
+	if (line->heap.count == line->heap.capacity) {
+		rte_pktmbuf_free(packet);
+		line->count.ring_full++;
+		return;
+	}
+	heap_push(&line->heap, (struct heap_entry){.due = due, .sequence = line->sequence++, .packet = packet});
+}
+
+static void duplicate(struct line *line, struct rte_mbuf *packet, uint32_t copies, uint64_t due)
+{
+	for (uint32_t i = 0; i < copies; i++) {
+		struct rte_mbuf *copy = rte_pktmbuf_copy(packet, packet->pool, 0, UINT32_MAX);
+
+		if (!copy) {
+			line->count.no_mbuf++;
+			return;
+		}
+		line->count.duplicated++;
+		push(line, copy, due);
+	}
+}
+
+static void take(struct line *line, struct rte_mbuf *packet, uint64_t now)
+{
+	uint64_t arrival = arrival_of(line, packet, now);
+	struct verdict verdict = {.delay_cycles = line->delay_cycles};
+	uint64_t due;
+
+	line->count.rx_packets++;
+	if (line->capture && capture_fill(line->capture, 0, packet, arrival, line->capture_rx, false))
+		capture_commit(line->capture, 1);
+	if (line->modes)
+		modes_apply(line->modes, packet, now, &verdict);
+	if (verdict.lost) {
+		rte_pktmbuf_free(packet);
+		line->count.lost++;
+		return;
+	}
+	if (verdict.bypass) {
+		line->count.bypassed++;
+		push(line, packet, now);
+		return;
+	}
+	due = arrival + verdict.delay_cycles;
+	if (!verdict.overtake) {
+		if ((int64_t)(due - line->last_due) < 0)
+			due = line->last_due;
+		line->last_due = due;
+	}
+	if (verdict.copies)
+		duplicate(line, packet, verdict.copies, due);
+	push(line, packet, due);
+}
+
+static void count_sent(struct line *line, uint16_t sent, uint64_t now)
+{
+	for (uint16_t i = 0; i < sent; i++) {
+		bool disturbed = line->outbox[i].sequence < line->disturbed_sequence;
+
+		line->count.disturbed += disturbed;
+		lateness_add(disturbed ? line->late_disturbed : line->late_clean, now - line->outbox[i].due, 1);
+	}
+	line->count.tx_packets += sent;
+}
+
+/* Sends the outbox; what the port refuses stays in front. True if all went. */
+static bool send_outbox(struct line *line, uint64_t now)
+{
+	struct rte_mbuf *packets[LINE_TX_BURST];
+	uint32_t captured = 0;
+	uint16_t count = line->outbox_count, sent;
+
+	for (uint16_t i = 0; i < count; i++) {
+		packets[i] = line->outbox[i].packet;
+		if (line->capture && captured == i &&
+		    capture_fill(line->capture, captured, packets[i], now, line->capture_tx, true))
+			captured++;
+	}
+	sent = rte_eth_tx_burst(line->tx_port, 0, packets, count);
+	if (captured)
+		capture_commit(line->capture, RTE_MIN(captured, (uint32_t)sent));
+	count_sent(line, sent, now);
+	for (uint16_t i = sent; i < count; i++)
+		line->outbox[i - sent] = line->outbox[i];
+	line->outbox_count = (uint16_t)(count - sent);
+	line->count.tx_full += line->outbox_count;
+	return line->outbox_count == 0;
+}
+
+static void release(struct line *line, uint64_t now)
+{
+	for (unsigned int round = 0; round < LINE_TX_ROUNDS; round++) {
+		while (line->outbox_count < LINE_TX_BURST && line->heap.count > 0 &&
+		       (int64_t)(now - line->heap.entries[0].due) >= 0)
+			line->outbox[line->outbox_count++] = heap_pop(&line->heap);
+		if (line->outbox_count == 0 || !send_outbox(line, now))
+			return;
+		now = rte_rdtsc();
+	}
+}
+
+static void poll(struct worker *worker, struct line *line)
+{
+	struct rte_mbuf *packets[LINE_RX_BURST];
+	uint16_t received = rte_eth_rx_burst(line->rx_port, 0, packets, LINE_RX_BURST);
+	uint64_t now = rte_rdtsc();
+
+	worker_look(worker, now);
+	for (uint16_t i = 0; i < received; i++)
+		take(line, packets[i], now);
+	if (unlikely(line->stall_pending)) {
+		line->disturbed_sequence = line->sequence;
+		line->stall_pending = received == LINE_RX_BURST;
+	}
+	release(line, received > 0 ? rte_rdtsc() : now);
+}
+
+int worker_modal_loop(void *argument)
+{
+	struct worker *worker = argument;
+
+	worker->last_poll = rte_rdtsc();
+	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
+		for (unsigned int i = 0; i < LINE_POLLS_PER_CHORE; i++) {
+			poll(worker, worker->lines[0]);
+			if (worker->line_count > 1)
+				poll(worker, worker->lines[1]);
+		}
+		for (unsigned int i = 0; i < worker->line_count; i++)
+			worker->lines[i]->count.calls += LINE_POLLS_PER_CHORE;
+		worker_chores(worker);
+	}
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Duplication: a second, separate copy of a packet follows it. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <base/rng.h>
+
+#include "mode_priv.h"
+
+struct duplicate {
+	struct rng rng;
+	uint64_t threshold;
+};
+
+static int duplicate_create(const struct mode_context *context, const char *specification, void **state,
+			    struct error *err)
+{
+	struct duplicate *duplicate = calloc(1, sizeof *duplicate);
+
+	*state = duplicate;
+	if (!duplicate)
+		return error_set(err, ENOMEM, "no memory for --duplicate");
+	rng_seed(&duplicate->rng, context->seed);
+	if (mode_parse_percent("duplicate", specification, &duplicate->threshold, err) == 0)
+		return 0;
+	free(duplicate);
+	return -EINVAL;
+}
+
+static void duplicate_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+{
+	struct duplicate *duplicate = state;
+
+	(void)packet;
+	(void)now;
+	verdict->copies += rng_next(&duplicate->rng) < duplicate->threshold;
+}
+
+const struct injector_mode mode_duplicate = {
+	.name = "duplicate",
+	.offset = offsetof(struct injector_mode_settings, duplicate),
+	.create = duplicate_create,
+	.apply = duplicate_apply,
+	.destroy = free,
+};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A mode: parses its specification once, then decides packet by packet on the lcore. apply() makes no system call,
+ * takes no lock and uses no floating point; whatever needs a logarithm is a table by then.
+ */
+#ifndef INJECTOR_MODE_PRIV_H
+#define INJECTOR_MODE_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include <base/error.h>
+#include <dp/clock.h>
+#include <injector/mode.h>
+
+/* What becomes of one packet; modes change it one after the other. */
+struct verdict {
+	uint64_t delay_cycles; /* starts as the configured delay */
+	uint32_t copies;       /* extra ones */
+	bool lost, bypass, overtake;
+};
+
+struct mode_context {
+	const struct injector_mode_settings *settings;
+	const struct dp_clock *clock;
+	uint64_t seed; /* another one for each mode */
+};
+
+struct injector_mode {
+	const char *name; /* the option's */
+	/* The specification's field in the settings. */
+	size_t offset;
+	/* Modes of one group exclude each other; NULL = goes with all. */
+	const char *group;
+	int (*create)(const struct mode_context *context, const char *specification, void **state, struct error *err);
+	void (*apply)(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict);
+	void (*destroy)(void *state);
+};
+
+extern const struct injector_mode mode_only, mode_steps, mode_jitter, mode_replay, mode_loss, mode_gilbert,
+	mode_duplicate, mode_rate;
+
+enum { MODES_MAXIMUM = 8 };
+
+struct injector_modes {
+	unsigned int count;
+	struct {
+		const struct injector_mode *mode;
+		void *state;
+	} items[MODES_MAXIMUM];
+};
+
+static inline void modes_apply(const struct injector_modes *modes, const struct rte_mbuf *packet, uint64_t now,
+			       struct verdict *verdict)
+{
+	for (unsigned int i = 0; i < modes->count && !verdict->bypass && !verdict->lost; i++)
+		modes->items[i].mode->apply(modes->items[i].state, packet, now, verdict);
+}
+
+/* "percent" 0..100 as a threshold for 64 random bits; helper of loss, gilbert and duplicate. */
+int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err);
+
+/* Microseconds 0..10000 as cycles. */
+int mode_parse_us(const char *mode, const char *text, const struct dp_clock *clock, uint64_t *cycles,
+		  struct error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rate limit: a link of M Mbit/s behind the delay. A frame leaves when the one before has gone, on-wire bytes counted.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <base/number.h>
+
+#include "mode_priv.h"
+
+/* Preamble 8, gap 12, check sequence 4 (IEEE 802.3); an mbuf holds none of them. */
+enum { WIRE_OVERHEAD_BYTES = 24 };
+
+struct rate {
+	uint64_t cycles_per_byte_q16;
+	uint64_t free_at; /* TSC */
+};
+
+static int rate_create(const struct mode_context *context, const char *specification, void **state, struct error *err)
+{
+	struct rate *rate;
+	double Mbps;
+
+	if (number_parse_double(specification, &Mbps) != 0 || !(Mbps >= 0.1 && Mbps <= 400000))
+		return error_set(err, EINVAL, "--rate: \"%s\" is not a rate: expected 0.1 to 400000 Mbit/s",
+				 specification);
+	rate = calloc(1, sizeof *rate);
+	if (!rate)
+		return error_set(err, ENOMEM, "no memory for --rate");
+	rate->cycles_per_byte_q16 = (uint64_t)llround(8e3 / Mbps / context->clock->ns_per_cycle * 65536);
+	*state = rate;
+	return 0;
+}
+
+static void rate_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+{
+	struct rate *rate = state;
+	uint64_t leave = now + verdict->delay_cycles;
+
+	if ((int64_t)(leave - rate->free_at) < 0)
+		leave = rate->free_at;
+	rate->free_at = leave + (((packet->pkt_len + WIRE_OVERHEAD_BYTES) * rate->cycles_per_byte_q16) >> 16);
+	verdict->delay_cycles = leave - now;
+}
+
+const struct injector_mode mode_rate = {
+	.name = "rate",
+	.offset = offsetof(struct injector_mode_settings, rate),
+	.create = rate_create,
+	.apply = rate_apply,
+	.destroy = free,
+};

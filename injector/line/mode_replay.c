@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Replay of a recorded latency series: one value per interval, from the start again at its end. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <injector/line.h>
+
+#include "mode_priv.h"
+#include "series_priv.h"
+
+struct replay {
+	bool started, reorder;
+	uint64_t next; /* TSC at which the following value takes over */
+	uint64_t interval_cycles;
+	size_t at, count;
+	uint64_t delay_cycles[];
+};
+
+static int replay_create(const struct mode_context *context, const char *specification, void **state, struct error *err)
+{
+	double ns_per_cycle = context->clock->ns_per_cycle;
+	struct replay *replay = NULL;
+	struct series series;
+	int status = series_read(specification, 1, ',', &series, err);
+
+	if (status)
+		return status;
+	replay = calloc(1, sizeof *replay + series.rows * sizeof replay->delay_cycles[0]);
+	if (!replay)
+		status = error_set(err, ENOMEM, "no memory for the series of --replay");
+	for (size_t i = 0; !status && i < series.rows; i++) {
+		if (!(series.values[i] >= 0 && series.values[i] <= INJECTOR_DELAY_MAXIMUM_US))
+			status = error_set(err, EINVAL, "%s: value %zu, %g us, is out of range: expected 0 to %g",
+					   specification, i + 1, series.values[i], INJECTOR_DELAY_MAXIMUM_US);
+		else
+			replay->delay_cycles[i] = (uint64_t)llround(series.values[i] * 1e3 / ns_per_cycle);
+	}
+	if (status) {
+		free(replay);
+	} else {
+		replay->count = series.rows;
+		replay->reorder = context->settings->reorder;
+		replay->interval_cycles = (uint64_t)llround(context->settings->replay_interval_us * 1e3 / ns_per_cycle);
+		*state = replay;
+	}
+	free(series.values);
+	return status;
+}
+
+static void replay_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+{
+	struct replay *replay = state;
+
+	(void)packet;
+	if (!replay->started) {
+		replay->started = true;
+		replay->next = now + replay->interval_cycles;
+	}
+	if ((int64_t)(now - replay->next) >= 0) {
+		uint64_t intervals = (now - replay->next) / replay->interval_cycles + 1;
+
+		replay->at = (replay->at + intervals) % replay->count;
+		replay->next += intervals * replay->interval_cycles;
+	}
+	verdict->delay_cycles = replay->delay_cycles[replay->at];
+	verdict->overtake = replay->reorder;
+}
+
+const struct injector_mode mode_replay = {
+	.name = "replay",
+	.offset = offsetof(struct injector_mode_settings, replay),
+	.group = "delay",
+	.create = replay_create,
+	.apply = replay_apply,
+	.destroy = free,
+};

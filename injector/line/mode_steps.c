@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Step schedule: at second t the delay becomes D. The clock starts with the first packet; the last step stays. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <injector/line.h>
+
+#include "mode_priv.h"
+#include "series_priv.h"
+
+struct step {
+	uint64_t at_cycles; /* after the first packet */
+	uint64_t delay_cycles;
+};
+
+struct steps {
+	bool started;
+	uint64_t start;   /* TSC of the first packet */
+	size_t at, count; /* step in force */
+	struct step steps[];
+};
+
+static int fill(struct steps *steps, const struct series *series, const struct dp_clock *clock, const char *name,
+		struct error *err)
+{
+	for (size_t i = 0; i < series->rows; i++) {
+		double second = series->values[2 * i], delay_us = series->values[2 * i + 1];
+
+		if (!(second >= 0 && second <= 1e6) || (i > 0 && second <= series->values[2 * i - 2]))
+			return error_set(err, EINVAL, "%s: step %zu at %g s: expected seconds that rise from 0", name,
+					 i + 1, second);
+		if (!(delay_us >= 0 && delay_us <= INJECTOR_DELAY_MAXIMUM_US))
+			return error_set(err, EINVAL,
+					 "%s: step %zu: a delay of %g us is out of range, expected 0 to %g", name,
+					 i + 1, delay_us, INJECTOR_DELAY_MAXIMUM_US);
+		steps->steps[i].at_cycles = (uint64_t)llround(second * 1e9 / clock->ns_per_cycle);
+		steps->steps[i].delay_cycles = (uint64_t)llround(delay_us * 1e3 / clock->ns_per_cycle);
+	}
+	if (series->values[0] != 0)
+		return error_set(err, EINVAL, "%s: the first step must be at second 0", name);
+	steps->count = series->rows;
+	return 0;
+}
+
+static int steps_create(const struct mode_context *context, const char *specification, void **state, struct error *err)
+{
+	bool file = access(specification, F_OK) == 0;
+	const char *name = file ? specification : "--steps";
+	struct series series;
+	struct steps *steps;
+	int status = file ? series_read(specification, 2, ':', &series, err)
+			  : series_parse(name, specification, 2, ':', &series, err);
+
+	if (status)
+		return status;
+	steps = calloc(1, sizeof *steps + series.rows * sizeof steps->steps[0]);
+	status = steps ? fill(steps, &series, context->clock, name, err)
+		       : error_set(err, ENOMEM, "no memory for --steps");
+	free(series.values);
+	if (status)
+		free(steps);
+	else
+		*state = steps;
+	return status;
+}
+
+static void steps_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+{
+	struct steps *steps = state;
+
+	(void)packet;
+	if (!steps->started) {
+		steps->started = true;
+		steps->start = now;
+	}
+	while (steps->at + 1 < steps->count && now - steps->start >= steps->steps[steps->at + 1].at_cycles)
+		steps->at++;
+	verdict->delay_cycles = steps->steps[steps->at].delay_cycles;
+}
+
+const struct injector_mode mode_steps = {
+	.name = "steps",
+	.offset = offsetof(struct injector_mode_settings, steps),
+	.group = "delay",
+	.create = steps_create,
+	.apply = steps_apply,
+	.destroy = free,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <injector/mode.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/number.h>
+#include <injector/line.h>
+
+#include "mode_priv.h"
+
+/* In the order in which they act on a packet: the filter first, the rate (which needs the due time) last. */
+static const struct injector_mode *const modes[] = {
+	&mode_only,   &mode_loss, &mode_gilbert, &mode_duplicate, &mode_steps, &mode_jitter,
+	&mode_replay, &mode_rate, NULL,
+};
+
+static const char *specification_of(const struct injector_mode *mode, const struct injector_mode_settings *settings)
+{
+	const char *text;
+
+	memcpy(&text, (const char *)settings + mode->offset, sizeof text);
+	return text;
+}
+
+bool injector_modes_wanted(const struct injector_mode_settings *settings)
+{
+	for (size_t i = 0; modes[i]; i++) {
+		if (specification_of(modes[i], settings))
+			return true;
+	}
+	return false;
+}
+
+static int check_overlap(const struct injector_mode_settings *settings, struct error *err)
+{
+	for (size_t i = 0; modes[i]; i++) {
+		if (!specification_of(modes[i], settings) || !modes[i]->group)
+			continue;
+		for (size_t j = i + 1; modes[j]; j++) {
+			if (!specification_of(modes[j], settings) || !modes[j]->group ||
+			    strcmp(modes[i]->group, modes[j]->group) != 0)
+				continue;
+			return error_set(err, EINVAL,
+					 "--%s and --%s overlap: each decides the %s of a packet; choose one",
+					 modes[i]->name, modes[j]->name, modes[i]->group);
+		}
+	}
+	if (settings->reorder && !settings->jitter && !settings->replay)
+		return error_set(err, EINVAL, "--reorder needs --jitter or --replay: a fixed delay never reorders");
+	return 0;
+}
+
+static int add_mode(struct injector_modes *set, const struct injector_mode *mode,
+		    const struct injector_mode_settings *settings, const struct dp_clock *clock, struct error *err)
+{
+	struct mode_context context = {
+		.settings = settings, .clock = clock, .seed = settings->seed + 0x9e3779b97f4a7c15U * (set->count + 1)};
+	void *state = NULL;
+	int status = mode->create(&context, specification_of(mode, settings), &state, err);
+
+	if (status)
+		return status;
+	set->items[set->count].mode = mode;
+	set->items[set->count++].state = state;
+	return 0;
+}
+
+struct injector_modes *injector_modes_create(const struct injector_mode_settings *settings,
+					     const struct dp_clock *clock, struct error *err)
+{
+	struct injector_modes *set = calloc(1, sizeof *set);
+	int status = 0;
+
+	if (!set) {
+		error_set(err, ENOMEM, "no memory for the modes");
+		return NULL;
+	}
+	status = check_overlap(settings, err);
+	for (size_t i = 0; !status && modes[i]; i++) {
+		if (specification_of(modes[i], settings))
+			status = add_mode(set, modes[i], settings, clock, err);
+	}
+	if (!status)
+		return set;
+	injector_modes_destroy(set);
+	errno = -status;
+	return NULL;
+}
+
+void injector_modes_destroy(struct injector_modes *set)
+{
+	if (!set)
+		return;
+	for (unsigned int i = 0; i < set->count; i++)
+		set->items[i].mode->destroy(set->items[i].state);
+	free(set);
+}
+
+int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err)
+{
+	double percent;
+
+	if (number_parse_double(text, &percent) != 0 || !(percent >= 0 && percent <= 100))
+		return error_set(err, EINVAL, "--%s: \"%s\" is not a percentage: expected 0 to 100", mode, text);
+	*threshold = percent >= 100 ? UINT64_MAX : (uint64_t)ldexp(percent / 100, 64);
+	return 0;
+}
+
+int mode_parse_us(const char *mode, const char *text, const struct dp_clock *clock, uint64_t *cycles, struct error *err)
+{
+	double us;
+
+	if (number_parse_double(text, &us) != 0 || !(us >= 0 && us <= INJECTOR_DELAY_MAXIMUM_US))
+		return error_set(err, EINVAL, "--%s: \"%s\" is not a delay: expected 0 to %g us", mode, text,
+				 INJECTOR_DELAY_MAXIMUM_US);
+	*cycles = (uint64_t)llround(us * 1e3 / clock->ns_per_cycle);
+	return 0;
+}

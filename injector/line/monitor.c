@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <injector/monitor.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/log.h>
+#include <base/number.h>
+#include <injector/capture.h>
+
+enum { LATENESS_MAXIMUM_NS = 2000000000, WORD_BYTES = 64 };
+
+static const char *const direction_names[] = {"ab", "ba"};
+
+struct injector_monitor {
+	struct injector *injector;
+	struct dp_port *ports[INJECTOR_DIRECTIONS]; /* A, B: where a direction comes from */
+	struct injector_capture *capture;
+	struct histogram *lateness, *scratch;
+	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* at the last reset */
+	struct ns started, last_sample;
+	uint64_t last_rx[INJECTOR_DIRECTIONS], last_ring_full[INJECTOR_DIRECTIONS];
+	bool stopped;
+};
+
+struct injector_monitor *injector_monitor_create(struct injector *injector, struct dp_port *port_a,
+						 struct dp_port *port_b, struct injector_capture *capture,
+						 struct error *err)
+{
+	struct injector_monitor *monitor = calloc(1, sizeof *monitor);
+
+	if (monitor) {
+		monitor->lateness = histogram_create(1, LATENESS_MAXIMUM_NS, 3);
+		monitor->scratch = histogram_create(1, LATENESS_MAXIMUM_NS, 3);
+	}
+	if (!monitor || !monitor->lateness || !monitor->scratch) {
+		injector_monitor_destroy(monitor);
+		error_set(err, ENOMEM, "no memory for the injector's histograms");
+		return NULL;
+	}
+	monitor->injector = injector;
+	monitor->ports[INJECTOR_AB] = port_a;
+	monitor->ports[INJECTOR_BA] = port_b;
+	monitor->capture = capture;
+	monitor->started = monitor->last_sample = ns_now_monotonic();
+	return monitor;
+}
+
+void injector_monitor_destroy(struct injector_monitor *monitor)
+{
+	if (!monitor)
+		return;
+	histogram_destroy(monitor->lateness);
+	histogram_destroy(monitor->scratch);
+	free(monitor);
+}
+
+static json_t *lateness_json(const struct histogram *lateness)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:I}", "p50", (json_int_t)histogram_percentile(lateness, 50), "p99",
+			 (json_int_t)histogram_percentile(lateness, 99), "p99_9",
+			 (json_int_t)histogram_percentile(lateness, 99.9), "max",
+			 (json_int_t)histogram_maximum(lateness), "mean", histogram_mean(lateness), "count",
+			 (json_int_t)histogram_count(lateness));
+}
+
+/* A mode that overflows a ring is a mistake that a person can mend: say how. */
+static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
+			   const struct injector_direction_statistics *now, double rx_pps)
+{
+	double delay_us = injector_delay_us(monitor->injector, d);
+
+	if (now->ring_full > monitor->last_ring_full[d])
+		log_warning("%s: %llu packets dropped, the ring of %u slots is full: %.0f packets/s for %g us need "
+			    "--slots %u",
+			    direction_names[d], (unsigned long long)(now->ring_full - monitor->last_ring_full[d]),
+			    injector_slots(monitor->injector), rx_pps, delay_us,
+			    injector_slots_needed(delay_us, rx_pps));
+	monitor->last_ring_full[d] = now->ring_full;
+}
+
+static json_t *direction_json(struct injector_monitor *monitor, unsigned int d,
+			      const struct injector_direction_statistics *count, double seconds,
+			      struct dp_port_statistics *port)
+{
+	double rx_pps = seconds > 0 && count->rx_packets >= monitor->last_rx[d]
+				? (double)(count->rx_packets - monitor->last_rx[d]) / seconds
+				: 0;
+	json_t *clean, *raw;
+
+	dp_port_statistics(monitor->ports[d], port);
+	port->rx_missed -= monitor->port_base[d].rx_missed;
+	port->rx_no_mbuf -= monitor->port_base[d].rx_no_mbuf;
+	port->rx_errors -= monitor->port_base[d].rx_errors;
+	warn_ring_full(monitor, d, count, rx_pps);
+	monitor->last_rx[d] = count->rx_packets;
+	histogram_reset(monitor->scratch);
+	injector_read_lateness(monitor->injector, d, false, monitor->scratch);
+	clean = lateness_json(monitor->scratch);
+	injector_read_lateness(monitor->injector, d, true, monitor->scratch);
+	raw = lateness_json(monitor->scratch);
+	histogram_merge(monitor->lateness, monitor->scratch);
+	return json_pack("{s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "delay_us",
+			 injector_delay_us(monitor->injector, d), "rx_packets", (json_int_t)count->rx_packets,
+			 "tx_packets", (json_int_t)count->tx_packets, "held", (json_int_t)count->held, "ring_full",
+			 (json_int_t)count->ring_full, "tx_full", (json_int_t)count->tx_full, "nombuf",
+			 (json_int_t)(count->no_mbuf + port->rx_no_mbuf), "rx_missed", (json_int_t)port->rx_missed,
+			 "rx_errors", (json_int_t)port->rx_errors, "lost", (json_int_t)count->lost, "duplicated",
+			 (json_int_t)count->duplicated, "bypassed", (json_int_t)count->bypassed, "disturbed",
+			 (json_int_t)count->disturbed, "rx_pps", rx_pps, "lateness_ns", raw, "undisturbed_lateness_ns",
+			 clean);
+}
+
+/* Sums and short names at the top: what a sweep looks at. */
+static json_t *top_json(struct injector_monitor *monitor, const struct injector_statistics *statistics,
+			const struct dp_port_statistics port[INJECTOR_DIRECTIONS])
+{
+	const struct injector_direction_statistics *ab = &statistics->direction[INJECTOR_AB],
+						   *ba = &statistics->direction[INJECTOR_BA];
+
+	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
+			 "s:I, s:I, s:I, s:I}",
+			 "schema", "nomora.inject/1", "time", ns_to_s(ns_now_wall()), "uptime_s",
+			 ns_to_s(ns_sub(ns_now_monotonic(), monitor->started)), "delay_ab_us",
+			 injector_delay_us(monitor->injector, INJECTOR_AB), "delay_ba_us",
+			 injector_delay_us(monitor->injector, INJECTOR_BA), "rx_ab", (json_int_t)ab->rx_packets,
+			 "tx_ab", (json_int_t)ab->tx_packets, "rx_ba", (json_int_t)ba->rx_packets, "tx_ba",
+			 (json_int_t)ba->tx_packets, "ring_full", (json_int_t)(ab->ring_full + ba->ring_full),
+			 "tx_full", (json_int_t)(ab->tx_full + ba->tx_full), "nombuf",
+			 (json_int_t)(ab->no_mbuf + ba->no_mbuf + port[0].rx_no_mbuf + port[1].rx_no_mbuf), "rx_missed",
+			 (json_int_t)(port[0].rx_missed + port[1].rx_missed), "disturbed",
+			 (json_int_t)(ab->disturbed + ba->disturbed), "stalls", (json_int_t)statistics->stalls,
+			 "stall_us_total", statistics->stall_total_us, "stall_max_us", statistics->stall_max_us,
+			 "stall_threshold_us", statistics->stall_threshold_us, "lateness_p50_ns",
+			 (json_int_t)histogram_percentile(monitor->lateness, 50), "lateness_p99_ns",
+			 (json_int_t)histogram_percentile(monitor->lateness, 99), "lateness_p99_9_ns",
+			 (json_int_t)histogram_percentile(monitor->lateness, 99.9), "lateness_max_ns",
+			 (json_int_t)histogram_maximum(monitor->lateness));
+}
+
+static json_t *port_json(const struct dp_port *port)
+{
+	struct dp_port_report report;
+
+	dp_port_report(port, &report);
+	return json_pack("{s:s, s:s, s:s, s:b, s:I}", "name", report.name, "driver", report.driver, "mac", report.mac,
+			 "link_up", report.link_up, "speed_Mbps", (json_int_t)report.speed_Mbps);
+}
+
+json_t *injector_monitor_sample(struct injector_monitor *monitor, struct error *err)
+{
+	struct dp_port_statistics port[INJECTOR_DIRECTIONS] = {0};
+	struct injector_statistics statistics;
+	struct ns now = ns_now_monotonic();
+	double seconds = ns_to_s(ns_sub(now, monitor->last_sample));
+	json_t *directions[INJECTOR_DIRECTIONS], *sample;
+
+	if (injector_read(monitor->injector, &statistics, err))
+		return NULL;
+	histogram_reset(monitor->lateness);
+	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++)
+		directions[d] = direction_json(monitor, d, &statistics.direction[d], seconds, &port[d]);
+	monitor->last_sample = now;
+	sample = top_json(monitor, &statistics, port);
+	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++)
+		json_object_set_new(sample, direction_names[d], directions[d]);
+	json_object_set_new(sample, "ports",
+			    json_pack("[o, o]", port_json(monitor->ports[0]), port_json(monitor->ports[1])));
+	if (monitor->capture)
+		json_object_set_new(sample, "capture",
+				    json_pack("{s:I, s:I}", "written",
+					      (json_int_t)injector_capture_written(monitor->capture), "lost",
+					      (json_int_t)injector_capture_lost(monitor->capture)));
+	if (!sample)
+		error_set(err, ENOMEM, "no memory for the statistics");
+	return sample;
+}
+
+static int set_one(const char *word, double delay_us[INJECTOR_DIRECTIONS], struct error *err)
+{
+	static const char *const names[] = {"delay_ab_us=", "delay_ba_us=", "delay_us="};
+	size_t which = 0;
+	double value;
+
+	while (which < 3 && strncmp(word, names[which], strlen(names[which])) != 0)
+		which++;
+	if (which == 3)
+		return error_set(err, EINVAL, "set: \"%s\": expected delay_us=, delay_ab_us= or delay_ba_us=", word);
+	if (number_parse_double(word + strlen(names[which]), &value) != 0)
+		return error_set(err, EINVAL, "set: \"%s\": expected a number of microseconds", word);
+	if (which == 2 || which == INJECTOR_AB)
+		delay_us[INJECTOR_AB] = value;
+	if (which == 2 || which == INJECTOR_BA)
+		delay_us[INJECTOR_BA] = value;
+	return 0;
+}
+
+static json_t *request_set(struct injector_monitor *monitor, const char *arguments, struct error *err)
+{
+	double delay_us[] = {injector_delay_us(monitor->injector, INJECTOR_AB),
+			     injector_delay_us(monitor->injector, INJECTOR_BA)};
+	char word[WORD_BYTES];
+	int count = 0;
+
+	for (arguments += strspn(arguments, " "); *arguments; arguments += strspn(arguments, " "), count++) {
+		size_t length = strcspn(arguments, " ");
+
+		if (length >= sizeof word) {
+			error_set(err, EINVAL, "set: a word of %zu bytes is too long", length);
+			return NULL;
+		}
+		memcpy(word, arguments, length);
+		word[length] = '\0';
+		arguments += length;
+		if (set_one(word, delay_us, err))
+			return NULL;
+	}
+	if (count == 0) {
+		error_set(err, EINVAL, "set what? expected delay_us=, delay_ab_us= or delay_ba_us=");
+		return NULL;
+	}
+	if (injector_set_delay(monitor->injector, delay_us, err))
+		return NULL;
+	return json_pack("{s:s, s:f, s:f}", "schema", "nomora.inject/1", "delay_ab_us", delay_us[0], "delay_ba_us",
+			 delay_us[1]);
+}
+
+static json_t *request_metrics(struct injector_monitor *monitor, struct error *err)
+{
+	json_t *sample = injector_monitor_sample(monitor, err);
+	char *text = sample ? injector_monitor_metrics(sample) : NULL;
+	json_t *answer = text ? json_pack("{s:s, s:s}", "schema", "nomora.inject/1", "metrics", text) : NULL;
+
+	free(text);
+	json_decref(sample);
+	return answer;
+}
+
+static json_t *request_reset(struct injector_monitor *monitor, struct error *err)
+{
+	if (injector_reset(monitor->injector, err))
+		return NULL;
+	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
+		dp_port_statistics(monitor->ports[d], &monitor->port_base[d]);
+		monitor->last_rx[d] = monitor->last_ring_full[d] = 0;
+	}
+	monitor->started = monitor->last_sample = ns_now_monotonic();
+	return json_pack("{s:s, s:b}", "schema", "nomora.inject/1", "reset", 1);
+}
+
+json_t *injector_monitor_request(void *context, const char *line, struct error *err)
+{
+	struct injector_monitor *monitor = context;
+
+	if (strcmp(line, "stats") == 0)
+		return injector_monitor_sample(monitor, err);
+	if (strcmp(line, "set") == 0 || strncmp(line, "set ", 4) == 0)
+		return request_set(monitor, line + 3, err);
+	if (strcmp(line, "metrics") == 0)
+		return request_metrics(monitor, err);
+	if (strcmp(line, "reset") == 0)
+		return request_reset(monitor, err);
+	if (strcmp(line, "stop") == 0) {
+		monitor->stopped = true;
+		return json_pack("{s:s, s:b}", "schema", "nomora.inject/1", "stopping", 1);
+	}
+	error_set(err, EINVAL, "there is no command \"%.60s\": expected stats, set, metrics, reset or stop", line);
+	return NULL;
+}
+
+bool injector_monitor_stopped(const struct injector_monitor *monitor)
+{
+	return monitor->stopped;
+}

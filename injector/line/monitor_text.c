@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <injector/monitor.h>
+
+static double number(const json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
+}
+
+void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
+{
+	const json_t *ab = json_object_get(sample, "ab"), *ba = json_object_get(sample, "ba");
+	double sent = number(sample, "tx_ab") + number(sample, "tx_ba");
+	double dropped = number(sample, "ring_full") + number(sample, "nombuf") + number(sample, "rx_missed");
+
+	snprintf(text, bytes,
+		 "%.1f s at %g/%g us: A->B %.0f in %.0f out, B->A %.0f in %.0f out; dropped %.0f (ring full %.0f, no "
+		 "buffer "
+		 "%.0f, missed %.0f), lost by mode %.0f; late p50 %.0f p99 %.0f p99.9 %.0f max %.0f ns; %.0f stalls "
+		 "over %g us "
+		 "(%.1f ms, longest %.0f us), %.0f packets disturbed (%.2f %%)",
+		 number(sample, "uptime_s"), number(sample, "delay_ab_us"), number(sample, "delay_ba_us"),
+		 number(sample, "rx_ab"), number(sample, "tx_ab"), number(sample, "rx_ba"), number(sample, "tx_ba"),
+		 dropped, number(sample, "ring_full"), number(sample, "nombuf"), number(sample, "rx_missed"),
+		 number(ab, "lost") + number(ba, "lost"), number(sample, "lateness_p50_ns"),
+		 number(sample, "lateness_p99_ns"), number(sample, "lateness_p99_9_ns"),
+		 number(sample, "lateness_max_ns"), number(sample, "stalls"), number(sample, "stall_threshold_us"),
+		 number(sample, "stall_us_total") / 1e3, number(sample, "stall_max_us"), number(sample, "disturbed"),
+		 sent > 0 ? 100 * number(sample, "disturbed") / sent : 0.0);
+}
+
+struct metric {
+	const char *key, *name, *type, *help;
+	double scale;
+};
+
+static const struct metric direction_metrics[] = {
+	{"delay_us", "nomora_injector_delay_seconds", "gauge", "Delay injected into this direction.", 1e-6},
+	{"rx_packets", "nomora_injector_received_packets_total", "counter", "Packets received.", 1},
+	{"tx_packets", "nomora_injector_sent_packets_total", "counter", "Packets sent.", 1},
+	{"held", "nomora_injector_held_packets", "gauge", "Packets in the delay line.", 1},
+	{"ring_full", "nomora_injector_ring_full_packets_total", "counter", "Dropped: the delay line was full.", 1},
+	{"tx_full", "nomora_injector_transmit_retries_total", "counter", "Refused by the transmit port, sent later.",
+	 1},
+	{"nombuf", "nomora_injector_no_buffer_packets_total", "counter", "Dropped: no packet buffer.", 1},
+	{"rx_missed", "nomora_injector_missed_packets_total", "counter", "Dropped by the receive port.", 1},
+	{"lost", "nomora_injector_lost_packets_total", "counter", "Dropped on purpose by a loss mode.", 1},
+	{"duplicated", "nomora_injector_duplicated_packets_total", "counter", "Copies made on purpose.", 1},
+	{"bypassed", "nomora_injector_bypassed_packets_total", "counter", "Passed at once by the filter.", 1},
+	{"disturbed", "nomora_injector_disturbed_packets_total", "counter", "Sent, but their stay met a stall.", 1},
+};
+
+static const struct metric top_metrics[] = {
+	{"stalls", "nomora_injector_stalls_total", "counter", "Gaps of the polling loop over the threshold.", 1},
+	{"stall_us_total", "nomora_injector_stall_seconds_total", "counter", "Time spent in stalls.", 1e-6},
+	{"stall_max_us", "nomora_injector_stall_longest_seconds", "gauge", "Longest stall.", 1e-6},
+};
+
+static void print_head(FILE *out, const struct metric *metric)
+{
+	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name, metric->type);
+}
+
+static void print_lateness(FILE *out, const json_t *sample)
+{
+	static const char *const directions[] = {"ab", "ba"};
+	static const char *const keys[] = {"p50", "p99", "p99_9"};
+	static const char *const quantiles[] = {"0.5", "0.99", "0.999"};
+	const char *name = "nomora_injector_lateness_seconds";
+
+	fprintf(out, "# HELP %s Release after the due time.\n# TYPE %s summary\n", name, name);
+	for (size_t d = 0; d < 2; d++) {
+		const json_t *lateness = json_object_get(json_object_get(sample, directions[d]), "lateness_ns");
+		double count = number(lateness, "count");
+
+		for (size_t q = 0; q < 3; q++)
+			fprintf(out, "%s{direction=\"%s\",quantile=\"%s\"} %.9g\n", name, directions[d], quantiles[q],
+				number(lateness, keys[q]) * 1e-9);
+		fprintf(out, "%s_sum{direction=\"%s\"} %.9g\n", name, directions[d],
+			number(lateness, "mean") * count * 1e-9);
+		fprintf(out, "%s_count{direction=\"%s\"} %.0f\n", name, directions[d], count);
+	}
+}
+
+char *injector_monitor_metrics(const json_t *sample)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < sizeof direction_metrics / sizeof direction_metrics[0]; i++) {
+		const struct metric *metric = &direction_metrics[i];
+
+		print_head(out, metric);
+		fprintf(out, "%s{direction=\"ab\"} %.15g\n%s{direction=\"ba\"} %.15g\n", metric->name,
+			number(json_object_get(sample, "ab"), metric->key) * metric->scale, metric->name,
+			number(json_object_get(sample, "ba"), metric->key) * metric->scale);
+	}
+	for (size_t i = 0; i < sizeof top_metrics / sizeof top_metrics[0]; i++) {
+		print_head(out, &top_metrics[i]);
+		fprintf(out, "%s %.15g\n", top_metrics[i].name,
+			number(sample, top_metrics[i].key) * top_metrics[i].scale);
+	}
+	print_lateness(out, sample);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

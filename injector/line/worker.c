@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a lcore does between bursts, now and then. No system call, no memory. */
+#include <math.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "injector_priv.h"
+
+void worker_adopt_config(struct worker *worker, const struct line_config *config)
+{
+	for (unsigned int i = 0; i < worker->line_count; i++) {
+		worker->lines[i]->delay_cycles = config->delay_cycles[worker->directions[i]];
+		worker->lines[i]->nic_clock = config->nic_clock[worker->directions[i]];
+	}
+	worker->config = config;
+	atomic_store_explicit(&worker->seen_config, config, memory_order_release);
+}
+
+static void take_snapshot(struct worker *worker)
+{
+	struct worker_snapshot *snapshot = &worker->snapshot;
+
+	for (unsigned int i = 0; i < worker->line_count; i++) {
+		const struct line *line = worker->lines[i];
+
+		snapshot->count[i] = line->count;
+		snapshot->held[i] = (line->slots ? line->head - line->tail : line->heap.count) + line->outbox_count;
+	}
+	snapshot->stalls = worker->stalls;
+	snapshot->stall_cycles = worker->stall_cycles;
+	snapshot->stall_longest_cycles = worker->stall_longest_cycles;
+}
+
+static void reset(struct worker *worker)
+{
+	for (unsigned int i = 0; i < worker->line_count; i++) {
+		struct line *line = worker->lines[i];
+
+		memset(&line->count, 0, sizeof line->count);
+		/* Packets held were received before; they count as received now, so that the sums hold. */
+		line->count.rx_packets =
+			(line->slots ? line->head - line->tail : line->heap.count) + line->outbox_count;
+		for (uint32_t bucket = 0; bucket < LATENESS_BUCKETS; bucket++) {
+			__atomic_store_n(&line->late_clean[bucket], 0, __ATOMIC_RELAXED);
+			__atomic_store_n(&line->late_disturbed[bucket], 0, __ATOMIC_RELAXED);
+		}
+	}
+	worker->stalls = worker->stall_cycles = worker->stall_longest_cycles = 0;
+}
+
+void worker_answer(struct worker *worker)
+{
+	if (worker->request == WORKER_REQUEST_RESET)
+		reset(worker);
+	else
+		take_snapshot(worker);
+	atomic_store_explicit(&worker->answered, atomic_load_explicit(&worker->requested, memory_order_acquire),
+			      memory_order_release);
+}
+
+double lateness_middle(uint32_t bucket)
+{
+	uint32_t octave;
+
+	if (bucket < (2U << LATENESS_STEP_BITS))
+		return bucket;
+	octave = (bucket >> LATENESS_STEP_BITS) - 1;
+	return ldexp((double)((1U << LATENESS_STEP_BITS) + (bucket & ((1U << LATENESS_STEP_BITS) - 1))) + 0.5,
+		     (int)octave);
+}
