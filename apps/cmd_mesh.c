@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora mesh: rows into the latency matrix, and the matrix as a table, a picture, JSON. */
+#include "command.h"
+#include "mesh_view.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+
+#include <base/file.h>
+#include <base/json.h>
+
+int command_mesh(int argc, char **argv);
+
+struct mesh_settings {
+	const char *output, *cluster, *title;
+	int how, statistic, format;
+	bool json;
+};
+
+static const char *const merge_names[] = {"refuse", "freshest", "worst", NULL};
+static const char *const format_names[] = {"json", "table", NULL};
+
+enum export_format { EXPORT_JSON, EXPORT_TABLE };
+
+#define STATISTIC_ROW                                                                                                  \
+	OPTION_CHOICE(struct mesh_settings, statistic, "stat", 's', "WHICH", mesh_statistic_names,                     \
+		      "which figure of each pair")
+#define CLUSTER_ROW                                                                                                    \
+	OPTION_STRING(struct mesh_settings, cluster, "cluster", 'c', "FILE", "machines with their racks, for the order")
+
+static const struct option_row merge_rows[] = {
+	OPTION_STRING(struct mesh_settings, output, "output", 'o', "FILE", "the matrix; default: stdout"),
+	OPTION_CHOICE(struct mesh_settings, how, "how", 0, "RULE", merge_names,
+		      "a pair in two files: refuse, keep the freshest, or keep the worst figure of each"),
+	OPTION_END,
+};
+
+static const struct option_row show_rows[] = {
+	STATISTIC_ROW,
+	CLUSTER_ROW,
+	OPTION_FLAG(struct mesh_settings, json, "json", 'j', "print JSON"),
+	OPTION_END,
+};
+
+static const struct option_row draw_rows[] = {
+	OPTION_STRING(struct mesh_settings, output, "output", 'o', "FILE", "picture, .svg or .png (required)"),
+	OPTION_STRING(struct mesh_settings, title, "title", 't', "TEXT", "above the picture"),
+	STATISTIC_ROW,
+	CLUSTER_ROW,
+	OPTION_END,
+};
+
+static const struct option_row export_rows[] = {
+	OPTION_STRING(struct mesh_settings, output, "output", 'o', "FILE", "default: stdout"),
+	OPTION_CHOICE(struct mesh_settings, format, "format", 'f', "FORM", format_names,
+		      "json: every pair; table: one figure as a square CSV"),
+	OPTION_FLAG(struct mesh_settings, json, "json", 'j', "the same as --format json"),
+	STATISTIC_ROW,
+	CLUSTER_ROW,
+	OPTION_END,
+};
+
+static int merge_files(const struct option_operands *operands, const struct mesh_settings *settings, struct error *err)
+{
+	struct latency_matrix *all = latency_matrix_create();
+	int code = all ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	for (int i = 0; !code && i < operands->count; i++) {
+		struct latency_matrix *one = latency_matrix_read(operands->items[i], err);
+
+		code = one ? latency_matrix_merge(all, one, (enum latency_merge)settings->how, err) : -err->code;
+		if (one && code)
+			error_prefix(err, "%s", operands->items[i]);
+		latency_matrix_destroy(one);
+	}
+	if (!code)
+		code = latency_matrix_write(all, settings->output, err);
+	latency_matrix_destroy(all);
+	return code;
+}
+
+static int run_merge(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora mesh merge",
+		.operands = "ROW.csv...",
+		.summary = "Put the rows that hosts measured together into one latency matrix.",
+		.teach = "  nomora mesh merge h1.csv h2.csv h3.csv -o latency.csv\n",
+		.rows = merge_rows,
+		.operands_minimum = 1,
+		.operands_maximum = -1,
+	};
+	struct mesh_settings settings = {.output = "-", .how = LATENCY_MERGE_FRESHEST};
+	struct option_operands operands;
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	code = merge_files(&operands, &settings, &err) ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	options_free(&operands);
+	return code;
+}
+
+static int print_json(const struct mesh_view *view, const char *path, struct error *err)
+{
+	json_t *root = mesh_view_to_json(view);
+	int code = root ? json_write_file(path, root, err) : error_set(err, ENOMEM, "out of memory");
+
+	json_decref(root);
+	return code;
+}
+
+static void print_group(const char *label, const struct mesh_group *group)
+{
+	if (group->pairs == 0)
+		return;
+	printf("%-12s %6llu pairs: p50 %.1f us, p99 %.1f us (medians), worst %.1f us, loss %.4g %%", label,
+	       (unsigned long long)group->pairs, group->p50_us, group->p99_us, group->worst_us, group->loss * 100);
+	if (group->silent)
+		printf(", %llu pairs without an answer", (unsigned long long)group->silent);
+	putchar('\n');
+}
+
+static int show_view(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err)
+{
+	struct mesh_group same_rack, other_rack;
+
+	if (settings->json)
+		return print_json(view, "-", err);
+	if (mesh_view_summarise(view, &same_rack, &other_rack))
+		return error_set(err, ENOMEM, "out of memory");
+	mesh_print_table(view, (enum mesh_statistic)settings->statistic, stdout);
+	putchar('\n');
+	print_group(view->cluster ? "same rack" : "all", &same_rack);
+	print_group("other racks", &other_rack);
+	return 0;
+}
+
+static int run_show(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora mesh show",
+		.operands = "LATENCY.csv",
+		.summary = "Show a latency matrix as a table, and what racks have in common.",
+		.teach = "  nomora mesh show latency.csv --cluster cluster.json --stat p99\n",
+		.rows = show_rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1,
+	};
+	struct mesh_settings settings = {0};
+	struct option_operands operands;
+	struct mesh_view view = {0};
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	code = mesh_view_open(&view, operands.items[0], settings.cluster, &err) || show_view(&view, &settings, &err)
+		       ? command_fail(&err, COMMAND_FAILED)
+		       : COMMAND_OK;
+	mesh_view_close(&view);
+	options_free(&operands);
+	return code;
+}
+
+static int run_draw(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora mesh draw",
+		.operands = "LATENCY.csv -o PICTURE.svg",
+		.summary = "Draw a latency matrix as a heat map.",
+		.teach = "  nomora mesh draw latency.csv --cluster cluster.json -o mesh.svg\n",
+		.rows = draw_rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1,
+	};
+	struct mesh_settings settings = {.title = "Round-trip times between hosts"};
+	struct option_operands operands;
+	struct mesh_view view = {0};
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	if (!settings.output) {
+		error_set(&err, EINVAL, "--output is missing: which .svg or .png file?");
+		code = command_fail(&err, COMMAND_USAGE);
+	} else if (mesh_view_open(&view, operands.items[0], settings.cluster, &err) ||
+		   mesh_draw(&view, (enum mesh_statistic)settings.statistic, settings.title, settings.output, &err)) {
+		code = command_fail(&err, COMMAND_FAILED);
+	} else {
+		code = COMMAND_OK;
+	}
+	mesh_view_close(&view);
+	options_free(&operands);
+	return code;
+}
+
+/* A square CSV: first line and first column are names, empty cells were not measured. */
+static int export_table(const struct mesh_view *view, enum mesh_statistic statistic, const char *path,
+			struct error *err)
+{
+	struct file_writer *writer = file_writer_open(path, err);
+	FILE *out;
+
+	if (!writer)
+		return -err->code;
+	out = file_writer_stream(writer);
+	fputs("src", out);
+	for (uint32_t column = 0; column < view->count; column++)
+		fprintf(out, ",%s", mesh_view_name(view, column));
+	fputc('\n', out);
+	for (uint32_t row = 0; row < view->count; row++) {
+		fputs(mesh_view_name(view, row), out);
+		for (uint32_t column = 0; column < view->count; column++) {
+			double value = mesh_view_value(view, row, column, statistic);
+
+			if (isnan(value))
+				fputc(',', out);
+			else
+				fprintf(out, ",%.10g", value);
+		}
+		fputc('\n', out);
+	}
+	return file_writer_commit(writer, err);
+}
+
+static int run_export(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora mesh export",
+		.operands = "LATENCY.csv",
+		.summary = "Give a latency matrix to other programs.",
+		.teach = "  nomora mesh export latency.csv --json | jq .summary\n",
+		.rows = export_rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1,
+	};
+	struct mesh_settings settings = {.output = "-"};
+	struct option_operands operands;
+	struct mesh_view view = {0};
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	code = mesh_view_open(&view, operands.items[0], settings.cluster, &err);
+	if (!code && (settings.json || settings.format == EXPORT_JSON))
+		code = print_json(&view, settings.output, &err);
+	else if (!code)
+		code = export_table(&view, (enum mesh_statistic)settings.statistic, settings.output, &err);
+	mesh_view_close(&view);
+	options_free(&operands);
+	return code ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+}
+
+static const struct command subcommands[] = {
+	{"merge", "rows of hosts into one latency matrix", run_merge, NULL},
+	{"show", "a table, and what racks have in common", run_show, NULL},
+	{"draw", "a heat map", run_draw, NULL},
+	{"export", "JSON or a square table", run_export, NULL},
+	{NULL, NULL, NULL, NULL},
+};
+
+int command_mesh(int argc, char **argv)
+{
+	return command_dispatch("nomora mesh", "The latency matrix: merge, show, draw, export.", subcommands, argc,
+				argv);
+}

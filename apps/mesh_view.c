@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mesh_view.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const mesh_statistic_names[] = {"p50", "p99", "max", "loss", NULL};
+
+/* qsort_r()'s context: order by rack number, unknown racks last, then as people count (h2 before h10). */
+static int compare_hosts(const void *a, const void *b, void *context)
+{
+	const struct mesh_view *view = context;
+	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
+	const char *names[] = {latency_matrix_host(view->matrix, first), latency_matrix_host(view->matrix, second)};
+	uint64_t racks[2] = {0, 0};
+
+	for (int i = 0; view->cluster && i < 2; i++) {
+		int64_t machine = cluster_find_machine(view->cluster, names[i]);
+
+		racks[i] = machine < 0 ? UINT64_MAX : view->cluster->machines[machine].rack;
+	}
+	if (racks[0] != racks[1])
+		return racks[0] < racks[1] ? -1 : 1;
+	return strverscmp(names[0], names[1]);
+}
+
+static int order_hosts(struct mesh_view *view)
+{
+	view->count = (uint32_t)latency_matrix_hosts(view->matrix);
+	view->hosts = calloc((size_t)view->count + 1, sizeof *view->hosts);
+	view->racks = calloc((size_t)view->count + 1, sizeof *view->racks);
+	if (!view->hosts || !view->racks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < view->count; i++)
+		view->hosts[i] = i;
+	qsort_r(view->hosts, view->count, sizeof *view->hosts, compare_hosts, view);
+	for (uint32_t i = 0; view->cluster && i < view->count; i++) {
+		int64_t machine = cluster_find_machine(view->cluster, mesh_view_name(view, i));
+
+		view->racks[i] = machine < 0 ? -1 : (int64_t)view->cluster->machines[machine].rack;
+	}
+	return 0;
+}
+
+int mesh_view_open(struct mesh_view *view, const char *matrix_path, const char *cluster_path, struct error *err)
+{
+	*view = (struct mesh_view){0};
+	view->matrix = latency_matrix_read(matrix_path, err);
+	if (view->matrix && cluster_path)
+		view->cluster = cluster_read(cluster_path, err);
+	if (!view->matrix || (cluster_path && !view->cluster)) {
+		mesh_view_close(view);
+		return -err->code;
+	}
+	if (order_hosts(view)) {
+		mesh_view_close(view);
+		return error_set(err, ENOMEM, "%s: out of memory", matrix_path);
+	}
+	return 0;
+}
+
+void mesh_view_close(struct mesh_view *view)
+{
+	latency_matrix_destroy(view->matrix);
+	cluster_destroy(view->cluster);
+	free(view->hosts);
+	free(view->racks);
+	*view = (struct mesh_view){0};
+}
+
+const char *mesh_view_name(const struct mesh_view *view, uint32_t place)
+{
+	return latency_matrix_host(view->matrix, view->hosts[place]);
+}
+
+const char *mesh_view_rack(const struct mesh_view *view, uint32_t place)
+{
+	if (!view->cluster)
+		return "";
+	return view->racks[place] < 0 ? "(unknown)" : view->cluster->racks[view->racks[place]].name;
+}
+
+static double entry_value(const struct latency_entry *entry, enum mesh_statistic statistic)
+{
+	switch (statistic) {
+	case MESH_P50:
+		return entry->rtt_p50_us;
+	case MESH_P99:
+		return entry->rtt_p99_us;
+	case MESH_MAXIMUM:
+		return entry->rtt_max_us;
+	case MESH_LOSS:
+		return entry->loss;
+	}
+	return NAN;
+}
+
+double mesh_view_value(const struct mesh_view *view, uint32_t row, uint32_t column, enum mesh_statistic statistic)
+{
+	const struct latency_entry *entry = latency_matrix_get(view->matrix, view->hosts[row], view->hosts[column]);
+
+	return entry ? entry_value(entry, statistic) : NAN;
+}
+
+struct collection {
+	double *p50, *p99;
+	size_t answered;
+	double worst, loss;
+	uint64_t pairs;
+};
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+	if (count == 0)
+		return NAN;
+	qsort(values, count, sizeof *values, compare_doubles);
+	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void collect(struct collection *collection, const struct latency_entry *entry)
+{
+	collection->pairs++;
+	collection->loss += entry->loss;
+	if (entry->samples == 0)
+		return;
+	collection->p50[collection->answered] = entry->rtt_p50_us;
+	collection->p99[collection->answered++] = entry->rtt_p99_us;
+	collection->worst = fmax(collection->worst, entry->rtt_max_us);
+}
+
+static void finish(struct collection *collection, struct mesh_group *group)
+{
+	*group = (struct mesh_group){
+		.pairs = collection->pairs,
+		.silent = collection->pairs - collection->answered,
+		.p50_us = median(collection->p50, collection->answered),
+		.p99_us = median(collection->p99, collection->answered),
+		.worst_us = collection->answered ? collection->worst : NAN,
+		.loss = collection->pairs ? collection->loss / (double)collection->pairs : NAN,
+	};
+	free(collection->p50);
+	free(collection->p99);
+}
+
+int mesh_view_summarise(const struct mesh_view *view, struct mesh_group *same_rack, struct mesh_group *other_rack)
+{
+	size_t count = latency_matrix_count(view->matrix);
+	int64_t *rack_of = calloc(latency_matrix_hosts(view->matrix) + 1, sizeof *rack_of);
+	struct collection groups[2] = {0};
+	int code = rack_of ? 0 : -ENOMEM;
+
+	for (int i = 0; i < 2; i++) {
+		groups[i].p50 = calloc(count + 1, sizeof(double));
+		groups[i].p99 = calloc(count + 1, sizeof(double));
+		if (!groups[i].p50 || !groups[i].p99)
+			code = -ENOMEM;
+	}
+	for (uint32_t i = 0; !code && i < view->count; i++)
+		rack_of[view->hosts[i]] = view->racks[i];
+	for (size_t i = 0; !code && i < count; i++) {
+		const struct latency_entry *entry = latency_matrix_at(view->matrix, i);
+
+		if (entry->source != entry->destination)
+			collect(&groups[rack_of[entry->source] != rack_of[entry->destination]], entry);
+	}
+	finish(&groups[0], same_rack);
+	finish(&groups[1], other_rack);
+	free(rack_of);
+	return code;
+}
+
+static json_t *json_figure(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *group_to_json(const struct mesh_group *group)
+{
+	return json_pack("{s:I,s:I,s:o,s:o,s:o,s:o}", "pairs", (json_int_t)group->pairs, "silent",
+			 (json_int_t)group->silent, "median_p50_us", json_figure(group->p50_us), "median_p99_us",
+			 json_figure(group->p99_us), "max_us", json_figure(group->worst_us), "mean_loss",
+			 json_figure(group->loss));
+}
+
+static json_t *entry_to_json(const struct mesh_view *view, const struct latency_entry *entry)
+{
+	return json_pack("{s:s,s:s,s:o,s:o,s:o,s:f,s:I,s:f}", "src", latency_matrix_host(view->matrix, entry->source),
+			 "dst", latency_matrix_host(view->matrix, entry->destination), "rtt_p50_us",
+			 json_figure(entry->rtt_p50_us), "rtt_p99_us", json_figure(entry->rtt_p99_us), "rtt_max_us",
+			 json_figure(entry->rtt_max_us), "loss", entry->loss, "samples", (json_int_t)entry->samples,
+			 "updated_at", ns_to_s(entry->updated_at));
+}
+
+json_t *mesh_view_to_json(const struct mesh_view *view)
+{
+	json_t *root, *hosts = json_array(), *pairs = json_array();
+	struct mesh_group same_rack, other_rack;
+
+	if (mesh_view_summarise(view, &same_rack, &other_rack)) {
+		json_decref(hosts);
+		json_decref(pairs);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < view->count; i++)
+		json_array_append_new(hosts, json_pack("{s:s,s:s}", "name", mesh_view_name(view, i), "rack",
+						       mesh_view_rack(view, i)));
+	for (size_t i = 0; i < latency_matrix_count(view->matrix); i++)
+		json_array_append_new(pairs, entry_to_json(view, latency_matrix_at(view->matrix, i)));
+	root = json_pack("{s:s,s:o,s:o,s:{s:o,s:o}}", "schema", "nomora.mesh/1", "hosts", hosts, "pairs", pairs,
+			 "summary", "same_rack", group_to_json(&same_rack), "other_rack", group_to_json(&other_rack));
+	return root;
+}

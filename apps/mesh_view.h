@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A latency matrix put in order for looking at: hosts by rack and name, one statistic, and what racks have in common.
+ */
+#ifndef APPS_MESH_VIEW_H
+#define APPS_MESH_VIEW_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+#include <model/cluster.h>
+#include <model/latency_matrix.h>
+
+enum mesh_statistic { MESH_P50, MESH_P99, MESH_MAXIMUM, MESH_LOSS };
+extern const char *const mesh_statistic_names[];
+
+struct mesh_view {
+	struct latency_matrix *matrix;
+	struct cluster *cluster; /* NULL = not given: one rack "" */
+	uint32_t count;
+	uint32_t *hosts; /* matrix index of each place, in order */
+	int64_t *racks;  /* of each place; -1 = the cluster does not know the host */
+};
+
+/* Reads both files (cluster_path may be NULL). 0 or -errno with err set. */
+int mesh_view_open(struct mesh_view *view, const char *matrix_path, const char *cluster_path, struct error *err);
+void mesh_view_close(struct mesh_view *view);
+
+const char *mesh_view_name(const struct mesh_view *view, uint32_t place);
+const char *mesh_view_rack(const struct mesh_view *view, uint32_t place);
+/* NAN when the pair was not measured (or has no answer). */
+double mesh_view_value(const struct mesh_view *view, uint32_t row, uint32_t column, enum mesh_statistic statistic);
+
+/* The pairs within racks, or between them. */
+struct mesh_group {
+	uint64_t pairs, silent;                /* measured; of these without an answer */
+	double p50_us, p99_us, worst_us, loss; /* median of the p50s, median of the p99s, largest maximum, mean loss */
+};
+
+/* -ENOMEM. */
+int mesh_view_summarise(const struct mesh_view *view, struct mesh_group *same_rack, struct mesh_group *other_rack);
+
+/* mesh_draw.c */
+int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const char *title, const char *path,
+	      struct error *err);
+void mesh_print_table(const struct mesh_view *view, enum mesh_statistic statistic, FILE *out);
+
+/* nomora.mesh/1; NULL if out of memory. */
+json_t *mesh_view_to_json(const struct mesh_view *view);
+
+#endif
