@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora sweep: a plan file carried out, with a lab and an injector of its own if the plan says so. */
+#include "command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/json.h>
+#include <base/log.h>
+#include <base/progress.h>
+#include <lab/lab.h>
+#include <sweep/metric.h>
+#include <sweep/plan.h>
+#include <sweep/schedule.h>
+#include <sweep/sweeper.h>
+
+int command_sweep(int argc, char **argv);
+
+enum { INJECTOR_WORDS = 32, HOST_TEXT_BYTES = 64 };
+
+static const struct option_usage usage = {
+	.command = "nomora sweep",
+	.operands = "PLAN -o SWEEP.csv",
+	.summary = "Steps an injector through delays and runs an application's benchmark at each, several times.",
+	.teach = "PLAN is a file of lines 'name = value' whose names are the options above; options on the command "
+		 "line win.\n"
+		 "Each run's rows are on the disk before the next begins: the same command goes on where it was cut "
+		 "off.\n"
+		 "Example, a plan that makes its own rack of two hosts:\n"
+		 "  application = memcached\n"
+		 "  delays = 0 5 10 20 50 100 200 500\n"
+		 "  lab = lab0\n"
+		 "  server-host = h1\n"
+		 "  client-host = h2\n"
+		 "  server = memcached -u nobody -l $NOMORA_SERVER\n"
+		 "  server-ready = nomora load $NOMORA_SERVER --fill-only\n"
+		 "  client = nomora load $NOMORA_SERVER --no-fill --duration 1 --json\n"
+		 "  metric = qps 1/s higher json:qps\n"
+		 "  rtt-check = true\n"
+		 "and then: nomora sweep memcached.plan -o sweep.csv && nomora fit sweep.csv -o memcached.json",
+	.rows = plan_rows,
+	.operands_minimum = 1,
+	.operands_maximum = 1,
+};
+
+/* What must live as long as the plan that points to it. */
+struct surroundings {
+	struct lab lab;
+	struct lab_guard *guard;
+	char server_host[HOST_TEXT_BYTES], client_host[HOST_TEXT_BYTES];
+	char program[PATH_MAX], folder[PATH_MAX];
+	struct progress *bar;
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void note_signal(int number)
+{
+	stop_signal = number;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = note_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int find_program(struct surroundings *around, struct error *err)
+{
+	ssize_t length = readlink("/proc/self/exe", around->program, sizeof around->program - 1);
+
+	if (length < 0)
+		return error_set(err, errno, "cannot find my own program file: %s", strerror(errno));
+	around->program[length] = '\0';
+	memcpy(around->folder, around->program, (size_t)length + 1);
+	*strrchr(around->folder, '/') = '\0';
+	return 0;
+}
+
+/* "h1" -> "netns:lab0-h1"; other texts stay. */
+static const char *resolve_host(const struct lab *lab, const char *text, char resolved[HOST_TEXT_BYTES])
+{
+	const struct lab_host *host = lab_find_host(lab, text);
+
+	if (!host)
+		return text;
+	snprintf(resolved, HOST_TEXT_BYTES, "netns:%s", host->netns);
+	return resolved;
+}
+
+/* Points the plan at the lab that will be made for it. */
+static int resolve_lab(struct plan *plan, struct surroundings *around, struct error *err)
+{
+	const char *places[] = {plan->lab_inject};
+	struct lab_spec spec = {.name = plan->lab,
+				.hosts = (int)plan->lab_hosts,
+				.racks = (int)plan->lab_racks,
+				.slots = 1,
+				.mtu_bytes = 1500,
+				.places = places,
+				.place_count = 1};
+	const struct lab_host *server;
+	int code = lab_plan(&spec, &around->lab, err);
+
+	if (code)
+		return code;
+	server = lab_find_host(&around->lab, plan->server_host);
+	if (server && !plan->server_address)
+		plan->server_address = server->address;
+	plan->injector = around->lab.injectors[0].control;
+	plan->server_host = resolve_host(&around->lab, plan->server_host, around->server_host);
+	plan->client_host = resolve_host(&around->lab, plan->client_host, around->client_host);
+	if (plan->rtt_check && !plan->server_address)
+		return error_set(
+			err, EINVAL,
+			"server-host '%s' is no host of the lab: give its server-address for the check by ping",
+			plan->server_host);
+	return 0;
+}
+
+static int make_lab(const struct plan *plan, struct surroundings *around, struct error *err)
+{
+	char *text = strdup(plan->lab_injector_arguments ? plan->lab_injector_arguments : ""), *save = NULL;
+	const char *words[INJECTOR_WORDS + 1] = {NULL};
+	size_t count = 0;
+	int code = text ? lab_up(&around->lab, err) : error_set(err, ENOMEM, "out of memory");
+
+	/* Guarded only once it is ours: a lab of that name that was there before must survive this command. */
+	if (!code) {
+		around->guard = lab_guard_start(plan->lab, err);
+		if (!around->guard) {
+			code = -err->code;
+			lab_down(plan->lab, NULL);
+		}
+	}
+	for (char *word = text ? strtok_r(text, " \t", &save) : NULL; word && count < INJECTOR_WORDS;
+	     word = strtok_r(NULL, " \t", &save))
+		words[count++] = word;
+	if (!code)
+		code = lab_start_injectors(&around->lab, around->program, 0, words, err);
+	free(text);
+	return code;
+}
+
+static int print_schedule(const struct plan *plan)
+{
+	static double delays[SCHEDULE_DELAYS_MAXIMUM];
+	struct error err = {0};
+	int count = schedule_parse_delays(plan->delays, delays, &err);
+	struct schedule_run *runs;
+	json_t *list = json_array();
+	size_t total;
+
+	if (count < 0)
+		return command_fail(&err, COMMAND_USAGE);
+	total = (size_t)count * (size_t)plan->repetitions;
+	runs = schedule_create(delays, (size_t)count, plan->repetitions, plan->order, (uint64_t)plan->seed);
+	if (!runs) {
+		error_set(&err, ENOMEM, "out of memory");
+		return command_fail(&err, COMMAND_FAILED);
+	}
+	if (!plan->json)
+		printf("%zu runs: %d delays, %lld repetitions; at most %lld attempts of %g s each\n", total, count,
+		       (long long)plan->repetitions, (long long)plan->attempts, plan->timeout_s);
+	for (size_t i = 0; i < total; i++) {
+		if (plan->json)
+			json_array_append_new(list, json_pack("{s:f,s:I}", "delay_us", runs[i].delay_us, "run",
+							      (json_int_t)runs[i].run));
+		else
+			printf("%5zu  %8.10g us  run %lld\n", i + 1, runs[i].delay_us, (long long)runs[i].run);
+	}
+	free(runs);
+	if (plan->json) {
+		json_t *root = json_pack("{s:s,s:O}", "schema", "nomora.sweep-schedule/1", "runs", list);
+
+		json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
+		putchar('\n');
+		json_decref(root);
+	}
+	json_decref(list);
+	return COMMAND_OK;
+}
+
+static void show_progress(void *context, size_t done, size_t total, const char *note)
+{
+	struct surroundings *around = context;
+
+	if (!around->bar)
+		around->bar = progress_create(stderr, "sweep", total);
+	progress_update(around->bar, done, note);
+}
+
+static void say(void *context, const char *line)
+{
+	const struct surroundings *around = context;
+
+	progress_clear(around->bar);
+	log_info("%s", line);
+}
+
+static void print_summary(const struct plan *plan, const struct sweeper_summary *summary)
+{
+	if (plan->json) {
+		json_t *root = json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "schema", "nomora.sweep/1",
+					 "application", plan->application, "output", plan->output, "planned",
+					 (json_int_t)summary->planned, "found", (json_int_t)summary->found, "made",
+					 (json_int_t)summary->made, "repeated", (json_int_t)summary->repeated,
+					 "disturbed", (json_int_t)summary->disturbed, "failed",
+					 (json_int_t)summary->failed, "elapsed_s", summary->elapsed_s);
+
+		json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+		putchar('\n');
+		json_decref(root);
+		return;
+	}
+	printf("%s: %zu of %zu runs made in %.1f s", plan->output, summary->made, summary->planned, summary->elapsed_s);
+	if (summary->found)
+		printf(", %zu were there", summary->found);
+	if (summary->repeated)
+		printf(", %zu attempts repeated", summary->repeated);
+	if (summary->disturbed)
+		printf(", %zu runs disturbed (see %s.log)", summary->disturbed, plan->output);
+	if (summary->failed)
+		printf(", %zu left out", summary->failed);
+	putchar('\n');
+}
+
+static int carry_out(struct plan *plan, struct surroundings *around)
+{
+	struct sweeper_hooks hooks = {.progress = show_progress,
+				      .say = say,
+				      .context = around,
+				      .stop = &stop_signal,
+				      .program_folder = around->folder};
+	struct sweeper_summary summary = {0};
+	struct error err = {0}, down = {0};
+	bool has_lab = plan->lab != NULL;
+	int code = has_lab ? make_lab(plan, around, &err) : 0;
+
+	if (!code)
+		code = sweeper_run(plan, &hooks, &summary, &err);
+	progress_destroy(around->bar);
+	if (around->guard && lab_guard_release(around->guard, true, &down) < 0)
+		log_warning("%s", down.text);
+	if (code == -EINTR || (code && summary.made + summary.found > 0)) {
+		log_info("%zu of %zu runs are in %s; the same command goes on from there", summary.made + summary.found,
+			 summary.planned, plan->output);
+	}
+	if (code)
+		return command_fail(&err, COMMAND_FAILED);
+	print_summary(plan, &summary);
+	return COMMAND_OK;
+}
+
+/* What can be refused before anything is started. */
+static int check_all(struct plan *plan, const char *file, struct surroundings *around, struct error *err)
+{
+	static double delays[SCHEDULE_DELAYS_MAXIMUM];
+	int code = plan_check(plan, file, err);
+
+	if (!code && schedule_parse_delays(plan->delays, delays, err) < 0)
+		code = error_prefix(err, "%s", file);
+	for (size_t i = 0; i < plan->metrics.count && !code; i++) {
+		struct metric metric;
+
+		code = metric_parse(plan->metrics.items[i], &metric, err);
+		if (code)
+			error_prefix(err, "%s", file);
+		else
+			metric_free(&metric);
+	}
+	if (!code)
+		code = find_program(around, err);
+	if (!code && plan->lab)
+		code = resolve_lab(plan, around, err);
+	return code;
+}
+
+int command_sweep(int argc, char **argv)
+{
+	static struct surroundings around;
+	struct plan plan;
+	struct option_operands operands;
+	struct option_strings *strings = NULL;
+	struct error err = {0};
+	const char *file;
+	int code;
+
+	/* Twice: first for the plan's name, then over what the plan says. */
+	plan_defaults(&plan);
+	code = command_parse(&usage, argc, argv, &plan, &operands);
+	if (code >= 0)
+		return code;
+	file = operands.items[0];
+	options_free(&operands);
+	plan_defaults(&plan);
+	if (options_read_file(&usage, file, &plan, &strings, &err) < 0)
+		return command_fail(&err, err.code == EINVAL || err.code == ERANGE ? COMMAND_USAGE : COMMAND_FAILED);
+	code = command_parse(&usage, argc, argv, &plan, &operands);
+	if (code < 0) {
+		catch_signals();
+		if (check_all(&plan, file, &around, &err) != 0)
+			code = command_fail(&err, COMMAND_USAGE);
+		else
+			code = plan.dry_run ? print_schedule(&plan) : carry_out(&plan, &around);
+		options_free(&operands);
+	}
+	/* The file's strings go the way of any other operands'. */
+	operands = (struct option_operands){.strings = strings};
+	options_free(&operands);
+	return code;
+}

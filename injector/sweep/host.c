@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sweep_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <base/file.h>
+
+static const struct ns slice = {50 * NS_PER_MS};
+static const struct ns grace = {2 * NS_PER_S};
+
+int host_parse(const char *text, struct host *host, struct error *err)
+{
+	*host = (struct host){HOST_LOCAL, NULL};
+	if (strcmp(text, "local") == 0)
+		return 0;
+	host->kind = strncmp(text, "netns:", 6) == 0 ? HOST_NETNS : HOST_SSH;
+	host->target = strchr(text, ':') ? strchr(text, ':') + 1 : "";
+	if ((host->kind == HOST_SSH && strncmp(text, "ssh:", 4) != 0) || !*host->target || *host->target == '-')
+		return error_set(err, EINVAL,
+				 "host '%s': expected local, netns:NAME, ssh:TARGET, or a host of the plan's lab",
+				 text);
+	return 0;
+}
+
+/* 'text' in single quotes, as a shell reads it back. */
+static void print_quoted(FILE *out, const char *text)
+{
+	fputc('\'', out);
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*text, out);
+	}
+	fputc('\'', out);
+}
+
+/* ssh does not hand on our environment: it goes in front of the command. Ours to free, NULL if out of memory. */
+static char *remote_line(const struct command *command)
+{
+	char *line = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&line, &bytes);
+
+	if (!out)
+		return NULL;
+	fputs("env", out);
+	for (const char *const *variable = command->environment; variable && *variable; variable++) {
+		if (strncmp(*variable, "PATH=", 5) == 0)
+			continue;
+		fputc(' ', out);
+		print_quoted(out, *variable);
+	}
+	fputs(" /bin/sh -c ", out);
+	print_quoted(out, command->line);
+	if (fclose(out) != 0) {
+		free(line);
+		return NULL;
+	}
+	return line;
+}
+
+struct process *host_start(const struct host *host, const struct command *command, struct error *err)
+{
+	struct process_options options = {.environment = command->environment, .output_path = command->output_path};
+	const char *netns[] = {"ip", "netns", "exec", host->target, "/bin/sh", "-c", command->line, NULL};
+	/* -tt: when our end of the connection dies, so does what runs at the other. */
+	const char *ssh[] = {"ssh", "-tt", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", host->target, NULL, NULL};
+	struct process *process;
+	char *line = NULL;
+
+	switch (host->kind) {
+	case HOST_LOCAL:
+		options.shell = command->line;
+		break;
+	case HOST_NETNS:
+		options.argv = netns;
+		break;
+	case HOST_SSH:
+		line = remote_line(command);
+		if (!line) {
+			error_set(err, ENOMEM, "out of memory");
+			return NULL;
+		}
+		ssh[7] = line;
+		options.argv = ssh;
+		break;
+	}
+	process = process_start(&options, err);
+	if (!process && err)
+		error_prefix(err, "%s", command->phase);
+	free(line);
+	return process;
+}
+
+static bool told_to_stop(const volatile sig_atomic_t *stop)
+{
+	return stop && *stop;
+}
+
+int host_run(const struct host *host, const struct command *command, struct process_result *result, struct error *err)
+{
+	struct process *process = host_start(host, command, err);
+	struct ns deadline = ns_add(ns_now_monotonic(), command->timeout);
+	int code;
+
+	memset(result, 0, sizeof *result);
+	if (!process)
+		return -err->code;
+	do
+		code = process_wait(process, slice, result, err);
+	while (code == -ETIMEDOUT && ns_now_monotonic().v < deadline.v && !told_to_stop(command->stop));
+	if (code == -ETIMEDOUT) {
+		process_stop(process, grace);
+		if (told_to_stop(command->stop))
+			code = error_set(err, EINTR, "stopped");
+		else
+			code = error_set(err, ETIMEDOUT, "%s: not done after %.10g s: stopped", command->phase,
+					 ns_to_s(command->timeout));
+	} else if (code < 0) {
+		error_prefix(err, "%s", command->phase);
+	}
+	process_destroy(process);
+	return code;
+}
+
+const char *last_line(char *output)
+{
+	size_t length = output ? strlen(output) : 0;
+	char *newline;
+
+	while (length > 0 && strchr(" \t\r\n", output[length - 1]))
+		output[--length] = '\0';
+	if (length == 0)
+		return "it printed nothing";
+	newline = strrchr(output, '\n');
+	return newline ? newline + 1 : output;
+}
+
+int host_must_run(const struct host *host, const struct command *command, struct error *err)
+{
+	struct process_result result;
+	int code = host_run(host, command, &result, err);
+
+	if (code == 0 && result.exit_code != 0)
+		code = error_set(err, ECHILD, "%s: failed with exit code %d: %.300s", command->phase, result.exit_code,
+				 last_line(result.output));
+	process_result_free(&result);
+	return code;
+}
+
+void sleep_unless(struct ns time, const volatile sig_atomic_t *stop)
+{
+	struct ns deadline = ns_add(ns_now_monotonic(), time);
+
+	while (!told_to_stop(stop)) {
+		int64_t left = deadline.v - ns_now_monotonic().v;
+		struct timespec wait = {.tv_nsec = left < slice.v ? left : slice.v};
+
+		if (left <= 0)
+			return;
+		nanosleep(&wait, NULL);
+	}
+}
+
+void host_state_read(struct host_state *state)
+{
+	char *text = file_read_all("/proc/stat", 1 << 20, NULL, NULL);
+	double ticks[8] = {0};
+
+	*state = (struct host_state){0};
+	/* user nice system idle iowait irq softirq steal, proc(5) */
+	if (text && sscanf(text, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3],
+			   &ticks[4], &ticks[5], &ticks[6], &ticks[7]) == 8) {
+		for (int i = 0; i < 8; i++)
+			state->total_ticks += ticks[i];
+		state->steal_ticks = ticks[7];
+	}
+	free(text);
+	if (getloadavg(&state->load, 1) != 1)
+		state->load = 0;
+}

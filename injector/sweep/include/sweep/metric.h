@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A metric of a plan, "NAME UNIT higher|lower HOW", and its value in what a benchmark printed. HOW is one of
+ *   regex:PATTERN     POSIX extended; the number is the first group, or the whole match without one; the last match in
+ *                     the text counts, ^ and $ match at lines
+ *   json:a.b[2].c     a number in the JSON object or array that begins at the first line that starts with { or [
+ *   exit              the exit code of the command
+ *   elapsed           how long the command ran, in seconds
+ */
+#ifndef SWEEP_METRIC_H
+#define SWEEP_METRIC_H
+
+#include <regex.h>
+#include <stddef.h>
+
+#include <base/error.h>
+#include <model/sweep.h>
+
+enum metric_source { METRIC_REGEX, METRIC_JSON, METRIC_EXIT, METRIC_ELAPSED };
+
+struct metric {
+	char name[SWEEP_NAME_BYTES], unit[SWEEP_NAME_BYTES];
+	enum sweep_better better;
+	enum metric_source source;
+	const char *how;    /* what stands behind the colon; borrowed from the parsed text */
+	regex_t expression; /* compiled for METRIC_REGEX */
+};
+
+/* 0 and a metric to metric_free(), or -errno with err set. `text` must outlive the metric. */
+int metric_parse(const char *text, struct metric *metric, struct error *err);
+void metric_free(struct metric *metric);
+
+struct metric_input {
+	const char *output; /* NUL-terminated */
+	int exit_code;
+	double elapsed_s;
+};
+
+/* 0 and a finite value, or -errno with err saying what was not found. */
+int metric_extract(const struct metric *metric, const struct metric_input *input, double *value, struct error *err);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The plan of a sweep: which delays, how often, what to run where, what to measure, and when to mistrust a run.
+ * A plan file is lines `name = value` whose names are the rows below; the same names are options of the command, which
+ * win over the file. Strings are borrowed (from argv or the file's strings). Plain data.
+ */
+#ifndef SWEEP_PLAN_H
+#define SWEEP_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/options.h>
+
+enum plan_order { PLAN_RANDOM, PLAN_ASCENDING, PLAN_DESCENDING, PLAN_AS_GIVEN };
+enum plan_restart { PLAN_RESTART_SWEEP, PLAN_RESTART_RUN };
+enum plan_failure { PLAN_FAILURE_STOP, PLAN_FAILURE_SKIP };
+
+struct plan {
+	const char *application;
+	/* the schedule */
+	const char *delays;
+	int direction; /* enum sweep_direction of model */
+	int64_t repetitions;
+	int order; /* enum plan_order */
+	int64_t seed;
+	/* the path */
+	const char *injector, *lab;
+	int64_t lab_hosts, lab_racks;
+	const char *lab_inject, *lab_injector_arguments;
+	const char *server_host, *client_host, *server_address;
+	/* the phases */
+	const char *setup, *server, *server_ready, *before_run, *warm_up, *client, *after_run, *teardown;
+	int server_restart; /* enum plan_restart */
+	double settle_s, cool_down_s, timeout_s, ready_timeout_s;
+	/* what is measured */
+	struct option_list metrics;
+	/* gates */
+	int64_t attempts;
+	double maximum_stall_percent, maximum_disturbed_percent, maximum_steal_percent, maximum_load;
+	bool rtt_check;
+	int64_t rtt_count;
+	double rtt_tolerance_percent, rtt_tolerance_us;
+	int on_failure; /* enum plan_failure */
+	/* of the command */
+	const char *output;
+	bool dry_run, json, force;
+};
+
+/* Rows for options_parse() over struct plan, and the values to begin with. */
+extern const struct option_row plan_rows[];
+void plan_defaults(struct plan *plan);
+
+/* Is there all that a sweep needs? `file` is named in messages. Metrics and delays are parsed elsewhere. */
+int plan_check(const struct plan *plan, const char *file, struct error *err);
+
+/* A number that changes when the rows of two plans could not be mixed: application, commands, places, metrics. */
+uint64_t plan_fingerprint(const struct plan *plan);
+
+#endif

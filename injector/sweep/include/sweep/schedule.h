@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Delays from text, and the order of the runs. A random order is random within each repetition: however early a sweep
+ * is cut off, it has about the same number of runs at every delay. Pure.
+ */
+#ifndef SWEEP_SCHEDULE_H
+#define SWEEP_SCHEDULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/error.h>
+
+enum { SCHEDULE_DELAYS_MAXIMUM = 1000 };
+
+#define SCHEDULE_DELAY_MAXIMUM_US 10000.0
+
+/*
+ * "0 5 10", "0,5,10", "0..100/20" (from, to, step) and "log:1..1000*7" (seven delays, evenly spaced logarithms), mixed;
+ * 0..10000 µs in steps of 0.1 (what lies between is rounded). `delays` holds SCHEDULE_DELAYS_MAXIMUM; a delay given
+ * twice counts once. Returns how many, or -errno with err set.
+ */
+int schedule_parse_delays(const char *text, double *delays_us, struct error *err);
+
+struct schedule_run {
+	double delay_us;
+	int64_t run; /* repetition, from 0 */
+};
+
+/* delay_count * repetitions runs in an order of enum plan_order; NULL if out of memory. Free with free(). */
+struct schedule_run *schedule_create(const double *delays_us, size_t delay_count, int64_t repetitions, int order,
+				     uint64_t seed);
+
+#endif

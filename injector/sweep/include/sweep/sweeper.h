@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Carries a plan out: sets the injector's delay, checks it, runs the benchmark, takes its metrics, judges the run and
+ * appends its rows to sweep.csv. Each run's rows are on the disk before the next run begins; a run that is there
+ * already is not made again, so that the same command goes on where it was cut off. Beside the rows, FILE.log (JSON
+ * lines) says of every attempt what the injector, the round trip and the host looked like, and whether it is to be
+ * trusted. One thread; programs that it starts end with it.
+ */
+#ifndef SWEEP_SWEEPER_H
+#define SWEEP_SWEEPER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <base/error.h>
+#include <sweep/plan.h>
+#include <sweep/schedule.h>
+
+struct sweeper_hooks {
+	/* Called after each run and while one lasts; `note` is what is going on. May be NULL. */
+	void (*progress)(void *context, size_t done, size_t total, const char *note);
+	/* A line for people: a run that was repeated, and why. May be NULL. */
+	void (*say)(void *context, const char *line);
+	void *context;
+	const volatile sig_atomic_t *stop; /* set it to end after stopping what runs; may be NULL */
+	const char *program_folder;        /* goes in front of PATH for the plan's commands; may be NULL */
+};
+
+struct sweeper_summary {
+	size_t planned, found, made, repeated, disturbed, failed; /* runs */
+	double elapsed_s;
+};
+
+/*
+ * 0 when every planned run is in the file; -EINTR when told to stop; else -errno with err set. Whatever the outcome,
+ * the plan's programs have ended, the injector has its old delay, and the file holds whole runs only.
+ */
+int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, struct sweeper_summary *summary,
+		struct error *err);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* SWEEP.csv.log: one JSON object a line about each plan, baseline and attempt. */
+#include "sweeper_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/file.h>
+#include <base/log.h>
+
+struct journal {
+	FILE *out;
+	bool failed;
+};
+
+/* The fingerprint of the last plan in the log, or "" */
+static void read_fingerprint(const char *path, char *fingerprint, size_t bytes)
+{
+	struct file_lines *lines = access(path, F_OK) == 0 ? file_lines_open(path, NULL) : NULL;
+	char *line;
+
+	*fingerprint = '\0';
+	while (lines && file_lines_next(lines, &line, NULL) > 0) {
+		json_t *entry = json_loads(line, 0, NULL);
+		const char *found = json_string_value(json_object_get(entry, "fingerprint"));
+
+		if (found)
+			snprintf(fingerprint, bytes, "%s", found);
+		json_decref(entry);
+	}
+	file_lines_close(lines);
+}
+
+/* A line that a dying writer left open is closed first. */
+static void end_torn_line(FILE *out)
+{
+	if (fseek(out, -1, SEEK_END) == 0 && fgetc(out) != '\n') {
+		fseek(out, 0, SEEK_END);
+		fputc('\n', out);
+	}
+	fseek(out, 0, SEEK_END);
+}
+
+int journal_open(const struct plan *plan, struct journal **journal, struct error *err)
+{
+	char path[4096], ours[32], found[32];
+
+	snprintf(path, sizeof path, "%s.log", plan->output);
+	snprintf(ours, sizeof ours, "%016" PRIx64, plan_fingerprint(plan));
+	read_fingerprint(path, found, sizeof found);
+	if (*found && strcmp(found, ours) != 0 && !plan->force)
+		return error_set(
+			err, EEXIST,
+			"%s was made by a plan with other commands, hosts or metrics: give another --output, or "
+			"--force to append",
+			plan->output);
+	*journal = calloc(1, sizeof **journal);
+	if (!*journal)
+		return error_set(err, ENOMEM, "out of memory");
+	(*journal)->out = fopen(path, "a+e");
+	if (!(*journal)->out) {
+		int code = error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
+
+		free(*journal);
+		*journal = NULL;
+		return code;
+	}
+	end_torn_line((*journal)->out);
+	journal_write(*journal, json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "event", "plan", "fingerprint", ours,
+					  "application", plan->application, "client", plan->client, "server",
+					  plan->server ? plan->server : "", "seed", (json_int_t)plan->seed));
+	return 0;
+}
+
+void journal_write(struct journal *journal, json_t *entry)
+{
+	if (!entry || json_dumpf(entry, journal->out, JSON_COMPACT | JSON_REAL_PRECISION(12)) != 0 ||
+	    fputc('\n', journal->out) == EOF || fflush(journal->out) != 0)
+		journal->failed = true;
+	json_decref(entry);
+}
+
+json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt, bool accepted)
+{
+	const struct injector_state *before = &attempt->before, *after = &attempt->after;
+	double ticks = attempt->host_after.total_ticks - attempt->host_before.total_ticks;
+	double steal = attempt->host_after.steal_ticks - attempt->host_before.steal_ticks;
+	json_t *values = json_object();
+	json_t *entry = json_pack("{s:s,s:f,s:s,s:I,s:i,s:s,s:f,s:b,s:b,s:s}", "event", "run", "delay_us",
+				  attempt->run.delay_us, "direction",
+				  sweep_direction_name((enum sweep_direction)sweeper->plan->direction), "run",
+				  (json_int_t)attempt->run.run, "attempt", attempt->number, "started_at",
+				  attempt->started_at, "elapsed_s", attempt->elapsed_s, "accepted", accepted,
+				  "disturbed", attempt->reasons[0] != '\0', "reasons", attempt->reasons);
+
+	for (size_t i = 0; attempt->measured && i < sweeper->metric_count; i++)
+		json_object_set_new(values, sweeper->metrics[i].name, json_real(attempt->values[i]));
+	json_object_set_new(entry, "metrics", values);
+	if (attempt->has_rtt) {
+		json_object_set_new(entry, "rtt_us", json_real(attempt->rtt_us));
+		json_object_set_new(entry, "rtt_expected_us", json_real(attempt->rtt_expected_us));
+	}
+	json_object_set_new(entry, "injector",
+			    json_pack("{s:f,s:f,s:f,s:f,s:f}", "packets", after->packets - before->packets, "dropped",
+				      after->dropped - before->dropped, "disturbed",
+				      after->disturbed - before->disturbed, "stalls", after->stalls - before->stalls,
+				      "stall_us", after->stall_us - before->stall_us));
+	json_object_set_new(entry, "steal_percent", json_real(ticks > 0 ? 100 * steal / ticks : 0));
+	json_object_set_new(entry, "load", json_real(attempt->host_before.load));
+	return entry;
+}
+
+void journal_close(struct journal *journal)
+{
+	if (!journal)
+		return;
+	if (fclose(journal->out) != 0 || journal->failed)
+		log_warning("the sweep's log could not be written whole; its rows are not touched by that");
+	free(journal);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sweep/plan.h>
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const directions[] = {"both", "ab", "ba", NULL};
+static const char *const orders[] = {"random", "ascending", "descending", "as-given", NULL};
+static const char *const restarts[] = {"sweep", "run", NULL};
+static const char *const failures[] = {"stop", "skip", NULL};
+
+const struct option_row plan_rows[] = {
+	OPTION_HEADING("The sweep"),
+	OPTION_STRING(struct plan, application, "application", 'a', "NAME", "what is measured, for the log"),
+	OPTION_STRING(struct plan, delays, "delays", 'd', "LIST",
+		      "us per direction: 0 5 10, 0..100/20 (from..to/step), log:1..1000*7 (from..to*count), mixed"),
+	OPTION_CHOICE(struct plan, direction, "direction", 0, "WAY", directions, "which way is delayed"),
+	OPTION_INTEGER(struct plan, repetitions, "repetitions", 'r', "N", 1, 10000, "runs at each delay"),
+	OPTION_CHOICE(struct plan, order, "order", 0, "ORDER", orders, "of the delays within each repetition"),
+	OPTION_INTEGER(struct plan, seed, "seed", 's', "N", 0, INT64_MAX, "of the random order"),
+	OPTION_HEADING("The path"),
+	OPTION_STRING(struct plan, injector, "injector", 'i', "SOCKET", "control socket of a running injector"),
+	OPTION_STRING(struct plan, lab, "lab", 'l', "NAME",
+		      "make this lab with an injector for the sweep, then remove it"),
+	OPTION_INTEGER(struct plan, lab_hosts, "lab-hosts", 0, "N", 1, 64, "hosts of the lab"),
+	OPTION_INTEGER(struct plan, lab_racks, "lab-racks", 0, "N", 1, 16, "racks of the lab"),
+	OPTION_STRING(struct plan, lab_inject, "lab-inject", 0, "PLACE", "where the injector goes: h1, rack1, core"),
+	OPTION_STRING(struct plan, lab_injector_arguments, "lab-injector-arguments", 0, "WORDS",
+		      "further words for 'nomora inject', such as --no-huge"),
+	OPTION_STRING(struct plan, server_host, "server-host", 0, "HOST",
+		      "where the server runs: local, h1 (of the lab), netns:NAME, ssh:TARGET"),
+	OPTION_STRING(struct plan, client_host, "client-host", 0, "HOST", "where the client runs"),
+	OPTION_STRING(struct plan, server_address, "server-address", 0, "IP",
+		      "what the client connects to and pings; a host of the lab has its own"),
+	OPTION_HEADING("Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_DELAY_US, NOMORA_RUN, NOMORA_SCRATCH"),
+	OPTION_STRING(struct plan, setup, "setup", 0, "COMMAND", "once, first, where the server runs"),
+	OPTION_STRING(struct plan, server, "server", 0, "COMMAND", "runs while the client does; ended by us"),
+	OPTION_STRING(struct plan, server_ready, "server-ready", 0, "COMMAND",
+		      "tried where the client runs until it succeeds"),
+	OPTION_STRING(struct plan, before_run, "before-run", 0, "COMMAND", "before each run, where the client runs"),
+	OPTION_STRING(struct plan, warm_up, "warm-up", 0, "COMMAND",
+		      "before each run, with the delay set; not measured"),
+	OPTION_STRING(struct plan, client, "client", 0, "COMMAND", "the benchmark: its output has the metrics"),
+	OPTION_STRING(struct plan, after_run, "after-run", 0, "COMMAND", "after each run, where the client runs"),
+	OPTION_STRING(struct plan, teardown, "teardown", 0, "COMMAND", "once, last, where the server runs"),
+	OPTION_CHOICE(struct plan, server_restart, "server-restart", 0, "WHEN", restarts,
+		      "one server for the sweep, or a new one for each run"),
+	OPTION_DOUBLE(struct plan, settle_s, "settle-s", 0, "S", 0, 3600, "pause after the delay was set"),
+	OPTION_DOUBLE(struct plan, cool_down_s, "cool-down-s", 0, "S", 0, 3600, "pause after each run"),
+	OPTION_DOUBLE(struct plan, timeout_s, "timeout-s", 0, "S", 0.01, 86400, "longest run of the client"),
+	OPTION_DOUBLE(struct plan, ready_timeout_s, "ready-timeout-s", 0, "S", 0.01, 3600,
+		      "longest wait for the server, and longest run of each other command"),
+	OPTION_HEADING("Metrics"),
+	OPTION_LIST(
+		struct plan, metrics, "metric", 'm', "'NAME UNIT BETTER HOW'",
+		"BETTER is higher or lower; HOW is regex:PATTERN, json:a.b[2], exit or elapsed; several may be given"),
+	OPTION_HEADING("Gates: a run that fails one is made again"),
+	OPTION_INTEGER(struct plan, attempts, "attempts", 0, "N", 1, 100,
+		       "at most so many; the last one counts, marked as disturbed"),
+	OPTION_DOUBLE(struct plan, maximum_stall_percent, "max-stall-percent", 0, "%", 0, 100,
+		      "of the run's time that the injector may have stalled"),
+	OPTION_DOUBLE(struct plan, maximum_disturbed_percent, "max-disturbed-percent", 0, "%", 0, 100,
+		      "of the packets that may have met a stall"),
+	OPTION_DOUBLE(struct plan, maximum_steal_percent, "max-steal-percent", 0, "%", 0, 100,
+		      "of the processors' time that the hypervisor may have taken"),
+	OPTION_DOUBLE(struct plan, maximum_load, "max-load", 0, "N", 0, 100000, "1-minute load average; 0 = any"),
+	OPTION_FLAG(struct plan, rtt_check, "rtt-check", 0,
+		    "ping: the round trip must have risen by what was injected"),
+	OPTION_INTEGER(struct plan, rtt_count, "rtt-count", 0, "N", 3, 10000, "pings for that"),
+	OPTION_DOUBLE(struct plan, rtt_tolerance_percent, "rtt-tolerance-percent", 0, "%", 0, 1000,
+		      "and how far it may be off"),
+	OPTION_DOUBLE(struct plan, rtt_tolerance_us, "rtt-tolerance-us", 0, "US", 0, 1e6, "plus this"),
+	OPTION_CHOICE(struct plan, on_failure, "on-failure", 0, "WHAT", failures,
+		      "when the client failed in every attempt: stop, or go on without that run"),
+	OPTION_HEADING("Output"),
+	OPTION_STRING(struct plan, output, "output", 'o', "SWEEP.csv",
+		      "rows are appended; the details go to SWEEP.csv.log"),
+	OPTION_FLAG(struct plan, dry_run, "dry-run", 'n', "print the schedule and stop"),
+	OPTION_FLAG(struct plan, force, "force", 0, "append although the file was made by another plan"),
+	OPTION_FLAG(struct plan, json, "json", 'j', "print the summary as JSON (nomora.sweep/1)"),
+	OPTION_END,
+};
+
+void plan_defaults(struct plan *plan)
+{
+	*plan = (struct plan){
+		.application = "application",
+		.delays = "0 5 10 20 50 100 200 500",
+		.repetitions = 3,
+		.seed = 1,
+		.lab_hosts = 2,
+		.lab_racks = 1,
+		.lab_inject = "h1",
+		.server_host = "local",
+		.client_host = "local",
+		.settle_s = 0.1,
+		.timeout_s = 120,
+		.ready_timeout_s = 20,
+		.attempts = 3,
+		.maximum_stall_percent = 100,
+		.maximum_disturbed_percent = 100,
+		.maximum_steal_percent = 100,
+		.rtt_count = 21,
+		.rtt_tolerance_percent = 15,
+		.rtt_tolerance_us = 30,
+		.output = "sweep.csv",
+	};
+}
+
+int plan_check(const struct plan *plan, const char *file, struct error *err)
+{
+	struct error_place place = {.file = file};
+
+	place.field = "client";
+	if (!plan->client || !*plan->client)
+		return error_at(err, place, EINVAL,
+				"no command: a plan needs the benchmark to run, as in 'client = nomora load ...'");
+	place.field = "metric";
+	if (plan->metrics.count == 0)
+		return error_at(err, place, EINVAL,
+				"no metric: expected at least one, as in 'metric = throughput 1/s higher json:qps'");
+	place.field = "injector";
+	if (!plan->injector && !plan->lab)
+		return error_at(
+			err, place, EINVAL,
+			"no injector: give the control socket of a running one, or 'lab = NAME' to have one made");
+	if (plan->injector && plan->lab)
+		return error_at(err, place, EINVAL, "both 'injector' and 'lab' are given: one of them, please");
+	place.field = "server-address";
+	if (plan->rtt_check && !plan->server_address && !plan->lab)
+		return error_at(err, place, EINVAL, "the check of the round trip needs an address to ping");
+	return 0;
+}
+
+static uint64_t mix(uint64_t hash, const char *text)
+{
+	/* FNV-1a; the terminator counts, so that "a","b" and "ab","" differ. */
+	for (const char *c = text ? text : "";; c++) {
+		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+		if (!*c)
+			return hash;
+	}
+}
+
+uint64_t plan_fingerprint(const struct plan *plan)
+{
+	const char *const texts[] = {
+		plan->application,          plan->server_host, plan->client_host, plan->setup,     plan->server,
+		plan->before_run,           plan->warm_up,     plan->client,      plan->after_run, plan->lab_inject,
+		directions[plan->direction]};
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		hash = mix(hash, texts[i]);
+	for (size_t i = 0; i < plan->metrics.count; i++)
+		hash = mix(hash, plan->metrics.items[i]);
+	return hash;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One run: the delay set and checked, the benchmark between two looks at injector and host, and the verdict. */
+#include "sweeper_priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <base/number.h>
+
+void split_delay(const struct plan *plan, double delay_us, double *ab_us, double *ba_us)
+{
+	*ab_us = plan->direction == SWEEP_BA ? 0 : delay_us;
+	*ba_us = plan->direction == SWEEP_AB ? 0 : delay_us;
+}
+
+static void add_reason(struct attempt *attempt, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add_reason(struct attempt *attempt, const char *format, ...)
+{
+	size_t length = strlen(attempt->reasons);
+	va_list arguments;
+
+	if (length > 0 && length < sizeof attempt->reasons - 3)
+		length += (size_t)snprintf(attempt->reasons + length, sizeof attempt->reasons - length, "; ");
+	va_start(arguments, format);
+	vsnprintf(attempt->reasons + length, sizeof attempt->reasons - length, format, arguments);
+	va_end(arguments);
+}
+
+void attempt_judge(const struct plan *plan, struct attempt *attempt)
+{
+	double packets = attempt->after.packets - attempt->before.packets;
+	double disturbed = attempt->after.disturbed - attempt->before.disturbed;
+	double stall_us = attempt->after.stall_us - attempt->before.stall_us;
+	double dropped = attempt->after.dropped - attempt->before.dropped;
+	double ticks = attempt->host_after.total_ticks - attempt->host_before.total_ticks;
+	double steal = attempt->host_after.steal_ticks - attempt->host_before.steal_ticks;
+	double stall_percent = attempt->elapsed_s > 0 ? stall_us / attempt->elapsed_s / 1e4 : 0;
+	double disturbed_percent = packets > 0 ? 100 * disturbed / packets : 0;
+	double steal_percent = ticks > 0 ? 100 * steal / ticks : 0;
+
+	if (dropped > 0)
+		add_reason(attempt, "the injector dropped %.0f packets", dropped);
+	if (stall_percent > plan->maximum_stall_percent)
+		add_reason(attempt, "the injector stalled %.3g %% of the time", stall_percent);
+	if (disturbed_percent > plan->maximum_disturbed_percent)
+		add_reason(attempt, "%.3g %% of the packets met a stall", disturbed_percent);
+	if (steal_percent > plan->maximum_steal_percent)
+		add_reason(attempt, "%.3g %% of the processors' time was stolen", steal_percent);
+	if (plan->maximum_load > 0 && attempt->host_before.load > plan->maximum_load)
+		add_reason(attempt, "load average %.3g", attempt->host_before.load);
+	if (attempt->has_rtt &&
+	    fabs(attempt->rtt_us - attempt->rtt_expected_us) >
+		    plan->rtt_tolerance_percent / 100 * attempt->rtt_expected_us + plan->rtt_tolerance_us)
+		add_reason(attempt, "round trip %.4g us, expected %.4g", attempt->rtt_us, attempt->rtt_expected_us);
+}
+
+static void stamp(char *text, size_t bytes)
+{
+	time_t now = time(NULL);
+	struct tm parts;
+
+	gmtime_r(&now, &parts);
+	strftime(text, bytes, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+/* A hook that need not be there. */
+static int run_hook(struct sweeper *sweeper, const char *phase, const char *line, struct error *err)
+{
+	struct command command = sweeper_command(sweeper, phase, line, sweeper->plan->ready_timeout_s);
+
+	return line && *line ? host_must_run(&sweeper->client_host, &command, err) : 0;
+}
+
+static int check_rtt(struct sweeper *sweeper, struct attempt *attempt, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	double ab_us, ba_us;
+	int code;
+
+	if (!plan->rtt_check)
+		return 0;
+	split_delay(plan, attempt->run.delay_us, &ab_us, &ba_us);
+	code = rtt_ping(&sweeper->client_host, plan->server_address, plan->rtt_count, sweeper->hooks->stop,
+			&attempt->rtt_us, err);
+	attempt->has_rtt = code == 0;
+	attempt->rtt_expected_us = sweeper->baseline_rtt_us + ab_us + ba_us;
+	return code;
+}
+
+static int extract_all(const struct sweeper *sweeper, const struct process_result *result, struct attempt *attempt,
+		       struct error *err)
+{
+	struct metric_input input = {result->output, result->exit_code, ns_to_s(result->elapsed)};
+	bool wants_exit = false;
+
+	for (size_t i = 0; i < sweeper->metric_count; i++)
+		wants_exit = wants_exit || sweeper->metrics[i].source == METRIC_EXIT;
+	if (result->exit_code != 0 && !wants_exit)
+		return error_set(err, ECHILD, "client: failed with exit code %d: %.300s", result->exit_code,
+				 last_line(result->output));
+	for (size_t i = 0; i < sweeper->metric_count; i++) {
+		int code = metric_extract(&sweeper->metrics[i], &input, &attempt->values[i], err);
+
+		if (code)
+			return code;
+	}
+	attempt->measured = true;
+	return 0;
+}
+
+static int measure(struct sweeper *sweeper, struct attempt *attempt, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	struct command command = sweeper_command(sweeper, "client", plan->client, plan->timeout_s);
+	struct process_result result = {0};
+	int code;
+
+	stamp(attempt->started_at, sizeof attempt->started_at);
+	host_state_read(&attempt->host_before);
+	code = injector_read(plan->injector, &attempt->before, err);
+	if (!code)
+		code = host_run(&sweeper->client_host, &command, &result, err);
+	attempt->elapsed_s = ns_to_s(result.elapsed);
+	if (!code)
+		code = injector_read(plan->injector, &attempt->after, err);
+	host_state_read(&attempt->host_after);
+	if (!code)
+		code = extract_all(sweeper, &result, attempt, err);
+	process_result_free(&result);
+	return code;
+}
+
+static int make_attempt(struct sweeper *sweeper, struct attempt *attempt, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	double ab_us, ba_us;
+	int code = 0;
+
+	split_delay(plan, attempt->run.delay_us, &ab_us, &ba_us);
+	if (!sweeper->server && plan->server) {
+		code = injector_set(plan->injector, 0, 0, err);
+		if (!code)
+			code = sweeper_start_server(sweeper, err);
+	}
+	if (!code)
+		code = injector_set(plan->injector, ab_us, ba_us, err);
+	if (!code) {
+		sleep_unless((struct ns){(int64_t)(plan->settle_s * 1e9)}, sweeper->hooks->stop);
+		code = check_rtt(sweeper, attempt, err);
+	}
+	if (!code)
+		code = run_hook(sweeper, "before-run", plan->before_run, err);
+	if (!code)
+		code = run_hook(sweeper, "warm-up", plan->warm_up, err);
+	if (!code)
+		code = measure(sweeper, attempt, err);
+	if (!code)
+		code = run_hook(sweeper, "after-run", plan->after_run, err);
+	if (code || plan->server_restart == PLAN_RESTART_RUN)
+		sweeper_stop_server(sweeper);
+	return code;
+}
+
+static int append_rows(struct sweeper *sweeper, const struct attempt *attempt, struct error *err)
+{
+	struct sweep_record records[SWEEP_METRICS_MAXIMUM];
+
+	for (size_t i = 0; i < sweeper->metric_count; i++)
+		records[i] = (struct sweep_record){.delay_us = attempt->run.delay_us,
+						   .direction = (enum sweep_direction)sweeper->plan->direction,
+						   .run = attempt->run.run,
+						   .metric = sweeper->metrics[i].name,
+						   .unit = sweeper->metrics[i].unit,
+						   .better = sweeper->metrics[i].better,
+						   .value = attempt->values[i],
+						   .started_at = attempt->started_at};
+	return sweep_writer_append(sweeper->writer, records, sweeper->metric_count, err);
+}
+
+/* The client failed in every attempt. */
+static int give_up(struct sweeper *sweeper, const struct schedule_run *run, struct error *err)
+{
+	if (sweeper->plan->on_failure == PLAN_FAILURE_SKIP) {
+		sweeper->summary->failed++;
+		sweeper_say(sweeper, "%g us, run %lld is left out: %s", run->delay_us, (long long)run->run, err->text);
+		*err = (struct error){0};
+		return 0;
+	}
+	return error_prefix(err, "at %g us, run %lld", run->delay_us, (long long)run->run);
+}
+
+int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	char text[32];
+
+	number_print_double(run->delay_us, text, sizeof text);
+	sweeper_set_variable(sweeper, "NOMORA_DELAY_US", text);
+	snprintf(text, sizeof text, "%lld", (long long)run->run);
+	sweeper_set_variable(sweeper, "NOMORA_RUN", text);
+	for (int number = 1;; number++) {
+		struct attempt attempt = {.run = *run, .number = number};
+		bool last = number == plan->attempts, accepted;
+		int code = make_attempt(sweeper, &attempt, err);
+
+		if (code == -EINTR)
+			return code;
+		if (code)
+			add_reason(&attempt, "%s", err->text);
+		else
+			attempt_judge(plan, &attempt);
+		accepted = attempt.measured && !code && (last || !attempt.reasons[0]);
+		if (accepted)
+			code = append_rows(sweeper, &attempt, err);
+		journal_write(sweeper->journal, journal_attempt(sweeper, &attempt, accepted && !code));
+		if (accepted && !code) {
+			sweeper->summary->made++;
+			sweeper->summary->disturbed += attempt.reasons[0] != '\0';
+		}
+		if (accepted || last)
+			return accepted ? code : give_up(sweeper, run, err);
+		sweeper->summary->repeated++;
+		sweeper_say(sweeper, "%g us, run %lld is made again: %s", run->delay_us, (long long)run->run,
+			    attempt.reasons);
+		sleep_unless((struct ns){(int64_t)(plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
+	}
+}

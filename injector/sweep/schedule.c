@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sweep/schedule.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/number.h>
+#include <base/rng.h>
+#include <sweep/plan.h>
+
+struct delay_list {
+	double *us;
+	int count;
+};
+
+/* The injector's step is 0.1 us. */
+static double rounded(double delay_us)
+{
+	return round(delay_us * 10) / 10;
+}
+
+static int add_delay(struct delay_list *list, double delay_us, struct error *err)
+{
+	delay_us = rounded(delay_us);
+	if (!(delay_us >= 0 && delay_us <= SCHEDULE_DELAY_MAXIMUM_US))
+		return error_set(err, ERANGE, "delays: %.10g us is out of range: expected 0 to %g", delay_us,
+				 SCHEDULE_DELAY_MAXIMUM_US);
+	for (int i = 0; i < list->count; i++)
+		if (list->us[i] == delay_us)
+			return 0;
+	if (list->count == SCHEDULE_DELAYS_MAXIMUM)
+		return error_set(err, E2BIG, "delays: more than %d", SCHEDULE_DELAYS_MAXIMUM);
+	list->us[list->count++] = delay_us;
+	return 0;
+}
+
+static int bad_word(const char *word, struct error *err)
+{
+	return error_set(err, EINVAL, "delays: '%s': expected a number, FROM..TO/STEP or log:FROM..TO*COUNT", word);
+}
+
+/* "FROM..TO" + separator + "LAST"; cuts up `text`. */
+static int parse_range(char *text, char separator, double *from, double *to, double *last)
+{
+	char *dots = strstr(text, ".."), *mark = strrchr(text, separator);
+
+	if (!dots || !mark || mark < dots)
+		return -EINVAL;
+	*dots = *mark = '\0';
+	if (number_parse_double(text, from) != 0 || number_parse_double(dots + 2, to) != 0 ||
+	    number_parse_double(mark + 1, last) != 0)
+		return -EINVAL;
+	return 0;
+}
+
+static int add_logarithmic(struct delay_list *list, char *text, const char *word, struct error *err)
+{
+	double from, to, count;
+
+	if (parse_range(text, '*', &from, &to, &count) != 0)
+		return bad_word(word, err);
+	if (!(from > 0 && to > from && count >= 2 && count <= SCHEDULE_DELAYS_MAXIMUM && count == floor(count)))
+		return error_set(err, EINVAL, "delays: '%s': expected 0 < FROM < TO and a COUNT of 2 to %d", word,
+				 SCHEDULE_DELAYS_MAXIMUM);
+	for (int i = 0; i < (int)count; i++) {
+		int code = add_delay(list, from * pow(to / from, i / (count - 1)), err);
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+static int add_linear(struct delay_list *list, char *text, const char *word, struct error *err)
+{
+	double from, to, step;
+
+	if (parse_range(text, '/', &from, &to, &step) != 0)
+		return bad_word(word, err);
+	if (!(to >= from && step >= 0.1 && (to - from) / step < SCHEDULE_DELAYS_MAXIMUM))
+		return error_set(err, EINVAL, "delays: '%s': expected FROM <= TO and a STEP of at least 0.1 us", word);
+	for (int i = 0; from + i * step <= to + 1e-9; i++) {
+		int code = add_delay(list, from + i * step, err);
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+static int add_word(struct delay_list *list, char *text, struct error *err)
+{
+	char word[64];
+	double value;
+
+	snprintf(word, sizeof word, "%s", text);
+	if (strncmp(text, "log:", 4) == 0)
+		return add_logarithmic(list, text + 4, word, err);
+	if (strstr(text, ".."))
+		return add_linear(list, text, word, err);
+	if (number_parse_double(text, &value) != 0)
+		return bad_word(word, err);
+	return add_delay(list, value, err);
+}
+
+int schedule_parse_delays(const char *text, double *delays_us, struct error *err)
+{
+	struct delay_list list = {delays_us, 0};
+	char *copy = strdup(text), *save = NULL;
+	int code = copy ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	for (char *word = copy ? strtok_r(copy, " ,\t", &save) : NULL; word && !code;
+	     word = strtok_r(NULL, " ,\t", &save))
+		code = add_word(&list, word, err);
+	free(copy);
+	if (!code && list.count == 0)
+		code = error_set(err, EINVAL, "delays: none given");
+	return code ? code : list.count;
+}
+
+static int compare_ascending(const void *one, const void *other)
+{
+	double a = *(const double *)one, b = *(const double *)other;
+
+	return (a > b) - (a < b);
+}
+
+static int compare_descending(const void *one, const void *other)
+{
+	return compare_ascending(other, one);
+}
+
+struct schedule_run *schedule_create(const double *delays_us, size_t delay_count, int64_t repetitions, int order,
+				     uint64_t seed)
+{
+	struct schedule_run *runs = calloc(delay_count * (size_t)repetitions, sizeof *runs);
+	double *delays = malloc(delay_count * sizeof *delays);
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	if (!runs || !delays) {
+		free(runs);
+		free(delays);
+		return NULL;
+	}
+	memcpy(delays, delays_us, delay_count * sizeof *delays);
+	if (order != PLAN_AS_GIVEN)
+		qsort(delays, delay_count, sizeof *delays,
+		      order == PLAN_DESCENDING ? compare_descending : compare_ascending);
+	for (int64_t repetition = 0; repetition < repetitions; repetition++) {
+		if (order == PLAN_RANDOM)
+			rng_shuffle(&rng, delays, delay_count, sizeof *delays);
+		for (size_t i = 0; i < delay_count; i++)
+			runs[(size_t)repetition * delay_count + i] = (struct schedule_run){delays[i], repetition};
+	}
+	free(delays);
+	return runs;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the sweep share: where commands run, what the injector and this machine did meanwhile. */
+#ifndef SWEEP_SWEEP_PRIV_H
+#define SWEEP_SWEEP_PRIV_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/ns.h>
+#include <base/process.h>
+#include <model/sweep.h>
+
+/* --- where a command runs ----------------------------------------------------------------------------------- */
+
+enum host_kind { HOST_LOCAL, HOST_NETNS, HOST_SSH };
+
+struct host {
+	enum host_kind kind;
+	const char *target; /* namespace or ssh target; borrowed */
+};
+
+int host_parse(const char *text, struct host *host, struct error *err);
+
+struct command {
+	const char *phase;              /* for messages: "client" */
+	const char *line;               /* for /bin/sh */
+	const char *const *environment; /* NULL-terminated "NAME=value" */
+	const char *output_path;        /* NULL = captured */
+	struct ns timeout;
+	const volatile sig_atomic_t *stop; /* may be NULL */
+};
+
+struct process *host_start(const struct host *host, const struct command *command, struct error *err);
+
+/*
+ * Runs a command to its end. 0 = it ended by itself, whatever its exit code; -ETIMEDOUT (it was stopped, with all its
+ * children), -EINTR (we were told to stop) or -errno with err set. The result is to be freed when 0 or -ETIMEDOUT.
+ */
+int host_run(const struct host *host, const struct command *command, struct process_result *result, struct error *err);
+
+/* host_run(), where anything but exit code 0 is an error that quotes the last line of its output. */
+int host_must_run(const struct host *host, const struct command *command, struct error *err);
+
+/* The last line with something on it, in place; "it printed nothing" if there is none. */
+const char *last_line(char *output);
+
+/* Sleeps in slices; returns early when *stop is set. */
+void sleep_unless(struct ns time, const volatile sig_atomic_t *stop);
+
+/* --- the round trip ----------------------------------------------------------------------------------------- */
+
+/* Median of `count` pings, µs. */
+int rtt_ping(const struct host *host, const char *address, int64_t count, const volatile sig_atomic_t *stop,
+	     double *median_us, struct error *err);
+
+/* Median of the "time=1.23 ms" in ping's output, in µs; -ENOENT if there are none. Pure. */
+int rtt_parse_ping(const char *output, double *median_us);
+
+/* --- the injector ------------------------------------------------------------------------------------------- */
+
+struct injector_state {
+	double delay_ab_us, delay_ba_us;
+	double packets;   /* sent, both ways */
+	double dropped;   /* ring full, no buffer, missed by the port */
+	double disturbed; /* packets whose stay met a stall */
+	double stalls;
+	double stall_us;
+};
+
+int injector_read(const char *control, struct injector_state *state, struct error *err);
+int injector_set(const char *control, double delay_ab_us, double delay_ba_us, struct error *err);
+
+/* --- this machine ------------------------------------------------------------------------------------------- */
+
+struct host_state {
+	double total_ticks, steal_ticks; /* of all processors, since boot */
+	double load;                     /* 1-minute average */
+};
+
+void host_state_read(struct host_state *state); /* zeros where /proc does not tell */
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sweeper_priv.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <base/file.h>
+
+static const struct ns server_grace = {2 * NS_PER_S};
+
+static bool told_to_stop(const struct sweeper *sweeper)
+{
+	return sweeper->hooks->stop && *sweeper->hooks->stop;
+}
+
+void sweeper_say(const struct sweeper *sweeper, const char *format, ...)
+{
+	char line[1400];
+	va_list arguments;
+
+	if (!sweeper->hooks->say)
+		return;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof line, format, arguments);
+	va_end(arguments);
+	sweeper->hooks->say(sweeper->hooks->context, line);
+}
+
+struct command sweeper_command(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s)
+{
+	return (struct command){.phase = phase,
+				.line = line,
+				.environment = sweeper->environment,
+				.timeout = {(int64_t)(timeout_s * 1e9)},
+				.stop = sweeper->hooks->stop};
+}
+
+/* A variable that the plan's commands see; the same name again replaces it. */
+void sweeper_set_variable(struct sweeper *sweeper, const char *name, const char *value)
+{
+	size_t length = strlen(name), i = 0;
+
+	while (sweeper->environment[i] &&
+	       (strncmp(sweeper->environment[i], name, length) != 0 || sweeper->environment[i][length] != '='))
+		i++;
+	if (i == ENVIRONMENT_MAXIMUM)
+		return;
+	snprintf(sweeper->environment_text[i], sizeof sweeper->environment_text[i], "%s=%s", name, value);
+	sweeper->environment[i] = sweeper->environment_text[i];
+}
+
+static void quote_server_log(const struct sweeper *sweeper, char *text, size_t bytes)
+{
+	char path[128];
+	char *log;
+
+	snprintf(path, sizeof path, "%s/server.log", sweeper->scratch);
+	log = file_read_all(path, 1 << 20, NULL, NULL);
+	snprintf(text, bytes, "%.300s", last_line(log));
+	free(log);
+}
+
+/* Tries server-ready until it succeeds, as long as the server lives. */
+static int wait_until_ready(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	struct ns deadline = ns_add(ns_now_monotonic(), (struct ns){(int64_t)(plan->ready_timeout_s * 1e9)});
+	char quote[320];
+
+	for (;;) {
+		struct command command =
+			sweeper_command(sweeper, "server-ready", plan->server_ready, plan->ready_timeout_s);
+		struct process_result result = {0};
+		int code;
+
+		if (process_wait(sweeper->server, (struct ns){50 * NS_PER_MS}, &result, NULL) == 0) {
+			quote_server_log(sweeper, quote, sizeof quote);
+			return error_set(err, ECHILD, "server: ended with exit code %d: %s", result.exit_code, quote);
+		}
+		code = plan->server_ready ? host_must_run(&sweeper->client_host, &command, err) : 0;
+		if (code == 0)
+			return 0;
+		if (told_to_stop(sweeper))
+			return error_set(err, EINTR, "stopped");
+		if (ns_now_monotonic().v > deadline.v)
+			return error_prefix(err, "the server is not ready after %g s", plan->ready_timeout_s);
+	}
+}
+
+int sweeper_start_server(struct sweeper *sweeper, struct error *err)
+{
+	struct command command = sweeper_command(sweeper, "server", sweeper->plan->server, 0);
+	char path[128];
+	int code;
+
+	snprintf(path, sizeof path, "%s/server.log", sweeper->scratch);
+	command.output_path = path;
+	sweeper->server = host_start(&sweeper->server_host, &command, err);
+	if (!sweeper->server)
+		return -err->code;
+	code = wait_until_ready(sweeper, err);
+	if (code)
+		sweeper_stop_server(sweeper);
+	return code;
+}
+
+void sweeper_stop_server(struct sweeper *sweeper)
+{
+	if (sweeper->server)
+		process_stop(sweeper->server, server_grace);
+	process_destroy(sweeper->server);
+	sweeper->server = NULL;
+}
+
+static int parse_plan(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	double delays[SCHEDULE_DELAYS_MAXIMUM];
+	int count = schedule_parse_delays(plan->delays, delays, err), code;
+
+	if (count < 0)
+		return count;
+	for (size_t i = 0; i < plan->metrics.count; i++) {
+		if (i == SWEEP_METRICS_MAXIMUM)
+			return error_set(err, E2BIG, "more than %d metrics", SWEEP_METRICS_MAXIMUM);
+		code = metric_parse(plan->metrics.items[i], &sweeper->metrics[i], err);
+		if (code)
+			return code;
+		sweeper->metric_count++;
+	}
+	code = host_parse(plan->server_host, &sweeper->server_host, err);
+	if (!code)
+		code = host_parse(plan->client_host, &sweeper->client_host, err);
+	if (code)
+		return code;
+	sweeper->run_count = (size_t)count * (size_t)plan->repetitions;
+	sweeper->summary->planned = sweeper->run_count;
+	sweeper->runs = schedule_create(delays, (size_t)count, plan->repetitions, plan->order, (uint64_t)plan->seed);
+	return sweeper->runs ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
+/* Is there anything behind the header? */
+static bool has_rows(const char *path)
+{
+	struct file_lines *lines = file_lines_open(path, NULL);
+	char *line;
+	int count = 0;
+
+	while (count < 2 && lines && file_lines_next(lines, &line, NULL) > 0)
+		count += line[0] != '\0' && line[0] != '#';
+	file_lines_close(lines);
+	return count == 2;
+}
+
+/* Takes the runs off the schedule that the file has already. */
+static int take_off_found(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	struct sweep *sweep;
+	size_t left = 0;
+
+	if (!has_rows(plan->output))
+		return 0;
+	sweep = sweep_load(plan->output, err);
+	if (!sweep)
+		return -err->code;
+	for (size_t i = 0; i < sweeper->run_count; i++) {
+		const struct schedule_run *run = &sweeper->runs[i];
+
+		if (sweep_has_run(sweep, run->delay_us, (enum sweep_direction)plan->direction, run->run))
+			sweeper->summary->found++;
+		else
+			sweeper->runs[left++] = *run;
+	}
+	sweeper->run_count = left;
+	sweep_destroy(sweep);
+	return 0;
+}
+
+static int make_surroundings(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	const char *path = getenv("PATH");
+	char text[500];
+
+	snprintf(sweeper->scratch, sizeof sweeper->scratch, "/tmp/nomora-sweep.XXXXXX");
+	if (!mkdtemp(sweeper->scratch)) {
+		sweeper->scratch[0] = '\0';
+		return error_set(err, errno, "cannot make a folder in /tmp: %s", strerror(errno));
+	}
+	/* The server's commands may run as another user. */
+	chmod(sweeper->scratch, 0777);
+	sweeper_set_variable(sweeper, "NOMORA_SERVER", plan->server_address ? plan->server_address : "");
+	sweeper_set_variable(sweeper, "NOMORA_SCRATCH", sweeper->scratch);
+	sweeper_set_variable(sweeper, "NOMORA_DELAY_US", "0");
+	sweeper_set_variable(sweeper, "NOMORA_RUN", "0");
+	if (sweeper->hooks->program_folder && path) {
+		snprintf(text, sizeof text, "%s:%s", sweeper->hooks->program_folder, path);
+		sweeper_set_variable(sweeper, "PATH", text);
+	}
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+	(void)status;
+	(void)kind;
+	(void)walk;
+	return remove(path);
+}
+
+/* Delay 0: set-up, server, and the round trip that the others are compared with. */
+static int prepare(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	struct command setup = sweeper_command(sweeper, "setup", plan->setup, plan->ready_timeout_s);
+	int code = injector_set(plan->injector, 0, 0, err);
+
+	sweeper->set_up = true;
+	if (!code && plan->setup)
+		code = host_must_run(&sweeper->server_host, &setup, err);
+	if (!code && plan->server)
+		code = sweeper_start_server(sweeper, err);
+	if (!code && plan->rtt_check) {
+		code = rtt_ping(&sweeper->client_host, plan->server_address, plan->rtt_count * 3, sweeper->hooks->stop,
+				&sweeper->baseline_rtt_us, err);
+		if (!code)
+			journal_write(sweeper->journal,
+				      json_pack("{s:s,s:f}", "event", "baseline", "rtt_us", sweeper->baseline_rtt_us));
+	}
+	return code;
+}
+
+static int make_runs(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	int code = 0;
+
+	for (size_t i = 0; i < sweeper->run_count && !code; i++) {
+		char note[128];
+
+		if (told_to_stop(sweeper))
+			return error_set(err, EINTR, "stopped");
+		snprintf(note, sizeof note, "%g us, run %lld", sweeper->runs[i].delay_us,
+			 (long long)sweeper->runs[i].run);
+		if (sweeper->hooks->progress)
+			sweeper->hooks->progress(sweeper->hooks->context, i, sweeper->run_count, note);
+		code = sweeper_make_run(sweeper, &sweeper->runs[i], err);
+		if (!code && i + 1 < sweeper->run_count)
+			sleep_unless((struct ns){(int64_t)(plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
+	}
+	return code;
+}
+
+static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
+{
+	const struct plan *plan = sweeper->plan;
+	struct command teardown = sweeper_command(sweeper, "teardown", plan->teardown, plan->ready_timeout_s);
+	struct error err = {0};
+
+	teardown.stop = NULL; /* also, and above all, when we were told to stop */
+	sweeper_stop_server(sweeper);
+	if (sweeper->set_up && plan->teardown && host_must_run(&sweeper->server_host, &teardown, &err) != 0)
+		sweeper_say(sweeper, "%s", err.text);
+	if (sweeper->set_up)
+		injector_set(plan->injector, found->delay_ab_us, found->delay_ba_us, NULL);
+	if (sweeper->scratch[0])
+		nftw(sweeper->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int carry_out(struct sweeper *sweeper, struct error *err)
+{
+	struct injector_state found;
+	int code = injector_read(sweeper->plan->injector, &found, err);
+
+	if (!code)
+		code = make_surroundings(sweeper, err);
+	if (!code)
+		code = prepare(sweeper, err);
+	if (!code)
+		code = make_runs(sweeper, err);
+	tidy_up(sweeper, &found);
+	return code;
+}
+
+int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, struct sweeper_summary *summary,
+		struct error *err)
+{
+	struct ns began = ns_now_monotonic();
+	struct sweeper *sweeper = calloc(1, sizeof *sweeper);
+	int code;
+
+	*summary = (struct sweeper_summary){0};
+	if (!sweeper)
+		return error_set(err, ENOMEM, "out of memory");
+	sweeper->plan = plan;
+	sweeper->hooks = hooks;
+	sweeper->summary = summary;
+	code = parse_plan(sweeper, err);
+	if (!code) {
+		sweeper->writer = sweep_writer_open(plan->output, err);
+		code = sweeper->writer ? journal_open(plan, &sweeper->journal, err) : -err->code;
+	}
+	if (!code)
+		code = take_off_found(sweeper, err);
+	if (!code && sweeper->run_count > 0)
+		code = carry_out(sweeper, err);
+	summary->elapsed_s = ns_to_s(ns_sub(ns_now_monotonic(), began));
+	journal_close(sweeper->journal);
+	sweep_writer_close(sweeper->writer);
+	for (size_t i = 0; i < sweeper->metric_count; i++)
+		metric_free(&sweeper->metrics[i]);
+	free(sweeper->runs);
+	free(sweeper);
+	return code;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of a sweep under way, shared by sweeper.c (the whole), run.c (one run) and journal.c (FILE.log). */
+#ifndef SWEEP_SWEEPER_PRIV_H
+#define SWEEP_SWEEPER_PRIV_H
+
+#include <jansson.h>
+
+#include <sweep/metric.h>
+#include <sweep/sweeper.h>
+
+#include "sweep_priv.h"
+
+enum { ENVIRONMENT_MAXIMUM = 8, REASONS_BYTES = 400 };
+
+struct journal;
+
+struct sweeper {
+	const struct plan *plan;
+	const struct sweeper_hooks *hooks;
+	struct sweeper_summary *summary;
+	struct host server_host, client_host;
+	size_t metric_count;
+	struct metric metrics[SWEEP_METRICS_MAXIMUM];
+	size_t run_count;
+	struct schedule_run *runs;
+	struct sweep_writer *writer;
+	struct journal *journal;
+	struct process *server;
+	bool set_up; /* setup was begun: teardown is due */
+	double baseline_rtt_us;
+	bool has_baseline;
+	char scratch[64];
+	char environment_text[ENVIRONMENT_MAXIMUM][512];
+	const char *environment[ENVIRONMENT_MAXIMUM + 1];
+};
+
+/* What one attempt saw. */
+struct attempt {
+	struct schedule_run run;
+	int number; /* from 1 */
+	char started_at[SWEEP_STAMP_BYTES];
+	double elapsed_s;
+	double values[SWEEP_METRICS_MAXIMUM];
+	bool measured; /* the values are there */
+	bool has_rtt;
+	double rtt_us, rtt_expected_us;
+	struct injector_state before, after;
+	struct host_state host_before, host_after;
+	char reasons[REASONS_BYTES]; /* why it is not to be trusted, "; " between; "" = it is */
+};
+
+/* --- run.c --- */
+
+/* Makes one planned run with as many attempts as it takes. 0 = its rows are on the disk, or it was skipped. */
+int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, struct error *err);
+/* The gates, on what an attempt saw: fills attempt->reasons. Pure. */
+void attempt_judge(const struct plan *plan, struct attempt *attempt);
+/* What the plan's direction makes of a delay. */
+void split_delay(const struct plan *plan, double delay_us, double *ab_us, double *ba_us);
+
+/* --- sweeper.c --- */
+
+struct command sweeper_command(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
+void sweeper_say(const struct sweeper *sweeper, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sweeper_set_variable(struct sweeper *sweeper, const char *name, const char *value);
+int sweeper_start_server(struct sweeper *sweeper, struct error *err);
+void sweeper_stop_server(struct sweeper *sweeper);
+
+/* --- journal.c --- */
+
+/* Opens OUTPUT.log. -EEXIST if its plan's fingerprint is another one, unless the plan says force. */
+int journal_open(const struct plan *plan, struct journal **journal, struct error *err);
+/* Takes over the entry. Trouble with the log is no reason to lose a run: it is told once, by close. */
+void journal_write(struct journal *journal, json_t *entry);
+json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt, bool accepted);
+void journal_close(struct journal *journal); /* NULL is legal */
+
+#endif
