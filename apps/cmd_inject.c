@@ -350,6 +350,8 @@ static int run(struct session *session, const struct option_operands *operands, 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	if (strcmp(session->names[0], session->names[1]) == 0)
+		return error_set(err, EINVAL, "PORT_A and PORT_B are both %s: expected two ports", session->names[0]);
 	status = open_control(session, err);
 	if (!status)
 		status = start_eal(session, operands, err);
@@ -379,11 +381,12 @@ int command_inject(int argc, char **argv)
 	struct settings *settings = &session.settings;
 	struct option_operands operands = {0};
 	struct error err = {0}, close_err = {0};
-	int status = command_parse(&usage, argc, argv, settings, &operands);
+	int status;
 
+	log_set_program("nomora inject");
+	status = command_parse(&usage, argc, argv, settings, &operands);
 	if (status >= 0)
 		return status;
-	log_set_program("nomora inject");
 	session.names[0] = operands.items[0];
 	session.names[1] = operands.items[1];
 	if (settings->delay_ab_us < 0)

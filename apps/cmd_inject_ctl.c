@@ -80,11 +80,12 @@ int command_inject_ctl(int argc, char **argv)
 	struct error err = {0};
 	char line[LINE_BYTES];
 	json_t *answer;
-	int status = command_parse(&usage, argc, argv, &settings, &operands);
+	int status;
 
+	log_set_program("nomora inject-ctl");
+	status = command_parse(&usage, argc, argv, &settings, &operands);
 	if (status >= 0)
 		return status;
-	log_set_program("nomora inject-ctl");
 	if (join(&operands, line, &err)) {
 		status = command_fail(&err, COMMAND_USAGE);
 	} else {

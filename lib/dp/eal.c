@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <dp/eal.h>
 
+#include <dirent.h>
 #include <errno.h>
-#include <sched.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +16,15 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include <base/number.h>
+
 #include "cpus_priv.h"
 #include "eal_log_priv.h"
 #include "port_priv.h"
 
 enum { ARGUMENTS_MAXIMUM = 160, ARGUMENT_BYTES = 4096, DEFAULT_MEMORY_MIB = 256, WORKERS_MAXIMUM = 64 };
+
+#define RUNTIME_PREFIX "nomora-"
 
 /* EAL itself is one per process, and so is what we know of it. Written by dp_eal_start() and dp_eal_stop() alone. */
 static struct {
@@ -162,7 +168,7 @@ static int build_arguments(struct arguments *arguments, const struct dp_eal_opti
 	int status;
 
 	add_argument(arguments, options->program ? options->program : "nomora");
-	snprintf(prefix, sizeof prefix, "--file-prefix=nomora-%ld", (long)getpid());
+	snprintf(prefix, sizeof prefix, "--file-prefix=" RUNTIME_PREFIX "%ld", (long)getpid());
 	add_argument(arguments, prefix);
 	add_argument(arguments, "--no-telemetry");
 	add_memory(arguments, options);
@@ -190,6 +196,34 @@ static int explain_failure(const struct arguments *arguments, struct error *err)
 			 strerror(code), dp_eal_last_log(), line);
 }
 
+/* EAL makes a folder per prefix and leaves it: take ours away, and the empty ones of processes that were killed. */
+static void remove_runtime_folders(void)
+{
+	char parent[PATH_MAX], path[PATH_MAX + 300];
+	char *slash;
+	DIR *folder;
+
+	snprintf(parent, sizeof parent, "%s", rte_eal_get_runtime_dir());
+	slash = strrchr(parent, '/');
+	if (!slash || strncmp(slash + 1, RUNTIME_PREFIX, strlen(RUNTIME_PREFIX)) != 0)
+		return; /* the user chose a prefix */
+	rmdir(parent);
+	*slash = '\0';
+	folder = opendir(parent);
+	for (struct dirent *entry = folder ? readdir(folder) : NULL; entry; entry = readdir(folder)) {
+		int64_t process;
+
+		if (strncmp(entry->d_name, RUNTIME_PREFIX, strlen(RUNTIME_PREFIX)) != 0 ||
+		    number_parse_i64(entry->d_name + strlen(RUNTIME_PREFIX), &process) != 0)
+			continue;
+		snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
+		if (kill((pid_t)process, 0) != 0 && errno == ESRCH)
+			rmdir(path); /* refused when something is in it */
+	}
+	if (folder)
+		closedir(folder);
+}
+
 int dp_eal_start(const struct dp_eal_options *options, struct error *err)
 {
 	struct arguments arguments = {0};
@@ -207,8 +241,12 @@ int dp_eal_start(const struct dp_eal_options *options, struct error *err)
 		/* EAL permutes the vector; what we allocated stays in ours. */
 		memcpy(words, arguments.items, sizeof words);
 		dp_eal_log_capture(options->verbose);
-		if (rte_eal_init(arguments.count, words) < 0)
+		dp_eal_log_mute(true);
+		status = rte_eal_init(arguments.count, words) < 0 ? -1 : 0;
+		dp_eal_log_mute(false);
+		if (status)
 			status = explain_failure(&arguments, err);
+		remove_runtime_folders();
 	}
 	free_arguments(&arguments);
 	if (status)

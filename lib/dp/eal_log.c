@@ -2,10 +2,12 @@
 #include "eal_log_priv.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <rte_log.h>
 
@@ -17,7 +19,8 @@ static struct {
 	FILE *stream;
 	bool verbose;
 	char line[512];
-} capture = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+	int saved[2]; /* stdout and stderr while muted */
+} capture = {.mutex = PTHREAD_MUTEX_INITIALIZER, .saved = {-1, -1}};
 
 static ssize_t capture_write(void *cookie, const char *text, size_t bytes)
 {
@@ -48,6 +51,28 @@ void dp_eal_log_capture(bool verbose)
 		return; /* then DPDK logs to stderr: noisy, not wrong */
 	setvbuf(capture.stream, NULL, _IOLBF, 1024);
 	rte_openlog_stream(capture.stream);
+}
+
+void dp_eal_log_mute(bool mute)
+{
+	if (capture.verbose)
+		return;
+	fflush(NULL);
+	for (int i = 0; i < 2; i++) {
+		int descriptor = STDOUT_FILENO + i;
+		int null = mute ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+
+		if (mute && null >= 0) {
+			capture.saved[i] = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+			if (capture.saved[i] >= 0)
+				dup2(null, descriptor);
+			close(null);
+		} else if (!mute && capture.saved[i] >= 0) {
+			dup2(capture.saved[i], descriptor);
+			close(capture.saved[i]);
+			capture.saved[i] = -1;
+		}
+	}
 }
 
 typedef int (*print_function)(int level, const char *format, va_list arguments);

@@ -50,8 +50,11 @@ static int plug_device(struct dp_port *port, const char *arguments, struct error
 	status = rte_eal_hotplug_add("vdev", port->device, arguments);
 	dp_eal_log_quiet_libraries();
 	if (status)
-		return error_set(err, -status, "%s: DPDK cannot make the device %s with \"%s\": %s (%s)", port->name,
-				 port->device, arguments, strerror(-status), dp_eal_last_log());
+		return error_set(err, -status,
+				 "%s: DPDK cannot make the device %s%s%s: no driver has this name, or it refuses its "
+				 "arguments (%s; %s)",
+				 port->name, port->device, *arguments ? " with " : "", arguments, strerror(-status),
+				 dp_eal_last_log());
 	port->plugged = true;
 	port->socket_fd = dp_sockets_new(&before);
 	status = rte_eth_dev_get_port_by_name(port->device, &port->id);
