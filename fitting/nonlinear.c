@@ -8,13 +8,17 @@
 
 #include "nonlinear_starts_priv.h"
 
-enum { POLISH_STEPS = 200 };
+enum { POLISH_STEPS = 200, FURTHER_ITERATIONS = 200, AGREEING_ENOUGH = 3 };
 
 /* Bates & Watts (1981) take 1e-3 for convergence: the error left is a thousandth of a standard error. */
 static const long double converged_offset = 1e-3L;
 static const long double converged_step = 1e-9L;
 /* Costs this close belong to the same minimum. */
 static const long double same_minimum = 1e-6L;
+/* A further start that ends this much above the best is not worth a polish. */
+static const long double hopeless = 1.01L;
+/* A Jacobian in double (unit columns) is numerically singular well before 1/epsilon. */
+static const long double condition_determined = 1e12L;
 
 struct attempt {
 	bool converged, polished, dogleg;
@@ -61,6 +65,9 @@ const char *nonlinear_reason_text(enum nonlinear_reason reason)
 		return "not converged: all iterations are used up; give more, or a better start";
 	case NONLINEAR_STUCK:
 		return "not converged: no step lowers the sum of squares, though this is no minimum; try another start";
+	case NONLINEAR_UNDETERMINED:
+		return "not converged: the data do not determine all parameters there; try another start or fewer "
+		       "parameters";
 	case NONLINEAR_START_BAD:
 		return "not converged: the model has no finite value at the start";
 	}
@@ -164,49 +171,61 @@ static int prepare(struct fit *fit, const struct nonlinear_problem *problem, con
 	fit->region.objective = o;
 	fit->polish.objective = o;
 	fit->region.tolerance = settings->tolerance;
-	fit->region.iterations_maximum = settings->iterations;
+	fit->region.radius_factor = 1;
 	fit->region.acceleration = settings->acceleration && settings->loss == NONLINEAR_LINEAR;
 	return 0;
 }
 
-/* One descent; keeps the better of what `attempt` holds and what this one finds. */
-static void descend(struct fit *fit, const double *start, bool dogleg, double radius_factor, struct attempt *attempt)
+/* Is what the polish left a minimum? The descent's own reason yields where the two disagree. */
+static void judge(const struct polish *polish, struct attempt *found)
 {
-	struct attempt found = {.dogleg = dogleg};
+	bool minimum = found->polished && (polish->relative_offset <= converged_offset ||
+					   polish->step_size <= converged_step || polish->active == 0);
+
+	if (minimum && !(polish->condition <= condition_determined))
+		found->reason = NONLINEAR_UNDETERMINED;
+	else if (minimum && !reason_converged(found->reason))
+		found->reason = NONLINEAR_GRADIENT_SMALL;
+	else if (!minimum && reason_converged(found->reason))
+		found->reason = NONLINEAR_STUCK;
+	found->converged = reason_converged(found->reason);
+}
+
+/* One descent; keeps the better of what `attempt` holds and what this one finds. Above `limit` it is not polished. */
+static void descend(struct fit *fit, const double *start, bool dogleg, long double limit, struct attempt *attempt)
+{
+	struct attempt found = {.dogleg = dogleg, .cost = INFINITY};
 	double values[NONLINEAR_PARAMETERS_MAXIMUM];
 	size_t free = fit->objective.free;
 
 	memcpy(values, start, free * sizeof *values);
 	fit->region.dogleg = dogleg;
-	fit->region.radius_factor = radius_factor;
 	found.reason = trust_region_minimise(&fit->region, values);
 	fit->iterations += fit->region.iterations;
-	found.cost = INFINITY;
 	for (size_t j = 0; j < free; j++)
 		found.values[j] = values[j];
 	if (found.reason != NONLINEAR_START_BAD) {
-		found.polished = polish_run(&fit->polish, found.values, fit->settings->polish ? POLISH_STEPS : 0);
+		bool worthwhile = fit->settings->polish && fit->region.cost < limit;
+
+		found.polished = polish_run(&fit->polish, found.values, worthwhile ? POLISH_STEPS : 0);
 		found.cost = found.polished ? fit->polish.cost : (long double)INFINITY;
 	}
-	found.converged = found.polished && (fit->polish.relative_offset <= converged_offset ||
-					     fit->polish.step_size <= converged_step || fit->polish.active == 0);
-	if (found.converged && !reason_converged(found.reason))
-		found.reason = NONLINEAR_GRADIENT_SMALL;
-	if (!found.converged && reason_converged(found.reason))
-		found.reason = NONLINEAR_STUCK;
+	judge(&fit->polish, &found);
 	if (attempt->polished && (attempt->converged > found.converged ||
 				  (attempt->converged == found.converged && attempt->cost <= found.cost)))
 		return;
 	*attempt = found;
 }
 
-static struct attempt attempt_from(struct fit *fit, const double *start)
+static struct attempt attempt_from(struct fit *fit, const double *start, const struct attempt *best)
 {
 	struct attempt attempt = {.cost = INFINITY, .reason = NONLINEAR_START_BAD};
+	int iterations = fit->settings->iterations;
 
-	descend(fit, start, false, 1, &attempt);
-	if (!attempt.converged && attempt.reason != NONLINEAR_START_BAD)
-		descend(fit, start, true, 1, &attempt);
+	fit->region.iterations_maximum = best && iterations > FURTHER_ITERATIONS ? FURTHER_ITERATIONS : iterations;
+	descend(fit, start, false, best && best->converged ? best->cost * hopeless : (long double)INFINITY, &attempt);
+	if (!best && !attempt.converged && attempt.reason != NONLINEAR_START_BAD)
+		descend(fit, start, true, INFINITY, &attempt);
 	return attempt;
 }
 
@@ -227,13 +246,15 @@ static struct attempt search(struct fit *fit, struct nonlinear_result *result)
 	rng_seed(&rng, fit->settings->seed);
 	for (size_t j = 0; j < o->free; j++)
 		given[j] = o->problem->start[o->index[j]];
-	best = attempt_from(fit, given);
+	best = attempt_from(fit, given, NULL);
 	result->starts_tried = result->starts_agreeing = 1;
 	for (int k = 1; k < fit->settings->starts && o->free > 0; k++) {
 		struct attempt other;
 
+		if (best.converged && result->starts_agreeing >= AGREEING_ENOUGH)
+			break;
 		nonlinear_further_start(&fit->region, &rng, k, given, start);
-		other = attempt_from(fit, start);
+		other = attempt_from(fit, start, &best);
 		result->starts_tried++;
 		if (better(&other, &best)) {
 			best = other;
@@ -376,6 +397,7 @@ static void fill(struct fit *fit, struct attempt *best, struct nonlinear_result 
 	result->rss = (double)rss;
 	result->cost = (double)fit->polish.cost;
 	result->rank = fit->polish.qr.rank;
+	result->condition = (double)fit->polish.condition;
 	result->dof = (double)used - (double)fit->polish.active;
 	result->aicc = fitting_aicc(result->rss, used, fit->polish.active);
 	result->bic = fitting_bic(result->rss, used, fit->polish.active);

@@ -55,6 +55,9 @@ static bool linearise(struct polish *p, const long double *values)
 	p->qr.rank = 0;
 	if (p->active > 0 && !factorise_extended(&p->qr, (long double)o->rows * LDBL_EPSILON))
 		return false;
+	p->condition = p->active > 0 ? INFINITY : 1;
+	if (p->active > 0 && p->qr.rank == p->active)
+		p->condition = fabsl(p->qr.a[0] / p->qr.a[(p->active - 1) * (o->rows + 1)]);
 	memcpy(p->rotated, p->residuals, o->rows * sizeof *p->rotated);
 	least_squares_extended(&p->qr, p->rotated, p->work);
 	memset(p->step, 0, o->free * sizeof *p->step);

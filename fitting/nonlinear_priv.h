@@ -90,6 +90,7 @@ struct polish {
 	long double relative_offset;                 /* Bates & Watts: tangential over normal part of the residuals */
 	long double step_size;                       /* the Gauss-Newton step that is left, relative to the values */
 	long double cost;
+	long double condition; /* |R_11| / |R_nn| of the active columns, scaled to length 1; infinite if rank lacks */
 };
 
 void polish_lay_out(struct polish *polish, struct arena *arena, size_t rows, size_t free);

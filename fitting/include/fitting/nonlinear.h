@@ -8,6 +8,9 @@
  * caller. What converged is polished by Gauss-Newton steps with a QR in long double, down to the last digits that
  * the model's own arithmetic carries. Standard errors come from that QR, never from J'J.
  *
+ * Of several starts the converged one of least cost wins; equal costs go to the start given first. The search ends
+ * early when three starts have ended in the best minimum.
+ *
  * A solve allocates its memory once and frees it; solves in several threads do not touch each other.
  */
 #ifndef FITTING_NONLINEAR_H
@@ -68,6 +71,7 @@ enum nonlinear_reason {
 	NONLINEAR_EXACT,          /* converged: every residual is 0 */
 	NONLINEAR_ITERATIONS,     /* not converged: iterations used up */
 	NONLINEAR_STUCK,          /* not converged: no step lowers the cost, though the gradient is not 0 */
+	NONLINEAR_UNDETERMINED,   /* not converged: flat in some direction, the data do not fix all parameters */
 	NONLINEAR_START_BAD,      /* not converged: the model has no finite value at the start */
 };
 
@@ -88,6 +92,7 @@ struct nonlinear_result {
 	double cost;                  /* what was minimised */
 	double dof;                   /* observations of positive weight - free parameters off their bounds */
 	size_t rank;                  /* of the Jacobian in those */
+	double condition;             /* of that Jacobian with columns of length 1: |R_11| / |R_nn| */
 	double aicc, bic;             /* as in linear.h, from rss */
 	int iterations, evaluations;
 	int starts_tried, starts_agreeing; /* starts that ended in the same minimum */
