@@ -118,7 +118,7 @@ struct structured_share {
 int32_t structured_supply(const struct structured *state, int32_t group);
 int32_t structured_unscheduled(const struct structured *state, int32_t group);
 int32_t structured_unrouted(const struct structured *state, int32_t group);
-/* Writes at most `room` shares; returns how many there are. */
+/* Returns how many shares were written, or, over `room` and with nothing written, a room that is enough. */
 int32_t structured_read(const struct structured *state, int32_t group, struct structured_share *shares, int32_t room);
 
 /*

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state as a plain problem with its answer, aggregators and all: what the certificate checker reads. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcf_priv.h"
+#include "structured_priv.h"
+
+struct writer {
+	const struct structured *state;
+	int32_t *tail, *head, *capacity;
+	int64_t *cost;
+	struct mcf_solution *solution;
+	int32_t arc;
+	int32_t first_column, first_block, aggregator, sink;
+	int32_t *column_flow; /* from the block */
+	int64_t *block_flow;  /* from the aggregator */
+};
+
+static void write_arc(struct writer *w, int32_t tail, int32_t head, int32_t capacity, int32_t cost, int32_t flow)
+{
+	w->tail[w->arc] = tail;
+	w->head[w->arc] = head;
+	w->capacity[w->arc] = capacity;
+	w->cost[w->arc] = cost;
+	w->solution->flow[w->arc] = flow;
+	w->arc++;
+}
+
+static int64_t count_arcs(const struct structured *state)
+{
+	int64_t count = (int64_t)state->block_count + 2 * (int64_t)state->column_count;
+
+	for (int32_t i = 0; i < state->group_count; i++)
+		count += state->groups[i].arc_fixed + 3;
+	return count;
+}
+
+/* The block arc that a derived arc stands for; NONE: the aggregator's. */
+static int32_t derived_from(const struct structured *state, const struct group *g, const struct arc *arc)
+{
+	int32_t block = state->columns[arc->target].block;
+
+	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= arc->cost; i++)
+		if (g->arcs[i].target == ~block && g->arcs[i].cost == arc->cost)
+			return i;
+	return NONE;
+}
+
+/* Flow of derived arcs goes back to the shortcuts: on the group's own arcs and on those behind them. */
+static void write_group(struct writer *w, int32_t group)
+{
+	const struct structured *state = w->state;
+	const struct group *g = &state->groups[group];
+	int32_t first = w->arc, over_aggregator = 0;
+
+	for (int32_t i = 0; i < g->arc_fixed; i++) {
+		const struct arc *arc = &g->arcs[i];
+		int32_t head = arc->target >= 0 ? w->first_column + arc->target : w->first_block + ~arc->target;
+
+		write_arc(w, group, head, arc->capacity < 0 ? INT32_MAX : arc->capacity, arc->cost, arc->flow);
+	}
+	for (int32_t i = g->arc_fixed; i < g->arc_count; i++) {
+		const struct arc *arc = &g->arcs[i];
+		int32_t from = derived_from(state, g, arc);
+
+		w->column_flow[arc->target] += arc->flow;
+		if (from != NONE) {
+			w->solution->flow[first + from] += arc->flow;
+			continue;
+		}
+		w->block_flow[state->columns[arc->target].block] += arc->flow;
+		over_aggregator += arc->flow;
+	}
+	if (g->aggregator_cost != STRUCTURED_NO_ARC)
+		write_arc(w, group, w->aggregator, INT32_MAX, g->aggregator_cost, over_aggregator);
+	if (g->unscheduled_capacity > 0)
+		write_arc(w, group, w->sink, g->unscheduled_capacity, g->unscheduled_cost, g->unscheduled_flow);
+	write_arc(w, group, w->sink, INT32_MAX, UNROUTED_COST, g->unrouted);
+}
+
+static int32_t block_floor(const struct structured *state, int32_t block)
+{
+	const struct block *b = &state->blocks[block];
+	int32_t floor = PRICE_CLOSED;
+
+	for (int32_t i = 0; i < b->member_count; i++)
+		if (state->columns[b->members[i]].price < floor)
+			floor = state->columns[b->members[i]].price;
+	return floor;
+}
+
+static void write_shared(struct writer *w)
+{
+	const struct structured *state = w->state;
+	int64_t *potential = w->solution->potential;
+
+	for (int32_t i = 0; i < state->block_count; i++) {
+		int32_t flow = w->block_flow[i] > INT32_MAX ? INT32_MAX : (int32_t)w->block_flow[i];
+
+		potential[w->first_block + i] = -(int64_t)block_floor(state, i);
+		write_arc(w, w->aggregator, w->first_block + i, INT32_MAX, 0, flow);
+	}
+	for (int32_t i = 0; i < state->column_count; i++) {
+		const struct column *column = &state->columns[i];
+
+		potential[w->first_column + i] = -(int64_t)column->price;
+		if (column->block == NONE)
+			continue;
+		write_arc(w, w->first_block + column->block, w->first_column + i, INT32_MAX, 0, w->column_flow[i]);
+		write_arc(w, w->first_column + i, w->sink, column->capacity, 0, column->capacity - column->free);
+	}
+	potential[w->aggregator] = -(int64_t)state->market_price;
+}
+
+static int allocate(struct structured_export *out, struct writer *w, int32_t nodes, int64_t arcs)
+{
+	if (arcs > INT32_MAX / 4)
+		return -ERANGE;
+	out->arrays = malloc(sizeof(int32_t) * 3 * (size_t)arcs + 1);
+	out->numbers = calloc((size_t)(arcs + nodes), sizeof(int64_t));
+	w->column_flow = calloc((size_t)w->state->column_count + 1, sizeof(*w->column_flow));
+	w->block_flow = calloc((size_t)w->state->block_count + 1, sizeof(*w->block_flow));
+	if (!out->arrays || !out->numbers || !w->column_flow || !w->block_flow ||
+	    mcf_solution_reserve(&out->solution, nodes, (int32_t)arcs) != MCF_OPTIMAL)
+		return -ENOMEM;
+	w->tail = out->arrays;
+	w->head = w->tail + arcs;
+	w->capacity = w->head + arcs;
+	w->cost = out->numbers;
+	memset(out->solution.potential, 0, sizeof(int64_t) * (size_t)nodes);
+	return 0;
+}
+
+static void write_all(struct structured_export *out, struct writer *w, int32_t nodes, int64_t room)
+{
+	const struct structured *state = w->state;
+	int64_t *supply = out->numbers + room;
+	mcf_wide total = 0;
+
+	for (int32_t i = 0; i < state->group_count; i++) {
+		if (state->groups[i].supply == 0)
+			continue;
+		supply[i] = state->groups[i].supply;
+		supply[w->sink] -= supply[i];
+		out->solution.potential[i] = -(int64_t)state->groups[i].price;
+		write_group(w, i);
+	}
+	write_shared(w);
+	for (int32_t i = 0; i < w->arc; i++)
+		total += (mcf_wide)w->cost[i] * out->solution.flow[i];
+	out->solution.status = MCF_OPTIMAL;
+	out->solution.cost = (int64_t)total;
+	out->solution.statistics = (struct mcf_statistics){.algorithm = "structured", .phases = state->searches};
+	out->problem = (struct mcf_problem){.node_count = nodes,
+					    .arc_count = w->arc,
+					    .tail = w->tail,
+					    .head = w->head,
+					    .capacity = w->capacity,
+					    .cost = w->cost,
+					    .supply = supply};
+}
+
+int structured_export(const struct structured *state, struct structured_export *out)
+{
+	struct writer w = {.state = state, .solution = &out->solution};
+	int64_t arcs = count_arcs(state);
+	int32_t nodes = state->group_count + state->column_count + state->block_count + 2;
+
+	memset(out, 0, sizeof(*out));
+	w.first_column = state->group_count;
+	w.first_block = w.first_column + state->column_count;
+	w.aggregator = w.first_block + state->block_count;
+	w.sink = w.aggregator + 1;
+	int failed = allocate(out, &w, nodes, arcs);
+
+	if (!failed)
+		write_all(out, &w, nodes, arcs);
+	else
+		structured_export_free(out);
+	free(w.column_flow);
+	free(w.block_flow);
+	return failed;
+}
+
+void structured_export_free(struct structured_export *out)
+{
+	free(out->arrays);
+	free(out->numbers);
+	mcf_solution_free(&out->solution);
+	memset(out, 0, sizeof(*out));
+}

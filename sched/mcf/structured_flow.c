@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Units on arcs, and the lists of those who must hear of it. A column's entries and the arcs of its groups say the same
+ * from both sides: an entry exists exactly while its arc carries flow.
+ */
+#include "structured_priv.h"
+
+static void entry_add(struct structured *state, int32_t group, int32_t arc)
+{
+	const struct arc *a = &state->groups[group].arcs[arc];
+	struct column *column = &state->columns[a->target];
+
+	if (column->entry_count == column->entry_room) {
+		int32_t needed = column->entry_count ? column->entry_count + 1 : column->capacity < 10 ? column->capacity : 10;
+		struct entry *entries = arena_grow(&state->arena, column->entries, &column->entry_room,
+						   column->entry_count, needed < 2 ? 2 : needed, sizeof(*entries));
+
+		if (!entries) {
+			state->no_memory = true;
+			return;
+		}
+		column->entries = entries;
+	}
+	column->entries[column->entry_count++] = (struct entry){group, arc, a->cost};
+}
+
+static int32_t entry_find(const struct column *column, int32_t group, int32_t arc)
+{
+	for (int32_t i = 0; i < column->entry_count; i++)
+		if (column->entries[i].group == group && column->entries[i].arc == arc)
+			return i;
+	return NONE;
+}
+
+void group_changed(struct structured *state, int32_t group)
+{
+	if (state->groups[group].in_changed_list)
+		return;
+	state->groups[group].in_changed_list = true;
+	list_push(state, &state->changed_list, group);
+}
+
+void flow_add(struct structured *state, int32_t group, int32_t arc, int32_t units)
+{
+	struct group *g = &state->groups[group];
+
+	if (g->arcs[arc].flow == 0) {
+		entry_add(state, group, arc);
+		g->dead -= arc >= g->arc_fixed;
+	}
+	g->arcs[arc].flow += units;
+	state->column_cost += (int64_t)units * g->arcs[arc].cost;
+	group_changed(state, group);
+}
+
+void flow_take(struct structured *state, int32_t group, int32_t arc, int32_t units)
+{
+	struct group *g = &state->groups[group];
+	struct column *column = &state->columns[g->arcs[arc].target];
+
+	group_changed(state, group);
+	g->arcs[arc].flow -= units;
+	state->column_cost -= (int64_t)units * g->arcs[arc].cost;
+	if (g->arcs[arc].flow > 0)
+		return;
+	int32_t place = entry_find(column, group, arc);
+
+	if (place >= 0)
+		column->entries[place] = column->entries[--column->entry_count];
+	if (arc >= g->arc_fixed && g->dead++ == 0)
+		list_push(state, &state->dead_list, group);
+}
+
+/* The derived arc of this cost to `column`; NONE without memory. A column's few entries are a short search. */
+int32_t flow_derived(struct structured *state, int32_t group, int32_t column, int32_t cost)
+{
+	struct group *g = &state->groups[group];
+	const struct column *c = &state->columns[column];
+
+	for (int32_t i = 0; i < c->entry_count; i++)
+		if (c->entries[i].group == group && c->entries[i].arc >= g->arc_fixed && c->entries[i].cost == cost)
+			return c->entries[i].arc;
+	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, g->arc_count, g->arc_count + 1, sizeof(*arcs));
+
+	if (!arcs) {
+		state->no_memory = true;
+		return NONE;
+	}
+	g->arcs = arcs;
+	arcs[g->arc_count] = (struct arc){.target = column, .cost = cost, .capacity = NONE, .back = NONE};
+	if (g->dead++ == 0)
+		list_push(state, &state->dead_list, group);
+	return g->arc_count++;
+}
+
+/* Derived arcs without flow go, but not while a search holds places of arcs. */
+void state_drop_dead(struct structured *state)
+{
+	for (int32_t i = 0; i < state->dead_list.count; i++) {
+		int32_t group = state->dead_list.ids[i];
+		struct group *g = &state->groups[group];
+		int32_t kept = g->arc_fixed;
+
+		for (int32_t arc = g->arc_fixed; arc < g->arc_count; arc++) {
+			if (g->arcs[arc].flow == 0)
+				continue;
+			if (arc != kept) {
+				struct column *column = &state->columns[g->arcs[arc].target];
+				int32_t place = entry_find(column, group, arc);
+
+				g->arcs[kept] = g->arcs[arc];
+				if (place >= 0)
+					column->entries[place].arc = kept;
+			}
+			kept++;
+		}
+		g->arc_count = kept;
+		g->dead = 0;
+	}
+	state->dead_list.count = 0;
+}
+
+void column_free(struct structured *state, int32_t column, int32_t units)
+{
+	struct column *c = &state->columns[column];
+
+	c->free += units;
+	state->total_free += units;
+	if (c->free == 0)
+		return;
+	if (!c->in_free_list) {
+		c->in_free_list = true;
+		list_push(state, &state->free_list, column);
+	}
+	if (c->price > state->market_price && !c->in_hole_list) {
+		c->in_hole_list = true;
+		list_push(state, &state->hole_list, column);
+	}
+}
+
+void column_fill(struct structured *state, int32_t column, int32_t units)
+{
+	state->columns[column].free -= units;
+	state->total_free -= units;
+}
+
+void group_add_excess(struct structured *state, int32_t group, int32_t units)
+{
+	struct group *g = &state->groups[group];
+
+	g->excess += units;
+	if (units > 0 && !g->in_excess_list) {
+		g->in_excess_list = true;
+		list_push(state, &state->excess_list, group);
+	}
+}
+
+void group_add_pending(struct structured *state, int32_t group, int32_t units)
+{
+	struct group *g = &state->groups[group];
+
+	g->pending += units;
+	state->total_pending += units;
+	if (units > 0 && !g->in_pending_list) {
+		g->in_pending_list = true;
+		list_push(state, &state->pending_list, group);
+	}
+}

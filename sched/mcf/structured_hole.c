@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The opposite of a search for room: a slot came free on a column that has a price, so somebody would gain by moving
+ * there. Shortest paths backward from the slot, to whoever gains most by letting go: a unit on a cheaper column, an
+ * unscheduled or unrouted one, one that was sold to the market. The market takes the hole at its own price, so no search
+ * goes farther than the difference. Prices of nodes nearer than that fall.
+ */
+#include "structured_priv.h"
+
+static void lower_best(struct search *search, enum target_kind kind, int32_t node, int32_t distance)
+{
+	if (distance >= search->best)
+		return;
+	search->best = search->limit = distance;
+	search->targets[0] = (struct target){kind, node};
+	search->target_count = 1;
+}
+
+/* `arc`: own arc towards `column` that would get the unit, NONE for the aggregator's to the market. */
+static inline void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t arc, int32_t column)
+{
+	struct search *search = &state->search;
+	struct group *g = &state->groups[group];
+
+	if (distance >= search->limit || (g->stamp == search->stamp && g->distance <= distance))
+		return;
+	g->stamp = search->stamp;
+	g->distance = distance;
+	g->parent_arc = arc;
+	g->parent_column = column;
+	if (g->unscheduled_flow > 0)
+		lower_best(search, TARGET_UNSCHEDULED, group, distance + g->price - g->unscheduled_cost);
+	if (g->unrouted > 0)
+		lower_best(search, TARGET_UNROUTED, group, distance + g->price - UNROUTED_COST);
+	if (g->pending > 0)
+		lower_best(search, TARGET_MARKET, group,
+			   distance + g->price - g->aggregator_cost - state->market_price);
+	queue_push(&search->queue, ~group, distance);
+}
+
+static inline void relax_column(struct structured *state, int32_t column, int32_t distance, int32_t group, int32_t arc)
+{
+	struct search *search = &state->search;
+	struct column *c = &state->columns[column];
+
+	if (distance >= search->limit || (c->stamp == search->stamp && c->distance <= distance))
+		return;
+	c->stamp = search->stamp;
+	c->distance = distance;
+	c->parent_group = group;
+	c->parent_arc = arc;
+	if (search->source != NONE)
+		lower_best(search, TARGET_COLUMN, column, distance + c->price - state->market_price);
+	queue_push(&search->queue, column, distance);
+}
+
+/* Exact floors keep reduced costs over the block from being negative. */
+static void relax_block(struct structured *state, int32_t column, int32_t distance)
+{
+	struct search *search = &state->search;
+	const struct column *c = &state->columns[column];
+	struct block *b = &state->blocks[c->block];
+
+	if (state->block_references[c->block].count == 0)
+		return;
+	if (distance + c->price - b->floor >= search->limit) {
+		if (distance + c->price - block_exact_floor(state, c->block) >= search->limit)
+			return;
+	} else {
+		block_exact_floor(state, c->block);
+	}
+	distance += c->price - b->floor;
+	if (distance >= search->limit || (b->stamp == search->stamp && b->distance <= distance))
+		return;
+	b->stamp = search->stamp;
+	b->distance = distance;
+	b->parent_column = column;
+	queue_push(&search->queue, c->block + NODE_BLOCK, distance);
+}
+
+static void settle_references(struct structured *state, const struct reference_list *list, int32_t base,
+			      int32_t column)
+{
+	for (int32_t i = 0; i < list->count; i++) {
+		struct reference reference = list->items[i];
+		const struct group *g = &state->groups[reference.group];
+		const struct arc *arc = &g->arcs[reference.arc];
+
+		if (g->supply > 0 && (arc->target < 0 || arc_has_room(arc)))
+			relax_group(state, reference.group, base + arc->cost - g->price, reference.arc, column);
+	}
+	state->scans += (uint64_t)list->count;
+}
+
+static void settle_column(struct structured *state, int32_t column, int32_t distance)
+{
+	relax_block(state, column, distance);
+	settle_references(state, &state->column_references[column], distance + state->columns[column].price, column);
+}
+
+static void settle_group(struct structured *state, int32_t group, int32_t distance)
+{
+	const struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < g->arc_count; i++) {
+		const struct arc *arc = &g->arcs[i];
+
+		if (arc->flow > 0)
+			relax_column(state, arc->target,
+				     distance + g->price - arc->cost - state->columns[arc->target].price, group, i);
+	}
+	state->scans += (uint64_t)g->arc_count;
+}
+
+static void lower_prices(struct structured *state)
+{
+	struct search *search = &state->search;
+
+	for (int32_t i = 0; i < search->visited_count; i++) {
+		int32_t node = search->visited[i];
+
+		if (node < 0) {
+			struct group *g = &state->groups[~node];
+
+			if (g->distance < search->best)
+				g->price -= search->best - g->distance;
+			continue;
+		}
+		struct column *c = &state->columns[node];
+		struct block *b = &state->blocks[c->block];
+
+		if (c->distance >= search->best)
+			continue;
+		c->price -= search->best - c->distance;
+		b->floor = c->price < b->floor ? c->price : b->floor;
+	}
+}
+
+static void search_run(struct structured *state)
+{
+	struct search *search = &state->search;
+	int32_t node, key;
+
+	while (queue_pop(&search->queue, &node, &key)) {
+		if (key >= search->limit)
+			break;
+		if (node >= NODE_BLOCK) {
+			int32_t block = node - NODE_BLOCK;
+			const struct block *b = &state->blocks[block];
+
+			if (b->distance == key)
+				settle_references(state, &state->block_references[block], key + b->floor,
+						  b->parent_column);
+		} else if (node >= 0 && state->columns[node].distance == key) {
+			search->visited[search->visited_count++] = node;
+			settle_column(state, node, key);
+		} else if (node < 0 && state->groups[~node].distance == key) {
+			search->visited[search->visited_count++] = node;
+			settle_group(state, ~node, key);
+		}
+	}
+	lower_prices(state);
+}
+
+/* One unit along the path, from the one that lets go to the slot that started the search. */
+static void path_apply(struct structured *state, const struct target *target)
+{
+	int32_t group = target->node, column = NONE;
+
+	state->augmentations++;
+	if (target->kind == TARGET_COLUMN) {
+		column = target->node;
+		column_free(state, column, 1);
+	} else {
+		struct group *g = &state->groups[group];
+
+		group_changed(state, group);
+		g->unscheduled_flow -= target->kind == TARGET_UNSCHEDULED;
+		g->unrouted -= target->kind == TARGET_UNROUTED;
+		if (target->kind == TARGET_MARKET)
+			group_add_pending(state, group, -1);
+	}
+	for (;;) {
+		if (column != NONE) {
+			if (state->columns[column].parent_group == NONE)
+				break;
+			group = state->columns[column].parent_group;
+			flow_take(state, group, state->columns[column].parent_arc, 1);
+		}
+		const struct group *g = &state->groups[group];
+		int32_t arc = g->parent_arc;
+
+		column = g->parent_column == NONE ? market_free_column(state) : g->parent_column;
+		if (arc == NONE)
+			arc = flow_derived(state, group, column, g->aggregator_cost);
+		else if (g->arcs[arc].target < 0)
+			arc = flow_derived(state, group, column, g->arcs[arc].cost);
+		if (arc >= 0)
+			flow_add(state, group, arc, 1);
+		if (state->groups[group].parent_column == NONE)
+			break;
+	}
+	column_fill(state, column, 1);
+}
+
+void hole_fill(struct structured *state, int32_t column)
+{
+	const struct column *c = &state->columns[column];
+
+	while (c->free > 0 && c->capacity > 0 && c->price > state->market_price && !state->no_memory) {
+		search_begin(state, column, 1, c->price - state->market_price);
+		state->columns[column].parent_group = NONE;
+		state->columns[column].stamp = state->search.stamp;
+		state->columns[column].distance = 0;
+		queue_push(&state->search.queue, column, 0);
+		search_run(state);
+		if (state->search.target_count > 0)
+			path_apply(state, &state->search.targets[0]);
+	}
+}
+
+/* More slots than units at a market price above 0: it falls until somebody takes one, or to 0. */
+void market_lower(struct structured *state)
+{
+	struct search *search = &state->search;
+
+	search_begin(state, NONE, 1, state->market_price);
+	for (int32_t i = 0; i < state->free_list.count; i++) {
+		struct column *c = &state->columns[state->free_list.ids[i]];
+
+		if (c->free == 0)
+			continue;
+		c->stamp = search->stamp;
+		c->distance = 0;
+		c->parent_group = NONE;
+		queue_push(&search->queue, state->free_list.ids[i], 0);
+	}
+	for (int32_t group = 0; group < state->group_count; group++) {
+		const struct group *g = &state->groups[group];
+
+		if (g->exists && g->supply > 0 && g->aggregator_cost != STRUCTURED_NO_ARC)
+			relax_group(state, group, g->aggregator_cost + state->market_price - g->price, NONE, NONE);
+	}
+	search_run(state);
+	state->market_price -= search->best;
+	if (search->target_count > 0)
+		path_apply(state, &search->targets[0]);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside of the structured solver. Prices are costs to the sink; the reduced cost of an arc v -> w is
+ * cost + price(w) - price(v). Between any two calls:
+ *   - every arc of a group with supply that has room has a reduced cost >= 0; every unit that is routed lies on an arc
+ *     of reduced cost <= 0 (< 0 only where the arc is full);
+ *   - market_price <= price of every open column; a column's `free` slots at a price above it are holes, queued;
+ *   - a unit is in exactly one of: a column arc's flow, unscheduled, unrouted, pending (sold to the market, that is
+ *     routed over the aggregator but not yet bound to a column), excess (queued).
+ * A solve pushes the excess, fills the holes and settles the market; then what is left satisfies the certificate.
+ */
+#ifndef STRUCTURED_PRIV_H
+#define STRUCTURED_PRIV_H
+
+#include <mcf/structured.h>
+
+#include "structured_arena.h"
+#include "structured_queue.h"
+
+enum {
+	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost that is met in practice */
+	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
+	NONE = -1,
+	TARGETS_MAXIMUM = 256, /* of one search */
+	NODE_BLOCK = 1 << 29,  /* added to a block's number where columns and ~groups are nodes too */
+};
+
+/*
+ * Fixed arcs come first, ascending by cost. Behind them lie derived arcs: to a column, at the cost of the group's arc to
+ * the block or to the aggregator that they stand for; they exist only to carry flow.
+ */
+struct arc {
+	int32_t target;   /* column, or ~block */
+	int32_t cost;     /* per unit */
+	int32_t capacity; /* running arcs: most units; others: -1 - units that run there, i.e. no limit as unsigned */
+	int32_t flow;     /* columns only */
+	int32_t back;     /* place in the target's list of references */
+};
+
+/* Flow into a column, seen from the column. */
+struct entry {
+	int32_t group;
+	int32_t arc;
+	int32_t cost;
+};
+
+/* An arc into a column or block, seen from there. */
+struct reference {
+	int32_t group;
+	int32_t arc;
+};
+
+struct reference_list {
+	struct reference *items;
+	int32_t count, room;
+};
+
+struct column {
+	int32_t price;
+	int32_t distance; /* of the search `stamp` */
+	uint32_t stamp;
+	int32_t free;         /* slots without a unit */
+	int32_t parent_group; /* NONE: from the market, or the search's start */
+	int32_t parent_arc;   /* of parent_group: a column arc, a block arc, or NONE for the aggregator */
+	int32_t entry_count, entry_room;
+	struct entry *entries;
+	int32_t block; /* NONE: the column does not exist */
+	int32_t capacity;
+	bool in_free_list, in_hole_list;
+};
+
+struct block {
+	int32_t floor;    /* <= least price of its open columns */
+	int32_t distance; /* without the columns' prices */
+	uint32_t stamp;
+	int32_t parent_group, parent_arc;
+	int32_t parent_column; /* backward searches */
+	int32_t member_count, member_room;
+	int32_t *members; /* columns */
+};
+
+struct group {
+	int32_t price; /* valid while supply > 0 */
+	int32_t distance;
+	uint32_t stamp;
+	int32_t parent_arc;    /* forward: own arc whose flow is taken back; backward: own arc that gets flow, or NONE */
+	int32_t parent_column; /* backward: where that arc leads; NONE: the market */
+	int32_t aggregator_cost;
+	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
+	int32_t arc_fixed, arc_count, arc_room;
+	struct arc *arcs;
+	int32_t supply, excess, pending, unrouted;
+	int32_t dead; /* derived arcs without flow */
+	bool exists, in_excess_list, in_pending_list, in_changed_list;
+};
+
+/* Ids with a flag in their owner that says "already in". */
+struct id_list {
+	int32_t *ids;
+	int32_t count, room;
+};
+
+enum target_kind { TARGET_COLUMN, TARGET_MARKET, TARGET_UNSCHEDULED, TARGET_UNROUTED };
+
+struct target {
+	enum target_kind kind;
+	int32_t node; /* column or group */
+};
+
+struct search {
+	uint32_t stamp;
+	int32_t source;   /* group, or NONE for the market; backward: column, or NONE */
+	int64_t need;     /* units to send */
+	int64_t found;    /* units that the targets take at most */
+	int32_t best;     /* distance of the targets */
+	int32_t limit;    /* nodes at this distance or beyond are of no use */
+	int32_t visited_count, target_count;
+	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
+	int32_t visited_room;
+	struct target targets[TARGETS_MAXIMUM];
+	struct queue queue;
+};
+
+struct structured {
+	struct group *groups;
+	struct column *columns;
+	struct block *blocks;
+	int32_t group_count, group_room, column_count, column_room, block_count, block_room;
+	struct reference_list *column_references; /* [column_room] */
+	struct reference_list *block_references;  /* [block_room] */
+	bool referenced;                          /* the two above are kept; built by the first repair */
+	bool solved;                              /* flow and prices are those of an optimum, but for what is queued */
+	bool no_memory;
+	int32_t market_price;
+	int64_t total_free, total_pending;
+	int64_t column_cost; /* of all flow on arcs to columns */
+	struct id_list excess_list, pending_list, hole_list, free_list, changed_list, dead_list;
+	struct search search;
+	struct arena arena;
+	/* Scratch of the installation of rows. */
+	int32_t *held; /* [column_room] units that wait for an arc, all 0 between calls */
+	struct arc *row_arcs;
+	struct structured_share *row_held;
+	struct structured_arc *row_parts;
+	struct structured_running *row_running;
+	int32_t row_arc_room, row_held_room, row_part_room, row_running_room;
+	int32_t *row_places;
+	uint64_t scans, searches, augmentations;
+};
+
+/* structured_state.c */
+bool list_reserve(void **items, int32_t *room, int32_t needed, uint64_t item_bytes);
+void list_push(struct structured *state, struct id_list *list, int32_t id);
+int state_reserve_columns(struct structured *state, int32_t count);
+int state_reserve_blocks(struct structured *state, int32_t count);
+int state_reserve_groups(struct structured *state, int32_t count);
+int32_t block_exact_floor(struct structured *state, int32_t block);
+
+/* structured_flow.c: units on arcs, and who must hear of it. */
+void flow_add(struct structured *state, int32_t group, int32_t arc, int32_t units);
+void flow_take(struct structured *state, int32_t group, int32_t arc, int32_t units);
+int32_t flow_derived(struct structured *state, int32_t group, int32_t column, int32_t cost);
+void column_free(struct structured *state, int32_t column, int32_t units);
+void column_fill(struct structured *state, int32_t column, int32_t units);
+void group_add_excess(struct structured *state, int32_t group, int32_t units);
+void group_add_pending(struct structured *state, int32_t group, int32_t units);
+void group_changed(struct structured *state, int32_t group);
+void state_drop_dead(struct structured *state);
+
+/* structured_reference.c */
+void references_build(struct structured *state);
+void references_link(struct structured *state, int32_t group);
+void references_unlink(struct structured *state, int32_t group);
+
+/* structured_group.c: makes the price the least over arcs with room; what is dearer becomes excess. */
+void group_reprice(struct structured *state, int32_t group);
+
+/* structured_start.c */
+void start_fresh(struct structured *state);
+
+/* structured_search.c */
+void search_begin(struct structured *state, int32_t source, int64_t need, int32_t limit);
+void search_group_forward(struct structured *state, int32_t group);
+void search_market_forward(struct structured *state);
+int32_t search_augment(struct structured *state, const struct target *target, int32_t units);
+
+/* structured_hole.c */
+void hole_fill(struct structured *state, int32_t column);
+void market_lower(struct structured *state);
+
+/* structured_market.c */
+int32_t market_free_column(struct structured *state);
+void market_bind(struct structured *state, int32_t column, int32_t units);
+void market_settle(struct structured *state);
+
+static inline bool arc_has_room(const struct arc *arc)
+{
+	return (uint32_t)arc->flow < (uint32_t)arc->capacity;
+}
+
+static inline int32_t arc_room(const struct arc *arc)
+{
+	return arc->capacity < 0 ? INT32_MAX : arc->capacity - arc->flow;
+}
+
+#endif

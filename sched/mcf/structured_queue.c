@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "structured_queue.h"
+
+void queue_clear(struct queue *queue)
+{
+	memset(queue->bits, 0, sizeof(queue->bits));
+	queue->base = 0;
+	queue->word = 0;
+	queue->item_count = 0;
+	queue->beyond = -1;
+}
+
+void queue_free(struct queue *queue)
+{
+	free(queue->items);
+	queue->items = NULL;
+	queue->item_room = 0;
+}
+
+bool queue_grow(struct queue *queue)
+{
+	int32_t room = queue->item_room ? queue->item_room * 2 : 4096;
+	struct queue_item *items = realloc(queue->items, (size_t)room * sizeof(*items));
+
+	if (!items) {
+		queue->no_memory = true;
+		return false;
+	}
+	queue->items = items;
+	queue->item_room = room;
+	return true;
+}
+
+/* The window moves to the least key in the bag; what still is beyond stays there. */
+bool queue_spread(struct queue *queue)
+{
+	int32_t least = INT32_MAX, next, item = queue->beyond;
+
+	if (item < 0)
+		return false;
+	for (int32_t i = item; i >= 0; i = queue->items[i].next)
+		if (queue->items[i].key < least)
+			least = queue->items[i].key;
+	queue->base = least;
+	queue->word = 0;
+	queue->beyond = -1;
+	for (; item >= 0; item = next) {
+		int32_t slot = queue->items[item].key - least;
+
+		next = queue->items[item].next;
+		if (slot >= QUEUE_WINDOW) {
+			queue->items[item].next = queue->beyond;
+			queue->beyond = item;
+			continue;
+		}
+		queue->items[item].next = queue->bits[slot / 64] >> (slot % 64) & 1 ? queue->heads[slot] : -1;
+		queue->heads[slot] = item;
+		queue->bits[slot / 64] |= UINT64_C(1) << (slot % 64);
+	}
+	return true;
+}

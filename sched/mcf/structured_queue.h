@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Dial's buckets for keys that never fall below the last one taken: a window of buckets with a bitmap of the non-empty
+ * ones, and a bag for keys beyond it, spread anew when the window is used up. Any int32 key works; keys within the
+ * window cost O(1). Stale nodes are the caller's to skip. No globals.
+ */
+#ifndef STRUCTURED_QUEUE_H
+#define STRUCTURED_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { QUEUE_WINDOW = 4096, QUEUE_WORDS = QUEUE_WINDOW / 64 };
+
+struct queue_item {
+	int32_t node;
+	int32_t key;
+	int32_t next;
+};
+
+struct queue {
+	int32_t base; /* key of bucket 0 */
+	int32_t word; /* first word of the bitmap that may have a bit */
+	int32_t item_count, item_room;
+	int32_t beyond; /* head of the bag, -1 = empty */
+	bool no_memory;
+	struct queue_item *items;
+	uint64_t bits[QUEUE_WORDS];
+	int32_t heads[QUEUE_WINDOW]; /* valid where the bit is set */
+};
+
+void queue_clear(struct queue *queue);
+void queue_free(struct queue *queue);
+bool queue_grow(struct queue *queue);
+bool queue_spread(struct queue *queue);
+
+/* key >= the last key taken. */
+static inline void queue_push(struct queue *queue, int32_t node, int32_t key)
+{
+	int32_t item, slot = key - queue->base;
+
+	if (queue->item_count == queue->item_room && !queue_grow(queue))
+		return;
+	item = queue->item_count++;
+	queue->items[item].node = node;
+	queue->items[item].key = key;
+	if (slot >= QUEUE_WINDOW) {
+		queue->items[item].next = queue->beyond;
+		queue->beyond = item;
+		return;
+	}
+	queue->items[item].next = queue->bits[slot / 64] >> (slot % 64) & 1 ? queue->heads[slot] : -1;
+	queue->heads[slot] = item;
+	queue->bits[slot / 64] |= UINT64_C(1) << (slot % 64);
+}
+
+/* False when empty. */
+static inline bool queue_pop(struct queue *queue, int32_t *node, int32_t *key)
+{
+	for (;;) {
+		while (queue->word < QUEUE_WORDS && queue->bits[queue->word] == 0)
+			queue->word++;
+		if (queue->word < QUEUE_WORDS)
+			break;
+		if (!queue_spread(queue))
+			return false;
+	}
+	int32_t slot = queue->word * 64 + __builtin_ctzll(queue->bits[queue->word]);
+	const struct queue_item *item = &queue->items[queue->heads[slot]];
+
+	*node = item->node;
+	*key = item->key;
+	queue->heads[slot] = item->next;
+	if (item->next < 0)
+		queue->bits[queue->word] &= queue->bits[queue->word] - 1;
+	return true;
+}
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of arcs: installed sorted, flow carried over to the new arcs, price set so that only what became dear is pulled. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "structured_priv.h"
+
+enum { SORT_INSERTION = 16, SORT_SPAN = 2048 };
+
+static bool cost_legal(int32_t cost)
+{
+	return cost >= 0 && cost <= STRUCTURED_COST_MAXIMUM;
+}
+
+/* 0, -EINVAL or -ERANGE; makes room in the tables for every id that the row names. */
+static int row_check(struct structured *state, const struct structured_row *row)
+{
+	int32_t column_top = NONE, block_top = NONE;
+	bool dear = false, wrong = row->column_count < 0 || row->block_count < 0 || row->running_count < 0;
+
+	for (int32_t i = 0; i < row->column_count; i++) {
+		wrong |= row->columns[i].target < 0;
+		dear |= !cost_legal(row->columns[i].cost);
+		column_top = row->columns[i].target > column_top ? row->columns[i].target : column_top;
+	}
+	for (int32_t i = 0; i < row->block_count; i++) {
+		wrong |= row->blocks[i].target < 0;
+		dear |= !cost_legal(row->blocks[i].cost);
+		block_top = row->blocks[i].target > block_top ? row->blocks[i].target : block_top;
+	}
+	for (int32_t i = 0; i < row->running_count; i++) {
+		wrong |= row->running[i].column < 0 || row->running[i].units < 0;
+		dear |= !cost_legal(row->running[i].cost);
+		column_top = row->running[i].column > column_top ? row->running[i].column : column_top;
+	}
+	dear |= row->aggregator_cost != STRUCTURED_NO_ARC && !cost_legal(row->aggregator_cost);
+	dear |= row->unscheduled_cost != STRUCTURED_NO_ARC && !cost_legal(row->unscheduled_cost);
+	wrong |= row->unscheduled_cost != STRUCTURED_NO_ARC && row->unscheduled_capacity < 0;
+	wrong |= column_top > INT32_MAX / 4 || block_top > INT32_MAX / 4;
+	if (wrong)
+		return -EINVAL;
+	if (dear)
+		return -ERANGE;
+	if (state_reserve_columns(state, column_top + 1) || state_reserve_blocks(state, block_top + 1))
+		return -ENOMEM;
+	return 0;
+}
+
+static int compare_arcs(const void *left, const void *right)
+{
+	const struct arc *a = left, *b = right;
+
+	if (a->cost != b->cost)
+		return a->cost < b->cost ? -1 : 1;
+	return a->target < b->target ? -1 : a->target > b->target;
+}
+
+/* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
+static void sort_arcs(const struct arc *from, int32_t count, struct arc *to)
+{
+	int32_t least = INT32_MAX, most = 0, starts[SORT_SPAN + 1];
+
+	for (int32_t i = 0; i < count; i++) {
+		least = from[i].cost < least ? from[i].cost : least;
+		most = from[i].cost > most ? from[i].cost : most;
+	}
+	if (count <= SORT_INSERTION) {
+		for (int32_t i = 0; i < count; i++) {
+			int32_t place = i;
+
+			for (; place > 0 && to[place - 1].cost > from[i].cost; place--)
+				to[place] = to[place - 1];
+			to[place] = from[i];
+		}
+		return;
+	}
+	if (most - least >= SORT_SPAN) {
+		memcpy(to, from, (size_t)count * sizeof(*to));
+		qsort(to, (size_t)count, sizeof(*to), compare_arcs);
+		return;
+	}
+	memset(starts, 0, (size_t)(most - least + 2) * sizeof(*starts));
+	for (int32_t i = 0; i < count; i++)
+		starts[from[i].cost - least + 1]++;
+	for (int32_t i = 0; i < most - least; i++)
+		starts[i + 1] += starts[i];
+	for (int32_t i = 0; i < count; i++)
+		to[starts[from[i].cost - least]++] = from[i];
+}
+
+/* A running arc that an arc of unlimited capacity matches is only remembered there: units that need not move. */
+static int32_t collect_arcs(struct structured *state, const struct structured_row *row)
+{
+	struct arc *arcs = state->row_arcs;
+	int32_t count = 0;
+
+	for (int32_t i = 0; i < row->column_count; i++) {
+		const struct structured_arc *from = &row->columns[i];
+
+		arcs[count++] = (struct arc){.target = from->target, .cost = from->cost, .capacity = NONE};
+		state->held[from->target] = count;
+	}
+	for (int32_t i = 0; i < row->running_count; i++) {
+		const struct structured_running *from = &row->running[i];
+		int32_t plain = state->held[from->column];
+
+		if (plain > 0 && arcs[plain - 1].cost <= from->cost)
+			arcs[plain - 1].capacity -= from->units;
+		else
+			arcs[count++] = (struct arc){from->column, from->cost, from->units, 0, NONE};
+	}
+	for (int32_t i = 0; i < row->column_count; i++)
+		state->held[row->columns[i].target] = 0;
+	for (int32_t i = 0; i < row->block_count; i++)
+		arcs[count++] =
+			(struct arc){.target = ~row->blocks[i].target, .cost = row->blocks[i].cost, .capacity = NONE};
+	return count;
+}
+
+/* Takes the group's units off their arcs but leaves them on their columns; returns how many columns were noted. */
+static int32_t detach_flow(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+	int32_t count = 0;
+
+	for (int32_t arc = 0; arc < g->arc_count; arc++) {
+		int32_t units = g->arcs[arc].flow;
+
+		if (units == 0)
+			continue;
+		state->row_held[count++] = (struct structured_share){g->arcs[arc].target, units};
+		flow_take(state, group, arc, units);
+	}
+	return count;
+}
+
+static int32_t shortcut_cost(const struct structured *state, const struct group *group, int32_t column)
+{
+	int32_t cost = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
+
+	for (int32_t i = 0; i < group->arc_fixed && group->arcs[i].cost < cost; i++)
+		if (group->arcs[i].target == ~state->columns[column].block)
+			return group->arcs[i].cost;
+	return cost;
+}
+
+/* Each unit in hand takes the cheapest arc to where it is; without any it is excess. */
+static void attach_flow(struct structured *state, int32_t group, int32_t held_count)
+{
+	struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < held_count; i++)
+		state->held[state->row_held[i].column] += state->row_held[i].units;
+	for (int32_t arc = 0; held_count > 0 && arc < g->arc_fixed; arc++) {
+		int32_t target = g->arcs[arc].target, room = arc_room(&g->arcs[arc]);
+
+		if (target < 0 || state->held[target] == 0 || room == 0)
+			continue;
+		int32_t units = room < state->held[target] ? room : state->held[target];
+
+		state->held[target] -= units;
+		flow_add(state, group, arc, units);
+	}
+	for (int32_t i = 0; i < held_count; i++) {
+		int32_t column = state->row_held[i].column, units = state->held[column];
+
+		if (units == 0)
+			continue;
+		state->held[column] = 0;
+		int32_t cost = shortcut_cost(state, g, column);
+		int32_t arc = cost == INT32_MAX ? NONE : flow_derived(state, group, column, cost);
+
+		if (arc >= 0) {
+			flow_add(state, group, arc, units);
+			continue;
+		}
+		column_free(state, column, units);
+		group_add_excess(state, group, units);
+	}
+}
+
+static int reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
+{
+	if (!list_reserve((void **)&state->row_arcs, &state->row_arc_room, arcs, sizeof(*state->row_arcs)) ||
+	    !list_reserve((void **)&state->row_held, &state->row_held_room, held, sizeof(*state->row_held)))
+		return -ENOMEM;
+	return 0;
+}
+
+static int install_arcs(struct structured *state, int32_t group, const struct structured_row *row)
+{
+	struct group *g = &state->groups[group];
+	int64_t wanted = (int64_t)row->column_count + row->block_count + row->running_count;
+
+	if (wanted > INT32_MAX / 2)
+		return -EINVAL;
+	if (reserve_scratch(state, (int32_t)wanted, g->arc_count))
+		return -ENOMEM;
+	int32_t held_count = state->solved ? detach_flow(state, group) : 0;
+
+	if (state->referenced)
+		references_unlink(state, group);
+	int32_t count = collect_arcs(state, row);
+	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, 0, count, sizeof(*arcs));
+
+	g->arc_fixed = g->arc_count = g->dead = 0;
+	if (count > 0 && !arcs)
+		return -ENOMEM;
+	g->arcs = arcs;
+	sort_arcs(state->row_arcs, count, arcs);
+	g->arc_fixed = g->arc_count = count;
+	if (state->referenced)
+		references_link(state, group);
+	attach_flow(state, group, held_count);
+	return 0;
+}
+
+static void set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity)
+{
+	struct group *g = &state->groups[group];
+
+	g->unscheduled_cost = cost == STRUCTURED_NO_ARC ? 0 : cost;
+	g->unscheduled_capacity = cost == STRUCTURED_NO_ARC ? 0 : capacity;
+	if (g->unscheduled_flow > g->unscheduled_capacity) {
+		group_add_excess(state, group, g->unscheduled_flow - g->unscheduled_capacity);
+		g->unscheduled_flow = g->unscheduled_capacity;
+		group_changed(state, group);
+	}
+}
+
+static bool group_exists(const struct structured *state, int32_t group)
+{
+	return group >= 0 && group < state->group_count && state->groups[group].exists;
+}
+
+int structured_set_row(struct structured *state, int32_t group, const struct structured_row *row)
+{
+	if (group < 0 || group > INT32_MAX / 4)
+		return -EINVAL;
+	int failed = row_check(state, row);
+
+	if (failed)
+		return failed;
+	if (state_reserve_groups(state, group + 1))
+		return -ENOMEM;
+	state->groups[group].exists = true;
+	state->groups[group].aggregator_cost = row->aggregator_cost;
+	failed = install_arcs(state, group, row);
+	if (failed)
+		return failed;
+	set_unscheduled(state, group, row->unscheduled_cost, row->unscheduled_capacity);
+	group_reprice(state, group);
+	return state->no_memory ? -ENOMEM : 0;
+}
+
+int structured_set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity)
+{
+	if (!group_exists(state, group))
+		return -EINVAL;
+	if (cost != STRUCTURED_NO_ARC && !cost_legal(cost))
+		return -ERANGE;
+	if (cost != STRUCTURED_NO_ARC && capacity < 0)
+		return -EINVAL;
+	set_unscheduled(state, group, cost, capacity);
+	group_reprice(state, group);
+	return state->no_memory ? -ENOMEM : 0;
+}
+
+/* The unlimited arcs as they are, with other running ones. */
+int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
+			   int32_t count)
+{
+	if (!group_exists(state, group) || count < 0)
+		return -EINVAL;
+	struct group *g = &state->groups[group];
+	struct structured_row row = {.aggregator_cost = g->aggregator_cost,
+				     .unscheduled_cost = STRUCTURED_NO_ARC,
+				     .running = running,
+				     .running_count = count};
+
+	if (!list_reserve((void **)&state->row_parts, &state->row_part_room, g->arc_fixed, sizeof(*state->row_parts)))
+		return -ENOMEM;
+	for (int32_t i = 0; i < g->arc_fixed; i++)
+		if (g->arcs[i].capacity < 0 && g->arcs[i].target >= 0)
+			state->row_parts[row.column_count++] =
+				(struct structured_arc){g->arcs[i].target, g->arcs[i].cost};
+	for (int32_t i = 0; i < g->arc_fixed; i++)
+		if (g->arcs[i].target < 0)
+			state->row_parts[row.column_count + row.block_count++] =
+				(struct structured_arc){~g->arcs[i].target, g->arcs[i].cost};
+	row.columns = state->row_parts;
+	row.blocks = state->row_parts + row.column_count;
+	int failed = row_check(state, &row);
+
+	if (!failed)
+		failed = install_arcs(state, group, &row);
+	if (failed)
+		return failed;
+	group_reprice(state, group);
+	return state->no_memory ? -ENOMEM : 0;
+}
+
+int32_t structured_pick16(const int16_t *costs, int32_t count, int16_t threshold, struct structured_arc *arcs)
+{
+	enum { STRIDE = 64 };
+	int32_t found = 0, i = 0;
+
+	for (; i + STRIDE <= count; i += STRIDE) {
+		int16_t least = INT16_MAX;
+
+		for (int32_t k = 0; k < STRIDE; k++)
+			least = costs[i + k] < least ? costs[i + k] : least;
+		if (least > threshold)
+			continue;
+		for (int32_t k = i; k < i + STRIDE; k++) {
+			arcs[found] = (struct structured_arc){k, costs[k]};
+			found += costs[k] <= threshold;
+		}
+	}
+	for (; i < count; i++)
+		if (costs[i] <= threshold)
+			arcs[found++] = (struct structured_arc){i, costs[i]};
+	return found;
+}

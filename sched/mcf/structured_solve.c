@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One round: excess is pushed, holes are filled, the market is settled. */
+#include <string.h>
+
+#include "structured_priv.h"
+
+static void push_excess(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+
+	g->in_excess_list = false;
+	while (g->excess > 0 && !state->no_memory) {
+		const struct search *search = &state->search;
+
+		search_group_forward(state, group);
+		for (int32_t i = 0; i < search->target_count && g->excess > 0; i++)
+			g->excess -= search_augment(state, &search->targets[i], g->excess);
+	}
+}
+
+static void repair(struct structured *state)
+{
+	for (int32_t i = 0; i < state->excess_list.count; i++)
+		push_excess(state, state->excess_list.ids[i]);
+	state->excess_list.count = 0;
+	if (state->hole_list.count > 0 && !state->referenced)
+		references_build(state);
+	for (int32_t i = 0; i < state->hole_list.count; i++) {
+		int32_t column = state->hole_list.ids[i];
+
+		state->columns[column].in_hole_list = false;
+		hole_fill(state, column);
+	}
+	state->hole_list.count = 0;
+	if (state->market_price > 0 && !state->referenced)
+		references_build(state);
+	market_settle(state);
+	state_drop_dead(state);
+}
+
+static enum mcf_status fill_result(const struct structured *state, struct structured_result *result)
+{
+	*result = (struct structured_result){.cost = state->column_cost,
+					     .searches = state->searches,
+					     .scans = state->scans,
+					     .augmentations = state->augmentations};
+	for (int32_t i = 0; i < state->group_count; i++) {
+		const struct group *g = &state->groups[i];
+
+		result->unscheduled += g->unscheduled_flow;
+		result->unrouted += g->unrouted;
+		result->cost += (int64_t)g->unscheduled_flow * g->unscheduled_cost;
+	}
+	result->status = state->no_memory ? MCF_NO_MEMORY : result->unrouted > 0 ? MCF_INFEASIBLE : MCF_OPTIMAL;
+	return result->status;
+}
+
+enum mcf_status structured_solve(struct structured *state, struct structured_result *result)
+{
+	state->searches = state->scans = state->augmentations = 0;
+	if (!state->solved && !state->no_memory)
+		start_fresh(state);
+	if (!state->no_memory)
+		repair(state);
+	if (state->search.queue.no_memory)
+		state->no_memory = true;
+	return fill_result(state, result);
+}
+
+enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result)
+{
+	state->solved = false;
+	return structured_solve(state, result);
+}

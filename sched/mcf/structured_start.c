@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where a solve from scratch begins. Every price is 0, so each group's best arcs are its cheapest: units that already run
+ * on one of them stay (that is feasible, and moves nobody without need); then free slots on such arcs are given out, first
+ * to the groups that have most to lose. What is left over is excess for the searches.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "structured_priv.h"
+
+static void forget_group(struct group *g)
+{
+	for (int32_t i = 0; i < g->arc_fixed; i++)
+		g->arcs[i].flow = 0;
+	g->arc_count = g->arc_fixed;
+	g->dead = g->pending = g->unrouted = g->unscheduled_flow = 0;
+	g->excess = g->supply;
+	g->in_excess_list = g->in_pending_list = false;
+}
+
+static void forget_answer(struct structured *state)
+{
+	state->solved = true;
+	state->market_price = 0;
+	state->total_free = state->total_pending = state->column_cost = 0;
+	state->excess_list.count = state->pending_list.count = state->hole_list.count = 0;
+	state->free_list.count = state->dead_list.count = 0;
+	for (int32_t i = 0; i < state->column_count; i++) {
+		struct column *column = &state->columns[i];
+
+		column->entry_count = 0;
+		column->price = column->capacity > 0 ? 0 : PRICE_CLOSED;
+		column->free = 0;
+		column->in_free_list = column->in_hole_list = false;
+		column_free(state, i, column->capacity);
+	}
+	for (int32_t i = 0; i < state->block_count; i++)
+		state->blocks[i].floor = 0;
+	for (int32_t i = 0; i < state->group_count; i++) {
+		forget_group(&state->groups[i]);
+		if (state->groups[i].supply > 0)
+			group_changed(state, i);
+	}
+}
+
+static void take_slots(struct structured *state, int32_t group, int32_t arc, int32_t units)
+{
+	struct group *g = &state->groups[group];
+	int32_t free = state->columns[g->arcs[arc].target].free;
+
+	units = units < free ? units : free;
+	units = units < g->excess ? units : g->excess;
+	if (units <= 0)
+		return;
+	flow_add(state, group, arc, units);
+	column_fill(state, g->arcs[arc].target, units);
+	g->excess -= units;
+}
+
+/* Price of the cheapest arc without a limit, and the units that run for no more than that keep their slots. */
+static void keep_running(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+	int32_t price = UNROUTED_COST;
+
+	if (g->unscheduled_capacity > 0)
+		price = g->unscheduled_cost;
+	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost < price)
+		price = g->aggregator_cost;
+	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost < price; i++)
+		if (g->arcs[i].capacity < 0 &&
+		    (g->arcs[i].target < 0 || state->columns[g->arcs[i].target].price != PRICE_CLOSED))
+			price = g->arcs[i].cost;
+	g->price = price;
+	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= price && g->excess > 0; i++) {
+		const struct arc *arc = &g->arcs[i];
+
+		if (arc->target >= 0)
+			take_slots(state, group, i, arc->capacity < 0 ? NONE - arc->capacity : arc->capacity);
+	}
+}
+
+static void take_cheapest(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= g->price && g->excess > 0; i++)
+		if (g->arcs[i].target >= 0)
+			take_slots(state, group, i, arc_room(&g->arcs[i]));
+}
+
+/* A running arc cheaper than all others that found no slot lowers the price again. */
+static void check_price(struct structured *state, int32_t group)
+{
+	const struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost < g->price; i++) {
+		if (g->arcs[i].target >= 0 && arc_has_room(&g->arcs[i])) {
+			group_reprice(state, group);
+			return;
+		}
+	}
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Groups with excess, those with the dearest way out first. NULL without memory. */
+static int64_t *order_by_regret(struct structured *state, int32_t *count)
+{
+	int64_t *order = malloc(sizeof(*order) * (size_t)(state->group_count + 1));
+
+	*count = 0;
+	if (!order)
+		return NULL;
+	for (int32_t i = 0; i < state->group_count; i++) {
+		const struct group *g = &state->groups[i];
+		int64_t way_out = g->aggregator_cost == STRUCTURED_NO_ARC ? UNROUTED_COST : g->aggregator_cost;
+
+		if (g->excess > 0)
+			order[(*count)++] = -(way_out - g->price) * (INT64_C(1) << 31) + i;
+	}
+	qsort(order, (size_t)*count, sizeof(*order), compare_keys);
+	return order;
+}
+
+void start_fresh(struct structured *state)
+{
+	int32_t count;
+
+	forget_answer(state);
+	for (int32_t i = 0; i < state->group_count; i++)
+		if (state->groups[i].excess > 0)
+			keep_running(state, i);
+	int64_t *order = order_by_regret(state, &count);
+
+	if (!order) {
+		state->no_memory = true;
+		return;
+	}
+	for (int32_t i = 0; i < count; i++)
+		take_cheapest(state, (int32_t)(order[i] & INT32_MAX));
+	for (int32_t i = 0; i < count; i++) {
+		int32_t group = (int32_t)(order[i] & INT32_MAX);
+		int32_t left = state->groups[group].excess;
+
+		state->groups[group].excess = 0;
+		group_add_excess(state, group, left);
+	}
+	free(order);
+	for (int32_t i = 0; i < state->group_count; i++)
+		if (state->groups[i].supply > 0)
+			check_price(state, i);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Creation, growth and columns of the structured solver. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "structured_priv.h"
+
+/* Zeroes what is new. */
+static bool table_reserve(void **items, int32_t *room, int32_t needed, uint64_t item_bytes)
+{
+	int64_t wanted = needed;
+
+	if (needed <= *room)
+		return true;
+	if (*room > 0 && wanted < *room + *room / 2)
+		wanted = *room + (int64_t)*room / 2;
+	if (wanted > INT32_MAX)
+		wanted = INT32_MAX;
+	char *larger = *room == 0 ? calloc((size_t)wanted, item_bytes) : realloc(*items, (uint64_t)wanted * item_bytes);
+
+	if (!larger)
+		return false;
+	if (*room > 0)
+		memset(larger + (uint64_t)*room * item_bytes, 0, (uint64_t)(wanted - *room) * item_bytes);
+	*items = larger;
+	*room = (int32_t)wanted;
+	return true;
+}
+
+bool list_reserve(void **items, int32_t *room, int32_t needed, uint64_t item_bytes)
+{
+	int32_t wanted = needed < 64 ? 64 : needed;
+
+	return table_reserve(items, room, wanted, item_bytes);
+}
+
+void list_push(struct structured *state, struct id_list *list, int32_t id)
+{
+	if (!list_reserve((void **)&list->ids, &list->room, list->count + 1, sizeof(*list->ids))) {
+		state->no_memory = true;
+		return;
+	}
+	list->ids[list->count++] = id;
+}
+
+/* The search's list of settled nodes has room for every node. */
+static bool reserve_visited(struct structured *state)
+{
+	struct search *search = &state->search;
+
+	return table_reserve((void **)&search->visited, &search->visited_room, state->group_room + state->column_room,
+			     sizeof(*search->visited));
+}
+
+int state_reserve_columns(struct structured *state, int32_t count)
+{
+	int32_t old_room = state->column_room, room;
+
+	if (count <= state->column_count)
+		return 0;
+	if (count > old_room) {
+		room = old_room;
+		if (!table_reserve((void **)&state->held, &room, count, sizeof(*state->held)))
+			return -ENOMEM;
+		room = old_room;
+		if (!table_reserve((void **)&state->column_references, &room, count, sizeof(*state->column_references)))
+			return -ENOMEM;
+		if (!table_reserve((void **)&state->columns, &state->column_room, count, sizeof(*state->columns)))
+			return -ENOMEM;
+		if (!reserve_visited(state))
+			return -ENOMEM;
+	}
+	for (int32_t i = state->column_count; i < count; i++) {
+		state->columns[i].block = NONE;
+		state->columns[i].price = PRICE_CLOSED;
+	}
+	state->column_count = count;
+	return 0;
+}
+
+int state_reserve_blocks(struct structured *state, int32_t count)
+{
+	int32_t room = state->block_room;
+
+	if (count <= state->block_count)
+		return 0;
+	if (!table_reserve((void **)&state->block_references, &room, count, sizeof(*state->block_references)) ||
+	    !table_reserve((void **)&state->blocks, &state->block_room, count, sizeof(*state->blocks)))
+		return -ENOMEM;
+	state->block_count = count;
+	return 0;
+}
+
+int state_reserve_groups(struct structured *state, int32_t count)
+{
+	if (count <= state->group_count)
+		return 0;
+	if (!table_reserve((void **)&state->groups, &state->group_room, count, sizeof(*state->groups)) ||
+	    !reserve_visited(state))
+		return -ENOMEM;
+	state->group_count = count;
+	return 0;
+}
+
+struct structured *structured_create(int32_t group_hint, int32_t column_hint, int32_t block_hint)
+{
+	struct structured *state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return NULL;
+	queue_clear(&state->search.queue);
+	if ((group_hint > 0 && !table_reserve((void **)&state->groups, &state->group_room, group_hint,
+					      sizeof(*state->groups))) ||
+	    (column_hint > 0 && state_reserve_columns(state, column_hint)) ||
+	    (block_hint > 0 && state_reserve_blocks(state, block_hint))) {
+		structured_destroy(state);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return state;
+}
+
+void structured_destroy(struct structured *state)
+{
+	if (!state)
+		return;
+	arena_free(&state->arena);
+	queue_free(&state->search.queue);
+	free(state->search.visited);
+	free(state->excess_list.ids);
+	free(state->pending_list.ids);
+	free(state->hole_list.ids);
+	free(state->free_list.ids);
+	free(state->changed_list.ids);
+	free(state->dead_list.ids);
+	free(state->groups);
+	free(state->columns);
+	free(state->blocks);
+	free(state->column_references);
+	free(state->block_references);
+	free(state->held);
+	free(state->row_arcs);
+	free(state->row_held);
+	free(state->row_parts);
+	free(state->row_running);
+	free(state->row_places);
+	free(state);
+}
+
+int32_t block_exact_floor(struct structured *state, int32_t block)
+{
+	struct block *b = &state->blocks[block];
+	int32_t floor = PRICE_CLOSED;
+
+	for (int32_t i = 0; i < b->member_count; i++) {
+		int32_t price = state->columns[b->members[i]].price;
+
+		if (price < floor)
+			floor = price;
+	}
+	b->floor = floor;
+	return floor;
+}
+
+static int block_add_member(struct structured *state, int32_t block, int32_t column)
+{
+	struct block *b = &state->blocks[block];
+	int32_t *members = arena_grow(&state->arena, b->members, &b->member_room, b->member_count, b->member_count + 1,
+				      sizeof(*members));
+
+	if (!members)
+		return -ENOMEM;
+	b->members = members;
+	b->members[b->member_count++] = column;
+	return 0;
+}
+
+static void block_drop_member(struct structured *state, int32_t block, int32_t column)
+{
+	struct block *b = &state->blocks[block];
+
+	for (int32_t i = 0; i < b->member_count; i++) {
+		if (b->members[i] == column) {
+			b->members[i] = b->members[--b->member_count];
+			return;
+		}
+	}
+}
+
+/* Units beyond `capacity` leave, those on arcs of the groups that lose least first: the last to come. */
+static void column_evict(struct structured *state, int32_t column, int32_t capacity)
+{
+	struct column *c = &state->columns[column];
+	int32_t used = c->capacity - c->free;
+
+	while (used > capacity) {
+		struct entry last = c->entries[c->entry_count - 1];
+		int32_t flow = state->groups[last.group].arcs[last.arc].flow;
+		int32_t units = flow < used - capacity ? flow : used - capacity;
+
+		flow_take(state, last.group, last.arc, units);
+		group_add_excess(state, last.group, units);
+		c->free += units;
+		state->total_free += units;
+		used -= units;
+	}
+}
+
+static int32_t price_least(const struct structured *state, const struct reference_list *list, int32_t price)
+{
+	for (int32_t i = 0; i < list->count; i++) {
+		const struct group *group = &state->groups[list->items[i].group];
+		const struct arc *arc = &group->arcs[list->items[i].arc];
+
+		if (group->supply > 0 && arc_has_room(arc) && group->price - arc->cost > price)
+			price = group->price - arc->cost;
+	}
+	return price;
+}
+
+/* A closed column opens at the least price that no group would jump at; its slots are holes if that is over the market. */
+static void column_open(struct structured *state, int32_t column)
+{
+	struct column *c = &state->columns[column];
+	struct block *block = &state->blocks[c->block];
+	int32_t price = state->market_price;
+
+	if (state->solved) {
+		if (!state->referenced)
+			references_build(state);
+		price = price_least(state, &state->column_references[column], price);
+		price = price_least(state, &state->block_references[c->block], price);
+	}
+	c->price = price;
+	if (price < block->floor || block->member_count == 1)
+		block->floor = price;
+}
+
+static void column_resize(struct structured *state, int32_t column, int32_t capacity)
+{
+	struct column *c = &state->columns[column];
+	int32_t old = c->capacity;
+
+	column_evict(state, column, capacity);
+	c->free -= old;
+	state->total_free -= old;
+	c->capacity = capacity;
+	if (old == 0 && capacity > 0)
+		column_open(state, column);
+	column_free(state, column, capacity);
+	if (capacity == 0)
+		c->price = PRICE_CLOSED;
+}
+
+int structured_set_column(struct structured *state, int32_t column, int32_t block, int32_t capacity)
+{
+	if (column < 0 || column > INT32_MAX / 4 || block < 0 || block > INT32_MAX / 4 || capacity < 0)
+		return -EINVAL;
+	if (state_reserve_columns(state, column + 1) || state_reserve_blocks(state, block + 1))
+		return -ENOMEM;
+	struct column *c = &state->columns[column];
+
+	if (c->block != NONE && c->block != block)
+		return -EINVAL;
+	if (c->block == NONE) {
+		if (block_add_member(state, block, column))
+			return -ENOMEM;
+		c->block = block;
+		c->capacity = c->free = 0;
+	}
+	if (capacity != c->capacity)
+		column_resize(state, column, capacity);
+	return state->no_memory ? -ENOMEM : 0;
+}
+
+int structured_remove_column(struct structured *state, int32_t column)
+{
+	if (column < 0 || column >= state->column_count || state->columns[column].block == NONE)
+		return -EINVAL;
+	struct column *c = &state->columns[column];
+
+	column_resize(state, column, 0);
+	block_drop_member(state, c->block, column);
+	c->block = NONE;
+	return state->no_memory ? -ENOMEM : 0;
+}
+
+uint64_t structured_memory_bytes(const struct structured *state)
+{
+	const struct search *search = &state->search;
+
+	return sizeof(*state) + state->arena.total_bytes + (uint64_t)state->group_room * sizeof(struct group) +
+	       (uint64_t)state->column_room *
+		       (sizeof(struct column) + sizeof(struct reference_list) + sizeof(*state->held)) +
+	       (uint64_t)state->block_room * (sizeof(struct block) + sizeof(struct reference_list)) +
+	       (uint64_t)search->visited_room * sizeof(*search->visited) +
+	       (uint64_t)search->queue.item_room * sizeof(struct queue_item);
+}
