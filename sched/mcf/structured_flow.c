@@ -11,7 +11,9 @@ static void entry_add(struct structured *state, int32_t group, int32_t arc)
 	struct column *column = &state->columns[a->target];
 
 	if (column->entry_count == column->entry_room) {
-		int32_t needed = column->entry_count ? column->entry_count + 1 : column->capacity < 10 ? column->capacity : 10;
+		int32_t needed = column->entry_count     ? column->entry_count + 1
+				 : column->capacity < 10 ? column->capacity
+							 : 10;
 		struct entry *entries = arena_grow(&state->arena, column->entries, &column->entry_room,
 						   column->entry_count, needed < 2 ? 2 : needed, sizeof(*entries));
 
@@ -80,7 +82,8 @@ int32_t flow_derived(struct structured *state, int32_t group, int32_t column, in
 	for (int32_t i = 0; i < c->entry_count; i++)
 		if (c->entries[i].group == group && c->entries[i].arc >= g->arc_fixed && c->entries[i].cost == cost)
 			return c->entries[i].arc;
-	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, g->arc_count, g->arc_count + 1, sizeof(*arcs));
+	struct arc *arcs =
+		arena_grow(&state->arena, g->arcs, &g->arc_room, g->arc_count, g->arc_count + 1, sizeof(*arcs));
 
 	if (!arcs) {
 		state->no_memory = true;

@@ -118,6 +118,7 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 		return 0;
 	if (supply < old) {
 		withdraw(state, group, old - supply);
+		group_reprice(state, group); /* a cheap running arc that was full may have room now */
 	} else {
 		group_add_excess(state, group, supply - old);
 		group_changed(state, group);

@@ -2,8 +2,8 @@
 /*
  * The opposite of a search for room: a slot came free on a column that has a price, so somebody would gain by moving
  * there. Shortest paths backward from the slot, to whoever gains most by letting go: a unit on a cheaper column, an
- * unscheduled or unrouted one, one that was sold to the market. The market takes the hole at its own price, so no search
- * goes farther than the difference. Prices of nodes nearer than that fall.
+ * unscheduled or unrouted one, one that was sold to the market. The market takes the hole at its own price, so no
+ * search goes farther than the difference. Prices of nodes nearer than that fall.
  */
 #include "structured_priv.h"
 
@@ -54,22 +54,16 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 	queue_push(&search->queue, column, distance);
 }
 
-/* Exact floors keep reduced costs over the block from being negative. */
 static void relax_block(struct structured *state, int32_t column, int32_t distance)
 {
 	struct search *search = &state->search;
 	const struct column *c = &state->columns[column];
 	struct block *b = &state->blocks[c->block];
 
+	/* Its groups' reduced costs count from the least price in the block. */
 	if (state->block_references[c->block].count == 0)
 		return;
-	if (distance + c->price - b->floor >= search->limit) {
-		if (distance + c->price - block_exact_floor(state, c->block) >= search->limit)
-			return;
-	} else {
-		block_exact_floor(state, c->block);
-	}
-	distance += c->price - b->floor;
+	distance += c->price - block_exact_floor(state, c->block);
 	if (distance >= search->limit || (b->stamp == search->stamp && b->distance <= distance))
 		return;
 	b->stamp = search->stamp;
@@ -78,8 +72,7 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	queue_push(&search->queue, c->block + NODE_BLOCK, distance);
 }
 
-static void settle_references(struct structured *state, const struct reference_list *list, int32_t base,
-			      int32_t column)
+static void settle_references(struct structured *state, const struct reference_list *list, int32_t base, int32_t column)
 {
 	for (int32_t i = 0; i < list->count; i++) {
 		struct reference reference = list->items[i];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The aggregator as a market. Searches sell to it and buy from it at one price, as if it had slots without end; here what
- * was sold is bound to slots. Too few: its price rises until somebody lets go (searches from the aggregator). Too many at
- * a price above 0: it falls until somebody comes, or to 0, where slots may stay free.
+ * The aggregator as a market. Searches sell to it and buy from it at one price, as if it had slots without end; here
+ * what was sold is bound to slots. Too few: its price rises until somebody lets go (searches from the aggregator). Too
+ * many at a price above 0: it falls until somebody comes, or to 0, where slots may stay free.
  */
 #include "structured_priv.h"
 
@@ -22,7 +22,8 @@ int32_t market_free_column(struct structured *state)
 	return NONE;
 }
 
-/* Units that were sold get arcs to `column`, whose slots the caller accounts for; there are at least `units` of them. */
+/* Units that were sold get arcs to `column`, whose slots the caller accounts for; there are at least `units` of them.
+ */
 void market_bind(struct structured *state, int32_t column, int32_t units)
 {
 	struct id_list *list = &state->pending_list;

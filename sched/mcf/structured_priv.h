@@ -26,8 +26,8 @@ enum {
 };
 
 /*
- * Fixed arcs come first, ascending by cost. Behind them lie derived arcs: to a column, at the cost of the group's arc to
- * the block or to the aggregator that they stand for; they exist only to carry flow.
+ * Fixed arcs come first, ascending by cost. Behind them lie derived arcs: to a column, at the cost of the group's arc
+ * to the block or to the aggregator that they stand for; they exist only to carry flow.
  */
 struct arc {
 	int32_t target;   /* column, or ~block */
@@ -72,6 +72,7 @@ struct column {
 struct block {
 	int32_t floor;    /* <= least price of its open columns */
 	int32_t distance; /* without the columns' prices */
+	int32_t key;      /* with the floor: where the search looks at the columns */
 	uint32_t stamp;
 	int32_t parent_group, parent_arc;
 	int32_t parent_column; /* backward searches */
@@ -83,7 +84,7 @@ struct group {
 	int32_t price; /* valid while supply > 0 */
 	int32_t distance;
 	uint32_t stamp;
-	int32_t parent_arc;    /* forward: own arc whose flow is taken back; backward: own arc that gets flow, or NONE */
+	int32_t parent_arc; /* forward: own arc whose flow is taken back; backward: own arc that gets flow, or NONE */
 	int32_t parent_column; /* backward: where that arc leads; NONE: the market */
 	int32_t aggregator_cost;
 	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
@@ -109,11 +110,11 @@ struct target {
 
 struct search {
 	uint32_t stamp;
-	int32_t source;   /* group, or NONE for the market; backward: column, or NONE */
-	int64_t need;     /* units to send */
-	int64_t found;    /* units that the targets take at most */
-	int32_t best;     /* distance of the targets */
-	int32_t limit;    /* nodes at this distance or beyond are of no use */
+	int32_t source; /* group, or NONE for the market; backward: column, or NONE */
+	int64_t need;   /* units to send */
+	int64_t found;  /* units that the targets take at most */
+	int32_t best;   /* distance of the targets */
+	int32_t limit;  /* nodes at this distance or beyond are of no use */
 	int32_t visited_count, target_count;
 	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
 	int32_t visited_room;
@@ -142,8 +143,7 @@ struct structured {
 	struct arc *row_arcs;
 	struct structured_share *row_held;
 	struct structured_arc *row_parts;
-	struct structured_running *row_running;
-	int32_t row_arc_room, row_held_room, row_part_room, row_running_room;
+	int32_t row_arc_room, row_held_room, row_part_room, row_place_room;
 	int32_t *row_places;
 	uint64_t scans, searches, augmentations;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of arcs: installed sorted, flow carried over to the new arcs, price set so that only what became dear is pulled. */
+/* Rows of arcs: installed sorted, flow carried over to the new arcs, price set so that only what became dear is pulled.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shortest paths in reduced costs from a group with excess (or from the market with units that no slot is left for) to
- * the nearest way to the sink: a free slot, the market, "unscheduled". Only nodes nearer than the target are settled, and
- * only their prices rise. Several targets at the same distance are gathered, as long as they are wanted and the search
- * for them costs no more than the search for the first did.
+ * the nearest way to the sink: a free slot, the market, "unscheduled". Only nodes nearer than the target are settled,
+ * and only their prices rise. Several targets at the same distance are gathered, as long as they are wanted and the
+ * search for them costs no more than the search for the first did.
  */
 #include "structured_priv.h"
 
@@ -102,20 +102,26 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 		queue_push(&search->queue, column, distance);
 }
 
-/* `base`: distance of the block's tail plus the arc's cost, without the price of any column. */
-static void relax_block(struct structured *state, int32_t block, int32_t base, int32_t parent_group, int32_t parent_arc)
+/*
+ * `distance` of the block's tail and the arc's `cost` in excess of the tail's price. A floor may be lower than every
+ * price in the block, which makes the arc look better than it can be; no node comes before its tail.
+ */
+static void relax_block(struct structured *state, int32_t block, int32_t distance, int32_t cost, int32_t parent_group,
+			int32_t parent_arc)
 {
 	struct search *search = &state->search;
 	struct block *b = &state->blocks[block];
 	int32_t floor = b->floor > state->market_price ? b->floor : state->market_price;
+	int32_t key = cost + floor > 0 ? distance + cost + floor : distance;
 
-	if (base + floor >= search->limit || (b->stamp == search->stamp && b->distance <= base))
+	if (key >= search->limit || (b->stamp == search->stamp && b->distance <= distance + cost))
 		return;
 	b->stamp = search->stamp;
-	b->distance = base;
+	b->distance = distance + cost;
+	b->key = key;
 	b->parent_group = parent_group;
 	b->parent_arc = parent_arc;
-	queue_push(&search->queue, block + NODE_BLOCK, base + floor);
+	queue_push(&search->queue, block + NODE_BLOCK, key);
 }
 
 static void settle_group(struct structured *state, int32_t group, int32_t distance)
@@ -130,9 +136,10 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 		if (base + arc->cost + state->market_price >= search->limit)
 			break;
 		if (arc->target < 0)
-			relax_block(state, ~arc->target, base + arc->cost, group, i);
+			relax_block(state, ~arc->target, distance, arc->cost - g->price, group, i);
 		else if (arc_has_room(arc))
-			relax_column(state, arc->target, base + arc->cost + state->columns[arc->target].price, group, i);
+			relax_column(state, arc->target, base + arc->cost + state->columns[arc->target].price, group,
+				     i);
 	}
 	state->scans += (uint64_t)i;
 }
@@ -193,10 +200,7 @@ static void search_run(struct structured *state)
 		if (key == search->best && effort == UINT64_MAX)
 			effort = state->scans + (state->scans - start) + EFFORT_LEAST;
 		if (node >= NODE_BLOCK) {
-			const struct block *b = &state->blocks[node - NODE_BLOCK];
-			int32_t floor = b->floor > state->market_price ? b->floor : state->market_price;
-
-			if (b->distance + floor == key)
+			if (state->blocks[node - NODE_BLOCK].key == key)
 				settle_block(state, node - NODE_BLOCK);
 		} else if (node >= 0) {
 			if (state->columns[node].distance != key)
@@ -231,7 +235,7 @@ void search_market_forward(struct structured *state)
 			relax_group(state, state->pending_list.ids[i], 0, NONE);
 	for (int32_t block = 0; block < state->block_count; block++)
 		if (state->blocks[block].member_count > 0)
-			relax_block(state, block, -state->market_price, NONE, NONE);
+			relax_block(state, block, 0, -state->market_price, NONE, NONE);
 	search_run(state);
 	state->market_price += state->search.best;
 }

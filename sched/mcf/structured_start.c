@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a solve from scratch begins. Every price is 0, so each group's best arcs are its cheapest: units that already run
- * on one of them stay (that is feasible, and moves nobody without need); then free slots on such arcs are given out, first
- * to the groups that have most to lose. What is left over is excess for the searches.
+ * Where a solve from scratch begins. Every price is 0, so each group's best arcs are its cheapest: units that already
+ * run on one of them stay (that is feasible, and moves nobody without need); then free slots on such arcs are given
+ * out, first to the groups that have most to lose. What is left over is excess for the searches.
  */
 #include <stdlib.h>
 #include <string.h>

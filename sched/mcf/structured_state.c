@@ -110,8 +110,8 @@ struct structured *structured_create(int32_t group_hint, int32_t column_hint, in
 	if (!state)
 		return NULL;
 	queue_clear(&state->search.queue);
-	if ((group_hint > 0 && !table_reserve((void **)&state->groups, &state->group_room, group_hint,
-					      sizeof(*state->groups))) ||
+	if ((group_hint > 0 &&
+	     !table_reserve((void **)&state->groups, &state->group_room, group_hint, sizeof(*state->groups))) ||
 	    (column_hint > 0 && state_reserve_columns(state, column_hint)) ||
 	    (block_hint > 0 && state_reserve_blocks(state, block_hint))) {
 		structured_destroy(state);
@@ -143,7 +143,6 @@ void structured_destroy(struct structured *state)
 	free(state->row_arcs);
 	free(state->row_held);
 	free(state->row_parts);
-	free(state->row_running);
 	free(state->row_places);
 	free(state);
 }
@@ -188,11 +187,11 @@ static void block_drop_member(struct structured *state, int32_t block, int32_t c
 	}
 }
 
-/* Units beyond `capacity` leave, those on arcs of the groups that lose least first: the last to come. */
-static void column_evict(struct structured *state, int32_t column, int32_t capacity)
+/* Units beyond `capacity` leave, the last to come first; their groups are noted in `moved` and counted. */
+static int32_t column_evict(struct structured *state, int32_t column, int32_t capacity, int32_t *moved)
 {
 	struct column *c = &state->columns[column];
-	int32_t used = c->capacity - c->free;
+	int32_t used = c->capacity - c->free, count = 0;
 
 	while (used > capacity) {
 		struct entry last = c->entries[c->entry_count - 1];
@@ -201,10 +200,12 @@ static void column_evict(struct structured *state, int32_t column, int32_t capac
 
 		flow_take(state, last.group, last.arc, units);
 		group_add_excess(state, last.group, units);
+		moved[count++] = last.group;
 		c->free += units;
 		state->total_free += units;
 		used -= units;
 	}
+	return count;
 }
 
 static int32_t price_least(const struct structured *state, const struct reference_list *list, int32_t price)
@@ -219,7 +220,8 @@ static int32_t price_least(const struct structured *state, const struct referenc
 	return price;
 }
 
-/* A closed column opens at the least price that no group would jump at; its slots are holes if that is over the market. */
+/* A closed column opens at the least price that no group would jump at; its slots are holes if that is over the market.
+ */
 static void column_open(struct structured *state, int32_t column)
 {
 	struct column *c = &state->columns[column];
@@ -237,12 +239,17 @@ static void column_open(struct structured *state, int32_t column)
 		block->floor = price;
 }
 
-static void column_resize(struct structured *state, int32_t column, int32_t capacity)
+/* A running arc that was full and cheap has room again once a unit is evicted, hence the new prices at the end. */
+static int column_resize(struct structured *state, int32_t column, int32_t capacity)
 {
 	struct column *c = &state->columns[column];
 	int32_t old = c->capacity;
 
-	column_evict(state, column, capacity);
+	if (!list_reserve((void **)&state->row_places, &state->row_place_room, c->entry_count,
+			  sizeof(*state->row_places)))
+		return -ENOMEM;
+	int32_t moved = column_evict(state, column, capacity, state->row_places);
+
 	c->free -= old;
 	state->total_free -= old;
 	c->capacity = capacity;
@@ -251,6 +258,9 @@ static void column_resize(struct structured *state, int32_t column, int32_t capa
 	column_free(state, column, capacity);
 	if (capacity == 0)
 		c->price = PRICE_CLOSED;
+	for (int32_t i = 0; i < moved; i++)
+		group_reprice(state, state->row_places[i]);
+	return state->no_memory ? -ENOMEM : 0;
 }
 
 int structured_set_column(struct structured *state, int32_t column, int32_t block, int32_t capacity)
@@ -269,9 +279,7 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 		c->block = block;
 		c->capacity = c->free = 0;
 	}
-	if (capacity != c->capacity)
-		column_resize(state, column, capacity);
-	return state->no_memory ? -ENOMEM : 0;
+	return capacity == c->capacity ? 0 : column_resize(state, column, capacity);
 }
 
 int structured_remove_column(struct structured *state, int32_t column)
@@ -280,10 +288,13 @@ int structured_remove_column(struct structured *state, int32_t column)
 		return -EINVAL;
 	struct column *c = &state->columns[column];
 
-	column_resize(state, column, 0);
+	int failed = column_resize(state, column, 0);
+
+	if (failed)
+		return failed;
 	block_drop_member(state, c->block, column);
 	c->block = NONE;
-	return state->no_memory ? -ENOMEM : 0;
+	return 0;
 }
 
 uint64_t structured_memory_bytes(const struct structured *state)

@@ -99,7 +99,7 @@ struct structured_result {
 	enum mcf_status status; /* MCF_OPTIMAL, MCF_INFEASIBLE, MCF_COST_RANGE, MCF_NO_MEMORY */
 	int64_t cost;           /* of all routed units */
 	int64_t unscheduled;    /* units */
-	int64_t unrouted;       /* > 0 when MCF_INFEASIBLE: the fewest possible; the rest is then routed at least cost */
+	int64_t unrouted; /* > 0 when MCF_INFEASIBLE: the fewest possible; the rest is then routed at least cost */
 	/* Work done by this solve. */
 	uint64_t searches, scans, augmentations;
 };

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An operating cluster: after every single event the repaired answer is an optimum with a valid certificate. */
+#include <criterion/criterion.h>
+
+#include "structured_world.h"
+
+static void walk(uint64_t seed, int32_t events, int32_t slots_percent)
+{
+	struct world world;
+
+	world_create(&world, seed, slots_percent);
+	for (int32_t event = 0; event < events; event++) {
+		cr_assert(world_solve(&world, false), "seed %llu, event %d: no answer", (unsigned long long)seed,
+			  event);
+		cr_assert(world_check(&world), "seed %llu, event %d: %s", (unsigned long long)seed, event, world.text);
+		if (event % 7 == 0)
+			world_adopt(&world);
+		for (int32_t burst = event % 11 == 0 ? 5 : 1; burst > 0; burst--)
+			world_event(&world);
+	}
+	int64_t repaired = world.result.cost;
+
+	world_solve(&world, false);
+	repaired = world.result.cost;
+	world_solve(&world, true);
+	cr_assert_eq(world.result.cost, repaired);
+	cr_assert(world_check(&world), "seed %llu, fresh: %s", (unsigned long long)seed, world.text);
+	world_destroy(&world);
+}
+
+Test(structured_walk, loose)
+{
+	for (uint64_t seed = 1; seed <= 12; seed++)
+		walk(seed, 300, 180);
+}
+
+Test(structured_walk, tight)
+{
+	for (uint64_t seed = 101; seed <= 112; seed++)
+		walk(seed, 300, 100);
+}
+
+Test(structured_walk, oversubscribed)
+{
+	for (uint64_t seed = 201; seed <= 212; seed++)
+		walk(seed, 300, 55);
+}
+
+Test(structured_walk, long_one)
+{
+	walk(999, 1500, 95);
+}
