@@ -26,11 +26,11 @@ struct cost_rows {
 	const struct cost_kernel *kernel;
 	struct curve_rows *curves;
 	int32_t curve_count;
-	uint8_t *absent;         /* [machines] */
-	uint32_t absences;       /* how many are */
-	float *rtt_us;           /* [columns] scratch */
-	uint16_t *cost;          /* [columns] scratch */
-	struct cost_arc *chosen; /* [machines] scratch */
+	uint8_t *absent;               /* [machines] */
+	uint32_t absences;             /* how many are */
+	float *rtt_us;                 /* [columns] scratch */
+	uint16_t *cost;                /* [columns] scratch */
+	struct structured_arc *chosen; /* [machines] scratch */
 	struct cost_rows_work work;
 };
 
@@ -139,7 +139,7 @@ int32_t cost_rows_add_curve(struct cost_rows *rows, const struct curve *curve, e
 
 /* Costs of one rack into the scratch row; returns how many arcs went to `chosen`. */
 static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, struct cached_row *cached,
-			     uint32_t rack, struct cost_arc *chosen)
+			     uint32_t rack, struct structured_arc *chosen)
 {
 	const struct cost_layout *layout = rows->layout;
 	uint32_t first = layout->rack_first[rack], columns = layout->rack_first[rack + 1] - first, count = 0;
@@ -153,7 +153,8 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 		return 0;
 	for (uint32_t c = 0; c < columns; c++) {
 		if (cost[c] <= threshold)
-			chosen[count++] = (struct cost_arc){(int32_t)layout->machine_of_column[first + c], cost[c]};
+			chosen[count++] =
+				(struct structured_arc){(int32_t)layout->machine_of_column[first + c], cost[c]};
 	}
 	return count;
 }
@@ -189,15 +190,15 @@ static void choose_racks(const struct cost_rows *rows, struct cached_row *cached
 			continue;
 		largest = cost > largest ? cost : largest;
 		if (cost <= rows->settings.rack_threshold)
-			cached->row.racks[cached->row.rack_count++] = (struct cost_arc){(int32_t)r, cost};
+			cached->row.racks[cached->row.rack_count++] = (struct structured_arc){(int32_t)r, cost};
 	}
 	cached->row.cluster_cost = largest ? largest : COST_ABSENT;
 }
 
-static int store_machines(struct cached_row *cached, const struct cost_arc *chosen, uint32_t count)
+static int store_machines(struct cached_row *cached, const struct structured_arc *chosen, uint32_t count)
 {
 	if (count > cached->machine_room || !cached->row.machines) {
-		struct cost_arc *larger = reallocarray(NULL, (size_t)count + count / 4 + 1, sizeof *larger);
+		struct structured_arc *larger = reallocarray(NULL, (size_t)count + count / 4 + 1, sizeof *larger);
 
 		if (!larger)
 			return -ENOMEM;
@@ -268,6 +269,18 @@ int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root,
 
 	rows->source.row(rows->source.context, root, rows->layout->column_of_machine[machine], 1, &rtt_us);
 	return (int32_t)cost_table_at(rows->curves[curve].table, rtt_us);
+}
+
+void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint16_t *cost)
+{
+	const struct cost_layout *layout = rows->layout;
+	uint16_t maximum, minimum;
+
+	fetch(rows, root, 0, layout->column_count);
+	rows->kernel->rack(rows->curves[curve].table, rows->rtt_us, layout->column_count, rows->cost, &maximum,
+			   &minimum);
+	for (uint32_t m = 0; m < layout->cluster->machine_count; m++)
+		cost[m] = rows->cost[layout->column_of_machine[m]];
 }
 
 static void dirty_rack(struct cached_row *cached, uint32_t rack)

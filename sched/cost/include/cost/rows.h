@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <base/error.h>
+#include <mcf/structured.h>
 #include <model/curve.h>
 
 #include <cost/kernel.h>
@@ -27,17 +28,13 @@ struct cost_source {
 /* The source that a latency view is. */
 struct cost_source cost_source_from_view(const struct latency_view *view);
 
-struct cost_arc {
-	int32_t target; /* number of a machine or a rack */
-	int32_t cost;
-};
-
+/* Arcs are the solver's own (target: number of a machine or a rack), so that rows reach it without a copy. */
 struct cost_row {
 	uint32_t root;        /* machine */
 	int32_t cluster_cost; /* largest of all machines; COST_ABSENT when there is none */
 	uint32_t machine_count, rack_count;
-	struct cost_arc *machines; /* [machine_count] cost <= p_m, rack by rack */
-	struct cost_arc *racks;    /* [rack_count] largest cost of the rack <= p_r, ascending */
+	struct structured_arc *machines; /* [machine_count] cost <= p_m, rack by rack */
+	struct structured_arc *racks;    /* [rack_count] largest cost of the rack <= p_r, ascending */
 };
 
 struct cost_rows;
@@ -68,6 +65,9 @@ const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint
 
 /* Cost of one machine (whether or not it is under a threshold). */
 int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t machine);
+
+/* The same of every machine: cost[machine_count], COST_ABSENT for machines that are not there. */
+void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint16_t *cost);
 
 /* The latency between two machines moved, as latency_view_set() says: the rows that it touches will be mended. */
 void cost_rows_latency_moved(struct cost_rows *rows, uint32_t a, uint32_t b, enum latency_moved moved);

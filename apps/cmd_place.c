@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora place: one round of placement, explained. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <base/log.h>
+
+#include "command.h"
+#include "place.h"
+
+int command_place(int argc, char **argv);
+
+enum { CHOICES_MOST = 16 };
+
+static const char teach[] =
+	"Jobs are placed by predicted performance: the round trip between a task's machine and its job's root,\n"
+	"put into the job's curve (CURVES/NAME.json). Roots go first, to a rack with room for the whole job; the\n"
+	"others follow in the next solve of the same command. Example:\n"
+	"\n"
+	"  $ cat cluster.json\n"
+	"  {\"schema\": \"nomora.cluster/1\", \"machines\": [\n"
+	"    {\"name\": \"h1\", \"rack\": \"r1\", \"slots\": 2}, {\"name\": \"h2\", \"rack\": \"r1\", \"slots\": 2},\n"
+	"    {\"name\": \"h3\", \"rack\": \"r2\", \"slots\": 2}]}\n"
+	"  $ cat jobs.jsonl\n"
+	"  {\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"server\", \"tasks\": [\"server\", \"c1\", \"c2\"]}\n"
+	"  $ nomora place --cluster cluster.json --jobs jobs.jsonl --latency mesh.csv --curves curves\n"
+	"\n"
+	"A pair of machines that was not measured takes the largest round trip between their racks, else between\n"
+	"their pods, else the cluster file's default; the output says which. Exit status: 0, also when tasks wait\n"
+	"(3 with --strict if any does); 1 a file is bad; 2 usage.\n";
+
+static const char *const statistics[] = {"max", "p99", "p50", NULL};
+static const char *const references[] = {"added", "absolute", NULL};
+static const char structured[] = "structured";
+static const char *policy_names[CHOICES_MOST], *algorithm_names[CHOICES_MOST];
+
+static const struct option_row rows[] = {
+	OPTION_HEADING("Files"),
+	OPTION_STRING(struct place_settings, cluster, "cluster", 'c', "FILE", "machines, racks, slots (JSON)"),
+	OPTION_STRING(struct place_settings, jobs, "jobs", 'j', "FILE", "jobs, one JSON object a line; - is stdin"),
+	OPTION_STRING(struct place_settings, latency, "latency", 'l', "FILE",
+		      "measured round trips (CSV); without it the cluster's defaults count"),
+	OPTION_STRING(struct place_settings, curves, "curves", 'C', "DIR", "folder of the jobs' curves, NAME.json"),
+	OPTION_HEADING("Policy"),
+	OPTION_CHOICE(struct place_settings, policy, "policy", 'p', "NAME", policy_names, "how to place"),
+	OPTION_INTEGER(struct place_settings, p_m, "p-m", 0, "COST", 0, 1000,
+		       "machines up to this cost (100 / performance) get an arc of their own"),
+	OPTION_INTEGER(struct place_settings, p_r, "p-r", 0, "COST", 0, 1000,
+		       "racks whose worst machine costs so much"),
+	OPTION_INTEGER(struct place_settings, gamma, "gamma", 0, "COST", 0, 500000, "cost of waiting at all"),
+	OPTION_DOUBLE(struct place_settings, omega_per_s, "omega-per-s", 0, "COST", 0, 100000,
+		      "waiting costs so much more each second"),
+	OPTION_FLAG(struct place_settings, preemption, "preemption", 'P', "let running tasks move or wait again"),
+	OPTION_DOUBLE(struct place_settings, beta_per_s, "beta-per-s", 0, "COST", 0, 100000,
+		      "staying costs so much less for each second a task has run"),
+	OPTION_INTEGER(struct place_settings, unscheduled_capacity, "unscheduled-capacity", 0, "N", 0, 1000000,
+		       "tasks of a job that may wait within the network; 0 all, 1 the paper's"),
+	OPTION_FLAG(struct place_settings, root_anywhere, "root-anywhere", 0,
+		    "roots take the first free slot, not a rack with room for their job"),
+	OPTION_INTEGER(struct place_settings, seed, "seed", 0, "N", 0, 9007199254740991., "of policy random"),
+	OPTION_HEADING("Latency"),
+	OPTION_CHOICE(struct place_settings, statistic, "latency-stat", 0, "STAT", statistics,
+		      "which column of the matrix counts"),
+	OPTION_CHOICE(struct place_settings, reference, "latency-reference", 0, "KIND", references,
+		      "added: take the testbed's own round trip off first; absolute: raw, as the papers"),
+	OPTION_HEADING("Solving"),
+	OPTION_CHOICE(struct place_settings, algorithm, "algorithm", 'a', "NAME", algorithm_names,
+		      "flow solver; all find the same cost"),
+	OPTION_INTEGER(struct place_settings, rounds, "rounds", 0, "N", 1, 100000, "rounds; the last one is explained"),
+	OPTION_DOUBLE(struct place_settings, round_s, "round-s", 0, "S", 0, 1e9, "time from one round to the next"),
+	OPTION_FLAG(struct place_settings, verify, "verify", 'V', "prove each answer optimal"),
+	OPTION_HEADING("Output"),
+	OPTION_FLAG(struct place_settings, json, "json", 0, "print JSON, nomora.place/1"),
+	OPTION_FLAG(struct place_settings, strict, "strict", 0, "exit 3 if a task waits"),
+	OPTION_STRING(struct place_settings, dump_dimacs, "dump-dimacs", 0, "FILE",
+		      "write the network of the last solve for 'nomora solve'"),
+	OPTION_STRING(struct place_settings, draw, "draw", 0, "FILE", "draw it with its flow: .dot or .json"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora place",
+	.operands = "--cluster FILE --jobs FILE --curves DIR [--latency FILE]",
+	.summary = "One round of placement, explained beside what random would give.",
+	.teach = teach,
+	.rows = rows,
+};
+
+/* Row 0 of --algorithm is the solver that is kept between rounds; the others solve the whole network each time. */
+static void list_choices(void)
+{
+	for (int i = 0; policies[i] && i < CHOICES_MOST - 1; i++)
+		policy_names[i] = policies[i]->name;
+	algorithm_names[0] = structured;
+	for (int i = 0, next = 1; mcf_algorithms[i].name && next < CHOICES_MOST - 1; i++) {
+		if (strcmp(mcf_algorithms[i].name, structured) != 0)
+			algorithm_names[next++] = mcf_algorithms[i].name;
+	}
+}
+
+static int check_settings(const struct place_settings *settings, struct error *err)
+{
+	static const char text[] = "--%s is missing; 'nomora place --help' has an example";
+
+	if (!settings->cluster)
+		return error_set(err, EINVAL, text, "cluster");
+	if (!settings->jobs)
+		return error_set(err, EINVAL, text, "jobs");
+	if (!settings->curves)
+		return error_set(err, EINVAL, text, "curves");
+	return 0;
+}
+
+int command_place(int argc, char **argv)
+{
+	struct place_settings settings = {
+		.p_m = 105, .p_r = 110, .gamma = COST_GAMMA, .rounds = 1, .seed = 1, .round_s = 1};
+	struct option_operands operands = {0};
+	struct place_outcome outcome = {0};
+	struct place_world world = {0};
+	struct error err = {0};
+	int code;
+
+	list_choices();
+	code = command_parse(&usage, argc, argv, &settings, &operands);
+	settings.algorithm_name = settings.algorithm == 0 ? NULL : algorithm_names[settings.algorithm];
+	if (code < 0 && check_settings(&settings, &err) != 0)
+		code = command_fail(&err, COMMAND_USAGE);
+	if (code >= 0) {
+		options_free(&operands);
+		return code;
+	}
+	if (place_world_load(&world, &settings, &err) != 0 || place_run(&world, &outcome, &err) != 0)
+		code = command_fail(&err, COMMAND_FAILED);
+	else if (settings.json)
+		code = place_print_json(&world, &outcome, stdout);
+	else
+		code = place_print_table(&world, &outcome, stdout);
+	if (code == COMMAND_OK && settings.strict && outcome.totals.waiting > 0)
+		code = COMMAND_NEGATIVE;
+	place_outcome_free(&outcome);
+	place_world_free(&world);
+	options_free(&operands);
+	return code;
+}

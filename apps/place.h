@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nomora place, in parts: place_world.c reads the files and sets the network up, place_explain.c says what became of
+ * each task and what else it could have got, place_report.c prints that.
+ */
+#ifndef APPS_PLACE_H
+#define APPS_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <base/error.h>
+#include <flownet/network.h>
+#include <model/jobs.h>
+#include <policy/policy.h>
+
+struct place_settings {
+	const char *cluster, *jobs, *latency, *curves;
+	int policy, statistic, reference, algorithm;
+	int64_t p_m, p_r, gamma, unscheduled_capacity, rounds, seed;
+	double omega_per_s, beta_per_s, round_s;
+	bool preemption, root_anywhere, verify, json, strict;
+	const char *dump_dimacs, *draw;
+	const char *algorithm_name; /* NULL: the structured solver, kept between rounds */
+};
+
+struct place_curve {
+	char *name;
+	struct curve *curve;
+	int32_t number; /* of the placer */
+};
+
+struct place_world {
+	const struct place_settings *settings;
+	const struct policy *policy;
+	struct cluster *cluster;
+	struct jobs *jobs;
+	struct latency_matrix *matrix; /* NULL: no file was given */
+	struct latency_view_load loaded;
+	struct cost_layout *layout;
+	struct latency_view *view;
+	struct place_curve *curves;
+	size_t curve_count;
+	size_t *curve_of_job; /* [jobs] into curves */
+	struct placer *placer;
+};
+
+int place_world_load(struct place_world *world, const struct place_settings *settings, struct error *err);
+void place_world_free(struct place_world *world);
+/* Names for the network's drawings; the context is the world. */
+struct flownet_names place_names(const struct place_world *world);
+
+enum place_state {
+	PLACE_ROOT,   /* a root on a machine: nothing to predict */
+	PLACE_TASK,   /* a task on a machine, its root too */
+	PLACE_ORPHAN, /* a task on a machine, its root on none */
+	PLACE_WAITING,
+};
+
+/* Where a task could be and what that would mean. */
+struct place_option {
+	int64_t machine; /* -1 = there is none */
+	int32_t cost;    /* 100 / p, by the policy's own costs where they differ */
+	double rtt_us, performance;
+	enum latency_origin origin;
+};
+
+struct place_task {
+	uint32_t job, task;
+	enum place_state state;
+	int64_t from; /* machine before the round, -1 = waited */
+	struct place_option taken, next_best;
+	enum flownet_arc arc;
+	int32_t arc_cost;
+	double random_performance; /* expected over the slots that were free; NAN = there were none */
+	char why[160];             /* it waits; "" = it does not */
+};
+
+struct place_totals {
+	uint64_t tasks, roots, placed, running, waiting, moved;
+	uint64_t compared;  /* placed tasks whose root is placed: the two means are over these */
+	double performance; /* mean of the predicted ones; NAN if there are none */
+	double random_performance;
+	double worst;          /* least predicted one */
+	uint64_t in_root_rack; /* tasks in their root's rack */
+};
+
+struct place_outcome {
+	struct place_task *tasks;
+	size_t task_count;
+	struct place_totals totals;
+	int64_t slots, free_before, free_after;
+	int64_t roots_placed, others_placed; /* by the first solve, by the second, of the last round */
+	struct flownet_round last;           /* of the last solve; moves not valid any more */
+	uint64_t solves;
+	double seconds; /* of all solves, changes and extraction included */
+};
+
+/* Runs the rounds and fills the outcome; release with place_outcome_free(). */
+int place_run(struct place_world *world, struct place_outcome *outcome, struct error *err);
+void place_outcome_free(struct place_outcome *outcome);
+/* Called by place_run() before the last solve: what the others would find, and random's expectation over it. */
+void place_explain_before(struct place_world *world, struct place_outcome *outcome);
+void place_explain_after(struct place_world *world, struct place_outcome *outcome);
+
+int place_print_table(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
+int place_print_json(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A round, and why it came out so. "One round" is two solves: roots first, then, with their places known, the others
+ * (NoMora 5.2). Random's expectation is over the slots that were free when the others were placed, each with equal
+ * chance, the root where it is.
+ */
+#include "place.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/file.h>
+#include <base/ns.h>
+
+static const struct curve *curve_of(const struct place_world *world, uint32_t job)
+{
+	return world->curves[world->curve_of_job[job]].curve;
+}
+
+static void look_at(const struct place_world *world, uint32_t job, uint32_t root, uint32_t machine,
+		    struct place_option *option)
+{
+	const struct curve *curve = curve_of(world, job);
+	float rtt_us = latency_view_get(world->view, root, machine, &option->origin);
+
+	option->machine = machine;
+	option->rtt_us = (double)rtt_us;
+	option->cost = placer_latency_cost(world->placer, job, root, machine);
+	option->performance = curve_eval(curve, world->settings->reference == LATENCY_REFERENCE_ADDED
+							? curve_added_rtt_us(curve, (double)rtt_us)
+							: (double)rtt_us);
+}
+
+/* Mean predicted performance over all free slots, each alike; NAN when there is none. */
+static double random_expectation(const struct place_world *world, uint32_t job, uint32_t root)
+{
+	const struct flownet *net = placer_net(world->placer);
+	struct place_option option;
+	double sum = 0, slots = 0;
+
+	for (uint32_t m = 0; m < world->cluster->machine_count; m++) {
+		int32_t here = flownet_free(net, m);
+
+		if (here == 0)
+			continue;
+		look_at(world, job, root, m, &option);
+		sum += here * option.performance;
+		slots += here;
+	}
+	return slots > 0 ? sum / slots : NAN;
+}
+
+/* Fills random's expectation of every task, once per job: its tasks are alike. */
+void place_explain_before(struct place_world *world, struct place_outcome *outcome)
+{
+	const struct flownet *net = placer_net(world->placer);
+	double expected = NAN;
+
+	for (size_t i = 0; i < outcome->task_count; i++) {
+		struct place_task *task = &outcome->tasks[i];
+		int32_t root = flownet_root_machine(net, task->job);
+
+		if (i == 0 || task->job != outcome->tasks[i - 1].job)
+			expected = root == FLOWNET_NONE ? NAN : random_expectation(world, task->job, (uint32_t)root);
+		task->random_performance = expected;
+	}
+}
+
+static int64_t free_slots(const struct place_world *world)
+{
+	int64_t slots = 0;
+
+	for (uint32_t m = 0; m < world->cluster->machine_count; m++)
+		slots += flownet_free(placer_net(world->placer), m);
+	return slots;
+}
+
+/* The best machine with a slot left over, other than the one taken. */
+static void find_next_best(const struct place_world *world, struct place_task *task, uint32_t root)
+{
+	const struct flownet *net = placer_net(world->placer);
+
+	task->next_best.machine = -1;
+	for (uint32_t m = 0; m < world->cluster->machine_count; m++) {
+		struct place_option option;
+
+		if (flownet_free(net, m) == 0 || (int64_t)m == task->taken.machine)
+			continue;
+		look_at(world, task->job, root, m, &option);
+		if (task->next_best.machine < 0 || option.cost < task->next_best.cost)
+			task->next_best = option;
+	}
+}
+
+static void explain_waiting(const struct place_world *world, struct place_task *task, int32_t root)
+{
+	const struct flownet *net = placer_net(world->placer);
+	const char *freed = task->from >= 0 ? "preempted; " : "";
+
+	task->state = PLACE_WAITING;
+	task->arc_cost = 0;
+	task->arc = flownet_arc_to(net, task->job, task->task, FLOWNET_NONE, &task->arc_cost);
+	if (world->policy->root_first && root == FLOWNET_NONE && task->task != flownet_root_task(net, task->job))
+		snprintf(task->why, sizeof task->why, "waits for its root, which has no machine");
+	else if (free_slots(world) == 0)
+		snprintf(task->why, sizeof task->why, "%sno free slot in the cluster", freed);
+	else if (task->next_best.machine >= 0)
+		snprintf(task->why, sizeof task->why, "%swaiting costs %d, the best free slot (%s) %d", freed,
+			 task->arc_cost, world->cluster->machines[task->next_best.machine].name, task->next_best.cost);
+	else
+		snprintf(task->why, sizeof task->why, "%sno arc leads to a free slot", freed);
+}
+
+static void explain_task(const struct place_world *world, struct place_task *task)
+{
+	const struct flownet *net = placer_net(world->placer);
+	int32_t root = flownet_root_machine(net, task->job);
+	bool is_root = task->task == flownet_root_task(net, task->job);
+
+	task->taken.machine = flownet_task_machine(net, task->job, task->task);
+	task->next_best.machine = -1;
+	if (root != FLOWNET_NONE && !is_root)
+		find_next_best(world, task, (uint32_t)root);
+	if (task->taken.machine < 0) {
+		explain_waiting(world, task, root);
+		return;
+	}
+	task->state = is_root ? PLACE_ROOT : root == FLOWNET_NONE ? PLACE_ORPHAN : PLACE_TASK;
+	if (task->state == PLACE_TASK)
+		look_at(world, task->job, (uint32_t)root, (uint32_t)task->taken.machine, &task->taken);
+	if (task->from == task->taken.machine) {
+		task->arc = FLOWNET_ARC_RUNNING;
+		flownet_arc_to(net, task->job, task->task, (int32_t)task->from, &task->arc_cost);
+	}
+}
+
+static void add_up(const struct place_world *world, struct place_outcome *outcome)
+{
+	struct place_totals *totals = &outcome->totals;
+	const struct cluster *cluster = world->cluster;
+
+	*totals = (struct place_totals){.worst = INFINITY};
+	for (size_t i = 0; i < outcome->task_count; i++) {
+		const struct place_task *task = &outcome->tasks[i];
+		int32_t root = flownet_root_machine(placer_net(world->placer), task->job);
+
+		totals->tasks++;
+		totals->roots += task->state == PLACE_ROOT;
+		totals->waiting += task->state == PLACE_WAITING;
+		totals->placed += task->from < 0 && task->taken.machine >= 0;
+		totals->running += task->from >= 0 && task->taken.machine == task->from;
+		totals->moved += task->from >= 0 && task->taken.machine != task->from;
+		if (task->state != PLACE_TASK)
+			continue;
+		totals->in_root_rack += cluster->machines[task->taken.machine].rack == cluster->machines[root].rack;
+		totals->worst = fmin(totals->worst, task->taken.performance);
+		if (isnan(task->random_performance))
+			continue;
+		totals->compared++;
+		totals->performance += task->taken.performance;
+		totals->random_performance += task->random_performance;
+	}
+	totals->performance /= (double)totals->compared;
+	totals->random_performance /= (double)totals->compared;
+}
+
+void place_explain_after(struct place_world *world, struct place_outcome *outcome)
+{
+	for (size_t i = 0; i < outcome->task_count; i++)
+		explain_task(world, &outcome->tasks[i]);
+	outcome->free_after = free_slots(world);
+	add_up(world, outcome);
+}
+
+/* Writes what --dump-dimacs and --draw ask for. `network` is as it was before the solve, the tasks are where they are
+ * now: that is the flow. */
+static int write_network(const struct place_world *world, const struct flownet_network *network, struct error *err)
+{
+	const struct place_settings *settings = world->settings;
+	const char *const paths[] = {settings->dump_dimacs, settings->draw};
+	const struct flownet *net = placer_net(world->placer);
+	struct flownet_names names = place_names(world);
+	int32_t *flow = calloc((size_t)network->problem.arc_count + 1, sizeof *flow);
+	int code = flow ? flownet_network_route(network, net, flow) : -ENOMEM;
+
+	for (int i = 0; i < 2 && code == 0; i++) {
+		size_t length = paths[i] ? strlen(paths[i]) : 0;
+		struct file_writer *writer;
+		FILE *out;
+
+		if (!paths[i])
+			continue;
+		writer = file_writer_open(paths[i], err);
+		if (!writer) {
+			free(flow);
+			return -(err->code ? err->code : EIO);
+		}
+		out = file_writer_stream(writer);
+		if (i == 0)
+			flownet_network_write_dimacs(network, net, &names, out);
+		else if (length > 5 && strcmp(paths[i] + length - 5, ".json") == 0)
+			flownet_network_write_json(network, net, &names, flow, out);
+		else
+			flownet_network_write_dot(network, net, &names, flow, out);
+		code = file_writer_commit(writer, err);
+	}
+	free(flow);
+	return code == -ENOMEM ? error_set(err, ENOMEM, "out of memory") : code;
+}
+
+static void note_moves(struct place_outcome *outcome, const struct flownet_round *round, const size_t *first_of_job)
+{
+	for (size_t i = 0; i < round->move_count; i++) {
+		const struct flownet_move *move = &round->moves[i];
+		struct place_task *task = &outcome->tasks[first_of_job[move->job] + move->task];
+
+		task->arc = move->arc;
+		task->arc_cost = move->cost;
+	}
+}
+
+static int solve_once(struct place_world *world, struct place_outcome *outcome, const size_t *first_of_job,
+		      struct error *err)
+{
+	int code = flownet_solve(placer_net(world->placer), &outcome->last, err);
+
+	if (code != 0)
+		return code;
+	note_moves(outcome, &outcome->last, first_of_job);
+	outcome->solves++;
+	outcome->seconds += outcome->last.apply_s + outcome->last.solve_s + outcome->last.extract_s;
+	outcome->last.moves = NULL;
+	return 0;
+}
+
+static bool a_root_waits(const struct place_world *world)
+{
+	const struct flownet *net = placer_net(world->placer);
+
+	for (uint32_t j = 0; world->policy->root_first && j < world->jobs->count; j++) {
+		if (flownet_root_machine(net, j) == FLOWNET_NONE)
+			return true;
+	}
+	return false;
+}
+
+/* One round. The last one's second solve is the one that is drawn and compared with random. */
+static int run_round(struct place_world *world, struct place_outcome *outcome, const size_t *first_of_job, bool last,
+		     struct error *err)
+{
+	bool wants_network = last && (world->settings->dump_dimacs || world->settings->draw);
+	struct flownet_network network = {0};
+	int code = 0;
+
+	outcome->roots_placed = outcome->others_placed = 0;
+	if (a_root_waits(world)) {
+		code = solve_once(world, outcome, first_of_job, err);
+		outcome->roots_placed = (int64_t)outcome->last.move_count;
+	}
+	if (code == 0 && wants_network)
+		code = flownet_network_build(placer_net(world->placer), &network, err);
+	if (last)
+		place_explain_before(world, outcome);
+	if (code == 0)
+		code = solve_once(world, outcome, first_of_job, err);
+	outcome->others_placed = (int64_t)outcome->last.move_count;
+	if (code == 0 && wants_network)
+		code = write_network(world, &network, err);
+	flownet_network_free(&network);
+	return code;
+}
+
+static int list_tasks(const struct place_world *world, struct place_outcome *outcome, size_t *first_of_job)
+{
+	size_t count = 0;
+
+	for (size_t j = 0; j < world->jobs->count; j++)
+		count += world->jobs->items[j].task_count;
+	outcome->tasks = calloc(count + 1, sizeof *outcome->tasks);
+	if (!outcome->tasks)
+		return -ENOMEM;
+	for (uint32_t j = 0; j < world->jobs->count; j++) {
+		first_of_job[j] = outcome->task_count;
+		for (uint32_t t = 0; t < world->jobs->items[j].task_count; t++) {
+			outcome->tasks[outcome->task_count++] = (struct place_task){
+				.job = j,
+				.task = t,
+				.from = world->jobs->items[j].tasks[t].machine,
+				.arc = FLOWNET_ARC_NONE,
+				.random_performance = NAN,
+			};
+		}
+	}
+	return 0;
+}
+
+int place_run(struct place_world *world, struct place_outcome *outcome, struct error *err)
+{
+	const struct place_settings *settings = world->settings;
+	size_t *first_of_job = calloc(world->jobs->count + 1, sizeof *first_of_job);
+	int code = first_of_job ? 0 : -ENOMEM;
+
+	*outcome = (struct place_outcome){0};
+	if (code == 0)
+		code = list_tasks(world, outcome, first_of_job);
+	if (code != 0) {
+		free(first_of_job);
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	outcome->slots = cluster_slots(world->cluster);
+	outcome->free_before = free_slots(world);
+	for (int64_t round = 1; round <= settings->rounds && code == 0; round++) {
+		if (round > 1)
+			flownet_time_passed(placer_net(world->placer), settings->round_s);
+		code = run_round(world, outcome, first_of_job, round == settings->rounds, err);
+	}
+	free(first_of_job);
+	if (code == 0)
+		place_explain_after(world, outcome);
+	return code;
+}
+
+void place_outcome_free(struct place_outcome *outcome)
+{
+	free(outcome->tasks);
+	*outcome = (struct place_outcome){0};
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of a round, and the network that they describe. */
+#include "place.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/log.h>
+
+/* Finds or loads the curve of a job; its place in world->curves, or -errno. */
+static int64_t curve_for(struct place_world *world, const struct job *job, struct error *err)
+{
+	struct error_place place = {.file = world->jobs->file, .line = job->line, .field = "curve"};
+	struct place_curve *larger;
+	struct curve *curve;
+	char path[4096];
+
+	for (size_t i = 0; i < world->curve_count; i++) {
+		if (strcmp(world->curves[i].name, job->curve) == 0)
+			return (int64_t)i;
+	}
+	if (strchr(job->curve, '/') || job->curve[0] == '.')
+		return error_at(err, place, EINVAL, "'%s' is no curve's name; expected NAME for %s/NAME.json",
+				job->curve, world->settings->curves);
+	if (snprintf(path, sizeof path, "%s/%s.json", world->settings->curves, job->curve) >= (int)sizeof path)
+		return error_at(err, place, ENAMETOOLONG, "the path of curve '%s' is too long", job->curve);
+	curve = curve_load(path, err);
+	if (!curve)
+		return error_at(err, place, ENOENT, "job '%s' needs curve '%s': %s", job->id, job->curve,
+				err->text[0] ? strdupa(err->text) : strerror(errno));
+	larger = reallocarray(world->curves, world->curve_count + 1, sizeof *larger);
+	if (larger)
+		world->curves = larger;
+	if (!larger || !(larger[world->curve_count].name = strdup(job->curve))) {
+		curve_destroy(curve);
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	larger[world->curve_count].curve = curve;
+	larger[world->curve_count].number = 0;
+	return (int64_t)world->curve_count++;
+}
+
+static int load_curves(struct place_world *world, struct error *err)
+{
+	world->curve_of_job = calloc(world->jobs->count + 1, sizeof *world->curve_of_job);
+	if (!world->curve_of_job)
+		return error_set(err, ENOMEM, "out of memory");
+	for (size_t j = 0; j < world->jobs->count; j++) {
+		int64_t curve = curve_for(world, &world->jobs->items[j], err);
+
+		if (curve < 0)
+			return (int)curve;
+		world->curve_of_job[j] = (size_t)curve;
+	}
+	return 0;
+}
+
+static int load_latency(struct place_world *world, struct error *err)
+{
+	const struct place_settings *settings = world->settings;
+	const struct latency_view_load *loaded = &world->loaded;
+
+	world->layout = cost_layout_create(world->cluster);
+	world->view = world->layout ? latency_view_create(world->layout) : NULL;
+	if (!world->view)
+		return error_set(err, ENOMEM, "out of memory");
+	if (!settings->latency)
+		return 0;
+	world->matrix = latency_matrix_read(settings->latency, err);
+	if (!world->matrix)
+		return -(err->code ? err->code : EINVAL);
+	if (latency_view_load(world->view, world->matrix, (enum latency_statistic)settings->statistic, &world->loaded,
+			      err) != 0)
+		return -ENOMEM;
+	if (loaded->unknown > 0)
+		log_warning("%s: %llu rows name machines that the cluster does not have (the first is '%s'); left out",
+			    settings->latency, (unsigned long long)loaded->unknown, loaded->unknown_name);
+	if (loaded->unanswered > 0)
+		log_warning("%s: %llu pairs never answered; they count as not measured", settings->latency,
+			    (unsigned long long)loaded->unanswered);
+	return 0;
+}
+
+static struct policy_settings policy_settings_from(const struct place_settings *settings)
+{
+	struct policy_settings out;
+
+	policy_settings_default(&out);
+	out.machine_threshold = (int32_t)settings->p_m;
+	out.rack_threshold = (int32_t)settings->p_r;
+	out.reference = (enum latency_reference)settings->reference;
+	out.seed = (uint64_t)settings->seed;
+	out.root_anywhere = settings->root_anywhere;
+	out.flow.preemption = settings->preemption;
+	out.flow.gamma = (int32_t)settings->gamma;
+	out.flow.omega_per_s = settings->omega_per_s;
+	out.flow.beta_per_s = settings->beta_per_s;
+	out.flow.unscheduled_capacity = (int32_t)settings->unscheduled_capacity;
+	out.flow.verify = settings->verify;
+	/* A job's waiting times may part its tasks into groups, and a capacity that groups share is beyond the
+	 * structured solver. */
+	if (settings->algorithm_name)
+		out.flow.algorithm = mcf_algorithm_find(settings->algorithm_name);
+	else if (settings->unscheduled_capacity > 0 && settings->omega_per_s > 0)
+		out.flow.algorithm = mcf_algorithm_find("simplex");
+	return out;
+}
+
+static int add_job(struct place_world *world, uint32_t number, struct error *err)
+{
+	const struct job *job = &world->jobs->items[number];
+	struct flownet *net = placer_net(world->placer);
+	int code = placer_set_job_curve(world->placer, number, world->curves[world->curve_of_job[number]].number);
+
+	if (code == 0)
+		code = flownet_job_arrived(net, number, job->root);
+	for (uint32_t t = 0; t < job->task_count && code == 0; t++) {
+		const struct job_task *task = &job->tasks[t];
+
+		if (task->machine == JOB_NO_MACHINE)
+			code = flownet_task_arrived(net, number, t, task->waited_s);
+		else
+			code = flownet_task_found(net, number, t, (uint32_t)task->machine, task->running_s);
+	}
+	return code == 0 ? 0 : error_set(err, -code, "job '%s': %s", job->id, strerror(-code));
+}
+
+static int build_network(struct place_world *world, struct error *err)
+{
+	struct policy_settings settings = policy_settings_from(world->settings);
+	int code = 0;
+
+	world->policy = policies[world->settings->policy];
+	world->placer = placer_create(world->policy, world->layout, world->view, &settings, err);
+	if (!world->placer)
+		return -ENOMEM;
+	for (size_t i = 0; i < world->curve_count; i++) {
+		world->curves[i].number = placer_add_curve(world->placer, world->curves[i].curve);
+		if (world->curves[i].number < 0)
+			return error_set(err, ENOMEM, "out of memory");
+	}
+	for (uint32_t m = 0; m < world->cluster->machine_count && code == 0; m++)
+		code = flownet_machine_added(placer_net(world->placer), m, (int32_t)world->cluster->machines[m].slots);
+	if (code != 0)
+		return error_set(err, -code, "%s", strerror(-code));
+	for (uint32_t j = 0; j < world->jobs->count && code == 0; j++)
+		code = add_job(world, j, err);
+	return code;
+}
+
+int place_world_load(struct place_world *world, const struct place_settings *settings, struct error *err)
+{
+	int code;
+
+	*world = (struct place_world){.settings = settings};
+	world->cluster = cluster_read(settings->cluster, err);
+	if (!world->cluster)
+		return -EINVAL;
+	world->jobs = jobs_read(settings->jobs, err);
+	if (!world->jobs)
+		return -EINVAL;
+	code = jobs_resolve(world->jobs, world->cluster, err);
+	if (code == 0)
+		code = load_curves(world, err);
+	if (code == 0)
+		code = load_latency(world, err);
+	return code == 0 ? build_network(world, err) : code;
+}
+
+void place_world_free(struct place_world *world)
+{
+	placer_destroy(world->placer);
+	for (size_t i = 0; i < world->curve_count; i++) {
+		free(world->curves[i].name);
+		curve_destroy(world->curves[i].curve);
+	}
+	free(world->curves);
+	free(world->curve_of_job);
+	latency_view_destroy(world->view);
+	cost_layout_destroy(world->layout);
+	latency_matrix_destroy(world->matrix);
+	jobs_destroy(world->jobs);
+	cluster_destroy(world->cluster);
+	*world = (struct place_world){0};
+}
+
+static const char *job_name(const void *context, uint32_t job)
+{
+	const struct place_world *world = context;
+
+	return world->jobs->items[job].id;
+}
+
+static const char *task_name(const void *context, uint32_t job, uint32_t task)
+{
+	const struct place_world *world = context;
+
+	return world->jobs->items[job].tasks[task].name;
+}
+
+struct flownet_names place_names(const struct place_world *world)
+{
+	return (struct flownet_names){.context = world, .job = job_name, .task = task_name};
+}

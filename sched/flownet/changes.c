@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pending changes: one entry for each thing that changes, however many events touched it. Firmament merges the arcs'
+ * changes of a round in the same way; here a thing is a machine's capacity, a job's row of costs, or a job's units.
+ */
+#include <errno.h>
+
+#include "flownet_priv.h"
+
+static const char *const reason_names[FLOWNET_REASONS] = {
+	[FLOWNET_MACHINE_ADDED] = "machine added",   [FLOWNET_MACHINE_REMOVED] = "machine removed",
+	[FLOWNET_SLOTS_CHANGED] = "slots changed",   [FLOWNET_JOB_ARRIVED] = "job arrived",
+	[FLOWNET_JOB_ENDED] = "job ended",           [FLOWNET_TASK_ARRIVED] = "task arrived",
+	[FLOWNET_TASK_ENDED] = "task ended",         [FLOWNET_TASK_PLACED] = "task placed",
+	[FLOWNET_TASK_PREEMPTED] = "task preempted", [FLOWNET_ROOT_PLACED] = "root placed",
+	[FLOWNET_ROOT_LOST] = "root lost",           [FLOWNET_LATENCY_CHANGED] = "latency changed",
+	[FLOWNET_TIME_PASSED] = "time passed",
+};
+
+const char *flownet_reason_name(enum flownet_reason reason)
+{
+	return reason_names[reason];
+}
+
+/* `place` is the subject's place in the list + 1, or 0. */
+static int record(struct flownet *net, uint32_t *place, const struct flownet_change *change)
+{
+	net->pending_events++;
+	if (*place != 0) {
+		struct flownet_change *known = &net->pending[*place - 1];
+
+		known->events++;
+		known->after = change->after;
+		return 0;
+	}
+	if (net_reserve((void **)&net->pending, &net->pending_room, net->pending_count + 1, sizeof *net->pending) != 0)
+		return -ENOMEM;
+	net->pending[net->pending_count++] = *change;
+	*place = (uint32_t)net->pending_count;
+	return 0;
+}
+
+int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reason reason)
+{
+	struct net_machine *entry = &net->machines[machine];
+	struct flownet_change change = {
+		.kind = FLOWNET_CHANGE_CAPACITY,
+		.reason = reason,
+		.subject = machine,
+		.events = 1,
+		.before = entry->told,
+		.after = entry->present ? net_machine_capacity(entry) : FLOWNET_NONE,
+	};
+
+	return record(net, &entry->pending, &change);
+}
+
+int net_change_job(struct flownet *net, uint32_t job, enum flownet_change_kind kind, enum flownet_reason reason)
+{
+	struct net_job *entry = &net->jobs[job];
+	struct flownet_change change = {.kind = kind, .reason = reason, .subject = job, .events = 1};
+
+	return record(net, kind == FLOWNET_CHANGE_ARCS ? &entry->pending_arcs : &entry->pending_units, &change);
+}
+
+void net_changes_clear(struct flownet *net)
+{
+	for (size_t i = 0; i < net->pending_count; i++) {
+		const struct flownet_change *change = &net->pending[i];
+
+		if (change->kind == FLOWNET_CHANGE_CAPACITY)
+			net->machines[change->subject].pending = 0;
+		else if (change->kind == FLOWNET_CHANGE_ARCS)
+			net->jobs[change->subject].pending_arcs = 0;
+		else
+			net->jobs[change->subject].pending_units = 0;
+	}
+	net->pending_count = 0;
+	net->pending_events = 0;
+}
+
+const struct flownet_change *flownet_pending(const struct flownet *net, size_t *count)
+{
+	*count = net->pending_count;
+	return net->pending;
+}

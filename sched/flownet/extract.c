@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From units on columns to tasks on machines. Tasks of a class are alike, so whoever is there already stays; the rest
+ * fill what is left. A unit that came through a rack or the cluster may take any free slot behind it: the policy
+ * chooses, after all other moves, when it is known which slots are free.
+ */
+#include <errno.h>
+
+#include "flownet_priv.h"
+
+const char *flownet_arc_name(enum flownet_arc arc)
+{
+	static const char *const names[] = {"unscheduled", "cluster", "rack", "machine", "running", "none"};
+
+	return names[arc];
+}
+
+static int32_t find_arc(const struct structured_arc *arcs, uint32_t count, int32_t target)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (arcs[i].target == target)
+			return arcs[i].cost;
+	}
+	return FLOWNET_NONE;
+}
+
+static void cheaper(enum flownet_arc *best, int32_t *best_cost, enum flownet_arc arc, int32_t cost)
+{
+	if (cost != FLOWNET_NONE && (*best == FLOWNET_ARC_NONE || cost < *best_cost)) {
+		*best = arc;
+		*best_cost = cost;
+	}
+}
+
+enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_t task, int32_t machine, int32_t *cost)
+{
+	const struct net_job *entry = &net->jobs[job];
+	enum flownet_arc best = FLOWNET_ARC_NONE;
+	bool root = net->policy.root_first && task == entry->root;
+	bool runs_there = machine != FLOWNET_NONE && entry->tasks[task].machine == machine;
+	const struct cost_row *row;
+
+	*cost = 0;
+	if (runs_there)
+		cheaper(&best, cost, FLOWNET_ARC_RUNNING, net_running_cost(net, job, task));
+	if (net_is_pinned(net, entry, task) || (!root && !net_job_open(net, entry)))
+		return best;
+	if (machine == FLOWNET_NONE) {
+		*cost = net_unscheduled_cost(net, entry, task);
+		return FLOWNET_ARC_UNSCHEDULED;
+	}
+	if (root) {
+		cheaper(&best, cost, FLOWNET_ARC_CLUSTER, 0);
+		return best;
+	}
+	row = net->policy.row(net->policy.context, job, net_root_machine(entry));
+	if (!row)
+		return best;
+	cheaper(&best, cost, FLOWNET_ARC_MACHINE, find_arc(row->machines, row->machine_count, machine));
+	cheaper(&best, cost, FLOWNET_ARC_RACK,
+		find_arc(row->racks, row->rack_count, (int32_t)net->cluster->machines[machine].rack));
+	if (row->cluster_cost != COST_ABSENT)
+		cheaper(&best, cost, FLOWNET_ARC_CLUSTER, row->cluster_cost);
+	return best;
+}
+
+static int plan(struct flownet *net, uint32_t job, const struct net_member *member, int32_t to)
+{
+	struct net_plan *added;
+
+	if (net_reserve((void **)&net->plans, &net->plan_room, net->plan_count + 1, sizeof *net->plans) != 0)
+		return -ENOMEM;
+	added = &net->plans[net->plan_count++];
+	*added = (struct net_plan){.column = to};
+	added->move = (struct flownet_move){.job = job, .task = member->task, .from = member->machine, .to = to};
+	added->move.arc = flownet_arc_to(net, job, member->task, to, &added->move.cost);
+	return 0;
+}
+
+/* The share of a column, NULL if the class has none there. */
+static struct structured_share *share_of(const struct flownet *net, int32_t count, int32_t column)
+{
+	int32_t low = 0, high = count;
+
+	while (low < high) {
+		int32_t middle = low + (high - low) / 2;
+
+		if (net->shares[middle].column < column)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && net->shares[low].column == column ? &net->shares[low] : NULL;
+}
+
+int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count)
+{
+	struct net_member *members = net->members + first;
+	int32_t next = 0;
+
+	/* Whoever is where a unit is, stays: `task` marks those that are settled. */
+	for (size_t i = 0; i < count; i++) {
+		struct structured_share *share =
+			members[i].machine == FLOWNET_NONE ? NULL : share_of(net, share_count, members[i].machine);
+
+		if (share && share->units > 0) {
+			share->units--;
+			members[i].task = UINT32_MAX;
+		}
+	}
+	for (int pass = 0; pass < 2; pass++) { /* those that must leave their machine, then those that wait */
+		for (size_t i = 0; i < count; i++) {
+			if (members[i].task == UINT32_MAX || (members[i].machine == FLOWNET_NONE) != (pass == 1))
+				continue;
+			while (next < share_count && net->shares[next].units == 0)
+				next++;
+			if (next < share_count)
+				net->shares[next].units--;
+			else if (pass == 1)
+				return 0;
+			if (plan(net, job, &members[i], next < share_count ? net->shares[next].column : FLOWNET_NONE) !=
+			    0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static bool is_loose(const struct net_plan *entry)
+{
+	return entry->move.arc == FLOWNET_ARC_RACK || entry->move.arc == FLOWNET_ARC_CLUSTER;
+}
+
+static uint32_t first_free(const struct flownet *net, int32_t rack)
+{
+	uint32_t machine = 0;
+
+	while (flownet_free(net, machine) == 0 ||
+	       (rack != FLOWNET_NONE && net->cluster->machines[machine].rack != (uint32_t)rack))
+		machine++;
+	return machine;
+}
+
+static int carry_out(struct flownet *net, struct net_plan *entry)
+{
+	struct flownet_move *move = &entry->move;
+	bool root = net->policy.root_first && move->task == net->jobs[move->job].root;
+
+	if (root || !net->settings.preemption)
+		net_groups_unit_gone(net, move->job, move->task, entry->column);
+	return net_task_move(net, move->job, move->task, move->to, root ? FLOWNET_ROOT_PLACED : FLOWNET_TASK_PLACED);
+}
+
+/* Lets the policy choose among the free slots that the arc leads to. */
+static int carry_out_loose(struct flownet *net, enum flownet_arc arc)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
+		struct net_plan *entry = &net->plans[i];
+		struct flownet_move *move = &entry->move;
+		int32_t rack = FLOWNET_NONE;
+
+		if (move->arc != arc)
+			continue;
+		if (arc == FLOWNET_ARC_RACK)
+			rack = (int32_t)net->cluster->machines[move->to].rack;
+		move->to = (int32_t)(net->policy.choose
+					     ? net->policy.choose(net->policy.context, net, move->job, move->task, rack)
+					     : first_free(net, rack));
+		code = carry_out(net, entry);
+	}
+	return code;
+}
+
+int net_extract_finish(struct flownet *net)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
+		const struct flownet_move *move = &net->plans[i].move;
+
+		if (move->from != FLOWNET_NONE)
+			code = net_task_move(net, move->job, move->task, FLOWNET_NONE, FLOWNET_TASK_PREEMPTED);
+	}
+	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
+		struct net_plan *entry = &net->plans[i];
+
+		if (entry->move.to != FLOWNET_NONE && !is_loose(entry))
+			code = carry_out(net, entry);
+	}
+	if (code == 0)
+		code = carry_out_loose(net, FLOWNET_ARC_RACK);
+	if (code == 0)
+		code = carry_out_loose(net, FLOWNET_ARC_CLUSTER);
+	net->move_count = 0;
+	if (net_reserve((void **)&net->moves, &net->move_room, net->plan_count, sizeof *net->moves) != 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < net->plan_count; i++) {
+		if (net->plans[i].move.to != net->plans[i].move.from)
+			net->moves[net->move_count++] = net->plans[i].move;
+	}
+	net->plan_count = 0;
+	return code;
+}

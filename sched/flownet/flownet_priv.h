@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * state.c keeps machines, jobs and tasks; changes.c the pending changes; groups.c feeds the structured solver;
+ * network.c builds the whole network; extract.c turns an answer into moves; round.c puts a round together.
+ */
+#ifndef FLOWNET_PRIV_H
+#define FLOWNET_PRIV_H
+
+#include <flownet/flownet.h>
+#include <mcf/structured.h>
+
+enum task_state { TASK_ABSENT, TASK_WAITING, TASK_RUNNING };
+
+struct net_task {
+	enum task_state state;
+	int32_t machine; /* where it runs */
+	double since_s;  /* on the network's clock: when it began to wait or to run */
+};
+
+/* Tasks that share all costs; they are one group of the solver. */
+struct net_class {
+	int32_t group;
+	int32_t unscheduled_cost, unscheduled_capacity;
+	bool root;
+	bool kept; /* while the job is brought up to date */
+};
+
+struct net_job {
+	bool present;
+	uint32_t root;
+	uint32_t task_limit; /* tasks[task_limit] */
+	size_t task_room;
+	uint32_t waiting, running;
+	struct net_task *tasks;
+	struct net_class *classes; /* as the solver knows them */
+	uint32_t class_count;
+	size_t class_room;
+	uint32_t pending_arcs, pending_units; /* place in `pending` + 1, 0 = none */
+	int64_t next_root;                    /* next job with its root on the same machine, FLOWNET_NONE at the end */
+};
+
+struct net_machine {
+	bool present;
+	int32_t slots, running, pinned;
+	int32_t told;       /* capacity that the solver knows, FLOWNET_NONE = not there */
+	uint32_t pending;   /* place in `pending` + 1, 0 = none */
+	int64_t first_root; /* first job with its root here */
+};
+
+/* One task of a class, while a job is looked at. */
+struct net_member {
+	int32_t unscheduled_cost;
+	int32_t running_cost; /* of the arc to where it runs, FLOWNET_NONE when it waits */
+	uint32_t task;
+	int32_t machine;
+	bool root;
+};
+
+/* A move, and where the solver has the unit: choose() may put the task elsewhere. */
+struct net_plan {
+	struct flownet_move move;
+	int32_t column;
+};
+
+struct flownet {
+	const struct cluster *cluster;
+	struct flownet_policy policy;
+	struct flownet_settings settings;
+	double now_s;
+	uint64_t rounds;
+	struct net_machine *machines; /* [cluster->machine_count] */
+	struct net_job *jobs;
+	uint32_t job_limit;
+	size_t job_room;
+	struct flownet_change *pending;
+	size_t pending_count, pending_room;
+	uint64_t pending_events;
+	struct structured *solver; /* NULL when a general algorithm is set */
+	uint32_t *job_of_group;
+	int32_t *spare_groups;
+	int32_t group_count, spare_count;
+	size_t group_room, spare_room;
+	struct net_member *members; /* scratch of one job */
+	size_t member_room;
+	struct structured_running *running; /* scratch of one class */
+	size_t running_room;
+	struct structured_share *shares; /* scratch of one class */
+	size_t share_room;
+	struct flownet_move *moves;
+	size_t move_count, move_room;
+	struct net_plan *plans;
+	size_t plan_count, plan_room;
+};
+
+/* Room for `count` elements in *items; 0 or -ENOMEM. */
+int net_reserve(void **items, size_t *room, size_t count, size_t size);
+
+/* state.c */
+struct net_job *net_job_at(const struct flownet *net, uint32_t job);
+int32_t net_root_machine(const struct net_job *job);
+bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
+bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
+int32_t net_machine_capacity(const struct net_machine *machine);         /* for tasks that are not pinned */
+int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
+int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task);
+/* Moves a task between waiting (FLOWNET_NONE) and machines, with all that hangs on it. */
+int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
+/* Movable tasks of a job, ordered by class, root first; fills net->members. Negative: -ENOMEM. */
+int64_t net_members(struct flownet *net, uint32_t job);
+
+/* changes.c */
+int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reason reason);
+int net_change_job(struct flownet *net, uint32_t job, enum flownet_change_kind kind, enum flownet_reason reason);
+void net_changes_clear(struct flownet *net);
+
+/* groups.c: the structured solver. */
+int net_groups_apply(struct flownet *net);
+int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err);
+/* A unit of the task's class left for good from where the solver has it. */
+void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);
+void net_groups_forget_job(struct flownet *net, uint32_t job);
+
+/* general.c: any algorithm of mcf on the whole network. */
+int net_general_solve(struct flownet *net, struct flownet_round *round, struct error *err);
+
+/*
+ * extract.c. Plans what becomes of members[first..first+count-1], one class of the job, from net->shares (columns
+ * ascending, units are used up). 0 or -ENOMEM.
+ */
+int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count);
+/* Makes the plans of all classes true: departures, arrivals, then those that choose() decides. Fills net->moves. */
+int net_extract_finish(struct flownet *net);
+/* End of the class that begins at members[first]. */
+size_t net_class_end(const struct flownet *net, size_t first, size_t count);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The structured solver's side: one group for each class of a job. Without preemption a task that was placed is
+ * pinned: it leaves its group and takes its slot out of the column's capacity, so that the solver only ever sees what
+ * may still move.
+ */
+#include <errno.h>
+
+#include <mcf/verify.h>
+
+#include "flownet_priv.h"
+
+static int take_group(struct flownet *net, uint32_t job, int32_t *group)
+{
+	if (net->spare_count > 0) {
+		*group = net->spare_groups[--net->spare_count];
+	} else {
+		if (net_reserve((void **)&net->job_of_group, &net->group_room, (size_t)net->group_count + 1,
+				sizeof *net->job_of_group) != 0)
+			return -ENOMEM;
+		*group = net->group_count++;
+	}
+	net->job_of_group[*group] = job;
+	return 0;
+}
+
+static int give_group_back(struct flownet *net, int32_t group)
+{
+	int code = structured_remove_group(net->solver, group);
+
+	if (net_reserve((void **)&net->spare_groups, &net->spare_room, (size_t)net->spare_count + 1,
+			sizeof *net->spare_groups) != 0)
+		return -ENOMEM;
+	net->spare_groups[net->spare_count++] = group;
+	return code;
+}
+
+size_t net_class_end(const struct flownet *net, size_t first, size_t count)
+{
+	const struct net_member *members = net->members;
+	size_t end = first + 1;
+
+	while (end < count && members[end].root == members[first].root &&
+	       members[end].unscheduled_cost == members[first].unscheduled_cost)
+		end++;
+	return end;
+}
+
+static struct net_class *find_class(struct net_job *job, bool root, int32_t unscheduled_cost)
+{
+	for (uint32_t c = 0; c < job->class_count; c++) {
+		if (job->classes[c].root == root && job->classes[c].unscheduled_cost == unscheduled_cost)
+			return &job->classes[c];
+	}
+	return NULL;
+}
+
+static struct net_class *add_class(struct flownet *net, uint32_t job, const struct net_member *member)
+{
+	struct net_job *entry = &net->jobs[job];
+	struct net_class *added;
+
+	if (net_reserve((void **)&entry->classes, &entry->class_room, (size_t)entry->class_count + 1,
+			sizeof *entry->classes) != 0)
+		return NULL;
+	added = &entry->classes[entry->class_count];
+	*added = (struct net_class){.root = member->root, .unscheduled_cost = member->unscheduled_cost};
+	if (take_group(net, job, &added->group) != 0)
+		return NULL;
+	entry->class_count++;
+	return added;
+}
+
+/* Running members as arcs, those of equal machine and cost as one. Returns how many, or -ENOMEM. */
+static int32_t collect_running(struct flownet *net, size_t first, size_t end)
+{
+	size_t count = 0;
+
+	if (net_reserve((void **)&net->running, &net->running_room, end - first, sizeof *net->running) != 0)
+		return -ENOMEM;
+	for (size_t i = first; i < end; i++) {
+		const struct net_member *member = &net->members[i];
+		struct structured_running *last = count > 0 ? &net->running[count - 1] : NULL;
+
+		if (member->running_cost == FLOWNET_NONE)
+			continue;
+		if (last && last->column == member->machine && last->cost == member->running_cost)
+			last->units++;
+		else
+			net->running[count++] = (struct structured_running){member->machine, member->running_cost, 1};
+	}
+	return (int32_t)count;
+}
+
+static int32_t unscheduled_capacity(const struct flownet *net, const struct net_job *job)
+{
+	int32_t capacity = 1;
+
+	if (net->settings.unscheduled_capacity > 0)
+		return net->settings.unscheduled_capacity;
+	while (capacity < (int32_t)job->task_limit)
+		capacity *= 2; /* seldom changes */
+	return capacity;
+}
+
+static int set_whole_row(struct flownet *net, uint32_t job, const struct net_class *entry, int32_t running_count)
+{
+	struct structured_row row = {
+		.aggregator_cost = 0,
+		.unscheduled_cost = entry->unscheduled_cost,
+		.unscheduled_capacity = entry->unscheduled_capacity,
+		.running_count = running_count,
+		.running = net->running,
+	};
+	const struct cost_row *costs;
+
+	if (!entry->root) {
+		costs = net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
+		if (!costs)
+			return -ENOMEM;
+		row.aggregator_cost = costs->cluster_cost == COST_ABSENT ? STRUCTURED_NO_ARC : costs->cluster_cost;
+		row.columns = costs->machines;
+		row.column_count = (int32_t)costs->machine_count;
+		row.blocks = costs->racks;
+		row.block_count = (int32_t)costs->rack_count;
+	}
+	return structured_set_row(net->solver, entry->group, &row);
+}
+
+/* One class: members first..end-1. */
+static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t end, bool arcs)
+{
+	struct net_job *entry = &net->jobs[job];
+	const struct net_member *member = &net->members[first];
+	struct net_class *known = find_class(entry, member->root, member->unscheduled_cost);
+	int32_t running = collect_running(net, first, end), capacity = unscheduled_capacity(net, entry);
+	bool whole = arcs || !known;
+	int code = 0;
+
+	if (!known)
+		known = add_class(net, job, member);
+	if (!known || running < 0)
+		return -ENOMEM;
+	if (whole) {
+		known->unscheduled_capacity = capacity;
+		code = set_whole_row(net, job, known, running);
+	} else {
+		code = structured_set_running(net->solver, known->group, net->running, running);
+		if (code == 0 && known->unscheduled_capacity != capacity)
+			code = structured_set_unscheduled(net->solver, known->group, known->unscheduled_cost, capacity);
+		known->unscheduled_capacity = capacity;
+	}
+	known->kept = true;
+	return code == 0 ? structured_set_supply(net->solver, known->group, (int32_t)(end - first)) : code;
+}
+
+static int apply_job(struct flownet *net, uint32_t job, bool arcs)
+{
+	struct net_job *entry = &net->jobs[job];
+	int64_t count = net_members(net, job);
+	uint32_t left = 0;
+	int code = count < 0 ? (int)count : 0;
+
+	for (uint32_t c = 0; c < entry->class_count; c++)
+		entry->classes[c].kept = false;
+	for (size_t first = 0; code == 0 && first < (size_t)count;) {
+		size_t end = net_class_end(net, first, (size_t)count);
+
+		code = apply_class(net, job, first, end, arcs);
+		first = end;
+	}
+	for (uint32_t c = 0; code == 0 && c < entry->class_count; c++) {
+		if (entry->classes[c].kept)
+			entry->classes[left++] = entry->classes[c];
+		else
+			code = give_group_back(net, entry->classes[c].group);
+	}
+	if (code == 0)
+		entry->class_count = left;
+	return code;
+}
+
+static int apply_capacity(struct flownet *net, uint32_t machine)
+{
+	struct net_machine *entry = &net->machines[machine];
+	int32_t capacity = entry->present ? net_machine_capacity(entry) : FLOWNET_NONE;
+	int code;
+
+	if (capacity == entry->told)
+		return 0;
+	if (capacity == FLOWNET_NONE)
+		code = structured_remove_column(net->solver, (int32_t)machine);
+	else
+		code = structured_set_column(net->solver, (int32_t)machine,
+					     (int32_t)net->cluster->machines[machine].rack, capacity);
+	entry->told = capacity;
+	return code;
+}
+
+/* Capacities first: rows may name machines that are only now there. */
+int net_groups_apply(struct flownet *net)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < net->pending_count && code == 0; i++) {
+		if (net->pending[i].kind == FLOWNET_CHANGE_CAPACITY)
+			code = apply_capacity(net, net->pending[i].subject);
+	}
+	for (size_t i = 0; i < net->pending_count && code == 0; i++) {
+		const struct flownet_change *change = &net->pending[i];
+		const struct net_job *job;
+
+		if (change->kind == FLOWNET_CHANGE_CAPACITY)
+			continue;
+		job = net_job_at(net, change->subject);
+		if (!job || (change->kind == FLOWNET_CHANGE_UNITS && job->pending_arcs != 0))
+			continue; /* ended, or done with its arcs */
+		code = apply_job(net, change->subject, change->kind == FLOWNET_CHANGE_ARCS);
+	}
+	return code;
+}
+
+void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column)
+{
+	struct net_job *entry = &net->jobs[job];
+	bool root = net->policy.root_first && task == entry->root;
+	const struct net_class *known = find_class(entry, root, net_unscheduled_cost(net, entry, task));
+
+	/* When the solver has the unit elsewhere, the supply that the next round sets takes one out. */
+	if (net->solver && known)
+		(void)structured_end_unit(net->solver, known->group, column);
+}
+
+void net_groups_forget_job(struct flownet *net, uint32_t job)
+{
+	struct net_job *entry = &net->jobs[job];
+
+	for (uint32_t c = 0; c < entry->class_count; c++)
+		(void)give_group_back(net, entry->classes[c].group);
+	entry->class_count = 0;
+}
+
+/* Shares of a group into net->shares; how many, or -ENOMEM. */
+static int32_t read_shares(struct flownet *net, int32_t group)
+{
+	int32_t count = structured_read(net->solver, group, net->shares, (int32_t)net->share_room);
+
+	if (count <= (int32_t)net->share_room)
+		return count;
+	if (net_reserve((void **)&net->shares, &net->share_room, (size_t)count, sizeof *net->shares) != 0)
+		return -ENOMEM;
+	return structured_read(net->solver, group, net->shares, count);
+}
+
+static int extract_group(struct flownet *net, int32_t group)
+{
+	uint32_t job = net->job_of_group[group];
+	struct net_job *entry = net_job_at(net, job);
+	int64_t count = entry ? net_members(net, job) : 0;
+	int code = count < 0 ? (int)count : 0;
+
+	for (size_t first = 0; code == 0 && first < (size_t)count;) {
+		size_t end = net_class_end(net, first, (size_t)count);
+		const struct net_class *known =
+			find_class(entry, net->members[first].root, net->members[first].unscheduled_cost);
+
+		if (known && known->group == group) {
+			int32_t shares = read_shares(net, group);
+
+			return shares < 0 ? shares : net_extract_class(net, job, first, end - first, shares);
+		}
+		first = end;
+	}
+	return code;
+}
+
+static int verify(const struct flownet *net, struct error *err)
+{
+	struct structured_export export = {0};
+	struct mcf_verdict verdict;
+	int code = structured_export(net->solver, &export);
+
+	if (code != 0)
+		code = error_set(err, -code, "out of memory");
+	else if (!mcf_verify(&export.problem, &export.solution, &verdict))
+		code = error_set(err, EIO, "the solver's answer does not stand the proof: %s", verdict.text);
+	structured_export_free(&export);
+	return code;
+}
+
+int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err)
+{
+	struct structured_result result = {0};
+	enum mcf_status status = structured_solve(net->solver, &result);
+	const int32_t *groups;
+	int32_t count;
+	int code = 0;
+
+	round->algorithm = "structured";
+	round->cost = result.cost;
+	round->unscheduled = result.unscheduled;
+	round->unrouted = result.unrouted;
+	if (status != MCF_OPTIMAL && status != MCF_INFEASIBLE)
+		return error_set(err, status == MCF_NO_MEMORY ? ENOMEM : ERANGE, "the flow solver: %s",
+				 mcf_status_name(status));
+	if (net->settings.verify) {
+		code = verify(net, err);
+		round->verified = code == 0;
+	}
+	count = structured_changed(net->solver, &groups);
+	for (int32_t i = 0; i < count && code == 0; i++)
+		code = extract_group(net, groups[i]);
+	structured_changed_clear(net->solver);
+	return code == 0 || code == -EIO ? code : error_set(err, -code, "out of memory");
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Machines, jobs and tasks as they stand, and what each event does to them. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "flownet_priv.h"
+
+int net_reserve(void **items, size_t *room, size_t count, size_t size)
+{
+	size_t wanted = *room ? *room : 16;
+	void *larger;
+
+	if (count <= *room)
+		return 0;
+	while (wanted < count)
+		wanted *= 2;
+	larger = reallocarray(*items, wanted, size);
+	if (!larger)
+		return -ENOMEM;
+	*items = larger;
+	*room = wanted;
+	return 0;
+}
+
+struct net_job *net_job_at(const struct flownet *net, uint32_t job)
+{
+	return job < net->job_limit && net->jobs[job].present ? &net->jobs[job] : NULL;
+}
+
+static struct net_task *task_at(const struct flownet *net, uint32_t job, uint32_t task)
+{
+	struct net_job *entry = net_job_at(net, job);
+
+	if (!entry || task >= entry->task_limit || entry->tasks[task].state == TASK_ABSENT)
+		return NULL;
+	return &entry->tasks[task];
+}
+
+int32_t net_root_machine(const struct net_job *job)
+{
+	if (job->root >= job->task_limit || job->tasks[job->root].state != TASK_RUNNING)
+		return FLOWNET_NONE;
+	return job->tasks[job->root].machine;
+}
+
+bool net_job_open(const struct flownet *net, const struct net_job *job)
+{
+	return !net->policy.root_first || net_root_machine(job) != FLOWNET_NONE;
+}
+
+bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	if (job->tasks[task].state != TASK_RUNNING)
+		return false;
+	if (!net->settings.preemption)
+		return true;
+	return net->policy.root_first && (task == job->root || !net_job_open(net, job));
+}
+
+int32_t net_machine_capacity(const struct net_machine *machine)
+{
+	return machine->present && machine->slots > machine->pinned ? machine->slots - machine->pinned : 0;
+}
+
+static int32_t cost_of_time(double per_s, double seconds)
+{
+	double cost = per_s * (seconds > 0 ? seconds : 0);
+
+	return (int32_t)lround(cost < STRUCTURED_COST_MAXIMUM / 2 ? cost : STRUCTURED_COST_MAXIMUM / 2);
+}
+
+int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	const struct net_task *entry = &job->tasks[task];
+
+	if (entry->state == TASK_RUNNING)
+		return net->settings.gamma;
+	return net->settings.gamma + cost_of_time(net->settings.omega_per_s, net->now_s - entry->since_s);
+}
+
+int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task)
+{
+	const struct net_job *entry = &net->jobs[job];
+	int32_t machine = entry->tasks[task].machine, cost, discount;
+
+	if (net->policy.root_first && (task == entry->root || !net_job_open(net, entry)))
+		return 0;
+	cost = net->policy.at(net->policy.context, job, net_root_machine(entry), (uint32_t)machine);
+	discount = cost_of_time(net->settings.beta_per_s, net->now_s - entry->tasks[task].since_s);
+	return cost > discount ? cost - discount : 0;
+}
+
+/* Adds `sign` for each pinned task of the job to its machine's count. */
+static int count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason)
+{
+	for (uint32_t t = 0; t < job->task_limit; t++) {
+		if (!net_is_pinned(net, job, t))
+			continue;
+		net->machines[job->tasks[t].machine].pinned += sign;
+		if (net_change_machine(net, (uint32_t)job->tasks[t].machine, reason) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void link_root(struct flownet *net, uint32_t job, int32_t machine)
+{
+	net->jobs[job].next_root = net->machines[machine].first_root;
+	net->machines[machine].first_root = job;
+}
+
+static void unlink_root(struct flownet *net, uint32_t job, int32_t machine)
+{
+	int64_t *link = &net->machines[machine].first_root;
+
+	while (*link != FLOWNET_NONE && *link != (int64_t)job)
+		link = &net->jobs[*link].next_root;
+	if (*link != FLOWNET_NONE)
+		*link = net->jobs[job].next_root;
+}
+
+/* Takes the task off its machine, puts it on another; no pins, no changes. */
+static void set_machine(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)
+{
+	struct net_job *entry = &net->jobs[job];
+	struct net_task *moved = &entry->tasks[task];
+
+	if (moved->state == TASK_RUNNING) {
+		net->machines[moved->machine].running--;
+		entry->running--;
+		if (task == entry->root)
+			unlink_root(net, job, moved->machine);
+	} else if (moved->state == TASK_WAITING) {
+		entry->waiting--;
+	}
+	if (machine != FLOWNET_NONE) {
+		net->machines[machine].running++;
+		entry->running++;
+		if (task == entry->root)
+			link_root(net, job, machine);
+	} else {
+		entry->waiting++;
+	}
+	moved->state = machine == FLOWNET_NONE ? TASK_WAITING : TASK_RUNNING;
+	moved->machine = machine;
+	moved->since_s = net->now_s;
+}
+
+int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason)
+{
+	struct net_job *entry = &net->jobs[job];
+	int32_t before = entry->tasks[task].machine;
+	bool is_root = net->policy.root_first && task == entry->root;
+	int code = 0;
+
+	if (is_root)
+		code = count_pins(net, entry, -1, reason);
+	else if (net_is_pinned(net, entry, task))
+		net->machines[before].pinned--;
+	set_machine(net, job, task, machine);
+	if (is_root && code == 0)
+		code = count_pins(net, entry, 1, reason);
+	else if (net_is_pinned(net, entry, task))
+		net->machines[machine].pinned++;
+	if (before != FLOWNET_NONE && code == 0)
+		code = net_change_machine(net, (uint32_t)before, reason);
+	if (machine != FLOWNET_NONE && code == 0)
+		code = net_change_machine(net, (uint32_t)machine, reason);
+	if (is_root && code == 0)
+		code = net_change_job(net, job, FLOWNET_CHANGE_ARCS, reason);
+	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, reason) : code;
+}
+
+static int make_room_for_task(struct net_job *job, uint32_t task)
+{
+	if (net_reserve((void **)&job->tasks, &job->task_room, (size_t)task + 1, sizeof *job->tasks) != 0)
+		return -ENOMEM;
+	for (; job->task_limit <= task; job->task_limit++)
+		job->tasks[job->task_limit] = (struct net_task){.machine = FLOWNET_NONE};
+	return 0;
+}
+
+int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task)
+{
+	if (net_job_at(net, job) || job == UINT32_MAX)
+		return -EINVAL;
+	if (net_reserve((void **)&net->jobs, &net->job_room, (size_t)job + 1, sizeof *net->jobs) != 0)
+		return -ENOMEM;
+	for (; net->job_limit <= job; net->job_limit++)
+		net->jobs[net->job_limit] = (struct net_job){.next_root = FLOWNET_NONE};
+	net->jobs[job] = (struct net_job){
+		.present = true,
+		.root = root_task,
+		.next_root = FLOWNET_NONE,
+		.pending_arcs = net->jobs[job].pending_arcs, /* of a job that had the number before */
+		.pending_units = net->jobs[job].pending_units,
+	};
+	if (net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_JOB_ARRIVED) != 0)
+		return -ENOMEM;
+	return net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_JOB_ARRIVED);
+}
+
+int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, double waited_s)
+{
+	struct net_job *entry = net_job_at(net, job);
+
+	if (!entry || task == UINT32_MAX || task_at(net, job, task))
+		return -EINVAL;
+	if (make_room_for_task(entry, task) != 0)
+		return -ENOMEM;
+	entry->tasks[task] = (struct net_task){.state = TASK_WAITING, .machine = FLOWNET_NONE};
+	entry->tasks[task].since_s = net->now_s - waited_s;
+	entry->waiting++;
+	return net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_ARRIVED);
+}
+
+int flownet_task_found(struct flownet *net, uint32_t job, uint32_t task, uint32_t machine, double running_s)
+{
+	int code;
+
+	if (machine >= net->cluster->machine_count || !net->machines[machine].present)
+		return -EINVAL;
+	if (flownet_free(net, machine) <= 0)
+		return -EBUSY;
+	code = flownet_task_arrived(net, job, task, 0);
+	if (code != 0)
+		return code;
+	code = net_task_move(net, job, task, (int32_t)machine, FLOWNET_TASK_ARRIVED);
+	net->jobs[job].tasks[task].since_s = net->now_s - running_s;
+	return code;
+}
+
+int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task)
+{
+	struct net_task *ended = task_at(net, job, task);
+	struct net_job *entry = net_job_at(net, job);
+	int32_t machine;
+	int code = 0;
+
+	if (!ended)
+		return -EINVAL;
+	machine = ended->machine;
+	if (machine != FLOWNET_NONE) {
+		bool pinned = net_is_pinned(net, entry, task);
+
+		if (!pinned)
+			net_groups_unit_gone(net, job, task, machine);
+		code = net_task_move(net, job, task, FLOWNET_NONE, FLOWNET_TASK_ENDED);
+	}
+	entry->tasks[task].state = TASK_ABSENT;
+	entry->waiting--;
+	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_ENDED) : code;
+}
+
+int flownet_job_ended(struct flownet *net, uint32_t job)
+{
+	struct net_job *entry = net_job_at(net, job);
+
+	if (!entry)
+		return -EINVAL;
+	net_groups_forget_job(net, job);
+	if (count_pins(net, entry, -1, FLOWNET_JOB_ENDED) != 0)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < entry->task_limit; t++) {
+		if (entry->tasks[t].state == TASK_RUNNING)
+			set_machine(net, job, t, FLOWNET_NONE);
+	}
+	free(entry->tasks);
+	free(entry->classes);
+	entry->tasks = NULL;
+	entry->classes = NULL;
+	entry->present = false;
+	entry->task_limit = 0;
+	entry->task_room = entry->class_room = 0;
+	return 0;
+}
+
+/* Which machines there are moves the maxima of every row. */
+static int all_arcs_changed(struct flownet *net, enum flownet_reason reason)
+{
+	for (uint32_t j = 0; j < net->job_limit; j++) {
+		const struct net_job *job = net_job_at(net, j);
+
+		if (job && net_job_open(net, job) && (job->waiting > 0 || net->settings.preemption) &&
+		    net_change_job(net, j, FLOWNET_CHANGE_ARCS, reason) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
+{
+	if (machine >= net->cluster->machine_count || net->machines[machine].present || slots < 0)
+		return -EINVAL;
+	net->machines[machine].present = true;
+	net->machines[machine].slots = slots;
+	if (net->policy.present)
+		net->policy.present(net->policy.context, machine, true);
+	if (net_change_machine(net, machine, FLOWNET_MACHINE_ADDED) != 0)
+		return -ENOMEM;
+	return all_arcs_changed(net, FLOWNET_MACHINE_ADDED);
+}
+
+int flownet_machine_removed(struct flownet *net, uint32_t machine)
+{
+	int code = 0;
+
+	if (machine >= net->cluster->machine_count || !net->machines[machine].present)
+		return -EINVAL;
+	for (uint32_t j = 0; net->machines[machine].running > 0 && j < net->job_limit && code == 0; j++) {
+		const struct net_job *job = net_job_at(net, j);
+
+		for (uint32_t t = 0; job && t < job->task_limit && code == 0; t++) {
+			if (job->tasks[t].state != TASK_RUNNING || job->tasks[t].machine != (int32_t)machine)
+				continue;
+			code = net_task_move(net, j, t, FLOWNET_NONE,
+					     t == job->root ? FLOWNET_ROOT_LOST : FLOWNET_MACHINE_REMOVED);
+		}
+	}
+	net->machines[machine].present = false;
+	net->machines[machine].slots = 0;
+	if (net->policy.present)
+		net->policy.present(net->policy.context, machine, false);
+	if (code == 0)
+		code = net_change_machine(net, machine, FLOWNET_MACHINE_REMOVED);
+	return code == 0 ? all_arcs_changed(net, FLOWNET_MACHINE_REMOVED) : code;
+}
+
+int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots)
+{
+	if (machine >= net->cluster->machine_count || !net->machines[machine].present || slots < 0)
+		return -EINVAL;
+	net->machines[machine].slots = slots;
+	return net_change_machine(net, machine, FLOWNET_SLOTS_CHANGED);
+}
+
+int flownet_costs_changed(struct flownet *net, uint32_t job)
+{
+	const struct net_job *entry = net_job_at(net, job);
+
+	if (!entry)
+		return -EINVAL;
+	if (!net_job_open(net, entry))
+		return 0; /* it has no arcs yet: they are read when its root is placed */
+	return net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_LATENCY_CHANGED);
+}
+
+static int roots_on_machine_changed(struct flownet *net, uint32_t machine)
+{
+	int code = 0;
+
+	for (int64_t job = net->machines[machine].first_root; job != FLOWNET_NONE && code == 0;
+	     job = net->jobs[job].next_root)
+		code = flownet_costs_changed(net, (uint32_t)job);
+	return code;
+}
+
+int flownet_latency_changed(struct flownet *net, uint32_t a, uint32_t b, enum latency_moved moved)
+{
+	const struct cluster *cluster = net->cluster;
+	int code;
+
+	if (a >= cluster->machine_count || b >= cluster->machine_count)
+		return -EINVAL;
+	if (moved == LATENCY_MOVED_NOTHING)
+		return 0;
+	if (net->policy.moved)
+		net->policy.moved(net->policy.context, a, b, moved);
+	code = roots_on_machine_changed(net, a);
+	if (code == 0 && a != b)
+		code = roots_on_machine_changed(net, b);
+	for (uint32_t m = 0; moved != LATENCY_MOVED_PAIR && m < cluster->machine_count && code == 0; m++) {
+		uint32_t rack = cluster->machines[m].rack, rack_a = cluster->machines[a].rack;
+		uint32_t rack_b = cluster->machines[b].rack, pod = cluster->racks[rack].pod;
+
+		if (rack == rack_a || rack == rack_b ||
+		    (moved == LATENCY_MOVED_POD_PAIR &&
+		     (pod == cluster->racks[rack_a].pod || pod == cluster->racks[rack_b].pod)))
+			code = roots_on_machine_changed(net, m);
+	}
+	return code;
+}
+
+int flownet_time_passed(struct flownet *net, double seconds)
+{
+	bool waits = net->settings.omega_per_s > 0;
+	bool runs = net->settings.beta_per_s > 0 && net->settings.preemption;
+
+	if (!(seconds >= 0))
+		return -EINVAL;
+	net->now_s += seconds;
+	for (uint32_t j = 0; (waits || runs) && j < net->job_limit; j++) {
+		const struct net_job *job = net_job_at(net, j);
+
+		if (job && ((waits && job->waiting > 0) || (runs && job->running > 0)) &&
+		    net_change_job(net, j, FLOWNET_CHANGE_UNITS, FLOWNET_TIME_PASSED) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int compare_members(const void *left, const void *right)
+{
+	const struct net_member *a = left, *b = right;
+
+	if (a->root != b->root)
+		return a->root ? -1 : 1;
+	if (a->unscheduled_cost != b->unscheduled_cost)
+		return a->unscheduled_cost < b->unscheduled_cost ? -1 : 1;
+	if (a->running_cost != b->running_cost) /* the cheapest to keep come first */
+		return a->running_cost < b->running_cost ? -1 : 1;
+	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+int64_t net_members(struct flownet *net, uint32_t job)
+{
+	struct net_job *entry = &net->jobs[job];
+	bool open = net_job_open(net, entry);
+	size_t count = 0;
+
+	if (net_reserve((void **)&net->members, &net->member_room, entry->task_limit, sizeof *net->members) != 0)
+		return -ENOMEM;
+	for (uint32_t t = 0; t < entry->task_limit; t++) {
+		const struct net_task *task = &entry->tasks[t];
+		bool is_root = net->policy.root_first && t == entry->root;
+
+		if (task->state == TASK_ABSENT || net_is_pinned(net, entry, t) || (!open && !is_root))
+			continue;
+		net->members[count++] = (struct net_member){
+			.unscheduled_cost = net_unscheduled_cost(net, entry, t),
+			.running_cost = task->state == TASK_RUNNING ? net_running_cost(net, job, t) : FLOWNET_NONE,
+			.task = t,
+			.machine = task->machine,
+			.root = is_root,
+		};
+	}
+	if (count > 1)
+		qsort(net->members, count, sizeof *net->members, compare_members);
+	return (int64_t)count;
+}
+
+/* Reading. */
+
+int32_t flownet_slots(const struct flownet *net, uint32_t machine)
+{
+	return net->machines[machine].slots;
+}
+
+int32_t flownet_running(const struct flownet *net, uint32_t machine)
+{
+	return net->machines[machine].running;
+}
+
+int32_t flownet_free(const struct flownet *net, uint32_t machine)
+{
+	const struct net_machine *entry = &net->machines[machine];
+
+	return entry->present && entry->slots > entry->running ? entry->slots - entry->running : 0;
+}
+
+const struct cluster *flownet_cluster(const struct flownet *net)
+{
+	return net->cluster;
+}
+
+uint32_t flownet_job_limit(const struct flownet *net)
+{
+	return net->job_limit;
+}
+
+uint32_t flownet_task_limit(const struct flownet *net, uint32_t job)
+{
+	return net_job_at(net, job) ? net->jobs[job].task_limit : 0;
+}
+
+uint32_t flownet_root_task(const struct flownet *net, uint32_t job)
+{
+	return net->jobs[job].root;
+}
+
+int32_t flownet_root_machine(const struct flownet *net, uint32_t job)
+{
+	const struct net_job *entry = net_job_at(net, job);
+
+	return entry ? net_root_machine(entry) : FLOWNET_NONE;
+}
+
+int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t task)
+{
+	const struct net_task *entry = task_at(net, job, task);
+
+	return entry ? entry->machine : FLOWNET_NONE;
+}
+
+bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task)
+{
+	return task_at(net, job, task) != NULL;
+}
+
+uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job)
+{
+	return net_job_at(net, job) ? net->jobs[job].waiting : 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * NoMora 5.2. What the paper leaves open, a flow through a rack or the cluster, goes to the free slot with the best
+ * predicted performance: such a slot costs the network the same, so the optimum stays what it is.
+ */
+#include "policy_priv.h"
+
+static const struct cost_row *row(struct placer *placer, uint32_t job, int32_t root)
+{
+	return cost_rows_get(placer->rows, placer->curve_of_job[job], (uint32_t)root);
+}
+
+static int32_t at(struct placer *placer, uint32_t job, int32_t root, uint32_t machine)
+{
+	return placer_latency_cost(placer, job, (uint32_t)root, machine);
+}
+
+/* Costs of all machines, kept for the next task of the same job. */
+static const uint16_t *dense_costs(struct placer *placer, uint32_t job, int32_t root)
+{
+	if (placer->dense_job != (int64_t)job || placer->dense_root != root) {
+		cost_rows_dense(placer->rows, placer->curve_of_job[job], (uint32_t)root, placer->dense);
+		placer->dense_job = job;
+		placer->dense_root = root;
+	}
+	return placer->dense;
+}
+
+static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
+{
+	uint32_t first, end, best = COST_NO_MACHINE;
+	const uint16_t *cost;
+
+	if (task == flownet_root_task(net, job))
+		return policy_choose_root(placer, net, job);
+	cost = dense_costs(placer, job, flownet_root_machine(net, job));
+	policy_columns(placer, rack, &first, &end);
+	for (uint32_t c = first; c < end; c++) {
+		uint32_t machine = placer->layout->machine_of_column[c];
+
+		if (machine == COST_NO_MACHINE || flownet_free(net, machine) == 0)
+			continue;
+		if (best == COST_NO_MACHINE || cost[machine] < cost[best])
+			best = machine;
+	}
+	return best;
+}
+
+const struct policy policy_nomora = {
+	.name = "nomora",
+	.summary = "least cost by predicted performance at the latency to the root",
+	.root_first = true,
+	.preempts = true,
+	.row = row,
+	.at = at,
+	.choose = choose,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef POLICY_PRIV_H
+#define POLICY_PRIV_H
+
+#include <base/rng.h>
+#include <policy/policy.h>
+
+struct placer {
+	const struct policy *policy;
+	const struct cost_layout *layout;
+	struct policy_settings settings;
+	struct cost_rows *rows;
+	struct flownet *net;
+	int32_t *curve_of_job;
+	uint32_t job_room;
+	struct rng rng;
+	uint32_t most_slots;          /* of one machine, at least 1 */
+	struct cost_row fixed_row;    /* the cluster alone */
+	struct cost_row distance_row; /* quincy's: the root's machine, the racks of its pod, the cluster */
+	struct structured_arc distance_machine;
+	uint16_t *dense;   /* [machines] costs of dense_job's tasks, its root on dense_root */
+	int64_t dense_job; /* -1 = none */
+	int32_t dense_root;
+	int64_t *reserved; /* [racks] slots that jobs with a placed root will want this round */
+	uint64_t reserved_round;
+};
+
+extern const struct policy policy_nomora, policy_quincy, policy_random, policy_load_spreading, policy_first_fit;
+
+/* For policies that hold all machines for alike. */
+const struct cost_row *policy_fixed_row(struct placer *placer, uint32_t job, int32_t root);
+int32_t policy_fixed_at(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
+
+/* Machines of `rack`, or of the cluster when that is FLOWNET_NONE: columns first..end-1. */
+void policy_columns(const struct placer *placer, int32_t rack, uint32_t *first, uint32_t *end);
+
+/* root.c: a place for a root, in a rack with room for all of its job. */
+uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job);
+
+#endif
