@@ -7,12 +7,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <base/control.h>
 #include <base/log.h>
 #include <base/number.h>
-#include <base/process.h>
 #include <lab/lab.h>
 
 int command_lab(int argc, char **argv);
@@ -147,30 +148,39 @@ static int write_files(const struct lab *lab, const struct up_settings *settings
 	return code;
 }
 
-/* The command's own exit code, 128 + signal if we were told to stop. */
+/* A shell with our terminal: the command may be interactive. It dies with us. */
+static pid_t start_shell(const char *command)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(127);
+}
+
+/* The command's own exit code, 128 + signal if one ended it. What it leaves in the namespaces ends with the lab. */
 static int run_while(const char *command)
 {
-	struct process_options options = {.shell = command, .output_path = NULL};
-	struct process_result result = {0};
 	struct error err = {0};
-	struct process *process;
-	int code;
+	pid_t pid = start_shell(command);
+	int status = 0;
 
-	options.output_path = "/dev/stdout";
-	process = process_start(&options, &err);
-	if (!process)
+	if (pid < 0) {
+		error_set(&err, errno, "cannot start a shell: %s", strerror(errno));
 		return command_fail(&err, COMMAND_FAILED);
-	do
-		code = process_wait(process, (struct ns){50 * NS_PER_MS}, &result, &err);
-	while (code == -ETIMEDOUT && !stop_signal);
-	if (code == -ETIMEDOUT)
-		process_stop(process, (struct ns){2 * NS_PER_S});
-	process_destroy(process);
-	code = code == 0            ? result.exit_code
-	       : code == -ETIMEDOUT ? 128 + stop_signal
-				    : command_fail(&err, COMMAND_FAILED);
-	process_result_free(&result);
-	return code;
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			break;
+		if (stop_signal)
+			kill(pid, SIGTERM);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 static int run_up(const struct lab *lab, const struct up_settings *settings, char **extra, struct error *err)
@@ -200,6 +210,9 @@ static int stay(const struct lab *lab, const struct up_settings *settings, char 
 	int code, outcome = COMMAND_OK;
 
 	catch_signals();
+	/* First, so that no lab of somebody else comes under the guard; again, under a lock, in lab_up(). */
+	if (lab_check_free(lab->name, &err) != 0)
+		return command_fail(&err, COMMAND_FAILED);
 	guard = lab_guard_start(lab->name, &err);
 	if (!guard)
 		return command_fail(&err, COMMAND_FAILED);

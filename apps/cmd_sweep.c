@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <base/json.h>
@@ -127,19 +129,37 @@ static int resolve_lab(struct plan *plan, struct surroundings *around, struct er
 	return 0;
 }
 
+/*
+ * Server and client stay off the injector's CPU: there they would lose against it, and now and then would not. Children
+ * inherit it. A machine with one CPU has none to spare.
+ */
+static void leave_injector_cpu(const struct plan *plan)
+{
+	cpu_set_t cpus;
+	int cpu = lab_injector_cpu(0);
+
+	if (cpu < 0 || (plan->lab_injector_arguments && strstr(plan->lab_injector_arguments, "--cpus")) ||
+	    sched_getaffinity(0, sizeof cpus, &cpus) != 0)
+		return;
+	CPU_CLR(cpu, &cpus);
+	if (CPU_COUNT(&cpus) > 0)
+		sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
 static int make_lab(const struct plan *plan, struct surroundings *around, struct error *err)
 {
 	char *text = strdup(plan->lab_injector_arguments ? plan->lab_injector_arguments : ""), *save = NULL;
 	const char *words[INJECTOR_WORDS + 1] = {NULL};
 	size_t count = 0;
-	int code = text ? lab_up(&around->lab, err) : error_set(err, ENOMEM, "out of memory");
+	int code = text ? lab_check_free(plan->lab, err) : error_set(err, ENOMEM, "out of memory");
 
-	/* Guarded only once it is ours: a lab of that name that was there before must survive this command. */
 	if (!code) {
 		around->guard = lab_guard_start(plan->lab, err);
-		if (!around->guard) {
-			code = -err->code;
-			lab_down(plan->lab, NULL);
+		code = around->guard ? lab_up(&around->lab, err) : -err->code;
+		/* If somebody else was quicker, the lab of that name is theirs. */
+		if (code == -EEXIST) {
+			lab_guard_release(around->guard, false, NULL);
+			around->guard = NULL;
 		}
 	}
 	for (char *word = text ? strtok_r(text, " \t", &save) : NULL; word && count < INJECTOR_WORDS;
@@ -147,6 +167,8 @@ static int make_lab(const struct plan *plan, struct surroundings *around, struct
 		words[count++] = word;
 	if (!code)
 		code = lab_start_injectors(&around->lab, around->program, 0, words, err);
+	if (!code)
+		leave_injector_cpu(plan);
 	free(text);
 	return code;
 }
@@ -246,6 +268,8 @@ static int carry_out(struct plan *plan, struct surroundings *around)
 	bool has_lab = plan->lab != NULL;
 	int code = has_lab ? make_lab(plan, around, &err) : 0;
 
+	if (!code && plan->nice != 0 && setpriority(PRIO_PROCESS, 0, (int)plan->nice) != 0)
+		code = error_set(&err, errno, "nice %lld: %s", (long long)plan->nice, strerror(errno));
 	if (!code)
 		code = sweeper_run(plan, &hooks, &summary, &err);
 	progress_destroy(around->bar);

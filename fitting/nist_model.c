@@ -200,7 +200,7 @@ int nist_expressions(const struct nist_set *set, struct expression **model, stru
 		.parameters = parameters,
 		.parameter_count = set->parameter_count,
 	};
-	struct expression_names response_names = {.predictors = y, .predictor_count = 1};
+	struct expression_names response_names = {.parameters = y, .parameter_count = 1};
 
 	for (size_t k = 0; k < set->predictor_count; k++)
 		predictors[k] = set->predictors[k];

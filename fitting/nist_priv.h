@@ -17,7 +17,7 @@ bool nist_model_complete(const struct nist_set *set);
 /* Takes "+ e" off the end and fills in "...": B2*(x**2) + ... + B9*(x**9). */
 int nist_model_finish(struct nist_set *set, struct error *err);
 
-/* Model and response as expressions over the set's names; the caller destroys both. */
+/* Model over the set's names, and response with y as its parameter; the caller destroys both. */
 int nist_expressions(const struct nist_set *set, struct expression **model, struct expression **response,
 		     struct error *err);
 

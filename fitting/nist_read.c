@@ -25,7 +25,7 @@ struct reader {
 	struct error *err;
 	enum part part;
 	bool nonlinear_procedure, linear_procedure, model_whole;
-	long said_observations, said_predictors, model_line;
+	long said_observations, model_line;
 	size_t capacity; /* of rows in set->x and set->y */
 };
 
@@ -276,7 +276,7 @@ static int read_data_line(struct reader *reader, char *line)
 	size_t count = read_numbers(line, values, set->predictor_count + 1, &clean);
 	int code;
 
-	if (count == 0 && clean)
+	if ((count == 0 && clean) || *skip_blanks(line) == '\x1a') /* DOS marked the end of a text so */
 		return 0;
 	if (count != set->predictor_count + 1 || !clean)
 		return fail(reader, "Data", "expected one number for each column of the header, found '%s'", line);
@@ -339,9 +339,7 @@ static void read_head_line(struct reader *reader, char *line)
 	}
 	at = skip_blanks(begins(line, "Data:") ? behind(line, "Data") : line);
 	if (isdigit((unsigned char)*at) && strcasestr(at, "Observation"))
-		reader->said_observations = strtol(at, NULL, 10);
-	if (isdigit((unsigned char)*at) && strcasestr(at, "Predictor"))
-		reader->said_predictors = strtol(at, NULL, 10);
+		reader->said_observations = labs(strtol(at, NULL, 10));
 }
 
 static int read_line(struct reader *reader, char *line)
@@ -386,11 +384,9 @@ static int finish(struct reader *reader)
 		return fail(reader, "Certified Values", "no parameters with certified values");
 	if (set->observations < set->parameter_count)
 		return fail(reader, "Data", "the data end with fewer observations than parameters");
-	if (reader->said_observations > 0 && (size_t)reader->said_observations != set->observations)
-		return fail(reader, "Data", "another number of observations than the description says%s (cut off?)",
-			    "");
-	if (reader->said_predictors > 0 && (size_t)reader->said_predictors != set->predictor_count)
-		return fail(reader, "Data", "another number of predictors than the description says");
+	if ((size_t)reader->said_observations > set->observations)
+		return fail(reader, "Data", "the data end after %zu of the %ld observations that the description gives",
+			    set->observations, reader->said_observations);
 	set->linear = reader->linear_procedure || (!reader->nonlinear_procedure && set->start_count == 0);
 	if (!set->linear && set->start_count == 0)
 		return fail(reader, "Starting values", "a nonlinear set without starting values");

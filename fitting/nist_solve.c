@@ -2,8 +2,8 @@
 /* Fits a NIST set and compares the outcome with the certified values. */
 #include "nist_priv.h"
 
+#include <fitting/expression_fit.h>
 #include <fitting/linear.h>
-#include <fitting/nonlinear.h>
 
 #include <errno.h>
 #include <float.h>
@@ -26,95 +26,6 @@ double nist_log_relative_error(double found, double certified)
 	return fmin(fmax(-log10(error), 0), digits_maximum);
 }
 
-/* The set as the callbacks see it. */
-struct work {
-	const struct nist_set *set;
-	struct expression *model;
-	long double *y; /* transformed response */
-	double *x_double;
-	long double *gradient, *scratch; /* also used as double */
-};
-
-static void work_free(struct work *work)
-{
-	expression_destroy(work->model);
-	free(work->y);
-	free(work->x_double);
-	free(work->gradient);
-	free(work->scratch);
-}
-
-static int work_prepare(struct work *work, const struct nist_set *set, struct error *err)
-{
-	size_t cells = set->observations * set->predictor_count;
-	struct expression *response;
-	long double *scratch = NULL;
-	int code;
-
-	*work = (struct work){.set = set};
-	code = nist_expressions(set, &work->model, &response, err);
-	if (code)
-		return code;
-	work->y = malloc(set->observations * sizeof *work->y);
-	work->x_double = malloc(cells * sizeof *work->x_double);
-	work->gradient = malloc(set->parameter_count * sizeof *work->gradient);
-	work->scratch = malloc(expression_scratch(work->model) * sizeof *work->scratch);
-	scratch = malloc(expression_scratch(response) * sizeof *scratch);
-	if (!work->y || !work->x_double || !work->gradient || !work->scratch || !scratch) {
-		code = error_set(err, ENOMEM, "not enough memory for %zu observations", set->observations);
-		goto out;
-	}
-	for (size_t i = 0; i < cells; i++)
-		work->x_double[i] = (double)set->x[i];
-	for (size_t i = 0; i < set->observations && code == 0; i++) {
-		work->y[i] = expression_evaluate_extended(response, &set->y[i], NULL, NULL, scratch);
-		if (!isfinite(work->y[i]))
-			code = error_set(err, EINVAL, "%s of observation %zu (y = %Lg) has no value", set->response,
-					 i + 1, set->y[i]);
-	}
-out:
-	free(scratch);
-	expression_destroy(response);
-	if (code)
-		work_free(work);
-	return code;
-}
-
-static int evaluate(void *context, const double *b, double *residuals, double *jacobian)
-{
-	struct work *work = context;
-	const struct nist_set *set = work->set;
-	double *gradient = (double *)work->gradient;
-
-	for (size_t i = 0; i < set->observations; i++) {
-		const double *x = work->x_double + i * set->predictor_count;
-
-		residuals[i] =
-			expression_evaluate(work->model, x, b, jacobian ? gradient : NULL, (double *)work->scratch) -
-			(double)work->y[i];
-		for (size_t j = 0; jacobian && j < set->parameter_count; j++)
-			jacobian[i + j * set->observations] = gradient[j];
-	}
-	return 0;
-}
-
-static int evaluate_extended(void *context, const long double *b, long double *residuals, long double *jacobian)
-{
-	struct work *work = context;
-	const struct nist_set *set = work->set;
-
-	for (size_t i = 0; i < set->observations; i++) {
-		const long double *x = set->x + i * set->predictor_count;
-
-		residuals[i] = expression_evaluate_extended(work->model, x, b, jacobian ? work->gradient : NULL,
-							    work->scratch) -
-			       work->y[i];
-		for (size_t j = 0; jacobian && j < set->parameter_count; j++)
-			jacobian[i + j * set->observations] = work->gradient[j];
-	}
-	return 0;
-}
-
 static void compare(const struct nist_set *set, struct nist_fit *fit)
 {
 	for (size_t j = 0; j < set->parameter_count; j++) {
@@ -132,31 +43,28 @@ static void compare(const struct nist_set *set, struct nist_fit *fit)
 					: nist_log_relative_error(fit->r_squared, set->certified_r_squared);
 }
 
-static int solve_nonlinear(struct work *work, size_t start, int starts, struct nist_fit *fit, struct error *err)
+static int solve_nonlinear(const struct nist_set *set, const struct expression *model,
+			   const struct expression *response, const double *start, int starts, struct nist_fit *fit,
+			   struct error *err)
 {
-	const struct nist_set *set = work->set;
-	double given[NIST_PARAMETERS_MAXIMUM];
-	bool linear[NIST_PARAMETERS_MAXIMUM];
-	struct nonlinear_problem problem = {
+	struct expression_fit_problem problem = {
+		.model = model,
+		.response = response,
 		.observations = set->observations,
+		.predictors = set->predictor_count,
 		.parameters = set->parameter_count,
-		.evaluate = evaluate,
-		.evaluate_extended = evaluate_extended,
-		.context = work,
-		.start = given,
-		.linear = linear,
+		.x = set->x,
+		.y = set->y,
+		.start = start,
 	};
 	struct nonlinear_settings settings;
 	struct nonlinear_result result;
 	int code;
 
-	for (size_t j = 0; j < set->parameter_count; j++)
-		given[j] = set->parameters[j].start[start];
-	expression_affine_parameters(work->model, linear);
 	nonlinear_settings_default(&settings);
 	settings.starts = starts > 0 ? starts : STARTS_DEFAULT;
 	settings.iterations = 1000;
-	code = nonlinear_fit(&problem, &settings, &result, err);
+	code = expression_fit(&problem, &settings, &result, &fit->r_squared, err);
 	if (code)
 		return code;
 	fit->converged = result.converged;
@@ -165,7 +73,6 @@ static int solve_nonlinear(struct work *work, size_t start, int starts, struct n
 	memcpy(fit->errors, result.standard_errors, set->parameter_count * sizeof *fit->errors);
 	fit->rss = result.rss;
 	fit->dof = result.dof;
-	fit->r_squared = NAN;
 	fit->iterations = result.iterations;
 	fit->starts_tried = result.starts_tried;
 	fit->start_used = result.start_used;
@@ -175,17 +82,23 @@ static int solve_nonlinear(struct work *work, size_t start, int starts, struct n
 }
 
 /* Columns are the derivatives by each parameter; what the model gives at 0 goes over to the response. */
-static void linear_columns(struct work *work, long double *matrix)
+static int linear_columns(const struct nist_set *set, const struct expression *model, const struct expression *response,
+			  long double *matrix, long double *y, struct error *err)
 {
-	const struct nist_set *set = work->set;
-	long double zero[NIST_PARAMETERS_MAXIMUM] = {0};
+	size_t scratch_size = expression_scratch(model) + expression_scratch(response);
+	long double zero[NIST_PARAMETERS_MAXIMUM] = {0}, gradient[NIST_PARAMETERS_MAXIMUM];
+	long double *scratch = malloc(scratch_size * sizeof *scratch);
 
+	if (!scratch)
+		return error_set(err, ENOMEM, "not enough memory for the model");
 	for (size_t i = 0; i < set->observations; i++) {
-		work->y[i] -= expression_evaluate_extended(work->model, set->x + i * set->predictor_count, zero,
-							   work->gradient, work->scratch);
+		y[i] = expression_evaluate_extended(response, NULL, &set->y[i], NULL, scratch) -
+		       expression_evaluate_extended(model, set->x + i * set->predictor_count, zero, gradient, scratch);
 		for (size_t j = 0; j < set->parameter_count; j++)
-			matrix[i + j * set->observations] = work->gradient[j];
+			matrix[i + j * set->observations] = gradient[j];
 	}
+	free(scratch);
+	return 0;
 }
 
 static bool is_constant_column(const long double *column, size_t rows)
@@ -214,63 +127,72 @@ static bool is_polynomial(const struct nist_set *set, const long double *matrix)
 	return true;
 }
 
-static int solve_linear(struct work *work, struct nist_fit *fit, struct error *err)
+static void take_linear(const struct linear_result *result, struct nist_fit *fit)
 {
-	const struct nist_set *set = work->set;
+	fit->converged = result->status == LINEAR_OK;
+	fit->reason = linear_status_text(result->status);
+	if (result->status == LINEAR_OK || result->status == LINEAR_RANK_DEFICIENT) {
+		memcpy(fit->values, result->coefficients, result->columns * sizeof *fit->values);
+		memcpy(fit->errors, result->standard_errors, result->columns * sizeof *fit->errors);
+	}
+	fit->rss = result->chi2;
+	fit->dof = result->dof;
+	fit->r_squared = result->r_squared;
+}
+
+static int solve_linear(const struct nist_set *set, const struct expression *model, const struct expression *response,
+			struct nist_fit *fit, struct error *err)
+{
 	size_t rows = set->observations, columns = set->parameter_count;
-	long double *matrix = malloc(rows * columns * sizeof *matrix);
+	long double *matrix = malloc(rows * columns * sizeof *matrix), *y = malloc(rows * sizeof *y);
 	struct linear_workspace *workspace = linear_workspace_create(rows, columns);
-	struct linear_extended_problem problem = {.rows = rows, .columns = columns, .matrix = matrix};
+	struct linear_extended_problem problem = {.rows = rows, .columns = columns, .matrix = matrix, .response = y};
 	bool all[NIST_PARAMETERS_MAXIMUM];
 	struct linear_result result;
-	int code = 0;
+	int code;
 
 	memset(all, true, sizeof all);
-	if (!matrix || !workspace) {
+	if (!matrix || !y || !workspace)
 		code = error_set(err, ENOMEM, "not enough memory for %zu observations", rows);
-		goto out;
-	}
-	if (!expression_is_affine(work->model, all)) {
+	else if (!expression_is_affine(model, all))
 		code = error_set(err, EINVAL, "the model '%s' is not linear in its parameters, and no starts are given",
 				 set->model);
+	else
+		code = linear_columns(set, model, response, matrix, y, err);
+	if (code)
 		goto out;
-	}
-	linear_columns(work, matrix);
-	problem.response = work->y;
 	for (size_t j = 0; j < columns; j++)
 		problem.has_intercept |= is_constant_column(matrix + j * rows, rows);
 	if (is_polynomial(set, matrix))
-		linear_fit_polynomial_extended(workspace, set->x, work->y, rows, columns - 1, &result);
+		linear_fit_polynomial_extended(workspace, set->x, y, rows, columns - 1, &result);
 	else
 		linear_fit_extended(workspace, &problem, &result);
-	fit->converged = result.status == LINEAR_OK;
-	fit->reason = linear_status_text(result.status);
-	if (result.status == LINEAR_OK || result.status == LINEAR_RANK_DEFICIENT) {
-		memcpy(fit->values, result.coefficients, columns * sizeof *fit->values);
-		memcpy(fit->errors, result.standard_errors, columns * sizeof *fit->errors);
-	}
-	fit->rss = result.chi2;
-	fit->dof = result.dof;
-	fit->r_squared = result.r_squared;
+	take_linear(&result, fit);
 out:
 	linear_workspace_destroy(workspace);
 	free(matrix);
+	free(y);
 	return code;
 }
 
 int nist_solve(const struct nist_set *set, size_t start, int starts, struct nist_fit *fit, struct error *err)
 {
-	struct work work;
+	struct expression *model, *response;
+	double given[NIST_PARAMETERS_MAXIMUM];
 	int code;
 
 	*fit = (struct nist_fit){0};
 	if (!set->linear && start >= set->start_count)
 		return error_set(err, EINVAL, "%s has no start %zu", set->name, start + 1);
-	code = work_prepare(&work, set, err);
+	code = nist_expressions(set, &model, &response, err);
 	if (code)
 		return code;
-	code = set->linear ? solve_linear(&work, fit, err) : solve_nonlinear(&work, start, starts, fit, err);
-	work_free(&work);
+	for (size_t j = 0; j < set->parameter_count && !set->linear; j++)
+		given[j] = set->parameters[j].start[start];
+	code = set->linear ? solve_linear(set, model, response, fit, err)
+			   : solve_nonlinear(set, model, response, given, starts, fit, err);
+	expression_destroy(model);
+	expression_destroy(response);
 	if (code == 0)
 		compare(set, fit);
 	return code;

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,8 @@ static void become_injector(const char *log_path, const char **argv)
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	setsid();
+	/* It polls: whatever takes its CPU away is seen as delay. Not to be had is no reason to fail. */
+	setpriority(PRIO_PROCESS, 0, -20);
 	if (log < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
 		_exit(126);
 	execvp(argv[0], (char *const *)argv);
@@ -69,16 +72,31 @@ static int wait_for_control(const struct lab_injector *injector, pid_t pid, cons
 			 injector->place, injector->control, START_PATIENCE_MS / 1000, log_path);
 }
 
-static int start_one(const struct lab *lab, const struct lab_injector *injector, const char *program, const char *delay,
+int lab_injector_cpu(size_t index)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return (long)index + 1 < online ? (int)(online - 1 - (long)index) : -1;
+}
+
+static int start_one(const struct lab *lab, size_t index, const char *program, const char *delay,
 		     const char *const *extra, struct error *err)
 {
+	const struct lab_injector *injector = &lab->injectors[index];
 	const char *argv[ARGUMENTS_MAXIMUM] = {"ip",         "netns",  "exec",           lab->injector_netns,
 					       program,      "inject", injector->port_a, injector->port_b,
 					       "--delay-us", delay,    "--control",      injector->control};
-	char log_path[128];
+	char log_path[128], cpu[16];
 	size_t count = 12;
+	bool has_cpus = false;
 	pid_t pid;
 
+	for (const char *const *word = extra; word && *word; word++)
+		has_cpus = has_cpus || strncmp(*word, "--cpus", 6) == 0;
+	if (!has_cpus && lab_injector_cpu(index) >= 0) {
+		snprintf(cpu, sizeof cpu, "--cpus=%d", lab_injector_cpu(index));
+		argv[count++] = cpu;
+	}
 	while (extra && *extra && count < ARGUMENTS_MAXIMUM - 1)
 		argv[count++] = *extra++;
 	snprintf(log_path, sizeof log_path, LAB_FOLDER "/%s-%s.log", lab->name, injector->place);
@@ -97,7 +115,7 @@ int lab_start_injectors(const struct lab *lab, const char *program, double delay
 
 	number_print_double(delay_us, delay, sizeof delay);
 	for (size_t i = 0; i < lab->injector_count; i++) {
-		int code = start_one(lab, &lab->injectors[i], program, delay, extra, err);
+		int code = start_one(lab, i, program, delay, extra, err);
 
 		if (code)
 			return code;

@@ -35,8 +35,9 @@ int lab_write_peers(const struct lab *lab, const char *path, struct error *err)
 	if (!writer)
 		return -err->code;
 	out = file_writer_stream(writer);
-	fputs("# name address mac\n", out);
+	fputs("# name address mac rack\n", out);
 	for (int i = 0; i < lab->host_count; i++)
-		fprintf(out, "%s %s %s\n", lab->hosts[i].name, lab->hosts[i].probe_address, lab->hosts[i].mac);
+		fprintf(out, "%s %s %s rack%d\n", lab->hosts[i].name, lab->hosts[i].probe_address, lab->hosts[i].mac,
+			lab->hosts[i].rack);
 	return file_writer_commit(writer, err);
 }

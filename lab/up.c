@@ -78,7 +78,7 @@ static int wait_for_links(const struct lab *lab, struct error *err)
 	return error_set(err, ETIMEDOUT, "the lab's links did not come up within %d ms", LAB_PATIENCE_MS);
 }
 
-static int check_free(const struct lab *lab, struct error *err)
+int lab_check_free(const char *name, struct error *err)
 {
 	char names[64][LAB_NAME_MAXIMUM + 1];
 	int count = lab_list(names, 64, err);
@@ -86,11 +86,11 @@ static int check_free(const struct lab *lab, struct error *err)
 	if (count < 0)
 		return count;
 	for (int i = 0; i < count; i++)
-		if (strcmp(names[i], lab->name) == 0)
+		if (strcmp(names[i], name) == 0)
 			return error_set(err, EEXIST,
 					 "there is a lab '%s' already: remove it by 'nomora lab down --name %s' or "
 					 "choose another --name",
-					 lab->name, lab->name);
+					 name, name);
 	return 0;
 }
 
@@ -103,7 +103,7 @@ int lab_up(const struct lab *lab, struct error *err)
 	lock = lab_lock(err);
 	if (lock < 0)
 		return lock;
-	code = check_free(lab, err);
+	code = lab_check_free(lab->name, err);
 	if (code) {
 		close(lock);
 		return code;

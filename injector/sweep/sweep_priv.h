@@ -81,4 +81,9 @@ struct host_state {
 
 void host_state_read(struct host_state *state); /* zeros where /proc does not tell */
 
+/* Keeps every processor that this process may use from idling, until stopped or until this process ends. */
+struct awake;
+struct awake *awake_start(struct error *err);
+void awake_stop(struct awake *awake); /* NULL is legal */
+
 #endif

@@ -276,15 +276,21 @@ static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 static int carry_out(struct sweeper *sweeper, struct error *err)
 {
 	struct injector_state found;
+	struct awake *awake = NULL;
 	int code = injector_read(sweeper->plan->injector, &found, err);
 
 	if (!code)
 		code = make_surroundings(sweeper, err);
+	if (!code && sweeper->plan->keep_awake) {
+		awake = awake_start(err);
+		code = awake ? 0 : -err->code;
+	}
 	if (!code)
 		code = prepare(sweeper, err);
 	if (!code)
 		code = make_runs(sweeper, err);
 	tidy_up(sweeper, &found);
+	awake_stop(awake);
 	return code;
 }
 

@@ -29,7 +29,9 @@ static bool reserve_nodes(struct mcf_simplex *simplex, int32_t count)
 	    !resize((void **)&simplex->tree, room, sizeof *simplex->tree) ||
 	    !resize((void **)&simplex->potential, room, sizeof *simplex->potential) ||
 	    !resize((void **)&simplex->balance, room, sizeof *simplex->balance) ||
-	    !resize((void **)&simplex->order, room, sizeof *simplex->order))
+	    !resize((void **)&simplex->thread, room, sizeof *simplex->thread) ||
+	    !resize((void **)&simplex->child, room, sizeof *simplex->child) ||
+	    !resize((void **)&simplex->sibling, room, sizeof *simplex->sibling))
 		return false;
 	simplex->node_room = room;
 	return true;
@@ -124,8 +126,7 @@ struct mcf_simplex *mcf_simplex_create(const struct mcf_problem *problem, int32_
 		errno = ENOMEM;
 		return NULL;
 	}
-	simplex->tree[TREE_ROOT] = (struct tree_node){
-		.parent = NO_NODE, .child = NO_NODE, .next = NO_NODE, .previous = NO_NODE, .arc = ARTIFICIAL_UP};
+	simplex->tree[TREE_ROOT] = (struct tree_node){.parent = NO_NODE, .arc = ARTIFICIAL_UP};
 	simplex->balance[TREE_ROOT] = 0;
 	for (int32_t v = 0; v < nodes; v++) {
 		mcf_simplex_add_node(simplex);
@@ -151,7 +152,9 @@ void mcf_simplex_destroy(struct mcf_simplex *simplex)
 	free(simplex->tree);
 	free(simplex->potential);
 	free(simplex->balance);
-	free(simplex->order);
+	free(simplex->thread);
+	free(simplex->child);
+	free(simplex->sibling);
 	free(simplex);
 }
 
@@ -164,7 +167,6 @@ int32_t mcf_simplex_add_node(struct mcf_simplex *simplex)
 	simplex->node_count++;
 	simplex->supply[node - 1] = 0;
 	simplex->balance[node] = 0;
-	simplex->tree[node].child = NO_NODE;
 	tree_hang(simplex, node, 0);
 	return node - 1;
 }
@@ -209,7 +211,6 @@ static void expel(struct mcf_simplex *simplex, int32_t arc)
 	if (!(simplex->state[arc] & ARC_BASIC))
 		return;
 	node = basic_node(simplex, arc);
-	tree_unlink(simplex->tree, node);
 	tree_hang(simplex, node, 0);
 	simplex->state[arc] &= (uint8_t)~ARC_BASIC;
 }
@@ -268,7 +269,6 @@ static int64_t settle_node(struct mcf_simplex *simplex, int32_t node, int64_t ex
 	int64_t capacity, flow = up ? excess : -excess;
 
 	if (n->arc < 0) {
-		tree_unlink(simplex->tree, node);
 		tree_hang(simplex, node, excess);
 		return excess;
 	}
@@ -286,28 +286,25 @@ static int64_t settle_node(struct mcf_simplex *simplex, int32_t node, int64_t ex
 
 		simplex_flip(simplex, n->arc);
 		excess -= up ? capacity : -capacity;
-		tree_unlink(simplex->tree, node);
 		tree_hang(simplex, node, excess);
 		return simplex->balance[parent] - parent_balance;
 	}
-	tree_unlink(simplex->tree, node);
 	tree_hang(simplex, node, excess);
 	return 0;
 }
 
-/* Flows of the whole tree from the balances, children first. The order stays valid for pricing after a re-sort. */
+/* Flows of the whole tree from the balances, children first; sums gather in the potentials, which come after. */
 static void settle_flows(struct mcf_simplex *simplex)
 {
-	int32_t count = tree_order(simplex);
-	struct tree_node *tree = simplex->tree;
+	const struct tree_node *tree = simplex->tree;
+	int64_t *sum = simplex->potential;
 
-	/* depth is rebuilt by tree_price(): no scratch array is free, so sums gather in the potentials meanwhile. */
-	for (int32_t v = 0; v < count; v++)
-		simplex->potential[v] = simplex->balance[v];
-	for (int32_t i = count - 1; i > 0; i--) {
-		int32_t node = simplex->order[i], parent = tree[node].parent;
+	for (int32_t v = 0; v <= simplex->node_count; v++)
+		sum[v] = simplex->balance[v];
+	for (int32_t v = tree[TREE_ROOT].before; v != TREE_ROOT; v = tree[v].before) {
+		int32_t parent = tree[v].parent;
 
-		simplex->potential[parent] += settle_node(simplex, node, simplex->potential[node]);
+		sum[parent] += settle_node(simplex, v, sum[v]);
 	}
 }
 
@@ -355,11 +352,9 @@ static enum mcf_status read_status(struct mcf_simplex *simplex)
 {
 	mcf_wide total = simplex->baseline_cost;
 
-	for (int32_t v = simplex->tree[TREE_ROOT].child; v != NO_NODE; v = simplex->tree[v].next) {
+	for (int32_t v = 1; v <= simplex->node_count; v++) {
 		if (simplex->tree[v].arc == ARTIFICIAL_DOWN)
 			return MCF_INFEASIBLE;
-	}
-	for (int32_t v = 1; v <= simplex->node_count; v++) {
 		if (simplex->tree[v].arc >= 0)
 			total += (mcf_wide)simplex->priced[simplex->tree[v].arc].cost * tree_stored_flow(simplex, v);
 	}
@@ -379,8 +374,10 @@ enum mcf_status mcf_simplex_solve(struct mcf_simplex *simplex)
 		return simplex->status;
 	if (!set_artificial_cost(simplex))
 		return simplex->status = MCF_COST_RANGE;
+	tree_rebuild(simplex);
 	settle_flows(simplex);
-	tree_price(simplex, tree_order(simplex));
+	tree_rebuild(simplex);
+	tree_price(simplex);
 	simplex_optimise(simplex);
 	return simplex->status = read_status(simplex);
 }
@@ -421,23 +418,13 @@ int32_t mcf_simplex_arc_count(const struct mcf_simplex *simplex)
  */
 static void export_proof(const struct mcf_simplex *simplex, int64_t *y)
 {
-	int32_t node = simplex->tree[TREE_ROOT].child;
-	int64_t above = 0;
+	for (int32_t v = simplex->thread[TREE_ROOT]; v != TREE_ROOT; v = simplex->thread[v]) {
+		int32_t parent = simplex->tree[v].parent;
 
-	for (int32_t top = node; top != NO_NODE; top = simplex->tree[top].next) {
-		above = simplex->tree[top].arc == ARTIFICIAL_DOWN ? -1 : 0;
-		for (node = top;;) {
-			y[node - 1] = above;
-			if (simplex->tree[node].child != NO_NODE) {
-				node = simplex->tree[node].child;
-				continue;
-			}
-			while (node != top && simplex->tree[node].next == NO_NODE)
-				node = simplex->tree[node].parent;
-			if (node == top)
-				break;
-			node = simplex->tree[node].next;
-		}
+		if (parent == TREE_ROOT)
+			y[v - 1] = simplex->tree[v].arc == ARTIFICIAL_DOWN ? -1 : 0;
+		else
+			y[v - 1] = y[parent - 1];
 	}
 }
 

@@ -78,15 +78,14 @@ void simplex_flip(struct mcf_simplex *simplex, int32_t arc)
 	simplex->state[arc] ^= ARC_FLIPPED;
 }
 
+/* The node with the smaller subtree cannot be above the other. */
 static int32_t find_apex(const struct tree_node *tree, int32_t a, int32_t b)
 {
-	while (tree[a].depth > tree[b].depth)
-		a = tree[a].parent;
-	while (tree[b].depth > tree[a].depth)
-		b = tree[b].parent;
 	while (a != b) {
-		a = tree[a].parent;
-		b = tree[b].parent;
+		if (tree[a].size < tree[b].size)
+			a = tree[a].parent;
+		else
+			b = tree[b].parent;
 	}
 	return a;
 }
@@ -136,55 +135,114 @@ static void drop_leaving(struct mcf_simplex *simplex, const struct leaving *leav
 		simplex_flip(simplex, arc);
 }
 
-/* Hangs the subtree above which an arc left from the entering arc instead: turns the path inside it round. */
-static void turn_subtree(struct mcf_simplex *simplex, int32_t arc, const struct leaving *leaving)
+static void join_thread(struct mcf_simplex *simplex, int32_t before, int32_t after)
 {
-	struct tree_node *tree = simplex->tree;
-	const struct priced_arc *in = &simplex->priced[arc];
-	int32_t node = leaving->on_tail_side ? in->tail : in->head;
-	int32_t parent = leaving->on_tail_side ? in->head : in->tail;
-	int64_t left = simplex->capacity[arc] - leaving->delta;
-	int64_t up = leaving->on_tail_side ? left : leaving->delta;
-	int64_t down = leaving->on_tail_side ? leaving->delta : left;
-
-	for (;;) {
-		struct tree_node old = tree[node];
-
-		tree_unlink(tree, node);
-		tree_link(tree, node, parent);
-		tree[node].arc = arc;
-		tree[node].room_up = up;
-		tree[node].room_down = down;
-		if (node == leaving->node)
-			return;
-		parent = node;
-		node = old.parent;
-		arc = old.arc;
-		up = old.room_down;
-		down = old.room_up;
-	}
+	simplex->thread[before] = after;
+	simplex->tree[after].before = before;
 }
 
-/* Potentials and depths below and including `top` after it got a new parent. */
-static void update_subtree(struct mcf_simplex *simplex, int32_t top, int64_t change)
+static void add_sizes(struct tree_node *tree, int32_t from, int32_t apex, int32_t amount)
 {
-	struct tree_node *tree = simplex->tree;
+	for (int32_t v = from; v != apex; v = tree[v].parent)
+		tree[v].size += amount;
+}
+
+/* A run of the old preorder that moves as a whole: its last node, and what followed that. */
+struct run {
+	int32_t last, behind;
+};
+
+/* Walks `count` nodes of the thread from `node` and adds `change` to their potentials. */
+static struct run shift_run(struct mcf_simplex *simplex, int32_t node, int32_t count, int64_t change)
+{
+	const int32_t *thread = simplex->thread;
 	int64_t *potential = simplex->potential;
-	int32_t node = top;
 
 	for (;;) {
 		potential[node] += change;
-		tree[node].depth = tree[tree[node].parent].depth + 1;
-		if (tree[node].child != NO_NODE) {
-			node = tree[node].child;
-			continue;
-		}
-		while (node != top && tree[node].next == NO_NODE)
-			node = tree[node].parent;
-		if (node == top)
-			return;
-		node = tree[node].next;
+		if (--count == 0)
+			return (struct run){node, thread[node]};
+		node = thread[node];
 	}
+}
+
+/* The same up to the node before `stop`; returns that one and takes the number of nodes off *count. */
+static int32_t shift_until(struct mcf_simplex *simplex, int32_t node, int32_t stop, int64_t change, int32_t *count)
+{
+	const int32_t *thread = simplex->thread;
+	int64_t *potential = simplex->potential;
+
+	for (;;) {
+		potential[node] += change;
+		--*count;
+		if (thread[node] == stop)
+			return node;
+		node = thread[node];
+	}
+}
+
+/*
+ * The subtree of `out`, cut off above it, gets `in` as its top, which hangs by `above`: the path in ... out turns
+ * round. In the new preorder there follow for each node of that path its old subtree without that of the node
+ * before it: the nodes before that child, then those behind it. One walk moves the thread and the potentials.
+ */
+static struct run turn_subtree(struct mcf_simplex *simplex, int32_t in, int32_t out, struct tree_node above,
+			       int64_t change)
+{
+	struct tree_node *tree = simplex->tree;
+	int32_t total = tree[out].size, node = in, inner = 0;
+	struct run run = shift_run(simplex, in, tree[in].size, change);
+
+	for (;;) {
+		struct tree_node old = tree[node];
+		int32_t child = node, last, count;
+
+		tree[node].parent = above.parent;
+		tree[node].arc = above.arc;
+		tree[node].room_up = above.room_up;
+		tree[node].room_down = above.room_down;
+		tree[node].size = total - inner;
+		if (node == out)
+			return run;
+		above = (struct tree_node){
+			.parent = node, .arc = old.arc, .room_up = old.room_down, .room_down = old.room_up};
+		inner = old.size;
+		node = old.parent;
+		count = tree[node].size - inner;
+		last = shift_until(simplex, node, child, change, &count);
+		join_thread(simplex, run.last, node);
+		run.last = last;
+		if (count > 0) {
+			int32_t behind = run.behind;
+
+			run = shift_run(simplex, behind, count, change);
+			join_thread(simplex, last, behind);
+		}
+	}
+}
+
+/* Moves the subtree below the leaving arc to the entering arc's other end. */
+static void change_tree(struct mcf_simplex *simplex, const struct entering *in, const struct leaving *leaving,
+			int32_t apex)
+{
+	struct tree_node *tree = simplex->tree;
+	const struct priced_arc *priced = &simplex->priced[in->arc];
+	int32_t node = leaving->on_tail_side ? priced->tail : priced->head;
+	int32_t parent = leaving->on_tail_side ? priced->head : priced->tail;
+	int32_t out = leaving->node, old_parent = tree[out].parent, old_before = tree[out].before,
+		size = tree[out].size;
+	int64_t left = simplex->capacity[in->arc] - leaving->delta;
+	struct tree_node above = {.parent = parent,
+				  .arc = in->arc,
+				  .room_up = leaving->on_tail_side ? left : leaving->delta,
+				  .room_down = leaving->on_tail_side ? leaving->delta : left};
+	struct run run = turn_subtree(simplex, node, out, above, leaving->on_tail_side ? -in->reduced : in->reduced);
+
+	join_thread(simplex, old_before, run.behind);
+	join_thread(simplex, run.last, simplex->thread[parent]);
+	join_thread(simplex, parent, node);
+	add_sizes(tree, old_parent, apex, -size);
+	add_sizes(tree, parent, apex, size);
 }
 
 static void pivot(struct mcf_simplex *simplex, const struct entering *in)
@@ -201,11 +259,7 @@ static void pivot(struct mcf_simplex *simplex, const struct entering *in)
 	}
 	drop_leaving(simplex, &leaving);
 	simplex->state[in->arc] |= ARC_BASIC;
-	turn_subtree(simplex, in->arc, &leaving);
-	if (leaving.on_tail_side)
-		update_subtree(simplex, priced->tail, -in->reduced);
-	else
-		update_subtree(simplex, priced->head, in->reduced);
+	change_tree(simplex, in, &leaving, apex);
 }
 
 static int32_t block_size(int32_t arc_count)

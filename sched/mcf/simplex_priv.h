@@ -10,7 +10,9 @@
  * stored ends are the root and its stored cost is 0.
  *
  * Node 0 of the tree is the root; node v of the problem is v + 1. A tree arc lives with the node below it, as the
- * room left towards the parent (up) and from the parent (down). Strongly feasible: room_up > 0 at every node.
+ * room left towards the parent (up) and from the parent (down). Strongly feasible: room_up > 0 at every node. The
+ * tree is threaded in preorder, so that a subtree is a run of the thread that begins at its top (size known); what a
+ * walk over a subtree reads, thread and potential, lies in arrays of its own.
  */
 #ifndef MCF_SIMPLEX_PRIV_H
 #define MCF_SIMPLEX_PRIV_H
@@ -32,10 +34,11 @@ struct priced_arc {
 };
 
 struct tree_node {
-	int32_t parent, depth;
+	int32_t parent;
+	int32_t size; /* nodes of its subtree, itself included */
 	int64_t room_up, room_down;
-	int32_t child, next, previous; /* first child, siblings; NO_NODE ends */
-	int32_t arc;                   /* to the parent; ARTIFICIAL_* */
+	int32_t arc;    /* to the parent; ARTIFICIAL_* */
+	int32_t before; /* node whose thread leads here */
 };
 
 struct mcf_simplex {
@@ -45,15 +48,16 @@ struct mcf_simplex {
 	int32_t *tail, *head, *capacity; /* the network as given; problem nodes */
 	int64_t *cost;
 	struct priced_arc *priced;
-	uint8_t *state;          /* enum arc_state */
-	int64_t *supply;         /* by problem node */
-	struct tree_node *tree;  /* by tree node */
-	int64_t *potential;      /* by tree node */
-	int64_t *balance;        /* by tree node: supply less what flipped arcs send away at full capacity */
-	int32_t *order;          /* scratch: tree nodes in preorder */
-	int64_t largest_cost;    /* |cost|, of any arc so far */
-	int64_t artificial_cost; /* outweighs any path of real arcs */
-	mcf_wide baseline_cost;  /* of the flipped arcs at capacity */
+	uint8_t *state;         /* enum arc_state */
+	int64_t *supply;        /* by problem node */
+	struct tree_node *tree; /* by tree node, as is the rest */
+	int32_t *thread;        /* preorder, from the root round to the root */
+	int64_t *potential;
+	int64_t *balance;         /* supply less what flipped arcs send away at full capacity */
+	int32_t *child, *sibling; /* scratch of tree_rebuild() */
+	int64_t largest_cost;     /* |cost|, of any arc so far */
+	int64_t artificial_cost;  /* outweighs any path of real arcs */
+	mcf_wide baseline_cost;   /* of the flipped arcs at capacity */
 	int64_t total_cost;
 	int32_t loop_count;
 	int32_t cursor; /* where pricing goes on */
@@ -62,15 +66,12 @@ struct mcf_simplex {
 };
 
 /* simplex_tree.c */
-void tree_link(struct tree_node *tree, int32_t node, int32_t parent);
-void tree_unlink(struct tree_node *tree, int32_t node);
-/* Fills simplex->order from the root down; returns the number of nodes. */
-int32_t tree_order(struct mcf_simplex *simplex);
-/* Hangs `node` with its subtree from the root by the artificial arc that `excess` (what the subtree must send) needs.
- */
+/* Thread and sizes from the parents alone. */
+void tree_rebuild(struct mcf_simplex *simplex);
+/* Makes `node` a child of the root by the artificial arc that `excess`, what its subtree must send, needs. */
 void tree_hang(struct mcf_simplex *simplex, int32_t node, int64_t excess);
-/* Potentials and depths of the whole tree, parents first. */
-void tree_price(struct mcf_simplex *simplex, int32_t count);
+/* Potentials of the whole tree, parents first. */
+void tree_price(struct mcf_simplex *simplex);
 /* Cost of the arc above `node` in the direction node -> parent. */
 int64_t tree_cost_up(const struct mcf_simplex *simplex, int32_t node);
 

@@ -1,55 +1,43 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "simplex_priv.h"
 
-void tree_link(struct tree_node *tree, int32_t node, int32_t parent)
+void tree_rebuild(struct mcf_simplex *simplex)
 {
-	int32_t first = tree[parent].child;
+	struct tree_node *tree = simplex->tree;
+	int32_t *child = simplex->child, *sibling = simplex->sibling, node = TREE_ROOT, last;
 
-	tree[node].parent = parent;
-	tree[node].previous = NO_NODE;
-	tree[node].next = first;
-	if (first != NO_NODE)
-		tree[first].previous = node;
-	tree[parent].child = node;
-}
-
-void tree_unlink(struct tree_node *tree, int32_t node)
-{
-	struct tree_node *n = &tree[node];
-
-	if (n->previous != NO_NODE)
-		tree[n->previous].next = n->next;
-	else
-		tree[n->parent].child = n->next;
-	if (n->next != NO_NODE)
-		tree[n->next].previous = n->previous;
-}
-
-int32_t tree_order(struct mcf_simplex *simplex)
-{
-	const struct tree_node *tree = simplex->tree;
-	int32_t *order = simplex->order, count = 0;
-	int32_t node = TREE_ROOT;
-
-	for (;;) {
-		order[count++] = node;
-		if (tree[node].child != NO_NODE) {
-			node = tree[node].child;
-			continue;
-		}
-		while (node != TREE_ROOT && tree[node].next == NO_NODE)
-			node = tree[node].parent;
-		if (node == TREE_ROOT)
-			return count;
-		node = tree[node].next;
+	for (int32_t v = 0; v <= simplex->node_count; v++) {
+		child[v] = NO_NODE;
+		tree[v].size = 1;
 	}
+	for (int32_t v = simplex->node_count; v > 0; v--) {
+		sibling[v] = child[tree[v].parent];
+		child[tree[v].parent] = v;
+	}
+	for (;;) {
+		last = node;
+		if (child[node] != NO_NODE) {
+			node = child[node];
+		} else {
+			while (node != TREE_ROOT && sibling[node] == NO_NODE)
+				node = tree[node].parent;
+			if (node != TREE_ROOT)
+				node = sibling[node];
+		}
+		simplex->thread[last] = node;
+		tree[node].before = last;
+		if (node == TREE_ROOT)
+			break;
+	}
+	for (int32_t v = tree[TREE_ROOT].before; v != TREE_ROOT; v = tree[v].before)
+		tree[tree[v].parent].size += tree[v].size;
 }
 
 void tree_hang(struct mcf_simplex *simplex, int32_t node, int64_t excess)
 {
 	struct tree_node *n = &simplex->tree[node];
 
-	tree_link(simplex->tree, node, TREE_ROOT);
+	n->parent = TREE_ROOT;
 	n->arc = excess >= 0 ? ARTIFICIAL_UP : ARTIFICIAL_DOWN;
 	n->room_up = excess >= 0 ? ROOM_UNLIMITED : -excess;
 	n->room_down = excess >= 0 ? excess : ROOM_UNLIMITED;
@@ -64,17 +52,10 @@ int64_t tree_cost_up(const struct mcf_simplex *simplex, int32_t node)
 	return simplex->priced[arc].tail == node ? simplex->priced[arc].cost : -simplex->priced[arc].cost;
 }
 
-void tree_price(struct mcf_simplex *simplex, int32_t count)
+void tree_price(struct mcf_simplex *simplex)
 {
-	struct tree_node *tree = simplex->tree;
-
 	simplex->potential[TREE_ROOT] = 0;
-	tree[TREE_ROOT].depth = 0;
-	for (int32_t i = 1; i < count; i++) {
-		int32_t node = simplex->order[i], parent = tree[node].parent;
-
-		/* Reduced cost 0: cost up + potential[node] - potential[parent] = 0. */
-		simplex->potential[node] = simplex->potential[parent] - tree_cost_up(simplex, node);
-		tree[node].depth = tree[parent].depth + 1;
-	}
+	/* Reduced cost 0: cost up + potential[node] - potential[parent] = 0. */
+	for (int32_t v = simplex->thread[TREE_ROOT]; v != TREE_ROOT; v = simplex->thread[v])
+		simplex->potential[v] = simplex->potential[simplex->tree[v].parent] - tree_cost_up(simplex, v);
 }

@@ -50,7 +50,7 @@ struct nist_fit {
 	double value_digits[NIST_PARAMETERS_MAXIMUM], error_digits[NIST_PARAMETERS_MAXIMUM];
 	double rss, rss_digits;
 	double residual_deviation, residual_deviation_digits;
-	double r_squared, r_squared_digits; /* linear sets only, else NaN */
+	double r_squared, r_squared_digits; /* digits NaN where none is certified */
 	double dof;
 	int iterations;                                /* 0 for linear sets */
 	int starts_tried, start_used, starts_agreeing; /* 0 for linear sets */

@@ -81,13 +81,20 @@ int lab_up(const struct lab *lab, struct error *err);
  */
 int lab_down(const char *name, struct error *err);
 
+/* -EEXIST with a hint if there is a lab of that name, whole or not. */
+int lab_check_free(const char *name, struct error *err);
+
 /*
  * Starts `program inject PORT_A PORT_B --delay-us D --control ...` in the injector's namespace for each place and waits
- * until its control socket answers. It runs until lab_down(), even when this process ends; its output goes to
- * LAB_FOLDER/NAME-PLACE.log. extra: further arguments, NULL-terminated, or NULL.
+ * until its control socket answers. It runs until lab_down(), even when this process ends, at the highest priority;
+ * its output goes to LAB_FOLDER/NAME-PLACE.log. extra: further arguments, NULL-terminated, or NULL; --cpus is added
+ * unless it is there.
  */
 int lab_start_injectors(const struct lab *lab, const char *program, double delay_us, const char *const *extra,
 			struct error *err);
+
+/* The CPU that the injector with this index is given: from the last one down; -1 = no CPU can be spared. */
+int lab_injector_cpu(size_t index);
 
 /* State file. lab_read() fails with ENOENT and a hint if there is no such lab. */
 int lab_write_state(const struct lab *lab, struct error *err);

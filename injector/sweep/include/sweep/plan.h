@@ -33,6 +33,8 @@ struct plan {
 	/* the phases */
 	const char *setup, *server, *server_ready, *before_run, *warm_up, *client, *after_run, *teardown;
 	int server_restart; /* enum plan_restart */
+	int64_t nice;       /* of the plan's commands */
+	bool keep_awake;
 	double settle_s, cool_down_s, timeout_s, ready_timeout_s;
 	/* what is measured */
 	struct option_list metrics;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora fit --nist FILE.dat: a NIST reference set from each of its starts, with the digits that agree. */
+#include "command.h"
+#include "fit_expr.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <fitting/nist.h>
+#include <jansson.h>
+
+/* JSON has neither NaN nor infinity. */
+static json_t *number_or_null(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static void print_number(const char *label, double found, double digits)
+{
+	printf("  %-28s %22.14E", label, found);
+	if (!isnan(digits))
+		printf("  %5.1f", digits);
+	printf("\n");
+}
+
+static void print_run(const struct nist_set *set, size_t start, const struct nist_fit *fit)
+{
+	if (set->linear) {
+		printf("\n%s\n", fit->reason);
+	} else {
+		printf("\nStart %zu (", start + 1);
+		for (size_t j = 0; j < set->parameter_count; j++)
+			printf("%s%s=%g", j ? ", " : "", set->parameters[j].name, set->parameters[j].start[start]);
+		printf(")\n%s; %d iterations, %d of %d starts agree", fit->reason, fit->iterations,
+		       fit->starts_agreeing, fit->starts_tried);
+		if (fit->start_used > 0)
+			printf(" (found from further start %d)", fit->start_used);
+		printf("\n");
+	}
+	printf("\n  %-9s %22s  %5s  %22s  %5s\n", "parameter", "value", "LRE", "standard error", "LRE");
+	for (size_t j = 0; j < set->parameter_count; j++)
+		printf("  %-9s %22.14E  %5.1f  %22.14E  %5.1f\n", set->parameters[j].name, fit->values[j],
+		       fit->value_digits[j], fit->errors[j], fit->error_digits[j]);
+	printf("\n");
+	print_number("residual sum of squares", fit->rss, fit->rss_digits);
+	print_number("residual standard deviation", fit->residual_deviation, fit->residual_deviation_digits);
+	print_number("R-squared", fit->r_squared, fit->r_squared_digits);
+	printf("  %-28s %22.0f\n", "degrees of freedom", fit->dof);
+}
+
+static json_t *run_json(const struct nist_set *set, size_t start, const struct nist_fit *fit)
+{
+	json_t *parameters = json_array();
+
+	for (size_t j = 0; j < set->parameter_count; j++) {
+		const struct nist_parameter *parameter = &set->parameters[j];
+
+		json_array_append_new(parameters,
+				      json_pack("{s:s, s:o, s:o, s:f, s:o, s:o, s:f, s:f}", "name", parameter->name,
+						"start", set->linear ? json_null() : json_real(parameter->start[start]),
+						"value", number_or_null(fit->values[j]), "certified_value",
+						parameter->certified, "standard_error", number_or_null(fit->errors[j]),
+						"certified_standard_error", number_or_null(parameter->certified_error),
+						"value_lre", fit->value_digits[j], "standard_error_lre",
+						fit->error_digits[j]));
+	}
+	return json_pack("{s:o, s:b, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "start", set->linear ? json_null() : json_integer((json_int_t)start + 1), "converged",
+			 fit->converged, "reason", fit->reason, "iterations", fit->iterations, "starts_tried",
+			 fit->starts_tried, "starts_agreeing", fit->starts_agreeing, "start_used", fit->start_used,
+			 "parameters", parameters, "rss", number_or_null(fit->rss), "certified_rss",
+			 set->has_certified_rss ? json_real(set->certified_rss) : json_null(), "rss_lre",
+			 number_or_null(fit->rss_digits), "residual_standard_deviation",
+			 number_or_null(fit->residual_deviation), "residual_standard_deviation_lre",
+			 number_or_null(fit->residual_deviation_digits), "r_squared", number_or_null(fit->r_squared),
+			 "certified_r_squared", number_or_null(set->certified_r_squared), "r_squared_lre",
+			 number_or_null(fit->r_squared_digits), "degrees_of_freedom", number_or_null(fit->dof));
+}
+
+static int print_json(const struct nist_set *set, json_t *runs)
+{
+	json_t *root = json_pack("{s:s, s:s, s:b, s:s, s:s, s:I, s:o}", "schema", "nomora.fit_nist/1", "set", set->name,
+				 "linear", set->linear, "response", set->response, "model", set->model, "observations",
+				 (json_int_t)set->observations, "runs", runs);
+	int code = root ? json_dumpf(root, stdout, JSON_INDENT(2)) : -1;
+
+	printf("\n");
+	json_decref(root);
+	return code == 0 ? COMMAND_OK : COMMAND_FAILED;
+}
+
+int command_fit_nist(const char *path, bool json)
+{
+	struct nist_set set;
+	struct error err = {0};
+	json_t *runs = json_array();
+	int exit_code = COMMAND_OK;
+	size_t run_count;
+
+	if (nist_read(path, &set, &err) != 0) {
+		json_decref(runs);
+		return command_fail(&err, COMMAND_FAILED);
+	}
+	run_count = set.linear ? 1 : set.start_count;
+	if (!json)
+		printf("%s: %zu observations, %zu parameters\n%s = %s\n", set.name, set.observations,
+		       set.parameter_count, set.response, set.model);
+	for (size_t start = 0; start < run_count; start++) {
+		struct nist_fit fit;
+
+		if (nist_solve(&set, start, 0, &fit, &err) != 0) {
+			error_prefix(&err, "%s", path);
+			exit_code = command_fail(&err, COMMAND_FAILED);
+			goto out;
+		}
+		if (!fit.converged)
+			exit_code = COMMAND_NEGATIVE;
+		if (json)
+			json_array_append_new(runs, run_json(&set, start, &fit));
+		else
+			print_run(&set, start, &fit);
+	}
+	if (json && print_json(&set, json_incref(runs)) != COMMAND_OK)
+		exit_code = COMMAND_FAILED;
+out:
+	json_decref(runs);
+	nist_free(&set);
+	return exit_code;
+}

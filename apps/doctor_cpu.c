@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "doctor.h"
+
+#include <string.h>
+
+/* An idle state that takes longer to leave than this shows in every delay. */
+enum { IDLE_EXIT_LIMIT_US = 10 };
+
+static bool has_flag(const char *flags, const char *flag)
+{
+	size_t length = strlen(flag);
+
+	for (const char *at = strstr(flags, flag); at; at = strstr(at + length, flag))
+		if ((at == flags || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+			return true;
+	return false;
+}
+
+static void check_counter(struct doctor *doctor)
+{
+	char flags[16384];
+
+	if (!doctor_lookup(doctor, "/proc/cpuinfo", "flags", flags, sizeof flags)) {
+		doctor_add(doctor, "tsc", FINDING_FAIL, "clock", "use an x86-64 host",
+			   "no x86 CPU flags in /proc/cpuinfo: there is no time stamp counter to measure with");
+		return;
+	}
+	if (has_flag(flags, "constant_tsc") && has_flag(flags, "nonstop_tsc"))
+		doctor_add(doctor, "tsc", FINDING_OK, "clock", NULL,
+			   "time stamp counter is invariant (constant_tsc, nonstop_tsc)");
+	else
+		doctor_add(doctor, "tsc", FINDING_FAIL, "clock",
+			   "use a CPU of this century, or let the hypervisor pass invtsc through (QEMU: -cpu "
+			   "host,+invtsc)",
+			   "time stamp counter is not invariant: %s%s missing",
+			   has_flag(flags, "constant_tsc") ? "" : "constant_tsc ",
+			   has_flag(flags, "nonstop_tsc") ? "" : "nonstop_tsc ");
+}
+
+static void check_clock_source(struct doctor *doctor)
+{
+	char source[64];
+
+	if (!doctor_read(doctor, source, sizeof source,
+			 "/sys/devices/system/clocksource/clocksource0/current_clocksource"))
+		doctor_add(doctor, "clocksource", FINDING_WARN, "clock", "mount -t sysfs sysfs /sys",
+			   "the kernel does not say which clock it uses");
+	else if (strcmp(source, "tsc") == 0)
+		doctor_add(doctor, "clocksource", FINDING_OK, "clock", NULL, "the kernel's clock is the tsc");
+	else
+		doctor_add(doctor, "clocksource", doctor_serious(doctor), "clock",
+			   "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource "
+			   "(for good: tsc=reliable clocksource=tsc on the kernel's command line)",
+			   "the kernel's clock is %s: reading it is slow, and comparing it with the tsc coarse",
+			   source);
+}
+
+struct cpu_scan {
+	unsigned int cpus, with_governor, not_performance;
+	char governor[32];
+	int64_t worst_exit_us;
+	char worst_state[32];
+	bool has_idle;
+};
+
+static void scan_idle_state(struct doctor *doctor, const char *cpu, unsigned int state, struct cpu_scan *scan)
+{
+	int64_t exit_us, disabled = 0;
+	char name[32] = "?";
+
+	if (!doctor_read_integer(doctor, &exit_us, "/sys/devices/system/cpu/%s/cpuidle/state%u/latency", cpu, state))
+		return;
+	scan->has_idle = true;
+	doctor_read_integer(doctor, &disabled, "/sys/devices/system/cpu/%s/cpuidle/state%u/disable", cpu, state);
+	doctor_read(doctor, name, sizeof name, "/sys/devices/system/cpu/%s/cpuidle/state%u/name", cpu, state);
+	if (!disabled && exit_us > scan->worst_exit_us) {
+		scan->worst_exit_us = exit_us;
+		snprintf(scan->worst_state, sizeof scan->worst_state, "%s", name);
+	}
+}
+
+static void scan_cpu(struct doctor *doctor, const char *name, void *context)
+{
+	struct cpu_scan *scan = context;
+	char governor[32];
+
+	if (strncmp(name, "cpu", 3) != 0 || strspn(name + 3, "0123456789") != strlen(name + 3) || !name[3])
+		return;
+	scan->cpus++;
+	if (doctor_read(doctor, governor, sizeof governor, "/sys/devices/system/cpu/%s/cpufreq/scaling_governor",
+			name)) {
+		scan->with_governor++;
+		if (strcmp(governor, "performance") != 0) {
+			scan->not_performance++;
+			snprintf(scan->governor, sizeof scan->governor, "%s", governor);
+		}
+	}
+	for (unsigned int state = 0; state < 16; state++)
+		scan_idle_state(doctor, name, state, scan);
+}
+
+static void check_power(struct doctor *doctor, const struct cpu_scan *scan)
+{
+	if (scan->with_governor == 0)
+		doctor_add(doctor, "governor", FINDING_OK, "power", NULL,
+			   "no frequency scaling to set here (fixed, or the hypervisor's business)");
+	else if (scan->not_performance == 0)
+		doctor_add(doctor, "governor", FINDING_OK, "power", NULL, "governor is performance on all %u CPUs",
+			   scan->with_governor);
+	else
+		doctor_add(doctor, "governor", FINDING_WARN, "power", "cpupower frequency-set -g performance",
+			   "governor is %s on %u of %u CPUs: their speed changes while measuring", scan->governor,
+			   scan->not_performance, scan->with_governor);
+	if (!scan->has_idle)
+		doctor_add(doctor, "c-states", FINDING_OK, "power", NULL,
+			   "no idle states to set here (none, or the hypervisor's business)");
+	else if (scan->worst_exit_us <= IDLE_EXIT_LIMIT_US)
+		doctor_add(doctor, "c-states", FINDING_OK, "power", NULL, "idle states wake within %lld us",
+			   (long long)scan->worst_exit_us);
+	else
+		doctor_add(doctor, "c-states", FINDING_WARN, "power",
+			   "cpupower idle-set -D 10 (for good: intel_idle.max_cstate=1 processor.max_cstate=1)",
+			   "idle state %s takes %lld us to wake: it shows in sleeping probers and in applications",
+			   scan->worst_state, (long long)scan->worst_exit_us);
+}
+
+static void check_smt(struct doctor *doctor)
+{
+	int64_t active;
+
+	if (!doctor_read_integer(doctor, &active, "/sys/devices/system/cpu/smt/active") || !active)
+		doctor_add(doctor, "smt", FINDING_OK, "power", NULL, "no two threads share a core (SMT off or absent)");
+	else
+		doctor_add(doctor, "smt", FINDING_WARN, "power",
+			   "echo off > /sys/devices/system/cpu/smt/control (for good: nosmt)",
+			   "SMT is on: a busy sibling slows a polling core");
+}
+
+static void check_isolation(struct doctor *doctor, unsigned int cpus)
+{
+	struct cpu_set_bits isolated, ticks;
+	char list[1024];
+
+	if (cpus < 2)
+		doctor_add(doctor, "cpus", doctor_serious(doctor), "cores", "give the machine two CPUs or more",
+			   "%u CPU: the injector and what it delays will fight for it", cpus);
+	else
+		doctor_add(doctor, "cpus", FINDING_OK, "cores", NULL, "%u CPUs", cpus);
+	if (!doctor_isolated(doctor, &isolated) || isolated.count == 0) {
+		doctor_add(
+			doctor, "isolcpus", doctor_serious(doctor), "cores",
+			"isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 on the kernel's "
+			"command line, then reboot",
+			"no CPU is isolated: polling loops are interrupted by other work (stalls are counted, not "
+			"avoided)");
+		return;
+	}
+	doctor_add(doctor, "isolcpus", FINDING_OK, "cores", NULL, "%u isolated CPUs", isolated.count);
+	if (doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/nohz_full") &&
+	    cpu_set_parse(list, &ticks) && cpu_set_within(&isolated, &ticks))
+		doctor_add(doctor, "nohz_full", FINDING_OK, "cores", NULL, "isolated CPUs run without the timer tick");
+	else
+		doctor_add(doctor, "nohz_full", FINDING_WARN, "cores",
+			   "nohz_full= and rcu_nocbs= with the list of isolcpus= on the kernel's command line",
+			   "isolated CPUs still take the timer tick: a stall of some us, 250 or 1000 times a second");
+}
+
+void doctor_check_cpu(struct doctor *doctor)
+{
+	struct cpu_scan scan = {0};
+
+	doctor_each(doctor, "/sys/devices/system/cpu", scan_cpu, &scan);
+	check_counter(doctor);
+	check_clock_source(doctor);
+	check_power(doctor, &scan);
+	check_smt(doctor);
+	check_isolation(doctor, scan.cpus);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fit_expr_data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool taken(const struct fit_data *data, const char *name)
+{
+	for (size_t k = 0; k < data->table.columns; k++)
+		if (strcasecmp(data->table.column[k].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Every column beside y and the deviations, by its own name and, where the header leaves it free, as x or x1, x2... */
+static void name_predictors(struct fit_data *data, int y, int deviation)
+{
+	size_t predictors = 0, place = 0;
+
+	for (size_t k = 0; k < data->table.columns; k++)
+		predictors += (int)k != y && (int)k != deviation;
+	for (size_t k = 0; k < data->table.columns; k++) {
+		char *alias = data->aliases[place];
+
+		if ((int)k == y || (int)k == deviation)
+			continue;
+		data->column[data->name_count] = k;
+		data->names[data->name_count++] = data->table.column[k].name;
+		place++;
+		if (predictors == 1)
+			strcpy(alias, "x");
+		else
+			snprintf(alias, sizeof data->aliases[0], "x%zu", place);
+		if (taken(data, alias))
+			continue;
+		data->column[data->name_count] = k;
+		data->names[data->name_count++] = alias;
+	}
+}
+
+static int find_column(const struct table *table, const char *name, const char *option, struct error *err)
+{
+	int column = table_find_column(table, name);
+
+	if (column < 0)
+		return error_set(err, EINVAL, "%s: there is no column '%s' for %s", table->file, name, option);
+	return column;
+}
+
+static int allocate(struct fit_data *data, bool deviations, struct error *err)
+{
+	size_t cells;
+
+	if (__builtin_mul_overflow(data->observations, data->name_count + 1, &cells))
+		return error_set(err, ENOMEM, "too many observations");
+	data->x = calloc(cells, sizeof *data->x);
+	data->y = calloc(data->observations, sizeof *data->y);
+	data->deviations = deviations ? calloc(data->observations, sizeof *data->deviations) : NULL;
+	if (!data->x || !data->y || (deviations && !data->deviations))
+		return error_set(err, ENOMEM, "not enough memory for %zu observations", data->observations);
+	return 0;
+}
+
+/* Deviations below or at 0 are refused here, where the line is known. */
+static int copy_rows(struct fit_data *data, int y, int deviation, struct error *err)
+{
+	const struct table *table = &data->table;
+
+	for (size_t i = 0; i < table->rows; i++) {
+		const long double *row = table->values + i * table->columns;
+
+		data->y[i] = row[y];
+		for (size_t k = 0; k < data->name_count; k++)
+			data->x[i * data->name_count + k] = row[data->column[k]];
+		if (deviation < 0)
+			continue;
+		data->deviations[i] = (double)row[deviation];
+		if (!(data->deviations[i] > 0)) {
+			struct error_place place = {table->file, table->lines[i], table->column[deviation].name};
+
+			return error_at(err, place, EINVAL, "expected a standard deviation above 0, found %g",
+					data->deviations[i]);
+		}
+	}
+	return 0;
+}
+
+int fit_data_read(const struct fit_expression_settings *settings, struct fit_data *data, struct error *err)
+{
+	int y, deviation = -1, code = table_read(settings->input, &data->table, err);
+
+	if (code)
+		return code;
+	if (settings->y_column) {
+		y = find_column(&data->table, settings->y_column, "--y-column", err);
+	} else {
+		y = table_find_column(&data->table, "y");
+		y = y < 0 ? 0 : y;
+	}
+	if (y < 0)
+		return y;
+	if (settings->deviation_column) {
+		deviation = find_column(&data->table, settings->deviation_column, "--deviation-column", err);
+		if (deviation < 0)
+			return deviation;
+		if (deviation == y)
+			return error_set(err, EINVAL, "%s: column '%s' cannot be both y and its deviation",
+					 data->table.file, data->table.column[y].name);
+	}
+	code = table_check_column(&data->table, (size_t)y, err);
+	if (code == 0 && deviation >= 0)
+		code = table_check_column(&data->table, (size_t)deviation, err);
+	if (code)
+		return code;
+	name_predictors(data, y, deviation);
+	data->observations = data->table.rows;
+	code = allocate(data, deviation >= 0, err);
+	return code ? code : copy_rows(data, y, deviation, err);
+}
+
+int fit_data_check(const struct fit_data *data, const struct expression *model, struct error *err)
+{
+	for (size_t k = 0; k < data->name_count && data->table.columns > 0; k++) {
+		int code = expression_uses_predictor(model, k) ? table_check_column(&data->table, data->column[k], err)
+							       : 0;
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+void fit_data_free(struct fit_data *data)
+{
+	table_free(&data->table);
+	free(data->x);
+	free(data->y);
+	free(data->deviations);
+	*data = (struct fit_data){0};
+}

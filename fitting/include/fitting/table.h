@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A table of numbers with named columns: fields parted by commas, semicolons, tabs or blanks (whichever the first line
+ * has, in this order of preference), '#' comment lines, an optional header. Without one the columns are y, then x (or
+ * x1, x2, ... when there are several). Values are long double, as the decimals stand. A column may hold text as long
+ * as nobody asks for it.
+ */
+#ifndef FITTING_TABLE_H
+#define FITTING_TABLE_H
+
+#include <stddef.h>
+
+#include <base/error.h>
+
+enum { TABLE_COLUMNS_MAXIMUM = 64, TABLE_NAME_BYTES = 32, TABLE_ROWS_MAXIMUM = 10000000 };
+
+struct table_column {
+	char name[TABLE_NAME_BYTES];
+	long bad_line;                   /* first line whose field is no finite number; 0 = none */
+	char bad_text[TABLE_NAME_BYTES]; /* what stands there, cut short */
+};
+
+struct table {
+	char *file; /* for messages */
+	size_t columns, rows;
+	struct table_column column[TABLE_COLUMNS_MAXIMUM];
+	long double *values; /* rows x columns, row-major; NaN where it is text */
+	long *lines;         /* rows: line of the file */
+};
+
+/* Plain text or gzip, "-" = stdin. 0 or -errno with err set (file, line). Free with table_free(). */
+int table_read(const char *path, struct table *table, struct error *err);
+int table_read_memory(const char *name, const char *text, size_t bytes, struct table *table, struct error *err);
+void table_free(struct table *table); /* of a zeroed or filled one */
+
+/* Index of a column by its name (case as it stands, else without regard to case) or number from 1; -ENOENT. */
+int table_find_column(const struct table *table, const char *name);
+
+/* 0, or -EINVAL with err naming file, line and field when the column holds something that is no number. */
+int table_check_column(const struct table *table, size_t column, struct error *err);
+
+#endif
