@@ -83,19 +83,30 @@ void journal_write(struct journal *journal, json_t *entry)
 	json_decref(entry);
 }
 
-json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt, bool accepted)
+static json_t *run_entry(const struct sweeper *sweeper, const struct attempt *attempt, const char *event)
+{
+	const char *direction = sweep_direction_name((enum sweep_direction)sweeper->plan->direction);
+
+	return json_pack("{s:s,s:f,s:s,s:I,s:i,s:b,s:s}", "event", event, "delay_us", attempt->run.delay_us,
+			 "direction", direction, "run", (json_int_t)attempt->run.run, "attempt", attempt->number,
+			 "disturbed", attempt->reasons[0] != '\0', "reasons", attempt->reasons);
+}
+
+json_t *journal_accept(const struct sweeper *sweeper, const struct attempt *attempt)
+{
+	return run_entry(sweeper, attempt, "accepted");
+}
+
+json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt)
 {
 	const struct injector_state *before = &attempt->before, *after = &attempt->after;
 	double ticks = attempt->host_after.total_ticks - attempt->host_before.total_ticks;
 	double steal = attempt->host_after.steal_ticks - attempt->host_before.steal_ticks;
 	json_t *values = json_object();
-	json_t *entry = json_pack("{s:s,s:f,s:s,s:I,s:i,s:s,s:f,s:b,s:b,s:s}", "event", "run", "delay_us",
-				  attempt->run.delay_us, "direction",
-				  sweep_direction_name((enum sweep_direction)sweeper->plan->direction), "run",
-				  (json_int_t)attempt->run.run, "attempt", attempt->number, "started_at",
-				  attempt->started_at, "elapsed_s", attempt->elapsed_s, "accepted", accepted,
-				  "disturbed", attempt->reasons[0] != '\0', "reasons", attempt->reasons);
+	json_t *entry = run_entry(sweeper, attempt, "attempt");
 
+	json_object_set_new(entry, "started_at", json_string(attempt->started_at));
+	json_object_set_new(entry, "elapsed_s", json_real(attempt->elapsed_s));
 	for (size_t i = 0; attempt->measured && i < sweeper->metric_count; i++)
 		json_object_set_new(values, sweeper->metrics[i].name, json_real(attempt->values[i]));
 	json_object_set_new(entry, "metrics", values);

@@ -80,6 +80,7 @@ const struct option_row plan_rows[] = {
 		      "rows are appended; the details go to SWEEP.csv.log"),
 	OPTION_FLAG(struct plan, dry_run, "dry-run", 'n', "print the schedule and stop"),
 	OPTION_FLAG(struct plan, force, "force", 0, "append although the file was made by another plan"),
+	OPTION_FLAG(struct plan, share_machine, "share-machine", 0, "don't wait for other sweeps on this machine"),
 	OPTION_FLAG(struct plan, json, "json", 'j', "print the summary as JSON (nomora.sweep/1)"),
 	OPTION_END,
 };

@@ -41,7 +41,7 @@ int rtt_ping(const struct host *host, const char *address, int64_t count, const 
 	struct process_result result;
 	int code;
 
-	snprintf(line, sizeof line, "ping -n -i 0.005 -w 10 -c %lld '%.64s'", (long long)count, address);
+	snprintf(line, sizeof line, "ping -n -i 0.002 -w 10 -c %lld '%.64s'", (long long)count, address);
 	if (strchr(address, '\''))
 		return error_set(err, EINVAL, "'%s' is no address to ping", address);
 	code = host_run(host, &command, &result, err);

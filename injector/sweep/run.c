@@ -76,19 +76,35 @@ static int run_hook(struct sweeper *sweeper, const char *phase, const char *line
 	return line && *line ? host_must_run(&sweeper->client_host, &command, err) : 0;
 }
 
-static int check_rtt(struct sweeper *sweeper, struct attempt *attempt, struct error *err)
+/*
+ * Sets the delay; with rtt-check, pings before and after. The round trip without delay is taken anew each time: it
+ * moves with what else this machine does, and only the difference is the injector's.
+ */
+static int set_delay(struct sweeper *sweeper, struct attempt *attempt, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
-	double ab_us, ba_us;
-	int code;
+	const volatile sig_atomic_t *stop = sweeper->hooks->stop;
+	double ab_us, ba_us, without_us = 0;
+	int code = 0;
 
-	if (!plan->rtt_check)
-		return 0;
 	split_delay(plan, attempt->run.delay_us, &ab_us, &ba_us);
-	code = rtt_ping(&sweeper->client_host, plan->server_address, plan->rtt_count, sweeper->hooks->stop,
-			&attempt->rtt_us, err);
-	attempt->has_rtt = code == 0;
-	attempt->rtt_expected_us = sweeper->baseline_rtt_us + ab_us + ba_us;
+	if (plan->rtt_check) {
+		code = injector_set(plan->injector, 0, 0, err);
+		if (!code)
+			code = rtt_ping(&sweeper->client_host, plan->server_address, plan->rtt_count, stop, &without_us,
+					err);
+	}
+	if (!code)
+		code = injector_set(plan->injector, ab_us, ba_us, err);
+	if (code)
+		return code;
+	sleep_unless((struct ns){(int64_t)(plan->settle_s * 1e9)}, stop);
+	if (plan->rtt_check) {
+		code = rtt_ping(&sweeper->client_host, plan->server_address, plan->rtt_count, stop, &attempt->rtt_us,
+				err);
+		attempt->has_rtt = code == 0;
+		attempt->rtt_expected_us = without_us + ab_us + ba_us;
+	}
 	return code;
 }
 
@@ -138,21 +154,15 @@ static int measure(struct sweeper *sweeper, struct attempt *attempt, struct erro
 static int make_attempt(struct sweeper *sweeper, struct attempt *attempt, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
-	double ab_us, ba_us;
 	int code = 0;
 
-	split_delay(plan, attempt->run.delay_us, &ab_us, &ba_us);
 	if (!sweeper->server && plan->server) {
 		code = injector_set(plan->injector, 0, 0, err);
 		if (!code)
 			code = sweeper_start_server(sweeper, err);
 	}
 	if (!code)
-		code = injector_set(plan->injector, ab_us, ba_us, err);
-	if (!code) {
-		sleep_unless((struct ns){(int64_t)(plan->settle_s * 1e9)}, sweeper->hooks->stop);
-		code = check_rtt(sweeper, attempt, err);
-	}
+		code = set_delay(sweeper, attempt, err);
 	if (!code)
 		code = run_hook(sweeper, "before-run", plan->before_run, err);
 	if (!code)
@@ -194,39 +204,70 @@ static int give_up(struct sweeper *sweeper, const struct schedule_run *run, stru
 	return error_prefix(err, "at %g us, run %lld", run->delay_us, (long long)run->run);
 }
 
-int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, struct error *err)
+static double stall_share(const struct attempt *attempt)
 {
-	const struct plan *plan = sweeper->plan;
+	return attempt->elapsed_s > 0 ? (attempt->after.stall_us - attempt->before.stall_us) / attempt->elapsed_s : 0;
+}
+
+/* The rows of the attempt that counts. */
+static int accept(struct sweeper *sweeper, const struct attempt *attempt, struct error *err)
+{
+	int code = append_rows(sweeper, attempt, err);
+
+	if (code)
+		return code;
+	journal_write(sweeper->journal, journal_accept(sweeper, attempt));
+	sweeper->summary->made++;
+	sweeper->summary->disturbed += attempt->reasons[0] != '\0';
+	return 0;
+}
+
+static void name_run(struct sweeper *sweeper, const struct schedule_run *run)
+{
 	char text[32];
 
 	number_print_double(run->delay_us, text, sizeof text);
 	sweeper_set_variable(sweeper, "NOMORA_DELAY_US", text);
 	snprintf(text, sizeof text, "%lld", (long long)run->run);
 	sweeper_set_variable(sweeper, "NOMORA_RUN", text);
-	for (int number = 1;; number++) {
-		struct attempt attempt = {.run = *run, .number = number};
-		bool last = number == plan->attempts, accepted;
-		int code = make_attempt(sweeper, &attempt, err);
+}
 
-		if (code == -EINTR)
+int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	struct attempt best = {0}; /* of those that a gate refused: the one with the fewest stalls */
+
+	name_run(sweeper, run);
+	for (int number = 1; number <= plan->attempts; number++) {
+		struct attempt attempt = {.run = *run, .number = number};
+		struct error trouble = {0};
+		int code = make_attempt(sweeper, &attempt, &trouble);
+
+		if (code == -EINTR) {
+			*err = trouble;
 			return code;
+		}
+		attempt.measured = attempt.measured && !code;
 		if (code)
-			add_reason(&attempt, "%s", err->text);
+			add_reason(&attempt, "%s", trouble.text);
 		else
 			attempt_judge(plan, &attempt);
-		accepted = attempt.measured && !code && (last || !attempt.reasons[0]);
-		if (accepted)
-			code = append_rows(sweeper, &attempt, err);
-		journal_write(sweeper->journal, journal_attempt(sweeper, &attempt, accepted && !code));
-		if (accepted && !code) {
-			sweeper->summary->made++;
-			sweeper->summary->disturbed += attempt.reasons[0] != '\0';
+		journal_write(sweeper->journal, journal_attempt(sweeper, &attempt));
+		if (!attempt.reasons[0])
+			return accept(sweeper, &attempt, err);
+		if (attempt.measured && (!best.measured || stall_share(&attempt) < stall_share(&best)))
+			best = attempt;
+		if (!best.measured)
+			*err = trouble;
+		if (number < plan->attempts) {
+			sweeper->summary->repeated++;
+			sweeper_say(sweeper, "%g us, run %lld is made again: %s", run->delay_us, (long long)run->run,
+				    attempt.reasons);
+			sleep_unless((struct ns){(int64_t)(plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
 		}
-		if (accepted || last)
-			return accepted ? code : give_up(sweeper, run, err);
-		sweeper->summary->repeated++;
-		sweeper_say(sweeper, "%g us, run %lld is made again: %s", run->delay_us, (long long)run->run,
-			    attempt.reasons);
-		sleep_unless((struct ns){(int64_t)(plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
 	}
+	if (!best.measured)
+		return give_up(sweeper, run, err);
+	*err = (struct error){0};
+	return accept(sweeper, &best, err);
 }

@@ -81,6 +81,9 @@ struct host_state {
 
 void host_state_read(struct host_state *state); /* zeros where /proc does not tell */
 
+/* The only sweep on this machine: a descriptor to close when done; -EAGAIN while there is another one; -errno. */
+int turn_take(struct error *err);
+
 /* Keeps every processor that this process may use from idling, until stopped or until this process ends. */
 struct awake;
 struct awake *awake_start(struct error *err);

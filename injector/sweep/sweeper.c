@@ -214,7 +214,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
 	return remove(path);
 }
 
-/* Delay 0: set-up, server, and the round trip that the others are compared with. */
+/* At delay 0: set-up and server. */
 static int prepare(struct sweeper *sweeper, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
@@ -226,13 +226,6 @@ static int prepare(struct sweeper *sweeper, struct error *err)
 		code = host_must_run(&sweeper->server_host, &setup, err);
 	if (!code && plan->server)
 		code = sweeper_start_server(sweeper, err);
-	if (!code && plan->rtt_check) {
-		code = rtt_ping(&sweeper->client_host, plan->server_address, plan->rtt_count * 3, sweeper->hooks->stop,
-				&sweeper->baseline_rtt_us, err);
-		if (!code)
-			journal_write(sweeper->journal,
-				      json_pack("{s:s,s:f}", "event", "baseline", "rtt_us", sweeper->baseline_rtt_us));
-	}
 	return code;
 }
 
@@ -273,14 +266,39 @@ static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 		nftw(sweeper->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Waits until no other sweep runs. Returns a descriptor to close, -1 when sharing is allowed, or -errno. */
+static int wait_for_turn(const struct sweeper *sweeper, struct error *err)
+{
+	bool told = false;
+
+	for (;;) {
+		int turn = sweeper->plan->share_machine ? -1 : turn_take(err);
+
+		if (turn != -EAGAIN)
+			return turn;
+		if (told_to_stop(sweeper))
+			return error_set(err, EINTR, "stopped");
+		if (!told)
+			sweeper_say(sweeper,
+				    "another sweep runs on this machine: waiting for it (or use --share-machine)");
+		told = true;
+		sleep_unless((struct ns){200 * NS_PER_MS}, sweeper->hooks->stop);
+	}
+}
+
 static int carry_out(struct sweeper *sweeper, struct error *err)
 {
 	struct injector_state found;
 	struct awake *awake = NULL;
-	int code = injector_read(sweeper->plan->injector, &found, err);
+	int turn = wait_for_turn(sweeper, err);
+	int code = turn < -1 ? turn : injector_read(sweeper->plan->injector, &found, err);
 
-	if (!code)
-		code = make_surroundings(sweeper, err);
+	if (code) {
+		if (turn >= 0)
+			close(turn);
+		return code;
+	}
+	code = make_surroundings(sweeper, err);
 	if (!code && sweeper->plan->keep_awake) {
 		awake = awake_start(err);
 		code = awake ? 0 : -err->code;
@@ -291,6 +309,8 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 		code = make_runs(sweeper, err);
 	tidy_up(sweeper, &found);
 	awake_stop(awake);
+	if (turn >= 0)
+		close(turn);
 	return code;
 }
 

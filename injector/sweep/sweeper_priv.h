@@ -27,8 +27,6 @@ struct sweeper {
 	struct journal *journal;
 	struct process *server;
 	bool set_up; /* setup was begun: teardown is due */
-	double baseline_rtt_us;
-	bool has_baseline;
 	char scratch[64];
 	char environment_text[ENVIRONMENT_MAXIMUM][512];
 	const char *environment[ENVIRONMENT_MAXIMUM + 1];
@@ -72,7 +70,8 @@ void sweeper_stop_server(struct sweeper *sweeper);
 int journal_open(const struct plan *plan, struct journal **journal, struct error *err);
 /* Takes over the entry. Trouble with the log is no reason to lose a run: it is told once, by close. */
 void journal_write(struct journal *journal, json_t *entry);
-json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt, bool accepted);
-void journal_close(struct journal *journal); /* NULL is legal */
+json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt); /* what it saw */
+json_t *journal_accept(const struct sweeper *sweeper, const struct attempt *attempt);  /* its rows are in the file */
+void journal_close(struct journal *journal);                                           /* NULL is legal */
 
 #endif

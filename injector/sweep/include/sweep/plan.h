@@ -47,7 +47,7 @@ struct plan {
 	int on_failure; /* enum plan_failure */
 	/* of the command */
 	const char *output;
-	bool dry_run, json, force;
+	bool dry_run, json, force, share_machine;
 };
 
 /* Rows for options_parse() over struct plan, and the values to begin with. */
