@@ -136,10 +136,25 @@ static void check_smt(struct doctor *doctor)
 			   "SMT is on: a busy sibling slows a polling core");
 }
 
+/* Half of the CPUs, the upper ones, is a start: CPU 0 always has housekeeping to do. */
+static void suggest_isolation(unsigned int cpus, char *fix, size_t bytes)
+{
+	unsigned int first = cpus >= 4 ? cpus / 2 : 1, last = cpus > 1 ? cpus - 1 : 1;
+	char list[32], rest[32];
+
+	snprintf(list, sizeof list, "%u-%u", first, last);
+	snprintf(rest, sizeof rest, "0-%u", first - 1);
+	snprintf(
+		fix, bytes,
+		"isolcpus=managed_irq,domain,%s nohz_full=%s rcu_nocbs=%s irqaffinity=%s on the kernel's command line, "
+		"then reboot",
+		list, list, list, rest);
+}
+
 static void check_isolation(struct doctor *doctor, unsigned int cpus)
 {
 	struct cpu_set_bits isolated, ticks;
-	char list[1024];
+	char list[1024], fix[256];
 
 	if (cpus < 2)
 		doctor_add(doctor, "cpus", doctor_serious(doctor), "cores", "give the machine two CPUs or more",
@@ -147,12 +162,10 @@ static void check_isolation(struct doctor *doctor, unsigned int cpus)
 	else
 		doctor_add(doctor, "cpus", FINDING_OK, "cores", NULL, "%u CPUs", cpus);
 	if (!doctor_isolated(doctor, &isolated) || isolated.count == 0) {
-		doctor_add(
-			doctor, "isolcpus", doctor_serious(doctor), "cores",
-			"isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 on the kernel's "
-			"command line, then reboot",
-			"no CPU is isolated: polling loops are interrupted by other work (stalls are counted, not "
-			"avoided)");
+		suggest_isolation(cpus, fix, sizeof fix);
+		doctor_add(doctor, "isolcpus", doctor_serious(doctor), "cores", fix,
+			   "no CPU is isolated: polling loops are interrupted by other work (stalls are counted, not "
+			   "avoided)");
 		return;
 	}
 	doctor_add(doctor, "isolcpus", FINDING_OK, "cores", NULL, "%u isolated CPUs", isolated.count);

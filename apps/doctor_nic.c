@@ -113,14 +113,14 @@ static void read_nic(const struct doctor *doctor, const char *name, struct nic *
 
 static void check_driver(struct doctor *doctor, const struct nic *nic)
 {
-	char text[8] = "";
+	char text[8] = "", speed[40] = "speed unknown";
 
+	if (nic->speed_Mbps > 0)
+		snprintf(speed, sizeof speed, "%" PRId64 " Mb/s", nic->speed_Mbps);
 	doctor_add(doctor, "nic", FINDING_OK, strcmp(nic->driver, "ixgbe") == 0 ? "x520-firmware" : "kernel", NULL,
-		   "%s: driver %s, firmware %s, %s, %s%" PRId64 "%s", nic->name,
-		   nic->driver[0] ? nic->driver : "unknown",
+		   "%s: driver %s, firmware %s, link %s, %s", nic->name, nic->driver[0] ? nic->driver : "unknown",
 		   nic->settings.firmware[0] ? nic->settings.firmware : "not told",
-		   nic->operstate[0] ? nic->operstate : "state unknown", nic->speed_Mbps > 0 ? "" : "speed unknown (",
-		   nic->speed_Mbps, nic->speed_Mbps > 0 ? " Mb/s" : ")");
+		   nic->operstate[0] ? nic->operstate : "unknown", speed);
 	if (strcmp(nic->driver, "ixgbe") != 0)
 		return;
 	doctor_add(doctor, "nic-stamps", FINDING_WARN, "x520-timestamps",
