@@ -26,7 +26,7 @@ static void look_at(const struct place_world *world, uint32_t job, uint32_t root
 	float rtt_us = latency_view_get(world->view, root, machine, &option->origin);
 
 	option->machine = machine;
-	option->rtt_us = (double)rtt_us;
+	option->rtt_us = round((double)rtt_us * 1e3) / 1e3; /* a float holds no more */
 	option->cost = placer_latency_cost(world->placer, job, root, machine);
 	option->performance = curve_eval(curve, world->settings->reference == LATENCY_REFERENCE_ADDED
 							? curve_added_rtt_us(curve, (double)rtt_us)

@@ -4,11 +4,15 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <base/file.h>
 #include <base/json.h>
 
-enum { PLACE_BYTES = 64, RTT_MAXIMUM_US = 60000000 };
+#include "json_lines.h"
+
+enum { PLACE_BYTES = 64, RTT_MAXIMUM_US = 60000000, FILE_BYTES_MAXIMUM = 1 << 29 };
 
 static void read_default_rtt(struct json_reader *reader, const json_t *root, struct cluster_default_rtt *rtt)
 {
@@ -28,16 +32,18 @@ static void read_default_rtt(struct json_reader *reader, const json_t *root, str
 }
 
 /* The names in "racks", each once, with their pods: an object name -> pod. NULL when there is no such list. */
-static json_t *read_rack_list(struct json_reader *reader, const json_t *root)
+static json_t *read_rack_list(struct json_reader *reader, const json_t *root, const char *text)
 {
 	const json_t *list = json_may_array(reader, root, "", "racks");
 	json_t *racks = list ? json_object() : NULL;
+	struct json_lines lines = json_lines_find(text, "racks");
 	char where[PLACE_BYTES];
 
 	for (size_t i = 0; racks && i < json_array_size(list) && !reader->failed; i++) {
 		const json_t *object = json_array_get(list, i);
 		const char *name, *pod;
 
+		reader->line = json_lines_next(&lines);
 		snprintf(where, sizeof where, "racks[%zu]", i);
 		name = json_need_string(reader, object, where, "name");
 		pod = json_may_string(reader, object, where, "pod", NULL);
@@ -48,6 +54,7 @@ static json_t *read_rack_list(struct json_reader *reader, const json_t *root)
 		else
 			json_object_set_new(racks, name, pod ? json_string(pod) : json_null());
 	}
+	reader->line = 0;
 	return racks;
 }
 
@@ -80,26 +87,31 @@ static void read_machine(struct json_reader *reader, const json_t *object, const
 }
 
 /* Every rack that the list promises must have a machine. */
-static void check_racks_used(struct json_reader *reader, json_t *racks, const struct cluster *cluster)
+static void check_racks_used(struct json_reader *reader, const json_t *root, const char *text,
+			     const struct cluster *cluster)
 {
-	const char *name;
-	json_t *pod;
+	const json_t *list = json_object_get(root, "racks");
+	struct json_lines lines = json_lines_find(text, "racks");
+	char where[PLACE_BYTES];
 
-	json_object_foreach (racks, name, pod) {
-		if (!json_object_get(cluster->rack_index, name)) {
-			json_fail(reader, "", "racks", "rack '%s' has no machines; give it one or take it off the list",
-				  name);
-			return;
-		}
+	for (size_t i = 0; i < json_array_size(list) && !reader->failed; i++) {
+		const char *name = json_string_value(json_object_get(json_array_get(list, i), "name"));
+
+		reader->line = json_lines_next(&lines);
+		snprintf(where, sizeof where, "racks[%zu]", i);
+		if (!json_object_get(cluster->rack_index, name))
+			json_fail(reader, where, "name",
+				  "rack '%s' has no machines; give it one or take it off the list", name);
 	}
 }
 
-static struct cluster *cluster_from_json(const char *file, const json_t *root, struct error *err)
+static struct cluster *cluster_from_json(const char *file, const json_t *root, const char *text, struct error *err)
 {
 	struct error ignored = {0};
 	struct json_reader reader = {.file = file, .err = err ? err : &ignored};
 	struct cluster *cluster = cluster_create();
 	json_t *racks = NULL;
+	struct json_lines lines = json_lines_find(text, "machines");
 	const json_t *machines;
 	char where[PLACE_BYTES];
 
@@ -109,16 +121,17 @@ static struct cluster *cluster_from_json(const char *file, const json_t *root, s
 	}
 	json_need_schema(&reader, root, "nomora.cluster/1");
 	read_default_rtt(&reader, root, &cluster->default_rtt);
-	racks = read_rack_list(&reader, root);
+	racks = read_rack_list(&reader, root, text);
 	machines = json_need_array(&reader, root, "", "machines");
 	if (!reader.failed && json_array_size(machines) == 0)
 		json_fail(&reader, "", "machines", "the list is empty; expected at least one machine");
 	for (size_t i = 0; !reader.failed && i < json_array_size(machines); i++) {
+		reader.line = json_lines_next(&lines);
 		snprintf(where, sizeof where, "machines[%zu]", i);
 		read_machine(&reader, json_array_get(machines, i), where, racks, cluster);
 	}
 	if (!reader.failed)
-		check_racks_used(&reader, racks, cluster);
+		check_racks_used(&reader, root, text, cluster);
 	json_decref(racks);
 	if (reader.failed) {
 		cluster_destroy(cluster);
@@ -127,20 +140,27 @@ static struct cluster *cluster_from_json(const char *file, const json_t *root, s
 	return cluster;
 }
 
-struct cluster *cluster_read(const char *path, struct error *err)
+struct cluster *cluster_parse(const char *name, const char *text, size_t bytes, struct error *err)
 {
-	json_t *root = json_read_file(path, err);
-	struct cluster *cluster = root ? cluster_from_json(path, root, err) : NULL;
+	json_t *root = json_read_text(name, 0, text, bytes, err);
+	char *copy = root ? strndup(text, bytes) : NULL; /* ends with a NUL, which `text` need not */
+	struct cluster *cluster = NULL;
 
+	if (copy)
+		cluster = cluster_from_json(name, root, copy, err);
+	else if (root)
+		error_set(err, ENOMEM, "out of memory");
+	free(copy);
 	json_decref(root);
 	return cluster;
 }
 
-struct cluster *cluster_parse(const char *name, const char *text, size_t bytes, struct error *err)
+struct cluster *cluster_read(const char *path, struct error *err)
 {
-	json_t *root = json_read_text(name, 0, text, bytes, err);
-	struct cluster *cluster = root ? cluster_from_json(name, root, err) : NULL;
+	size_t bytes;
+	char *text = file_read_all(path, FILE_BYTES_MAXIMUM, &bytes, err);
+	struct cluster *cluster = text ? cluster_parse(path, text, bytes, err) : NULL;
 
-	json_decref(root);
+	free(text);
 	return cluster;
 }

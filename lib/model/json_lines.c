@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "json_lines.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* One character, or one string with all in it. */
+static const char *step(const char *at, long *line)
+{
+	if (*at == '\n')
+		++*line;
+	if (*at != '"')
+		return at + 1;
+	for (at++; *at && *at != '"'; at++) {
+		if (*at == '\\' && at[1])
+			at++;
+		else if (*at == '\n')
+			++*line;
+	}
+	return *at ? at + 1 : at;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+struct json_lines json_lines_find(const char *text, const char *key)
+{
+	size_t length = strlen(key);
+	int depth = 0;
+	long line = 1;
+
+	for (const char *at = text; *at; at = step(at, &line)) {
+		bool is_key = depth == 1 && *at == '"' && strncmp(at + 1, key, length) == 0 && at[length + 1] == '"';
+
+		if (*at == '{' || *at == '[')
+			depth++;
+		else if (*at == '}' || *at == ']')
+			depth--;
+		if (!is_key)
+			continue;
+		for (at += length + 2; is_blank(*at) || *at == ':'; at = step(at, &line))
+			;
+		if (*at == '[')
+			return (struct json_lines){.at = at + 1, .line = line};
+		if (!*at)
+			break;
+	}
+	return (struct json_lines){.at = NULL};
+}
+
+long json_lines_next(struct json_lines *lines)
+{
+	int depth = 0;
+	long first;
+
+	if (!lines->at)
+		return 0;
+	while (is_blank(*lines->at) || *lines->at == ',')
+		lines->at = step(lines->at, &lines->line);
+	first = lines->line;
+	if (!*lines->at || *lines->at == ']') {
+		lines->at = NULL;
+		return 0;
+	}
+	while (*lines->at && (depth > 0 || (*lines->at != ',' && *lines->at != ']'))) {
+		if (*lines->at == '{' || *lines->at == '[')
+			depth++;
+		else if (*lines->at == '}' || *lines->at == ']')
+			depth--;
+		lines->at = step(lines->at, &lines->line);
+	}
+	return first;
+}
