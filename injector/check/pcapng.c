@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <check/pcapng.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BLOCK_SECTION = 0x0a0d0d0a,
+	BLOCK_INTERFACE = 1,
+	BLOCK_PACKET = 6,
+	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
+	OPTION_FLAGS = 2,
+	OPTION_TIME_RESOLUTION = 9,
+	BLOCK_HEAD_BYTES = 8,
+	BLOCK_MAXIMUM = 16 << 20,
+	INTERFACES_MAXIMUM = 64,
+};
+
+struct pcapng_reader {
+	char *name;
+	FILE *file;
+	uint8_t *block; /* body of the current block */
+	size_t capacity;
+	uint64_t offset, index; /* of the current block */
+	bool swapped, in_section, cut_off;
+	uint32_t interface_count;
+	uint8_t resolution[INTERFACES_MAXIMUM]; /* as the option has it: top bit = power of two */
+};
+
+static uint32_t get_32(const struct pcapng_reader *reader, const uint8_t *bytes)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes, sizeof value);
+	return reader->swapped ? __builtin_bswap32(value) : value;
+}
+
+static uint16_t get_16(const struct pcapng_reader *reader, const uint8_t *bytes)
+{
+	uint16_t value;
+
+	memcpy(&value, bytes, sizeof value);
+	return reader->swapped ? __builtin_bswap16(value) : value;
+}
+
+static int damaged(const struct pcapng_reader *reader, struct error *err, const char *what)
+{
+	return error_set(err, EBADMSG, "%s: block %llu at byte %llu: %s", reader->name,
+			 (unsigned long long)reader->index, (unsigned long long)reader->offset, what);
+}
+
+static struct pcapng_reader *create(const char *name, FILE *file, struct error *err)
+{
+	struct pcapng_reader *reader = calloc(1, sizeof *reader);
+
+	if (reader)
+		reader->name = strdup(name);
+	if (!reader || !reader->name) {
+		error_set(err, ENOMEM, "%s: out of memory", name);
+		free(reader);
+		fclose(file);
+		return NULL;
+	}
+	reader->file = file;
+	return reader;
+}
+
+struct pcapng_reader *pcapng_open(const char *path, struct error *err)
+{
+	FILE *file = fopen(path, "rbe");
+
+	if (!file) {
+		error_set(err, errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	return create(path, file, err);
+}
+
+struct pcapng_reader *pcapng_open_memory(const char *name, const uint8_t *bytes, size_t count, struct error *err)
+{
+	/* Read only, whatever the prototype says; an empty buffer is no stream to fmemopen. */
+	FILE *file = count ? fmemopen((void *)(uintptr_t)bytes, count, "rb") : fopen("/dev/null", "rbe");
+
+	if (!file) {
+		error_set(err, errno, "%s: %s", name, strerror(errno));
+		return NULL;
+	}
+	return create(name, file, err);
+}
+
+void pcapng_close(struct pcapng_reader *reader)
+{
+	if (!reader)
+		return;
+	fclose(reader->file);
+	free(reader->block);
+	free(reader->name);
+	free(reader);
+}
+
+int pcapng_cut_off(const struct pcapng_reader *reader)
+{
+	return reader->cut_off;
+}
+
+/* Calls for each option in bytes[at..end) of the block; stops at the end mark or where they do not fit. */
+typedef void (*option_taker)(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
+			     void *into);
+
+static void read_options(struct pcapng_reader *reader, size_t at, size_t end, option_taker take, void *into)
+{
+	while (end - at >= 4) {
+		uint16_t code = get_16(reader, reader->block + at);
+		uint16_t bytes = get_16(reader, reader->block + at + 2);
+
+		at += 4;
+		if (code == 0 || bytes > end - at)
+			return;
+		take(reader, code, reader->block + at, bytes, into);
+		at += ((size_t)bytes + 3) & ~(size_t)3;
+		if (at > end)
+			return;
+	}
+}
+
+static void take_interface_option(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
+				  void *into)
+{
+	(void)reader;
+	if (code == OPTION_TIME_RESOLUTION && bytes == 1)
+		*(uint8_t *)into = *value;
+}
+
+static void take_packet_option(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
+			       void *into)
+{
+	if (code == OPTION_FLAGS && bytes == 4)
+		*(uint32_t *)into = get_32(reader, value);
+}
+
+static bool read_whole(struct pcapng_reader *reader, void *into, size_t bytes)
+{
+	if (fread(into, 1, bytes, reader->file) == bytes)
+		return true;
+	reader->cut_off = true;
+	return false;
+}
+
+static int grow(struct pcapng_reader *reader, size_t bytes, struct error *err)
+{
+	uint8_t *block;
+
+	if (bytes <= reader->capacity)
+		return 0;
+	block = realloc(reader->block, bytes);
+	if (!block)
+		return error_set(err, ENOMEM, "%s: out of memory", reader->name);
+	reader->block = block;
+	reader->capacity = bytes;
+	return 0;
+}
+
+/* Reads the next block: its type, and its body in reader->block. 1, 0 at the end, -errno. */
+static int read_block(struct pcapng_reader *reader, uint32_t *type, size_t *body_bytes, struct error *err)
+{
+	uint8_t head[BLOCK_HEAD_BYTES + 4];
+	size_t got = fread(head, 1, BLOCK_HEAD_BYTES, reader->file), known = 0;
+	uint32_t total;
+
+	if (got < BLOCK_HEAD_BYTES) {
+		reader->cut_off = got > 0;
+		return reader->index == 0 ? damaged(reader, err, "empty or too short for a pcapng file") : 0;
+	}
+	memcpy(type, head, 4);
+	if (*type == BLOCK_SECTION) { /* the same in both orders; the word after the length says which one */
+		uint32_t magic;
+
+		if (!read_whole(reader, head + BLOCK_HEAD_BYTES, 4))
+			return 0;
+		memcpy(&magic, head + BLOCK_HEAD_BYTES, 4);
+		if (magic != BYTE_ORDER_MAGIC && magic != __builtin_bswap32(BYTE_ORDER_MAGIC))
+			return damaged(reader, err, "no byte order magic 1a2b3c4d");
+		reader->swapped = magic != BYTE_ORDER_MAGIC;
+		reader->in_section = true;
+		reader->interface_count = 0;
+		known = 4;
+	}
+	if (!reader->in_section)
+		return damaged(reader, err, "not a pcapng file: it starts without a section header");
+	*type = get_32(reader, head);
+	total = get_32(reader, head + 4);
+	if (total < BLOCK_HEAD_BYTES + 4 + known || total % 4 != 0 || total > BLOCK_MAXIMUM)
+		return damaged(reader, err, "impossible length");
+	*body_bytes = total - BLOCK_HEAD_BYTES - 4;
+	if (grow(reader, *body_bytes + 4, err))
+		return -ENOMEM;
+	memcpy(reader->block, head + BLOCK_HEAD_BYTES, known);
+	if (!read_whole(reader, reader->block + known, *body_bytes + 4 - known))
+		return 0;
+	if (get_32(reader, reader->block + *body_bytes) != total)
+		return damaged(reader, err, "its two lengths differ");
+	reader->offset += total;
+	reader->index++;
+	return 1;
+}
+
+static int add_interface(struct pcapng_reader *reader, size_t bytes, struct error *err)
+{
+	uint8_t *resolution = &reader->resolution[reader->interface_count];
+
+	if (bytes < 8)
+		return damaged(reader, err, "too short for an interface");
+	if (reader->interface_count == INTERFACES_MAXIMUM)
+		return damaged(reader, err, "more than 64 interfaces");
+	*resolution = 6; /* microseconds, unless an option says otherwise */
+	read_options(reader, 8, bytes, take_interface_option, resolution);
+	if ((*resolution & 0x7f) > ((*resolution & 0x80) ? 40 : 12))
+		return damaged(reader, err, "impossible time resolution");
+	reader->interface_count++;
+	return 0;
+}
+
+/* Ticks of 10^-n or 2^-n seconds as nanoseconds. */
+static int64_t to_ns(uint64_t ticks, uint8_t resolution)
+{
+	uint64_t scale = 1, seconds;
+
+	if (resolution & 0x80) {
+		unsigned int bits = resolution & 0x7f;
+
+		seconds = ticks >> bits;
+		ticks &= (UINT64_C(1) << bits) - 1;
+		return (int64_t)(seconds * 1000000000U) +
+		       (int64_t)((double)ticks * 1e9 / (double)(UINT64_C(1) << bits));
+	}
+	for (uint8_t i = resolution; i < 9; i++)
+		scale *= 10;
+	if (resolution <= 9)
+		return (int64_t)(ticks * scale);
+	for (uint8_t i = 9; i < resolution; i++)
+		scale *= 10;
+	return (int64_t)(ticks / scale);
+}
+
+static int read_packet(struct pcapng_reader *reader, size_t bytes, struct pcapng_packet *packet, struct error *err)
+{
+	const uint8_t *block = reader->block;
+	uint32_t flags = 0;
+	size_t options;
+
+	if (bytes < 20)
+		return damaged(reader, err, "too short for a packet");
+	packet->interface = get_32(reader, block);
+	packet->captured = get_32(reader, block + 12);
+	packet->length = get_32(reader, block + 16);
+	packet->bytes = block + 20;
+	if (packet->interface >= reader->interface_count)
+		return damaged(reader, err, "a packet of an interface that was not described");
+	if (packet->captured > bytes - 20)
+		return damaged(reader, err, "more captured bytes than the block holds");
+	packet->time.v = to_ns((uint64_t)get_32(reader, block + 4) << 32 | get_32(reader, block + 8),
+			       reader->resolution[packet->interface]);
+	options = 20 + (((size_t)packet->captured + 3) & ~(size_t)3);
+	if (options < bytes)
+		read_options(reader, options, bytes, take_packet_option, &flags);
+	packet->direction = (flags & 3) == 1 ? PCAPNG_INBOUND : (flags & 3) == 2 ? PCAPNG_OUTBOUND : PCAPNG_UNKNOWN;
+	return 1;
+}
+
+int pcapng_next(struct pcapng_reader *reader, struct pcapng_packet *packet, struct error *err)
+{
+	for (;;) {
+		uint32_t type = 0;
+		size_t bytes = 0;
+		int status = read_block(reader, &type, &bytes, err);
+
+		if (status <= 0)
+			return status;
+		if (type == BLOCK_PACKET)
+			return read_packet(reader, bytes, packet, err);
+		if (type == BLOCK_INTERFACE) {
+			status = add_interface(reader, bytes, err);
+			if (status)
+				return status;
+		}
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packets that came in and wait for their departure: by digest, first come first served among equal ones. */
+#ifndef CHECK_PENDING_PRIV_H
+#define CHECK_PENDING_PRIV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arrival {
+	int64_t time_ns;
+	uint64_t sequence;
+};
+
+struct pending;
+
+struct pending *pending_create(void);          /* NULL if out of memory */
+void pending_destroy(struct pending *pending); /* NULL is legal */
+
+/* 0 or -ENOMEM. */
+int pending_put(struct pending *pending, uint64_t digest, struct arrival arrival);
+bool pending_take(struct pending *pending, uint64_t digest, struct arrival *arrival);
+
+#endif

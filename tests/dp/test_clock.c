@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+
+#include <dp/clock.h>
+
+static struct dp_clock calibrated(int64_t baseline_ms)
+{
+	struct dp_clock clock;
+	struct error err = {0};
+
+	cr_assert_eq(dp_clock_calibrate(&clock, (struct ns){baseline_ms * NS_PER_MS}, &err), 0, "%s", err.text);
+	return clock;
+}
+
+Test(clock, follows_the_kernels_clock)
+{
+	struct dp_clock clock = calibrated(50);
+
+	nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+	/* Both sides are read between two readings of the other: no descheduling can break the inequality. */
+	for (int i = 0; i < 100; i++) {
+		int64_t before = ns_now_monotonic().v;
+		uint64_t tsc = rte_rdtsc_precise();
+		int64_t after = ns_now_monotonic().v;
+		int64_t converted = dp_clock_monotonic(&clock, tsc).v;
+
+		cr_assert_geq(converted, before - 20000, "100 ppm of 0.2 s");
+		cr_assert_leq(converted, after + 20000);
+	}
+}
+
+Test(clock, does_not_drift_with_updates)
+{
+	struct dp_clock clock = calibrated(20);
+
+	for (int i = 0; i < 20; i++) {
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+		dp_clock_update(&clock);
+	}
+	for (int i = 0; i < 100; i++) {
+		int64_t before = ns_now_wall().v;
+		uint64_t tsc = rte_rdtsc_precise();
+		int64_t after = ns_now_wall().v;
+
+		cr_assert_geq(dp_clock_wall(&clock, tsc).v, before - 5000);
+		cr_assert_leq(dp_clock_wall(&clock, tsc).v, after + 5000);
+	}
+}
+
+Test(clock, durations_and_cycles_are_inverse)
+{
+	static const int64_t durations_ns[] = {0, 1, 100, 500000, 10000000, -700};
+	struct dp_clock clock = {.ns_per_cycle = 0.4761904};
+
+	for (size_t i = 0; i < sizeof durations_ns / sizeof durations_ns[0]; i++) {
+		int64_t cycles = dp_clock_cycles(&clock, (struct ns){durations_ns[i]});
+
+		cr_assert_leq(llabs(dp_clock_duration(&clock, cycles).v - durations_ns[i]), 1, "%lld ns",
+			      (long long)durations_ns[i]);
+	}
+}
