@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reader of captures on files made by hand, byte for byte, and the matching on equal frames. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <check/delays.h>
+#include <check/pcapng.h>
+
+#include "pending_priv.h"
+
+static uint8_t file[4096];
+static size_t length;
+static bool swap;
+
+static void put_32(uint32_t value)
+{
+	if (swap)
+		value = __builtin_bswap32(value);
+	memcpy(file + length, &value, 4);
+	length += 4;
+}
+
+static void put_16(uint16_t value)
+{
+	if (swap)
+		value = __builtin_bswap16(value);
+	memcpy(file + length, &value, 2);
+	length += 2;
+}
+
+static void put_section(void)
+{
+	put_32(0x0a0d0d0a);
+	put_32(28);
+	put_32(0x1a2b3c4d);
+	put_16(1);
+	put_16(0);
+	put_32(0xffffffff);
+	put_32(0xffffffff);
+	put_32(28);
+}
+
+static void put_interface(int resolution)
+{
+	uint32_t total = resolution >= 0 ? 32 : 20;
+
+	put_32(1);
+	put_32(total);
+	put_16(1);
+	put_16(0);
+	put_32(0);
+	if (resolution >= 0) {
+		put_16(9);
+		put_16(1);
+		file[length] = (uint8_t)resolution;
+		length += 4;
+		put_32(0);
+	}
+	put_32(total);
+}
+
+static void put_packet(uint32_t interface, uint64_t time, uint8_t content, uint32_t flags)
+{
+	put_32(6);
+	put_32(48);
+	put_32(interface);
+	put_32((uint32_t)(time >> 32));
+	put_32((uint32_t)time);
+	put_32(1);
+	put_32(60);
+	file[length] = content;
+	length += 4;
+	put_16(2);
+	put_16(4);
+	put_32(flags);
+	put_32(0);
+	put_32(48);
+}
+
+static void begin(bool other_order)
+{
+	memset(file, 0, sizeof file);
+	length = 0;
+	swap = other_order;
+	put_section();
+}
+
+static int read_one(struct pcapng_packet *packet, struct error *err)
+{
+	struct pcapng_reader *reader = pcapng_open_memory("made", file, length, err);
+	int status = pcapng_next(reader, packet, err);
+
+	pcapng_close(reader);
+	return status;
+}
+
+Test(pcapng, reads_both_byte_orders_and_resolutions)
+{
+	static const struct {
+		int resolution;
+		uint64_t ticks;
+		int64_t ns;
+	} cases[] = {{-1, 1500000, 1500000000}, {9, 123, 123}, {3, 2, 2000000}, {12, 5000, 5}, {0x81, 3, 1500000000}};
+
+	for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+		struct pcapng_packet packet;
+		struct error err = {0};
+
+		begin(i % 2);
+		put_interface(cases[i / 2].resolution);
+		put_packet(0, cases[i / 2].ticks, 'x', 2);
+		cr_assert_eq(read_one(&packet, &err), 1, "%s", err.text);
+		cr_assert_eq(packet.time.v, cases[i / 2].ns, "case %zu: %ld", i, packet.time.v);
+		cr_assert_eq(packet.direction, PCAPNG_OUTBOUND);
+		cr_assert_eq(packet.captured, 1);
+		cr_assert_eq(packet.length, 60);
+		cr_assert_eq(packet.bytes[0], 'x');
+	}
+}
+
+Test(pcapng, refuses_what_is_damaged_and_says_where)
+{
+	struct pcapng_packet packet;
+	struct error err = {0};
+
+	begin(false);
+	put_packet(0, 0, 'x', 1);
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "interface not described");
+	begin(false);
+	file[8] = 0;
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "no magic");
+	begin(false);
+	put_interface(9);
+	put_packet(0, 0, 'x', 1);
+	file[length - 4]++;
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "lengths differ");
+	cr_assert_not_null(strstr(err.text, "made: block 2 at byte 60"), "%s", err.text);
+	length = 0;
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "empty");
+	memset(file, 'a', 100);
+	length = 100;
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "text");
+}
+
+Test(pcapng, a_file_cut_off_ends_there)
+{
+	struct pcapng_packet packet;
+	struct error err = {0};
+	struct pcapng_reader *reader;
+
+	begin(false);
+	put_interface(9);
+	put_packet(0, 1, 'x', 1);
+	put_packet(0, 2, 'y', 1);
+	reader = pcapng_open_memory("made", file, length - 5, &err);
+	cr_assert_eq(pcapng_next(reader, &packet, &err), 1);
+	cr_assert_eq(pcapng_next(reader, &packet, &err), 0);
+	cr_assert(pcapng_cut_off(reader));
+	pcapng_close(reader);
+}
+
+static void write_file(char path[64])
+{
+	FILE *out;
+
+	snprintf(path, 64, "/tmp/test-check-%d.pcapng", (int)getpid());
+	out = fopen(path, "wb");
+	fwrite(file, 1, length, out);
+	fclose(out);
+}
+
+Test(delays, equal_frames_are_matched_in_order_and_the_odd_ones_counted)
+{
+	struct check_report report;
+	struct error err = {0};
+	char path[64];
+
+	begin(false);
+	put_interface(9);
+	put_interface(9);
+	put_packet(0, 1000, 'a', 1);
+	put_packet(0, 2000, 'a', 1);
+	put_packet(0, 3000, 'b', 1); /* never leaves */
+	put_packet(0, 3500, 'd', 1);
+	put_packet(1, 4000, 'z', 1); /* the other way */
+	put_packet(1, 11000, 'a', 2);
+	put_packet(1, 12010, 'a', 2);
+	put_packet(1, 12500, 'c', 2); /* never came */
+	put_packet(1, 13000, 'd', 2);
+	put_packet(0, 14900, 'z', 2); /* 9.1 us early */
+	write_file(path);
+	cr_assert_eq(check_delays(path, (double[]){10, 20}, &report, &err), 0, "%s", err.text);
+	cr_assert_eq(report.direction[CHECK_AB].in, 4);
+	cr_assert_eq(report.direction[CHECK_AB].out, 4);
+	cr_assert_eq(report.direction[CHECK_AB].matched, 3);
+	cr_assert_eq(report.direction[CHECK_AB].missing, 1);
+	cr_assert_eq(report.direction[CHECK_AB].extra, 1);
+	cr_assert_eq(report.direction[CHECK_AB].early, 1, "'d' stayed 9.5 us");
+	cr_assert_eq(histogram_maximum(report.direction[CHECK_AB].delay_ns), 10010);
+	cr_assert_eq(report.direction[CHECK_BA].early, 1);
+	cr_assert_eq(histogram_maximum(report.direction[CHECK_BA].deviation_ns), 9100);
+	check_report_free(&report);
+	unlink(path);
+}
+
+Test(delays, reordering_is_seen)
+{
+	struct check_report report;
+	struct error err = {0};
+	char path[64];
+
+	begin(true);
+	put_interface(9);
+	put_interface(9);
+	put_packet(0, 1000, 'a', 1);
+	put_packet(0, 2000, 'b', 1);
+	put_packet(1, 3000, 'b', 2);
+	put_packet(1, 4000, 'a', 2);
+	write_file(path);
+	cr_assert_eq(check_delays(path, (double[]){-1, -1}, &report, &err), 0, "%s", err.text);
+	cr_assert_eq(report.direction[CHECK_AB].reordered, 1);
+	check_report_free(&report);
+	unlink(path);
+}
+
+Test(delays, a_capture_of_something_else_is_refused)
+{
+	struct check_report report;
+	struct error err = {0};
+	char path[64];
+
+	begin(false);
+	put_interface(9);
+	put_packet(0, 1000, 'a', 0);
+	write_file(path);
+	cr_assert_eq(check_delays(path, (double[]){-1, -1}, &report, &err), -EBADMSG);
+	cr_assert_not_null(strstr(err.text, "no injector's capture"), "%s", err.text);
+	check_report_free(&report);
+	unlink(path);
+}
+
+Test(pending, thousands_held_and_equal_ones_in_order)
+{
+	struct pending *pending = pending_create();
+	struct arrival arrival;
+
+	for (uint64_t i = 0; i < 20000; i++)
+		cr_assert_eq(pending_put(pending, (i % 10) << 33, (struct arrival){.sequence = i}), 0);
+	for (uint64_t i = 0; i < 20000; i++) {
+		cr_assert(pending_take(pending, (i % 10) << 33, &arrival));
+		cr_assert_eq(arrival.sequence, i);
+	}
+	cr_assert(!pending_take(pending, 0, &arrival));
+	for (uint64_t i = 0; i < 100000; i++) { /* the same few entries again and again */
+		cr_assert_eq(pending_put(pending, i * 977, (struct arrival){.sequence = i}), 0);
+		cr_assert(pending_take(pending, i * 977, &arrival));
+		cr_assert_eq(arrival.sequence, i);
+	}
+	pending_destroy(pending);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loop of the modes over rings: what arrives, in which order, and whether the counters tell. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
+#include "rings.h"
+
+enum { COUNT = 20000, WINDOW = 2000 };
+
+struct outcome {
+	uint64_t sent, received, overtaken, early;
+	uint8_t seen[COUNT];
+	struct injector_statistics statistics;
+};
+
+static bool in_time(struct ns start, int64_t seconds)
+{
+	return ns_now_monotonic().v - start.v < seconds * INT64_C(1000000000);
+}
+
+/* Sends COUNT packets from A to B and waits until the injector holds none. `delay_us` is the least one. */
+static void run(const struct rings_options *options, double delay_us, struct outcome *outcome)
+{
+	static struct rings rings;
+	struct ns start = ns_now_monotonic();
+	uint64_t highest = 0;
+	int64_t cycles;
+	struct error err = {0};
+
+	memset(outcome, 0, sizeof *outcome);
+	rings_open(&rings, options);
+	rings_start(&rings);
+	cycles = (int64_t)(delay_us * 1e3 / rings.clock.ns_per_cycle);
+	for (uint64_t round = 0; in_time(start, 60); round++) {
+		const struct injector_direction_statistics *ab = &outcome->statistics.direction[0];
+		struct rte_mbuf *packets[32];
+		unsigned int count = rings_receive(&rings, 1, packets, 32);
+		uint64_t now = rte_rdtsc();
+
+		for (unsigned int i = 0; i < count; i++) {
+			const struct rings_payload *payload = rings_payload(packets[i]);
+
+			cr_assert_lt(payload->sequence, COUNT);
+			outcome->seen[payload->sequence]++;
+			outcome->overtaken += payload->sequence < highest;
+			highest = RTE_MAX(highest, payload->sequence);
+			outcome->early += (int64_t)(now - payload->sent) < cycles;
+			rte_pktmbuf_free(packets[i]);
+		}
+		outcome->received += count;
+		if (count == 0) {
+			rte_pause();
+			cr_assert_eq(injector_read(rings.injector, &outcome->statistics, &err), 0);
+			if (ab->rx_packets == COUNT && ab->held == 0 && ab->tx_packets == outcome->received)
+				break;
+		}
+		/* Losses make the window unknown: count what the injector still has. */
+		if (outcome->sent < COUNT && rte_ring_count(rings.in[0]) < WINDOW && ab->held < WINDOW)
+			outcome->sent += rings_send(&rings, 0, outcome->sent);
+	}
+	cr_assert_eq(outcome->sent, COUNT);
+	rings_close(&rings);
+}
+
+static struct outcome outcome;
+
+static void assert_sum(void)
+{
+	const struct injector_direction_statistics *ab = &outcome.statistics.direction[0];
+
+	cr_assert_eq(ab->rx_packets + ab->duplicated, ab->tx_packets + ab->held + ab->ring_full + ab->lost);
+	cr_assert_eq(outcome.received, ab->tx_packets);
+}
+
+Test(modal, jitter_without_reordering_keeps_the_order)
+{
+	struct rings_options options = {.delay_us = {50, 50}, .modes = {.jitter = "uniform:100", .seed = 1}};
+
+	run(&options, 50, &outcome);
+	cr_assert_eq(outcome.received, COUNT);
+	cr_assert_eq(outcome.overtaken, 0);
+	cr_assert_eq(outcome.early, 0);
+	assert_sum();
+}
+
+Test(modal, jitter_with_reordering_lets_packets_overtake_and_loses_none)
+{
+	struct rings_options options = {.delay_us = {50, 50},
+					.modes = {.jitter = "uniform:100", .reorder = true, .seed = 1}};
+
+	run(&options, 50, &outcome);
+	cr_assert_eq(outcome.received, COUNT);
+	for (int i = 0; i < COUNT; i++)
+		cr_assert_eq(outcome.seen[i], 1);
+	cr_assert_gt(outcome.overtaken, 0);
+	cr_assert_eq(outcome.early, 0);
+	assert_sum();
+}
+
+Test(modal, losses_and_copies_are_counted_to_the_packet)
+{
+	struct rings_options options = {.delay_us = {20, 20}, .modes = {.loss = "10", .duplicate = "5", .seed = 3}};
+	uint64_t absent = 0, twice = 0;
+
+	run(&options, 20, &outcome);
+	for (int i = 0; i < COUNT; i++) {
+		absent += outcome.seen[i] == 0;
+		twice += outcome.seen[i] == 2;
+	}
+	cr_assert_eq(absent, outcome.statistics.direction[0].lost);
+	cr_assert_eq(twice, outcome.statistics.direction[0].duplicated);
+	cr_assert_gt(absent, 1000);
+	cr_assert_gt(twice, 500);
+	cr_assert_eq(outcome.overtaken, 0, "a copy follows its original");
+	assert_sum();
+}
+
+Test(modal, what_the_filter_leaves_alone_passes_at_once)
+{
+	struct rings_options options = {.delay_us = {10000, 10000}, .modes = {.only = "tcp:80"}};
+
+	run(&options, 0, &outcome); /* not IP at all */
+	cr_assert_eq(outcome.received, COUNT);
+	cr_assert_eq(outcome.statistics.direction[0].bypassed, COUNT);
+	assert_sum();
+}
+
+Test(modal, due_times_come_from_the_nics_stamps)
+{
+	struct rings_options options = {.delay_us = {200, 200}, .stamps = true};
+
+	run(&options, 200, &outcome); /* counted from the stamp, which the client wrote before it sent */
+	cr_assert_eq(outcome.received, COUNT);
+	/* Two readings of the counter define the test NIC's clock: it may be off by the cycles between them. */
+	cr_assert_leq(outcome.early, 20);
+	cr_assert_eq(outcome.overtaken, 0);
+	assert_sum();
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Each mode alone, on packets that exist in memory only and a clock that the test moves. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mode_priv.h"
+
+enum { TRIES = 200000 };
+
+/* One cycle is half a nanosecond. */
+static const struct dp_clock the_clock = {.ns_per_cycle = 0.5};
+#define US(us) ((uint64_t)((us)*2000.0))
+
+static uint8_t frame[128];
+static struct rte_mbuf packet = {.buf_addr = frame, .data_len = 60, .pkt_len = 60};
+
+static struct injector_modes *create(struct injector_mode_settings settings)
+{
+	struct error err = {0};
+	struct injector_modes *modes;
+
+	if (settings.replay_interval_us == 0)
+		settings.replay_interval_us = 1e6;
+	modes = injector_modes_create(&settings, &the_clock, &err);
+	cr_assert_not_null(modes, "%s", err.text);
+	return modes;
+}
+
+static struct verdict judge(const struct injector_modes *modes, uint64_t now)
+{
+	struct verdict verdict = {.delay_cycles = US(10)};
+
+	modes_apply(modes, &packet, now, &verdict);
+	return verdict;
+}
+
+/* Within five standard deviations of a binomial count. */
+static void assert_share(uint64_t count, uint64_t tries, double share)
+{
+	double deviation = sqrt((double)tries * share * (1 - share));
+
+	cr_assert_float_eq((double)count, (double)tries * share, 5 * deviation + 1, "%lu of %lu, expected %g", count,
+			   tries, share);
+}
+
+Test(modes, loss_is_bernoulli)
+{
+	struct injector_modes *modes = create((struct injector_mode_settings){.loss = "2.5", .seed = 1});
+	uint64_t lost = 0, pairs = 0;
+	bool before = false;
+
+	for (int i = 0; i < TRIES; i++) {
+		bool now = judge(modes, 0).lost;
+
+		lost += now;
+		pairs += now && before;
+		before = now;
+	}
+	assert_share(lost, TRIES, 0.025);
+	assert_share(pairs, TRIES, 0.025 * 0.025);
+	injector_modes_destroy(modes);
+}
+
+Test(modes, gilbert_loses_in_bursts)
+{
+	struct injector_modes *modes = create((struct injector_mode_settings){.gilbert = "1,20", .seed = 1});
+	uint64_t lost = 0, bursts = 0;
+	bool before = false;
+
+	for (int i = 0; i < TRIES; i++) {
+		bool now = judge(modes, 0).lost;
+
+		lost += now;
+		bursts += now && !before;
+		before = now;
+	}
+	cr_assert_float_eq((double)lost / TRIES, 0.01 / 0.21, 0.005, "stationary share P/(P+R)");
+	cr_assert_float_eq((double)lost / (double)bursts, 5, 0.35, "mean burst 1/R");
+	injector_modes_destroy(modes);
+}
+
+Test(modes, extremes_are_exact)
+{
+	struct injector_modes *none = create((struct injector_mode_settings){.loss = "0", .duplicate = "0"});
+	struct injector_modes *all = create((struct injector_mode_settings){.loss = "100"});
+	struct injector_modes *twice = create((struct injector_mode_settings){.duplicate = "100"});
+
+	for (int i = 0; i < 1000; i++) {
+		cr_assert(!judge(none, 0).lost);
+		cr_assert_eq(judge(none, 0).copies, 0);
+		cr_assert(judge(all, 0).lost);
+		cr_assert_eq(judge(twice, 0).copies, 1);
+	}
+	injector_modes_destroy(none);
+	injector_modes_destroy(all);
+	injector_modes_destroy(twice);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double *draw(const char *jitter)
+{
+	struct injector_modes *modes = create((struct injector_mode_settings){.jitter = jitter, .seed = 5});
+	double *us = malloc(TRIES * sizeof *us);
+
+	for (int i = 0; i < TRIES; i++)
+		us[i] = (double)judge(modes, 0).delay_cycles / 2000.0 - 10;
+	injector_modes_destroy(modes);
+	qsort(us, TRIES, sizeof *us, compare);
+	return us;
+}
+
+Test(modes, jitter_follows_its_distribution)
+{
+	double *uniform = draw("uniform:8"), *normal = draw("normal:2"), *pareto = draw("pareto:3,2.5");
+
+	cr_assert_float_eq(uniform[TRIES / 10], 0.8, 0.05);
+	cr_assert_float_eq(uniform[TRIES * 9 / 10], 7.2, 0.05);
+	cr_assert_float_eq(normal[TRIES / 2], 0, 0.03);
+	cr_assert_float_eq(normal[(int)(TRIES * 0.8413447)], 2, 0.05, "one deviation up");
+	cr_assert_float_eq(normal[(int)(TRIES * 0.0227501)], -4, 0.1, "two down");
+	cr_assert_geq(pareto[0], 0);
+	cr_assert_float_eq(pareto[TRIES / 2], 3 * (pow(0.5, -1 / 2.5) - 1), 0.05);
+	cr_assert_float_eq(pareto[TRIES * 99 / 100], 3 * (pow(0.01, -1 / 2.5) - 1), 0.8);
+	free(uniform);
+	free(normal);
+	free(pareto);
+}
+
+Test(modes, jitter_never_makes_a_delay_negative_and_overtakes_only_when_told)
+{
+	struct injector_modes *keep = create((struct injector_mode_settings){.jitter = "normal:1000"});
+	struct injector_modes *overtake =
+		create((struct injector_mode_settings){.jitter = "normal:1", .reorder = true});
+
+	for (int i = 0; i < 10000; i++)
+		cr_assert_lt(judge(keep, 0).delay_cycles, US(20000));
+	cr_assert(!judge(keep, 0).overtake);
+	cr_assert(judge(overtake, 0).overtake);
+	injector_modes_destroy(keep);
+	injector_modes_destroy(overtake);
+}
+
+Test(modes, steps_follow_the_clock_from_the_first_packet)
+{
+	struct injector_modes *modes = create((struct injector_mode_settings){.steps = "0:10,1.5:20,3:0.1"});
+	uint64_t start = UINT64_C(123456789012), second = UINT64_C(2000000000);
+
+	cr_assert_eq(judge(modes, start).delay_cycles, US(10));
+	cr_assert_eq(judge(modes, start + second).delay_cycles, US(10));
+	cr_assert_eq(judge(modes, start + 3 * second / 2).delay_cycles, US(20));
+	cr_assert_eq(judge(modes, start + 100 * second).delay_cycles, US(0.1));
+	injector_modes_destroy(modes);
+}
+
+Test(modes, replay_goes_round)
+{
+	char path[64];
+	FILE *file;
+	struct injector_modes *modes;
+	uint64_t start = 1000;
+
+	snprintf(path, sizeof path, "/tmp/test-replay-%d", (int)getpid());
+	file = fopen(path, "w");
+	fputs("10\n20\n30\n", file);
+	fclose(file);
+	modes = create((struct injector_mode_settings){.replay = path, .replay_interval_us = 100});
+	cr_assert_eq(judge(modes, start).delay_cycles, US(10));
+	cr_assert_eq(judge(modes, start + US(99)).delay_cycles, US(10));
+	cr_assert_eq(judge(modes, start + US(100)).delay_cycles, US(20));
+	cr_assert_eq(judge(modes, start + US(250)).delay_cycles, US(30));
+	cr_assert_eq(judge(modes, start + US(300)).delay_cycles, US(10));
+	cr_assert_eq(judge(modes, start + US(300 * 1000 + 400)).delay_cycles, US(20), "a long gap skips whole rounds");
+	injector_modes_destroy(modes);
+	unlink(path);
+}
+
+Test(modes, rate_spaces_packets_by_their_wire_time)
+{
+	/* 84 bytes on the wire at 10 Mbit/s: 67.2 us. */
+	struct injector_modes *modes = create((struct injector_mode_settings){.rate = "10"});
+
+	cr_assert_eq(judge(modes, 0).delay_cycles, US(10), "the first one waits for nobody");
+	for (int i = 1; i < 10; i++) {
+		double cycles = (double)judge(modes, 0).delay_cycles; /* Criterion evaluates its arguments twice */
+
+		cr_assert_float_eq(cycles, 20000 + i * 134400.0, 20.0, "packet %d", i);
+	}
+	cr_assert_eq(judge(modes, US(5000)).delay_cycles, US(10), "the link is idle again");
+	injector_modes_destroy(modes);
+}
+
+/* Ethernet + IPv4 + ports at their places. */
+static void make_ipv4(uint8_t protocol, const uint8_t source[4], const uint8_t destination[4], uint16_t from,
+		      uint16_t to)
+{
+	memset(frame, 0, sizeof frame);
+	frame[12] = 0x08;
+	frame[14] = 0x45;
+	frame[23] = protocol;
+	memcpy(frame + 26, source, 4);
+	memcpy(frame + 30, destination, 4);
+	frame[34] = (uint8_t)(from >> 8);
+	frame[35] = (uint8_t)from;
+	frame[36] = (uint8_t)(to >> 8);
+	frame[37] = (uint8_t)to;
+	packet.data_len = packet.pkt_len = 60;
+}
+
+static const uint8_t host_1[] = {10, 0, 0, 1}, host_2[] = {10, 0, 0, 2};
+
+Test(modes, the_filter_picks_the_applications_packets)
+{
+	struct injector_modes *port = create((struct injector_mode_settings){.only = "tcp:11211"});
+	struct injector_modes *mixed = create((struct injector_mode_settings){.only = "udp:319,host:10.0.0.2"});
+	struct injector_modes *ping = create((struct injector_mode_settings){.only = "proto:icmp"});
+
+	make_ipv4(6, host_1, host_2, 40000, 11211);
+	cr_assert(!judge(port, 0).bypass);
+	cr_assert(!judge(mixed, 0).bypass, "by address");
+	cr_assert(judge(ping, 0).bypass);
+	make_ipv4(6, host_1, host_1, 11211, 40000);
+	cr_assert(!judge(port, 0).bypass, "the way back");
+	cr_assert(judge(mixed, 0).bypass);
+	make_ipv4(17, host_1, host_1, 11211, 319);
+	cr_assert(judge(port, 0).bypass, "UDP is not TCP");
+	cr_assert(!judge(mixed, 0).bypass);
+	make_ipv4(1, host_1, host_1, 11211, 319);
+	cr_assert(!judge(ping, 0).bypass);
+	injector_modes_destroy(port);
+	injector_modes_destroy(mixed);
+	injector_modes_destroy(ping);
+}
+
+Test(modes, the_filter_knows_tags_fragments_ipv6_and_short_frames)
+{
+	struct injector_modes *port = create((struct injector_mode_settings){.only = "port:6379"});
+	struct injector_modes *host = create((struct injector_mode_settings){.only = "host:fe80::1"});
+
+	make_ipv4(6, host_1, host_2, 40000, 6379);
+	memmove(frame + 16, frame + 12, 50);
+	frame[12] = 0x81; /* 802.1Q */
+	frame[13] = 0;
+	cr_assert(!judge(port, 0).bypass);
+	make_ipv4(6, host_1, host_2, 40000, 6379);
+	frame[21] = 10; /* a later fragment: what follows is no port */
+	cr_assert(judge(port, 0).bypass);
+	for (uint16_t bytes = 0; bytes < 38; bytes++) {
+		make_ipv4(6, host_1, host_2, 40000, 6379);
+		packet.data_len = bytes;
+		cr_assert(judge(port, 0).bypass, "%u bytes", bytes);
+	}
+	memset(frame, 0, sizeof frame);
+	memcpy(frame + 12, "\x86\xdd\x60", 3);
+	frame[20] = 6;
+	memcpy(frame + 22, "\xfe\x80", 2);
+	frame[37] = 1;
+	memcpy(frame + 54, "\x18\xeb\x9c\x40", 4); /* 6379, 40000 */
+	packet.data_len = packet.pkt_len = 80;
+	cr_assert(!judge(port, 0).bypass);
+	cr_assert(!judge(host, 0).bypass);
+	injector_modes_destroy(port);
+	injector_modes_destroy(host);
+}
+
+Test(modes, the_same_seed_gives_the_same_packets)
+{
+	struct injector_modes *a =
+		create((struct injector_mode_settings){.loss = "30", .jitter = "uniform:5", .seed = 9});
+	struct injector_modes *b =
+		create((struct injector_mode_settings){.loss = "30", .jitter = "uniform:5", .seed = 9});
+
+	for (int i = 0; i < 1000; i++) {
+		struct verdict x = judge(a, 0), y = judge(b, 0);
+
+		cr_assert_eq(x.lost, y.lost);
+		cr_assert_eq(x.delay_cycles, y.delay_cycles);
+	}
+	injector_modes_destroy(a);
+	injector_modes_destroy(b);
+}
+
+Test(modes, refuses_bad_and_overlapping_specifications)
+{
+	static const struct injector_mode_settings bad[] = {
+		{.loss = "101"},
+		{.loss = "-1"},
+		{.loss = "x"},
+		{.gilbert = "1"},
+		{.gilbert = "1,2,3,4,5"},
+		{.duplicate = "nan"},
+		{.rate = "0"},
+		{.jitter = "uniform"},
+		{.jitter = "pareto:3"},
+		{.jitter = "pareto:3,1"},
+		{.jitter = "normal:-1"},
+		{.steps = "1:10"},
+		{.steps = "0:10,0:20"},
+		{.steps = "0:10001"},
+		{.replay = "/nonexistent"},
+		{.only = "tcp:0"},
+		{.only = "host:1.2.3"},
+		{.only = ""},
+		{.only = "tcp"},
+		{.reorder = true},
+		{.loss = "1", .gilbert = "1,2"},
+		{.steps = "0:1", .jitter = "uniform:1"},
+		{.jitter = "uniform:1", .replay = "/nonexistent"},
+	};
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		struct injector_mode_settings settings = bad[i];
+		struct error err = {0};
+
+		settings.replay_interval_us = 1e6;
+		cr_assert_null(injector_modes_create(&settings, &the_clock, &err), "case %zu", i);
+		cr_assert_gt(strlen(err.text), 0, "case %zu", i);
+	}
+}
