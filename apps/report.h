@@ -28,8 +28,11 @@ void report_end(FILE *out);
 /* Steps: tab-separated lines "seconds<TAB>command<TAB>what it is for". */
 int report_steps(FILE *out, const char *path, struct error *err);
 
-/* Delay checks: CSV delay_us,source,rtt_us by an independent tool, and the row of delay 0 to compare with. */
-int report_checks(FILE *out, const char *path, struct error *err);
+/*
+ * What the sweep's log says of each run (SWEEP.csv.log): is the injected delay real by an independent tool's round
+ * trip, and how much was disturbed, repeated or lost.
+ */
+int report_sweep_log(FILE *out, const char *path, struct error *err);
 
 /* Levels of a curve: measured, spread, fitted. */
 void report_curve(FILE *out, const struct curve *curve);
@@ -42,11 +45,5 @@ int report_placement(FILE *out, const char *path, const struct cluster *cluster,
 
 /* nomora.doctor/1. */
 int report_doctor(FILE *out, const char *path, struct error *err);
-
-/* Injector statistics, one JSON object a line, as the control socket gave them at the end of each run. */
-int report_injector(FILE *out, const char *path, struct error *err);
-
-/* Runs that the sweep log calls disturbed, repeated or failed: nomora.sweep-run lines. */
-int report_sweep_log(FILE *out, const char *path, struct error *err);
 
 #endif

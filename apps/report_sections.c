@@ -7,9 +7,6 @@
 #include <string.h>
 
 #include <base/file.h>
-#include <base/number.h>
-
-enum { CHECKS_MAXIMUM = 1000 };
 
 int report_steps(FILE *out, const char *path, struct error *err)
 {
@@ -38,88 +35,6 @@ int report_steps(FILE *out, const char *path, struct error *err)
 	fputs("</table></section>\n", out);
 	file_lines_close(lines);
 	return status;
-}
-
-struct check {
-	double delay_us, rtt_us;
-};
-
-static int read_check(char *line, struct error_place place, struct check *check, struct error *err)
-{
-	char *fields[2];
-
-	if (file_split(line, ',', fields, 2) != 2)
-		return error_at(err, place, EINVAL, "expected two fields: delay_us,rtt_us");
-	if (number_parse_double(fields[0], &check->delay_us) < 0 || check->delay_us < 0) {
-		place.field = "delay_us";
-		return error_at(err, place, EINVAL, "found '%.40s', expected a number from 0", fields[0]);
-	}
-	if (number_parse_double(fields[1], &check->rtt_us) < 0 || check->rtt_us < 0) {
-		place.field = "rtt_us";
-		return error_at(err, place, EINVAL, "found '%.40s', expected a number from 0", fields[1]);
-	}
-	return 0;
-}
-
-/* Rows after the header; returns how many, or -errno. */
-static int read_checks(const char *path, struct check *checks, struct error *err)
-{
-	struct file_lines *lines = file_lines_open(path, err);
-	char *line;
-	int count = 0, status;
-
-	if (!lines)
-		return err ? -err->code : -EIO;
-	while ((status = file_lines_next(lines, &line, err)) > 0) {
-		struct error_place place = {path, file_lines_number(lines), NULL};
-
-		if (place.line == 1 || line[0] == '\0')
-			continue;
-		if (count == CHECKS_MAXIMUM)
-			status = error_at(err, place, E2BIG, "more than %d rows", CHECKS_MAXIMUM);
-		else
-			status = read_check(line, place, &checks[count], err);
-		if (status < 0)
-			break;
-		count++;
-	}
-	file_lines_close(lines);
-	return status < 0 ? status : count;
-}
-
-int report_checks(FILE *out, const char *path, struct error *err)
-{
-	struct check checks[CHECKS_MAXIMUM];
-	int count = read_checks(path, checks, err);
-	const struct check *base = NULL;
-
-	if (count < 0)
-		return count;
-	for (int i = 0; i < count && !base; i++)
-		base = checks[i].delay_us == 0 ? &checks[i] : NULL;
-	if (!base)
-		return error_at(err, (struct error_place){path, 0, NULL}, EINVAL,
-				"no row with delay 0: what should the others be compared with?");
-	fputs("<h3>Is the injected delay real?</h3>\n<p>An independent tool, <code>ping</code> between the two hosts, "
-	      "measured the round trip (median) while the injector held every packet for D in each direction. It should "
-	      "rise by 2&nbsp;D; up to 15&nbsp;% + 30&nbsp;µs beside that is taken as true on a virtual rack.</p>\n"
-	      "<table><tr><th class=\"n\">D, µs</th><th class=\"n\">round trip, µs</th><th class=\"n\">rise, µs</th>"
-	      "<th class=\"n\">expected, µs</th><th class=\"n\">off by, µs</th><th></th></tr>\n",
-	      out);
-	for (int i = 0; i < count; i++) {
-		double rise = checks[i].rtt_us - base->rtt_us, expected = 2 * (checks[i].delay_us - base->delay_us);
-		bool real = fabs(rise - expected) <= 0.15 * expected + 30;
-
-		fprintf(out,
-			"<tr><td class=\"n\">%g</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td>"
-			"<td class=\"n\">%g</td><td class=\"n\">%+.1f</td><td class=\"tag %s\">%s</td></tr>\n",
-			checks[i].delay_us, checks[i].rtt_us, rise, expected, rise - expected, real ? "ok" : "fail",
-			&checks[i] == base ? "baseline"
-			: real             ? "true"
-					   : "off");
-	}
-	fputs("</table>\n", out);
-	return 0;
 }
 
 void report_curve(FILE *out, const struct curve *curve)
