@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-#include <jansson.h>
-
 #include <base/error.h>
 #include <model/cluster.h>
 #include <model/curve.h>
@@ -40,8 +38,9 @@ void report_curve(FILE *out, const struct curve *curve);
 /* The mesh by racks: within a rack and between racks, p50 and p99. cluster may be NULL. */
 void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cluster *cluster);
 
-/* nomora.place/1 beside random's. */
-int report_placement(FILE *out, const char *path, const struct cluster *cluster, struct error *err);
+/* nomora.place/1, beside a random draw's (random_path, cluster: NULL is legal). */
+int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster,
+		     struct error *err);
 
 /* nomora.doctor/1. */
 int report_doctor(FILE *out, const char *path, struct error *err);

@@ -62,8 +62,7 @@ int report_picture(FILE *out, const char *path, const char *alt, struct error *e
 	/* as an <img>: inlined SVGs of one page would share their ids and draw each other's glyphs */
 	fprintf(out, "<img class=\"plot\" alt=\"");
 	report_text(out, alt);
-	fprintf(out, "\" src=\"data:image/%s;base64,",
-		bytes > 4 && memcmp(data, png, 4) == 0 ? "png" : "svg+xml");
+	fprintf(out, "\" src=\"data:image/%s;base64,", bytes > 4 && memcmp(data, png, 4) == 0 ? "png" : "svg+xml");
 	print_base64(out, (const unsigned char *)data, bytes);
 	fputs("\">\n", out);
 	free(data);
@@ -73,7 +72,8 @@ int report_picture(FILE *out, const char *path, const char *alt, struct error *e
 static const char style[] =
 	"body{font:15px/1.5 system-ui,'DejaVu Sans',sans-serif;color:#1c2430;background:#f5f6f8;margin:0}\n"
 	"main{max-width:1080px;margin:0 auto;padding:24px}\n"
-	"header{background:#12304a;color:#fff;padding:22px 0}header div{max-width:1080px;margin:0 auto;padding:0 24px}\n"
+	"header{background:#12304a;color:#fff;padding:22px 0}header div{max-width:1080px;margin:0 auto;padding:0 "
+	"24px}\n"
 	"h1{margin:0;font-size:26px}h2{font-size:20px;margin:0 0 8px}h3{font-size:16px;margin:18px 0 6px}\n"
 	"section{background:#fff;border:1px solid #dfe3e8;border-radius:8px;padding:18px 22px;margin:18px 0}\n"
 	"p{margin:6px 0 10px}table{border-collapse:collapse;margin:8px 0;font-size:14px}\n"
@@ -83,7 +83,8 @@ static const char style[] =
 	"background:#f0f2f5;padding:1px 4px;border-radius:3px}\n"
 	".plot{max-width:100%;height:auto;display:block;margin:8px auto}.muted{color:#6a7482}\n"
 	".ok{color:#1a7f4b}.warn{color:#a05a00}.fail{color:#b3261e}.tag{font-weight:600}\n"
-	".cards{display:flex;gap:14px;flex-wrap:wrap}.card{flex:1;min-width:200px;background:#fff;border:1px solid #dfe3e8;"
+	".cards{display:flex;gap:14px;flex-wrap:wrap}.card{flex:1;min-width:200px;background:#fff;border:1px solid "
+	"#dfe3e8;"
 	"border-radius:8px;padding:14px 18px}.card b{display:block;font-size:24px}\n"
 	".racks{display:flex;gap:18px;flex-wrap:wrap}.rack{border:1px solid #cdd4dc;border-radius:6px;padding:8px;"
 	"background:#fafbfc}.rack>b{font-size:13px;color:#55606e}\n"

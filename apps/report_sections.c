@@ -16,7 +16,8 @@ int report_steps(FILE *out, const char *path, struct error *err)
 
 	if (!lines)
 		return err ? -err->code : -EIO;
-	fputs("<section><h2>What was done</h2>\n<table><tr><th class=\"n\">seconds</th><th>step</th><th>command</th></tr>\n",
+	fputs("<section><h2>What was done</h2>\n<table><tr><th "
+	      "class=\"n\">seconds</th><th>step</th><th>command</th></tr>\n",
 	      out);
 	while ((status = file_lines_next(lines, &line, err)) > 0) {
 		if (file_split(line, '\t', fields, 3) != 3) {
@@ -50,9 +51,11 @@ void report_curve(FILE *out, const struct curve *curve)
 	fprintf(out, "<p>Baseline: %.6g ", curve->baseline_value);
 	report_text(out, curve->unit);
 	if (!isnan(curve->baseline_deviation) && curve->baseline_value != 0)
-		fprintf(out, " ± %.1f&nbsp;%% from run to run", 100 * curve->baseline_deviation / curve->baseline_value);
+		fprintf(out, " ± %.1f&nbsp;%% from run to run",
+			100 * curve->baseline_deviation / curve->baseline_value);
 	fputs(".</p>\n<table><tr><th class=\"n\">added round trip, µs</th><th class=\"n\">runs</th>"
-	      "<th class=\"n\">measured</th><th class=\"n\">±</th><th class=\"n\">curve</th><th class=\"n\">cost</th></tr>\n",
+	      "<th class=\"n\">measured</th><th class=\"n\">±</th><th class=\"n\">curve</th><th "
+	      "class=\"n\">cost</th></tr>\n",
 	      out);
 	for (size_t i = 0; i < curve->level_count; i++) {
 		const struct curve_level *level = &curve->levels[i];
@@ -98,7 +101,8 @@ static void print_summary(FILE *out, const char *name, struct summary *summary)
 	qsort(summary->p99_us, summary->count, sizeof(double), by_value);
 	fprintf(out,
 		"<tr><td>%s</td><td class=\"n\">%zu</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td>"
-		"<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%llu</td><td class=\"n\">%.3g</td></tr>\n",
+		"<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%llu</td><td "
+		"class=\"n\">%.3g</td></tr>\n",
 		name, summary->count, summary->p50_us[0], summary->p50_us[summary->count / 2],
 		summary->p50_us[summary->count - 1], summary->p99_us[summary->count / 2],
 		(unsigned long long)summary->samples, summary->loss / (double)summary->count);

@@ -159,7 +159,8 @@ int report_sweep_log(FILE *out, const char *path, struct error *err)
 	for (size_t i = 0; i < totals->level_count; i++)
 		print_level(out, &totals->levels[i], totals->baseline_us);
 	fprintf(out,
-		"</table>\n<p>The injector passed %.0f packets and dropped %.0f. It stalled %.0f times, %.2f&nbsp;%% of the "
+		"</table>\n<p>The injector passed %.0f packets and dropped %.0f. It stalled %.0f times, %.2f&nbsp;%% "
+		"of the "
 		"time; %.2f&nbsp;%% of the packets met a stall. %d attempts failed a gate (stalls, ping) and were made "
 		"again; %d of the %d runs that count were still disturbed.</p>\n",
 		totals->packets, totals->dropped, totals->stalls,

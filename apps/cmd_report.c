@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora report: the files of a run on one page that needs no other file. */
+#include "command.h"
+
+#include <errno.h>
+
+#include <base/file.h>
+
+#include "report.h"
+
+int command_report(int argc, char **argv);
+
+struct settings {
+	const char *title, *output, *steps, *curve, *curve_plot, *sweep_log, *latency, *mesh_plot, *cluster;
+	const char *placement, *random, *doctor;
+};
+
+static const struct option_row rows[] = {
+	OPTION_STRING(struct settings, output, "output", 'o', "REPORT.html", "the page (required)"),
+	OPTION_STRING(struct settings, title, "title", 't', "TEXT", "its title"),
+	OPTION_HEADING("What goes in; each is left out if not given"),
+	OPTION_STRING(struct settings, steps, "steps", 0, "FILE",
+		      "lines of seconds, command, purpose, with tabs between"),
+	OPTION_STRING(struct settings, curve, "curve", 0, "FILE", "curve of nomora fit"),
+	OPTION_STRING(struct settings, curve_plot, "curve-plot", 0, "FILE", "its picture (SVG or PNG)"),
+	OPTION_STRING(struct settings, sweep_log, "sweep-log", 0, "FILE", "SWEEP.csv.log of nomora sweep"),
+	OPTION_STRING(struct settings, latency, "latency", 0, "FILE", "latency matrix of nomora mesh"),
+	OPTION_STRING(struct settings, mesh_plot, "mesh-plot", 0, "FILE", "its picture (SVG or PNG)"),
+	OPTION_STRING(struct settings, cluster, "cluster", 0, "FILE", "machines and racks"),
+	OPTION_STRING(struct settings, placement, "placement", 0, "FILE", "output of nomora place --json"),
+	OPTION_STRING(struct settings, random, "random", 0, "FILE", "the same with --policy random"),
+	OPTION_STRING(struct settings, doctor, "doctor", 0, "FILE", "output of nomora doctor --json"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora report",
+	.operands = "-o REPORT.html",
+	.summary = "Put the files of a run together into one self-contained page of HTML.",
+	.teach = "Example:\n"
+		 "  nomora report --curve memcached.json --curve-plot memcached.svg --sweep-log sweep.csv.log \\\n"
+		 "      --latency latency.csv --mesh-plot mesh.svg --cluster cluster.json -o report.html\n",
+	.rows = rows,
+};
+
+struct inputs {
+	struct curve *curve;
+	struct latency_matrix *matrix;
+	struct cluster *cluster;
+};
+
+static int load(const struct settings *settings, struct inputs *inputs, struct error *err)
+{
+	if (settings->curve && !(inputs->curve = curve_load(settings->curve, err)))
+		return -err->code;
+	if (settings->latency && !(inputs->matrix = latency_matrix_read(settings->latency, err)))
+		return -err->code;
+	if (settings->cluster && !(inputs->cluster = cluster_read(settings->cluster, err)))
+		return -err->code;
+	return 0;
+}
+
+static int write_sweep(FILE *out, const struct settings *settings, const struct inputs *inputs, struct error *err)
+{
+	int status = 0;
+
+	if (!inputs->curve && !settings->curve_plot && !settings->sweep_log)
+		return 0;
+	fputs("<section><h2>How much latency the application can take</h2>\n", out);
+	if (settings->curve_plot)
+		status = report_picture(out, settings->curve_plot, "normalised performance over added round trip", err);
+	if (status == 0 && inputs->curve)
+		report_curve(out, inputs->curve);
+	if (status == 0 && settings->sweep_log)
+		status = report_sweep_log(out, settings->sweep_log, err);
+	fputs("</section>\n", out);
+	return status;
+}
+
+static int write_mesh(FILE *out, const struct settings *settings, const struct inputs *inputs, struct error *err)
+{
+	int status = 0;
+
+	if (!inputs->matrix && !settings->mesh_plot)
+		return 0;
+	fputs("<section><h2>The latency that the rack has</h2>\n", out);
+	if (settings->mesh_plot)
+		status = report_picture(out, settings->mesh_plot, "round-trip times between all hosts", err);
+	if (status == 0 && inputs->matrix)
+		report_mesh(out, inputs->matrix, inputs->cluster);
+	fputs("</section>\n", out);
+	return status;
+}
+
+static int write_page(FILE *out, const struct settings *settings, const struct inputs *inputs, struct error *err)
+{
+	int status;
+
+	report_begin(out, settings->title);
+	status = write_sweep(out, settings, inputs, err);
+	if (status == 0)
+		status = write_mesh(out, settings, inputs, err);
+	if (status == 0 && settings->placement) {
+		fputs("<section><h2>Where the jobs go</h2>\n", out);
+		status = report_placement(out, settings->placement, settings->random, inputs->cluster, err);
+		fputs("</section>\n", out);
+	}
+	if (status == 0 && settings->doctor) {
+		fputs("<section><h2>How far to trust this host</h2>\n", out);
+		status = report_doctor(out, settings->doctor, err);
+		fputs("</section>\n", out);
+	}
+	if (status == 0 && settings->steps)
+		status = report_steps(out, settings->steps, err);
+	report_end(out);
+	return status;
+}
+
+int command_report(int argc, char **argv)
+{
+	struct settings settings = {.title = "Nomora: report"};
+	struct option_operands operands;
+	struct inputs inputs = {0};
+	struct error err = {0};
+	struct file_writer *writer = NULL;
+	int code = command_parse(&usage, argc, argv, &settings, &operands), status;
+
+	if (code >= 0)
+		return code;
+	if (!settings.output) {
+		error_set(&err, EINVAL, "where to? give -o REPORT.html");
+		options_free(&operands);
+		return command_fail(&err, COMMAND_USAGE);
+	}
+	status = load(&settings, &inputs, &err);
+	if (status == 0) {
+		writer = file_writer_open(settings.output, &err);
+		status = writer ? write_page(file_writer_stream(writer), &settings, &inputs, &err) : -err.code;
+	}
+	if (status == 0)
+		status = file_writer_commit(writer, &err);
+	else
+		file_writer_discard(writer);
+	curve_destroy(inputs.curve);
+	latency_matrix_destroy(inputs.matrix);
+	cluster_destroy(inputs.cluster);
+	options_free(&operands);
+	return status == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
+}
