@@ -2,9 +2,11 @@
 #include "sweeper_priv.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <base/file.h>
@@ -185,10 +187,14 @@ static int make_surroundings(struct sweeper *sweeper, struct error *err)
 	const struct plan *plan = sweeper->plan;
 	const char *path = getenv("PATH");
 	char text[500];
-	int code = scratch_make(sweeper->scratch, sizeof sweeper->scratch, err);
 
-	if (code)
-		return code;
+	snprintf(sweeper->scratch, sizeof sweeper->scratch, "/tmp/nomora-sweep.XXXXXX");
+	if (!mkdtemp(sweeper->scratch)) {
+		sweeper->scratch[0] = '\0';
+		return error_set(err, errno, "cannot make a folder in /tmp: %s", strerror(errno));
+	}
+	/* The server's commands may run as another user. */
+	chmod(sweeper->scratch, 0777);
 	sweeper_set_variable(sweeper, "NOMORA_SERVER", plan->server_address ? plan->server_address : "");
 	sweeper_set_variable(sweeper, "NOMORA_SCRATCH", sweeper->scratch);
 	sweeper_set_variable(sweeper, "NOMORA_DELAY_US", "0");
@@ -198,6 +204,14 @@ static int make_surroundings(struct sweeper *sweeper, struct error *err)
 		sweeper_set_variable(sweeper, "PATH", text);
 	}
 	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+	(void)status;
+	(void)kind;
+	(void)walk;
+	return remove(path);
 }
 
 /* At delay 0: set-up and server. */
@@ -249,17 +263,41 @@ static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 	if (sweeper->set_up)
 		injector_set(plan->injector, found->delay_ab_us, found->delay_ba_us, NULL);
 	if (sweeper->scratch[0])
-		scratch_remove(sweeper->scratch);
+		nftw(sweeper->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Waits until no other sweep runs. Returns a descriptor to close, -1 when sharing is allowed, or -errno. */
+static int wait_for_turn(const struct sweeper *sweeper, struct error *err)
+{
+	bool told = false;
+
+	for (;;) {
+		int turn = sweeper->plan->share_machine ? -1 : turn_take(err);
+
+		if (turn != -EAGAIN)
+			return turn;
+		if (told_to_stop(sweeper))
+			return error_set(err, EINTR, "stopped");
+		if (!told)
+			sweeper_say(sweeper,
+				    "another sweep runs on this machine: waiting for it (or use --share-machine)");
+		told = true;
+		sleep_unless((struct ns){200 * NS_PER_MS}, sweeper->hooks->stop);
+	}
 }
 
 static int carry_out(struct sweeper *sweeper, struct error *err)
 {
 	struct injector_state found;
 	struct awake *awake = NULL;
-	int code = injector_read(sweeper->plan->injector, &found, err);
+	int turn = wait_for_turn(sweeper, err);
+	int code = turn < -1 ? turn : injector_read(sweeper->plan->injector, &found, err);
 
-	if (code)
+	if (code) {
+		if (turn >= 0)
+			close(turn);
 		return code;
+	}
 	code = make_surroundings(sweeper, err);
 	if (!code && sweeper->plan->keep_awake) {
 		awake = awake_start(err);
@@ -271,6 +309,8 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 		code = make_runs(sweeper, err);
 	tidy_up(sweeper, &found);
 	awake_stop(awake);
+	if (turn >= 0)
+		close(turn);
 	return code;
 }
 

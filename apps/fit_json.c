@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fit_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+static json_t *known_number(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *candidates_json(const struct fit *fit)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < fit->candidate_count; i++) {
+		const struct fit_candidate *candidate = &fit->candidates[i];
+
+		json_array_append_new(
+			array, json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o, s:o, s:f, s:b}", "model",
+					 fit_family_name(candidate->family), "form", curve_form_name(candidate->form),
+					 "threshold_us",
+					 candidate->form == CURVE_FORM_NONE ? json_null()
+									    : known_number(candidate->threshold_us),
+					 "parameters", (json_int_t)candidate->parameters, "chi_square",
+					 known_number(candidate->rss), "aicc", known_number(candidate->aicc), "bic",
+					 known_number(candidate->bic), "cross_validation",
+					 known_number(candidate->cross_validation), "weight", candidate->weight,
+					 "constrained", candidate->constrained));
+	}
+	return array;
+}
+
+static json_t *outliers_json(const struct observations *observations)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < observations->outlier_count; i++) {
+		const struct observation_outlier *outlier = &observations->outliers[i];
+
+		json_array_append_new(array, json_pack("{s:I, s:f, s:f, s:f, s:f}", "line", (json_int_t)outlier->line,
+						       "x_us", outlier->x_us, "value", outlier->value, "normalised",
+						       outlier->normalised, "deviations", outlier->deviations));
+	}
+	return array;
+}
+
+static json_t *warnings_json(const struct fit *fit)
+{
+	json_t *array = json_array();
+
+	for (const char *line = fit->warnings; *line;) {
+		size_t bytes = strcspn(line, "\n");
+
+		json_array_append_new(array, json_stringn(line, bytes));
+		line += bytes + (line[bytes] == '\n');
+	}
+	return array;
+}
+
+json_t *fit_to_json(const struct fit *fit)
+{
+	const struct curve *curve = fit->curve;
+	const struct curve_threshold *threshold = &curve->threshold;
+	json_t *at = threshold->form == CURVE_FORM_NONE
+			     ? json_null()
+			     : json_pack("{s:s, s:f, s:o, s:o}", "form", curve_form_name(threshold->form), "at_us",
+					 threshold->at_us, "low_us",
+					 known_number(threshold->has_interval ? threshold->low_us : NAN), "high_us",
+					 known_number(threshold->has_interval ? threshold->high_us : NAN));
+
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "application",
+			 curve->application, "metric", curve->metric, "model", curve->model, "equation",
+			 curve->equation, "reason", fit->reason, "threshold", at, "runs",
+			 (json_int_t)fit->observations.runs, "levels", (json_int_t)fit->observations.count, "r_squared",
+			 curve->goodness.r_squared, "overdispersion", fit->overdispersion, "candidates",
+			 candidates_json(fit), "outliers", outliers_json(&fit->observations), "warnings",
+			 warnings_json(fit));
+}

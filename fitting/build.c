@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The chosen candidate as a struct curve: table, band, coefficients in plain units with covariance, equation. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <fitting/linear.h>
+
+#include "fit_priv.h"
+
+enum {
+	BAND_POINTS_MAXIMUM = 401, /* longer tables get their band by interpolation */
+	SEARCHED_MAXIMUM = 2,
+	REPORTED_MAXIMUM = COLUMNS_MAXIMUM + SEARCHED_MAXIMUM,
+};
+
+static bool is_polynomial(enum fit_family family)
+{
+	return family <= FIT_POLYNOMIAL_5;
+}
+
+static size_t shapes_of(enum fit_family family)
+{
+	return family == FIT_HILL ? 2 : family >= FIT_LOG && family <= FIT_RATIONAL ? 1 : 0;
+}
+
+/* Index of the baseline's coefficient, or -1. */
+static int baseline_column(const struct problem *problem, const struct fit_candidate *candidate)
+{
+	if (problem->baseline_known)
+		return -1;
+	return candidate->form == CURVE_FORM_NONE ? -1 : (int)candidate->coefficient_count - 1;
+}
+
+/*
+ * Covariance of coefficients and shapes, from the curve's derivatives at the levels: QR in linear_fit(). The scale
+ * of the noise is applied by the caller. NULL when rank or memory is lacking.
+ */
+static double *free_covariance(const struct problem *problem, const struct fit_candidate *candidate, size_t size)
+{
+	struct linear_workspace *workspace = linear_workspace_create(problem->count, size);
+	double *matrix = malloc(problem->count * size * sizeof *matrix), *covariance = NULL, row[COLUMNS_MAXIMUM + 1];
+	struct member member = candidate_member(candidate);
+	struct linear_result result;
+	struct linear_problem linear = {.rows = problem->count,
+					.columns = size,
+					.matrix = matrix,
+					.response = problem->y,
+					.weights = problem->weight};
+
+	if (!workspace || !matrix)
+		goto out;
+	for (size_t i = 0; i < problem->count; i++) {
+		member_row(problem, &member, problem->x[i], row);
+		for (size_t k = 0; k < candidate->coefficient_count; k++)
+			matrix[k * problem->count + i] = row[k];
+		for (size_t k = candidate->coefficient_count; k < size; k++) {
+			struct member up = member, down = member;
+			double *shape = &up.shape[k - candidate->coefficient_count];
+			double step = *shape * 1e-4;
+
+			*shape += step;
+			down.shape[k - candidate->coefficient_count] -= step;
+			matrix[k * problem->count + i] =
+				(member_value(problem, &up, candidate->coefficients, problem->x[i]) -
+				 member_value(problem, &down, candidate->coefficients, problem->x[i])) /
+				(2 * step);
+		}
+	}
+	if (linear_fit(workspace, &linear, &result) != LINEAR_OK)
+		goto out;
+	covariance = malloc(size * size * sizeof *covariance);
+	if (covariance)
+		memcpy(covariance, result.covariance_absolute, size * size * sizeof *covariance);
+out:
+	free(matrix);
+	linear_workspace_destroy(workspace);
+	return covariance;
+}
+
+/* covariance := J covariance J'. */
+static void transform(double *covariance, const double *jacobian, size_t size)
+{
+	double half[REPORTED_MAXIMUM * REPORTED_MAXIMUM];
+
+	for (size_t i = 0; i < size; i++)
+		for (size_t j = 0; j < size; j++) {
+			half[i * size + j] = 0;
+			for (size_t k = 0; k < size; k++)
+				half[i * size + j] += jacobian[i * size + k] * covariance[k * size + j];
+		}
+	for (size_t i = 0; i < size; i++)
+		for (size_t j = 0; j < size; j++) {
+			covariance[i * size + j] = 0;
+			for (size_t k = 0; k < size; k++)
+				covariance[i * size + j] += half[i * size + k] * jacobian[j * size + k];
+		}
+}
+
+/*
+ * Coefficients in plain units (powers of µs) of the normalised curve; row by row d plain / d fitted. The height that
+ * divides them is the baseline's coefficient, or the curve's value at 0, which is linear in the coefficients as well.
+ */
+static void to_plain(const struct problem *problem, const struct fit_candidate *candidate, size_t size, double *plain,
+		     double *jacobian)
+{
+	struct member member = candidate_member(candidate);
+	size_t n = candidate->coefficient_count,
+	       powers = is_polynomial(candidate->family) || candidate->family == FIT_SPLINE;
+	int baseline = baseline_column(problem, candidate);
+	double at_zero[COLUMNS_MAXIMUM + 1] = {0}, height = 1;
+	struct candidate_curve curve = {problem, member, candidate->coefficients, {0}};
+
+	if (!problem->baseline_known) {
+		height = candidate_curve_baseline(&curve);
+		member_row(problem, &member, 0, at_zero);
+	}
+	memset(jacobian, 0, size * size * sizeof *jacobian);
+	for (size_t k = 0; k < n; k++) {
+		/* A hinge's basis begins with the first power, the other forms' with the constant. */
+		double power = powers ? (double)k + (candidate->form == CURVE_FORM_HINGE) : 0, factor;
+
+		if (candidate->family == FIT_SPLINE)
+			power = fmin(power, 3);
+		factor = (int)k == baseline ? 1 : 1 / (pow(problem->end_us, power) * height);
+		plain[k] = candidate->coefficients[k] * factor;
+		jacobian[k * size + k] = factor;
+		if ((int)k == baseline || problem->baseline_known)
+			continue;
+		for (size_t j = 0; j < n; j++)
+			jacobian[k * size + j] -= plain[k] * at_zero[j] / height;
+	}
+	for (size_t k = n; k < size; k++) {
+		plain[k] = candidate->shape[k - n];
+		jacobian[k * size + k] = 1;
+	}
+}
+
+static void name_coefficients(const struct problem *problem, const struct fit_candidate *candidate, struct curve *curve)
+{
+	int baseline = baseline_column(problem, candidate);
+
+	for (size_t k = 0; k < curve->coefficient_count; k++) {
+		char *name = curve->coefficients[k].name;
+		size_t bytes = sizeof curve->coefficients[k].name;
+
+		if (k >= candidate->coefficient_count)
+			snprintf(name, bytes, "%s", k == candidate->coefficient_count ? "s" : "h");
+		else if ((int)k == baseline)
+			snprintf(name, bytes, "baseline");
+		else
+			snprintf(name, bytes, "b%zu", k + (candidate->form == CURVE_FORM_HINGE));
+	}
+}
+
+static int fill_coefficients(const struct problem *problem, const struct fit_candidate *candidate, struct noise noise,
+			     struct curve *curve)
+{
+	size_t size = candidate->coefficient_count + shapes_of(candidate->family);
+	double plain[REPORTED_MAXIMUM], jacobian[REPORTED_MAXIMUM * REPORTED_MAXIMUM];
+
+	if (candidate->family == FIT_MONOTONE)
+		return 0;
+	curve->coefficients = calloc(size, sizeof *curve->coefficients);
+	if (!curve->coefficients)
+		return -ENOMEM;
+	curve->coefficient_count = size;
+	to_plain(problem, candidate, size, plain, jacobian);
+	name_coefficients(problem, candidate, curve);
+	curve->covariance = free_covariance(problem, candidate, size);
+	if (curve->covariance) {
+		transform(curve->covariance, jacobian, size);
+		for (size_t i = 0; i < size * size; i++)
+			curve->covariance[i] *= noise.scale * noise.scale;
+	}
+	for (size_t k = 0; k < size; k++) {
+		curve->coefficients[k].value = plain[k];
+		curve->coefficients[k].standard_error =
+			curve->covariance ? sqrt(fmax(curve->covariance[k * size + k], 0)) : NAN;
+	}
+	return 0;
+}
+
+static int fill_levels(const struct fit *fit, const struct candidate_curve *shape, struct curve *curve)
+{
+	const struct observations *observations = &fit->observations;
+	double baseline = candidate_curve_baseline(shape), mean = 0, weight = 0, about_mean = 0;
+
+	curve->levels = calloc(observations->count, sizeof *curve->levels);
+	if (!curve->levels)
+		return -ENOMEM;
+	curve->level_count = observations->count;
+	for (size_t i = 0; i < observations->count; i++) {
+		const struct observation_level *level = &observations->levels[i];
+
+		curve->levels[i] = (struct curve_level){
+			.x_us = level->x_us,
+			.measured = level->mean / baseline,
+			.deviation = level->deviation / baseline,
+			.fitted = candidate_curve_value(shape, level->x_us) / baseline,
+			.runs = level->runs,
+			.outliers = level->outliers,
+		};
+		mean += level->weight * level->mean;
+		weight += level->weight;
+	}
+	mean /= weight;
+	for (size_t i = 0; i < observations->count; i++) {
+		about_mean += observations->levels[i].weight * pow(observations->levels[i].mean - mean, 2);
+		curve->goodness.rss +=
+			(double)curve->levels[i].runs * pow(curve->levels[i].measured - curve->levels[i].fitted, 2);
+	}
+	curve->goodness.known = true;
+	curve->goodness.points = observations->runs;
+	curve->goodness.parameters = (long)fit->candidates[0].parameters;
+	curve->goodness.chi_square = fit->candidates[0].rss;
+	curve->goodness.r_squared = 1 - fit->candidates[0].rss / (about_mean + observations->scatter);
+	curve->goodness.aicc = fit->candidates[0].aicc;
+	curve->goodness.bic = fit->candidates[0].bic;
+	return 0;
+}
+
+/* Linear interpolation of the band from the points it was simulated at, and the curve always within it. */
+static void spread_band(const double *x, const double *low, const double *high, size_t points, struct curve *curve)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < curve->table_count; i++) {
+		double here = CURVE_STEP_US * (double)i, part = 0;
+
+		while (at + 2 < points && x[at + 1] < here)
+			at++;
+		if (points > 1)
+			part = fmin(fmax((here - x[at]) / (x[at + 1] - x[at]), 0), 1);
+		curve->band_low[i] = low[at] + (points > 1 ? part * (low[at + 1] - low[at]) : 0);
+		curve->band_high[i] = high[at] + (points > 1 ? part * (high[at + 1] - high[at]) : 0);
+		curve->band_low[i] = fmin(curve->band_low[i], curve->table[i]);
+		curve->band_high[i] = fmax(curve->band_high[i], curve->table[i]);
+	}
+}
+
+static int fill_band(const struct problem *problem, const struct fit_settings *settings, const struct fit *fit,
+		     struct noise noise, struct curve *curve)
+{
+	size_t points = curve->table_count < BAND_POINTS_MAXIMUM ? curve->table_count : BAND_POINTS_MAXIMUM;
+	double *x = malloc(3 * points * sizeof *x);
+	int rc;
+
+	if (settings->replicates < 1 || !x) {
+		free(x);
+		return settings->replicates < 1 ? 0 : -ENOMEM;
+	}
+	/* At 0 itself every curve is 1 by definition of the baseline: that is no knowledge about 0 to 5 us. */
+	for (size_t i = 0; i < points; i++)
+		x[i] = fmin(problem->end_us, points > 1 ? CURVE_STEP_US * (double)(curve->table_count - 1) * (double)i /
+								  (double)(points - 1)
+							: 0);
+	rc = simulate_band(problem, settings, fit, noise, x, points, x + points, x + 2 * points, &curve->threshold);
+	if (rc == -EDOM) {
+		free(x);
+		return 0;
+	}
+	curve->band_low = malloc(curve->table_count * sizeof *curve->band_low);
+	curve->band_high = malloc(curve->table_count * sizeof *curve->band_high);
+	if (rc == 0 && (!curve->band_low || !curve->band_high))
+		rc = -ENOMEM;
+	if (rc == 0)
+		spread_band(x, x + points, x + 2 * points, points, curve);
+	curve->band_confidence = 0.95;
+	free(x);
+	return rc;
+}
+
+static int fill_table(const struct problem *problem, const struct candidate_curve *shape, struct curve *curve)
+{
+	double *x;
+
+	curve->table_count = (size_t)floor(problem->end_us / CURVE_STEP_US + 0.5) + 1;
+	if (curve->table_count > CURVE_TABLE_MAXIMUM)
+		curve->table_count = CURVE_TABLE_MAXIMUM;
+	curve->table = malloc(curve->table_count * sizeof *curve->table);
+	x = malloc(curve->table_count * sizeof *x);
+	if (curve->table && x) {
+		for (size_t i = 0; i < curve->table_count; i++)
+			x[i] = fmin(CURVE_STEP_US * (double)i, problem->end_us);
+		candidate_curve_fill(shape, x, curve->table_count, curve->table);
+	}
+	free(x);
+	return curve->table && x ? 0 : -ENOMEM;
+}
+
+static int fill_texts(const struct problem *problem, const struct fit_settings *settings, const struct fit *fit,
+		      struct curve *curve)
+{
+	const struct fit_candidate *chosen = &fit->candidates[0];
+
+	curve->application = strdup(settings->application ? settings->application : "application");
+	curve->metric = strdup(fit->observations.metric.name);
+	curve->unit = strdup(fit->observations.metric.unit);
+	curve->model = strdup(fit_family_name(chosen->family));
+	curve->equation = equation_text(problem, chosen, curve);
+	curve->note = strdup(fit->reason);
+	return curve->application && curve->metric && curve->unit && curve->model && curve->equation && curve->note
+		       ? 0
+		       : -ENOMEM;
+}
+
+int build_curve(const struct problem *problem, const struct fit_settings *settings, struct fit *fit, struct error *err)
+{
+	const struct fit_candidate *chosen = &fit->candidates[0];
+	struct noise noise = fit_noise(problem, settings, fit);
+	struct candidate_curve shape = {
+		.problem = problem, .member = candidate_member(chosen), .coefficients = chosen->coefficients};
+	double *storage = malloc(8 * problem->count * sizeof *storage);
+	struct curve *curve = curve_create();
+	int rc = storage && curve ? 0 : -ENOMEM;
+
+	if (rc == 0 && chosen->family == FIT_MONOTONE)
+		pooled_fit(problem, problem->y, &shape.pooled, storage);
+	if (rc == 0) {
+		curve->better = fit->observations.metric.better;
+		curve->baseline_value = fit->observations.baseline_value;
+		curve->baseline_deviation = fit->observations.baseline_deviation;
+		curve->baseline_rtt_us = settings->baseline_rtt_us;
+		curve->domain_high_us = problem->end_us;
+		curve->threshold.form = chosen->form;
+		curve->threshold.at_us = chosen->form == CURVE_FORM_NONE ? NAN : chosen->threshold_us;
+		rc = fill_table(problem, &shape, curve);
+	}
+	if (rc == 0)
+		rc = fill_coefficients(problem, chosen, noise, curve);
+	if (rc == 0)
+		rc = fill_levels(fit, &shape, curve);
+	if (rc == 0)
+		rc = fill_band(problem, settings, fit, noise, curve);
+	if (rc == 0)
+		rc = fill_texts(problem, settings, fit, curve);
+	free(storage);
+	if (rc == 0 && curve_prepare(curve, err) == 0) {
+		fit->curve = curve;
+		return 0;
+	}
+	curve_destroy(curve);
+	return rc ? error_set(err, -rc, "out of memory") : -EINVAL;
+}

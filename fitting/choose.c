@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fits every family with every form of threshold and chooses: the form within a family by BIC, which is slow to
+ * believe in a threshold; the family by AICc, which is after prediction, the simplest within 2 of the best; and
+ * leaving levels out must not speak against it.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <fitting/linear.h>
+#include <fitting/monotone.h>
+
+#include "fit_priv.h"
+
+/* Candidates this near in AICc are as good: the simplest is taken. */
+static const double as_good = 2;
+/* A cross-validation error this much above a rival's speaks against a candidate. */
+static const double cross_validation_veto = 1.25;
+static const double rival_within = 10;
+
+static bool family_wanted(const struct fit_settings *settings, enum fit_family family)
+{
+	if (settings->family == FIT_AUTO)
+		return true;
+	if (settings->family == FIT_ANY_POLYNOMIAL)
+		return family <= FIT_POLYNOMIAL_5;
+	return settings->family == (int)family;
+}
+
+static bool form_wanted(const struct fit_settings *settings, enum fit_family family, enum curve_form form)
+{
+	if (settings->form != FIT_AUTO && settings->form != (int)form)
+		return false;
+	if (family == FIT_MONOTONE)
+		return form == CURVE_FORM_NONE;
+	/* The spline finds its own corners; Hill's has one at the foot. */
+	if (settings->form == FIT_AUTO && form == CURVE_FORM_HINGE && family == FIT_SPLINE)
+		return false;
+	if (settings->form == FIT_AUTO && form == CURVE_FORM_JUMP && family == FIT_HILL)
+		return false;
+	return true;
+}
+
+/* With few levels a model that has nearly as many parameters explains noise. */
+static bool levels_suffice(const struct problem *problem, const struct fit_settings *settings, size_t parameters)
+{
+	size_t spare = settings->family != FIT_AUTO ? 0 : problem->count < 12 ? 3 : 2;
+
+	return problem->count >= parameters + spare && problem->rows > (double)parameters + 1;
+}
+
+/* Runs at one delay tell of noise, not of shape: BIC's penalty counts the levels, AICc's the rows. */
+static void rate(const struct problem *problem, struct fit_candidate *candidate, double level_rss)
+{
+	size_t rows = (size_t)problem->rows;
+
+	candidate->rss = level_rss + problem->scatter;
+	candidate->aicc = fitting_aicc(fmax(candidate->rss, 1e-300), rows, candidate->parameters);
+	candidate->bic = problem->rows * log(fmax(candidate->rss, 1e-300) / problem->rows) +
+			 (double)(candidate->parameters + 1) * log((double)problem->count);
+}
+
+static int add_pooled(const struct problem *problem, struct fit_candidate *candidate)
+{
+	double *storage = malloc(8 * problem->count * sizeof *storage), rss = 0;
+	struct pooled pooled;
+
+	if (!storage)
+		return -ENOMEM;
+	pooled_fit(problem, problem->y, &pooled, storage);
+	for (size_t i = 0; i < problem->count; i++)
+		rss += problem->weight[i] * pow(problem->y[i] - pooled_value(&pooled, problem->x[i]), 2);
+	*candidate = (struct fit_candidate){.family = FIT_MONOTONE, .form = CURVE_FORM_NONE};
+	candidate->parameters = monotone_pool(problem->y, problem->weight, problem->count, storage, NULL);
+	rate(problem, candidate, rss);
+	candidate->cross_validation = problem->count <= 300 ? pooled_cross_validate(problem, storage) : NAN;
+	free(storage);
+	return 1;
+}
+
+/* 1 = fitted, 0 = cannot be, -errno. */
+static int add_member(const struct problem *problem, const struct fit_settings *settings, enum fit_family family,
+		      enum curve_form form, struct fit_candidate *candidate)
+{
+	struct member probe = {.family = family, .form = form, .shape = {1, 1}};
+	struct found found;
+
+	if (!levels_suffice(problem, settings, member_parameters(problem, &probe)))
+		return 0;
+	if (!search_member(problem, family, form, settings->threshold_us, &found))
+		return 0;
+	*candidate = (struct fit_candidate){
+		.family = family,
+		.form = form,
+		.threshold_us = found.member.threshold_us,
+		.shape = {found.member.shape[0], found.member.shape[1]},
+		.coefficient_count = member_columns(problem, &found.member),
+		.parameters = member_parameters(problem, &found.member) -
+			      (form != CURVE_FORM_NONE && !isnan(settings->threshold_us)),
+		.constrained = found.solution.constrained,
+		.cross_validation = found.cross_validation,
+	};
+	memcpy(candidate->coefficients, found.solution.coefficients,
+	       candidate->coefficient_count * sizeof *candidate->coefficients);
+	rate(problem, candidate, found.solution.rss);
+	return 1;
+}
+
+static int fit_all(const struct problem *problem, const struct fit_settings *settings, struct fit *fit)
+{
+	for (int family = 0; family < FIT_FAMILY_COUNT; family++) {
+		if (!family_wanted(settings, (enum fit_family)family))
+			continue;
+		for (int form = 0; form < FIT_FORMS; form++) {
+			struct fit_candidate *candidate = &fit->candidates[fit->candidate_count];
+			int rc;
+
+			if (!form_wanted(settings, (enum fit_family)family, (enum curve_form)form))
+				continue;
+			rc = family == FIT_MONOTONE ? add_pooled(problem, candidate)
+						    : add_member(problem, settings, (enum fit_family)family,
+								 (enum curve_form)form, candidate);
+			if (rc < 0)
+				return rc;
+			fit->candidate_count += (size_t)rc;
+		}
+	}
+	return 0;
+}
+
+static int compare_aicc(const void *left, const void *right)
+{
+	const struct fit_candidate *a = left, *b = right;
+
+	if (a->aicc != b->aicc)
+		return a->aicc < b->aicc ? -1 : 1;
+	return a->parameters < b->parameters ? -1 : a->parameters > b->parameters;
+}
+
+static void weigh_candidates(struct fit *fit)
+{
+	double total = 0, best = fit->candidates[0].aicc;
+
+	for (size_t i = 0; i < fit->candidate_count; i++) {
+		fit->candidates[i].weight =
+			isfinite(fit->candidates[i].aicc) ? exp(-0.5 * (fit->candidates[i].aicc - best)) : 0;
+		total += fit->candidates[i].weight;
+	}
+	for (size_t i = 0; i < fit->candidate_count; i++)
+		fit->candidates[i].weight = total > 0 ? fit->candidates[i].weight / total : i == 0;
+}
+
+/* The family's candidate of least BIC. */
+static bool best_form(const struct fit *fit, size_t index)
+{
+	for (size_t i = 0; i < fit->candidate_count; i++)
+		if (fit->candidates[i].family == fit->candidates[index].family &&
+		    fit->candidates[i].bic < fit->candidates[index].bic)
+			return false;
+	return true;
+}
+
+/* Is there a rival, not far behind, that predicts left-out levels much better? */
+static bool vetoed(const struct fit *fit, size_t index)
+{
+	const struct fit_candidate *candidate = &fit->candidates[index];
+
+	for (size_t i = 0; i < fit->candidate_count; i++) {
+		const struct fit_candidate *rival = &fit->candidates[i];
+
+		if (best_form(fit, i) && rival->aicc < candidate->aicc + rival_within &&
+		    candidate->cross_validation > cross_validation_veto * rival->cross_validation)
+			return true;
+	}
+	return false;
+}
+
+static size_t pick(const struct fit *fit, bool *by_cross_validation)
+{
+	size_t first = fit->candidate_count, chosen;
+
+	*by_cross_validation = false;
+	for (size_t i = 0; i < fit->candidate_count && first == fit->candidate_count; i++) {
+		if (!best_form(fit, i))
+			continue;
+		if (!vetoed(fit, i))
+			first = i;
+		else
+			*by_cross_validation = true;
+	}
+	if (first == fit->candidate_count) {
+		*by_cross_validation = false;
+		for (first = 0; !best_form(fit, first); first++)
+			;
+	}
+	chosen = first;
+	for (size_t i = first + 1; i < fit->candidate_count; i++)
+		if (best_form(fit, i) && fit->candidates[i].aicc < fit->candidates[first].aicc + as_good &&
+		    fit->candidates[i].parameters < fit->candidates[chosen].parameters && !vetoed(fit, i))
+			chosen = i;
+	return chosen;
+}
+
+static const char *form_words(enum curve_form form)
+{
+	static const char *const words[] = {"without a threshold", "with a jump at its threshold",
+					    "continuous at its threshold"};
+
+	return words[form];
+}
+
+/* Second best among the other families: whom the sentence compares with. */
+static const struct fit_candidate *runner_up(const struct fit *fit)
+{
+	for (size_t i = 1; i < fit->candidate_count; i++)
+		if (fit->candidates[i].family != fit->candidates[0].family && best_form(fit, i))
+			return &fit->candidates[i];
+	return NULL;
+}
+
+static void explain(const struct fit_settings *settings, bool by_cross_validation, bool simplest, struct fit *fit)
+{
+	const struct fit_candidate *chosen = &fit->candidates[0], *next = runner_up(fit);
+	const char *name = fit_family_name(chosen->family);
+	size_t bytes = sizeof fit->reason;
+
+	if (settings->family >= 0) {
+		snprintf(fit->reason, bytes, "%s was asked for, %s.", name, form_words(chosen->form));
+	} else if (!next) {
+		snprintf(fit->reason, bytes, "%s %s: no other family has enough levels.", name,
+			 form_words(chosen->form));
+	} else if (by_cross_validation) {
+		snprintf(fit->reason, bytes,
+			 "%s %s: it predicts delay levels left out with an error of %.2g, where the candidates with a "
+			 "lower AICc err more.",
+			 name, form_words(chosen->form), chosen->cross_validation);
+	} else if (simplest) {
+		snprintf(
+			fit->reason, bytes,
+			"%s %s: the fewest parameters (%zu) of those within %g of the lowest AICc; left-out levels are "
+			"predicted to %.2g.",
+			name, form_words(chosen->form), chosen->parameters, as_good, chosen->cross_validation);
+	} else {
+		snprintf(fit->reason, bytes,
+			 "%s %s: its AICc is the lowest, %.1f under the next family's (%s); left-out levels are "
+			 "predicted "
+			 "to %.2g.",
+			 name, form_words(chosen->form), next->aicc - chosen->aicc, fit_family_name(next->family),
+			 chosen->cross_validation);
+	}
+}
+
+static void compare_forms(struct fit *fit)
+{
+	const struct fit_candidate *chosen = &fit->candidates[0];
+
+	fit->form_bic_difference = NAN;
+	for (size_t i = 1; i < fit->candidate_count; i++)
+		if (fit->candidates[i].family == chosen->family && chosen->form != CURVE_FORM_NONE &&
+		    fit->candidates[i].form != CURVE_FORM_NONE)
+			fit->form_bic_difference = fit->candidates[i].bic - chosen->bic;
+}
+
+int choose_candidates(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
+		      struct error *err)
+{
+	struct fit_candidate chosen;
+	bool by_cross_validation;
+	size_t index;
+	int rc;
+
+	fit->candidates = calloc((size_t)FIT_FAMILY_COUNT * FIT_FORMS, sizeof *fit->candidates);
+	if (!fit->candidates)
+		return error_set(err, ENOMEM, "out of memory");
+	rc = fit_all(problem, settings, fit);
+	if (rc != 0)
+		return error_set(err, -rc, "out of memory");
+	if (fit->candidate_count == 0)
+		return error_set(
+			err, EINVAL,
+			"%zu delay levels are too few for the model asked for; take a simpler one or measure at "
+			"more delays",
+			problem->count);
+	qsort(fit->candidates, fit->candidate_count, sizeof *fit->candidates, compare_aicc);
+	weigh_candidates(fit);
+	index = pick(fit, &by_cross_validation);
+	chosen = fit->candidates[index];
+	memmove(&fit->candidates[1], &fit->candidates[0], index * sizeof chosen);
+	fit->candidates[0] = chosen;
+	explain(settings, by_cross_validation, index > 0, fit);
+	compare_forms(fit);
+	return 0;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * QR of a member's weighted design by modified Gram-Schmidt, orthogonalised twice (as good as Householder: Giraud &
+ * Langou 2002). Q is kept whole: a new response then costs one product, which is what search and simulation live on.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit_priv.h"
+
+static const double rank_tolerance = 1e-10;
+
+int problem_create(const struct observations *observations, struct problem *problem)
+{
+	size_t n = observations->count;
+
+	memset(problem, 0, sizeof *problem);
+	problem->x = malloc(4 * n * sizeof *problem->x);
+	if (!problem->x)
+		return -1;
+	problem->y = problem->x + n;
+	problem->weight = problem->y + n;
+	problem->root_weight = problem->weight + n;
+	problem->count = n;
+	for (size_t i = 0; i < n; i++) {
+		problem->x[i] = observations->levels[i].x_us;
+		problem->y[i] = observations->levels[i].mean;
+		problem->weight[i] = observations->levels[i].weight;
+		problem->root_weight[i] = sqrt(observations->levels[i].weight);
+	}
+	problem->scatter = observations->scatter;
+	problem->rows = (double)n + observations->scatter_dof;
+	problem->baseline_known = observations->baseline_known;
+	problem->end_us = observations->levels[n - 1].x_us;
+	problem->law_end_us = fmax(problem->end_us, FIT_LAW_END_US);
+	problem->knot_count = n / 7 < KNOTS_MAXIMUM ? n / 7 : KNOTS_MAXIMUM;
+	for (size_t k = 0; k < problem->knot_count; k++) {
+		double position = (double)(k + 1) / (double)(problem->knot_count + 1) * (double)(n - 1);
+		size_t i = (size_t)position;
+
+		problem->knots[k] = (problem->x[i] + problem->x[i + 1]) / 2 / problem->end_us;
+	}
+	return 0;
+}
+
+void problem_free(struct problem *problem)
+{
+	free(problem->x);
+	problem->x = NULL;
+}
+
+size_t design_storage(const struct problem *problem)
+{
+	return problem->count * (COLUMNS_MAXIMUM + 1) + LAW_ROWS * COLUMNS_MAXIMUM;
+}
+
+static double dot(const double *a, const double *b, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += a[i] * b[i];
+	return sum;
+}
+
+static void fill_columns(const struct problem *problem, struct design *design)
+{
+	double row[COLUMNS_MAXIMUM + 1];
+
+	for (size_t i = 0; i < problem->count; i++) {
+		design->target_offset[i] = member_row(problem, &design->member, problem->x[i], row);
+		for (size_t k = 0; k < design->columns; k++)
+			design->q[k * problem->count + i] = row[k] * problem->root_weight[i];
+	}
+}
+
+static void orthogonalise(const struct problem *problem, struct design *design)
+{
+	size_t n = problem->count;
+
+	for (size_t k = 0; k < design->columns; k++) {
+		double *column = design->q + k * n, *r = design->r + k * COLUMNS_MAXIMUM;
+		double before = sqrt(dot(column, column, n)), after;
+
+		for (int pass = 0; pass < 2; pass++)
+			for (size_t j = 0; j < k; j++) {
+				const double *earlier = design->q + j * n;
+				double part = dot(earlier, column, n);
+
+				r[j] += part;
+				for (size_t i = 0; i < n; i++)
+					column[i] -= part * earlier[i];
+			}
+		after = sqrt(dot(column, column, n));
+		if (!(after > rank_tolerance * before)) {
+			design->usable = false;
+			return;
+		}
+		r[k] = after;
+		for (size_t i = 0; i < n; i++)
+			column[i] /= after;
+	}
+}
+
+void design_make(const struct problem *problem, const struct member *member, struct design *design, double *storage)
+{
+	design->member = *member;
+	design->columns = member_columns(problem, member);
+	design->usable = true;
+	design->q = storage;
+	design->target_offset = storage + problem->count * COLUMNS_MAXIMUM;
+	design->law = NULL;
+	memset(design->r, 0, sizeof design->r);
+	fill_columns(problem, design);
+	orthogonalise(problem, design);
+}
+
+/* row := row R^-1, so that row . coefficients = row R^-1 . c. */
+static void to_c_coordinates(const struct design *design, double *row)
+{
+	for (size_t k = 0; k < design->columns; k++) {
+		const double *r = design->r + k * COLUMNS_MAXIMUM;
+
+		for (size_t j = 0; j < k; j++)
+			row[k] -= row[j] * r[j];
+		row[k] /= r[k];
+	}
+}
+
+/*
+ * The law, discretised: the curve's differences from the threshold (or 0) to the end of the law are not above 0, the
+ * jump does not go up, and the end is not below FIT_LEAST. Rows are scaled to length 1.
+ */
+void design_make_law(const struct problem *problem, struct design *design)
+{
+	double before[COLUMNS_MAXIMUM + 1], now[COLUMNS_MAXIMUM + 1], offset_before, offset_now;
+	bool flat = design->member.form != CURVE_FORM_NONE;
+	double start = flat ? design->member.threshold_us : 0;
+	double end = design->member.family == FIT_SPLINE ? problem->end_us : problem->law_end_us;
+	size_t columns = design->columns, points = LAW_ROWS - 1;
+
+	design->law = design->target_offset + problem->count;
+	/* What is left of the threshold comes first: for a jump that row is the jump itself. */
+	offset_before = member_row(problem, &design->member, flat ? nextafter(start, -1) : 0, before);
+	for (size_t point = 0; point <= points; point++) {
+		double x = start + (end - start) * (double)point / (double)(points - 1),
+		       *row = design->law + point * columns;
+		double length;
+
+		offset_now = point < points ? member_row(problem, &design->member, x, now) : 0;
+		for (size_t k = 0; k < columns; k++)
+			row[k] = point < points ? now[k] - before[k] : -before[k];
+		design->law_bound[point] = point < points ? offset_before - offset_now : offset_before - FIT_LEAST;
+		memcpy(before, now, sizeof before);
+		offset_before = offset_now;
+		to_c_coordinates(design, row);
+		length = sqrt(dot(row, row, columns));
+		if (!(length > 0))
+			continue;
+		for (size_t k = 0; k < columns; k++)
+			row[k] /= length;
+		design->law_bound[point] /= length;
+	}
+}
+
+void design_solve(const struct problem *problem, const struct design *design, const double *y,
+		  struct solution *solution)
+{
+	size_t n = problem->count;
+	double total = 0;
+
+	solution->constrained = false;
+	solution->rss = INFINITY;
+	if (!design->usable)
+		return;
+	memset(solution->c, 0, sizeof solution->c);
+	for (size_t i = 0; i < n; i++) {
+		double target = (y[i] - design->target_offset[i]) * problem->root_weight[i];
+
+		total += target * target;
+		for (size_t k = 0; k < design->columns; k++)
+			solution->c[k] += design->q[k * n + i] * target;
+	}
+	solution->rss = fmax(0, total - dot(solution->c, solution->c, design->columns));
+}
+
+static void back_substitute(const struct design *design, struct solution *solution)
+{
+	for (size_t k = design->columns; k-- > 0;) {
+		double value = solution->c[k];
+
+		for (size_t j = k + 1; j < design->columns; j++)
+			value -= design->r[j * COLUMNS_MAXIMUM + k] * solution->coefficients[j];
+		solution->coefficients[k] = value / design->r[k * COLUMNS_MAXIMUM + k];
+	}
+}
+
+static bool breaks_law(const struct design *design, const double *c)
+{
+	for (size_t i = 0; i < LAW_ROWS; i++)
+		if (dot(design->law + i * design->columns, c, design->columns) > design->law_bound[i] + 1e-9)
+			return true;
+	return false;
+}
+
+void design_hold_to_law(const struct problem *problem, struct design *design, struct solution *solution)
+{
+	double free_c[COLUMNS_MAXIMUM];
+
+	if (!isfinite(solution->rss))
+		return;
+	if (!design->law)
+		design_make_law(problem, design);
+	if (breaks_law(design, solution->c)) {
+		memcpy(free_c, solution->c, sizeof free_c);
+		solution->constrained = true;
+		if (!project_onto_law(design->law, design->law_bound, LAW_ROWS, design->columns, solution->c)) {
+			solution->rss = INFINITY;
+			return;
+		}
+		for (size_t k = 0; k < design->columns; k++)
+			solution->rss += (solution->c[k] - free_c[k]) * (solution->c[k] - free_c[k]);
+	}
+	back_substitute(design, solution);
+}

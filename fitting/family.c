@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The families of curves: their bases, as rows of a linear design. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "fit_priv.h"
+
+static const char *const family_names[FIT_FAMILY_COUNT] = {
+	"polynomial-1", "polynomial-2", "polynomial-3", "polynomial-4", "polynomial-5", "log",
+	"exponential",  "rational",     "hill",         "spline",       "monotone",
+};
+
+const char *fit_family_name(enum fit_family family)
+{
+	return family_names[family];
+}
+
+int fit_family_parse(const char *name, int *family)
+{
+	if (strcmp(name, "auto") == 0) {
+		*family = FIT_AUTO;
+		return 0;
+	}
+	if (strcmp(name, "polynomial") == 0) {
+		*family = FIT_ANY_POLYNOMIAL;
+		return 0;
+	}
+	for (int i = 0; i < FIT_FAMILY_COUNT; i++)
+		if (strcmp(name, family_names[i]) == 0) {
+			*family = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+/* Basis functions besides the constant. */
+static size_t basis_size(const struct problem *problem, enum fit_family family)
+{
+	switch (family) {
+	case FIT_POLYNOMIAL_1:
+	case FIT_POLYNOMIAL_2:
+	case FIT_POLYNOMIAL_3:
+	case FIT_POLYNOMIAL_4:
+	case FIT_POLYNOMIAL_5:
+		return (size_t)(family - FIT_POLYNOMIAL_1) + 1;
+	case FIT_SPLINE:
+		return 3 + problem->knot_count;
+	default:
+		return 1;
+	}
+}
+
+static size_t shape_count(enum fit_family family)
+{
+	switch (family) {
+	case FIT_LOG:
+	case FIT_EXPONENTIAL:
+	case FIT_RATIONAL:
+		return 1;
+	case FIT_HILL:
+		return 2;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Jump and no threshold have a constant of their own beside the basis; a hinge starts from the baseline's height. A
+ * baseline that is not known is one more coefficient of the forms that have a flat part.
+ */
+size_t member_columns(const struct problem *problem, const struct member *member)
+{
+	size_t basis = basis_size(problem, member->family);
+
+	switch (member->form) {
+	case CURVE_FORM_NONE:
+		return basis + 1;
+	case CURVE_FORM_JUMP:
+		return basis + 1 + !problem->baseline_known;
+	case CURVE_FORM_HINGE:
+		break;
+	}
+	return basis + !problem->baseline_known;
+}
+
+size_t member_parameters(const struct problem *problem, const struct member *member)
+{
+	return member_columns(problem, member) + shape_count(member->family) + (member->form != CURVE_FORM_NONE);
+}
+
+/* The basis at u >= 0, without the constant. */
+static void fill_basis(const struct problem *problem, const struct member *member, double u, double *basis)
+{
+	double t = u / problem->end_us, power = t;
+
+	switch (member->family) {
+	case FIT_LOG:
+		basis[0] = log1p(u / member->shape[0]);
+		return;
+	case FIT_EXPONENTIAL:
+		basis[0] = exp(-u / member->shape[0]);
+		return;
+	case FIT_RATIONAL:
+		basis[0] = 1 / (1 + u / member->shape[0]);
+		return;
+	case FIT_HILL:
+		basis[0] = u > 0 ? 1 / (1 + pow(u / member->shape[0], member->shape[1])) : 1;
+		return;
+	case FIT_SPLINE:
+		basis[0] = t;
+		basis[1] = t * t;
+		basis[2] = t * t * t;
+		for (size_t k = 0; k < problem->knot_count; k++) {
+			double past = t - problem->knots[k];
+
+			basis[3 + k] = past > 0 ? past * past * past : 0;
+		}
+		return;
+	default:
+		break;
+	}
+	for (size_t k = 0; k < basis_size(problem, member->family); k++) {
+		basis[k] = power;
+		power *= t;
+	}
+}
+
+double member_row(const struct problem *problem, const struct member *member, double x, double *row)
+{
+	size_t columns = member_columns(problem, member), basis = basis_size(problem, member->family);
+	double at_start[COLUMNS_MAXIMUM];
+	bool flat = member->form != CURVE_FORM_NONE && x < member->threshold_us;
+
+	memset(row, 0, columns * sizeof *row);
+	switch (member->form) {
+	case CURVE_FORM_NONE:
+		row[0] = 1;
+		fill_basis(problem, member, x, row + 1);
+		return 0;
+	case CURVE_FORM_JUMP:
+		/* Order: constant, basis, baseline. */
+		if (flat) {
+			if (!problem->baseline_known)
+				row[columns - 1] = 1;
+			return problem->baseline_known ? 1 : 0;
+		}
+		row[0] = 1;
+		fill_basis(problem, member, x, row + 1);
+		return 0;
+	case CURVE_FORM_HINGE:
+		break;
+	}
+	if (!problem->baseline_known)
+		row[columns - 1] = 1;
+	if (!flat) {
+		fill_basis(problem, member, x - member->threshold_us, row);
+		fill_basis(problem, member, 0, at_start);
+		for (size_t k = 0; k < basis; k++)
+			row[k] -= at_start[k];
+	}
+	return problem->baseline_known ? 1 : 0;
+}
+
+double member_value(const struct problem *problem, const struct member *member, const double *coefficients, double x)
+{
+	double row[COLUMNS_MAXIMUM + 1];
+	double value = member_row(problem, member, x, row);
+
+	for (size_t k = 0; k < member_columns(problem, member); k++)
+		value += row[k] * coefficients[k];
+	return value;
+}

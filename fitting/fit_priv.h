@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside the curve fitter. A `member` is a family with its threshold and shape constants fixed: linear in what is
+ * left. A `design` is a member's QR at the levels, good for any response (that is what makes the simulation cheap).
+ */
+#ifndef FITTING_FIT_PRIV_H
+#define FITTING_FIT_PRIV_H
+
+#include <base/rng.h>
+#include <fitting/fit.h>
+
+enum {
+	COLUMNS_MAXIMUM = FIT_COEFFICIENTS_MAXIMUM,
+	KNOTS_MAXIMUM = 5,
+	LAW_ROWS = 49, /* differences along the curve that must not be positive, and its end */
+};
+
+/* Performance may fall to this but not below, at the end of the stretch that the law covers. */
+#define FIT_LEAST 0.001
+/* The law holds at least up to here, µs, however short the sweep was. */
+#define FIT_LAW_END_US 1000.0
+
+struct member {
+	enum fit_family family;
+	enum curve_form form;
+	double threshold_us;
+	double shape[2];
+};
+
+/* What is the same for all members of a fit. */
+struct problem {
+	size_t count; /* levels */
+	double *x, *y, *weight, *root_weight;
+	double scatter, rows; /* rows: levels + scatter's dof */
+	bool baseline_known;  /* 1 before the threshold; else that height is fitted too */
+	double end_us;        /* last level */
+	double law_end_us;
+	size_t knot_count;
+	double knots[KNOTS_MAXIMUM];
+};
+
+int problem_create(const struct observations *observations, struct problem *problem);
+void problem_free(struct problem *problem);
+
+/* Number of coefficients. */
+size_t member_columns(const struct problem *problem, const struct member *member);
+/* Parameters in all: coefficients, and the threshold and shapes that were searched. */
+size_t member_parameters(const struct problem *problem, const struct member *member);
+/* One row of the design: the curve at x is offset + sum of row[j] * coefficient[j]. Returns the offset. */
+double member_row(const struct problem *problem, const struct member *member, double x, double *row);
+double member_value(const struct problem *problem, const struct member *member, const double *coefficients, double x);
+
+struct design {
+	struct member member;
+	size_t columns;
+	bool usable;                                 /* full rank */
+	double *q;                                   /* count x columns, column-major: of the weighted design */
+	double *target_offset;                       /* count: what the response has subtracted */
+	double r[COLUMNS_MAXIMUM * COLUMNS_MAXIMUM]; /* upper, column-major */
+	double *law; /* LAW_ROWS x columns, row-major, in the coordinates Q'y; made when first needed */
+	double law_bound[LAW_ROWS];
+};
+
+/* Doubles that a design of this problem needs at `storage`. */
+size_t design_storage(const struct problem *problem);
+void design_make(const struct problem *problem, const struct member *member, struct design *design, double *storage);
+/* Law rows; storage is part of design_make()'s. */
+void design_make_law(const struct problem *problem, struct design *design);
+
+struct solution {
+	double c[COLUMNS_MAXIMUM]; /* Q' of the weighted response */
+	double coefficients[COLUMNS_MAXIMUM];
+	double rss; /* levels about the curve; infinite when there is none */
+	bool constrained;
+};
+
+/* Free least squares for the response y (count long); fills c and rss only. */
+void design_solve(const struct problem *problem, const struct design *design, const double *y,
+		  struct solution *solution);
+/* Holds the solution to the law if it breaks it, then fills the coefficients. */
+void design_hold_to_law(const struct problem *problem, struct design *design, struct solution *solution);
+
+/*
+ * Least distance programming: moves c the least so that every row . c <= bound (Lawson & Hanson 1974, ch. 23, by
+ * NNLS). Returns false when the rows contradict each other.
+ */
+bool project_onto_law(const double *rows, const double *bound, size_t row_count, size_t columns, double *c);
+
+/*
+ * Best lawful member of a family and form; false when the levels do not suffice (or memory). cross_validation is the
+ * RMS error of levels left out one at a time, the threshold and shapes searched anew (on the grid) without each.
+ */
+struct found {
+	struct member member;
+	struct solution solution;
+	double cross_validation;
+};
+bool search_member(const struct problem *problem, enum fit_family family, enum curve_form form,
+		   double forced_threshold_us, struct found *found);
+
+/* The pooled-adjacent-violators curve: knots at the pools' centres. Arrays are in one block that `x` begins. */
+struct pooled {
+	size_t count;
+	double *x, *y, *slopes;
+};
+/* storage: 5 * problem->count doubles. */
+void pooled_fit(const struct problem *problem, const double *y, struct pooled *pooled, double *storage);
+double pooled_value(const struct pooled *pooled, double x);
+/* As found->cross_validation. */
+double pooled_cross_validate(const struct problem *problem, double *storage);
+
+/* A candidate's curve, before it is divided by its own height at 0. */
+struct candidate_curve {
+	const struct problem *problem;
+	struct member member;
+	const double *coefficients;
+	struct pooled pooled; /* FIT_MONOTONE */
+};
+double candidate_curve_value(const struct candidate_curve *curve, double x);
+/* Height of the baseline: what the curve is divided by. */
+double candidate_curve_baseline(const struct candidate_curve *curve);
+/* Performance at `count` points x, rising; law-abiding to the last bit. */
+void candidate_curve_fill(const struct candidate_curve *curve, const double *x, size_t count, double *p);
+struct member candidate_member(const struct fit_candidate *candidate);
+
+/* Fills fit->candidates, in order, with their weights. */
+int choose_candidates(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
+		      struct error *err);
+
+/* Noise of a level's mean is scale / root_weight; dof of the estimate. */
+struct noise {
+	double scale, dof;
+};
+struct noise fit_noise(const struct problem *problem, const struct fit_settings *settings, struct fit *fit);
+
+/*
+ * Simulates sweeps from the candidates, each as often as its weight says, fits each anew, and fills low and high (95 %)
+ * at the points x; the chosen candidate's threshold's interval goes to *threshold.
+ */
+int simulate_band(const struct problem *problem, const struct fit_settings *settings, const struct fit *fit,
+		  struct noise noise, const double *x, size_t count, double *low, double *high,
+		  struct curve_threshold *threshold);
+
+/* Makes fit->curve from the chosen candidate. */
+int build_curve(const struct problem *problem, const struct fit_settings *settings, struct fit *fit, struct error *err);
+/* Text of the normalised curve; the caller frees, NULL if out of memory. */
+char *equation_text(const struct problem *problem, const struct fit_candidate *candidate, const struct curve *curve);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Monotone regression and monotone interpolation. Pure; arrays are the caller's. */
+#ifndef FITTING_MONOTONE_H
+#define FITTING_MONOTONE_H
+
+#include <stddef.h>
+
+/*
+ * Weighted least squares under y[0] >= y[1] >= ...: pool adjacent violators (Barlow et al. 1972), linear time.
+ * fitted may be y. block (count entries, may be NULL) gets the index of each point's pool. Returns the pools' number.
+ */
+size_t monotone_pool(const double *y, const double *weight, size_t count, double *fitted, size_t *block);
+
+/*
+ * Slopes of a monotone piecewise cubic Hermite interpolant through (x, y), x rising strictly (Fritsch & Butland 1984):
+ * where y is monotone so is the curve, without overshoot.
+ */
+void monotone_slopes(const double *x, const double *y, size_t count, double *slopes);
+
+/* Its value at `at`; constant outside x[0]..x[count - 1]. count >= 1. */
+double monotone_interpolate(const double *x, const double *y, const double *slopes, size_t count, double at);
+
+#endif

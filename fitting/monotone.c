@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+
+#include <fitting/monotone.h>
+
+size_t monotone_pool(const double *y, const double *weight, size_t count, double *fitted, size_t *block)
+{
+	size_t pools = 0;
+
+	/*
+	 * fitted[] holds the pools' means on a stack while we go: pool k's members end where the next begins. Going
+	 * over the points once more at the end spreads the means. Sizes are found again from the order of merging.
+	 */
+	for (size_t i = 0; i < count; i++) {
+		double mean = y[i], total = weight[i];
+		size_t from = i;
+
+		/* Merge leftward while the pool before is lower than this one. */
+		while (from > 0 && fitted[from - 1] < mean) {
+			size_t start = from - 1;
+			double sum = 0, left = 0;
+
+			while (start > 0 && fitted[start - 1] == fitted[from - 1])
+				start--;
+			for (size_t j = start; j < from; j++)
+				left += weight[j];
+			sum = fitted[from - 1] * left + mean * total;
+			total += left;
+			mean = total > 0 ? sum / total : mean;
+			from = start;
+		}
+		for (size_t j = from; j <= i; j++)
+			fitted[j] = mean;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || fitted[i] != fitted[i - 1])
+			pools++;
+		if (block)
+			block[i] = pools - 1;
+	}
+	return pools;
+}
+
+/* One-sided three-point slope at an end, cut down so that the end piece stays monotone. */
+static double end_slope(double h0, double h1, double d0, double d1)
+{
+	double slope = ((2 * h0 + h1) * d0 - h0 * d1) / (h0 + h1);
+
+	if (slope * d0 <= 0)
+		return 0;
+	if (d0 * d1 <= 0 && fabs(slope) > 3 * fabs(d0))
+		return 3 * d0;
+	return slope;
+}
+
+void monotone_slopes(const double *x, const double *y, size_t count, double *slopes)
+{
+	if (count < 2) {
+		if (count)
+			slopes[0] = 0;
+		return;
+	}
+	if (count == 2) {
+		slopes[0] = slopes[1] = (y[1] - y[0]) / (x[1] - x[0]);
+		return;
+	}
+	for (size_t i = 1; i + 1 < count; i++) {
+		double h0 = x[i] - x[i - 1], h1 = x[i + 1] - x[i];
+		double d0 = (y[i] - y[i - 1]) / h0, d1 = (y[i + 1] - y[i]) / h1;
+		double w0 = 2 * h1 + h0, w1 = h1 + 2 * h0;
+
+		slopes[i] = d0 * d1 > 0 ? (w0 + w1) / (w0 / d0 + w1 / d1) : 0;
+	}
+	slopes[0] = end_slope(x[1] - x[0], x[2] - x[1], (y[1] - y[0]) / (x[1] - x[0]), (y[2] - y[1]) / (x[2] - x[1]));
+	slopes[count - 1] = end_slope(x[count - 1] - x[count - 2], x[count - 2] - x[count - 3],
+				      (y[count - 1] - y[count - 2]) / (x[count - 1] - x[count - 2]),
+				      (y[count - 2] - y[count - 3]) / (x[count - 2] - x[count - 3]));
+}
+
+double monotone_interpolate(const double *x, const double *y, const double *slopes, size_t count, double at)
+{
+	size_t low = 0, high = count - 1;
+	double h, t, t2, t3;
+
+	if (at <= x[0] || count == 1)
+		return y[0];
+	if (at >= x[count - 1])
+		return y[count - 1];
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+
+		if (x[middle] <= at)
+			low = middle;
+		else
+			high = middle;
+	}
+	h = x[high] - x[low];
+	t = (at - x[low]) / h;
+	t2 = t * t;
+	t3 = t2 * t;
+	return (2 * t3 - 3 * t2 + 1) * y[low] + (t3 - 2 * t2 + t) * h * slopes[low] + (3 * t2 - 2 * t3) * y[high] +
+	       (t3 - t2) * h * slopes[high];
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Least distance programming (Lawson & Hanson 1974, chapter 23): the smallest move u with G u >= h is found from the
+ * nonnegative least squares problem min |E v - f|, E = [G'; h'], f = (0, ..., 0, 1).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "fit_priv.h"
+
+enum { ROWS = COLUMNS_MAXIMUM + 1 };
+
+struct nnls {
+	size_t rows, columns;
+	double e[LAW_ROWS][ROWS]; /* column by column */
+	double v[LAW_ROWS];
+	bool passive[LAW_ROWS];
+	size_t members[LAW_ROWS], count; /* passive columns */
+};
+
+/* Least squares over the passive columns, by Gram-Schmidt twice; false if they have become dependent. */
+static bool solve_passive(const struct nnls *nnls, double *solution)
+{
+	double q[ROWS][ROWS], r[ROWS][ROWS] = {{0}}, target[ROWS], c[ROWS];
+
+	if (nnls->count > nnls->rows)
+		return false;
+	memset(target, 0, sizeof target);
+	target[nnls->rows - 1] = 1;
+	for (size_t k = 0; k < nnls->count; k++) {
+		double before = 0, length = 0;
+
+		memcpy(q[k], nnls->e[nnls->members[k]], sizeof q[k]);
+		for (size_t i = 0; i < nnls->rows; i++)
+			before += q[k][i] * q[k][i];
+		for (int pass = 0; pass < 2; pass++)
+			for (size_t j = 0; j < k; j++) {
+				double part = 0;
+
+				for (size_t i = 0; i < nnls->rows; i++)
+					part += q[j][i] * q[k][i];
+				r[j][k] += part;
+				for (size_t i = 0; i < nnls->rows; i++)
+					q[k][i] -= part * q[j][i];
+			}
+		for (size_t i = 0; i < nnls->rows; i++)
+			length += q[k][i] * q[k][i];
+		if (!(length > 1e-22 * before))
+			return false;
+		r[k][k] = sqrt(length);
+		for (size_t i = 0; i < nnls->rows; i++)
+			q[k][i] /= r[k][k];
+		c[k] = q[k][nnls->rows - 1] * target[nnls->rows - 1];
+	}
+	for (size_t k = nnls->count; k-- > 0;) {
+		solution[k] = c[k];
+		for (size_t j = k + 1; j < nnls->count; j++)
+			solution[k] -= r[k][j] * solution[j];
+		solution[k] /= r[k][k];
+	}
+	return true;
+}
+
+static void residual(const struct nnls *nnls, double *out)
+{
+	memset(out, 0, ROWS * sizeof *out);
+	out[nnls->rows - 1] = -1;
+	for (size_t k = 0; k < nnls->count; k++)
+		for (size_t i = 0; i < nnls->rows; i++)
+			out[i] += nnls->e[nnls->members[k]][i] * nnls->v[nnls->members[k]];
+}
+
+static void drop_member(struct nnls *nnls, size_t k)
+{
+	nnls->passive[nnls->members[k]] = false;
+	nnls->v[nnls->members[k]] = 0;
+	nnls->count--;
+	memmove(&nnls->members[k], &nnls->members[k + 1], (nnls->count - k) * sizeof *nnls->members);
+}
+
+/* Moves v to the passive solution, or as far as it stays nonnegative. */
+static bool settle(struct nnls *nnls)
+{
+	double solution[ROWS];
+
+	for (;;) {
+		double step = 1;
+		size_t blocking = LAW_ROWS;
+
+		if (!solve_passive(nnls, solution))
+			return false;
+		for (size_t k = 0; k < nnls->count; k++) {
+			double v = nnls->v[nnls->members[k]];
+
+			if (solution[k] <= 0 && v / (v - solution[k]) < step) {
+				step = v / (v - solution[k]);
+				blocking = k;
+			}
+		}
+		for (size_t k = 0; k < nnls->count; k++)
+			nnls->v[nnls->members[k]] += step * (solution[k] - nnls->v[nnls->members[k]]);
+		if (blocking == LAW_ROWS)
+			return true;
+		drop_member(nnls, blocking);
+	}
+}
+
+static void solve_nnls(struct nnls *nnls)
+{
+	double error[ROWS];
+
+	for (size_t round = 0; round < 3 * (size_t)LAW_ROWS; round++) {
+		double steepest = 1e-12;
+		size_t best = LAW_ROWS;
+
+		residual(nnls, error);
+		for (size_t j = 0; j < nnls->columns; j++) {
+			double slope = 0;
+
+			if (nnls->passive[j])
+				continue;
+			for (size_t i = 0; i < nnls->rows; i++)
+				slope -= nnls->e[j][i] * error[i];
+			if (slope > steepest) {
+				steepest = slope;
+				best = j;
+			}
+		}
+		if (best == LAW_ROWS)
+			return;
+		nnls->passive[best] = true;
+		nnls->members[nnls->count++] = best;
+		if (!settle(nnls)) {
+			/* Dependent on the others: it cannot help. */
+			drop_member(nnls, nnls->count - 1);
+			return;
+		}
+		if (!nnls->passive[best])
+			return;
+	}
+}
+
+bool project_onto_law(const double *rows, const double *bound, size_t row_count, size_t columns, double *c)
+{
+	struct nnls nnls = {.rows = columns + 1, .columns = row_count};
+	double worst = 0, error[ROWS];
+
+	for (size_t i = 0; i < row_count; i++) {
+		double excess = -bound[i];
+
+		for (size_t k = 0; k < columns; k++) {
+			excess += rows[i * columns + k] * c[k];
+			nnls.e[i][k] = -rows[i * columns + k];
+		}
+		nnls.e[i][columns] = excess;
+		worst = fmax(worst, fabs(excess));
+	}
+	if (!(worst > 0))
+		return true;
+	/* In units of the greatest breach: the last row of E is then of the size of the others. */
+	for (size_t i = 0; i < row_count; i++)
+		nnls.e[i][columns] /= worst;
+	solve_nnls(&nnls);
+	residual(&nnls, error);
+	if (!(fabs(error[columns]) > 1e-14))
+		return false;
+	for (size_t k = 0; k < columns; k++)
+		c[k] -= worst * error[k] / error[columns];
+	return true;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "fit_priv.h"
+
+static void print_head(const struct fit *fit, FILE *out)
+{
+	const struct curve *curve = fit->curve;
+	const struct observations *observations = &fit->observations;
+	static const char *const noise_words[] = {"constant", "proportional to performance", "as given in the file"};
+
+	fprintf(out, "%s: %s (%s is better)\n", curve->application, curve->metric,
+		observations->metric.better == SWEEP_LOWER ? "lower" : "higher");
+	fprintf(out, "  measured     %ld runs at %zu delay levels, 0 to %g us of added round trip\n",
+		observations->runs, observations->count, curve->domain_high_us);
+	if (observations->baseline_known)
+		fprintf(out, "  baseline     1 (the file is normalised already)\n");
+	else
+		fprintf(out, "  baseline     %.6g %s, deviation %.2g\n", observations->baseline_value, curve->unit,
+			observations->baseline_deviation);
+	if (observations->run_deviation > 0)
+		fprintf(out, "  noise        %.2g %% per run, %s\n", 100 * observations->run_deviation,
+			noise_words[observations->noise]);
+	fprintf(out, "  curve        %s\n", curve->equation);
+	fprintf(out, "  model        %s\n", fit->reason);
+	if (curve->threshold.form == CURVE_FORM_NONE)
+		fprintf(out, "  threshold    none: performance falls from the start\n");
+	else if (curve->threshold.has_interval)
+		fprintf(out, "  threshold    %.4g us (%s), 95 %% interval %.4g to %.4g us\n", curve->threshold.at_us,
+			curve_form_name(curve->threshold.form), curve->threshold.low_us, curve->threshold.high_us);
+	else
+		fprintf(out, "  threshold    %.4g us (%s)\n", curve->threshold.at_us,
+			curve_form_name(curve->threshold.form));
+	fprintf(out, "  goodness     R^2 %.5f, chi^2/dof %.3g, AICc %.1f, BIC %.1f\n", curve->goodness.r_squared,
+		curve->goodness.chi_square / fit->dof, curve->goodness.aicc, curve->goodness.bic);
+	fprintf(out, "  beyond       %.4g past the domain (smallest value of the table)\n", curve->smallest);
+}
+
+static void print_coefficients(const struct fit *fit, FILE *out)
+{
+	const struct curve *curve = fit->curve;
+
+	if (!curve->coefficient_count)
+		return;
+	fprintf(out, "\n  %-10s %14s %12s\n", "parameter", "value", "std. error");
+	for (size_t k = 0; k < curve->coefficient_count; k++)
+		fprintf(out, "  %-10s %14.6g %12.3g\n", curve->coefficients[k].name, curve->coefficients[k].value,
+			curve->coefficients[k].standard_error);
+}
+
+static void print_candidates(const struct fit *fit, FILE *out)
+{
+	fprintf(out, "\n  %-14s %-6s %9s %2s %10s %10s %9s %7s\n", "model", "form", "threshold", "k", "AICc", "BIC",
+		"CV error", "weight");
+	for (size_t i = 0; i < fit->candidate_count; i++) {
+		const struct fit_candidate *candidate = &fit->candidates[i];
+		char threshold[24] = "-";
+
+		if (candidate->form != CURVE_FORM_NONE)
+			snprintf(threshold, sizeof threshold, "%.4g", candidate->threshold_us);
+		fprintf(out, "%c %-14s %-6s %9s %2zu %10.1f %10.1f %9.2g %6.1f%%%s\n", i == 0 ? '*' : ' ',
+			fit_family_name(candidate->family), curve_form_name(candidate->form), threshold,
+			candidate->parameters, candidate->aicc, candidate->bic, candidate->cross_validation,
+			100 * candidate->weight, candidate->constrained ? " held to the law" : "");
+	}
+}
+
+static void print_levels(const struct fit *fit, FILE *out)
+{
+	const struct curve *curve = fit->curve;
+
+	fprintf(out, "\n  %10s %5s %10s %10s %10s %10s\n", "x (us)", "runs", "measured", "deviation", "fitted",
+		"residual");
+	for (size_t i = 0; i < curve->level_count; i++) {
+		const struct curve_level *level = &curve->levels[i];
+
+		fprintf(out, "  %10.6g %5ld %10.4f %10.4f %10.4f %+10.4f%s\n", level->x_us, level->runs,
+			level->measured, level->deviation, level->fitted, level->measured - level->fitted,
+			level->outliers ? " outlier" : "");
+	}
+}
+
+static void print_outliers(const struct fit *fit, FILE *out)
+{
+	const struct observations *observations = &fit->observations;
+
+	if (!observations->outlier_count)
+		return;
+	fputs("\n  outlying runs\n", out);
+	for (size_t i = 0; i < observations->outlier_count; i++) {
+		const struct observation_outlier *outlier = &observations->outliers[i];
+
+		fprintf(out, "  line %-6ld x %g us, value %.6g (%.4f), %+.1f deviations\n", outlier->line,
+			outlier->x_us, outlier->value, outlier->normalised, outlier->deviations);
+	}
+}
+
+int fit_report(const struct fit *fit, FILE *out)
+{
+	print_head(fit, out);
+	print_coefficients(fit, out);
+	print_candidates(fit, out);
+	print_levels(fit, out);
+	print_outliers(fit, out);
+	for (const char *line = fit->warnings; *line;) {
+		const char *end = line;
+
+		while (*end && *end != '\n')
+			end++;
+		fprintf(out, "%swarning: %.*s\n", line == fit->warnings ? "\n" : "", (int)(end - line), line);
+		line = *end ? end + 1 : end;
+	}
+	return ferror(out) ? -EIO : 0;
+}
