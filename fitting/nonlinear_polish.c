@@ -10,8 +10,6 @@
 enum { HALVINGS_MAXIMUM = 8 };
 
 static const long double step_negligible = 1e-18L;
-/* A cost that rises by less than this share is taken for rounding. */
-static const long double cost_noise = 1e-15L;
 
 void polish_lay_out(struct polish *p, struct arena *arena, size_t rows, size_t free)
 {
@@ -79,11 +77,26 @@ static bool linearise(struct polish *p, const long double *values)
 	return true;
 }
 
+/*
+ * The share by which rounding alone moves the cost. Residuals carry the rounding of the model's values, whose size is
+ * guessed from what the parameters contribute, |J_j values_j|.
+ */
+static long double cost_noise(const struct polish *p, const long double *values)
+{
+	const struct objective *o = p->objective;
+	long double epsilon = o->problem->evaluate_extended ? LDBL_EPSILON : (long double)DBL_EPSILON;
+	long double size = 0, residual = sqrtl(2 * p->cost);
+
+	for (size_t j = 0; j < o->free; j++)
+		size += norm_extended(p->jacobian + j * o->rows, o->rows) * fabsl(values[j]);
+	return residual > 0 ? 8 * epsilon * (1 + size / residual) : 8 * epsilon;
+}
+
 /* values := the point along the step, halved until the cost does not rise. False if it always does. */
 static bool move(struct polish *p, long double *values)
 {
 	struct objective *o = p->objective;
-	long double share = 1;
+	long double share = 1, limit = p->cost * (1 + cost_noise(p, values));
 
 	for (int halving = 0; halving < HALVINGS_MAXIMUM; halving++, share /= 2) {
 		bool changed = false;
@@ -96,7 +109,7 @@ static bool move(struct polish *p, long double *values)
 		}
 		if (!changed)
 			return false;
-		if (objective_evaluate_extended(o, p->trial, p->residuals, NULL) <= p->cost * (1 + cost_noise)) {
+		if (objective_evaluate_extended(o, p->trial, p->residuals, NULL) <= limit) {
 			memcpy(values, p->trial, o->free * sizeof *values);
 			return true;
 		}
