@@ -3,6 +3,8 @@
 #include "mcf_priv.h"
 
 const struct mcf_algorithm mcf_algorithms[] = {
+	{"auto", "collapse what is identical, then the fastest that fits", mcf_auto_algorithm},
 	{"simplex", "network simplex: any network, warm start", mcf_simplex_algorithm},
+	{"structured", "collapse, then the solver made for scheduling networks", mcf_structured_algorithm},
 	{NULL, NULL, NULL},
 };

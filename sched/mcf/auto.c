@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The algorithms that collapse first: `structured` (recognise the shape or refuse) and `auto` (whatever is fastest:
+ * the structured solver where the network has its shape, else the simplex, on the small network where there is one).
+ */
+#include <base/ns.h>
+
+#include "collapse_priv.h"
+#include "recognise_priv.h"
+
+typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);
+
+/* Solves the small network with `solve` and expands the answer. */
+static enum mcf_status solve_collapsed(const struct collapse *collapse, small_solver solve,
+				       struct mcf_solution *solution)
+{
+	const struct mcf_problem *small = &collapse->small;
+	struct mcf_solution answer = {.statistics = solution->statistics};
+	enum mcf_status status = mcf_problem_check(small);
+
+	/* Summed costs of contracted arcs may leave the range; the caller then does without. */
+	if (status == MCF_OPTIMAL)
+		status = mcf_solution_reserve(&answer, small->node_count, small->arc_count);
+	if (status == MCF_OPTIMAL)
+		answer.status = status = solve(small, &answer);
+	if (status == MCF_OPTIMAL || status == MCF_INFEASIBLE) {
+		struct ns start = ns_now_monotonic();
+
+		status = collapse_expand(collapse, &answer, solution);
+		answer.statistics.reduce_s += ns_to_s(ns_sub(ns_now_monotonic(), start));
+	}
+	solution->statistics = answer.statistics;
+	mcf_solution_free(&answer);
+	return status;
+}
+
+static struct collapse *collapse_timed(const struct mcf_problem *problem, struct mcf_solution *solution)
+{
+	struct ns start = ns_now_monotonic();
+	struct collapse *collapse = collapse_create(problem);
+
+	solution->statistics.reduce_s = ns_to_s(ns_sub(ns_now_monotonic(), start));
+	if (collapse && collapse->small.arc_count < problem->arc_count) {
+		solution->statistics.collapsed_nodes = collapse->small.node_count;
+		solution->statistics.collapsed_arcs = collapse->small.arc_count;
+	}
+	return collapse;
+}
+
+enum mcf_status mcf_structured_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
+{
+	struct collapse *collapse = collapse_timed(problem, solution);
+	enum mcf_status status = collapse ? solve_collapsed(collapse, recognise_solve, solution) : MCF_NO_MEMORY;
+
+	collapse_destroy(collapse);
+	return status;
+}
+
+enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
+{
+	struct collapse *collapse = collapse_timed(problem, solution);
+	enum mcf_status status = MCF_UNSUITED;
+
+	if (!collapse)
+		return MCF_NO_MEMORY;
+	solution->statistics.algorithm = "structured";
+	if (recognise_is_quick(&collapse->small))
+		status = solve_collapsed(collapse, recognise_solve, solution);
+	if (status == MCF_UNSUITED || status == MCF_COST_RANGE) {
+		solution->statistics.algorithm = "simplex";
+		if (solution->statistics.collapsed_arcs > 0)
+			status = solve_collapsed(collapse, mcf_simplex_algorithm, solution);
+	}
+	collapse_destroy(collapse);
+	if (status == MCF_UNSUITED || status == MCF_COST_RANGE) {
+		solution->statistics.collapsed_nodes = solution->statistics.collapsed_arcs = 0;
+		status = mcf_simplex_algorithm(problem, solution);
+	}
+	return status;
+}

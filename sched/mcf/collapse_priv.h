@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Makes a network smaller without changing its optimum, and the small answer a large one with its proof.
+ *
+ * Contracted: a node of supply 0 whose only arc out is at least as wide as all arcs in. Arcs to it go on to where it
+ *   leads, at the sum of the costs. (NoMora's unscheduled aggregators.)
+ * Grouped: supply nodes without arcs in, every arc at least as wide as the supply (so that only one of parallel arcs
+ *   matters), which share all arcs but a few. The group is one node with the sum of the supplies and with the arcs
+ *   that ALL members have, at the dearest member's cost. What a member has beyond that, a cheaper or an extra arc, is
+ *   private to it. (Tasks of a job; the arc to where a task runs.)
+ *   One private arc: it becomes an arc of the group, as wide as the member's supply. Exact: units on private arcs
+ *   are their owners', all other units may be anybody's, since the arcs left are common to all; and that a member
+ *   uses a common arc to where its private one leads cheaper cannot be optimal while that has room, nor possible
+ *   when it has none.
+ *   Two or more: the member stays a node, with its private arcs and a free, wide one to the group.
+ * Only arcs to nodes that lead nowhere but to sinks (machines) may be private: members must agree on all others, or
+ * the shape that the structured solver wants would be lost.
+ * Proof: a member's potential is its group's, raised where one of its own arcs, wider than its supply, asks for more.
+ */
+#ifndef MCF_COLLAPSE_PRIV_H
+#define MCF_COLLAPSE_PRIV_H
+
+#include "mcf_priv.h"
+
+enum node_kind { NODE_KEPT, NODE_CONTRACTED, NODE_GROUPED, NODE_CHAINED };
+
+struct private_arc {
+	int32_t group, member; /* member: node of the large network */
+	int32_t arc;           /* of the large network */
+	int32_t small_arc;     /* of the small one; several privates of a group may share it */
+	int32_t head;
+	int64_t cost;
+};
+
+struct collapse {
+	const struct mcf_problem *large;
+	int32_t *first; /* [nodes + 1] arcs out of a node: out[first[v]] .. out[first[v + 1] - 1] */
+	int32_t *out;
+	int32_t *arcs_in; /* [nodes] number of arcs in */
+	uint8_t *kind;    /* [nodes] */
+	int32_t *through; /* [nodes] a contracted node's arc out, else -1 */
+	int32_t *group;   /* [nodes] or -1 */
+	int32_t group_count;
+	int32_t *group_first; /* [groups + 1] into members */
+	int32_t *members;
+	bool loose;                   /* some member has an arc wider than its supply */
+	struct private_arc *privates; /* by group, then by head and cost */
+	int32_t private_count, private_room;
+	int32_t *small_node;   /* [nodes] of a kept, chained or grouped node (its group's), else -1 */
+	int32_t *group_node;   /* [groups] */
+	int32_t *common_first; /* [groups + 1] small arcs that are common to the group's members */
+	int32_t *origin;       /* [small arcs] the large arc it stands for; -1: private or link; common: a member's */
+	struct mcf_problem small;
+	int32_t *tail, *head, *capacity;
+	int64_t *cost, *supply;
+};
+
+/* Where a large arc leads when contracted nodes are skipped, and what that costs. */
+static inline int32_t collapse_head(const struct collapse *collapse, int32_t arc)
+{
+	int32_t head = collapse->large->head[arc], through = collapse->through[head];
+
+	return through < 0 ? head : collapse->large->head[through];
+}
+
+static inline int64_t collapse_cost(const struct collapse *collapse, int32_t arc)
+{
+	int32_t through = collapse->through[collapse->large->head[arc]];
+
+	return collapse->large->cost[arc] + (through < 0 ? 0 : collapse->large->cost[through]);
+}
+
+/* collapse_group.c: fills kind, through, group, members. False when out of memory. */
+bool collapse_find_groups(struct collapse *collapse);
+
+/* collapse.c. NULL when out of memory. `problem` has no lower bounds and is borrowed. */
+struct collapse *collapse_create(const struct mcf_problem *problem);
+void collapse_destroy(struct collapse *collapse); /* NULL is legal */
+
+/* collapse_expand.c: turns the small network's answer (optimal or infeasible) into the large one's. */
+enum mcf_status collapse_expand(const struct collapse *collapse, const struct mcf_solution *small,
+				struct mcf_solution *large);
+
+#endif
