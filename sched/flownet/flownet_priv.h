@@ -36,7 +36,8 @@ struct net_job {
 	uint32_t class_count;
 	size_t class_room;
 	uint32_t pending_arcs, pending_units; /* place in `pending` + 1, 0 = none */
-	int64_t next_root;                    /* next job with its root on the same machine, FLOWNET_NONE at the end */
+	bool touched;
+	int64_t next_root; /* next job with its root on the same machine, FLOWNET_NONE at the end */
 };
 
 struct net_machine {
@@ -75,6 +76,8 @@ struct flownet {
 	struct flownet_change *pending;
 	size_t pending_count, pending_room;
 	uint64_t pending_events;
+	uint32_t *touched; /* jobs whose answer is looked at in this round */
+	size_t touched_count, touched_room;
 	struct structured *solver; /* NULL when a general algorithm is set */
 	uint32_t *job_of_group;
 	int32_t *spare_groups;

@@ -150,12 +150,12 @@ static void count_flow(const struct flownet_network *network, const struct mcf_s
 {
 	round->cost = solution->cost - network->pinned_cost;
 	for (int32_t a = 0; a < network->problem.arc_count; a++) {
-		if (network->nodes[network->tail[a]].kind != FLOWNET_NODE_UNSCHEDULED)
+		if (network->nodes[network->head[a]].kind != FLOWNET_NODE_SINK)
 			continue;
-		if (network->overflow_cost > 0 && network->cost[a] == network->overflow_cost) {
+		if (network->nodes[network->tail[a]].kind == FLOWNET_NODE_TASK) {
 			round->unrouted += solution->flow[a];
 			round->cost -= solution->flow[a] * network->overflow_cost;
-		} else {
+		} else if (network->nodes[network->tail[a]].kind == FLOWNET_NODE_UNSCHEDULED) {
 			round->unscheduled += solution->flow[a];
 		}
 	}

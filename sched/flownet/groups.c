@@ -197,6 +197,20 @@ static int apply_capacity(struct flownet *net, uint32_t machine)
 	return code;
 }
 
+/* The job's answer is to be looked at in this round. */
+static int touch(struct flownet *net, uint32_t job)
+{
+	struct net_job *entry = net_job_at(net, job);
+
+	if (!entry || entry->touched)
+		return 0;
+	if (net_reserve((void **)&net->touched, &net->touched_room, net->touched_count + 1, sizeof *net->touched) != 0)
+		return -ENOMEM;
+	entry->touched = true;
+	net->touched[net->touched_count++] = job;
+	return 0;
+}
+
 /* Capacities first: rows may name machines that are only now there. */
 int net_groups_apply(struct flownet *net)
 {
@@ -216,6 +230,8 @@ int net_groups_apply(struct flownet *net)
 		if (!job || (change->kind == FLOWNET_CHANGE_UNITS && job->pending_arcs != 0))
 			continue; /* ended, or done with its arcs */
 		code = apply_job(net, change->subject, change->kind == FLOWNET_CHANGE_ARCS);
+		if (code == 0)
+			code = touch(net, change->subject);
 	}
 	return code;
 }
@@ -252,25 +268,44 @@ static int32_t read_shares(struct flownet *net, int32_t group)
 	return structured_read(net->solver, group, net->shares, count);
 }
 
-static int extract_group(struct flownet *net, int32_t group)
+/* All classes of one job. */
+static int extract_job(struct flownet *net, uint32_t job)
 {
-	uint32_t job = net->job_of_group[group];
 	struct net_job *entry = net_job_at(net, job);
 	int64_t count = entry ? net_members(net, job) : 0;
-	int code = count < 0 ? (int)count : 0;
 
-	for (size_t first = 0; code == 0 && first < (size_t)count;) {
+	for (size_t first = 0; count > 0 && first < (size_t)count;) {
+		const struct net_member *member = &net->members[first];
+		const struct net_class *known = find_class(entry, member->root, member->unscheduled_cost);
 		size_t end = net_class_end(net, first, (size_t)count);
-		const struct net_class *known =
-			find_class(entry, net->members[first].root, net->members[first].unscheduled_cost);
+		int32_t shares = read_shares(net, known->group);
 
-		if (known && known->group == group) {
-			int32_t shares = read_shares(net, group);
-
-			return shares < 0 ? shares : net_extract_class(net, job, first, end - first, shares);
-		}
+		if (shares < 0 || net_extract_class(net, job, first, end - first, shares) != 0)
+			return -ENOMEM;
 		first = end;
 	}
+	return count < 0 ? -ENOMEM : 0;
+}
+
+/*
+ * The solver says which groups answer otherwise than before. Jobs that were brought up to date are looked at as well:
+ * who a unit stands for may have changed though the units did not.
+ */
+static int extract_touched(struct flownet *net)
+{
+	const int32_t *groups;
+	int32_t count = structured_changed(net->solver, &groups);
+	int code = 0;
+
+	for (int32_t i = 0; i < count && code == 0; i++)
+		code = touch(net, net->job_of_group[groups[i]]);
+	for (size_t i = 0; i < net->touched_count; i++) {
+		if (code == 0)
+			code = extract_job(net, net->touched[i]);
+		net->jobs[net->touched[i]].touched = false;
+	}
+	net->touched_count = 0;
+	structured_changed_clear(net->solver);
 	return code;
 }
 
@@ -292,8 +327,6 @@ int net_groups_solve(struct flownet *net, struct flownet_round *round, struct er
 {
 	struct structured_result result = {0};
 	enum mcf_status status = structured_solve(net->solver, &result);
-	const int32_t *groups;
-	int32_t count;
 	int code = 0;
 
 	round->algorithm = "structured";
@@ -307,9 +340,7 @@ int net_groups_solve(struct flownet *net, struct flownet_round *round, struct er
 		code = verify(net, err);
 		round->verified = code == 0;
 	}
-	count = structured_changed(net->solver, &groups);
-	for (int32_t i = 0; i < count && code == 0; i++)
-		code = extract_group(net, groups[i]);
-	structured_changed_clear(net->solver);
+	if (code == 0)
+		code = extract_touched(net);
 	return code == 0 || code == -EIO ? code : error_set(err, -code, "out of memory");
 }

@@ -176,7 +176,7 @@ static void add_job(struct builder *builder, uint32_t job)
 		add_task(builder, job, t, node);
 }
 
-/* Beside each U_J -> S that is too narrow, one that no optimum uses while there is another way. */
+/* For each task that may wait, an arc straight to S that no optimum uses while there is another way. */
 static void add_overflow(struct builder *builder)
 {
 	struct flownet_network *network = builder->network;
@@ -186,10 +186,8 @@ static void add_overflow(struct builder *builder)
 		return;
 	network->overflow_cost = (builder->highest_cost + 1) * (int64_t)(builder->nodes + 1);
 	for (size_t a = 0; a < arcs && builder->code == 0; a++) {
-		const struct flownet_node *tail = &network->nodes[network->tail[a]];
-
-		if (tail->kind == FLOWNET_NODE_UNSCHEDULED)
-			add_arc(builder, network->tail[a], NODE_SINK, INT32_MAX, network->overflow_cost);
+		if (network->nodes[network->head[a]].kind == FLOWNET_NODE_UNSCHEDULED)
+			add_arc(builder, network->tail[a], NODE_SINK, 1, network->overflow_cost);
 	}
 }
 

@@ -46,6 +46,7 @@ void flownet_destroy(struct flownet *net)
 	free(net->machines);
 	free(net->jobs);
 	free(net->pending);
+	free(net->touched);
 	free(net->job_of_group);
 	free(net->spare_groups);
 	free(net->members);

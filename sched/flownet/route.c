@@ -7,7 +7,7 @@
 /* Arcs by the place where they are looked for: towards a rack (from X), towards a machine (from its rack), to S. */
 struct arc_index {
 	int32_t *to_node;   /* [nodes] the arc from X to this rack, or from its rack to this machine */
-	int32_t *from_node; /* [nodes] the arc from this node to the sink, the cheapest if there are two */
+	int32_t *from_node; /* [nodes] the arc from this node to the sink */
 };
 
 static void index_arcs(const struct flownet_network *network, struct arc_index *index)
@@ -51,16 +51,13 @@ static void send(const struct flownet_network *network, const struct arc_index *
 		flow[index->to_node[target]]++;
 		node = target;
 	}
-	if (index->from_node[node] >= 0) {
-		int32_t arc = index->from_node[node];
+	flow[index->from_node[node]]++;
+}
 
-		/* A second arc from U_J takes what the first cannot. */
-		if (flow[arc] == network->capacity[arc])
-			for (int32_t a = arc + 1; a < network->problem.arc_count; a++)
-				if (network->tail[a] == node)
-					arc = a;
-		flow[arc]++;
-	}
+static bool is_full(const struct flownet_network *network, const struct arc_index *index, int32_t node,
+		    const int32_t *flow)
+{
+	return flow[index->from_node[node]] == network->capacity[index->from_node[node]];
 }
 
 int flownet_network_route(const struct flownet_network *network, const struct flownet *net, int32_t *flow)
@@ -87,7 +84,8 @@ int flownet_network_route(const struct flownet_network *network, const struct fl
 	for (int32_t a = 0; a < arcs;) {
 		int32_t task = network->tail[a], best = -1, machine, target;
 
-		if (network->nodes[task].kind != FLOWNET_NODE_TASK) {
+		if (network->nodes[task].kind != FLOWNET_NODE_TASK ||
+		    network->nodes[network->head[a]].kind == FLOWNET_NODE_SINK) {
 			a++;
 			continue;
 		}
@@ -98,7 +96,9 @@ int flownet_network_route(const struct flownet_network *network, const struct fl
 			    (best < 0 || network->cost[a] < network->cost[best]))
 				best = a;
 		}
-		if (best >= 0) {
+		if (target < 0 && index.from_node[task] >= 0 && is_full(network, &index, network->head[best], flow)) {
+			flow[index.from_node[task]]++;
+		} else if (best >= 0) {
 			flow[best]++;
 			send(network, &index, network->head[best], target, flow);
 		}

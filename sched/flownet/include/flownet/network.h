@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The network as the paper draws it, one node a task, for people, for other solvers and for proofs. Built from the
- * present state of a flownet; pinned tasks have their one arc. Where U_J -> S is too narrow for the job's tasks, a
- * second arc beside it, dearer than any detour, takes what cannot be routed.
+ * present state of a flownet; pinned tasks have their one arc. Where U_J -> S may be too narrow for the job's tasks,
+ * an arc from each of them to S, dearer than any detour, takes what cannot be routed.
  */
 #ifndef FLOWNET_NETWORK_H
 #define FLOWNET_NETWORK_H
@@ -35,7 +35,7 @@ struct flownet_network {
 	struct flownet_node *nodes; /* [problem.node_count] */
 	int32_t *tail, *head, *capacity;
 	int64_t *cost, *supply;
-	int64_t overflow_cost; /* of the second arc U_J -> S; 0 = there is none */
+	int64_t overflow_cost; /* of the arcs T -> S; 0 = there are none */
 	int64_t pinned_cost;   /* what the one arc of pinned tasks adds to the total */
 };
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Small clusters with latencies and curves for the tests of cost, flownet and policy. Aborts when memory is out. */
+#ifndef TESTS_SCHED_PLACE_WORLD_H
+#define TESTS_SCHED_PLACE_WORLD_H
+
+#include <base/rng.h>
+#include <policy/policy.h>
+
+enum { TEST_CURVES = 3 };
+
+struct test_world {
+	struct cluster *cluster;
+	struct cost_layout *layout;
+	struct latency_view *view;
+	struct curve *curves[TEST_CURVES];
+	struct placer *placer;
+	struct flownet *net;
+};
+
+/* pods x racks x machines, named m0.., slots each; nothing measured; no placer yet. */
+void test_world_make(struct test_world *world, uint32_t pods, uint32_t racks, uint32_t machines, int64_t slots);
+/* Curve `number`: p from table[0..count-1] at 0, 10, 20, ... us. */
+void test_world_set_curve(struct test_world *world, int number, const double *p, size_t count);
+/* Curves of the shape of the paper's: 1 up to a threshold, then falling; beyond the table the smallest. */
+void test_world_random_curves(struct test_world *world, struct rng *rng);
+/* Makes the placer with these settings (NULL: the defaults) and adds all machines. */
+void test_world_start(struct test_world *world, const char *policy, const struct policy_settings *settings);
+void test_world_free(struct test_world *world);
+
+/* A job whose first task is its root. */
+void test_world_add_job(struct test_world *world, uint32_t job, int curve, uint32_t tasks);
+
+#endif
