@@ -107,7 +107,7 @@ static int read_row(const struct row_place *row, struct latency_matrix *matrix, 
 	struct latency_entry entry = {0};
 	char *fields[COLUMN_COUNT];
 	size_t count = file_split(line, ',', fields, COLUMN_COUNT);
-	double updated_at_s;
+	double updated_at_s, whole_s;
 	int code;
 
 	if (count != COLUMN_COUNT)
@@ -120,7 +120,10 @@ static int read_row(const struct row_place *row, struct latency_matrix *matrix, 
 	    (code = read_figure(row, fields, COLUMN_LOSS, &entry.loss)) ||
 	    (code = read_figure(row, fields, COLUMN_UPDATED_AT, &updated_at_s)))
 		return code;
-	entry.updated_at = (struct ns){(int64_t)(updated_at_s * 1e9 + 0.5)};
+	/* To the microsecond: a double of seconds since 1970 knows no more. */
+	whole_s = floor(updated_at_s);
+	entry.updated_at =
+		(struct ns){(int64_t)whole_s * NS_PER_S + llround((updated_at_s - whole_s) * 1e6) * NS_PER_US};
 	if (latency_matrix_get(matrix, entry.source, entry.destination))
 		return error_at(row->err, place_of(row, COLUMN_DESTINATION), EEXIST, "the pair %s -> %s is there twice",
 				latency_matrix_host(matrix, entry.source),

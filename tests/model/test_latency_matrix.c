@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/rng.h>
+#include <model/latency_matrix.h>
+
+#define HEADER "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
+
+static struct latency_matrix *parse(const char *text, struct error *err)
+{
+	struct file_lines *lines = file_lines_from_memory("m.csv", text, strlen(text));
+	struct latency_matrix *matrix = latency_matrix_parse(lines, err);
+
+	file_lines_close(lines);
+	return matrix;
+}
+
+Test(latency_matrix, reads_rows_and_finds_pairs)
+{
+	struct error err = {0};
+	struct latency_matrix *matrix = parse("# a remark\n" HEADER "h1,h2,23.104,41.5,88,0.25,30,1795188663.25\n"
+					      "\nh2,h1,,,,1,0,1795188664\n",
+					      &err);
+	const struct latency_entry *entry;
+
+	cr_assert_not_null(matrix, "%s", err.text);
+	cr_assert_eq(latency_matrix_count(matrix), 2);
+	cr_assert_eq(latency_matrix_hosts(matrix), 2);
+	entry = latency_matrix_lookup(matrix, "h1", "h2");
+	cr_assert_not_null(entry);
+	cr_assert_float_eq(entry->rtt_p50_us, 23.104, 1e-12);
+	cr_assert_float_eq(entry->loss, 0.25, 1e-12);
+	cr_assert_eq(entry->samples, 30);
+	cr_assert_eq(entry->updated_at.v, INT64_C(1795188663250000000));
+	entry = latency_matrix_lookup(matrix, "h2", "h1");
+	cr_assert(isnan(entry->rtt_p50_us) && isnan(entry->rtt_max_us));
+	cr_assert_null(latency_matrix_lookup(matrix, "h1", "h1"));
+	cr_assert_null(latency_matrix_lookup(matrix, "h1", "h3"));
+	latency_matrix_destroy(matrix);
+}
+
+struct bad_file {
+	char text[160];
+	char expected[64];
+};
+
+static const struct bad_file bad_files[] = {
+	{"", "m.csv:1"},
+	{"src,dst\n", "m.csv:1: expected the header"},
+	{HEADER "a,b,1,2,3,0,1\n", "m.csv:2: expected 8 fields"},
+	{HEADER "a,b,1,2,3,0,1,2,3\n", "m.csv:2: expected 8 fields"},
+	{HEADER ",b,1,2,3,0,1,2\n", "m.csv:2: src"},
+	{HEADER "a,b c,1,2,3,0,1,2\n", "m.csv:2: dst"},
+	{HEADER "a,b,x,2,3,0,1,2\n", "m.csv:2: rtt_p50_us"},
+	{HEADER "a,b,-1,2,3,0,1,2\n", "m.csv:2: rtt_p50_us"},
+	{HEADER "a,b,nan,2,3,0,1,2\n", "m.csv:2: rtt_p50_us"},
+	{HEADER "a,b,3,2,3,0,1,2\n", "m.csv:2: rtt_p99_us"},
+	{HEADER "a,b,1,5,3,0,1,2\n", "m.csv:2: rtt_max_us"},
+	{HEADER "a,b,1,2,3,1.5,1,2\n", "m.csv:2: loss"},
+	{HEADER "a,b,1,2,3,0,1.5,2\n", "m.csv:2: samples"},
+	{HEADER "a,b,1,2,3,0,-1,2\n", "m.csv:2: samples"},
+	{HEADER "a,b,1,2,3,1,0,2\n", "m.csv:2: rtt_p50_us"},
+	{HEADER "a,b,,2,3,0,4,2\n", "m.csv:2: rtt_p50_us"},
+	{HEADER "a,b,1,2,3,0,1,1e300\n", "m.csv:2: updated_at"},
+	{HEADER "a,b,1,2,3,0,1,2\na,b,1,2,3,0,1,3\n", "m.csv:3: dst: the pair a -> b is there twice"},
+};
+
+Test(latency_matrix, refuses_bad_files_with_their_place)
+{
+	for (size_t i = 0; i < sizeof bad_files / sizeof bad_files[0]; i++) {
+		struct error err = {0};
+
+		cr_assert_null(parse(bad_files[i].text, &err), "%s", bad_files[i].text);
+		cr_assert(strncmp(err.text, bad_files[i].expected, strlen(bad_files[i].expected)) == 0,
+			  "'%s' gave '%s', expected '%s'", bad_files[i].text, err.text, bad_files[i].expected);
+		cr_assert_gt(err.code, 0);
+	}
+}
+
+static struct latency_matrix *random_matrix(uint64_t seed, uint32_t hosts, uint32_t pairs)
+{
+	struct latency_matrix *matrix = latency_matrix_create();
+	struct rng rng;
+	char name[16];
+
+	rng_seed(&rng, seed);
+	for (uint32_t i = 0; i < hosts; i++) {
+		snprintf(name, sizeof name, "host%u", i);
+		cr_assert_eq(latency_matrix_add_host(matrix, name), i);
+	}
+	for (uint32_t i = 0; i < pairs; i++) {
+		struct latency_entry entry = {.source = (uint32_t)rng_below(&rng, hosts),
+					      .destination = (uint32_t)rng_below(&rng, hosts),
+					      .samples = rng_below(&rng, 1000),
+					      .updated_at = {(int64_t)rng_below(&rng, 2000000000) * NS_PER_MS}};
+
+		entry.rtt_p50_us = entry.samples ? (double)rng_below(&rng, 1000000) / 1000 : NAN;
+		entry.rtt_p99_us = entry.rtt_p50_us + 1;
+		entry.rtt_max_us = entry.rtt_p99_us + 1;
+		entry.loss = entry.samples ? rng_uniform(&rng) : 1;
+		cr_assert_eq(latency_matrix_set(matrix, &entry), 0);
+	}
+	return matrix;
+}
+
+static void assert_same(const struct latency_matrix *a, const struct latency_matrix *b)
+{
+	cr_assert_eq(latency_matrix_count(a), latency_matrix_count(b));
+	for (size_t i = 0; i < latency_matrix_count(a); i++) {
+		const struct latency_entry *x = latency_matrix_at(a, i);
+		const struct latency_entry *y = latency_matrix_lookup(b, latency_matrix_host(a, x->source),
+								      latency_matrix_host(a, x->destination));
+
+		cr_assert_not_null(y);
+		cr_assert(x->samples == y->samples && x->loss == y->loss && x->updated_at.v == y->updated_at.v);
+		if (x->samples) {
+			cr_assert_float_eq(x->rtt_p50_us, y->rtt_p50_us, 1e-9);
+			cr_assert_float_eq(x->rtt_max_us, y->rtt_max_us, 1e-9);
+		} else {
+			cr_assert(isnan(y->rtt_p50_us));
+		}
+	}
+}
+
+Test(latency_matrix, what_is_written_reads_back_the_same)
+{
+	char path[] = "/tmp/nomora-matrix-XXXXXX";
+	struct latency_matrix *matrix = random_matrix(7, 200, 5000), *back;
+	struct error err = {0};
+
+	close(mkstemp(path));
+	cr_assert_eq(latency_matrix_write(matrix, path, &err), 0, "%s", err.text);
+	back = latency_matrix_read(path, &err);
+	unlink(path);
+	cr_assert_not_null(back, "%s", err.text);
+	assert_same(matrix, back);
+	latency_matrix_destroy(matrix);
+	latency_matrix_destroy(back);
+}
+
+Test(latency_matrix, merges_by_name_and_rule)
+{
+	struct error err = {0};
+	struct latency_matrix *a = parse(HEADER "x,y,1,2,3,0,10,100\nx,z,1,2,3,0,10,100\n", &err);
+	struct latency_matrix *b = parse(HEADER "y,x,5,6,7,0,10,100\nx,y,2,3,4,0.5,20,90\n", &err);
+	struct latency_matrix *all = latency_matrix_create();
+
+	cr_assert(a && b && all);
+	cr_assert_eq(latency_matrix_merge(all, a, LATENCY_MERGE_REFUSE, &err), 0);
+	cr_assert_eq(latency_matrix_merge(all, b, LATENCY_MERGE_REFUSE, &err), -EEXIST);
+	cr_assert(strstr(err.text, "x -> y"));
+	cr_assert_eq(latency_matrix_merge(all, b, LATENCY_MERGE_FRESHEST, &err), 0);
+	cr_assert_eq(latency_matrix_lookup(all, "x", "y")->rtt_p50_us, 1, "the older one must not win");
+	cr_assert_eq(latency_matrix_lookup(all, "y", "x")->rtt_p50_us, 5);
+	cr_assert_eq(latency_matrix_merge(all, b, LATENCY_MERGE_WORST, &err), 0);
+	cr_assert_eq(latency_matrix_lookup(all, "x", "y")->rtt_p50_us, 2);
+	cr_assert_eq(latency_matrix_lookup(all, "x", "y")->loss, 0.5);
+	cr_assert_eq(latency_matrix_lookup(all, "x", "y")->samples, 30);
+	cr_assert_eq(latency_matrix_count(all), 3);
+	latency_matrix_destroy(a);
+	latency_matrix_destroy(b);
+	latency_matrix_destroy(all);
+}
+
+Test(latency_matrix, set_refuses_what_a_file_could_not_hold)
+{
+	struct latency_matrix *matrix = random_matrix(1, 2, 1);
+	struct latency_entry entry = {
+		.destination = 2, .rtt_p50_us = 1, .rtt_p99_us = 1, .rtt_max_us = 1, .samples = 1};
+
+	cr_assert_eq(latency_matrix_set(matrix, &entry), -EINVAL);
+	entry.destination = 1;
+	cr_assert_eq(latency_matrix_set(matrix, &entry), 0);
+	entry.rtt_p99_us = 0.5;
+	cr_assert_eq(latency_matrix_set(matrix, &entry), -EINVAL);
+	entry.rtt_p99_us = NAN;
+	cr_assert_eq(latency_matrix_set(matrix, &entry), -EINVAL);
+	cr_assert_eq(latency_matrix_add_host(matrix, "a,b"), -EINVAL);
+	cr_assert_eq(latency_matrix_add_host(matrix, ""), -EINVAL);
+	latency_matrix_destroy(matrix);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <base/rng.h>
+#include <rtt/session.h>
+
+Test(session, tells_fresh_late_double_and_unknown)
+{
+	struct session *session = session_create(8);
+	uint64_t sent = 0;
+
+	cr_assert_eq(session_send(session, 100), 0);
+	cr_assert_eq(session_send(session, 200), 1);
+	cr_assert_eq(session_send(session, 300), 2);
+	cr_assert_eq(session_receive(session, 0, 0, &sent), SESSION_FRESH);
+	cr_assert_eq(sent, 100);
+	cr_assert_eq(session_receive(session, 0, 0, &sent), SESSION_DUPLICATE);
+	cr_assert_eq(session_receive(session, 3, 1, &sent), SESSION_UNKNOWN);
+	cr_assert_eq(session_receive(session, 2, 1, &sent), SESSION_FRESH);
+	cr_assert_eq(session_receive(session, 1, 2, &sent), SESSION_FRESH);
+	cr_assert_eq(session_counters(session).reordered, 1);
+	cr_assert_eq(session_send(session, 400), 3);
+	cr_assert_eq(session_expire(session, 400), 0, "what was sent at the deadline is not too old");
+	cr_assert_eq(session_expire(session, 401), 1);
+	cr_assert_eq(session_receive(session, 3, 3, &sent), SESSION_LATE);
+	cr_assert_eq(session_receive(session, 3, 3, &sent), SESSION_DUPLICATE);
+	cr_assert_eq(session_counters(session).lost, 1);
+	cr_assert_eq(session_outstanding(session), 0);
+	session_destroy(session);
+}
+
+Test(session, a_full_window_gives_up_the_oldest)
+{
+	struct session *session = session_create(4);
+	uint64_t sent;
+
+	for (uint64_t i = 0; i < 10; i++)
+		session_send(session, i);
+	cr_assert_eq(session_counters(session).lost, 6);
+	cr_assert_eq(session_outstanding(session), 4);
+	cr_assert_eq(session_receive(session, 5, 0, &sent), SESSION_UNKNOWN);
+	cr_assert_eq(session_receive(session, 6, 0, &sent), SESSION_FRESH);
+	session_destroy(session);
+}
+
+Test(session, a_probe_that_did_not_leave_is_forgotten)
+{
+	struct session *session = session_create(4);
+
+	session_send(session, 1);
+	session_unsend(session);
+	cr_assert_eq(session_counters(session).sent, 0);
+	cr_assert_eq(session_outstanding(session), 0);
+	cr_assert_eq(session_send(session, 2), 0);
+	session_destroy(session);
+}
+
+/* A path that loses there and back, doubles and mixes up; what really happened is counted beside. */
+struct truth {
+	uint64_t lost_forward, lost_back, doubled;
+};
+
+static void exchange_at_random(struct session *session, struct rng *rng, struct truth *truth)
+{
+	struct {
+		uint32_t sequence, reflector_sequence;
+	} queue[4];
+	uint32_t reflector = 0, queued = 0;
+	uint64_t sent;
+
+	for (uint64_t now = 0; now < 50000; now++) {
+		uint32_t sequence = session_send(session, now);
+
+		if (rng_below(rng, 10) == 0) {
+			truth->lost_forward++;
+			continue;
+		}
+		if (rng_below(rng, 20) == 0) {
+			truth->lost_back++;
+			reflector++;
+			continue;
+		}
+		queue[queued].sequence = sequence;
+		queue[queued++].reflector_sequence = reflector++;
+		if (queued < 4)
+			continue;
+		rng_shuffle(rng, queue, queued, sizeof queue[0]);
+		for (uint32_t i = 0; i < queued; i++)
+			cr_assert_eq(session_receive(session, queue[i].sequence, queue[i].reflector_sequence, &sent),
+				     SESSION_FRESH);
+		if (rng_below(rng, 4) == 0) {
+			truth->doubled++;
+			cr_assert_eq(session_receive(session, queue[0].sequence, queue[0].reflector_sequence, &sent),
+				     SESSION_DUPLICATE);
+		}
+		queued = 0;
+	}
+	for (uint32_t i = 0; i < queued; i++)
+		session_receive(session, queue[i].sequence, queue[i].reflector_sequence, &sent);
+}
+
+Test(session, counters_add_up_and_tell_the_ways_apart)
+{
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct session *session = session_create(256);
+		struct session_counters counters;
+		struct truth truth = {0};
+		struct rng rng;
+		int64_t difference;
+
+		rng_seed(&rng, seed);
+		exchange_at_random(session, &rng, &truth);
+		session_expire(session, UINT64_C(1) << 40);
+		counters = session_counters(session);
+		cr_assert_eq(counters.sent, 50000);
+		cr_assert_eq(counters.fresh + counters.lost, counters.sent);
+		cr_assert_eq(counters.lost, truth.lost_forward + truth.lost_back);
+		cr_assert_eq(counters.duplicates, truth.doubled);
+		cr_assert_gt(counters.reordered, 0);
+		/* What came after the newest answer is not told by it. */
+		difference = (int64_t)(truth.lost_forward - session_lost_forward(session));
+		cr_assert(difference >= 0 && difference < 40, "%ld", difference);
+		session_destroy(session);
+	}
+}
+
+Test(session, bounds)
+{
+	cr_assert_null(session_create(0));
+	cr_assert_null(session_create((1U << 20) + 1));
+	session_destroy(NULL);
+}
