@@ -45,7 +45,7 @@ static const struct option_row rows[] = {
 		      "Zipf exponent of the keys' popularity, 0 = uniform"),
 	OPTION_FLAG(struct settings, no_fill, "no-fill", 0, "don't store the keys first"),
 	OPTION_FLAG(struct settings, fill_only, "fill-only", 0, "store the keys and stop"),
-	OPTION_INTEGER(struct settings, seed, "seed", 's', "N", 0, INT64_MAX, "same seed, same keys and requests"),
+	OPTION_INTEGER(struct settings, seed, "seed", 's', "N", 0, 0x1p53, "same seed, same keys and requests"),
 	OPTION_FLAG(struct settings, json, "json", 'j', "print JSON (nomora.load/1)"),
 	OPTION_END,
 };

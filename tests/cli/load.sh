@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora load against Debian's memcached: its counters must agree with the server's own.
+. "$(dirname "$0")/lib.sh"
+
+refuses "a server that is not there" 1 'cannot connect to 127.0.0.1 port 1: ' "$nomora" load 127.0.0.1:1
+refuses "a name that does not exist" 1 'cannot find the server' "$nomora" load nowhere.invalid
+refuses "no server" 2 'something is missing' "$nomora" load
+refuses "a depth of 0" 2 'depth' "$nomora" load 127.0.0.1 --depth 0
+refuses "a share over 1" 2 'update-share' "$nomora" load 127.0.0.1 --update-share 1.5
+command -v memcached >/dev/null || { skip "the rest" "memcached is not installed"; plan; exit 0; }
+command -v python3 >/dev/null || { skip "the rest" "python3 is not installed"; plan; exit 0; }
+
+socket_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+port=$(socket_port)
+user=()
+[ "$(id -u)" -ne 0 ] || user=(-u nobody)
+memcached "${user[@]}" -l 127.0.0.1 -p "$port" -t 1 -m 128 &
+server=$!
+at_exit kill "$server"
+
+# ask WORD...: one line to the server, its answer up to END or OK.
+ask() {
+	exec 5<>"/dev/tcp/127.0.0.1/$port" || return 1
+	printf '%s\r\n' "$*" >&5
+	while IFS= read -t 5 -r line <&5; do
+		line=${line%$'\r'}
+		case $line in END | OK | RESET) break ;; esac
+		printf '%s\n' "$line"
+	done
+	exec 5>&-
+}
+stat_of() { ask stats | sed -n "s/^STAT $1 //p"; }
+wait_for 10 ask version || { fail "memcached starts"; plan; exit 1; }
+number() { printf '%s' "$out" | python3 -c 'import json, sys; v = json.load(sys.stdin)
+for k in sys.argv[1].split("."): v = v[k]
+print(v)' "$1"; }
+
+# agrees NAME OPTION...: runs the load and compares its totals with what the server counted meanwhile.
+agrees() {
+	local name=$1 what ours theirs
+	shift
+	ask stats reset >/dev/null
+	run "$nomora" load "127.0.0.1:$port" --json "$@"
+	if [ "$code" -ne 0 ]; then fail "$name" "exit $code" "$err"; return; fi
+	for what in gets:cmd_get sets:cmd_set hits:get_hits misses:get_misses stored:cmd_set; do
+		ours=$(number "total.${what%:*}")
+		theirs=$(stat_of "${what#*:}")
+		[ "$ours" = "$theirs" ] || { fail "$name" "$what: $ours by us, $theirs by the server"; return; }
+	done
+	pass "$name"
+}
+
+agrees "filling: every key is stored" --keys 5000 --fill-only
+check "the server has 5000 keys" test "$(stat_of curr_items)" -eq 5000
+agrees "closed loop, 4 connections" --keys 5000 --duration 0.4 --warm-up 0.1 --connections 4
+check "no miss after the filling" test "$(number measured.misses)" -eq 0
+check "about 3 % updates" python3 -c 'import sys; s, g = int(sys.argv[1]), int(sys.argv[2]); sys.exit(not 0.02 < s / (s + g) < 0.04)' \
+	"$(number measured.sets)" "$(number measured.gets)"
+agrees "depth 32, skewed keys" --keys 5000 --duration 0.3 --warm-up 0 --depth 32 --skew 0.99
+agrees "keys that are not there are misses" --keys 10000 --no-fill --duration 0.3 --warm-up 0
+check "about half of them" python3 -c 'import sys; m, g = map(int, sys.argv[1:]); sys.exit(not 0.3 < m / g < 0.7)' \
+	"$(number measured.misses)" "$(number measured.gets)"
+agrees "updates only" --keys 1000 --update-share 1 --duration 0.2 --warm-up 0
+agrees "open loop at 5000 per second" --keys 5000 --mode open --rate 5000 --duration 1 --warm-up 0.1
+check "offers what was asked for" python3 -c 'import sys; sys.exit(not 4500 < float(sys.argv[1]) < 5500)' "$(number offered_qps)"
+check "and gets every answer" test "$(number unanswered)" -eq 0
+
+# A server that stops for 0.4 s: in the open loop each request that was due meanwhile must show it.
+( sleep 0.4; kill -STOP "$server"; sleep 0.4; kill -CONT "$server" ) &
+run "$nomora" load "127.0.0.1:$port" --json --no-fill --keys 5000 --mode open --gap fixed --rate 2000 --duration 1.2 --warm-up 0
+wait $!
+check "no coordinated omission: a stop of 0.4 s in 1.2 s is in p95" python3 -c 'import json, sys
+v = json.load(open(sys.argv[1])); l = v["latency_us"]
+sys.exit(not (l["max"] > 390e3 and l["p95"] > 250e3 and l["mean"] > 40e3))' "$scratch/out"
+
+run "$nomora" load "127.0.0.1:$port" --duration 0.2 --warm-up 0
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q 'requests/s answered' && pass "text for people" || fail "text for people" "$out$err"
+ask stats reset >/dev/null
+"$nomora" load "127.0.0.1:$port" --duration 60 --warm-up 0 --json >"$scratch/early.json" 2>/dev/null &
+load=$!
+wait_for 5 sh -c "test \"\$(printf 'stats\r\nquit\r\n' | timeout 1 bash -c 'exec 5<>/dev/tcp/127.0.0.1/$port; cat >&5; cat <&5' | tr -d '\r' | sed -n 's/^STAT cmd_get //p')\" -gt 20000"
+kill -INT "$load"
+code=0
+wait "$load" || code=$?
+[ "$code" -eq 0 ] && grep -q qps "$scratch/early.json" && pass "SIGINT prints what was measured" || fail "SIGINT prints what was measured" "exit $code"
+
+
+kill -STOP "$server"
+refuses "a server that is silent" 1 'has not answered for 0.3 s' "$nomora" load "127.0.0.1:$port" --timeout 0.3
+kill -CONT "$server"
+# Something else that answers: a web server's line.
+other=$(socket_port)
+python3 -c 'import socket, sys
+s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+while True:
+    c, _ = s.accept(); c.recv(1000); c.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"); c.close()' "$other" &
+at_exit kill $!
+wait_for 5 bash -c "exec 5<>/dev/tcp/127.0.0.1/$other"
+refuses "a server of something else" 1 "does not speak memcached's text protocol; it said 'HTTP/1.1 400" "$nomora" load "127.0.0.1:$other" --connections 1
+plan

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a plan's values may be, and what a benchmark may print: first line a list of delays, second a metric, rest
+ * output. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sweep/metric.h>
+#include <sweep/schedule.h>
+
+static double delays[SCHEDULE_DELAYS_MAXIMUM];
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1), *metric_text, *output;
+	struct metric metric;
+	double value;
+	int count;
+
+	if (!text)
+		abort();
+	memcpy(text, data, size);
+	text[size] = '\0';
+	metric_text = strchr(text, '\n');
+	output = metric_text ? strchr(metric_text + 1, '\n') : NULL;
+	if (metric_text)
+		*metric_text++ = '\0';
+	if (output)
+		*output++ = '\0';
+	count = schedule_parse_delays(text, delays, NULL);
+	for (int i = 0; i < count; i++)
+		if (!(delays[i] >= 0 && delays[i] <= SCHEDULE_DELAY_MAXIMUM_US))
+			abort();
+	if (metric_text && metric_parse(metric_text, &metric, NULL) == 0) {
+		struct metric_input input = {output ? output : "", 0, 1};
+
+		/* Long patterns over long texts are glibc's business, and slow. */
+		if ((metric.source != METRIC_REGEX || strlen(metric.how) < 12) &&
+		    metric_extract(&metric, &input, &value, NULL) == 0 && !isfinite(value))
+			abort();
+		metric_free(&metric);
+	}
+	free(text);
+	return 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The gates: what each of them lets pass, and what not. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "sweeper_priv.h"
+
+static struct plan plan;
+static struct attempt attempt;
+
+static void begin(void)
+{
+	plan_defaults(&plan);
+	plan.maximum_stall_percent = plan.maximum_disturbed_percent = plan.maximum_steal_percent = 10;
+	memset(&attempt, 0, sizeof attempt);
+	attempt.elapsed_s = 2;
+	attempt.before = (struct injector_state){.packets = 100, .stall_us = 7, .disturbed = 5, .dropped = 3};
+	attempt.after = (struct injector_state){.packets = 1100, .stall_us = 7, .disturbed = 5, .dropped = 3};
+	attempt.host_before = (struct host_state){.total_ticks = 1000, .steal_ticks = 10, .load = 4};
+	attempt.host_after = (struct host_state){.total_ticks = 1200, .steal_ticks = 10, .load = 9};
+}
+
+TestSuite(judge, .init = begin);
+
+static void expect(const char *reason)
+{
+	attempt.reasons[0] = '\0';
+	attempt_judge(&plan, &attempt);
+	if (reason)
+		cr_assert_neq(strstr(attempt.reasons, reason), NULL, "no '%s' in '%s'", reason, attempt.reasons);
+	else
+		cr_assert_str_empty(attempt.reasons);
+}
+
+Test(judge, quiet_run_passes)
+{
+	expect(NULL);
+}
+
+Test(judge, stalls_count_by_the_time_of_this_run_alone)
+{
+	attempt.after.stall_us += 199e3; /* of 2 s */
+	expect(NULL);
+	attempt.after.stall_us += 2e3;
+	expect("stalled");
+}
+
+Test(judge, disturbed_packets_count_by_share)
+{
+	attempt.after.disturbed += 100;
+	expect(NULL);
+	attempt.after.disturbed += 1;
+	expect("met a stall");
+}
+
+Test(judge, one_dropped_packet_is_too_many)
+{
+	attempt.after.dropped += 1;
+	expect("dropped 1");
+}
+
+Test(judge, stolen_time)
+{
+	attempt.host_after.steal_ticks += 20;
+	expect(NULL);
+	attempt.host_after.steal_ticks += 1;
+	expect("stolen");
+}
+
+Test(judge, load_before_the_run_if_asked_for)
+{
+	expect(NULL);
+	plan.maximum_load = 3.9;
+	expect("load average 4");
+	plan.maximum_load = 4.1;
+	expect(NULL);
+}
+
+Test(judge, round_trip_within_share_and_constant)
+{
+	attempt.has_rtt = true;
+	attempt.rtt_expected_us = 1000; /* 15 % + 30 us */
+	attempt.rtt_us = 1179;
+	expect(NULL);
+	attempt.rtt_us = 1181;
+	expect("round trip 1181 us, expected 1000");
+	attempt.rtt_us = 819;
+	expect("round trip");
+}
+
+Test(judge, several_reasons_are_all_told)
+{
+	attempt.after.dropped += 1;
+	attempt.after.stall_us += 1e6;
+	expect("dropped 1 packets; the injector stalled 50 %");
+}
+
+Test(judge, direction_splits_the_delay)
+{
+	static const double wanted[][2] = {{5, 5}, {5, 0}, {0, 5}};
+
+	for (int direction = SWEEP_BOTH; direction <= SWEEP_BA; direction++) {
+		double ab_us, ba_us;
+
+		plan.direction = direction;
+		split_delay(&plan, 5, &ab_us, &ba_us);
+		cr_assert_eq(ab_us, wanted[direction][0]);
+		cr_assert_eq(ba_us, wanted[direction][1]);
+	}
+}
