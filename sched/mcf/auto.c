@@ -59,13 +59,12 @@ enum mcf_status mcf_structured_algorithm(const struct mcf_problem *problem, stru
 enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
 	struct collapse *collapse = collapse_timed(problem, solution);
-	enum mcf_status status = MCF_UNSUITED;
+	enum mcf_status status;
 
 	if (!collapse)
 		return MCF_NO_MEMORY;
 	solution->statistics.algorithm = "structured";
-	if (recognise_is_quick(&collapse->small))
-		status = solve_collapsed(collapse, recognise_solve, solution);
+	status = solve_collapsed(collapse, recognise_solve_quick, solution);
 	if (status == MCF_UNSUITED || status == MCF_COST_RANGE) {
 		solution->statistics.algorithm = "simplex";
 		if (solution->statistics.collapsed_arcs > 0)

@@ -40,6 +40,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
+/* NoMora's unscheduled aggregators pass; a machine that happens to be wide enough does not, so that it stays one. */
 static bool is_contractible(const struct collapse *collapse, int32_t node, const int64_t *width_in)
 {
 	const struct mcf_problem *large = collapse->large;
@@ -58,7 +59,7 @@ static bool find_contracted(struct collapse *collapse)
 	if (!width_in)
 		return false;
 	for (int32_t a = 0; a < large->arc_count; a++)
-		width_in[large->head[a]] += large->capacity[a];
+		width_in[large->head[a]] += large->supply[large->tail[a]] > 0 ? large->capacity[a] : INT64_C(1) << 32;
 	for (int32_t v = 0; v < large->node_count; v++) {
 		int32_t arc = collapse->out[collapse->first[v]];
 

@@ -1,19 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Recognises the structured solver's shape (mcf/structured.h) in plain arrays: one sink; columns (supply 0, one arc
- * out, to the sink, cost 0); blocks (arcs out to columns only, cost 0, no narrower than those); an aggregator (arcs
- * out to all blocks, no narrower); groups (supply, no arcs in; arcs to columns, blocks, the aggregator, the sink).
+ * out, to the sink, cost 0); blocks (arcs out to columns only, cost 0, no narrower than those); at most one
+ * aggregator (arcs out to all blocks, no narrower); groups (supply, no arcs in; arcs to columns, blocks, the
+ * aggregator, and one to the sink). Nodes that no unit can pass are let be.
  */
 #ifndef MCF_RECOGNISE_PRIV_H
 #define MCF_RECOGNISE_PRIV_H
 
+#include <mcf/structured.h>
+
 #include "mcf_priv.h"
 
-/* Solves a network of that shape; MCF_UNSUITED when it is another one, or when it cannot be proved infeasible here. */
+enum role { ROLE_NONE, ROLE_SINK, ROLE_COLUMN, ROLE_BLOCK, ROLE_AGGREGATOR, ROLE_GROUP, ROLE_IDLE };
+
+struct shape {
+	const struct mcf_problem *problem;
+	int32_t *first, *out; /* arcs by tail: out[first[v]] .. out[first[v + 1] - 1] */
+	int32_t *arcs_in;     /* [nodes] */
+	uint8_t *role;        /* [nodes] enum role */
+	int32_t *id;          /* [nodes] among its role's nodes */
+	int32_t *block;       /* [nodes] of a column: its block's id, -1 = none yet */
+	int32_t *by_block;    /* [nodes] of a column: the arc from its block; of a block: the arc from the aggregator */
+	int32_t *column_node; /* [columns] */
+	int32_t sink, aggregator; /* -1 = none */
+	int32_t column_count, block_count, group_count;
+	int64_t column_capacity, supply; /* sums */
+};
+
+/* MCF_OPTIMAL when the network has the shape, MCF_UNSUITED, MCF_NO_MEMORY. Free it in every case. */
+enum mcf_status shape_find(const struct mcf_problem *problem, struct shape *shape);
+void shape_free(struct shape *shape);
+
+/*
+ * Solves a network of that shape and checks the answer's certificate; MCF_UNSUITED when it is another shape. What is
+ * infeasible is handed to the simplex, for the proof.
+ */
 enum mcf_status recognise_solve(const struct mcf_problem *problem, struct mcf_solution *solution);
 
-/* Is it worth trying: fewer units than the sink can be reached with? Oversubscribed, the simplex is the safer choice.
- */
-bool recognise_is_quick(const struct mcf_problem *problem);
+/* The same where it is quick: MCF_UNSUITED also when there are more units than the columns take. */
+enum mcf_status recognise_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 #endif
