@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rtt/reflector.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A reply that is understood, written and read again, says the same. */
+static void check_reply(const uint8_t *data, size_t size)
+{
+	struct stamp_reply first, second;
+	uint8_t bytes[STAMP_BYTES];
+
+	if (stamp_read_reply(data, size, &first))
+		return;
+	stamp_write_reply(&first, bytes);
+	if (stamp_read_reply(bytes, sizeof bytes, &second) || first.sent_at.v != second.sent_at.v ||
+	    first.received_at.v != second.received_at.v || first.request_sent_at.v != second.request_sent_at.v ||
+	    first.request_sequence != second.request_sequence)
+		abort();
+	(void)stamp_error_to_ns(first.error);
+}
+
+/* Any frame may come in; what is a request is answered in place within its own length. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct reflector *reflector = reflector_create(16);
+	uint8_t *copy = malloc(size + 1);
+	struct frame frame = frame_read(data, size, size);
+	struct stamp_error_estimate estimate = {false, STAMP_PTP, 0, 1};
+	struct stamp_reply reply;
+
+	check_reply(data, size);
+	if (reflector && copy && frame.kind == FRAME_UDP) {
+		memcpy(copy, frame.payload, frame.payload_bytes);
+		frame.payload = copy;
+		if (reflector_prepare(reflector, &frame, (struct ns){1}, estimate, copy, &reply) == 0)
+			reflector_finish(&reply, (struct ns){2}, copy);
+	}
+	free(copy);
+	reflector_destroy(reflector);
+	return 0;
+}
