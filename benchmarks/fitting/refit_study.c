@@ -3,7 +3,10 @@
  * Draws sweeps from the paper's four curves, fits each, and counts: is the threshold's form right, does the 95 % band
  * cover the truth, is the curve monotone and positive. One JSON line a curve and one for all.
  *
- *   refit_study [DRAWS [NOISE_PERCENT [END_US [RAW]]]]      RAW 1: unnormalised, with a baseline of its own
+ *   refit_study [DRAWS [NOISE_PERCENT [END_US [RAW [GRADED]]]]]
+ *
+ * RAW 1: unnormalised, with a baseline of its own. GRADED 1: levels grow apart as the square, as one measures who
+ * looks for a threshold; 0: evenly spaced.
  */
 #include <errno.h>
 #include <math.h>
@@ -34,7 +37,7 @@ static const struct truth truths[CURVES] = {
 struct study {
 	int draws;
 	double noise, end_us;
-	int raw;
+	int raw, graded;
 };
 
 struct tally {
@@ -62,7 +65,8 @@ static struct sweep *draw_sweep(const struct study *study, const struct truth *t
 	strcpy(sweep->metrics[0].name, "performance");
 	strcpy(sweep->metrics[0].unit, "1/s");
 	for (int level = 0; level < LEVELS; level++) {
-		double x = study->end_us * level / (LEVELS - 1);
+		double part = (double)level / (LEVELS - 1);
+		double x = study->end_us * (study->graded ? part * part : part);
 
 		for (int run = 0; run < REPEATS; run++) {
 			struct sweep_row *row = &sweep->rows[sweep->count++];
@@ -134,13 +138,15 @@ static void one_draw(const struct study *study, const struct truth *truth, uint6
 static void print_tally(const struct study *study, const char *name, const struct tally *tally)
 {
 	printf("{\"benchmark\": \"refit_study\", \"curve\": \"%s\", \"noise\": %g, \"end_us\": %g, \"raw\": %d, "
+	       "\"graded\": %d, "
 	       "\"fits\": %ld, \"jump\": %.4f, \"hinge\": %.4f, \"none\": %.4f, \"coverage\": %.4f, "
 	       "\"coverage_beyond\": %.4f, \"broken\": %ld, "
 	       "\"rms_error\": %.5f, \"worst_error\": %.4f, \"band_width\": %.4f, \"ms_per_fit\": %.2f, \"models\": {",
-	       name, study->noise, study->end_us, study->raw, tally->fits, (double)tally->jump / (double)tally->fits,
-	       (double)tally->hinge / (double)tally->fits, (double)tally->none / (double)tally->fits,
-	       (double)tally->covered / (double)tally->points, (double)tally->sloped_covered / (double)tally->sloped,
-	       tally->broken, sqrt(tally->error_squares / (double)tally->points), tally->worst_error,
+	       name, study->noise, study->end_us, study->raw, study->graded, tally->fits,
+	       (double)tally->jump / (double)tally->fits, (double)tally->hinge / (double)tally->fits,
+	       (double)tally->none / (double)tally->fits, (double)tally->covered / (double)tally->points,
+	       (double)tally->sloped_covered / (double)tally->sloped, tally->broken,
+	       sqrt(tally->error_squares / (double)tally->points), tally->worst_error,
 	       tally->width / (double)tally->points, 1e3 * tally->seconds / (double)tally->fits);
 	for (int i = 0, first = 1; i < FIT_FAMILY_COUNT; i++)
 		if (tally->families[i]) {
@@ -176,7 +182,8 @@ int main(int argc, char **argv)
 	struct study study = {.draws = argc > 1 ? atoi(argv[1]) : 50,
 			      .noise = argc > 2 ? atof(argv[2]) / 100 : 0.01,
 			      .end_us = argc > 3 ? atof(argv[3]) : 1000,
-			      .raw = argc > 4 ? atoi(argv[4]) : 0};
+			      .raw = argc > 4 ? atoi(argv[4]) : 0,
+			      .graded = argc > 5 ? atoi(argv[5]) : 0};
 	struct tally all = {0};
 
 	for (int curve = 0; curve < CURVES; curve++) {

@@ -66,7 +66,7 @@ struct fit_candidate {
 	double rss;       /* weighted, levels' means about the curve and runs about their means */
 	double aicc, bic;
 	double cross_validation; /* RMS error at delay levels left out, normalised units; NAN = not done */
-	double weight;           /* Akaike weight among the candidates: its part in the band */
+	double weight;           /* its share of the simulated band, by AICc */
 };
 
 struct fit {
