@@ -1,98 +1,132 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fixed delay, and nothing else: one clock reading per receive burst, 16 bytes per packet held. A burst's packets
- * share one due time, so their lateness is counted in one go.
+ * The fixed delay, and nothing else. One clock reading and one due time per receive burst; the pointers stay where
+ * rte_eth_rx_burst() put them until rte_eth_tx_burst() reads them there, so that a packet in a full burst costs next to
+ * nothing. The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one piece (some
+ * drivers return nothing when asked for less than four), and what lies over the end is moved to the start.
+ *
+ * No prefetch: fetching the headers of the packets that leave next, 0 to 64 ahead, measured 0 to 35 % slower over
+ * rings (the driver does not look at what the loop does not touch either).
  */
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
-#include <rte_prefetch.h>
 
 #include "line_priv.h"
 
-static __rte_always_inline void hold(struct line *line, struct rte_mbuf **packets, uint32_t count, uint64_t now)
+/* The ring has hardly room, or none: receive aside, keep what fits, count the rest. */
+static __rte_noinline uint32_t receive_tight(struct line *line, uint32_t room, uint32_t *received)
 {
-	uint64_t due = now + line->delay_cycles;
-	uint32_t room = line->mask + 1 - (line->head - line->tail);
+	struct rte_mbuf *packets[LINE_RX_BURST];
+	uint32_t count = rte_eth_rx_burst(line->rx_port, 0, packets, LINE_RX_BURST);
+	uint32_t kept = RTE_MIN(count, room);
 
-	line->count.rx_packets += count;
-	if (unlikely(count > room)) {
-		rte_pktmbuf_free_bulk(packets + room, count - room);
-		line->count.ring_full += count - room;
-		count = room;
+	for (uint32_t i = 0; i < kept; i++)
+		line->packets[(line->head + i) & line->mask] = packets[i];
+	if (count > kept) {
+		rte_pktmbuf_free_bulk(packets + kept, count - kept);
+		line->count.ring_full += count - kept;
 	}
+	*received = count;
+	return kept;
+}
+
+/* Returns how many were kept; their pointers are in the ring, at head. */
+static __rte_always_inline uint32_t receive(struct line *line, uint32_t *received)
+{
+	uint32_t room = line->mask + 1 - (line->head - line->tail);
+	uint32_t at = line->head & line->mask;
+	uint32_t count;
+
+	if (unlikely(room < LINE_RX_BURST))
+		return receive_tight(line, room, received);
+	count = rte_eth_rx_burst(line->rx_port, 0, line->packets + at, LINE_RX_BURST);
+	for (uint32_t i = line->mask + 1; unlikely(i < at + count); i++)
+		line->packets[i & line->mask] = line->packets[i];
+	*received = count;
+	return count;
+}
+
+static __rte_always_inline void hold(struct line *line, uint32_t count, uint64_t now)
+{
+	struct line_burst *burst = &line->bursts[line->burst_head++ & line->mask];
+	uint64_t due = now + line->delay_cycles;
+
 	if (unlikely((int64_t)(due - line->last_due) < 0))
 		due = line->last_due; /* D was lowered: behind the packets that still wait for the old one */
 	line->last_due = due;
-	for (uint32_t i = 0; i < count; i++) {
-		struct line_slot *slot = &line->slots[(line->head + i) & line->mask];
-
-		slot->due = due;
-		slot->packet = packets[i];
-	}
 	line->head += count;
+	burst->due = due;
+	burst->end = line->head;
 }
 
 static __rte_always_inline void count_sent(struct line *line, uint32_t sent, uint64_t now)
 {
-	uint32_t to_mark = line->disturbed_head - line->tail;
-	uint32_t disturbed = 0;
+	uint32_t end = line->tail + sent;
 
-	if (unlikely((int32_t)to_mark > 0))
-		disturbed = RTE_MIN(to_mark, sent);
-	line->count.disturbed += disturbed;
-	for (uint32_t i = 0; i < sent;) {
-		uint64_t due = line->slots[(line->tail + i) & line->mask].due;
-		uint32_t end = i < disturbed ? disturbed : sent;
-		uint32_t run = i + 1;
-
-		while (run < end && line->slots[(line->tail + run) & line->mask].due == due)
-			run++;
-		lateness_add(i < disturbed ? line->late_disturbed : line->late_clean, now - due, run - i);
-		i = run;
-	}
-	line->tail += sent;
 	line->count.tx_packets += sent;
+	while (line->tail != end) {
+		const struct line_burst *burst = &line->bursts[line->burst_tail & line->mask];
+		uint32_t count = RTE_MIN(burst->end - line->tail, end - line->tail);
+		uint64_t *buckets = line->late_clean;
+
+		if (unlikely((int32_t)(line->disturbed_head - burst->end) >= 0)) {
+			buckets = line->late_disturbed;
+			line->count.disturbed += count;
+		}
+		lateness_add(buckets, now - burst->due, count);
+		line->tail += count;
+		line->burst_tail += line->tail == burst->end;
+	}
 	if ((int32_t)(line->disturbed_head - line->tail) < 0)
 		line->disturbed_head = line->tail; /* dragged along, so that it never wraps around */
+}
+
+/* Packets at the tail that are due, at most a transmit burst: whole receive bursts if they fit. */
+static __rte_always_inline uint32_t count_due(const struct line *line, uint64_t now)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = line->burst_tail; i != line->burst_head; i++) {
+		const struct line_burst *burst = &line->bursts[i & line->mask];
+
+		if ((int64_t)(now - burst->due) < 0)
+			break;
+		count = burst->end - line->tail;
+		if (count >= LINE_TX_BURST)
+			return LINE_TX_BURST;
+	}
+	return count;
 }
 
 static __rte_always_inline void release(struct line *line, uint64_t now)
 {
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS; round++) {
-		struct rte_mbuf *packets[LINE_TX_BURST];
-		uint32_t limit = RTE_MIN(line->head - line->tail, (uint32_t)LINE_TX_BURST);
-		uint32_t count = 0;
+		uint32_t at = line->tail & line->mask;
+		uint32_t count = count_due(line, now);
 		uint16_t sent;
 
-		while (count < limit) {
-			const struct line_slot *slot = &line->slots[(line->tail + count) & line->mask];
-
-			if ((int64_t)(now - slot->due) < 0)
-				break;
-			packets[count++] = slot->packet;
-		}
 		if (count == 0)
 			return;
-		sent = rte_eth_tx_burst(line->tx_port, 0, packets, (uint16_t)count);
+		count = RTE_MIN(count, line->mask + 1 - at);
+		sent = rte_eth_tx_burst(line->tx_port, 0, line->packets + at, (uint16_t)count);
 		count_sent(line, sent, now);
 		if (unlikely(sent < count)) {
 			line->count.tx_full += count - sent;
 			return;
 		}
-		if (count < LINE_TX_BURST)
-			return;
 	}
 }
 
 static __rte_always_inline void poll(struct worker *worker, struct line *line)
 {
-	struct rte_mbuf *packets[LINE_RX_BURST];
-	uint16_t received = rte_eth_rx_burst(line->rx_port, 0, packets, LINE_RX_BURST);
+	uint32_t received;
+	uint32_t kept = receive(line, &received);
 	uint64_t now = rte_rdtsc();
 
 	worker_look(worker, now);
-	if (received > 0)
-		hold(line, packets, received, now);
+	line->count.rx_packets += received;
+	if (kept > 0)
+		hold(line, kept, now);
 	if (unlikely(line->stall_pending)) {
 		/* What lay in the receive queue during the stall met it as well: all of it, until a burst is short. */
 		line->disturbed_head = line->head;
@@ -101,20 +135,30 @@ static __rte_always_inline void poll(struct worker *worker, struct line *line)
 	release(line, now);
 }
 
+static __rte_always_inline void poll_rounds(struct worker *worker, unsigned int rounds)
+{
+	for (unsigned int i = 0; i < rounds; i++) {
+		poll(worker, worker->lines[0]);
+		if (worker->line_count > 1)
+			poll(worker, worker->lines[1]);
+	}
+	for (unsigned int i = 0; i < worker->line_count; i++)
+		worker->lines[i]->count.calls += rounds;
+}
+
 int worker_fixed_loop(void *argument)
 {
 	struct worker *worker = argument;
 
 	worker->last_poll = rte_rdtsc();
 	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
-		for (unsigned int i = 0; i < LINE_POLLS_PER_CHORE; i++) {
-			poll(worker, worker->lines[0]);
-			if (worker->line_count > 1)
-				poll(worker, worker->lines[1]);
-		}
-		for (unsigned int i = 0; i < worker->line_count; i++)
-			worker->lines[i]->count.calls += LINE_POLLS_PER_CHORE;
+		poll_rounds(worker, LINE_POLLS_PER_CHORE);
 		worker_chores(worker);
 	}
 	return 0;
+}
+
+void worker_fixed_rounds(struct worker *worker, unsigned int rounds)
+{
+	poll_rounds(worker, rounds);
 }

@@ -87,9 +87,11 @@ static int create_line(struct injector *injector, const struct injector_settings
 		line->heap.entries =
 			rte_zmalloc("heap", injector->slots * sizeof(struct heap_entry), RTE_CACHE_LINE_SIZE);
 	} else {
-		line->slots = rte_zmalloc("slots", injector->slots * sizeof(struct line_slot), RTE_CACHE_LINE_SIZE);
+		line->packets = rte_zmalloc("packets", (injector->slots + LINE_RX_BURST) * sizeof(struct rte_mbuf *),
+					    RTE_CACHE_LINE_SIZE);
+		line->bursts = rte_zmalloc("bursts", injector->slots * sizeof(struct line_burst), RTE_CACHE_LINE_SIZE);
 	}
-	if (!line->slots && !line->heap.entries)
+	if (injector->modal ? !line->heap.entries : !line->packets || !line->bursts)
 		return error_set(err, ENOMEM, "no memory for %u slots; give fewer (--slots), or more memory",
 				 injector->slots);
 	return 0;
@@ -177,6 +179,21 @@ int injector_start(struct injector *injector, struct error *err)
 	return 0;
 }
 
+void injector_poll(struct injector *injector, unsigned int rounds)
+{
+	for (unsigned int i = 0; i < injector->worker_count; i++) {
+		struct worker *worker = &injector->workers[i];
+
+		if (worker->last_poll == 0)
+			worker->last_poll = rte_rdtsc();
+		if (injector->modal)
+			worker_modal_rounds(worker, rounds);
+		else
+			worker_fixed_rounds(worker, rounds);
+		worker_chores(worker);
+	}
+}
+
 void injector_stop(struct injector *injector)
 {
 	for (unsigned int i = 0; i < injector->worker_count; i++)
@@ -192,13 +209,14 @@ static void free_line(struct line *line)
 {
 	if (!line)
 		return;
-	for (; line->slots && line->tail != line->head; line->tail++)
-		rte_pktmbuf_free(line->slots[line->tail & line->mask].packet);
+	for (; line->packets && line->tail != line->head; line->tail++)
+		rte_pktmbuf_free(line->packets[line->tail & line->mask]);
 	while (line->heap.entries && line->heap.count > 0)
 		rte_pktmbuf_free(heap_pop(&line->heap).packet);
 	while (line->outbox_count > 0)
 		rte_pktmbuf_free(line->outbox[--line->outbox_count].packet);
-	rte_free(line->slots);
+	rte_free(line->packets);
+	rte_free(line->bursts);
 	rte_free(line->heap.entries);
 	rte_free(line);
 }

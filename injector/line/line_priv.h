@@ -30,9 +30,15 @@ enum {
 	LATENESS_BUCKETS = (LATENESS_OCTAVES + 1) << LATENESS_STEP_BITS,
 };
 
-struct line_slot {
+/*
+ * Packets that were received together share one due time. So the line keeps their pointers side by side, where the
+ * receive burst put them and the transmit burst finds them, and one of these for each burst: a packet costs 8 bytes
+ * and no copy, a burst 16 more.
+ */
+struct line_burst {
 	uint64_t due; /* TSC */
-	struct rte_mbuf *packet;
+	uint32_t end; /* one past its last packet, free running as head and tail */
+	uint32_t unused;
 };
 
 /* NIC clock -> TSC: tsc = tsc_0 + ((nic - nic_0) * multiplier >> 24). */
@@ -52,20 +58,22 @@ struct line_counters {
 
 /* One direction. */
 struct line {
-	struct line_slot *slots;    /* [C]; entries [L] */
-	uint32_t mask, head, tail;  /* mask [C]; head and tail [L], free running */
-	uint16_t rx_port, tx_port;  /* [C] */
-	bool stall_pending;         /* [L] a stall was met and the receive queue not yet emptied since */
-	uint32_t disturbed_head;    /* [L] slots before this met a stall */
-	uint64_t delay_cycles;      /* [L] copy of the configuration */
-	uint64_t last_due;          /* [L] keeps due times monotone when D is lowered */
-	struct line_counters count; /* [L] */
+	struct rte_mbuf **packets;       /* [C]; entries [L]; LINE_RX_BURST more than slots, see fixed_loop.c */
+	struct line_burst *bursts;       /* [C]; entries [L]; as many as slots: a burst has one packet at least */
+	uint32_t mask, head, tail;       /* mask [C]; head and tail [L], free running */
+	uint32_t burst_head, burst_tail; /* [L], free running */
+	uint16_t rx_port, tx_port;       /* [C] */
+	bool stall_pending;              /* [L] a stall was met and the receive queue not yet emptied since */
+	uint32_t disturbed_head;         /* [L] packets before this met a stall; always the end of a burst */
+	uint64_t delay_cycles;           /* [L] copy of the configuration */
+	uint64_t last_due;               /* [L] keeps due times monotone when D is lowered */
+	struct line_counters count;      /* [L] */
 	uint64_t late_clean[LATENESS_BUCKETS] __rte_cache_aligned; /* [L], read relaxed by [C] */
 	uint64_t late_disturbed[LATENESS_BUCKETS];                 /* [L], read relaxed by [C] */
 
 	/* The modal loop alone: */
 	struct injector_modes *modes;          /* [C]; state [L] */
-	struct heap heap;                      /* [L] instead of the slots */
+	struct heap heap;                      /* [L] instead of packets and bursts */
 	uint64_t sequence, disturbed_sequence; /* [L] */
 	struct heap_entry outbox[LINE_TX_BURST];
 	uint16_t outbox_count;          /* [L] taken from the heap, refused by the port so far */
@@ -154,7 +162,10 @@ static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_
 	__atomic_store_n(bucket, *bucket + count, __ATOMIC_RELAXED);
 }
 
+/* The loop of an lcore, until `stop`; and some rounds of it, for injector_poll(). */
 int worker_fixed_loop(void *worker);
 int worker_modal_loop(void *worker);
+void worker_fixed_rounds(struct worker *worker, unsigned int rounds);
+void worker_modal_rounds(struct worker *worker, unsigned int rounds);
 
 #endif

@@ -142,20 +142,30 @@ static void poll(struct worker *worker, struct line *line)
 	release(line, received > 0 ? rte_rdtsc() : now);
 }
 
+static void poll_rounds(struct worker *worker, unsigned int rounds)
+{
+	for (unsigned int i = 0; i < rounds; i++) {
+		poll(worker, worker->lines[0]);
+		if (worker->line_count > 1)
+			poll(worker, worker->lines[1]);
+	}
+	for (unsigned int i = 0; i < worker->line_count; i++)
+		worker->lines[i]->count.calls += rounds;
+}
+
 int worker_modal_loop(void *argument)
 {
 	struct worker *worker = argument;
 
 	worker->last_poll = rte_rdtsc();
 	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
-		for (unsigned int i = 0; i < LINE_POLLS_PER_CHORE; i++) {
-			poll(worker, worker->lines[0]);
-			if (worker->line_count > 1)
-				poll(worker, worker->lines[1]);
-		}
-		for (unsigned int i = 0; i < worker->line_count; i++)
-			worker->lines[i]->count.calls += LINE_POLLS_PER_CHORE;
+		poll_rounds(worker, LINE_POLLS_PER_CHORE);
 		worker_chores(worker);
 	}
 	return 0;
+}
+
+void worker_modal_rounds(struct worker *worker, unsigned int rounds)
+{
+	poll_rounds(worker, rounds);
 }

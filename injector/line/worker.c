@@ -17,6 +17,11 @@ void worker_adopt_config(struct worker *worker, const struct line_config *config
 	atomic_store_explicit(&worker->seen_config, config, memory_order_release);
 }
 
+static uint64_t held(const struct line *line)
+{
+	return line->packets ? line->head - line->tail : line->heap.count + line->outbox_count;
+}
+
 static void take_snapshot(struct worker *worker)
 {
 	struct worker_snapshot *snapshot = &worker->snapshot;
@@ -25,7 +30,7 @@ static void take_snapshot(struct worker *worker)
 		const struct line *line = worker->lines[i];
 
 		snapshot->count[i] = line->count;
-		snapshot->held[i] = (line->slots ? line->head - line->tail : line->heap.count) + line->outbox_count;
+		snapshot->held[i] = held(line);
 	}
 	snapshot->stalls = worker->stalls;
 	snapshot->stall_cycles = worker->stall_cycles;
@@ -39,8 +44,7 @@ static void reset(struct worker *worker)
 
 		memset(&line->count, 0, sizeof line->count);
 		/* Packets held were received before; they count as received now, so that the sums hold. */
-		line->count.rx_packets =
-			(line->slots ? line->head - line->tail : line->heap.count) + line->outbox_count;
+		line->count.rx_packets = held(line);
 		for (uint32_t bucket = 0; bucket < LATENESS_BUCKETS; bucket++) {
 			__atomic_store_n(&line->late_clean[bucket], 0, __ATOMIC_RELAXED);
 			__atomic_store_n(&line->late_disturbed[bucket], 0, __ATOMIC_RELAXED);

@@ -57,6 +57,12 @@ struct injector *injector_create(const struct injector_settings *settings, const
 				 struct error *err);
 int injector_start(struct injector *injector, struct error *err);
 
+/*
+ * Instead of injector_start(): `rounds` times both directions' polls and then the chores, on this thread. For programs
+ * that have a loop of their own, and for measurements without a second CPU.
+ */
+void injector_poll(struct injector *injector, unsigned int rounds);
+
 /* Stops the lcores, sends nothing more and frees what is held. Safe when not started. */
 void injector_stop(struct injector *injector);
 void injector_destroy(struct injector *injector); /* stops first; NULL is legal */

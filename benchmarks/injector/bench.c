@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+
+#include <dp/eal.h>
+#include <dp/port.h>
+
+static void need(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "benchmark: %s\n", what);
+	exit(1);
+}
+
+static struct rte_ring *make_ring(const char *name, unsigned int size)
+{
+	struct rte_ring *ring = rte_ring_create(name, size, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+
+	need(ring, "no memory for a ring");
+	return ring;
+}
+
+static void make_port(struct bench *bench, int port, unsigned int ring_size)
+{
+	struct rte_eth_conf configuration = {0};
+	char in[16], out[16], name[16];
+	int id;
+
+	snprintf(in, sizeof in, "in%d", port);
+	snprintf(out, sizeof out, "out%d", port);
+	snprintf(name, sizeof name, "port%d", port);
+	bench->in[port] = make_ring(in, ring_size);
+	bench->out[port] = make_ring(out, ring_size);
+	id = rte_eth_from_rings(name, &bench->in[port], 1, &bench->out[port], 1, 0);
+	need(id >= 0, "no port");
+	bench->ports[port] = (uint16_t)id;
+	need(rte_eth_dev_configure(bench->ports[port], 1, 1, &configuration) == 0 &&
+		     rte_eth_rx_queue_setup(bench->ports[port], 0, 512, 0, NULL, bench->pool) == 0 &&
+		     rte_eth_tx_queue_setup(bench->ports[port], 0, 512, 0, NULL) == 0 &&
+		     rte_eth_dev_start(bench->ports[port]) == 0,
+	     "a ring port does not start");
+}
+
+void bench_start(struct bench *bench, unsigned int mbufs, unsigned int ring_size)
+{
+	struct dp_eal_options options = {.workers = 1, .memory_MiB = mbufs / 1024 + 256};
+	struct error err = {0};
+
+	need(dp_eal_start(&options, &err) == 0, err.text);
+	bench->pool = dp_pool_create("pool", mbufs, 256, &err);
+	need(bench->pool, err.text);
+	need(dp_clock_calibrate(&bench->clock, (struct ns){INT64_C(100000000)}, &err) == 0, err.text);
+	make_port(bench, 0, ring_size);
+	make_port(bench, 1, ring_size);
+}
+
+void bench_make_injector(struct bench *bench, const struct bench_options *options)
+{
+	static unsigned int lcores[1];
+	struct injector_settings settings = {
+		.port_a = bench->ports[0],
+		.port_b = bench->ports[1],
+		.lcores = lcores,
+		.lcore_count = 1,
+		.slots = options->slots ? options->slots : 16384,
+		.delay_us = {options->delay_us, options->delay_us},
+		.subtract_ns = options->subtract_ns,
+		.stall_us = options->stall_us > 0 ? options->stall_us : 1,
+		.stamps = {{.field_offset = -1}, {.field_offset = -1}},
+	};
+	struct error err = {0};
+
+	lcores[0] = dp_eal_worker(0);
+	bench->injector = injector_create(&settings, &bench->clock, &err);
+	need(bench->injector, err.text);
+}
+
+void bench_stop(struct bench *bench)
+{
+	injector_destroy(bench->injector);
+	bench->injector = NULL;
+	for (int i = 0; i < 2; i++)
+		rte_eth_dev_close(bench->ports[i]);
+	dp_eal_stop();
+}
+
+double bench_ns(const struct bench *bench, double cycles)
+{
+	return cycles * bench->clock.ns_per_cycle;
+}
+
+void bench_print(const char *name, json_t *fields)
+{
+	json_t *line = json_pack("{s:s, s:s}", "schema", "nomora.benchmark/1", "benchmark", name);
+
+	json_object_update(line, fields);
+	json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(5));
+	putchar('\n');
+	fflush(stdout);
+	json_decref(line);
+	json_decref(fields);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+void bench_sort(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, compare);
+}
+
+double bench_quantile(const double *sorted, size_t count, double q)
+{
+	return count ? sorted[(size_t)(q * (double)(count - 1))] : 0;
+}

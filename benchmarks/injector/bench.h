@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the injector's benchmarks share: an injector between four rings, all on this thread, and JSON lines. */
+#ifndef BENCHMARKS_INJECTOR_BENCH_H
+#define BENCHMARKS_INJECTOR_BENCH_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include <injector/line.h>
+
+struct bench {
+	struct rte_ring *in[2], *out[2];
+	uint16_t ports[2];
+	struct rte_mempool *pool;
+	struct dp_clock clock;
+	struct injector *injector;
+};
+
+struct bench_options {
+	double delay_us, stall_us, subtract_ns;
+	uint32_t slots;
+	unsigned int ring_size;
+};
+
+/* Ends the program with a line on stderr when something fails. */
+void bench_start(struct bench *bench, unsigned int mbufs, unsigned int ring_size);
+void bench_make_injector(struct bench *bench, const struct bench_options *options);
+void bench_stop(struct bench *bench);
+
+double bench_ns(const struct bench *bench, double cycles);
+
+/* Prints one line: {"benchmark": ..., rest}; takes `fields`. */
+void bench_print(const char *name, json_t *fields);
+
+void bench_sort(double *values, size_t count);
+double bench_quantile(const double *sorted, size_t count, double q);
+
+#endif
