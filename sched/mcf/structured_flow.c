@@ -96,6 +96,15 @@ int32_t flow_derived(struct structured *state, int32_t group, int32_t column, in
 	return g->arc_count++;
 }
 
+/* Flow onto `column` by an arc of the group, which may be one to the column's block. */
+void flow_give(struct structured *state, int32_t group, int32_t arc, int32_t column, int32_t units)
+{
+	if (state->groups[group].arcs[arc].target < 0)
+		arc = flow_derived(state, group, column, state->groups[group].arcs[arc].cost);
+	if (arc >= 0)
+		flow_add(state, group, arc, units);
+}
+
 /* Derived arcs without flow go, but not while a search holds places of arcs. */
 void state_drop_dead(struct structured *state)
 {
@@ -131,6 +140,7 @@ void column_free(struct structured *state, int32_t column, int32_t units)
 	state->total_free += units;
 	if (c->free == 0)
 		return;
+	state->exit_epoch++;
 	if (!c->in_free_list) {
 		c->in_free_list = true;
 		list_push(state, &state->free_list, column);

@@ -11,9 +11,8 @@ static void lower_best(struct search *search, enum target_kind kind, int32_t nod
 {
 	if (distance >= search->best)
 		return;
-	search->best = search->limit = distance;
-	search->targets[0] = (struct target){kind, node};
-	search->target_count = 1;
+	search->best = distance;
+	search->target = (struct target){kind, node, NONE};
 }
 
 /* `arc`: own arc towards `column` that would get the unit, NONE for the aggregator's to the market. */
@@ -22,7 +21,7 @@ static inline void relax_group(struct structured *state, int32_t group, int32_t 
 	struct search *search = &state->search;
 	struct group *g = &state->groups[group];
 
-	if (distance >= search->limit || (g->stamp == search->stamp && g->distance <= distance))
+	if (distance >= search->best || (g->stamp == search->stamp && g->distance <= distance))
 		return;
 	g->stamp = search->stamp;
 	g->distance = distance;
@@ -43,7 +42,7 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 	struct search *search = &state->search;
 	struct column *c = &state->columns[column];
 
-	if (distance >= search->limit || (c->stamp == search->stamp && c->distance <= distance))
+	if (distance >= search->best || (c->stamp == search->stamp && c->distance <= distance))
 		return;
 	c->stamp = search->stamp;
 	c->distance = distance;
@@ -64,7 +63,7 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	if (state->block_references[c->block].count == 0)
 		return;
 	distance += c->price - block_exact_floor(state, c->block);
-	if (distance >= search->limit || (b->stamp == search->stamp && b->distance <= distance))
+	if (distance >= search->best || (b->stamp == search->stamp && b->distance <= distance))
 		return;
 	b->stamp = search->stamp;
 	b->distance = distance;
@@ -135,7 +134,7 @@ static void search_run(struct structured *state)
 	int32_t node, key;
 
 	while (queue_pop(&search->queue, &node, &key)) {
-		if (key >= search->limit)
+		if (key >= search->best)
 			break;
 		if (node >= NODE_BLOCK) {
 			int32_t block = node - NODE_BLOCK;
@@ -201,14 +200,14 @@ void hole_fill(struct structured *state, int32_t column)
 	const struct column *c = &state->columns[column];
 
 	while (c->free > 0 && c->capacity > 0 && c->price > state->market_price && !state->no_memory) {
-		search_begin(state, column, 1, c->price - state->market_price);
+		search_begin(state, column, c->price - state->market_price);
 		state->columns[column].parent_group = NONE;
 		state->columns[column].stamp = state->search.stamp;
 		state->columns[column].distance = 0;
 		queue_push(&state->search.queue, column, 0);
 		search_run(state);
-		if (state->search.target_count > 0)
-			path_apply(state, &state->search.targets[0]);
+		if (state->search.target.node != NONE)
+			path_apply(state, &state->search.target);
 	}
 }
 
@@ -217,7 +216,7 @@ void market_lower(struct structured *state)
 {
 	struct search *search = &state->search;
 
-	search_begin(state, NONE, 1, state->market_price);
+	search_begin(state, NONE, state->market_price);
 	for (int32_t i = 0; i < state->free_list.count; i++) {
 		struct column *c = &state->columns[state->free_list.ids[i]];
 
@@ -236,6 +235,6 @@ void market_lower(struct structured *state)
 	}
 	search_run(state);
 	state->market_price -= search->best;
-	if (search->target_count > 0)
-		path_apply(state, &search->targets[0]);
+	if (search->target.node != NONE)
+		path_apply(state, &search->target);
 }

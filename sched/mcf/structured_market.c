@@ -66,11 +66,10 @@ static void bind_free(struct structured *state)
 
 static void market_raise(struct structured *state)
 {
-	struct search *search = &state->search;
-
 	search_market_forward(state);
-	for (int32_t i = 0; i < search->target_count && state->total_pending > 0; i++)
-		search_augment(state, &search->targets[i], (int32_t)state->total_pending);
+	search_augment(state, (int32_t)state->total_pending);
+	for (int64_t sent = 1; sent > 0 && state->total_pending > 0;)
+		sent = flood_from_market(state);
 }
 
 void market_settle(struct structured *state)

@@ -21,8 +21,7 @@ enum {
 	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost that is met in practice */
 	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
 	NONE = -1,
-	TARGETS_MAXIMUM = 256, /* of one search */
-	NODE_BLOCK = 1 << 29,  /* added to a block's number where columns and ~groups are nodes too */
+	NODE_BLOCK = 1 << 29, /* added to a block's number where columns and ~groups are nodes too */
 };
 
 /*
@@ -66,6 +65,8 @@ struct column {
 	struct entry *entries;
 	int32_t block; /* NONE: the column does not exist */
 	int32_t capacity;
+	uint32_t flood; /* the last flood that reached it */
+	int32_t level, flood_entry;
 	bool in_free_list, in_hole_list;
 };
 
@@ -76,6 +77,8 @@ struct block {
 	uint32_t stamp;
 	int32_t parent_group, parent_arc;
 	int32_t parent_column; /* backward searches */
+	int32_t exit_member;   /* members before it have no free slot, while exit_epoch is the state's */
+	uint32_t exit_epoch;
 	int32_t member_count, member_room;
 	int32_t *members; /* columns */
 };
@@ -90,8 +93,12 @@ struct group {
 	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
 	int32_t arc_fixed, arc_count, arc_room;
 	struct arc *arcs;
+	int32_t exit_arc; /* arcs before it lead to no free slot, while exit_epoch is the state's */
+	uint32_t exit_epoch;
 	int32_t supply, excess, pending, unrouted;
-	int32_t dead; /* derived arcs without flow */
+	int32_t dead;   /* derived arcs without flow */
+	uint32_t flood; /* the last flood that reached it */
+	int32_t level, flood_arc;
 	bool exists, in_excess_list, in_pending_list, in_changed_list;
 };
 
@@ -101,25 +108,29 @@ struct id_list {
 	int32_t count, room;
 };
 
-enum target_kind { TARGET_COLUMN, TARGET_MARKET, TARGET_UNSCHEDULED, TARGET_UNROUTED };
+/* TARGET_SLOT: a group's exit to a free slot at the market's price; TARGET_COLUMN: a hole, at a higher price. */
+enum target_kind { TARGET_SLOT, TARGET_COLUMN, TARGET_MARKET, TARGET_UNSCHEDULED, TARGET_UNROUTED };
 
 struct target {
 	enum target_kind kind;
 	int32_t node; /* column or group */
+	int32_t arc;  /* forward: arc of the group whose flow would go there instead; NONE: the search's root itself */
 };
 
 struct search {
 	uint32_t stamp;
 	int32_t source; /* group, or NONE for the market; backward: column, or NONE */
-	int64_t need;   /* units to send */
-	int64_t found;  /* units that the targets take at most */
-	int32_t best;   /* distance of the targets */
-	int32_t limit;  /* nodes at this distance or beyond are of no use */
-	int32_t visited_count, target_count;
+	int32_t best;   /* distance of the target; nodes at this distance or beyond are of no use */
+	struct target target;
+	int32_t visited_count;
 	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
 	int32_t visited_room;
-	struct target targets[TARGETS_MAXIMUM];
 	struct queue queue;
+};
+
+struct flood {
+	uint32_t stamp;
+	int32_t exit_level; /* the first layer with a way to the sink */
 };
 
 struct structured {
@@ -133,10 +144,12 @@ struct structured {
 	bool solved;                              /* flow and prices are those of an optimum, but for what is queued */
 	bool no_memory;
 	int32_t market_price;
+	uint32_t exit_epoch; /* moves when a slot comes free */
 	int64_t total_free, total_pending;
 	int64_t column_cost; /* of all flow on arcs to columns */
 	struct id_list excess_list, pending_list, hole_list, free_list, changed_list, dead_list;
 	struct search search;
+	struct flood flood;
 	struct arena arena;
 	/* Scratch of the installation of rows. */
 	int32_t *held; /* [column_room] units that wait for an arc, all 0 between calls */
@@ -158,6 +171,7 @@ int32_t block_exact_floor(struct structured *state, int32_t block);
 
 /* structured_flow.c: units on arcs, and who must hear of it. */
 void flow_add(struct structured *state, int32_t group, int32_t arc, int32_t units);
+void flow_give(struct structured *state, int32_t group, int32_t arc, int32_t column, int32_t units);
 void flow_take(struct structured *state, int32_t group, int32_t arc, int32_t units);
 int32_t flow_derived(struct structured *state, int32_t group, int32_t column, int32_t cost);
 void column_free(struct structured *state, int32_t column, int32_t units);
@@ -179,10 +193,16 @@ void group_reprice(struct structured *state, int32_t group);
 void start_fresh(struct structured *state);
 
 /* structured_search.c */
-void search_begin(struct structured *state, int32_t source, int64_t need, int32_t limit);
+void search_begin(struct structured *state, int32_t source, int32_t limit);
 void search_group_forward(struct structured *state, int32_t group);
 void search_market_forward(struct structured *state);
-int32_t search_augment(struct structured *state, const struct target *target, int32_t units);
+int32_t block_exit(struct structured *state, int32_t block);
+int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column);
+int32_t search_augment(struct structured *state, int32_t units);
+
+/* structured_flood.c */
+int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
+int64_t flood_from_market(struct structured *state);
 
 /* structured_hole.c */
 void hole_fill(struct structured *state, int32_t column);

@@ -206,6 +206,7 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, 0, count, sizeof(*arcs));
 
 	g->arc_fixed = g->arc_count = g->dead = 0;
+	g->exit_epoch = state->exit_epoch - 1;
 	if (count > 0 && !arcs)
 		return -ENOMEM;
 	g->arcs = arcs;

@@ -2,12 +2,10 @@
 /*
  * Shortest paths in reduced costs from a group with excess (or from the market with units that no slot is left for) to
  * the nearest way to the sink: a free slot, the market, "unscheduled". Only nodes nearer than the target are settled,
- * and only their prices rise. Several targets at the same distance are gathered, as long as they are wanted and the
- * search for them costs no more than the search for the first did.
+ * and only their prices rise. One path is used; what else the new prices make possible is the flood's
+ * (structured_flood.c).
  */
 #include "structured_priv.h"
-
-enum { EFFORT_LEAST = 64 };
 
 /* The stamp has come round: marks of 2^32 searches ago would look fresh. */
 static void forget_stamps(struct structured *state)
@@ -21,7 +19,7 @@ static void forget_stamps(struct structured *state)
 	state->search.stamp = 1;
 }
 
-void search_begin(struct structured *state, int32_t source, int64_t need, int32_t limit)
+void search_begin(struct structured *state, int32_t source, int32_t limit)
 {
 	struct search *search = &state->search;
 
@@ -29,45 +27,82 @@ void search_begin(struct structured *state, int32_t source, int64_t need, int32_
 	if (++search->stamp == 0)
 		forget_stamps(state);
 	search->source = source;
-	search->need = need;
-	search->found = 0;
 	search->best = limit;
-	search->limit = limit;
 	search->visited_count = 0;
-	search->target_count = 0;
+	search->target.node = NONE;
 	state->searches++;
 }
 
-static void add_target(struct search *search, enum target_kind kind, int32_t node, int32_t distance, int64_t units)
+static void set_target(struct search *search, enum target_kind kind, int32_t node, int32_t arc, int32_t distance)
 {
-	if (distance < search->best) {
-		search->best = distance;
-		search->target_count = 0;
-		search->found = 0;
-	}
-	if (search->target_count < TARGETS_MAXIMUM) {
-		search->targets[search->target_count++] = (struct target){kind, node};
-		search->found += units;
-	}
-	search->limit = search->found >= search->need || search->target_count == TARGETS_MAXIMUM ? search->best
-												 : search->best + 1;
+	if (distance >= search->best)
+		return;
+	search->best = distance;
+	search->target = (struct target){kind, node, arc};
 }
 
-/* A group's own ways to the sink. */
-static void group_targets(struct structured *state, int32_t group, int32_t distance)
+/* A column of the block with a free slot at the market's price, or NONE. */
+int32_t block_exit(struct structured *state, int32_t block)
+{
+	struct block *b = &state->blocks[block];
+
+	if (b->exit_epoch != state->exit_epoch) {
+		b->exit_epoch = state->exit_epoch;
+		b->exit_member = 0;
+	}
+	for (; b->exit_member < b->member_count; b->exit_member++) {
+		const struct column *c = &state->columns[b->members[b->exit_member]];
+
+		if (c->free > 0 && c->price == state->market_price)
+			return b->members[b->exit_member];
+	}
+	return NONE;
+}
+
+/*
+ * The group's cheapest arc to a free slot, if it costs less than `below`; *column is where. Free slots (but for holes)
+ * all have the market's price, so it is the first arc with one; and slots only fill up while excess is pushed, so each
+ * group looks at an arc once a round.
+ */
+int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column)
+{
+	struct group *g = &state->groups[group];
+
+	if (g->exit_epoch != state->exit_epoch) {
+		g->exit_epoch = state->exit_epoch;
+		g->exit_arc = 0;
+	}
+	for (; g->exit_arc < g->arc_fixed; g->exit_arc++) {
+		const struct arc *arc = &g->arcs[g->exit_arc];
+
+		if (arc->cost >= below)
+			return NONE;
+		*column = arc->target >= 0 ? arc->target : block_exit(state, ~arc->target);
+		if (*column != NONE && state->columns[*column].free > 0 &&
+		    state->columns[*column].price == state->market_price && arc_has_room(arc))
+			return g->exit_arc;
+	}
+	return NONE;
+}
+
+/* A group's own ways to the sink, as soon as it is reached: the last layer of a search, the widest, is not expanded. */
+static void group_targets(struct structured *state, int32_t group, int32_t distance, int32_t arc)
 {
 	struct search *search = &state->search;
 	const struct group *g = &state->groups[group];
-	int32_t base = distance - g->price;
+	int32_t base = distance - g->price, column, exit;
 
-	if (g->unscheduled_flow < g->unscheduled_capacity && base + g->unscheduled_cost < search->limit)
-		add_target(search, TARGET_UNSCHEDULED, group, base + g->unscheduled_cost,
-			   g->unscheduled_capacity - g->unscheduled_flow);
-	if (search->source != NONE && g->aggregator_cost != STRUCTURED_NO_ARC &&
-	    base + g->aggregator_cost + state->market_price < search->limit)
-		add_target(search, TARGET_MARKET, group, base + g->aggregator_cost + state->market_price, INT32_MAX);
-	if (base + UNROUTED_COST < search->limit)
-		add_target(search, TARGET_UNROUTED, group, base + UNROUTED_COST, INT32_MAX);
+	if (g->unscheduled_flow < g->unscheduled_capacity)
+		set_target(search, TARGET_UNSCHEDULED, group, arc, base + g->unscheduled_cost);
+	set_target(search, TARGET_UNROUTED, group, arc, base + UNROUTED_COST);
+	if (search->source == NONE)
+		return;
+	base += state->market_price;
+	if (g->aggregator_cost != STRUCTURED_NO_ARC)
+		set_target(search, TARGET_MARKET, group, arc, base + g->aggregator_cost);
+	exit = group_exit(state, group, search->best - base, &column);
+	if (exit != NONE)
+		set_target(search, TARGET_SLOT, group, arc, base + g->arcs[exit].cost);
 }
 
 static inline void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t parent_arc)
@@ -75,12 +110,12 @@ static inline void relax_group(struct structured *state, int32_t group, int32_t 
 	struct search *search = &state->search;
 	struct group *g = &state->groups[group];
 
-	if (distance >= search->limit || (g->stamp == search->stamp && g->distance <= distance))
+	if (distance >= search->best || (g->stamp == search->stamp && g->distance <= distance))
 		return;
 	g->stamp = search->stamp;
 	g->distance = distance;
 	g->parent_arc = parent_arc;
-	group_targets(state, group, distance);
+	group_targets(state, group, distance, parent_arc);
 	queue_push(&search->queue, ~group, distance);
 }
 
@@ -90,14 +125,14 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 	struct search *search = &state->search;
 	struct column *c = &state->columns[column];
 
-	if (distance >= search->limit || (c->stamp == search->stamp && c->distance <= distance))
+	if (distance >= search->best || (c->stamp == search->stamp && c->distance <= distance))
 		return;
 	c->stamp = search->stamp;
 	c->distance = distance;
 	c->parent_group = parent_group;
 	c->parent_arc = parent_arc;
 	if (c->free > 0)
-		add_target(search, TARGET_COLUMN, column, distance, c->free);
+		set_target(search, TARGET_COLUMN, column, NONE, distance);
 	else
 		queue_push(&search->queue, column, distance);
 }
@@ -114,7 +149,7 @@ static void relax_block(struct structured *state, int32_t block, int32_t distanc
 	int32_t floor = b->floor > state->market_price ? b->floor : state->market_price;
 	int32_t key = cost + floor > 0 ? distance + cost + floor : distance;
 
-	if (key >= search->limit || (b->stamp == search->stamp && b->distance <= distance + cost))
+	if (key >= search->best || (b->stamp == search->stamp && b->distance <= distance + cost))
 		return;
 	b->stamp = search->stamp;
 	b->distance = distance + cost;
@@ -133,7 +168,7 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 	for (; i < g->arc_fixed; i++) {
 		const struct arc *arc = &g->arcs[i];
 
-		if (base + arc->cost + state->market_price >= search->limit)
+		if (base + arc->cost + state->market_price >= search->best)
 			break;
 		if (arc->target < 0)
 			relax_block(state, ~arc->target, distance, arc->cost - g->price, group, i);
@@ -187,32 +222,27 @@ static void raise_prices(struct structured *state)
 	}
 }
 
-/* Settles nodes in order until the targets suffice; the caller has relaxed the first ones. */
+/* Settles nodes in order up to the target; the caller has relaxed the first ones. */
 static void search_run(struct structured *state)
 {
 	struct search *search = &state->search;
-	uint64_t start = state->scans, effort = UINT64_MAX;
 	int32_t node, key;
 
 	while (queue_pop(&search->queue, &node, &key)) {
-		if (key >= search->limit || state->scans > effort)
+		if (key >= search->best)
 			break;
-		if (key == search->best && effort == UINT64_MAX)
-			effort = state->scans + (state->scans - start) + EFFORT_LEAST;
 		if (node >= NODE_BLOCK) {
 			if (state->blocks[node - NODE_BLOCK].key == key)
 				settle_block(state, node - NODE_BLOCK);
 		} else if (node >= 0) {
 			if (state->columns[node].distance != key)
 				continue;
-			if (key < search->best)
-				search->visited[search->visited_count++] = node;
+			search->visited[search->visited_count++] = node;
 			settle_column(state, node, key);
 		} else {
 			if (state->groups[~node].distance != key)
 				continue;
-			if (key < search->best)
-				search->visited[search->visited_count++] = node;
+			search->visited[search->visited_count++] = node;
 			settle_group(state, ~node, key);
 		}
 	}
@@ -221,7 +251,7 @@ static void search_run(struct structured *state)
 
 void search_group_forward(struct structured *state, int32_t group)
 {
-	search_begin(state, group, state->groups[group].excess, INT32_MAX);
+	search_begin(state, group, INT32_MAX);
 	relax_group(state, group, 0, NONE);
 	search_run(state);
 }
@@ -229,7 +259,7 @@ void search_group_forward(struct structured *state, int32_t group)
 /* From the aggregator: over every block, and back over the units that were sold but have no slot. */
 void search_market_forward(struct structured *state)
 {
-	search_begin(state, NONE, state->total_pending - state->total_free, INT32_MAX);
+	search_begin(state, NONE, INT32_MAX);
 	for (int32_t i = 0; i < state->pending_list.count; i++)
 		if (state->groups[state->pending_list.ids[i]].pending > 0)
 			relax_group(state, state->pending_list.ids[i], 0, NONE);
@@ -240,102 +270,123 @@ void search_market_forward(struct structured *state)
 	state->market_price += state->search.best;
 }
 
-static bool group_is_root(const struct structured *state, int32_t group)
+static int32_t least(int32_t a, int32_t b)
 {
-	return state->search.source == NONE ? state->groups[group].parent_arc == NONE : group == state->search.source;
+	return a < b ? a : b;
 }
 
-/* Least room on the way back from the target. */
+/* Least room on the way back, at most `units`. */
 static int32_t path_room(const struct structured *state, const struct target *target, int32_t units)
 {
-	int32_t column = target->kind == TARGET_COLUMN ? target->node : NONE;
-	int32_t group = target->node;
+	int32_t group = target->node, arc = target->arc;
 
-	if (column != NONE && state->columns[column].free < units)
-		units = state->columns[column].free;
-	if (target->kind == TARGET_UNSCHEDULED) {
-		const struct group *g = &state->groups[group];
+	if (target->kind == TARGET_UNSCHEDULED)
+		units = least(units, state->groups[group].unscheduled_capacity - state->groups[group].unscheduled_flow);
+	if (target->kind == TARGET_COLUMN) {
+		const struct column *c = &state->columns[target->node];
 
-		if (g->unscheduled_capacity - g->unscheduled_flow < units)
-			units = g->unscheduled_capacity - g->unscheduled_flow;
-	}
-	for (;;) {
-		if (column == NONE) {
-			if (group_is_root(state, group))
-				return state->search.source == NONE && state->groups[group].pending < units
-					       ? state->groups[group].pending
-					       : units;
-			const struct arc *arc = &state->groups[group].arcs[state->groups[group].parent_arc];
-
-			units = arc->flow < units ? arc->flow : units;
-			column = arc->target;
-		}
-		const struct column *c = &state->columns[column];
-
+		units = least(units, c->free);
 		if (c->parent_group == NONE)
 			return units;
-		if (c->parent_arc != NONE) {
-			const struct arc *arc = &state->groups[c->parent_group].arcs[c->parent_arc];
-
-			if (arc->target >= 0 && arc_room(arc) < units)
-				units = arc_room(arc);
-		}
+		arc = c->parent_arc;
 		group = c->parent_group;
-		column = NONE;
+		if (arc != NONE && state->groups[group].arcs[arc].target >= 0)
+			units = least(units, arc_room(&state->groups[group].arcs[arc]));
+		arc = state->groups[group].parent_arc;
 	}
+	while (arc != NONE) {
+		const struct arc *taken = &state->groups[group].arcs[arc];
+		const struct column *c = &state->columns[taken->target];
+
+		units = least(units, taken->flow);
+		if (c->parent_group == NONE)
+			return units;
+		group = c->parent_group;
+		const struct arc *given = &state->groups[group].arcs[c->parent_arc];
+
+		if (given->target >= 0)
+			units = least(units, arc_room(given));
+		arc = state->groups[group].parent_arc;
+	}
+	return state->search.source == NONE ? least(units, state->groups[group].pending) : units;
 }
 
-static void path_apply(struct structured *state, const struct target *target, int32_t units)
+/* `group`, which has got rid of `units` of its `arc` (NONE: of its excess), takes them off; and so on to the root. */
+static void path_apply(struct structured *state, int32_t group, int32_t arc, int32_t units)
 {
-	int32_t column = target->kind == TARGET_COLUMN ? target->node : NONE;
-	int32_t group = target->node;
+	while (arc != NONE) {
+		int32_t column = state->groups[group].arcs[arc].target;
 
-	for (;;) {
-		if (column == NONE) {
-			if (group_is_root(state, group)) {
-				if (state->search.source == NONE)
-					group_add_pending(state, group, -units);
-				return;
-			}
-			int32_t taken = state->groups[group].parent_arc;
-
-			column = state->groups[group].arcs[taken].target;
-			flow_take(state, group, taken, units);
-		}
+		flow_take(state, group, arc, units);
 		const struct column *c = &state->columns[column];
-		int32_t arc = c->parent_arc;
 
 		if (c->parent_group == NONE) {
 			market_bind(state, column, units);
 			return;
 		}
 		group = c->parent_group;
-		if (state->groups[group].arcs[arc].target < 0)
-			arc = flow_derived(state, group, column, state->groups[group].arcs[arc].cost);
-		if (arc >= 0)
-			flow_add(state, group, arc, units);
-		column = NONE;
+		flow_give(state, group, c->parent_arc, column, units);
+		arc = state->groups[group].parent_arc;
 	}
+	if (state->search.source == NONE)
+		group_add_pending(state, group, -units);
 }
 
-/* Sends up to `units` along the found path; how many went. Paths found together may have used each other up. */
-int32_t search_augment(struct structured *state, const struct target *target, int32_t units)
+/* One unit or more to a free slot; slots of several columns may be needed. */
+static int32_t augment_slots(struct structured *state, const struct target *target, int32_t units)
 {
+	const struct group *g = &state->groups[target->node];
+	int32_t sent = 0, column;
+
+	while (sent < units) {
+		int32_t room = path_room(state, target, units - sent);
+		int32_t exit =
+			room > 0 ? group_exit(state, target->node, g->price - state->market_price + 1, &column) : NONE;
+
+		if (exit == NONE)
+			break;
+		room = least(room, state->columns[column].free);
+		room = least(room, arc_room(&g->arcs[exit]));
+		column_fill(state, column, room);
+		path_apply(state, target->node, target->arc, room);
+		flow_give(state, target->node, exit, column, room);
+		sent += room;
+	}
+	return sent;
+}
+
+/* Sends up to `units` along the found path; how many went, at least one. */
+int32_t search_augment(struct structured *state, int32_t units)
+{
+	const struct target *target = &state->search.target;
+	int32_t node = target->node;
+
+	state->augmentations++;
+	if (target->kind == TARGET_SLOT)
+		return augment_slots(state, target, units);
 	units = path_room(state, target, units);
 	if (units <= 0)
 		return 0;
-	state->augmentations++;
 	if (target->kind == TARGET_COLUMN) {
-		column_fill(state, target->node, units);
-	} else {
-		group_changed(state, target->node);
-		if (target->kind == TARGET_UNSCHEDULED)
-			state->groups[target->node].unscheduled_flow += units;
-		else if (target->kind == TARGET_UNROUTED)
-			state->groups[target->node].unrouted += units;
-		else
-			group_add_pending(state, target->node, units);
+		const struct column *c = &state->columns[node];
+		int32_t group = c->parent_group;
+
+		column_fill(state, node, units);
+		if (group == NONE) {
+			market_bind(state, node, units);
+			return units;
+		}
+		flow_give(state, group, c->parent_arc, node, units);
+		path_apply(state, group, state->groups[group].parent_arc, units);
+		return units;
 	}
-	path_apply(state, target, units);
+	group_changed(state, node);
+	if (target->kind == TARGET_UNSCHEDULED)
+		state->groups[node].unscheduled_flow += units;
+	else if (target->kind == TARGET_UNROUTED)
+		state->groups[node].unrouted += units;
+	else
+		group_add_pending(state, node, units);
+	path_apply(state, node, target->arc, units);
 	return units;
 }

@@ -10,11 +10,10 @@ static void push_excess(struct structured *state, int32_t group)
 
 	g->in_excess_list = false;
 	while (g->excess > 0 && !state->no_memory) {
-		const struct search *search = &state->search;
-
 		search_group_forward(state, group);
-		for (int32_t i = 0; i < search->target_count && g->excess > 0; i++)
-			g->excess -= search_augment(state, &search->targets[i], g->excess);
+		g->excess -= search_augment(state, g->excess);
+		for (int32_t sent = 1; sent > 0 && g->excess > 0; g->excess -= sent)
+			sent = flood_from_group(state, group, g->excess);
 	}
 }
 

@@ -81,13 +81,31 @@ static void keep_running(struct structured *state, int32_t group)
 	}
 }
 
+/* Any free slots of a block; they lie at the market's price, which still is every column's. */
+static void take_block(struct structured *state, int32_t group, int32_t block, int32_t cost)
+{
+	struct group *g = &state->groups[group];
+
+	while (g->excess > 0) {
+		int32_t column = block_exit(state, block);
+		int32_t arc = column == NONE ? NONE : flow_derived(state, group, column, cost);
+
+		if (arc < 0)
+			return;
+		take_slots(state, group, arc, g->excess);
+	}
+}
+
 static void take_cheapest(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= g->price && g->excess > 0; i++)
+	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= g->price && g->excess > 0; i++) {
 		if (g->arcs[i].target >= 0)
 			take_slots(state, group, i, arc_room(&g->arcs[i]));
+		else
+			take_block(state, group, ~g->arcs[i].target, g->arcs[i].cost);
+	}
 }
 
 /* A running arc cheaper than all others that found no slot lowers the price again. */

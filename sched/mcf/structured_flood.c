@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Many units at once, along arcs of reduced cost 0 only (a search has made the nearest way out free): Dinic's blocking
+ * flow. Breadth first from the roots to the first layer with exits, then depth first along the layers, every node
+ * passing over each of its arcs once. Large jobs would need a search for every other unit without it.
+ */
+#include "structured_priv.h"
+
+enum { DEPTH_MAXIMUM = 400 };
+
+static int32_t flood_group(struct structured *state, int32_t group, int32_t wanted);
+
+static int32_t least(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool group_has_exit(struct structured *state, int32_t group)
+{
+	const struct group *g = &state->groups[group];
+	int32_t column;
+
+	if (g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price)
+		return true;
+	if (state->search.source == NONE)
+		return false;
+	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost + state->market_price == g->price)
+		return true;
+	return group_exit(state, group, g->price - state->market_price + 1, &column) != NONE;
+}
+
+static void reach_group(struct structured *state, int32_t group, int32_t level)
+{
+	struct flood *flood = &state->flood;
+	struct group *g = &state->groups[group];
+
+	if (g->flood == flood->stamp)
+		return;
+	g->flood = flood->stamp;
+	g->level = level;
+	g->flood_arc = 0;
+	state->search.visited[state->search.visited_count++] = ~group;
+	if (flood->exit_level == INT32_MAX && group_has_exit(state, group))
+		flood->exit_level = level;
+}
+
+static void reach_column(struct structured *state, int32_t column, int32_t level)
+{
+	struct flood *flood = &state->flood;
+	struct column *c = &state->columns[column];
+
+	if (c->flood == flood->stamp)
+		return;
+	c->flood = flood->stamp;
+	c->level = level;
+	c->flood_entry = 0;
+	state->search.visited[state->search.visited_count++] = column;
+	if (c->free > 0 && flood->exit_level == INT32_MAX)
+		flood->exit_level = level;
+}
+
+static void spread_group(struct structured *state, int32_t group)
+{
+	const struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost + state->market_price <= g->price; i++) {
+		const struct arc *arc = &g->arcs[i];
+		int32_t price = g->price - arc->cost;
+
+		state->scans++;
+		if (arc->target >= 0) {
+			if (state->columns[arc->target].price == price && arc_has_room(arc))
+				reach_column(state, arc->target, g->level + 1);
+			continue;
+		}
+		const struct block *b = &state->blocks[~arc->target];
+
+		if (b->floor > price)
+			continue;
+		for (int32_t k = 0; k < b->member_count; k++)
+			if (state->columns[b->members[k]].price == price)
+				reach_column(state, b->members[k], g->level + 1);
+		state->scans += (uint64_t)b->member_count;
+	}
+}
+
+static void spread_column(struct structured *state, int32_t column)
+{
+	const struct column *c = &state->columns[column];
+
+	for (int32_t i = 0; i < c->entry_count; i++)
+		if (c->entries[i].cost + c->price == state->groups[c->entries[i].group].price)
+			reach_group(state, c->entries[i].group, c->level + 1);
+	state->scans += (uint64_t)c->entry_count;
+}
+
+/* Layers up to the first with an exit; false when there is none. The roots are reached already. */
+static bool flood_layers(struct structured *state)
+{
+	const struct flood *flood = &state->flood;
+	const int32_t *nodes = state->search.visited;
+
+	for (int32_t i = 0; i < state->search.visited_count; i++) {
+		int32_t node = nodes[i];
+		int32_t level = node >= 0 ? state->columns[node].level : state->groups[~node].level;
+
+		if (level >= flood->exit_level || level > DEPTH_MAXIMUM)
+			break;
+		if (node >= 0)
+			spread_column(state, node);
+		else
+			spread_group(state, ~node);
+	}
+	return flood->exit_level <= DEPTH_MAXIMUM;
+}
+
+/* Makes room for up to `wanted` units on the column; the caller puts them there at once. */
+static int32_t flood_column(struct structured *state, int32_t column, int32_t wanted)
+{
+	struct column *c = &state->columns[column];
+	int32_t made = least(c->free, wanted);
+
+	if (made > 0)
+		column_fill(state, column, made);
+	if (c->level == state->flood.exit_level)
+		return made;
+	while (made < wanted && c->flood_entry < c->entry_count) {
+		struct entry entry = c->entries[c->flood_entry];
+		const struct group *g = &state->groups[entry.group];
+		int32_t sent = 0;
+
+		state->scans++;
+		if (g->flood == state->flood.stamp && g->level == c->level + 1 && entry.cost + c->price == g->price)
+			sent = flood_group(state, entry.group, least(wanted - made, g->arcs[entry.arc].flow));
+		if (sent == 0) {
+			c->flood_entry++;
+			continue;
+		}
+		/* When the arc is empty the last entry takes its place and is next. */
+		flow_take(state, entry.group, entry.arc, sent);
+		made += sent;
+	}
+	return made;
+}
+
+static int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted)
+{
+	struct group *g = &state->groups[group];
+	int32_t sent = 0, column, exit;
+
+	if (g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price) {
+		sent = least(wanted, g->unscheduled_capacity - g->unscheduled_flow);
+		g->unscheduled_flow += sent;
+		group_changed(state, group);
+	}
+	if (state->search.source == NONE)
+		return sent;
+	while (sent < wanted &&
+	       (exit = group_exit(state, group, g->price - state->market_price + 1, &column)) != NONE) {
+		int32_t units = least(wanted - sent, least(state->columns[column].free, arc_room(&g->arcs[exit])));
+
+		column_fill(state, column, units);
+		flow_give(state, group, exit, column, units);
+		sent += units;
+	}
+	if (sent < wanted && g->aggregator_cost != STRUCTURED_NO_ARC &&
+	    g->aggregator_cost + state->market_price == g->price) {
+		group_add_pending(state, group, wanted - sent);
+		group_changed(state, group);
+		sent = wanted;
+	}
+	return sent;
+}
+
+static bool column_is_next(const struct structured *state, int32_t column, int32_t price, int32_t level)
+{
+	const struct column *c = &state->columns[column];
+
+	return c->flood == state->flood.stamp && c->level == level && c->price == price;
+}
+
+static int32_t flood_block(struct structured *state, int32_t group, int32_t arc, int32_t wanted)
+{
+	int32_t block = ~state->groups[group].arcs[arc].target, sent = 0;
+	int32_t price = state->groups[group].price - state->groups[group].arcs[arc].cost;
+	const struct block *b = &state->blocks[block];
+
+	for (int32_t i = 0; i < b->member_count && sent < wanted; i++) {
+		if (!column_is_next(state, b->members[i], price, state->groups[group].level + 1))
+			continue;
+		int32_t made = flood_column(state, b->members[i], wanted - sent);
+
+		if (made > 0)
+			flow_give(state, group, arc, b->members[i], made);
+		sent += made;
+	}
+	state->scans += (uint64_t)b->member_count;
+	return sent;
+}
+
+static int32_t flood_group(struct structured *state, int32_t group, int32_t wanted)
+{
+	struct group *g = &state->groups[group];
+	int32_t sent = 0;
+
+	if (g->level == state->flood.exit_level)
+		return flood_exits(state, group, wanted);
+	for (; g->flood_arc < g->arc_fixed; g->flood_arc++) {
+		const struct arc *arc = &g->arcs[g->flood_arc];
+
+		if (arc->cost + state->market_price > g->price)
+			break;
+		state->scans++;
+		if (arc->target < 0) {
+			sent += flood_block(state, group, g->flood_arc, wanted - sent);
+		} else if (column_is_next(state, arc->target, g->price - arc->cost, g->level + 1) &&
+			   arc_has_room(arc)) {
+			int32_t column = arc->target;
+			int32_t made = flood_column(state, column, least(wanted - sent, arc_room(arc)));
+
+			if (made > 0)
+				flow_add(state, group, g->flood_arc, made);
+			sent += made;
+		}
+		if (sent == wanted)
+			return sent;
+	}
+	return sent;
+}
+
+static void flood_begin(struct structured *state)
+{
+	state->flood.stamp++;
+	state->flood.exit_level = INT32_MAX;
+	state->search.visited_count = 0;
+	state->augmentations++;
+}
+
+int32_t flood_from_group(struct structured *state, int32_t group, int32_t units)
+{
+	flood_begin(state);
+	reach_group(state, group, 0);
+	return flood_layers(state) ? flood_group(state, group, units) : 0;
+}
+
+/* From the aggregator: units that were sold move on, or take the slots of others that do. */
+int64_t flood_from_market(struct structured *state)
+{
+	int64_t before = state->total_pending;
+
+	flood_begin(state);
+	for (int32_t i = 0; i < state->pending_list.count; i++)
+		if (state->groups[state->pending_list.ids[i]].pending > 0)
+			reach_group(state, state->pending_list.ids[i], 0);
+	for (int32_t i = 0; i < state->column_count; i++)
+		if (state->columns[i].price == state->market_price)
+			reach_column(state, i, 0);
+	int32_t roots = state->search.visited_count;
+
+	if (!flood_layers(state))
+		return 0;
+	for (int32_t i = 0; i < roots && state->total_pending > 0; i++) {
+		int32_t node = state->search.visited[i];
+
+		if (node < 0)
+			group_add_pending(state, ~node, -flood_group(state, ~node, state->groups[~node].pending));
+		else
+			market_bind(state, node, flood_column(state, node, (int32_t)state->total_pending));
+	}
+	return before - state->total_pending;
+}
