@@ -24,7 +24,7 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct station_settings, wait_s, "wait", 'w', "S", 0, 1e5,
 		      "begin when every peer has answered once, at the latest after so long"),
 	OPTION_DOUBLE(struct station_settings, linger_ms, "linger-ms", 0, "MS", 0, 1e6,
-		      "at the end, go on answering until nobody asked for so long"),
+		      "with --reflect: at the end, go on answering until nobody asked for so long (at most --wait)"),
 	OPTION_STRING(struct station_settings, slot, "slot", 0, "I/N",
 		      "probe only in the I-th of N turns of wall-clock time: cleaner on a crowded machine"),
 	OPTION_INTEGER(struct station_settings, slot_ms, "slot-ms", 0, "MS", 10, 60000, "length of a turn"),

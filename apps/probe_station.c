@@ -111,7 +111,7 @@ static int read_settings(struct station *station, const struct peers *peers, str
 		.duration = ns_from_us(settings->duration_s * 1e6),
 		.count = (uint64_t)settings->count,
 		.patience = ns_from_us(settings->wait_s * 1e6),
-		.linger = ns_from_us(settings->linger_ms * 1e3),
+		.linger = ns_from_us(settings->reflect ? settings->linger_ms * 1e3 : 0),
 		.poll = (enum agent_poll)settings->poll,
 		.stamps = (enum agent_stamps)settings->stamps,
 		.format = settings->format == 1 ? STAMP_NTP : STAMP_PTP,

@@ -251,10 +251,11 @@ static void step_phase(struct run *run, uint64_t now, uint64_t outstanding)
 			break;
 		run->phase = PHASE_LINGERING;
 		agent->last_request = agent->last_request > now ? agent->last_request : now;
-		run->phase_end = UINT64_MAX;
+		/* Those who began later end later, by no more than they could be late; others may probe for ever. */
+		run->phase_end = after(agent, now, ns_add(agent->options.patience, agent->options.linger));
 		break;
 	case PHASE_LINGERING:
-		if (now >= after(agent, agent->last_request, agent->options.linger))
+		if (now >= after(agent, agent->last_request, agent->options.linger) || now >= run->phase_end)
 			run->phase = PHASE_OVER;
 		break;
 	case PHASE_OVER:
