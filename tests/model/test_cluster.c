@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+
+#include <string.h>
+
+#include <model/cluster.h>
+
+static struct cluster *parse(const char *text, struct error *err)
+{
+	return cluster_parse("c.json", text, strlen(text), err);
+}
+
+Test(cluster, reads_machines_racks_and_pods)
+{
+	struct error err = {0};
+	struct cluster *cluster = parse("{\"schema\": \"nomora.cluster/1\",\n"
+					" \"default_rtt_us\": {\"same_rack\": 40.5},\n"
+					" \"racks\": [{\"name\": \"r1\", \"pod\": \"p1\"}, {\"name\": \"r2\", \"pod\": \"p2\"}],\n"
+					" \"machines\": [\n"
+					"  {\"name\": \"a\", \"rack\": \"r2\", \"slots\": 3},\n"
+					"  {\"name\": \"b\", \"rack\": \"r1\", \"pod\": \"p1\", \"slots\": 0},\n"
+					"  {\"name\": \"c\", \"rack\": \"r2\", \"slots\": 5}]}",
+					&err);
+
+	cr_assert_not_null(cluster, "%s", err.text);
+	cr_expect_eq(cluster->machine_count, 3);
+	cr_expect_eq(cluster->rack_count, 2);
+	cr_expect_eq(cluster->pod_count, 2);
+	cr_expect_eq(cluster_slots(cluster), 8);
+	cr_expect_eq(cluster_find_machine(cluster, "c"), 2);
+	cr_expect_eq(cluster_find_machine(cluster, "d"), -ENOENT);
+	cr_expect_eq(cluster->machines[0].rack, cluster->machines[2].rack);
+	cr_expect_str_eq(cluster->racks[cluster->machines[0].rack].name, "r2");
+	cr_expect_str_eq(cluster->pods[cluster->racks[cluster->machines[1].rack].pod], "p1");
+	cr_expect_eq(cluster->racks[cluster->machines[0].rack].machine_count, 2);
+	cr_expect_float_eq(cluster->default_rtt.same_rack_us, 40.5, 1e-12);
+	cr_expect_gt(cluster->default_rtt.other_pod_us, cluster->default_rtt.same_pod_us);
+	cluster_destroy(cluster);
+}
+
+struct refusal {
+	const char *text, *pattern;
+	int line; /* 0 = the message names none */
+};
+
+#define HEAD "{\"schema\": \"nomora.cluster/1\",\n"
+#define MACHINE(name, rack) "{\"name\": \"" name "\", \"rack\": \"" rack "\", \"slots\": 1}"
+
+static const struct refusal refusals[] = {
+	{HEAD "\"machines\": []}", "empty", 0},
+	{HEAD "\"machines\": 3}", "machines", 0},
+	{"{\"schema\": \"nomora.cluster/2\", \"machines\": [" MACHINE("a", "r") "]}", "nomora.cluster/1", 0},
+	{HEAD "\"machines\": [\n" MACHINE("a", "r") ",\n" MACHINE("a", "r") "]}", "'a' is there twice", 4},
+	{HEAD "\"racks\": [{\"name\": \"r\"},\n{\"name\": \"r\"}],\n\"machines\": [" MACHINE("a", "r") "]}",
+	 "'r' is there twice", 3},
+	{HEAD "\"racks\": [{\"name\": \"r\"},\n{\"name\": \"s\"}],\n\"machines\": [" MACHINE("a", "r") "]}",
+	 "'s' has no machines", 3},
+	{HEAD "\"racks\": [{\"name\": \"r\"}],\n\"machines\": [" MACHINE("a", "s") "]}", "not in the list", 3},
+	{HEAD "\"machines\": [\n{\"name\": \"a\", \"rack\": \"r\", \"pod\": \"p\", \"slots\": 1},\n"
+	      "{\"name\": \"b\", \"rack\": \"r\", \"pod\": \"q\", \"slots\": 1}]}",
+	 "in pod 'p' and in pod 'q'", 4},
+	{HEAD "\"machines\": [\n{\"name\": \"a\", \"rack\": \"r\", \"slots\": -1}]}", "slots", 3},
+	{HEAD "\"machines\": [\n{\"name\": \"a\", \"rack\": \"r\", \"slots\": 1.5}]}", "slots", 3},
+	{HEAD "\"machines\": [\n{\"name\": \"\", \"rack\": \"r\", \"slots\": 1}]}", "name", 3},
+	{HEAD "\"machines\": [\n{\"name\": \"a\", \"slots\": 1}]}", "rack", 3},
+	{HEAD "\"machines\": [\n[]]}", "machines\\[0\\]", 0},
+	{HEAD "\"default_rtt_us\": {\"same_rack\": -4}, \"machines\": [" MACHINE("a", "r") "]}", "same_rack", 0},
+	{HEAD "\"machines\": [", "JSON", 0},
+	{"[]", "object", 0},
+};
+
+ParameterizedTestParameters(cluster, refuses)
+{
+	static size_t numbers[sizeof refusals / sizeof refusals[0]];
+
+	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+		numbers[i] = i;
+	return cr_make_param_array(size_t, numbers, sizeof refusals / sizeof refusals[0]);
+}
+
+ParameterizedTest(size_t *number, cluster, refuses)
+{
+	const struct refusal *refusal = &refusals[*number];
+	struct error err = {0};
+	char place[32], pattern[128];
+
+	cr_assert_null(parse(refusal->text, &err), "case %zu was read", *number);
+	cr_expect_eq(strncmp(err.text, "c.json", 6), 0, "case %zu: no file in: %s", *number, err.text);
+	snprintf(pattern, sizeof pattern, "%s", refusal->pattern);
+	if (strchr(pattern, '\\'))
+		snprintf(pattern, sizeof pattern, "machines[0]");
+	cr_expect_not_null(strstr(err.text, pattern), "case %zu: no '%s' in: %s", *number, pattern, err.text);
+	snprintf(place, sizeof place, "c.json:%d:", refusal->line);
+	if (refusal->line > 0)
+		cr_expect_not_null(strstr(err.text, place), "case %zu: no line %d in: %s", *number, refusal->line,
+				   err.text);
+}
+
+Test(cluster, lines_are_found_whatever_the_layout)
+{
+	struct error err = {0};
+
+	/* The key's name inside a string and inside an object; brackets and quotes in strings; all on one line. */
+	cr_assert_null(parse("{\"note\": \"machines: [\\\" {\", \"x\": {\"machines\": [1,\n2]},\n"
+			     "\"schema\": \"nomora.cluster/1\", \"machines\": [" MACHINE("a]", "r") ",\n\n" MACHINE(
+				     "a]", "r") "]}",
+			     &err));
+	cr_expect_eq(strncmp(err.text, "c.json:5:", 9), 0, "%s", err.text);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <model/jobs.h>
+
+static struct jobs *parse(const char *text, struct error *err)
+{
+	struct file_lines *lines = file_lines_from_memory("j.jsonl", text, strlen(text));
+	struct jobs *jobs = jobs_parse(lines, err);
+
+	file_lines_close(lines);
+	return jobs;
+}
+
+Test(jobs, reads_every_field)
+{
+	struct error err = {0};
+	struct jobs *jobs = parse("\n{\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"s\", \"tasks\": [\"c\", \"s\", "
+				  "{\"name\": \"d\", \"machine\": \"h3\", \"running_s\": 12.5}, {\"name\": \"e\", "
+				  "\"waited_s\": 4, \"weight\": 2}], \"dependencies\": [{\"task\": \"e\", \"needs\": \"c\", "
+				  "\"weight\": 3}], \"weights\": {\"c\": 0.5}}\n\n"
+				  "{\"id\": \"b\", \"curve\": \"spark\", \"root\": 2, \"tasks\": 3}\n",
+				  &err);
+	const struct job *job;
+
+	cr_assert_not_null(jobs, "%s", err.text);
+	cr_assert_eq(jobs->count, 2);
+	job = &jobs->items[0];
+	cr_expect_str_eq(job->id, "web");
+	cr_expect_str_eq(job->curve, "memcached");
+	cr_expect_eq(job->line, 2);
+	cr_expect_eq(job->root, 1);
+	cr_assert_eq(job->task_count, 4);
+	cr_expect_str_eq(job->tasks[2].machine_name, "h3");
+	cr_expect_float_eq(job->tasks[2].running_s, 12.5, 1e-12);
+	cr_expect_float_eq(job->tasks[3].waited_s, 4, 1e-12);
+	cr_expect_float_eq(job->tasks[3].weight, 2, 1e-12);
+	cr_expect_float_eq(job->tasks[0].weight, 0.5, 1e-12);
+	cr_expect_float_eq(job->tasks[1].weight, 1, 1e-12);
+	cr_assert_eq(job->dependency_count, 1);
+	cr_expect_eq(job->dependencies[0].task, 3);
+	cr_expect_eq(job->dependencies[0].needs, 0);
+	cr_expect_str_eq(jobs->items[1].tasks[2].name, "t2");
+	cr_expect_eq(jobs->items[1].root, 2);
+	cr_expect_eq(jobs->items[1].line, 4);
+	jobs_destroy(jobs);
+}
+
+Test(jobs, an_empty_file_has_no_jobs)
+{
+	struct error err = {0};
+	struct jobs *jobs = parse("\n  \n", &err);
+
+	cr_assert_not_null(jobs);
+	cr_expect_eq(jobs->count, 0);
+	jobs_destroy(jobs);
+}
+
+struct refusal {
+	const char *text, *expected; /* both the line and what is wrong */
+};
+
+#define JOB(tasks, more) "{\"id\": \"a\", \"curve\": \"k\", \"root\": \"r\", \"tasks\": " tasks more "}"
+
+static const struct refusal refusals[] = {
+	{"{\"id\": \"a\"", "j.jsonl:1: not valid JSON"},
+	{"[1]", "j.jsonl:1: expected one JSON object a line"},
+	{"{\"curve\": \"k\", \"root\": \"r\", \"tasks\": [\"r\"]}", "j.jsonl:1: id"},
+	{"{\"id\": \"a\", \"root\": \"r\", \"tasks\": [\"r\"]}", "j.jsonl:1: curve"},
+	{"{\"id\": \"a\", \"curve\": \"k\", \"tasks\": [\"r\"]}", "j.jsonl:1: root"},
+	{"{\"id\": \"a\", \"curve\": \"k\", \"root\": \"x\", \"tasks\": [\"r\"]}",
+	 "j.jsonl:1: root: 'x' is none of this job's tasks"},
+	{"{\"id\": \"a\", \"curve\": \"k\", \"root\": 3, \"tasks\": 3}", "j.jsonl:1: root"},
+	{"{\"id\": \"a\", \"curve\": \"k\", \"root\": -1, \"tasks\": 3}", "j.jsonl:1: root"},
+	{JOB("[]", ""), "j.jsonl:1: tasks: 0 tasks"},
+	{JOB("0", ""), "j.jsonl:1: tasks"},
+	{JOB("2000000", ""), "j.jsonl:1: tasks"},
+	{JOB("\"r\"", ""), "j.jsonl:1: tasks"},
+	{JOB("[\"r\", 4]", ""), "j.jsonl:1: tasks[1]"},
+	{JOB("[\"r\", \"\"]", ""), "j.jsonl:1: tasks[1]"},
+	{JOB("[\"r\", \"r\"]", ""), "task 'r' is there twice"},
+	{JOB("[\"r\", {\"machine\": \"m\"}]", ""), "j.jsonl:1: tasks[1].name"},
+	{JOB("[\"r\", {\"name\": \"b\", \"running_s\": 3}]", ""), "tasks[1].running_s"},
+	{JOB("[\"r\", {\"name\": \"b\", \"waited_s\": -3}]", ""), "tasks[1].waited_s"},
+	{JOB("[\"r\", \"b\"]", ", \"dependencies\": [{\"task\": \"b\", \"needs\": \"b\"}]"), "dependencies[0].needs"},
+	{JOB("[\"r\", \"b\"]", ", \"dependencies\": [{\"task\": \"b\", \"needs\": \"z\"}]"), "dependencies[0].needs"},
+	{JOB("[\"r\", \"b\"]", ", \"dependencies\": [4]"), "dependencies[0]"},
+	{JOB("[\"r\", \"b\"]", ", \"weights\": {\"z\": 1}"), "weights.z"},
+	{JOB("[\"r\", \"b\"]", ", \"weights\": {\"b\": 0}"), "weights.b"},
+	{JOB("[\"r\"]", "") "\n\n" JOB("[\"r\"]", ""), "j.jsonl:3: id: job 'a' is there already, in line 1"},
+};
+
+ParameterizedTestParameters(jobs, refuses)
+{
+	static size_t numbers[sizeof refusals / sizeof refusals[0]];
+
+	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+		numbers[i] = i;
+	return cr_make_param_array(size_t, numbers, sizeof refusals / sizeof refusals[0]);
+}
+
+ParameterizedTest(size_t *number, jobs, refuses)
+{
+	struct error err = {0};
+
+	cr_assert_null(parse(refusals[*number].text, &err), "case %zu was read", *number);
+	cr_expect_not_null(strstr(err.text, refusals[*number].expected), "case %zu: no '%s' in: %s", *number,
+			   refusals[*number].expected, err.text);
+}
+
+static struct cluster *two_machines(void)
+{
+	struct cluster *cluster = cluster_create();
+
+	cluster_add_machine(cluster, "h1", "r", NULL, 2, NULL);
+	cluster_add_machine(cluster, "h2", "r", NULL, 1, NULL);
+	return cluster;
+}
+
+Test(jobs, running_tasks_are_found_in_the_cluster)
+{
+	struct cluster *cluster = two_machines();
+	struct error err = {0};
+	struct jobs *jobs = parse(JOB("[\"r\", {\"name\": \"b\", \"machine\": \"h2\"}]", ""), &err);
+
+	cr_assert_eq(jobs_resolve(jobs, cluster, &err), 0, "%s", err.text);
+	cr_expect_eq(jobs->items[0].tasks[0].machine, JOB_NO_MACHINE);
+	cr_expect_eq(jobs->items[0].tasks[1].machine, 1);
+	jobs_destroy(jobs);
+	cluster_destroy(cluster);
+}
+
+Test(jobs, a_machine_that_is_not_there_or_too_small_is_refused)
+{
+	struct cluster *cluster = two_machines();
+	struct error err = {0};
+	struct jobs *jobs = parse(JOB("[\"r\", {\"name\": \"b\", \"machine\": \"h9\"}]", ""), &err);
+
+	cr_expect_eq(jobs_resolve(jobs, cluster, &err), -ENOENT);
+	cr_expect_not_null(strstr(err.text, "j.jsonl:1: tasks: task 'b' runs on 'h9'"), "%s", err.text);
+	jobs_destroy(jobs);
+	jobs = parse(JOB("[{\"name\": \"r\", \"machine\": \"h2\"}, {\"name\": \"b\", \"machine\": \"h2\"}]", ""), &err);
+	cr_expect_eq(jobs_resolve(jobs, cluster, &err), -EINVAL);
+	cr_expect_not_null(strstr(err.text, "one too many on 'h2'"), "%s", err.text);
+	jobs_destroy(jobs);
+	cluster_destroy(cluster);
+}

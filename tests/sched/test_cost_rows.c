@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cached rows, mended after random changes, against rows computed pair by pair. */
+#include <criterion/criterion.h>
+
+#include "place_world.h"
+
+enum { EVENTS = 4000 };
+
+struct thresholds {
+	int32_t machine, rack;
+};
+
+static void check_row(const struct test_world *world, const struct cost_row *row, int curve, const bool *absent,
+		      struct thresholds limit)
+{
+	const struct cluster *cluster = world->cluster;
+	int32_t rack_cost[64] = {0}, cluster_cost = 0;
+	uint32_t machines = 0, racks = 0;
+
+	for (uint32_t m = 0; m < cluster->machine_count; m++) {
+		int32_t cost = (int32_t)curve_cost(world->curves[curve], (double)latency_view_get(world->view, row->root, m, NULL));
+		uint32_t rack = cluster->machines[m].rack;
+		bool chosen = false;
+
+		if (!absent[m]) {
+			rack_cost[rack] = cost > rack_cost[rack] ? cost : rack_cost[rack];
+			cluster_cost = cost > cluster_cost ? cost : cluster_cost;
+		}
+		for (uint32_t i = 0; i < row->machine_count; i++) {
+			if (row->machines[i].target != (int32_t)m)
+				continue;
+			chosen = true;
+			cr_assert_eq(row->machines[i].cost, cost);
+		}
+		cr_assert_eq(chosen, !absent[m] && cost <= limit.machine);
+		machines += chosen;
+	}
+	cr_assert_eq(machines, row->machine_count, "an arc twice");
+	for (uint32_t r = 0; r < cluster->rack_count; r++) {
+		bool chosen = racks < row->rack_count && row->racks[racks].target == (int32_t)r;
+
+		cr_assert_eq(chosen, rack_cost[r] > 0 && rack_cost[r] <= limit.rack);
+		if (chosen)
+			cr_assert_eq(row->racks[racks++].cost, rack_cost[r]);
+	}
+	cr_assert_eq(racks, row->rack_count);
+	cr_assert_eq(row->cluster_cost, cluster_cost ? cluster_cost : COST_ABSENT);
+}
+
+static void walk(uint64_t seed, struct thresholds limit)
+{
+	struct test_world world;
+	struct cost_rows_settings settings = {limit.machine, limit.rack};
+	struct cost_rows *rows;
+	bool absent[64] = {false};
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	test_world_make(&world, 3, 2, 7, 2);
+	test_world_random_curves(&world, &rng);
+	rows = cost_rows_create(world.layout, cost_source_from_view(world.view), settings);
+	for (int k = 0; k < TEST_CURVES; k++)
+		cr_assert_eq(cost_rows_add_curve(rows, world.curves[k], LATENCY_REFERENCE_ABSOLUTE), k);
+	for (int event = 0; event < EVENTS; event++) {
+		uint32_t a = (uint32_t)rng_below(&rng, 42), b = (uint32_t)rng_below(&rng, 42);
+		int curve = (int)rng_below(&rng, TEST_CURVES);
+
+		if (rng_below(&rng, 10) == 0) {
+			absent[a] = !absent[a];
+			cost_rows_set_present(rows, a, !absent[a]);
+		} else {
+			/* Whole microseconds in few values: maxima are often shared, and lost. */
+			float rtt_us = rng_below(&rng, 5) == 0 ? -1 : (float)(rng_below(&rng, 40) * 10 + 1);
+
+			cost_rows_latency_moved(rows, a, b, (enum latency_moved)latency_view_set(world.view, a, b, rtt_us));
+		}
+		check_row(&world, cost_rows_get(rows, curve, b), curve, absent, limit);
+		check_row(&world, cost_rows_get(rows, curve, (a + b) % 42), curve, absent, limit);
+	}
+	cr_expect_gt(cost_rows_work(rows)->mended, EVENTS / 4, "rows are mended, not made anew");
+	cr_expect_gt(cost_rows_work(rows)->hits, 0);
+	cost_rows_destroy(rows);
+	test_world_free(&world);
+}
+
+Test(cost_rows, papers_thresholds)
+{
+	walk(1, (struct thresholds){105, 110});
+}
+
+Test(cost_rows, wide_thresholds)
+{
+	walk(2, (struct thresholds){1000, 1000});
+}
+
+Test(cost_rows, no_thresholds)
+{
+	walk(3, (struct thresholds){0, 150});
+}
+
+Test(cost_rows, dense_rows_hold_every_machine)
+{
+	struct test_world world;
+	uint16_t cost[12];
+	struct rng rng;
+
+	rng_seed(&rng, 4);
+	test_world_make(&world, 1, 2, 6, 2);
+	test_world_random_curves(&world, &rng);
+	for (uint32_t m = 0; m < 12; m++)
+		latency_view_set(world.view, 3, m, (float)(m * 13));
+	test_world_start(&world, "nomora", NULL);
+	for (uint32_t m = 0; m < 12; m++)
+		cost[m] = (uint16_t)curve_cost(world.curves[0], m * 13);
+	test_world_add_job(&world, 0, 0, 1);
+	for (uint32_t m = 0; m < 12; m++)
+		cr_expect_eq(placer_latency_cost(world.placer, 0, 3, m), cost[m]);
+	test_world_free(&world);
+}

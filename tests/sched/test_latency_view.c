@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where a round trip comes from (DESIGN.md, decision 8), and what a change moves. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+
+#include "place_world.h"
+
+/* 2 pods x 2 racks x 3 machines: rack r holds 3r..3r+2, racks 0 and 1 are pod 0. */
+static struct test_world world;
+
+static void setup(void)
+{
+	test_world_make(&world, 2, 2, 3, 2);
+	world.cluster->default_rtt = (struct cluster_default_rtt){1, 20, 300, 4000};
+}
+
+static void teardown(void)
+{
+	test_world_free(&world);
+}
+
+TestSuite(latency_view, .init = setup, .fini = teardown);
+
+static void expect(uint32_t a, uint32_t b, double rtt_us, enum latency_origin origin)
+{
+	enum latency_origin found;
+	float value = latency_view_get(world.view, a, b, &found), row[64];
+
+	cr_expect_float_eq(value, rtt_us, 1e-6, "%u to %u: %f, not %f", a, b, (double)value, rtt_us);
+	cr_expect_eq(found, origin, "%u to %u: %s, not %s", a, b, latency_origin_name(found),
+		     latency_origin_name(origin));
+	latency_view_row(world.view, a, 0, world.layout->column_count, row);
+	cr_expect_float_eq(row[world.layout->column_of_machine[b]], rtt_us, 1e-6, "the row says otherwise");
+}
+
+Test(latency_view, nothing_measured)
+{
+	expect(0, 0, 1, LATENCY_ORIGIN_SAME_MACHINE);
+	expect(0, 1, 20, LATENCY_ORIGIN_TOPOLOGY);
+	expect(0, 3, 300, LATENCY_ORIGIN_TOPOLOGY);
+	expect(0, 6, 4000, LATENCY_ORIGIN_TOPOLOGY);
+}
+
+Test(latency_view, a_measured_pair_counts_with_its_larger_end)
+{
+	cr_expect_eq(latency_view_set(world.view, 0, 1, 50), LATENCY_MOVED_POD_PAIR);
+	expect(0, 1, 50, LATENCY_ORIGIN_MEASURED);
+	expect(1, 0, 50, LATENCY_ORIGIN_MEASURED);
+	latency_view_set(world.view, 1, 0, 70);
+	expect(0, 1, 70, LATENCY_ORIGIN_MEASURED);
+	cr_expect_eq(latency_view_set(world.view, 0, 1, 60), LATENCY_MOVED_NOTHING, "the other end saw more");
+}
+
+Test(latency_view, unmeasured_pairs_take_rack_pair_then_pod_pair)
+{
+	latency_view_set(world.view, 0, 3, 100); /* racks 0 and 1 */
+	latency_view_set(world.view, 1, 4, 140);
+	expect(2, 5, 140, LATENCY_ORIGIN_RACK_PAIR);
+	expect(5, 2, 140, LATENCY_ORIGIN_RACK_PAIR);
+	expect(0, 1, 140, LATENCY_ORIGIN_POD_PAIR); /* within rack 0 nothing was measured, within the pod there was */
+	expect(6, 7, 20, LATENCY_ORIGIN_TOPOLOGY);
+	expect(0, 9, 4000, LATENCY_ORIGIN_TOPOLOGY);
+	latency_view_set(world.view, 0, 6, 900);
+	expect(4, 10, 900, LATENCY_ORIGIN_POD_PAIR);
+	expect(2, 8, 900, LATENCY_ORIGIN_RACK_PAIR);
+}
+
+Test(latency_view, a_maximum_that_falls_is_looked_for_again)
+{
+	latency_view_set(world.view, 0, 3, 100);
+	latency_view_set(world.view, 1, 4, 140);
+	cr_expect_eq(latency_view_set(world.view, 1, 4, 90), LATENCY_MOVED_POD_PAIR);
+	expect(2, 5, 100, LATENCY_ORIGIN_RACK_PAIR);
+	cr_expect_eq(latency_view_set(world.view, 1, 4, 95), LATENCY_MOVED_PAIR);
+	latency_view_set(world.view, 0, 3, -1);
+	expect(0, 3, 95, LATENCY_ORIGIN_RACK_PAIR);
+	latency_view_set(world.view, 1, 4, NAN);
+	expect(0, 3, 300, LATENCY_ORIGIN_TOPOLOGY);
+	expect(1, 4, 300, LATENCY_ORIGIN_TOPOLOGY);
+}
+
+Test(latency_view, a_machine_with_itself_is_no_rack_pair)
+{
+	cr_expect_eq(latency_view_set(world.view, 0, 0, 7), LATENCY_MOVED_PAIR);
+	expect(0, 0, 7, LATENCY_ORIGIN_MEASURED);
+	expect(1, 1, 1, LATENCY_ORIGIN_SAME_MACHINE);
+	expect(0, 1, 20, LATENCY_ORIGIN_TOPOLOGY);
+}
+
+Test(latency_view, loads_a_matrix_and_counts_what_it_left_out)
+{
+	static const char text[] = "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
+				   "m0,m1,10,20,30,0,100,1\n"
+				   "m1,m0,11,22,33,0,100,1\n"
+				   "m0,stranger,1,2,3,0,100,1\n"
+				   "m0,m2,,,,1,0,1\n";
+	struct file_lines *lines = file_lines_from_memory("mesh.csv", text, sizeof text - 1);
+	struct error err = {0};
+	struct latency_matrix *matrix = latency_matrix_parse(lines, &err);
+	struct latency_view_load loaded;
+
+	cr_assert_not_null(matrix, "%s", err.text);
+	cr_assert_eq(latency_view_load(world.view, matrix, LATENCY_STATISTIC_P99, &loaded, &err), 0);
+	cr_expect_eq(loaded.pairs, 2);
+	cr_expect_eq(loaded.unknown, 1);
+	cr_expect_eq(loaded.unanswered, 1);
+	cr_expect_str_eq(loaded.unknown_name, "stranger");
+	expect(0, 1, 22, LATENCY_ORIGIN_MEASURED);
+	expect(0, 2, 22, LATENCY_ORIGIN_RACK_PAIR);
+	latency_matrix_destroy(matrix);
+	file_lines_close(lines);
+}
