@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include <model/cluster.h>
@@ -14,14 +15,15 @@ static struct cluster *parse(const char *text, struct error *err)
 Test(cluster, reads_machines_racks_and_pods)
 {
 	struct error err = {0};
-	struct cluster *cluster = parse("{\"schema\": \"nomora.cluster/1\",\n"
-					" \"default_rtt_us\": {\"same_rack\": 40.5},\n"
-					" \"racks\": [{\"name\": \"r1\", \"pod\": \"p1\"}, {\"name\": \"r2\", \"pod\": \"p2\"}],\n"
-					" \"machines\": [\n"
-					"  {\"name\": \"a\", \"rack\": \"r2\", \"slots\": 3},\n"
-					"  {\"name\": \"b\", \"rack\": \"r1\", \"pod\": \"p1\", \"slots\": 0},\n"
-					"  {\"name\": \"c\", \"rack\": \"r2\", \"slots\": 5}]}",
-					&err);
+	struct cluster *cluster =
+		parse("{\"schema\": \"nomora.cluster/1\",\n"
+		      " \"default_rtt_us\": {\"same_rack\": 40.5},\n"
+		      " \"racks\": [{\"name\": \"r1\", \"pod\": \"p1\"}, {\"name\": \"r2\", \"pod\": \"p2\"}],\n"
+		      " \"machines\": [\n"
+		      "  {\"name\": \"a\", \"rack\": \"r2\", \"slots\": 3},\n"
+		      "  {\"name\": \"b\", \"rack\": \"r1\", \"pod\": \"p1\", \"slots\": 0},\n"
+		      "  {\"name\": \"c\", \"rack\": \"r2\", \"slots\": 5}]}",
+		      &err);
 
 	cr_assert_not_null(cluster, "%s", err.text);
 	cr_expect_eq(cluster->machine_count, 3);
@@ -102,9 +104,9 @@ Test(cluster, lines_are_found_whatever_the_layout)
 	struct error err = {0};
 
 	/* The key's name inside a string and inside an object; brackets and quotes in strings; all on one line. */
-	cr_assert_null(parse("{\"note\": \"machines: [\\\" {\", \"x\": {\"machines\": [1,\n2]},\n"
-			     "\"schema\": \"nomora.cluster/1\", \"machines\": [" MACHINE("a]", "r") ",\n\n" MACHINE(
-				     "a]", "r") "]}",
-			     &err));
+	cr_assert_null(parse(
+		"{\"note\": \"machines: [\\\" {\", \"x\": {\"machines\": [1,\n2]},\n"
+		"\"schema\": \"nomora.cluster/1\", \"machines\": [" MACHINE("a]", "r") ",\n\n" MACHINE("a]", "r") "]}",
+		&err));
 	cr_expect_eq(strncmp(err.text, "c.json:5:", 9), 0, "%s", err.text);
 }

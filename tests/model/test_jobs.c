@@ -19,12 +19,13 @@ static struct jobs *parse(const char *text, struct error *err)
 Test(jobs, reads_every_field)
 {
 	struct error err = {0};
-	struct jobs *jobs = parse("\n{\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"s\", \"tasks\": [\"c\", \"s\", "
-				  "{\"name\": \"d\", \"machine\": \"h3\", \"running_s\": 12.5}, {\"name\": \"e\", "
-				  "\"waited_s\": 4, \"weight\": 2}], \"dependencies\": [{\"task\": \"e\", \"needs\": \"c\", "
-				  "\"weight\": 3}], \"weights\": {\"c\": 0.5}}\n\n"
-				  "{\"id\": \"b\", \"curve\": \"spark\", \"root\": 2, \"tasks\": 3}\n",
-				  &err);
+	struct jobs *jobs =
+		parse("\n{\"id\": \"web\", \"curve\": \"memcached\", \"root\": \"s\", \"tasks\": [\"c\", \"s\", "
+		      "{\"name\": \"d\", \"machine\": \"h3\", \"running_s\": 12.5}, {\"name\": \"e\", "
+		      "\"waited_s\": 4, \"weight\": 2}], \"dependencies\": [{\"task\": \"e\", \"needs\": \"c\", "
+		      "\"weight\": 3}], \"weights\": {\"c\": 0.5}}\n\n"
+		      "{\"id\": \"b\", \"curve\": \"spark\", \"root\": 2, \"tasks\": 3}\n",
+		      &err);
 	const struct job *job;
 
 	cr_assert_not_null(jobs, "%s", err.text);

@@ -18,7 +18,8 @@ static void check_row(const struct test_world *world, const struct cost_row *row
 	uint32_t machines = 0, racks = 0;
 
 	for (uint32_t m = 0; m < cluster->machine_count; m++) {
-		int32_t cost = (int32_t)curve_cost(world->curves[curve], (double)latency_view_get(world->view, row->root, m, NULL));
+		int32_t cost = (int32_t)curve_cost(world->curves[curve],
+						   (double)latency_view_get(world->view, row->root, m, NULL));
 		uint32_t rack = cluster->machines[m].rack;
 		bool chosen = false;
 
@@ -72,7 +73,8 @@ static void walk(uint64_t seed, struct thresholds limit)
 			/* Whole microseconds in few values: maxima are often shared, and lost. */
 			float rtt_us = rng_below(&rng, 5) == 0 ? -1 : (float)(rng_below(&rng, 40) * 10 + 1);
 
-			cost_rows_latency_moved(rows, a, b, (enum latency_moved)latency_view_set(world.view, a, b, rtt_us));
+			cost_rows_latency_moved(rows, a, b,
+						(enum latency_moved)latency_view_set(world.view, a, b, rtt_us));
 		}
 		check_row(&world, cost_rows_get(rows, curve, b), curve, absent, limit);
 		check_row(&world, cost_rows_get(rows, curve, (a + b) % 42), curve, absent, limit);

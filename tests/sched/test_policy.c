@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "place_world.h"
+
+static const double falling[] = {1, 1, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2};
+
+static struct test_world world;
+
+static void make(uint32_t pods, uint32_t racks, uint32_t machines, int64_t slots)
+{
+	test_world_make(&world, pods, racks, machines, slots);
+	test_world_set_curve(&world, 0, falling, sizeof falling / sizeof falling[0]);
+}
+
+static void solve(void)
+{
+	struct flownet_round round;
+	struct error err = {0};
+
+	cr_assert_eq(flownet_solve(world.net, &round, &err), 0, "%s", err.text);
+}
+
+static uint32_t rack_of(uint32_t job, uint32_t task)
+{
+	return world.cluster->machines[flownet_task_machine(world.net, job, task)].rack;
+}
+
+Test(policy, table_has_each_by_name)
+{
+	int count = 0;
+
+	for (; policies[count]; count++)
+		cr_expect_eq(policy_find(policies[count]->name), policies[count]);
+	cr_expect_eq(count, 5);
+	cr_expect_str_eq(policies[0]->name, "nomora");
+	cr_expect_null(policy_find("best"));
+}
+
+Test(policy, every_policy_fills_the_cluster_and_no_slot_twice)
+{
+	for (int p = 0; policies[p]; p++) {
+		make(2, 2, 3, 2);
+		test_world_start(&world, policies[p]->name, NULL);
+		for (uint32_t j = 0; j < 4; j++)
+			test_world_add_job(&world, j, 0, 7);
+		solve();
+		solve();
+		for (uint32_t m = 0; m < 12; m++)
+			cr_expect_eq(flownet_running(world.net, m), 2, "%s: machine %u runs %d", policies[p]->name, m,
+				     flownet_running(world.net, m));
+		test_world_free(&world);
+	}
+}
+
+Test(policy, nomora_keeps_each_job_in_one_rack_when_it_fits)
+{
+	make(1, 3, 2, 3);
+	world.cluster->default_rtt = (struct cluster_default_rtt){5, 15, 60, 200};
+	test_world_start(&world, "nomora", NULL);
+	for (uint32_t j = 0; j < 3; j++)
+		test_world_add_job(&world, j, 0, 4 + j);
+	solve();
+	solve();
+	for (uint32_t j = 0; j < 3; j++) {
+		for (uint32_t t = 1; t < 4 + j; t++)
+			cr_expect_eq(rack_of(j, t), rack_of(j, 0), "job %u", j);
+	}
+	cr_expect_neq(rack_of(0, 0), rack_of(1, 0));
+	cr_expect_neq(rack_of(0, 0), rack_of(2, 0));
+	test_world_free(&world);
+}
+
+Test(policy, nomora_keeps_the_rack_even_where_no_arc_is_under_a_threshold)
+{
+	/* In the rack p = 0.8 (125), outside 0.2: neither p_m nor p_r lets an arc through, the cluster's arc remains.
+	 */
+	make(1, 2, 2, 3);
+	world.cluster->default_rtt = (struct cluster_default_rtt){40, 40, 500, 500};
+	test_world_start(&world, "nomora", NULL);
+	test_world_add_job(&world, 0, 0, 5);
+	solve();
+	solve();
+	for (uint32_t t = 1; t < 5; t++)
+		cr_expect_eq(rack_of(0, t), rack_of(0, 0));
+	test_world_free(&world);
+}
+
+Test(policy, a_root_leaves_large_racks_to_large_jobs)
+{
+	make(1, 2, 2, 1);
+	world.cluster->default_rtt.same_rack_us = 10; /* as good as one machine */
+	test_world_start(&world, "nomora", NULL);
+	cr_assert_eq(flownet_slots_changed(world.net, 0, 4), 0); /* rack 0: 5 slots, rack 1: 2 */
+	test_world_add_job(&world, 0, 0, 2);
+	test_world_add_job(&world, 1, 0, 5);
+	solve();
+	cr_expect_eq(rack_of(0, 0), 1);
+	cr_expect_eq(rack_of(1, 0), 0);
+	test_world_free(&world);
+}
+
+Test(policy, nomora_moves_a_task_when_its_latency_rises_and_only_with_preemption)
+{
+	for (int preemption = 0; preemption < 2; preemption++) {
+		struct policy_settings settings;
+
+		make(1, 1, 3, 1);
+		policy_settings_default(&settings);
+		settings.flow.preemption = preemption;
+		test_world_start(&world, "nomora", &settings);
+		cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+		cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+		cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
+		cr_assert_eq(flownet_task_found(world.net, 0, 1, 1, 0), 0);
+		latency_view_set(world.view, 0, 1, 30);
+		latency_view_set(world.view, 0, 2, 10);
+		solve();
+		cr_expect_eq(flownet_task_machine(world.net, 0, 1), 1 + preemption);
+		test_world_free(&world);
+	}
+}
+
+Test(policy, quincy_goes_by_distance_and_ignores_latency)
+{
+	make(2, 2, 2, 2);
+	for (uint32_t m = 0; m < 8; m++)
+		latency_view_set(world.view, 0, m, m == 7 ? 1 : 1000); /* the farthest machine answers fastest */
+	test_world_start(&world, "quincy", NULL);
+	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
+	for (uint32_t t = 1; t < 7; t++)
+		cr_assert_eq(flownet_task_arrived(world.net, 0, t, 0), 0);
+	solve();
+	cr_expect_eq(flownet_running(world.net, 0), 2);
+	cr_expect_eq(flownet_running(world.net, 1), 2);
+	cr_expect_eq(flownet_running(world.net, 2) + flownet_running(world.net, 3), 3);
+	cr_expect_eq(flownet_running(world.net, 7), 0);
+	test_world_free(&world);
+}
+
+Test(policy, load_spreading_balances_and_first_fit_packs)
+{
+	make(1, 1, 4, 4);
+	test_world_start(&world, "load_spreading", NULL);
+	test_world_add_job(&world, 0, 0, 8);
+	solve();
+	for (uint32_t m = 0; m < 4; m++)
+		cr_expect_eq(flownet_running(world.net, m), 2);
+	test_world_free(&world);
+	make(1, 1, 4, 4);
+	test_world_start(&world, "first_fit", NULL);
+	test_world_add_job(&world, 0, 0, 6);
+	solve();
+	cr_expect_eq(flownet_running(world.net, 0), 4);
+	cr_expect_eq(flownet_running(world.net, 1), 2);
+	test_world_free(&world);
+}
+
+/* Machines of the tasks of one random round, as text. */
+static void random_round(uint64_t seed, char *text, size_t bytes)
+{
+	struct policy_settings settings;
+	size_t used = 0;
+
+	policy_settings_default(&settings);
+	settings.seed = seed;
+	make(2, 2, 4, 2);
+	test_world_start(&world, "random", &settings);
+	test_world_add_job(&world, 0, 0, 12);
+	solve();
+	for (uint32_t t = 0; t < 12; t++)
+		used += (size_t)snprintf(text + used, bytes - used, "%d ", flownet_task_machine(world.net, 0, t));
+	test_world_free(&world);
+}
+
+Test(policy, random_is_what_its_seed_makes_it)
+{
+	char first[128], again[128], other[128];
+
+	random_round(7, first, sizeof first);
+	random_round(7, again, sizeof again);
+	random_round(8, other, sizeof other);
+	cr_expect_str_eq(first, again);
+	cr_expect_str_neq(first, other);
+}
+
+Test(policy, random_gives_every_free_slot_the_same_chance)
+{
+	enum { ROUNDS = 4000 };
+	int taken[3] = {0};
+
+	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
+		struct policy_settings settings;
+
+		policy_settings_default(&settings);
+		settings.seed = seed;
+		make(1, 1, 3, 6);
+		test_world_start(&world, "random", &settings);
+		flownet_slots_changed(world.net, 0, 1);
+		flownet_slots_changed(world.net, 1, 2);
+		flownet_slots_changed(world.net, 2, 5);
+		test_world_add_job(&world, 0, 0, 1);
+		solve();
+		taken[flownet_task_machine(world.net, 0, 0)]++;
+		test_world_free(&world);
+	}
+	/* 1/8, 2/8, 5/8 of 4000, four standard deviations wide. */
+	cr_expect_float_eq(taken[0], 500, 84);
+	cr_expect_float_eq(taken[1], 1000, 110);
+	cr_expect_float_eq(taken[2], 2500, 123);
+}
