@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora place: workers beside their root, why tasks wait, all algorithms alike, and every bad file refused.
+. "$(dirname "$0")/lib.sh"
+cd "$scratch" || exit 1
+
+curves=$source_root/curves
+header=src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
+
+# Eight hosts in two racks, two slots each; 20 to 36 us within a rack, 200 more between them.
+machines=
+for host in 1 2 3 4 5 6 7 8; do
+	machines="$machines${machines:+,
+}{\"name\": \"h$host\", \"rack\": \"rack$(((host - 1) / 4 + 1))\", \"slots\": 2}"
+done
+printf '{"schema": "nomora.cluster/1", "machines": [\n%s]}\n' "$machines" >cluster.json
+{
+	echo "$header"
+	for a in 1 2 3 4 5 6 7 8; do
+		for b in 1 2 3 4 5 6 7 8; do
+			[ $a -eq $b ] && continue
+			rtt=$((20 + (a * 7 + b * 5) % 17))
+			[ $(((a - 1) / 4)) -ne $(((b - 1) / 4)) ] && rtt=$((rtt + 200))
+			echo "h$a,h$b,$rtt,$((rtt + 2)),$((rtt + 4)),0,1000,1795188663.25"
+		done
+	done
+} >mesh.csv
+cat >jobs.jsonl <<'END'
+{"id": "web", "curve": "memcached", "root": "server", "tasks": ["server", "w1", "w2", "w3"]}
+{"id": "train", "curve": "tensorflow", "root": "master", "tasks": ["master", "w1", "w2"]}
+{"id": "batch", "curve": "strads", "root": 0, "tasks": 5}
+END
+place=("$nomora" place --cluster cluster.json --curves "$curves")
+field() { python3 -c 'import json,sys; d=json.load(sys.stdin); print(eval(sys.argv[1]))' "$1" <<<"$out"; }
+expect() { # NAME EXPRESSION WANTED, over the JSON in $out
+	local found
+	found=$(field "$2")
+	if [ "$found" = "$3" ]; then pass "$1"; else fail "$1" "$2" "found $found, wanted $3" "$err"; fi
+}
+
+run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --verify --json
+[ "$code" -eq 0 ] && pass "a round ends well" || fail "a round ends well" "exit $code" "$err"
+expect "schema" 'd["schema"]' nomora.place/1
+expect "all nine workers are in their root's rack" 'd["totals"]["in_root_rack"]' 9
+expect "nobody waits" 'd["totals"]["waiting"]' 0
+expect "the answer is proved" 'd["solver"]["verified"]' True
+expect "better than random" 'd["totals"]["mean_performance"] > d["totals"]["random_mean_performance"] + 0.1' True
+expect "every placed task says where its round trip comes from" \
+	'sorted({t["rtt_origin"] for t in d["tasks"] if t["state"] == "placed"} - {"measured", "same machine"})' '[]'
+expect "no machine holds more than its slots" \
+	'max(sum(t["machine"] == m for t in d["tasks"]) for m in {t["machine"] for t in d["tasks"]})' 2
+cost=$(field 'd["solver"]["cost"]')
+
+for algorithm in $("$nomora" place --help | sed -n 's/.*same cost: \(.*\) (default.*/\1/p' | tr -d ,); do
+	run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --verify --json --algorithm "$algorithm"
+	[ "$code" -eq 0 ] || fail "$algorithm" "$err"
+	expect "$algorithm finds the same cost" 'd["solver"]["cost"]' "$cost"
+done
+
+run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --dump-dimacs net.min --draw net.dot
+[ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q 'web.w3 .*us .*rack\|web.w3' && pass "the table names every task" ||
+	fail "the table names every task" "$out$err"
+run "$nomora" solve net.min
+dumped=$out
+run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --json
+[ "$dumped" = "s $cost" ] && pass "the dumped network has the same optimum" ||
+	fail "the dumped network has the same optimum" "$dumped, not s $cost"
+if command -v dot >/dev/null; then
+	check "the drawing is one that Graphviz reads" dot -Tsvg net.dot -o net.svg
+else
+	skip "the drawing is one that Graphviz reads" "graphviz is not installed"
+fi
+check "the drawing as JSON" "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --draw net.json
+check "is JSON with named nodes" python3 -c '
+import json
+d = json.load(open("net.json"))
+assert d["schema"] == "nomora.flownet/1"
+names = {n["name"] for n in d["nodes"]}
+assert {"X", "S", "R(rack1)", "h8", "web.w1", "U(web)"} <= names, names
+flow = {n["id"]: n["supply"] for n in d["nodes"]}
+for a in d["arcs"]:
+    assert 0 <= a["flow"] <= a["capacity"]
+    flow[a["from"]] -= a["flow"]
+    flow[a["to"]] += a["flow"]
+assert not any(flow.values()), "the flow is not conserved"'
+
+for policy in random load_spreading quincy first_fit; do
+	run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --json --policy "$policy"
+	expect "$policy places all" 'd["totals"]["waiting"], d["policy"]' "(0, '$policy')"
+done
+run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --policy random --seed 5
+first=$(printf '%s\n' "$out" | grep -v '^Solved')
+run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --policy random --seed 5
+[ "$first" = "$(printf '%s\n' "$out" | grep -v '^Solved')" ] && pass "a seed repeats" || fail "a seed repeats"
+
+run "${place[@]}" --jobs jobs.jsonl --json
+expect "without a matrix the cluster's defaults count" \
+	'sorted({t["rtt_origin"] for t in d["tasks"] if t["state"] == "placed"} - {"same machine"})' "['topology']"
+grep -v '^h1,h2\|^h2,h1' mesh.csv >part.csv
+cat >pair.jsonl <<'END'
+{"id": "p", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "a", "machine": "h2", "running_s": 60}]}
+END
+run "${place[@]}" --jobs pair.jsonl --latency part.csv --json
+expect "a pair that was not measured takes its racks' worst" \
+	'[(t["rtt_origin"], t["rtt_us"]) for t in d["tasks"] if t["task"] == "a"][0]' \
+	"('rack pair', $(awk -F, 'substr($1,2)<=4 && substr($2,2)<=4 && NR>1 && $5>m {m=$5} END {printf "%.1f", m}' part.csv))"
+expect "a running task stays without preemption" '[t["machine"] for t in d["tasks"]]' "['h1', 'h2']"
+sed 's/"h2"/"h5"/' pair.jsonl >far.jsonl
+run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json --preemption
+expect "with it, it moves into its root's rack" \
+	'[(t["was_on"], t["rack"]) for t in d["tasks"] if t["task"] == "a"]' "[('h5', 'rack1')]"
+run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json --preemption --beta-per-s 5
+expect "beta holds it" '[t["machine"] for t in d["tasks"]]' "['h1', 'h5']"
+
+# More tasks than slots.
+echo '{"id": "big", "curve": "spark", "root": 0, "tasks": 20}' >big.jsonl
+run "${place[@]}" --jobs big.jsonl --latency mesh.csv --json --strict
+[ "$code" -eq 3 ] && pass "--strict: waiting tasks are a negative answer" || fail "--strict" "exit $code"
+expect "four wait, and it is said why" \
+	'[t["why_waiting"] for t in d["tasks"] if t["state"] == "waiting"]' \
+	"$(python3 -c 'print(["no free slot in the cluster"] * 4)')"
+run "${place[@]}" --jobs big.jsonl --latency mesh.csv --json --unscheduled-capacity 1
+expect "the paper's capacity of 1 leaves three without a way" 'd["solver"]["unscheduled"], d["solver"]["unrouted"]' "(1, 3)"
+sed 's/"slots": 2/"slots": 0/' cluster.json >full.json
+run "$nomora" place --cluster full.json --curves "$curves" --jobs jobs.jsonl --json
+expect "a full cluster: roots wait, the others for them" \
+	'sorted({t["why_waiting"] for t in d["tasks"]})' \
+	"['no free slot in the cluster', 'waits for its root, which has no machine']"
+: >none.jsonl
+run "${place[@]}" --jobs none.jsonl --json
+expect "no jobs at all is no error" 'd["totals"]["tasks"]' 0
+
+printf '%s\nh1,h2,1,2,3,0,9,1\nh1,stranger,1,2,3,0,9,1\n' "$header" >stranger.csv
+run "${place[@]}" --jobs jobs.jsonl --latency stranger.csv
+[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q "warning: stranger.csv: 1 rows name machines .*'stranger'" &&
+	pass "a matrix larger than the cluster: a warning" || fail "a matrix larger than the cluster: a warning" "$code $err"
+
+# Bad input: one line with file, line and reason, exit 1.
+bad_cluster() { # NAME PATTERN TEXT
+	printf '%s\n' "$3" >bad.json
+	refuses "$1" 1 "$2" "$nomora" place --cluster bad.json --jobs jobs.jsonl --curves "$curves"
+}
+bad_cluster "a machine twice" "bad.json:4: machines\[1\].name: machine 'h1' is there twice" '{"schema": "nomora.cluster/1",
+"machines": [
+{"name": "h1", "rack": "r", "slots": 1},
+{"name": "h1", "rack": "r", "slots": 1}]}'
+bad_cluster "a rack without machines" "bad.json:3: racks\[1\].name: rack 's' has no machines" '{"schema": "nomora.cluster/1",
+"racks": [{"name": "r"},
+{"name": "s"}],
+"machines": [{"name": "h1", "rack": "r", "slots": 1}]}'
+bad_cluster "a cluster cut in half" "bad.json:.*JSON" '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "ra'
+bad_jobs() {
+	printf '%s\n' "$3" >bad.jsonl
+	refuses "$1" 1 "$2" "${place[@]}" --jobs bad.jsonl
+}
+bad_jobs "a missing curve" "bad.jsonl:2: curve: job 'b' needs curve 'nope'" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
+{"id": "b", "curve": "nope", "root": 0, "tasks": 2}'
+bad_jobs "a curve that is a path" "bad.jsonl:1: curve: '../x' is no curve's name" '{"id": "a", "curve": "../x", "root": 0, "tasks": 2}'
+bad_jobs "a root that is none of the tasks" "bad.jsonl:1: root: 'x' is none of this job's tasks" \
+	'{"id": "a", "curve": "spark", "root": "x", "tasks": ["b"]}'
+bad_jobs "a job twice" "bad.jsonl:2: id: job 'a' is there already, in line 1" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
+{"id": "a", "curve": "spark", "root": 0, "tasks": 2}'
+bad_jobs "a task on a machine that is not there" "bad.jsonl:1: tasks: task 'b' runs on 'zz'" \
+	'{"id": "a", "curve": "spark", "root": "b", "tasks": [{"name": "b", "machine": "zz"}]}'
+bad_jobs "more tasks than slots on a machine" "bad.jsonl:1: tasks: task 'd' is one too many on 'h1'" \
+	'{"id": "a", "curve": "spark", "root": "b", "tasks": [{"name": "b", "machine": "h1"}, {"name": "c", "machine": "h1"}, {"name": "d", "machine": "h1"}]}'
+mkdir bad && echo '{"schema": "nomora.curve/1"}' >bad/spark.json
+echo '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}' >one.jsonl
+refuses "a curve that is none" 1 "one.jsonl:1: curve: .*bad/spark.json" \
+	"$nomora" place --cluster cluster.json --jobs one.jsonl --curves bad
+printf '%s\nh1,h2,1,2,x,0,9,1\n' "$header" >bad.csv
+refuses "a bad matrix" 1 "bad.csv:2: " "${place[@]}" --jobs jobs.jsonl --latency bad.csv
+refuses "a cluster that is not there" 1 "none.json: No such file" "$nomora" place --cluster none.json --jobs jobs.jsonl --curves "$curves"
+refuses "a drawing that cannot be written" 1 "/no/such/folder" "${place[@]}" --jobs jobs.jsonl --draw /no/such/folder/x.dot
+refuses "no curves given" 2 "--curves is missing" "$nomora" place --cluster cluster.json --jobs jobs.jsonl
+refuses "a policy that is not there" 2 "policy" "${place[@]}" --jobs jobs.jsonl --policy best
+refuses "a negative beta" 2 "beta-per-s" "${place[@]}" --jobs jobs.jsonl --beta-per-s -1
+plan

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* jobs.jsonl: whatever is read must hold together. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <model/jobs.h>
+
+static void check(const struct job *job)
+{
+	if (!job->id[0] || !job->curve[0] || job->task_count == 0 || job->root >= job->task_count)
+		abort();
+	for (uint32_t t = 0; t < job->task_count; t++) {
+		if (!job->tasks[t].name[0] || !(job->tasks[t].weight > 0) || !(job->tasks[t].running_s >= 0))
+			abort();
+	}
+	for (uint32_t d = 0; d < job->dependency_count; d++) {
+		if (job->dependencies[d].task >= job->task_count || job->dependencies[d].needs >= job->task_count)
+			abort();
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct file_lines *lines = file_lines_from_memory("fuzz", (const char *)data, size);
+	struct error err = {0};
+	struct jobs *jobs;
+
+	if (!lines)
+		return 0;
+	jobs = jobs_parse(lines, &err);
+	if (!jobs && (err.code == 0 || err.text[0] == '\0'))
+		abort(); /* a refusal says why */
+	for (size_t j = 0; jobs && j < jobs->count; j++)
+		check(&jobs->items[j]);
+	jobs_destroy(jobs);
+	file_lines_close(lines);
+	return 0;
+}
