@@ -300,6 +300,7 @@ static int dispatch(struct settings *settings, const struct option_operands *ope
 	settings->expression.absolute_sigma = settings->absolute_sigma;
 	settings->expression.json = settings->json;
 	settings->expression.seed = settings->seed;
+	settings->expression.metric = settings->metric;
 	settings->expression.input = operands->items[0];
 	settings->expression.output = settings->output;
 	return command_fit_expression(&settings->expression);

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include <fitting/observations.h>
+#include <model/sweep.h>
+
 static bool taken(const struct fit_data *data, const char *name)
 {
 	for (size_t k = 0; k < data->table.columns; k++)
@@ -88,12 +91,56 @@ static int copy_rows(struct fit_data *data, int y, int deviation, struct error *
 	return 0;
 }
 
+static bool is_sweep(const struct table *table)
+{
+	return table_find_column(table, "delay_us") >= 0 && table_find_column(table, "metric") >= 0 &&
+	       table_find_column(table, "value") >= 0;
+}
+
+/* Levels of a sweep: x is the added round trip, y the normalised performance, with the scatter of its runs. */
+static int read_sweep(const struct fit_expression_settings *settings, struct fit_data *data, struct error *err)
+{
+	const struct observation_settings how = {.metric = settings->metric,
+						 .absolute_sigma = settings->absolute_sigma};
+	struct observations observations;
+	struct sweep *sweep;
+	int code;
+
+	table_free(&data->table);
+	if (settings->y_column || settings->deviation_column)
+		return error_set(err, EINVAL,
+				 "%s is a sweep: its y is the normalised performance, --y-column and "
+				 "--deviation-column do not apply",
+				 settings->input);
+	if (strcmp(settings->input, "-") == 0)
+		return error_set(err, EINVAL, "a sweep for --expr must be a file, not stdin");
+	sweep = sweep_load(settings->input, err);
+	if (!sweep)
+		return -EINVAL;
+	code = observations_prepare(sweep, &how, &observations, err);
+	sweep_destroy(sweep);
+	if (code)
+		return code;
+	data->names[data->name_count++] = "x";
+	data->observations = observations.count;
+	code = allocate(data, true, err);
+	for (size_t i = 0; code == 0 && i < observations.count; i++) {
+		data->x[i] = observations.levels[i].x_us;
+		data->y[i] = observations.levels[i].mean;
+		data->deviations[i] = 1 / sqrt(observations.levels[i].weight);
+	}
+	observations_free(&observations);
+	return code;
+}
+
 int fit_data_read(const struct fit_expression_settings *settings, struct fit_data *data, struct error *err)
 {
 	int y, deviation = -1, code = table_read(settings->input, &data->table, err);
 
 	if (code)
 		return code;
+	if (is_sweep(&data->table))
+		return read_sweep(settings, data, err);
 	if (settings->y_column) {
 		y = find_column(&data->table, settings->y_column, "--y-column", err);
 	} else {

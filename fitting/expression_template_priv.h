@@ -123,6 +123,15 @@ static EXPRESSION_REAL EXPRESSION_NAME(slope)(const struct expression_node *node
 	}
 }
 
+/*
+ * Product of slopes along a path. A path that ends in a constant 0 contributes nothing, even through an infinite slope:
+ * (x/k)^n with n < 1 does not depend on k at x = 0.
+ */
+static EXPRESSION_REAL EXPRESSION_NAME(chain)(EXPRESSION_REAL adjoint, EXPRESSION_REAL slope)
+{
+	return adjoint == 0 || slope == 0 ? 0 : adjoint * slope;
+}
+
 /* Hands a node's adjoint down to its operands. */
 static void EXPRESSION_NAME(propagate)(const struct expression *expression, const struct expression_node *node,
 				       EXPRESSION_REAL value, EXPRESSION_REAL adjoint, const EXPRESSION_REAL *values,
@@ -141,23 +150,24 @@ static void EXPRESSION_NAME(propagate)(const struct expression *expression, cons
 		adjoints[node->right] -= adjoint;
 		break;
 	case EXPRESSION_MULTIPLY:
-		adjoints[node->left] += adjoint * b;
-		adjoints[node->right] += adjoint * a;
+		adjoints[node->left] += EXPRESSION_NAME(chain)(adjoint, b);
+		adjoints[node->right] += EXPRESSION_NAME(chain)(adjoint, a);
 		break;
 	case EXPRESSION_DIVIDE:
 		if (left)
 			adjoints[node->left] += adjoint / b;
 		if (right)
-			adjoints[node->right] -= adjoint * value / b;
+			adjoints[node->right] -= EXPRESSION_NAME(chain)(adjoint, value / b);
 		break;
 	case EXPRESSION_POWER:
 		if (left)
-			adjoints[node->left] += adjoint * EXPRESSION_NAME(power_slope)(a, b, value);
+			adjoints[node->left] +=
+				EXPRESSION_NAME(chain)(adjoint, EXPRESSION_NAME(power_slope)(a, b, value));
 		if (right && value != 0) /* 0^c stays 0 for c > 0: no slope */
 			adjoints[node->right] += adjoint * value * EXPRESSION_MATH(log)(a);
 		break;
 	default:
-		adjoints[node->left] += adjoint * EXPRESSION_NAME(slope)(node, a, value);
+		adjoints[node->left] += EXPRESSION_NAME(chain)(adjoint, EXPRESSION_NAME(slope)(node, a, value));
 	}
 }
 

@@ -381,7 +381,10 @@ static void fill(struct fit *fit, struct attempt *best, struct nonlinear_result 
 		result->values[j] = (double)result->extended_values[j];
 	if (!polish_run(&fit->polish, best->values, 0)) {
 		result->converged = false;
-		result->rss = result->cost = INFINITY;
+		result->rss = result->cost = result->condition = INFINITY;
+		result->aicc = result->bic = INFINITY;
+		for (size_t j = 0; j < o->free; j++)
+			result->standard_errors[o->index[j]] = NAN;
 		return;
 	}
 	/* a plain evaluation at full is what the residuals and RSS are about, whatever the loss bends */

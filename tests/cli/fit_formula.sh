@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora fit --nist and --expr: reference sets and users' formulas through the command line.
+. "$(dirname "$0")/lib.sh"
+
+data=$source_root/tests/data/nist
+command -v python3 >/dev/null || skip_all "python3 is not installed"
+
+# digits_of: reads the JSON of --nist; prints least digits of values and of errors, and whether every run converged.
+digits_of() {
+	python3 -c '
+import json, sys
+runs = json.load(sys.stdin)["runs"]
+values = [p["value_lre"] for r in runs for p in r["parameters"]]
+errors = [p["standard_error_lre"] for r in runs for p in r["parameters"]]
+print(len(runs), int(min(values)), int(min(errors)), all(r["converged"] for r in runs))'
+}
+# judge FILE RUNS VALUE_DIGITS ERROR_DIGITS
+judge() {
+	local found=()
+	run "$nomora" fit --nist "$1" --json
+	read -ra found < <(printf '%s' "$out" | digits_of)
+	if [ "$code" -eq 0 ] && [ "${found[0]}" -eq "$2" ] && [ "${found[1]}" -ge "$3" ] && [ "${found[2]}" -ge "$4" ] &&
+		[ "${found[3]}" = True ]; then
+		pass "--nist $(basename "$1"): ${found[1]} digits, errors ${found[2]}"
+	else
+		fail "--nist $(basename "$1")" "exit $code; runs, digits of values, of errors, converged: ${found[*]}" "$err"
+	fi
+}
+for file in "$data"/nonlinear/*.dat "$data"/retyped/{BoxBOD,Lanczos2,MGH17,Misra1c,Rat42,Thurber}.dat; do
+	case $file in */Lanczos1.dat) judge "$file" 2 9 3 ;; *) judge "$file" 2 9 6 ;; esac
+done
+for file in "$data"/linear/*.dat "$data"/retyped/{Filip,Norris,Wampler4}.dat; do judge "$file" 1 9 9; done
+
+run "$nomora" fit --nist "$data/nonlinear/Misra1a.dat"
+if [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE 'residual sum of squares +1\.245513889[0-9]+E-01'; then
+	pass "--nist prints the sum of squares to eleven digits"
+else
+	fail "--nist prints the sum of squares to eleven digits" "exit $code" "$out" "$err"
+fi
+head -c 1200 "$data/nonlinear/Misra1a.dat" >"$scratch/cut.dat"
+refuses "--nist of a file cut short" 1 "cut\.dat:[0-9]+: " "$nomora" fit --nist "$scratch/cut.dat"
+refuses "--nist of no file" 1 "nowhere\.dat" "$nomora" fit --nist "$scratch/nowhere.dat"
+refuses "--nist of something else" 1 "lib\.sh:[0-9]+: Model" "$nomora" fit --nist "$source_root/tests/cli/lib.sh"
+
+sed -n '61,$p' "$data/nonlinear/Misra1a.dat" >"$scratch/misra.txt"
+run "$nomora" fit "$scratch/misra.txt" --expr 'b1*(1-exp(-b2*x))' --start b1=500,b2=1e-4
+if [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE '^ +b1 +238\.94212917[0-9]* +2\.7070' &&
+	printf '%s\n' "$out" | grep -q 'converged: '; then
+	pass "--expr on blank-separated columns"
+else
+	fail "--expr on blank-separated columns" "exit $code" "$out" "$err"
+fi
+
+# Two predictors and a transformed response, from a file with a header.
+{
+	echo 'strength,weeks,celsius'
+	sed -n '61,$p' "$data/nonlinear/Nelson.dat" | awk '{print $1 "," $2 "," $3}'
+} >"$scratch/nelson.csv"
+for formula in 'b1-b2*weeks*exp(-b3*celsius)' 'b1-b2*x1*exp(-b3*x2)'; do
+	run "$nomora" fit "$scratch/nelson.csv" --expr "$formula" --response 'log(y)' --start b1=2,b2=0.0001,b3=-0.01 \
+		--y-column strength --json -o "$scratch/nelson.json"
+	if [ "$code" -eq 0 ] && printf '%s' "$out" | python3 -c '
+import json, sys
+fit = json.load(sys.stdin)
+assert fit["schema"] == "nomora.fit_expression/1" and fit["converged"]
+assert abs(fit["parameters"][2]["value"] / -5.7701013174e-2 - 1) < 1e-10
+assert abs(fit["parameters"][2]["standard_error"] / 3.9572366543e-3 - 1) < 1e-10
+assert len(fit["residuals"]) == 128 and len(fit["covariance"]) == 3
+assert json.load(open(sys.argv[1])) == fit' "$scratch/nelson.json"; then
+		pass "--expr $formula with --response"
+	else
+		fail "--expr $formula with --response" "exit $code" "$out" "$err"
+	fi
+done
+
+run "$nomora" fit "$scratch/misra.txt" --expr 'b1*(1-exp(-b2*x))' --start b1=200,b2=5e-4 --bounds b1=:220 --fix b2
+if [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE '^ +b1 +220 .*at its bound' &&
+	printf '%s\n' "$out" | grep -qE '^ +b2 +0\.0005 +0 +held'; then
+	pass "--bounds and --fix"
+else
+	fail "--bounds and --fix" "exit $code" "$out" "$err"
+fi
+
+# 10 % of the points are far off: Huber's loss does not follow them, least squares does.
+awk 'BEGIN { for (i = 0; i < 60; i++) printf "%.9f %d\n", 3 + 0.5 * i + sin(i * 7) / 100 + (i % 10 == 4 ? 40 : 0), i }' \
+	>"$scratch/outliers.txt"
+slope() { run "$nomora" fit "$scratch/outliers.txt" --expr 'a+b*x' --start a=0,b=1 "$@"; printf '%s\n' "$out" | awk '$1 == "a" {print $2}'; }
+plain=$(slope)
+robust=$(slope --loss huber --loss-scale 0.05)
+soft=$(slope --loss soft_l1 --loss-scale 0.05)
+if awk -v p="$plain" -v r="$robust" -v s="$soft" \
+	'BEGIN { exit !(p > 5 && r > 2.95 && r < 3.05 && s > 2.95 && s < 3.05) }'; then
+	pass "--loss huber and soft_l1 shrug off outliers"
+else
+	fail "--loss huber and soft_l1 shrug off outliers" "linear $plain, huber $robust, soft_l1 $soft; wanted about 3"
+fi
+
+# A sweep.csv: x is the added round trip, y the normalised performance.
+{
+	echo delay_us,direction,run,metric,unit,better,value
+	awk 'BEGIN { for (d = 0; d <= 400; d += 20) for (r = 0; r < 3; r++)
+		printf "%d,both,%d,time,s,lower,%.9f\n", d, r, 10 * (1 + 2 * d / 300) * (1 + (r - 1) / 1000) }'
+} >"$scratch/sweep.csv"
+run "$nomora" fit "$scratch/sweep.csv" --expr '1/(1+x/k)' --start k=10
+if [ "$code" -eq 0 ] && printf '%s\n' "$out" | awk '$1 == "k" { good = $2 > 299.9 && $2 < 300.1 } END { exit !good }'; then
+	pass "--expr on a sweep.csv"
+else
+	fail "--expr on a sweep.csv" "exit $code" "$out" "$err"
+fi
+
+fit() { "$nomora" fit "$scratch/misra.txt" "$@"; }
+refuses "a formula cut short" 2 "column 7: the formula ends here" fit --expr 'b1*(1-' --start b1=1
+refuses "an unknown name" 2 "column 4: found 'c'" fit --expr 'b1*c' --start b1=1
+refuses "no start" 2 "needs --start" fit --expr 'b1*x'
+refuses "a start without a place" 2 "'b2' has a start but does not occur" fit --expr 'b1*x' --start b1=1,b2=2
+refuses "a start that is no number" 2 "expected a number, found 'one'" fit --expr 'b1*x' --start b1=one
+refuses "a start out of bounds" 2 "lies outside" fit --expr 'b1*x' --start b1=1 --bounds b1=2:3
+refuses "a column that is not there" 1 "no column 'z'" fit --expr 'b1*x' --start b1=1 --y-column z
+refuses "a response without a value" 1 "observation 1: the response has no finite value" \
+	fit --expr 'b1*x' --start b1=1 --response 'log(0-y)'
+printf 'y,x\n1,2\n3\n' >"$scratch/short.csv"
+refuses "a row with a field missing" 1 "short\.csv:3: expected 2 fields" \
+	"$nomora" fit "$scratch/short.csv" --expr 'b1*x' --start b1=1 -o "$scratch/none.json"
+printf 'y,x\n1,2\n3,nan\n' >"$scratch/nan.csv"
+refuses "a NaN" 1 "nan\.csv:3: x: expected a number, found 'nan'" \
+	"$nomora" fit "$scratch/nan.csv" --expr 'b1*x' --start b1=1 -o "$scratch/none.json"
+: >"$scratch/empty.csv"
+refuses "an empty file" 1 "empty\.csv.*empty" "$nomora" fit "$scratch/empty.csv" --expr 'b1*x' --start b1=1
+printf '1,1,-1\n2,2,1\n' >"$scratch/deviation.csv"
+refuses "a negative deviation" 1 "deviation\.csv:1: x2: expected a standard deviation above 0" \
+	"$nomora" fit "$scratch/deviation.csv" --expr 'b1*x1' --start b1=1 --deviation-column x2
+[ -e "$scratch/none.json" ] && fail "no output file is left" || pass "no output file is left"
+run fit --expr '(b1+b2)*x' --start b1=1,b2=2
+if [ "$code" -eq 3 ] && printf '%s\n' "$out" | grep -q 'not converged: the data do not determine all parameters'; then
+	pass "parameters that cannot be told apart: exit 3"
+else
+	fail "parameters that cannot be told apart: exit 3" "exit $code" "$out" "$err"
+fi
+plan
