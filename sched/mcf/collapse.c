@@ -153,8 +153,9 @@ static bool build_group(struct collapse *collapse, int32_t group, struct share *
 		else
 			collapse->supply[group_node] += large->supply[node];
 	}
-	qsort(collapse->privates + from, (size_t)(collapse->private_count - from), sizeof *collapse->privates,
-	      compare_privates);
+	if (collapse->private_count > from)
+		qsort(collapse->privates + from, (size_t)(collapse->private_count - from), sizeof *collapse->privates,
+		      compare_privates);
 	for (int32_t i = from; i < collapse->private_count; i++) {
 		struct private_arc *private = &collapse->privates[i], *before = private - 1;
 		int32_t head = collapse->small_node[private->head], tail = collapse->small_node[private->member];

@@ -15,6 +15,7 @@ struct workspace {
 	struct structured_arc *columns, *blocks;
 	struct structured_running *running;
 	struct structured_share *shares;
+	int32_t share_room;
 	int32_t *stamp, *wide_arc, *narrow_arc; /* [columns] */
 	int32_t *next;                          /* [arcs] further narrow arc to the same column */
 	int64_t *price;                         /* [nodes] */
@@ -38,6 +39,7 @@ static bool open_workspace(const struct shape *shape, struct workspace *work)
 	work->columns = malloc(widest * sizeof *work->columns);
 	work->blocks = malloc(widest * sizeof *work->blocks);
 	work->running = malloc(widest * sizeof *work->running);
+	work->share_room = shape->column_count;
 	work->shares = malloc(columns * sizeof *work->shares);
 	work->stamp = malloc(columns * sizeof *work->stamp);
 	work->wide_arc = malloc(columns * sizeof *work->wide_arc);
@@ -222,7 +224,24 @@ static void give_share(const struct shape *shape, const struct workspace *work, 
 		flow[shape->by_block[problem->tail[shape->by_block[column_node]]]] += left;
 }
 
-static void read_flow(const struct shape *shape, const struct structured *state, struct workspace *work, int32_t *flow)
+/* A group's shares; the solver counts a column once for each arc until it has room for all. -1 = out of memory. */
+static int32_t read_shares(const struct structured *state, struct workspace *work, int32_t group)
+{
+	int32_t count = structured_read(state, group, work->shares, work->share_room);
+
+	if (count > work->share_room) {
+		struct structured_share *grown = realloc(work->shares, (size_t)count * sizeof *grown);
+
+		if (!grown)
+			return -1;
+		work->shares = grown;
+		work->share_room = count;
+		count = structured_read(state, group, work->shares, work->share_room);
+	}
+	return count;
+}
+
+static bool read_flow(const struct shape *shape, const struct structured *state, struct workspace *work, int32_t *flow)
 {
 	const struct mcf_problem *problem = shape->problem;
 
@@ -233,7 +252,9 @@ static void read_flow(const struct shape *shape, const struct structured *state,
 		if (shape->role[v] != ROLE_GROUP)
 			continue;
 		note_arcs(shape, work, v);
-		count = structured_read(state, shape->id[v], work->shares, shape->column_count);
+		count = read_shares(state, work, shape->id[v]);
+		if (count < 0)
+			return false;
 		for (int32_t i = 0; i < count; i++)
 			give_share(shape, work, v, work->shares[i], flow);
 		for (int32_t i = shape->first[v]; i < shape->first[v + 1]; i++) {
@@ -241,6 +262,7 @@ static void read_flow(const struct shape *shape, const struct structured *state,
 				flow[shape->out[i]] = structured_unscheduled(state, shape->id[v]);
 		}
 	}
+	return true;
 }
 
 /*
@@ -312,8 +334,9 @@ static enum mcf_status solve_shape(const struct shape *shape, struct mcf_solutio
 		status = from_code(load(shape, state, &work));
 	if (status == MCF_OPTIMAL)
 		status = structured_solve(state, &result);
+	if (status == MCF_OPTIMAL && !read_flow(shape, state, &work, solution->flow))
+		status = MCF_NO_MEMORY;
 	if (status == MCF_OPTIMAL) {
-		read_flow(shape, state, &work, solution->flow);
 		read_potentials(shape, state, &work, solution->flow, solution->potential);
 		solution->statistics.phases = result.searches;
 		if (!is_proved(shape->problem, solution))

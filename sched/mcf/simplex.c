@@ -21,7 +21,7 @@ static bool reserve_nodes(struct mcf_simplex *simplex, int32_t count)
 {
 	int32_t room = simplex->node_room + simplex->node_room / 2 + 16;
 
-	if (count <= simplex->node_room)
+	if (simplex->tree && count <= simplex->node_room)
 		return true;
 	room = room > count ? room : count;
 	/* One more than the nodes: the root. */
@@ -41,7 +41,7 @@ static bool reserve_arcs(struct mcf_simplex *simplex, int32_t count)
 {
 	int32_t room = simplex->arc_room + simplex->arc_room / 2 + 16;
 
-	if (count <= simplex->arc_room)
+	if (simplex->state && count <= simplex->arc_room)
 		return true;
 	room = room > count ? room : count;
 	if (!resize((void **)&simplex->tail, room, sizeof *simplex->tail) ||
