@@ -10,8 +10,11 @@ cleanup_commands=()
 
 # at_exit COMMAND...: runs when the script ends, last one first, also when a signal ends it.
 at_exit() { cleanup_commands=("$(printf '%q ' "$@")" "${cleanup_commands[@]+"${cleanup_commands[@]}"}"); }
+main_process=$BASHPID
 finish() {
 	local status=$? line
+	# A subshell that a signal meets right after the fork still has our traps: it must not clean up for us.
+	[ "$BASHPID" -eq "$main_process" ] || exit "$status"
 	trap - EXIT
 	for line in "${cleanup_commands[@]+"${cleanup_commands[@]}"}"; do eval "$line" >/dev/null 2>&1; done
 	rm -rf "$scratch"
