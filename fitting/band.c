@@ -344,7 +344,11 @@ static double replicate(struct simulator *simulator, const struct fit_settings *
 		curve.member = candidate_member(simulator->candidate);
 		curve.coefficients = simulator->candidate->coefficients;
 	}
-	if (curve.member.form == CURVE_FORM_JUMP && isnan(settings->threshold_us))
+	if (!isnan(settings->threshold_us)) {
+		candidate_curve_fill(&curve, x, count, p);
+		return NAN;
+	}
+	if (curve.member.form == CURVE_FORM_JUMP)
 		curve.member.threshold_us = jump_within_gap(problem, curve.member.threshold_us, rng);
 	candidate_curve_fill(&curve, x, count, p);
 	return curve.member.form == CURVE_FORM_NONE ? NAN : curve.member.threshold_us;

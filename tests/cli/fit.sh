@@ -1,0 +1,150 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora fit as a user meets it: a sweep to a curve, pictures, comparison, JSON; and every kind of bad file refused
+# with file, line and field, exit 1, nothing written.
+. "$(dirname "$0")/lib.sh"
+cd "$scratch" || exit 1
+header=delay_us,direction,run,metric,unit,better,value
+
+# Added round trips 0..500 us in 26 levels, 4 runs: 1 up to 45 us, then a parabola; deterministic "noise" of 0.4 %.
+awk -v header="$header" 'BEGIN {
+	print header
+	for (level = 0; level <= 25; level++)
+		for (run = 0; run < 4; run++) {
+			x = 20 * level
+			p = x < 45 ? 1 : 0.98 - 0.0013 * x + 5e-7 * x * x
+			wobble = (level * 7 + run * 13) % 11 / 5 - 1
+			printf "%d,both,%d,queries_per_second,1/s,higher,%.2f\n", x / 2, run, 50000 * (p + 0.004 * wobble)
+		}
+}' >sweep.csv
+
+run "$nomora" fit sweep.csv -o curve.json --plot curve.svg --plot curve.png --baseline-rtt-us 31
+if [ "$code" -eq 0 ] && [ -z "$err" ] && printf '%s\n' "$out" | grep -q 'threshold    5[0-9.]* us (jump)'; then
+	pass "a sweep is fitted and its threshold found"
+else
+	fail "a sweep is fitted and its threshold found" "exit $code" "$out" "$err"
+fi
+check "curve.json names its schema" grep -q '"schema": "nomora.curve/1"' curve.json
+check "curve.json keeps the testbed's round trip" grep -q '"baseline_rtt_us": 31' curve.json
+check "the application is the file's name" grep -q '"application": "sweep"' curve.json
+check "the SVG is one" grep -q '</svg>' curve.svg
+check "the PNG is one" sh -c "head -c 8 curve.png | od -An -c | grep -q 'P   N   G'"
+
+run "$nomora" fit sweep.csv --json
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '"schema": "nomora.fit/1"' && pass "--json" || fail "--json" "$out" "$err"
+run "$nomora" fit sweep.csv -o -
+[ "$code" -eq 0 ] && [ "$(printf '%s' "$out" | head -c 1)" = "{" ] && pass "-o - is the curve alone" ||
+	fail "-o - is the curve alone" "$out" "$err"
+run "$nomora" fit - -q -o piped.json
+"$nomora" fit - --application sweep --baseline-rtt-us 31 -q -o piped.json <sweep.csv
+check "a sweep from stdin gives the same curve" cmp curve.json piped.json
+gzip -c sweep.csv >sweep.csv.gz
+check "a gzipped sweep gives the same curve" sh -c "
+	'$nomora' fit sweep.csv.gz --baseline-rtt-us 31 -q -o zipped.json && cmp curve.json zipped.json"
+tr -d '\r' <sweep.csv | sed 's/$/\r/' >crlf.csv
+check "so do lines that end in CRLF" sh -c "
+	'$nomora' fit crlf.csv -a sweep --baseline-rtt-us 31 -q -o crlf.json && cmp curve.json crlf.json"
+
+run "$nomora" fit sweep.csv --degree 2 --threshold 45
+printf '%s\n' "$out" | grep -q 'p(x) = 1 for x < 45 us; 0.9[78]' && pass "threshold and degree forced" ||
+	fail "threshold and degree forced" "$out" "$err"
+run "$nomora" fit sweep.csv --model polynomial --continuous
+printf '%s\n' "$out" | grep -q '(hinge)' && pass "--continuous" || fail "--continuous" "$out" "$err"
+run "$nomora" fit sweep.csv --threshold 0 --model exponential
+printf '%s\n' "$out" | grep -q 'threshold    none' && pass "--threshold 0" || fail "--threshold 0" "$out" "$err"
+for model in polynomial-1 polynomial-5 log exponential rational hill spline monotone; do
+	check "--model $model" sh -c "'$nomora' fit sweep.csv -q --model $model -o m.json && grep -q 'name\": \"$model' m.json"
+done
+
+# A time becomes baseline/time: the curve of the inverse sweep is the same.
+awk -F, -v OFS=, 'NR > 1 { $4 = "time"; $5 = "s"; $6 = "lower"; $7 = 1e6 / $7 } { print }' sweep.csv >time.csv
+"$nomora" fit time.csv -q -o time.json
+run "$nomora" fit --compare curve.json time.json
+printf '%s\n' "$out" | grep -qE 'greatest difference 0\.000|greatest difference [0-9.]+e-0' &&
+	pass "times are normalised to baseline/time" || fail "times are normalised to baseline/time" "$out" "$err"
+run "$nomora" fit --compare curve.json time.json --json --plot both.svg
+[ "$code" -eq 0 ] && [ -s both.svg ] && printf '%s' "$out" | grep -q 'nomora.curve_comparison/1' &&
+	pass "--compare --json --plot" || fail "--compare --json --plot" "$out" "$err"
+mkdir several
+check "several sweeps go to a folder, onto one plot" sh -c "
+	'$nomora' fit sweep.csv time.csv -q -o several --plot several.png &&
+	cmp -s several/time.json time.json && [ -s several/sweep.json ] && [ -s several.png ]"
+
+# The paper's curves that ship are read, and a curve is equal to itself.
+for name in memcached strads spark tensorflow; do
+	run "$nomora" fit --compare "$source_root/curves/$name.json" "$source_root/curves/$name.json"
+	printf '%s\n' "$out" | grep -q '^greatest difference 0 ' && pass "curves/$name.json" ||
+		fail "curves/$name.json" "$out" "$err"
+done
+
+# An outlier is flagged with its line and stays in, unless asked otherwise.
+awk -F, -v OFS=, 'NR == 30 { $7 = 20000 } { print }' sweep.csv >outlier.csv
+run "$nomora" fit outlier.csv
+printf '%s\n' "$out" | grep -q 'line 30 ' && printf '%s\n' "$out" | grep -q '1 outlying run .*kept in the fit' &&
+	pass "an outlier is flagged and kept" || fail "an outlier is flagged and kept" "$out"
+run "$nomora" fit outlier.csv --without-outliers
+printf '%s\n' "$out" | grep -q 'left out as asked' && pass "--without-outliers" || fail "--without-outliers" "$out"
+
+# Plain columns with any header.
+printf 'RTT;perf;sd;n\n0;1;0.01;5\n20;1.0;0.01;5\n50;0.93;0.01;5\n100;0.81;0.02;5\n200;0.62;0.01;5\n500;0.31;0.01;5\n' >plain.csv
+run "$nomora" fit plain.csv
+[ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q 'normalised already' && pass "plain columns" ||
+	fail "plain columns" "$out" "$err"
+
+# bad NAME CODE PATTERN: the file bad.csv is refused and leaves nothing behind.
+bad() {
+	refuses "$1" 1 "$2" "$nomora" fit bad.csv -o bad.json --plot bad.svg
+	[ -e bad.json ] || [ -e bad.svg ] && fail "$1: nothing is left behind" "$(ls)" || pass "$1: nothing is left behind"
+}
+rows() { printf '%s\n' "$header" "$@" >bad.csv; }
+row() { printf '%s,both,%s,%s,1/s,higher,%s' "$@"; }
+
+: >bad.csv
+bad "an empty file" 'bad.csv: there are no measurements'
+printf '%s\n' "$header" >bad.csv
+bad "a header alone" 'bad.csv.*there are no measurements'
+rows "$(row 0 0 q 5)" "$(row 0 1 q 6)" "$(row 0 2 q 7)"
+bad "one level" 'bad.csv:4: delay_us: 1 delay only'
+rows "$(row 0 0 q 5)" "$(row 1 0 q 5)" "$(row 2 0 q 5)" "$(row 3 0 q 5)"
+bad "all values equal" 'bad.csv:5: value: every value is 5'
+rows "$(row 0 0 q 5)" "$(row 1 0 q nan)" "$(row 2 0 q 4)"
+bad "NaN" "bad.csv:3: value: 'nan' is not a finite number"
+rows "$(row 0 0 q 5)" "$(row 1 0 q inf)" "$(row 2 0 q 4)"
+bad "infinity" "bad.csv:3: value: 'inf' is not a finite number"
+printf 'x,p,sd\n0,1,0.1\n10,0.9,-0.1\n20,0.8,0.1\n' >bad.csv
+bad "a negative deviation" 'bad.csv:3: deviation: -0.1'
+rows "$(row 0 0 q 5)" "$(row 0 0 t 1)" "$(row 5 0 q 4)" "$(row 5 0 t 2)" "$(row 9 0 t 3)" "$(row 12 0 q 3)"
+bad "a metric missing at some delays" "bad.csv:6: metric: 'q' has no row at delay 9 us"
+rows "$(row 5 0 q 5)" "$(row 10 0 q 4)" "$(row 20 0 q 3)"
+bad "no baseline" 'bad.csv:2: delay_us: no row at delay 0'
+rows "$(row 0 0 q 5)" "$(row 5 0 q -4)" "$(row 20 0 q 3)"
+bad "a negative value" 'bad.csv:3: value: .*negative'
+rows "$(row 0 0 q 5)" "$(row 0 0 q 5.1)" "$(row 20 0 q 3)"
+bad "a run twice" 'bad.csv:3: run: run 0 of .q. at this delay was given on line 2'
+rows "$(row 0 0 q 5)" "0,sideways,1,q,1/s,higher,4"
+bad "a direction that is none" "bad.csv:3: direction: 'sideways'"
+rows "$(row 0 0 q 5)" "5,both,1,q,1/s,higher"
+bad "a row cut short" 'bad.csv:3: value: .*fewer fields'
+printf 'delay_us,direction,run,metric,unit,value\n0,both,0,q,1/s,5\n' >bad.csv
+bad "a column missing" 'bad.csv:1: better: the header has no such column'
+head -c 300 /dev/urandom >bad.csv
+bad "noise" 'bad.csv'
+awk -v header="$header" 'BEGIN { print header; for (i = 0; i < 1000000; i++) printf "%d,both,%d,q,1/s,higher,%d\n", i % 50, i, i }' >bad.csv
+bad "a million rows" 'bad.csv:100002: more than 100000 rows'
+refuses "a file that is not there" 1 'no-such.csv' "$nomora" fit no-such.csv -o bad.json
+refuses "a metric that is not there" 1 "there is no metric 'latency'" "$nomora" fit sweep.csv -m latency -o bad.json
+printf '0,1\n10,0.9\n20,0.8\n30,0.7\n' >few.csv
+refuses "too few levels for what is asked" 1 'few.csv: 4 delay levels are too few' "$nomora" fit few.csv --model hill -o bad.json
+head -c $(($(wc -c <curve.json) / 2)) curve.json >half.json
+refuses "a curve.json cut in half" 1 'half.json:[0-9]+: ' "$nomora" fit --compare half.json curve.json --plot bad.svg
+sed 's/"form": "jump"/"form": "leap"/' curve.json >wrong.json
+refuses "a curve.json with a wrong field" 1 "wrong.json: threshold.form: 'leap'" "$nomora" fit --compare wrong.json curve.json
+sed 's,nomora.curve/1,nomora.curve/9,' curve.json >wrong.json
+refuses "a curve.json of another schema" 1 'wrong.json: schema: .*nomora.curve/1' "$nomora" fit --compare curve.json wrong.json
+refuses "a sweep that goes nowhere" 1 'no-such' "$nomora" fit sweep.csv -o no-such/curve.json
+refuses "a picture of an unknown kind" 2 'must end in .svg or .png' "$nomora" fit sweep.csv --plot curve.jpg -o bad.json
+refuses "a model that is none" 2 'expected auto, polynomial' "$nomora" fit sweep.csv --model cubic
+refuses "degree without polynomial" 2 'for polynomials' "$nomora" fit sweep.csv --model log --degree 2
+refuses "no operand" 2 'no sweep' "$nomora" fit
+[ -e bad.json ] && fail "nothing was left behind" || pass "nothing was left behind"
+plan
