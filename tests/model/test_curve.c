@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include <base/rng.h>
+#include <model/curve.h>
+
+#define CURVES SOURCE_ROOT "/curves/"
+
+static struct curve *load(const char *name)
+{
+	struct error err = {0};
+	char path[512];
+	struct curve *curve;
+
+	snprintf(path, sizeof path, CURVES "%s.json", name);
+	curve = curve_load(path, &err);
+	cr_assert(curve, "%s", err.text);
+	return curve;
+}
+
+/* NoMora, equations 2 to 5, and what the issue pins. */
+struct pin {
+	char name[16];
+	double threshold_us, b[4], x_us, p;
+};
+
+static const struct pin pins[] = {
+	{"memcached", 40, {1.067, -3.093e-3, 4.084e-6, -1.898e-9}, 40, 0.9497},
+	{"memcached", 40, {1.067, -3.093e-3, 4.084e-6, -1.898e-9}, 500, 0.304},
+	{"memcached", 40, {1.067, -3.093e-3, 4.084e-6, -1.898e-9}, 1000, 0.160},
+	{"strads", 20, {1.009, -2.095e-3, 2.571e-6, -1.232e-9}, 1000, 0.253},
+	{"spark", 200, {1.0199, -1.161e-4, 0, 0}, 1000, 0.904},
+	{"tensorflow", 40, {1.005, -5.146e-4, 5.837e-7, -3.46e-10}, 1000, 0.728},
+};
+
+Test(curve, papers_curves_have_the_papers_values)
+{
+	for (size_t i = 0; i < sizeof pins / sizeof *pins; i++) {
+		const struct pin *pin = &pins[i];
+		struct curve *curve = load(pin->name);
+
+		cr_assert_float_eq(curve_eval(curve, pin->x_us), pin->p, 5e-4, "%s p(%g) = %g", pin->name, pin->x_us,
+				   curve_eval(curve, pin->x_us));
+		cr_assert_eq(curve->table_count, 101);
+		cr_assert_eq(curve->threshold.form, CURVE_FORM_JUMP);
+		cr_assert_eq(curve->threshold.at_us, pin->threshold_us);
+		for (size_t k = 0; k < curve->table_count; k++) {
+			double x = 10.0 * (double)k;
+			double p = x < pin->threshold_us
+					   ? 1
+					   : pin->b[0] + x * (pin->b[1] + x * (pin->b[2] + x * pin->b[3]));
+
+			cr_assert_float_eq(curve_eval(curve, x), p, 1e-11, "%s at %g us", pin->name, x);
+		}
+		curve_destroy(curve);
+	}
+}
+
+Test(curve, costs_lie_between_100_and_1000_everywhere)
+{
+	for (size_t i = 0; i < sizeof pins / sizeof *pins; i++) {
+		struct curve *curve = load(pins[i].name);
+		long before = 0;
+
+		for (double x = -10; x < 20000; x += 1.7) {
+			long cost = curve_cost(curve, x);
+
+			cr_assert(cost >= 100 && cost <= 1000, "%s costs %ld at %g", pins[i].name, cost, x);
+			cr_assert_geq(cost, before, "%s gets cheaper at %g", pins[i].name, x);
+			before = cost;
+		}
+		cr_assert_eq(curve_cost(curve, NAN), before, "what is not known counts as far away");
+		cr_assert_eq(curve_cost(curve, INFINITY), before);
+		curve_destroy(curve);
+	}
+}
+
+Test(curve, looks_up_the_nearest_ten_microseconds_and_clamps)
+{
+	const double p[] = {1.2, 0.8, 0.5, 0.04, 0.3};
+	struct error err = {0};
+	struct curve *curve = curve_from_table("x", p, 5, &err);
+
+	cr_assert(curve, "%s", err.text);
+	cr_assert_eq(curve_eval(curve, -3), 1, "never above the baseline");
+	cr_assert_eq(curve_eval(curve, 4.99), 1);
+	cr_assert_eq(curve_eval(curve, 5), 0.8);
+	cr_assert_eq(curve_eval(curve, 14.99), 0.8);
+	cr_assert_eq(curve_eval(curve, 20), 0.5);
+	cr_assert_eq(curve_eval(curve, 30), CURVE_FLOOR);
+	cr_assert_eq(curve_eval(curve, 44.9), 0.3);
+	cr_assert_eq(curve_eval(curve, 45), CURVE_FLOOR, "beyond the domain the smallest value holds");
+	cr_assert_eq(curve_cost(curve, 10), 125);
+	cr_assert_eq(curve_cost(curve, 30), 1000);
+	curve_destroy(curve);
+}
+
+Test(curve, takes_off_the_testbeds_own_round_trip)
+{
+	const double p[] = {1, 0.5};
+	struct curve *curve = curve_from_table("x", p, 2, NULL);
+
+	cr_assert(curve);
+	cr_assert_eq(curve_added_rtt_us(curve, 40), 40);
+	curve->baseline_rtt_us = 31;
+	cr_assert_float_eq(curve_added_rtt_us(curve, 40), 9, 1e-12);
+	cr_assert_eq(curve_added_rtt_us(curve, 20), 0);
+	curve_destroy(curve);
+}
+
+Test(curve, refuses_tables_that_are_none)
+{
+	const double p[] = {1, NAN};
+	struct error err = {0};
+
+	cr_assert_null(curve_from_table("x", p, 2, &err));
+	cr_assert_null(curve_from_table("x", p, 0, &err));
+}
+
+/* A curve with every field filled from a seed. */
+static struct curve *random_curve(uint64_t seed)
+{
+	struct rng rng;
+	struct curve *curve = curve_create();
+	size_t n = 2;
+
+	cr_assert(curve);
+	rng_seed(&rng, seed);
+	curve->application = strdup("an \"application\"");
+	curve->metric = strdup("queries");
+	curve->unit = strdup("1/s");
+	curve->model = strdup("log");
+	curve->equation = strdup("p(x) = 1\t\xc2\xb5");
+	curve->note = strdup("");
+	curve->better = rng_below(&rng, 2) ? SWEEP_LOWER : SWEEP_HIGHER;
+	curve->baseline_value = rng_normal(&rng);
+	curve->baseline_deviation = rng_uniform(&rng);
+	curve->baseline_rtt_us = rng_below(&rng, 2) ? NAN : rng_uniform(&rng) * 100;
+	curve->domain_high_us = rng_uniform(&rng) * 1000;
+	curve->threshold.form = (enum curve_form)rng_below(&rng, 3);
+	curve->threshold.at_us = curve->threshold.form ? rng_uniform(&rng) * 100 : NAN;
+	curve->threshold.has_interval = curve->threshold.form && rng_below(&rng, 2);
+	curve->threshold.high_us = 7;
+	curve->threshold.confidence = 0.95;
+	curve->coefficient_count = n;
+	curve->coefficients = calloc(n, sizeof *curve->coefficients);
+	curve->covariance = calloc(n * n, sizeof *curve->covariance);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(curve->coefficients[i].name, 16, "b%zu", i);
+		curve->coefficients[i].value = rng_normal(&rng) * 1e-9;
+		curve->coefficients[i].standard_error = i ? NAN : rng_uniform(&rng);
+		curve->covariance[i] = rng_normal(&rng);
+	}
+	curve->goodness = (struct curve_goodness){true, 20, 3, 0.1, 1.5, 0.99, -40.5, -38};
+	curve->level_count = 1;
+	curve->levels = calloc(1, sizeof *curve->levels);
+	*curve->levels = (struct curve_level){10, 0.95, 0.01, 0.94, 10, 1};
+	curve->table_count = 1 + rng_below(&rng, 200);
+	curve->table = calloc(curve->table_count, sizeof(double));
+	curve->band_low = calloc(curve->table_count, sizeof(double));
+	curve->band_high = calloc(curve->table_count, sizeof(double));
+	for (size_t i = 0; i < curve->table_count; i++) {
+		curve->table[i] = rng_uniform(&rng);
+		curve->band_low[i] = curve->table[i] / 3;
+		curve->band_high[i] = curve->table[i] * 1.1;
+	}
+	curve->band_confidence = 0.95;
+	cr_assert_eq(curve_prepare(curve, NULL), 0);
+	return curve;
+}
+
+Test(curve, printing_and_parsing_is_the_identity)
+{
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		struct error err = {0};
+		struct curve *curve = random_curve(seed), *again;
+		char *text = curve_to_text(curve, &err), *text_again;
+
+		cr_assert(text, "%s", err.text);
+		again = curve_from_memory("c.json", text, strlen(text), &err);
+		cr_assert(again, "%s", err.text);
+		text_again = curve_to_text(again, &err);
+		cr_assert_str_eq(text, text_again);
+		cr_assert_eq(again->table_count, curve->table_count);
+		for (size_t i = 0; i < curve->table_count; i++)
+			cr_assert_eq(again->evaluated[i], curve->evaluated[i]);
+		free(text);
+		free(text_again);
+		curve_destroy(curve);
+		curve_destroy(again);
+	}
+}
+
+Test(curve, a_file_cut_anywhere_is_refused_by_line)
+{
+	struct error err = {0};
+	struct curve *curve = random_curve(3);
+	char *text = curve_to_text(curve, &err);
+	size_t bytes = strlen(text);
+
+	for (size_t cut = 0; cut + 1 < bytes; cut += 1 + cut / 20) {
+		err = (struct error){0};
+		cr_assert_null(curve_from_memory("c.json", text, cut, &err), "cut at %zu", cut);
+		cr_assert(strstr(err.text, "c.json"), "%s", err.text);
+	}
+	free(text);
+	curve_destroy(curve);
+}
+
+static const char *const edits[][3] = {
+	{"\"schema\": \"nomora.curve/1\"", "\"schema\": \"other/1\"", "schema"},
+	{"\"x\": \"added_rtt_us\"", "\"x\": \"rtt\"", "x"},
+	{"\"step_us\": 10.0", "\"step_us\": 20.0", "table.step_us"},
+	{"\"better\": \"", "\"better\": \"x", "better"},
+	{"\"confidence\": 0.", "\"confidence\": 90.", "confidence"},
+	{"\"covariance\": [", "\"covariance\": [[1],", "model.covariance"},
+};
+
+Test(curve, names_the_field_that_is_wrong)
+{
+	struct error err = {0};
+	struct curve *curve = random_curve(1);
+	char *text = curve_to_text(curve, &err);
+
+	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+		char *at = strstr(text, edits[i][0]), *changed = calloc(1, strlen(text) + 64);
+
+		cr_assert(at, "%s is not in the file", edits[i][0]);
+		memcpy(changed, text, (size_t)(at - text));
+		strcat(changed, edits[i][1]);
+		strcat(changed, at + strlen(edits[i][0]));
+		err = (struct error){0};
+		cr_assert_null(curve_from_memory("c.json", changed, strlen(changed), &err), "edit %zu was taken", i);
+		cr_assert(strstr(err.text, edits[i][2]), "'%s' does not name %s", err.text, edits[i][2]);
+		free(changed);
+	}
+	free(text);
+	curve_destroy(curve);
+}
