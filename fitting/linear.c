@@ -53,43 +53,54 @@ static bool load(struct linear_workspace *w, const struct linear_problem *proble
 	return isfinite(check);
 }
 
-/* precise_rows := response - A solution, in long double. */
+/*
+ * precise_rows := response - A solution, in long double. By rows, so that each sum stays in a register: storing and
+ * loading 80-bit numbers costs more than adding them.
+ */
 static void take_residuals(struct linear_workspace *w, const struct linear_problem *problem)
 {
-	for (size_t i = 0; i < problem->rows; i++)
-		w->precise_rows[i] = problem->response[i];
-	for (size_t j = 0; j < problem->columns; j++) {
-		const double *column = problem->matrix + j * stride_of(problem);
-		long double coefficient = w->solution[j];
+	size_t stride = stride_of(problem), columns = problem->columns;
 
-		if (coefficient == 0)
-			continue;
-		for (size_t i = 0; i < problem->rows; i++)
-			w->precise_rows[i] -= coefficient * column[i];
+	for (size_t i = 0; i < problem->rows; i++) {
+		const double *row = problem->matrix + i;
+		long double sum = problem->response[i];
+
+		for (size_t j = 0; j < columns; j++)
+			sum -= w->solution[j] * row[j * stride];
+		w->precise_rows[i] = sum;
 	}
+}
+
+/* Sum of root_weight * residual * element in long double; two sums, for the latency of one addition. */
+static long double weighted_product(const double *roots, const double *residuals, const double *column, size_t rows)
+{
+	long double even = 0, odd = 0;
+	size_t i = 0;
+
+	for (; !roots && i + 2 <= rows; i += 2) {
+		even += (long double)residuals[i] * column[i];
+		odd += (long double)residuals[i + 1] * column[i + 1];
+	}
+	for (; roots && i + 2 <= rows; i += 2) {
+		even += (long double)residuals[i] * roots[i] * column[i];
+		odd += (long double)residuals[i + 1] * roots[i + 1] * column[i + 1];
+	}
+	if (i < rows)
+		even += (long double)residuals[i] * (roots ? roots[i] : 1) * column[i];
+	return even + odd;
 }
 
 /* correction := R^-T P' S^-1 g with g = -A'r: how far the residuals are from being orthogonal to the columns. */
 static void take_obliqueness(struct linear_workspace *w, const struct linear_problem *problem)
 {
-	size_t rows = problem->rows;
+	const double *roots = problem->weights ? w->root_weights : NULL;
 
-	for (size_t i = 0; i < rows; i++)
-		w->precise_rows2[i] = problem->weights ? (long double)w->orthogonal[i] * w->root_weights[i]
-						       : (long double)w->orthogonal[i];
 	for (size_t k = 0; k < w->qr.rank; k++) {
 		size_t j = w->qr.pivot[k];
 		const double *column = problem->matrix + j * stride_of(problem);
-		long double even = 0, odd = 0;
-		size_t i = 0;
 
-		for (; i + 2 <= rows; i += 2) {
-			even += w->precise_rows2[i] * column[i];
-			odd += w->precise_rows2[i + 1] * column[i + 1];
-		}
-		if (i < rows)
-			even += w->precise_rows2[i] * column[i];
-		w->correction[k] = -(double)(even + odd) / w->qr.scale[j];
+		w->correction[k] =
+			-(double)weighted_product(roots, w->orthogonal, column, problem->rows) / w->qr.scale[j];
 	}
 	solve_upper_transposed_double(&w->qr, w->correction);
 }
