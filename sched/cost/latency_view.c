@@ -46,8 +46,9 @@ struct latency_view *latency_view_create(const struct cost_layout *layout)
 	view->layout = layout;
 	view->row_count = layout->cluster->machine_count;
 	view->rows = calloc((size_t)view->row_count + 1, sizeof *view->rows);
-	if (!view->rows) {
-		free(view);
+	if (!view->rows || pair_map_init(&view->rack_maximum, layout->rack_count) != 0 ||
+	    pair_map_init(&view->pod_maximum, layout->cluster->pod_count) != 0) {
+		latency_view_destroy(view);
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -58,7 +59,7 @@ void latency_view_destroy(struct latency_view *view)
 {
 	if (!view)
 		return;
-	for (uint32_t m = 0; m < view->row_count; m++)
+	for (uint32_t m = 0; view->rows && m < view->row_count; m++)
 		free(view->rows[m].pairs);
 	free(view->rows);
 	pair_map_free(&view->rack_maximum);
@@ -306,6 +307,11 @@ float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, 
 	return rack_value(view, rack_of(view, a), rack_of(view, b), origin);
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Rack values for the columns first..end-1, padding -1. */
 static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t end, float *rtt_us)
 {
@@ -321,12 +327,16 @@ static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_
 			high = middle;
 	}
 	for (rack = low; column < end; rack++) {
-		uint32_t rack_end = layout->rack_first[rack + 1] < end ? layout->rack_first[rack + 1] : end;
+		uint32_t rack_end = smaller(layout->rack_first[rack + 1], end);
+		/* A rack's machines come first, its padding after them. */
+		uint32_t machines_end = layout->rack_first[rack] + layout->cluster->racks[rack].machine_count;
 		enum latency_origin origin;
 		float value = rack_value(view, root_rack, rack, &origin);
 
+		for (machines_end = smaller(machines_end, rack_end); column < machines_end; column++)
+			rtt_us[column - first] = value;
 		for (; column < rack_end; column++)
-			rtt_us[column - first] = layout->machine_of_column[column] == COST_NO_MACHINE ? -1 : value;
+			rtt_us[column - first] = -1;
 	}
 }
 

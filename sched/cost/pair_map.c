@@ -2,6 +2,7 @@
 #include "pair_map.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 enum { FIRST_CAPACITY = 64 };
@@ -17,11 +18,26 @@ static uint32_t place_of(const struct pair_map *map, uint64_t key)
 	return place;
 }
 
+int pair_map_init(struct pair_map *map, uint32_t limit)
+{
+	*map = (struct pair_map){.limit = limit};
+	if (limit > PAIR_MAP_SQUARE_LIMIT)
+		return 0;
+	map->square = malloc(((size_t)limit * limit + 1) * sizeof *map->square);
+	if (!map->square)
+		return -ENOMEM;
+	for (size_t i = 0; i < (size_t)limit * limit; i++)
+		map->square[i] = -1;
+	return 0;
+}
+
 float pair_map_get(const struct pair_map *map, uint32_t a, uint32_t b)
 {
 	uint64_t key = pair_key(a, b);
 	uint32_t place;
 
+	if (map->square)
+		return map->square[(size_t)a * map->limit + b];
 	if (map->used == 0)
 		return -1;
 	place = place_of(map, key);
@@ -30,7 +46,8 @@ float pair_map_get(const struct pair_map *map, uint32_t a, uint32_t b)
 
 static int grow(struct pair_map *map)
 {
-	struct pair_map larger = {.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY, .used = map->used};
+	struct pair_map larger = {
+		.limit = map->limit, .capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY, .used = map->used};
 
 	larger.keys = calloc(larger.capacity, sizeof *larger.keys);
 	larger.values = calloc(larger.capacity, sizeof *larger.values);
@@ -57,6 +74,11 @@ int pair_map_set(struct pair_map *map, uint32_t a, uint32_t b, float value)
 	uint64_t key = pair_key(a, b);
 	uint32_t place;
 
+	if (map->square) {
+		map->square[(size_t)a * map->limit + b] = value;
+		map->square[(size_t)b * map->limit + a] = value;
+		return 0;
+	}
 	if (map->used * 2 >= map->capacity && grow(map) != 0)
 		return -ENOMEM;
 	place = place_of(map, key);
@@ -70,6 +92,7 @@ int pair_map_set(struct pair_map *map, uint32_t a, uint32_t b, float value)
 
 void pair_map_free(struct pair_map *map)
 {
+	free(map->square);
 	free(map->keys);
 	free(map->values);
 	*map = (struct pair_map){0};

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A float for each unordered pair of small numbers: open addressing, linear probing, never shrinks. Absent pairs read
- * as a negative number. One writer.
+ * A float for each unordered pair of numbers 0..limit-1. Few numbers: a square, so that a row is one stream. Many:
+ * open addressing, linear probing, never shrinks. Absent pairs read as a negative number. One writer.
  */
 #ifndef COST_PAIR_MAP_H
 #define COST_PAIR_MAP_H
 
 #include <stdint.h>
 
+enum { PAIR_MAP_SQUARE_LIMIT = 2048 }; /* 16 MiB */
+
 struct pair_map {
+	float *square; /* [limit * limit] or NULL */
+	uint32_t limit;
 	uint64_t *keys; /* 0 = free; else the pair + 1 */
 	float *values;
 	uint32_t used, capacity; /* capacity is a power of two, at most half used */
@@ -19,6 +23,7 @@ static inline uint64_t pair_key(uint32_t a, uint32_t b)
 	return (a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a) + 1;
 }
 
+int pair_map_init(struct pair_map *map, uint32_t limit); /* 0 or -ENOMEM */
 float pair_map_get(const struct pair_map *map, uint32_t a, uint32_t b);
 int pair_map_set(struct pair_map *map, uint32_t a, uint32_t b, float value); /* 0 or -ENOMEM */
 void pair_map_free(struct pair_map *map);

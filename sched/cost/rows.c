@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RACKS_AT_ONCE = 32 };
+
 struct cached_row {
 	struct cost_row row; /* first: what callers see */
 	uint32_t machine_room;
@@ -177,6 +179,15 @@ static void fetch(struct cost_rows *rows, uint32_t root, uint32_t first, uint32_
 	mark_absent(rows, first, count);
 }
 
+/* A few racks on from this one: what is fetched is still in the first cache when it is used. */
+static void fetch_racks(struct cost_rows *rows, uint32_t root, uint32_t rack)
+{
+	const struct cost_layout *layout = rows->layout;
+	uint32_t last = rack + RACKS_AT_ONCE < layout->rack_count ? rack + RACKS_AT_ONCE : layout->rack_count;
+
+	fetch(rows, root, layout->rack_first[rack], layout->rack_first[last] - layout->rack_first[rack]);
+}
+
 /* Racks up to p_r and the cluster, from each rack's largest cost. */
 static void choose_racks(const struct cost_rows *rows, struct cached_row *cached)
 {
@@ -218,10 +229,11 @@ static int refresh(struct cost_rows *rows, const struct cost_table *table, struc
 	bool whole = cached->dirty_count >= layout->rack_count;
 	uint32_t count = 0, old = 0;
 
-	if (whole)
-		fetch(rows, cached->row.root, 0, layout->column_count);
 	for (uint32_t r = 0; r < layout->rack_count; r++) {
 		uint32_t had = cached->rack_chosen[r];
+
+		if (whole && r % RACKS_AT_ONCE == 0)
+			fetch_racks(rows, cached->row.root, r);
 
 		if (whole || cached->dirty[r]) {
 			if (!whole)
