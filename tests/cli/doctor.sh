@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora doctor on hosts made of files: a good one, and the same with one thing wrong at a time.
+. "$(dirname "$0")/lib.sh"
+
+host=$scratch/host
+# put PATH TEXT...: a file of the host
+put() { mkdir -p "$host/$(dirname "$1")" && printf '%s\n' "${@:2}" >"$host/$1"; }
+link() { mkdir -p "$host/$(dirname "$1")" && ln -sfn "$2" "$host/$1"; }
+
+# Four CPUs, two of them isolated; an X520 bound to ixgbe on node 0, another given to DPDK.
+make_host() {
+	local cpu
+	rm -rf "$host"
+	put proc/cpuinfo 'processor	: 0' 'flags		: fpu tsc msr constant_tsc nonstop_tsc sse2'
+	put proc/meminfo 'MemTotal:       65536000 kB' 'MemAvailable:   60000000 kB'
+	put proc/stat 'cpu  1000 0 1000 100000 0 0 0 0 0 0'
+	put proc/loadavg '0.10 0.10 0.10 1/100 1234'
+	put proc/self/status 'Name:	nomora' 'CapEff:	000001ffffffffff'
+	put proc/self/limits 'Limit                     Soft Limit           Hard Limit           Units' \
+		'Max open files            65536                65536                files' \
+		'Max locked memory         unlimited            unlimited            bytes'
+	put proc/self/ns/net x
+	put proc/net/protocols 'protocol  size sockets' 'XDP        960      0' 'PACKET    1472      2'
+	put proc/irq/24/smp_affinity_list 0-1
+	put proc/77/comm memcached
+	put proc/sys/kernel/nmi_watchdog 0
+	put dev/net/tun x
+	put usr/lib/x86_64-linux-gnu/librte_eal.so.23 x
+	put sys/devices/system/clocksource/clocksource0/current_clocksource tsc
+	put sys/devices/system/cpu/online 0-3
+	put sys/devices/system/cpu/isolated 2-3
+	put sys/devices/system/cpu/nohz_full 2-3
+	put sys/devices/system/cpu/smt/active 0
+	for cpu in 0 1 2 3; do
+		put sys/devices/system/cpu/cpu$cpu/cpufreq/scaling_governor performance
+		put sys/devices/system/cpu/cpu$cpu/cpuidle/state1/latency 2
+		put sys/devices/system/cpu/cpu$cpu/cpuidle/state1/name C1
+		put sys/devices/system/cpu/cpu$cpu/cpuidle/state2/latency 133
+		put sys/devices/system/cpu/cpu$cpu/cpuidle/state2/name C6
+		put sys/devices/system/cpu/cpu$cpu/cpuidle/state2/disable 1
+	done
+	put sys/devices/system/node/node0/cpulist 0-3
+	put sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages 1024
+	put sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages 1024
+	put sys/kernel/mm/transparent_hugepage/enabled 'always [madvise] never'
+	put sys/kernel/mm/ksm/run 0
+	put sys/class/iommu/dmar0/x 1
+	put sys/kernel/iommu_groups/1/x 1
+	put sys/module/vfio_pci/x 1
+	put sys/bus/pci/devices/0000:03:00.0/numa_node 0
+	put sys/bus/pci/devices/0000:03:00.0/current_link_width 8
+	put sys/bus/pci/devices/0000:03:00.0/max_link_width 8
+	put sys/bus/pci/devices/0000:03:00.0/current_link_speed '5.0 GT/s PCIe'
+	put sys/bus/pci/devices/0000:03:00.0/max_link_speed '5.0 GT/s PCIe'
+	put sys/bus/pci/devices/0000:03:00.0/class 0x020000
+	link sys/bus/pci/devices/0000:03:00.0/driver ../../drivers/ixgbe
+	for port in 0000:04:00.0 0000:04:00.1; do
+		put sys/bus/pci/devices/$port/class 0x020000
+		link sys/bus/pci/devices/$port/driver ../../drivers/vfio-pci
+	done
+	put sys/class/net/enp3s0f0/operstate up
+	put sys/class/net/enp3s0f0/speed 10000
+	link sys/class/net/enp3s0f0/device ../../../bus/pci/devices/0000:03:00.0
+	put ethtool/enp3s0f0 firmware=0x61c10001 rx_pause=0 tx_pause=0 gro=0 lro=0 tso=0 rx_usecs=0
+}
+
+# expect NAME EXIT CHECK LEVEL PATTERN [OPTION...]: the finding of CHECK at LEVEL matches PATTERN
+expect() {
+	local name=$1 wanted=$2 finding=$3 level=$4 pattern=$5 line
+	shift 5
+	run "$nomora" doctor --root "$host" "$@"
+	line=$(printf '%s\n' "$out" | grep -E "^$level +$finding ")
+	if [ "$code" -eq "$wanted" ] && printf '%s\n' "$line" | grep -qE -- "$pattern"; then
+		pass "$name"
+	else
+		fail "$name" "exit $code, wanted $wanted; wanted $level $finding $pattern" "$out" "$err"
+	fi
+}
+
+make_host
+run "$nomora" doctor --root "$host" --for nic
+bad=$(printf '%s\n' "$out" | grep -E '^(warn|fail)' | grep -v nic-stamps)
+[ "$code" -eq 0 ] && [ -z "$bad" ] && pass "a good host has nothing to mend" || fail "a good host" "exit $code" "$bad"
+expect "the port is described" 0 nic ok 'ixgbe, firmware 0x61c10001, link up, 10000 Mb/s'
+expect "an 82599's stamps" 0 nic-stamps warn 'PTP packets only'
+notes=$(printf '%s\n' "$out" | sed -n 's/.*see: //p' | sort -u)
+for note in $notes; do check "$note is there" test -f "$source_root/$note"; done
+
+# wrong NAME EXIT CHECK LEVEL PATTERN PATH TEXT: one file of the good host is changed; on a NIC
+wrong() {
+	make_host
+	if [ "$7" = none ]; then rm -rf "${host:?}/$6"; else put "$6" "$7"; fi
+	expect "$1" "$2" "$3" "$4" "$5" --for nic
+}
+cpu=sys/devices/system/cpu
+wrong "tsc that stops" 3 tsc fail 'nonstop_tsc' proc/cpuinfo 'flags : fpu tsc constant_tsc'
+wrong "a CPU of another kind" 3 tsc fail 'no x86' proc/cpuinfo 'Features : fp asimd'
+wrong "slow clock" 3 clocksource fail hpet sys/devices/system/clocksource/clocksource0/current_clocksource hpet
+wrong "governor" 0 governor warn 'powersave on 1 of 4' $cpu/cpu1/cpufreq/scaling_governor powersave
+wrong "deep sleep" 0 c-states warn 'C6 takes 133 us' $cpu/cpu3/cpuidle/state2/disable 0
+wrong "SMT" 0 smt warn 'sibling' $cpu/smt/active 1
+wrong "nothing isolated" 3 isolcpus fail 'no CPU is isolated' $cpu/isolated ''
+wrong "ticks on isolated CPUs" 0 nohz_full warn 'timer tick' $cpu/nohz_full 3
+wrong "no hugepages" 3 hugepages fail none sys/kernel/mm/hugepages none
+wrong "hugepages in use" 0 hugepages warn '100 of 2048 MiB free' sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages 50
+wrong "no memory" 3 memory fail '97 MiB' proc/meminfo 'MemAvailable: 100000 kB'
+wrong "always huge" 0 thp warn khugepaged sys/kernel/mm/transparent_hugepage/enabled '[always] madvise never'
+wrong "merging" 0 ksm warn 'same-page' sys/kernel/mm/ksm/run 1
+wrong "a hypervisor" 0 hardware warn 'virtual machine' proc/cpuinfo 'flags : constant_tsc nonstop_tsc hypervisor'
+wrong "stolen time" 0 steal warn '4.76 % of CPU time was stolen' proc/stat 'cpu  0 0 0 1000 0 0 0 50 0 0'
+wrong "load" 0 load warn '3.50 on 4 CPUs' proc/loadavg '3.50 1 1 1/1 1'
+wrong "watchdog" 0 watchdog warn NMI proc/sys/kernel/nmi_watchdog 1
+wrong "no DPDK" 3 dpdk fail 'not installed' usr/lib/x86_64-linux-gnu/librte_eal.so.23 none
+wrong "no rights" 3 rights fail 'CAP_NET_ADMIN' proc/self/status 'CapEff: 0000000000000000'
+wrong "no AF_XDP" 0 AF_XDP warn 'no AF_XDP' proc/net/protocols 'PACKET 1472 2'
+wrong "no AF_PACKET" 3 AF_PACKET fail 'no AF_PACKET' proc/net/protocols 'XDP 960 0'
+wrong "no namespaces" 3 netns fail 'no network namespaces' proc/self/ns none
+wrong "no TUN" 0 tun warn '/dev/net/tun' dev/net none
+wrong "no IOMMU" 3 iommu fail 'no IOMMU' sys/class/iommu none
+wrong "no VFIO" 3 vfio fail 'not loaded' sys/module/vfio_pci none
+wrong "a narrow slot" 0 pcie warn 'x4 at 5.0' sys/bus/pci/devices/0000:03:00.0/current_link_width 4
+wrong "pause frames" 0 flow-control warn 'rx on, tx off' ethtool/enp3s0f0 'rx_pause=1
+tx_pause=0'
+wrong "merged packets" 0 offloads warn 'GRO TSO on' ethtool/enp3s0f0 'gro=1
+tso=1'
+wrong "throttled interrupts" 0 coalescing warn 'up to 50 us' ethtool/enp3s0f0 rx_usecs=50
+wrong "interrupts on isolated CPUs" 0 irq-affinity warn '1 of 1' proc/irq/24/smp_affinity_list 0-3
+wrong "irqbalance" 0 irqbalance warn 'moves interrupts' proc/77/comm irqbalance
+wrong "the NIC is on another node" 3 nic-numa fail 'node 0' sys/devices/system/node/node0/cpulist 0-1
+wrong "little to lock" 3 memlock fail '8 MiB' proc/self/limits 'Max locked memory         8388608   8388608    bytes'
+wrong "an unknown module" 0 nic ok 'link down' sys/class/net/enp3s0f0/operstate down
+put sys/module/ixgbe/parameters/allow_unsupported_sfp 0
+expect "SFP+ lock" 0 sfp warn 'refuses modules'
+
+make_host
+put $cpu/isolated ''
+expect "in the lab it is a warning" 0 isolcpus warn 'no CPU is isolated'
+run "$nomora" doctor --root "$host" --brief
+printf '%s\n' "$out" | grep -q '^ok' && fail "brief" "$out" || pass "brief leaves out what is in order"
+if command -v jq >/dev/null; then
+	run "$nomora" doctor --root "$host" --json
+	printf '%s' "$out" | jq -e '.schema == "nomora.doctor/1" and .usable and .fail == 0 and
+		(.findings | map(select(.level == "warn")) | length) == .warn and
+		all(.findings[]; .level == "ok" or (.fix | length > 5))' >/dev/null && pass "JSON" || fail "JSON" "$out"
+	for note in $(printf '%s' "$out" | jq -r '.findings[].note' | sort -u); do
+		[ -f "$source_root/firmware-notes/$note.md" ] || fail "note $note is there"
+	done
+fi
+rm -rf "$host"
+mkdir "$host"
+expect "an empty host" 3 tsc fail 'no x86'
+refuses "a root that is none" 1 '--root: expected a folder' "$nomora" doctor --root "$scratch/nowhere"
+refuses "a port that does not exist" 1 "no network interface 'nope'" "$nomora" doctor --port nope
+run "$nomora" doctor
+{ [ "$code" -eq 0 ] || [ "$code" -eq 3 ]; } && pass "this host" || fail "this host" "exit $code" "$err"
+plan

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora mesh: merge, show, draw, export, and what it refuses.
+. "$(dirname "$0")/lib.sh"
+
+header=src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
+printf '%s\nh1,h2,10,20,30,0,100,1000.5\nh1,h10,110,120,130,0.01,100,1000\n' $header >"$scratch/h1.csv"
+printf '%s\nh2,h1,11,21,31,0,100,1000\nh2,h10,,,,1,0,1000\n' $header >"$scratch/h2.csv"
+printf '%s\nh1,h2,5,6,7,0,10,2000\n' $header >"$scratch/later.csv"
+printf '%s\nh1,h2,5,4,7,0,10,2000\n' $header >"$scratch/falling.csv"
+cat >"$scratch/cluster.json" <<'JSON'
+{"schema": "nomora.cluster/1", "machines": [
+ {"name": "h10", "rack": "r1", "pod": "p", "slots": 1},
+ {"name": "h1", "rack": "r2", "pod": "p", "slots": 1},
+ {"name": "h2", "rack": "r2", "pod": "p", "slots": 1}]}
+JSON
+
+check "merge" "$nomora" mesh merge "$scratch/h1.csv" "$scratch/h2.csv" -o "$scratch/all.csv"
+[ "$(wc -l <"$scratch/all.csv")" -eq 5 ] && pass "all rows are there" || fail "all rows are there" "$(cat "$scratch/all.csv")"
+run "$nomora" mesh merge "$scratch/all.csv"
+[ "$out" = "$(cat "$scratch/all.csv")" ] && pass "merge of one file to stdout is that file" || fail "same" "$out"
+run "$nomora" mesh merge "$scratch/h1.csv" "$scratch/later.csv"
+printf '%s\n' "$out" | grep -q '^h1,h2,5.000,' && pass "the freshest wins" || fail "the freshest wins" "$out"
+run "$nomora" mesh merge "$scratch/later.csv" "$scratch/h1.csv"
+printf '%s\n' "$out" | grep -q '^h1,h2,5.000,' && pass "in any order" || fail "in any order" "$out"
+run "$nomora" mesh merge --how worst "$scratch/later.csv" "$scratch/h1.csv"
+printf '%s\n' "$out" | grep -q '^h1,h2,10.000,20.000,30.000,0,110,2000.000' && pass "the worst of both" || fail "worst" "$out"
+refuses "a pair in two files" 1 'later.csv: .*h1 -> h2' "$nomora" mesh merge --how refuse "$scratch/h1.csv" \
+	"$scratch/later.csv" -o "$scratch/none.csv"
+[ ! -e "$scratch/none.csv" ] && pass "nothing half-written" || fail "nothing half-written"
+refuses "a row that falls" 1 'falling.csv:2: rtt_p99_us: expected at least rtt_p50_us' \
+	"$nomora" mesh show "$scratch/falling.csv"
+refuses "no file" 1 'nowhere' "$nomora" mesh show "$scratch/nowhere"
+refuses "no subcommand of that name" 2 "no command 'shwo'" "$nomora" mesh shwo
+refuses "draw without a picture" 2 '--output is missing' "$nomora" mesh draw "$scratch/all.csv"
+refuses "a picture of another kind" 1 'gif' "$nomora" mesh draw "$scratch/all.csv" -o "$scratch/a.gif"
+
+run "$nomora" mesh show "$scratch/all.csv" --cluster "$scratch/cluster.json"
+if [ "$code" -eq 0 ] && [ "$(printf '%s\n' "$out" | sed -n 2p | tr -s ' ')" = " h10 h1 h2" ] &&
+	printf '%s\n' "$out" | grep -q '1 pairs without an answer'; then
+	pass "shown in the order of racks"
+else
+	fail "shown in the order of racks" "$out"
+fi
+run "$nomora" mesh show "$scratch/all.csv" --stat loss
+printf '%s\n' "$out" | grep -q '0.0100' && pass "another figure" || fail "another figure" "$out"
+check "a heat map" "$nomora" mesh draw "$scratch/all.csv" --cluster "$scratch/cluster.json" -o "$scratch/a.svg"
+grep -q '<svg' "$scratch/a.svg" && pass "is an SVG" || fail "is an SVG"
+run "$nomora" mesh export "$scratch/all.csv" --format table
+[ "$(printf '%s\n' "$out" | sed -n 2p)" = "h1,,10,110" ] && pass "a square table" || fail "a square table" "$out"
+if command -v jq >/dev/null; then
+	run "$nomora" mesh export "$scratch/all.csv" --cluster "$scratch/cluster.json" --json
+	printf '%s' "$out" | jq -e '.schema == "nomora.mesh/1" and (.pairs | length == 4) and .summary.same_rack.pairs == 2
+		and .summary.other_rack.silent == 1 and .pairs[3].rtt_p50_us == null' >/dev/null &&
+		pass "JSON" || fail "JSON" "$out"
+fi
+plan

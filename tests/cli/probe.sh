@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora probe and reflect on a virtual rack of two racks with two hosts each: refusals, a mesh, signals, dead peers,
+# a delay between the racks, and the same round trips from a capture by nomora rtt.
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$bin/nomora-probe" ] || skip_all "built without DPDK"
+printf 'h1 10.0.0.1\nh1 10.0.0.2\n' >"$scratch/twice"
+printf 'h1 10.0.0.1\nh2 10.0.0.2\n' >"$scratch/two"
+refuses "no address" 2 '--address is missing' "$nomora" probe eth0 --peers "$scratch/two"
+refuses "no peers" 2 '--peers is missing' "$nomora" probe eth0 --address 10.0.0.1
+refuses "no port" 2 'PORT|operand|argument|missing' "$nomora" probe --address 10.0.0.1 --peers "$scratch/two"
+refuses "an address that is none" 2 '--address: expected an IPv4 address' \
+	"$nomora" probe eth0 --address 10.0.0 --peers "$scratch/two"
+refuses "a gateway without a prefix" 2 '--gateway needs' \
+	"$nomora" probe eth0 --address 10.0.0.1 --gateway 10.0.0.9 --peers "$scratch/two"
+refuses "a turn beyond the last" 2 '--slot: expected I/N' \
+	"$nomora" probe eth0 --address 10.0.0.1 --slot 9/8 --peers "$scratch/two"
+refuses "an interval of 0" 2 'interval-us' "$nomora" probe eth0 --address 10.0.0.1 -i 0 --peers "$scratch/two"
+refuses "a host list with duplicates" 1 "twice:2: name: there are two hosts 'h1'" \
+	"$nomora" probe eth0 --address 10.0.0.1 --peers "$scratch/twice"
+refuses "a host list that is not there" 1 'nowhere' \
+	"$nomora" probe eth0 --address 10.0.0.1 --peers "$scratch/nowhere"
+[ "$(id -u)" -eq 0 ] || { skip "the rest" "needs root"; plan; exit 0; }
+refuses "a port that does not exist" 1 "no-such" \
+	"$nomora" probe no-such0 --address 10.0.0.1 --peers "$scratch/two" --wait 0
+refuses "reflect on a port that does not exist" 1 "no-such" "$nomora" reflect no-such0 --address 10.0.0.1
+command -v jq >/dev/null || { skip "the rest" "jq is not installed"; plan; exit 0; }
+
+lab=p$(($$ % 100000))
+at_exit "$nomora" lab down --name "$lab"
+"$nomora" lab up --name "$lab" --hosts 4 --racks 2 --inject core --delay-us 200 --peers "$scratch/peers" \
+	--cluster "$scratch/cluster.json" >"$scratch/lab.log" 2>&1 ||
+	{ skip "the rest" "no virtual rack: $(tail -1 "$scratch/lab.log")"; plan; exit 0; }
+address_of() { awk -v name="$1" '$1 == name { print $2 }' "$scratch/peers"; }
+
+# Background processes are started without a function between, so that $! is the process itself.
+# The mesh, with a capture at h1's port of the switch.
+capture=
+if command -v tcpdump >/dev/null; then
+	ip netns exec "$lab-sw" tcpdump -i h1 -U -w "$scratch/h1.pcap" --time-stamp-precision=nano udp port 862 2>"$scratch/tcpdump.log" &
+	capture=$!
+	at_exit kill "$capture"
+	wait_for 10 grep -q listening "$scratch/tcpdump.log"
+fi
+declare -A process
+for host in h1 h2 h3 h4; do
+	ip netns exec "$lab-$host" "$nomora" probe eth0 --address "$(address_of $host)" --peers "$scratch/peers" --reflect \
+		--duration 3 --interval-us 5000 --paths 4 --wait 20 --json -o "$scratch/$host.csv" \
+		--samples "$scratch/$host.samples" >"$scratch/$host.json" 2>"$scratch/$host.err" &
+	process[$host]=$!
+done
+for host in h1 h2 h3 h4; do
+	code=0
+	wait "${process[$host]}" || code=$?
+	[ "$code" -eq 0 ] && pass "$host ends with 0" || fail "$host ends with 0" "exit $code" "$(cat "$scratch/$host.err")"
+done
+# every FILTER: true for each peer of each host
+every() { jq -e -s "[.[].peers[] | $1] | length == 12 and all" "$scratch"/h[1-4].json; }
+check "schema" jq -e -s 'all(.schema == "nomora.probe/1")' "$scratch"/h[1-4].json
+check "nothing lost, doubled or out of order" every '.lost == 0 and .duplicates == 0 and .reordered == 0'
+check "every probe is answered" every '.sent == .received and .sent > 300'
+check "every path has its share" every '.paths | length == 4 and all(.received > 75)'
+check "the matrix is merged" "$nomora" mesh merge "$scratch"/h[1-4].csv -o "$scratch/latency.csv"
+check "and shown" "$nomora" mesh show "$scratch/latency.csv" --cluster "$scratch/cluster.json"
+# By the fastest round trips, since a busy machine stalls the injector: it may hold packets longer, never shorter.
+between=$(jq -s '[.[] | .host as $h | .peers[] | select((($h == "h1" or $h == "h2") and (.name == "h3" or .name == "h4")) or
+	(($h == "h3" or $h == "h4") and (.name == "h1" or .name == "h2"))) | .rtt_us.min]' "$scratch"/h[1-4].json)
+if printf '%s' "$between" | jq -e 'length == 8 and min >= 400 and max <= 460' >/dev/null; then
+	pass "200 us each way between the racks show as 400 us"
+else
+	fail "200 us each way between the racks show as 400 us" "fastest of each pair: $between"
+fi
+samples=$(wc -l <"$scratch/h1.samples")
+received=$(jq '[.peers[].received] | add' "$scratch/h1.json")
+[ "$samples" -eq $((received + 1)) ] && pass "samples are all there" || fail "samples are all there" "$samples, $received"
+
+# The same by the capture. The switch's port is one veth away: up to 30 us and 10 % are the way there and its wake-up.
+if [ -n "$capture" ]; then
+	wait_for 10 test "$(stat -c %s "$scratch/h1.pcap")" -gt 100000
+	kill "$capture"
+	wait "$capture" 2>/dev/null
+	"$nomora" rtt "$scratch/h1.pcap" --peers "$scratch/peers" --json >"$scratch/rtt.json"
+	if jq -n -e --slurpfile mesh "$scratch/h1.json" --slurpfile wire "$scratch/rtt.json" '
+		[$mesh[0].peers[] as $p | $wire[0].pairs[] | select(.src == "h1" and .dst == $p.name) |
+		 ($p.rtt_us.p50 - .rtt_us.p50) | . > -5 and . < 30 + 0.1 * $p.rtt_us.p50] | length == 3 and all' >/dev/null; then
+		pass "the capture's round trips are the prober's"
+	else
+		fail "the capture's round trips are the prober's" "$(jq -c '.pairs[] | select(.src == "h1")' "$scratch/rtt.json")" \
+			"$(jq -c '.peers[] | [.name, .rtt_us]' "$scratch/h1.json")"
+	fi
+	check "the capture has every probe of h1 answered" jq -n -e --slurpfile mesh "$scratch/h1.json" \
+		--slurpfile wire "$scratch/rtt.json" '[$mesh[0].peers[].received] | add as $n |
+		[$wire[0].pairs[] | select(.src == "h1") | .samples] | add | . >= $n and . < $n * 1.1'
+else
+	skip "the capture's round trips are the prober's" "tcpdump is not installed"
+fi
+
+# A peer that is not there, one whose MAC is known and one that ARP asks for.
+printf 'h1 %s\nghost 10.77.1.250 02:00:00:00:00:99\nshade 10.77.1.251\n' "$(address_of h1)" >"$scratch/dead"
+run ip netns exec "$lab-h1" "$nomora" probe eth0 --address "$(address_of h1)" --peers "$scratch/dead" --count 5 \
+	--interval-us 1000 --wait 0.2 --timeout-ms 100 --linger-ms 0 --json -o "$scratch/dead.csv"
+if [ "$code" -eq 3 ] && printf '%s' "$out" | jq -e '.peers[0].lost == 5 and .peers[0].rtt_us == null' >/dev/null &&
+	grep -q '^h1,ghost,,,,1,0,' "$scratch/dead.csv"; then
+	pass "a silent peer is loss 1, exit 3"
+else
+	fail "a silent peer is loss 1, exit 3" "exit $code" "$out" "$err" "$(cat "$scratch/dead.csv")"
+fi
+
+# Signals, and a port that is taken.
+for signal in INT TERM; do
+	ip netns exec "$lab-h2" env --default-signal=INT "$nomora" reflect eth0 --address "$(address_of h2)" --json \
+		>"$scratch/reflect.json" 2>"$scratch/reflect.err" &
+	reflector=$!
+	printf 'h2 %s\n' "$(address_of h2)" >"$scratch/one"
+	run ip netns exec "$lab-h1" "$nomora" probe eth0 --address "$(address_of h1)" --name h1 --peers "$scratch/one" \
+		--count 20 --interval-us 2000 --format ntp --json
+	[ "$code" -eq 0 ] && pass "reflect answers ($signal)" || fail "reflect answers ($signal)" "$out" "$err"
+	[ "$signal" = TERM ] || refuses "a port that is taken" 1 'eth0' ip netns exec "$lab-h2" \
+		"$nomora" reflect eth0 --address "$(address_of h2)"
+	kill -"$signal" "$reflector"
+	code=0
+	wait "$reflector" || code=$?
+	if [ "$code" -eq 0 ] && jq -e '.run.reflector.answered >= 20' "$scratch/reflect.json" >/dev/null; then
+		pass "SIG$signal ends it cleanly, with its report"
+	else
+		fail "SIG$signal ends it cleanly, with its report" "exit $code" "$(cat "$scratch/reflect.err")"
+	fi
+done
+
+# On the kernel's own address the ports are held: no ICMP, and another program's port is a clear refusal.
+if command -v python3 >/dev/null; then
+	own=$(ip netns exec "$lab-h2" ip -4 -o addr show eth0 | awk '{ split($4, a, "/"); print a[1] }')
+	ip netns exec "$lab-h2" python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((sys.argv[1], 862)); print("bound", flush=True); time.sleep(60)' \
+		"$own" >"$scratch/bound" &
+	holder=$!
+	at_exit kill "$holder"
+	wait_for 10 grep -q bound "$scratch/bound"
+	refuses "a UDP port that another program has" 1 'UDP port 862 of this host: .*another program has it' \
+		ip netns exec "$lab-h2" "$nomora" reflect eth0 --address "$own"
+	kill "$holder"
+	wait "$holder" 2>/dev/null
+fi
+left=$(for host in h1 h2 h3 h4; do
+	for process in $(ip netns pids "$lab-$host"); do tr '\0' ' ' <"/proc/$process/cmdline"; done
+done)
+[ -z "$left" ] && pass "no process is left" || fail "no process is left" "$left"
+plan
