@@ -190,6 +190,10 @@ void injector_poll(struct injector *injector, unsigned int rounds)
 			worker_modal_rounds(worker, rounds);
 		else
 			worker_fixed_rounds(worker, rounds);
+		worker->polls_since_chores += rounds;
+		if (worker->polls_since_chores < LINE_POLLS_PER_CHORE)
+			continue;
+		worker->polls_since_chores = 0;
 		worker_chores(worker);
 	}
 }

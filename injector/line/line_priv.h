@@ -109,6 +109,7 @@ struct worker {
 	enum worker_request request;                                         /* [C] before `requested` is raised */
 	_Atomic bool stop;                                                   /* [A] */
 	bool running;                                                        /* [C] */
+	unsigned int polls_since_chores;                                     /* [C] where the caller polls */
 } __rte_cache_aligned;
 
 /* Housekeeping, between bursts. */
