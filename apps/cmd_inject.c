@@ -36,7 +36,7 @@ struct settings {
 	double delay_us, delay_ab_us, delay_ba_us, subtract_ns, stall_us, duration_s, expected_pps;
 	int64_t slots, lcores;
 	const char *control, *capture, *cpus;
-	bool json, verbose;
+	bool json, verbose, calibrate, hardware_stamps;
 	int driver;
 	struct injector_mode_settings modes;
 	int64_t seed;
@@ -78,6 +78,8 @@ static const struct option_row rows[] = {
 	ROW(DOUBLE, stall_us, "stall-us", 0, "US", 0, 1e6,
 	    "gap that counts as a stall; 0: 1, or 20 where bursts are system calls"),
 	ROW(DOUBLE, subtract_ns, "subtract-ns", 0, "NS", 0, 1e6, "the path at D = 0, taken off the delay"),
+	ROW(FLAG, calibrate, "calibrate", 0, "measure that path first, and take it off"),
+	ROW(FLAG, hardware_stamps, "hardware-stamps", 0, "count the delay from the NIC's receive stamps"),
 	ROW(FLAG, verbose, "verbose", 'v', "let DPDK's own messages through"),
 	OPTION_END,
 };
@@ -118,6 +120,7 @@ struct session {
 	struct injector_capture *capture;
 	struct injector *injector;
 	struct injector_monitor *monitor;
+	struct injector_nic_tracker tracker;
 	struct control_server *control;
 	bool eal;
 };
@@ -177,6 +180,7 @@ static int open_ports(struct session *session, struct error *err)
 			.descriptors = DESCRIPTORS,
 			.pool = session->pool,
 			.promiscuous = true,
+			.hardware_rx_stamps = session->settings.hardware_stamps,
 		};
 
 		session->ports[i] = dp_port_open(&options, err);
@@ -217,6 +221,21 @@ static int create_modes(struct session *session, struct error *err)
 	return 0;
 }
 
+/* What is measured before the traffic: the loop's period, the rate of the NICs' clocks. */
+static int prepare(struct session *session, struct error *err)
+{
+	if (session->settings.hardware_stamps) {
+		if (injector_track_nic_clocks(session->injector, &session->tracker, session->ports, err))
+			return -1;
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+		if (injector_track_nic_clocks(session->injector, &session->tracker, session->ports, err))
+			return -1;
+	}
+	if (session->settings.calibrate)
+		log_info("the path at D = 0 takes %.0f ns: taken off", injector_calibrate(session->injector));
+	return 0;
+}
+
 static int start_injector(struct session *session, struct error *err)
 {
 	const struct settings *settings = &session->settings;
@@ -241,8 +260,12 @@ static int start_injector(struct session *session, struct error *err)
 			return -1;
 		line.capture = session->capture;
 	}
+	for (int i = 0; i < INJECTOR_DIRECTIONS && settings->hardware_stamps; i++) {
+		if (dp_port_stamp_field(session->ports[i], &line.stamps[i].field_offset, &line.stamps[i].flag) != 0)
+			return error_set(err, ENOTSUP, "%s does not stamp what it receives", session->names[i]);
+	}
 	session->injector = injector_create(&line, &session->clock, err);
-	if (!session->injector)
+	if (!session->injector || prepare(session, err))
 		return -1;
 	session->monitor =
 		injector_monitor_create(session->injector, session->ports[0], session->ports[1], session->capture, err);
@@ -268,6 +291,9 @@ static bool tick(struct session *session)
 	bool ok;
 
 	dp_clock_update(&session->clock);
+	if (session->settings.hardware_stamps &&
+	    injector_track_nic_clocks(session->injector, &session->tracker, session->ports, &err))
+		log_warning("%s", err.text);
 	sample = injector_monitor_sample(session->monitor, &err);
 	if (!sample) {
 		log_warning("%s", err.text);
@@ -350,6 +376,11 @@ static int run(struct session *session, const struct option_operands *operands, 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	if ((session->settings.modes.steps || session->settings.modes.replay) &&
+	    (session->settings.delay_ab_us > 0 || session->settings.delay_ba_us > 0))
+		return error_set(err, EINVAL,
+				 "a fixed delay and --%s overlap: each decides the delay of a packet; choose one",
+				 session->settings.modes.steps ? "steps" : "replay");
 	if (strcmp(session->names[0], session->names[1]) == 0)
 		return error_set(err, EINVAL, "PORT_A and PORT_B are both %s: expected two ports", session->names[0]);
 	status = open_control(session, err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <rte_bus.h>
+#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -318,6 +319,26 @@ int dp_port_stamp_field(const struct dp_port *port, int *offset, uint64_t *flag)
 		return -ENOTSUP;
 	*offset = port->stamp_offset;
 	*flag = port->stamp_flag;
+	return 0;
+}
+
+int dp_port_read_clock(const struct dp_port *port, uint64_t *nic, uint64_t *tsc)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 8; i++) { /* the tightest bracket of a few */
+		uint64_t before = rte_rdtsc(), clock;
+		int status = rte_eth_read_clock(port->id, &clock);
+		uint64_t after = rte_rdtsc();
+
+		if (status)
+			return status;
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		*nic = clock;
+		*tsc = before + best / 2;
+	}
 	return 0;
 }
 

@@ -22,6 +22,7 @@
 #include <base/error.h>
 #include <base/histogram.h>
 #include <dp/clock.h>
+#include <dp/port.h>
 #include <injector/mode.h>
 
 struct injector;
@@ -58,6 +59,13 @@ struct injector *injector_create(const struct injector_settings *settings, const
 int injector_start(struct injector *injector, struct error *err);
 
 /*
+ * Before injector_start(): runs the loop on this thread for some 50 ms (traffic passes), and takes the median time
+ * between two polls of a port off every delay: on average a packet waits half of it to be received and half of it to be
+ * released. Some packets are then early, by less than that. Returns the time, ns.
+ */
+double injector_calibrate(struct injector *injector);
+
+/*
  * Instead of injector_start(): `rounds` times both directions' polls and then the chores, on this thread. For programs
  * that have a loop of their own, and for measurements without a second CPU.
  */
@@ -77,6 +85,18 @@ double injector_delay_us(const struct injector *injector, enum injector_directio
  */
 void injector_set_nic_clock(struct injector *injector, enum injector_direction direction, uint64_t nic, uint64_t cycles,
 			    double nic_per_cycle);
+
+/*
+ * Reads both ports' clocks and tells the loops, where packets are stamped. Call it once a second; the rate is known
+ * from the second call on. 0 or -errno with err set.
+ */
+struct injector_nic_tracker {
+	bool started;
+	uint64_t nic[INJECTOR_DIRECTIONS], cycles[INJECTOR_DIRECTIONS];
+};
+
+int injector_track_nic_clocks(struct injector *injector, struct injector_nic_tracker *tracker,
+			      struct dp_port *const ports[INJECTOR_DIRECTIONS], struct error *err);
 
 /* The slots a direction needs to hold D at this rate, with 10 % to spare; a power of two. */
 uint32_t injector_slots_needed(double delay_us, double rate_pps);

@@ -84,6 +84,9 @@ void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statist
  */
 int dp_port_stamp_field(const struct dp_port *port, int *offset, uint64_t *flag);
 
+/* The NIC's clock now, and the time stamp counter in the middle of reading it. -ENOTSUP or another -errno. */
+int dp_port_read_clock(const struct dp_port *port, uint64_t *nic, uint64_t *tsc);
+
 /*
  * Pool of `count` mbufs with `data_bytes` of room for a frame (2048 holds any 1500-byte MTU; af_xdp copies into it).
  * NULL with err set. Free with rte_mempool_free() after the ports that use it are closed.

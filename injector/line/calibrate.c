@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is measured about this host before or beside the traffic: the loop's own period, the NICs' clocks. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "injector_priv.h"
+
+enum { CHUNKS = 512, ROUNDS = 64 };
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double injector_calibrate(struct injector *injector)
+{
+	double periods_ns[CHUNKS];
+	uint64_t end = rte_rdtsc() + (uint64_t)(50e6 / injector->clock.ns_per_cycle);
+	unsigned int count = 0;
+
+	/* At least 16 chunks however slow the ports are; stalls fall into few of them, so the median does not see them.
+	 */
+	while (count < CHUNKS && (count < 16 || rte_rdtsc() < end)) {
+		uint64_t start = rte_rdtsc();
+
+		injector_poll(injector, ROUNDS);
+		periods_ns[count++] = (double)(rte_rdtsc() - start) * injector->clock.ns_per_cycle / ROUNDS;
+	}
+	qsort(periods_ns, count, sizeof periods_ns[0], compare);
+	injector->subtract_ns = periods_ns[count / 2];
+	injector_set_delay(injector, injector->delay_us, NULL);
+	return injector->subtract_ns;
+}
+
+int injector_track_nic_clocks(struct injector *injector, struct injector_nic_tracker *tracker,
+			      struct dp_port *const ports[INJECTOR_DIRECTIONS], struct error *err)
+{
+	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
+		uint64_t nic, cycles;
+		int status = dp_port_read_clock(ports[d], &nic, &cycles);
+
+		if (status)
+			return error_set(err, -status, "cannot read the clock of a port that stamps: %s",
+					 strerror(-status));
+		/* The baseline grows from the first reading on. */
+		if (tracker->started && cycles != tracker->cycles[d] && nic > tracker->nic[d])
+			injector_set_nic_clock(injector, d, nic, cycles,
+					       (double)(nic - tracker->nic[d]) / (double)(cycles - tracker->cycles[d]));
+		if (!tracker->started) {
+			tracker->nic[d] = nic;
+			tracker->cycles[d] = cycles;
+		}
+	}
+	tracker->started = true;
+	return 0;
+}
