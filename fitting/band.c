@@ -256,13 +256,15 @@ static int simulator_create(const struct problem *problem, const struct fit_sett
 	return simulator->design_count ? 0 : -EDOM;
 }
 
-/* Where in the gap around it a jump really is, nobody can tell. */
-static double jump_within_gap(const struct problem *problem, double threshold_us, struct rng *rng)
+/* The levels around a jump: where in between it is, nobody can tell. */
+static void find_gap(const struct problem *problem, double threshold_us, double *low_us, double *high_us)
 {
+	*low_us = *high_us = threshold_us;
 	for (size_t i = 1; i < problem->count; i++)
-		if (problem->x[i - 1] < threshold_us && problem->x[i] >= threshold_us)
-			return problem->x[i - 1] + (problem->x[i] - problem->x[i - 1]) * (1 - rng_uniform(rng));
-	return threshold_us;
+		if (problem->x[i - 1] < threshold_us && problem->x[i] >= threshold_us) {
+			*low_us = problem->x[i - 1];
+			*high_us = problem->x[i];
+		}
 }
 
 /* Lawful best over the designs for response y. */
@@ -315,9 +317,9 @@ static double t_factor(double dof, struct rng *rng)
 	return root > 0.05 ? 1 / sqrt(root * root * root) : 1 / sqrt(0.05 * 0.05 * 0.05);
 }
 
-/* One replicate: its curve at x goes to p, its threshold is returned (NAN = none). */
-static double replicate(struct simulator *simulator, const struct fit_settings *settings, const double *x, size_t count,
-			double *p, struct rng *rng)
+/* One replicate: its curve at x goes to p; true if it found a threshold, which lies within *low_us..*high_us. */
+static bool replicate(struct simulator *simulator, const struct fit_settings *settings, const double *x, size_t count,
+		      double *p, double *low_us, double *high_us, struct rng *rng)
 {
 	const struct problem *problem = simulator->problem;
 	size_t n = problem->count;
@@ -344,14 +346,13 @@ static double replicate(struct simulator *simulator, const struct fit_settings *
 		curve.member = candidate_member(simulator->candidate);
 		curve.coefficients = simulator->candidate->coefficients;
 	}
-	if (!isnan(settings->threshold_us)) {
-		candidate_curve_fill(&curve, x, count, p);
-		return NAN;
+	*low_us = *high_us = curve.member.threshold_us;
+	if (curve.member.form == CURVE_FORM_JUMP && isnan(settings->threshold_us)) {
+		find_gap(problem, curve.member.threshold_us, low_us, high_us);
+		curve.member.threshold_us = *low_us + (*high_us - *low_us) * (1 - rng_uniform(rng));
 	}
-	if (curve.member.form == CURVE_FORM_JUMP)
-		curve.member.threshold_us = jump_within_gap(problem, curve.member.threshold_us, rng);
 	candidate_curve_fill(&curve, x, count, p);
-	return curve.member.form == CURVE_FORM_NONE ? NAN : curve.member.threshold_us;
+	return curve.member.form != CURVE_FORM_NONE && isnan(settings->threshold_us);
 }
 
 static int compare_doubles(const void *left, const void *right)
@@ -378,7 +379,7 @@ static double quantile(const double *sorted, size_t count, double at)
 struct simulation {
 	double *values; /* count x replicates: the replicates of one x lie together */
 	double *p;
-	double *thresholds;
+	double *lows, *highs; /* of the thresholds found */
 	size_t replicates, done, threshold_count;
 };
 
@@ -392,13 +393,12 @@ static int run_candidate(const struct problem *problem, const struct fit_setting
 	if (!share)
 		return 0;
 	for (size_t i = 0; rc == 0 && i < share; i++) {
-		double threshold_us = replicate(&simulator, settings, x, count, simulation->p, rng);
-
+		simulation->threshold_count += replicate(&simulator, settings, x, count, simulation->p,
+							 &simulation->lows[simulation->threshold_count],
+							 &simulation->highs[simulation->threshold_count], rng);
 		for (size_t j = 0; j < count; j++)
 			simulation->values[j * simulation->replicates + simulation->done] = simulation->p[j];
 		simulation->done++;
-		if (!isnan(threshold_us))
-			simulation->thresholds[simulation->threshold_count++] = threshold_us;
 	}
 	free(simulator.storage);
 	return rc == -EDOM ? 0 : rc;
@@ -431,12 +431,12 @@ static void read_off(struct simulation *simulation, size_t count, double *low, d
 	}
 	if (simulation->threshold_count < simulation->done / 4 || threshold->form == CURVE_FORM_NONE)
 		return;
-	qsort(simulation->thresholds, simulation->threshold_count, sizeof(double), compare_doubles);
+	qsort(simulation->lows, simulation->threshold_count, sizeof(double), compare_doubles);
+	qsort(simulation->highs, simulation->threshold_count, sizeof(double), compare_doubles);
 	threshold->has_interval = true;
 	threshold->confidence = confidence;
-	threshold->low_us = fmin(quantile(simulation->thresholds, simulation->threshold_count, tail), threshold->at_us);
-	threshold->high_us =
-		fmax(quantile(simulation->thresholds, simulation->threshold_count, 1 - tail), threshold->at_us);
+	threshold->low_us = fmin(quantile(simulation->lows, simulation->threshold_count, tail), threshold->at_us);
+	threshold->high_us = fmax(quantile(simulation->highs, simulation->threshold_count, 1 - tail), threshold->at_us);
 }
 
 int simulate_band(const struct problem *problem, const struct fit_settings *settings, const struct fit *fit,
@@ -448,11 +448,13 @@ int simulate_band(const struct problem *problem, const struct fit_settings *sett
 	int rc = 0;
 	size_t shared = 0;
 
-	simulation.values = malloc((count * (simulation.replicates + 1) + simulation.replicates) * sizeof(double));
+	simulation.values =
+		malloc((count * (simulation.replicates + 1) + 2 * (simulation.replicates + 1)) * sizeof(double));
 	if (!simulation.values)
 		return -ENOMEM;
 	simulation.p = simulation.values + count * simulation.replicates;
-	simulation.thresholds = simulation.p + count;
+	simulation.lows = simulation.p + count;
+	simulation.highs = simulation.lows + simulation.replicates + 1;
 	rng_seed(&rng, settings->seed);
 	for (size_t i = 1; rc == 0 && i < fit->candidate_count; i++) {
 		size_t share = share_of(fit, i, simulation.replicates);

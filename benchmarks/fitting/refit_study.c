@@ -6,7 +6,7 @@
  *   refit_study [DRAWS [NOISE_PERCENT [END_US [RAW [GRADED]]]]]
  *
  * RAW 1: unnormalised, with a baseline of its own. GRADED 1: levels grow apart as the square, as one measures who
- * looks for a threshold; 0: evenly spaced.
+ * looks for a threshold; 0: evenly spaced; 2: the eight levels and three runs of 'nomora sweep' left to itself.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,7 +18,9 @@
 #include <base/rng.h>
 #include <fitting/fit.h>
 
-enum { LEVELS = 46, REPEATS = 10, CURVES = 4 };
+enum { LEVELS = 46, REPEATS = 10, SMALL_LEVELS = 8, SMALL_REPEATS = 3, CURVES = 4 };
+
+static const double small_us[SMALL_LEVELS] = {0, 10, 20, 40, 100, 200, 400, 1000};
 
 struct truth {
 	const char *name;
@@ -42,7 +44,7 @@ struct study {
 
 struct tally {
 	long fits, jump, hinge, none, families[FIT_FAMILY_COUNT];
-	long points, covered, broken;
+	long points, covered, broken, threshold_covered;
 	long sloped, sloped_covered; /* points beyond the threshold: before it a curve is 1 and so is its band */
 	double worst_error, error_squares, width, seconds;
 };
@@ -64,11 +66,11 @@ static struct sweep *draw_sweep(const struct study *study, const struct truth *t
 	sweep->metric_count = 1;
 	strcpy(sweep->metrics[0].name, "performance");
 	strcpy(sweep->metrics[0].unit, "1/s");
-	for (int level = 0; level < LEVELS; level++) {
+	for (int level = 0; level < (study->graded == 2 ? SMALL_LEVELS : LEVELS); level++) {
 		double part = (double)level / (LEVELS - 1);
-		double x = study->end_us * (study->graded ? part * part : part);
+		double x = study->graded == 2 ? small_us[level] : study->end_us * (study->graded ? part * part : part);
 
-		for (int run = 0; run < REPEATS; run++) {
+		for (int run = 0; run < (study->graded == 2 ? SMALL_REPEATS : REPEATS); run++) {
 			struct sweep_row *row = &sweep->rows[sweep->count++];
 			double p = truth_at(truth, x) + study->noise * rng_normal(rng);
 
@@ -130,6 +132,9 @@ static void one_draw(const struct study *study, const struct truth *truth, uint6
 	tally->hinge += fit.curve->threshold.form == CURVE_FORM_HINGE;
 	tally->none += fit.curve->threshold.form == CURVE_FORM_NONE;
 	tally->families[fit.candidates[0].family]++;
+	tally->threshold_covered += fit.curve->threshold.has_interval &&
+				    fit.curve->threshold.low_us <= truth->threshold_us &&
+				    truth->threshold_us <= fit.curve->threshold.high_us;
 	count_curve(truth, fit.curve, tally);
 	fit_free(&fit);
 	sweep_destroy(sweep);
@@ -139,14 +144,16 @@ static void print_tally(const struct study *study, const char *name, const struc
 {
 	printf("{\"benchmark\": \"refit_study\", \"curve\": \"%s\", \"noise\": %g, \"end_us\": %g, \"raw\": %d, "
 	       "\"graded\": %d, "
-	       "\"fits\": %ld, \"jump\": %.4f, \"hinge\": %.4f, \"none\": %.4f, \"coverage\": %.4f, "
+	       "\"fits\": %ld, \"jump\": %.4f, \"hinge\": %.4f, \"none\": %.4f, \"threshold_coverage\": %.4f, "
+	       "\"coverage\": %.4f, "
 	       "\"coverage_beyond\": %.4f, \"broken\": %ld, "
 	       "\"rms_error\": %.5f, \"worst_error\": %.4f, \"band_width\": %.4f, \"ms_per_fit\": %.2f, \"models\": {",
 	       name, study->noise, study->end_us, study->raw, study->graded, tally->fits,
 	       (double)tally->jump / (double)tally->fits, (double)tally->hinge / (double)tally->fits,
-	       (double)tally->none / (double)tally->fits, (double)tally->covered / (double)tally->points,
-	       (double)tally->sloped_covered / (double)tally->sloped, tally->broken,
-	       sqrt(tally->error_squares / (double)tally->points), tally->worst_error,
+	       (double)tally->none / (double)tally->fits,
+	       (double)tally->threshold_covered / (double)(tally->fits > tally->none ? tally->fits - tally->none : 1),
+	       (double)tally->covered / (double)tally->points, (double)tally->sloped_covered / (double)tally->sloped,
+	       tally->broken, sqrt(tally->error_squares / (double)tally->points), tally->worst_error,
 	       tally->width / (double)tally->points, 1e3 * tally->seconds / (double)tally->fits);
 	for (int i = 0, first = 1; i < FIT_FAMILY_COUNT; i++)
 		if (tally->families[i]) {
@@ -168,6 +175,7 @@ static void add(struct tally *sum, const struct tally *one)
 		sum->families[i] += one->families[i];
 	sum->points += one->points;
 	sum->covered += one->covered;
+	sum->threshold_covered += one->threshold_covered;
 	sum->sloped += one->sloped;
 	sum->sloped_covered += one->sloped_covered;
 	sum->broken += one->broken;
