@@ -12,7 +12,7 @@ int command_report(int argc, char **argv);
 
 struct settings {
 	const char *title, *output, *steps, *curve, *curve_plot, *sweep_log, *latency, *mesh_plot, *cluster;
-	const char *placement, *random, *doctor;
+	const char *injector, *placement, *random, *doctor;
 };
 
 static const struct option_row rows[] = {
@@ -26,6 +26,8 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct settings, sweep_log, "sweep-log", 0, "FILE", "SWEEP.csv.log of nomora sweep"),
 	OPTION_STRING(struct settings, latency, "latency", 0, "FILE", "latency matrix of nomora mesh"),
 	OPTION_STRING(struct settings, mesh_plot, "mesh-plot", 0, "FILE", "its picture (SVG or PNG)"),
+	OPTION_STRING(struct settings, injector, "injector", 0, "FILE",
+		      "statistics of the injector between the racks meanwhile (nomora inject-ctl ... stats)"),
 	OPTION_STRING(struct settings, cluster, "cluster", 0, "FILE", "machines and racks"),
 	OPTION_STRING(struct settings, placement, "placement", 0, "FILE", "output of nomora place --json"),
 	OPTION_STRING(struct settings, random, "random", 0, "FILE", "the same with --policy random"),
@@ -88,6 +90,8 @@ static int write_mesh(FILE *out, const struct settings *settings, const struct i
 		status = report_picture(out, settings->mesh_plot, "round-trip times between all hosts", err);
 	if (status == 0 && inputs->matrix)
 		report_mesh(out, inputs->matrix, inputs->cluster);
+	if (status == 0 && settings->injector)
+		status = report_injector(out, settings->injector, err);
 	fputs("</section>\n", out);
 	return status;
 }
@@ -97,6 +101,7 @@ static int write_page(FILE *out, const struct settings *settings, const struct i
 	int status;
 
 	report_begin(out, settings->title);
+	report_cards(out, inputs->curve, inputs->matrix, inputs->cluster);
 	status = write_sweep(out, settings, inputs, err);
 	if (status == 0)
 		status = write_mesh(out, settings, inputs, err);

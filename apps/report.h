@@ -35,12 +35,19 @@ int report_sweep_log(FILE *out, const char *path, struct error *err);
 /* Levels of a curve: measured, spread, fitted. */
 void report_curve(FILE *out, const struct curve *curve);
 
+/* The few figures to see first; what is NULL has none. */
+void report_cards(FILE *out, const struct curve *curve, const struct latency_matrix *matrix,
+		  const struct cluster *cluster);
+
 /* The mesh by racks: within a rack and between racks, p50 and p99. cluster may be NULL. */
 void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cluster *cluster);
 
 /* nomora.place/1, beside a random draw's (random_path, cluster: NULL is legal). */
 int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster,
 		     struct error *err);
+
+/* Statistics of the injector that stood between the racks while the mesh was measured: nomora.inject/1. */
+int report_injector(FILE *out, const char *path, struct error *err);
 
 /* nomora.doctor/1. */
 int report_doctor(FILE *out, const char *path, struct error *err);

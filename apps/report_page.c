@@ -71,8 +71,8 @@ int report_picture(FILE *out, const char *path, const char *alt, struct error *e
 
 static const char style[] =
 	"body{font:15px/1.5 system-ui,'DejaVu Sans',sans-serif;color:#1c2430;background:#f5f6f8;margin:0}\n"
-	"main{max-width:1080px;margin:0 auto;padding:24px}\n"
-	"header{background:#12304a;color:#fff;padding:22px 0}header div{max-width:1080px;margin:0 auto;padding:0 "
+	"main{max-width:1160px;margin:0 auto;padding:24px}\n"
+	"header{background:#12304a;color:#fff;padding:22px 0}header div{max-width:1160px;margin:0 auto;padding:0 "
 	"24px}\n"
 	"h1{margin:0;font-size:26px}h2{font-size:20px;margin:0 0 8px}h3{font-size:16px;margin:18px 0 6px}\n"
 	"section{background:#fff;border:1px solid #dfe3e8;border-radius:8px;padding:18px 22px;margin:18px 0}\n"
@@ -86,13 +86,13 @@ static const char style[] =
 	".cards{display:flex;gap:14px;flex-wrap:wrap}.card{flex:1;min-width:200px;background:#fff;border:1px solid "
 	"#dfe3e8;"
 	"border-radius:8px;padding:14px 18px}.card b{display:block;font-size:24px}\n"
-	".racks{display:flex;gap:18px;flex-wrap:wrap}.rack{border:1px solid #cdd4dc;border-radius:6px;padding:8px;"
+	".racks{display:flex;gap:12px;flex-wrap:wrap}.rack{border:1px solid #cdd4dc;border-radius:6px;padding:8px;"
 	"background:#fafbfc}.rack>b{font-size:13px;color:#55606e}\n"
 	".machine{display:flex;gap:4px;align-items:center;margin:4px 0;font-size:13px}.machine span.name{width:38px}\n"
-	".slot{width:64px;height:22px;border-radius:4px;border:1px dashed #cdd4dc;font-size:11px;line-height:22px;"
+	".slot{width:54px;height:22px;border-radius:4px;border:1px dashed #cdd4dc;font-size:11px;line-height:22px;"
 	"text-align:center;overflow:hidden;white-space:nowrap}\n"
 	".slot.used{border:0;color:#fff}.slot.root{outline:2px solid #1c2430}\n"
-	".side{display:flex;gap:40px;flex-wrap:wrap}\n";
+	".side{display:flex;gap:28px;flex-wrap:wrap}\n";
 
 void report_begin(FILE *out, const char *title)
 {

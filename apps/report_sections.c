@@ -71,8 +71,10 @@ void report_curve(FILE *out, const struct curve *curve)
 	      out);
 }
 
+enum { SUMMARY_PAIRS_MAXIMUM = 1 << 16 }; /* 256 hosts; of more the first pairs stand for all */
+
 struct summary {
-	double p50_us[4096], p99_us[4096];
+	double p50_us[SUMMARY_PAIRS_MAXIMUM], p99_us[SUMMARY_PAIRS_MAXIMUM];
 	size_t count;
 	double loss;
 	uint64_t samples;
@@ -97,8 +99,6 @@ static void print_summary(FILE *out, const char *name, struct summary *summary)
 {
 	if (summary->count == 0)
 		return;
-	qsort(summary->p50_us, summary->count, sizeof(double), by_value);
-	qsort(summary->p99_us, summary->count, sizeof(double), by_value);
 	fprintf(out,
 		"<tr><td>%s</td><td class=\"n\">%zu</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td>"
 		"<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%llu</td><td "
@@ -108,9 +108,10 @@ static void print_summary(FILE *out, const char *name, struct summary *summary)
 		(unsigned long long)summary->samples, summary->loss / (double)summary->count);
 }
 
-void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cluster *cluster)
+/* Pairs within a rack, and between racks; sorted. Not to be kept: one static pair, too large for the stack. */
+static struct summary *summarise(const struct latency_matrix *matrix, const struct cluster *cluster)
 {
-	static struct summary summaries[2]; /* within a rack, between racks; too large for the stack */
+	static struct summary summaries[2];
 
 	memset(summaries, 0, sizeof summaries);
 	for (size_t i = 0; i < latency_matrix_count(matrix); i++) {
@@ -119,13 +120,24 @@ void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cl
 		int64_t to = rack_of(cluster, latency_matrix_host(matrix, entry->destination));
 		struct summary *summary = &summaries[from != to];
 
-		if (entry->samples == 0 || summary->count == sizeof summary->p50_us / sizeof summary->p50_us[0])
+		if (entry->samples == 0 || summary->count == SUMMARY_PAIRS_MAXIMUM)
 			continue;
 		summary->p50_us[summary->count] = entry->rtt_p50_us;
 		summary->p99_us[summary->count++] = entry->rtt_p99_us;
 		summary->loss += entry->loss;
 		summary->samples += entry->samples;
 	}
+	for (int i = 0; i < 2; i++) {
+		qsort(summaries[i].p50_us, summaries[i].count, sizeof(double), by_value);
+		qsort(summaries[i].p99_us, summaries[i].count, sizeof(double), by_value);
+	}
+	return summaries;
+}
+
+void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cluster *cluster)
+{
+	struct summary *summaries = summarise(matrix, cluster);
+
 	fputs("<table><tr><th>round trips, µs</th><th class=\"n\">pairs</th><th class=\"n\">lowest p50</th>"
 	      "<th class=\"n\">median p50</th><th class=\"n\">highest p50</th><th class=\"n\">median p99</th>"
 	      "<th class=\"n\">samples</th><th class=\"n\">loss</th></tr>\n",
@@ -133,4 +145,47 @@ void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cl
 	print_summary(out, cluster ? "within a rack" : "all pairs", &summaries[0]);
 	print_summary(out, "between racks", &summaries[1]);
 	fputs("</table>\n", out);
+}
+
+/* Largest added round trip, in steps of the table, at which the curve still gives `share`; -1 if it never falls under.
+ */
+static double last_at_share(const struct curve *curve, double share)
+{
+	for (size_t i = 0; i < curve->table_count; i++) {
+		if (curve_eval(curve, (double)i * CURVE_STEP_US) < share)
+			return i > 0 ? (double)(i - 1) * CURVE_STEP_US : 0;
+	}
+	return -1;
+}
+
+void report_cards(FILE *out, const struct curve *curve, const struct latency_matrix *matrix,
+		  const struct cluster *cluster)
+{
+	fputs("<div class=\"cards\">", out);
+	if (curve) {
+		double at_us = last_at_share(curve, 0.9);
+
+		fputs("<div class=\"card\"><b>", out);
+		if (at_us < 0)
+			fputs("unmoved", out);
+		else
+			fprintf(out, "%.0f µs", at_us);
+		fputs("</b>of added round trip leave ", out);
+		report_text(out, curve->application);
+		fputs(" 90&nbsp;% of its performance</div>", out);
+	}
+	if (matrix) {
+		struct summary *summaries = summarise(matrix, cluster);
+
+		for (int i = 0; i < 2; i++) {
+			if (summaries[i].count == 0)
+				continue;
+			fprintf(out, "<div class=\"card\"><b>%.1f µs</b>median round trip %s</div>",
+				summaries[i].p50_us[summaries[i].count / 2],
+				i == 1    ? "between racks"
+				: cluster ? "within a rack"
+					  : "over all pairs");
+		}
+	}
+	fputs("</div>\n", out);
 }

@@ -10,22 +10,32 @@
 #include <base/file.h>
 #include <base/json.h>
 
-enum { LEVELS_MAXIMUM = 512, RUNS_MAXIMUM = 256 };
+/* Above this share of the packets a median is no longer the injected delay's. */
+#define INJECTOR_DISTURBED_SHARE 0.25
 
-/* The accepted runs at one delay. */
+enum { LEVELS_MAXIMUM = 512, RUNS_MAXIMUM = 256, ATTEMPTS_MAXIMUM = 1000 };
+
+/* One line of the log about one try of a run. */
+struct attempt {
+	int64_t number;
+	double rtt_us, expected_us, elapsed_s;
+	double packets, dropped, disturbed, stalls, stall_us; /* of the injector */
+};
+
+/* The runs that count at one delay. */
 struct level {
-	double delay_us; /* per direction */
-	double rtt_us[RUNS_MAXIMUM], expected_us;
+	double delay_us;                          /* per direction */
+	double off_us[RUNS_MAXIMUM], expected_us; /* ping less expected; a baseline is taken anew now and then */
 	size_t rtt_count;
 	int runs, disturbed;
 };
 
 struct totals {
 	struct level levels[LEVELS_MAXIMUM];
-	size_t level_count;
-	double baseline_us; /* NAN until the log names one */
-	int runs, disturbed, repeated;
-	double packets, dropped, disturbed_packets, stalls, stall_us, elapsed_s;
+	struct attempt attempts[ATTEMPTS_MAXIMUM]; /* of the run under way */
+	size_t level_count, attempt_count;
+	struct attempt sum; /* over the attempts that count */
+	int runs, disturbed_runs, repeated;
 };
 
 static struct level *level_of(struct totals *totals, double delay_us)
@@ -43,36 +53,60 @@ static struct level *level_of(struct totals *totals, double delay_us)
 	return level;
 }
 
-static void add_run(struct totals *totals, struct json_reader *reader, const json_t *event)
+static void note_attempt(struct totals *totals, struct json_reader *reader, const json_t *event)
+{
+	const json_t *injector = json_object_get(event, "injector");
+	struct attempt *attempt;
+
+	if (totals->attempt_count == ATTEMPTS_MAXIMUM)
+		return;
+	attempt = &totals->attempts[totals->attempt_count++];
+	*attempt = (struct attempt){
+		.number = json_need_integer(reader, event, "", "attempt", 1, ATTEMPTS_MAXIMUM),
+		.rtt_us = json_may_number(reader, event, "", "rtt_us", 0, 1e12, NAN),
+		.expected_us = json_may_number(reader, event, "", "rtt_expected_us", 0, 1e12, NAN),
+		.elapsed_s = json_may_number(reader, event, "", "elapsed_s", 0, 1e9, 0),
+	};
+	if (!injector || json_is_null(injector))
+		return;
+	attempt->packets = json_may_number(reader, injector, "injector", "packets", 0, 1e18, 0);
+	attempt->dropped = json_may_number(reader, injector, "injector", "dropped", 0, 1e18, 0);
+	attempt->disturbed = json_may_number(reader, injector, "injector", "disturbed", 0, 1e18, 0);
+	attempt->stalls = json_may_number(reader, injector, "injector", "stalls", 0, 1e18, 0);
+	attempt->stall_us = json_may_number(reader, injector, "injector", "stall_us", 0, 1e18, 0);
+}
+
+/* One of the attempts noted since the last run is the one that counts. */
+static void accept_run(struct totals *totals, struct json_reader *reader, const json_t *event)
 {
 	double delay_us = json_need_number(reader, event, "", "delay_us", 0, 1e9);
-	double rtt_us = json_may_number(reader, event, "", "rtt_us", 0, 1e12, NAN);
+	int64_t number = json_need_integer(reader, event, "", "attempt", 1, ATTEMPTS_MAXIMUM);
 	bool disturbed = json_may_boolean(reader, event, "", "disturbed", false);
-	const json_t *injector = json_object_get(event, "injector");
-	struct level *level;
+	struct level *level = reader->failed ? NULL : level_of(totals, delay_us);
 
-	if (!json_may_boolean(reader, event, "", "accepted", false)) {
-		totals->repeated++;
-		return;
-	}
-	totals->runs++;
-	totals->disturbed += disturbed;
-	totals->elapsed_s += json_may_number(reader, event, "", "elapsed_s", 0, 1e9, 0);
-	if (injector && !json_is_null(injector)) {
-		totals->packets += json_may_number(reader, injector, "injector", "packets", 0, 1e18, 0);
-		totals->dropped += json_may_number(reader, injector, "injector", "dropped", 0, 1e18, 0);
-		totals->disturbed_packets += json_may_number(reader, injector, "injector", "disturbed", 0, 1e18, 0);
-		totals->stalls += json_may_number(reader, injector, "injector", "stalls", 0, 1e18, 0);
-		totals->stall_us += json_may_number(reader, injector, "injector", "stall_us", 0, 1e18, 0);
-	}
-	level = reader->failed ? NULL : level_of(totals, delay_us);
 	if (!level)
 		return;
+	totals->runs++;
+	totals->disturbed_runs += disturbed;
+	totals->repeated += totals->attempt_count > 0 ? (int)totals->attempt_count - 1 : 0;
 	level->runs++;
 	level->disturbed += disturbed;
-	level->expected_us = json_may_number(reader, event, "", "rtt_expected_us", 0, 1e12, NAN);
-	if (!isnan(rtt_us) && level->rtt_count < RUNS_MAXIMUM)
-		level->rtt_us[level->rtt_count++] = rtt_us;
+	for (size_t i = 0; i < totals->attempt_count; i++) {
+		const struct attempt *attempt = &totals->attempts[i];
+
+		if (attempt->number != number)
+			continue;
+		totals->sum.packets += attempt->packets;
+		totals->sum.dropped += attempt->dropped;
+		totals->sum.disturbed += attempt->disturbed;
+		totals->sum.stalls += attempt->stalls;
+		totals->sum.stall_us += attempt->stall_us;
+		totals->sum.elapsed_s += attempt->elapsed_s;
+		level->expected_us = attempt->expected_us;
+		if (!isnan(attempt->rtt_us) && !isnan(attempt->expected_us) && level->rtt_count < RUNS_MAXIMUM)
+			level->off_us[level->rtt_count++] = attempt->rtt_us - attempt->expected_us;
+	}
+	totals->attempt_count = 0;
 }
 
 static int read_log(const char *path, struct totals *totals, struct error *err)
@@ -85,20 +119,25 @@ static int read_log(const char *path, struct totals *totals, struct error *err)
 		return err ? -err->code : -EIO;
 	while ((status = file_lines_next(lines, &line, err)) > 0) {
 		struct json_reader reader = {path, file_lines_number(lines), err, false};
-		json_t *event = json_read_text(path, reader.line, line, strlen(line), err);
+		/* what does not parse is a line that a killed writer left half-written */
+		json_t *event = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
 		const char *kind = event ? json_need_string(&reader, event, "", "event") : NULL;
 
-		if (kind && strcmp(kind, "baseline") == 0)
-			totals->baseline_us = json_may_number(&reader, event, "", "rtt_us", 0, 1e12, NAN);
-		else if (kind && strcmp(kind, "run") == 0)
-			add_run(totals, &reader, event);
+		if (kind && strcmp(kind, "attempt") == 0)
+			note_attempt(totals, &reader, event);
+		else if (kind && strcmp(kind, "accepted") == 0)
+			accept_run(totals, &reader, event);
 		json_decref(event);
-		if (!event || reader.failed) {
+		if (reader.failed) {
 			status = -EINVAL;
 			break;
 		}
 	}
 	file_lines_close(lines);
+	if (status == 0 && totals->runs == 0)
+		return error_at(
+			err, (struct error_place){path, 0, NULL}, EINVAL,
+			"no accepted run in it; expected the .log file that nomora sweep writes beside its output");
 	return status;
 }
 
@@ -116,26 +155,48 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print_level(FILE *out, struct level *level, double baseline_us)
+static void print_level(FILE *out, struct level *level)
 {
-	double rtt_us, off_us, tolerance_us;
+	double off_us, tolerance_us;
 
 	fprintf(out, "<tr><td class=\"n\">%g</td><td class=\"n\">%d</td>", level->delay_us, level->runs);
-	if (level->rtt_count == 0 || isnan(level->expected_us) || isnan(baseline_us)) {
+	if (level->rtt_count == 0) {
 		fprintf(out,
 			"<td></td><td></td><td></td><td class=\"n\">%d</td><td class=\"muted\">no ping</td></tr>\n",
 			level->disturbed);
 		return;
 	}
-	qsort(level->rtt_us, level->rtt_count, sizeof level->rtt_us[0], by_value);
-	rtt_us = level->rtt_us[level->rtt_count / 2];
-	off_us = rtt_us - level->expected_us;
-	tolerance_us = 0.15 * (level->expected_us - baseline_us) + 30;
+	qsort(level->off_us, level->rtt_count, sizeof level->off_us[0], by_value);
+	off_us = level->off_us[level->rtt_count / 2];
+	tolerance_us = 0.15 * 2 * level->delay_us + 30;
 	fprintf(out,
 		"<td class=\"n\">%.0f</td><td class=\"n\">%.0f</td><td class=\"n\">%+.0f</td><td class=\"n\">%d</td>"
 		"<td class=\"tag %s\">%s</td></tr>\n",
-		rtt_us, level->expected_us, off_us, level->disturbed, fabs(off_us) <= tolerance_us ? "ok" : "fail",
-		fabs(off_us) <= tolerance_us ? "as injected" : "off");
+		level->expected_us + off_us, level->expected_us, off_us, level->disturbed,
+		fabs(off_us) <= tolerance_us ? "ok" : "fail", fabs(off_us) <= tolerance_us ? "as injected" : "off");
+}
+
+/* The sentence that a reader must not miss. */
+static void print_verdict(FILE *out, const struct totals *totals)
+{
+	const struct attempt *sum = &totals->sum;
+
+	if (totals->disturbed_runs > 0)
+		fprintf(out,
+			"<p class=\"tag fail\">%d of the %d runs were disturbed (the injector stalled, or ping "
+			"disagreed) "
+			"and no attempt was better: do not publish this curve, repeat the sweep on a quieter "
+			"machine.</p>\n",
+			totals->disturbed_runs, totals->runs);
+	else
+		fprintf(out, "<p class=\"tag ok\">None of the %d runs was disturbed beyond its gates.</p>\n",
+			totals->runs);
+	fprintf(out,
+		"<p>The injector passed %.0f packets and dropped %.0f. It stalled %.0f times, %.2f&nbsp;%% of the "
+		"time; "
+		"%.2f&nbsp;%% of the packets met a stall. %d attempts failed a gate and were made again.</p>\n",
+		sum->packets, sum->dropped, sum->stalls, sum->elapsed_s > 0 ? sum->stall_us / 1e4 / sum->elapsed_s : 0,
+		sum->packets > 0 ? 100 * sum->disturbed / sum->packets : 0, totals->repeated);
 }
 
 int report_sweep_log(FILE *out, const char *path, struct error *err)
@@ -145,7 +206,6 @@ int report_sweep_log(FILE *out, const char *path, struct error *err)
 
 	if (!totals)
 		return error_set(err, ENOMEM, "out of memory");
-	totals->baseline_us = NAN;
 	status = read_log(path, totals, err);
 	if (status < 0)
 		goto out;
@@ -157,17 +217,46 @@ int report_sweep_log(FILE *out, const char *path, struct error *err)
 	      "<th class=\"n\">off by, µs</th><th class=\"n\">disturbed runs</th><th></th></tr>\n",
 	      out);
 	for (size_t i = 0; i < totals->level_count; i++)
-		print_level(out, &totals->levels[i], totals->baseline_us);
-	fprintf(out,
-		"</table>\n<p>The injector passed %.0f packets and dropped %.0f. It stalled %.0f times, %.2f&nbsp;%% "
-		"of the "
-		"time; %.2f&nbsp;%% of the packets met a stall. %d attempts failed a gate (stalls, ping) and were made "
-		"again; %d of the %d runs that count were still disturbed.</p>\n",
-		totals->packets, totals->dropped, totals->stalls,
-		totals->elapsed_s > 0 ? totals->stall_us / 1e4 / totals->elapsed_s : 0,
-		totals->packets > 0 ? 100 * totals->disturbed_packets / totals->packets : 0, totals->repeated,
-		totals->disturbed, totals->runs);
+		print_level(out, &totals->levels[i]);
+	fputs("</table>\n", out);
+	print_verdict(out, totals);
 out:
 	free(totals);
 	return status;
+}
+
+int report_injector(FILE *out, const char *path, struct error *err)
+{
+	json_t *root = json_read_file(path, err);
+	struct json_reader reader = {path, 0, err, false};
+	double ab_us, ba_us, uptime_s, stall_us, packets, disturbed, lost;
+
+	if (!root)
+		return err ? -err->code : -EINVAL;
+	json_need_schema(&reader, root, "nomora.inject/1");
+	ab_us = json_need_number(&reader, root, "", "delay_ab_us", 0, 1e9);
+	ba_us = json_need_number(&reader, root, "", "delay_ba_us", 0, 1e9);
+	uptime_s = json_need_number(&reader, root, "", "uptime_s", 0, 1e12);
+	stall_us = json_need_number(&reader, root, "", "stall_us_total", 0, 1e18);
+	disturbed = json_need_number(&reader, root, "", "disturbed", 0, 1e18);
+	packets = json_need_number(&reader, root, "", "tx_ab", 0, 1e18) +
+		  json_need_number(&reader, root, "", "tx_ba", 0, 1e18);
+	lost = json_may_number(&reader, root, "", "ring_full", 0, 1e18, 0) +
+	       json_may_number(&reader, root, "", "nombuf", 0, 1e18, 0) +
+	       json_may_number(&reader, root, "", "rx_missed", 0, 1e18, 0);
+	json_decref(root);
+	if (reader.failed)
+		return -EINVAL;
+	fprintf(out,
+		"<p>An injector held every packet between the racks for %g&nbsp;µs one way and %g&nbsp;µs the other: "
+		"expect %g&nbsp;µs more round trip than within a rack. It passed %.0f packets and dropped %.0f; "
+		"%.1f&nbsp;%% "
+		"of them met a stall, and it stalled %.2f&nbsp;%% of the time.</p>\n",
+		ab_us, ba_us, ab_us + ba_us, packets, lost, packets > 0 ? 100 * disturbed / packets : 0,
+		uptime_s > 0 ? stall_us / 1e4 / uptime_s : 0);
+	if (packets > 0 && disturbed / packets > INJECTOR_DISTURBED_SHARE)
+		fputs("<p class=\"tag fail\">That is too much: the figures between the racks tell of this machine's "
+		      "load, not of the injected delay.</p>\n",
+		      out);
+	return 0;
 }
