@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <base/json.h>
 #include <base/log.h>
+#include <base/process.h>
 #include <base/progress.h>
 #include <lab/lab.h>
 #include <sweep/metric.h>
@@ -55,7 +57,7 @@ struct surroundings {
 	struct lab lab;
 	struct lab_guard *guard;
 	char server_host[HOST_TEXT_BYTES], client_host[HOST_TEXT_BYTES];
-	char program[PATH_MAX], folder[PATH_MAX];
+	char program[PATH_MAX], folder[PATH_MAX], plan_folder[PATH_MAX];
 	struct progress *bar;
 };
 
@@ -88,6 +90,15 @@ static int find_program(struct surroundings *around, struct error *err)
 	return 0;
 }
 
+/* The folder of the plan as an absolute path: the plan's commands may look for files beside it. */
+static int find_plan_folder(const char *file, struct surroundings *around, struct error *err)
+{
+	if (!realpath(file, around->plan_folder))
+		return error_set(err, errno, "cannot find the folder of %s: %s", file, strerror(errno));
+	*strrchr(around->plan_folder, '/') = '\0';
+	return 0;
+}
+
 /* "h1" -> "netns:lab0-h1"; other texts stay. */
 static const char *resolve_host(const struct lab *lab, const char *text, char resolved[HOST_TEXT_BYTES])
 {
@@ -110,7 +121,7 @@ static int resolve_lab(struct plan *plan, struct surroundings *around, struct er
 				.mtu_bytes = 1500,
 				.places = places,
 				.place_count = 1};
-	const struct lab_host *server;
+	const struct lab_host *server, *client;
 	int code = lab_plan(&spec, &around->lab, err);
 
 	if (code)
@@ -118,6 +129,9 @@ static int resolve_lab(struct plan *plan, struct surroundings *around, struct er
 	server = lab_find_host(&around->lab, plan->server_host);
 	if (server && !plan->server_address)
 		plan->server_address = server->address;
+	client = lab_find_host(&around->lab, plan->client_host);
+	if (client && !plan->client_address)
+		plan->client_address = client->address;
 	plan->injector = around->lab.injectors[0].control;
 	plan->server_host = resolve_host(&around->lab, plan->server_host, around->server_host);
 	plan->client_host = resolve_host(&around->lab, plan->client_host, around->client_host);
@@ -268,8 +282,6 @@ static int carry_out(struct plan *plan, struct surroundings *around)
 	bool has_lab = plan->lab != NULL;
 	int code = has_lab ? make_lab(plan, around, &err) : 0;
 
-	if (!code && plan->nice != 0 && setpriority(PRIO_PROCESS, 0, (int)plan->nice) != 0)
-		code = error_set(&err, errno, "nice %lld: %s", (long long)plan->nice, strerror(errno));
 	if (!code)
 		code = sweeper_run(plan, &hooks, &summary, &err);
 	progress_destroy(around->bar);
@@ -283,6 +295,51 @@ static int carry_out(struct plan *plan, struct surroundings *around)
 		return command_fail(&err, COMMAND_FAILED);
 	print_summary(plan, &summary);
 	return COMMAND_OK;
+}
+
+/* The sweep in a session of its own, whose priority is not that of the shell that we came from. Does not return. */
+static void carry_out_in_session(struct plan *plan, struct surroundings *around, pid_t parent)
+	__attribute__((noreturn));
+
+static void carry_out_in_session(struct plan *plan, struct surroundings *around, pid_t parent)
+{
+	struct error err = {0};
+
+	/* Our parent's death is an order to stop, not to die: a lab may have to be taken down. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	setsid();
+	if (getppid() != parent)
+		exit(COMMAND_FAILED);
+	if (process_set_nice((int)plan->nice, &err) != 0)
+		exit(command_fail(&err, COMMAND_FAILED));
+	exit(carry_out(plan, around));
+}
+
+/* Passes on what the terminal and others tell us; the child's exit code is ours. */
+static int carry_out_with_priority(struct plan *plan, struct surroundings *around)
+{
+	struct error err = {0};
+	pid_t parent = getpid(), child;
+	bool passed = false;
+	int status = 0;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		carry_out_in_session(plan, around, parent);
+	if (child < 0) {
+		error_set(&err, errno, "cannot start a process: %s", strerror(errno));
+		return command_fail(&err, COMMAND_FAILED);
+	}
+	/* Looked at now and then: a signal just before a blocking wait would go unheard. */
+	while (waitpid(child, &status, WNOHANG) == 0) {
+		if (stop_signal && !passed) {
+			passed = true;
+			kill(child, SIGTERM);
+		}
+		usleep(20000);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : COMMAND_FAILED;
 }
 
 /* What can be refused before anything is started. */
@@ -304,6 +361,9 @@ static int check_all(struct plan *plan, const char *file, struct surroundings *a
 	}
 	if (!code)
 		code = find_program(around, err);
+	if (!code)
+		code = find_plan_folder(file, around, err);
+	plan->folder = around->plan_folder;
 	if (!code && plan->lab)
 		code = resolve_lab(plan, around, err);
 	return code;
@@ -335,7 +395,9 @@ int command_sweep(int argc, char **argv)
 		if (check_all(&plan, file, &around, &err) != 0)
 			code = command_fail(&err, COMMAND_USAGE);
 		else
-			code = plan.dry_run ? print_schedule(&plan) : carry_out(&plan, &around);
+			code = plan.dry_run     ? print_schedule(&plan)
+			       : plan.nice != 0 ? carry_out_with_priority(&plan, &around)
+						: carry_out(&plan, &around);
 		options_free(&operands);
 	}
 	/* The file's strings go the way of any other operands'. */

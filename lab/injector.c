@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +29,7 @@ static void become_injector(const char *log_path, const char **argv)
 
 	setsid();
 	/* It polls: whatever takes its CPU away is seen as delay. Not to be had is no reason to fail. */
-	setpriority(PRIO_PROCESS, 0, -20);
+	process_set_nice(-20, NULL);
 	if (log < 0 || nothing < 0 || dup2(nothing, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
 		_exit(126);
 	execvp(argv[0], (char *const *)argv);

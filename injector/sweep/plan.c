@@ -32,7 +32,10 @@ const struct option_row plan_rows[] = {
 	OPTION_STRING(struct plan, client_host, "client-host", 0, "HOST", "where the client runs"),
 	OPTION_STRING(struct plan, server_address, "server-address", 0, "IP",
 		      "what the client connects to and pings; a host of the lab has its own"),
-	OPTION_HEADING("Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_DELAY_US, NOMORA_RUN, NOMORA_SCRATCH"),
+	OPTION_STRING(struct plan, client_address, "client-address", 0, "IP",
+		      "the same of the client, for the commands"),
+	OPTION_HEADING("Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_CLIENT, NOMORA_DELAY_US, NOMORA_RUN, "
+		       "NOMORA_SCRATCH, NOMORA_PLAN_FOLDER"),
 	OPTION_STRING(struct plan, setup, "setup", 0, "COMMAND", "once, first, where the server runs"),
 	OPTION_STRING(struct plan, server, "server", 0, "COMMAND", "runs while the client does; ended by us"),
 	OPTION_STRING(struct plan, server_ready, "server-ready", 0, "COMMAND",

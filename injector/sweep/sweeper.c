@@ -196,6 +196,10 @@ static int make_surroundings(struct sweeper *sweeper, struct error *err)
 	/* The server's commands may run as another user. */
 	chmod(sweeper->scratch, 0777);
 	sweeper_set_variable(sweeper, "NOMORA_SERVER", plan->server_address ? plan->server_address : "");
+	sweeper_set_variable(sweeper, "NOMORA_CLIENT", plan->client_address ? plan->client_address : "");
+	sweeper_set_variable(sweeper, "NOMORA_SERVER_NETNS",
+			     sweeper->server_host.kind == HOST_NETNS ? sweeper->server_host.target : "");
+	sweeper_set_variable(sweeper, "NOMORA_PLAN_FOLDER", plan->folder ? plan->folder : ".");
 	sweeper_set_variable(sweeper, "NOMORA_SCRATCH", sweeper->scratch);
 	sweeper_set_variable(sweeper, "NOMORA_DELAY_US", "0");
 	sweeper_set_variable(sweeper, "NOMORA_RUN", "0");

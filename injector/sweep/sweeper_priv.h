@@ -10,7 +10,7 @@
 
 #include "sweep_priv.h"
 
-enum { ENVIRONMENT_MAXIMUM = 8, REASONS_BYTES = 400 };
+enum { ENVIRONMENT_MAXIMUM = 10, REASONS_BYTES = 400 };
 
 struct journal;
 
@@ -28,7 +28,7 @@ struct sweeper {
 	struct process *server;
 	bool set_up; /* setup was begun: teardown is due */
 	char scratch[64];
-	char environment_text[ENVIRONMENT_MAXIMUM][512];
+	char environment_text[ENVIRONMENT_MAXIMUM][4200];
 	const char *environment[ENVIRONMENT_MAXIMUM + 1];
 };
 

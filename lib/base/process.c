@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -343,4 +345,27 @@ int process_run(const struct process_options *options, struct ns timeout, struct
 	}
 	process_destroy(process);
 	return status;
+}
+
+int process_set_nice(int nice, struct error *err)
+{
+	char text[8];
+	int descriptor, length;
+
+	if (setpriority(PRIO_PROCESS, 0, nice) != 0)
+		return error_set(err, errno, "cannot take the scheduling priority %d: %s", nice, strerror(errno));
+	length = snprintf(text, sizeof text, "%d", nice);
+	/* A kernel without autogroups has no such file. */
+	descriptor = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return 0;
+	if (write(descriptor, text, (size_t)length) != length) {
+		int code = errno;
+
+		close(descriptor);
+		return error_set(err, code, "cannot take the scheduling priority %d for this session: %s", nice,
+				 strerror(code));
+	}
+	close(descriptor);
+	return 0;
 }

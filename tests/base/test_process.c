@@ -85,3 +85,22 @@ Test(process, a_daemon_that_holds_the_pipe_does_not_hold_us)
 	cr_assert_str_eq(result.output, "ready\n");
 	process_result_free(&result);
 }
+
+Test(process, priority_is_taken_and_inherited)
+{
+	struct process_options options = {.shell = "nice"};
+	struct process_result result;
+	struct error err = {0};
+
+	/* a session of its own: that of the other tests keeps its priority */
+	if (fork() == 0) {
+		setsid();
+		cr_assert_eq(process_set_nice(7, &err), 0, "%s", err.text);
+		cr_assert_eq(process_run(&options, (struct ns){5 * NS_PER_S}, &result, &err), 0, "%s", err.text);
+		_exit(strcmp(result.output, "7\n") == 0 ? 0 : 1);
+	}
+	int status = -1;
+
+	cr_assert_gt(wait(&status), 0);
+	cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}

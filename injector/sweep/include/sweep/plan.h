@@ -29,7 +29,7 @@ struct plan {
 	const char *injector, *lab;
 	int64_t lab_hosts, lab_racks;
 	const char *lab_inject, *lab_injector_arguments;
-	const char *server_host, *client_host, *server_address;
+	const char *server_host, *client_host, *server_address, *client_address;
 	/* the phases */
 	const char *setup, *server, *server_ready, *before_run, *warm_up, *client, *after_run, *teardown;
 	int server_restart; /* enum plan_restart */
@@ -46,6 +46,7 @@ struct plan {
 	double rtt_tolerance_percent, rtt_tolerance_us;
 	int on_failure; /* enum plan_failure */
 	/* of the command */
+	const char *folder; /* of the plan's file; no row */
 	const char *output;
 	bool dry_run, json, force, share_machine;
 };

@@ -43,6 +43,13 @@ void process_stop(struct process *process, struct ns grace);
 void process_destroy(struct process *process); /* stops it if need be; NULL is legal */
 void process_result_free(struct process_result *result);
 
+/*
+ * Our scheduling priority (-20 to 19), also against other sessions: where the kernel shares the processors out among
+ * sessions (autogroup, sched(7)), nice alone counts only within one. It then holds for the whole session: call setsid()
+ * first. Inherited by children. 0, or -errno with err set (raising needs CAP_SYS_NICE).
+ */
+int process_set_nice(int nice, struct error *err);
+
 /* start + wait + stop on timeout + destroy. 0 = it ran (look at result), -errno = it could not. */
 int process_run(const struct process_options *options, struct ns timeout, struct process_result *result,
 		struct error *err);
