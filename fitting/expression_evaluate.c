@@ -78,10 +78,9 @@ static enum dependence dependence_of(const struct expression_node *node, const u
 
 bool expression_is_affine(const struct expression *expression, const bool *mask)
 {
-	unsigned char known[EXPRESSION_NODES_MAXIMUM];
+	unsigned char known[EXPRESSION_NODES_MAXIMUM] = {0};
 
 	for (size_t k = 0; k < expression->count; k++) {
-		known[k] = DEPENDENCE_NONE;
 		known[k] = (unsigned char)dependence_of(&expression->nodes[k], known, mask);
 	}
 	return known[expression->count - 1] != DEPENDENCE_OTHER;

@@ -13,7 +13,8 @@ struct work {
 	long double *y; /* transformed */
 	double *y_double, *x_double, *weights;
 	bool *linear;
-	long double *gradient, *scratch; /* each also serves as double */
+	long double *gradient, *scratch;
+	double *gradient_double, *scratch_double;
 };
 
 static void lay_out(struct work *work, struct arena *arena)
@@ -26,6 +27,8 @@ static void lay_out(struct work *work, struct arena *arena)
 	work->y = arena_take(arena, problem->observations, sizeof(long double));
 	work->gradient = arena_take(arena, problem->parameters + 1, sizeof(long double));
 	work->scratch = arena_take(arena, scratch, sizeof(long double));
+	work->gradient_double = arena_take(arena, problem->parameters + 1, sizeof(double));
+	work->scratch_double = arena_take(arena, scratch, sizeof(double));
 	work->y_double = arena_take(arena, problem->observations, sizeof(double));
 	work->x_double = arena_take(arena, problem->observations * problem->predictors, sizeof(double));
 	work->weights = arena_take(arena, problem->observations, sizeof(double));
@@ -61,16 +64,15 @@ static int evaluate(void *context, const double *b, double *residuals, double *j
 {
 	struct work *work = context;
 	const struct expression_fit_problem *problem = work->problem;
-	double *gradient = (double *)work->gradient, *scratch = (double *)work->scratch;
 
 	for (size_t i = 0; i < problem->observations; i++) {
 		residuals[i] = expression_evaluate(problem->model, work->x_double + i * problem->predictors, b,
-						   jacobian ? gradient : NULL, scratch) -
+						   jacobian ? work->gradient_double : NULL, work->scratch_double) -
 			       work->y_double[i];
 		if (!isfinite(residuals[i]))
 			return -EDOM;
 		for (size_t j = 0; jacobian && j < problem->parameters; j++)
-			jacobian[i + j * problem->observations] = gradient[j];
+			jacobian[i + j * problem->observations] = work->gradient_double[j];
 	}
 	return 0;
 }

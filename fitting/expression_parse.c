@@ -149,7 +149,7 @@ static uint16_t append_power(struct parser *parser, uint16_t base, uint16_t expo
 /* Digits, point, exponent (e, E, d or D): no hexadecimal, inf or nan, which strtold would take. */
 static uint16_t parse_number(struct parser *parser)
 {
-	char digits[128];
+	char digits[128] = "";
 	size_t length = 0;
 	const char *at = parser->at;
 	bool any = false, exponent = false;
@@ -337,5 +337,7 @@ struct expression *expression_parse(const char *text, const struct expression_na
 		return NULL;
 	}
 	fitted = realloc(tape, sizeof *tape + tape->count * sizeof tape->nodes[0]);
-	return fitted ? fitted : tape;
+	if (fitted)
+		tape = fitted;
+	return tape;
 }

@@ -44,7 +44,7 @@ static int by_size(const void *a, const void *b)
 /* The acceptance list: parameters to 6 digits everywhere, median 9; errors to 6 digits in 95 of 100. */
 Test(nist, nonlinear_sets_agree_from_both_starts)
 {
-	double digits[NONLINEAR_SETS * 2 * NIST_PARAMETERS_MAXIMUM];
+	static double digits[NONLINEAR_SETS * 2 * NIST_PARAMETERS_MAXIMUM];
 	size_t count = 0, errors = 0, errors_good = 0;
 
 	for (int k = 0; k < NONLINEAR_SETS; k++) {
