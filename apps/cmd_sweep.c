@@ -279,14 +279,19 @@ static int carry_out(struct plan *plan, struct surroundings *around)
 				      .program_folder = around->folder};
 	struct sweeper_summary summary = {0};
 	struct error err = {0}, down = {0};
-	bool has_lab = plan->lab != NULL;
-	int code = has_lab ? make_lab(plan, around, &err) : 0;
+	int turn = -1, code = 0;
 
+	if (!plan->share_machine)
+		code = sweeper_take_turn(&hooks, &turn, &err);
+	if (!code && plan->lab)
+		code = make_lab(plan, around, &err);
 	if (!code)
 		code = sweeper_run(plan, &hooks, &summary, &err);
 	progress_destroy(around->bar);
 	if (around->guard && lab_guard_release(around->guard, true, &down) < 0)
 		log_warning("%s", down.text);
+	if (turn >= 0)
+		close(turn);
 	if (code == -EINTR || (code && summary.made + summary.found > 0)) {
 		log_info("%zu of %zu runs are in %s; the same command goes on from there", summary.made + summary.found,
 			 summary.planned, plan->output);

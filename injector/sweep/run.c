@@ -111,7 +111,7 @@ static int set_delay(struct sweeper *sweeper, struct attempt *attempt, struct er
 static int extract_all(const struct sweeper *sweeper, const struct process_result *result, struct attempt *attempt,
 		       struct error *err)
 {
-	struct metric_input input = {result->output, result->exit_code, ns_to_s(result->elapsed)};
+	struct metric_input input = {result->output, result->exit_code, attempt->elapsed_s};
 	bool wants_exit = false;
 
 	for (size_t i = 0; i < sweeper->metric_count; i++)
@@ -134,14 +134,16 @@ static int measure(struct sweeper *sweeper, struct attempt *attempt, struct erro
 	const struct plan *plan = sweeper->plan;
 	struct command command = sweeper_command(sweeper, "client", plan->client, plan->timeout_s);
 	struct process_result result = {0};
+	struct ns began;
 	int code;
 
 	stamp(attempt->started_at, sizeof attempt->started_at);
 	host_state_read(&attempt->host_before);
 	code = injector_read(plan->injector, &attempt->before, err);
+	began = ns_now_monotonic();
 	if (!code)
 		code = host_run(&sweeper->client_host, &command, &result, err);
-	attempt->elapsed_s = ns_to_s(result.elapsed);
+	attempt->elapsed_s = ns_to_s(ns_sub(ns_now_monotonic(), began));
 	if (!code)
 		code = injector_read(plan->injector, &attempt->after, err);
 	host_state_read(&attempt->host_after);

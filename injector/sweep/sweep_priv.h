@@ -81,8 +81,9 @@ struct host_state {
 
 void host_state_read(struct host_state *state); /* zeros where /proc does not tell */
 
-/* The only sweep on this machine: a descriptor to close when done; -EAGAIN while there is another one; -errno. */
-int turn_take(struct error *err);
+/* A new folder that anybody may write to; its path, or "" when that failed. */
+int scratch_make(char *path, size_t bytes, struct error *err);
+void scratch_remove(const char *path);
 
 /* Keeps every processor that this process may use from idling, until stopped or until this process ends. */
 struct awake;

@@ -2,11 +2,9 @@
 #include "sweeper_priv.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <base/file.h>
@@ -187,14 +185,10 @@ static int make_surroundings(struct sweeper *sweeper, struct error *err)
 	const struct plan *plan = sweeper->plan;
 	const char *path = getenv("PATH");
 	char text[500];
+	int code = scratch_make(sweeper->scratch, sizeof sweeper->scratch, err);
 
-	snprintf(sweeper->scratch, sizeof sweeper->scratch, "/tmp/nomora-sweep.XXXXXX");
-	if (!mkdtemp(sweeper->scratch)) {
-		sweeper->scratch[0] = '\0';
-		return error_set(err, errno, "cannot make a folder in /tmp: %s", strerror(errno));
-	}
-	/* The server's commands may run as another user. */
-	chmod(sweeper->scratch, 0777);
+	if (code)
+		return code;
 	sweeper_set_variable(sweeper, "NOMORA_SERVER", plan->server_address ? plan->server_address : "");
 	sweeper_set_variable(sweeper, "NOMORA_CLIENT", plan->client_address ? plan->client_address : "");
 	sweeper_set_variable(sweeper, "NOMORA_SERVER_NETNS",
@@ -208,14 +202,6 @@ static int make_surroundings(struct sweeper *sweeper, struct error *err)
 		sweeper_set_variable(sweeper, "PATH", text);
 	}
 	return 0;
-}
-
-static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-	(void)status;
-	(void)kind;
-	(void)walk;
-	return remove(path);
 }
 
 /* At delay 0: set-up and server. */
@@ -267,41 +253,17 @@ static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 	if (sweeper->set_up)
 		injector_set(plan->injector, found->delay_ab_us, found->delay_ba_us, NULL);
 	if (sweeper->scratch[0])
-		nftw(sweeper->scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Waits until no other sweep runs. Returns a descriptor to close, -1 when sharing is allowed, or -errno. */
-static int wait_for_turn(const struct sweeper *sweeper, struct error *err)
-{
-	bool told = false;
-
-	for (;;) {
-		int turn = sweeper->plan->share_machine ? -1 : turn_take(err);
-
-		if (turn != -EAGAIN)
-			return turn;
-		if (told_to_stop(sweeper))
-			return error_set(err, EINTR, "stopped");
-		if (!told)
-			sweeper_say(sweeper,
-				    "another sweep runs on this machine: waiting for it (or use --share-machine)");
-		told = true;
-		sleep_unless((struct ns){200 * NS_PER_MS}, sweeper->hooks->stop);
-	}
+		scratch_remove(sweeper->scratch);
 }
 
 static int carry_out(struct sweeper *sweeper, struct error *err)
 {
 	struct injector_state found;
 	struct awake *awake = NULL;
-	int turn = wait_for_turn(sweeper, err);
-	int code = turn < -1 ? turn : injector_read(sweeper->plan->injector, &found, err);
+	int code = injector_read(sweeper->plan->injector, &found, err);
 
-	if (code) {
-		if (turn >= 0)
-			close(turn);
+	if (code)
 		return code;
-	}
 	code = make_surroundings(sweeper, err);
 	if (!code && sweeper->plan->keep_awake) {
 		awake = awake_start(err);
@@ -313,8 +275,6 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 		code = make_runs(sweeper, err);
 	tidy_up(sweeper, &found);
 	awake_stop(awake);
-	if (turn >= 0)
-		close(turn);
 	return code;
 }
 

@@ -3,7 +3,7 @@
  * One sweep at a time on a machine: two would disturb each other and both pass it off as the network's doing. The lock
  * is a name in the abstract socket space, which leaves no file and goes with its holder.
  */
-#include "sweep_priv.h"
+#include <sweep/sweeper.h>
 
 #include <errno.h>
 #include <stddef.h>
@@ -12,9 +12,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "sweep_priv.h"
+
 static const char name[] = "nomora-sweep"; /* behind a leading zero byte */
 
-int turn_take(struct error *err)
+/* 0 and a descriptor that holds the lock, -EAGAIN while another sweep has it, or -errno with err set. */
+static int try_turn(int *turn, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
@@ -23,9 +26,30 @@ int turn_take(struct error *err)
 	if (descriptor < 0)
 		return error_set(err, errno, "cannot make a socket: %s", strerror(errno));
 	memcpy(address.sun_path + 1, name, strlen(name));
-	if (bind(descriptor, (const struct sockaddr *)&address, bytes) == 0)
-		return descriptor;
+	if (bind(descriptor, (const struct sockaddr *)&address, bytes) == 0) {
+		*turn = descriptor;
+		return 0;
+	}
 	code = errno;
 	close(descriptor);
 	return code == EADDRINUSE ? -EAGAIN : error_set(err, code, "cannot take the sweeps' lock: %s", strerror(code));
+}
+
+int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error *err)
+{
+	bool told = false;
+
+	for (;;) {
+		int code = try_turn(turn, err);
+
+		if (code != -EAGAIN)
+			return code;
+		if (hooks->stop && *hooks->stop)
+			return error_set(err, EINTR, "stopped while waiting for another sweep on this machine");
+		if (!told && hooks->say)
+			hooks->say(hooks->context,
+				   "another sweep runs on this machine: waiting for it (or use --share-machine)");
+		told = true;
+		sleep_unless((struct ns){200 * NS_PER_MS}, hooks->stop);
+	}
 }

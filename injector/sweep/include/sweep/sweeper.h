@@ -33,6 +33,12 @@ struct sweeper_summary {
 };
 
 /*
+ * Waits until no other sweep runs on this machine; *turn is to be closed when ours is over. Take it before a lab is
+ * made: an idle injector costs a CPU as well. 0, -EINTR when told to stop, or -errno with err set.
+ */
+int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error *err);
+
+/*
  * 0 when every planned run is in the file; -EINTR when told to stop; else -errno with err set. Whatever the outcome,
  * the plan's programs have ended, the injector has its old delay, and the file holds whole runs only.
  */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The folder that the plan's commands may write to. A sweep that was killed leaves one: the next sweep removes it. */
+#include "sweep_priv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+	(void)status;
+	(void)kind;
+	(void)walk;
+	return remove(path);
+}
+
+void scratch_remove(const char *path)
+{
+	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Folders of ours, named after a process that is no more. */
+static void remove_orphans(void)
+{
+	DIR *folder = opendir("/tmp");
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		char path[300];
+		struct stat status;
+		int pid;
+
+		snprintf(path, sizeof path, "/tmp/%s", entry->d_name);
+		if (sscanf(entry->d_name, "nomora-sweep.%d.", &pid) == 1 && pid > 0 && kill(pid, 0) != 0 &&
+		    errno == ESRCH && lstat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
+		    status.st_uid == geteuid())
+			scratch_remove(path);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+int scratch_make(char *path, size_t bytes, struct error *err)
+{
+	remove_orphans();
+	snprintf(path, bytes, "/tmp/nomora-sweep.%d.XXXXXX", (int)getpid());
+	if (!mkdtemp(path)) {
+		*path = '\0';
+		return error_set(err, errno, "cannot make a folder in /tmp: %s", strerror(errno));
+	}
+	/* The plan's commands may run as another user. */
+	chmod(path, 0777);
+	return 0;
+}

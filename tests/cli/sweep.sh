@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora sweep with a real injector on two virtual ports: schedule, metrics, resuming, failures, and what it refuses.
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$bin/nomora-injector" ] || skip_all "built without DPDK: there is no injector to step"
+
+cd "$scratch" || exit 1
+socket=$scratch/injector.sock
+"$nomora" inject net_ring0 net_ring1 --delay-us 3 --control "$socket" >injector.log 2>&1 &
+injector=$!
+at_exit kill "$injector"
+wait_for 20 "$nomora" inject-ctl "$socket" stats || { fail "the injector starts" "$(cat injector.log)"; plan; exit 1; }
+
+# Nothing runs through the injector: what this machine's other work does to it is no matter here.
+plan_with() {
+	printf '%s\n' "injector = $socket" 'settle-s = 0' 'max-stall-percent = 100' 'share-machine = true' "$@"
+}
+good='metric = value 1 higher regex:^value = ([0-9.]+)$'
+
+gone() { local state; state=$(sed -n 's/^State:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null); [ -z "$state" ] || [ "${state%% *}" = Z ]; }
+
+# --- what it refuses ---
+refuses_plan() {
+	local name=$1 code=$2 pattern=$3
+	shift 3
+	plan_with "$@" >bad.plan
+	refuses "$name" "$code" "$pattern" "$nomora" sweep bad.plan -o bad.csv
+	if compgen -G 'bad.csv*' >/dev/null; then fail "$name: leaves no file" "$(ls bad.csv*)"; rm -f bad.csv*; fi
+}
+refuses "a plan that is not there" 1 'missing\.plan' "$nomora" sweep missing.plan
+refuses_plan "a plan without commands" 2 'bad\.plan: client: no command' "$good"
+refuses_plan "a plan without metrics" 2 'metric: no metric' 'client = true'
+refuses_plan "an unknown name" 2 'bad\.plan:5: clint: there is no such option' 'clint = true'
+refuses_plan "a line that is none" 2 "bad\.plan:5: expected 'name = value'" 'client'
+refuses_plan "an unknown way to a metric" 2 'no way to find it' 'client = true' 'metric = a b higher yaml:x'
+refuses_plan "neither higher nor lower" 2 'expected higher or lower' 'client = true' 'metric = a b more exit'
+refuses_plan "a pattern that is wrong" 2 'pattern .* is wrong' 'client = true' 'metric = a b higher regex:(('
+refuses_plan "a delay of -1" 2 'out of range' 'client = true' "$good" 'delays = -1'
+refuses_plan "a delay of 10^9" 2 'out of range' 'client = true' "$good" 'delays = 0 1e9'
+refuses_plan "a word among the delays" 2 "'five': expected a number" 'client = true' "$good" 'delays = 0 five'
+refuses_plan "a range that goes nowhere" 2 'FROM <= TO' 'client = true' "$good" 'delays = 9..1/2'
+refuses_plan "a value out of range" 2 'bad\.plan:5' 'repetitions = 0'
+refuses_plan "injector and lab" 2 'one of them' 'client = true' "$good" 'lab = lab9'
+printf '%s\n' 'client = true' "$good" 'lab = lab9' 'lab-inject = h7' >place.plan
+refuses "a place that the lab does not have" 2 "no place 'h7'" "$nomora" sweep place.plan -o place.csv
+printf 'injector = %s/nobody.sock\nclient = true\n%s\nshare-machine = true\n' "$scratch" "$good" >absent.plan
+refuses "an injector that is not there" 1 'nobody\.sock' "$nomora" sweep absent.plan -o absent.csv
+
+# --- a sweep ---
+plan_with 'delays = 0 10 20' 'repetitions = 2' 'client = echo "value = $NOMORA_DELAY_US"; echo "{\"a\": {\"b\": [1, 7.5]}}"' \
+	"$good" 'metric = second s lower json:a.b[1]' 'metric = code - lower exit' \
+	'setup = echo setup >>'"$scratch"'/phases' 'teardown = echo teardown >>'"$scratch"'/phases' \
+	'before-run = echo before >>'"$scratch"'/phases' 'after-run = echo after >>'"$scratch"'/phases' \
+	'server = echo server >>'"$scratch"'/phases; exec sleep 100' >good.plan
+run "$nomora" sweep good.plan --dry-run
+[ "$code" -eq 0 ] && [ "$(printf '%s\n' "$out" | grep -c ' us ')" -eq 6 ] && ! [ -e sweep.csv ] &&
+	pass "--dry-run prints six runs and starts nothing" || fail "--dry-run prints six runs and starts nothing" "$out$err"
+run "$nomora" sweep good.plan -o good.csv --json
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '"made": 6' && pass "a sweep of 3 delays, 2 runs" || fail "a sweep of 3 delays, 2 runs" "$out$err"
+check "one row for each delay, run and metric" test "$(wc -l <good.csv)" -eq 19
+check "the delay reaches the client" test "$(grep -c '^20,both,[01],value,1,higher,20,' good.csv)" -eq 2
+check "JSON metric and exit code" test "$(grep -cE ',second,s,lower,7.5,|,code,-,lower,0,' good.csv)" -eq 12
+check "the phases come in their order" test "$(tr '\n' ' ' <phases)" = \
+	"setup server $(printf 'before after %.0s' 1 2 3 4 5 6)teardown "
+check "each attempt is in the log" test "$(grep -c '"event":"attempt"' good.csv.log)" -eq 6
+check "the injector has its old delay again" sh -c "'$nomora' inject-ctl '$socket' stats | grep -q '\"delay_ab_us\": 3.0'"
+run "$nomora" sweep good.plan -o good.csv
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*6 were there' && pass "the same command makes nothing twice" ||
+	fail "the same command makes nothing twice" "$out$err"
+run "$nomora" sweep good.plan -o good.csv --repetitions 3
+[ "$code" -eq 0 ] && [ "$(wc -l <good.csv)" -eq 28 ] && pass "more repetitions are added" || fail "more repetitions are added" "$out$err"
+refuses "another plan's file" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --client 'echo value = 1'
+
+# --- failures ---
+plan_with 'delays = 0..80/10' 'order = ascending' 'repetitions = 1' 'attempts = 1' \
+	'client = test "$NOMORA_DELAY_US" != 60 || test -e '"$scratch"'/mended || { echo out of luck; exit 7; }; echo value = 1' "$good" >dies.plan
+refuses "an application that dies at the 7th delay" 1 'at 60 us, run 0: client: failed with exit code 7: out of luck|same command' \
+	"$nomora" sweep dies.plan -o dies.csv
+check "the runs before it are kept" test "$(wc -l <dies.csv)" -eq 7
+touch mended
+run "$nomora" sweep dies.plan -o dies.csv
+[ "$code" -eq 0 ] && [ "$(wc -l <dies.csv)" -eq 10 ] && [ "$(grep -c '^60,' dies.csv)" -eq 1 ] &&
+	pass "the same command goes on from there" || fail "the same command goes on from there" "$out$err"
+rm mended
+run "$nomora" sweep dies.plan -o skips.csv --on-failure skip
+[ "$code" -eq 0 ] && [ "$(wc -l <skips.csv)" -eq 9 ] && pass "on-failure skip leaves that run out" || fail "on-failure skip leaves that run out" "$out$err"
+
+plan_with 'delays = 0' 'repetitions = 1' 'attempts = 1' 'timeout-s = 0.3' \
+	'client = sleep 987 & echo $! >'"$scratch"'/child; wait' "$good" >hangs.plan
+refuses "an application that hangs" 1 'client: not done after 0.3 s' "$nomora" sweep hangs.plan -o hangs.csv
+check "it is stopped with its children" gone "$(cat child)"
+plan_with 'delays = 0' 'repetitions = 1' 'attempts = 2' 'client = echo nothing' "$good" >silent.plan
+run "$nomora" sweep silent.plan -o silent.csv
+[ "$code" -eq 1 ] && printf '%s' "$err" | grep -q "nothing in the output matches" && pass "a metric that is not printed" ||
+	fail "a metric that is not printed" "exit $code" "$err"
+plan_with 'delays = 0' 'client = echo value = 1' "$good" 'server = echo no such table; exit 3' 'server-ready = false' >noserver.plan
+run "$nomora" sweep noserver.plan -o noserver.csv --ready-timeout-s 5
+[ "$code" -eq 1 ] && printf '%s' "$err" | grep -q "server: ended with exit code 3: no such table" && pass "a server that ends at once" ||
+	fail "a server that ends at once" "exit $code" "$err"
+plan_with 'delays = 0' 'client = echo value = 1' "$good" 'server = exec sleep 986' 'server-ready = false' >late.plan
+run "$nomora" sweep late.plan -o late.csv --ready-timeout-s 0.3
+[ "$code" -eq 1 ] && printf '%s' "$err" | grep -q "not ready after 0.3 s" && pass "a server that is never ready" ||
+	fail "a server that is never ready" "exit $code" "$err"
+
+# --- cut off ---
+plan_with 'delays = 0..9/1' 'repetitions = 2' 'client = sleep 0.05; echo value = 1' 'server = echo $$ >'"$scratch"'/server; exec sleep 985' \
+	'server-ready = test -e '"$scratch"'/server' "$good" >long.plan
+"$nomora" sweep long.plan -o long.csv 2>/dev/null &
+sweep=$!
+wait_for 10 sh -c "test \"\$(wc -l <'$scratch/long.csv')\" -gt 4"
+kill -KILL "$sweep"
+wait "$sweep" 2>/dev/null
+check "SIGKILL ends its server too" wait_for 5 gone "$(cat server)"
+"$nomora" sweep long.plan -o long.csv 2>/dev/null &
+sweep=$!
+wait_for 10 sh -c "test \"\$(wc -l <'$scratch/long.csv')\" -gt 10"
+kill -TERM "$sweep"
+code=0
+wait "$sweep" || code=$?
+[ "$code" -eq 1 ] && gone "$(cat server)" && pass "SIGTERM: exit 1, its server ended" || fail "SIGTERM: exit 1, its server ended" "exit $code"
+run "$nomora" sweep long.plan -o long.csv
+rows=$(tail -n +2 long.csv | cut -d, -f1,3 | sort -u | wc -l)
+[ "$code" -eq 0 ] && [ "$rows" -eq 20 ] && [ "$(wc -l <long.csv)" -eq 21 ] && pass "the third try completes it: 20 runs, each once" ||
+	fail "the third try completes it: 20 runs, each once" "$rows" "$out$err"
+left=0
+for folder in /tmp/nomora-sweep.*; do
+	owner=${folder#/tmp/nomora-sweep.}
+	[ -d "$folder" ] && gone "${owner%.*}" && left=1
+done
+check "no folder is left in /tmp, not even that of the killed one" test "$left" -eq 0
+plan
