@@ -132,7 +132,7 @@ static int build_network(struct place_world *world, struct error *err)
 	int code = 0;
 
 	world->policy = policies[world->settings->policy];
-	world->placer = placer_create(world->policy, world->layout, world->view, &settings, err);
+	world->placer = placer_create(world->policy, world->layout, cost_source_from_view(world->view), &settings, err);
 	if (!world->placer)
 		return -ENOMEM;
 	for (size_t i = 0; i < world->curve_count; i++) {

@@ -66,12 +66,12 @@ static void moved_for_net(void *context, uint32_t a, uint32_t b, enum latency_mo
 	placer->dense_job = -1;
 }
 
-static int create_rows(struct placer *placer, const struct latency_view *view)
+static int create_rows(struct placer *placer, struct cost_source source)
 {
 	struct cost_rows_settings thresholds = {placer->settings.machine_threshold, placer->settings.rack_threshold};
 	const struct cluster *cluster = placer->layout->cluster;
 
-	placer->rows = cost_rows_create(placer->layout, cost_source_from_view(view), thresholds);
+	placer->rows = cost_rows_create(placer->layout, source, thresholds);
 	placer->dense = calloc((size_t)cluster->machine_count + 1, sizeof *placer->dense);
 	placer->reserved = calloc((size_t)cluster->rack_count + 1, sizeof *placer->reserved);
 	placer->distance_row.racks = calloc((size_t)cluster->rack_count + 1, sizeof *placer->distance_row.racks);
@@ -86,8 +86,8 @@ static int create_rows(struct placer *placer, const struct latency_view *view)
 	return 0;
 }
 
-struct placer *placer_create(const struct policy *policy, const struct cost_layout *layout,
-			     const struct latency_view *view, const struct policy_settings *settings, struct error *err)
+struct placer *placer_create(const struct policy *policy, const struct cost_layout *layout, struct cost_source source,
+			     const struct policy_settings *settings, struct error *err)
 {
 	struct placer *placer = calloc(1, sizeof *placer);
 	struct flownet_policy asked = {
@@ -111,7 +111,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 	placer->dense_job = -1;
 	placer->fixed_row.cluster_cost = POLICY_FIXED_COST;
 	rng_seed(&placer->rng, settings->seed);
-	if (create_rows(placer, view) != 0) {
+	if (create_rows(placer, source) != 0) {
 		placer_destroy(placer);
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;

@@ -62,8 +62,8 @@ void test_world_start(struct test_world *world, const char *policy, const struct
 	struct error err = {0};
 
 	policy_settings_default(&defaults);
-	world->placer =
-		placer_create(policy_find(policy), world->layout, world->view, settings ? settings : &defaults, &err);
+	world->placer = placer_create(policy_find(policy), world->layout, cost_source_from_view(world->view),
+				      settings ? settings : &defaults, &err);
 	need(world->placer != NULL, err.text);
 	world->net = placer_net(world->placer);
 	for (int k = 0; k < TEST_CURVES; k++) {

@@ -53,10 +53,12 @@ struct policy_settings {
 /* NoMora's: p_m 105, p_r 110, gamma 1001, no preemption, omega and beta 0, the structured solver. */
 void policy_settings_default(struct policy_settings *settings);
 
-/* Layout and view must outlive the placer; machines enter its network by flownet_machine_added(). */
-struct placer *placer_create(const struct policy *policy, const struct cost_layout *layout,
-			     const struct latency_view *view, const struct policy_settings *settings,
-			     struct error *err);
+/*
+ * `source` says the round trips (cost_source_from_view(), or a simulator's own); it and the layout must outlive the
+ * placer. Machines enter its network by flownet_machine_added(). NULL with err set.
+ */
+struct placer *placer_create(const struct policy *policy, const struct cost_layout *layout, struct cost_source source,
+			     const struct policy_settings *settings, struct error *err);
 void placer_destroy(struct placer *placer); /* NULL is legal */
 
 /* Number of a curve for the call below, or -ENOMEM. The curve is not kept. */

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The whole loop of a round through the flow network: events, rows of costs, delta, solve, tasks extracted and moved.
+ * Machines in racks of 48 and pods of 16 racks, 8 to 12 slots, about 8 running tasks a machine in jobs of about 10;
+ * the paper's four curves; policy nomora with preemption, beta 0. Each round: 300 tasks arrive or end, and a share of
+ * the jobs has the latencies in its root's rack measured anew. Prints one JSON line a figure; CPU time.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include <base/rng.h>
+#include <policy/policy.h>
+
+enum { PER_RACK = 48, RACKS_PER_POD = 16, EVENTS = 300, JOB_TASKS_MEAN = 10, JOB_TASKS_MOST = 60 };
+
+struct load {
+	struct cluster *cluster;
+	struct cost_layout *layout;
+	struct placer *placer;
+	struct flownet *net;
+	uint32_t *epoch; /* [machines] how often its rack was measured */
+	uint32_t jobs;
+	uint32_t next_task;
+	struct rng rng;
+};
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static uint32_t mix(uint32_t x)
+{
+	x = (x ^ x >> 16) * 0x7feb352dU;
+	x = (x ^ x >> 15) * 0x846ca68bU;
+	return x ^ x >> 16;
+}
+
+/* Round trips: medians of 35, 110 and 260 us in a rack, a pod and beyond, times 0.5 to 1.5, one in sixteen worse. */
+static void draw_row(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us)
+{
+	const struct load *load = context;
+	const struct cost_layout *layout = load->layout;
+	uint32_t root_rack = load->cluster->machines[root].rack, root_pod = load->cluster->racks[root_rack].pod;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t machine = layout->machine_of_column[first + i], rack, hash;
+		float base;
+
+		if (machine == COST_NO_MACHINE) {
+			rtt_us[i] = -1;
+			continue;
+		}
+		rack = load->cluster->machines[machine].rack;
+		base = rack == root_rack ? 35.0f : load->cluster->racks[rack].pod == root_pod ? 110.0f : 260.0f;
+		hash = mix(root * 0x9e3779b9U + machine + (rack == root_rack ? load->epoch[root] * 0x85ebca6bU : 0));
+		rtt_us[i] = base * (0.5f + (float)(hash & 0xffff) * 0x1p-16f) * ((hash >> 28) == 0 ? 4.0f : 1.0f);
+		if (machine == root)
+			rtt_us[i] = 5;
+	}
+}
+
+static struct curve *paper_curve(int number)
+{
+	static const double coefficients[4][5] = {
+		{40, 1.067, -3.093e-3, 4.084e-6, -1.898e-9},
+		{20, 1.009, -2.095e-3, 2.571e-6, -1.232e-9},
+		{200, 1.0199, -1.161e-4, 0, 0},
+		{40, 1.005, -5.146e-4, 5.837e-7, -3.46e-10},
+	};
+	const double *c = coefficients[number];
+	double p[101];
+
+	for (int i = 0; i <= 100; i++) {
+		double x = i * 10;
+
+		p[i] = x < c[0] ? 1 : c[1] + x * (c[2] + x * (c[3] + x * c[4]));
+	}
+	return curve_from_table("paper", p, 101, NULL);
+}
+
+static void need(bool holds, const char *what)
+{
+	if (!holds) {
+		fprintf(stderr, "bench_round: %s\n", what);
+		exit(1);
+	}
+}
+
+static void make_cluster(struct load *load, uint32_t machines)
+{
+	load->cluster = cluster_create();
+	need(load->cluster != NULL, "memory");
+	for (uint32_t m = 0; m < machines; m++) {
+		char name[24], rack[24], pod[24];
+
+		snprintf(name, sizeof name, "m%u", m);
+		snprintf(rack, sizeof rack, "r%u", m / PER_RACK);
+		snprintf(pod, sizeof pod, "p%u", m / PER_RACK / RACKS_PER_POD);
+		need(cluster_add_machine(load->cluster, name, rack, pod, 8 + (int64_t)rng_below(&load->rng, 5), NULL) >=
+			     0,
+		     "machine");
+	}
+	load->layout = cost_layout_create(load->cluster);
+	load->epoch = calloc(machines, sizeof *load->epoch);
+	need(load->layout && load->epoch, "memory");
+}
+
+/* Half of the jobs memcached, a quarter strads, a quarter tensorflow (NoMora 6). */
+static int32_t draw_curve(struct rng *rng)
+{
+	uint64_t drawn = rng_below(rng, 4);
+
+	return drawn < 2 ? 0 : drawn == 2 ? 1 : 3;
+}
+
+/* Jobs until so many tasks run: each root somewhere, its tasks where they landed at random, as after a while of load.
+ */
+static void make_jobs(struct load *load, uint32_t tasks)
+{
+	uint32_t machines = load->cluster->machine_count;
+
+	for (uint32_t placed = 0; placed < tasks; load->jobs++) {
+		uint32_t count = 2 + (uint32_t)(rng_exponential(&load->rng) * (JOB_TASKS_MEAN - 2));
+
+		count = count > JOB_TASKS_MOST ? JOB_TASKS_MOST : count;
+		need(placer_set_job_curve(load->placer, load->jobs, draw_curve(&load->rng)) == 0, "curve");
+		need(flownet_job_arrived(load->net, load->jobs, 0) == 0, "job");
+		for (uint32_t t = 0; t < count && placed < tasks;) {
+			uint32_t machine = (uint32_t)rng_below(&load->rng, machines);
+
+			if (flownet_task_found(load->net, load->jobs, t, machine, 0) != 0)
+				continue;
+			t++;
+			placed++;
+		}
+	}
+	load->next_task = JOB_TASKS_MOST;
+}
+
+static void start(struct load *load, uint32_t machines, bool preemption, bool verify)
+{
+	struct policy_settings settings;
+	struct error err = {0};
+	struct cost_source source = {draw_row, load};
+
+	*load = (struct load){0};
+	rng_seed(&load->rng, 1);
+	make_cluster(load, machines);
+	policy_settings_default(&settings);
+	settings.reference = LATENCY_REFERENCE_ABSOLUTE;
+	settings.flow.preemption = preemption;
+	settings.flow.verify = verify;
+	load->placer = placer_create(policy_find("nomora"), load->layout, source, &settings, &err);
+	need(load->placer != NULL, err.text);
+	load->net = placer_net(load->placer);
+	for (int k = 0; k < 4; k++) {
+		struct curve *curve = paper_curve(k);
+
+		need(curve && placer_add_curve(load->placer, curve) == k, "curve");
+		curve_destroy(curve);
+	}
+	for (uint32_t m = 0; m < machines; m++)
+		need(flownet_machine_added(load->net, m, (int32_t)load->cluster->machines[m].slots) == 0, "machine");
+}
+
+static void stop(struct load *load)
+{
+	placer_destroy(load->placer);
+	cost_layout_destroy(load->layout);
+	cluster_destroy(load->cluster);
+	free(load->epoch);
+}
+
+/* 300 arrivals or ends, in equal numbers, of tasks that are no roots. */
+static void task_events(struct load *load)
+{
+	for (int event = 0; event < EVENTS; event++) {
+		uint32_t job = (uint32_t)rng_below(&load->rng, load->jobs), task;
+
+		if (event % 2 == 0) {
+			for (task = 1; flownet_task_present(load->net, job, task); task++)
+				;
+			need(flownet_task_arrived(load->net, job, task, 0) == 0, "arrival");
+			continue;
+		}
+		do {
+			job = (uint32_t)rng_below(&load->rng, load->jobs);
+			task = 1 + (uint32_t)rng_below(&load->rng, JOB_TASKS_MOST);
+		} while (!flownet_task_present(load->net, job, task));
+		need(flownet_task_ended(load->net, job, task) == 0, "end");
+	}
+}
+
+/* The racks of the roots of so many jobs are measured anew. */
+static void latency_events(struct load *load, uint32_t jobs)
+{
+	for (uint32_t i = 0; i < jobs; i++) {
+		uint32_t job = jobs * 2 > load->jobs ? i : (uint32_t)rng_below(&load->rng, load->jobs);
+		int32_t root = flownet_root_machine(load->net, job);
+
+		if (root == FLOWNET_NONE)
+			continue;
+		load->epoch[root]++;
+		flownet_latency_changed(load->net, (uint32_t)root, (uint32_t)root, LATENCY_MOVED_PAIR);
+	}
+}
+
+static int compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static void report(const char *figure, const struct load *load, double share, double *seconds, int rounds,
+		   const double *parts, uint64_t moves, uint64_t changes)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	qsort(seconds, (size_t)rounds, sizeof *seconds, compare);
+	printf("{\"benchmark\": \"round\", \"figure\": \"%s\", \"machines\": %u, \"jobs\": %u, \"recosted\": %.2f, "
+	       "\"rounds\": %d, \"p50_ms\": %.3f, \"p99_ms\": %.3f, \"max_ms\": %.3f, \"events_ms\": %.3f, "
+	       "\"apply_ms\": "
+	       "%.3f, \"solve_ms\": %.3f, \"extract_ms\": %.3f, \"changes\": %.1f, \"moves\": %.1f, \"peak_MB\": "
+	       "%.0f}\n",
+	       figure, load->cluster->machine_count, load->jobs, share, rounds, seconds[rounds / 2] * 1e3,
+	       seconds[(int)(rounds * 0.99)] * 1e3, seconds[rounds - 1] * 1e3, parts[0] / rounds * 1e3,
+	       parts[1] / rounds * 1e3, parts[2] / rounds * 1e3, parts[3] / rounds * 1e3, (double)changes / rounds,
+	       (double)moves / rounds, (double)usage.ru_maxrss / 1024);
+	fflush(stdout);
+}
+
+static void run_rounds(struct load *load, double share, int rounds)
+{
+	double *seconds = calloc((size_t)rounds, sizeof *seconds), parts[4] = {0};
+	struct flownet_round round;
+	struct error err = {0};
+	uint64_t moves = 0, changes = 0;
+
+	need(seconds != NULL, "memory");
+	for (int i = 0; i < rounds; i++) {
+		double begin = cpu_seconds(), after_events;
+
+		task_events(load);
+		latency_events(load, (uint32_t)(share * load->jobs));
+		after_events = cpu_seconds();
+		need(flownet_solve(load->net, &round, &err) == 0, err.text);
+		seconds[i] = cpu_seconds() - begin;
+		parts[0] += after_events - begin;
+		parts[1] += round.apply_s;
+		parts[2] += round.solve_s;
+		parts[3] += round.extract_s;
+		moves += round.move_count;
+		changes += round.changes;
+	}
+	report("incremental", load, share, seconds, rounds, parts, moves, changes);
+	free(seconds);
+}
+
+static void run_first(struct load *load, const char *figure)
+{
+	double begin = cpu_seconds(), seconds, parts[4] = {0};
+	struct flownet_round round;
+	struct error err = {0};
+
+	need(flownet_solve(load->net, &round, &err) == 0, err.text);
+	seconds = cpu_seconds() - begin;
+	parts[1] = round.apply_s;
+	parts[2] = round.solve_s;
+	parts[3] = round.extract_s;
+	report(figure, load, 1, &seconds, 1, parts, round.move_count, round.changes);
+}
+
+int main(int argc, char **argv)
+{
+	static const uint32_t sizes[] = {1250, 12500, 50000};
+	/* --small: 1,250 machines alone; --large: 50,000 as well. */
+	int most = argc > 1 && strcmp(argv[1], "--small") == 0   ? 1
+		   : argc > 1 && strcmp(argv[1], "--large") == 0 ? 3
+								 : 2;
+
+	for (int i = 0; i < most; i++) {
+		struct load load;
+
+		start(&load, sizes[i], true, false);
+		make_jobs(&load, sizes[i] * 8);
+		run_first(&load, "first round");
+		run_rounds(&load, 0.02, 200);
+		run_rounds(&load, 0.80, 40);
+		stop(&load);
+	}
+	return 0;
+}
