@@ -58,13 +58,14 @@ static void cached_row_free(struct cached_row *cached)
 	free(cached);
 }
 
-static struct cached_row *cached_row_create(uint32_t root, uint32_t rack_count)
+static struct cached_row *cached_row_create(uint32_t root, uint32_t rack_count, int32_t machine_limit)
 {
 	struct cached_row *cached = calloc(1, sizeof *cached);
 
 	if (!cached)
 		return NULL;
 	cached->row.root = root;
+	cached->row.machine_limit = machine_limit;
 	cached->dirty_count = rack_count;
 	cached->row.racks = calloc((size_t)rack_count + 1, sizeof *cached->row.racks);
 	cached->dirty = calloc((size_t)rack_count + 1, sizeof *cached->dirty);
@@ -261,7 +262,7 @@ const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint
 	struct cached_row **place = &rows->curves[curve].by_root[root];
 
 	if (!*place)
-		*place = cached_row_create(root, rows->layout->rack_count);
+		*place = cached_row_create(root, rows->layout->rack_count, rows->settings.machine_threshold);
 	if (!*place)
 		return NULL;
 	if ((*place)->dirty_count == 0) {

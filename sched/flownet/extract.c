@@ -39,10 +39,11 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 	bool root = net->policy.root_first && task == entry->root;
 	bool runs_there = machine != FLOWNET_NONE && entry->tasks[task].machine == machine;
 	const struct cost_row *row;
+	bool discounted;
 
 	*cost = 0;
 	if (runs_there)
-		cheaper(&best, cost, FLOWNET_ARC_RUNNING, net_running_cost(net, job, task));
+		cheaper(&best, cost, FLOWNET_ARC_RUNNING, net_running_cost(net, job, task, &discounted));
 	if (net_is_pinned(net, entry, task) || (!root && !net_job_open(net, entry)))
 		return best;
 	if (machine == FLOWNET_NONE) {

@@ -21,6 +21,7 @@ struct net_task {
 struct net_class {
 	int32_t group;
 	int32_t unscheduled_cost, unscheduled_capacity;
+	uint64_t running_digest; /* of the running arcs that the solver was told */
 	bool root;
 	bool kept; /* while the job is brought up to date */
 };
@@ -52,6 +53,7 @@ struct net_machine {
 struct net_member {
 	int32_t unscheduled_cost;
 	int32_t running_cost; /* of the arc to where it runs, FLOWNET_NONE when it waits */
+	bool discounted;      /* beta made that less than the machine's cost */
 	uint32_t task;
 	int32_t machine;
 	bool root;
@@ -105,7 +107,7 @@ bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_
 bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
 int32_t net_machine_capacity(const struct net_machine *machine);         /* for tasks that are not pinned */
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
-int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task);
+int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
 /* Moves a task between waiting (FLOWNET_NONE) and machines, with all that hangs on it. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
 /* Movable tasks of a job, ordered by class, root first; fills net->members. Negative: -ENOMEM. */

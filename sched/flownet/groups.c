@@ -10,6 +10,8 @@
 
 #include "flownet_priv.h"
 
+#define RUNNING_UNKNOWN UINT64_MAX
+
 static int take_group(struct flownet *net, uint32_t job, int32_t *group)
 {
 	if (net->spare_count > 0) {
@@ -71,8 +73,11 @@ static struct net_class *add_class(struct flownet *net, uint32_t job, const stru
 	return added;
 }
 
-/* Running members as arcs, those of equal machine and cost as one. Returns how many, or -ENOMEM. */
-static int32_t collect_running(struct flownet *net, size_t first, size_t end)
+/*
+ * Running members as arcs, those of equal machine and cost as one; none for a machine that the row leads to at the same
+ * cost: the solver knows where its units are. Returns how many, or -ENOMEM.
+ */
+static int32_t collect_running(struct flownet *net, const struct cost_row *row, size_t first, size_t end)
 {
 	size_t count = 0;
 
@@ -82,7 +87,8 @@ static int32_t collect_running(struct flownet *net, size_t first, size_t end)
 		const struct net_member *member = &net->members[i];
 		struct structured_running *last = count > 0 ? &net->running[count - 1] : NULL;
 
-		if (member->running_cost == FLOWNET_NONE)
+		if (member->running_cost == FLOWNET_NONE ||
+		    (!member->discounted && member->running_cost <= row->machine_limit))
 			continue;
 		if (last && last->column == member->machine && last->cost == member->running_cost)
 			last->units++;
@@ -90,6 +96,20 @@ static int32_t collect_running(struct flownet *net, size_t first, size_t end)
 			net->running[count++] = (struct structured_running){member->machine, member->running_cost, 1};
 	}
 	return (int32_t)count;
+}
+
+/* FNV-1a over the arcs; 0 when there are none. */
+static uint64_t digest_running(const struct flownet *net, int32_t count)
+{
+	uint64_t digest = count > 0 ? UINT64_C(0xcbf29ce484222325) : 0;
+
+	for (int32_t i = 0; i < count; i++) {
+		const int32_t words[] = {net->running[i].column, net->running[i].cost, net->running[i].units};
+
+		for (int w = 0; w < 3; w++)
+			digest = (digest ^ (uint32_t)words[w]) * UINT64_C(0x100000001b3);
+	}
+	return digest;
 }
 
 static int32_t unscheduled_capacity(const struct flownet *net, const struct net_job *job)
@@ -103,7 +123,8 @@ static int32_t unscheduled_capacity(const struct flownet *net, const struct net_
 	return capacity;
 }
 
-static int set_whole_row(struct flownet *net, uint32_t job, const struct net_class *entry, int32_t running_count)
+static int set_whole_row(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
+			 int32_t running_count)
 {
 	struct structured_row row = {
 		.aggregator_cost = 0,
@@ -112,12 +133,8 @@ static int set_whole_row(struct flownet *net, uint32_t job, const struct net_cla
 		.running_count = running_count,
 		.running = net->running,
 	};
-	const struct cost_row *costs;
 
 	if (!entry->root) {
-		costs = net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
-		if (!costs)
-			return -ENOMEM;
 		row.aggregator_cost = costs->cluster_cost == COST_ABSENT ? STRUCTURED_NO_ARC : costs->cluster_cost;
 		row.columns = costs->machines;
 		row.column_count = (int32_t)costs->machine_count;
@@ -130,26 +147,33 @@ static int set_whole_row(struct flownet *net, uint32_t job, const struct net_cla
 /* One class: members first..end-1. */
 static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t end, bool arcs)
 {
+	static const struct cost_row root_row = {.machine_limit = -1};
 	struct net_job *entry = &net->jobs[job];
 	const struct net_member *member = &net->members[first];
 	struct net_class *known = find_class(entry, member->root, member->unscheduled_cost);
-	int32_t running = collect_running(net, first, end), capacity = unscheduled_capacity(net, entry);
+	const struct cost_row *row =
+		member->root ? &root_row : net->policy.row(net->policy.context, job, net_root_machine(entry));
+	int32_t running = row ? collect_running(net, row, first, end) : -1, capacity = unscheduled_capacity(net, entry);
 	bool whole = arcs || !known;
+	uint64_t digest;
 	int code = 0;
 
 	if (!known)
 		known = add_class(net, job, member);
 	if (!known || running < 0)
 		return -ENOMEM;
+	digest = digest_running(net, running);
 	if (whole) {
 		known->unscheduled_capacity = capacity;
-		code = set_whole_row(net, job, known, running);
+		code = set_whole_row(net, known, row, running);
 	} else {
-		code = structured_set_running(net->solver, known->group, net->running, running);
+		if (digest != known->running_digest)
+			code = structured_set_running(net->solver, known->group, net->running, running);
 		if (code == 0 && known->unscheduled_capacity != capacity)
 			code = structured_set_unscheduled(net->solver, known->group, known->unscheduled_cost, capacity);
 		known->unscheduled_capacity = capacity;
 	}
+	known->running_digest = digest;
 	known->kept = true;
 	return code == 0 ? structured_set_supply(net->solver, known->group, (int32_t)(end - first)) : code;
 }
@@ -240,11 +264,13 @@ void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int3
 {
 	struct net_job *entry = &net->jobs[job];
 	bool root = net->policy.root_first && task == entry->root;
-	const struct net_class *known = find_class(entry, root, net_unscheduled_cost(net, entry, task));
+	struct net_class *known = find_class(entry, root, net_unscheduled_cost(net, entry, task));
 
 	/* When the solver has the unit elsewhere, the supply that the next round sets takes one out. */
-	if (net->solver && known)
-		(void)structured_end_unit(net->solver, known->group, column);
+	if (!net->solver || !known)
+		return;
+	(void)structured_end_unit(net->solver, known->group, column);
+	known->running_digest = RUNNING_UNKNOWN; /* a running arc to there has lost a unit */
 }
 
 void net_groups_forget_job(struct flownet *net, uint32_t job)

@@ -141,7 +141,8 @@ static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32
 	if (builder->code == 0)
 		builder->network->supply[NODE_SINK]--;
 	if (state->state == TASK_RUNNING) {
-		int32_t cost = net_running_cost(net, job, task);
+		bool discounted;
+		int32_t cost = net_running_cost(net, job, task, &discounted);
 
 		add_arc(builder, node, machine_node(net, (uint32_t)state->machine), 1, cost);
 		if (pinned) {

@@ -79,15 +79,17 @@ int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *jo
 	return net->settings.gamma + cost_of_time(net->settings.omega_per_s, net->now_s - entry->since_s);
 }
 
-int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task)
+int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted)
 {
 	const struct net_job *entry = &net->jobs[job];
 	int32_t machine = entry->tasks[task].machine, cost, discount;
 
+	*discounted = false;
 	if (net->policy.root_first && (task == entry->root || !net_job_open(net, entry)))
 		return 0;
 	cost = net->policy.at(net->policy.context, job, net_root_machine(entry), (uint32_t)machine);
 	discount = cost_of_time(net->settings.beta_per_s, net->now_s - entry->tasks[task].since_s);
+	*discounted = discount > 0;
 	return cost > discount ? cost - discount : 0;
 }
 
@@ -427,13 +429,17 @@ int64_t net_members(struct flownet *net, uint32_t job)
 
 		if (task->state == TASK_ABSENT || net_is_pinned(net, entry, t) || (!open && !is_root))
 			continue;
-		net->members[count++] = (struct net_member){
+		net->members[count] = (struct net_member){
 			.unscheduled_cost = net_unscheduled_cost(net, entry, t),
-			.running_cost = task->state == TASK_RUNNING ? net_running_cost(net, job, t) : FLOWNET_NONE,
+			.running_cost = FLOWNET_NONE,
 			.task = t,
 			.machine = task->machine,
 			.root = is_root,
 		};
+		if (task->state == TASK_RUNNING)
+			net->members[count].running_cost =
+				net_running_cost(net, job, t, &net->members[count].discounted);
+		count++;
 	}
 	if (count > 1)
 		qsort(net->members, count, sizeof *net->members, compare_members);

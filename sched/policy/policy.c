@@ -110,6 +110,8 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 	placer->settings.flow.preemption = settings->flow.preemption && policy->preempts;
 	placer->dense_job = -1;
 	placer->fixed_row.cluster_cost = POLICY_FIXED_COST;
+	placer->fixed_row.machine_limit = -1;
+	placer->distance_row.machine_limit = 0; /* the root's own machine */
 	rng_seed(&placer->rng, settings->seed);
 	if (create_rows(placer, source) != 0) {
 		placer_destroy(placer);

@@ -30,6 +30,7 @@ struct cost_source cost_source_from_view(const struct latency_view *view);
 
 /* Arcs are the solver's own (target: number of a machine or a rack), so that rows reach it without a copy. */
 struct cost_row {
+	int32_t machine_limit; /* every present machine up to this cost is in `machines` */
 	uint32_t root;        /* machine */
 	int32_t cluster_cost; /* largest of all machines; COST_ABSENT when there is none */
 	uint32_t machine_count, rack_count;
