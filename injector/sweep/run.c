@@ -39,7 +39,8 @@ void attempt_judge(const struct plan *plan, struct attempt *attempt)
 	double dropped = attempt->after.dropped - attempt->before.dropped;
 	double ticks = attempt->host_after.total_ticks - attempt->host_before.total_ticks;
 	double steal = attempt->host_after.steal_ticks - attempt->host_before.steal_ticks;
-	double stall_percent = attempt->elapsed_s > 0 ? stall_us / attempt->elapsed_s / 1e4 : 0;
+	/* A stall is counted when it ends: one that began before a short run may be longer than it. */
+	double stall_percent = attempt->elapsed_s > 0 ? fmin(stall_us / attempt->elapsed_s / 1e4, 100) : 0;
 	double disturbed_percent = packets > 0 ? 100 * disturbed / packets : 0;
 	double steal_percent = ticks > 0 ? 100 * steal / ticks : 0;
 
