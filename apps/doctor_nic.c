@@ -32,8 +32,12 @@ static int ask_flag(int socket_fd, struct ifreq *request, uint32_t command)
 {
 	struct ethtool_value value = {.cmd = command};
 
+	int status;
+
 	request->ifr_data = (char *)&value;
-	return ioctl(socket_fd, SIOCETHTOOL, request) == 0 ? (int)value.data : -1;
+	status = ioctl(socket_fd, SIOCETHTOOL, request);
+	request->ifr_data = NULL;
+	return status == 0 ? (int)value.data : -1;
 }
 
 static void ask_kernel(const char *name, struct nic_settings *settings)
