@@ -187,6 +187,8 @@ Test(linear, dependent_columns_are_found)
 	memset(matrix + ROWS, 0, ROWS * sizeof *matrix);
 	cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_RANK_DEFICIENT);
 	cr_assert_eq(result.coefficients[1], 0);
+	/* a column of no use before useful ones must not hide them */
+	cr_assert_eq(result.rank, COLUMNS - 2);
 	memset(matrix, 0, sizeof matrix);
 	cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_RANK_DEFICIENT);
 	cr_assert_eq(result.rank, 0);

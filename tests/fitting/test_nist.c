@@ -89,8 +89,9 @@ Test(nist, linear_sets_agree)
 		cr_assert_eq(nist_solve(&set, 0, 0, &fit, &err), 0, "%s", err.text);
 		cr_assert(fit.converged, "%s: %s", set.name, fit.reason);
 		for (size_t j = 0; j < set.parameter_count; j++) {
-			cr_assert(fit.value_digits[j] >= 9, "%s, %s: %.1f digits", set.name, set.parameters[j].name,
-				  fit.value_digits[j]);
+			/* Filip's polynomial loses five digits unless it is centred before it is solved */
+			cr_assert(fit.value_digits[j] >= (strcmp(set.name, "Filip") == 0 ? 12 : 9),
+				  "%s, %s: %.1f digits", set.name, set.parameters[j].name, fit.value_digits[j]);
 			cr_assert(fit.error_digits[j] >= 9, "%s, error of %s: %.1f digits", set.name,
 				  set.parameters[j].name, fit.error_digits[j]);
 		}

@@ -245,16 +245,23 @@ Test(nonlinear, huber_solves_its_equation)
 	struct nonlinear_problem problem = {7, 2, line, NULL, &data, start, .fixed = fixed};
 	struct nonlinear_settings settings;
 	struct nonlinear_result result;
-	double balance = 0;
+	double balance = 0, square = 0, inside = 0;
 
 	nonlinear_settings_default(&settings);
 	settings.loss = NONLINEAR_HUBER;
 	settings.loss_scale = 0.5;
 	solve(&problem, &settings, &result);
 	cr_assert(result.converged);
-	for (int i = 0; i < 7; i++)
-		balance += fmin(fmax(result.values[0] - data.y[i], -0.5), 0.5);
+	for (int i = 0; i < 7; i++) {
+		double residual = result.values[0] - data.y[i], clipped = fmin(fmax(residual, -0.5), 0.5);
+
+		balance += clipped;
+		square += clipped * clipped;
+		inside += residual == clipped;
+	}
 	cr_assert(fabs(balance) < 1e-14, "%g", balance);
+	/* Huber (1973): sum psi^2 / (n - 1) / (mean psi')^2 / n */
+	cr_assert_float_eq(result.standard_errors[0], sqrt(square / 6 / pow(inside / 7, 2) / 7), 1e-12);
 	nonlinear_result_free(&result);
 }
 
