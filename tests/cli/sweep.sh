@@ -126,6 +126,7 @@ rows=$(tail -n +2 long.csv | cut -d, -f1,3 | sort -u | wc -l)
 left=0
 for folder in /tmp/nomora-sweep.*; do
 	owner=${folder#/tmp/nomora-sweep.}
+	case ${owner%.*} in *[!0-9]*) continue ;; esac
 	[ -d "$folder" ] && gone "${owner%.*}" && left=1
 done
 check "no folder is left in /tmp, not even that of the killed one" test "$left" -eq 0
