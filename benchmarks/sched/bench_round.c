@@ -22,7 +22,9 @@ struct load {
 	struct cost_layout *layout;
 	struct placer *placer;
 	struct flownet *net;
-	uint32_t *epoch; /* [machines] how often its rack was measured */
+	uint32_t *epoch;    /* [machines] how often its rack was measured */
+	uint32_t *roots;    /* [machines] jobs with their root there */
+	uint64_t *measured; /* [machines] in which round last */
 	uint32_t jobs;
 	uint32_t next_task;
 	struct rng rng;
@@ -110,7 +112,9 @@ static void make_cluster(struct load *load, uint32_t machines)
 	}
 	load->layout = cost_layout_create(load->cluster);
 	load->epoch = calloc(machines, sizeof *load->epoch);
-	need(load->layout && load->epoch, "memory");
+	load->roots = calloc(machines, sizeof *load->roots);
+	load->measured = calloc(machines, sizeof *load->measured);
+	need(load->layout && load->epoch && load->roots && load->measured, "memory");
 }
 
 /* Half of the jobs memcached, a quarter strads, a quarter tensorflow (NoMora 6). */
@@ -138,6 +142,7 @@ static void make_jobs(struct load *load, uint32_t tasks)
 
 			if (flownet_task_found(load->net, load->jobs, t, machine, 0) != 0)
 				continue;
+			load->roots[machine] += t == 0;
 			t++;
 			placed++;
 		}
@@ -177,6 +182,8 @@ static void stop(struct load *load)
 	cost_layout_destroy(load->layout);
 	cluster_destroy(load->cluster);
 	free(load->epoch);
+	free(load->roots);
+	free(load->measured);
 }
 
 /* 300 arrivals or ends, in equal numbers, of tasks that are no roots. */
@@ -199,16 +206,19 @@ static void task_events(struct load *load)
 	}
 }
 
-/* The racks of the roots of so many jobs are measured anew. */
+/* Racks are measured anew from machines with roots, until so many jobs have new costs. */
 static void latency_events(struct load *load, uint32_t jobs)
 {
-	for (uint32_t i = 0; i < jobs; i++) {
-		uint32_t job = jobs * 2 > load->jobs ? i : (uint32_t)rng_below(&load->rng, load->jobs);
+	uint32_t job = (uint32_t)rng_below(&load->rng, load->jobs);
+
+	for (uint32_t changed = 0; changed < jobs; job = (job + 1 + (uint32_t)rng_below(&load->rng, 3)) % load->jobs) {
 		int32_t root = flownet_root_machine(load->net, job);
 
-		if (root == FLOWNET_NONE)
+		if (root == FLOWNET_NONE || load->measured[root] == flownet_rounds(load->net))
 			continue;
+		load->measured[root] = flownet_rounds(load->net);
 		load->epoch[root]++;
+		changed += load->roots[root];
 		flownet_latency_changed(load->net, (uint32_t)root, (uint32_t)root, LATENCY_MOVED_PAIR);
 	}
 }

@@ -207,54 +207,78 @@ static void choose_racks(const struct cost_rows *rows, struct cached_row *cached
 	cached->row.cluster_cost = largest ? largest : COST_ABSENT;
 }
 
-static int store_machines(struct cached_row *cached, const struct structured_arc *chosen, uint32_t count)
+/* `count` arcs in the place of the `had` that begin at `at`. */
+static int replace_machines(struct cached_row *cached, uint32_t at, uint32_t had, const struct structured_arc *chosen,
+			    uint32_t count)
 {
-	if (count > cached->machine_room || !cached->row.machines) {
-		struct structured_arc *larger = reallocarray(NULL, (size_t)count + count / 4 + 1, sizeof *larger);
+	struct cost_row *row = &cached->row;
+	uint32_t after = row->machine_count - at - had, total = at + count + after;
+
+	if (total > cached->machine_room || !row->machines) {
+		struct structured_arc *larger =
+			reallocarray(row->machines, (size_t)total + total / 4 + 1, sizeof *larger);
 
 		if (!larger)
 			return -ENOMEM;
-		free(cached->row.machines);
-		cached->row.machines = larger;
-		cached->machine_room = count + count / 4 + 1;
+		row->machines = larger;
+		cached->machine_room = total + total / 4 + 1;
 	}
-	memcpy(cached->row.machines, chosen, count * sizeof *chosen);
-	cached->row.machine_count = count;
+	if (count != had)
+		memmove(row->machines + at + count, row->machines + at + had, after * sizeof *chosen);
+	memcpy(row->machines + at, chosen, count * sizeof *chosen);
+	row->machine_count = total;
 	return 0;
 }
 
-/* Computes the dirty racks again, copies what the others had. */
-static int refresh(struct cost_rows *rows, const struct cost_table *table, struct cached_row *cached)
+/* All racks. */
+static int refresh_whole(struct cost_rows *rows, const struct cost_table *table, struct cached_row *cached)
 {
 	const struct cost_layout *layout = rows->layout;
-	bool whole = cached->dirty_count >= layout->rack_count;
-	uint32_t count = 0, old = 0;
+	uint32_t count = 0;
 
 	for (uint32_t r = 0; r < layout->rack_count; r++) {
-		uint32_t had = cached->rack_chosen[r];
-
-		if (whole && r % RACKS_AT_ONCE == 0)
+		if (r % RACKS_AT_ONCE == 0)
 			fetch_racks(rows, cached->row.root, r);
-
-		if (whole || cached->dirty[r]) {
-			if (!whole)
-				fetch(rows, cached->row.root, layout->rack_first[r],
-				      layout->rack_first[r + 1] - layout->rack_first[r]);
-			cached->rack_chosen[r] = compute_rack(rows, table, cached, r, rows->chosen + count);
-		} else {
-			memcpy(rows->chosen + count, cached->row.machines + old, had * sizeof *rows->chosen);
-		}
-		old += had;
+		cached->rack_chosen[r] = compute_rack(rows, table, cached, r, rows->chosen + count);
 		count += cached->rack_chosen[r];
 	}
-	if (whole)
-		rows->work.rows++;
-	else
-		rows->work.mended++;
+	rows->work.rows++;
+	cached->row.machine_count = 0;
+	return replace_machines(cached, 0, 0, rows->chosen, count);
+}
+
+/* The dirty racks alone; the arcs of a rack lie side by side in the row. */
+static int refresh_dirty(struct cost_rows *rows, const struct cost_table *table, struct cached_row *cached)
+{
+	const struct cost_layout *layout = rows->layout;
+	uint32_t before = 0;
+	int code = 0;
+
+	for (uint32_t r = 0; r < layout->rack_count && code == 0; r++) {
+		uint32_t had = cached->rack_chosen[r];
+
+		if (cached->dirty[r]) {
+			uint32_t first = layout->rack_first[r];
+
+			fetch(rows, cached->row.root, first, layout->rack_first[r + 1] - first);
+			cached->rack_chosen[r] = compute_rack(rows, table, cached, r, rows->chosen);
+			code = replace_machines(cached, before, had, rows->chosen, cached->rack_chosen[r]);
+		}
+		before += cached->rack_chosen[r];
+	}
+	rows->work.mended++;
+	return code;
+}
+
+static int refresh(struct cost_rows *rows, const struct cost_table *table, struct cached_row *cached)
+{
+	int code = cached->dirty_count >= rows->layout->rack_count ? refresh_whole(rows, table, cached)
+								   : refresh_dirty(rows, table, cached);
+
 	choose_racks(rows, cached);
-	memset(cached->dirty, 0, layout->rack_count);
+	memset(cached->dirty, 0, rows->layout->rack_count);
 	cached->dirty_count = 0;
-	return store_machines(cached, rows->chosen, count);
+	return code;
 }
 
 const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint32_t root)
