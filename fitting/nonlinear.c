@@ -300,7 +300,7 @@ void nonlinear_result_free(struct nonlinear_result *result)
 
 /*
  * Variance factor. For the plain loss chi2/dof; for a robust one Huber's (1973): sum psi^2 / dof / (mean psi')^2,
- * psi = rho'(z) r in weighted residuals.
+ * psi = rho'(z) r in weighted residuals, to go with the (J'J)^-1 of a Jacobian that is not bent.
  */
 static double variance_factor(const struct fit *fit, const struct nonlinear_result *result)
 {
@@ -329,7 +329,7 @@ static double variance_factor(const struct fit *fit, const struct nonlinear_resu
 	return slope > 0 ? (double)(square / result->dof / (slope * slope)) : (double)INFINITY;
 }
 
-static void fill_covariance(struct fit *fit, struct nonlinear_result *result)
+static void fill_covariance(struct fit *fit, const long double *values, struct nonlinear_result *result)
 {
 	const struct objective *o = &fit->objective;
 	struct polish *p = &fit->polish;
@@ -338,7 +338,8 @@ static void fill_covariance(struct fit *fit, struct nonlinear_result *result)
 
 	for (size_t j = 0; j < o->free; j++)
 		result->standard_errors[o->index[j]] = NAN;
-	polish_covariance_root(p);
+	if (!polish_covariance_root(p, values))
+		return;
 	for (size_t a = 0; a < p->active; a++) {
 		size_t row = o->index[p->column[a]];
 
@@ -404,7 +405,7 @@ static void fill(struct fit *fit, struct attempt *best, struct nonlinear_result 
 	result->dof = (double)used - (double)fit->polish.active;
 	result->aicc = fitting_aicc(result->rss, used, fit->polish.active);
 	result->bic = fitting_bic(result->rss, used, fit->polish.active);
-	fill_covariance(fit, result);
+	fill_covariance(fit, best->values, result);
 }
 
 int nonlinear_fit(const struct nonlinear_problem *problem, const struct nonlinear_settings *settings,

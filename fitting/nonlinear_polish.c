@@ -138,8 +138,22 @@ bool polish_run(struct polish *p, long double *values, int steps_maximum)
 	return true;
 }
 
-void polish_covariance_root(struct polish *p)
+bool polish_covariance_root(struct polish *p, const long double *values)
 {
-	if (p->active > 0)
-		covariance_root_extended(&p->qr, p->root);
+	struct objective *o = p->objective;
+	enum nonlinear_loss loss = o->loss;
+
+	if (p->active == 0)
+		return true;
+	if (loss != NONLINEAR_LINEAR) {
+		o->loss = NONLINEAR_LINEAR;
+		p->cost = objective_evaluate_extended(o, values, p->residuals, p->jacobian);
+		o->loss = loss;
+		for (size_t k = 0; k < p->active; k++)
+			memcpy(p->qr.a + k * o->rows, p->jacobian + p->column[k] * o->rows, o->rows * sizeof *p->qr.a);
+		if (!isfinite(p->cost) || !factorise_extended(&p->qr, (long double)o->rows * LDBL_EPSILON))
+			return false;
+	}
+	covariance_root_extended(&p->qr, p->root);
+	return true;
 }

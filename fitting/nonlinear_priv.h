@@ -98,7 +98,10 @@ void polish_lay_out(struct polish *polish, struct arena *arena, size_t rows, siz
 /* Gauss-Newton to the last digit. False if the model is not finite there; values are never made worse. */
 bool polish_run(struct polish *polish, long double *values, int steps_maximum);
 
-/* After polish_run(): root such that root root' = (J'J)^-1 over polish->column; columns x columns in polish->root. */
-void polish_covariance_root(struct polish *polish);
+/*
+ * After polish_run() at the same values: root such that root root' = (J'J)^-1 over polish->column, columns x columns in
+ * polish->root. J is weighted but not bent by the loss. False if it is not finite.
+ */
+bool polish_covariance_root(struct polish *polish, const long double *values);
 
 #endif
