@@ -16,6 +16,7 @@ bool mcf_cost_in_range(int32_t node_count, int64_t largest_cost);
 
 /* The algorithms, each in its own file; they see problems without lower bounds, checked. */
 enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);
+enum mcf_status mcf_scaling_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);
 enum mcf_status mcf_simplex_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);
 enum mcf_status mcf_structured_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);
 

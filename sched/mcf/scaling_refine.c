@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One phase: saturate what is too cheap, then push excess along short admissible paths, relabelling on the way. */
+#include <string.h>
+
+#include "scaling_priv.h"
+
+enum { PATH_LONGEST = 4 };
+/* Prices and scaled costs stay well inside int64: a price this low ends the solve with MCF_COST_RANGE. */
+#define PRICE_LOWEST (-(INT64_C(1) << 61))
+
+static void enqueue(struct scaling *scaling, int32_t node)
+{
+	int32_t at = scaling->queue_begin + scaling->queue_count;
+
+	if (scaling->queued[node])
+		return;
+	scaling->queue[at < scaling->node_count ? at : at - scaling->node_count] = node;
+	scaling->queue_count++;
+	scaling->queued[node] = true;
+}
+
+static void dequeue(struct scaling *scaling)
+{
+	scaling->queued[scaling->queue[scaling->queue_begin]] = false;
+	scaling->queue_begin = scaling->queue_begin + 1 < scaling->node_count ? scaling->queue_begin + 1 : 0;
+	scaling->queue_count--;
+}
+
+static void push(struct scaling *scaling, int32_t tail, int32_t arc, int32_t amount)
+{
+	struct residual *a = &scaling->arcs[arc];
+
+	a->room -= amount;
+	scaling->arcs[scaling->reverse[arc]].room += amount;
+	scaling->excess[tail] -= amount;
+	scaling->excess[a->head] += amount;
+	scaling->pushes++;
+}
+
+static void saturate_cheap(struct scaling *scaling)
+{
+	for (int32_t v = 0; v < scaling->node_count; v++) {
+		for (int32_t i = scaling->first[v]; i < scaling->first[v + 1]; i++) {
+			if (scaling->arcs[i].room > 0 && scaling_reduced(scaling, v, &scaling->arcs[i]) < 0)
+				push(scaling, v, i, scaling->arcs[i].room);
+		}
+	}
+	scaling->queue_begin = scaling->queue_count = 0;
+	memset(scaling->queued, 0, (size_t)scaling->node_count * sizeof *scaling->queued);
+	for (int32_t v = 0; v < scaling->node_count; v++) {
+		scaling->next[v] = scaling->first[v];
+		if (scaling->excess[v] > 0)
+			enqueue(scaling, v);
+	}
+}
+
+/* An admissible arc out of `node` from where the search stands, or -1. */
+static int32_t find_admissible(struct scaling *scaling, int32_t node)
+{
+	const struct residual *arcs = scaling->arcs;
+	const int64_t *price = scaling->price;
+	int64_t own = price[node];
+	int32_t end = scaling->first[node + 1];
+
+	for (int32_t i = scaling->next[node]; i < end; i++) {
+		if (arcs[i].room > 0 && arcs[i].cost + own < price[arcs[i].head]) {
+			scaling->next[node] = i;
+			return i;
+		}
+	}
+	return -1;
+}
+
+/*
+ * Lowers a node's price until an arc out is admissible. `back`, the reverse of the arc that the path came by (-1 at its
+ * start), counts as if it had room, as it will after the push: so a dead end is left at least that way.
+ */
+static void relabel(struct scaling *scaling, int32_t node, int32_t back)
+{
+	const struct residual *arcs = scaling->arcs;
+	const int64_t *price = scaling->price;
+	int64_t least = back < 0 ? INT64_MAX : arcs[back].cost - price[arcs[back].head];
+
+	for (int32_t i = scaling->first[node]; i < scaling->first[node + 1]; i++) {
+		if (arcs[i].room > 0 && arcs[i].cost - price[arcs[i].head] < least)
+			least = arcs[i].cost - price[arcs[i].head];
+	}
+	scaling->relabels++;
+	scaling->relabels_since_update++;
+	if (least == INT64_MAX) { /* no way out at all */
+		scaling->infeasible = !scaling_deficits_reachable(scaling);
+		return;
+	}
+	scaling->price[node] = -least - scaling->epsilon;
+	scaling->next[node] = scaling->first[node];
+	scaling->out_of_range = scaling->out_of_range || scaling->price[node] < PRICE_LOWEST;
+}
+
+/* Grows an admissible path from `start` to a deficit or to its longest; returns its length. */
+static int32_t grow_path(struct scaling *scaling, int32_t start, int32_t path[PATH_LONGEST])
+{
+	int32_t length = 0, tip = start;
+
+	/* Relabelling without end in a part that leads nowhere is stopped by the next global update. */
+	while (length < PATH_LONGEST && (length == 0 || scaling->excess[tip] >= 0) &&
+	       scaling->relabels_since_update < scaling->node_count) {
+		int32_t arc = find_admissible(scaling, tip);
+
+		if (arc >= 0) {
+			path[length++] = arc;
+			tip = scaling->arcs[arc].head;
+			continue;
+		}
+		relabel(scaling, tip, length > 0 ? scaling->reverse[path[length - 1]] : -1);
+		if (scaling->infeasible || scaling->out_of_range)
+			return 0;
+		if (length > 0)
+			tip = scaling->arcs[scaling->reverse[path[--length]]].head;
+	}
+	return length;
+}
+
+static void push_path(struct scaling *scaling, int32_t start, const int32_t *path, int32_t length)
+{
+	int32_t tail = start;
+
+	for (int32_t i = 0; i < length; i++) {
+		const struct residual *arc = &scaling->arcs[path[i]];
+		int64_t amount = arc->room < scaling->excess[tail] ? arc->room : scaling->excess[tail];
+		int32_t head = arc->head;
+
+		push(scaling, tail, path[i], (int32_t)amount);
+		if (scaling->excess[head] > 0)
+			enqueue(scaling, head);
+		tail = head;
+	}
+}
+
+void scaling_refine(struct scaling *scaling)
+{
+	int32_t path[PATH_LONGEST];
+
+	saturate_cheap(scaling);
+	scaling->phases++;
+	scaling->relabels_since_update = scaling->node_count; /* begin with a global update */
+	while (scaling->queue_count > 0) {
+		int32_t node = scaling->queue[scaling->queue_begin];
+
+		if (scaling->excess[node] <= 0) {
+			dequeue(scaling);
+			continue;
+		}
+		if (scaling->relabels_since_update >= scaling->node_count) {
+			if (!scaling_global_update(scaling))
+				scaling->infeasible = true;
+			scaling->relabels_since_update = 0;
+		}
+		if (!scaling->infeasible && !scaling->out_of_range)
+			push_path(scaling, node, path, grow_path(scaling, node, path));
+		if (scaling->infeasible || scaling->out_of_range)
+			return;
+	}
+}

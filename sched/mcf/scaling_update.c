@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Heuristics of the cost scaling that look at the whole network, and the proof that there is no answer. */
+#include <string.h>
+
+#include "scaling_priv.h"
+
+enum { NOWHERE = -1 };
+
+static void bucket_put(struct scaling *scaling, int32_t node, int32_t rank)
+{
+	int32_t old = scaling->bucket[rank];
+
+	scaling->bucket_next[node] = old;
+	scaling->bucket_before[node] = NOWHERE;
+	if (old != NOWHERE)
+		scaling->bucket_before[old] = node;
+	scaling->bucket[rank] = node;
+	scaling->rank[node] = rank;
+}
+
+static void bucket_take(struct scaling *scaling, int32_t node)
+{
+	int32_t next = scaling->bucket_next[node], before = scaling->bucket_before[node];
+
+	if (before != NOWHERE)
+		scaling->bucket_next[before] = next;
+	else
+		scaling->bucket[scaling->rank[node]] = next;
+	if (next != NOWHERE)
+		scaling->bucket_before[next] = before;
+}
+
+/* Nodes that can send to `node` come nearer: distance of an arc = reduced cost in epsilons, rounded up past it. */
+static void scan_into(struct scaling *scaling, int32_t node)
+{
+	int32_t rank = scaling->rank[node], none = scaling->bucket_count;
+
+	for (int32_t i = scaling->first[node]; i < scaling->first[node + 1]; i++) {
+		int32_t tail = scaling->arcs[i].head, found;
+		int64_t steps;
+
+		if (scaling->rank[tail] <= rank || scaling->arcs[scaling->reverse[i]].room == 0)
+			continue;
+		/* The reverse arc costs the negative; reduced cost is -epsilon at least. */
+		steps = -scaling->arcs[i].cost + scaling->price[tail] - scaling->price[node];
+		steps = steps < 0 ? 0 : steps / scaling->epsilon + 1;
+		if (steps >= scaling->rank[tail] - rank)
+			continue;
+		found = rank + (int32_t)steps;
+		if (scaling->rank[tail] < none)
+			bucket_take(scaling, tail);
+		bucket_put(scaling, tail, found);
+	}
+}
+
+bool scaling_global_update(struct scaling *scaling)
+{
+	int32_t none = scaling->bucket_count, rank, active = 0;
+
+	memset(scaling->bucket, 0xff, (size_t)none * sizeof *scaling->bucket);
+	for (int32_t v = 0; v < scaling->node_count; v++) {
+		scaling->rank[v] = none;
+		if (scaling->excess[v] < 0)
+			bucket_put(scaling, v, 0);
+		active += scaling->excess[v] > 0;
+	}
+	for (rank = 0; active > 0 && rank<none; rank += active> 0) {
+		while (active > 0 && scaling->bucket[rank] != NOWHERE) {
+			int32_t node = scaling->bucket[rank];
+
+			bucket_take(scaling, node);
+			scan_into(scaling, node);
+			active -= scaling->excess[node] > 0;
+		}
+	}
+	if (active > 0 && !scaling_deficits_reachable(scaling))
+		return false;
+	/* Nodes that were not scanned are no nearer than the last rank looked at. */
+	for (int32_t v = 0; v < scaling->node_count; v++) {
+		int32_t steps = scaling->rank[v] < rank ? scaling->rank[v] : rank;
+
+		if (steps == 0)
+			continue;
+		scaling->price[v] -= steps * scaling->epsilon;
+		scaling->next[v] = scaling->first[v];
+	}
+	return true;
+}
+
+bool scaling_deficits_reachable(struct scaling *scaling)
+{
+	int32_t count = 0;
+
+	/* rank = 1: not reached; bucket_next serves as the queue. */
+	for (int32_t v = 0; v < scaling->node_count; v++) {
+		scaling->rank[v] = scaling->excess[v] >= 0;
+		if (scaling->excess[v] < 0)
+			scaling->bucket_next[count++] = v;
+	}
+	for (int32_t k = 0; k < count; k++) {
+		int32_t node = scaling->bucket_next[k];
+
+		for (int32_t i = scaling->first[node]; i < scaling->first[node + 1]; i++) {
+			int32_t tail = scaling->arcs[i].head;
+
+			if (scaling->rank[tail] == 0 || scaling->arcs[scaling->reverse[i]].room == 0)
+				continue;
+			scaling->rank[tail] = 0;
+			scaling->bucket_next[count++] = tail;
+		}
+	}
+	for (int32_t v = 0; v < scaling->node_count; v++) {
+		if (scaling->excess[v] > 0 && scaling->rank[v] == 1)
+			return false;
+	}
+	return true;
+}
