@@ -93,7 +93,8 @@ static int add_pooled(const struct problem *problem, struct fit_candidate *candi
 	for (size_t i = 0; i < problem->count; i++)
 		rss += problem->weight[i] * pow(problem->y[i] - pooled_value(&pooled, problem->x[i]), 2);
 	*candidate = (struct fit_candidate){.family = FIT_MONOTONE, .form = CURVE_FORM_NONE};
-	candidate->parameters = monotone_pool(problem->y, problem->weight, problem->count, storage, NULL);
+	candidate->parameters =
+		monotone_pool(problem->y, problem->weight, problem->count, storage, storage + problem->count);
 	rate(problem, candidate, rss);
 	candidate->cross_validation = problem->count <= 300 ? pooled_cross_validate(problem, storage) : NAN;
 	free(storage);

@@ -16,12 +16,13 @@ int problem_create(const struct observations *observations, struct problem *prob
 	size_t n = observations->count;
 
 	memset(problem, 0, sizeof *problem);
-	problem->x = malloc(4 * n * sizeof *problem->x);
+	problem->x = malloc(5 * n * sizeof *problem->x);
 	if (!problem->x)
 		return -1;
 	problem->y = problem->x + n;
 	problem->weight = problem->y + n;
 	problem->root_weight = problem->weight + n;
+	problem->work = problem->root_weight + n;
 	problem->count = n;
 	for (size_t i = 0; i < n; i++) {
 		problem->x[i] = observations->levels[i].x_us;
@@ -55,13 +56,18 @@ size_t design_storage(const struct problem *problem)
 	return problem->count * (COLUMNS_MAXIMUM + 1) + LAW_ROWS * COLUMNS_MAXIMUM;
 }
 
+/* Four sums at once: a single one waits for each addition, which the compiler must not reorder. */
 static double dot(const double *a, const double *b, size_t count)
 {
-	double sum = 0;
+	double sum[4] = {0};
+	size_t i = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += a[i] * b[i];
-	return sum;
+	for (; i + 4 <= count; i += 4)
+		for (size_t lane = 0; lane < 4; lane++)
+			sum[lane] += a[i + lane] * b[i + lane];
+	for (; i < count; i++)
+		sum[0] += a[i] * b[i];
+	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 static void fill_columns(const struct problem *problem, struct design *design)
@@ -168,21 +174,17 @@ void design_solve(const struct problem *problem, const struct design *design, co
 		  struct solution *solution)
 {
 	size_t n = problem->count;
-	double total = 0;
+	double *target = problem->work;
 
 	solution->constrained = false;
 	solution->rss = INFINITY;
 	if (!design->usable)
 		return;
-	memset(solution->c, 0, sizeof solution->c);
-	for (size_t i = 0; i < n; i++) {
-		double target = (y[i] - design->target_offset[i]) * problem->root_weight[i];
-
-		total += target * target;
-		for (size_t k = 0; k < design->columns; k++)
-			solution->c[k] += design->q[k * n + i] * target;
-	}
-	solution->rss = fmax(0, total - dot(solution->c, solution->c, design->columns));
+	for (size_t i = 0; i < n; i++)
+		target[i] = (y[i] - design->target_offset[i]) * problem->root_weight[i];
+	for (size_t k = 0; k < design->columns; k++)
+		solution->c[k] = dot(design->q + k * n, target, n);
+	solution->rss = fmax(0, dot(target, target, n) - dot(solution->c, solution->c, design->columns));
 }
 
 static void back_substitute(const struct design *design, struct solution *solution)

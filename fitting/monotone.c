@@ -3,41 +3,35 @@
 
 #include <fitting/monotone.h>
 
-size_t monotone_pool(const double *y, const double *weight, size_t count, double *fitted, size_t *block)
+/* One pool: its points' mean, weight and number, on a stack. */
+static void push_pool(double *pools, size_t *count, double mean, double weight, double size)
 {
-	size_t pools = 0;
+	double *top = pools + 3 * (*count)++;
 
-	/*
-	 * fitted[] holds the pools' means on a stack while we go: pool k's members end where the next begins. Going
-	 * over the points once more at the end spreads the means. Sizes are found again from the order of merging.
-	 */
+	top[0] = mean;
+	top[1] = weight;
+	top[2] = size;
+}
+
+size_t monotone_pool(const double *y, const double *weight, size_t count, double *fitted, double *work)
+{
+	size_t pools = 0, at = 0;
+
 	for (size_t i = 0; i < count; i++) {
-		double mean = y[i], total = weight[i];
-		size_t from = i;
+		double mean = y[i], total = weight[i], size = 1;
 
-		/* Merge leftward while the pool before is lower than this one. */
-		while (from > 0 && fitted[from - 1] < mean) {
-			size_t start = from - 1;
-			double sum = 0, left = 0;
+		while (pools > 0 && work[3 * (pools - 1)] <= mean) {
+			const double *before = work + 3 * --pools;
 
-			while (start > 0 && fitted[start - 1] == fitted[from - 1])
-				start--;
-			for (size_t j = start; j < from; j++)
-				left += weight[j];
-			sum = fitted[from - 1] * left + mean * total;
-			total += left;
-			mean = total > 0 ? sum / total : mean;
-			from = start;
+			mean = (before[0] * before[1] + mean * total) / (before[1] + total);
+			total += before[1];
+			size += before[2];
 		}
-		for (size_t j = from; j <= i; j++)
-			fitted[j] = mean;
+		push_pool(work, &pools, mean, total, size);
 	}
-	for (size_t i = 0; i < count; i++) {
-		if (i == 0 || fitted[i] != fitted[i - 1])
-			pools++;
-		if (block)
-			block[i] = pools - 1;
-	}
+	for (size_t k = 0; k < pools; k++)
+		for (size_t end = at + (size_t)work[3 * k + 2]; at < end; at++)
+			fitted[at] = work[3 * k];
 	return pools;
 }
 

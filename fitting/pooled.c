@@ -34,7 +34,8 @@ void pooled_fit(const struct problem *problem, const double *y, struct pooled *p
 	pooled->x = storage + n;
 	pooled->y = storage + 2 * n;
 	pooled->slopes = storage + 3 * n;
-	monotone_pool(y, problem->weight, n, fitted, NULL);
+	/* The knots' place serves as the pools' stack: it is filled afterwards. */
+	monotone_pool(y, problem->weight, n, fitted, pooled->x);
 	make_knots(problem->x, fitted, n, pooled);
 }
 

@@ -8,7 +8,7 @@
 #include <fitting/monotone.h>
 #include <fitting/observations.h>
 
-enum { LEVELS_MINIMUM = 3 };
+enum { LEVELS_MINIMUM = 3, LEVELS_MAXIMUM = 2000 };
 
 /* Runs this many robust deviations from their level's median are flagged: one in 150,000 of normal ones. */
 static const double outlier_deviations = 4.5;
@@ -112,7 +112,7 @@ static int refuse_missing(const struct preparation *preparation)
 	return 0;
 }
 
-static int refuse_flat(const struct preparation *preparation)
+static int refuse_shapeless(const struct preparation *preparation)
 {
 	const struct run *runs = preparation->runs;
 	const char *field = preparation->sweep->plain ? "performance" : "value";
@@ -126,6 +126,12 @@ static int refuse_flat(const struct preparation *preparation)
 	if (levels < LEVELS_MINIMUM) {
 		snprintf(text, sizeof text, "%zu delay%s only: at least %d different delays expected", levels,
 			 levels == 1 ? "" : "s", LEVELS_MINIMUM);
+		return fail(preparation, runs[preparation->count - 1].line,
+			    preparation->sweep->plain ? "latency_us" : "delay_us", text);
+	}
+	if (levels > LEVELS_MAXIMUM) {
+		snprintf(text, sizeof text, "%zu different delays: at most %d expected; round them to fewer", levels,
+			 LEVELS_MAXIMUM);
 		return fail(preparation, runs[preparation->count - 1].line,
 			    preparation->sweep->plain ? "latency_us" : "delay_us", text);
 	}
@@ -385,7 +391,7 @@ static void weigh_as_given(struct observations *out)
 static int weigh(struct preparation *preparation)
 {
 	struct observations *out = preparation->out;
-	double *work = malloc(3 * out->count * sizeof *work);
+	double *work = malloc(6 * out->count * sizeof *work);
 
 	if (!work)
 		return error_set(preparation->err, ENOMEM, "out of memory");
@@ -395,7 +401,7 @@ static int weigh(struct preparation *preparation)
 	}
 	if (out->scatter_dof >= 1 && !preparation->settings->absolute_sigma) {
 		/* Smoothed means: a level that happened to come out low must not gain weight by it. */
-		monotone_pool(work, work + out->count, out->count, work, NULL);
+		monotone_pool(work, work + out->count, out->count, work, work + 3 * out->count);
 		weigh_by_scatter(out, work, work + 2 * out->count);
 	} else {
 		weigh_as_given(out);
@@ -422,7 +428,7 @@ int observations_prepare(const struct sweep *sweep, const struct observation_set
 	if (rc == 0)
 		rc = refuse_missing(&preparation);
 	if (rc == 0)
-		rc = refuse_flat(&preparation);
+		rc = refuse_shapeless(&preparation);
 	if (rc == 0)
 		rc = normalise(&preparation);
 	if (rc == 0)
