@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include <base/rng.h>
+#include <fitting/fit.h>
+
+enum { LEVELS = 46, REPEATS = 10, CURVES = 4 };
+
+struct truth {
+	double threshold_us, b[4];
+};
+
+/* NoMora, equations 2 to 5: memcached, STRADS, Spark, TensorFlow. */
+static const struct truth truths[CURVES] = {
+	{40, {1.067, -3.093e-3, 4.084e-6, -1.898e-9}},
+	{20, {1.009, -2.095e-3, 2.571e-6, -1.232e-9}},
+	{200, {1.0199, -1.161e-4, 0, 0}},
+	{40, {1.005, -5.146e-4, 5.837e-7, -3.46e-10}},
+};
+
+static double truth_at(const struct truth *truth, double x)
+{
+	return x < truth->threshold_us ? 1 : truth->b[0] + x * (truth->b[1] + x * (truth->b[2] + x * truth->b[3]));
+}
+
+/* Levels grow apart as the square of their number, up to end_us. */
+static struct sweep *draw(const struct truth *truth, double noise, double end_us, uint64_t seed, bool as_times)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	struct error err = {0};
+	struct sweep *sweep;
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	fputs("delay_us,direction,run,metric,unit,better,value\n", out);
+	for (int level = 0; level < LEVELS; level++)
+		for (int run = 0; run < REPEATS; run++) {
+			double x = end_us * level * level / ((LEVELS - 1) * (LEVELS - 1));
+			double p = truth_at(truth, x) + noise * rng_normal(&rng);
+
+			fprintf(out, "%.17g,both,%d,m,u,%s,%.17g\n", x / 2, run, as_times ? "lower" : "higher",
+				as_times ? 60 / p : 50000 * p);
+		}
+	fclose(out);
+	sweep = sweep_from_memory("draw", text, bytes, &err);
+	cr_assert(sweep, "%s", err.text);
+	free(text);
+	return sweep;
+}
+
+static void fit_sweep(const struct sweep *sweep, const struct fit_settings *settings, struct fit *fit)
+{
+	struct observations observations;
+	struct error err = {0};
+
+	cr_assert_eq(observations_prepare(sweep, &(struct observation_settings){0}, &observations, &err), 0, "%s",
+		     err.text);
+	cr_assert_eq(fit_observations(&observations, settings, fit, &err), 0, "%s", err.text);
+}
+
+static void assert_lawful(const struct curve *curve)
+{
+	for (size_t i = 0; i < curve->table_count; i++) {
+		cr_assert_gt(curve->table[i], 0, "not above 0 at entry %zu", i);
+		cr_assert(i == 0 || curve->table[i] <= curve->table[i - 1], "rises at entry %zu", i);
+		if (!curve->band_low)
+			continue;
+		cr_assert(curve->band_low[i] <= curve->table[i] && curve->table[i] <= curve->band_high[i]);
+		cr_assert_gt(curve->band_low[i], 0);
+	}
+}
+
+/* The study in small: forms that one per cent noise can show, coverage, law. */
+Test(fit, refits_the_papers_curves, .timeout = 120)
+{
+	int jumps[CURVES] = {0}, found = 0, draws = 8;
+	long points = 0, covered = 0;
+
+	for (int curve = 0; curve < CURVES; curve++)
+		for (int i = 0; i < draws; i++) {
+			struct sweep *sweep = draw(&truths[curve], 0.01, 1000, (uint64_t)(100 * curve + i + 1), false);
+			struct fit_settings settings;
+			struct fit fit;
+
+			fit_settings_default(&settings);
+			fit_sweep(sweep, &settings, &fit);
+			assert_lawful(fit.curve);
+			jumps[curve] += fit.curve->threshold.form == CURVE_FORM_JUMP;
+			found += fit.curve->threshold.form != CURVE_FORM_NONE;
+			for (size_t k = 0; k < fit.curve->table_count; k++) {
+				double p = truth_at(&truths[curve], 10.0 * (double)k);
+
+				points++;
+				covered += fit.curve->band_low[k] <= p && p <= fit.curve->band_high[k];
+				cr_assert_float_eq(fit.curve->table[k], p, 0.05);
+			}
+			fit_free(&fit);
+			sweep_destroy(sweep);
+		}
+	cr_assert_eq(jumps[0], draws, "memcached's jump of 5 %% was missed");
+	cr_assert_eq(jumps[1], draws, "STRADS's jump of 3 %% was missed");
+	cr_assert_geq(found, CURVES * draws - 1, "a threshold was missed");
+	/* 32 sweeps: the mean coverage of 95 to 96 % comes with a deviation of 1.5 %. */
+	cr_assert(covered > 0.90 * (double)points && covered < 0.995 * (double)points, "coverage %.3f",
+		  (double)covered / (double)points);
+}
+
+Test(fit, threshold_lies_within_its_interval_and_the_truth_too)
+{
+	struct sweep *sweep = draw(&truths[0], 0.01, 1000, 5, false);
+	struct fit_settings settings;
+	struct fit fit;
+
+	fit_settings_default(&settings);
+	fit_sweep(sweep, &settings, &fit);
+	cr_assert(fit.curve->threshold.has_interval);
+	cr_assert_leq(fit.curve->threshold.low_us, fit.curve->threshold.at_us);
+	cr_assert_geq(fit.curve->threshold.high_us, fit.curve->threshold.at_us);
+	cr_assert(fit.curve->threshold.low_us <= 40 && fit.curve->threshold.high_us >= 40 - 1e-9);
+	fit_free(&fit);
+	sweep_destroy(sweep);
+}
+
+Test(fit, every_family_in_every_form_keeps_the_law)
+{
+	struct sweep *sweep = draw(&truths[0], 0.03, 500, 9, false);
+
+	for (int family = 0; family < FIT_FAMILY_COUNT; family++)
+		for (int form = 0; form < FIT_FORMS; form++) {
+			struct fit_settings settings;
+			struct fit fit;
+
+			if (family == FIT_MONOTONE && form != CURVE_FORM_NONE)
+				continue;
+			fit_settings_default(&settings);
+			settings.family = family;
+			settings.form = form;
+			settings.replicates = 60;
+			fit_sweep(sweep, &settings, &fit);
+			assert_lawful(fit.curve);
+			cr_assert_eq((int)fit.curve->threshold.form, form);
+			cr_assert_eq((int)fit.candidates[0].family, family);
+			fit_free(&fit);
+		}
+	sweep_destroy(sweep);
+}
+
+/* A cubic through noisy data up to 500 us would rise or fall under 0 before 1000 in many draws: none may. */
+Test(fit, cubics_are_held_to_the_law_up_to_1000_us)
+{
+	int held = 0;
+
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		struct sweep *sweep = draw(&truths[0], 0.03, 500, seed, false);
+		struct fit_settings settings;
+		struct fit fit;
+		const struct curve_coefficient *b;
+		double before = INFINITY;
+
+		fit_settings_default(&settings);
+		settings.family = FIT_POLYNOMIAL_3;
+		settings.form = CURVE_FORM_JUMP;
+		settings.replicates = 0;
+		fit_sweep(sweep, &settings, &fit);
+		held += fit.candidates[0].constrained;
+		b = fit.curve->coefficients;
+		for (double x = fit.curve->threshold.at_us; x <= 1000; x += 5) {
+			double p = b[0].value + x * (b[1].value + x * (b[2].value + x * b[3].value));
+
+			cr_assert_leq(p, before + 2e-5, "seed %d rises at %g us", (int)seed, x);
+			cr_assert_gt(p, 0);
+			before = p;
+		}
+		fit_free(&fit);
+		sweep_destroy(sweep);
+	}
+	cr_assert_geq(held, 3, "the law was not needed: the test shows nothing");
+}
+
+Test(fit, a_time_gives_the_curve_of_its_inverse)
+{
+	struct sweep *rates = draw(&truths[1], 0.002, 1000, 3, false), *times = draw(&truths[1], 0.002, 1000, 3, true);
+	struct fit_settings settings;
+	struct fit by_rate, by_time;
+
+	fit_settings_default(&settings);
+	settings.replicates = 0;
+	settings.family = FIT_POLYNOMIAL_3;
+	settings.form = CURVE_FORM_JUMP;
+	fit_sweep(rates, &settings, &by_rate);
+	fit_sweep(times, &settings, &by_time);
+	cr_assert_eq(by_time.curve->better, SWEEP_LOWER);
+	cr_assert_float_eq(by_time.curve->baseline_value, 60, 0.2);
+	cr_assert_eq(by_rate.curve->table_count, by_time.curve->table_count);
+	for (size_t i = 0; i < by_rate.curve->table_count; i++)
+		cr_assert_float_eq(by_rate.curve->table[i], by_time.curve->table[i], 1e-4);
+	fit_free(&by_rate);
+	fit_free(&by_time);
+	sweep_destroy(rates);
+	sweep_destroy(times);
+}
+
+Test(fit, noiseless_data_give_their_coefficients_back)
+{
+	struct sweep *sweep = draw(&truths[0], 1e-9, 1000, 3, false);
+	struct fit_settings settings;
+	struct fit fit;
+
+	fit_settings_default(&settings);
+	settings.family = FIT_POLYNOMIAL_3;
+	settings.threshold_us = 40;
+	settings.form = CURVE_FORM_JUMP;
+	settings.replicates = 0;
+	fit_sweep(sweep, &settings, &fit);
+	for (int k = 0; k < 4; k++)
+		cr_assert_float_eq(fit.curve->coefficients[k].value / truths[0].b[k], 1, 1e-6);
+	cr_assert_lt(fit.curve->coefficients[0].standard_error, 1e-8);
+	fit_free(&fit);
+	sweep_destroy(sweep);
+}
+
+Test(fit, the_same_seed_gives_the_same_curve)
+{
+	struct sweep *sweep = draw(&truths[3], 0.02, 1000, 3, false);
+	char *texts[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct fit_settings settings;
+		struct fit fit;
+
+		fit_settings_default(&settings);
+		fit_sweep(sweep, &settings, &fit);
+		texts[i] = curve_to_text(fit.curve, NULL);
+		fit_free(&fit);
+	}
+	cr_assert_str_eq(texts[0], texts[1]);
+	free(texts[0]);
+	free(texts[1]);
+	sweep_destroy(sweep);
+}
+
+static int prepare_text(const char *text, struct observations *observations, struct error *err)
+{
+	struct sweep *sweep = sweep_from_memory("s.csv", text, strlen(text), err);
+	int rc;
+
+	cr_assert(sweep, "%s", err->text);
+	rc = observations_prepare(sweep, &(struct observation_settings){0}, observations, err);
+	sweep_destroy(sweep);
+	return rc;
+}
+
+Test(observations, gathers_plain_rows_by_level)
+{
+	struct observations observations;
+	struct error err = {0};
+
+	cr_assert_eq(prepare_text("0,1\n0,1.02\n10,0.9\n10,0.92\n20,0.8\n20,0.82\n", &observations, &err), 0, "%s",
+		     err.text);
+	cr_assert_eq(observations.count, 3);
+	cr_assert_eq(observations.runs, 6);
+	cr_assert(observations.baseline_known);
+	cr_assert_float_eq(observations.levels[1].mean, 0.91, 1e-12);
+	cr_assert_float_eq(observations.levels[1].deviation, 0.01 * sqrt(2), 1e-12);
+	cr_assert_float_eq(observations.scatter, observations.scatter_dof, 1e-9, "weights are in units of the noise");
+	observations_free(&observations);
+}
+
+Test(observations, given_deviations_weigh_the_levels)
+{
+	struct observations observations;
+	struct error err = {0};
+
+	cr_assert_eq(prepare_text("0,1,0.01\n10,0.9,0.02\n20,0.8,0.04\n", &observations, &err), 0, "%s", err.text);
+	cr_assert_eq(observations.noise, NOISE_GIVEN);
+	cr_assert_float_eq(observations.levels[0].weight / observations.levels[1].weight, 4, 1e-9);
+	cr_assert_float_eq(observations.levels[1].weight / observations.levels[2].weight, 4, 1e-9);
+	observations_free(&observations);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cairo.h>
+#include <criterion/criterion.h>
+
+#include <plot/chart.h>
+#include <plot/heatmap.h>
+
+static struct chart *make_chart(enum chart_scale scale)
+{
+	const double x[] = {0, 1, 10, NAN, 100}, y[] = {1, 0.5, -1, 3, 0.1}, error[] = {0.1, NAN, 0, 0.1, 0.2};
+	struct chart *chart = chart_create(&(struct chart_options){.title = "a title",
+								   .x = {.label = "x (\xc2\xb5s)", .scale = scale},
+								   .y = {.label = "y", .scale = scale}});
+	struct chart_style style = {0};
+
+	cr_assert(chart);
+	cr_assert_eq(chart_add_band(chart, "band", x, y, error, 5, style), 0);
+	cr_assert_eq(chart_add_line(chart, "line", x, y, 5, style), 0);
+	cr_assert_eq(chart_add_points(chart, "points", x, y, error, 5, style), 0);
+	cr_assert_eq(chart_add_step(chart, "step", x, y, 5, style), 0);
+	cr_assert_eq(chart_add_cdf(chart, "cdf", y, 5, style), 0);
+	cr_assert_eq(chart_add_vertical(chart, "here", 10, style), 0);
+	cr_assert_eq(chart_add_horizontal(chart, "there", 1, style), 0);
+	cr_assert_eq(chart_add_span(chart, NULL, 1, 10, style), 0);
+	return chart;
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t found = 0;
+
+	for (const char *at = strstr(text, what); at; at = strstr(at + 1, what))
+		found++;
+	return found;
+}
+
+Test(chart, draws_all_kinds_on_both_scales)
+{
+	for (int scale = CHART_LINEAR; scale <= CHART_LOG; scale++) {
+		struct error err = {0};
+		struct chart *chart = make_chart((enum chart_scale)scale);
+		char *svg = chart_to_svg(chart, "left", &err);
+
+		cr_assert(svg, "%s", err.text);
+		cr_assert_eq(strncmp(svg, "<svg", 4), 0, "HTML takes no XML declaration");
+		cr_assert(strstr(svg, "</svg>"));
+		cr_assert_null(strstr(svg, "nan"), "a number was not finite");
+		cr_assert_null(strstr(svg, "inf"));
+		free(svg);
+		chart_destroy(chart);
+	}
+}
+
+Test(chart, ids_of_two_pictures_in_a_page_differ)
+{
+	struct chart *chart = make_chart(CHART_LINEAR);
+	char *svg = chart_to_svg(chart, "left", NULL);
+
+	cr_assert_gt(count(svg, " id=\"left"), 0);
+	cr_assert_eq(count(svg, " id=\""), count(svg, " id=\"left"));
+	cr_assert_eq(count(svg, "href=\"#"), count(svg, "href=\"#left"));
+	cr_assert_eq(count(svg, "url(#"), count(svg, "url(#left"));
+	free(svg);
+	chart_destroy(chart);
+}
+
+/* The PNG is looked at: the line's colour must be where the line is. */
+Test(chart, puts_a_point_where_its_value_is)
+{
+	const double x[] = {0, 50, 100}, y[] = {0.5, 0.5, 0.5};
+	struct chart *chart =
+		chart_create(&(struct chart_options){.width = 400,
+						     .height = 300,
+						     .hide_legend = true,
+						     .x = {.has_minimum = true, .has_maximum = true, .maximum = 100},
+						     .y = {.has_minimum = true, .has_maximum = true, .maximum = 1}});
+	char path[64];
+	struct error err = {0};
+	cairo_surface_t *surface;
+	int rows = 0, first = -1;
+
+	cr_assert_eq(chart_add_line(chart, NULL, x, y, 3, (struct chart_style){.colour = 1, .width = 4}), 0);
+	snprintf(path, sizeof path, "/tmp/nomora-test-chart-%d.png", (int)getpid());
+	cr_assert_eq(chart_save(chart, path, &err), 0, "%s", err.text);
+	surface = cairo_image_surface_create_from_png(path);
+	cr_assert_eq(cairo_surface_status(surface), CAIRO_STATUS_SUCCESS);
+	cr_assert_eq(cairo_image_surface_get_width(surface), 800);
+	for (int row = 0; row < 600; row++) {
+		const unsigned char *pixel =
+			cairo_image_surface_get_data(surface) + row * cairo_image_surface_get_stride(surface) + 4 * 400;
+
+		/* Blue of Okabe and Ito: 0, 114, 178. */
+		if (pixel[2] < 10 && pixel[1] > 100 && pixel[1] < 125 && pixel[0] > 165) {
+			first = first < 0 ? row : first;
+			rows++;
+		}
+	}
+	cr_assert_eq(rows, 8, "a line 4 wide is 8 pixels at twice the scale, not %d", rows);
+	cr_assert(first > 230 && first < 320, "half-way up, not at row %d", first);
+	cairo_surface_destroy(surface);
+	unlink(path);
+	chart_destroy(chart);
+}
+
+Test(chart, refuses_other_kinds_of_files_and_leaves_nothing)
+{
+	struct chart *chart = make_chart(CHART_LINEAR);
+	struct error err = {0};
+
+	cr_assert_eq(chart_save(chart, "/tmp/nomora-test-chart.jpg", &err), -EINVAL);
+	cr_assert_neq(access("/tmp/nomora-test-chart.jpg", F_OK), 0);
+	cr_assert_neq(chart_save(chart, "/no-such-folder/a.svg", &err), 0);
+	chart_destroy(chart);
+}
+
+Test(chart, an_empty_chart_and_a_single_value_are_drawn)
+{
+	const double one = 7;
+	struct chart *chart = chart_create(&(struct chart_options){0});
+	char *svg = chart_to_svg(chart, "a", NULL);
+
+	cr_assert(svg);
+	free(svg);
+	cr_assert_eq(chart_add_points(chart, "one", &one, &one, NULL, 1, (struct chart_style){0}), 0);
+	cr_assert_eq(chart_add_cdf(chart, "none", NULL, 0, (struct chart_style){0}), 0);
+	svg = chart_to_svg(chart, "a", NULL);
+	cr_assert(svg);
+	cr_assert_null(strstr(svg, "nan"));
+	free(svg);
+	chart_destroy(chart);
+}
+
+Test(chart, bars_stand_over_their_categories)
+{
+	const char *const names[] = {"random", "a much longer name that is broken", "third"};
+	const double values[] = {1, 2, 3};
+	struct chart *chart = chart_create(&(struct chart_options){.width = 300});
+	char *svg;
+
+	cr_assert_eq(chart_set_categories(chart, names, 3), 0);
+	cr_assert_eq(chart_add_bars(chart, "a", values, NULL, 3, (struct chart_style){0}), 0);
+	cr_assert_eq(chart_add_bars(chart, "b", values, values, 3, (struct chart_style){0}), 0);
+	svg = chart_to_svg(chart, "a", NULL);
+	cr_assert(svg);
+	free(svg);
+	chart_destroy(chart);
+}
+
+Test(heatmap, draws_missing_cells_groups_and_labels)
+{
+	const double values[] = {NAN, 1, 10, NAN, 0, 100};
+	const char *const rows[] = {"a", "b"}, *const columns[] = {"one", "two", "three"};
+	const size_t group = 1;
+
+	for (int logarithmic = 0; logarithmic < 2; logarithmic++) {
+		struct heatmap map = {.title = "t",
+				      .unit = "u",
+				      .rows = 2,
+				      .columns = 3,
+				      .values = values,
+				      .row_labels = rows,
+				      .column_labels = columns,
+				      .row_groups = &group,
+				      .row_group_count = 1,
+				      .logarithmic = logarithmic,
+				      .print_values = true};
+		struct error err = {0};
+		char *svg = heatmap_to_svg(&map, "h", &err);
+
+		cr_assert(svg, "%s", err.text);
+		cr_assert_null(strstr(svg, "nan"));
+		free(svg);
+	}
+}
+
+Test(heatmap, a_matrix_without_any_value_is_drawn)
+{
+	const double values[] = {NAN};
+	struct heatmap map = {.rows = 1, .columns = 1, .values = values};
+	char *svg = heatmap_to_svg(&map, "h", NULL);
+
+	cr_assert(svg);
+	free(svg);
+}
