@@ -85,6 +85,7 @@ static void check_results(struct agent *agent, uint64_t sent)
 	cr_assert_eq(result.counters.lost + result.counters.duplicates + result.counters.reordered, 0);
 	cr_assert_eq(histogram_count(result.rtt), sent);
 	cr_assert_gt(histogram_minimum(result.rtt), 0);
+	cr_assert_gt(histogram_minimum(result.residence), 0, "answering takes its time, and t3 says so");
 	for (uint32_t path = 0; path < 3; path++) {
 		struct agent_path_result one;
 
