@@ -34,7 +34,7 @@ int command_inject(int argc, char **argv);
 
 struct settings {
 	double delay_us, delay_ab_us, delay_ba_us, subtract_ns, stall_us, duration_s, expected_pps;
-	int64_t slots, lcores;
+	int64_t slots, lcores, nice;
 	const char *control, *capture, *cpus;
 	bool json, verbose, calibrate, hardware_stamps;
 	int driver;
@@ -75,6 +75,7 @@ static const struct option_row rows[] = {
 	    "refuse delays that this rate would overflow; 0: unknown"),
 	ROW(INTEGER, lcores, "lcores", 0, "N", 1, 2, "busy CPUs: one for both directions, or one for each"),
 	ROW(STRING, cpus, "cpus", 0, "LIST", "which CPUs; default: isolated ones if there are any, else any"),
+	ROW(INTEGER, nice, "nice", 0, "N", -20, 19, "priority of the busy threads, where we may set it; 0: leave it"),
 	ROW(DOUBLE, stall_us, "stall-us", 0, "US", 0, 1e6,
 	    "gap that counts as a stall; 0: 1, or 20 where bursts are system calls"),
 	ROW(DOUBLE, subtract_ns, "subtract-ns", 0, "NS", 0, 1e6, "the path at D = 0, taken off the delay"),
@@ -249,6 +250,7 @@ static int start_injector(struct session *session, struct error *err)
 		.delay_us = {settings->delay_ab_us, settings->delay_ba_us},
 		.subtract_ns = settings->subtract_ns,
 		.stall_us = stall_threshold_us(session),
+		.nice = (int)settings->nice,
 		.expected_pps = settings->expected_pps,
 		.modes = {session->modes[0], session->modes[1]},
 		.stamps = {{.field_offset = -1}, {.field_offset = -1}},
@@ -406,6 +408,7 @@ int command_inject(int argc, char **argv)
 			     .delay_ba_us = NOT_GIVEN,
 			     .slots = 16384,
 			     .lcores = 1,
+			     .nice = -20,
 			     .seed = 1,
 			     .modes.replay_interval_us = 1e6},
 	};

@@ -6,7 +6,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_launch.h>
@@ -104,6 +106,8 @@ static void create_workers(struct injector *injector, const struct injector_sett
 		struct worker *worker = &injector->workers[i];
 
 		worker->lcore = settings->lcores[i];
+		worker->nice = settings->nice;
+		worker->modal = injector->modal;
 		worker->stall_threshold_cycles =
 			(uint64_t)llround(settings->stall_us * 1e3 / injector->clock.ns_per_cycle);
 		for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
@@ -161,6 +165,16 @@ struct injector *injector_create(const struct injector_settings *settings, const
 	return injector;
 }
 
+/* A thread that must never wait asks to be served first; without the right to, it runs as it is. */
+static int run_worker(void *argument)
+{
+	struct worker *worker = argument;
+
+	if (worker->nice)
+		setpriority(PRIO_PROCESS, (id_t)gettid(), worker->nice);
+	return worker->modal ? worker_modal_loop(worker) : worker_fixed_loop(worker);
+}
+
 int injector_start(struct injector *injector, struct error *err)
 {
 	for (unsigned int i = 0; i < injector->worker_count; i++) {
@@ -168,8 +182,7 @@ int injector_start(struct injector *injector, struct error *err)
 		int status;
 
 		atomic_store(&worker->stop, false);
-		status = rte_eal_remote_launch(injector->modal ? worker_modal_loop : worker_fixed_loop, worker,
-					       worker->lcore);
+		status = rte_eal_remote_launch(run_worker, worker, worker->lcore);
 		if (status) {
 			injector_stop(injector);
 			return error_set(err, -status, "lcore %u does not start: %s", worker->lcore, strerror(-status));

@@ -108,6 +108,8 @@ struct worker {
 	_Atomic uint32_t answered;                                           /* [A] */
 	enum worker_request request;                                         /* [C] before `requested` is raised */
 	_Atomic bool stop;                                                   /* [A] */
+	int nice;                                                            /* [C] */
+	bool modal;                                                          /* [C] which loop */
 	bool running;                                                        /* [C] */
 	unsigned int polls_since_chores;                                     /* [C] where the caller polls */
 } __rte_cache_aligned;

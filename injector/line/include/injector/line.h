@@ -47,6 +47,7 @@ struct injector_settings {
 	double subtract_ns;  /* known D = 0 path, taken off every delay (which may then be early by the path's scatter)
 			      */
 	double stall_us;     /* threshold, > 0 */
+	int nice;            /* of the busy threads: -20 is served first, 0 as this one; tried, not required */
 	double expected_pps; /* per direction; 0 = not told. D * pps over the slots is refused */
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
 	struct injector_stamps stamps[INJECTOR_DIRECTIONS];

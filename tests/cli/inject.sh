@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora inject, inject-ctl, inject-check: what they refuse and how, control socket, signals, nothing left behind.
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$bin/nomora-injector" ] || skip_all "built without DPDK"
+inject=("$nomora" inject)
+control=$scratch/control.sock
+injector_pid=
+
+# True when it answers, or has died: then there is nothing to wait for.
+ready() { "$nomora" inject-ctl "$control" stats || ! kill -0 "$injector_pid"; }
+
+start() { # start ARGUMENT...: in the background, until its control socket answers
+	"${inject[@]}" "$@" --control "$control" >"$scratch/stream" 2>"$scratch/log" </dev/null &
+	injector_pid=$!
+	wait_for 30 ready && kill -0 "$injector_pid" 2>/dev/null
+}
+stop_now() { [ -z "$injector_pid" ] || kill -KILL "$injector_pid" 2>/dev/null; }
+at_exit stop_now
+
+value() { "$nomora" inject-ctl "$control" stats --json | python3 -c "import json,sys; print(json.load(sys.stdin)['$1'])"; }
+
+refuses "one port" 2 "something is missing" "${inject[@]}" net_null0
+refuses "the same port twice" 2 "expected two ports" "${inject[@]}" net_null0 net_null0
+refuses "delay -1" 2 "found '-1', expected a number from 0 to 10000" "${inject[@]}" net_null0 net_null1 --delay-us -1
+refuses "delay 1e9" 2 "found '1e9', expected a number from 0 to 10000" "${inject[@]}" net_null0 net_null1 --delay-us 1e9
+refuses "an interface that is not there" 1 "no network interface 'nosuchif0'" "${inject[@]}" nosuchif0 net_null1
+refuses "a PCI device that is not there" 1 "no PCI device 0000:fe:1f.7" "${inject[@]}" 0000:fe:1f.7 net_null1
+refuses "a virtual device that no driver makes" 1 "net_nosuch0: DPDK cannot make" "${inject[@]}" net_nosuch0 net_null1
+refuses "overlapping delays" 2 "--jitter and --replay overlap" \
+	"${inject[@]}" net_null0 net_null1 --jitter uniform:5 --replay /dev/null
+refuses "overlapping losses" 2 "--loss and --gilbert overlap" "${inject[@]}" net_null0 net_null1 --loss 1 --gilbert 1,2
+refuses "a fixed delay beside a schedule" 2 "overlap" "${inject[@]}" net_null0 net_null1 --steps 0:5 --delay-us 5
+refuses "a delay beyond the ring's reach says which ring would do" 2 "--slots 32768 would do" \
+	"${inject[@]}" net_null0 net_null1 --delay-us 500 --expect-pps 4e7
+refuses "a CPU that is not there" 2 "no CPU 4000|is no CPU|expected numbers" "${inject[@]}" net_null0 net_null1 --cpus 1000
+refuses "an EAL argument that is unknown" 2 "DPDK does not start" "${inject[@]}" net_null0 net_null1 -- --no-such-option
+refuses "a control path in no folder" 1 "control socket" "${inject[@]}" net_null0 net_null1 --control "$scratch/no/where"
+refuses "a capture in no folder" 1 "cannot create the capture" "${inject[@]}" net_null0 net_null1 --capture "$scratch/no/where"
+refuses "a replay file that is no series" 2 "series:2: .*not a number" \
+	"${inject[@]}" net_null0 net_null1 --replay <(:) --replay "$(printf '1\ntwo\n' >"$scratch/series"; echo "$scratch/series")"
+refuses "inject-ctl where nobody listens" 1 "nothing answers" "$nomora" inject-ctl "$scratch/nobody" stats
+refuses "inject-check of a text" 1 "not a pcapng file" "$nomora" inject-check "$0"
+refuses "inject-check of nothing" 1 "No such file" "$nomora" inject-check "$scratch/nothing"
+refuses "inject-check with a limit and no delay" 2 "give --expect-us" "$nomora" inject-check "$0" --limit-us 5
+
+if start net_null0 net_null1 --delay-us 10 --json; then
+	pass "starts without hugepages and answers"
+else
+	fail "starts without hugepages and answers" "$(cat "$scratch/log")"
+fi
+refuses "a control path that is taken" 1 "control" "${inject[@]}" net_null0 net_null1 --control "$control"
+check "set changes both directions" "$nomora" inject-ctl "$control" set delay_us=20.5
+[ "$(value delay_ab_us) $(value delay_ba_us)" = "20.5 20.5" ] && pass "the new delay is told" || fail "the new delay is told"
+"$nomora" inject-ctl "$control" set delay_ab_us=1 delay_ba_us=2 >/dev/null
+[ "$(value delay_ab_us) $(value delay_ba_us)" = "1.0 2.0" ] && pass "one by one" || fail "one by one"
+refuses "set out of range" 1 "out of range" "$nomora" inject-ctl "$control" set delay_us=10001
+refuses "set of nothing" 1 "set what" "$nomora" inject-ctl "$control" set
+refuses "set of an unknown name" 1 "expected delay_us=" "$nomora" inject-ctl "$control" set dealy_us=1
+refuses "an unknown command" 1 "there is no command" "$nomora" inject-ctl "$control" frobnicate
+run "$nomora" inject-ctl "$control" metrics
+printf '%s\n' "$out" | grep -q '^nomora_injector_sent_packets_total{direction="ab"} [0-9]' &&
+	pass "metrics are Prometheus text" || fail "metrics are Prometheus text" "$out"
+if command -v promtool >/dev/null; then
+	check "promtool likes them" promtool check metrics <"$scratch/out"
+else
+	skip "promtool likes them" "promtool is not installed"
+fi
+wait_for 10 grep -q '"schema":"nomora.inject/1"' "$scratch/stream" && pass "one line of JSON a second" ||
+	fail "one line of JSON a second" "$(head -c 300 "$scratch/stream")"
+for number in INT TERM; do
+	[ "$number" = INT ] || start net_null0 net_null1
+	if [ "$number" = INT ]; then # a background job of a script ignores SIGINT; the control socket stands in
+		"$nomora" inject-ctl "$control" stop >/dev/null
+	else
+		kill -TERM "$injector_pid"
+	fi
+	code=0
+	wait "$injector_pid" || code=$?
+	injector_pid=
+	[ "$code" -eq 0 ] && grep -q 'packets disturbed' "$scratch/log" && pass "ends cleanly ($number), with a summary" ||
+		fail "ends cleanly ($number), with a summary" "exit $code" "$(cat "$scratch/log")"
+	[ ! -e "$control" ] && pass "leaves no socket" || fail "leaves no socket"
+done
+run timeout --foreground -s INT 3 "${inject[@]}" net_null0 net_null1
+grep -q 'packets disturbed' "$scratch/err" && pass "ends cleanly by SIGINT" || fail "ends cleanly by SIGINT" "$err"
+run "${inject[@]}" net_null0 net_null1 --duration 0.3 --delay-us 5 --capture "$scratch/run.pcapng"
+[ "$code" -eq 0 ] && pass "stops after --duration" || fail "stops after --duration" "$err"
+run "$nomora" inject-check "$scratch/run.pcapng" --json
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '"schema": "nomora.inject-check/1"' && pass "the capture is readable" ||
+	fail "the capture is readable" "$err"
+ls -d /var/run/dpdk/nomora-$$ /var/run/dpdk/nomora-"${injector_pid:-none}" >/dev/null 2>&1 &&
+	fail "leaves no runtime folder" || pass "leaves no runtime folder"
+
+if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
+	skip "no permission is said plainly" "needs root to become nobody"
+	plan
+	exit 0
+fi
+namespace=nomora-test-inject-$$
+ip netns add "$namespace" 2>/dev/null && ip -n "$namespace" link add va type veth peer name vb || {
+	skip "ports of a namespace" "no network namespaces here"
+	plan
+	exit 0
+}
+at_exit ip netns del "$namespace"
+within=(ip netns exec "$namespace")
+chmod 755 "$scratch"
+cp "$bin/nomora" "$bin/nomora-injector" "$scratch/" # nobody may not reach the build folder
+refuses "no permission is said plainly" 1 "no permission to open raw sockets" \
+	"${within[@]}" setpriv --reuid 65534 --clear-groups "$scratch/nomora" inject va vb
+"${within[@]}" "${inject[@]}" va vb --control "$control" 2>"$scratch/log" &
+injector_pid=$!
+wait_for 30 "$nomora" inject-ctl "$control" stats
+refuses "a port that is taken" 1 "va is taken" "${within[@]}" "${inject[@]}" va net_null1
+kill -TERM "$injector_pid"
+wait "$injector_pid"
+injector_pid=
+[ -z "$(ip -n "$namespace" -d link show va | grep -o 'prog/xdp')" ] && pass "no XDP program stays attached" ||
+	fail "no XDP program stays attached"
+plan
