@@ -20,9 +20,9 @@ static bool group_has_exit(struct structured *state, int32_t group)
 	const struct group *g = &state->groups[group];
 	int32_t column;
 
-	if (g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price)
+	if (!state->flood.waiting && g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price)
 		return true;
-	if (state->search.source == NONE)
+	if (state->flood.market)
 		return false;
 	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost + state->market_price == g->price)
 		return true;
@@ -59,29 +59,52 @@ static void reach_column(struct structured *state, int32_t column, int32_t level
 		flood->exit_level = level;
 }
 
+/* A block's arcs cost nothing to its cheapest columns; the floor is made exact once a flood. */
+static void reach_block(struct structured *state, int32_t block, int32_t price, int32_t level)
+{
+	struct flood *flood = &state->flood;
+	struct block *b = &state->blocks[block];
+
+	if (b->floor > price || b->flood == flood->stamp)
+		return;
+	if (b->exact != flood->stamp) {
+		b->exact = flood->stamp;
+		block_exact_floor(state, block);
+		state->scans += (uint64_t)b->member_count;
+		if (b->floor > price)
+			return;
+	}
+	b->flood = flood->stamp;
+	b->level = level;
+	b->flood_member = 0;
+	state->search.visited[state->search.visited_count++] = block + NODE_BLOCK;
+}
+
+static void spread_block(struct structured *state, int32_t block)
+{
+	const struct block *b = &state->blocks[block];
+
+	for (int32_t i = 0; i < b->member_count; i++)
+		if (state->columns[b->members[i]].price == b->floor)
+			reach_column(state, b->members[i], b->level + 1);
+	state->scans += (uint64_t)b->member_count;
+}
+
 static void spread_group(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
+	int32_t i = 0;
 
-	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost + state->market_price <= g->price; i++) {
+	for (; i < g->arc_fixed && g->arcs[i].cost + state->market_price <= g->price; i++) {
 		const struct arc *arc = &g->arcs[i];
 		int32_t price = g->price - arc->cost;
 
-		state->scans++;
-		if (arc->target >= 0) {
-			if (state->columns[arc->target].price == price && arc_has_room(arc))
-				reach_column(state, arc->target, g->level + 1);
-			continue;
-		}
-		const struct block *b = &state->blocks[~arc->target];
-
-		if (b->floor > price)
-			continue;
-		for (int32_t k = 0; k < b->member_count; k++)
-			if (state->columns[b->members[k]].price == price)
-				reach_column(state, b->members[k], g->level + 1);
-		state->scans += (uint64_t)b->member_count;
+		if (arc->target < 0)
+			reach_block(state, ~arc->target, price, g->level + 1);
+		else if (state->columns[arc->target].price == price && arc_has_room(arc))
+			reach_column(state, arc->target, g->level + 1);
 	}
+	state->scans += (uint64_t)i;
 }
 
 static void spread_column(struct structured *state, int32_t column)
@@ -102,14 +125,18 @@ static bool flood_layers(struct structured *state)
 
 	for (int32_t i = 0; i < state->search.visited_count; i++) {
 		int32_t node = nodes[i];
-		int32_t level = node >= 0 ? state->columns[node].level : state->groups[~node].level;
+		int32_t level = node < 0             ? state->groups[~node].level
+				: node >= NODE_BLOCK ? state->blocks[node - NODE_BLOCK].level
+						     : state->columns[node].level;
 
 		if (level >= flood->exit_level || level > DEPTH_MAXIMUM)
 			break;
-		if (node >= 0)
-			spread_column(state, node);
-		else
+		if (node < 0)
 			spread_group(state, ~node);
+		else if (node >= NODE_BLOCK)
+			spread_block(state, node - NODE_BLOCK);
+		else
+			spread_column(state, node);
 	}
 	return flood->exit_level <= DEPTH_MAXIMUM;
 }
@@ -148,12 +175,12 @@ static int32_t flood_exits(struct structured *state, int32_t group, int32_t want
 	struct group *g = &state->groups[group];
 	int32_t sent = 0, column, exit;
 
-	if (g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price) {
+	if (!state->flood.waiting && g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price) {
 		sent = least(wanted, g->unscheduled_capacity - g->unscheduled_flow);
 		g->unscheduled_flow += sent;
 		group_changed(state, group);
 	}
-	if (state->search.source == NONE)
+	if (state->flood.market)
 		return sent;
 	while (sent < wanted &&
 	       (exit = group_exit(state, group, g->price - state->market_price + 1, &column)) != NONE) {
@@ -179,23 +206,36 @@ static bool column_is_next(const struct structured *state, int32_t column, int32
 	return c->flood == state->flood.stamp && c->level == level && c->price == price;
 }
 
+/* Over an arc to a block; later groups go on where this one found no more room. */
 static int32_t flood_block(struct structured *state, int32_t group, int32_t arc, int32_t wanted)
 {
 	int32_t block = ~state->groups[group].arcs[arc].target, sent = 0;
-	int32_t price = state->groups[group].price - state->groups[group].arcs[arc].cost;
-	const struct block *b = &state->blocks[block];
+	struct block *b = &state->blocks[block];
 
-	for (int32_t i = 0; i < b->member_count && sent < wanted; i++) {
-		if (!column_is_next(state, b->members[i], price, state->groups[group].level + 1))
+	if (b->level == state->flood.exit_level)
+		return 0;
+	for (; b->flood_member < b->member_count; b->flood_member++) {
+		int32_t column = b->members[b->flood_member];
+
+		state->scans++;
+		if (!column_is_next(state, column, b->floor, b->level + 1))
 			continue;
-		int32_t made = flood_column(state, b->members[i], wanted - sent);
+		int32_t made = flood_column(state, column, wanted - sent);
 
 		if (made > 0)
-			flow_give(state, group, arc, b->members[i], made);
+			flow_give(state, group, arc, column, made);
 		sent += made;
+		if (sent == wanted)
+			break;
 	}
-	state->scans += (uint64_t)b->member_count;
 	return sent;
+}
+
+static bool block_is_next(const struct structured *state, int32_t block, int32_t price, int32_t level)
+{
+	const struct block *b = &state->blocks[block];
+
+	return b->flood == state->flood.stamp && b->level == level && b->floor == price;
 }
 
 static int32_t flood_group(struct structured *state, int32_t group, int32_t wanted)
@@ -212,7 +252,8 @@ static int32_t flood_group(struct structured *state, int32_t group, int32_t want
 			break;
 		state->scans++;
 		if (arc->target < 0) {
-			sent += flood_block(state, group, g->flood_arc, wanted - sent);
+			if (block_is_next(state, ~arc->target, g->price - arc->cost, g->level + 1))
+				sent += flood_block(state, group, g->flood_arc, wanted - sent);
 		} else if (column_is_next(state, arc->target, g->price - arc->cost, g->level + 1) &&
 			   arc_has_room(arc)) {
 			int32_t column = arc->target;
@@ -228,9 +269,24 @@ static int32_t flood_group(struct structured *state, int32_t group, int32_t want
 	return sent;
 }
 
-static void flood_begin(struct structured *state)
+/* The stamp has come round: marks of 2^32 floods ago would look fresh. */
+static void forget_floods(struct structured *state)
 {
-	state->flood.stamp++;
+	for (int32_t i = 0; i < state->column_count; i++)
+		state->columns[i].flood = 0;
+	for (int32_t i = 0; i < state->block_count; i++)
+		state->blocks[i].flood = state->blocks[i].exact = 0;
+	for (int32_t i = 0; i < state->group_count; i++)
+		state->groups[i].flood = 0;
+	state->flood.stamp = 1;
+}
+
+static void flood_begin(struct structured *state, bool market, bool waiting)
+{
+	if (++state->flood.stamp == 0)
+		forget_floods(state);
+	state->flood.market = market;
+	state->flood.waiting = waiting;
 	state->flood.exit_level = INT32_MAX;
 	state->search.visited_count = 0;
 	state->augmentations++;
@@ -238,7 +294,7 @@ static void flood_begin(struct structured *state)
 
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units)
 {
-	flood_begin(state);
+	flood_begin(state, false, false);
 	reach_group(state, group, 0);
 	return flood_layers(state) ? flood_group(state, group, units) : 0;
 }
@@ -248,7 +304,7 @@ int64_t flood_from_market(struct structured *state)
 {
 	int64_t before = state->total_pending;
 
-	flood_begin(state);
+	flood_begin(state, true, false);
 	for (int32_t i = 0; i < state->pending_list.count; i++)
 		if (state->groups[state->pending_list.ids[i]].pending > 0)
 			reach_group(state, state->pending_list.ids[i], 0);
@@ -268,4 +324,31 @@ int64_t flood_from_market(struct structured *state)
 			market_bind(state, node, flood_column(state, node, (int32_t)state->total_pending));
 	}
 	return before - state->total_pending;
+}
+
+/* Units that wait at exactly the price of being scheduled take free slots. */
+int64_t flood_from_waiting(struct structured *state)
+{
+	int64_t before = state->total_free - state->total_pending;
+
+	flood_begin(state, false, true);
+	for (int32_t i = 0; i < state->group_count; i++) {
+		const struct group *g = &state->groups[i];
+
+		if ((g->unscheduled_flow > 0 && g->unscheduled_cost == g->price) ||
+		    (g->unrouted > 0 && g->price == UNROUTED_COST))
+			reach_group(state, i, 0);
+	}
+	int32_t roots = state->search.visited_count;
+	bool found = flood_layers(state);
+
+	for (int32_t i = 0; found && i < roots && state->total_free > state->total_pending; i++) {
+		struct group *g = &state->groups[~state->search.visited[i]];
+		int32_t *waiting = g->unrouted > 0 ? &g->unrouted : &g->unscheduled_flow;
+		int64_t room = state->total_free - state->total_pending;
+
+		*waiting -= flood_group(state, ~state->search.visited[i], room < *waiting ? (int32_t)room : *waiting);
+		group_changed(state, ~state->search.visited[i]);
+	}
+	return before - (state->total_free - state->total_pending);
 }

@@ -211,7 +211,7 @@ void hole_fill(struct structured *state, int32_t column)
 	}
 }
 
-/* More slots than units at a market price above 0: it falls until somebody takes one, or to 0. */
+/* More slots than units at a market price above 0: it falls until somebody takes a slot, or to 0. */
 void market_lower(struct structured *state)
 {
 	struct search *search = &state->search;

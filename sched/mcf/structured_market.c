@@ -72,6 +72,13 @@ static void market_raise(struct structured *state)
 		sent = flood_from_market(state);
 }
 
+static void market_fall(struct structured *state)
+{
+	market_lower(state);
+	for (int64_t sent = 1; sent > 0 && state->total_free > state->total_pending && state->market_price > 0;)
+		sent = flood_from_waiting(state);
+}
+
 void market_settle(struct structured *state)
 {
 	while (!state->no_memory) {
@@ -79,7 +86,7 @@ void market_settle(struct structured *state)
 		if (state->total_pending > 0)
 			market_raise(state);
 		else if (state->total_free > 0 && state->market_price > 0)
-			market_lower(state);
+			market_fall(state);
 		else
 			return;
 	}

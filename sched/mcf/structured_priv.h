@@ -79,6 +79,9 @@ struct block {
 	int32_t parent_column; /* backward searches */
 	int32_t exit_member;   /* members before it have no free slot, while exit_epoch is the state's */
 	uint32_t exit_epoch;
+	uint32_t flood; /* the last flood that reached it, and that made the floor exact */
+	uint32_t exact;
+	int32_t level, flood_member;
 	int32_t member_count, member_room;
 	int32_t *members; /* columns */
 };
@@ -131,6 +134,8 @@ struct search {
 struct flood {
 	uint32_t stamp;
 	int32_t exit_level; /* the first layer with a way to the sink */
+	bool market;        /* from the market: neither it nor free slots are ways out */
+	bool waiting;       /* of waiting units: waiting is no way out */
 };
 
 struct structured {
@@ -190,7 +195,7 @@ void references_unlink(struct structured *state, int32_t group);
 void group_reprice(struct structured *state, int32_t group);
 
 /* structured_start.c */
-void start_fresh(struct structured *state);
+void start_fresh(struct structured *state, int32_t market_price);
 
 /* structured_search.c */
 void search_begin(struct structured *state, int32_t source, int32_t limit);
@@ -203,6 +208,7 @@ int32_t search_augment(struct structured *state, int32_t units);
 /* structured_flood.c */
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
 int64_t flood_from_market(struct structured *state);
+int64_t flood_from_waiting(struct structured *state);
 
 /* structured_hole.c */
 void hole_fill(struct structured *state, int32_t column);

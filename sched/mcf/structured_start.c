@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a solve from scratch begins. Every price is 0, so each group's best arcs are its cheapest: units that already
- * run on one of them stay (that is feasible, and moves nobody without need); then free slots on such arcs are given
- * out, first to the groups that have most to lose. What is left over is excess for the searches.
+ * Where a solve from scratch begins. Every column has the market's price, so each group's best arcs are its cheapest:
+ * units that already run on one of them stay (that is feasible, and moves nobody without need); then free slots on such
+ * arcs are given out, first to the groups that have most to lose. What is left over is excess for the searches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +19,10 @@ static void forget_group(struct group *g)
 	g->in_excess_list = g->in_pending_list = false;
 }
 
-static void forget_answer(struct structured *state)
+static void forget_answer(struct structured *state, int32_t market_price)
 {
 	state->solved = true;
-	state->market_price = 0;
+	state->market_price = market_price;
 	state->total_free = state->total_pending = state->column_cost = 0;
 	state->excess_list.count = state->pending_list.count = state->hole_list.count = 0;
 	state->free_list.count = state->dead_list.count = 0;
@@ -30,13 +30,13 @@ static void forget_answer(struct structured *state)
 		struct column *column = &state->columns[i];
 
 		column->entry_count = 0;
-		column->price = column->capacity > 0 ? 0 : PRICE_CLOSED;
+		column->price = column->capacity > 0 ? market_price : PRICE_CLOSED;
 		column->free = 0;
 		column->in_free_list = column->in_hole_list = false;
 		column_free(state, i, column->capacity);
 	}
 	for (int32_t i = 0; i < state->block_count; i++)
-		state->blocks[i].floor = 0;
+		state->blocks[i].floor = market_price;
 	for (int32_t i = 0; i < state->group_count; i++) {
 		forget_group(&state->groups[i]);
 		if (state->groups[i].supply > 0)
@@ -62,17 +62,17 @@ static void take_slots(struct structured *state, int32_t group, int32_t arc, int
 static void keep_running(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
-	int32_t price = UNROUTED_COST;
+	int32_t price = UNROUTED_COST - state->market_price;
 
 	if (g->unscheduled_capacity > 0)
-		price = g->unscheduled_cost;
+		price = g->unscheduled_cost - state->market_price;
 	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost < price)
 		price = g->aggregator_cost;
 	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost < price; i++)
 		if (g->arcs[i].capacity < 0 &&
 		    (g->arcs[i].target < 0 || state->columns[g->arcs[i].target].price != PRICE_CLOSED))
 			price = g->arcs[i].cost;
-	g->price = price;
+	g->price = price + state->market_price;
 	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= price && g->excess > 0; i++) {
 		const struct arc *arc = &g->arcs[i];
 
@@ -100,7 +100,8 @@ static void take_cheapest(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= g->price && g->excess > 0; i++) {
+	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= g->price - state->market_price && g->excess > 0;
+	     i++) {
 		if (g->arcs[i].target >= 0)
 			take_slots(state, group, i, arc_room(&g->arcs[i]));
 		else
@@ -113,7 +114,7 @@ static void check_price(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost < g->price; i++) {
+	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost < g->price - state->market_price; i++) {
 		if (g->arcs[i].target >= 0 && arc_has_room(&g->arcs[i])) {
 			group_reprice(state, group);
 			return;
@@ -147,11 +148,11 @@ static int64_t *order_by_regret(struct structured *state, int32_t *count)
 	return order;
 }
 
-void start_fresh(struct structured *state)
+void start_fresh(struct structured *state, int32_t market_price)
 {
 	int32_t count;
 
-	forget_answer(state);
+	forget_answer(state, market_price);
 	for (int32_t i = 0; i < state->group_count; i++)
 		if (state->groups[i].excess > 0)
 			keep_running(state, i);

@@ -49,8 +49,8 @@ static bool reserve_visited(struct structured *state)
 {
 	struct search *search = &state->search;
 
-	return table_reserve((void **)&search->visited, &search->visited_room, state->group_room + state->column_room,
-			     sizeof(*search->visited));
+	return table_reserve((void **)&search->visited, &search->visited_room,
+			     state->group_room + state->column_room + state->block_room, sizeof(*search->visited));
 }
 
 int state_reserve_columns(struct structured *state, int32_t count)
@@ -86,7 +86,8 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 	if (count <= state->block_count)
 		return 0;
 	if (!table_reserve((void **)&state->block_references, &room, count, sizeof(*state->block_references)) ||
-	    !table_reserve((void **)&state->blocks, &state->block_room, count, sizeof(*state->blocks)))
+	    !table_reserve((void **)&state->blocks, &state->block_room, count, sizeof(*state->blocks)) ||
+	    !reserve_visited(state))
 		return -ENOMEM;
 	state->block_count = count;
 	return 0;
