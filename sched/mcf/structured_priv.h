@@ -84,6 +84,7 @@ struct block {
 	int32_t level, flood_member;
 	int32_t member_count, member_room;
 	int32_t *members; /* columns */
+	int32_t row_cost; /* INT32_MAX, but while a row is installed */
 };
 
 struct group {

@@ -90,18 +90,44 @@ static void sort_arcs(const struct arc *from, int32_t count, struct arc *to)
 		to[starts[from[i].cost - least]++] = from[i];
 }
 
-/* A running arc that an arc of unlimited capacity matches is only remembered there: units that need not move. */
+/* Cost of the cheapest shortcut to the column; block arcs' costs have been noted in the blocks. */
+static int32_t noted_cost(const struct structured *state, int32_t column, int32_t aggregator_cost)
+{
+	int32_t block = state->columns[column].block;
+
+	return block != NONE && state->blocks[block].row_cost < aggregator_cost ? state->blocks[block].row_cost
+										: aggregator_cost;
+}
+
+/*
+ * Arcs that a shortcut of the same row matches are left out: most columns of a tolerant group. A running arc that an
+ * arc of unlimited capacity matches is only remembered there: units that need not move.
+ */
 static int32_t collect_arcs(struct structured *state, const struct structured_row *row)
 {
 	struct arc *arcs = state->row_arcs;
-	int32_t count = 0;
+	int32_t count = 0,
+		aggregator_cost = row->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : row->aggregator_cost;
+
+	for (int32_t i = 0; i < row->block_count; i++) {
+		const struct structured_arc *from = &row->blocks[i];
+
+		if (from->cost < aggregator_cost)
+			arcs[count++] = (struct arc){.target = ~from->target, .cost = from->cost, .capacity = NONE};
+		state->blocks[from->target].row_cost = from->cost;
+	}
+	int32_t first_column = count;
 
 	for (int32_t i = 0; i < row->column_count; i++) {
 		const struct structured_arc *from = &row->columns[i];
 
+		if (from->cost >= noted_cost(state, from->target, aggregator_cost))
+			continue;
 		arcs[count++] = (struct arc){.target = from->target, .cost = from->cost, .capacity = NONE};
 		state->held[from->target] = count;
 	}
+	int32_t first_running = count;
+
 	for (int32_t i = 0; i < row->running_count; i++) {
 		const struct structured_running *from = &row->running[i];
 		int32_t plain = state->held[from->column];
@@ -111,11 +137,10 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 		else
 			arcs[count++] = (struct arc){from->column, from->cost, from->units, 0, NONE};
 	}
-	for (int32_t i = 0; i < row->column_count; i++)
-		state->held[row->columns[i].target] = 0;
+	for (int32_t i = first_column; i < first_running; i++)
+		state->held[arcs[i].target] = 0;
 	for (int32_t i = 0; i < row->block_count; i++)
-		arcs[count++] =
-			(struct arc){.target = ~row->blocks[i].target, .cost = row->blocks[i].cost, .capacity = NONE};
+		state->blocks[row->blocks[i].target].row_cost = INT32_MAX;
 	return count;
 }
 

@@ -89,6 +89,8 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 	    !table_reserve((void **)&state->blocks, &state->block_room, count, sizeof(*state->blocks)) ||
 	    !reserve_visited(state))
 		return -ENOMEM;
+	for (int32_t i = state->block_count; i < count; i++)
+		state->blocks[i].row_cost = INT32_MAX;
 	state->block_count = count;
 	return 0;
 }
