@@ -71,15 +71,20 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	queue_push(&search->queue, c->block + NODE_BLOCK, distance);
 }
 
+/* Most references are too dear: they are told by the group's price alone, without a look at the arc. */
 static void settle_references(struct structured *state, const struct reference_list *list, int32_t base, int32_t column)
 {
 	for (int32_t i = 0; i < list->count; i++) {
-		struct reference reference = list->items[i];
-		const struct group *g = &state->groups[reference.group];
-		const struct arc *arc = &g->arcs[reference.arc];
+		const struct reference *reference = &list->items[i];
+		const struct group *g = &state->groups[reference->group];
+		int32_t distance = base + reference->cost - g->price;
 
-		if (g->supply > 0 && (arc->target < 0 || arc_has_room(arc)))
-			relax_group(state, reference.group, base + arc->cost - g->price, reference.arc, column);
+		if (distance >= state->search.best || g->supply == 0)
+			continue;
+		const struct arc *arc = &g->arcs[reference->arc];
+
+		if (arc->target < 0 || arc_has_room(arc))
+			relax_group(state, reference->group, distance, reference->arc, column);
 	}
 	state->scans += (uint64_t)list->count;
 }

@@ -47,6 +47,7 @@ struct entry {
 struct reference {
 	int32_t group;
 	int32_t arc;
+	int32_t cost;
 };
 
 struct reference_list {

@@ -28,7 +28,7 @@ void references_link(struct structured *state, int32_t group)
 			list->items = items;
 		}
 		g->arcs[i].back = list->count;
-		list->items[list->count++] = (struct reference){group, i};
+		list->items[list->count++] = (struct reference){group, i, g->arcs[i].cost};
 	}
 }
 
