@@ -100,9 +100,9 @@ struct place_outcome {
 /* Runs the rounds and fills the outcome; release with place_outcome_free(). */
 int place_run(struct place_world *world, struct place_outcome *outcome, struct error *err);
 void place_outcome_free(struct place_outcome *outcome);
-/* Called by place_run() before the last solve: what the others would find, and random's expectation over it. */
-void place_explain_before(struct place_world *world, struct place_outcome *outcome);
-void place_explain_after(struct place_world *world, struct place_outcome *outcome);
+/* Called by place_run(): random's expectation before the last solve, all else after it. 0 or -ENOMEM. */
+int place_explain_before(struct place_world *world, struct place_outcome *outcome);
+int place_explain_after(struct place_world *world, struct place_outcome *outcome);
 
 int place_print_table(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
 int place_print_json(const struct place_world *world, const struct place_outcome *outcome, FILE *out);

@@ -19,6 +19,13 @@ static const struct curve *curve_of(const struct place_world *world, uint32_t jo
 	return world->curves[world->curve_of_job[job]].curve;
 }
 
+static double performance_at(const struct place_world *world, const struct curve *curve, double rtt_us)
+{
+	return curve_eval(curve, world->settings->reference == LATENCY_REFERENCE_ADDED
+					 ? curve_added_rtt_us(curve, rtt_us)
+					 : rtt_us);
+}
+
 static void look_at(const struct place_world *world, uint32_t job, uint32_t root, uint32_t machine,
 		    struct place_option *option)
 {
@@ -28,44 +35,69 @@ static void look_at(const struct place_world *world, uint32_t job, uint32_t root
 	option->machine = machine;
 	option->rtt_us = round((double)rtt_us * 1e3) / 1e3; /* a float holds no more */
 	option->cost = placer_latency_cost(world->placer, job, root, machine);
-	option->performance = curve_eval(curve, world->settings->reference == LATENCY_REFERENCE_ADDED
-							? curve_added_rtt_us(curve, (double)rtt_us)
-							: (double)rtt_us);
+	option->performance = performance_at(world, curve, (double)rtt_us);
 }
 
-/* Mean predicted performance over all free slots, each alike; NAN when there is none. */
-static double random_expectation(const struct place_world *world, uint32_t job, uint32_t root)
+/* What the free slots offer to the tasks of one job, which are alike. */
+struct offer {
+	double mean;     /* predicted performance over all free slots, each alike; NAN when there is none */
+	int64_t best[2]; /* the two best machines with a free slot, -1 = there is none */
+};
+
+/* `rtt_us` is scratch of the layout's columns. */
+static struct offer look_around(const struct place_world *world, uint32_t job, uint32_t root, float *rtt_us)
 {
 	const struct flownet *net = placer_net(world->placer);
-	struct place_option option;
-	double sum = 0, slots = 0;
+	const struct cost_layout *layout = world->layout;
+	const struct curve *curve = curve_of(world, job);
+	struct offer offer = {.best = {-1, -1}};
+	double sum = 0, slots = 0, best[2] = {-1, -1};
 
-	for (uint32_t m = 0; m < world->cluster->machine_count; m++) {
-		int32_t here = flownet_free(net, m);
+	latency_view_row(world->view, root, 0, layout->column_count, rtt_us);
+	for (uint32_t c = 0; c < layout->column_count; c++) {
+		uint32_t machine = layout->machine_of_column[c];
+		int32_t here = machine == COST_NO_MACHINE ? 0 : flownet_free(net, machine);
+		double performance;
 
 		if (here == 0)
 			continue;
-		look_at(world, job, root, m, &option);
-		sum += here * option.performance;
+		performance = performance_at(world, curve, (double)rtt_us[c]);
+		sum += here * performance;
 		slots += here;
+		if (performance > best[0]) {
+			offer.best[1] = offer.best[0];
+			best[1] = best[0];
+			offer.best[0] = machine;
+			best[0] = performance;
+		} else if (performance > best[1]) {
+			offer.best[1] = machine;
+			best[1] = performance;
+		}
 	}
-	return slots > 0 ? sum / slots : NAN;
+	offer.mean = slots > 0 ? sum / slots : NAN;
+	return offer;
 }
 
-/* Fills random's expectation of every task, once per job: its tasks are alike. */
-void place_explain_before(struct place_world *world, struct place_outcome *outcome)
+/* Fills random's expectation of every task, looked up once per job. */
+int place_explain_before(struct place_world *world, struct place_outcome *outcome)
 {
 	const struct flownet *net = placer_net(world->placer);
+	float *rtt_us = calloc((size_t)world->layout->column_count + 1, sizeof *rtt_us);
 	double expected = NAN;
 
+	if (!rtt_us)
+		return -ENOMEM;
 	for (size_t i = 0; i < outcome->task_count; i++) {
 		struct place_task *task = &outcome->tasks[i];
 		int32_t root = flownet_root_machine(net, task->job);
 
 		if (i == 0 || task->job != outcome->tasks[i - 1].job)
-			expected = root == FLOWNET_NONE ? NAN : random_expectation(world, task->job, (uint32_t)root);
+			expected =
+				root == FLOWNET_NONE ? NAN : look_around(world, task->job, (uint32_t)root, rtt_us).mean;
 		task->random_performance = expected;
 	}
+	free(rtt_us);
+	return 0;
 }
 
 static int64_t free_slots(const struct place_world *world)
@@ -77,24 +109,8 @@ static int64_t free_slots(const struct place_world *world)
 	return slots;
 }
 
-/* The best machine with a slot left over, other than the one taken. */
-static void find_next_best(const struct place_world *world, struct place_task *task, uint32_t root)
-{
-	const struct flownet *net = placer_net(world->placer);
-
-	task->next_best.machine = -1;
-	for (uint32_t m = 0; m < world->cluster->machine_count; m++) {
-		struct place_option option;
-
-		if (flownet_free(net, m) == 0 || (int64_t)m == task->taken.machine)
-			continue;
-		look_at(world, task->job, root, m, &option);
-		if (task->next_best.machine < 0 || option.cost < task->next_best.cost)
-			task->next_best = option;
-	}
-}
-
-static void explain_waiting(const struct place_world *world, struct place_task *task, int32_t root)
+static void explain_waiting(const struct place_world *world, const struct place_outcome *outcome,
+			    struct place_task *task, int32_t root)
 {
 	const struct flownet *net = placer_net(world->placer);
 	const char *freed = task->from >= 0 ? "preempted; " : "";
@@ -104,7 +120,7 @@ static void explain_waiting(const struct place_world *world, struct place_task *
 	task->arc = flownet_arc_to(net, task->job, task->task, FLOWNET_NONE, &task->arc_cost);
 	if (world->policy->root_first && root == FLOWNET_NONE && task->task != flownet_root_task(net, task->job))
 		snprintf(task->why, sizeof task->why, "waits for its root, which has no machine");
-	else if (free_slots(world) == 0)
+	else if (outcome->free_after == 0)
 		snprintf(task->why, sizeof task->why, "%sno free slot in the cluster", freed);
 	else if (task->next_best.machine >= 0)
 		snprintf(task->why, sizeof task->why, "%swaiting costs %d, the best free slot (%s) %d", freed,
@@ -113,7 +129,8 @@ static void explain_waiting(const struct place_world *world, struct place_task *
 		snprintf(task->why, sizeof task->why, "%sno arc leads to a free slot", freed);
 }
 
-static void explain_task(const struct place_world *world, struct place_task *task)
+static void explain_task(const struct place_world *world, const struct place_outcome *outcome,
+			 const struct offer *offer, struct place_task *task)
 {
 	const struct flownet *net = placer_net(world->placer);
 	int32_t root = flownet_root_machine(net, task->job);
@@ -121,10 +138,14 @@ static void explain_task(const struct place_world *world, struct place_task *tas
 
 	task->taken.machine = flownet_task_machine(net, task->job, task->task);
 	task->next_best.machine = -1;
-	if (root != FLOWNET_NONE && !is_root)
-		find_next_best(world, task, (uint32_t)root);
+	if (root != FLOWNET_NONE && !is_root) {
+		int64_t other = offer->best[offer->best[0] == task->taken.machine];
+
+		if (other >= 0)
+			look_at(world, task->job, (uint32_t)root, (uint32_t)other, &task->next_best);
+	}
 	if (task->taken.machine < 0) {
-		explain_waiting(world, task, root);
+		explain_waiting(world, outcome, task, root);
 		return;
 	}
 	task->state = is_root ? PLACE_ROOT : root == FLOWNET_NONE ? PLACE_ORPHAN : PLACE_TASK;
@@ -166,12 +187,25 @@ static void add_up(const struct place_world *world, struct place_outcome *outcom
 	totals->random_performance /= (double)totals->compared;
 }
 
-void place_explain_after(struct place_world *world, struct place_outcome *outcome)
+int place_explain_after(struct place_world *world, struct place_outcome *outcome)
 {
-	for (size_t i = 0; i < outcome->task_count; i++)
-		explain_task(world, &outcome->tasks[i]);
+	float *rtt_us = calloc((size_t)world->layout->column_count + 1, sizeof *rtt_us);
+	struct offer offer = {.best = {-1, -1}};
+
+	if (!rtt_us)
+		return -ENOMEM;
 	outcome->free_after = free_slots(world);
+	for (size_t i = 0; i < outcome->task_count; i++) {
+		struct place_task *task = &outcome->tasks[i];
+		int32_t root = flownet_root_machine(placer_net(world->placer), task->job);
+
+		if (root != FLOWNET_NONE && (i == 0 || task->job != outcome->tasks[i - 1].job))
+			offer = look_around(world, task->job, (uint32_t)root, rtt_us);
+		explain_task(world, outcome, &offer, task);
+	}
+	free(rtt_us);
 	add_up(world, outcome);
+	return 0;
 }
 
 /* Writes what --dump-dimacs and --draw ask for. `network` is as it was before the solve, the tasks are where they are
@@ -261,8 +295,8 @@ static int run_round(struct place_world *world, struct place_outcome *outcome, c
 	}
 	if (code == 0 && wants_network)
 		code = flownet_network_build(placer_net(world->placer), &network, err);
-	if (last)
-		place_explain_before(world, outcome);
+	if (code == 0 && last && place_explain_before(world, outcome) != 0)
+		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0)
 		code = solve_once(world, outcome, first_of_job, err);
 	outcome->others_placed = (int64_t)outcome->last.move_count;
@@ -317,8 +351,8 @@ int place_run(struct place_world *world, struct place_outcome *outcome, struct e
 		code = run_round(world, outcome, first_of_job, round == settings->rounds, err);
 	}
 	free(first_of_job);
-	if (code == 0)
-		place_explain_after(world, outcome);
+	if (code == 0 && place_explain_after(world, outcome) != 0)
+		code = error_set(err, ENOMEM, "out of memory");
 	return code;
 }
 
