@@ -17,8 +17,9 @@
 
 enum {
 	BATCH = 32,
-	COPY_BYTES = 128, /* headers and the STAMP base packet */
-	STAMP_SLOTS = 4096,
+	COPY_BYTES = 128,     /* headers and the STAMP base packet */
+	STAMP_SLOT_BITS = 16, /* a stall lets hundreds of packets wait: few of them may share a slot */
+	STAMP_SLOTS = 1 << STAMP_SLOT_BITS,
 	HELD_MAXIMUM = 512,
 	SOCKET_BUFFER_BYTES = 4 << 20,
 };
@@ -164,7 +165,7 @@ static uint64_t stamp_key(const struct frame *frame)
 
 static size_t stamp_place(uint64_t key)
 {
-	return (size_t)((key * UINT64_C(0xff51afd7ed558ccd)) >> 52); /* the top 12 bits: STAMP_SLOTS places */
+	return (size_t)((key * UINT64_C(0xff51afd7ed558ccd)) >> (64 - STAMP_SLOT_BITS));
 }
 
 static void keep_stamp(struct doorbell *doorbell, const uint8_t *copy, struct msghdr *message, size_t length)
