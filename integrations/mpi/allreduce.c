@@ -60,8 +60,8 @@ int main(int argc, char **argv)
 	if (!is_right(sums, (int)count, ranks))
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	if (rank == 0)
-		printf("{\"rounds\": %ld, \"rounds_per_s\": %.3f, \"mean_us\": %.4f}\n", rounds, (double)rounds / elapsed_s,
-		       1e6 * elapsed_s / (double)rounds);
+		printf("{\"rounds\": %ld, \"rounds_per_s\": %.3f, \"mean_us\": %.4f}\n", rounds,
+		       (double)rounds / elapsed_s, 1e6 * elapsed_s / (double)rounds);
 	free(values);
 	free(sums);
 	MPI_Finalize();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MPI ping-pong between ranks 0 and 1 for `seconds` with messages of `bytes`: prints round trips per second and the mean
- * round trip as JSON. mpicc -O2 -o pingpong pingpong.c; mpirun -n 2 pingpong 1 8
+ * MPI ping-pong between ranks 0 and 1 for `seconds` with messages of `bytes`: prints round trips per second and the
+ * mean round trip as JSON. mpicc -O2 -o pingpong pingpong.c; mpirun -n 2 pingpong 1 8
  */
 #include <stdio.h>
 #include <stdlib.h>
