@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The structured solver on generated NoMora rounds: from scratch beside LEMON on the same arrays, then round after
+ * round. One JSON line per figure; processor seconds, building the network and reading the answer included. Jobs have
+ * arcs to machines of the root's rack and to racks of its pod (the instance's `wide` off). Argument: largest number of
+ * machines.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <mcf/structured.h>
+#include <mcf/verify.h>
+
+#include "instance.h"
+#include "structured_load.h"
+#include "structured_rounds.h"
+#ifdef HAVE_LEMON
+#include "peer_lemon.h"
+#endif
+
+enum { REPEATS = 5, ROUNDS = 60, TURNOVER = 300 };
+
+static double processor_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static void lemon(const char *name, const char *network, const struct mcf_problem *problem, int64_t cost)
+{
+#ifdef HAVE_LEMON
+	static const char *const algorithms[] = {"network_simplex", "cost_scaling"};
+
+	for (int32_t i = 0; i < 2; i++) {
+		struct peer_lemon_answer answer;
+
+		if (peer_lemon_solve((enum peer_lemon_algorithm)i, problem, &answer))
+			printf("{\"figure\": \"%s\", \"solver\": \"lemon_%s\", \"network\": \"%s\", \"arcs\": %d, "
+			       "\"cpu_ms\": %.1f, \"same_optimum\": %s}\n",
+			       name, algorithms[i], network, problem->arc_count,
+			       1e3 * (answer.build_s + answer.solve_s), answer.cost == cost ? "true" : "false");
+		fflush(stdout);
+	}
+#else
+	(void)name, (void)network, (void)problem, (void)cost;
+#endif
+}
+
+static void scratch(const char *name, const struct instance_settings *settings, bool peers)
+{
+	struct instance *instance = instance_create(settings);
+	struct load *load = instance ? load_create(instance) : NULL;
+	struct structured_result result = {0};
+	struct mcf_problem problem;
+	double seconds[REPEATS];
+	uint64_t bytes = 0;
+
+	for (int32_t i = 0; load && i < REPEATS; i++) {
+		double start = processor_seconds();
+		struct structured *state = load_state(load);
+
+		if (!state)
+			break;
+		structured_solve(state, &result);
+		load_read(load, state);
+		seconds[i] = processor_seconds() - start;
+		bytes = structured_memory_bytes(state);
+		structured_destroy(state);
+	}
+	if (result.cost > 0) {
+		qsort(seconds, REPEATS, sizeof(*seconds), compare_doubles);
+		printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"machines\": %d, \"tasks\": %d, "
+		       "\"unscheduled\": %lld, \"cpu_ms\": %.2f, \"state_mb\": %.1f}\n",
+		       name, settings->machines, settings->running + settings->waiting, (long long)result.unscheduled,
+		       1e3 * seconds[REPEATS / 2], 1e-6 * (double)bytes);
+		fflush(stdout);
+		if (peers && !instance_problem_by_job(instance, &problem)) {
+			lemon(name, "collapsed", &problem, result.cost);
+			instance_problem_free(&problem);
+		}
+		if (peers && !instance_problem(instance, &problem)) {
+			lemon(name, "per_task", &problem, result.cost);
+			instance_problem_free(&problem);
+		}
+	}
+	load_destroy(load);
+	instance_destroy(instance);
+}
+
+/* Jobs beyond `tasks` are spare: they arrive in the rounds. */
+static int32_t first_spare(const struct instance *instance, int32_t tasks)
+{
+	int32_t job = 0;
+
+	for (int64_t units = 0; job < instance->job_count && units < tasks; job++)
+		units += instance->jobs[job].waiting + instance->jobs[job].running_count;
+	return job;
+}
+
+static bool certified(const struct structured *state)
+{
+	struct structured_export out;
+	struct mcf_verdict verdict;
+
+	if (structured_export(state, &out))
+		return false;
+	bool right = mcf_verify(&out.problem, &out.solution, &verdict);
+
+	structured_export_free(&out);
+	return right;
+}
+
+static void rounds(const char *name, struct instance_settings settings, double recost, bool peers)
+{
+	int32_t tasks = settings.running + settings.waiting;
+	double milliseconds[ROUNDS];
+	struct structured_result result;
+	struct structured_export out;
+
+	settings.waiting += (ROUNDS + 4) * TURNOVER * 11 / 10;
+	struct instance *instance = instance_create(&settings);
+	struct rounds *cluster = instance ? rounds_create(instance, first_spare(instance, tasks), 7) : NULL;
+
+	if (!cluster) {
+		instance_destroy(instance);
+		return;
+	}
+	double start_ms = 1e3 * rounds_start(cluster, &result);
+
+	printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"step\": \"from scratch\", \"machines\": %d, "
+	       "\"unscheduled\": %lld, \"cpu_ms\": %.2f}\n",
+	       name, settings.machines, (long long)result.unscheduled, start_ms);
+	if (peers && !structured_export(rounds_state(cluster), &out)) {
+		lemon(name, "collapsed", &out.problem, out.solution.cost);
+		structured_export_free(&out);
+	}
+	for (int32_t i = 0; i < ROUNDS; i++)
+		milliseconds[i] = 1e3 * rounds_next(cluster, TURNOVER, recost, &result);
+	qsort(milliseconds, ROUNDS, sizeof(*milliseconds), compare_doubles);
+	printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"step\": \"round\", \"machines\": %d, \"tasks\": "
+	       "%lld, "
+	       "\"recosted\": %.2f, \"p50_ms\": %.2f, \"p99_ms\": %.2f, \"unscheduled\": %lld, \"certified\": %s, "
+	       "\"state_mb\": %.1f}\n",
+	       name, settings.machines, (long long)rounds_units(cluster), recost, milliseconds[ROUNDS / 2],
+	       milliseconds[ROUNDS * 99 / 100], (long long)result.unscheduled,
+	       certified(rounds_state(cluster)) ? "true" : "false",
+	       1e-6 * (double)structured_memory_bytes(rounds_state(cluster)));
+	fflush(stdout);
+	rounds_destroy(cluster);
+	instance_destroy(instance);
+}
+
+static struct instance_settings sized(int32_t machines, bool preemption)
+{
+	struct instance_settings settings = instance_defaults();
+
+	settings.machines = machines;
+	settings.running = 8 * machines;
+	settings.waiting = machines / 4;
+	settings.preemption = preemption;
+	return settings;
+}
+
+int main(int argc, char **argv)
+{
+	static const int32_t sizes[] = {1250, 12500, 50000};
+	int32_t largest = argc > 1 ? atoi(argv[1]) : 12500;
+	int32_t machines = largest < 12500 ? largest : 12500;
+
+	for (int32_t i = 0; i < 3 && sizes[i] <= largest; i++) {
+		struct instance_settings settings = sized(sizes[i], true);
+
+		scratch("scratch, preemption", &settings, sizes[i] <= 12500);
+		settings = sized(sizes[i], false);
+		scratch("scratch, no preemption", &settings, sizes[i] <= 12500);
+	}
+	rounds("rounds, 2 %", sized(machines, true), 0.02, false);
+	rounds("rounds, 80 %", sized(machines, true), 0.8, false);
+	struct instance_settings over = sized(machines, true);
+
+	over.waiting = (int32_t)(2.5 * machines); /* 10 slots a machine on average */
+	rounds("rounds, 5 % oversubscribed", over, 0.02, true);
+	return 0;
+}
