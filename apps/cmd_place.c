@@ -11,7 +11,7 @@
 
 int command_place(int argc, char **argv);
 
-enum { CHOICES_MOST = 16 };
+enum { CHOICES_MOST = 16, PLACE_STAGES = 5 };
 
 static const char teach[] =
 	"Jobs are placed by predicted performance: the round trip between a task's machine and its job's root,\n"
@@ -131,7 +131,12 @@ int command_place(int argc, char **argv)
 		options_free(&operands);
 		return code;
 	}
-	if (place_world_load(&world, &settings, &err) != 0 || place_run(&world, &outcome, &err) != 0)
+	world.progress = progress_create(stderr, "place", PLACE_STAGES);
+	code = place_world_load(&world, &settings, &err);
+	if (code == 0)
+		code = place_run(&world, &outcome, &err);
+	progress_destroy(world.progress);
+	if (code != 0)
 		code = command_fail(&err, COMMAND_FAILED);
 	else if (settings.json)
 		code = place_print_json(&world, &outcome, stdout);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include <base/error.h>
+#include <base/progress.h>
 #include <flownet/network.h>
 #include <model/jobs.h>
 #include <policy/policy.h>
@@ -44,6 +45,7 @@ struct place_world {
 	size_t curve_count;
 	size_t *curve_of_job; /* [jobs] into curves */
 	struct placer *placer;
+	struct progress *progress; /* borrowed; NULL is legal */
 };
 
 int place_world_load(struct place_world *world, const struct place_settings *settings, struct error *err);

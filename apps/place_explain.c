@@ -194,6 +194,7 @@ int place_explain_after(struct place_world *world, struct place_outcome *outcome
 
 	if (!rtt_us)
 		return -ENOMEM;
+	progress_update(world->progress, 4, "explaining");
 	outcome->free_after = free_slots(world);
 	for (size_t i = 0; i < outcome->task_count; i++) {
 		struct place_task *task = &outcome->tasks[i];
@@ -289,10 +290,12 @@ static int run_round(struct place_world *world, struct place_outcome *outcome, c
 	int code = 0;
 
 	outcome->roots_placed = outcome->others_placed = 0;
+	progress_update(world->progress, 2, "placing roots");
 	if (a_root_waits(world)) {
 		code = solve_once(world, outcome, first_of_job, err);
 		outcome->roots_placed = (int64_t)outcome->last.move_count;
 	}
+	progress_update(world->progress, 3, "placing the others");
 	if (code == 0 && wants_network)
 		code = flownet_network_build(placer_net(world->placer), &network, err);
 	if (code == 0 && last && place_explain_before(world, outcome) != 0)

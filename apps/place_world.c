@@ -73,6 +73,7 @@ static int load_latency(struct place_world *world, struct error *err)
 	if (latency_view_load(world->view, world->matrix, (enum latency_statistic)settings->statistic, &world->loaded,
 			      err) != 0)
 		return -ENOMEM;
+	progress_clear(world->progress);
 	if (loaded->unknown > 0)
 		log_warning("%s: %llu rows name machines that the cluster does not have (the first is '%s'); left out",
 			    settings->latency, (unsigned long long)loaded->unknown, loaded->unknown_name);
@@ -153,7 +154,8 @@ int place_world_load(struct place_world *world, const struct place_settings *set
 {
 	int code;
 
-	*world = (struct place_world){.settings = settings};
+	*world = (struct place_world){.settings = settings, .progress = world->progress};
+	progress_update(world->progress, 0, "reading");
 	world->cluster = cluster_read(settings->cluster, err);
 	if (!world->cluster)
 		return -EINVAL;
@@ -165,6 +167,7 @@ int place_world_load(struct place_world *world, const struct place_settings *set
 		code = load_curves(world, err);
 	if (code == 0)
 		code = load_latency(world, err);
+	progress_update(world->progress, 1, "building the network");
 	return code == 0 ? build_network(world, err) : code;
 }
 

@@ -50,6 +50,7 @@ const struct policy policy_nomora = {
 	.name = "nomora",
 	.summary = "least cost by predicted performance at the latency to the root",
 	.root_first = true,
+	.least_cost = 100, /* p = 1 */
 	.preempts = true,
 	.row = row,
 	.at = at,

@@ -102,6 +102,7 @@ uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, ui
 {
 	const struct cost_layout *layout = placer->layout;
 	int64_t tasks = flownet_waiting_tasks(net, job), best_cost = INT64_MAX;
+	int64_t least = (tasks - 1) * placer->policy->least_cost;
 	struct rack_choice racks[RACKS_LOOKED_AT];
 	uint32_t best = COST_NO_MACHINE, count;
 
@@ -113,7 +114,10 @@ uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, ui
 	for (uint32_t i = 0; i < count; i++) {
 		if (i > 0 && (racks[i].room >= tasks) != (racks[0].room >= tasks))
 			break; /* the whole job fits into the ones before */
-		for (uint32_t c = layout->rack_first[racks[i].rack]; c < layout->rack_first[racks[i].rack + 1]; c++) {
+		if (best_cost <= least)
+			break;
+		for (uint32_t c = layout->rack_first[racks[i].rack];
+		     c < layout->rack_first[racks[i].rack + 1] && best_cost > least; c++) {
 			uint32_t machine = layout->machine_of_column[c];
 			int64_t cost;
 

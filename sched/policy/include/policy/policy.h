@@ -30,8 +30,9 @@ struct placer; /* a policy's view of itself, see below */
 struct policy {
 	const char *name;
 	const char *summary;
-	bool root_first; /* tasks wait for their root and go where it is near */
-	bool preempts;   /* may honour preemption; the others keep running tasks where they are */
+	bool root_first;    /* tasks wait for their root and go where it is near */
+	int32_t least_cost; /* no machine costs less */
+	bool preempts;      /* may honour preemption; the others keep running tasks where they are */
 	/* What flownet asks for; contracts in flownet/flownet.h, with the placer as context. */
 	const struct cost_row *(*row)(struct placer *placer, uint32_t job, int32_t root);
 	int32_t (*at)(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
