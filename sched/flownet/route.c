@@ -93,7 +93,7 @@ int flownet_network_route(const struct flownet_network *network, const struct fl
 		target = machine == FLOWNET_NONE ? -1 : machine_node[machine];
 		for (; a < arcs && network->tail[a] == task; a++) {
 			if (leads_to(network, &index, network->head[a], target) &&
-			    (best < 0 || network->cost[a] < network->cost[best]))
+			    (best < 0 || network->cost[a] <= network->cost[best]))
 				best = a;
 		}
 		if (target < 0 && index.from_node[task] >= 0 && is_full(network, &index, network->head[best], flow)) {
