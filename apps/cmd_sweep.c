@@ -393,8 +393,9 @@ int command_sweep(int argc, char **argv)
 	options_free(&operands);
 	plan_defaults(&plan);
 	if (options_read_file(&usage, file, &plan, &strings, &err) < 0)
-		return command_fail(&err, err.code == EINVAL || err.code == ERANGE ? COMMAND_USAGE : COMMAND_FAILED);
-	code = command_parse(&usage, argc, argv, &plan, &operands);
+		code = command_fail(&err, err.code == EINVAL || err.code == ERANGE ? COMMAND_USAGE : COMMAND_FAILED);
+	else
+		code = command_parse(&usage, argc, argv, &plan, &operands);
 	if (code < 0) {
 		catch_signals();
 		if (check_all(&plan, file, &around, &err) != 0)
