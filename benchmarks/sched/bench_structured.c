@@ -20,7 +20,7 @@
 #include "peer_lemon.h"
 #endif
 
-enum { REPEATS = 5, ROUNDS = 60, TURNOVER = 300 };
+enum { REPEATS = 5, ROUNDS = 60, TURNOVER = 300 /* units ended and arrived a round at 12,500 machines */ };
 
 static double processor_seconds(void)
 {
@@ -128,7 +128,9 @@ static void rounds(const char *name, struct instance_settings settings, double r
 	struct structured_result result;
 	struct structured_export out;
 
-	settings.waiting += (ROUNDS + 4) * TURNOVER * 11 / 10;
+	int32_t turnover = TURNOVER * settings.machines / 12500;
+
+	settings.waiting += (ROUNDS + 4) * turnover;
 	struct instance *instance = instance_create(&settings);
 	struct rounds *cluster = instance ? rounds_create(instance, first_spare(instance, tasks), 7) : NULL;
 
@@ -146,7 +148,7 @@ static void rounds(const char *name, struct instance_settings settings, double r
 		structured_export_free(&out);
 	}
 	for (int32_t i = 0; i < ROUNDS; i++)
-		milliseconds[i] = 1e3 * rounds_next(cluster, TURNOVER, recost, &result);
+		milliseconds[i] = 1e3 * rounds_next(cluster, turnover, recost, &result);
 	qsort(milliseconds, ROUNDS, sizeof(*milliseconds), compare_doubles);
 	printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"step\": \"round\", \"machines\": %d, \"tasks\": "
 	       "%lld, "

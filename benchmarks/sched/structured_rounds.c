@@ -28,6 +28,7 @@ struct rounds {
 	struct structured_share *shares;
 	int32_t *touched, *ended_job, *ended_column;
 	int64_t units, moves;
+	int32_t owed; /* units that ended and have not been replaced: jobs arrive whole */
 };
 
 static double processor_seconds(void)
@@ -288,7 +289,7 @@ static int32_t draw_recosts(struct rounds *rounds, double share)
 
 double rounds_next(struct rounds *rounds, int32_t turnover, double recost, struct structured_result *result)
 {
-	int32_t ends = draw_ends(rounds, turnover), recosts = draw_recosts(rounds, recost), arrivals = 0;
+	int32_t ends = draw_ends(rounds, turnover), recosts = draw_recosts(rounds, recost);
 	double start = processor_seconds();
 
 	for (int32_t i = 0; i < ends; i++) {
@@ -298,9 +299,9 @@ double rounds_next(struct rounds *rounds, int32_t turnover, double recost, struc
 	for (int32_t i = 0; i < recosts; i++)
 		if (rounds->jobs[rounds->touched[i]].supply > 0)
 			send_row(rounds, rounds->touched[i]);
-	while (arrivals < ends && rounds->arrived < rounds->job_count) {
+	for (rounds->owed += ends; rounds->owed > 0 && rounds->arrived < rounds->job_count;) {
 		arrive(rounds, rounds->arrived);
-		arrivals += rounds->jobs[rounds->arrived++].supply;
+		rounds->owed -= rounds->jobs[rounds->arrived++].supply;
 	}
 	structured_solve(rounds->state, result);
 	adopt(rounds);
