@@ -347,6 +347,17 @@ static int carry_out_with_priority(struct plan *plan, struct surroundings *aroun
 	return WIFEXITED(status) ? WEXITSTATUS(status) : COMMAND_FAILED;
 }
 
+static int start(struct plan *plan, struct surroundings *around)
+{
+	struct error err = {0};
+
+	if (plan->lab && geteuid() != 0) {
+		error_set(&err, EPERM, "making the lab '%s' needs root: run it with sudo", plan->lab);
+		return command_fail(&err, COMMAND_FAILED);
+	}
+	return plan->nice != 0 ? carry_out_with_priority(plan, around) : carry_out(plan, around);
+}
+
 /* What can be refused before anything is started. */
 static int check_all(struct plan *plan, const char *file, struct surroundings *around, struct error *err)
 {
@@ -401,9 +412,7 @@ int command_sweep(int argc, char **argv)
 		if (check_all(&plan, file, &around, &err) != 0)
 			code = command_fail(&err, COMMAND_USAGE);
 		else
-			code = plan.dry_run     ? print_schedule(&plan)
-			       : plan.nice != 0 ? carry_out_with_priority(&plan, &around)
-						: carry_out(&plan, &around);
+			code = plan.dry_run ? print_schedule(&plan) : start(&plan, &around);
 		options_free(&operands);
 	}
 	/* The file's strings go the way of any other operands'. */
