@@ -92,8 +92,13 @@ static void begin(bool other_order)
 static int read_one(struct pcapng_packet *packet, struct error *err)
 {
 	struct pcapng_reader *reader = pcapng_open_memory("made", file, length, err);
+	static uint8_t first_byte;
 	int status = pcapng_next(reader, packet, err);
 
+	if (status > 0) { /* the bytes live as long as the reader */
+		first_byte = packet->bytes[0];
+		packet->bytes = &first_byte;
+	}
 	pcapng_close(reader);
 	return status;
 }
