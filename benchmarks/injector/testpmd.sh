@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The injector beside dpdk-testpmd's bare forwarding (io), on the same virtual ports (net_null: frames from nowhere to
 # nowhere), one after the other, several rounds; one JSON line. Packets per second of the forwarding thread's CPU time.
-# Arguments: the folder of the programs, seconds a run (2), rounds (3).
+# Arguments: the folder of the programs, seconds a run (6: testpmd takes two to start), rounds (3).
 set -eu
-bin=$1 seconds=${2:-2} rounds=${3:-3}
+bin=$1 seconds=${2:-6} rounds=${3:-3}
 command -v dpdk-testpmd >/dev/null || { echo '{"benchmark":"injector_testpmd","skipped":"dpdk-testpmd is not installed"}'; exit 0; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
