@@ -9,7 +9,7 @@
 
 #include "mcf_priv.h"
 
-enum { SCALING_ALPHA = 16 };
+enum { SCALING_ALPHA = 12 };
 
 /* An arc of the residual network, both directions of each arc; sorted by tail. 16 bytes: a scan reads nothing else. */
 struct residual {
@@ -37,7 +37,7 @@ struct scaling {
 	int32_t bucket_count;
 	int64_t epsilon, largest_cost;
 	uint64_t pushes, relabels, phases;
-	int32_t relabels_since_update;
+	int64_t relabels_since_update;
 	bool infeasible, out_of_range;
 };
 

@@ -5,8 +5,15 @@
 #include "scaling_priv.h"
 
 enum { PATH_LONGEST = 4 };
+/* A global update every so many relabels a node: measured, 1 takes 1.2 times as long, 16 no less. */
+enum { RELABELS_PER_NODE = 4 };
 /* Prices and scaled costs stay well inside int64: a price this low ends the solve with MCF_COST_RANGE. */
 #define PRICE_LOWEST (-(INT64_C(1) << 61))
+
+static bool is_update_due(const struct scaling *scaling)
+{
+	return scaling->relabels_since_update >= RELABELS_PER_NODE * (int64_t)scaling->node_count;
+}
 
 static void enqueue(struct scaling *scaling, int32_t node)
 {
@@ -102,8 +109,7 @@ static int32_t grow_path(struct scaling *scaling, int32_t start, int32_t path[PA
 	int32_t length = 0, tip = start;
 
 	/* Relabelling without end in a part that leads nowhere is stopped by the next global update. */
-	while (length < PATH_LONGEST && (length == 0 || scaling->excess[tip] >= 0) &&
-	       scaling->relabels_since_update < scaling->node_count) {
+	while (length < PATH_LONGEST && (length == 0 || scaling->excess[tip] >= 0) && !is_update_due(scaling)) {
 		int32_t arc = find_admissible(scaling, tip);
 
 		if (arc >= 0) {
@@ -142,7 +148,7 @@ void scaling_refine(struct scaling *scaling)
 
 	saturate_cheap(scaling);
 	scaling->phases++;
-	scaling->relabels_since_update = scaling->node_count; /* begin with a global update */
+	scaling->relabels_since_update = RELABELS_PER_NODE * (int64_t)scaling->node_count; /* begin with an update */
 	while (scaling->queue_count > 0) {
 		int32_t node = scaling->queue[scaling->queue_begin];
 
@@ -150,7 +156,7 @@ void scaling_refine(struct scaling *scaling)
 			dequeue(scaling);
 			continue;
 		}
-		if (scaling->relabels_since_update >= scaling->node_count) {
+		if (is_update_due(scaling)) {
 			if (!scaling_global_update(scaling))
 				scaling->infeasible = true;
 			scaling->relabels_since_update = 0;
