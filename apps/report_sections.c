@@ -147,13 +147,14 @@ void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cl
 	fputs("</table>\n", out);
 }
 
-/* Largest added round trip, in steps of the table, at which the curve still gives `share`; -1 if it never falls under.
- */
+/* Added round trip at which the curve falls to `share`, between the table's steps by a line; -1 if it never does. */
 static double last_at_share(const struct curve *curve, double share)
 {
-	for (size_t i = 0; i < curve->table_count; i++) {
-		if (curve_eval(curve, (double)i * CURVE_STEP_US) < share)
-			return i > 0 ? (double)(i - 1) * CURVE_STEP_US : 0;
+	for (size_t i = 1; i < curve->table_count; i++) {
+		double before = curve->evaluated[i - 1], after = curve->evaluated[i];
+
+		if (after < share)
+			return ((double)i - (before > share ? (share - after) / (before - after) : 1)) * CURVE_STEP_US;
 	}
 	return -1;
 }

@@ -196,14 +196,12 @@ static double level_median(const struct run *runs, size_t count)
 }
 
 /* A level torn into two heaps has no outliers: it would have nothing left. */
-static void flag_level(struct preparation *preparation, size_t from, size_t to, double scale)
+static void flag_level(struct preparation *preparation, size_t from, size_t to)
 {
 	size_t flagged = 0;
 
-	for (size_t i = from; i < to; i++) {
-		preparation->runs[i].score /= scale;
+	for (size_t i = from; i < to; i++)
 		flagged += fabs(preparation->runs[i].score) > outlier_deviations;
-	}
 	if (2 * flagged >= to - from)
 		return;
 	for (size_t i = from; i < to; i++)
@@ -211,16 +209,24 @@ static void flag_level(struct preparation *preparation, size_t from, size_t to, 
 	preparation->out->outlier_count += flagged;
 }
 
+static double robust_deviation(double *distances, size_t count)
+{
+	qsort(distances, count, sizeof *distances, compare_doubles);
+	return mad_to_deviation * distances[count / 2];
+}
+
 /*
  * Scores each run by its distance from its level's median, in pooled robust deviations: a level's own three runs say
  * nothing about scatter, all levels together do. An odd level's middle run is its median and says nothing either.
+ * Scatter may be even or grow with performance; a run is flagged only if it stands out either way.
  */
 static int flag_outliers(struct preparation *preparation)
 {
-	double *distances = malloc(preparation->count * sizeof *distances), scale;
+	double *even = malloc(2 * preparation->count * sizeof *even), *proportional = even + preparation->count;
+	double even_scale, proportional_scale;
 	size_t used = 0, to;
 
-	if (!distances)
+	if (!even)
 		return error_set(preparation->err, ENOMEM, "out of memory");
 	for (size_t from = 0; from < preparation->count; from = to) {
 		double median;
@@ -229,17 +235,24 @@ static int flag_outliers(struct preparation *preparation)
 		median = level_median(&preparation->runs[from], to - from);
 		for (size_t i = from; i < to; i++) {
 			preparation->runs[i].score = preparation->runs[i].y - median;
-			if (to - from >= 3 && !((to - from) % 2 && i == from + (to - from) / 2))
-				distances[used++] = fabs(preparation->runs[i].score);
+			if (to - from < 3 || median <= 0 || ((to - from) % 2 && i == from + (to - from) / 2))
+				continue;
+			even[used] = fabs(preparation->runs[i].score);
+			proportional[used++] = fabs(preparation->runs[i].score) / median;
 		}
 	}
-	qsort(distances, used, sizeof *distances, compare_doubles);
-	scale = used >= 12 ? mad_to_deviation * distances[used / 2] : 0;
-	free(distances);
-	for (size_t from = 0; scale > 0 && from < preparation->count; from = to) {
+	even_scale = used >= 12 ? robust_deviation(even, used) : 0;
+	proportional_scale = used >= 12 ? robust_deviation(proportional, used) : 0;
+	free(even);
+	for (size_t from = 0; even_scale > 0 && from < preparation->count; from = to) {
+		double median;
+
 		to = level_end(preparation, from);
+		median = level_median(&preparation->runs[from], to - from);
+		for (size_t i = from; i < to; i++)
+			preparation->runs[i].score /= fmax(even_scale, proportional_scale * median);
 		if (to - from >= 3)
-			flag_level(preparation, from, to, scale);
+			flag_level(preparation, from, to);
 	}
 	return 0;
 }
