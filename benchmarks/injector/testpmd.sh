@@ -7,7 +7,7 @@ set -eu
 bin=$1 seconds=${2:-6} rounds=${3:-3}
 command -v dpdk-testpmd >/dev/null || { echo '{"benchmark":"injector_testpmd","skipped":"dpdk-testpmd is not installed"}'; exit 0; }
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap 'rm -rf "$scratch" "/var/run/dpdk/nomora-bench-$$"' EXIT
 eal=(--no-huge --no-pci --no-telemetry --no-shconf -m 512 --file-prefix "nomora-bench-$$" --log-level=1)
 
 # CPU seconds of the process' busiest thread so far.
