@@ -72,19 +72,23 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 }
 
 /* Most references are too dear: they are told by the group's price alone, without a look at the arc. */
-static void settle_references(struct structured *state, const struct reference_list *list, int32_t base, int32_t column)
+static void settle_references(struct structured *state, const struct reference_list *list, int32_t target, int32_t base,
+			      int32_t column)
 {
 	for (int32_t i = 0; i < list->count; i++) {
-		const struct reference *reference = &list->items[i];
-		const struct group *g = &state->groups[reference->group];
-		int32_t distance = base + reference->cost - g->price;
+		const struct reference reference = list->items[i];
 
-		if (distance >= state->search.best || g->supply == 0)
+		if (reference.group == NONE)
 			continue;
-		const struct arc *arc = &g->arcs[reference->arc];
+		const struct group *g = &state->groups[reference.group];
+		int32_t distance = base + reference.cost - g->price, arc;
 
-		if (arc->target < 0 || arc_has_room(arc))
-			relax_group(state, reference->group, distance, reference->arc, column);
+		if (distance >= state->search.best || g->supply == 0 ||
+		    (g->stamp == state->search.stamp && g->distance <= distance))
+			continue;
+		arc = reference_arc(g, target, reference.cost);
+		if (arc != NONE)
+			relax_group(state, reference.group, distance, arc, column);
 	}
 	state->scans += (uint64_t)list->count;
 }
@@ -92,7 +96,8 @@ static void settle_references(struct structured *state, const struct reference_l
 static void settle_column(struct structured *state, int32_t column, int32_t distance)
 {
 	relax_block(state, column, distance);
-	settle_references(state, &state->column_references[column], distance + state->columns[column].price, column);
+	settle_references(state, &state->column_references[column], column, distance + state->columns[column].price,
+			  column);
 }
 
 static void settle_group(struct structured *state, int32_t group, int32_t distance)
@@ -146,7 +151,7 @@ static void search_run(struct structured *state)
 			const struct block *b = &state->blocks[block];
 
 			if (b->distance == key)
-				settle_references(state, &state->block_references[block], key + b->floor,
+				settle_references(state, &state->block_references[block], ~block, key + b->floor,
 						  b->parent_column);
 		} else if (node >= 0 && state->columns[node].distance == key) {
 			search->visited[search->visited_count++] = node;

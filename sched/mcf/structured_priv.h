@@ -45,14 +45,14 @@ struct entry {
 
 /* An arc into a column or block, seen from there. */
 struct reference {
-	int32_t group;
-	int32_t arc;
-	int32_t cost;
+	int32_t group; /* NONE: a spare item */
+	int32_t cost;  /* of a spare item: the next spare one's place + 1 */
 };
 
 struct reference_list {
 	struct reference *items;
 	int32_t count, room;
+	int32_t spare; /* place + 1; 0: none */
 };
 
 struct column {
@@ -192,6 +192,10 @@ void state_drop_dead(struct structured *state);
 void references_build(struct structured *state);
 void references_link(struct structured *state, int32_t group);
 void references_unlink(struct structured *state, int32_t group);
+/* `fresh`, ascending by cost, is about to take the place of the group's fixed arcs: what both have is left alone. */
+void references_replace(struct structured *state, int32_t group, struct arc *fresh, int32_t count);
+/* The fixed arc with room that a reference from `target` (~block) speaks of; NONE while it is full. */
+int32_t reference_arc(const struct group *group, int32_t target, int32_t cost);
 
 /* structured_group.c: makes the price the least over arcs with room; what is dearer becomes excess. */
 void group_reprice(struct structured *state, int32_t group);

@@ -219,15 +219,16 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 	struct group *g = &state->groups[group];
 	int64_t wanted = (int64_t)row->column_count + row->block_count + row->running_count;
 
-	if (wanted > INT32_MAX / 2)
+	if (wanted > INT32_MAX / 4)
 		return -EINVAL;
-	if (reserve_scratch(state, (int32_t)wanted, g->arc_count))
+	if (reserve_scratch(state, (int32_t)wanted * 2, g->arc_count))
 		return -ENOMEM;
-	int32_t held_count = state->solved ? detach_flow(state, group) : 0;
+	int32_t held_count = state->solved ? detach_flow(state, group) : 0, count = collect_arcs(state, row);
+	struct arc *fresh = state->row_arcs + wanted;
 
+	sort_arcs(state->row_arcs, count, fresh);
 	if (state->referenced)
-		references_unlink(state, group);
-	int32_t count = collect_arcs(state, row);
+		references_replace(state, group, fresh, count);
 	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, 0, count, sizeof(*arcs));
 
 	g->arc_fixed = g->arc_count = g->dead = 0;
@@ -235,10 +236,9 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 	if (count > 0 && !arcs)
 		return -ENOMEM;
 	g->arcs = arcs;
-	sort_arcs(state->row_arcs, count, arcs);
+	if (count > 0)
+		memcpy(arcs, fresh, (size_t)count * sizeof(*arcs));
 	g->arc_fixed = g->arc_count = count;
-	if (state->referenced)
-		references_link(state, group);
 	attach_flow(state, group, held_count);
 	return 0;
 }

@@ -211,14 +211,19 @@ static int32_t column_evict(struct structured *state, int32_t column, int32_t ca
 	return count;
 }
 
-static int32_t price_least(const struct structured *state, const struct reference_list *list, int32_t price)
+static int32_t price_least(const struct structured *state, const struct reference_list *list, int32_t target,
+			   int32_t price)
 {
 	for (int32_t i = 0; i < list->count; i++) {
-		const struct group *group = &state->groups[list->items[i].group];
-		const struct arc *arc = &group->arcs[list->items[i].arc];
+		const struct reference *reference = &list->items[i];
 
-		if (group->supply > 0 && arc_has_room(arc) && group->price - arc->cost > price)
-			price = group->price - arc->cost;
+		if (reference->group == NONE)
+			continue;
+		const struct group *group = &state->groups[reference->group];
+
+		if (group->supply > 0 && group->price - reference->cost > price &&
+		    reference_arc(group, target, reference->cost) != NONE)
+			price = group->price - reference->cost;
 	}
 	return price;
 }
@@ -234,8 +239,8 @@ static void column_open(struct structured *state, int32_t column)
 	if (state->solved) {
 		if (!state->referenced)
 			references_build(state);
-		price = price_least(state, &state->column_references[column], price);
-		price = price_least(state, &state->block_references[c->block], price);
+		price = price_least(state, &state->column_references[column], column, price);
+		price = price_least(state, &state->block_references[c->block], ~c->block, price);
 	}
 	c->price = price;
 	if (price < block->floor || block->member_count == 1)
