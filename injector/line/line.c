@@ -172,7 +172,12 @@ static int run_worker(void *argument)
 
 	if (worker->nice)
 		setpriority(PRIO_PROCESS, (id_t)gettid(), worker->nice);
-	return worker->modal ? worker_modal_loop(worker) : worker_fixed_loop(worker);
+	if (worker->modal)
+		worker_modal_loop(worker);
+	else
+		worker_fixed_loop(worker);
+	atomic_store_explicit(&worker->ended, true, memory_order_release);
+	return 0;
 }
 
 int injector_start(struct injector *injector, struct error *err)
@@ -182,6 +187,7 @@ int injector_start(struct injector *injector, struct error *err)
 		int status;
 
 		atomic_store(&worker->stop, false);
+		atomic_store(&worker->ended, false);
 		status = rte_eal_remote_launch(run_worker, worker, worker->lcore);
 		if (status) {
 			injector_stop(injector);
@@ -216,8 +222,11 @@ void injector_stop(struct injector *injector)
 	for (unsigned int i = 0; i < injector->worker_count; i++)
 		atomic_store(&injector->workers[i].stop, true);
 	for (unsigned int i = 0; i < injector->worker_count; i++) {
-		if (injector->workers[i].running)
+		if (injector->workers[i].running) {
 			rte_eal_wait_lcore(injector->workers[i].lcore);
+			/* pairs with the worker's release: what it wrote is ours now */
+			(void)atomic_load_explicit(&injector->workers[i].ended, memory_order_acquire);
+		}
 		injector->workers[i].running = false;
 	}
 }

@@ -108,6 +108,7 @@ struct worker {
 	_Atomic uint32_t answered;                                           /* [A] */
 	enum worker_request request;                                         /* [C] before `requested` is raised */
 	_Atomic bool stop;                                                   /* [A] */
+	_Atomic bool ended;                                                  /* [A] the loop was left */
 	int nice;                                                            /* [C] */
 	bool modal;                                                          /* [C] which loop */
 	bool running;                                                        /* [C] */

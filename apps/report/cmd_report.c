@@ -83,7 +83,7 @@ static int write_mesh(FILE *out, const struct settings *settings, const struct i
 {
 	int status = 0;
 
-	if (!inputs->matrix && !settings->mesh_plot)
+	if (!inputs->matrix && !settings->mesh_plot && !settings->injector)
 		return 0;
 	fputs("<section><h2>The latency that the rack has</h2>\n", out);
 	if (settings->mesh_plot)
