@@ -15,6 +15,23 @@ static void lower_best(struct search *search, enum target_kind kind, int32_t nod
 	search->target = (struct target){kind, node, NONE};
 }
 
+/* Who of the group would gain by letting go. A leap counts them when the group is settled. */
+static void group_targets(struct structured *state, int32_t group, int32_t distance)
+{
+	struct search *search = &state->search;
+	const struct group *g = &state->groups[group];
+
+	if (search->leap.wanted > 0)
+		return;
+	if (g->unscheduled_flow > 0)
+		lower_best(search, TARGET_UNSCHEDULED, group, distance + g->price - g->unscheduled_cost);
+	if (g->unrouted > 0)
+		lower_best(search, TARGET_UNROUTED, group, distance + g->price - UNROUTED_COST);
+	if (g->pending > 0)
+		lower_best(search, TARGET_MARKET, group,
+			   distance + g->price - g->aggregator_cost - state->market_price);
+}
+
 /* `arc`: own arc towards `column` that would get the unit, NONE for the aggregator's to the market. */
 static inline void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t arc, int32_t column)
 {
@@ -27,13 +44,7 @@ static inline void relax_group(struct structured *state, int32_t group, int32_t 
 	g->distance = distance;
 	g->parent_arc = arc;
 	g->parent_column = column;
-	if (g->unscheduled_flow > 0)
-		lower_best(search, TARGET_UNSCHEDULED, group, distance + g->price - g->unscheduled_cost);
-	if (g->unrouted > 0)
-		lower_best(search, TARGET_UNROUTED, group, distance + g->price - UNROUTED_COST);
-	if (g->pending > 0)
-		lower_best(search, TARGET_MARKET, group,
-			   distance + g->price - g->aggregator_cost - state->market_price);
+	group_targets(state, group, distance);
 	queue_push(&search->queue, ~group, distance);
 }
 
@@ -157,7 +168,11 @@ static void search_run(struct structured *state)
 			search->visited[search->visited_count++] = node;
 			settle_column(state, node, key);
 		} else if (node < 0 && state->groups[~node].distance == key) {
+			const struct group *g = &state->groups[~node];
+
 			search->visited[search->visited_count++] = node;
+			if (search->leap.wanted > 0)
+				leap_note(search, key + g->price - g->unscheduled_cost, g->unscheduled_flow);
 			settle_group(state, ~node, key);
 		}
 	}
@@ -221,12 +236,28 @@ void hole_fill(struct structured *state, int32_t column)
 	}
 }
 
-/* More slots than units at a market price above 0: it falls until somebody takes a slot, or to 0. */
-void market_lower(struct structured *state)
+void holes_fill(struct structured *state)
+{
+	for (int32_t i = 0; i < state->hole_list.count; i++) {
+		int32_t column = state->hole_list.ids[i];
+
+		state->columns[column].in_hole_list = false;
+		hole_fill(state, column);
+	}
+	state->hole_list.count = 0;
+}
+
+/*
+ * More slots than units at a market price above 0: it falls until somebody takes a slot, or to 0. With `wanted`, until
+ * that many would take one, who are left to structured_leap.c.
+ */
+void market_lower(struct structured *state, int64_t wanted)
 {
 	struct search *search = &state->search;
 
 	search_begin(state, NONE, state->market_price);
+	if (wanted > 0)
+		leap_begin(state, wanted);
 	for (int32_t i = 0; i < state->free_list.count; i++) {
 		struct column *c = &state->columns[state->free_list.ids[i]];
 

@@ -66,7 +66,7 @@ static void bind_free(struct structured *state)
 
 static void market_raise(struct structured *state)
 {
-	search_market_forward(state);
+	search_market_forward(state, 0);
 	search_augment(state, (int32_t)state->total_pending);
 	for (int64_t sent = 1; sent > 0 && state->total_pending > 0;)
 		sent = flood_from_market(state);
@@ -74,20 +74,26 @@ static void market_raise(struct structured *state)
 
 static void market_fall(struct structured *state)
 {
-	market_lower(state);
+	market_lower(state, 0);
 	for (int64_t sent = 1; sent > 0 && state->total_free > state->total_pending && state->market_price > 0;)
 		sent = flood_from_waiting(state);
 }
 
+/* Leaps first; they may overshoot both ways, so the last word is the single steps', which always get nearer. */
 void market_settle(struct structured *state)
 {
+	enum { LEAPS = 8 };
+	int32_t leaps = 0;
+
 	while (!state->no_memory) {
 		bind_free(state);
-		if (state->total_pending > 0)
-			market_raise(state);
-		else if (state->total_free > 0 && state->market_price > 0)
-			market_fall(state);
-		else
+		if (state->total_pending > 0) {
+			if (leaps++ >= LEAPS || !leap_raise(state))
+				market_raise(state);
+		} else if (state->total_free > 0 && state->market_price > 0) {
+			if (leaps++ >= LEAPS || !leap_fall(state))
+				market_fall(state);
+		} else
 			return;
 	}
 }

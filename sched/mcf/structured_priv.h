@@ -122,6 +122,18 @@ struct target {
 	int32_t arc;  /* forward: arc of the group whose flow would go there instead; NONE: the search's root itself */
 };
 
+/*
+ * A leap of the market's price: the search doesn't stop at the first way out but where the units that have one come to
+ * `wanted`. `exits` counts them by distance; the search's `best` is the least distance within which there are enough.
+ */
+enum { LEAP_WINDOW = 4096 };
+
+struct leap {
+	int64_t wanted; /* 0: not a leap */
+	int64_t found;  /* at `best` or nearer */
+	int64_t exits[LEAP_WINDOW];
+};
+
 struct search {
 	uint32_t stamp;
 	int32_t source; /* group, or NONE for the market; backward: column, or NONE */
@@ -131,6 +143,7 @@ struct search {
 	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
 	int32_t visited_room;
 	struct queue queue;
+	struct leap leap;
 };
 
 struct flood {
@@ -197,6 +210,9 @@ void references_replace(struct structured *state, int32_t group, struct arc *fre
 /* The fixed arc with room that a reference from `target` (~block) speaks of; NONE while it is full. */
 int32_t reference_arc(const struct group *group, int32_t target, int32_t cost);
 
+/* structured_solve.c */
+void push_all(struct structured *state);
+
 /* structured_group.c: makes the price the least over arcs with room; what is dearer becomes excess. */
 void group_reprice(struct structured *state, int32_t group);
 
@@ -206,7 +222,7 @@ void start_fresh(struct structured *state, int32_t market_price);
 /* structured_search.c */
 void search_begin(struct structured *state, int32_t source, int32_t limit);
 void search_group_forward(struct structured *state, int32_t group);
-void search_market_forward(struct structured *state);
+void search_market_forward(struct structured *state, int64_t wanted);
 int32_t block_exit(struct structured *state, int32_t block);
 int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column);
 int32_t search_augment(struct structured *state, int32_t units);
@@ -218,7 +234,16 @@ int64_t flood_from_waiting(struct structured *state);
 
 /* structured_hole.c */
 void hole_fill(struct structured *state, int32_t column);
-void market_lower(struct structured *state);
+void holes_fill(struct structured *state);
+void market_lower(struct structured *state, int64_t wanted);
+
+/* structured_leap.c */
+void leap_begin(struct structured *state, int64_t wanted);
+void leap_note(struct search *search, int32_t distance, int64_t units);
+void leap_note_group(struct structured *state, int32_t group, int32_t distance);
+void leap_last_exit(struct search *search);
+bool leap_raise(struct structured *state);
+bool leap_fall(struct structured *state);
 
 /* structured_market.c */
 int32_t market_free_column(struct structured *state);

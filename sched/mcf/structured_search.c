@@ -29,6 +29,7 @@ void search_begin(struct structured *state, int32_t source, int32_t limit)
 	search->source = source;
 	search->best = limit;
 	search->visited_count = 0;
+	search->leap.wanted = 0;
 	search->target.node = NONE;
 	state->searches++;
 }
@@ -92,6 +93,8 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	const struct group *g = &state->groups[group];
 	int32_t base = distance - g->price, column, exit;
 
+	if (search->leap.wanted > 0)
+		return;
 	if (g->unscheduled_flow < g->unscheduled_capacity)
 		set_target(search, TARGET_UNSCHEDULED, group, arc, base + g->unscheduled_cost);
 	set_target(search, TARGET_UNROUTED, group, arc, base + UNROUTED_COST);
@@ -215,10 +218,14 @@ static void raise_prices(struct structured *state)
 	for (int32_t i = 0; i < search->visited_count; i++) {
 		int32_t node = search->visited[i];
 
+		int32_t distance = node >= 0 ? state->columns[node].distance : state->groups[~node].distance;
+
+		if (distance >= search->best)
+			continue;
 		if (node >= 0)
-			state->columns[node].price += search->best - state->columns[node].distance;
+			state->columns[node].price += search->best - distance;
 		else
-			state->groups[~node].price += search->best - state->groups[~node].distance;
+			state->groups[~node].price += search->best - distance;
 	}
 }
 
@@ -243,9 +250,13 @@ static void search_run(struct structured *state)
 			if (state->groups[~node].distance != key)
 				continue;
 			search->visited[search->visited_count++] = node;
+			if (search->leap.wanted > 0)
+				leap_note_group(state, ~node, key);
 			settle_group(state, ~node, key);
 		}
 	}
+	if (search->leap.wanted > 0)
+		leap_last_exit(search);
 	raise_prices(state);
 }
 
@@ -256,10 +267,15 @@ void search_group_forward(struct structured *state, int32_t group)
 	search_run(state);
 }
 
-/* From the aggregator: over every block, and back over the units that were sold but have no slot. */
-void search_market_forward(struct structured *state)
+/*
+ * From the aggregator: over every block, and back over the units that were sold but have no slot. With `wanted`, to
+ * where that many units have a way out (structured_leap.c).
+ */
+void search_market_forward(struct structured *state, int64_t wanted)
 {
 	search_begin(state, NONE, INT32_MAX);
+	if (wanted > 0)
+		leap_begin(state, wanted);
 	for (int32_t i = 0; i < state->pending_list.count; i++)
 		if (state->groups[state->pending_list.ids[i]].pending > 0)
 			relax_group(state, state->pending_list.ids[i], 0, NONE);
