@@ -53,27 +53,27 @@ for driver in af_xdp af_packet; do
 	fi
 	ping_us >/dev/null # ARP
 	for delay in 5 20 100 500 1000; do
-		verdict=
+		verdict='' calm=0
 		for attempt in 1 2 3; do # a machine that others share: a baseline beside each delay, three tries
 			"$nomora" inject-ctl "$control" set delay_us=0 >/dev/null
 			base=$(ping_us) || break
 			"$nomora" inject-ctl "$control" set delay_us="$delay" >/dev/null
+			"$nomora" inject-ctl "$control" reset >/dev/null
 			with=$(ping_us) || break
 			verdict=$(awk -v b="$base" -v w="$with" -v d="$delay" 'BEGIN {
 				added = w - b; off = added - 2 * d; if (off < 0) off = -off
 				printf "%s: %.1f - %.1f = %.1f us, 2 D = %g", off <= 0.15 * 2 * d + 30 ? "good" : "bad", w, b, added, 2 * d }')
 			case $verdict in good*) break ;; esac
+			injector_was_calm "$control" && calm=1
 		done
-		case $verdict in
-		good*) pass "$driver, D = $delay us ($verdict)" ;;
-		*) fail "$driver, D = $delay us" "$verdict" ;;
-		esac
+		case $verdict in good*) good=1 ;; *) good=0 ;; esac
+		judge $good $calm "$driver, D = $delay us" "$verdict"
 	done
 	"$nomora" inject-ctl "$control" stats --json >"$scratch/stats"
 	if python3 - "$scratch/stats" <<-'END'; then
 		import json, sys
 		s = json.load(open(sys.argv[1]))
-		ok = all(s[d]["rx_packets"] == s[d]["tx_packets"] + s[d]["held"] > 600 for d in ("ab", "ba"))
+		ok = all(s[d]["rx_packets"] == s[d]["tx_packets"] + s[d]["held"] >= 60 for d in ("ab", "ba"))
 		sys.exit(not (ok and s["ring_full"] == s["nombuf"] == s["rx_missed"] == 0))
 	END
 		pass "$driver: every packet is accounted for"
