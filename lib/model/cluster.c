@@ -7,7 +7,7 @@
 
 /* Same rack and above: medians of the order that public clouds show between VMs; a cluster file should say its own. */
 static const struct cluster_default_rtt default_rtt = {
-	.same_machine_us = 5, .same_rack_us = 30, .same_pod_us = 100, .other_pod_us = 250};
+	.same_machine_us = 1, .same_rack_us = 30, .same_pod_us = 100, .other_pod_us = 250};
 
 struct cluster *cluster_create(void)
 {

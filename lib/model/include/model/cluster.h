@@ -4,7 +4,7 @@
  * described in docs/formats.md:
  *
  *   {"schema": "nomora.cluster/1",
- *    "default_rtt_us": {"same_machine": 5, "same_rack": 30, "same_pod": 100, "other_pod": 250},
+ *    "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100, "other_pod": 250},
  *    "racks": [{"name": "r1", "pod": "p1"}],
  *    "machines": [{"name": "h1", "rack": "r1", "pod": "p1", "slots": 4}]}
  *
