@@ -31,7 +31,7 @@ struct member {
 struct problem {
 	size_t count; /* levels */
 	double *x, *y, *weight, *root_weight;
-	double *work; /* count, of design_solve(): one fit is one thread's */
+	double *work;         /* count, of design_solve(): one fit is one thread's */
 	double scatter, rows; /* rows: levels + scatter's dof */
 	bool baseline_known;  /* 1 before the threshold; else that height is fitted too */
 	double end_us;        /* last level */
