@@ -222,12 +222,13 @@ static double robust_deviation(double *distances, size_t count)
  */
 static int flag_outliers(struct preparation *preparation)
 {
-	double *even = malloc(2 * preparation->count * sizeof *even), *proportional = even + preparation->count;
+	double *even = malloc(2 * preparation->count * sizeof *even), *proportional;
 	double even_scale, proportional_scale;
 	size_t used = 0, to;
 
 	if (!even)
 		return error_set(preparation->err, ENOMEM, "out of memory");
+	proportional = even + preparation->count;
 	for (size_t from = 0; from < preparation->count; from = to) {
 		double median;
 

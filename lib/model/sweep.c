@@ -128,7 +128,7 @@ static int read_header(struct parser *parser, char **fields, size_t count)
 		for (size_t i = 0; i < count; i++)
 			if (strcmp(fields[i], column_names[column]) == 0)
 				parser->columns[column] = (int)i;
-		if (parser->columns[column] < 0 && column < COLUMNS_NEEDED)
+		if (column < COLUMNS_NEEDED && parser->columns[column] < 0)
 			return fail(parser, column_names[column],
 				    "the header has no such column; expected " SWEEP_COLUMNS "[,started_at]");
 	}

@@ -144,12 +144,13 @@ static int compare_doubles(const void *left, const void *right)
 
 int chart_add_cdf(struct chart *chart, const char *label, const double *values, size_t count, struct chart_style style)
 {
-	double *sorted = malloc((2 * count + 2) * sizeof *sorted), *y = sorted + count + 1;
+	double *sorted = malloc((2 * count + 2) * sizeof *sorted), *y;
 	size_t kept = 0;
 	int rc;
 
 	if (!sorted)
 		return -ENOMEM;
+	y = sorted + count + 1;
 	for (size_t i = 0; i < count; i++)
 		if (isfinite(values[i]))
 			sorted[1 + kept++] = values[i];
