@@ -290,10 +290,27 @@ static void run_first(struct load *load, const char *figure)
 	report(figure, load, 1, &seconds, 1, parts, round.move_count, round.changes);
 }
 
+static void run_long(void)
+{
+	struct load load;
+
+	start(&load, 12500, true, false);
+	make_jobs(&load, 100000);
+	run_first(&load, "first round");
+	for (int i = 0; i < 4; i++)
+		run_rounds(&load, 0.02, 500);
+	stop(&load);
+}
+
 int main(int argc, char **argv)
 {
 	static const uint32_t sizes[] = {1250, 12500, 50000};
-	/* --small: 1,250 machines alone; --large: 50,000 as well. */
+
+	if (argc > 1 && strcmp(argv[1], "--long") == 0) {
+		run_long();
+		return 0;
+	}
+	/* --small: 1,250 machines alone; --large: 50,000 as well; --long: many rounds, for memory and profiles. */
 	int most = argc > 1 && strcmp(argv[1], "--small") == 0   ? 1
 		   : argc > 1 && strcmp(argv[1], "--large") == 0 ? 3
 								 : 2;

@@ -270,7 +270,8 @@ void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int3
 	if (!net->solver || !known)
 		return;
 	(void)structured_end_unit(net->solver, known->group, column);
-	known->running_digest = RUNNING_UNKNOWN; /* a running arc to there has lost a unit */
+	if (known->running_digest != 0) /* a running arc to there has lost a unit */
+		known->running_digest = RUNNING_UNKNOWN;
 }
 
 void net_groups_forget_job(struct flownet *net, uint32_t job)

@@ -115,12 +115,11 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 {
 	const struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_count; i++) {
+	for (int32_t i = next_flow_arc(state, g, 0); i < g->arc_count; i = next_flow_arc(state, g, i + 1)) {
 		const struct arc *arc = &g->arcs[i];
 
-		if (arc->flow > 0)
-			relax_column(state, arc->target,
-				     distance + g->price - arc->cost - state->columns[arc->target].price, group, i);
+		relax_column(state, arc->target, distance + g->price - arc->cost - state->columns[arc->target].price,
+			     group, i);
 	}
 	state->scans += (uint64_t)g->arc_count;
 }

@@ -175,8 +175,7 @@ struct structured {
 	int32_t *held; /* [column_room] units that wait for an arc, all 0 between calls */
 	struct arc *row_arcs;
 	struct structured_share *row_held;
-	struct structured_arc *row_parts;
-	int32_t row_arc_room, row_held_room, row_part_room, row_place_room;
+	int32_t row_arc_room, row_held_room, row_place_room;
 	int32_t *row_places;
 	uint64_t scans, searches, augmentations;
 };
@@ -205,6 +204,8 @@ void state_drop_dead(struct structured *state);
 void references_build(struct structured *state);
 void references_link(struct structured *state, int32_t group);
 void references_unlink(struct structured *state, int32_t group);
+void reference_link(struct structured *state, int32_t group, struct arc *arc);
+void reference_unlink(struct structured *state, const struct arc *arc);
 /* `fresh`, ascending by cost, is about to take the place of the group's fixed arcs: what both have is left alone. */
 void references_replace(struct structured *state, int32_t group, struct arc *fresh, int32_t count);
 /* The fixed arc with room that a reference from `target` (~block) speaks of; NONE while it is full. */
@@ -253,6 +254,25 @@ void market_settle(struct structured *state);
 static inline bool arc_has_room(const struct arc *arc)
 {
 	return (uint32_t)arc->flow < (uint32_t)arc->capacity;
+}
+
+/*
+ * The first arc with flow from `arc` on, arc_count without any. No unit lies on an arc dearer than its group's price,
+ * so most of a row need not be looked at.
+ */
+static inline int32_t next_flow_arc(const struct structured *state, const struct group *group, int32_t arc)
+{
+	int32_t most = group->price - state->market_price;
+
+	for (; arc < group->arc_fixed; arc++) {
+		if (group->arcs[arc].cost > most)
+			arc = group->arc_fixed - 1;
+		else if (group->arcs[arc].flow > 0)
+			return arc;
+	}
+	while (arc < group->arc_count && group->arcs[arc].flow == 0)
+		arc++;
+	return arc;
 }
 
 static inline int32_t arc_room(const struct arc *arc)

@@ -93,9 +93,7 @@ int32_t structured_read(const struct structured *state, int32_t group, struct st
 		return 0;
 	const struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_count; i++) {
-		if (g->arcs[i].flow == 0)
-			continue;
+	for (int32_t i = next_flow_arc(state, g, 0); i < g->arc_count; i = next_flow_arc(state, g, i + 1)) {
 		if (count < room)
 			shares[count] = (struct structured_share){g->arcs[i].target, g->arcs[i].flow};
 		count++;

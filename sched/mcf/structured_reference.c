@@ -11,7 +11,7 @@ static struct reference_list *target_list(struct structured *state, const struct
 	return arc->target >= 0 ? &state->column_references[arc->target] : &state->block_references[~arc->target];
 }
 
-static void link_arc(struct structured *state, int32_t group, struct arc *arc)
+void reference_link(struct structured *state, int32_t group, struct arc *arc)
 {
 	struct reference_list *list = target_list(state, arc);
 	int32_t place = list->spare - 1;
@@ -35,7 +35,7 @@ static void link_arc(struct structured *state, int32_t group, struct arc *arc)
 	list->items[place] = (struct reference){group, arc->cost};
 }
 
-static void unlink_arc(struct structured *state, const struct arc *arc)
+void reference_unlink(struct structured *state, const struct arc *arc)
 {
 	struct reference_list *list = target_list(state, arc);
 
@@ -48,7 +48,7 @@ void references_link(struct structured *state, int32_t group)
 	struct group *g = &state->groups[group];
 
 	for (int32_t i = 0; i < g->arc_fixed; i++)
-		link_arc(state, group, &g->arcs[i]);
+		reference_link(state, group, &g->arcs[i]);
 }
 
 void references_unlink(struct structured *state, int32_t group)
@@ -56,7 +56,7 @@ void references_unlink(struct structured *state, int32_t group)
 	const struct group *g = &state->groups[group];
 
 	for (int32_t i = 0; i < g->arc_fixed; i++)
-		unlink_arc(state, &g->arcs[i]);
+		reference_unlink(state, &g->arcs[i]);
 }
 
 /* Blocks before columns, limited arcs last: the order in which rows are collected, and arcs of equal cost kept. */
@@ -79,14 +79,14 @@ void references_replace(struct structured *state, int32_t group, struct arc *fre
 		if (old == new)
 			fresh[k++].back = g->arcs[i++].back;
 		else if (old < new)
-			unlink_arc(state, &g->arcs[i++]);
+			reference_unlink(state, &g->arcs[i++]);
 		else
-			link_arc(state, group, &fresh[k++]);
+			reference_link(state, group, &fresh[k++]);
 	}
 	while (i < g->arc_fixed)
-		unlink_arc(state, &g->arcs[i++]);
+		reference_unlink(state, &g->arcs[i++]);
 	while (k < count)
-		link_arc(state, group, &fresh[k++]);
+		reference_link(state, group, &fresh[k++]);
 }
 
 int32_t reference_arc(const struct group *group, int32_t target, int32_t cost)

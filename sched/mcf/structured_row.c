@@ -150,11 +150,9 @@ static int32_t detach_flow(struct structured *state, int32_t group)
 	struct group *g = &state->groups[group];
 	int32_t count = 0;
 
-	for (int32_t arc = 0; arc < g->arc_count; arc++) {
+	for (int32_t arc = next_flow_arc(state, g, 0); arc < g->arc_count; arc = next_flow_arc(state, g, arc + 1)) {
 		int32_t units = g->arcs[arc].flow;
 
-		if (units == 0)
-			continue;
 		state->row_held[count++] = (struct structured_share){g->arcs[arc].target, units};
 		flow_take(state, group, arc, units);
 	}
@@ -176,9 +174,13 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 {
 	struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < held_count; i++)
+	int32_t left = 0;
+
+	for (int32_t i = 0; i < held_count; i++) {
 		state->held[state->row_held[i].column] += state->row_held[i].units;
-	for (int32_t arc = 0; held_count > 0 && arc < g->arc_fixed; arc++) {
+		left += state->row_held[i].units;
+	}
+	for (int32_t arc = 0; left > 0 && arc < g->arc_fixed; arc++) {
 		int32_t target = g->arcs[arc].target, room = arc_room(&g->arcs[arc]);
 
 		if (target < 0 || state->held[target] == 0 || room == 0)
@@ -186,6 +188,7 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 		int32_t units = room < state->held[target] ? room : state->held[target];
 
 		state->held[target] -= units;
+		left -= units;
 		flow_add(state, group, arc, units);
 	}
 	for (int32_t i = 0; i < held_count; i++) {
@@ -214,21 +217,11 @@ static int reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
 	return 0;
 }
 
-static int install_arcs(struct structured *state, int32_t group, const struct structured_row *row)
+/* `fresh` becomes the group's arcs, on which the units in hand find their places. */
+static int replace_arcs(struct structured *state, int32_t group, const struct arc *fresh, int32_t count,
+			int32_t held_count)
 {
 	struct group *g = &state->groups[group];
-	int64_t wanted = (int64_t)row->column_count + row->block_count + row->running_count;
-
-	if (wanted > INT32_MAX / 4)
-		return -EINVAL;
-	if (reserve_scratch(state, (int32_t)wanted * 2, g->arc_count))
-		return -ENOMEM;
-	int32_t held_count = state->solved ? detach_flow(state, group) : 0, count = collect_arcs(state, row);
-	struct arc *fresh = state->row_arcs + wanted;
-
-	sort_arcs(state->row_arcs, count, fresh);
-	if (state->referenced)
-		references_replace(state, group, fresh, count);
 	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, 0, count, sizeof(*arcs));
 
 	g->arc_fixed = g->arc_count = g->dead = 0;
@@ -241,6 +234,23 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 	g->arc_fixed = g->arc_count = count;
 	attach_flow(state, group, held_count);
 	return 0;
+}
+
+static int install_arcs(struct structured *state, int32_t group, const struct structured_row *row)
+{
+	int64_t wanted = (int64_t)row->column_count + row->block_count + row->running_count;
+
+	if (wanted > INT32_MAX / 4)
+		return -EINVAL;
+	if (reserve_scratch(state, (int32_t)wanted * 2, state->groups[group].arc_count))
+		return -ENOMEM;
+	int32_t held_count = state->solved ? detach_flow(state, group) : 0, count = collect_arcs(state, row);
+	struct arc *fresh = state->row_arcs + wanted;
+
+	sort_arcs(state->row_arcs, count, fresh);
+	if (state->referenced)
+		references_replace(state, group, fresh, count);
+	return replace_arcs(state, group, fresh, count, held_count);
 }
 
 static void set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity)
@@ -294,34 +304,87 @@ int structured_set_unscheduled(struct structured *state, int32_t group, int32_t 
 	return state->no_memory ? -ENOMEM : 0;
 }
 
+/*
+ * The row with other running arcs, into the scratch: the unlimited ones keep their places among themselves, and only
+ * the limited ones leave and join the references. Returns how many arcs.
+ */
+static int32_t exchange_running(struct structured *state, int32_t group, const struct structured_running *running,
+				int32_t running_count)
+{
+	struct group *g = &state->groups[group];
+	struct arc *fresh = state->row_arcs;
+	int32_t count = 0;
+
+	for (int32_t i = 0; i < running_count; i++)
+		state->held[running[i].column] = NONE; /* its unlimited arc is to be noted */
+	for (int32_t i = 0; i < g->arc_fixed; i++) {
+		const struct arc *arc = &g->arcs[i];
+
+		if (arc->capacity >= 0) {
+			if (state->referenced)
+				reference_unlink(state, arc);
+			continue;
+		}
+		fresh[count] = *arc;
+		fresh[count++].capacity = NONE;
+	}
+	int32_t unlimited = count;
+
+	for (int32_t i = 0; i < unlimited; i++)
+		if (fresh[i].target >= 0 && state->held[fresh[i].target] != 0)
+			state->held[fresh[i].target] = i + 1;
+	for (int32_t i = 0; i < running_count; i++) {
+		int32_t plain = state->held[running[i].column];
+
+		if (plain > 0 && fresh[plain - 1].cost <= running[i].cost)
+			fresh[plain - 1].capacity -= running[i].units;
+		else
+			fresh[count++] = (struct arc){running[i].column, running[i].cost, running[i].units, 0, NONE};
+	}
+	for (int32_t i = 0; i < running_count; i++)
+		state->held[running[i].column] = 0;
+	for (int32_t i = unlimited; i < count; i++) {
+		if (state->referenced)
+			reference_link(state, group, &fresh[i]);
+		struct arc arc = fresh[i];
+		int32_t place = i;
+
+		for (; place > 0 && fresh[place - 1].cost > arc.cost; place--)
+			;
+		memmove(&fresh[place + 1], &fresh[place], (size_t)(i - place) * sizeof(*fresh));
+		fresh[place] = arc;
+	}
+	return count;
+}
+
+static int install_running(struct structured *state, int32_t group, const struct structured_running *running,
+			   int32_t running_count)
+{
+	struct group *g = &state->groups[group];
+
+	if (running_count > INT32_MAX / 4 || reserve_scratch(state, g->arc_fixed + running_count, g->arc_count))
+		return -ENOMEM;
+	int32_t held_count = state->solved ? detach_flow(state, group) : 0;
+	int32_t count = exchange_running(state, group, running, running_count);
+
+	return replace_arcs(state, group, state->row_arcs, count, held_count);
+}
+
 /* The unlimited arcs as they are, with other running ones. */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count)
 {
+	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
+					   .unscheduled_cost = STRUCTURED_NO_ARC,
+					   .running = running,
+					   .running_count = count};
+
 	if (!group_exists(state, group) || count < 0)
 		return -EINVAL;
-	struct group *g = &state->groups[group];
-	struct structured_row row = {.aggregator_cost = g->aggregator_cost,
-				     .unscheduled_cost = STRUCTURED_NO_ARC,
-				     .running = running,
-				     .running_count = count};
-
-	if (!list_reserve((void **)&state->row_parts, &state->row_part_room, g->arc_fixed, sizeof(*state->row_parts)))
-		return -ENOMEM;
-	for (int32_t i = 0; i < g->arc_fixed; i++)
-		if (g->arcs[i].capacity < 0 && g->arcs[i].target >= 0)
-			state->row_parts[row.column_count++] =
-				(struct structured_arc){g->arcs[i].target, g->arcs[i].cost};
-	for (int32_t i = 0; i < g->arc_fixed; i++)
-		if (g->arcs[i].target < 0)
-			state->row_parts[row.column_count + row.block_count++] =
-				(struct structured_arc){~g->arcs[i].target, g->arcs[i].cost};
-	row.columns = state->row_parts;
-	row.blocks = state->row_parts + row.column_count;
 	int failed = row_check(state, &row);
 
 	if (!failed)
-		failed = install_arcs(state, group, &row);
+		failed = install_running(state, group, running, count);
 	if (failed)
 		return failed;
 	group_reprice(state, group);

@@ -145,7 +145,6 @@ void structured_destroy(struct structured *state)
 	free(state->held);
 	free(state->row_arcs);
 	free(state->row_held);
-	free(state->row_parts);
 	free(state->row_places);
 	free(state);
 }
