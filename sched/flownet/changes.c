@@ -52,6 +52,11 @@ int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reaso
 		.after = entry->present ? net_machine_capacity(entry) : FLOWNET_NONE,
 	};
 
+	/* A task that came or went where nobody is pinned leaves the capacity as the solver knows it. */
+	if (entry->pending == 0 && change.before == change.after) {
+		net->pending_events++;
+		return 0;
+	}
 	return record(net, &entry->pending, &change);
 }
 
@@ -60,6 +65,8 @@ int net_change_job(struct flownet *net, uint32_t job, enum flownet_change_kind k
 	struct net_job *entry = &net->jobs[job];
 	struct flownet_change change = {.kind = kind, .reason = reason, .subject = job, .events = 1};
 
+	if (kind == FLOWNET_CHANGE_ARCS && ++entry->cost_epoch == 0)
+		entry->cost_epoch = 1;
 	return record(net, kind == FLOWNET_CHANGE_ARCS ? &entry->pending_arcs : &entry->pending_units, &change);
 }
 

@@ -14,13 +14,16 @@ enum task_state { TASK_ABSENT, TASK_WAITING, TASK_RUNNING };
 struct net_task {
 	enum task_state state;
 	int32_t machine; /* where it runs */
-	double since_s;  /* on the network's clock: when it began to wait or to run */
+	int32_t cost;    /* of the machine from the job's root, as of cost_epoch of the job */
+	uint32_t cost_epoch;
+	double since_s; /* on the network's clock: when it began to wait or to run */
 };
 
 /* Tasks that share all costs; they are one group of the solver. */
 struct net_class {
 	int32_t group;
 	int32_t unscheduled_cost, unscheduled_capacity;
+	int32_t machine_limit;   /* of its row of costs */
 	uint64_t running_digest; /* of the running arcs that the solver was told */
 	bool root;
 	bool kept; /* while the job is brought up to date */
@@ -38,7 +41,8 @@ struct net_job {
 	size_t class_room;
 	uint32_t pending_arcs, pending_units; /* place in `pending` + 1, 0 = none */
 	bool touched;
-	int64_t next_root; /* next job with its root on the same machine, FLOWNET_NONE at the end */
+	uint32_t cost_epoch; /* moves when costs may have; 0 is none */
+	int64_t next_root;   /* next job with its root on the same machine, FLOWNET_NONE at the end */
 };
 
 struct net_machine {

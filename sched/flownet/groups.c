@@ -77,7 +77,7 @@ static struct net_class *add_class(struct flownet *net, uint32_t job, const stru
  * Running members as arcs, those of equal machine and cost as one; none for a machine that the row leads to at the same
  * cost: the solver knows where its units are. Returns how many, or -ENOMEM.
  */
-static int32_t collect_running(struct flownet *net, const struct cost_row *row, size_t first, size_t end)
+static int32_t collect_running(struct flownet *net, int32_t machine_limit, size_t first, size_t end)
 {
 	size_t count = 0;
 
@@ -88,7 +88,7 @@ static int32_t collect_running(struct flownet *net, const struct cost_row *row, 
 		struct structured_running *last = count > 0 ? &net->running[count - 1] : NULL;
 
 		if (member->running_cost == FLOWNET_NONE ||
-		    (!member->discounted && member->running_cost <= row->machine_limit))
+		    (!member->discounted && member->running_cost <= machine_limit))
 			continue;
 		if (last && last->column == member->machine && last->cost == member->running_cost)
 			last->units++;
@@ -144,23 +144,33 @@ static int set_whole_row(struct flownet *net, const struct net_class *entry, con
 	return structured_set_row(net->solver, entry->group, &row);
 }
 
+/* The row of a class of the job, all of whose arcs are to be told. */
+static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool root)
+{
+	static const struct cost_row root_row = {.machine_limit = -1};
+
+	return root ? &root_row : net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
+}
+
 /* One class: members first..end-1. */
 static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t end, bool arcs)
 {
-	static const struct cost_row root_row = {.machine_limit = -1};
-	struct net_job *entry = &net->jobs[job];
 	const struct net_member *member = &net->members[first];
-	struct net_class *known = find_class(entry, member->root, member->unscheduled_cost);
-	const struct cost_row *row =
-		member->root ? &root_row : net->policy.row(net->policy.context, job, net_root_machine(entry));
-	int32_t running = row ? collect_running(net, row, first, end) : -1, capacity = unscheduled_capacity(net, entry);
+	struct net_class *known = find_class(&net->jobs[job], member->root, member->unscheduled_cost);
 	bool whole = arcs || !known;
+	const struct cost_row *row = whole ? class_row(net, job, member->root) : NULL;
+	int32_t running, capacity = unscheduled_capacity(net, &net->jobs[job]);
 	uint64_t digest;
 	int code = 0;
 
 	if (!known)
 		known = add_class(net, job, member);
-	if (!known || running < 0)
+	if (!known || (whole && !row))
+		return -ENOMEM;
+	if (whole)
+		known->machine_limit = row->machine_limit;
+	running = collect_running(net, known->machine_limit, first, end);
+	if (running < 0)
 		return -ENOMEM;
 	digest = digest_running(net, running);
 	if (whole) {
@@ -235,6 +245,17 @@ static int touch(struct flownet *net, uint32_t job)
 	return 0;
 }
 
+/* Jobs lie far apart in memory: the next few are fetched while one is looked at. */
+static void fetch_ahead(const struct flownet *net, uint32_t near, uint32_t far)
+{
+	if (far < net->job_limit)
+		__builtin_prefetch(&net->jobs[far]);
+	if (near < net->job_limit) {
+		__builtin_prefetch(net->jobs[near].tasks);
+		__builtin_prefetch(net->jobs[near].classes);
+	}
+}
+
 /* Capacities first: rows may name machines that are only now there. */
 int net_groups_apply(struct flownet *net)
 {
@@ -250,6 +271,8 @@ int net_groups_apply(struct flownet *net)
 
 		if (change->kind == FLOWNET_CHANGE_CAPACITY)
 			continue;
+		if (i + 4 < net->pending_count)
+			fetch_ahead(net, net->pending[i + 2].subject, net->pending[i + 4].subject);
 		job = net_job_at(net, change->subject);
 		if (!job || (change->kind == FLOWNET_CHANGE_UNITS && job->pending_arcs != 0))
 			continue; /* ended, or done with its arcs */
@@ -327,6 +350,8 @@ static int extract_touched(struct flownet *net)
 	for (int32_t i = 0; i < count && code == 0; i++)
 		code = touch(net, net->job_of_group[groups[i]]);
 	for (size_t i = 0; i < net->touched_count; i++) {
+		if (i + 4 < net->touched_count)
+			fetch_ahead(net, net->touched[i + 2], net->touched[i + 4]);
 		if (code == 0)
 			code = extract_job(net, net->touched[i]);
 		net->jobs[net->touched[i]].touched = false;

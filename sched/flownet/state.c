@@ -82,15 +82,20 @@ int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *jo
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted)
 {
 	const struct net_job *entry = &net->jobs[job];
-	int32_t machine = entry->tasks[task].machine, cost, discount;
+	struct net_task *runs = &entry->tasks[task];
+	int32_t discount;
 
 	*discounted = false;
 	if (net->policy.root_first && (task == entry->root || !net_job_open(net, entry)))
 		return 0;
-	cost = net->policy.at(net->policy.context, job, net_root_machine(entry), (uint32_t)machine);
-	discount = cost_of_time(net->settings.beta_per_s, net->now_s - entry->tasks[task].since_s);
+	if (runs->cost_epoch != entry->cost_epoch) {
+		runs->cost = net->policy.at(net->policy.context, job, net_root_machine(entry), (uint32_t)runs->machine);
+		runs->cost_epoch = entry->cost_epoch;
+	}
+	discount =
+		net->settings.beta_per_s > 0 ? cost_of_time(net->settings.beta_per_s, net->now_s - runs->since_s) : 0;
 	*discounted = discount > 0;
-	return cost > discount ? cost - discount : 0;
+	return runs->cost > discount ? runs->cost - discount : 0;
 }
 
 /* Adds `sign` for each pinned task of the job to its machine's count. */
@@ -146,6 +151,7 @@ static void set_machine(struct flownet *net, uint32_t job, uint32_t task, int32_
 	}
 	moved->state = machine == FLOWNET_NONE ? TASK_WAITING : TASK_RUNNING;
 	moved->machine = machine;
+	moved->cost_epoch = 0;
 	moved->since_s = net->now_s;
 }
 
@@ -194,6 +200,7 @@ int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task)
 	net->jobs[job] = (struct net_job){
 		.present = true,
 		.root = root_task,
+		.cost_epoch = 1,
 		.next_root = FLOWNET_NONE,
 		.pending_arcs = net->jobs[job].pending_arcs, /* of a job that had the number before */
 		.pending_units = net->jobs[job].pending_units,
@@ -415,6 +422,23 @@ static int compare_members(const void *left, const void *right)
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
+/* Jobs are small, and their tasks nearly in order. */
+static void sort_members(struct net_member *members, size_t count)
+{
+	enum { FEW = 32 };
+
+	if (count > FEW)
+		qsort(members, count, sizeof *members, compare_members);
+	for (size_t i = 1; i < count && count <= FEW; i++) {
+		struct net_member member = members[i];
+		size_t place = i;
+
+		for (; place > 0 && compare_members(&members[place - 1], &member) > 0; place--)
+			members[place] = members[place - 1];
+		members[place] = member;
+	}
+}
+
 int64_t net_members(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = &net->jobs[job];
@@ -441,8 +465,7 @@ int64_t net_members(struct flownet *net, uint32_t job)
 				net_running_cost(net, job, t, &net->members[count].discounted);
 		count++;
 	}
-	if (count > 1)
-		qsort(net->members, count, sizeof *net->members, compare_members);
+	sort_members(net->members, count);
 	return (int64_t)count;
 }
 
