@@ -194,14 +194,16 @@ static void choose_racks(const struct cost_rows *rows, struct cached_row *cached
 {
 	uint16_t largest = 0;
 
+	for (uint32_t r = 0; r < rows->layout->rack_count; r++) {
+		uint16_t cost = cached->rack_cost[r] == COST_ABSENT ? 0 : cached->rack_cost[r];
+
+		largest = cost > largest ? cost : largest;
+	}
 	cached->row.rack_count = 0;
 	for (uint32_t r = 0; r < rows->layout->rack_count; r++) {
 		uint16_t cost = cached->rack_cost[r];
 
-		if (cost == COST_ABSENT)
-			continue;
-		largest = cost > largest ? cost : largest;
-		if (cost <= rows->settings.rack_threshold)
+		if (cost != COST_ABSENT && cost <= rows->settings.rack_threshold)
 			cached->row.racks[cached->row.rack_count++] = (struct structured_arc){(int32_t)r, cost};
 	}
 	cached->row.cluster_cost = largest ? largest : COST_ABSENT;
@@ -251,20 +253,22 @@ static int refresh_whole(struct cost_rows *rows, const struct cost_table *table,
 static int refresh_dirty(struct cost_rows *rows, const struct cost_table *table, struct cached_row *cached)
 {
 	const struct cost_layout *layout = rows->layout;
-	uint32_t before = 0;
+	uint32_t before = 0, left = cached->dirty_count, looked = 0;
 	int code = 0;
 
-	for (uint32_t r = 0; r < layout->rack_count && code == 0; r++) {
-		uint32_t had = cached->rack_chosen[r];
+	while (left > 0 && code == 0) {
+		const uint8_t *found = memchr(cached->dirty + looked, 1, layout->rack_count - looked);
+		uint32_t rack = (uint32_t)(found - cached->dirty), first = layout->rack_first[rack];
+		uint32_t had = cached->rack_chosen[rack];
 
-		if (cached->dirty[r]) {
-			uint32_t first = layout->rack_first[r];
-
-			fetch(rows, cached->row.root, first, layout->rack_first[r + 1] - first);
-			cached->rack_chosen[r] = compute_rack(rows, table, cached, r, rows->chosen);
-			code = replace_machines(cached, before, had, rows->chosen, cached->rack_chosen[r]);
-		}
-		before += cached->rack_chosen[r];
+		for (uint32_t r = looked; r < rack; r++)
+			before += cached->rack_chosen[r];
+		fetch(rows, cached->row.root, first, layout->rack_first[rack + 1] - first);
+		cached->rack_chosen[rack] = compute_rack(rows, table, cached, rack, rows->chosen);
+		code = replace_machines(cached, before, had, rows->chosen, cached->rack_chosen[rack]);
+		looked = rack;
+		cached->dirty[rack] = 0;
+		left--;
 	}
 	rows->work.mended++;
 	return code;

@@ -42,6 +42,7 @@ void group_reprice(struct structured *state, int32_t group)
 	if (!state->solved || g->supply == 0)
 		return;
 	g->price = group_least_price(state, g);
+	group_bid(state, group);
 	for (int32_t i = 0; i < g->arc_count; i++) {
 		struct arc *arc = &g->arcs[i];
 		int32_t units = arc->flow;
@@ -114,6 +115,7 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 	int32_t old = g->supply;
 
 	g->supply = supply;
+	group_bid(state, group);
 	if (!state->solved || supply == old)
 		return 0;
 	if (supply < old) {
@@ -159,6 +161,7 @@ int structured_end_unit(struct structured *state, int32_t group, int32_t column)
 	else if (g->arcs[arc].capacity < NONE)
 		g->arcs[arc].capacity++;
 	g->supply--;
+	group_bid(state, group);
 	column_free(state, column, 1);
 	return state->no_memory ? -ENOMEM : 0;
 }
@@ -177,6 +180,7 @@ int structured_remove_group(struct structured *state, int32_t group)
 	g->arcs = NULL;
 	g->arc_fixed = g->arc_count = g->arc_room = g->dead = 0;
 	g->supply = 0;
+	group_bid(state, group);
 	g->exists = false;
 	return state->no_memory ? -ENOMEM : 0;
 }

@@ -91,11 +91,13 @@ static void settle_references(struct structured *state, const struct reference_l
 
 		if (reference.group == NONE)
 			continue;
-		const struct group *g = &state->groups[reference.group];
-		int32_t distance = base + reference.cost - g->price, arc;
+		int32_t distance = base + reference.cost - state->bids[reference.group], arc;
 
-		if (distance >= state->search.best || g->supply == 0 ||
-		    (g->stamp == state->search.stamp && g->distance <= distance))
+		if (distance >= state->search.best)
+			continue;
+		const struct group *g = &state->groups[reference.group];
+
+		if (g->stamp == state->search.stamp && g->distance <= distance)
 			continue;
 		arc = reference_arc(g, target, reference.cost);
 		if (arc != NONE)
@@ -134,8 +136,10 @@ static void lower_prices(struct structured *state)
 		if (node < 0) {
 			struct group *g = &state->groups[~node];
 
-			if (g->distance < search->best)
+			if (g->distance < search->best) {
 				g->price -= search->best - g->distance;
+				group_bid(state, ~node);
+			}
 			continue;
 		}
 		struct column *c = &state->columns[node];

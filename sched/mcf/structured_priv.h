@@ -21,7 +21,8 @@ enum {
 	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost that is met in practice */
 	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
 	NONE = -1,
-	NODE_BLOCK = 1 << 29, /* added to a block's number where columns and ~groups are nodes too */
+	BIDS_NOTHING = -(1 << 30), /* of a group without supply: less than any price */
+	NODE_BLOCK = 1 << 29,      /* added to a block's number where columns and ~groups are nodes too */
 };
 
 /*
@@ -155,6 +156,7 @@ struct flood {
 
 struct structured {
 	struct group *groups;
+	int32_t *bids; /* [group_room] each group's price again, close together: most references need no more */
 	struct column *columns;
 	struct block *blocks;
 	int32_t group_count, group_room, column_count, column_room, block_count, block_room;
@@ -273,6 +275,12 @@ static inline int32_t next_flow_arc(const struct structured *state, const struct
 	while (arc < group->arc_count && group->arcs[arc].flow == 0)
 		arc++;
 	return arc;
+}
+
+/* After each change of the group's price, or of its supply from or to 0. */
+static inline void group_bid(struct structured *state, int32_t group)
+{
+	state->bids[group] = state->groups[group].supply > 0 ? state->groups[group].price : BIDS_NOTHING;
 }
 
 static inline int32_t arc_room(const struct arc *arc)

@@ -222,10 +222,12 @@ static void raise_prices(struct structured *state)
 
 		if (distance >= search->best)
 			continue;
-		if (node >= 0)
+		if (node >= 0) {
 			state->columns[node].price += search->best - distance;
-		else
-			state->groups[~node].price += search->best - distance;
+			continue;
+		}
+		state->groups[~node].price += search->best - distance;
+		group_bid(state, ~node);
 	}
 }
 

@@ -73,6 +73,7 @@ static void keep_running(struct structured *state, int32_t group)
 		    (g->arcs[i].target < 0 || state->columns[g->arcs[i].target].price != PRICE_CLOSED))
 			price = g->arcs[i].cost;
 	g->price = price + state->market_price;
+	group_bid(state, group);
 	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= price && g->excess > 0; i++) {
 		const struct arc *arc = &g->arcs[i];
 

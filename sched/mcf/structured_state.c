@@ -97,11 +97,16 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 
 int state_reserve_groups(struct structured *state, int32_t count)
 {
+	int32_t room = state->group_room;
+
 	if (count <= state->group_count)
 		return 0;
-	if (!table_reserve((void **)&state->groups, &state->group_room, count, sizeof(*state->groups)) ||
+	if (!table_reserve((void **)&state->bids, &room, count, sizeof(*state->bids)) ||
+	    !table_reserve((void **)&state->groups, &state->group_room, count, sizeof(*state->groups)) ||
 	    !reserve_visited(state))
 		return -ENOMEM;
+	for (int32_t i = state->group_count; i < count; i++)
+		state->bids[i] = BIDS_NOTHING;
 	state->group_count = count;
 	return 0;
 }
@@ -113,8 +118,11 @@ struct structured *structured_create(int32_t group_hint, int32_t column_hint, in
 	if (!state)
 		return NULL;
 	queue_clear(&state->search.queue);
+	int32_t bid_room = 0;
+
 	if ((group_hint > 0 &&
-	     !table_reserve((void **)&state->groups, &state->group_room, group_hint, sizeof(*state->groups))) ||
+	     (!table_reserve((void **)&state->bids, &bid_room, group_hint, sizeof(*state->bids)) ||
+	      !table_reserve((void **)&state->groups, &state->group_room, group_hint, sizeof(*state->groups)))) ||
 	    (column_hint > 0 && state_reserve_columns(state, column_hint)) ||
 	    (block_hint > 0 && state_reserve_blocks(state, block_hint))) {
 		structured_destroy(state);
@@ -138,6 +146,7 @@ void structured_destroy(struct structured *state)
 	free(state->changed_list.ids);
 	free(state->dead_list.ids);
 	free(state->groups);
+	free(state->bids);
 	free(state->columns);
 	free(state->blocks);
 	free(state->column_references);
@@ -218,11 +227,10 @@ static int32_t price_least(const struct structured *state, const struct referenc
 
 		if (reference->group == NONE)
 			continue;
-		const struct group *group = &state->groups[reference->group];
+		int32_t bid = state->bids[reference->group] - reference->cost;
 
-		if (group->supply > 0 && group->price - reference->cost > price &&
-		    reference_arc(group, target, reference->cost) != NONE)
-			price = group->price - reference->cost;
+		if (bid > price && reference_arc(&state->groups[reference->group], target, reference->cost) != NONE)
+			price = bid;
 	}
 	return price;
 }
@@ -308,7 +316,8 @@ uint64_t structured_memory_bytes(const struct structured *state)
 {
 	const struct search *search = &state->search;
 
-	return sizeof(*state) + state->arena.total_bytes + (uint64_t)state->group_room * sizeof(struct group) +
+	return sizeof(*state) + state->arena.total_bytes +
+	       (uint64_t)state->group_room * (sizeof(struct group) + sizeof(*state->bids)) +
 	       (uint64_t)state->column_room *
 		       (sizeof(struct column) + sizeof(struct reference_list) + sizeof(*state->held)) +
 	       (uint64_t)state->block_room * (sizeof(struct block) + sizeof(struct reference_list)) +
