@@ -65,6 +65,8 @@ int net_change_job(struct flownet *net, uint32_t job, enum flownet_change_kind k
 	struct net_job *entry = &net->jobs[job];
 	struct flownet_change change = {.kind = kind, .reason = reason, .subject = job, .events = 1};
 
+	if (kind == FLOWNET_CHANGE_ARCS || !net->following)
+		entry->look = true;
 	if (kind == FLOWNET_CHANGE_ARCS && ++entry->cost_epoch == 0)
 		entry->cost_epoch = 1;
 	return record(net, kind == FLOWNET_CHANGE_ARCS ? &entry->pending_arcs : &entry->pending_units, &change);

@@ -178,6 +178,7 @@ int net_extract_finish(struct flownet *net)
 {
 	int code = 0;
 
+	net->following = net->solver != NULL;
 	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
 		const struct flownet_move *move = &net->plans[i].move;
 
@@ -190,6 +191,7 @@ int net_extract_finish(struct flownet *net)
 		if (entry->move.to != FLOWNET_NONE && !is_loose(entry))
 			code = carry_out(net, entry);
 	}
+	net->following = false;
 	if (code == 0)
 		code = carry_out_loose(net, FLOWNET_ARC_RACK);
 	if (code == 0)

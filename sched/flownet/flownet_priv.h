@@ -41,6 +41,7 @@ struct net_job {
 	size_t class_room;
 	uint32_t pending_arcs, pending_units; /* place in `pending` + 1, 0 = none */
 	bool touched;
+	bool look; /* its tasks and the solver's units may have come apart, whatever the solver's answer */
 	uint32_t cost_epoch; /* moves when costs may have; 0 is none */
 	int64_t next_root;   /* next job with its root on the same machine, FLOWNET_NONE at the end */
 };
@@ -95,6 +96,7 @@ struct flownet {
 	size_t running_room;
 	struct structured_share *shares; /* scratch of one class */
 	size_t share_room;
+	bool following; /* tasks are moved to where the solver has them */
 	struct flownet_move *moves;
 	size_t move_count, move_room;
 	struct net_plan *plans;

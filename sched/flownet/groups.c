@@ -277,8 +277,9 @@ int net_groups_apply(struct flownet *net)
 		if (!job || (change->kind == FLOWNET_CHANGE_UNITS && job->pending_arcs != 0))
 			continue; /* ended, or done with its arcs */
 		code = apply_job(net, change->subject, change->kind == FLOWNET_CHANGE_ARCS);
-		if (code == 0)
+		if (code == 0 && job->look)
 			code = touch(net, change->subject);
+		net->jobs[change->subject].look = false;
 	}
 	return code;
 }
@@ -338,8 +339,8 @@ static int extract_job(struct flownet *net, uint32_t job)
 }
 
 /*
- * The solver says which groups answer otherwise than before. Jobs that were brought up to date are looked at as well:
- * who a unit stands for may have changed though the units did not.
+ * The solver says which groups answer otherwise than before. Jobs with events are looked at as well: who a unit stands
+ * for may have changed though the units did not. Tasks that only followed the last answer need no look.
  */
 static int extract_touched(struct flownet *net)
 {

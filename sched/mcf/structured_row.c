@@ -219,9 +219,10 @@ static int reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
 
 /* `fresh` becomes the group's arcs, on which the units in hand find their places. */
 static int replace_arcs(struct structured *state, int32_t group, const struct arc *fresh, int32_t count,
-			int32_t held_count)
+			int32_t held_count, bool was_changed)
 {
 	struct group *g = &state->groups[group];
+	int32_t excess = g->excess;
 	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, 0, count, sizeof(*arcs));
 
 	g->arc_fixed = g->arc_count = g->dead = 0;
@@ -233,6 +234,11 @@ static int replace_arcs(struct structured *state, int32_t group, const struct ar
 		memcpy(arcs, fresh, (size_t)count * sizeof(*arcs));
 	g->arc_fixed = g->arc_count = count;
 	attach_flow(state, group, held_count);
+	if (!was_changed && g->in_changed_list && g->excess == excess) {
+		/* All units are where they were: it answers as before. */
+		g->in_changed_list = false;
+		state->changed_list.count--;
+	}
 	return 0;
 }
 
@@ -244,13 +250,14 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 		return -EINVAL;
 	if (reserve_scratch(state, (int32_t)wanted * 2, state->groups[group].arc_count))
 		return -ENOMEM;
+	bool was_changed = state->groups[group].in_changed_list;
 	int32_t held_count = state->solved ? detach_flow(state, group) : 0, count = collect_arcs(state, row);
 	struct arc *fresh = state->row_arcs + wanted;
 
 	sort_arcs(state->row_arcs, count, fresh);
 	if (state->referenced)
 		references_replace(state, group, fresh, count);
-	return replace_arcs(state, group, fresh, count, held_count);
+	return replace_arcs(state, group, fresh, count, held_count, was_changed);
 }
 
 static void set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity)
@@ -364,10 +371,11 @@ static int install_running(struct structured *state, int32_t group, const struct
 
 	if (running_count > INT32_MAX / 4 || reserve_scratch(state, g->arc_fixed + running_count, g->arc_count))
 		return -ENOMEM;
+	bool was_changed = g->in_changed_list;
 	int32_t held_count = state->solved ? detach_flow(state, group) : 0;
 	int32_t count = exchange_running(state, group, running, running_count);
 
-	return replace_arcs(state, group, state->row_arcs, count, held_count);
+	return replace_arcs(state, group, state->row_arcs, count, held_count, was_changed);
 }
 
 /* The unlimited arcs as they are, with other running ones. */
