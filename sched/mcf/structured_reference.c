@@ -67,26 +67,66 @@ static int64_t arc_rank(const struct arc *arc)
 	return (((int64_t)arc->cost * 4 + kind) << 32) + (arc->target < 0 ? ~arc->target : arc->target);
 }
 
-/* A row whose arcs come in another order is told apart less well, but never wrongly. */
-void references_replace(struct structured *state, int32_t group, struct arc *fresh, int32_t count)
+static void fetch_list(struct structured *state, const struct arc *arc)
 {
-	const struct group *g = &state->groups[group];
+	__builtin_prefetch(target_list(state, arc), 1);
+}
+
+static void fetch_item(struct structured *state, const struct arc *arc)
+{
+	const struct reference_list *list = target_list(state, arc);
+	int32_t place = arc->back != NONE ? arc->back : list->spare > 0 ? list->spare - 1 : list->count;
+
+	if (place < list->room)
+		__builtin_prefetch(&list->items[place], 1);
+}
+
+/*
+ * What is to leave keeps its `back` in the old row, what is to join has none in the new one. The lists lie far apart:
+ * all of them are fetched while the rows are compared, then all items, before any is written.
+ */
+static void compare_rows(struct structured *state, struct group *g, struct arc *fresh, int32_t count)
+{
 	int32_t i = 0, k = 0;
 
+	for (int32_t n = 0; n < count; n++)
+		fresh[n].back = NONE;
 	while (i < g->arc_fixed && k < count) {
 		int64_t old = arc_rank(&g->arcs[i]), new = arc_rank(&fresh[k]);
 
-		if (old == new)
-			fresh[k++].back = g->arcs[i++].back;
-		else if (old < new)
-			reference_unlink(state, &g->arcs[i++]);
-		else
-			reference_link(state, group, &fresh[k++]);
+		if (old == new) {
+			fresh[k++].back = g->arcs[i].back;
+			g->arcs[i++].back = NONE;
+		} else if (old < new) {
+			fetch_list(state, &g->arcs[i++]);
+		} else {
+			fetch_list(state, &fresh[k++]);
+		}
 	}
 	while (i < g->arc_fixed)
-		reference_unlink(state, &g->arcs[i++]);
+		fetch_list(state, &g->arcs[i++]);
 	while (k < count)
-		reference_link(state, group, &fresh[k++]);
+		fetch_list(state, &fresh[k++]);
+}
+
+/* A row whose arcs come in another order is told apart less well, but never wrongly. */
+void references_replace(struct structured *state, int32_t group, struct arc *fresh, int32_t count)
+{
+	struct group *g = &state->groups[group];
+
+	compare_rows(state, g, fresh, count);
+	for (int32_t i = 0; i < g->arc_fixed; i++)
+		if (g->arcs[i].back != NONE)
+			fetch_item(state, &g->arcs[i]);
+	for (int32_t k = 0; k < count; k++)
+		if (fresh[k].back == NONE)
+			fetch_item(state, &fresh[k]);
+	for (int32_t i = 0; i < g->arc_fixed; i++)
+		if (g->arcs[i].back != NONE)
+			reference_unlink(state, &g->arcs[i]);
+	for (int32_t k = 0; k < count; k++)
+		if (fresh[k].back == NONE)
+			reference_link(state, group, &fresh[k]);
 }
 
 int32_t reference_arc(const struct group *group, int32_t target, int32_t cost)
