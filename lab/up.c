@@ -47,8 +47,12 @@ static int run_batch(const struct lab *lab, struct error *err)
 	code = run(argv, &result, err);
 	if (code == 0 && (result.timed_out || result.exit_code != 0)) {
 		first_line(result.output);
-		code = error_set(err, EIO, "cannot build the lab '%s': ip says: %s", lab->name,
-				 result.timed_out ? "nothing for 30 s" : result.output);
+		/* ip changes mount propagation of "/", which has to be a mount: in a bare chroot it is not */
+		code = error_set(err, EIO, "cannot build the lab '%s': ip says: %s%s", lab->name,
+				 result.timed_out ? "nothing for 30 s" : result.output,
+				 !result.timed_out && strstr(result.output, "make-rslave")
+					 ? "; this is a chroot whose root is no mount: 'mount --bind DIR DIR' first"
+					 : "");
 	}
 	process_result_free(&result);
 out_unlink:
