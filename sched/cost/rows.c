@@ -192,10 +192,11 @@ static void fetch_racks(struct cost_rows *rows, uint32_t root, uint32_t rack)
 /* Racks up to p_r and the cluster, from each rack's largest cost. */
 static void choose_racks(const struct cost_rows *rows, struct cached_row *cached)
 {
-	uint16_t largest = 0;
+	int16_t largest = 0;
 
+	/* Signed, as no cost is above COST_ABSENT: that is what the oldest vector units compare. */
 	for (uint32_t r = 0; r < rows->layout->rack_count; r++) {
-		uint16_t cost = cached->rack_cost[r] == COST_ABSENT ? 0 : cached->rack_cost[r];
+		int16_t cost = cached->rack_cost[r] == COST_ABSENT ? 0 : (int16_t)cached->rack_cost[r];
 
 		largest = cost > largest ? cost : largest;
 	}
@@ -206,7 +207,7 @@ static void choose_racks(const struct cost_rows *rows, struct cached_row *cached
 		if (cost != COST_ABSENT && cost <= rows->settings.rack_threshold)
 			cached->row.racks[cached->row.rack_count++] = (struct structured_arc){(int32_t)r, cost};
 	}
-	cached->row.cluster_cost = largest ? largest : COST_ABSENT;
+	cached->row.cluster_cost = largest ? (uint16_t)largest : COST_ABSENT;
 }
 
 /* `count` arcs in the place of the `had` that begin at `at`. */

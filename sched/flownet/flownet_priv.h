@@ -32,6 +32,7 @@ struct net_class {
 struct net_job {
 	bool present;
 	uint32_t root;
+	int32_t root_machine; /* where the root runs, FLOWNET_NONE while it does not */
 	uint32_t task_limit; /* tasks[task_limit] */
 	size_t task_room;
 	uint32_t waiting, running;

@@ -39,9 +39,7 @@ static struct net_task *task_at(const struct flownet *net, uint32_t job, uint32_
 
 int32_t net_root_machine(const struct net_job *job)
 {
-	if (job->root >= job->task_limit || job->tasks[job->root].state != TASK_RUNNING)
-		return FLOWNET_NONE;
-	return job->tasks[job->root].machine;
+	return job->root_machine;
 }
 
 bool net_job_open(const struct flownet *net, const struct net_job *job)
@@ -115,12 +113,14 @@ static void link_root(struct flownet *net, uint32_t job, int32_t machine)
 {
 	net->jobs[job].next_root = net->machines[machine].first_root;
 	net->machines[machine].first_root = job;
+	net->jobs[job].root_machine = machine;
 }
 
 static void unlink_root(struct flownet *net, uint32_t job, int32_t machine)
 {
 	int64_t *link = &net->machines[machine].first_root;
 
+	net->jobs[job].root_machine = FLOWNET_NONE;
 	while (*link != FLOWNET_NONE && *link != (int64_t)job)
 		link = &net->jobs[*link].next_root;
 	if (*link != FLOWNET_NONE)
@@ -200,6 +200,7 @@ int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task)
 	net->jobs[job] = (struct net_job){
 		.present = true,
 		.root = root_task,
+		.root_machine = FLOWNET_NONE,
 		.cost_epoch = 1,
 		.next_root = FLOWNET_NONE,
 		.pending_arcs = net->jobs[job].pending_arcs, /* of a job that had the number before */

@@ -4,6 +4,8 @@
  * built when the first hole or opened column asks for them, and kept from then on. A reference names the arc by its
  * cost, not its place, and stays at its place in the list: arcs may shift, and others may leave, without a look at it.
  */
+#include <stdlib.h>
+
 #include "structured_priv.h"
 
 static struct reference_list *target_list(struct structured *state, const struct arc *arc)
@@ -147,9 +149,44 @@ int32_t reference_arc(const struct group *group, int32_t target, int32_t cost)
 	return NONE;
 }
 
+/* Room for every list at once: lists that outgrow their pieces one by one copy and miss a lot. */
+static bool reserve_lists(struct structured *state)
+{
+	int32_t nodes = state->column_count + state->block_count;
+	int32_t *counts = calloc((size_t)nodes + 1, sizeof(*counts));
+
+	if (!counts)
+		return false;
+	for (int32_t group = 0; group < state->group_count; group++) {
+		const struct group *g = &state->groups[group];
+
+		for (int32_t i = 0; i < g->arc_fixed; i++)
+			counts[g->arcs[i].target >= 0 ? g->arcs[i].target : state->column_count + ~g->arcs[i].target]++;
+	}
+	for (int32_t node = 0; node < nodes; node++) {
+		struct reference_list *list = node < state->column_count
+						      ? &state->column_references[node]
+						      : &state->block_references[node - state->column_count];
+		struct reference *items =
+			arena_grow(&state->arena, list->items, &list->room, 0, counts[node], sizeof(*items));
+
+		if (counts[node] > 0 && !items) {
+			free(counts);
+			return false;
+		}
+		list->items = items;
+	}
+	free(counts);
+	return true;
+}
+
 void references_build(struct structured *state)
 {
 	state->referenced = true;
+	if (!reserve_lists(state)) {
+		state->no_memory = true;
+		return;
+	}
 	for (int32_t group = 0; group < state->group_count; group++)
 		references_link(state, group);
 }
