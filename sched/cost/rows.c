@@ -33,6 +33,7 @@ struct cost_rows {
 	float *rtt_us;                 /* [columns] scratch */
 	uint16_t *cost;                /* [columns] scratch */
 	struct structured_arc *chosen; /* [machines] scratch */
+	uint64_t versions;             /* given out so far */
 	struct cost_rows_work work;
 };
 
@@ -246,6 +247,7 @@ static int refresh_whole(struct cost_rows *rows, const struct cost_table *table,
 		count += cached->rack_chosen[r];
 	}
 	rows->work.rows++;
+	cached->row.version = ++rows->versions;
 	cached->row.machine_count = 0;
 	return replace_machines(cached, 0, 0, rows->chosen, count);
 }
@@ -255,22 +257,32 @@ static int refresh_dirty(struct cost_rows *rows, const struct cost_table *table,
 {
 	const struct cost_layout *layout = rows->layout;
 	uint32_t before = 0, left = cached->dirty_count, looked = 0;
+	bool moved = false;
 	int code = 0;
 
 	while (left > 0 && code == 0) {
 		const uint8_t *found = memchr(cached->dirty + looked, 1, layout->rack_count - looked);
 		uint32_t rack = (uint32_t)(found - cached->dirty), first = layout->rack_first[rack];
-		uint32_t had = cached->rack_chosen[rack];
+		uint32_t had = cached->rack_chosen[rack], count;
+		uint16_t most = cached->rack_cost[rack];
 
 		for (uint32_t r = looked; r < rack; r++)
 			before += cached->rack_chosen[r];
 		fetch(rows, cached->row.root, first, layout->rack_first[rack + 1] - first);
-		cached->rack_chosen[rack] = compute_rack(rows, table, cached, rack, rows->chosen);
-		code = replace_machines(cached, before, had, rows->chosen, cached->rack_chosen[rack]);
+		count = compute_rack(rows, table, cached, rack, rows->chosen);
+		if (cached->rack_cost[rack] != most || count != had ||
+		    (count > 0 &&
+		     memcmp(rows->chosen, cached->row.machines + before, count * sizeof *rows->chosen) != 0)) {
+			moved = true;
+			code = replace_machines(cached, before, had, rows->chosen, count);
+		}
+		cached->rack_chosen[rack] = count;
 		looked = rack;
 		cached->dirty[rack] = 0;
 		left--;
 	}
+	if (moved)
+		cached->row.version = ++rows->versions;
 	rows->work.mended++;
 	return code;
 }

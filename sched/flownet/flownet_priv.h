@@ -24,6 +24,7 @@ struct net_class {
 	int32_t group;
 	int32_t unscheduled_cost, unscheduled_capacity;
 	int32_t machine_limit;   /* of its row of costs */
+	uint64_t row_version;    /* of the row that the solver was told; 0: tell it in any case */
 	uint64_t running_digest; /* of the running arcs that the solver was told */
 	bool root;
 	bool kept; /* while the job is brought up to date */
@@ -33,7 +34,7 @@ struct net_job {
 	bool present;
 	uint32_t root;
 	int32_t root_machine; /* where the root runs, FLOWNET_NONE while it does not */
-	uint32_t task_limit; /* tasks[task_limit] */
+	uint32_t task_limit;  /* tasks[task_limit] */
 	size_t task_room;
 	uint32_t waiting, running;
 	struct net_task *tasks;
@@ -42,7 +43,7 @@ struct net_job {
 	size_t class_room;
 	uint32_t pending_arcs, pending_units; /* place in `pending` + 1, 0 = none */
 	bool touched;
-	bool look; /* its tasks and the solver's units may have come apart, whatever the solver's answer */
+	bool look;           /* its tasks and the solver's units may have come apart, whatever the solver's answer */
 	uint32_t cost_epoch; /* moves when costs may have; 0 is none */
 	int64_t next_root;   /* next job with its root on the same machine, FLOWNET_NONE at the end */
 };

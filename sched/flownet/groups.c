@@ -167,8 +167,11 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 		known = add_class(net, job, member);
 	if (!known || (whole && !row))
 		return -ENOMEM;
-	if (whole)
+	if (whole) {
+		whole = row->version == 0 || row->version != known->row_version;
 		known->machine_limit = row->machine_limit;
+		known->row_version = row->version;
+	}
 	running = collect_running(net, known->machine_limit, first, end);
 	if (running < 0)
 		return -ENOMEM;
@@ -176,6 +179,8 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 	if (whole) {
 		known->unscheduled_capacity = capacity;
 		code = set_whole_row(net, known, row, running);
+		if (code != 0)
+			known->row_version = 0;
 	} else {
 		if (digest != known->running_digest)
 			code = structured_set_running(net->solver, known->group, net->running, running);

@@ -31,8 +31,9 @@ struct cost_source cost_source_from_view(const struct latency_view *view);
 /* Arcs are the solver's own (target: number of a machine or a rack), so that rows reach it without a copy. */
 struct cost_row {
 	int32_t machine_limit; /* every present machine up to this cost is in `machines` */
-	uint32_t root;        /* machine */
-	int32_t cluster_cost; /* largest of all machines; COST_ABSENT when there is none */
+	uint32_t root;         /* machine */
+	uint64_t version;      /* another one whenever anything here is another; no two rows share one; 0: not kept */
+	int32_t cluster_cost;  /* largest of all machines; COST_ABSENT when there is none */
 	uint32_t machine_count, rack_count;
 	struct structured_arc *machines; /* [machine_count] cost <= p_m, rack by rack */
 	struct structured_arc *racks;    /* [rack_count] largest cost of the rack <= p_r, ascending */
