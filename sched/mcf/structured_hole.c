@@ -7,6 +7,11 @@
  */
 #include "structured_priv.h"
 
+static int32_t least(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
+}
+
 static void lower_best(struct search *search, enum target_kind kind, int32_t node, int32_t distance)
 {
 	if (distance >= search->best)
@@ -182,30 +187,70 @@ static void search_run(struct structured *state)
 	lower_prices(state);
 }
 
-/* One unit along the path, from the one that lets go to the slot that started the search. */
-static void path_apply(struct structured *state, const struct target *target)
+/* Least room on the way from the target to the slot that started the search, at most `units`. */
+static int32_t path_room(const struct structured *state, const struct target *target, int32_t units)
+{
+	int32_t group = target->node, column = NONE;
+
+	if (target->kind == TARGET_COLUMN)
+		column = target->node;
+	else if (target->kind == TARGET_UNSCHEDULED)
+		units = least(units, state->groups[group].unscheduled_flow);
+	else if (target->kind == TARGET_UNROUTED)
+		units = least(units, state->groups[group].unrouted);
+	else
+		units = least(units, state->groups[group].pending);
+	for (;;) {
+		if (column != NONE) {
+			const struct column *c = &state->columns[column];
+
+			if (c->parent_group == NONE)
+				return units;
+			group = c->parent_group;
+			units = least(units, state->groups[group].arcs[c->parent_arc].flow);
+		}
+		const struct group *g = &state->groups[group];
+
+		if (g->parent_column == NONE)
+			return least(units, 1); /* a free slot is chosen when it is taken */
+		if (g->parent_arc != NONE && g->arcs[g->parent_arc].target >= 0)
+			units = least(units, arc_room(&g->arcs[g->parent_arc]));
+		column = g->parent_column;
+	}
+}
+
+static void target_leave(struct structured *state, const struct target *target, int32_t units)
+{
+	struct group *g = &state->groups[target->node];
+
+	group_changed(state, target->node);
+	if (target->kind == TARGET_UNSCHEDULED)
+		g->unscheduled_flow -= units;
+	else if (target->kind == TARGET_UNROUTED)
+		g->unrouted -= units;
+	else
+		group_add_pending(state, target->node, -units);
+}
+
+/* Units along the path, from whoever lets go to the slots that started the search. */
+static void path_apply(struct structured *state, const struct target *target, int32_t units)
 {
 	int32_t group = target->node, column = NONE;
 
 	state->augmentations++;
+	units = path_room(state, target, units);
 	if (target->kind == TARGET_COLUMN) {
 		column = target->node;
-		column_free(state, column, 1);
+		column_free(state, column, units);
 	} else {
-		struct group *g = &state->groups[group];
-
-		group_changed(state, group);
-		g->unscheduled_flow -= target->kind == TARGET_UNSCHEDULED;
-		g->unrouted -= target->kind == TARGET_UNROUTED;
-		if (target->kind == TARGET_MARKET)
-			group_add_pending(state, group, -1);
+		target_leave(state, target, units);
 	}
 	for (;;) {
 		if (column != NONE) {
 			if (state->columns[column].parent_group == NONE)
 				break;
 			group = state->columns[column].parent_group;
-			flow_take(state, group, state->columns[column].parent_arc, 1);
+			flow_take(state, group, state->columns[column].parent_arc, units);
 		}
 		const struct group *g = &state->groups[group];
 		int32_t arc = g->parent_arc;
@@ -216,11 +261,11 @@ static void path_apply(struct structured *state, const struct target *target)
 		else if (g->arcs[arc].target < 0)
 			arc = flow_derived(state, group, column, g->arcs[arc].cost);
 		if (arc >= 0)
-			flow_add(state, group, arc, 1);
+			flow_add(state, group, arc, units);
 		if (state->groups[group].parent_column == NONE)
 			break;
 	}
-	column_fill(state, column, 1);
+	column_fill(state, column, units);
 }
 
 void hole_fill(struct structured *state, int32_t column)
@@ -235,7 +280,7 @@ void hole_fill(struct structured *state, int32_t column)
 		queue_push(&state->search.queue, column, 0);
 		search_run(state);
 		if (state->search.target.node != NONE)
-			path_apply(state, &state->search.target);
+			path_apply(state, &state->search.target, c->free);
 	}
 }
 
@@ -280,5 +325,5 @@ void market_lower(struct structured *state, int64_t wanted)
 	search_run(state);
 	state->market_price -= search->best;
 	if (search->target.node != NONE)
-		path_apply(state, &search->target);
+		path_apply(state, &search->target, 1);
 }

@@ -64,36 +64,61 @@ static void bind_free(struct structured *state)
 	}
 }
 
-static void market_raise(struct structured *state)
+static int64_t flood_raise(struct structured *state)
 {
-	search_market_forward(state, 0);
-	search_augment(state, (int32_t)state->total_pending);
-	for (int64_t sent = 1; sent > 0 && state->total_pending > 0;)
+	int64_t total = 0;
+
+	for (int64_t sent = 1; sent > 0 && state->total_pending > 0; total += sent)
 		sent = flood_from_market(state);
+	return total;
 }
 
-static void market_fall(struct structured *state)
+static int64_t flood_fall(struct structured *state)
 {
-	market_lower(state, 0);
-	for (int64_t sent = 1; sent > 0 && state->total_free > state->total_pending && state->market_price > 0;)
+	int64_t total = 0;
+
+	for (int64_t sent = 1; sent > 0 && state->total_free > state->total_pending && state->market_price > 0;
+	     total += sent)
 		sent = flood_from_waiting(state);
+	return total;
 }
 
-/* Leaps first; they may overshoot both ways, so the last word is the single steps', which always get nearer. */
+/* To the next way out, which is taken: nearer by a unit at least. */
+static void market_step(struct structured *state)
+{
+	if (state->total_pending > 0) {
+		search_market_forward(state, 0);
+		search_augment(state, (int32_t)state->total_pending);
+		flood_raise(state);
+	} else {
+		market_lower(state, 0);
+		flood_fall(state);
+	}
+}
+
+/* False when neither the price nor a unit has moved. */
+static bool market_leap(struct structured *state)
+{
+	bool raise = state->total_pending > 0, moved = raise ? leap_raise(state) : leap_fall(state);
+
+	bind_free(state);
+	if (raise && state->total_pending > 0)
+		return flood_raise(state) > 0 || moved;
+	if (!raise && state->total_free > 0 && state->market_price > 0)
+		return flood_fall(state) > 0 || moved;
+	return true;
+}
+
+/* Leaps may overshoot both ways, so the last word is the single steps'. */
 void market_settle(struct structured *state)
 {
-	enum { LEAPS = 8 };
-	int32_t leaps = 0;
+	enum { LEAPS = 16 };
 
-	while (!state->no_memory) {
+	for (int32_t leaps = 0; !state->no_memory; leaps++) {
 		bind_free(state);
-		if (state->total_pending > 0) {
-			if (leaps++ >= LEAPS || !leap_raise(state))
-				market_raise(state);
-		} else if (state->total_free > 0 && state->market_price > 0) {
-			if (leaps++ >= LEAPS || !leap_fall(state))
-				market_fall(state);
-		} else
+		if (state->total_pending == 0 && (state->total_free == 0 || state->market_price == 0))
 			return;
+		if (leaps >= LEAPS || !market_leap(state))
+			market_step(state);
 	}
 }
