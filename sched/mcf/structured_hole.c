@@ -299,11 +299,11 @@ void holes_fill(struct structured *state)
  * More slots than units at a market price above 0: it falls until somebody takes a slot, or to 0. With `wanted`, until
  * that many would take one, who are left to structured_leap.c.
  */
-void market_lower(struct structured *state, int64_t wanted)
+void market_lower(struct structured *state, int64_t wanted, int32_t limit)
 {
 	struct search *search = &state->search;
 
-	search_begin(state, NONE, state->market_price);
+	search_begin(state, NONE, limit);
 	if (wanted > 0)
 		leap_begin(state, wanted);
 	for (int32_t i = 0; i < state->free_list.count; i++) {

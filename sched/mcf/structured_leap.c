@@ -72,9 +72,9 @@ static void leap_settle(struct structured *state)
 }
 
 /* More units sold than slots. False when the price hasn't moved: what is left are ties. */
-bool leap_raise(struct structured *state)
+bool leap_raise(struct structured *state, int64_t boost, int32_t limit)
 {
-	search_market_forward(state, state->total_pending);
+	search_market_forward(state, (state->total_pending * boost + 1) / 2, limit);
 	if (state->search.best == 0)
 		return false;
 	for (int32_t i = 0; i < state->group_count; i++) {
@@ -90,9 +90,9 @@ bool leap_raise(struct structured *state)
 }
 
 /* More slots than units at a market price above 0. */
-bool leap_fall(struct structured *state)
+bool leap_fall(struct structured *state, int64_t boost, int32_t limit)
 {
-	market_lower(state, state->total_free);
+	market_lower(state, state->total_free * boost, limit);
 	if (state->search.best == 0)
 		return false;
 	for (int32_t i = 0; i < state->group_count; i++) {

@@ -4,6 +4,8 @@
  * what was sold is bound to slots. Too few: its price rises until somebody lets go (searches from the aggregator). Too
  * many at a price above 0: it falls until somebody comes, or to 0, where slots may stay free.
  */
+#include <stdlib.h>
+
 #include "structured_priv.h"
 
 /* A free slot's column; all of them have the market's price. NONE when there is none. */
@@ -87,19 +89,20 @@ static int64_t flood_fall(struct structured *state)
 static void market_step(struct structured *state)
 {
 	if (state->total_pending > 0) {
-		search_market_forward(state, 0);
+		search_market_forward(state, 0, INT32_MAX);
 		search_augment(state, (int32_t)state->total_pending);
 		flood_raise(state);
 	} else {
-		market_lower(state, 0);
+		market_lower(state, 0, state->market_price);
 		flood_fall(state);
 	}
 }
 
 /* False when neither the price nor a unit has moved. */
-static bool market_leap(struct structured *state)
+static bool market_leap(struct structured *state, int64_t boost, int32_t limit)
 {
-	bool raise = state->total_pending > 0, moved = raise ? leap_raise(state) : leap_fall(state);
+	bool raise = state->total_pending > 0,
+	     moved = raise ? leap_raise(state, boost, limit) : leap_fall(state, boost, limit);
 
 	bind_free(state);
 	if (raise && state->total_pending > 0)
@@ -109,16 +112,39 @@ static bool market_leap(struct structured *state)
 	return true;
 }
 
-/* Leaps may overshoot both ways, so the last word is the single steps'. */
+/*
+ * Leaps may overshoot, but never beyond a price that has been seen to be too high or too low. They may also fall short:
+ * a large group that waits counts in full, though few of its units may find a way. Then the next one is for more units.
+ * The last word is the single steps', which always get nearer.
+ */
 void market_settle(struct structured *state)
 {
-	enum { LEAPS = 16 };
+	enum { LEAPS = 24, BOOST_MOST = 1 << 12 };
+	int64_t boost = 1;
+	int32_t low = -1, high = INT32_MAX;
 
 	for (int32_t leaps = 0; !state->no_memory; leaps++) {
 		bind_free(state);
-		if (state->total_pending == 0 && (state->total_free == 0 || state->market_price == 0))
+		int64_t before = state->total_pending - state->total_free;
+		int32_t price = state->market_price;
+
+		if (state->total_pending == 0 && (state->total_free == 0 || price == 0))
 			return;
-		if (leaps >= LEAPS || !market_leap(state))
+		if (before > 0)
+			low = price;
+		else
+			high = price;
+		int32_t limit = before > 0 ? high - price : low < 0 ? price : price - low;
+
+		if (boost > 1 && low >= 0 && high < INT32_MAX)
+			limit = (limit + 1) / 2;
+		if (leaps >= LEAPS || !market_leap(state, boost, limit))
 			market_step(state);
+		int64_t after = state->total_pending - state->total_free;
+
+		if ((before > 0) != (after > 0))
+			boost = 1;
+		else if (llabs(after) > llabs(before) / 2 && boost < BOOST_MOST)
+			boost *= 2;
 	}
 }

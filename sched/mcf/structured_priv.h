@@ -225,7 +225,7 @@ void start_fresh(struct structured *state, int32_t market_price);
 /* structured_search.c */
 void search_begin(struct structured *state, int32_t source, int32_t limit);
 void search_group_forward(struct structured *state, int32_t group);
-void search_market_forward(struct structured *state, int64_t wanted);
+void search_market_forward(struct structured *state, int64_t wanted, int32_t limit);
 int32_t block_exit(struct structured *state, int32_t block);
 int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column);
 int32_t search_augment(struct structured *state, int32_t units);
@@ -238,15 +238,15 @@ int64_t flood_from_waiting(struct structured *state);
 /* structured_hole.c */
 void hole_fill(struct structured *state, int32_t column);
 void holes_fill(struct structured *state);
-void market_lower(struct structured *state, int64_t wanted);
+void market_lower(struct structured *state, int64_t wanted, int32_t limit);
 
 /* structured_leap.c */
 void leap_begin(struct structured *state, int64_t wanted);
 void leap_note(struct search *search, int32_t distance, int64_t units);
 void leap_note_group(struct structured *state, int32_t group, int32_t distance);
 void leap_last_exit(struct search *search);
-bool leap_raise(struct structured *state);
-bool leap_fall(struct structured *state);
+bool leap_raise(struct structured *state, int64_t boost, int32_t limit);
+bool leap_fall(struct structured *state, int64_t boost, int32_t limit);
 
 /* structured_market.c */
 int32_t market_free_column(struct structured *state);

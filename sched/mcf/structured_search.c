@@ -273,9 +273,9 @@ void search_group_forward(struct structured *state, int32_t group)
  * From the aggregator: over every block, and back over the units that were sold but have no slot. With `wanted`, to
  * where that many units have a way out (structured_leap.c).
  */
-void search_market_forward(struct structured *state, int64_t wanted)
+void search_market_forward(struct structured *state, int64_t wanted, int32_t limit)
 {
-	search_begin(state, NONE, INT32_MAX);
+	search_begin(state, NONE, limit);
 	if (wanted > 0)
 		leap_begin(state, wanted);
 	for (int32_t i = 0; i < state->pending_list.count; i++)
