@@ -106,9 +106,9 @@ static bool market_leap(struct structured *state, int64_t boost, int32_t limit)
 
 	bind_free(state);
 	if (raise && state->total_pending > 0)
-		return flood_raise(state) > 0 || moved;
+		return flood_from_market(state) > 0 || moved;
 	if (!raise && state->total_free > 0 && state->market_price > 0)
-		return flood_fall(state) > 0 || moved;
+		return flood_from_waiting(state) > 0 || moved;
 	return true;
 }
 
