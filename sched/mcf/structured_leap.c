@@ -34,7 +34,10 @@ void leap_note(struct search *search, int32_t distance, int64_t units)
 	}
 }
 
-/* Units of the group that rise with the market, and so may come to where waiting is cheaper. */
+/*
+ * Units of the group that come to where waiting is cheaper: all at its price. Some sit on columns dearer than the
+ * market and would be replaced, but they would be pulled all the same: counting them keeps the leap from passing many.
+ */
 void leap_note_group(struct structured *state, int32_t group, int32_t distance)
 {
 	struct search *search = &state->search;
@@ -48,9 +51,7 @@ void leap_note_group(struct structured *state, int32_t group, int32_t distance)
 		const struct arc *arc = &g->arcs[i];
 		const struct column *c = arc->target >= 0 ? &state->columns[arc->target] : NULL;
 
-		if (arc->flow > 0 && arc->cost + c->price == g->price &&
-		    (c->price - state->market_price <= distance ||
-		     (c->stamp == search->stamp && c->distance <= distance)))
+		if (arc->flow > 0 && arc->cost + c->price == g->price)
 			units += arc->flow;
 	}
 	leap_note(search, exit, units < room ? units : room);
@@ -74,7 +75,7 @@ static void leap_settle(struct structured *state)
 /* More units sold than slots. False when the price hasn't moved: what is left are ties. */
 bool leap_raise(struct structured *state, int64_t boost, int32_t limit)
 {
-	search_market_forward(state, (state->total_pending * boost + 1) / 2, limit);
+	search_market_forward(state, state->total_pending * boost, limit);
 	if (state->search.best == 0)
 		return false;
 	for (int32_t i = 0; i < state->group_count; i++) {
