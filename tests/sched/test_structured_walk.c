@@ -46,6 +46,12 @@ Test(structured_walk, oversubscribed)
 		walk(seed, 300, 55);
 }
 
+Test(structured_walk, far_oversubscribed)
+{
+	for (uint64_t seed = 301; seed <= 312; seed++)
+		walk(seed, 300, 20);
+}
+
 Test(structured_walk, long_one)
 {
 	walk(999, 1500, 95);
