@@ -88,6 +88,21 @@ static void catch_signals(void)
 	sigaction(SIGHUP, &action, NULL);
 }
 
+/* Blocked between the look and the sleep: a signal that comes there must not be slept over. */
+static void wait_for_signal(void)
+{
+	sigset_t wanted, old;
+
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGINT);
+	sigaddset(&wanted, SIGTERM);
+	sigaddset(&wanted, SIGHUP);
+	sigprocmask(SIG_BLOCK, &wanted, &old);
+	while (!stop_signal)
+		sigsuspend(&old);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
 static int own_program(char path[PATH_MAX], struct error *err)
 {
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -227,8 +242,7 @@ static int stay(const struct lab *lab, const struct up_settings *settings, char 
 		print_lab(lab, stdout);
 		printf("  it stays until this command ends (Ctrl-C)\n");
 		fflush(stdout);
-		while (!stop_signal)
-			pause();
+		wait_for_signal();
 	}
 	if (lab_guard_release(guard, true, &err) < 0)
 		return command_fail(&err, COMMAND_FAILED);
