@@ -8,8 +8,8 @@
  * running tasks first. Costs are lround(100 / p), 100..1000, less the discount for time already run; latencies are
  * drawn per pair with the medians and the tails of measured clouds (tens of microseconds in a rack, hundreds across).
  */
-#ifndef SCHED_INSTANCE_H
-#define SCHED_INSTANCE_H
+#ifndef MCF_INSTANCE_H
+#define MCF_INSTANCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

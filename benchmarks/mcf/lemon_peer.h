@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* LEMON's solvers on our arrays, the peer of the benchmarks. Times in CPU seconds. */
-#ifndef SCHED_LEMON_PEER_H
-#define SCHED_LEMON_PEER_H
+#ifndef MCF_LEMON_PEER_H
+#define MCF_LEMON_PEER_H
 
 #include <mcf/mcf.h>
 
