@@ -40,12 +40,15 @@ static int address_of(const char *path, struct sockaddr_un *address, struct erro
 	return 0;
 }
 
-static int connect_to(const struct sockaddr_un *address)
+/* A stopped server with a full backlog would hold connect() and send() for ever: `limit` is theirs. */
+static int connect_to(const struct sockaddr_un *address, struct ns limit)
 {
+	struct timeval wait = {limit.v / NS_PER_S, limit.v % NS_PER_S / NS_PER_US};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
 	if (connect(fd, (const struct sockaddr *)address, sizeof *address) < 0) {
 		int code = errno;
 
@@ -65,12 +68,13 @@ static int clear_stale(const struct sockaddr_un *address, struct error *err)
 		return 0;
 	if (!S_ISSOCK(info.st_mode))
 		return error_set(err, EEXIST, "%s exists and is no socket: choose another path", address->sun_path);
-	fd = connect_to(address);
-	if (fd >= 0) {
+	fd = connect_to(address, (struct ns){NS_PER_S});
+	if (fd >= 0)
 		close(fd);
+	/* only a refusal says that nobody listens: a server that is busy, or another user's, must keep its socket */
+	if (fd != -ECONNREFUSED && fd != -ENOENT)
 		return error_set(err, EADDRINUSE, "%s is in use by a running process: stop it or choose another path",
 				 address->sun_path);
-	}
 	unlink(address->sun_path);
 	return 0;
 }
@@ -127,9 +131,11 @@ static void accept_client(struct control_server *server)
 	close(fd); /* the peer sees a closed connection and may try again */
 }
 
-/* Whole buffer or an error; waits for a slow reader one second at most, so that it cannot hold the owner up. */
+/* Whole buffer or an error; waits for a slow reader one second in all, so that it cannot hold the owner up. */
 static int send_all(int fd, const char *text, size_t bytes)
 {
+	int64_t deadline_ns = ns_now_monotonic().v + NS_PER_S;
+
 	while (bytes > 0) {
 		ssize_t sent = send(fd, text, bytes, MSG_NOSIGNAL);
 		struct pollfd wait = {fd, POLLOUT, 0};
@@ -138,7 +144,9 @@ static int send_all(int fd, const char *text, size_t bytes)
 			text += sent;
 			bytes -= (size_t)sent;
 		} else if (errno == EAGAIN) {
-			if (poll(&wait, 1, 1000) <= 0)
+			int64_t left_ns = deadline_ns - ns_now_monotonic().v;
+
+			if (left_ns <= 0 || poll(&wait, 1, (int)(left_ns / NS_PER_MS) + 1) == 0)
 				return -ETIMEDOUT;
 		} else if (errno != EINTR) {
 			return -errno;
@@ -243,7 +251,7 @@ static char *receive_line(int fd, struct ns deadline, struct error *err)
 		char *grown;
 
 		if (!text || used > ANSWER_BYTES_MAXIMUM) {
-			error_set(err, ENOMEM, "out of memory");
+			error_set(err, ENOMEM, text ? "an answer of over 16 MiB" : "out of memory");
 			break;
 		}
 		if (left <= 0 || poll(&wait, 1, (int)(left / NS_PER_MS) + 1) <= 0) {
@@ -281,7 +289,7 @@ json_t *control_request(const char *path, const char *line, struct ns timeout, s
 
 	if (address_of(path, &address, err) < 0)
 		return NULL;
-	fd = connect_to(&address);
+	fd = connect_to(&address, timeout);
 	if (fd < 0) {
 		error_set(err, -fd, "nothing answers on %s: %s", path, strerror(-fd));
 		return NULL;

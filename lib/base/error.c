@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <base/error.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ int error_prefix(struct error *err, const char *format, ...)
 	va_list arguments;
 
 	if (!err)
-		return 0;
+		return -EINVAL; /* a failure all the same */
 	va_start(arguments, format);
 	vsnprintf(prefix, sizeof prefix, format, arguments);
 	va_end(arguments);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,131 +12,6 @@
 #include <zlib.h>
 
 enum { LINE_BYTES_MAXIMUM = 1 << 20 };
-
-struct file_writer {
-	FILE *stream;
-	char *path;      /* NULL: stdout */
-	char *temporary; /* beside path */
-};
-
-/* A new file as open(2) would make it: mkstemp gives 0600 whatever the umask says. */
-static void apply_umask(int fd)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	if (fchmod(fd, 0666 & ~mask) < 0) {
-		/* a file system without modes: the file is still good */
-	}
-}
-
-struct file_writer *file_writer_open(const char *path, struct error *err)
-{
-	struct file_writer *writer = calloc(1, sizeof *writer);
-	struct stat info;
-	int fd;
-
-	if (!writer)
-		goto out_of_memory;
-	if (strcmp(path, "-") == 0) {
-		writer->stream = stdout;
-		return writer;
-	}
-	if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-		error_set(err, EISDIR, "cannot write %s: it is a folder", path);
-		free(writer);
-		return NULL;
-	}
-	writer->path = strdup(path);
-	if (!writer->path || asprintf(&writer->temporary, "%s.XXXXXX", path) < 0) {
-		writer->temporary = NULL;
-		goto out_of_memory;
-	}
-	fd = mkstemp(writer->temporary);
-	if (fd < 0) {
-		error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
-		goto out;
-	}
-	apply_umask(fd);
-	writer->stream = fdopen(fd, "w");
-	if (writer->stream)
-		return writer;
-	error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
-	close(fd);
-	unlink(writer->temporary);
-	goto out;
-out_of_memory:
-	error_set(err, ENOMEM, "out of memory");
-out:
-	if (writer) {
-		free(writer->path);
-		free(writer->temporary);
-		free(writer);
-	}
-	return NULL;
-}
-
-FILE *file_writer_stream(struct file_writer *writer)
-{
-	return writer->stream;
-}
-
-static void sync_folder(const char *path)
-{
-	char copy[PATH_MAX];
-	int fd;
-
-	snprintf(copy, sizeof copy, "%s", path);
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	fsync(fd);
-	close(fd);
-}
-
-int file_writer_commit(struct file_writer *writer, struct error *err)
-{
-	int code = 0;
-
-	if (!writer->path) {
-		if (fflush(stdout) == EOF || ferror(stdout))
-			code = errno ? errno : EIO;
-		free(writer);
-		return code ? error_set(err, code, "cannot write to standard output: %s", strerror(code)) : 0;
-	}
-	errno = 0;
-	if (ferror(writer->stream) || fflush(writer->stream) == EOF || fsync(fileno(writer->stream)) < 0)
-		code = errno ? errno : EIO;
-	if (fclose(writer->stream) == EOF && !code)
-		code = errno;
-	writer->stream = NULL;
-	if (!code && rename(writer->temporary, writer->path) < 0)
-		code = errno;
-	if (code) {
-		error_set(err, code, "cannot write %s: %s", writer->path, strerror(code));
-		unlink(writer->temporary);
-	} else {
-		sync_folder(writer->path);
-	}
-	free(writer->path);
-	free(writer->temporary);
-	free(writer);
-	return -code;
-}
-
-void file_writer_discard(struct file_writer *writer)
-{
-	if (!writer)
-		return;
-	if (writer->path) {
-		if (writer->stream)
-			fclose(writer->stream);
-		unlink(writer->temporary);
-	}
-	free(writer->path);
-	free(writer->temporary);
-	free(writer);
-}
 
 /* gzopen reads plain files as they are. */
 static gzFile open_for_reading(const char *path, struct error *err)
@@ -268,6 +142,15 @@ struct file_lines *file_lines_from_memory(const char *name, const char *text, si
 	return NULL;
 }
 
+/* gzread() ends a stream that lacks its end as quietly as a whole one. */
+static bool was_cut_off(gzFile file)
+{
+	int code;
+
+	gzerror(file, &code);
+	return code == Z_BUF_ERROR;
+}
+
 /* Bytes ready at *at; 0 at the end; -errno. */
 static ssize_t fill(struct file_lines *lines, const char **at, struct error *err)
 {
@@ -279,14 +162,11 @@ static ssize_t fill(struct file_lines *lines, const char **at, struct error *err
 	}
 	if (lines->buffer_at == lines->buffer_used) {
 		got = gzread(lines->file, lines->buffer, BUFFER_BYTES);
-		if (got < 0)
+		if (got < 0 || (got == 0 && was_cut_off(lines->file)))
 			return error_at(err, (struct error_place){lines->name, lines->number + 1, NULL}, EIO,
 					"damaged or cut-off gzip data, or a read error");
 		lines->buffer_used = (size_t)got;
 		lines->buffer_at = 0;
-		if (got == 0 && gzerror(lines->file, &got) && got == Z_BUF_ERROR)
-			return error_at(err, (struct error_place){lines->name, lines->number + 1, NULL}, EIO,
-					"cut-off gzip data");
 	}
 	*at = lines->buffer + lines->buffer_at;
 	return (ssize_t)(lines->buffer_used - lines->buffer_at);
@@ -359,8 +239,7 @@ int file_lines_next(struct file_lines *lines, char **line, struct error *err)
 	}
 	if (used > 0 && lines->line[used - 1] == '\r')
 		lines->line[--used] = '\0';
-	lines->number++;
-	*line = lines->line;
+	*line = lines->line + (lines->number++ == 0 ? file_mark_bytes(lines->line, used) : 0);
 	return 1;
 }
 
@@ -384,6 +263,13 @@ void file_lines_close(struct file_lines *lines)
 	free(lines->line);
 	free(lines->name);
 	free(lines);
+}
+
+size_t file_mark_bytes(const char *text, size_t bytes)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+
+	return bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 }
 
 static char *trim(char *text)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,7 @@ static int shape(struct histogram *histogram, int64_t lowest, int64_t highest, i
 {
 	uint64_t needed = 2;
 
-	if (lowest < 1 || digits < 1 || digits > 5 || highest > INT64_MAX / 4 || highest < 2 * lowest)
+	if (lowest < 1 || digits < 1 || digits > 5 || highest > INT64_MAX / 4 || lowest > highest / 2)
 		return -EINVAL;
 	for (int i = 0; i < digits; i++)
 		needed *= 10;
@@ -274,6 +275,14 @@ static int read_counts(struct histogram *histogram, const char *text)
 	}
 }
 
+/* What recording can lead to; NANs fail the comparisons. */
+static bool is_plausible(const struct histogram *header)
+{
+	return header->saturated <= header->count && header->minimum >= 0 && header->minimum <= header->maximum &&
+	       header->sum >= 0 && isfinite(header->sum) && header->sum_of_squares >= 0 &&
+	       isfinite(header->sum_of_squares);
+}
+
 struct histogram *histogram_read(const char *text, struct error *err)
 {
 	int64_t lowest, highest;
@@ -288,7 +297,7 @@ struct histogram *histogram_read(const char *text, struct error *err)
 		error_set(err, EINVAL, "not a histogram: expected \"nomora-histogram/1 lowest highest digits ...\"");
 		return NULL;
 	}
-	/* a line of text must not make us allocate gigabytes: 5 digits over the whole range need 6.5 million slots */
+	/* No line of text can ask for gigabytes: 5 digits over the whole range are 6 million slots. */
 	histogram = histogram_create(lowest, highest, digits);
 	if (!histogram) {
 		error_set(err, errno, "histogram with an impossible range: %s", strerror(errno));
@@ -300,8 +309,9 @@ struct histogram *histogram_read(const char *text, struct error *err)
 	histogram->sum = header.sum;
 	histogram->sum_of_squares = header.sum_of_squares;
 	histogram->saturated = header.saturated;
-	if (header.saturated > header.count || read_counts(histogram, text + used) < 0) {
-		error_set(err, EINVAL, "histogram whose counts do not add up to %" PRIu64, header.count);
+	if (!is_plausible(&header) || read_counts(histogram, text + used) < 0) {
+		error_set(err, EINVAL, "histogram whose figures contradict each other or do not add up to %" PRIu64,
+			  header.count);
 		histogram_destroy(histogram);
 		return NULL;
 	}

@@ -13,8 +13,9 @@ enum { JSON_BYTES_MAXIMUM = 1 << 30 };
 
 json_t *json_read_text(const char *name, long line, const char *text, size_t bytes, struct error *err)
 {
+	size_t mark = file_mark_bytes(text, bytes);
 	json_error_t trouble;
-	json_t *value = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &trouble);
+	json_t *value = json_loadb(text + mark, bytes - mark, JSON_REJECT_DUPLICATES, &trouble);
 
 	if (!value)
 		error_at(err, (struct error_place){name, line > 0 ? line : trouble.line, NULL}, EINVAL,
@@ -41,9 +42,12 @@ int json_write_file(const char *path, const json_t *value, struct error *err)
 
 	if (!writer)
 		return err ? -err->code : -EIO;
+	errno = 0;
 	if (json_dumpf(value, file_writer_stream(writer), JSON_INDENT(2) | JSON_REAL_PRECISION(17)) < 0) {
+		int code = errno ? errno : EIO;
+
 		file_writer_discard(writer);
-		return error_set(err, EIO, "cannot write %s", path);
+		return error_set(err, code, "cannot write %s: %s", path, strerror(code));
 	}
 	fputc('\n', file_writer_stream(writer));
 	return file_writer_commit(writer, err);
@@ -160,6 +164,10 @@ static int64_t integer(struct json_reader *reader, const json_t *object, const c
 
 	if (!value)
 		return fallback;
+	if (json_is_real(value)) {
+		json_fail(reader, where, key, "found %.15g, expected a whole number", json_real_value(value));
+		return fallback;
+	}
 	if (!json_is_integer(value)) {
 		json_fail(reader, where, key, "found %s, expected a whole number", kind_of(value));
 		return fallback;

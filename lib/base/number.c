@@ -21,7 +21,6 @@ int number_parse_double(const char *text, double *value)
 
 	if (!looks_decimal(text))
 		return -EINVAL;
-	errno = 0;
 	parsed = strtod(text, &end);
 	if (*end != '\0')
 		return -EINVAL;

@@ -54,7 +54,7 @@ static int set_flag(const char *text, bool *value, const char *shown, struct err
 	}
 	for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++) {
 		if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
-			*value = text == yes[i] || strcmp(text, yes[i]) == 0;
+			*value = strcmp(text, yes[i]) == 0;
 			return 0;
 		}
 	}
@@ -150,9 +150,8 @@ static int read_line(const struct option_usage *usage, struct error_place place,
 	kept = keep_string(strings, fields[1]);
 	if (!kept)
 		return error_set(err, ENOMEM, "out of memory");
-	if (set_field(row, kept, settings, fields[0], err) < 0)
-		return error_prefix(err, "%s:%ld", place.file, place.line);
-	return 0;
+	return set_field(row, kept, settings, fields[0], err) < 0 ? error_prefix(err, "%s:%ld", place.file, place.line)
+								  : 0;
 }
 
 int options_read_file(const struct option_usage *usage, const char *path, void *settings,
@@ -301,6 +300,22 @@ static int cut_rest(int argc, char **argv, struct option_operands *operands)
 	return argc;
 }
 
+/* getopt says '?' or ':', and for a short option which one in optopt; for a long one the word before optind has it. */
+static void explain_bad_option(int code, char **argv, const struct parse *parse, struct error *err)
+{
+	const struct option_row *row = row_of_code(parse, optopt);
+	char letter[] = {'-', (char)optopt, '\0'};
+	bool is_short = optopt > 0 && optopt < CODE_HELP;
+	const char *shown = is_short ? letter : argv[optind - 1];
+
+	if (code == ':')
+		error_set(err, EINVAL, "option '%s' needs a value", shown);
+	else if (row && !is_short)
+		error_set(err, EINVAL, "option '--%s' takes no value, found '%s'", row->name, shown);
+	else
+		error_set(err, EINVAL, "unknown or ambiguous option '%s'", shown);
+}
+
 enum pass { PASS_CONFIG, PASS_COMMAND_LINE };
 
 /* The config file is read in a first pass so that the command line wins over it wherever --config stands. */
@@ -331,10 +346,7 @@ static enum option_outcome run_pass(const struct option_usage *usage, const stru
 			return OPTIONS_DONE;
 		}
 		if (!row) {
-			if (code == ':')
-				error_set(err, EINVAL, "option '%s' needs a value", argv[optind - 1]);
-			else
-				error_set(err, EINVAL, "unknown or ambiguous option '%s'", argv[optind - 1]);
+			explain_bad_option(code, argv, parse, err);
 			return OPTIONS_BAD;
 		}
 		snprintf(shown, sizeof shown, "--%s", row->name);

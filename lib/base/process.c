@@ -274,7 +274,8 @@ int process_wait(struct process *process, struct ns timeout, struct process_resu
 			/* the leader has gone: what is in the pipe now is all that counts, a daemon may hold it open */
 			if (process->output_fd >= 0)
 				status = drain(process, err);
-			fill_result(process, result);
+			if (status == 0)
+				fill_result(process, result);
 			return status;
 		}
 		if (deadline.v >= 0 && ns_now_monotonic().v >= deadline.v)

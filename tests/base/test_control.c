@@ -103,6 +103,25 @@ Test(control, a_live_socket_is_refused_a_dead_one_replaced_and_a_file_left_alone
 	unlink(server.path);
 }
 
+Test(control, a_server_too_busy_to_answer_keeps_its_socket)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), waiting = socket(AF_UNIX, SOCK_STREAM, 0), calls = 0;
+	struct error err = {0};
+
+	snprintf(address.sun_path, sizeof address.sun_path, "/tmp/nomora-busy-%d", (int)getpid());
+	cr_assert_eq(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+	cr_assert_eq(listen(listener, 0), 0);
+	cr_assert_eq(connect(waiting, (struct sockaddr *)&address, sizeof address), 0); /* the backlog is full now */
+	cr_assert_null(control_server_create(address.sun_path, echo, &calls, &err));
+	cr_assert_eq(err.code, EADDRINUSE);
+	cr_assert_eq(access(address.sun_path, F_OK), 0);
+	cr_assert_null(control_request(address.sun_path, "hello", (struct ns){NS_PER_S / 20}, &err));
+	close(waiting);
+	close(listener);
+	unlink(address.sun_path);
+}
+
 Test(control, an_endless_line_is_cut_off)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

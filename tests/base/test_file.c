@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,9 +81,41 @@ Test(file, a_full_disk_is_an_error_and_leaves_nothing)
 	cr_assert_eq(entries(), 0);
 }
 
+Test(file, links_and_modes_stay_and_a_pipe_is_written_to)
+{
+	struct error err = {0};
+	struct file_writer *writer = file_writer_open("target", &err);
+	struct stat info;
+	char text[8] = "";
+	int pipe_fd;
+
+	cr_assert_eq(file_writer_commit(writer, &err), 0);
+	cr_assert_eq(chmod("target", 0640), 0);
+	cr_assert_eq(symlink("target", "link"), 0);
+	writer = file_writer_open("link", &err);
+	fputs("new", file_writer_stream(writer));
+	cr_assert_eq(file_writer_commit(writer, &err), 0);
+	cr_assert(lstat("link", &info) == 0 && S_ISLNK(info.st_mode));
+	cr_assert(stat("target", &info) == 0 && info.st_size == 3 && (info.st_mode & 0777) == 0640);
+	cr_assert_eq(mkfifo("pipe", 0600), 0);
+	pipe_fd = open("pipe", O_RDONLY | O_NONBLOCK);
+	writer = file_writer_open("pipe", &err);
+	cr_assert_not_null(writer, "%s", err.text);
+	fputs("passed", file_writer_stream(writer));
+	cr_assert_eq(file_writer_commit(writer, &err), 0, "%s", err.text);
+	cr_assert_eq(read(pipe_fd, text, sizeof text), 6);
+	cr_assert_str_eq(text, "passed");
+	writer = file_writer_open("pipe", &err);
+	file_writer_discard(writer);
+	close(pipe_fd);
+	cr_assert(lstat("pipe", &info) == 0 && S_ISFIFO(info.st_mode), "a device must not be replaced by a file");
+	cr_assert_eq(entries(), 3);
+}
+
 Test(file, lines_are_the_same_plain_gzipped_and_from_memory)
 {
-	static const char text[] = "first\r\n\nthird without end";
+	static const char text[] = "\xef\xbb\xbf"
+				   "first\r\n\nthird without end";
 	struct error err = {0};
 	gzFile zipped = gzopen("z.gz", "wb");
 	FILE *plain = fopen("p", "w");

@@ -116,6 +116,11 @@ Test(histogram, damaged_text_is_refused)
 		"nomora-histogram/1 1 100 9 1 5 5 5 25 0 5:1",
 		"nomora-histogram/1 1 100 2 2 5 5 5 25 0 5:1 5:1",
 		"nomora-histogram/1 1 100 2 1 5 5 5 25 0 5:1 x",
+		"nomora-histogram/1 1 100 2 1 5 4 5 25 0 5:1", /* minimum over maximum */
+		"nomora-histogram/1 1 100 2 1 -5 5 5 25 0 5:1",
+		"nomora-histogram/1 1 100 2 1 5 5 nan 25 0 5:1",
+		"nomora-histogram/1 1 100 2 1 5 5 5 inf 0 5:1",
+		"nomora-histogram/1 9223372036854775807 100 2 1 5 5 5 25 0 5:1",
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -81,3 +81,16 @@ Test(json, damaged_text_names_its_line)
 	cr_assert(strstr(err.text, "f.json:2:"), "%s", err.text);
 	cr_assert_null(json_read_file("/no/such/file", &err));
 }
+
+Test(json, a_byte_order_mark_is_no_trouble_and_figures_are_quoted)
+{
+	static const char text[] = "\xef\xbb\xbf{\"n\": 1.5}";
+	struct error err = {0};
+	json_t *root = json_read_text("f.json", 0, text, sizeof text - 1, &err);
+	struct json_reader reader = {"f.json", 0, &err, false};
+
+	cr_assert_not_null(root, "%s", err.text);
+	json_need_integer(&reader, root, "", "n", 0, 9);
+	cr_assert_str_eq(err.text, "f.json: n: found 1.5, expected a whole number");
+	json_decref(root);
+}

@@ -102,6 +102,24 @@ Test(options, bad_words_are_refused_with_a_reason)
 	cr_assert(strstr(err.text, "A [B]"));
 }
 
+static const char complaints[][2][24] = {
+	{"-jq", "option '-q'"},         {"-jd", "option '-d' needs"},   {"--json=no", "'--json' takes no value"},
+	{"--delay-us", "'--delay-us'"}, {"--nonsense", "'--nonsense'"}, {"--co=1", "'--co=1'"},
+};
+
+Test(options, the_word_that_is_wrong_is_named)
+{
+	for (size_t i = 0; i < sizeof complaints / sizeof complaints[0]; i++) {
+		const char *argv[] = {"x", "a", complaints[i][0], NULL};
+		struct option_operands operands;
+		struct settings settings;
+		struct error err = {0};
+
+		cr_assert_eq(parse(argv, &settings, &operands, &err), OPTIONS_BAD);
+		cr_assert(strstr(err.text, complaints[i][1]), "%s: %s", complaints[i][0], err.text);
+	}
+}
+
 static const char *write_config(const char *text)
 {
 	static char path[64];

@@ -16,7 +16,7 @@ struct error {
 	char text[ERROR_TEXT_BYTES];
 };
 
-/* Where in somebody's file the trouble is. line 0 and column/field NULL mean "does not apply". */
+/* Where in somebody's file the trouble is. line 0 and field NULL mean "does not apply". */
 struct error_place {
 	const char *file;
 	long line; /* from 1 */
@@ -33,7 +33,7 @@ int error_set(struct error *err, int code, const char *format, ...) __attribute_
 int error_at(struct error *err, struct error_place place, int code, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Puts "prefix: " in front of what err already says; keeps and returns -err->code. */
+/* Puts "prefix: " in front of what err already says; keeps and returns -err->code (-EINVAL where err is NULL). */
 int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -13,7 +13,10 @@
 
 struct file_writer;
 
-/* NULL with err set. "-" writes to stdout: commit flushes, discard cannot take back. */
+/*
+ * NULL with err set. What is no regular file ("-" = stdout, a pipe, /dev/null) is written to as it goes: there commit
+ * flushes, and discard cannot take back. A symbolic link stays and its target is replaced; an old file's mode stays.
+ */
 struct file_writer *file_writer_open(const char *path, struct error *err);
 FILE *file_writer_stream(struct file_writer *writer);
 
@@ -30,13 +33,17 @@ struct file_lines *file_lines_open(const char *path, struct error *err);
 struct file_lines *file_lines_from_memory(const char *name, const char *text, size_t bytes); /* text is not copied */
 
 /*
- * Next line without its end of line (LF or CRLF), NUL-terminated, valid until the next call, writable.
+ * Next line without its end of line (LF or CRLF), NUL-terminated, valid until the next call, writable. UTF-8's byte
+ * order mark at the beginning of the first line goes.
  * 1 = a line, 0 = end, -errno with err set (a NUL byte, a line over 1 MiB, a broken gzip stream).
  */
 int file_lines_next(struct file_lines *lines, char **line, struct error *err);
 long file_lines_number(const struct file_lines *lines); /* of the last line returned, from 1 */
 const char *file_lines_name(const struct file_lines *lines);
 void file_lines_close(struct file_lines *lines); /* NULL is legal */
+
+/* How long UTF-8's byte order mark at the beginning of a text is: 3, or 0 without one. Some editors leave it there. */
+size_t file_mark_bytes(const char *text, size_t bytes);
 
 /* Splits in place at `separator`; blanks around a field and double quotes around it go. Returns the field count,
  * which may exceed `capacity` (the surplus is not stored). */

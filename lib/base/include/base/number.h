@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numbers from text, strictly: the whole string, no overflow, no locale. Pure. */
+/* Numbers from text, strictly: the whole string, no overflow. Pure, as long as nobody calls setlocale(). */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Finite decimal or scientific number that fills `text`; 0, -EINVAL (not a number) or -ERANGE (over/underflow). */
+/*
+ * Finite decimal or scientific number that fills `text`; 0, -EINVAL (not a number) or -ERANGE (too large). What is too
+ * small for a double is 0.
+ */
 int number_parse_double(const char *text, double *value);
 
 /* Decimal integer that fills `text`; 0, -EINVAL or -ERANGE. */

@@ -2,8 +2,9 @@
 /*
  * One table feeds getopt_long, the ranges, the config file and --help. A command describes its settings struct by
  * rows of option name, kind and offset; options_parse() fills the struct. Every command gets --help, --version and
- * --config FILE (lines `name = value`, `#` comments; the command line wins over the file) without a row of its own.
- * Strings point into argv, or into memory that options_free() releases. Not thread-safe (getopt).
+ * --config FILE (lines `name = value`, `#` comments; the command line wins over the file, and adds to its lists)
+ * without a row of its own. Strings point into argv, or into memory that options_free() releases. Not thread-safe
+ * (getopt).
  *
  *   struct settings { double delay_us; bool json; const char *control; };
  *   static const struct option_row rows[] = {
@@ -128,7 +129,10 @@ void options_free(struct option_operands *operands);
 /* The text of --help; `defaults` is a settings struct or NULL. */
 void options_help(const struct option_usage *usage, const void *defaults, FILE *out);
 
-/* Reads "name = value" lines into settings; names are the rows' long names. */
+/*
+ * Reads "name = value" lines into settings; names are the rows' long names. 0 or -errno with err set. Texts are kept in
+ * *strings, which options_parse() does with operands->strings.
+ */
 int options_read_file(const struct option_usage *usage, const char *path, void *settings,
 		      struct option_strings **strings, struct error *err);
 

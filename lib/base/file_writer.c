@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <base/file.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct file_writer {
+	FILE *stream;
+	char *path;      /* a symbolic link's target, so that the link stays */
+	char *temporary; /* beside path; NULL: written as it goes (stdout, a device, a pipe) */
+};
+
+static void free_writer(struct file_writer *writer)
+{
+	if (!writer)
+		return;
+	free(writer->path);
+	free(writer->temporary);
+	free(writer);
+}
+
+/* The mode of the file that is replaced, else what open(2) would give: mkstemp() knows neither. */
+static void set_mode(int fd, const struct stat *old)
+{
+	mode_t mode = old ? old->st_mode & 07777 : 0666, mask = umask(0);
+
+	umask(mask);
+	if (fchmod(fd, old ? mode : mode & ~mask) < 0) {
+		/* a file system without modes: the file is still good */
+	}
+}
+
+static FILE *open_temporary(struct file_writer *writer, const struct stat *old)
+{
+	FILE *stream = NULL;
+	int fd;
+
+	if (asprintf(&writer->temporary, "%s.XXXXXX", writer->path) < 0) {
+		writer->temporary = NULL;
+		errno = ENOMEM;
+		return NULL;
+	}
+	fd = mkostemp(writer->temporary, O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	set_mode(fd, old);
+	stream = fdopen(fd, "w");
+	if (!stream) {
+		int code = errno;
+
+		close(fd);
+		unlink(writer->temporary);
+		errno = code;
+	}
+	return stream;
+}
+
+/* Only a regular file can be replaced: as root, a rename onto /dev/null would take it away from everybody. */
+static FILE *open_stream(struct file_writer *writer, const char *path)
+{
+	struct stat old;
+	bool exists = stat(path, &old) == 0;
+
+	if (strcmp(path, "-") == 0)
+		return stdout;
+	writer->path = exists ? realpath(path, NULL) : strdup(path);
+	if (!writer->path)
+		return NULL;
+	if (!exists || S_ISREG(old.st_mode))
+		return open_temporary(writer, exists ? &old : NULL);
+	if (S_ISDIR(old.st_mode)) {
+		errno = EISDIR;
+		return NULL;
+	}
+	return fopen(path, "we");
+}
+
+struct file_writer *file_writer_open(const char *path, struct error *err)
+{
+	struct file_writer *writer = calloc(1, sizeof *writer);
+
+	if (writer)
+		writer->stream = open_stream(writer, path);
+	if (writer && writer->stream)
+		return writer;
+	error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
+	free_writer(writer);
+	return NULL;
+}
+
+FILE *file_writer_stream(struct file_writer *writer)
+{
+	return writer->stream;
+}
+
+/* 0 or an errno value. File systems that cannot sync a folder say EINVAL. */
+static int sync_folder(const char *path)
+{
+	char copy[PATH_MAX];
+	int fd, code = 0;
+
+	snprintf(copy, sizeof copy, "%s", path);
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0; /* a folder that may be written to, but not read */
+	if (fsync(fd) < 0 && errno != EINVAL)
+		code = errno;
+	close(fd);
+	return code;
+}
+
+int file_writer_commit(struct file_writer *writer, struct error *err)
+{
+	FILE *stream = writer->stream;
+	int code = 0;
+
+	errno = 0;
+	if (ferror(stream) || fflush(stream) == EOF || (writer->temporary && fsync(fileno(stream)) < 0))
+		code = errno ? errno : EIO;
+	if (stream != stdout && fclose(stream) == EOF && !code)
+		code = errno;
+	if (writer->temporary && !code && rename(writer->temporary, writer->path) < 0)
+		code = errno;
+	if (writer->temporary && code)
+		unlink(writer->temporary);
+	else if (writer->temporary)
+		code = sync_folder(writer->path);
+	if (code)
+		error_set(err, code, "cannot write %s: %s", writer->path ? writer->path : "to standard output",
+			  strerror(code));
+	free_writer(writer);
+	return -code;
+}
+
+void file_writer_discard(struct file_writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->stream != stdout)
+		fclose(writer->stream);
+	if (writer->temporary)
+		unlink(writer->temporary);
+	free_writer(writer);
+}
