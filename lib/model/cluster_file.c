@@ -159,7 +159,8 @@ struct cluster *cluster_read(const char *path, struct error *err)
 {
 	size_t bytes;
 	char *text = file_read_all(path, FILE_BYTES_MAXIMUM, &bytes, err);
-	struct cluster *cluster = text ? cluster_parse(path, text, bytes, err) : NULL;
+	const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+	struct cluster *cluster = text ? cluster_parse(name, text, bytes, err) : NULL;
 
 	free(text);
 	return cluster;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/name.h>
+
 /* Slots hold position + 1, 0 = free; capacity is a power of two and at most half full. */
 struct position_table {
 	uint32_t *slots;
@@ -129,18 +131,6 @@ int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char
 	return -ENOENT;
 }
 
-static int name_is_valid(const char *name)
-{
-	size_t length = strlen(name);
-
-	if (length == 0 || length >= LATENCY_NAME_BYTES)
-		return 0;
-	for (; *name; name++)
-		if ((unsigned char)*name <= ' ' || *name == ',' || *name == '"' || *name == 0x7f)
-			return 0;
-	return 1;
-}
-
 int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 {
 	int64_t found = latency_matrix_find_host(matrix, name);
@@ -148,7 +138,7 @@ int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 
 	if (found >= 0)
 		return found;
-	if (!name_is_valid(name))
+	if (!name_is_valid(name, LATENCY_NAME_BYTES))
 		return -EINVAL;
 	code = array_reserve((void **)&matrix->names, matrix->host_count, &matrix->host_capacity, LATENCY_NAME_BYTES);
 	if (!code)
@@ -281,7 +271,7 @@ int latency_matrix_merge(struct latency_matrix *into, const struct latency_matri
 		int code;
 
 		if (source < 0 || destination < 0)
-			return error_set(err, ENOMEM, "cannot add a host: %s", strerror(ENOMEM));
+			return error_set(err, ENOMEM, "out of memory");
 		entry.source = (uint32_t)source;
 		entry.destination = (uint32_t)destination;
 		code = merge_entry(into, entry, how, err);

@@ -68,12 +68,13 @@ static int read_host(const struct row_place *row, struct latency_matrix *matrix,
 {
 	int64_t found = latency_matrix_add_host(matrix, fields[column]);
 
-	if (found < 0)
-		return error_at(row->err, place_of(row, column), (int)-found,
-				found == -EINVAL ? "expected a host name of 1..%d characters without blanks, commas or "
-						   "quotes, found '%.80s'"
-						 : "cannot add host (limit %d): '%.80s'",
+	if (found == -EINVAL)
+		return error_at(row->err, place_of(row, column), EINVAL,
+				"expected a host name of 1..%d bytes of UTF-8 without blanks, commas or quotes, found "
+				"'%.80s'",
 				LATENCY_NAME_BYTES - 1, fields[column]);
+	if (found < 0)
+		return error_set(row->err, (int)-found, "out of memory");
 	*host = (uint32_t)found;
 	return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/name.h>
+
 enum { FIELDS_MAXIMUM = 4 };
 
 struct peer_line {
@@ -31,9 +33,9 @@ static size_t split_words(char *line, char **words)
 
 static int copy_name(const struct peer_line *at, const char *field, const char *word, char *name)
 {
-	if (strlen(word) >= PEER_NAME_BYTES || strpbrk(word, ",\"\x7f"))
+	if (!name_is_valid(word, PEER_NAME_BYTES))
 		return error_at(at->err, place(at, field), EINVAL,
-				"expected up to %d characters without commas or quotes, found '%.80s'",
+				"expected up to %d bytes of UTF-8 without commas or quotes, found '%.80s'",
 				PEER_NAME_BYTES - 1, word);
 	strcpy(name, word);
 	return 0;

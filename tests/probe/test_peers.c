@@ -49,6 +49,8 @@ static const struct bad_file bad_files[] = {
 	{"h1 10.0.0.1 01:00:00:00:00:01\n", "peers:1: mac"},
 	{"h1 10.0.0.1 - r1 more\n", "peers:1: rack"},
 	{"h,1 10.0.0.1\n", "peers:1: name"},
+	{"h\x01 10.0.0.1\n", "peers:1: name"},
+	{"h\xff 10.0.0.1\n", "peers:1: name"},
 	{"h1 10.0.0.1\nh1 10.0.0.2\n", "peers:2: name: there are two hosts 'h1'"},
 	{"h1 10.0.0.1\nh2 10.0.0.1\n", "peers:2: address: 'h1' and 'h2'"},
 	{"h1 10.0.0.1 02:00:00:00:00:01\nh2 10.0.0.2 02:00:00:00:00:01\n", "peers:2: mac"},

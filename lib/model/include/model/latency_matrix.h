@@ -54,7 +54,7 @@ size_t latency_matrix_hosts(const struct latency_matrix *matrix);
 const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host); /* name, lives with the matrix */
 /* Index of a name, -ENOENT if no row names it. */
 int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char *name);
-/* Finds or adds; -EINVAL for a name that is empty, too long or has blanks, commas, quotes or control characters. */
+/* Finds or adds; -EINVAL for what name_is_valid() refuses in LATENCY_NAME_BYTES, -ENOMEM. */
 int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name);
 
 /* The number of pairs, and each in the order in which it was first set; pointers hold until the next set or merge. */
