@@ -45,7 +45,7 @@ static const struct option_row show_rows[] = {
 
 static const struct option_row draw_rows[] = {
 	OPTION_STRING(struct mesh_settings, output, "output", 'o', "FILE", "picture, .svg or .png (required)"),
-	OPTION_STRING(struct mesh_settings, title, "title", 't', "TEXT", "above the picture"),
+	OPTION_STRING(struct mesh_settings, title, "title", 't', "TEXT", "above the picture; default: what it shows"),
 	STATISTIC_ROW,
 	CLUSTER_ROW,
 	OPTION_END,
@@ -80,29 +80,6 @@ static int merge_files(const struct option_operands *operands, const struct mesh
 	return code;
 }
 
-static int run_merge(int argc, char **argv)
-{
-	const struct option_usage usage = {
-		.command = "nomora mesh merge",
-		.operands = "ROW.csv...",
-		.summary = "Put the rows that hosts measured together into one latency matrix.",
-		.teach = "  nomora mesh merge h1.csv h2.csv h3.csv -o latency.csv\n",
-		.rows = merge_rows,
-		.operands_minimum = 1,
-		.operands_maximum = -1,
-	};
-	struct mesh_settings settings = {.output = "-", .how = LATENCY_MERGE_FRESHEST};
-	struct option_operands operands;
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
-
-	if (code >= 0)
-		return code;
-	code = merge_files(&operands, &settings, &err) ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
-	options_free(&operands);
-	return code;
-}
-
 static int print_json(const struct mesh_view *view, const char *path, struct error *err)
 {
 	json_t *root = mesh_view_to_json(view);
@@ -116,8 +93,11 @@ static void print_group(const char *label, const struct mesh_group *group)
 {
 	if (group->pairs == 0)
 		return;
-	printf("%-12s %6llu pairs: p50 %.1f us, p99 %.1f us (medians), worst %.1f us, loss %.4g %%", label,
-	       (unsigned long long)group->pairs, group->p50_us, group->p99_us, group->worst_us, group->loss * 100);
+	printf("%-12s %6llu pairs: ", label, (unsigned long long)group->pairs);
+	if (group->silent < group->pairs)
+		printf("p50 %.1f us, p99 %.1f us (medians), worst %.1f us, ", group->p50_us, group->p99_us,
+		       group->worst_us);
+	printf("loss %.4g %%", group->loss * 100);
 	if (group->silent)
 		printf(", %llu pairs without an answer", (unsigned long long)group->silent);
 	putchar('\n');
@@ -125,77 +105,23 @@ static void print_group(const char *label, const struct mesh_group *group)
 
 static int show_view(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err)
 {
-	struct mesh_group same_rack, other_rack;
+	struct mesh_group groups[MESH_RELATIONS];
 
 	if (settings->json)
 		return print_json(view, "-", err);
-	if (mesh_view_summarise(view, &same_rack, &other_rack))
+	if (mesh_summarise(view->matrix, view->cluster, groups))
 		return error_set(err, ENOMEM, "out of memory");
 	mesh_print_table(view, (enum mesh_statistic)settings->statistic, stdout);
 	putchar('\n');
-	print_group(view->cluster ? "same rack" : "all", &same_rack);
-	print_group("other racks", &other_rack);
+	print_group(view->cluster ? "same rack" : "all", &groups[MESH_SAME_RACK]);
+	print_group("other racks", &groups[MESH_OTHER_RACK]);
+	print_group("rack unknown", &groups[MESH_UNKNOWN_RACK]);
 	return 0;
 }
 
-static int run_show(int argc, char **argv)
+static int draw_view(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err)
 {
-	const struct option_usage usage = {
-		.command = "nomora mesh show",
-		.operands = "LATENCY.csv",
-		.summary = "Show a latency matrix as a table, and what racks have in common.",
-		.teach = "  nomora mesh show latency.csv --cluster cluster.json --stat p99\n",
-		.rows = show_rows,
-		.operands_minimum = 1,
-		.operands_maximum = 1,
-	};
-	struct mesh_settings settings = {0};
-	struct option_operands operands;
-	struct mesh_view view = {0};
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
-
-	if (code >= 0)
-		return code;
-	code = mesh_view_open(&view, operands.items[0], settings.cluster, &err) || show_view(&view, &settings, &err)
-		       ? command_fail(&err, COMMAND_FAILED)
-		       : COMMAND_OK;
-	mesh_view_close(&view);
-	options_free(&operands);
-	return code;
-}
-
-static int run_draw(int argc, char **argv)
-{
-	const struct option_usage usage = {
-		.command = "nomora mesh draw",
-		.operands = "LATENCY.csv -o PICTURE.svg",
-		.summary = "Draw a latency matrix as a heat map.",
-		.teach = "  nomora mesh draw latency.csv --cluster cluster.json -o mesh.svg\n",
-		.rows = draw_rows,
-		.operands_minimum = 1,
-		.operands_maximum = 1,
-	};
-	struct mesh_settings settings = {.title = "Round-trip times between hosts"};
-	struct option_operands operands;
-	struct mesh_view view = {0};
-	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
-
-	if (code >= 0)
-		return code;
-	if (!settings.output) {
-		error_set(&err, EINVAL, "--output is missing: which .svg or .png file?");
-		code = command_fail(&err, COMMAND_USAGE);
-	} else if (mesh_view_open(&view, operands.items[0], settings.cluster, &err) ||
-		   mesh_draw(&view, (enum mesh_statistic)settings.statistic, settings.title, settings.output, &err)) {
-		code = command_fail(&err, COMMAND_FAILED);
-	} else {
-		code = COMMAND_OK;
-	}
-	mesh_view_close(&view);
-	options_free(&operands);
-	return code;
+	return mesh_draw(view, (enum mesh_statistic)settings->statistic, settings->title, settings->output, err);
 }
 
 /* A square CSV: first line and first column are names, empty cells were not measured. */
@@ -227,33 +153,122 @@ static int export_table(const struct mesh_view *view, enum mesh_statistic statis
 	return file_writer_commit(writer, err);
 }
 
-static int run_export(int argc, char **argv)
+static int export_view(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err)
 {
-	const struct option_usage usage = {
-		.command = "nomora mesh export",
-		.operands = "LATENCY.csv",
-		.summary = "Give a latency matrix to other programs.",
-		.teach = "  nomora mesh export latency.csv --json | jq .summary\n",
-		.rows = export_rows,
-		.operands_minimum = 1,
-		.operands_maximum = 1,
-	};
-	struct mesh_settings settings = {.output = "-"};
+	if (settings->json || settings->format == EXPORT_JSON)
+		return print_json(view, settings->output, err);
+	return export_table(view, (enum mesh_statistic)settings->statistic, settings->output, err);
+}
+
+/* A subcommand reads files as they are, or looks at one through a view. */
+struct mesh_command {
+	struct option_usage usage;
+	struct mesh_settings defaults; /* without an output there, the user has to name one */
+	int (*with_files)(const struct option_operands *operands, const struct mesh_settings *settings,
+			  struct error *err);
+	int (*with_view)(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err);
+};
+
+static const struct mesh_command merge = {
+	.usage = {.command = "nomora mesh merge",
+		  .operands = "ROW.csv...",
+		  .summary = "Put the rows that hosts measured together into one latency matrix.",
+		  .teach = "  nomora mesh merge h1.csv h2.csv h3.csv -o latency.csv\n",
+		  .rows = merge_rows,
+		  .operands_minimum = 1,
+		  .operands_maximum = -1},
+	.defaults = {.output = "-", .how = LATENCY_MERGE_FRESHEST},
+	.with_files = merge_files,
+};
+
+static const struct mesh_command show = {
+	.usage = {.command = "nomora mesh show",
+		  .operands = "LATENCY.csv",
+		  .summary = "Show a latency matrix as a table, and what racks have in common.",
+		  .teach = "  nomora mesh show latency.csv --cluster cluster.json --stat p99\n",
+		  .rows = show_rows,
+		  .operands_minimum = 1,
+		  .operands_maximum = 1},
+	.defaults = {.output = "-"},
+	.with_view = show_view,
+};
+
+static const struct mesh_command draw = {
+	.usage = {.command = "nomora mesh draw",
+		  .operands = "LATENCY.csv -o PICTURE.svg",
+		  .summary = "Draw a latency matrix as a heat map.",
+		  .teach = "  nomora mesh draw latency.csv --cluster cluster.json -o mesh.svg\n",
+		  .rows = draw_rows,
+		  .operands_minimum = 1,
+		  .operands_maximum = 1},
+	.with_view = draw_view,
+};
+
+static const struct mesh_command export = {
+	.usage = {.command = "nomora mesh export",
+		  .operands = "LATENCY.csv",
+		  .summary = "Give a latency matrix to other programs.",
+		  .teach = "  nomora mesh export latency.csv --json | jq .summary\n",
+		  .rows = export_rows,
+		  .operands_minimum = 1,
+		  .operands_maximum = 1},
+	.defaults = {.output = "-"},
+	.with_view = export_view,
+};
+
+static int act(const struct mesh_command *command, const struct option_operands *operands,
+	       const struct mesh_settings *settings, struct error *err)
+{
+	struct mesh_view view;
+	int code;
+
+	if (command->with_files)
+		return command->with_files(operands, settings, err);
+	code = mesh_view_open(&view, operands->items[0], settings->cluster, err);
+	if (code)
+		return code;
+	code = command->with_view(&view, settings, err);
+	mesh_view_close(&view);
+	return code;
+}
+
+static int run(const struct mesh_command *command, int argc, char **argv)
+{
+	struct mesh_settings settings = command->defaults;
 	struct option_operands operands;
-	struct mesh_view view = {0};
 	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
+	int code = command_parse(&command->usage, argc, argv, &settings, &operands);
 
 	if (code >= 0)
 		return code;
-	code = mesh_view_open(&view, operands.items[0], settings.cluster, &err);
-	if (!code && (settings.json || settings.format == EXPORT_JSON))
-		code = print_json(&view, settings.output, &err);
-	else if (!code)
-		code = export_table(&view, (enum mesh_statistic)settings.statistic, settings.output, &err);
-	mesh_view_close(&view);
+	if (!settings.output) {
+		error_set(&err, EINVAL, "--output is missing: which .svg or .png file?");
+		code = command_fail(&err, COMMAND_USAGE);
+	} else {
+		code = act(command, &operands, &settings, &err) ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	}
 	options_free(&operands);
-	return code ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return code;
+}
+
+static int run_merge(int argc, char **argv)
+{
+	return run(&merge, argc, argv);
+}
+
+static int run_show(int argc, char **argv)
+{
+	return run(&show, argc, argv);
+}
+
+static int run_draw(int argc, char **argv)
+{
+	return run(&draw, argc, argv);
+}
+
+static int run_export(int argc, char **argv)
+{
+	return run(&export, argc, argv);
 }
 
 static const struct command subcommands[] = {

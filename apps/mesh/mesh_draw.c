@@ -8,9 +8,13 @@
 
 #include <plot/heatmap.h>
 
-enum { COLUMNS_SHOWN = 24, VALUES_PRINTED = 24 };
+enum { COLUMNS_SHOWN = 24, VALUES_PRINTED = 24, NAME_COLUMN_MINIMUM = 8, NAME_COLUMN_MAXIMUM = 24 };
 
 static const char *const units[] = {"RTT p50 (µs)", "RTT p99 (µs)", "largest RTT (µs)", "loss (share of probes)"};
+static const char rtt_title[] = "Round-trip times between hosts", loss_title[] = "Probes lost between hosts";
+
+/* The loss at which its colours end when no pair has lost more: a mesh without loss has one colour, not noise. */
+static const double loss_scale = 0.01;
 
 struct drawing {
 	double *values;
@@ -38,12 +42,36 @@ static int fill_drawing(const struct mesh_view *view, enum mesh_statistic statis
 	return 0;
 }
 
+/* 0 when there is none. */
+static double largest(const double *values, size_t count)
+{
+	double found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		found = fmax(found, values[i]); /* which passes over NAN */
+	return found;
+}
+
+static void describe(const struct mesh_view *view, size_t group_count, char *text, size_t bytes)
+{
+	int used = snprintf(text, bytes, "%u hosts", view->count);
+
+	if (view->cluster)
+		used += snprintf(text + used, bytes - (size_t)used, " in %zu rack%s", group_count + 1,
+				 group_count ? "s" : "");
+	snprintf(text + used, bytes - (size_t)used, "; hatched: not measured, or no answer");
+}
+
 int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const char *title, const char *path,
 	      struct error *err)
 {
 	struct drawing drawing = {0};
+	char subtitle[120];
 	struct heatmap heatmap = {
-		.title = title,
+		.title = title                    ? title
+			 : statistic == MESH_LOSS ? loss_title
+						  : rtt_title,
+		.subtitle = subtitle,
 		.unit = units[statistic],
 		.rows = view->count,
 		.columns = view->count,
@@ -52,9 +80,10 @@ int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const
 		.logarithmic = statistic != MESH_LOSS,
 		.print_values = view->count <= VALUES_PRINTED,
 	};
+	size_t count = view->count;
 	int code;
 
-	if (view->count == 0)
+	if (count == 0)
 		return error_set(err, EINVAL, "there are no pairs to draw");
 	code = fill_drawing(view, statistic, &drawing);
 	if (code) {
@@ -64,6 +93,8 @@ int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const
 		heatmap.row_labels = heatmap.column_labels = drawing.labels;
 		heatmap.row_groups = heatmap.column_groups = drawing.groups;
 		heatmap.row_group_count = heatmap.column_group_count = drawing.group_count;
+		heatmap.maximum = statistic == MESH_LOSS ? fmax(loss_scale, largest(drawing.values, count * count)) : 0;
+		describe(view, drawing.group_count, subtitle, sizeof subtitle);
 		code = heatmap_save(&heatmap, path, err);
 	}
 	free(drawing.values);
@@ -72,34 +103,47 @@ int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const
 	return code;
 }
 
-static void print_cell(double value, enum mesh_statistic statistic, FILE *out)
+static void print_cell(double value, enum mesh_statistic statistic, int width, FILE *out)
 {
 	if (isnan(value))
-		fprintf(out, " %8s", "-");
-	else if (statistic == MESH_LOSS)
-		fprintf(out, " %8.4f", value);
+		fprintf(out, " %*s", width, "-");
 	else
-		fprintf(out, " %8.1f", value);
+		fprintf(out, " %*.*f", width, statistic == MESH_LOSS ? 4 : 1, value);
+}
+
+/* Room for the longest name, within reason: what is cut off may be what tells two hosts apart. */
+static int name_width(const struct mesh_view *view)
+{
+	size_t width = NAME_COLUMN_MINIMUM;
+
+	for (uint32_t i = 0; i < view->count; i++) {
+		size_t length = strlen(mesh_view_name(view, i));
+
+		width = length > width ? length : width;
+	}
+	return (int)(width < NAME_COLUMN_MAXIMUM ? width : NAME_COLUMN_MAXIMUM);
 }
 
 void mesh_print_table(const struct mesh_view *view, enum mesh_statistic statistic, FILE *out)
 {
+	int width = name_width(view);
+
 	if (view->count > COLUMNS_SHOWN) {
 		fprintf(out,
 			"%u hosts: too many for a table here; 'nomora mesh draw' shows them, 'export' gives them\n",
 			view->count);
 		return;
 	}
-	fprintf(out, "%s, from row to column\n%-12s", units[statistic], "");
+	fprintf(out, "%s, from row to column\n%*s", units[statistic], width + 2, "");
 	for (uint32_t column = 0; column < view->count; column++)
-		fprintf(out, " %8.8s", mesh_view_name(view, column));
+		fprintf(out, " %*.*s", width, width, mesh_view_name(view, column));
 	fputc('\n', out);
 	for (uint32_t row = 0; row < view->count; row++) {
 		if (view->cluster && (row == 0 || view->racks[row] != view->racks[row - 1]))
 			fprintf(out, "%s\n", mesh_view_rack(view, row));
-		fprintf(out, "  %-10.10s", mesh_view_name(view, row));
+		fprintf(out, "  %-*.*s", width, width, mesh_view_name(view, row));
 		for (uint32_t column = 0; column < view->count; column++)
-			print_cell(mesh_view_value(view, row, column, statistic), statistic, out);
+			print_cell(mesh_view_value(view, row, column, statistic), statistic, width, out);
 		fputc('\n', out);
 	}
 }

@@ -8,22 +8,27 @@
 
 const char *const mesh_statistic_names[] = {"p50", "p99", "max", "loss", NULL};
 
-/* qsort_r()'s context: order by rack number, unknown racks last, then as people count (h2 before h10). */
+/* -1 = the cluster does not know the host; 0 without a cluster. */
+static int64_t rack_of(const struct mesh_view *view, uint32_t host)
+{
+	int64_t machine;
+
+	if (!view->cluster)
+		return 0;
+	machine = cluster_find_machine(view->cluster, latency_matrix_host(view->matrix, host));
+	return machine < 0 ? -1 : (int64_t)view->cluster->machines[machine].rack;
+}
+
+/* qsort_r()'s context is the view: order by rack number, unknown racks last, then as people count (h2 before h10). */
 static int compare_hosts(const void *a, const void *b, void *context)
 {
 	const struct mesh_view *view = context;
 	uint32_t first = *(const uint32_t *)a, second = *(const uint32_t *)b;
-	const char *names[] = {latency_matrix_host(view->matrix, first), latency_matrix_host(view->matrix, second)};
-	uint64_t racks[2] = {0, 0};
+	uint64_t racks[] = {(uint64_t)rack_of(view, first), (uint64_t)rack_of(view, second)};
 
-	for (int i = 0; view->cluster && i < 2; i++) {
-		int64_t machine = cluster_find_machine(view->cluster, names[i]);
-
-		racks[i] = machine < 0 ? UINT64_MAX : view->cluster->machines[machine].rack;
-	}
 	if (racks[0] != racks[1])
 		return racks[0] < racks[1] ? -1 : 1;
-	return strverscmp(names[0], names[1]);
+	return strverscmp(latency_matrix_host(view->matrix, first), latency_matrix_host(view->matrix, second));
 }
 
 static int order_hosts(struct mesh_view *view)
@@ -36,11 +41,8 @@ static int order_hosts(struct mesh_view *view)
 	for (uint32_t i = 0; i < view->count; i++)
 		view->hosts[i] = i;
 	qsort_r(view->hosts, view->count, sizeof *view->hosts, compare_hosts, view);
-	for (uint32_t i = 0; view->cluster && i < view->count; i++) {
-		int64_t machine = cluster_find_machine(view->cluster, mesh_view_name(view, i));
-
-		view->racks[i] = machine < 0 ? -1 : (int64_t)view->cluster->machines[machine].rack;
-	}
+	for (uint32_t i = 0; i < view->count; i++)
+		view->racks[i] = rack_of(view, view->hosts[i]);
 	return 0;
 }
 
@@ -104,80 +106,6 @@ double mesh_view_value(const struct mesh_view *view, uint32_t row, uint32_t colu
 	return entry ? entry_value(entry, statistic) : NAN;
 }
 
-struct collection {
-	double *p50, *p99;
-	size_t answered;
-	double worst, loss;
-	uint64_t pairs;
-};
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t count)
-{
-	if (count == 0)
-		return NAN;
-	qsort(values, count, sizeof *values, compare_doubles);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
-static void collect(struct collection *collection, const struct latency_entry *entry)
-{
-	collection->pairs++;
-	collection->loss += entry->loss;
-	if (entry->samples == 0)
-		return;
-	collection->p50[collection->answered] = entry->rtt_p50_us;
-	collection->p99[collection->answered++] = entry->rtt_p99_us;
-	collection->worst = fmax(collection->worst, entry->rtt_max_us);
-}
-
-static void finish(struct collection *collection, struct mesh_group *group)
-{
-	*group = (struct mesh_group){
-		.pairs = collection->pairs,
-		.silent = collection->pairs - collection->answered,
-		.p50_us = median(collection->p50, collection->answered),
-		.p99_us = median(collection->p99, collection->answered),
-		.worst_us = collection->answered ? collection->worst : NAN,
-		.loss = collection->pairs ? collection->loss / (double)collection->pairs : NAN,
-	};
-	free(collection->p50);
-	free(collection->p99);
-}
-
-int mesh_view_summarise(const struct mesh_view *view, struct mesh_group *same_rack, struct mesh_group *other_rack)
-{
-	size_t count = latency_matrix_count(view->matrix);
-	int64_t *rack_of = calloc(latency_matrix_hosts(view->matrix) + 1, sizeof *rack_of);
-	struct collection groups[2] = {0};
-	int code = rack_of ? 0 : -ENOMEM;
-
-	for (int i = 0; i < 2; i++) {
-		groups[i].p50 = calloc(count + 1, sizeof(double));
-		groups[i].p99 = calloc(count + 1, sizeof(double));
-		if (!groups[i].p50 || !groups[i].p99)
-			code = -ENOMEM;
-	}
-	for (uint32_t i = 0; !code && i < view->count; i++)
-		rack_of[view->hosts[i]] = view->racks[i];
-	for (size_t i = 0; !code && i < count; i++) {
-		const struct latency_entry *entry = latency_matrix_at(view->matrix, i);
-
-		if (entry->source != entry->destination)
-			collect(&groups[rack_of[entry->source] != rack_of[entry->destination]], entry);
-	}
-	finish(&groups[0], same_rack);
-	finish(&groups[1], other_rack);
-	free(rack_of);
-	return code;
-}
-
 static json_t *json_figure(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
@@ -185,10 +113,10 @@ static json_t *json_figure(double value)
 
 static json_t *group_to_json(const struct mesh_group *group)
 {
-	return json_pack("{s:I,s:I,s:o,s:o,s:o,s:o}", "pairs", (json_int_t)group->pairs, "silent",
-			 (json_int_t)group->silent, "median_p50_us", json_figure(group->p50_us), "median_p99_us",
-			 json_figure(group->p99_us), "max_us", json_figure(group->worst_us), "mean_loss",
-			 json_figure(group->loss));
+	return json_pack("{s:I,s:I,s:I,s:o,s:o,s:o,s:o}", "pairs", (json_int_t)group->pairs, "silent",
+			 (json_int_t)group->silent, "samples", (json_int_t)group->samples, "median_p50_us",
+			 json_figure(group->p50_us), "median_p99_us", json_figure(group->p99_us), "max_us",
+			 json_figure(group->worst_us), "mean_loss", json_figure(group->loss));
 }
 
 static json_t *entry_to_json(const struct mesh_view *view, const struct latency_entry *entry)
@@ -202,20 +130,20 @@ static json_t *entry_to_json(const struct mesh_view *view, const struct latency_
 
 json_t *mesh_view_to_json(const struct mesh_view *view)
 {
-	json_t *root, *hosts = json_array(), *pairs = json_array();
-	struct mesh_group same_rack, other_rack;
+	struct mesh_group groups[MESH_RELATIONS];
+	json_t *hosts, *pairs;
 
-	if (mesh_view_summarise(view, &same_rack, &other_rack)) {
-		json_decref(hosts);
-		json_decref(pairs);
+	if (mesh_summarise(view->matrix, view->cluster, groups))
 		return NULL;
-	}
+	hosts = json_array();
+	pairs = json_array();
 	for (uint32_t i = 0; i < view->count; i++)
 		json_array_append_new(hosts, json_pack("{s:s,s:s}", "name", mesh_view_name(view, i), "rack",
 						       mesh_view_rack(view, i)));
 	for (size_t i = 0; i < latency_matrix_count(view->matrix); i++)
 		json_array_append_new(pairs, entry_to_json(view, latency_matrix_at(view->matrix, i)));
-	root = json_pack("{s:s,s:o,s:o,s:{s:o,s:o}}", "schema", "nomora.mesh/1", "hosts", hosts, "pairs", pairs,
-			 "summary", "same_rack", group_to_json(&same_rack), "other_rack", group_to_json(&other_rack));
-	return root;
+	return json_pack("{s:s,s:o,s:o,s:{s:o,s:o,s:o}}", "schema", "nomora.mesh/1", "hosts", hosts, "pairs", pairs,
+			 "summary", "same_rack", group_to_json(&groups[MESH_SAME_RACK]), "other_rack",
+			 group_to_json(&groups[MESH_OTHER_RACK]), "unknown_rack",
+			 group_to_json(&groups[MESH_UNKNOWN_RACK]));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A latency matrix put in order for looking at: hosts by rack and name, one statistic, and what racks have in common.
- */
+/* A latency matrix put in order for looking at: hosts by rack and name, one statistic of each pair. */
 #ifndef APPS_MESH_VIEW_H
 #define APPS_MESH_VIEW_H
 
@@ -12,6 +11,8 @@
 #include <base/error.h>
 #include <model/cluster.h>
 #include <model/latency_matrix.h>
+
+#include "mesh_summary.h"
 
 enum mesh_statistic { MESH_P50, MESH_P99, MESH_MAXIMUM, MESH_LOSS };
 extern const char *const mesh_statistic_names[];
@@ -33,16 +34,7 @@ const char *mesh_view_rack(const struct mesh_view *view, uint32_t place);
 /* NAN when the pair was not measured (or has no answer). */
 double mesh_view_value(const struct mesh_view *view, uint32_t row, uint32_t column, enum mesh_statistic statistic);
 
-/* The pairs within racks, or between them. */
-struct mesh_group {
-	uint64_t pairs, silent;                /* measured; of these without an answer */
-	double p50_us, p99_us, worst_us, loss; /* median of the p50s, median of the p99s, largest maximum, mean loss */
-};
-
-/* -ENOMEM. */
-int mesh_view_summarise(const struct mesh_view *view, struct mesh_group *same_rack, struct mesh_group *other_rack);
-
-/* mesh_draw.c */
+/* mesh_draw.c. title NULL: by the statistic. */
 int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const char *title, const char *path,
 	      struct error *err);
 void mesh_print_table(const struct mesh_view *view, enum mesh_statistic statistic, FILE *out);

@@ -47,19 +47,29 @@ static const struct option_usage usage = {
 
 struct inputs {
 	struct curve *curve;
-	struct latency_matrix *matrix;
 	struct cluster *cluster;
+	bool has_mesh;
+	struct mesh_group mesh[MESH_RELATIONS];
 };
+
+static int load_mesh(const char *path, struct inputs *inputs, struct error *err)
+{
+	struct latency_matrix *matrix = latency_matrix_read(path, err);
+
+	if (!matrix)
+		return -err->code;
+	inputs->has_mesh = mesh_summarise(matrix, inputs->cluster, inputs->mesh) == 0;
+	latency_matrix_destroy(matrix);
+	return inputs->has_mesh ? 0 : error_set(err, ENOMEM, "%s: out of memory", path);
+}
 
 static int load(const struct settings *settings, struct inputs *inputs, struct error *err)
 {
 	if (settings->curve && !(inputs->curve = curve_load(settings->curve, err)))
 		return -err->code;
-	if (settings->latency && !(inputs->matrix = latency_matrix_read(settings->latency, err)))
-		return -err->code;
 	if (settings->cluster && !(inputs->cluster = cluster_read(settings->cluster, err)))
 		return -err->code;
-	return 0;
+	return settings->latency ? load_mesh(settings->latency, inputs, err) : 0;
 }
 
 static int write_sweep(FILE *out, const struct settings *settings, const struct inputs *inputs, struct error *err)
@@ -83,13 +93,13 @@ static int write_mesh(FILE *out, const struct settings *settings, const struct i
 {
 	int status = 0;
 
-	if (!inputs->matrix && !settings->mesh_plot && !settings->injector)
+	if (!inputs->has_mesh && !settings->mesh_plot && !settings->injector)
 		return 0;
 	fputs("<section><h2>The latency that the rack has</h2>\n", out);
 	if (settings->mesh_plot)
 		status = report_picture(out, settings->mesh_plot, "round-trip times between all hosts", err);
-	if (status == 0 && inputs->matrix)
-		report_mesh(out, inputs->matrix, inputs->cluster);
+	if (status == 0 && inputs->has_mesh)
+		report_mesh(out, inputs->mesh, inputs->cluster);
 	if (status == 0 && settings->injector)
 		status = report_injector(out, settings->injector, err);
 	fputs("</section>\n", out);
@@ -101,7 +111,7 @@ static int write_page(FILE *out, const struct settings *settings, const struct i
 	int status;
 
 	report_begin(out, settings->title);
-	report_cards(out, inputs->curve, inputs->matrix, inputs->cluster);
+	report_cards(out, inputs->curve, inputs->has_mesh ? inputs->mesh : NULL, inputs->cluster);
 	status = write_sweep(out, settings, inputs, err);
 	if (status == 0)
 		status = write_mesh(out, settings, inputs, err);
@@ -147,7 +157,6 @@ int command_report(int argc, char **argv)
 	else
 		file_writer_discard(writer);
 	curve_destroy(inputs.curve);
-	latency_matrix_destroy(inputs.matrix);
 	cluster_destroy(inputs.cluster);
 	options_free(&operands);
 	return status == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);

@@ -6,12 +6,14 @@
 #ifndef APPS_REPORT_H
 #define APPS_REPORT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <base/error.h>
 #include <model/cluster.h>
 #include <model/curve.h>
-#include <model/latency_matrix.h>
+
+#include "mesh/mesh_summary.h"
 
 /* Text with &, <, > and quotes escaped. */
 void report_text(FILE *out, const char *text);
@@ -36,11 +38,11 @@ int report_sweep_log(FILE *out, const char *path, struct error *err);
 void report_curve(FILE *out, const struct curve *curve);
 
 /* The few figures to see first; what is NULL has none. */
-void report_cards(FILE *out, const struct curve *curve, const struct latency_matrix *matrix,
-		  const struct cluster *cluster);
+void report_cards(FILE *out, const struct curve *curve, const struct mesh_group groups[MESH_RELATIONS],
+		  bool has_cluster);
 
-/* The mesh by racks: within a rack and between racks, p50 and p99. cluster may be NULL. */
-void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cluster *cluster);
+/* The mesh by racks: within a rack and between racks, p50 and p99. Without a cluster all pairs are in one group. */
+void report_mesh(FILE *out, const struct mesh_group groups[MESH_RELATIONS], bool has_cluster);
 
 /* nomora.place/1, beside a random draw's (random_path, cluster: NULL is legal). */
 int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster,

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <base/file.h>
 
@@ -71,79 +69,32 @@ void report_curve(FILE *out, const struct curve *curve)
 	      out);
 }
 
-enum { SUMMARY_PAIRS_MAXIMUM = 1 << 16 }; /* 256 hosts; of more the first pairs stand for all */
-
-struct summary {
-	double p50_us[SUMMARY_PAIRS_MAXIMUM], p99_us[SUMMARY_PAIRS_MAXIMUM];
-	size_t count;
-	double loss;
-	uint64_t samples;
-};
-
-static int by_value(const void *a, const void *b)
+static void print_group(FILE *out, const char *name, const struct mesh_group *group)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Rack of a host, or -1. */
-static int64_t rack_of(const struct cluster *cluster, const char *host)
-{
-	int64_t machine = cluster ? cluster_find_machine(cluster, host) : -1;
-
-	return machine < 0 ? -1 : (int64_t)cluster->machines[machine].rack;
-}
-
-static void print_summary(FILE *out, const char *name, struct summary *summary)
-{
-	if (summary->count == 0)
+	if (group->pairs == 0)
 		return;
-	fprintf(out,
-		"<tr><td>%s</td><td class=\"n\">%zu</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td>"
-		"<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%llu</td><td "
-		"class=\"n\">%.3g</td></tr>\n",
-		name, summary->count, summary->p50_us[0], summary->p50_us[summary->count / 2],
-		summary->p50_us[summary->count - 1], summary->p99_us[summary->count / 2],
-		(unsigned long long)summary->samples, summary->loss / (double)summary->count);
+	fprintf(out, "<tr><td>%s</td><td class=\"n\">%llu</td>", name, (unsigned long long)group->pairs);
+	if (group->silent < group->pairs)
+		fprintf(out,
+			"<td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td class=\"n\">%.1f</td><td "
+			"class=\"n\">%.1f</td>",
+			group->lowest_p50_us, group->p50_us, group->highest_p50_us, group->p99_us);
+	else
+		fputs("<td></td><td></td><td></td><td></td>", out);
+	fprintf(out, "<td class=\"n\">%llu</td><td class=\"n\">%llu</td><td class=\"n\">%.3g</td></tr>\n",
+		(unsigned long long)group->samples, (unsigned long long)group->silent, 100 * group->loss);
 }
 
-/* Pairs within a rack, and between racks; sorted. Not to be kept: one static pair, too large for the stack. */
-static struct summary *summarise(const struct latency_matrix *matrix, const struct cluster *cluster)
+void report_mesh(FILE *out, const struct mesh_group groups[MESH_RELATIONS], bool has_cluster)
 {
-	static struct summary summaries[2];
-
-	memset(summaries, 0, sizeof summaries);
-	for (size_t i = 0; i < latency_matrix_count(matrix); i++) {
-		const struct latency_entry *entry = latency_matrix_at(matrix, i);
-		int64_t from = rack_of(cluster, latency_matrix_host(matrix, entry->source));
-		int64_t to = rack_of(cluster, latency_matrix_host(matrix, entry->destination));
-		struct summary *summary = &summaries[from != to];
-
-		if (entry->samples == 0 || summary->count == SUMMARY_PAIRS_MAXIMUM)
-			continue;
-		summary->p50_us[summary->count] = entry->rtt_p50_us;
-		summary->p99_us[summary->count++] = entry->rtt_p99_us;
-		summary->loss += entry->loss;
-		summary->samples += entry->samples;
-	}
-	for (int i = 0; i < 2; i++) {
-		qsort(summaries[i].p50_us, summaries[i].count, sizeof(double), by_value);
-		qsort(summaries[i].p99_us, summaries[i].count, sizeof(double), by_value);
-	}
-	return summaries;
-}
-
-void report_mesh(FILE *out, const struct latency_matrix *matrix, const struct cluster *cluster)
-{
-	struct summary *summaries = summarise(matrix, cluster);
-
 	fputs("<table><tr><th>round trips, µs</th><th class=\"n\">pairs</th><th class=\"n\">lowest p50</th>"
 	      "<th class=\"n\">median p50</th><th class=\"n\">highest p50</th><th class=\"n\">median p99</th>"
-	      "<th class=\"n\">samples</th><th class=\"n\">loss</th></tr>\n",
+	      "<th class=\"n\">samples</th><th class=\"n\">pairs without answer</th><th class=\"n\">loss, "
+	      "%</th></tr>\n",
 	      out);
-	print_summary(out, cluster ? "within a rack" : "all pairs", &summaries[0]);
-	print_summary(out, "between racks", &summaries[1]);
+	print_group(out, has_cluster ? "within a rack" : "all pairs", &groups[MESH_SAME_RACK]);
+	print_group(out, "between racks", &groups[MESH_OTHER_RACK]);
+	print_group(out, "rack unknown", &groups[MESH_UNKNOWN_RACK]);
 	fputs("</table>\n", out);
 }
 
@@ -159,8 +110,14 @@ static double last_at_share(const struct curve *curve, double share)
 	return -1;
 }
 
-void report_cards(FILE *out, const struct curve *curve, const struct latency_matrix *matrix,
-		  const struct cluster *cluster)
+static void print_card(FILE *out, const struct mesh_group *group, const char *where)
+{
+	if (group->silent < group->pairs)
+		fprintf(out, "<div class=\"card\"><b>%.1f µs</b>median round trip %s</div>", group->p50_us, where);
+}
+
+void report_cards(FILE *out, const struct curve *curve, const struct mesh_group groups[MESH_RELATIONS],
+		  bool has_cluster)
 {
 	fputs("<div class=\"cards\">", out);
 	if (curve) {
@@ -175,18 +132,9 @@ void report_cards(FILE *out, const struct curve *curve, const struct latency_mat
 		report_text(out, curve->application);
 		fputs(" 90&nbsp;% of its performance</div>", out);
 	}
-	if (matrix) {
-		struct summary *summaries = summarise(matrix, cluster);
-
-		for (int i = 0; i < 2; i++) {
-			if (summaries[i].count == 0)
-				continue;
-			fprintf(out, "<div class=\"card\"><b>%.1f µs</b>median round trip %s</div>",
-				summaries[i].p50_us[summaries[i].count / 2],
-				i == 1    ? "between racks"
-				: cluster ? "within a rack"
-					  : "over all pairs");
-		}
+	if (groups) {
+		print_card(out, &groups[MESH_SAME_RACK], has_cluster ? "within a rack" : "over all pairs");
+		print_card(out, &groups[MESH_OTHER_RACK], "between racks");
 	}
 	fputs("</div>\n", out);
 }

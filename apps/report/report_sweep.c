@@ -102,9 +102,10 @@ static void accept_run(struct totals *totals, struct json_reader *reader, const 
 		totals->sum.stalls += attempt->stalls;
 		totals->sum.stall_us += attempt->stall_us;
 		totals->sum.elapsed_s += attempt->elapsed_s;
+		if (isnan(attempt->rtt_us) || isnan(attempt->expected_us) || level->rtt_count == RUNS_MAXIMUM)
+			continue;
 		level->expected_us = attempt->expected_us;
-		if (!isnan(attempt->rtt_us) && !isnan(attempt->expected_us) && level->rtt_count < RUNS_MAXIMUM)
-			level->off_us[level->rtt_count++] = attempt->rtt_us - attempt->expected_us;
+		level->off_us[level->rtt_count++] = attempt->rtt_us - attempt->expected_us;
 	}
 	totals->attempt_count = 0;
 }

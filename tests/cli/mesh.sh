@@ -44,6 +44,13 @@ else
 fi
 run "$nomora" mesh show "$scratch/all.csv" --stat loss
 printf '%s\n' "$out" | grep -q '0.0100' && pass "another figure" || fail "another figure" "$out"
+printf '%s\nh1,h2,,,,1,0,1\nx,h1,5,6,7,0,9,1\n' $header >"$scratch/silent.csv"
+run "$nomora" mesh show "$scratch/silent.csv" --cluster "$scratch/cluster.json"
+if printf '%s\n' "$out" | grep -q '^same rack *1 pairs: loss 100 %' && printf '%s\n' "$out" | grep -q '^rack unknown *1 pairs: p50 5.0'; then
+	pass "pairs without an answer have no median, hosts outside of the cluster no rack"
+else
+	fail "pairs without an answer have no median, hosts outside of the cluster no rack" "$out"
+fi
 check "a heat map" "$nomora" mesh draw "$scratch/all.csv" --cluster "$scratch/cluster.json" -o "$scratch/a.svg"
 grep -q '<svg' "$scratch/a.svg" && pass "is an SVG" || fail "is an SVG"
 run "$nomora" mesh export "$scratch/all.csv" --format table

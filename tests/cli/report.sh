@@ -15,6 +15,7 @@ cat >latency.csv <<'TEXT'
 src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
 h1,h2,10,12,20,0,100,1795188663.25
 h1,h3,410,412,420,0,100,1795188663.25
+h2,h3,,,,1,0,1795188663.25
 TEXT
 cat >sweep.csv.log <<'TEXT'
 {"event":"plan","fingerprint":"x"}
@@ -42,6 +43,7 @@ check "the picture is inside" has "data:image/svg+xml;base64,"
 check "names are escaped" has "web &amp; co"
 check "and do not come raw" sh -c '! grep -qF "<r1>" report.html'
 check "the round trip between racks" has "410.0"
+check "a silent pair is loss" has '<td class="n">100</td><td class="n">1</td><td class="n">50</td></tr>'
 check "nothing is loaded from elsewhere" sh -c '! grep -qE "(src|href)=\"(https?:)?//" report.html'
 check "a page of nothing is still a page" "$nomora" report -o empty.html
 rm -f out.html
