@@ -115,7 +115,7 @@ struct session {
 	struct settings settings;
 	const char *names[2];
 	struct dp_clock clock;
-	struct rte_mempool *pool;
+	struct dp_pool *pool;
 	struct dp_port *ports[2];
 	struct injector_modes *modes[INJECTOR_DIRECTIONS];
 	struct injector_capture *capture;
@@ -253,7 +253,7 @@ static int start_injector(struct session *session, struct error *err)
 		.nice = (int)settings->nice,
 		.expected_pps = settings->expected_pps,
 		.modes = {session->modes[0], session->modes[1]},
-		.stamps = {{.field_offset = -1}, {.field_offset = -1}},
+		.stamps = {{.offset = -1}, {.offset = -1}},
 	};
 
 	if (settings->capture) {
@@ -263,7 +263,7 @@ static int start_injector(struct session *session, struct error *err)
 		line.capture = session->capture;
 	}
 	for (int i = 0; i < INJECTOR_DIRECTIONS && settings->hardware_stamps; i++) {
-		if (dp_port_stamp_field(session->ports[i], &line.stamps[i].field_offset, &line.stamps[i].flag) != 0)
+		if (dp_port_stamps(session->ports[i], &line.stamps[i]) != 0)
 			return error_set(err, ENOTSUP, "%s does not stamp what it receives", session->names[i]);
 	}
 	session->injector = injector_create(&line, &session->clock, err);
@@ -364,7 +364,7 @@ static int close_session(struct session *session, struct error *err)
 		dp_port_close(session->ports[i]);
 	}
 	if (session->eal) {
-		rte_mempool_free(session->pool);
+		dp_pool_free(session->pool);
 		dp_eal_stop();
 	}
 	return status;

@@ -44,7 +44,7 @@ struct station {
 	struct agent_options options;
 	struct progress *progress;
 	struct file_writer *samples;
-	struct rte_mempool *pool;
+	struct dp_pool *pool;
 	struct dp_port *port;
 	struct dp_clock clock;
 	struct agent *agent;
@@ -250,7 +250,7 @@ static void close_station(struct station *station)
 	progress_destroy(station->progress);
 	agent_destroy(station->agent);
 	dp_port_close(station->port);
-	rte_mempool_free(station->pool);
+	dp_pool_free(station->pool);
 	dp_eal_stop();
 }
 

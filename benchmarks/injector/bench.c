@@ -53,7 +53,7 @@ void bench_start(struct bench *bench, unsigned int mbufs, unsigned int ring_size
 	struct error err = {0};
 
 	need(dp_eal_start(&options, &err) == 0, err.text);
-	bench->pool = dp_pool_create("pool", mbufs, 256, &err);
+	bench->pool = (struct rte_mempool *)dp_pool_create("pool", mbufs, 256, &err);
 	need(bench->pool, err.text);
 	need(dp_clock_calibrate(&bench->clock, (struct ns){INT64_C(100000000)}, &err) == 0, err.text);
 	make_port(bench, 0, ring_size);
@@ -72,7 +72,7 @@ void bench_make_injector(struct bench *bench, const struct bench_options *option
 		.delay_us = {options->delay_us, options->delay_us},
 		.subtract_ns = options->subtract_ns,
 		.stall_us = options->stall_us > 0 ? options->stall_us : 1,
-		.stamps = {{.field_offset = -1}, {.field_offset = -1}},
+		.stamps = {{.offset = -1}, {.offset = -1}},
 	};
 	struct error err = {0};
 

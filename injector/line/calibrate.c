@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_cycles.h>
-
 #include "injector_priv.h"
 
 enum { CHUNKS = 512, ROUNDS = 64 };
@@ -20,16 +18,16 @@ static int compare(const void *a, const void *b)
 double injector_calibrate(struct injector *injector)
 {
 	double periods_ns[CHUNKS];
-	uint64_t end = rte_rdtsc() + (uint64_t)(50e6 / injector->clock.ns_per_cycle);
+	uint64_t end = dp_cycles() + (uint64_t)(50e6 / injector->clock.ns_per_cycle);
 	unsigned int count = 0;
 
 	/* At least 16 chunks however slow the ports are; stalls fall into few of them, so the median does not see them.
 	 */
-	while (count < CHUNKS && (count < 16 || rte_rdtsc() < end)) {
-		uint64_t start = rte_rdtsc();
+	while (count < CHUNKS && (count < 16 || dp_cycles() < end)) {
+		uint64_t start = dp_cycles();
 
 		injector_poll(injector, ROUNDS);
-		periods_ns[count++] = (double)(rte_rdtsc() - start) * injector->clock.ns_per_cycle / ROUNDS;
+		periods_ns[count++] = (double)(dp_cycles() - start) * injector->clock.ns_per_cycle / ROUNDS;
 	}
 	qsort(periods_ns, count, sizeof periods_ns[0], compare);
 	injector->subtract_ns = periods_ns[count / 2];

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <rte_malloc.h>
-
 #include <injector/line.h>
 
 #include "capture_priv.h"

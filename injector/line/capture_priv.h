@@ -11,9 +11,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <rte_mbuf.h>
-
+#include <dp/packet.h>
 #include <injector/capture.h>
+
+#include "hints_priv.h"
 
 enum { CAPTURE_RECORD_BYTES = 256, CAPTURE_SNAP_BYTES = CAPTURE_RECORD_BYTES - 16, CAPTURE_RECORDS = 1 << 16 };
 
@@ -27,17 +28,17 @@ struct capture_record {
 };
 
 struct capture_ring {
-	struct capture_record *records;            /* CAPTURE_RECORDS */
-	_Atomic uint32_t head __rte_cache_aligned; /* producer */
-	_Atomic uint64_t lost;                     /* producer: the ring was full */
-	_Atomic uint32_t tail __rte_cache_aligned; /* consumer */
+	struct capture_record *records;      /* CAPTURE_RECORDS */
+	_Atomic uint32_t head CACHE_ALIGNED; /* producer */
+	_Atomic uint64_t lost;               /* producer: the ring was full */
+	_Atomic uint32_t tail CACHE_ALIGNED; /* consumer */
 };
 
 /* The ring that one direction's lcore fills. */
 struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction);
 
 /* Fills the record `ahead` of the committed ones; false (and counted) when the ring is full. */
-static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const struct rte_mbuf *packet, uint64_t tsc,
+static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const struct dp_packet *packet, uint64_t tsc,
 				uint8_t port, bool outbound)
 {
 	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed) + ahead;
@@ -49,11 +50,11 @@ static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const
 		return false;
 	}
 	record->tsc = tsc;
-	record->length = packet->pkt_len;
-	record->captured = (uint16_t)RTE_MIN(packet->data_len, (uint16_t)CAPTURE_SNAP_BYTES);
+	record->length = dp_packet_length(packet);
+	record->captured = (uint16_t)MIN(dp_packet_contiguous(packet), (uint16_t)CAPTURE_SNAP_BYTES);
 	record->port = port;
 	record->outbound = outbound;
-	memcpy(record->bytes, rte_pktmbuf_mtod(packet, const void *), record->captured);
+	memcpy(record->bytes, dp_packet_bytes(packet), record->captured);
 	return true;
 }
 

@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The fixed delay, and nothing else. One clock reading and one due time per receive burst; the pointers stay where
- * rte_eth_rx_burst() put them until rte_eth_tx_burst() reads them there, so that a packet in a full burst costs next to
+ * dp_receive() put them until dp_transmit() reads them there, so that a packet in a full burst costs next to
  * nothing. The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one piece (some
  * drivers return nothing when asked for less than four), and what lies over the end is moved to the start.
  *
  * No prefetch: fetching the headers of the packets that leave next, 0 to 64 ahead, measured 0 to 35 % slower over
  * rings (the driver does not look at what the loop does not touch either).
  */
-#include <rte_cycles.h>
-#include <rte_ethdev.h>
 
 #include "line_priv.h"
 
 /* The ring has hardly room, or none: receive aside, keep what fits, count the rest. */
-static __rte_noinline uint32_t receive_tight(struct line *line, uint32_t room, uint32_t *received)
+static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint32_t *received)
 {
-	struct rte_mbuf *packets[LINE_RX_BURST];
-	uint32_t count = rte_eth_rx_burst(line->rx_port, 0, packets, LINE_RX_BURST);
-	uint32_t kept = RTE_MIN(count, room);
+	struct dp_packet *packets[LINE_RX_BURST];
+	uint32_t count = dp_receive(line->rx_port, packets, LINE_RX_BURST);
+	uint32_t kept = MIN(count, room);
 
 	for (uint32_t i = 0; i < kept; i++)
 		line->packets[(line->head + i) & line->mask] = packets[i];
 	if (count > kept) {
-		rte_pktmbuf_free_bulk(packets + kept, count - kept);
+		dp_packets_free(packets + kept, count - kept);
 		line->count.ring_full += count - kept;
 	}
 	*received = count;
@@ -31,27 +29,27 @@ static __rte_noinline uint32_t receive_tight(struct line *line, uint32_t room, u
 }
 
 /* Returns how many were kept; their pointers are in the ring, at head. */
-static __rte_always_inline uint32_t receive(struct line *line, uint32_t *received)
+static ALWAYS_INLINED uint32_t receive(struct line *line, uint32_t *received)
 {
 	uint32_t room = line->mask + 1 - (line->head - line->tail);
 	uint32_t at = line->head & line->mask;
 	uint32_t count;
 
-	if (unlikely(room < LINE_RX_BURST))
+	if (UNLIKELY(room < LINE_RX_BURST))
 		return receive_tight(line, room, received);
-	count = rte_eth_rx_burst(line->rx_port, 0, line->packets + at, LINE_RX_BURST);
-	for (uint32_t i = line->mask + 1; unlikely(i < at + count); i++)
+	count = dp_receive(line->rx_port, line->packets + at, LINE_RX_BURST);
+	for (uint32_t i = line->mask + 1; UNLIKELY(i < at + count); i++)
 		line->packets[i & line->mask] = line->packets[i];
 	*received = count;
 	return count;
 }
 
-static __rte_always_inline void hold(struct line *line, uint32_t count, uint64_t now)
+static ALWAYS_INLINED void hold(struct line *line, uint32_t count, uint64_t now)
 {
 	struct line_burst *burst = &line->bursts[line->burst_head++ & line->mask];
 	uint64_t due = now + line->delay_cycles;
 
-	if (unlikely((int64_t)(due - line->last_due) < 0))
+	if (UNLIKELY((int64_t)(due - line->last_due) < 0))
 		due = line->last_due; /* D was lowered: behind the packets that still wait for the old one */
 	line->last_due = due;
 	line->head += count;
@@ -59,17 +57,17 @@ static __rte_always_inline void hold(struct line *line, uint32_t count, uint64_t
 	burst->end = line->head;
 }
 
-static __rte_always_inline void count_sent(struct line *line, uint32_t sent, uint64_t now)
+static ALWAYS_INLINED void count_sent(struct line *line, uint32_t sent, uint64_t now)
 {
 	uint32_t end = line->tail + sent;
 
 	line->count.tx_packets += sent;
 	while (line->tail != end) {
 		const struct line_burst *burst = &line->bursts[line->burst_tail & line->mask];
-		uint32_t count = RTE_MIN(burst->end - line->tail, end - line->tail);
+		uint32_t count = MIN(burst->end - line->tail, end - line->tail);
 		uint64_t *buckets = line->late_clean;
 
-		if (unlikely((int32_t)(line->disturbed_head - burst->end) >= 0)) {
+		if (UNLIKELY((int32_t)(line->disturbed_head - burst->end) >= 0)) {
 			buckets = line->late_disturbed;
 			line->count.disturbed += count;
 		}
@@ -82,7 +80,7 @@ static __rte_always_inline void count_sent(struct line *line, uint32_t sent, uin
 }
 
 /* Packets at the tail that are due, at most a transmit burst: whole receive bursts if they fit. */
-static __rte_always_inline uint32_t count_due(const struct line *line, uint64_t now)
+static ALWAYS_INLINED uint32_t count_due(const struct line *line, uint64_t now)
 {
 	uint32_t count = 0;
 
@@ -98,7 +96,7 @@ static __rte_always_inline uint32_t count_due(const struct line *line, uint64_t 
 	return count;
 }
 
-static __rte_always_inline void release(struct line *line, uint64_t now)
+static ALWAYS_INLINED void release(struct line *line, uint64_t now)
 {
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS; round++) {
 		uint32_t at = line->tail & line->mask;
@@ -107,27 +105,27 @@ static __rte_always_inline void release(struct line *line, uint64_t now)
 
 		if (count == 0)
 			return;
-		count = RTE_MIN(count, line->mask + 1 - at);
-		sent = rte_eth_tx_burst(line->tx_port, 0, line->packets + at, (uint16_t)count);
+		count = MIN(count, line->mask + 1 - at);
+		sent = dp_transmit(line->tx_port, line->packets + at, (uint16_t)count);
 		count_sent(line, sent, now);
-		if (unlikely(sent < count)) {
+		if (UNLIKELY(sent < count)) {
 			line->count.tx_full += count - sent;
 			return;
 		}
 	}
 }
 
-static __rte_always_inline void poll(struct worker *worker, struct line *line)
+static ALWAYS_INLINED void poll(struct worker *worker, struct line *line)
 {
 	uint32_t received;
 	uint32_t kept = receive(line, &received);
-	uint64_t now = rte_rdtsc();
+	uint64_t now = dp_cycles();
 
 	worker_look(worker, now);
 	line->count.rx_packets += received;
 	if (kept > 0)
 		hold(line, kept, now);
-	if (unlikely(line->stall_pending)) {
+	if (UNLIKELY(line->stall_pending)) {
 		/* What lay in the receive queue during the stall met it as well: all of it, until a burst is short. */
 		line->disturbed_head = line->head;
 		line->stall_pending = received == LINE_RX_BURST;
@@ -135,7 +133,7 @@ static __rte_always_inline void poll(struct worker *worker, struct line *line)
 	release(line, now);
 }
 
-static __rte_always_inline void poll_rounds(struct worker *worker, unsigned int rounds)
+static ALWAYS_INLINED void poll_rounds(struct worker *worker, unsigned int rounds)
 {
 	for (unsigned int i = 0; i < rounds; i++) {
 		poll(worker, worker->lines[0]);
@@ -150,7 +148,7 @@ int worker_fixed_loop(void *argument)
 {
 	struct worker *worker = argument;
 
-	worker->last_poll = rte_rdtsc();
+	worker->last_poll = dp_cycles();
 	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
 		poll_rounds(worker, LINE_POLLS_PER_CHORE);
 		worker_chores(worker);

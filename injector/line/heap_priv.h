@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct rte_mbuf;
+struct dp_packet;
 
 struct heap_entry {
 	uint64_t due;      /* TSC */
 	uint64_t sequence; /* order of arrival */
-	struct rte_mbuf *packet;
+	struct dp_packet *packet;
 };
 
 struct heap {

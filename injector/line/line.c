@@ -10,10 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <rte_cycles.h>
-#include <rte_launch.h>
-#include <rte_lcore.h>
-#include <rte_malloc.h>
+#include <dp/eal.h>
 
 #include "injector_priv.h"
 
@@ -69,7 +66,7 @@ static const struct line_config *make_config(const struct injector *injector)
 static int create_line(struct injector *injector, const struct injector_settings *settings,
 		       enum injector_direction direction, struct error *err)
 {
-	struct line *line = rte_zmalloc("line", sizeof *line, RTE_CACHE_LINE_SIZE);
+	struct line *line = dp_memory(sizeof *line);
 	bool forward = direction == INJECTOR_AB;
 
 	injector->lines[direction] = line;
@@ -86,12 +83,10 @@ static int create_line(struct injector *injector, const struct injector_settings
 		line->capture = capture_ring_of(settings->capture, direction);
 	if (injector->modal) {
 		line->heap.capacity = injector->slots;
-		line->heap.entries =
-			rte_zmalloc("heap", injector->slots * sizeof(struct heap_entry), RTE_CACHE_LINE_SIZE);
+		line->heap.entries = dp_memory(injector->slots * sizeof(struct heap_entry));
 	} else {
-		line->packets = rte_zmalloc("packets", (injector->slots + LINE_RX_BURST) * sizeof(struct rte_mbuf *),
-					    RTE_CACHE_LINE_SIZE);
-		line->bursts = rte_zmalloc("bursts", injector->slots * sizeof(struct line_burst), RTE_CACHE_LINE_SIZE);
+		line->packets = dp_memory((injector->slots + LINE_RX_BURST) * sizeof(struct dp_packet *));
+		line->bursts = dp_memory(injector->slots * sizeof(struct line_burst));
 	}
 	if (injector->modal ? !line->heap.entries : !line->packets || !line->bursts)
 		return error_set(err, ENOMEM, "no memory for %u slots; give fewer (--slots), or more memory",
@@ -123,8 +118,8 @@ static void create_workers(struct injector *injector, const struct injector_sett
 
 static bool needs_modal_loop(const struct injector_settings *settings)
 {
-	return settings->modes[0] || settings->modes[1] || settings->capture || settings->stamps[0].field_offset >= 0 ||
-	       settings->stamps[1].field_offset >= 0;
+	return settings->modes[0] || settings->modes[1] || settings->capture || settings->stamps[0].offset >= 0 ||
+	       settings->stamps[1].offset >= 0;
 }
 
 struct injector *injector_create(const struct injector_settings *settings, const struct dp_clock *clock,
@@ -143,7 +138,7 @@ struct injector *injector_create(const struct injector_settings *settings, const
 		slots *= 2;
 	if (check_delay(settings->delay_us, settings->expected_pps, slots, err))
 		return NULL;
-	injector = rte_zmalloc("injector", sizeof *injector, RTE_CACHE_LINE_SIZE);
+	injector = dp_memory(sizeof *injector);
 	if (!injector) {
 		error_set(err, ENOMEM, "no memory for the injector");
 		return NULL;
@@ -188,7 +183,7 @@ int injector_start(struct injector *injector, struct error *err)
 
 		atomic_store(&worker->stop, false);
 		atomic_store(&worker->ended, false);
-		status = rte_eal_remote_launch(run_worker, worker, worker->lcore);
+		status = dp_lcore_run(worker->lcore, run_worker, worker);
 		if (status) {
 			injector_stop(injector);
 			return error_set(err, -status, "lcore %u does not start: %s", worker->lcore, strerror(-status));
@@ -204,7 +199,7 @@ void injector_poll(struct injector *injector, unsigned int rounds)
 		struct worker *worker = &injector->workers[i];
 
 		if (worker->last_poll == 0)
-			worker->last_poll = rte_rdtsc();
+			worker->last_poll = dp_cycles();
 		if (injector->modal)
 			worker_modal_rounds(worker, rounds);
 		else
@@ -223,7 +218,7 @@ void injector_stop(struct injector *injector)
 		atomic_store(&injector->workers[i].stop, true);
 	for (unsigned int i = 0; i < injector->worker_count; i++) {
 		if (injector->workers[i].running) {
-			rte_eal_wait_lcore(injector->workers[i].lcore);
+			dp_lcore_wait(injector->workers[i].lcore);
 			/* pairs with the worker's release: what it wrote is ours now */
 			(void)atomic_load_explicit(&injector->workers[i].ended, memory_order_acquire);
 		}
@@ -236,15 +231,15 @@ static void free_line(struct line *line)
 	if (!line)
 		return;
 	for (; line->packets && line->tail != line->head; line->tail++)
-		rte_pktmbuf_free(line->packets[line->tail & line->mask]);
+		dp_packet_free(line->packets[line->tail & line->mask]);
 	while (line->heap.entries && line->heap.count > 0)
-		rte_pktmbuf_free(heap_pop(&line->heap).packet);
+		dp_packet_free(heap_pop(&line->heap).packet);
 	while (line->outbox_count > 0)
-		rte_pktmbuf_free(line->outbox[--line->outbox_count].packet);
-	rte_free(line->packets);
-	rte_free(line->bursts);
-	rte_free(line->heap.entries);
-	rte_free(line);
+		dp_packet_free(line->outbox[--line->outbox_count].packet);
+	dp_memory_free(line->packets);
+	dp_memory_free(line->bursts);
+	dp_memory_free(line->heap.entries);
+	dp_memory_free(line);
 }
 
 void injector_destroy(struct injector *injector)
@@ -255,7 +250,7 @@ void injector_destroy(struct injector *injector)
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++)
 		free_line(injector->lines[i]);
 	free((void *)(uintptr_t)injector->config);
-	rte_free(injector);
+	dp_memory_free(injector);
 }
 
 /* Publishes a configuration and waits until no lcore looks at the old one. */

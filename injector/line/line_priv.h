@@ -10,13 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <rte_common.h>
-#include <rte_mbuf.h>
-
+#include <dp/packet.h>
 #include <injector/line.h>
 
 #include "capture_priv.h"
 #include "heap_priv.h"
+#include "hints_priv.h"
 #include "mode_priv.h"
 
 enum {
@@ -58,7 +57,7 @@ struct line_counters {
 
 /* One direction. */
 struct line {
-	struct rte_mbuf **packets;       /* [C]; entries [L]; LINE_RX_BURST more than slots, see fixed_loop.c */
+	struct dp_packet **packets;      /* [C]; entries [L]; LINE_RX_BURST more than slots, see fixed_loop.c */
 	struct line_burst *bursts;       /* [C]; entries [L]; as many as slots: a burst has one packet at least */
 	uint32_t mask, head, tail;       /* mask [C]; head and tail [L], free running */
 	uint32_t burst_head, burst_tail; /* [L], free running */
@@ -68,8 +67,8 @@ struct line {
 	uint64_t delay_cycles;           /* [L] copy of the configuration */
 	uint64_t last_due;               /* [L] keeps due times monotone when D is lowered */
 	struct line_counters count;      /* [L] */
-	uint64_t late_clean[LATENESS_BUCKETS] __rte_cache_aligned; /* [L], read relaxed by [C] */
-	uint64_t late_disturbed[LATENESS_BUCKETS];                 /* [L], read relaxed by [C] */
+	uint64_t late_clean[LATENESS_BUCKETS] CACHE_ALIGNED; /* [L], read relaxed by [C] */
+	uint64_t late_disturbed[LATENESS_BUCKETS];           /* [L], read relaxed by [C] */
 
 	/* The modal loop alone: */
 	struct injector_modes *modes;          /* [C]; state [L] */
@@ -77,11 +76,11 @@ struct line {
 	uint64_t sequence, disturbed_sequence; /* [L] */
 	struct heap_entry outbox[LINE_TX_BURST];
 	uint16_t outbox_count;          /* [L] taken from the heap, refused by the port so far */
-	struct injector_stamps stamps;  /* [C] */
+	struct dp_stamps stamps;        /* [C] */
 	struct nic_clock nic_clock;     /* [L] copy of the configuration */
 	struct capture_ring *capture;   /* [C] NULL = none */
 	uint8_t capture_rx, capture_tx; /* [C] which port, for the records */
-} __rte_cache_aligned;
+} CACHE_ALIGNED;
 
 enum worker_request { WORKER_REQUEST_NONE, WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
 
@@ -93,27 +92,27 @@ struct worker_snapshot {
 
 /* One lcore. */
 struct worker {
-	struct line *lines[INJECTOR_DIRECTIONS];                             /* [C] */
-	enum injector_direction directions[INJECTOR_DIRECTIONS];             /* [C] of lines[i] */
-	unsigned int line_count;                                             /* [C] */
-	unsigned int lcore;                                                  /* [C] */
-	uint64_t last_poll;                                                  /* [L] TSC of the last look at the clock */
-	uint64_t stall_threshold_cycles;                                     /* [C] */
-	uint64_t stalls, stall_cycles, stall_longest_cycles;                 /* [L] */
-	const struct line_config *config;                                    /* [L] the one in force */
-	struct worker_snapshot snapshot;                                     /* [L] until `answered`, then [C] */
-	_Atomic(const struct line_config *) next_config __rte_cache_aligned; /* [A] control -> lcore */
-	_Atomic(const struct line_config *) seen_config;                     /* [A] lcore -> control */
-	_Atomic uint32_t requested;                                          /* [A] counts requests */
-	_Atomic uint32_t answered;                                           /* [A] */
-	enum worker_request request;                                         /* [C] before `requested` is raised */
-	_Atomic bool stop;                                                   /* [A] */
-	_Atomic bool ended;                                                  /* [A] the loop was left */
-	int nice;                                                            /* [C] */
-	bool modal;                                                          /* [C] which loop */
-	bool running;                                                        /* [C] */
-	unsigned int polls_since_chores;                                     /* [C] where the caller polls */
-} __rte_cache_aligned;
+	struct line *lines[INJECTOR_DIRECTIONS];                       /* [C] */
+	enum injector_direction directions[INJECTOR_DIRECTIONS];       /* [C] of lines[i] */
+	unsigned int line_count;                                       /* [C] */
+	unsigned int lcore;                                            /* [C] */
+	uint64_t last_poll;                                            /* [L] TSC of the last look at the clock */
+	uint64_t stall_threshold_cycles;                               /* [C] */
+	uint64_t stalls, stall_cycles, stall_longest_cycles;           /* [L] */
+	const struct line_config *config;                              /* [L] the one in force */
+	struct worker_snapshot snapshot;                               /* [L] until `answered`, then [C] */
+	_Atomic(const struct line_config *) next_config CACHE_ALIGNED; /* [A] control -> lcore */
+	_Atomic(const struct line_config *) seen_config;               /* [A] lcore -> control */
+	_Atomic uint32_t requested;                                    /* [A] counts requests */
+	_Atomic uint32_t answered;                                     /* [A] */
+	enum worker_request request;                                   /* [C] before `requested` is raised */
+	_Atomic bool stop;                                             /* [A] */
+	_Atomic bool ended;                                            /* [A] the loop was left */
+	int nice;                                                      /* [C] */
+	bool modal;                                                    /* [C] which loop */
+	bool running;                                                  /* [C] */
+	unsigned int polls_since_chores;                               /* [C] where the caller polls */
+} CACHE_ALIGNED;
 
 /* Housekeeping, between bursts. */
 void worker_adopt_config(struct worker *worker, const struct line_config *config);
@@ -123,9 +122,9 @@ static inline void worker_chores(struct worker *worker)
 {
 	const struct line_config *config = atomic_load_explicit(&worker->next_config, memory_order_acquire);
 
-	if (unlikely(config != worker->config))
+	if (UNLIKELY(config != worker->config))
 		worker_adopt_config(worker, config);
-	if (unlikely(atomic_load_explicit(&worker->requested, memory_order_acquire) !=
+	if (UNLIKELY(atomic_load_explicit(&worker->requested, memory_order_acquire) !=
 		     atomic_load_explicit(&worker->answered, memory_order_relaxed)))
 		worker_answer(worker);
 }
@@ -136,7 +135,7 @@ static inline void worker_look(struct worker *worker, uint64_t now)
 	uint64_t gap = now - worker->last_poll;
 
 	worker->last_poll = now;
-	if (likely(gap <= worker->stall_threshold_cycles))
+	if (LIKELY(gap <= worker->stall_threshold_cycles))
 		return;
 	worker->stalls++;
 	worker->stall_cycles += gap;

@@ -3,40 +3,37 @@
  * The loop for everything beside the plain fixed delay: modes, due times from NIC stamps, capture. Packets wait in a
  * heap, since their due times need not follow their arrival. Slower than the fixed loop, and as strict.
  */
-#include <rte_cycles.h>
-#include <rte_ethdev.h>
 
 #include "line_priv.h"
 
 __extension__ typedef __int128 wide;
 
-static inline uint64_t arrival_of(const struct line *line, const struct rte_mbuf *packet, uint64_t now)
+static inline uint64_t arrival_of(const struct line *line, const struct dp_packet *packet, uint64_t now)
 {
 	uint64_t ticks;
 	int64_t offset;
 
-	if (line->stamps.field_offset < 0 || !(packet->ol_flags & line->stamps.flag))
+	if (!dp_packet_stamp(packet, &line->stamps, &ticks))
 		return now;
-	ticks = *RTE_MBUF_DYNFIELD(packet, line->stamps.field_offset, const uint64_t *);
 	offset = (int64_t)(((wide)(int64_t)(ticks - line->nic_clock.nic_0) * (wide)line->nic_clock.multiplier) >> 24);
 	/* A stamp from the future is the conversion's error, never the packet's. */
-	return RTE_MIN(line->nic_clock.tsc_0 + (uint64_t)offset, now);
+	return MIN(line->nic_clock.tsc_0 + (uint64_t)offset, now);
 }
 
-static void push(struct line *line, struct rte_mbuf *packet, uint64_t due)
+static void push(struct line *line, struct dp_packet *packet, uint64_t due)
 {
 	if (line->heap.count == line->heap.capacity) {
-		rte_pktmbuf_free(packet);
+		dp_packet_free(packet);
 		line->count.ring_full++;
 		return;
 	}
 	heap_push(&line->heap, (struct heap_entry){.due = due, .sequence = line->sequence++, .packet = packet});
 }
 
-static void duplicate(struct line *line, struct rte_mbuf *packet, uint32_t copies, uint64_t due)
+static void duplicate(struct line *line, struct dp_packet *packet, uint32_t copies, uint64_t due)
 {
 	for (uint32_t i = 0; i < copies; i++) {
-		struct rte_mbuf *copy = rte_pktmbuf_copy(packet, packet->pool, 0, UINT32_MAX);
+		struct dp_packet *copy = dp_packet_copy(packet);
 
 		if (!copy) {
 			line->count.no_mbuf++;
@@ -47,7 +44,7 @@ static void duplicate(struct line *line, struct rte_mbuf *packet, uint32_t copie
 	}
 }
 
-static void take(struct line *line, struct rte_mbuf *packet, uint64_t now)
+static void take(struct line *line, struct dp_packet *packet, uint64_t now)
 {
 	uint64_t arrival = arrival_of(line, packet, now);
 	struct verdict verdict = {.delay_cycles = line->delay_cycles};
@@ -59,7 +56,7 @@ static void take(struct line *line, struct rte_mbuf *packet, uint64_t now)
 	if (line->modes)
 		modes_apply(line->modes, packet, now, &verdict);
 	if (verdict.lost) {
-		rte_pktmbuf_free(packet);
+		dp_packet_free(packet);
 		line->count.lost++;
 		return;
 	}
@@ -93,7 +90,7 @@ static void count_sent(struct line *line, uint16_t sent, uint64_t now)
 /* Sends the outbox; what the port refuses stays in front. True if all went. */
 static bool send_outbox(struct line *line, uint64_t now)
 {
-	struct rte_mbuf *packets[LINE_TX_BURST];
+	struct dp_packet *packets[LINE_TX_BURST];
 	uint32_t captured = 0;
 	uint16_t count = line->outbox_count, sent;
 
@@ -103,9 +100,9 @@ static bool send_outbox(struct line *line, uint64_t now)
 		    capture_fill(line->capture, captured, packets[i], now, line->capture_tx, true))
 			captured++;
 	}
-	sent = rte_eth_tx_burst(line->tx_port, 0, packets, count);
+	sent = dp_transmit(line->tx_port, packets, count);
 	if (captured)
-		capture_commit(line->capture, RTE_MIN(captured, (uint32_t)sent));
+		capture_commit(line->capture, MIN(captured, (uint32_t)sent));
 	count_sent(line, sent, now);
 	for (uint16_t i = sent; i < count; i++)
 		line->outbox[i - sent] = line->outbox[i];
@@ -122,24 +119,24 @@ static void release(struct line *line, uint64_t now)
 			line->outbox[line->outbox_count++] = heap_pop(&line->heap);
 		if (line->outbox_count == 0 || !send_outbox(line, now))
 			return;
-		now = rte_rdtsc();
+		now = dp_cycles();
 	}
 }
 
 static void poll(struct worker *worker, struct line *line)
 {
-	struct rte_mbuf *packets[LINE_RX_BURST];
-	uint16_t received = rte_eth_rx_burst(line->rx_port, 0, packets, LINE_RX_BURST);
-	uint64_t now = rte_rdtsc();
+	struct dp_packet *packets[LINE_RX_BURST];
+	uint16_t received = dp_receive(line->rx_port, packets, LINE_RX_BURST);
+	uint64_t now = dp_cycles();
 
 	worker_look(worker, now);
 	for (uint16_t i = 0; i < received; i++)
 		take(line, packets[i], now);
-	if (unlikely(line->stall_pending)) {
+	if (UNLIKELY(line->stall_pending)) {
 		line->disturbed_sequence = line->sequence;
 		line->stall_pending = received == LINE_RX_BURST;
 	}
-	release(line, received > 0 ? rte_rdtsc() : now);
+	release(line, received > 0 ? dp_cycles() : now);
 }
 
 static void poll_rounds(struct worker *worker, unsigned int rounds)
@@ -157,7 +154,7 @@ int worker_modal_loop(void *argument)
 {
 	struct worker *worker = argument;
 
-	worker->last_poll = rte_rdtsc();
+	worker->last_poll = dp_cycles();
 	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
 		poll_rounds(worker, LINE_POLLS_PER_CHORE);
 		worker_chores(worker);

@@ -27,7 +27,7 @@ static int duplicate_create(const struct mode_context *context, const char *spec
 	return -EINVAL;
 }
 
-static void duplicate_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+static void duplicate_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct duplicate *duplicate = state;
 

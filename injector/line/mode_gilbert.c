@@ -60,7 +60,7 @@ static int gilbert_create(const struct mode_context *context, const char *specif
 	return status;
 }
 
-static void gilbert_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+static void gilbert_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct gilbert *gilbert = state;
 

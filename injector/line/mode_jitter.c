@@ -114,7 +114,7 @@ static int jitter_create(const struct mode_context *context, const char *specifi
 	return 0;
 }
 
-static void jitter_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+static void jitter_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct jitter *jitter = state;
 	uint64_t random = rng_next(&jitter->rng);

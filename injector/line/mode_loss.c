@@ -26,7 +26,7 @@ static int loss_create(const struct mode_context *context, const char *specifica
 	return -EINVAL;
 }
 
-static void loss_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+static void loss_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct loss *loss = state;
 

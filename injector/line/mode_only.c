@@ -196,14 +196,14 @@ static bool rule_matches(const struct rule *rule, const struct flow *flow)
 		memcmp(rule->address, flow->destination, rule->address_bytes) == 0);
 }
 
-static void only_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+static void only_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	const struct only *only = state;
 	struct flow flow = {0};
 
 	(void)now;
 	verdict->bypass = true;
-	if (!read_flow(rte_pktmbuf_mtod(packet, const uint8_t *), packet->data_len, &flow))
+	if (!read_flow(dp_packet_bytes(packet), dp_packet_contiguous(packet), &flow))
 		return;
 	for (size_t i = 0; i < only->count && verdict->bypass; i++)
 		verdict->bypass = !rule_matches(&only->rules[i], &flow);

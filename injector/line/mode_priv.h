@@ -10,10 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <rte_mbuf.h>
-
 #include <base/error.h>
 #include <dp/clock.h>
+#include <dp/packet.h>
 #include <injector/mode.h>
 
 /* What becomes of one packet; modes change it one after the other. */
@@ -36,7 +35,7 @@ struct injector_mode {
 	/* Modes of one group exclude each other; NULL = goes with all. */
 	const char *group;
 	int (*create)(const struct mode_context *context, const char *specification, void **state, struct error *err);
-	void (*apply)(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict);
+	void (*apply)(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict);
 	void (*destroy)(void *state);
 };
 
@@ -53,7 +52,7 @@ struct injector_modes {
 	} items[MODES_MAXIMUM];
 };
 
-static inline void modes_apply(const struct injector_modes *modes, const struct rte_mbuf *packet, uint64_t now,
+static inline void modes_apply(const struct injector_modes *modes, const struct dp_packet *packet, uint64_t now,
 			       struct verdict *verdict)
 {
 	for (unsigned int i = 0; i < modes->count && !verdict->bypass && !verdict->lost; i++)

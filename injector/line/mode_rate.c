@@ -33,14 +33,14 @@ static int rate_create(const struct mode_context *context, const char *specifica
 	return 0;
 }
 
-static void rate_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+static void rate_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct rate *rate = state;
 	uint64_t leave = now + verdict->delay_cycles;
 
 	if ((int64_t)(leave - rate->free_at) < 0)
 		leave = rate->free_at;
-	rate->free_at = leave + (((packet->pkt_len + WIRE_OVERHEAD_BYTES) * rate->cycles_per_byte_q16) >> 16);
+	rate->free_at = leave + (((dp_packet_length(packet) + WIRE_OVERHEAD_BYTES) * rate->cycles_per_byte_q16) >> 16);
 	verdict->delay_cycles = leave - now;
 }
 

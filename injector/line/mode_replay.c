@@ -48,7 +48,7 @@ static int replay_create(const struct mode_context *context, const char *specifi
 	return status;
 }
 
-static void replay_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+static void replay_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct replay *replay = state;
 

@@ -67,7 +67,7 @@ static int steps_create(const struct mode_context *context, const char *specific
 	return status;
 }
 
-static void steps_apply(void *state, const struct rte_mbuf *packet, uint64_t now, struct verdict *verdict)
+static void steps_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct steps *steps = state;
 

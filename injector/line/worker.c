@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <rte_cycles.h>
-
 #include "injector_priv.h"
 
 void worker_adopt_config(struct worker *worker, const struct line_config *config)

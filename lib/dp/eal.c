@@ -14,6 +14,7 @@
 #include <rte_config.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_launch.h>
 #include <rte_lcore.h>
 
 #include <base/number.h>
@@ -278,6 +279,16 @@ unsigned int dp_eal_worker(unsigned int index)
 	while (index-- > 0 && lcore < RTE_MAX_LCORE)
 		lcore = rte_get_next_lcore(lcore, 1, 0);
 	return lcore;
+}
+
+int dp_lcore_run(unsigned int lcore, int (*function)(void *argument), void *argument)
+{
+	return rte_eal_remote_launch(function, argument, lcore);
+}
+
+void dp_lcore_wait(unsigned int lcore)
+{
+	rte_eal_wait_lcore(lcore);
 }
 
 bool dp_eal_has_hugepages(void)

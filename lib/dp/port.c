@@ -9,15 +9,14 @@
 #include <unistd.h>
 
 #include <rte_bus.h>
-#include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
-#include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
 
 #include <base/log.h>
 #include <dp/eal.h>
+#include <dp/packet.h>
 
 #include "eal_log_priv.h"
 #include "port_priv.h"
@@ -34,9 +33,7 @@ struct dp_port {
 	bool plugged;    /* we attached the virtual device, so we detach it */
 	bool configured; /* so rte_eth_dev_close() is due */
 	bool started;
-	bool stamps;
-	int stamp_offset;
-	uint64_t stamp_flag;
+	struct dp_stamps stamps;
 	int lock;      /* descriptor, -1 = none */
 	int socket_fd; /* the driver's socket, for its drop counter; -1 = none */
 	uint64_t kernel_missed, xdp_missed_before;
@@ -80,9 +77,8 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 			return error_set(err, ENOTSUP, "%s: driver %s cannot stamp every received packet", port->name,
 					 info.driver_name);
 		configuration.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
-		if (rte_mbuf_dyn_rx_timestamp_register(&port->stamp_offset, &port->stamp_flag) != 0)
+		if (rte_mbuf_dyn_rx_timestamp_register(&port->stamps.offset, &port->stamps.flag) != 0)
 			return error_set(err, rte_errno, "%s: no room for stamps in an mbuf", port->name);
-		port->stamps = true;
 	}
 	dp_sockets_look(&before);
 	status = rte_eth_dev_configure(port->id, 1, 1, &configuration);
@@ -91,7 +87,7 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 		status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
 	if (!status)
 		status = rte_eth_rx_queue_setup(port->id, 0, rx, (unsigned int)rte_eth_dev_socket_id(port->id), NULL,
-						options->pool);
+						(struct rte_mempool *)options->pool);
 	if (!status)
 		status = rte_eth_tx_queue_setup(port->id, 0, tx, (unsigned int)rte_eth_dev_socket_id(port->id), NULL);
 	dp_eal_log_quiet_libraries();
@@ -207,7 +203,7 @@ struct dp_port *dp_port_open(const struct dp_port_options *options, struct error
 		errno = ENOMEM;
 		return NULL;
 	}
-	port->lock = port->socket_fd = -1;
+	port->lock = port->socket_fd = port->stamps.offset = -1;
 	snprintf(port->name, sizeof port->name, "%.*s", (int)length, options->name);
 	snprintf(port->device, sizeof port->device, "%.*s", (int)length, options->name);
 	if (dp_port_is_pci(options->name) || rte_eth_dev_get_port_by_name(options->name, &port->id) == 0)
@@ -313,12 +309,11 @@ void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statist
 		statistics->rx_missed = port->kernel_missed;
 }
 
-int dp_port_stamp_field(const struct dp_port *port, int *offset, uint64_t *flag)
+int dp_port_stamps(const struct dp_port *port, struct dp_stamps *stamps)
 {
-	if (!port->stamps)
+	if (port->stamps.offset < 0)
 		return -ENOTSUP;
-	*offset = port->stamp_offset;
-	*flag = port->stamp_flag;
+	*stamps = port->stamps;
 	return 0;
 }
 
@@ -327,9 +322,9 @@ int dp_port_read_clock(const struct dp_port *port, uint64_t *nic, uint64_t *tsc)
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 8; i++) { /* the tightest bracket of a few */
-		uint64_t before = rte_rdtsc(), clock;
+		uint64_t before = dp_cycles(), clock;
 		int status = rte_eth_read_clock(port->id, &clock);
-		uint64_t after = rte_rdtsc();
+		uint64_t after = dp_cycles();
 
 		if (status)
 			return status;
@@ -340,18 +335,4 @@ int dp_port_read_clock(const struct dp_port *port, uint64_t *nic, uint64_t *tsc)
 		*tsc = before + best / 2;
 	}
 	return 0;
-}
-
-struct rte_mempool *dp_pool_create(const char *name, unsigned int count, uint16_t data_bytes, struct error *err)
-{
-	/* 256 mbufs cached per lcore keep bursts off the shared ring. */
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		name, count, 256, 0, (uint16_t)(data_bytes + RTE_PKTMBUF_HEADROOM), (int)rte_socket_id());
-
-	if (!pool)
-		error_set(err, rte_errno,
-			  "no memory for %u packet buffers (%u MiB): %s; give fewer slots, or more memory or hugepages",
-			  count, (unsigned int)(((uint64_t)count * (data_bytes + 512U)) >> 20),
-			  rte_strerror(rte_errno));
-	return pool;
 }

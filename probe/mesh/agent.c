@@ -67,7 +67,7 @@ static int set_up(struct agent *agent, struct error *err)
 	return code ? code : open_doorbell(agent, &report, err);
 }
 
-struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct rte_mempool *pool,
+struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct dp_pool *pool,
 			   struct dp_clock *clock, struct error *err)
 {
 	struct agent *agent = calloc(1, sizeof *agent);

@@ -7,9 +7,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include <rte_cycles.h>
-#include <rte_ethdev.h>
-#include <rte_mbuf.h>
+#include <dp/packet.h>
 
 enum { SEND_ATTEMPTS = 1000, IPV4_ETHERTYPE = 0x0800 };
 
@@ -33,43 +31,31 @@ static uint64_t after(const struct agent *agent, uint64_t now, struct ns wait)
 	return now + (uint64_t)dp_clock_cycles(agent->clock, wait);
 }
 
-/* Takes the mbuf. A full transmit ring is tried again for a moment. */
-static bool send_now(struct agent *agent, struct rte_mbuf *mbuf)
+/* Takes the packet. A full transmit ring is tried again for a moment. */
+static bool send_now(struct agent *agent, struct dp_packet *packet)
 {
 	for (int attempt = 0; attempt < SEND_ATTEMPTS; attempt++)
-		if (rte_eth_tx_burst(agent->port_id, 0, &mbuf, 1) == 1)
+		if (dp_transmit(agent->port_id, &packet, 1) == 1)
 			return true;
-	rte_pktmbuf_free(mbuf);
+	dp_packet_free(packet);
 	agent->send_failures++;
 	return false;
 }
 
-static void set_length(struct rte_mbuf *mbuf, size_t length)
-{
-	mbuf->data_len = (uint16_t)length;
-	mbuf->pkt_len = (uint32_t)length;
-}
-
-/* Room in the mbuf's one segment, from its data on. */
-static size_t room(const struct rte_mbuf *mbuf)
-{
-	return (size_t)mbuf->buf_len - mbuf->data_off;
-}
-
 static void send_arp(struct agent *agent, enum frame_kind kind, uint32_t about, const uint8_t *to,
-		     struct rte_mbuf *mbuf)
+		     struct dp_packet *packet)
 {
 	struct frame frame = {.kind = kind, .source_address = agent->options.address, .destination_address = about};
 
 	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
 	if (to)
 		memcpy(frame.destination_mac, to, FRAME_MAC_BYTES);
-	set_length(mbuf, frame_write_arp(&frame, rte_pktmbuf_mtod(mbuf, uint8_t *), room(mbuf)));
-	send_now(agent, mbuf);
+	dp_packet_set_length(packet, frame_write_arp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
+	send_now(agent, packet);
 }
 
-/* Both kinds tell us the sender's MAC. Takes the mbuf. */
-static void take_arp(struct agent *agent, const struct frame *frame, struct rte_mbuf *mbuf)
+/* Both kinds tell us the sender's MAC. Takes the packet. */
+static void take_arp(struct agent *agent, const struct frame *frame, struct dp_packet *packet)
 {
 	neighbours_learn(&agent->neighbours, frame);
 	if (frame->kind == FRAME_ARP_REQUEST && agent->answers_arp &&
@@ -77,19 +63,19 @@ static void take_arp(struct agent *agent, const struct frame *frame, struct rte_
 		uint8_t asker[FRAME_MAC_BYTES];
 
 		memcpy(asker, frame->source_mac, FRAME_MAC_BYTES);
-		send_arp(agent, FRAME_ARP_REPLY, frame->source_address, asker, mbuf);
+		send_arp(agent, FRAME_ARP_REPLY, frame->source_address, asker, packet);
 		return;
 	}
-	rte_pktmbuf_free(mbuf);
+	dp_packet_free(packet);
 }
 
 /*
  * Answers in the request's own buffer. t3 is taken when all but the stamp and the checksums is in place. Takes the
- * mbuf.
+ * packet.
  */
-static void take_request(struct agent *agent, const struct frame *request, uint64_t received, struct rte_mbuf *mbuf)
+static void take_request(struct agent *agent, const struct frame *request, uint64_t received, struct dp_packet *packet)
 {
-	uint8_t *bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	uint8_t *bytes = dp_packet_bytes(packet);
 	uint8_t *payload = bytes + (request->payload - bytes);
 	struct ns received_at = dp_clock_wall(agent->clock, received);
 	struct stamp_reply reply;
@@ -98,7 +84,7 @@ static void take_request(struct agent *agent, const struct frame *request, uint6
 
 	agent->last_request = received;
 	if (reflector_prepare(agent->reflector, request, received_at, agent->error_estimate, payload, &reply)) {
-		rte_pktmbuf_free(mbuf);
+		dp_packet_free(packet);
 		return;
 	}
 	answer = (struct frame){
@@ -113,11 +99,11 @@ static void take_request(struct agent *agent, const struct frame *request, uint6
 	};
 	memcpy(answer.source_mac, agent->mac, FRAME_MAC_BYTES);
 	memcpy(answer.destination_mac, request->source_mac, FRAME_MAC_BYTES);
-	sent = rte_rdtsc();
+	sent = dp_cycles();
 	reflector_finish(&reply, ns_add(received_at, dp_clock_duration(agent->clock, (int64_t)(sent - received))),
 			 payload);
-	set_length(mbuf, frame_write_udp(&answer, bytes, room(mbuf)));
-	send_now(agent, mbuf);
+	dp_packet_set_length(packet, frame_write_udp(&answer, bytes, dp_packet_room(packet)));
+	send_now(agent, packet);
 }
 
 /* The kernel's stamp as ticks: how long ago it was, on the wall clock, counted back from a fresh reading of both. */
@@ -136,34 +122,34 @@ static uint64_t arrival_ticks(struct agent *agent, const struct frame *frame, ui
 	       (uint64_t)dp_clock_cycles(agent->clock, (struct ns){reading->latest.wall_ns - arrived_at.v});
 }
 
-/* Untagged IPv4 alone: an answer is built in place and would lose its tag. Takes the mbuf. */
-static void take_frame(struct agent *agent, struct rte_mbuf *mbuf, uint64_t received, const struct dp_clock *reading)
+/* Untagged IPv4 alone: an answer is built in place and would lose its tag. Takes the packet. */
+static void take_frame(struct agent *agent, struct dp_packet *packet, uint64_t received, const struct dp_clock *reading)
 {
-	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	struct frame frame = frame_read(bytes, mbuf->data_len, mbuf->data_len);
+	const uint8_t *bytes = dp_packet_bytes(packet);
+	struct frame frame = frame_read(bytes, dp_packet_contiguous(packet), dp_packet_contiguous(packet));
 
 	if (frame.kind == FRAME_ARP_REQUEST || frame.kind == FRAME_ARP_REPLY) {
-		take_arp(agent, &frame, mbuf);
+		take_arp(agent, &frame, packet);
 		return;
 	}
 	agent->broken_frames += frame.kind == FRAME_BROKEN;
-	if (frame.kind == FRAME_UDP && frame.destination_address == agent->options.address && mbuf->nb_segs == 1 &&
-	    (bytes[12] << 8 | bytes[13]) == IPV4_ETHERTYPE) {
+	if (frame.kind == FRAME_UDP && frame.destination_address == agent->options.address &&
+	    dp_packet_in_one_piece(packet) && (bytes[12] << 8 | bytes[13]) == IPV4_ETHERTYPE) {
 		if (frame.destination_port == agent->options.udp_port && agent->options.reflect) {
-			take_request(agent, &frame, arrival_ticks(agent, &frame, received, reading), mbuf);
+			take_request(agent, &frame, arrival_ticks(agent, &frame, received, reading), packet);
 			return;
 		}
 		if (frame.source_port == agent->options.udp_port)
 			prober_answer(&agent->prober, &frame, arrival_ticks(agent, &frame, received, reading));
 	}
-	rte_pktmbuf_free(mbuf);
+	dp_packet_free(packet);
 }
 
 static uint16_t receive(struct agent *agent)
 {
-	struct rte_mbuf *burst[AGENT_BURST];
-	uint16_t count = rte_eth_rx_burst(agent->port_id, 0, burst, AGENT_BURST);
-	uint64_t received = rte_rdtsc();
+	struct dp_packet *burst[AGENT_BURST];
+	uint16_t count = dp_receive(agent->port_id, burst, AGENT_BURST);
+	uint64_t received = dp_cycles();
 	struct dp_clock reading = *agent->clock;
 
 	if (count && agent->doorbell) /* also when its stamps are not wanted: what stays there would keep us awake */
@@ -179,7 +165,7 @@ static uint16_t receive(struct agent *agent)
 static void send_probe(struct agent *agent, const struct prober_probe *probe)
 {
 	const struct prober_target *target = &agent->prober.targets[probe->target];
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(agent->pool);
+	struct dp_packet *packet = dp_packet_alloc(agent->pool);
 	struct stamp_request request = probe->request;
 	uint8_t payload[STAMP_BYTES];
 	struct frame frame = {
@@ -194,7 +180,7 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 		.payload_bytes = sizeof payload,
 	};
 
-	if (!mbuf) {
+	if (!packet) {
 		agent->send_failures++;
 		prober_unsent(&agent->prober, probe);
 		return;
@@ -202,21 +188,21 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
 	memcpy(frame.destination_mac, agent->neighbours.items[target->neighbour].mac, FRAME_MAC_BYTES);
 	request.error = agent->error_estimate;
-	request.sent_at = dp_clock_wall(agent->clock, rte_rdtsc());
+	request.sent_at = dp_clock_wall(agent->clock, dp_cycles());
 	stamp_write_request(&request, payload);
-	set_length(mbuf, frame_write_udp(&frame, rte_pktmbuf_mtod(mbuf, uint8_t *), room(mbuf)));
-	prober_sent(&agent->prober, probe, rte_rdtsc());
-	if (!send_now(agent, mbuf))
+	dp_packet_set_length(packet, frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
+	prober_sent(&agent->prober, probe, dp_cycles());
+	if (!send_now(agent, packet))
 		prober_unsent(&agent->prober, probe);
 }
 
 static void ask_neighbour(struct agent *agent)
 {
 	const struct neighbour *neighbour = neighbours_ask(&agent->neighbours, ns_now_monotonic());
-	struct rte_mbuf *mbuf = neighbour ? rte_pktmbuf_alloc(agent->pool) : NULL;
+	struct dp_packet *packet = neighbour ? dp_packet_alloc(agent->pool) : NULL;
 
-	if (mbuf)
-		send_arp(agent, FRAME_ARP_REQUEST, neighbour->address, NULL, mbuf);
+	if (packet)
+		send_arp(agent, FRAME_ARP_REQUEST, neighbour->address, NULL, packet);
 }
 
 static void begin_measuring(struct run *run, uint64_t now)
@@ -320,18 +306,18 @@ static void nap(const struct run *run, uint64_t now)
 /* What came in between the port's start and ours was not stamped when it came: answering it now would be a lie. */
 static void discard_old_frames(struct agent *agent)
 {
-	struct rte_mbuf *burst[AGENT_BURST];
+	struct dp_packet *burst[AGENT_BURST];
 	uint16_t count;
 
 	do {
-		count = rte_eth_rx_burst(agent->port_id, 0, burst, AGENT_BURST);
-		rte_pktmbuf_free_bulk(burst, count);
+		count = dp_receive(agent->port_id, burst, AGENT_BURST);
+		dp_packets_free(burst, count);
 	} while (count == AGENT_BURST);
 }
 
 static void start_run(struct run *run, struct agent *agent)
 {
-	uint64_t now = rte_rdtsc();
+	uint64_t now = dp_cycles();
 
 	*run = (struct run){.agent = agent, .phase_end = UINT64_MAX};
 	run->next_clock = after(agent, now, clock_gap);
@@ -355,7 +341,7 @@ int agent_run(struct agent *agent, const volatile sig_atomic_t *stop, struct err
 	start_run(&run, agent);
 	while (!*stop && run.phase != PHASE_OVER) {
 		bool busy = receive(agent) > 0;
-		uint64_t now = rte_rdtsc();
+		uint64_t now = dp_cycles();
 
 		upkeep(&run, now);
 		if (run.phase <= PHASE_MEASURING && prober_take(&agent->prober, now, &agent->neighbours, &probe)) {
@@ -366,7 +352,7 @@ int agent_run(struct agent *agent, const volatile sig_atomic_t *stop, struct err
 			nap(&run, now);
 	}
 	if (run.phase == PHASE_MEASURING)
-		agent->measure_end = rte_rdtsc();
-	prober_expire(&agent->prober, rte_rdtsc());
+		agent->measure_end = dp_cycles();
+	prober_expire(&agent->prober, dp_cycles());
 	return 0;
 }

@@ -15,7 +15,7 @@ struct agent {
 	struct agent_options options;
 	struct dp_port *port;
 	uint16_t port_id;
-	struct rte_mempool *pool;
+	struct dp_pool *pool;
 	struct dp_clock *clock;
 	uint8_t mac[FRAME_MAC_BYTES];
 	bool answers_arp; /* the kernel does not */

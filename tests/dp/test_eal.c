@@ -75,7 +75,7 @@ Test(eal, the_users_virtual_devices_are_ports)
 	port = dp_port_open(&port_options, &err);
 	cr_assert_not_null(port, "%s", err.text);
 	dp_port_close(port);
-	rte_mempool_free(port_options.pool);
+	dp_pool_free(port_options.pool);
 	dp_eal_stop();
 }
 

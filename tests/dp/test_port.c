@@ -12,7 +12,7 @@
 
 #include "port_priv.h"
 
-static struct rte_mempool *pool;
+static struct dp_pool *pool;
 
 static void set_up(void)
 {
@@ -26,7 +26,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	rte_mempool_free(pool);
+	dp_pool_free(pool);
 	dp_eal_stop();
 }
 
@@ -92,7 +92,7 @@ Test(port, a_pair_joined_by_memory_carries_frames)
 {
 	struct error err = {0};
 	struct dp_port *port = open_port("net_ring5", &err); /* what it sends, it receives */
-	struct rte_mbuf *packet = rte_pktmbuf_alloc(pool), *back = NULL;
+	struct rte_mbuf *packet = rte_pktmbuf_alloc((struct rte_mempool *)pool), *back = NULL;
 
 	cr_assert_not_null(port, "%s", err.text);
 	cr_assert_eq(dp_port_start(port, &err), 0);

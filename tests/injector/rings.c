@@ -49,20 +49,20 @@ void rings_open(struct rings *rings, const struct rings_options *options)
 		.slots = options->slots ? options->slots : 16384,
 		.delay_us = {options->delay_us[0], options->delay_us[1]},
 		.stall_us = options->stall_us > 0 ? options->stall_us : 1e6,
-		.stamps = {{.field_offset = -1}, {.field_offset = -1}},
+		.stamps = {{.offset = -1}, {.offset = -1}},
 	};
 	struct error err = {0};
 
 	memset(rings, 0, sizeof *rings);
 	cr_assert_eq(dp_eal_start(&eal, &err), 0, "%s", err.text);
-	rings->pool = dp_pool_create("pool", 32767, 256, &err);
+	rings->pool = (struct rte_mempool *)dp_pool_create("pool", 32767, 256, &err);
 	cr_assert_not_null(rings->pool, "%s", err.text);
 	cr_assert_eq(dp_clock_calibrate(&rings->clock, (struct ns){INT64_C(20000000)}, &err), 0);
 	make_port(rings, 0, options->out_ring);
 	make_port(rings, 1, options->out_ring);
-	rings->stamp_offset = -1;
+	rings->stamps.offset = -1;
 	if (options->stamps)
-		cr_assert_eq(rte_mbuf_dyn_rx_timestamp_register(&rings->stamp_offset, &rings->stamp_flag), 0);
+		cr_assert_eq(rte_mbuf_dyn_rx_timestamp_register(&rings->stamps.offset, &rings->stamps.flag), 0);
 	for (int i = 0; i < 2; i++) {
 		lcores[i] = dp_eal_worker((unsigned int)i);
 		if (injector_modes_wanted(&options->modes)) {
@@ -70,8 +70,7 @@ void rings_open(struct rings *rings, const struct rings_options *options)
 			cr_assert_not_null(rings->modes[i], "%s", err.text);
 		}
 		settings.modes[i] = rings->modes[i];
-		settings.stamps[i].field_offset = rings->stamp_offset;
-		settings.stamps[i].flag = rings->stamp_flag;
+		settings.stamps[i] = rings->stamps;
 	}
 	if (options->capture) {
 		rings->capture = injector_capture_open(options->capture, &rings->clock, &err);
@@ -136,9 +135,9 @@ bool rings_send(struct rings *rings, int port, uint64_t sequence)
 	memset(payload, 0, 60);
 	payload->sequence = sequence;
 	payload->sent = rte_rdtsc();
-	if (rings->stamp_offset >= 0) {
-		*RTE_MBUF_DYNFIELD(packet, rings->stamp_offset, uint64_t *) = payload->sent;
-		packet->ol_flags |= rings->stamp_flag;
+	if (rings->stamps.offset >= 0) {
+		*RTE_MBUF_DYNFIELD(packet, rings->stamps.offset, uint64_t *) = payload->sent;
+		packet->ol_flags |= rings->stamps.flag;
 	}
 	if (rte_ring_sp_enqueue(rings->in[port], packet) == 0)
 		return true;

@@ -32,8 +32,7 @@ struct rings {
 	struct injector_modes *modes[2];
 	struct injector_capture *capture;
 	struct injector *injector;
-	int stamp_offset;
-	uint64_t stamp_flag;
+	struct dp_stamps stamps;
 };
 
 /* What the client writes into each frame. */

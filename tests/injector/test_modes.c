@@ -35,7 +35,7 @@ static struct verdict judge(const struct injector_modes *modes, uint64_t now)
 {
 	struct verdict verdict = {.delay_cycles = US(10)};
 
-	modes_apply(modes, &packet, now, &verdict);
+	modes_apply(modes, (const struct dp_packet *)&packet, now, &verdict);
 	return verdict;
 }
 

@@ -67,7 +67,7 @@ int main(void)
 		.program = "test", .ports = names, .port_count = 2, .workers = 1, .memory_MiB = 64};
 	struct dp_port *ports[2] = {NULL, NULL};
 	struct injector *injector = NULL;
-	struct rte_mempool *pool;
+	struct dp_pool *pool;
 	struct dp_clock clock;
 	unsigned int lcore;
 	int status = 1;
@@ -91,7 +91,7 @@ int main(void)
 							       .lcore_count = 1,
 							       .slots = 1024,
 							       .stall_us = 10,
-							       .stamps = {{.field_offset = -1}, {.field_offset = -1}}},
+							       .stamps = {{.offset = -1}, {.offset = -1}}},
 				   &clock, &err);
 	if (!injector || injector_start(injector, &err))
 		goto out;
@@ -102,7 +102,7 @@ out:
 	injector_destroy(injector);
 	for (int i = 0; i < 2; i++)
 		dp_port_close(ports[i]);
-	rte_mempool_free(pool);
+	dp_pool_free(pool);
 	dp_eal_stop();
 	return status;
 }

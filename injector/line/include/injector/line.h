@@ -32,12 +32,6 @@ enum injector_direction { INJECTOR_AB, INJECTOR_BA, INJECTOR_DIRECTIONS };
 
 #define INJECTOR_DELAY_MAXIMUM_US 10000.0
 
-/* The NIC's clock for one direction's receive port; offset < 0: packets are not stamped. */
-struct injector_stamps {
-	int field_offset; /* in an mbuf */
-	uint64_t flag;
-};
-
 struct injector_settings {
 	uint16_t port_a, port_b;    /* started DPDK ports, queue 0 */
 	const unsigned int *lcores; /* one: both directions; two: one direction each */
@@ -50,8 +44,8 @@ struct injector_settings {
 	int nice;            /* of the busy threads: -20 is served first, 0 as this one; tried, not required */
 	double expected_pps; /* per direction; 0 = not told. D * pps over the slots is refused */
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
-	struct injector_stamps stamps[INJECTOR_DIRECTIONS];
-	struct injector_capture *capture; /* borrowed; NULL = none */
+	struct dp_stamps stamps[INJECTOR_DIRECTIONS]; /* the receive ports'; offset < 0: the arrival is what counts */
+	struct injector_capture *capture;             /* borrowed; NULL = none */
 };
 
 /* NULL with err set: -EINVAL (range; says which ring size would do), -ENOMEM. */

@@ -14,8 +14,7 @@ struct ns {
 
 #define NS_PER_US INT64_C(1000)
 #define NS_PER_MS INT64_C(1000000)
-/* DPDK's rte_cycles.h has an int of this name; where it comes later it wins, so widen before multiplying there. */
-#undef NS_PER_S
+#undef NS_PER_S /* DPDK's rte_cycles.h has an int of this name */
 #define NS_PER_S INT64_C(1000000000)
 
 static inline struct ns ns_add(struct ns a, struct ns b)

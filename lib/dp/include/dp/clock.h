@@ -4,7 +4,7 @@
  * their frequency, up to 0.3 % wrong; here the rate is measured against CLOCK_MONOTONIC, and dp_clock_update(), called
  * about once a second, lengthens the baseline and moves the anchor, so that conversions do not drift over days.
  *
- * A hot loop stamps with rte_rdtsc() and leaves conversion to the thread that owns the clock. One thread per object;
+ * A hot loop stamps with dp_cycles() and leaves conversion to the thread that owns the clock. One thread per object;
  * hand copies to others.
  */
 #ifndef DP_CLOCK_H

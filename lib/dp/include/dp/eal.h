@@ -38,8 +38,16 @@ int dp_eal_start(const struct dp_eal_options *options, struct error *err);
 /* Close every port first. Safe when EAL was not started. */
 void dp_eal_stop(void);
 
-/* The lcore id of worker 0..workers-1, for rte_eal_remote_launch(). */
+/* The lcore id of worker 0..workers-1. */
 unsigned int dp_eal_worker(unsigned int index);
+
+/* Runs function(argument) on a worker; 0, or -EBUSY when it runs something. dp_lcore_wait() returns when it has. */
+int dp_lcore_run(unsigned int lcore, int (*function)(void *argument), void *argument);
+void dp_lcore_wait(unsigned int lcore);
+
+/* Memory for what a busy loop touches: zeroed, on a cache line of its own, from hugepages where there are any. */
+void *dp_memory(size_t bytes); /* NULL if there is no more */
+void dp_memory_free(void *memory);
 
 /* True when memory comes from hugepages. */
 bool dp_eal_has_hugepages(void);

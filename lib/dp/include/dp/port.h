@@ -7,17 +7,15 @@
  *                                     net_ring, net_null, net_pcap, net_memif, net_tap, net_af_xdp ...
  *   veth0                             a Linux interface: af_xdp when it works there, else af_packet
  *
- * The mbuf pool is the caller's and outlives the port. Opened, started, stopped and closed by the control thread;
- * bursts (rte_eth_rx_burst/tx_burst on queue 0 of dp_port_id()) by one lcore at a time. A process holds a lock on a
- * Linux interface as long as the port is open, so that two injectors never share one.
+ * The pool of packets is the caller's and outlives the port. Opened, started, stopped and closed by the control thread;
+ * bursts (see dp/packet.h) by one lcore at a time. A process holds a lock on a Linux interface as long as the port is
+ * open, so that two injectors never share one.
  */
 #ifndef DP_PORT_H
 #define DP_PORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include <rte_mempool.h>
 
 #include <base/error.h>
 
@@ -30,11 +28,20 @@ enum dp_port_driver {
 /* NULL-terminated names for OPTION_CHOICE: "auto", "af_xdp", "af_packet". */
 extern const char *const dp_port_driver_names[];
 
+struct dp_pool;
+
+/*
+ * Pool of `count` buffers with `data_bytes` of room for a frame (2048 holds any 1500-byte MTU; af_xdp copies into it).
+ * NULL with err set. To be freed after the ports that use it are closed; NULL is legal there.
+ */
+struct dp_pool *dp_pool_create(const char *name, unsigned int count, uint16_t data_bytes, struct error *err);
+void dp_pool_free(struct dp_pool *pool);
+
 struct dp_port_options {
 	const char *name;
 	enum dp_port_driver driver; /* looked at for Linux interfaces only */
 	uint16_t descriptors;       /* RX and TX; 0 = 1024, cut to what the device takes */
-	struct rte_mempool *pool;   /* for RX */
+	struct dp_pool *pool;       /* for RX */
 	bool promiscuous;
 	bool hardware_rx_stamps; /* every packet stamped by the NIC; -ENOTSUP where it cannot */
 };
@@ -78,19 +85,16 @@ struct dp_port_statistics {
 /* Control thread; drivers keep these counters without locks, so figures may lag by a burst. */
 void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statistics);
 
-/*
- * Where hardware RX stamps were asked for: the dynamic field's offset in an mbuf and the flag (ol_flags) that says it
- * is valid. The stamp counts the NIC's own clock (rte_eth_read_clock). -ENOTSUP if they were not asked for.
- */
-int dp_port_stamp_field(const struct dp_port *port, int *offset, uint64_t *flag);
+/* Where a NIC writes its receive stamps into a packet; offset < 0: nowhere. */
+struct dp_stamps {
+	int offset;
+	uint64_t flag;
+};
+
+/* For dp_packet_stamp(), where hardware RX stamps were asked for; -ENOTSUP where they were not. */
+int dp_port_stamps(const struct dp_port *port, struct dp_stamps *stamps);
 
 /* The NIC's clock now, and the time stamp counter in the middle of reading it. -ENOTSUP or another -errno. */
 int dp_port_read_clock(const struct dp_port *port, uint64_t *nic, uint64_t *tsc);
-
-/*
- * Pool of `count` mbufs with `data_bytes` of room for a frame (2048 holds any 1500-byte MTU; af_xdp copies into it).
- * NULL with err set. Free with rte_mempool_free() after the ports that use it are closed.
- */
-struct rte_mempool *dp_pool_create(const char *name, unsigned int count, uint16_t data_bytes, struct error *err);
 
 #endif

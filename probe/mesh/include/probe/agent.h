@@ -16,10 +16,7 @@
 
 #include <base/error.h>
 #include <base/histogram.h>
-#include <base/ns.h> /* before DPDK's headers, which have an NS_PER_S of their own (a plain int) */
-
-#include <rte_mempool.h>
-
+#include <base/ns.h>
 #include <dp/clock.h>
 #include <dp/port.h>
 #include <rtt/peers.h>
@@ -82,9 +79,9 @@ struct agent_options {
 
 struct agent;
 
-/* port is open and started; pool has room for AGENT_BUFFERS mbufs. All outlive the agent. */
+/* port is open and started; pool holds AGENT_BUFFERS packets. All outlive the agent. */
 enum { AGENT_BUFFERS = 8191 };
-struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct rte_mempool *pool,
+struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct dp_pool *pool,
 			   struct dp_clock *clock, struct error *err);
 void agent_destroy(struct agent *agent); /* NULL is legal */
 

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packets, bursts and the time stamp counter: what a hot loop needs of DPDK, and the only way to it outside of this
+ * room. Everything here is a name for one or two of DPDK's inline functions and costs what they cost.
+ *
+ * A packet is a frame in a buffer of a pool; it belongs to whoever received, allocated or copied it until it is freed
+ * or a port has taken it. A port is meant by its number, dp_port_id(), and its queue 0; one thread at a time receives
+ * from a port and one sends to it.
+ */
+#ifndef DP_PACKET_H
+#define DP_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/ns.h>
+#include <dp/port.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+/* rte_cycles.h has a plain int of this name. */
+#undef NS_PER_S
+#define NS_PER_S INT64_C(1000000000)
+
+/* An rte_mbuf; a dp_pool is an rte_mempool of them. */
+struct dp_packet;
+
+static inline struct rte_mbuf *dp_mbuf(const struct dp_packet *packet)
+{
+	return (struct rte_mbuf *)(uintptr_t)packet;
+}
+
+/* The time stamp counter. Two readings about 10 ns apart are in order; see dp/clock.h for what a cycle is. */
+static inline uint64_t dp_cycles(void)
+{
+	return rte_rdtsc();
+}
+
+/* Up to `count` packets that have arrived. Some drivers return none when asked for less than 4. */
+static inline uint16_t dp_receive(uint16_t port, struct dp_packet **packets, uint16_t count)
+{
+	return rte_eth_rx_burst(port, 0, (struct rte_mbuf **)packets, count);
+}
+
+/* Returns how many the port took, from the first on; the others stay the caller's. */
+static inline uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
+{
+	return rte_eth_tx_burst(port, 0, (struct rte_mbuf **)packets, count);
+}
+
+/* An empty one, or NULL. */
+static inline struct dp_packet *dp_packet_alloc(struct dp_pool *pool)
+{
+	return (struct dp_packet *)rte_pktmbuf_alloc((struct rte_mempool *)pool);
+}
+
+/* A copy of all its bytes in a buffer of the same pool, or NULL. */
+static inline struct dp_packet *dp_packet_copy(const struct dp_packet *packet)
+{
+	return (struct dp_packet *)rte_pktmbuf_copy(dp_mbuf(packet), dp_mbuf(packet)->pool, 0, UINT32_MAX);
+}
+
+static inline void dp_packet_free(struct dp_packet *packet)
+{
+	rte_pktmbuf_free(dp_mbuf(packet));
+}
+
+static inline void dp_packets_free(struct dp_packet **packets, unsigned int count)
+{
+	rte_pktmbuf_free_bulk((struct rte_mbuf **)packets, count);
+}
+
+/* The frame from its destination address on; dp_packet_contiguous() bytes of it, and dp_packet_room() to write into. */
+static inline uint8_t *dp_packet_bytes(const struct dp_packet *packet)
+{
+	return rte_pktmbuf_mtod(dp_mbuf(packet), uint8_t *);
+}
+
+static inline uint16_t dp_packet_contiguous(const struct dp_packet *packet)
+{
+	return dp_mbuf(packet)->data_len;
+}
+
+/* Of the whole frame, without preamble and check sequence. */
+static inline uint32_t dp_packet_length(const struct dp_packet *packet)
+{
+	return dp_mbuf(packet)->pkt_len;
+}
+
+/* The frame lies in one piece: contiguous is its length. */
+static inline bool dp_packet_in_one_piece(const struct dp_packet *packet)
+{
+	return dp_mbuf(packet)->nb_segs == 1;
+}
+
+static inline size_t dp_packet_room(const struct dp_packet *packet)
+{
+	return (size_t)dp_mbuf(packet)->buf_len - dp_mbuf(packet)->data_off;
+}
+
+/* Of a packet in one piece, at most its room. */
+static inline void dp_packet_set_length(struct dp_packet *packet, size_t bytes)
+{
+	dp_mbuf(packet)->data_len = (uint16_t)bytes;
+	dp_mbuf(packet)->pkt_len = (uint32_t)bytes;
+}
+
+/* False when this packet has no stamp; otherwise *nic is a reading of its port's own clock. */
+static inline bool dp_packet_stamp(const struct dp_packet *packet, const struct dp_stamps *stamps, uint64_t *nic)
+{
+	if (stamps->offset < 0 || !(dp_mbuf(packet)->ol_flags & stamps->flag))
+		return false;
+	*nic = *RTE_MBUF_DYNFIELD(dp_mbuf(packet), stamps->offset, const uint64_t *);
+	return true;
+}
+
+#endif
