@@ -9,12 +9,14 @@
 
 #include <base/file.h>
 
+enum { SSH_FAILED = 255 }; /* exit code of ssh itself */
+
 static const struct ns slice = {50 * NS_PER_MS};
 static const struct ns grace = {2 * NS_PER_S};
 
 int host_parse(const char *text, struct host *host, struct error *err)
 {
-	*host = (struct host){HOST_LOCAL, NULL};
+	*host = (struct host){.kind = HOST_LOCAL};
 	if (strcmp(text, "local") == 0)
 		return 0;
 	host->kind = strncmp(text, "netns:", 6) == 0 ? HOST_NETNS : HOST_SSH;
@@ -26,74 +28,42 @@ int host_parse(const char *text, struct host *host, struct error *err)
 	return 0;
 }
 
-/* 'text' in single quotes, as a shell reads it back. */
-static void print_quoted(FILE *out, const char *text)
+int host_connect(struct host *host, const char *config, const char *folder, const volatile sig_atomic_t *stop,
+		 struct error *err)
 {
-	fputc('\'', out);
-	for (; *text; text++) {
-		if (*text == '\'')
-			fputs("'\\''", out);
-		else
-			fputc(*text, out);
-	}
-	fputc('\'', out);
+	if (host->kind != HOST_SSH)
+		return 0;
+	host->ssh = ssh_open(host->target, config, folder, stop, err);
+	return host->ssh ? 0 : -err->code;
 }
 
-/* ssh does not hand on our environment: it goes in front of the command. Ours to free, NULL if out of memory. */
-static char *remote_line(const struct command *command)
+void host_disconnect(struct host *host)
 {
-	char *line = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&line, &bytes);
-
-	if (!out)
-		return NULL;
-	fputs("env", out);
-	for (const char *const *variable = command->environment; variable && *variable; variable++) {
-		if (strncmp(*variable, "PATH=", 5) == 0)
-			continue;
-		fputc(' ', out);
-		print_quoted(out, *variable);
-	}
-	fputs(" /bin/sh -c ", out);
-	print_quoted(out, command->line);
-	if (fclose(out) != 0) {
-		free(line);
-		return NULL;
-	}
-	return line;
+	ssh_close(host->ssh);
+	host->ssh = NULL;
 }
 
 struct process *host_start(const struct host *host, const struct command *command, struct error *err)
 {
 	struct process_options options = {.environment = command->environment, .output_path = command->output_path};
 	const char *netns[] = {"ip", "netns", "exec", host->target, "/bin/sh", "-c", command->line, NULL};
-	/* -tt: when our end of the connection dies, so does what runs at the other. */
-	const char *ssh[] = {"ssh", "-tt", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", host->target, NULL, NULL};
-	struct process *process;
-	char *line = NULL;
+	struct process *process = NULL;
 
 	switch (host->kind) {
 	case HOST_LOCAL:
 		options.shell = command->line;
+		process = process_start(&options, err);
 		break;
 	case HOST_NETNS:
 		options.argv = netns;
+		process = process_start(&options, err);
 		break;
 	case HOST_SSH:
-		line = remote_line(command);
-		if (!line) {
-			error_set(err, ENOMEM, "out of memory");
-			return NULL;
-		}
-		ssh[7] = line;
-		options.argv = ssh;
+		process = ssh_start(host->ssh, command, err);
 		break;
 	}
-	process = process_start(&options, err);
 	if (!process && err)
 		error_prefix(err, "%s", command->phase);
-	free(line);
 	return process;
 }
 
@@ -123,6 +93,9 @@ int host_run(const struct host *host, const struct command *command, struct proc
 					 ns_to_s(command->timeout));
 	} else if (code < 0) {
 		error_prefix(err, "%s", command->phase);
+	} else if (host->kind == HOST_SSH && result->exit_code == SSH_FAILED) {
+		code = ssh_explain(host->ssh, command->phase, result->output, err);
+		process_result_free(result);
 	}
 	process_destroy(process);
 	return code;

@@ -34,6 +34,8 @@ const struct option_row plan_rows[] = {
 		      "what the client connects to and pings; a host of the lab has its own"),
 	OPTION_STRING(struct plan, client_address, "client-address", 0, "IP",
 		      "the same of the client, for the commands"),
+	OPTION_STRING(struct plan, ssh_config, "ssh-config", 0, "FILE",
+		      "configuration of ssh for ssh: hosts (port, key, ...), as in ssh -F"),
 	OPTION_HEADING("Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_CLIENT, NOMORA_DELAY_US, NOMORA_RUN, "
 		       "NOMORA_SCRATCH, NOMORA_PLAN_FOLDER"),
 	OPTION_STRING(struct plan, setup, "setup", 0, "COMMAND", "once, first, where the server runs"),

@@ -47,13 +47,22 @@ static void remove_orphans(void)
 
 int scratch_make(char *path, size_t bytes, struct error *err)
 {
+	char private[128];
+
 	remove_orphans();
 	snprintf(path, bytes, "/tmp/nomora-sweep.%d.XXXXXX", (int)getpid());
 	if (!mkdtemp(path)) {
 		*path = '\0';
 		return error_set(err, errno, "cannot make a folder in /tmp: %s", strerror(errno));
 	}
+	snprintf(private, sizeof private, "%s/ssh", path);
 	/* The plan's commands may run as another user. */
-	chmod(path, 0777);
+	if (mkdir(private, 0700) != 0 || chmod(path, 01777) != 0) {
+		int code = error_set(err, errno, "cannot make a folder in %s: %s", path, strerror(errno));
+
+		scratch_remove(path);
+		*path = '\0';
+		return code;
+	}
 	return 0;
 }

@@ -16,12 +16,23 @@
 
 enum host_kind { HOST_LOCAL, HOST_NETNS, HOST_SSH };
 
+struct ssh;
+
 struct host {
 	enum host_kind kind;
 	const char *target; /* namespace or ssh target; borrowed */
+	struct ssh *ssh;    /* the connection of an ssh host; NULL before host_connect() */
 };
 
 int host_parse(const char *text, struct host *host, struct error *err);
+
+/*
+ * Connects to an ssh host, so that its commands need no handshake each; nothing for others. `config` is the file given
+ * to ssh -F, or NULL; `folder` is private to us and holds the connection's socket. `stop` may be NULL.
+ */
+int host_connect(struct host *host, const char *config, const char *folder, const volatile sig_atomic_t *stop,
+		 struct error *err);
+void host_disconnect(struct host *host);
 
 struct command {
 	const char *phase;              /* for messages: "client" */
@@ -42,6 +53,16 @@ int host_run(const struct host *host, const struct command *command, struct proc
 
 /* host_run(), where anything but exit code 0 is an error that quotes the last line of its output. */
 int host_must_run(const struct host *host, const struct command *command, struct error *err);
+
+/* --- ssh hosts, for host.c ---------------------------------------------------------------------------------- */
+
+struct ssh *ssh_open(const char *target, const char *config, const char *folder, const volatile sig_atomic_t *stop,
+		     struct error *err);
+void ssh_close(struct ssh *ssh); /* NULL is legal */
+/* Starts a command over the connection, which is made anew if it has ended. `stop` is the command's. */
+struct process *ssh_start(struct ssh *ssh, const struct command *command, struct error *err);
+/* After ssh's own exit code, 255: why the connection ended, or what the command printed last if it did not end. */
+int ssh_explain(struct ssh *ssh, const char *phase, char *output, struct error *err);
 
 /* The last line with something on it, in place; "it printed nothing" if there is none. */
 const char *last_line(char *output);
@@ -81,7 +102,10 @@ struct host_state {
 
 void host_state_read(struct host_state *state); /* zeros where /proc does not tell */
 
-/* A new folder that anybody may write to; its path, or "" when that failed. */
+/*
+ * A new folder that anybody may write to (nobody may remove another's files), and in it "ssh", which is ours alone. Its
+ * path, or "" when that failed.
+ */
 int scratch_make(char *path, size_t bytes, struct error *err);
 void scratch_remove(const char *path);
 

@@ -204,6 +204,19 @@ static int make_surroundings(struct sweeper *sweeper, struct error *err)
 	return 0;
 }
 
+static int connect_hosts(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	char folder[80];
+	int code;
+
+	snprintf(folder, sizeof folder, "%s/ssh", sweeper->scratch);
+	code = host_connect(&sweeper->server_host, plan->ssh_config, folder, sweeper->hooks->stop, err);
+	if (!code)
+		code = host_connect(&sweeper->client_host, plan->ssh_config, folder, sweeper->hooks->stop, err);
+	return code;
+}
+
 /* At delay 0: set-up and server. */
 static int prepare(struct sweeper *sweeper, struct error *err)
 {
@@ -252,6 +265,8 @@ static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 		sweeper_say(sweeper, "%s", err.text);
 	if (sweeper->set_up)
 		injector_set(plan->injector, found->delay_ab_us, found->delay_ba_us, NULL);
+	host_disconnect(&sweeper->server_host);
+	host_disconnect(&sweeper->client_host);
 	if (sweeper->scratch[0])
 		scratch_remove(sweeper->scratch);
 }
@@ -265,6 +280,8 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 	if (code)
 		return code;
 	code = make_surroundings(sweeper, err);
+	if (!code)
+		code = connect_hosts(sweeper, err);
 	if (!code && sweeper->plan->keep_awake) {
 		awake = awake_start(err);
 		code = awake ? 0 : -err->code;

@@ -30,6 +30,7 @@ struct plan {
 	int64_t lab_hosts, lab_racks;
 	const char *lab_inject, *lab_injector_arguments;
 	const char *server_host, *client_host, *server_address, *client_address;
+	const char *ssh_config; /* NULL = ssh's own */
 	/* the phases */
 	const char *setup, *server, *server_ready, *before_run, *warm_up, *client, *after_run, *teardown;
 	int server_restart; /* enum plan_restart */

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Commands on ssh hosts. One connection (a master in ssh's words) stays open for the whole sweep and each command is a
+ * session in it: no handshake is measured with the benchmark, none disturbs a run. The master is our child and dies
+ * with us, its sessions with it; sshd then hangs their terminals up.
+ */
+#include "sweep_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ARGUMENTS = 16, CONNECT_PATIENCE_S = 30, SOCKET_BYTES = 108 /* sun_path */, CONTROL_BYTES = SOCKET_BYTES + 16 };
+
+/*
+ * What runs a command at the other end, as $1. A hang-up reaches this shell alone (servers take it as a wish to read
+ * their configuration anew), which ends the command's whole group. The terminal exists for that hang-up only: the
+ * command reads nothing and writes into a pipe, its exit code comes out by descriptor 3, and no carriage returns are
+ * put into its output.
+ */
+static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
+			      "s=$({ { trap 'kill -TERM -$p; sleep 1; kill -KILL -$p' HUP TERM; "
+			      "setsid /bin/sh -c \"$1\" </dev/null 3>&- 4>&- & p=$!; wait $p; echo $? >&3; } 2>&1 | "
+			      "cat >&4; } 3>&1); exit $s";
+
+struct ssh {
+	const char *target, *config;
+	char socket[SOCKET_BYTES];
+	struct process *master;
+};
+
+/* Options that master and commands have in common; returns how many words. `control` must outlive them. */
+static size_t put_options(const struct ssh *ssh, char control[CONTROL_BYTES], const char **argv)
+{
+	/* A host that vanished is noticed within 12 s, and connecting to it again is given up after 10. */
+	const char *const words[] = {
+		"ssh",  "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=3", "-oServerAliveCountMax=3",
+		control};
+	size_t count = sizeof words / sizeof *words;
+
+	snprintf(control, CONTROL_BYTES, "-oControlPath=%s", ssh->socket);
+	memcpy(argv, words, sizeof words);
+	if (ssh->config) {
+		argv[count++] = "-F";
+		argv[count++] = ssh->config;
+	}
+	return count;
+}
+
+static struct process *start_master(const struct ssh *ssh, struct error *err)
+{
+	const char *argv[ARGUMENTS];
+	char control[CONTROL_BYTES];
+	size_t count = put_options(ssh, control, argv);
+
+	argv[count++] = "-MN";
+	argv[count++] = "-oControlPersist=no";
+	argv[count++] = ssh->target;
+	argv[count] = NULL;
+	return process_start(&(struct process_options){.argv = argv}, err);
+}
+
+/* The master makes its socket once it has logged in. */
+static int wait_for_socket(struct ssh *ssh, const volatile sig_atomic_t *stop, struct error *err)
+{
+	struct ns deadline = ns_add(ns_now_monotonic(), (struct ns){CONNECT_PATIENCE_S * NS_PER_S});
+	struct process_result result = {0};
+
+	while (access(ssh->socket, F_OK) != 0) {
+		if (process_wait(ssh->master, (struct ns){20 * NS_PER_MS}, &result, err) != -ETIMEDOUT) {
+			error_set(err, EHOSTUNREACH, "cannot connect to ssh:%s: %.300s", ssh->target,
+				  last_line(result.output));
+			process_result_free(&result);
+			return -EHOSTUNREACH;
+		}
+		if (stop && *stop)
+			return error_set(err, EINTR, "stopped");
+		if (ns_now_monotonic().v > deadline.v)
+			return error_set(err, ETIMEDOUT, "cannot connect to ssh:%s: not logged in after %d s",
+					 ssh->target, CONNECT_PATIENCE_S);
+	}
+	return 0;
+}
+
+static void end_master(struct ssh *ssh)
+{
+	process_destroy(ssh->master);
+	ssh->master = NULL;
+	unlink(ssh->socket);
+}
+
+static int connect_master(struct ssh *ssh, const volatile sig_atomic_t *stop, struct error *err)
+{
+	int code;
+
+	ssh->master = start_master(ssh, err);
+	if (!ssh->master)
+		return -err->code;
+	code = wait_for_socket(ssh, stop, err);
+	if (code)
+		end_master(ssh);
+	return code;
+}
+
+struct ssh *ssh_open(const char *target, const char *config, const char *folder, const volatile sig_atomic_t *stop,
+		     struct error *err)
+{
+	struct ssh *ssh = calloc(1, sizeof *ssh);
+
+	if (!ssh) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	ssh->target = target;
+	ssh->config = config;
+	snprintf(ssh->socket, sizeof ssh->socket, "%s/%p", folder, (void *)ssh);
+	if (connect_master(ssh, stop, err) != 0) {
+		free(ssh);
+		return NULL;
+	}
+	return ssh;
+}
+
+void ssh_close(struct ssh *ssh)
+{
+	if (!ssh)
+		return;
+	end_master(ssh);
+	free(ssh);
+}
+
+/* 'text' in single quotes, as a shell reads it back. */
+static void print_quoted(FILE *out, const char *text)
+{
+	fputc('\'', out);
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*text, out);
+	}
+	fputc('\'', out);
+}
+
+/* ssh does not hand on our environment: it goes in front of the command. Ours to free, NULL if out of memory. */
+static char *remote_line(const struct command *command)
+{
+	char *line = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&line, &bytes);
+
+	if (!out)
+		return NULL;
+	fputs("env", out);
+	for (const char *const *variable = command->environment; variable && *variable; variable++) {
+		if (strncmp(*variable, "PATH=", 5) == 0)
+			continue;
+		fputc(' ', out);
+		print_quoted(out, *variable);
+	}
+	fputs(" /bin/sh -c ", out);
+	print_quoted(out, wrapper);
+	fputs(" sh ", out);
+	print_quoted(out, command->line);
+	if (fclose(out) != 0) {
+		free(line);
+		return NULL;
+	}
+	return line;
+}
+
+/* Has the connection ended? Then `why` is what ssh said last. */
+static bool has_ended(struct ssh *ssh, struct ns patience, char *why, size_t bytes)
+{
+	struct process_result result = {0};
+
+	if (!ssh->master) {
+		snprintf(why, bytes, "it could not be made anew");
+		return true;
+	}
+	if (process_wait(ssh->master, patience, &result, NULL) == -ETIMEDOUT)
+		return false;
+	snprintf(why, bytes, "%.200s", last_line(result.output));
+	process_result_free(&result);
+	end_master(ssh);
+	return true;
+}
+
+struct process *ssh_start(struct ssh *ssh, const struct command *command, struct error *err)
+{
+	struct process_options options = {.output_path = command->output_path};
+	struct process *process = NULL;
+	const char *argv[ARGUMENTS];
+	char control[CONTROL_BYTES], why[256], *line;
+	size_t count;
+
+	if (has_ended(ssh, (struct ns){0}, why, sizeof why) && connect_master(ssh, command->stop, err) != 0)
+		return NULL;
+	line = remote_line(command);
+	if (!line) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	count = put_options(ssh, control, argv);
+	argv[count++] = "-oLogLevel=ERROR"; /* what ssh says would be in the command's output */
+	argv[count++] = "-tt";
+	argv[count++] = ssh->target;
+	argv[count++] = line;
+	argv[count] = NULL;
+	options.argv = argv;
+	process = process_start(&options, err);
+	free(line);
+	return process;
+}
+
+int ssh_explain(struct ssh *ssh, const char *phase, char *output, struct error *err)
+{
+	char why[256];
+
+	if (has_ended(ssh, (struct ns){NS_PER_S}, why, sizeof why))
+		return error_set(err, ECONNRESET, "%s: the connection to ssh:%s broke: %s", phase, ssh->target, why);
+	return error_set(err, ECHILD, "%s: failed with exit code 255: %.300s", phase, last_line(output));
+}

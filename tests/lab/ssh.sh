@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A sweep of memcached whose hosts are reached by ssh: two hosts of a lab with an sshd each (own keys, port and
+# configuration), the sweep on a third. What it refuses, what it leaves behind, and a host that vanishes in mid-run.
+# The lab goes with this script, however that ends: it runs below `nomora lab up --while`.
+if [ -z "${NOMORA_SSH_LAB:-}" ]; then
+	. "$(dirname "$0")/../cli/lib.sh"
+	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+	[ -x "$bin/nomora-injector" ] || skip_all "built without DPDK"
+	for program in memcached ssh ssh-keygen /usr/sbin/sshd; do command -v $program >/dev/null || skip_all "$program is not installed"; done
+	ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "network namespaces cannot be made here"
+	lab=k$((BASHPID % 100000))
+	at_exit "$nomora" lab down --name "$lab"
+	export NOMORA_SSH_LAB=$lab
+	"$nomora" lab up --name "$lab" --hosts 3 --racks 1 --inject h1 --delay-us 0 --while "$(printf '%q ' "$BASH" "$0" "$@")"
+	exit $?
+fi
+. "$(dirname "$0")/../cli/lib.sh"
+lab=$NOMORA_SSH_LAB
+cd "$scratch" || exit 1
+chmod 755 "$scratch"
+on() { local host=$1; shift; "$nomora" lab exec "$host" --name "$lab" -- "$@"; }
+
+# --- two hosts with sshd ---
+ssh-keygen -q -t ed25519 -N '' -f key && ssh-keygen -q -t ed25519 -N '' -f host-key && ssh-keygen -q -t ed25519 -N '' -f stranger
+mkdir -p /run/sshd # wired into sshd
+for host in 1 2; do
+	printf '%s\n' 'Port 2222' "ListenAddress 10.77.1.$host" "HostKey $scratch/host-key" "AuthorizedKeysFile $scratch/key.pub" \
+		'StrictModes no' 'UsePAM no' 'PermitRootLogin prohibit-password' 'PidFile none' >"sshd-h$host"
+	on "h$host" /usr/sbin/sshd -D -e -f "$scratch/sshd-h$host" >"sshd-h$host.log" 2>&1 &
+	printf 'Host h%s\n HostName 10.77.1.%s\n Port 2222\n User root\n' "$host" "$host"
+	printf '[10.77.1.%s]:2222 %s\n' "$host" "$(cut -d' ' -f1,2 host-key.pub)" >>known
+done >config
+printf 'Host *\n IdentityFile %s\n IdentitiesOnly yes\n UserKnownHostsFile %s\n GlobalKnownHostsFile /dev/null\n' "$scratch/key" "$scratch/known" >>config
+for host in 1 2; do wait_for 10 grep -q listening "sshd-h$host.log"; done
+
+cat >ssh.plan <<PLAN
+application = memcached-by-ssh
+delays = 0 500
+repetitions = 2
+injector = /run/nomora/$lab-h1.sock
+ssh-config = $scratch/config
+server-host = ssh:h1
+client-host = ssh:h2
+server-address = 10.77.1.1
+server = exec memcached -u nobody -l \$NOMORA_SERVER -p 11211 -m 64 -t 1
+server-ready = $nomora load \$NOMORA_SERVER --keys 1000 --fill-only
+client = $nomora load \$NOMORA_SERVER --keys 1000 --no-fill --connections 1 --warm-up 0.1 --duration 0.3 --json
+metric = queries_per_second 1/s higher json:qps
+metric = latency_min us lower json:latency_us.min
+metric = tty - lower regex:^tty=([01])\$
+rtt-check = true
+attempts = 5
+PLAN
+sed -i 's|^client = \(.*\)|client = \1; test -t 1 \&\& echo tty=1 \|\| echo tty=0|' ssh.plan
+sweep=(on h3 "$nomora" sweep "$scratch/ssh.plan" --share-machine)
+running() { ip netns pids "$lab-$1" | xargs -r -n1 -I{} cat /proc/{}/comm 2>/dev/null | grep -c "$2"; }
+gone() { [ "$(running "$1" "$2")" -eq 0 ]; }
+
+# --- a sweep ---
+run "${sweep[@]}" -o out.csv
+[ "$code" -eq 0 ] && pass "memcached at 0 and 500 us over ssh" || fail "memcached at 0 and 500 us over ssh" "exit $code" "$err" "$(cat sshd-h1.log)"
+verdict=$(python3 - out.csv <<'PYTHON'
+import csv, statistics, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+mean = lambda d, m: statistics.mean(float(r["value"]) for r in rows if float(r["delay_us"]) == d and r["metric"] == m)
+rise = mean(500, "latency_min") - mean(0, "latency_min")
+print("ok" if len(rows) == 12 and 950 < rise < 1300 and all(float(r["value"]) == 0 for r in rows if r["metric"] == "tty") else "bad",
+      f"the fastest request takes {rise:.0f} us more for 1000")
+PYTHON
+)
+case $verdict in ok*) pass "the delay is there: $verdict; no command has a terminal" ;; *) fail "the delay is there: $verdict" "$(cat out.csv)" ;; esac
+check "one login for each host, whatever the number of commands" test "$(cat sshd-h?.log | grep -c Accepted)" -eq 2
+check "the server has ended" wait_for 5 gone h1 memcached
+check "no session is left" wait_for 5 sh -c "test \$(ip netns pids $lab-h1 | wc -l) -eq 1 && test \$(ip netns pids $lab-h2 | wc -l) -eq 1"
+
+# --- what is refused ---
+: >empty
+sed "s|$scratch/known|$scratch/empty|" config >config-unknown
+refuses "a host that nobody knows" 1 'cannot connect to ssh:h1: Host key verification failed' "${sweep[@]}" -o no.csv --ssh-config "$scratch/config-unknown"
+sed "s|$scratch/key|$scratch/stranger|" config >config-stranger
+refuses "a key that does not fit" 1 'cannot connect to ssh:h1: .*Permission denied' "${sweep[@]}" -o no.csv --ssh-config "$scratch/config-stranger"
+sed 's/Port 2222/Port 2223/' config >config-port
+refuses "nobody who listens" 1 'cannot connect to ssh:h1: .*Connection refused' "${sweep[@]}" -o no.csv --ssh-config "$scratch/config-port"
+
+# --- cut off ---
+"${sweep[@]}" -o killed.csv --delays 0..90/10 >/dev/null 2>&1 &
+holder=$!
+wait_for 30 sh -c 'test "$(wc -l <killed.csv)" -gt 3'
+sweeper=$(ip netns pids "$lab-h3" | while read -r pid; do grep -qs sweep "/proc/$pid/cmdline" && echo "$pid"; done | head -1)
+[ -z "$sweeper" ] || kill -KILL "$sweeper"
+wait "$holder" 2>/dev/null
+check "SIGKILL of the sweep ends the server at the other end" wait_for 10 gone h1 memcached
+check "and the client" wait_for 10 gone h2 nomora
+
+# --- a host that vanishes ---
+sed -i 's/--duration 0.3/--duration 60/' ssh.plan
+"${sweep[@]}" -o lost.csv --force --delays 0 --attempts 1 >/dev/null 2>lost.err &
+holder=$!
+wait_for 20 sh -c "ip netns pids $lab-h2 | xargs -r -n1 -I{} cat /proc/{}/cmdline | tr '\\0' ' ' | grep -q 'duration 60'"
+ip -n "$lab-h2" link set eth0 down
+code=0
+wait "$holder" || code=$?
+[ "$code" -eq 1 ] && grep -q 'client: the connection to ssh:h2 broke: Timeout, server 10.77.1.2 not responding' lost.err &&
+	pass "a host that vanishes in mid-run is named" || fail "a host that vanishes in mid-run is named" "exit $code" "$(cat lost.err)"
+ip -n "$lab-h2" link set eth0 up
+sed -i 's/--duration 60/--duration 0.3/' ssh.plan
+run "${sweep[@]}" -o killed.csv --delays "0 10" --repetitions 1
+[ "$code" -eq 0 ] && [ "$(grep -c '^0,both,0,tty' killed.csv)" -eq 1 ] && pass "when it is back, the same file goes on" || fail "when it is back, the same file goes on" "$err"
+plan
