@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,21 +39,29 @@ static void print_table(const char *program, const char *summary, const struct c
 	fprintf(out, "Usage: %s COMMAND [OPTION...]\n%s\n\nCommands:\n", program, summary);
 	for (const struct command *row = commands; row->name; row++)
 		fprintf(out, "  %-14s %s\n", row->name, row->summary);
-	fprintf(out, "\n'%s COMMAND --help' explains a command; each has a man page, nomora-COMMAND(1).\n", program);
+	/* "nomora lab": its subcommands share one page */
+	fprintf(out, "\n'%s COMMAND --help' explains a command; %s\n", program,
+		strchr(program, ' ') ? "the man page has all of them." : "each has a man page, nomora-COMMAND(1).");
+}
+
+int command_own_program(char *path, struct error *err)
+{
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+	if (length < 0)
+		return error_set(err, errno, "cannot find my own program file: %s", strerror(errno));
+	path[length] = '\0';
+	return 0;
 }
 
 /* The sibling program lies beside ours, in the build tree as when installed. */
 static int exec_program(const char *program, char **argv)
 {
-	char path[4096], sibling[4096 + 64];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+	char path[PATH_MAX], sibling[PATH_MAX + 64];
 	struct error err = {0};
 
-	if (length < 0) {
-		error_set(&err, errno, "cannot find my own program file: %s", strerror(errno));
+	if (command_own_program(path, &err) != 0)
 		return command_fail(&err, COMMAND_FAILED);
-	}
-	path[length] = '\0';
 	*strrchr(path, '/') = '\0';
 	snprintf(sibling, sizeof sibling, "%s/%s", path, program);
 	fflush(NULL);

@@ -27,6 +27,9 @@ int command_fail(const struct error *err, enum command_exit code);
 int command_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
 		  struct option_operands *operands);
 
+/* Where our own program lies, at most PATH_MAX bytes. 0 or -errno. */
+int command_own_program(char *path, struct error *err);
+
 /* Runs the row that argv[1] names; prints the table for --help. NULL-name terminated table. */
 int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv);
 

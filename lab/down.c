@@ -141,7 +141,7 @@ static int delete_netns(const char *netns, struct error *err)
 	return code;
 }
 
-/* NAME.json, NAME-PLACE.sock, NAME-PLACE.log and whatever a dying writer left of them. */
+/* NAME.json, NAME-PLACE.sock, NAME-PLACE.log, NAME-batch.X and whatever a dying writer left of them. */
 static bool owns_file(const char *file, const char *lab_name)
 {
 	size_t length = strlen(lab_name);
@@ -166,14 +166,26 @@ static int remove_files(const char *name)
 	return count;
 }
 
+bool lab_has_netns(const char *lab_name)
+{
+	DIR *folder = opendir(NETNS_FOLDER);
+	struct dirent *entry;
+	bool found = false;
+
+	while (folder && !found && (entry = readdir(folder)))
+		found = lab_owns_netns(entry->d_name, lab_name, NULL);
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
 static int remove_namespaces(const char *name, struct error *err)
 {
 	DIR *folder = opendir(NETNS_FOLDER);
 	struct dirent *entry;
 	int count = 0, code = 0;
 
-	/* The injector's namespace is not special: its process ends with the others. A failure doesn't keep the rest.
-	 */
+	/* The injector's process ends with the others. A failure doesn't keep the rest. */
 	while (folder && (entry = readdir(folder))) {
 		if (!lab_owns_netns(entry->d_name, name, NULL))
 			continue;
@@ -214,6 +226,11 @@ static size_t add_name(char (*names)[LAB_NAME_MAXIMUM + 1], size_t count, size_t
 	return count;
 }
 
+static int compare_names(const void *one, const void *other)
+{
+	return strcmp(one, other);
+}
+
 int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error *err)
 {
 	static const char *const folders[] = {NETNS_FOLDER, LAB_FOLDER};
@@ -241,5 +258,6 @@ int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error 
 		if (folder)
 			closedir(folder);
 	}
+	qsort(names, count, sizeof *names, compare_names);
 	return (int)count;
 }

@@ -37,19 +37,21 @@ static void become_injector(const char *log_path, const char **argv)
 	_exit(127);
 }
 
-/* Why it ended: the last line of its log. */
+/* Why it ended: the last error in its log, else the last line. */
 static int ended_early(const struct lab_injector *injector, const char *log_path, struct error *err)
 {
-	size_t bytes = 0;
-	char *text = file_read_all(log_path, 1 << 20, &bytes, NULL), *line;
+	char *text = file_read_all(log_path, 1 << 20, NULL, NULL), *save = NULL;
+	const char *why = "it said nothing";
+	bool is_error = false;
 
-	while (text && bytes > 0 && text[bytes - 1] == '\n')
-		text[--bytes] = '\0';
-	line = text ? strrchr(text, '\n') : NULL;
-	error_set(err, EIO, "the injector at %s ended at once: %s", injector->place,
-		  !text || !*text ? "it said nothing"
-		  : line          ? line + 1
-				  : text);
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		bool this_one = strstr(line, "error: ");
+
+		if (this_one || !is_error)
+			why = line;
+		is_error = is_error || this_one;
+	}
+	error_set(err, EIO, "the injector at %s ended at once: %s", injector->place, why);
 	free(text);
 	return -EIO;
 }

@@ -41,3 +41,10 @@ int lab_write_peers(const struct lab *lab, const char *path, struct error *err)
 			lab->hosts[i].rack);
 	return file_writer_commit(writer, err);
 }
+
+int lab_write_inventory(const struct lab *lab, const char *cluster_path, const char *peers_path, struct error *err)
+{
+	int code = cluster_path ? lab_write_cluster(lab, cluster_path, err) : 0;
+
+	return !code && peers_path ? lab_write_peers(lab, peers_path, err) : code;
+}

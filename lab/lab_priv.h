@@ -13,6 +13,9 @@ enum { LAB_PATIENCE_MS = 5000 };
 /* True if `netns` is NAME-h<number>, NAME-sw or NAME-inj; `name` gets NAME when not NULL. */
 bool lab_owns_netns(const char *netns, const char *lab_name, char name[LAB_NAME_MAXIMUM + 1]);
 
+/* Whether any namespace of that lab is there. */
+bool lab_has_netns(const char *lab_name);
+
 /* Ends every process whose network namespace is NETNS_FOLDER/netns: SIGTERM, a grace period, SIGKILL. */
 int lab_stop_processes(const char *netns, struct error *err);
 

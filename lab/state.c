@@ -102,21 +102,47 @@ int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct 
 	return 0;
 }
 
-int lab_read(const char *name, struct lab *lab, struct error *err)
+static int check_netns(const char *netns, struct error *err)
 {
-	char path[128];
-	json_t *root;
-	int code = lab_check_name(name, err);
+	char path[sizeof NETNS_FOLDER + 32];
 
-	if (code)
-		return code;
-	lab_state_path(name, path, sizeof path);
+	snprintf(path, sizeof path, "%s/%s", NETNS_FOLDER, netns);
+	return access(path, F_OK) == 0 ? 0 : error_set(err, ENXIO, "the namespace %s is gone", netns);
+}
+
+/* What the state file says, and whether all of that is still there. */
+static int read_whole(const char *name, const char *path, struct lab *lab, struct error *err)
+{
+	json_t *root;
+	int code;
+
 	if (access(path, F_OK) != 0)
-		return error_set(err, ENOENT, "there is no lab '%s': make it by 'nomora lab up --name %s'", name, name);
+		return error_set(err, ENXIO, "%s is gone", path);
 	root = json_read_file(path, err);
 	if (!root)
 		return -err->code;
 	code = lab_from_json(path, root, lab, err);
 	json_decref(root);
-	return code;
+	if (!code && strcmp(lab->name, name) != 0)
+		code = error_set(err, EINVAL, "%s is about a lab '%s'", path, lab->name);
+	for (int i = 0; !code && i < lab->host_count; i++)
+		code = check_netns(lab->hosts[i].netns, err);
+	if (!code)
+		code = check_netns(lab->switch_netns, err);
+	return code ? code : check_netns(lab->injector_netns, err);
+}
+
+int lab_read(const char *name, struct lab *lab, struct error *err)
+{
+	char path[128];
+	int code = lab_check_name(name, err);
+
+	if (code)
+		return code;
+	lab_state_path(name, path, sizeof path);
+	if (access(path, F_OK) != 0 && !lab_has_netns(name))
+		return error_set(err, ENOENT, "there is no lab '%s': make it by 'nomora lab up --name %s'", name, name);
+	if (read_whole(name, path, lab, err) != 0)
+		return error_prefix(err, "lab '%s' is not whole, remove it by 'nomora lab down --name %s'", name, name);
+	return 0;
 }

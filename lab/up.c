@@ -17,20 +17,29 @@ static int run(const char *const *argv, struct process_result *result, struct er
 	return process_run(&options, (struct ns){30 * NS_PER_S}, result, err);
 }
 
-/* What `ip` said, without the line that names our temporary file. */
-static void first_line(char *text)
+/* What to do about what `ip` said. */
+static const char *advice(const char *said)
 {
-	text[strcspn(text, "\n")] = '\0';
+	/* ip changes mount propagation of "/", which has to be a mount: in a bare chroot it is not */
+	if (strstr(said, "make-rslave"))
+		return "; this is a chroot whose root is no mount: 'mount --bind DIR DIR' first";
+	if (strstr(said, "not found"))
+		return "; the lab needs ip, ethtool and sysctl (Debian: iproute2, ethtool, procps)";
+	if (strstr(said, "Operation not permitted"))
+		return "; this root lacks CAP_SYS_ADMIN or CAP_NET_ADMIN: a container has to be a privileged one";
+	return "";
 }
 
 static int run_batch(const struct lab *lab, struct error *err)
 {
-	char path[] = LAB_FOLDER "/batch.XXXXXX";
+	char path[128];
 	const char *argv[] = {"ip", "-batch", path, NULL};
 	struct process_result result = {0};
-	int descriptor = mkstemp(path), code;
+	int descriptor, code;
 	FILE *out;
 
+	snprintf(path, sizeof path, LAB_FOLDER "/%s-batch.XXXXXX", lab->name);
+	descriptor = mkstemp(path);
 	if (descriptor < 0)
 		return error_set(err, errno, "cannot make %s: %s", path, strerror(errno));
 	out = fdopen(descriptor, "w");
@@ -46,13 +55,10 @@ static int run_batch(const struct lab *lab, struct error *err)
 	}
 	code = run(argv, &result, err);
 	if (code == 0 && (result.timed_out || result.exit_code != 0)) {
-		first_line(result.output);
-		/* ip changes mount propagation of "/", which has to be a mount: in a bare chroot it is not */
+		/* The second line names our temporary file. */
+		result.output[strcspn(result.output, "\n")] = '\0';
 		code = error_set(err, EIO, "cannot build the lab '%s': ip says: %s%s", lab->name,
-				 result.timed_out ? "nothing for 30 s" : result.output,
-				 !result.timed_out && strstr(result.output, "make-rslave")
-					 ? "; this is a chroot whose root is no mount: 'mount --bind DIR DIR' first"
-					 : "");
+				 result.timed_out ? "nothing for 30 s" : result.output, advice(result.output));
 	}
 	process_result_free(&result);
 out_unlink:
@@ -84,18 +90,15 @@ static int wait_for_links(const struct lab *lab, struct error *err)
 
 int lab_check_free(const char *name, struct error *err)
 {
-	char names[64][LAB_NAME_MAXIMUM + 1];
-	int count = lab_list(names, 64, err);
+	char path[128];
 
-	if (count < 0)
-		return count;
-	for (int i = 0; i < count; i++)
-		if (strcmp(names[i], name) == 0)
-			return error_set(err, EEXIST,
-					 "there is a lab '%s' already: remove it by 'nomora lab down --name %s' or "
-					 "choose another --name",
-					 name, name);
-	return 0;
+	lab_state_path(name, path, sizeof path);
+	if (access(path, F_OK) != 0 && !lab_has_netns(name))
+		return 0;
+	return error_set(err, EEXIST,
+			 "there is a lab '%s' already: remove it by 'nomora lab down --name %s' or choose another "
+			 "--name",
+			 name, name);
 }
 
 int lab_up(const struct lab *lab, struct error *err)

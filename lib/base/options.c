@@ -236,7 +236,7 @@ void options_help(const struct option_usage *usage, const void *defaults, FILE *
 	fprintf(out, "%-30s this text\n", "  -h, --help");
 	fprintf(out, "%-30s the version\n", "      --version");
 	if (usage->teach)
-		fprintf(out, "\n%s", usage->teach);
+		fprintf(out, "\n%s%s", usage->teach, usage->teach[strlen(usage->teach) - 1] == '\n' ? "" : "\n");
 }
 
 struct parse {

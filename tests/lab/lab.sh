@@ -23,10 +23,16 @@ refuses "an injector in the core of one rack" 2 "between two racks and there is 
 refuses "an injector at a host that is not there" 2 "no place 'h9'" "$nomora" lab up --name "$lab" --inject h9
 refuses "an unknown subcommand" 2 "there is no command 'side'" "$nomora" lab side
 refuses "exec in a lab that is not there" 1 "there is no lab '$lab'" "$nomora" lab exec h1 --name "$lab" -- true
+refuses "--json where a command has the output" 2 'belongs to the command' "$nomora" lab up --name "$lab" --json --while true
 refuses "a delay of 10^9" 2 'delay-us' "$nomora" lab up --name "$lab" --delay-us 1e9
 if command -v setpriv >/dev/null; then
 	refuses "not root" 1 'needs root' setpriv --reuid 65534 --clear-groups "$nomora" lab up --name "$lab"
+	refuses "root without capabilities" 1 'Operation not permitted; this root lacks CAP_SYS_ADMIN' \
+		setpriv --bounding-set=-sys_admin,-net_admin "$nomora" lab up --name "$lab" --hosts 1 --racks 1
 fi
+mkdir "$scratch/tools"
+ln -s "$(command -v ip)" "$(command -v sh)" "$(command -v sysctl)" "$(command -v ls)" "$scratch/tools"
+refuses "a host without ethtool" 1 'the lab needs ip, ethtool and sysctl' env PATH="$scratch/tools" "$nomora" lab up --name "$lab" --hosts 1 --racks 1
 nothing_left "refusals leave nothing"
 
 # --- up, status, exec, down ---
@@ -61,6 +67,16 @@ wait "$sleeper"
 [ $? -gt 128 ] && pass "ends what runs in it" || fail "ends what runs in it"
 check "the other one is still there" "$nomora" lab exec h2 --name "$other" -- ping -q -c 1 -W 2 10.77.1.1
 rm -f "/run/nomora/$other.json"
+refuses "a lab without its state file" 1 "lab '$other' is not whole, remove it by .*: /run/nomora/$other.json is gone" "$nomora" lab exec h1 --name "$other" -- true
+"$nomora" lab up --name "$lab" --hosts 2 --racks 1 --mtu 1400 --slots 7 >/dev/null
+run "$nomora" lab status --json
+check "status exits with 1 and still shows the labs that are whole" python3 -c 'import json, sys
+labs = json.loads(sys.argv[2]); mine = [l for l in labs["labs"] if l["name"] == sys.argv[3]]
+sys.exit(not (sys.argv[1] == "1" and labs["schema"] == "nomora.labs/1" and len(mine) == 1 and mine[0]["schema"] == "nomora.lab/1"
+	and mine[0]["slots"] == 7 and mine[0]["mtu_bytes"] == 1400))' "$code" "$out" "$lab"
+ip netns del "$lab-h2"
+refuses "a lab that lost a host" 1 "lab '$lab' is not whole, remove it by .*: the namespace $lab-h2 is gone" "$nomora" lab status --name "$lab"
+check "is removed as any other" "$nomora" lab down --name "$lab"
 check "down without the state file" "$nomora" lab down --name "$other"
 nothing_left "down leaves nothing"
 check "down twice is no failure" "$nomora" lab down --name "$lab"
@@ -102,7 +118,7 @@ minimum() { "$nomora" lab exec h1 --name "$lab" -- ping -q -c 10 -i 0.01 -W 2 "$
 near=$(minimum 10.77.1.2)
 far=$(minimum 10.77.2.1)
 check "4 ms more to the other rack than within, at least ($near, $far ms)" python3 -c 'import sys; n, f = map(float, sys.argv[1:]); sys.exit(not 3.9 < f - n < 100)' "$near" "$far"
-refuses "an injector's arguments that are wrong" 1 'the injector at h1 ended at once' "$nomora" lab up --name "$other" --hosts 2 --racks 1 --inject h1 --delay-us 0 -- --no-such-option
+refuses "an injector's arguments that are wrong" 1 "the injector at h1 ended at once: .*option '--no-such-option'" "$nomora" lab up --name "$other" --hosts 2 --racks 1 --inject h1 --delay-us 0 -- --no-such-option
 check "which leaves no lab behind" sh -c "! ip netns list | grep -q '^$other-'"
 injector=$(ip netns pids "$lab-inj" | head -1)
 "$nomora" lab down --name "$lab"

@@ -96,14 +96,15 @@ int lab_start_injectors(const struct lab *lab, const char *program, double delay
 /* The CPU that the injector with this index is given: from the last one down; -1 = no CPU can be spared. */
 int lab_injector_cpu(size_t index);
 
-/* State file. lab_read() fails with ENOENT and a hint if there is no such lab. */
+/* State file. lab_read() fails with ENOENT if there is no such lab, with others if it is not whole; each with a hint.
+ */
 int lab_write_state(const struct lab *lab, struct error *err);
 int lab_read(const char *name, struct lab *lab, struct error *err);
 /* From what lab_to_json() made; `file` for messages. */
 int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct error *err);
 json_t *lab_to_json(const struct lab *lab); /* nomora.lab/1, new reference, NULL if out of memory */
 
-/* Names of the labs that exist, with or without a state file; at most `capacity`. Returns how many, or -errno. */
+/* Names of the labs that exist, whole or not, in order; at most `capacity`. Returns how many, or -errno. */
 int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error *err);
 
 const struct lab_host *lab_find_host(const struct lab *lab, const char *name);
@@ -111,6 +112,8 @@ const struct lab_host *lab_find_host(const struct lab *lab, const char *name);
 /* nomora.cluster/1: machines with rack, pod and slots; and the prober's list of peers. Atomic files. */
 int lab_write_cluster(const struct lab *lab, const char *path, struct error *err);
 int lab_write_peers(const struct lab *lab, const char *path, struct error *err);
+/* Both; NULL: not that one. */
+int lab_write_inventory(const struct lab *lab, const char *cluster_path, const char *peers_path, struct error *err);
 
 /*
  * A process that removes the lab as soon as this one ends, however it ends (SIGKILL included). lab_guard_release()

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lab_commands.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct option_row exec_rows[] = {
+	OPTION_STRING(struct lab_settings, name, "name", 'n', "NAME", "name of the lab"),
+	OPTION_END,
+};
+
+static const struct option_usage exec_usage = {
+	.command = "nomora lab exec",
+	.operands = "HOST -- COMMAND...",
+	.summary =
+		"Runs a command on a host of the lab; HOST may be h1.., sw (the switch) or inj (the injector's ports).",
+	.teach = "  nomora lab exec h1 -- ping -c 3 10.77.2.1\n  nomora lab exec inj --name lab1 -- ip -br link",
+	.rows = exec_rows,
+	.operands_minimum = 1,
+	.operands_maximum = 1,
+};
+
+int lab_command_exec(int argc, char **argv)
+{
+	struct lab_settings settings = {.name = LAB_NAME_DEFAULT};
+	struct option_operands operands;
+	struct error err = {0};
+	const struct lab_host *host;
+	const char *netns, *target;
+	struct lab lab;
+	char **words;
+	int code = command_parse(&exec_usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	target = operands.items[0];
+	if (operands.rest_count == 0) {
+		error_set(&err, EINVAL, "no command: give it behind '--', as in 'nomora lab exec %s -- ip addr'",
+			  target);
+		return command_fail(&err, COMMAND_USAGE);
+	}
+	if (lab_read(settings.name, &lab, &err) != 0)
+		return command_fail(&err, COMMAND_FAILED);
+	host = lab_find_host(&lab, target);
+	netns = host                         ? host->netns
+		: strcmp(target, "sw") == 0  ? lab.switch_netns
+		: strcmp(target, "inj") == 0 ? lab.injector_netns
+					     : NULL;
+	if (!netns) {
+		error_set(&err, EINVAL, "lab '%s' has no host '%s': expected h1..h%d, sw or inj", lab.name, target,
+			  lab.host_count);
+		return command_fail(&err, COMMAND_USAGE);
+	}
+	words = calloc((size_t)operands.rest_count + 5, sizeof *words);
+	if (words) {
+		const char *prefix[] = {"ip", "netns", "exec", netns};
+
+		memcpy(words, prefix, sizeof prefix);
+		memcpy(words + 4, operands.rest, (size_t)operands.rest_count * sizeof *words);
+		execvp("ip", words);
+	}
+	error_set(&err, errno, "cannot run ip: %s", strerror(errno));
+	free(words);
+	return command_fail(&err, COMMAND_FAILED);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora lab up: makes a lab, and stays with it when asked to. */
+#include "lab_commands.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct up_settings {
+	const char *name, *while_command, *cluster, *peers;
+	int64_t hosts, racks, slots, mtu_bytes;
+	double delay_us;
+	struct option_list inject;
+	bool foreground, json;
+};
+
+static const struct option_row up_rows[] = {
+	OPTION_HEADING("The rack"),
+	OPTION_STRING(struct up_settings, name, "name", 'n', "NAME",
+		      "name of the lab; two labs can stand side by side"),
+	OPTION_INTEGER(struct up_settings, hosts, "hosts", 'H', "N", 1, LAB_HOSTS_MAXIMUM, "hosts, h1 to hN"),
+	OPTION_INTEGER(struct up_settings, racks, "racks", 'R', "N", 1, LAB_RACKS_MAXIMUM,
+		       "racks that share the hosts"),
+	OPTION_INTEGER(struct up_settings, slots, "slots", 's', "N", 0, 1000000,
+		       "tasks that a host holds, for --cluster"),
+	OPTION_INTEGER(struct up_settings, mtu_bytes, "mtu", 0, "BYTES", 68, 9000, "largest packet on every link"),
+	OPTION_HEADING("The injector"),
+	OPTION_LIST(struct up_settings, inject, "inject", 'i', "PLACE",
+		    "put an injector's two ports in the path of a host (h3), of a rack (rack1) or between two racks "
+		    "(core)"),
+	OPTION_DOUBLE(struct up_settings, delay_us, "delay-us", 'd', "US", -1, 10000,
+		      "start the injectors with this delay per direction; -1 leaves that to you"),
+	OPTION_HEADING("How long"),
+	OPTION_FLAG(struct up_settings, foreground, "foreground", 'f',
+		    "stay, and remove the lab when this command ends"),
+	OPTION_STRING(struct up_settings, while_command, "while", 'w', "COMMAND",
+		      "run COMMAND with the lab and remove the lab when it ends"),
+	OPTION_HEADING("Files"),
+	OPTION_STRING(struct up_settings, cluster, "cluster", 0, "FILE",
+		      "write the machines for 'nomora place' (JSON)"),
+	OPTION_STRING(struct up_settings, peers, "peers", 0, "FILE", "write the list of peers for 'nomora probe'"),
+	OPTION_FLAG(struct up_settings, json, "json", 'j', "print the lab as JSON; not with --while"),
+	OPTION_END,
+};
+
+static const struct option_usage up_usage = {
+	.command = "nomora lab up",
+	.operands = "[-- INJECTOR-ARGUMENT...]",
+	.summary = "Makes hosts as network namespaces in racks on bridges, with an injector in the path.",
+	.teach = "Example: eight hosts in two racks, 200 us each way between the racks.\n"
+		 "  nomora lab up --hosts 8 --racks 2 --inject core --delay-us 200\n"
+		 "  nomora lab exec h1 -- ping -c 3 10.77.2.1\n"
+		 "  nomora lab down\n"
+		 "Nothing is made outside the namespaces NAME-h1.., NAME-sw and NAME-inj. With --while or --foreground "
+		 "the\n"
+		 "lab goes when this process ends, killed or not. A host behind an injector has no network until the\n"
+		 "injector runs: give --delay-us, or start it yourself as 'nomora lab status' shows.",
+	.rows = up_rows,
+};
+
+static volatile sig_atomic_t stop_signal;
+
+static void note_signal(int number)
+{
+	stop_signal = number;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = note_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+/* Blocked between the look and the sleep: a signal that comes there must not be slept over. */
+static void wait_for_signal(void)
+{
+	sigset_t wanted, old;
+
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGINT);
+	sigaddset(&wanted, SIGTERM);
+	sigaddset(&wanted, SIGHUP);
+	sigprocmask(SIG_BLOCK, &wanted, &old);
+	while (!stop_signal)
+		sigsuspend(&old);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+/* A shell with our terminal: the command may be interactive. It dies with us. */
+static pid_t start_shell(const char *command)
+{
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(127);
+}
+
+/* The command's own exit code, 128 + signal if one ended it. What it leaves in the namespaces ends with the lab. */
+static int run_while(const char *command)
+{
+	struct error err = {0};
+	pid_t pid = start_shell(command);
+	int status = 0;
+
+	if (pid < 0) {
+		error_set(&err, errno, "cannot start a shell: %s", strerror(errno));
+		return command_fail(&err, COMMAND_FAILED);
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			break;
+		if (stop_signal)
+			kill(pid, SIGTERM);
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int run_up(const struct lab *lab, const struct up_settings *settings, char **extra, struct error *err)
+{
+	char program[PATH_MAX];
+	int code = lab_up(lab, err);
+
+	if (code)
+		return code;
+	if (settings->delay_us >= 0 && lab->injector_count > 0) {
+		code = command_own_program(program, err);
+		if (!code)
+			code = lab_start_injectors(lab, program, settings->delay_us, (const char *const *)extra, err);
+	}
+	if (!code)
+		code = lab_write_inventory(lab, settings->cluster, settings->peers, err);
+	if (code)
+		lab_down(lab->name, NULL);
+	return code;
+}
+
+/* While the guard lives, our death by whatever means takes the lab down. */
+static int stay(const struct lab *lab, const struct up_settings *settings, char **extra)
+{
+	struct error err = {0};
+	struct lab_guard *guard;
+	int code, outcome = COMMAND_OK;
+
+	catch_signals();
+	/* First, so that no lab of somebody else comes under the guard; again, under a lock, in lab_up(). */
+	if (lab_check_free(lab->name, &err) != 0)
+		return command_fail(&err, COMMAND_FAILED);
+	guard = lab_guard_start(lab->name, &err);
+	if (!guard)
+		return command_fail(&err, COMMAND_FAILED);
+	code = run_up(lab, settings, extra, &err);
+	if (code) {
+		lab_guard_release(guard, false, NULL);
+		return command_fail(&err, COMMAND_FAILED);
+	}
+	if (settings->while_command) {
+		outcome = run_while(settings->while_command);
+	} else {
+		outcome = settings->json ? lab_show_json(lab_to_json(lab)) : COMMAND_OK;
+		if (!settings->json) {
+			lab_show(lab);
+			printf("  it stays until this command ends (Ctrl-C)\n");
+		}
+		fflush(stdout);
+		wait_for_signal();
+	}
+	if (lab_guard_release(guard, true, &err) < 0)
+		return command_fail(&err, COMMAND_FAILED);
+	return outcome;
+}
+
+int lab_command_up(int argc, char **argv)
+{
+	struct up_settings settings = {
+		.name = LAB_NAME_DEFAULT, .hosts = 8, .racks = 2, .slots = 4, .mtu_bytes = 1500, .delay_us = -1};
+	struct option_operands operands;
+	struct error err = {0};
+	struct lab lab;
+	int code = command_parse(&up_usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	struct lab_spec spec = {.name = settings.name,
+				.hosts = (int)settings.hosts,
+				.racks = (int)settings.racks,
+				.slots = (int)settings.slots,
+				.mtu_bytes = (int)settings.mtu_bytes,
+				.places = settings.inject.items,
+				.place_count = settings.inject.count};
+
+	if (settings.while_command && settings.json) {
+		error_set(&err, EINVAL, "--json with --while: standard output belongs to the command there");
+		code = command_fail(&err, COMMAND_USAGE);
+	} else if (lab_plan(&spec, &lab, &err) != 0) {
+		code = command_fail(&err, COMMAND_USAGE);
+	} else if (settings.foreground || settings.while_command) {
+		code = stay(&lab, &settings, operands.rest);
+	} else if (run_up(&lab, &settings, operands.rest, &err) != 0) {
+		code = command_fail(&err, COMMAND_FAILED);
+	} else {
+		code = COMMAND_OK;
+		if (settings.json)
+			code = lab_show_json(lab_to_json(&lab));
+		else
+			lab_show(&lab);
+	}
+	options_free(&operands);
+	return code;
+}
