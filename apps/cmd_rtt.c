@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +103,7 @@ static int take_sample(void *context, const struct capture_sample *sample)
 
 static double us_at(const struct histogram *histogram, double percentile)
 {
-	return fmin((double)histogram_percentile(histogram, percentile), (double)histogram_maximum(histogram)) / 1e3;
+	return (double)histogram_percentile(histogram, percentile) / 1e3;
 }
 
 static void print_text(const struct pairs *pairs, const struct capture_counters *counters)

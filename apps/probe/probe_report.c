@@ -14,12 +14,6 @@ static double us_at(const struct histogram *histogram, double percentile)
 	return (double)histogram_percentile(histogram, percentile) / 1e3;
 }
 
-/* histogram_percentile() gives its bucket's upper end, which may lie over the largest value: a row must rise. */
-static double us_capped(const struct histogram *histogram, double percentile)
-{
-	return fmin(us_at(histogram, percentile), (double)histogram_maximum(histogram) / 1e3);
-}
-
 size_t report_silent_peers(const struct station_result *result)
 {
 	size_t silent = 0;
@@ -41,7 +35,7 @@ static void print_peer(const struct agent_peer_result *peer, FILE *out)
 		counters->lost, counters->duplicates, counters->reordered);
 	if (counters->fresh)
 		fprintf(out, "%9.1f %9.1f %9.1f %9.1f\n", (double)histogram_minimum(peer->rtt) / 1e3,
-			us_capped(peer->rtt, 50), us_capped(peer->rtt, 99), (double)histogram_maximum(peer->rtt) / 1e3);
+			us_at(peer->rtt, 50), us_at(peer->rtt, 99), (double)histogram_maximum(peer->rtt) / 1e3);
 	else
 		fprintf(out, "%s\n", peer->resolved ? "no answer" : "no MAC address: nobody answers ARP for it");
 }
@@ -79,8 +73,8 @@ static json_t *json_distribution(const struct histogram *histogram)
 	if (histogram_count(histogram) == 0)
 		return json_null();
 	return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "min", (double)histogram_minimum(histogram) / 1e3, "p50",
-			 us_capped(histogram, 50), "p90", us_capped(histogram, 90), "p99", us_capped(histogram, 99),
-			 "p99.9", us_capped(histogram, 99.9), "max", (double)histogram_maximum(histogram) / 1e3, "mean",
+			 us_at(histogram, 50), "p90", us_at(histogram, 90), "p99", us_at(histogram, 99), "p99.9",
+			 us_at(histogram, 99.9), "max", (double)histogram_maximum(histogram) / 1e3, "mean",
 			 histogram_mean(histogram) / 1e3);
 }
 
@@ -184,8 +178,8 @@ static int add_entry(struct latency_matrix *matrix, const struct station_result 
 	entry.destination = (uint32_t)destination;
 	entry.samples = from.counters.fresh;
 	entry.loss = from.counters.sent ? (double)from.counters.lost / (double)from.counters.sent : 1;
-	entry.rtt_p50_us = entry.samples ? us_capped(from.rtt, 50) : NAN;
-	entry.rtt_p99_us = entry.samples ? us_capped(from.rtt, 99) : NAN;
+	entry.rtt_p50_us = entry.samples ? us_at(from.rtt, 50) : NAN;
+	entry.rtt_p99_us = entry.samples ? us_at(from.rtt, 99) : NAN;
 	entry.rtt_max_us = entry.samples ? (double)histogram_maximum(from.rtt) / 1e3 : NAN;
 	return latency_matrix_set(matrix, &entry);
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire_priv.h"
+
 enum {
 	ETHERTYPE_IPV4 = 0x0800,
 	ETHERTYPE_ARP = 0x0806,
@@ -19,28 +21,6 @@ enum {
 	PROTOCOL_UDP = 17,
 	DEFAULT_TTL = 255, /* RFC 8762 section 4.3: lets the far side see how many hops there were */
 };
-
-static void put16(uint8_t *out, uint16_t value)
-{
-	out[0] = (uint8_t)(value >> 8);
-	out[1] = (uint8_t)value;
-}
-
-static void put32(uint8_t *out, uint32_t value)
-{
-	put16(out, (uint16_t)(value >> 16));
-	put16(out + 2, (uint16_t)value);
-}
-
-static uint16_t get16(const uint8_t *bytes)
-{
-	return (uint16_t)(bytes[0] << 8 | bytes[1]);
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-	return (uint32_t)get16(bytes) << 16 | get16(bytes + 2);
-}
 
 /* RFC 1071: the running one's complement sum; an odd last byte is padded with zero. */
 static uint64_t sum_words(const uint8_t *bytes, size_t length, uint64_t sum)

@@ -9,6 +9,7 @@ enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE };
 struct slot {
 	uint64_t sent_ticks;
 	enum slot_state state;
+	uint32_t reflector_sequence; /* of the first answer */
 };
 
 /*
@@ -21,7 +22,9 @@ struct session {
 	uint32_t outstanding;
 	bool has_answer;
 	uint64_t highest_answered;
-	uint32_t reflector_last; /* the reflector's own number in the answer to highest_answered */
+	uint32_t reflector_highest; /* highest number of its own that the reflector put into an answer */
+	uint64_t doubled_requests;  /* copies that the reflector counted as requests of their own */
+	struct slot replaced;       /* what the newest probe's slot held before it */
 	struct session_counters counters;
 	struct slot slots[];
 };
@@ -71,7 +74,8 @@ uint32_t session_send(struct session *session, uint64_t sent_ticks)
 		give_up(session, session->oldest);
 		session->oldest++;
 	}
-	*slot_of(session, sequence) = (struct slot){sent_ticks, SLOT_OUT};
+	session->replaced = *slot_of(session, sequence);
+	*slot_of(session, sequence) = (struct slot){sent_ticks, SLOT_OUT, 0};
 	session->next++;
 	session->outstanding++;
 	session->counters.sent++;
@@ -89,6 +93,7 @@ void session_unsend(struct session *session)
 	if (!session->next || slot_of(session, session->next - 1)->state != SLOT_OUT)
 		return;
 	session->next--;
+	*slot_of(session, session->next) = session->replaced;
 	session->outstanding--;
 	session->counters.sent--;
 }
@@ -106,15 +111,20 @@ static bool widen(const struct session *session, uint32_t sequence, uint64_t *wi
 }
 
 /* An answer to an older probe than one that was answered already came out of order. */
-static void follow_reflector(struct session *session, uint64_t sequence, uint32_t reflector_sequence)
+static void follow_order(struct session *session, uint64_t sequence)
 {
-	if (session->has_answer && sequence < session->highest_answered) {
+	if (session->has_answer && sequence < session->highest_answered)
 		session->counters.reordered++;
-		return;
-	}
+	else
+		session->highest_answered = sequence;
+}
+
+/* Its numbers may come out of order as well, and wrap. */
+static void follow_reflector(struct session *session, uint32_t reflector_sequence)
+{
+	if (!session->has_answer || (int32_t)(reflector_sequence - session->reflector_highest) > 0)
+		session->reflector_highest = reflector_sequence;
 	session->has_answer = true;
-	session->highest_answered = sequence;
-	session->reflector_last = reflector_sequence;
 }
 
 enum session_answer session_receive(struct session *session, uint32_t sequence, uint32_t reflector_sequence,
@@ -130,9 +140,13 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 	slot = slot_of(session, wide);
 	if (slot->state == SLOT_ANSWERED || slot->state == SLOT_ANSWERED_LATE) {
 		session->counters.duplicates++;
+		session->doubled_requests += reflector_sequence != slot->reflector_sequence;
+		follow_reflector(session, reflector_sequence);
 		return SESSION_DUPLICATE;
 	}
-	follow_reflector(session, wide, reflector_sequence);
+	follow_order(session, wide);
+	follow_reflector(session, reflector_sequence);
+	slot->reflector_sequence = reflector_sequence;
 	*sent_ticks = slot->sent_ticks;
 	if (slot->state == SLOT_GIVEN_UP) {
 		slot->state = SLOT_ANSWERED_LATE;
@@ -171,11 +185,14 @@ struct session_counters session_counters(const struct session *session)
 
 uint64_t session_lost_forward(const struct session *session)
 {
-	uint64_t forward;
+	uint64_t sent, reflected;
 
-	/* Both sides count from 0: what it is behind us by, it never saw. */
-	if (!session->has_answer || session->highest_answered < session->reflector_last)
+	if (!session->has_answer)
 		return 0;
-	forward = session->highest_answered - session->reflector_last;
-	return forward < session->counters.lost ? forward : session->counters.lost;
+	/* Both sides count from 0: by what it is behind us, it never saw. */
+	sent = session->highest_answered + session->doubled_requests;
+	reflected = session->reflector_highest;
+	if (sent < reflected)
+		return 0;
+	return sent - reflected < session->counters.lost ? sent - reflected : session->counters.lost;
 }

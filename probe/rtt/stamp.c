@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "wire_priv.h"
+
 /* Seconds from 1900 (NTP's epoch) to 1970. */
 static const int64_t ntp_to_unix_s = INT64_C(2208988800);
 
@@ -22,28 +24,6 @@ enum {
 };
 
 enum { TLV_HEADER_BYTES = 4, TLV_UNRECOGNISED = 0x80, TLV_MALFORMED = 0x40, TLV_EXTRA_PADDING = 1 };
-
-static void put16(uint8_t *out, uint16_t value)
-{
-	out[0] = (uint8_t)(value >> 8);
-	out[1] = (uint8_t)value;
-}
-
-static void put32(uint8_t *out, uint32_t value)
-{
-	put16(out, (uint16_t)(value >> 16));
-	put16(out + 2, (uint16_t)value);
-}
-
-static uint16_t get16(const uint8_t *bytes)
-{
-	return (uint16_t)(bytes[0] << 8 | bytes[1]);
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-	return (uint32_t)get16(bytes) << 16 | get16(bytes + 2);
-}
 
 /* Floor division, so that the fraction is never negative. */
 static void split_seconds(struct ns t, int64_t *seconds, uint32_t *fraction_ns)

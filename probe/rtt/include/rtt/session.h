@@ -48,8 +48,9 @@ struct session_counters session_counters(const struct session *session);
 
 /*
  * Of those lost, how many never reached the reflector, as its own counter tells (RFC 8762 section 4.3.1, stateful
- * mode) up to the newest answer; the rest were lost on the way back or after that answer. Needs a session that is
- * new to the reflector and fewer than 2^32 probes.
+ * mode) up to the newest answer; the rest were lost on the way back or after that answer. A probe that the network
+ * doubled on its way there counts twice at the reflector, which shows when both answers come back; where one of them is
+ * lost, the figure is one too small. Needs a session that is new to the reflector and fewer than 2^32 probes.
  */
 uint64_t session_lost_forward(const struct session *session);
 
