@@ -2,8 +2,15 @@
 /*
  * The whole loop of a round through the flow network: events, rows of costs, delta, solve, tasks extracted and moved.
  * Machines in racks of 48 and pods of 16 racks, 8 to 12 slots, about 8 running tasks a machine in jobs of about 10;
- * the paper's four curves; policy nomora with preemption, beta 0. Each round: 300 tasks arrive or end, and a share of
- * the jobs has the latencies in its root's rack measured anew. Prints one JSON line a figure; CPU time.
+ * the paper's four curves; policy nomora with preemption, beta 0. Each round 300 tasks arrive or end, and a share of
+ * the jobs gets new costs, in one of two ways:
+ *
+ *   redrawn   all latencies in the root's rack are drawn anew: most arcs of the job change, and most of its tasks move
+ *   drifting  each latency to a machine that the job has an arc to (p_m) is measured anew with chance 1/4, and then
+ *             lies within 10 us of what it was at first: each cost moves by a few units
+ *
+ * bench_round [MACHINES [SHARE ROUNDS [drifting]]]: without arguments 1,250 and 12,500 machines. One JSON line a
+ * figure; CPU time.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +23,7 @@
 #include <policy/policy.h>
 
 enum { PER_RACK = 48, RACKS_PER_POD = 16, EVENTS = 300, JOB_TASKS_MEAN = 10, JOB_TASKS_MOST = 60 };
+enum { POD_COLUMNS = PER_RACK * RACKS_PER_POD, DRIFT_US = 10, CURVES = 4 };
 
 struct load {
 	struct cluster *cluster;
@@ -25,9 +33,20 @@ struct load {
 	uint32_t *epoch;    /* [machines] how often its rack was measured */
 	uint32_t *roots;    /* [machines] jobs with their root there */
 	uint64_t *measured; /* [machines] in which round last */
+	int8_t *drift;      /* [machines][POD_COLUMNS] us on top of the pair's round trip; NULL when redrawn */
 	uint32_t jobs;
-	uint32_t next_task;
+	uint8_t *curve_of_job; /* [jobs] */
+	float arc_us[CURVES];  /* round trips up to here cost at most p_m */
+	struct pair *pairs;    /* to be measured anew in this round, when drifting */
+	size_t pair_count;
 	struct rng rng;
+};
+
+/* What is measured anew between a root and a machine. */
+struct pair {
+	uint32_t root, machine;
+	uint32_t told; /* the pair's other end in the event */
+	int8_t drift;
 };
 
 static double cpu_seconds(void)
@@ -45,33 +64,52 @@ static uint32_t mix(uint32_t x)
 	return x ^ x >> 16;
 }
 
+/* Columns are machines but for the last rack's padding, as PER_RACK is a multiple of COST_LANES. */
+__attribute__((target_clones("avx512f", "avx2", "default"))) static void
+draw_span(uint32_t salt, uint32_t first, uint32_t end, float base, float *rtt_us)
+{
+	for (uint32_t c = first; c < end; c++) {
+		uint32_t hash = mix(salt + c);
+
+		rtt_us[c - first] =
+			base * (0.5f + (float)(int32_t)(hash & 0xffff) * 0x1p-16f) * ((hash >> 28) == 0 ? 4.0f : 1.0f);
+	}
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Round trips: medians of 35, 110 and 260 us in a rack, a pod and beyond, times 0.5 to 1.5, one in sixteen worse. */
 static void draw_row(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us)
 {
 	const struct load *load = context;
-	const struct cost_layout *layout = load->layout;
-	uint32_t root_rack = load->cluster->machines[root].rack, root_pod = load->cluster->racks[root_rack].pod;
+	uint32_t machines = load->cluster->machine_count, end = first + count, salt = root * 0x9e3779b9U;
+	uint32_t rack = root / PER_RACK * PER_RACK, pod = root / POD_COLUMNS * POD_COLUMNS;
+	const uint32_t limits[] = {pod, rack, rack + PER_RACK, pod + POD_COLUMNS, UINT32_MAX};
+	static const float medians[] = {260, 110, 35, 110, 260};
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t machine = layout->machine_of_column[first + i], rack, hash;
-		float base;
+	for (uint32_t column = first, span = 0; column < end; span++) {
+		uint32_t last = least(end, limits[span]);
 
-		if (machine == COST_NO_MACHINE) {
-			rtt_us[i] = -1;
+		if (last <= column)
 			continue;
-		}
-		rack = load->cluster->machines[machine].rack;
-		base = rack == root_rack ? 35.0f : load->cluster->racks[rack].pod == root_pod ? 110.0f : 260.0f;
-		hash = mix(root * 0x9e3779b9U + machine + (rack == root_rack ? load->epoch[root] * 0x85ebca6bU : 0));
-		rtt_us[i] = base * (0.5f + (float)(hash & 0xffff) * 0x1p-16f) * ((hash >> 28) == 0 ? 4.0f : 1.0f);
-		if (machine == root)
-			rtt_us[i] = 5;
+		draw_span(salt + (span == 2 ? load->epoch[root] * 0x85ebca6bU : 0), column, last, medians[span],
+			  rtt_us + (column - first));
+		column = last;
 	}
+	for (uint32_t c = pod > first ? pod : first; load->drift && c < least(end, pod + POD_COLUMNS); c++)
+		rtt_us[c - first] += load->drift[(size_t)root * POD_COLUMNS + (c - pod)];
+	for (uint32_t c = machines > first ? machines : first; c < end; c++)
+		rtt_us[c - first] = -1;
+	if (root >= first && root < end)
+		rtt_us[root - first] = 5;
 }
 
 static struct curve *paper_curve(int number)
 {
-	static const double coefficients[4][5] = {
+	static const double coefficients[CURVES][5] = {
 		{40, 1.067, -3.093e-3, 4.084e-6, -1.898e-9},
 		{20, 1.009, -2.095e-3, 2.571e-6, -1.232e-9},
 		{200, 1.0199, -1.161e-4, 0, 0},
@@ -96,6 +134,16 @@ static void need(bool holds, const char *what)
 	}
 }
 
+/* Room for one more item behind `count`: doubled at each power of two. */
+static void *grow(void *items, size_t count, size_t size)
+{
+	if (count & (count - 1))
+		return items;
+	items = reallocarray(items, count ? 2 * count : 1, size);
+	need(items != NULL, "memory");
+	return items;
+}
+
 static void make_cluster(struct load *load, uint32_t machines)
 {
 	load->cluster = cluster_create();
@@ -118,7 +166,7 @@ static void make_cluster(struct load *load, uint32_t machines)
 }
 
 /* Half of the jobs memcached, a quarter strads, a quarter tensorflow (NoMora 6). */
-static int32_t draw_curve(struct rng *rng)
+static uint8_t draw_curve(struct rng *rng)
 {
 	uint64_t drawn = rng_below(rng, 4);
 
@@ -135,7 +183,9 @@ static void make_jobs(struct load *load, uint32_t tasks)
 		uint32_t count = 2 + (uint32_t)(rng_exponential(&load->rng) * (JOB_TASKS_MEAN - 2));
 
 		count = count > JOB_TASKS_MOST ? JOB_TASKS_MOST : count;
-		need(placer_set_job_curve(load->placer, load->jobs, draw_curve(&load->rng)) == 0, "curve");
+		load->curve_of_job = grow(load->curve_of_job, load->jobs, 1);
+		load->curve_of_job[load->jobs] = draw_curve(&load->rng);
+		need(placer_set_job_curve(load->placer, load->jobs, load->curve_of_job[load->jobs]) == 0, "curve");
 		need(flownet_job_arrived(load->net, load->jobs, 0) == 0, "job");
 		for (uint32_t t = 0; t < count && placed < tasks;) {
 			uint32_t machine = (uint32_t)rng_below(&load->rng, machines);
@@ -147,7 +197,6 @@ static void make_jobs(struct load *load, uint32_t tasks)
 			placed++;
 		}
 	}
-	load->next_task = JOB_TASKS_MOST;
 }
 
 static void start(struct load *load, uint32_t machines, bool preemption, bool verify)
@@ -166,10 +215,12 @@ static void start(struct load *load, uint32_t machines, bool preemption, bool ve
 	load->placer = placer_create(policy_find("nomora"), load->layout, source, &settings, &err);
 	need(load->placer != NULL, err.text);
 	load->net = placer_net(load->placer);
-	for (int k = 0; k < 4; k++) {
+	for (int k = 0; k < CURVES; k++) {
 		struct curve *curve = paper_curve(k);
 
 		need(curve && placer_add_curve(load->placer, curve) == k, "curve");
+		while (curve_cost(curve, (double)load->arc_us[k] + 1) <= (uint32_t)settings.machine_threshold)
+			load->arc_us[k]++;
 		curve_destroy(curve);
 	}
 	for (uint32_t m = 0; m < machines; m++)
@@ -184,6 +235,9 @@ static void stop(struct load *load)
 	free(load->epoch);
 	free(load->roots);
 	free(load->measured);
+	free(load->drift);
+	free(load->curve_of_job);
+	free(load->pairs);
 }
 
 /* 300 arrivals or ends, in equal numbers, of tasks that are no roots. */
@@ -206,20 +260,83 @@ static void task_events(struct load *load)
 	}
 }
 
+/* The next job with a root that was not measured in this round, from `job` on. */
+static uint32_t next_job(struct load *load, uint32_t job)
+{
+	for (;; job = (job + 1 + (uint32_t)rng_below(&load->rng, 3)) % load->jobs) {
+		int32_t root = flownet_root_machine(load->net, job);
+
+		if (root != FLOWNET_NONE && load->measured[root] != flownet_rounds(load->net) + 1) {
+			load->measured[root] = flownet_rounds(load->net) + 1;
+			return job;
+		}
+	}
+}
+
 /* Racks are measured anew from machines with roots, until so many jobs have new costs. */
-static void latency_events(struct load *load, uint32_t jobs)
+static void latencies_redrawn(struct load *load, uint32_t jobs)
 {
 	uint32_t job = (uint32_t)rng_below(&load->rng, load->jobs);
 
-	for (uint32_t changed = 0; changed < jobs; job = (job + 1 + (uint32_t)rng_below(&load->rng, 3)) % load->jobs) {
-		int32_t root = flownet_root_machine(load->net, job);
+	for (uint32_t changed = 0; changed < jobs;) {
+		uint32_t root;
 
-		if (root == FLOWNET_NONE || load->measured[root] == flownet_rounds(load->net))
-			continue;
-		load->measured[root] = flownet_rounds(load->net);
+		job = next_job(load, job);
+		root = (uint32_t)flownet_root_machine(load->net, job);
 		load->epoch[root]++;
 		changed += load->roots[root];
-		flownet_latency_changed(load->net, (uint32_t)root, (uint32_t)root, LATENCY_MOVED_PAIR);
+		flownet_latency_changed(load->net, root, root, LATENCY_MOVED_PAIR);
+	}
+}
+
+/* A machine of the rack that is nobody's root, if there is one: jobs at the other end are not re-costed as well. */
+static uint32_t neighbour_without_root(const struct load *load, uint32_t machine)
+{
+	uint32_t first = machine / PER_RACK * PER_RACK;
+
+	for (uint32_t m = first; m < least(first + PER_RACK, load->cluster->machine_count); m++) {
+		if (load->roots[m] == 0)
+			return m;
+	}
+	return machine;
+}
+
+/* What so many jobs will be told. */
+static void choose_pairs(struct load *load, uint32_t jobs)
+{
+	uint32_t job = (uint32_t)rng_below(&load->rng, load->jobs);
+	float rtt_us[POD_COLUMNS];
+
+	load->pair_count = 0;
+	for (uint32_t changed = 0; changed < jobs; changed++) {
+		uint32_t root, pod, count;
+		const int8_t *drift;
+
+		job = next_job(load, job);
+		root = (uint32_t)flownet_root_machine(load->net, job);
+		pod = root / POD_COLUMNS * POD_COLUMNS;
+		count = least(POD_COLUMNS, load->cluster->machine_count - pod);
+		drift = load->drift + (size_t)root * POD_COLUMNS;
+		draw_row(load, root, pod, count, rtt_us);
+		for (uint32_t i = 0; i < count; i++) {
+			if (pod + i == root || rtt_us[i] - drift[i] > load->arc_us[load->curve_of_job[job]] ||
+			    rng_below(&load->rng, 4) != 0)
+				continue;
+			load->pairs = grow(load->pairs, load->pair_count, sizeof *load->pairs);
+			load->pairs[load->pair_count++] =
+				(struct pair){root, pod + i, neighbour_without_root(load, pod + i),
+					      (int8_t)(rng_below(&load->rng, 2 * DRIFT_US + 1) - DRIFT_US)};
+		}
+	}
+}
+
+static void latencies_drift(struct load *load)
+{
+	for (size_t i = 0; i < load->pair_count; i++) {
+		const struct pair *pair = &load->pairs[i];
+
+		load->drift[(size_t)pair->root * POD_COLUMNS + pair->machine % POD_COLUMNS] = pair->drift;
+		flownet_latency_changed(load->net, pair->root, pair->told, LATENCY_MOVED_PAIR);
 	}
 }
 
@@ -258,10 +375,16 @@ static void run_rounds(struct load *load, double share, int rounds)
 
 	need(seconds != NULL, "memory");
 	for (int i = 0; i < rounds; i++) {
-		double begin = cpu_seconds(), after_events;
+		double begin, after_events;
 
+		if (load->drift)
+			choose_pairs(load, (uint32_t)(share * load->jobs));
+		begin = cpu_seconds();
 		task_events(load);
-		latency_events(load, (uint32_t)(share * load->jobs));
+		if (load->drift)
+			latencies_drift(load);
+		else
+			latencies_redrawn(load, (uint32_t)(share * load->jobs));
 		after_events = cpu_seconds();
 		need(flownet_solve(load->net, &round, &err) == 0, err.text);
 		seconds[i] = cpu_seconds() - begin;
@@ -272,11 +395,12 @@ static void run_rounds(struct load *load, double share, int rounds)
 		moves += round.move_count;
 		changes += round.changes;
 	}
-	report("incremental", load, share, seconds, rounds, parts, moves, changes);
+	report(load->drift ? "incremental, drifting" : "incremental", load, share, seconds, rounds, parts, moves,
+	       changes);
 	free(seconds);
 }
 
-static void run_first(struct load *load, const char *figure)
+static void run_first(struct load *load)
 {
 	double begin = cpu_seconds(), seconds, parts[4] = {0};
 	struct flownet_round round;
@@ -287,43 +411,56 @@ static void run_first(struct load *load, const char *figure)
 	parts[1] = round.apply_s;
 	parts[2] = round.solve_s;
 	parts[3] = round.extract_s;
-	report(figure, load, 1, &seconds, 1, parts, round.move_count, round.changes);
+	report("first round", load, 1, &seconds, 1, parts, round.move_count, round.changes);
 }
 
-static void run_long(void)
+static void start_rounds(struct load *load, uint32_t machines)
+{
+	start(load, machines, true, false);
+	make_jobs(load, machines * 8);
+	run_first(load);
+}
+
+/* From here on latencies drift. */
+static void let_drift(struct load *load)
+{
+	load->drift = calloc(load->cluster->machine_count, POD_COLUMNS);
+	need(load->drift != NULL, "memory");
+}
+
+static void run_all(uint32_t machines)
 {
 	struct load load;
 
-	start(&load, 12500, true, false);
-	make_jobs(&load, 100000);
-	run_first(&load, "first round");
-	for (int i = 0; i < 4; i++)
-		run_rounds(&load, 0.02, 500);
+	start_rounds(&load, machines);
+	run_rounds(&load, 0.02, 200);
+	run_rounds(&load, 0.80, 40);
+	let_drift(&load);
+	run_rounds(&load, 0.02, 200);
+	stop(&load);
+}
+
+static void run_one(uint32_t machines, double share, int rounds, bool drifting)
+{
+	struct load load;
+
+	start_rounds(&load, machines);
+	if (drifting)
+		let_drift(&load);
+	run_rounds(&load, share, rounds);
 	stop(&load);
 }
 
 int main(int argc, char **argv)
 {
-	static const uint32_t sizes[] = {1250, 12500, 50000};
+	uint32_t machines = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1250;
 
-	if (argc > 1 && strcmp(argv[1], "--long") == 0) {
-		run_long();
-		return 0;
-	}
-	/* --small: 1,250 machines alone; --large: 50,000 as well; --long: many rounds, for memory and profiles. */
-	int most = argc > 1 && strcmp(argv[1], "--small") == 0   ? 1
-		   : argc > 1 && strcmp(argv[1], "--large") == 0 ? 3
-								 : 2;
-
-	for (int i = 0; i < most; i++) {
-		struct load load;
-
-		start(&load, sizes[i], true, false);
-		make_jobs(&load, sizes[i] * 8);
-		run_first(&load, "first round");
-		run_rounds(&load, 0.02, 200);
-		run_rounds(&load, 0.80, 40);
-		stop(&load);
-	}
+	need(machines > 0, "usage: bench_round [MACHINES [SHARE ROUNDS [drifting]]]");
+	if (argc > 3)
+		run_one(machines, strtod(argv[2], NULL), atoi(argv[3]), argc > 4);
+	else
+		run_all(machines);
+	if (argc == 1)
+		run_all(12500);
 	return 0;
 }
