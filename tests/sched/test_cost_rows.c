@@ -48,12 +48,64 @@ static void check_row(const struct test_world *world, const struct cost_row *row
 	cr_assert_eq(row->cluster_cost, cluster_cost ? cluster_cost : COST_ABSENT);
 }
 
+/* A row as it was last seen. */
+struct seen {
+	uint64_t version;
+	int32_t cluster_cost;
+	int32_t rack_cost[6], machine_cost[42]; /* STRUCTURED_NO_ARC: none */
+};
+
+static void take_down(const struct test_world *world, const struct cost_row *row, struct seen *seen)
+{
+	seen->version = row->version;
+	seen->cluster_cost = row->cluster_cost;
+	for (uint32_t m = 0; m < 42; m++)
+		seen->machine_cost[m] = STRUCTURED_NO_ARC;
+	for (uint32_t r = 0; r < 6; r++) {
+		struct structured_block_arcs arcs = cost_row_rack(row, r);
+
+		cr_assert_eq(arcs.block, (int32_t)r);
+		seen->rack_cost[r] = arcs.cost;
+		for (int32_t i = 0; i < arcs.column_count; i++) {
+			cr_assert_eq(world->cluster->machines[arcs.columns[i].target].rack, r);
+			seen->machine_cost[arcs.columns[i].target] = arcs.columns[i].cost;
+		}
+	}
+}
+
+/* Racks and machines that the row does not name as changed are as they were; says whether it named any. */
+static bool check_change(const struct test_world *world, const struct cost_row *row, struct seen *seen)
+{
+	struct seen now;
+	bool named[6] = {false}, told;
+
+	take_down(world, row, &now);
+	for (uint32_t m = 0, arcs = 0; m < 42; m++) {
+		arcs += now.machine_cost[m] != STRUCTURED_NO_ARC;
+		cr_assert(m < 41 || arcs == row->machine_count, "an arc outside of its rack's span");
+	}
+	told = seen->version != 0 && row->version != seen->version && row->mended_from == seen->version;
+	for (uint32_t i = 0; told && i < row->changed_count; i++)
+		named[row->changed[i]] = true;
+	for (uint32_t m = 0; m < 42 && (told || row->version == seen->version); m++) {
+		uint32_t rack = world->cluster->machines[m].rack;
+
+		cr_assert(named[rack] || (now.machine_cost[m] == seen->machine_cost[m] &&
+					  now.rack_cost[rack] == seen->rack_cost[rack]));
+		cr_assert_eq(now.cluster_cost, seen->cluster_cost);
+	}
+	*seen = now;
+	return told;
+}
+
 static void walk(uint64_t seed, struct thresholds limit)
 {
 	struct test_world world;
 	struct cost_rows_settings settings = {limit.machine, limit.rack};
 	struct cost_rows *rows;
 	bool absent[64] = {false};
+	struct seen *seen = calloc(TEST_CURVES * 42, sizeof *seen);
+	int told = 0;
 	struct rng rng;
 
 	rng_seed(&rng, seed);
@@ -76,9 +128,16 @@ static void walk(uint64_t seed, struct thresholds limit)
 			cost_rows_latency_moved(rows, a, b,
 						(enum latency_moved)latency_view_set(world.view, a, b, rtt_us));
 		}
-		check_row(&world, cost_rows_get(rows, curve, b), curve, absent, limit);
-		check_row(&world, cost_rows_get(rows, curve, (a + b) % 42), curve, absent, limit);
+		for (int asked = 0; asked < 2; asked++) {
+			uint32_t root = asked == 0 ? b : (a + b) % 42;
+			const struct cost_row *row = cost_rows_get(rows, curve, root);
+
+			check_row(&world, row, curve, absent, limit);
+			told += check_change(&world, row, &seen[curve * 42 + (int)root]);
+		}
 	}
+	cr_expect_gt(told, EVENTS / 8, "what changed is named");
+	free(seen);
 	cr_expect_gt(cost_rows_work(rows)->mended, EVENTS / 4, "rows are mended, not made anew");
 	cr_expect_gt(cost_rows_work(rows)->hits, 0);
 	cost_rows_destroy(rows);

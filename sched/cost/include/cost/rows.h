@@ -28,16 +28,30 @@ struct cost_source {
 /* The source that a latency view is. */
 struct cost_source cost_source_from_view(const struct latency_view *view);
 
-/* Arcs are the solver's own (target: number of a machine or a rack), so that rows reach it without a copy. */
+/* Where the arcs to a rack's machines begin. */
+struct cost_span {
+	uint32_t rack, first;
+};
+
+/*
+ * Arcs are the solver's own (target: number of a machine or a rack), so that rows reach it without a copy. Memory is
+ * linear in the arcs, whatever the size of the cluster (but for two bits a rack).
+ */
 struct cost_row {
 	int32_t machine_limit; /* every present machine up to this cost is in `machines` */
 	uint32_t root;         /* machine */
 	uint64_t version;      /* another one whenever anything here is another; no two rows share one; 0: not kept */
+	uint64_t mended_from;  /* the version from which only the `changed` racks differ; 0: anything may */
 	int32_t cluster_cost;  /* largest of all machines; COST_ABSENT when there is none */
-	uint32_t machine_count, rack_count;
+	uint32_t machine_count, rack_count, span_count, changed_count;
 	struct structured_arc *machines; /* [machine_count] cost <= p_m, rack by rack */
 	struct structured_arc *racks;    /* [rack_count] largest cost of the rack <= p_r, ascending */
+	struct cost_span *spans;         /* [span_count + 1] of racks with arcs in `machines`, ascending, and the end */
+	uint32_t *changed;               /* [changed_count] racks */
 };
+
+/* The arcs of a kept row to a rack and to the machines in it. */
+struct structured_block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack);
 
 struct cost_rows;
 

@@ -73,6 +73,24 @@ int structured_remove_column(struct structured *state, int32_t column);
 /* Adds the group (supply 0) or replaces all its arcs. Flow stays on the columns where it still is optimal. */
 int structured_set_row(struct structured *state, int32_t group, const struct structured_row *row);
 
+/* The arcs of unlimited capacity to one block and to its columns. */
+struct structured_block_arcs {
+	int32_t block;
+	int32_t cost; /* of the arc to the block, or STRUCTURED_NO_ARC */
+	int32_t column_count;
+	const struct structured_arc *columns; /* [column_count] each column of the block at most once */
+};
+
+/* What changed of a row: some blocks' arcs, and the running arcs, all of which are given. */
+struct structured_row_change {
+	int32_t block_count, running_count;
+	const struct structured_block_arcs *blocks; /* [block_count] each block at most once */
+	const struct structured_running *running;   /* [running_count] as in structured_row */
+};
+
+/* As structured_set_row() with all arcs, the others as they were; costs what changed and one pass over the row. */
+int structured_change_row(struct structured *state, int32_t group, const struct structured_row_change *change);
+
 /*
  * Picks the arcs of a dense row: targets[i] = first + i for each costs[i] <= threshold, in ascending order.
  * `arcs` has room for `count`. Returns how many. One vectorised pass; for building structured_row.columns or .blocks.
