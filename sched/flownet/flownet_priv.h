@@ -96,6 +96,8 @@ struct flownet {
 	size_t member_room;
 	struct structured_running *running; /* scratch of one class */
 	size_t running_room;
+	struct structured_block_arcs *racks; /* scratch of one class */
+	size_t rack_room;
 	struct structured_share *shares; /* scratch of one class */
 	size_t share_room;
 	bool following; /* tasks are moved to where the solver has them */

@@ -152,43 +152,81 @@ static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool 
 	return root ? &root_row : net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
 }
 
+/* The racks alone that a mending changed since the solver was told. */
+static int set_changed_racks(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
+			     int32_t running_count)
+{
+	struct structured_row_change change = {
+		.block_count = (int32_t)costs->changed_count,
+		.running_count = running_count,
+		.running = net->running,
+	};
+
+	if (net_reserve((void **)&net->racks, &net->rack_room, costs->changed_count, sizeof *net->racks) != 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < costs->changed_count; i++)
+		net->racks[i] = cost_row_rack(costs, costs->changed[i]);
+	change.blocks = net->racks;
+	return structured_change_row(net->solver, entry->group, &change);
+}
+
+/* What the solver is to be told of a class's arcs. */
+enum telling { TELL_RUNNING, TELL_CHANGED_RACKS, TELL_ROW };
+
+static enum telling what_to_tell(const struct net_class *known, const struct cost_row *row)
+{
+	if (!row || (row->version != 0 && row->version == known->row_version))
+		return TELL_RUNNING;
+	return row->mended_from != 0 && row->mended_from == known->row_version ? TELL_CHANGED_RACKS : TELL_ROW;
+}
+
+/* 0 or -errno. */
+static int tell_arcs(struct flownet *net, struct net_class *known, const struct cost_row *row, int32_t running,
+		     int32_t capacity)
+{
+	uint64_t digest = digest_running(net, running);
+	bool same_capacity = known->unscheduled_capacity == capacity;
+	enum telling telling = what_to_tell(known, row);
+	int code = 0;
+
+	known->unscheduled_capacity = capacity;
+	known->row_version = row ? row->version : known->row_version;
+	if (telling == TELL_ROW) {
+		code = set_whole_row(net, known, row, running);
+	} else {
+		if (telling == TELL_CHANGED_RACKS)
+			code = set_changed_racks(net, known, row, running);
+		else if (digest != known->running_digest)
+			code = structured_set_running(net->solver, known->group, net->running, running);
+		if (code == 0 && !same_capacity)
+			code = structured_set_unscheduled(net->solver, known->group, known->unscheduled_cost, capacity);
+	}
+	known->running_digest = digest;
+	return code;
+}
+
 /* One class: members first..end-1. */
 static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t end, bool arcs)
 {
 	const struct net_member *member = &net->members[first];
 	struct net_class *known = find_class(&net->jobs[job], member->root, member->unscheduled_cost);
-	bool whole = arcs || !known;
-	const struct cost_row *row = whole ? class_row(net, job, member->root) : NULL;
-	int32_t running, capacity = unscheduled_capacity(net, &net->jobs[job]);
-	uint64_t digest;
-	int code = 0;
+	const struct cost_row *row = arcs || !known ? class_row(net, job, member->root) : NULL;
+	bool added = !known;
+	int32_t running;
+	int code;
 
-	if (!known)
-		known = add_class(net, job, member);
-	if (!known || (whole && !row))
+	if (added && !row)
 		return -ENOMEM;
-	if (whole) {
-		whole = row->version == 0 || row->version != known->row_version;
+	if (added)
+		known = add_class(net, job, member);
+	if (!known || (arcs && !row))
+		return -ENOMEM;
+	if (row)
 		known->machine_limit = row->machine_limit;
-		known->row_version = row->version;
-	}
 	running = collect_running(net, known->machine_limit, first, end);
 	if (running < 0)
 		return -ENOMEM;
-	digest = digest_running(net, running);
-	if (whole) {
-		known->unscheduled_capacity = capacity;
-		code = set_whole_row(net, known, row, running);
-		if (code != 0)
-			known->row_version = 0;
-	} else {
-		if (digest != known->running_digest)
-			code = structured_set_running(net->solver, known->group, net->running, running);
-		if (code == 0 && known->unscheduled_capacity != capacity)
-			code = structured_set_unscheduled(net->solver, known->group, known->unscheduled_cost, capacity);
-		known->unscheduled_capacity = capacity;
-	}
-	known->running_digest = digest;
+	code = tell_arcs(net, known, row, running, unscheduled_capacity(net, &net->jobs[job]));
 	known->kept = true;
 	return code == 0 ? structured_set_supply(net->solver, known->group, (int32_t)(end - first)) : code;
 }

@@ -51,6 +51,7 @@ void flownet_destroy(struct flownet *net)
 	free(net->spare_groups);
 	free(net->members);
 	free(net->running);
+	free(net->racks);
 	free(net->shares);
 	free(net->moves);
 	free(net->plans);

@@ -208,10 +208,29 @@ void references_link(struct structured *state, int32_t group);
 void references_unlink(struct structured *state, int32_t group);
 void reference_link(struct structured *state, int32_t group, struct arc *arc);
 void reference_unlink(struct structured *state, const struct arc *arc);
+void reference_reprice(struct structured *state, const struct arc *arc); /* at the place where its `back` points */
+void reference_fetch(struct structured *state, const struct arc *arc);   /* into the cache */
 /* `fresh`, ascending by cost, is about to take the place of the group's fixed arcs: what both have is left alone. */
 void references_replace(struct structured *state, int32_t group, struct arc *fresh, int32_t count);
 /* The fixed arc with room that a reference from `target` (~block) speaks of; NONE while it is full. */
 int32_t reference_arc(const struct group *group, int32_t target, int32_t cost);
+
+/* structured_row.c */
+bool row_cost_legal(int32_t cost);
+int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held);
+/* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
+void row_sort_arcs(const struct arc *from, int32_t count, struct arc *to);
+/* Takes the group's units off their arcs but leaves them on their columns; returns how many columns were noted. */
+int32_t row_detach_flow(struct structured *state, int32_t group);
+/*
+ * Adds running arcs to `count` unlimited ones, ascending by cost, without flow and with room behind them; how many
+ * then. Those that an unlimited arc matches are only remembered there; the others get references.
+ */
+int32_t row_add_running(struct structured *state, int32_t group, struct arc *arcs, int32_t count,
+			const struct structured_running *running, int32_t running_count);
+/* `fresh` becomes the group's arcs, on which the units in hand find their places. */
+int row_replace_arcs(struct structured *state, int32_t group, const struct arc *fresh, int32_t count,
+		     int32_t held_count, bool was_changed);
 
 /* structured_solve.c */
 void push_all(struct structured *state);

@@ -45,6 +45,16 @@ void reference_unlink(struct structured *state, const struct arc *arc)
 	list->spare = arc->back + 1;
 }
 
+void reference_reprice(struct structured *state, const struct arc *arc)
+{
+	target_list(state, arc)->items[arc->back].cost = arc->cost;
+}
+
+void reference_fetch(struct structured *state, const struct arc *arc)
+{
+	__builtin_prefetch(&target_list(state, arc)->items[arc->back], 1);
+}
+
 void references_link(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];

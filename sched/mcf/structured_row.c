@@ -9,7 +9,7 @@
 
 enum { SORT_INSERTION = 16, SORT_SPAN = 2048 };
 
-static bool cost_legal(int32_t cost)
+bool row_cost_legal(int32_t cost)
 {
 	return cost >= 0 && cost <= STRUCTURED_COST_MAXIMUM;
 }
@@ -22,21 +22,21 @@ static int row_check(struct structured *state, const struct structured_row *row)
 
 	for (int32_t i = 0; i < row->column_count; i++) {
 		wrong |= row->columns[i].target < 0;
-		dear |= !cost_legal(row->columns[i].cost);
+		dear |= !row_cost_legal(row->columns[i].cost);
 		column_top = row->columns[i].target > column_top ? row->columns[i].target : column_top;
 	}
 	for (int32_t i = 0; i < row->block_count; i++) {
 		wrong |= row->blocks[i].target < 0;
-		dear |= !cost_legal(row->blocks[i].cost);
+		dear |= !row_cost_legal(row->blocks[i].cost);
 		block_top = row->blocks[i].target > block_top ? row->blocks[i].target : block_top;
 	}
 	for (int32_t i = 0; i < row->running_count; i++) {
 		wrong |= row->running[i].column < 0 || row->running[i].units < 0;
-		dear |= !cost_legal(row->running[i].cost);
+		dear |= !row_cost_legal(row->running[i].cost);
 		column_top = row->running[i].column > column_top ? row->running[i].column : column_top;
 	}
-	dear |= row->aggregator_cost != STRUCTURED_NO_ARC && !cost_legal(row->aggregator_cost);
-	dear |= row->unscheduled_cost != STRUCTURED_NO_ARC && !cost_legal(row->unscheduled_cost);
+	dear |= row->aggregator_cost != STRUCTURED_NO_ARC && !row_cost_legal(row->aggregator_cost);
+	dear |= row->unscheduled_cost != STRUCTURED_NO_ARC && !row_cost_legal(row->unscheduled_cost);
 	wrong |= row->unscheduled_cost != STRUCTURED_NO_ARC && row->unscheduled_capacity < 0;
 	wrong |= column_top > INT32_MAX / 4 || block_top > INT32_MAX / 4;
 	if (wrong)
@@ -57,8 +57,7 @@ static int compare_arcs(const void *left, const void *right)
 	return a->target < b->target ? -1 : a->target > b->target;
 }
 
-/* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
-static void sort_arcs(const struct arc *from, int32_t count, struct arc *to)
+void row_sort_arcs(const struct arc *from, int32_t count, struct arc *to)
 {
 	int32_t least = INT32_MAX, most = 0, starts[SORT_SPAN + 1];
 
@@ -144,8 +143,7 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 	return count;
 }
 
-/* Takes the group's units off their arcs but leaves them on their columns; returns how many columns were noted. */
-static int32_t detach_flow(struct structured *state, int32_t group)
+int32_t row_detach_flow(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
 	int32_t count = 0;
@@ -209,7 +207,7 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 	}
 }
 
-static int reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
+int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
 {
 	if (!list_reserve((void **)&state->row_arcs, &state->row_arc_room, arcs, sizeof(*state->row_arcs)) ||
 	    !list_reserve((void **)&state->row_held, &state->row_held_room, held, sizeof(*state->row_held)))
@@ -217,9 +215,8 @@ static int reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
 	return 0;
 }
 
-/* `fresh` becomes the group's arcs, on which the units in hand find their places. */
-static int replace_arcs(struct structured *state, int32_t group, const struct arc *fresh, int32_t count,
-			int32_t held_count, bool was_changed)
+int row_replace_arcs(struct structured *state, int32_t group, const struct arc *fresh, int32_t count,
+		     int32_t held_count, bool was_changed)
 {
 	struct group *g = &state->groups[group];
 	int32_t excess = g->excess;
@@ -248,16 +245,16 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 
 	if (wanted > INT32_MAX / 4)
 		return -EINVAL;
-	if (reserve_scratch(state, (int32_t)wanted * 2, state->groups[group].arc_count))
+	if (row_reserve_scratch(state, (int32_t)wanted * 2, state->groups[group].arc_count))
 		return -ENOMEM;
 	bool was_changed = state->groups[group].in_changed_list;
-	int32_t held_count = state->solved ? detach_flow(state, group) : 0, count = collect_arcs(state, row);
+	int32_t held_count = state->solved ? row_detach_flow(state, group) : 0, count = collect_arcs(state, row);
 	struct arc *fresh = state->row_arcs + wanted;
 
-	sort_arcs(state->row_arcs, count, fresh);
+	row_sort_arcs(state->row_arcs, count, fresh);
 	if (state->referenced)
 		references_replace(state, group, fresh, count);
-	return replace_arcs(state, group, fresh, count, held_count, was_changed);
+	return row_replace_arcs(state, group, fresh, count, held_count, was_changed);
 }
 
 static void set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity)
@@ -302,7 +299,7 @@ int structured_set_unscheduled(struct structured *state, int32_t group, int32_t 
 {
 	if (!group_exists(state, group))
 		return -EINVAL;
-	if (cost != STRUCTURED_NO_ARC && !cost_legal(cost))
+	if (cost != STRUCTURED_NO_ARC && !row_cost_legal(cost))
 		return -ERANGE;
 	if (cost != STRUCTURED_NO_ARC && capacity < 0)
 		return -EINVAL;
@@ -311,10 +308,41 @@ int structured_set_unscheduled(struct structured *state, int32_t group, int32_t 
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-/*
- * The row with other running arcs, into the scratch: the unlimited ones keep their places among themselves, and only
- * the limited ones leave and join the references. Returns how many arcs.
- */
+int32_t row_add_running(struct structured *state, int32_t group, struct arc *arcs, int32_t count,
+			const struct structured_running *running, int32_t running_count)
+{
+	int32_t unlimited = count;
+
+	for (int32_t i = 0; i < running_count; i++)
+		state->held[running[i].column] = NONE; /* its unlimited arc is to be noted */
+	for (int32_t i = 0; i < unlimited && running_count > 0; i++)
+		if (arcs[i].target >= 0 && state->held[arcs[i].target] != 0)
+			state->held[arcs[i].target] = i + 1;
+	for (int32_t i = 0; i < running_count; i++) {
+		int32_t plain = state->held[running[i].column];
+
+		if (plain > 0 && arcs[plain - 1].cost <= running[i].cost)
+			arcs[plain - 1].capacity -= running[i].units;
+		else
+			arcs[count++] = (struct arc){running[i].column, running[i].cost, running[i].units, 0, NONE};
+	}
+	for (int32_t i = 0; i < running_count; i++)
+		state->held[running[i].column] = 0;
+	for (int32_t i = unlimited; i < count; i++) {
+		if (state->referenced)
+			reference_link(state, group, &arcs[i]);
+		struct arc arc = arcs[i];
+		int32_t place = i;
+
+		for (; place > 0 && arcs[place - 1].cost > arc.cost; place--)
+			;
+		memmove(&arcs[place + 1], &arcs[place], (size_t)(i - place) * sizeof(*arcs));
+		arcs[place] = arc;
+	}
+	return count;
+}
+
+/* The row with other running arcs, into the scratch; only the limited ones leave and join the references. */
 static int32_t exchange_running(struct structured *state, int32_t group, const struct structured_running *running,
 				int32_t running_count)
 {
@@ -322,8 +350,6 @@ static int32_t exchange_running(struct structured *state, int32_t group, const s
 	struct arc *fresh = state->row_arcs;
 	int32_t count = 0;
 
-	for (int32_t i = 0; i < running_count; i++)
-		state->held[running[i].column] = NONE; /* its unlimited arc is to be noted */
 	for (int32_t i = 0; i < g->arc_fixed; i++) {
 		const struct arc *arc = &g->arcs[i];
 
@@ -335,33 +361,7 @@ static int32_t exchange_running(struct structured *state, int32_t group, const s
 		fresh[count] = *arc;
 		fresh[count++].capacity = NONE;
 	}
-	int32_t unlimited = count;
-
-	for (int32_t i = 0; i < unlimited; i++)
-		if (fresh[i].target >= 0 && state->held[fresh[i].target] != 0)
-			state->held[fresh[i].target] = i + 1;
-	for (int32_t i = 0; i < running_count; i++) {
-		int32_t plain = state->held[running[i].column];
-
-		if (plain > 0 && fresh[plain - 1].cost <= running[i].cost)
-			fresh[plain - 1].capacity -= running[i].units;
-		else
-			fresh[count++] = (struct arc){running[i].column, running[i].cost, running[i].units, 0, NONE};
-	}
-	for (int32_t i = 0; i < running_count; i++)
-		state->held[running[i].column] = 0;
-	for (int32_t i = unlimited; i < count; i++) {
-		if (state->referenced)
-			reference_link(state, group, &fresh[i]);
-		struct arc arc = fresh[i];
-		int32_t place = i;
-
-		for (; place > 0 && fresh[place - 1].cost > arc.cost; place--)
-			;
-		memmove(&fresh[place + 1], &fresh[place], (size_t)(i - place) * sizeof(*fresh));
-		fresh[place] = arc;
-	}
-	return count;
+	return row_add_running(state, group, fresh, count, running, running_count);
 }
 
 static int install_running(struct structured *state, int32_t group, const struct structured_running *running,
@@ -369,13 +369,13 @@ static int install_running(struct structured *state, int32_t group, const struct
 {
 	struct group *g = &state->groups[group];
 
-	if (running_count > INT32_MAX / 4 || reserve_scratch(state, g->arc_fixed + running_count, g->arc_count))
+	if (running_count > INT32_MAX / 4 || row_reserve_scratch(state, g->arc_fixed + running_count, g->arc_count))
 		return -ENOMEM;
 	bool was_changed = g->in_changed_list;
-	int32_t held_count = state->solved ? detach_flow(state, group) : 0;
+	int32_t held_count = state->solved ? row_detach_flow(state, group) : 0;
 	int32_t count = exchange_running(state, group, running, running_count);
 
-	return replace_arcs(state, group, state->row_arcs, count, held_count, was_changed);
+	return row_replace_arcs(state, group, state->row_arcs, count, held_count, was_changed);
 }
 
 /* The unlimited arcs as they are, with other running ones. */

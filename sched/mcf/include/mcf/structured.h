@@ -88,7 +88,10 @@ struct structured_row_change {
 	const struct structured_running *running;   /* [running_count] as in structured_row */
 };
 
-/* As structured_set_row() with all arcs, the others as they were; costs what changed and one pass over the row. */
+/*
+ * As structured_set_row() with all arcs, the others as they were; costs what changed and one pass over the row. Arcs to
+ * columns that do not exist now are forgotten.
+ */
 int structured_change_row(struct structured *state, int32_t group, const struct structured_row_change *change);
 
 /*

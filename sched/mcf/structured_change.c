@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A few blocks' arcs of a row for others. The group's arcs are walked once; the arcs to these blocks leave, the new
+ * ones, sorted, are merged in. A reference whose arc only costs something else now stays at its place.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "structured_priv.h"
+
+enum { CHANGE_MOST_ARCS = INT32_MAX / 8 };
+
+/* 0, -EINVAL or -ERANGE; *arc_count is how many arcs the change names. */
+static int change_check(const struct structured *state, const struct structured_row_change *change, int32_t *arc_count)
+{
+	int64_t count = (int64_t)change->running_count + change->block_count;
+	bool dear = false;
+
+	if (change->block_count < 0 || change->running_count < 0)
+		return -EINVAL;
+	for (int32_t b = 0; b < change->block_count; b++) {
+		const struct structured_block_arcs *arcs = &change->blocks[b];
+
+		if (arcs->block < 0 || arcs->block >= state->block_count || arcs->column_count < 0)
+			return -EINVAL;
+		dear |= arcs->cost != STRUCTURED_NO_ARC && !row_cost_legal(arcs->cost);
+		for (int32_t i = 0; i < arcs->column_count; i++) {
+			int32_t column = arcs->columns[i].target;
+
+			if (column < 0 || column >= state->column_count || state->columns[column].block != arcs->block)
+				return -EINVAL;
+			dear |= !row_cost_legal(arcs->columns[i].cost);
+		}
+		count += arcs->column_count;
+	}
+	for (int32_t i = 0; i < change->running_count; i++) {
+		const struct structured_running *running = &change->running[i];
+
+		if (running->column < 0 || running->column >= state->column_count || running->units < 0)
+			return -EINVAL;
+		dear |= !row_cost_legal(running->cost);
+	}
+	if (count > CHANGE_MOST_ARCS)
+		return -EINVAL;
+	*arc_count = (int32_t)count;
+	return dear ? -ERANGE : 0;
+}
+
+/* The new arcs of unlimited capacity, but for those that a shortcut matches, into the scratch; how many. */
+static int32_t collect_new(struct structured *state, const struct group *group,
+			   const struct structured_row_change *change)
+{
+	int32_t aggregator_cost = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
+	struct arc *arcs = state->row_arcs;
+	int32_t count = 0;
+
+	for (int32_t b = 0; b < change->block_count; b++) {
+		const struct structured_block_arcs *from = &change->blocks[b];
+		int32_t limit = aggregator_cost;
+
+		if (from->cost != STRUCTURED_NO_ARC && from->cost < limit) {
+			arcs[count++] = (struct arc){~from->block, from->cost, NONE, 0, NONE};
+			limit = from->cost;
+		}
+		for (int32_t i = 0; i < from->column_count; i++) {
+			arcs[count] = (struct arc){from->columns[i].target, from->columns[i].cost, NONE, 0, NONE};
+			count += from->columns[i].cost < limit;
+		}
+	}
+	return count;
+}
+
+/* Blocks of the change are marked by a row_cost of 0, others have INT32_MAX. */
+static void mark_blocks(struct structured *state, const struct structured_row_change *change, int32_t mark)
+{
+	for (int32_t b = 0; b < change->block_count; b++)
+		state->blocks[change->blocks[b].block].row_cost = mark;
+}
+
+/* An arc to a column that is gone leaves as well: a row that had it would be told again when it comes back. */
+static bool arc_leaves(const struct structured *state, const struct arc *arc)
+{
+	int32_t block = arc->target < 0 ? ~arc->target : state->columns[arc->target].block;
+
+	return block == NONE || state->blocks[block].row_cost != INT32_MAX;
+}
+
+/* Where the old arc to a target is noted, as place + 1. */
+static int32_t *old_place(struct structured *state, int32_t target)
+{
+	return target >= 0 ? &state->held[target] : &state->blocks[~target].row_cost;
+}
+
+/* Arcs that leave, limited ones among them, into row_places; the others are noted by their targets. How many. */
+static int32_t note_leaving(struct structured *state, const struct group *group)
+{
+	int32_t count = 0;
+
+	for (int32_t i = 0; i < group->arc_fixed; i++) {
+		const struct arc *arc = &group->arcs[i];
+		bool limited = arc->capacity >= 0;
+
+		if (!limited && !arc_leaves(state, arc))
+			continue;
+		state->row_places[count++] = i;
+		if (!limited)
+			*old_place(state, arc->target) = i + 1;
+		if (state->referenced)
+			reference_fetch(state, arc);
+	}
+	return count;
+}
+
+/* The new arc to a target that the group led to before takes over the reference of the old one. */
+static void take_references(struct structured *state, const struct group *group, struct arc *added, int32_t count)
+{
+	for (int32_t i = 0; i < count; i++) {
+		int32_t *place = old_place(state, added[i].target);
+
+		if (*place == 0)
+			continue;
+		added[i].back = group->arcs[*place - 1].back;
+		if (added[i].cost != group->arcs[*place - 1].cost)
+			reference_reprice(state, &added[i]);
+		*place = 0;
+	}
+}
+
+/* The references of the `left_count` arcs in row_places pass to those in `added`; what is then over goes or comes. */
+static void change_references(struct structured *state, int32_t group, struct arc *added, int32_t count,
+			      int32_t left_count)
+{
+	const struct group *g = &state->groups[group];
+
+	if (state->referenced)
+		take_references(state, g, added, count);
+	for (int32_t i = 0; i < left_count; i++) {
+		const struct arc *arc = &g->arcs[state->row_places[i]];
+		bool over = arc->capacity >= 0;
+
+		if (!over) {
+			over = *old_place(state, arc->target) != 0;
+			*old_place(state, arc->target) = 0;
+		}
+		if (over && state->referenced)
+			reference_unlink(state, arc);
+	}
+	for (int32_t i = 0; i < count && state->referenced; i++)
+		if (added[i].back == NONE)
+			reference_link(state, group, &added[i]);
+}
+
+/* The group's arcs but for those in row_places, with `added`, both ascending, into `to`; how many. */
+static int32_t merge_arcs(const struct structured *state, const struct group *group, int32_t left_count,
+			  const struct arc *added, int32_t added_count, struct arc *to)
+{
+	int32_t count = 0, next = 0, left = 0;
+
+	for (int32_t i = 0; i < group->arc_fixed; i++) {
+		const struct arc *arc = &group->arcs[i];
+
+		if (left < left_count && state->row_places[left] == i) {
+			left++;
+			continue;
+		}
+		while (next < added_count && added[next].cost < arc->cost)
+			to[count++] = added[next++];
+		to[count] = *arc;
+		to[count].flow = 0;
+		to[count++].capacity = NONE;
+	}
+	memcpy(to + count, added + next, (size_t)(added_count - next) * sizeof(*to));
+	return count + added_count - next;
+}
+
+static int install_change(struct structured *state, int32_t group, const struct structured_row_change *change,
+			  int32_t arc_count)
+{
+	struct group *g = &state->groups[group];
+
+	if (!list_reserve((void **)&state->row_places, &state->row_place_room, g->arc_fixed,
+			  sizeof(*state->row_places)) ||
+	    row_reserve_scratch(state, 3 * arc_count + g->arc_fixed, g->arc_count))
+		return -ENOMEM;
+	bool was_changed = g->in_changed_list;
+	int32_t held_count = state->solved ? row_detach_flow(state, group) : 0;
+	int32_t added_count = collect_new(state, g, change);
+	struct arc *added = state->row_arcs + arc_count, *fresh = added + arc_count;
+
+	row_sort_arcs(state->row_arcs, added_count, added);
+	mark_blocks(state, change, 0);
+	int32_t left_count = note_leaving(state, g);
+
+	change_references(state, group, added, added_count, left_count);
+	mark_blocks(state, change, INT32_MAX);
+	int32_t count = merge_arcs(state, g, left_count, added, added_count, fresh);
+
+	count = row_add_running(state, group, fresh, count, change->running, change->running_count);
+	return row_replace_arcs(state, group, fresh, count, held_count, was_changed);
+}
+
+int structured_change_row(struct structured *state, int32_t group, const struct structured_row_change *change)
+{
+	int32_t arc_count;
+
+	if (group < 0 || group >= state->group_count || !state->groups[group].exists)
+		return -EINVAL;
+	int failed = change_check(state, change, &arc_count);
+
+	if (!failed)
+		failed = install_change(state, group, change, arc_count);
+	if (failed)
+		return failed;
+	group_reprice(state, group);
+	return state->no_memory ? -ENOMEM : 0;
+}
