@@ -9,7 +9,8 @@ enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE };
 struct slot {
 	uint64_t sent_ticks;
 	enum slot_state state;
-	uint32_t reflector_sequence; /* of the first answer */
+	uint32_t reflector_lowest,
+		reflector_highest; /* of the numbers of its own that the reflector put into the answers */
 };
 
 /*
@@ -75,7 +76,7 @@ uint32_t session_send(struct session *session, uint64_t sent_ticks)
 		session->oldest++;
 	}
 	session->replaced = *slot_of(session, sequence);
-	*slot_of(session, sequence) = (struct slot){sent_ticks, SLOT_OUT, 0};
+	*slot_of(session, sequence) = (struct slot){sent_ticks, SLOT_OUT, 0, 0};
 	session->next++;
 	session->outstanding++;
 	session->counters.sent++;
@@ -119,6 +120,18 @@ static void follow_order(struct session *session, uint64_t sequence)
 		session->highest_answered = sequence;
 }
 
+/* Another number of the reflector's for a probe that was answered: a copy that the network made on the way there. */
+static void note_copy(struct session *session, struct slot *slot, uint32_t reflector_sequence)
+{
+	if ((int32_t)(reflector_sequence - slot->reflector_highest) > 0)
+		slot->reflector_highest = reflector_sequence;
+	else if ((int32_t)(reflector_sequence - slot->reflector_lowest) < 0)
+		slot->reflector_lowest = reflector_sequence;
+	else
+		return;
+	session->doubled_requests++;
+}
+
 /* Its numbers may come out of order as well, and wrap. */
 static void follow_reflector(struct session *session, uint32_t reflector_sequence)
 {
@@ -140,13 +153,13 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 	slot = slot_of(session, wide);
 	if (slot->state == SLOT_ANSWERED || slot->state == SLOT_ANSWERED_LATE) {
 		session->counters.duplicates++;
-		session->doubled_requests += reflector_sequence != slot->reflector_sequence;
+		note_copy(session, slot, reflector_sequence);
 		follow_reflector(session, reflector_sequence);
 		return SESSION_DUPLICATE;
 	}
 	follow_order(session, wide);
 	follow_reflector(session, reflector_sequence);
-	slot->reflector_sequence = reflector_sequence;
+	slot->reflector_lowest = slot->reflector_highest = reflector_sequence;
 	*sent_ticks = slot->sent_ticks;
 	if (slot->state == SLOT_GIVEN_UP) {
 		slot->state = SLOT_ANSWERED_LATE;

@@ -81,25 +81,27 @@ struct reply {
 	uint32_t sequence, reflector_sequence;
 };
 
+/* Some come twice; the queue has room for that. */
 static void receive_shuffled(struct session *session, struct reply *replies, uint32_t count, struct rng *rng,
 			     struct truth *truth)
 {
-	uint64_t sent, fresh = session_counters(session).fresh;
+	uint32_t copies = count;
+	uint64_t sent;
 
-	rng_shuffle(rng, replies, count, sizeof replies[0]);
-	for (uint32_t i = 0; i < count; i++)
-		session_receive(session, replies[i].sequence, replies[i].reflector_sequence, &sent);
-	if (rng_below(rng, 4) == 0) {
-		truth->doubled++;
-		cr_assert_eq(session_receive(session, replies[0].sequence, replies[0].reflector_sequence, &sent),
-			     SESSION_DUPLICATE);
+	for (uint32_t i = 0; i < count; i++) {
+		if (rng_below(rng, 8) == 0)
+			replies[copies++] = replies[i];
 	}
-	cr_assert_gt(session_counters(session).fresh, fresh);
+	truth->doubled += copies - count;
+	rng_shuffle(rng, replies, copies, sizeof replies[0]);
+	for (uint32_t i = 0; i < copies; i++)
+		cr_assert_leq(session_receive(session, replies[i].sequence, replies[i].reflector_sequence, &sent),
+			      SESSION_DUPLICATE);
 }
 
 static void exchange_at_random(struct session *session, struct rng *rng, struct truth *truth)
 {
-	struct reply queue[5];
+	struct reply queue[10];
 	uint32_t reflector = 0, queued = 0;
 
 	for (uint64_t now = 0; now < 50000; now++) {
