@@ -10,9 +10,11 @@
 
 #include <base/file.h>
 #include <base/log.h>
+#include <base/name.h>
 #include <base/number.h>
 #include <base/progress.h>
 #include <dp/eal.h>
+#include <model/latency_matrix.h>
 
 #include "command.h"
 
@@ -119,6 +121,8 @@ static int read_settings(struct station *station, const struct peers *peers, str
 				       : (uint64_t)ns_now_wall().v ^ (uint64_t)getpid() << 48,
 		.dscp = (uint8_t)settings->dscp,
 	};
+	if (settings->name && !name_is_valid(settings->name, LATENCY_NAME_BYTES))
+		return bad_option(err, "name", "one word without commas and quotes", settings->name);
 	code = read_address(settings, options, err);
 	return code ? code : read_slot(settings, options, err);
 }
@@ -141,10 +145,13 @@ static void show_progress(void *context, double share, const char *phase)
 	progress_update(station->progress, share < 0 ? 0 : (uint64_t)(share * 1000), phase);
 }
 
+/* What cannot be written is told now, not when it has been measured. */
 static int open_outputs(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
 
+	if (settings->row_path && file_writer_try(settings->row_path, err) < 0)
+		return -err->code;
 	if (!settings->samples_path)
 		return 0;
 	station->samples = file_writer_open(settings->samples_path, err);
@@ -202,7 +209,6 @@ static const char *own_name(const struct station *station, char *address)
 
 static int run_agent(struct station *station, struct error *err)
 {
-	int code;
 
 	station->options.on_sample = station->samples ? write_sample : NULL;
 	station->options.context = station;
@@ -214,11 +220,11 @@ static int run_agent(struct station *station, struct error *err)
 	if (!station->agent)
 		return -err->code;
 	station->result.started_at = ns_now_wall();
-	code = agent_run(station->agent, &stop_signal, err);
+	agent_run(station->agent, &stop_signal);
 	station->result.finished_at = ns_now_wall();
 	progress_destroy(station->progress);
 	station->progress = NULL;
-	return code;
+	return 0;
 }
 
 static int report(struct station *station, struct error *err)
@@ -227,7 +233,6 @@ static int report(struct station *station, struct error *err)
 	struct station_result *result = &station->result;
 	int code = 0;
 
-	result->settings = settings;
 	result->address = station->options.address;
 	result->agent = station->agent;
 	dp_port_report(station->port, &result->port);

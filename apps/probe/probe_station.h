@@ -52,7 +52,6 @@ int station_run(const struct station_settings *settings, const struct option_ope
 
 /* probe_report.c: the result for people, for programs, and as a row of the mesh. */
 struct station_result {
-	const struct station_settings *settings;
 	const char *name;
 	uint32_t address;
 	struct dp_port_report port;

@@ -85,14 +85,32 @@ static FILE *open_stream(struct file_writer *writer, const char *path)
 struct file_writer *file_writer_open(const char *path, struct error *err)
 {
 	struct file_writer *writer = calloc(1, sizeof *writer);
+	int code;
 
 	if (writer)
 		writer->stream = open_stream(writer, path);
 	if (writer && writer->stream)
 		return writer;
-	error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
+	code = errno;
+	error_set(err, code, "cannot write %s: %s", path, strerror(code));
 	free_writer(writer);
+	errno = code;
 	return NULL;
+}
+
+int file_writer_try(const char *path, struct error *err)
+{
+	struct file_writer *writer;
+	struct stat info;
+
+	/* opening a pipe and closing it again would tell its reader that this was all */
+	if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)))
+		return 0;
+	writer = file_writer_open(path, err);
+	if (!writer)
+		return -errno;
+	file_writer_discard(writer);
+	return 0;
 }
 
 FILE *file_writer_stream(struct file_writer *writer)

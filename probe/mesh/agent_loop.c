@@ -3,6 +3,7 @@
 #include "agent_priv.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -226,7 +227,8 @@ static void step_phase(struct run *run, uint64_t now, uint64_t outstanding)
 			begin_measuring(run, now);
 		break;
 	case PHASE_MEASURING:
-		if (now < run->phase_end && !(agent->prober.target_count && prober_done(&agent->prober)))
+		if (now < run->phase_end &&
+		    !(agent->prober.target_count && prober_done(&agent->prober, &agent->neighbours)))
 			break;
 		agent->measure_end = now;
 		run->phase = PHASE_DRAINING;
@@ -260,7 +262,8 @@ static void tell(struct run *run, uint64_t now)
 	if (run->phase == PHASE_MEASURING && agent->options.duration.v)
 		share = (double)(now - agent->measure_begin) / (double)(run->phase_end - agent->measure_begin);
 	else if (run->phase == PHASE_MEASURING && agent->options.count && agent->prober.target_count)
-		share = (double)agent->prober.targets[0].sent / (double)agent->options.count;
+		share = fmin(1, (double)agent->prober.turn / (double)agent->prober.target_count /
+					(double)agent->options.count);
 	else if (run->phase > PHASE_MEASURING)
 		share = 1;
 	agent->options.on_tick(agent->options.context, share, phase_names[run->phase]);
@@ -330,12 +333,11 @@ static void start_run(struct run *run, struct agent *agent)
 	}
 }
 
-int agent_run(struct agent *agent, const volatile sig_atomic_t *stop, struct error *err)
+void agent_run(struct agent *agent, const volatile sig_atomic_t *stop)
 {
 	struct prober_probe probe;
 	struct run run;
 
-	(void)err;
 	prctl(PR_SET_TIMERSLACK, 1UL); /* the default lets a sleep end 50 us late */
 	discard_old_frames(agent);
 	start_run(&run, agent);
@@ -354,5 +356,5 @@ int agent_run(struct agent *agent, const volatile sig_atomic_t *stop, struct err
 	if (run.phase == PHASE_MEASURING)
 		agent->measure_end = dp_cycles();
 	prober_expire(&agent->prober, dp_cycles());
-	return 0;
+	prober_abandon(&agent->prober);
 }

@@ -24,6 +24,9 @@ enum {
 	SOCKET_BUFFER_BYTES = 4 << 20,
 };
 
+/* Copies of a packet come close behind it. A new run may number like an old one, but not so soon. */
+static const struct ns copy_gap = {50 * NS_PER_MS};
+
 struct stamp_slot {
 	uint64_t key;
 	int64_t wall_ns;
@@ -150,15 +153,13 @@ void doorbell_wait(struct doorbell *doorbell, struct ns timeout)
 		ppoll(descriptors, doorbell->driver_socket >= 0 ? 2 : 1, &limit, NULL);
 }
 
-/* Addresses and ports name the session, the first word of the payload the packet in it. */
+/* Addresses and ports name the path, the packet's own figures the rest: two sessions may number alike on one path. */
 static uint64_t stamp_key(const struct frame *frame)
 {
 	uint64_t ports = (uint64_t)frame->source_port << 16 | frame->destination_port;
 	uint64_t key = ((uint64_t)frame->source_address << 32 | ports) * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t sequence;
 
-	memcpy(&sequence, frame->payload, sizeof sequence);
-	key ^= ((uint64_t)ntohl(sequence) + 1) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	key ^= (stamp_identity(frame->payload) + 1) * UINT64_C(0xc2b2ae3d27d4eb4f);
 	key ^= key >> 29;
 	return key ? key : 1;
 }
@@ -173,7 +174,9 @@ static void keep_stamp(struct doorbell *doorbell, const uint8_t *copy, struct ms
 	size_t captured = length < COPY_BYTES ? length : COPY_BYTES;
 	struct frame frame = frame_read(copy, captured, length);
 	struct cmsghdr *control = CMSG_FIRSTHDR(message);
+	struct stamp_slot *slot;
 	struct timespec at;
+	int64_t at_ns;
 	uint64_t key;
 
 	if (frame.kind != FRAME_UDP || frame.payload_bytes < STAMP_BYTES || !control ||
@@ -181,7 +184,11 @@ static void keep_stamp(struct doorbell *doorbell, const uint8_t *copy, struct ms
 		return;
 	memcpy(&at, CMSG_DATA(control), sizeof at);
 	key = stamp_key(&frame);
-	doorbell->stamps[stamp_place(key)] = (struct stamp_slot){key, at.tv_sec * NS_PER_S + at.tv_nsec};
+	at_ns = at.tv_sec * NS_PER_S + at.tv_nsec;
+	slot = &doorbell->stamps[stamp_place(key)];
+	/* a copy that the network made: what counts is when the first one came */
+	if (slot->key != key || at_ns < slot->wall_ns || at_ns - slot->wall_ns > copy_gap.v)
+		*slot = (struct stamp_slot){key, at_ns};
 }
 
 void doorbell_drain(struct doorbell *doorbell)
@@ -210,7 +217,7 @@ bool doorbell_stamp(const struct doorbell *doorbell, const struct frame *frame, 
 	const struct stamp_slot *slot;
 	uint64_t key;
 
-	if (frame->payload_bytes < sizeof(uint32_t))
+	if (frame->payload_bytes < STAMP_BYTES)
 		return false;
 	key = stamp_key(frame);
 	slot = &doorbell->stamps[stamp_place(key)];

@@ -182,13 +182,18 @@ bool prober_all_heard(const struct prober *prober)
 	return true;
 }
 
-bool prober_done(const struct prober *prober)
+bool prober_done(const struct prober *prober, const struct neighbours *neighbours)
 {
-	if (!prober->options->count)
+	uint64_t count = prober->options->count;
+
+	if (!count)
 		return false;
-	for (size_t i = 0; i < prober->target_count; i++)
-		if (prober->targets[i].sent < prober->options->count)
+	for (size_t i = 0; i < prober->target_count; i++) {
+		bool reachable = neighbours->items[prober->targets[i].neighbour].known;
+
+		if (prober->targets[i].sent < count && (reachable || prober->turn < count * prober->target_count))
 			return false;
+	}
 	return true;
 }
 
@@ -358,6 +363,13 @@ uint64_t prober_expire(struct prober *prober, uint64_t now)
 			outstanding += session_outstanding(prober->targets[i].paths[path].session);
 		}
 	return outstanding;
+}
+
+void prober_abandon(struct prober *prober)
+{
+	for (size_t i = 0; i < prober->target_count; i++)
+		for (uint32_t path = 0; path < prober->options->paths; path++)
+			session_abandon(prober->targets[i].paths[path].session);
 }
 
 void prober_sum(struct prober *prober, size_t target)

@@ -59,8 +59,8 @@ void prober_free(struct prober *prober);
 void prober_greet(struct prober *prober, uint64_t now);
 void prober_measure(struct prober *prober, uint64_t now);
 bool prober_all_heard(const struct prober *prober);
-/* True when every peer has had its count. */
-bool prober_done(const struct prober *prober);
+/* True when every peer has had its count, or the turns for it where nobody answers ARP. */
+bool prober_done(const struct prober *prober, const struct neighbours *neighbours);
 
 /* If a probe is due at `now`, takes it: *probe is to be sent at once. False: nothing before prober_next_due(). */
 bool prober_take(struct prober *prober, uint64_t now, const struct neighbours *neighbours, struct prober_probe *probe);
@@ -74,6 +74,8 @@ bool prober_answer(struct prober *prober, const struct frame *frame, uint64_t re
 
 /* Gives up what is older than the timeout; returns what is still out. */
 uint64_t prober_expire(struct prober *prober, uint64_t now);
+/* At the end of a run: what is still out counts nowhere. */
+void prober_abandon(struct prober *prober);
 /* Fills `all` of a target from its paths. */
 void prober_sum(struct prober *prober, size_t target);
 

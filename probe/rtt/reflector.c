@@ -78,13 +78,22 @@ static struct entry *find(struct reflector *reflector, uint32_t address, uint16_
 	return stalest;
 }
 
+/*
+ * An answer to it would come to a reflector's port. If it is an answer itself, two reflectors would send it to and fro
+ * for ever: there it must have the zeros that a request has where an answer has its stamps.
+ */
+static bool may_loop(const struct frame *request)
+{
+	return request->source_port == request->destination_port && !stamp_has_request_zeros(request->payload);
+}
+
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
 		      struct stamp_error_estimate error, uint8_t *payload, struct stamp_reply *reply)
 {
 	struct stamp_request asked;
 	struct entry *entry;
 
-	if (stamp_read_request(request->payload, request->payload_bytes, &asked)) {
+	if (stamp_read_request(request->payload, request->payload_bytes, &asked) || may_loop(request)) {
 		reflector->counters.malformed++;
 		return -EBADMSG;
 	}

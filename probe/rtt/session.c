@@ -186,6 +186,16 @@ uint32_t session_expire(struct session *session, uint64_t deadline_ticks)
 	return given_up;
 }
 
+void session_abandon(struct session *session)
+{
+	for (; session->oldest < session->next; session->oldest++) {
+		if (!give_up(session, session->oldest))
+			continue;
+		session->counters.lost--;
+		session->counters.sent--;
+	}
+}
+
 uint32_t session_outstanding(const struct session *session)
 {
 	return session->outstanding;

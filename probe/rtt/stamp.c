@@ -162,6 +162,18 @@ int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *re
 	return get_time(bytes + AT_REQUEST_STAMP, reply->request_error.format, &reply->request_sent_at);
 }
 
+bool stamp_has_request_zeros(const uint8_t *bytes)
+{
+	static const uint8_t zeros[STAMP_BYTES - AT_RECEIVED];
+
+	return memcmp(bytes + AT_RECEIVED, zeros, sizeof zeros) == 0;
+}
+
+uint64_t stamp_identity(const uint8_t *bytes)
+{
+	return (uint64_t)get32(bytes + AT_SEQUENCE) << 16 | get16(bytes + AT_SESSION);
+}
+
 void stamp_mark_tlvs(uint8_t *bytes, size_t length)
 {
 	while (length >= TLV_HEADER_BYTES) {

@@ -17,7 +17,6 @@ struct side {
 	struct agent *agent;
 	struct dp_port *port;
 	struct dp_clock clock;
-	int code;
 };
 
 static volatile sig_atomic_t stop;
@@ -58,9 +57,8 @@ static void open_side(struct side *side, const char *name, struct rte_ring *in, 
 static void *run_side(void *context)
 {
 	struct side *side = context;
-	struct error err = {0};
 
-	side->code = agent_run(side->agent, &stop, &err);
+	agent_run(side->agent, &stop);
 	return NULL;
 }
 
@@ -132,7 +130,6 @@ Test(agent, two_agents_probe_each_other_without_loss)
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < 2; i++) {
-		cr_assert_eq(sides[i].code, 0);
 		check_results(sides[i].agent, 600);
 		agent_summary(sides[i].agent, &summary);
 		cr_assert_geq(summary.reflector.answered, 600);

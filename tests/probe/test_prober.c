@@ -193,13 +193,37 @@ Test(prober, counts_end_it_and_silence_is_loss)
 	options.count = 7;
 	make(&prober, &options, &neighbours);
 	prober_measure(&prober, now);
-	for (; !prober_done(&prober) && now < begin_ticks + NS_PER_S; now += 100000)
+	for (; !prober_done(&prober, &neighbours) && now < begin_ticks + NS_PER_S; now += 100000)
 		if (prober_take(&prober, now, &neighbours, &probe))
 			prober_sent(&prober, &probe, now);
 	cr_assert_eq(prober_expire(&prober, now), 21, "all still out");
 	cr_assert_eq(prober_expire(&prober, now + 200 * NS_PER_MS), 0);
 	for (size_t i = 0; i < 3; i++)
 		cr_assert_eq(session_counters(prober.targets[i].paths[0].session).lost, 7);
+	prober_free(&prober);
+	neighbours_free(&neighbours);
+}
+
+Test(prober, a_peer_without_a_mac_does_not_hold_up_the_count)
+{
+	static struct peer half_known[] = {{.name = "a", .address = 2, .has_mac = true, .mac = {2, 0, 0, 0, 0, 2}},
+					   {.name = "nobody", .address = 3}};
+	static const struct peers two = {2, half_known};
+	struct agent_options options = options_for(1);
+	struct neighbours neighbours = {0};
+	struct prober_probe probe;
+	struct error err = {0};
+	struct prober prober;
+	uint64_t now = begin_ticks;
+
+	options.count = 5;
+	options.peers = &two;
+	cr_assert_eq(prober_create(&prober, &options, &fake_clock, &neighbours, &err), 0);
+	prober_measure(&prober, now);
+	for (; !prober_done(&prober, &neighbours) && now < begin_ticks + NS_PER_S; now += 100000)
+		prober_take(&prober, now, &neighbours, &probe);
+	cr_assert_lt(now, begin_ticks + 30 * NS_PER_MS);
+	cr_assert(prober.targets[0].sent == 5 && prober.targets[1].sent == 0);
 	prober_free(&prober);
 	neighbours_free(&neighbours);
 }

@@ -73,6 +73,29 @@ Test(reflector, many_sessions_push_out_the_stalest_and_no_other)
 	reflector_destroy(reflector);
 }
 
+Test(reflector, does_not_answer_answers)
+{
+	struct reflector *reflector = reflector_create(16);
+	struct stamp_request request = {1, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, 9};
+	uint8_t payload[STAMP_BYTES];
+	struct frame frame = {.source_address = 1,
+			      .source_port = 862,
+			      .destination_port = 862,
+			      .payload = payload,
+			      .payload_bytes = sizeof payload};
+	struct stamp_reply reply;
+
+	stamp_write_request(&request, payload);
+	cr_assert_eq(reflector_prepare(reflector, &frame, (struct ns){5}, estimate, payload, &reply), 0,
+		     "a sender may use the reflectors' port");
+	reflector_finish(&reply, (struct ns){6}, payload);
+	cr_assert_eq(reflector_prepare(reflector, &frame, (struct ns){7}, estimate, payload, &reply), -EBADMSG);
+	frame.source_port = 50000;
+	cr_assert_eq(reflector_prepare(reflector, &frame, (struct ns){7}, estimate, payload, &reply), 0,
+		     "where it cannot loop, padding may be anything");
+	reflector_destroy(reflector);
+}
+
 Test(reflector, refuses_what_is_no_request)
 {
 	struct reflector *reflector = reflector_create(1);

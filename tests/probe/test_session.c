@@ -71,6 +71,25 @@ Test(session, a_probe_that_did_not_leave_gives_its_place_back)
 	session_destroy(session);
 }
 
+Test(session, what_is_out_at_the_end_can_be_taken_back)
+{
+	struct session *session = session_create(8);
+	struct session_counters counters;
+	uint64_t sent;
+
+	for (uint64_t i = 0; i < 6; i++)
+		session_send(session, i);
+	session_receive(session, 2, 0, &sent);
+	session_expire(session, 2);
+	session_abandon(session);
+	counters = session_counters(session);
+	cr_assert(counters.sent == 3 && counters.fresh == 1 && counters.lost == 2);
+	cr_assert_eq(session_outstanding(session), 0);
+	cr_assert_eq(session_receive(session, 4, 1, &sent), SESSION_LATE);
+	cr_assert_eq(session_outstanding(session), 0);
+	session_destroy(session);
+}
+
 /* A path that loses there and back, doubles on both ways and mixes up; what really happened is counted beside. */
 struct truth {
 	uint64_t lost_forward, lost_back, doubled;

@@ -14,11 +14,15 @@
 struct file_writer;
 
 /*
- * NULL with err set. What is no regular file ("-" = stdout, a pipe, /dev/null) is written to as it goes: there commit
- * flushes, and discard cannot take back. A symbolic link stays and its target is replaced; an old file's mode stays.
+ * NULL with errno and err set. What is no regular file ("-" = stdout, a pipe, /dev/null) is written to as it goes:
+ * there commit flushes, and discard cannot take back. A symbolic link stays and its target is replaced; an old file's
+ * mode stays.
  */
 struct file_writer *file_writer_open(const char *path, struct error *err);
 FILE *file_writer_stream(struct file_writer *writer);
+
+/* Can it be written? For a result that takes long to come by. Leaves no trace; says yes for what is no regular file. */
+int file_writer_try(const char *path, struct error *err);
 
 /* 0 or -errno with err set; either way the writer is gone. */
 int file_writer_commit(struct file_writer *writer, struct error *err);

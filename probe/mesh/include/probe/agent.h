@@ -85,8 +85,8 @@ struct agent *agent_create(const struct agent_options *options, struct dp_port *
 			   struct dp_clock *clock, struct error *err);
 void agent_destroy(struct agent *agent); /* NULL is legal */
 
-/* Until measuring is over, or *stop is not 0. Returns 0, or -errno with err set. */
-int agent_run(struct agent *agent, const volatile sig_atomic_t *stop, struct error *err);
+/* Until measuring is over, or *stop is not 0: probes that are out then count nowhere. */
+void agent_run(struct agent *agent, const volatile sig_atomic_t *stop);
 
 struct agent_path_result {
 	uint16_t source_port;

@@ -25,7 +25,8 @@ void reflector_destroy(struct reflector *reflector); /* NULL is legal */
 
 /*
  * Prepares the answer to `request`, a UDP frame whose payload is a STAMP request: writes the answer's payload over
- * the request's (`payload`, the same bytes, writable) all but t3, which reflector_finish() adds last. 0 or -EBADMSG.
+ * the request's (`payload`, the same bytes, writable) all but t3, which reflector_finish() adds last. 0, or -EBADMSG
+ * for what is no request, such as another reflector's answer.
  */
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
 		      struct stamp_error_estimate error, uint8_t *payload, struct stamp_reply *reply);

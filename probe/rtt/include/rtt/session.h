@@ -42,6 +42,9 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 /* Gives up what was sent before `deadline_ticks`; returns how many. */
 uint32_t session_expire(struct session *session, uint64_t deadline_ticks);
 
+/* Takes back what is still out, as if it had not been sent: for the end of a run that does not wait for answers. */
+void session_abandon(struct session *session);
+
 /* Probes that are neither answered nor given up. */
 uint32_t session_outstanding(const struct session *session);
 struct session_counters session_counters(const struct session *session);

@@ -61,6 +61,11 @@ void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out);
 int stamp_read_request(const uint8_t *bytes, size_t length, struct stamp_request *request);
 int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply);
 
+/* Is what a request keeps zero (RFC 8762 section 4.2.1) zero? `bytes` holds STAMP_BYTES. */
+bool stamp_has_request_zeros(const uint8_t *bytes);
+/* Sequence number and session identifier of a request or a reply, as one figure; `bytes` holds STAMP_BYTES. */
+uint64_t stamp_identity(const uint8_t *bytes);
+
 /*
  * Sets the flags of the TLVs behind the base packet as a reflector must (RFC 8972 section 4): M on a TLV that is cut
  * short, U on a type not known here (all but Extra Padding, type 1). Works in place on what follows the 44 bytes.
