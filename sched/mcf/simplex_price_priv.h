@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Pricing with 32-bit costs and potentials, by the widest vectors that the processor has. */
+#ifndef MCF_SIMPLEX_PRICE_PRIV_H
+#define MCF_SIMPLEX_PRICE_PRIV_H
+
+#include "simplex_priv.h"
+
+/*
+ * Makes *best the most attractive of arcs begin..end-1 where it beats what is there; of equals the first, whatever the
+ * processor: every machine pivots alike.
+ */
+void simplex_price_narrow(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);
+
+/* Its two ways. */
+void simplex_price_portable(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);
+#if defined(__x86_64__)
+void simplex_price_avx512(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);
+#endif
+
+#endif
