@@ -118,6 +118,7 @@ Test(histogram, damaged_text_is_refused)
 		"nomora-histogram/1 1 100 2 1 5 5 5 25 0 5:1 x",
 		"nomora-histogram/1 1 100 2 1 5 4 5 25 0 5:1", /* minimum over maximum */
 		"nomora-histogram/1 1 100 2 1 -5 5 5 25 0 5:1",
+		"nomora-histogram/1 1 100 2 1 5 5 5 25 2 5:1", /* more over the range than there are */
 		"nomora-histogram/1 1 100 2 1 5 5 nan 25 0 5:1",
 		"nomora-histogram/1 1 100 2 1 5 5 5 inf 0 5:1",
 		"nomora-histogram/1 9223372036854775807 100 2 1 5 5 5 25 0 5:1",
@@ -168,6 +169,17 @@ Test(histogram, coordinated_omission_adds_the_requests_that_were_not_sent)
 	cr_assert_eq(histogram_count(histogram), 0);
 	histogram_record_corrected(histogram, 50, 100);
 	cr_assert_eq(histogram_count(histogram), 1);
+	histogram_destroy(histogram);
+}
+
+Test(histogram, deviation_is_that_of_a_sample)
+{
+	struct histogram *histogram = histogram_create(1, 1000000, 3);
+
+	histogram_record(histogram, 10);
+	cr_assert_eq(histogram_deviation(histogram), 0);
+	histogram_record(histogram, 20);
+	cr_assert_float_eq(histogram_deviation(histogram), 7.0710678118654755, 1e-12);
 	histogram_destroy(histogram);
 }
 

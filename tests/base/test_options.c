@@ -76,6 +76,20 @@ Test(options, every_kind_is_read_and_operands_and_rest_are_kept_apart)
 	options_free(&operands);
 }
 
+Test(options, bounds_belong_to_the_range)
+{
+	const char *most[] = {"x", "--delay-us", "10000", "--count", "100", "a", NULL};
+	const char *least[] = {"x", "--delay-us", "0", "--count", "1", "a", NULL};
+	struct option_operands operands;
+	struct settings settings;
+	struct error err = {0};
+
+	cr_assert_eq(parse(most, &settings, &operands, &err), OPTIONS_RUN, "%s", err.text);
+	cr_assert(settings.delay_us == 10000 && settings.count == 100);
+	cr_assert_eq(parse(least, &settings, &operands, &err), OPTIONS_RUN, "%s", err.text);
+	cr_assert(settings.delay_us == 0 && settings.count == 1);
+}
+
 static const char bad_words[][3][24] = {
 	{"--delay-us", "-1", "a"}, {"--delay-us", "1e9", "a"}, {"--delay-us", "nan", "a"},   {"--delay-us", "", "a"},
 	{"--count", "1.5", "a"},   {"--count", "0", "a"},      {"--order", "sideways", "a"}, {"--nonsense", "1", "a"},

@@ -65,6 +65,38 @@ Test(rng, normal_and_exponential_have_their_moments)
 	cr_assert_lt(fabs(exponential / N - 1), 0.01);
 }
 
+Test(rng, every_order_comes_out_of_a_shuffle_equally_often)
+{
+	struct rng rng;
+	int counts[27] = {0}, orders = 0;
+	double chi2 = 0;
+
+	rng_seed(&rng, 8);
+	for (int i = 0; i < 60000; i++) {
+		int items[] = {0, 1, 2};
+
+		rng_shuffle(&rng, items, 3, sizeof items[0]);
+		counts[items[0] * 9 + items[1] * 3 + items[2]]++;
+	}
+	for (int i = 0; i < 27; i++) {
+		orders += counts[i] > 0;
+		chi2 += counts[i] ? (counts[i] - 10000.0) * (counts[i] - 10000.0) / 10000.0 : 0;
+	}
+	cr_assert_eq(orders, 6);
+	cr_assert_lt(chi2, 20.5, "chi2 with 5 degrees of freedom: %g", chi2); /* p = 0.001 */
+}
+
+Test(rng, a_jump_forgets_the_normal_that_was_left_over)
+{
+	struct rng rng, other;
+
+	rng_seed(&rng, 9);
+	rng_normal(&rng);
+	other = rng;
+	rng_jump(&other);
+	cr_assert_neq(rng_normal(&rng), rng_normal(&other));
+}
+
 Test(rng, shuffle_keeps_every_element_and_jump_leaves_the_stream)
 {
 	struct rng rng, other;

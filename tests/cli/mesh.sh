@@ -44,6 +44,13 @@ else
 fi
 run "$nomora" mesh show "$scratch/all.csv" --stat loss
 printf '%s\n' "$out" | grep -q '0.0100' && pass "another figure" || fail "another figure" "$out"
+for figure in p50:10.0 p99:20.0 max:30.0; do
+	run "$nomora" mesh show "$scratch/h1.csv" --stat ${figure%:*}
+	printf '%s\n' "$out" | grep -qE "^ *h1 .* ${figure#*:} " && pass "--stat ${figure%:*}" || fail "--stat ${figure%:*}" "$out"
+done
+run "$nomora" mesh show "$scratch/all.csv" --cluster "$scratch/cluster.json"
+printf '%s\n' "$out" | grep -q '^same rack *2 pairs: p50 10.5 us, p99 20.5 us (medians), worst 31.0 us, loss 0 %' &&
+	pass "medians of an even number of pairs" || fail "medians of an even number of pairs" "$out"
 printf '%s\nh1,h2,,,,1,0,1\nx,h1,5,6,7,0,9,1\n' $header >"$scratch/silent.csv"
 run "$nomora" mesh show "$scratch/silent.csv" --cluster "$scratch/cluster.json"
 if printf '%s\n' "$out" | grep -q '^same rack *1 pairs: loss 100 %' && printf '%s\n' "$out" | grep -q '^rack unknown *1 pairs: p50 5.0'; then

@@ -183,6 +183,8 @@ Test(latency_matrix, set_refuses_what_a_file_could_not_hold)
 	cr_assert_eq(latency_matrix_set(matrix, &entry), 0);
 	entry.rtt_p99_us = 0.5;
 	cr_assert_eq(latency_matrix_set(matrix, &entry), -EINVAL);
+	entry.rtt_p99_us = 2;
+	cr_assert_eq(latency_matrix_set(matrix, &entry), -EINVAL, "the 99th percentile is over the maximum");
 	entry.rtt_p99_us = NAN;
 	cr_assert_eq(latency_matrix_set(matrix, &entry), -EINVAL);
 	cr_assert_eq(latency_matrix_add_host(matrix, "a,b"), -EINVAL);

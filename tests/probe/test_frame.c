@@ -87,6 +87,33 @@ Test(frame, cut_frames_are_broken_and_captures_may_be_short)
 	}
 }
 
+/* Another value in the header's flags and fragment offset, with a checksum that fits (RFC 1624). */
+static void set_fragment(uint8_t *bytes, uint16_t value)
+{
+	uint32_t sum =
+		(uint16_t) ~(bytes[24] << 8 | bytes[25]) + (uint32_t)(uint16_t) ~(bytes[20] << 8 | bytes[21]) + value;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	bytes[20] = (uint8_t)(value >> 8);
+	bytes[21] = (uint8_t)value;
+	bytes[24] = (uint8_t)(~sum >> 8);
+	bytes[25] = (uint8_t)~sum;
+}
+
+Test(frame, fragments_are_no_probes)
+{
+	uint8_t bytes[128];
+	size_t length = sample(bytes, sizeof bytes, "0123456789abcdefghijklmnopqrstuvwxyz", 36);
+
+	set_fragment(bytes, 0);
+	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_UDP, "whole, and may be fragmented");
+	set_fragment(bytes, 0x2000);
+	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_BROKEN, "the first of several");
+	set_fragment(bytes, 0x0001);
+	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_BROKEN, "the last of several");
+}
+
 Test(frame, vlan_tags_are_skipped)
 {
 	uint8_t bytes[128], tagged[132];
