@@ -7,7 +7,7 @@
 
 cd "$scratch" || exit 1
 socket=$scratch/injector.sock
-"$nomora" inject net_ring0 net_ring1 --delay-us 3 --control "$socket" >injector.log 2>&1 &
+"$nomora" inject net_ring0 net_ring1 --delay-ab-us 3 --delay-ba-us 4 --control "$socket" >injector.log 2>&1 &
 injector=$!
 at_exit kill "$injector"
 wait_for 20 "$nomora" inject-ctl "$socket" stats || { fail "the injector starts" "$(cat injector.log)"; plan; exit 1; }
@@ -64,7 +64,7 @@ check "JSON metric and exit code" test "$(grep -cE ',second,s,lower,7.5,|,code,-
 check "the phases come in their order" test "$(tr '\n' ' ' <phases)" = \
 	"setup server $(printf 'before after %.0s' 1 2 3 4 5 6)teardown "
 check "each attempt is in the log" test "$(grep -c '"event":"attempt"' good.csv.log)" -eq 6
-check "the injector has its old delay again" sh -c "'$nomora' inject-ctl '$socket' stats | grep -q '\"delay_ab_us\": 3.0'"
+check "the injector has its old delays again" sh -c "'$nomora' inject-ctl '$socket' stats | grep -cE '\"delay_(ab_us\": 3.0|ba_us\": 4.0)' | grep -q 2"
 run "$nomora" sweep good.plan -o good.csv
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*6 were there' && pass "the same command makes nothing twice" ||
 	fail "the same command makes nothing twice" "$out$err"

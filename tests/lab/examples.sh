@@ -43,23 +43,23 @@ kill "$pinger"; wait "$pinger" 2>/dev/null
 check "the capture has packets" sh -c "'$nomora' inject-check run.pcapng --json | jq -e '.ab.matched > 5'"
 "$nomora" lab down --name "$lab"
 
-run_examples nomora-probe "${names[@]}" -e 's/--hosts 8/--hosts 4/' -e 's/--reflect/& --duration 0.5/'
-check "the mesh has all pairs" test "$(wc -l <latency.csv)" -eq 13
-run_examples nomora-reflect "${names[@]}" -e 's/nomora reflect/timeout -s INT 1 &/'
+run_examples nomora-probe "${names[@]}" -e 's/--hosts 8/--hosts 4/' -e '/lab up/!d'
+run_examples nomora-reflect "${names[@]}" -e 's/nomora reflect/timeout -s INT 0.5 &/'
 examples nomora-rtt | sed "${names[@]}" -e '/^nomora/d' -e 's/^ip/exec ip/' >capture.sh
 bash capture.sh 2>listening &
 capture=$!
 wait_for 10 grep -q 'listening on' listening || fail "tcpdump listens" "$(cat listening)"
-run_examples nomora-probe "${names[@]}" -e '/lab --name .* up/d; /nomora lab up/d' -e 's/--reflect/& --duration 0.5/'
+run_examples nomora-probe "${names[@]}" -e '/lab up/d' -e 's/--reflect/& --duration 0.5/'
+check "the mesh has all pairs" test "$(wc -l <latency.csv)" -eq 13
 kill "$capture"
 wait "$capture"
 run_examples nomora-rtt "${names[@]}" -e '/tcpdump/d'
 check "the capture has the probes of h1" sh -c "'$nomora' rtt h1.pcap --peers peers.txt | grep -qE '^h1 +h2 +[0-9]+ '"
 "$nomora" lab down --name "$lab"
 
-examples nomora-sweep | sed "${names[@]}" -e '/^nomora /d' -e 's/--duration 1/--duration 0.3/' >memcached.plan
-run_examples nomora-sweep -e '/ = /d' -e 's/nomora sweep/& --delays "0 50 200 500" --repetitions 1 --attempts 1/'
-check "the sweep has a row for each delay" test "$(grep -c ',queries_per_second,' sweep.csv)" -eq 4
+examples nomora-sweep | sed "${names[@]}" -e '/^nomora /d' -e 's/--duration 1/--duration 0.3 --warm-up 0.1/' >memcached.plan
+run_examples nomora-sweep -e '/ = /d' -e 's/nomora sweep/& --delays "0 100 300" --repetitions 1 --attempts 1/'
+check "the sweep has a row for each delay" test "$(grep -c ',queries_per_second,' sweep.csv)" -eq 3
 check "and was fitted" jq -e '.schema == "nomora.curve/1"' memcached.json
 check "nothing is left" sh -c "! ip netns list | grep '^$lab-'"
 plan
