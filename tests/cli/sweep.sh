@@ -7,7 +7,7 @@
 
 cd "$scratch" || exit 1
 socket=$scratch/injector.sock
-"$nomora" inject net_ring0 net_ring1 --delay-ab-us 3 --delay-ba-us 4 --control "$socket" >injector.log 2>&1 &
+"$nomora" inject net_ring0 net_ring1 --delay-ab-us 3 --delay-ba-us 4 --nice 19 --control "$socket" >injector.log 2>&1 &
 injector=$!
 at_exit kill "$injector"
 wait_for 20 "$nomora" inject-ctl "$socket" stats || { fail "the injector starts" "$(cat injector.log)"; plan; exit 1; }
@@ -68,7 +68,9 @@ check "the injector has its old delays again" sh -c "'$nomora' inject-ctl '$sock
 run "$nomora" sweep good.plan -o good.csv
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*6 were there' && pass "the same command makes nothing twice" ||
 	fail "the same command makes nothing twice" "$out$err"
+printf '{"event":"att' >>good.csv.log # as a dying writer leaves it
 run "$nomora" sweep good.plan -o good.csv --repetitions 3
+check "a line that was cut off spoils no other" sh -c "grep -c '^{\"event\":\"\(att\|plan\)' good.csv.log | grep -qx 13"
 [ "$code" -eq 0 ] && [ "$(wc -l <good.csv)" -eq 28 ] && pass "more repetitions are added" || fail "more repetitions are added" "$out$err"
 refuses "another plan's file" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --client 'echo value = 1'
 

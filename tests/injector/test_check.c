@@ -267,3 +267,23 @@ Test(pending, thousands_held_and_equal_ones_in_order)
 	}
 	pending_destroy(pending);
 }
+
+Test(pending, one_chain_in_any_order)
+{
+	struct pending *pending = pending_create();
+	struct arrival arrival;
+
+	/* All of these digests share a chain; its last is taken, then more come behind. */
+	for (uint64_t i = 0; i < 3; i++)
+		cr_assert_eq(pending_put(pending, i, (struct arrival){.sequence = i}), 0);
+	cr_assert(pending_take(pending, 2, &arrival));
+	for (uint64_t i = 3; i < 5; i++)
+		cr_assert_eq(pending_put(pending, i, (struct arrival){.sequence = i}), 0);
+	for (uint64_t i = 5; i-- > 0;) {
+		if (i == 2)
+			continue;
+		cr_assert(pending_take(pending, i, &arrival), "%lu", i);
+		cr_assert_eq(arrival.sequence, i);
+	}
+	pending_destroy(pending);
+}
