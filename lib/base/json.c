@@ -156,6 +156,21 @@ double json_may_number(struct json_reader *reader, const json_t *object, const c
 	return number(reader, object, where, key, minimum, maximum, false, fallback);
 }
 
+/* 4.0 is one: some programs have no other numbers. */
+static bool whole_number(const json_t *value, int64_t *x)
+{
+	double real = json_number_value(value);
+
+	if (json_is_integer(value)) {
+		*x = json_integer_value(value);
+		return true;
+	}
+	if (real != floor(real) || fabs(real) > 0x1p53)
+		return false;
+	*x = (int64_t)real;
+	return true;
+}
+
 static int64_t integer(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 		       int64_t minimum, int64_t maximum, bool needed, int64_t fallback)
 {
@@ -164,15 +179,14 @@ static int64_t integer(struct json_reader *reader, const json_t *object, const c
 
 	if (!value)
 		return fallback;
-	if (json_is_real(value)) {
-		json_fail(reader, where, key, "found %.15g, expected a whole number", json_real_value(value));
-		return fallback;
-	}
-	if (!json_is_integer(value)) {
+	if (!json_is_number(value)) {
 		json_fail(reader, where, key, "found %s, expected a whole number", kind_of(value));
 		return fallback;
 	}
-	x = json_integer_value(value);
+	if (!whole_number(value, &x)) {
+		json_fail(reader, where, key, "found %.15g, expected a whole number", json_real_value(value));
+		return fallback;
+	}
 	if (x < minimum || x > maximum) {
 		json_fail(reader, where, key, "found %lld, expected a whole number from %lld to %lld", (long long)x,
 			  (long long)minimum, (long long)maximum);

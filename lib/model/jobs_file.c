@@ -64,7 +64,7 @@ static void read_tasks(struct json_reader *reader, const json_t *object, struct 
 	char where[PLACE_BYTES];
 	int64_t count;
 
-	if (json_is_integer(list)) {
+	if (json_is_number(list)) {
 		count = json_need_integer(reader, object, "", "tasks", 1, JOB_TASKS_MAXIMUM);
 	} else {
 		list = json_need_array(reader, object, "", "tasks");
@@ -81,7 +81,7 @@ static void read_tasks(struct json_reader *reader, const json_t *object, struct 
 		return;
 	}
 	job->task_count = (uint32_t)count;
-	if (json_is_integer(list))
+	if (json_is_number(list))
 		name_tasks(reader, job);
 	for (uint32_t t = 0; t < job->task_count && !reader->failed; t++) {
 		snprintf(where, sizeof where, "tasks[%u]", t);

@@ -49,6 +49,7 @@ static int read_figure(const struct row_place *row, char **fields, enum column c
 	if (code || !(*value >= 0 && *value <= column_maximum[column]))
 		return error_at(row->err, place_of(row, column), EINVAL, "expected a number 0..%.10g, found '%s'",
 				column_maximum[column], fields[column]);
+	*value = fabs(*value); /* -0 is 0 */
 	return 0;
 }
 

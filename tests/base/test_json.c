@@ -84,12 +84,14 @@ Test(json, damaged_text_names_its_line)
 
 Test(json, a_byte_order_mark_is_no_trouble_and_figures_are_quoted)
 {
-	static const char text[] = "\xef\xbb\xbf{\"n\": 1.5}";
+	static const char text[] = "\xef\xbb\xbf{\"n\": 1.5, \"whole\": 4.0}";
 	struct error err = {0};
 	json_t *root = json_read_text("f.json", 0, text, sizeof text - 1, &err);
 	struct json_reader reader = {"f.json", 0, &err, false};
 
 	cr_assert_not_null(root, "%s", err.text);
+	cr_assert_eq(json_need_integer(&reader, root, "", "whole", 0, 9), 4);
+	cr_assert_not(reader.failed);
 	json_need_integer(&reader, root, "", "n", 0, 9);
 	cr_assert_str_eq(err.text, "f.json: n: found 1.5, expected a whole number");
 	json_decref(root);
