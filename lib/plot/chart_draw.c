@@ -184,7 +184,7 @@ static void draw_y_axis(const struct layout *layout)
 		if (tick->labelled) {
 			cairo_set_line_width(cr, 1);
 			layout_stroke_line(cr, layout->left, round(y) + 0.5, layout->right, round(y) + 0.5);
-			text_number(tick->value, layout->y.step > 0 ? layout->y.step : tick->value, text, sizeof text);
+			text_number(tick->value, layout->y.step, text, sizeof text);
 			style.place = TEXT_RIGHT;
 			text_draw(cr, text, layout->left - 7, y, style);
 		} else {
@@ -282,7 +282,7 @@ static void draw_x_axis(const struct layout *layout)
 		layout_stroke_line(cr, x, layout->bottom, x, layout->bottom + (tick->labelled ? 5 : 3));
 		if (!tick->labelled)
 			continue;
-		text_number(tick->value, layout->x.step > 0 ? layout->x.step : tick->value, text, sizeof text);
+		text_number(tick->value, layout->x.step, text, sizeof text);
 		style.place = TEXT_CENTRE;
 		text_draw(cr, text, x, layout->bottom + 15, style);
 	}

@@ -25,10 +25,10 @@ struct series {
 	char *label;
 	struct chart_style style; /* colour and marker decided */
 	size_t count;
-	double *x, *y;       /* band: y is the lower edge */
-	double *high;        /* band: the upper edge */
-	double *error;       /* points, bars: half length of the error bar */
-	int bar, bar_series; /* bars: which of how many */
+	double *x, *y; /* band: y is the lower edge */
+	double *high;  /* band: the upper edge */
+	double *error; /* points, bars: half length of the error bar */
+	int bar;       /* bars: which of chart.bars_used */
 };
 
 struct chart {

@@ -205,7 +205,7 @@ static void draw_colour_bar(const struct layout *layout)
 		cairo_move_to(cr, x + BAR_WIDTH, y);
 		cairo_line_to(cr, x + BAR_WIDTH + 4, y);
 		cairo_stroke(cr);
-		text_number(tick->value, layout->scale.step > 0 ? layout->scale.step : tick->value, text, sizeof text);
+		text_number(tick->value, layout->scale.step, text, sizeof text);
 		text_draw(cr, text, x + BAR_WIDTH + 7, y, label_style);
 	}
 	turned.angle = -M_PI / 2;

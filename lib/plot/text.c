@@ -38,10 +38,13 @@ void text_draw(cairo_t *cr, const char *text, double x, double y, struct text_st
 
 void text_number(double value, double step, char *text, size_t bytes)
 {
-	double largest = fmax(fabs(value), step), divisor = 1;
+	double largest, divisor = 1;
 	const char *suffix = "";
 	int decimals;
 
+	if (!(step > 0))
+		step = fabs(value);
+	largest = fmax(fabs(value), step);
 	if (largest >= 1e15 || (step > 0 && step < 1e-5)) {
 		snprintf(text, bytes, "%.3g", value);
 		return;

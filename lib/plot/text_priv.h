@@ -25,7 +25,10 @@ struct text_style {
 void text_draw(cairo_t *cr, const char *text, double x, double y, struct text_style style);
 double text_width(cairo_t *cr, const char *text, struct text_style style);
 
-/* Shortest sensible form of a tick's value, given the distance between ticks: "0.25", "1500", "20k", "3M". */
+/*
+ * Shortest sensible form of a tick's value, given the distance between ticks: "0.25", "1500", "20k", "3M". step 0: as
+ * the value itself wants it, which is right on a logarithmic axis.
+ */
 void text_number(double value, double step, char *text, size_t bytes);
 
 void set_rgb(cairo_t *cr, struct rgb colour, double opacity);
