@@ -246,23 +246,29 @@ static void say(void *context, const char *line)
 static void print_summary(const struct plan *plan, const struct sweeper_summary *summary)
 {
 	if (plan->json) {
-		json_t *root = json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "schema", "nomora.sweep/1",
-					 "application", plan->application, "output", plan->output, "planned",
-					 (json_int_t)summary->planned, "found", (json_int_t)summary->found, "made",
-					 (json_int_t)summary->made, "repeated", (json_int_t)summary->repeated,
-					 "disturbed", (json_int_t)summary->disturbed, "failed",
-					 (json_int_t)summary->failed, "elapsed_s", summary->elapsed_s);
+		json_t *root = json_pack(
+			"{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "schema", "nomora.sweep/1", "application",
+			plan->application, "output", plan->output, "planned", (json_int_t)summary->planned, "found",
+			(json_int_t)summary->found, "made", (json_int_t)summary->made, "repeated",
+			(json_int_t)summary->repeated, "disturbed", (json_int_t)summary->disturbed, "failed",
+			(json_int_t)summary->failed, "extra", (json_int_t)summary->extra, "unrepeatable",
+			(json_int_t)summary->unrepeatable, "elapsed_s", summary->elapsed_s);
 
 		json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 		putchar('\n');
 		json_decref(root);
 		return;
 	}
-	printf("%s: %zu of %zu runs made in %.1f s", plan->output, summary->made, summary->planned, summary->elapsed_s);
+	printf("%s: %zu of %zu runs made in %.1f s", plan->output, summary->made, summary->planned + summary->extra,
+	       summary->elapsed_s);
 	if (summary->found)
 		printf(", %zu were there", summary->found);
 	if (summary->repeated)
 		printf(", %zu attempts repeated", summary->repeated);
+	if (summary->extra)
+		printf(", %zu of them for precision", summary->extra);
+	if (summary->unrepeatable)
+		printf(", %zu delays not repeatable", summary->unrepeatable);
 	if (summary->disturbed)
 		printf(", %zu runs disturbed (see %s.log)", summary->disturbed, plan->output);
 	if (summary->failed)

@@ -2,6 +2,7 @@
 #include "sweep_priv.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,18 +141,45 @@ void sleep_unless(struct ns time, const volatile sig_atomic_t *stop)
 	}
 }
 
+/* user nice system idle iowait irq softirq steal, proc(5) */
+enum { TICKS_NICE = 1, TICKS_IDLE = 3, TICKS_WAIT = 4, TICKS_STEAL = 7, TICKS = 8 };
+
+static double read_ticks(const char *fields, double ticks[TICKS])
+{
+	double sum = 0;
+
+	if (sscanf(fields, "%lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4],
+		   &ticks[5], &ticks[6], &ticks[7]) != TICKS)
+		return 0;
+	for (int i = 0; i < TICKS; i++)
+		sum += ticks[i];
+	return sum;
+}
+
 void host_state_read(struct host_state *state)
 {
-	char *text = file_read_all("/proc/stat", 1 << 20, NULL, NULL);
-	double ticks[8] = {0};
+	char *text = file_read_all("/proc/stat", 1 << 20, NULL, NULL), *save = NULL;
+	double ticks[TICKS] = {0};
+	cpu_set_t ours;
 
 	*state = (struct host_state){0};
-	/* user nice system idle iowait irq softirq steal, proc(5) */
-	if (text && sscanf(text, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3],
-			   &ticks[4], &ticks[5], &ticks[6], &ticks[7]) == 8) {
-		for (int i = 0; i < 8; i++)
-			state->total_ticks += ticks[i];
-		state->steal_ticks = ticks[7];
+	if (sched_getaffinity(0, sizeof ours, &ours) != 0)
+		CPU_ZERO(&ours);
+	for (char *line = text ? strtok_r(text, "\n", &save) : NULL; line && strncmp(line, "cpu", 3) == 0;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *fields = line + 3;
+		unsigned long cpu;
+
+		if (*fields == ' ') {
+			state->total_ticks = read_ticks(fields, ticks);
+			state->steal_ticks = ticks[TICKS_STEAL];
+			continue;
+		}
+		cpu = strtoul(fields, &fields, 10);
+		if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &ours)) {
+			state->our_ticks += read_ticks(fields, ticks);
+			state->our_free_ticks += ticks[TICKS_IDLE] + ticks[TICKS_WAIT] + ticks[TICKS_NICE];
+		}
 	}
 	free(text);
 	if (getloadavg(&state->load, 1) != 1)

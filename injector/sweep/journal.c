@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SWEEP.csv.log: one JSON object a line about each plan, baseline and attempt. */
+/* SWEEP.csv.log: one JSON object a line about each plan, attempt, accepted run and, in the end, delay. */
 #include "sweeper_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,6 +98,20 @@ json_t *journal_accept(const struct sweeper *sweeper, const struct attempt *atte
 	return run_entry(sweeper, attempt, "accepted");
 }
 
+json_t *journal_level(const struct sweeper *sweeper, const struct level *level)
+{
+	double error_percent = level_error_percent(level);
+	json_t *entry =
+		json_pack("{s:s,s:f,s:s,s:s,s:I,s:f,s:f,s:b}", "event", "level", "delay_us", level->delay_us,
+			  "direction", sweep_direction_name((enum sweep_direction)sweeper->plan->direction), "metric",
+			  sweeper->metrics[0].name, "runs", (json_int_t)level->runs, "mean", level->mean, "deviation",
+			  level->deviation, "repeatable", level_is_repeatable(sweeper->plan, level));
+
+	if (isfinite(error_percent))
+		json_object_set_new(entry, "standard_error_percent", json_real(error_percent));
+	return entry;
+}
+
 json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt)
 {
 	const struct injector_state *before = &attempt->before, *after = &attempt->after;
@@ -120,6 +135,7 @@ json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *att
 				      after->disturbed - before->disturbed, "stalls", after->stalls - before->stalls,
 				      "stall_us", after->stall_us - before->stall_us));
 	json_object_set_new(entry, "steal_percent", json_real(ticks > 0 ? 100 * steal / ticks : 0));
+	json_object_set_new(entry, "busy_percent", json_real(attempt->busy_percent));
 	json_object_set_new(entry, "load", json_real(attempt->host_before.load));
 	return entry;
 }

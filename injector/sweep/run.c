@@ -11,6 +11,8 @@
 
 #include <base/number.h>
 
+enum { SETTLE_TICKS = 5 }; /* the kernel counts in hundredths of a second: fewer say nothing */
+
 void split_delay(const struct plan *plan, double delay_us, double *ab_us, double *ba_us)
 {
 	*ab_us = plan->direction == SWEEP_BA ? 0 : delay_us;
@@ -52,6 +54,8 @@ void attempt_judge(const struct plan *plan, struct attempt *attempt)
 		add_reason(attempt, "%.3g %% of the packets met a stall", disturbed_percent);
 	if (steal_percent > plan->maximum_steal_percent)
 		add_reason(attempt, "%.3g %% of the processors' time was stolen", steal_percent);
+	if (attempt->busy_percent > plan->maximum_busy_percent)
+		add_reason(attempt, "others took %.3g %% of the processors before it", attempt->busy_percent);
 	if (plan->maximum_load > 0 && attempt->host_before.load > plan->maximum_load)
 		add_reason(attempt, "load average %.3g", attempt->host_before.load);
 	if (attempt->has_rtt &&
@@ -77,6 +81,19 @@ static int run_hook(struct sweeper *sweeper, const char *phase, const char *line
 	return line && *line ? host_must_run(&sweeper->client_host, &command, err) : 0;
 }
 
+/* The pause after the delay was set: nothing of ours runs, so that the processors' time in it is others'. Percent. */
+static double settle(const struct plan *plan, const volatile sig_atomic_t *stop)
+{
+	struct host_state before, after;
+	double ticks;
+
+	host_state_read(&before);
+	sleep_unless((struct ns){(int64_t)(plan->settle_s * 1e9)}, stop);
+	host_state_read(&after);
+	ticks = after.our_ticks - before.our_ticks;
+	return ticks >= SETTLE_TICKS ? 100 * (1 - (after.our_free_ticks - before.our_free_ticks) / ticks) : 0;
+}
+
 /*
  * Sets the delay; with rtt-check, pings before and after. The round trip without delay is taken anew each time: it
  * moves with what else this machine does, and only the difference is the injector's.
@@ -99,7 +116,7 @@ static int set_delay(struct sweeper *sweeper, struct attempt *attempt, struct er
 		code = injector_set(plan->injector, ab_us, ba_us, err);
 	if (code)
 		return code;
-	sleep_unless((struct ns){(int64_t)(plan->settle_s * 1e9)}, stop);
+	attempt->busy_percent = settle(plan, stop);
 	if (plan->rtt_check) {
 		code = rtt_ping(&sweeper->client_host, plan->server_address, plan->rtt_count, stop, &attempt->rtt_us,
 				err);

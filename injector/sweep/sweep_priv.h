@@ -96,8 +96,9 @@ int injector_set(const char *control, double delay_ab_us, double delay_ba_us, st
 /* --- this machine ------------------------------------------------------------------------------------------- */
 
 struct host_state {
-	double total_ticks, steal_ticks; /* of all processors, since boot */
-	double load;                     /* 1-minute average */
+	double total_ticks, steal_ticks;  /* of all processors, since boot */
+	double our_ticks, our_free_ticks; /* of those that this process may use; free: idle, or for niced work */
+	double load;                      /* 1-minute average */
 };
 
 void host_state_read(struct host_state *state); /* zeros where /proc does not tell */

@@ -118,11 +118,11 @@ void sweeper_stop_server(struct sweeper *sweeper)
 static int parse_plan(struct sweeper *sweeper, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
-	double delays[SCHEDULE_DELAYS_MAXIMUM];
-	int count = schedule_parse_delays(plan->delays, delays, err), code;
+	int count = schedule_parse_delays(plan->delays, sweeper->delays_us, err), code;
 
 	if (count < 0)
 		return count;
+	sweeper->delay_count = (size_t)count;
 	for (size_t i = 0; i < plan->metrics.count; i++) {
 		if (i == SWEEP_METRICS_MAXIMUM)
 			return error_set(err, E2BIG, "more than %d metrics", SWEEP_METRICS_MAXIMUM);
@@ -138,14 +138,14 @@ static int parse_plan(struct sweeper *sweeper, struct error *err)
 		return code;
 	sweeper->run_count = (size_t)count * (size_t)plan->repetitions;
 	sweeper->summary->planned = sweeper->run_count;
-	sweeper->runs = schedule_create(delays, (size_t)count, plan->repetitions, plan->order, (uint64_t)plan->seed);
+	sweeper->runs = schedule_create(sweeper->delays_us, (size_t)count, plan->repetitions, plan->order,
+					(uint64_t)plan->seed);
 	return sweeper->runs ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
-/* Is there anything behind the header? */
-static bool has_rows(const char *path)
+bool sweeper_has_rows(const struct sweeper *sweeper)
 {
-	struct file_lines *lines = file_lines_open(path, NULL);
+	struct file_lines *lines = file_lines_open(sweeper->plan->output, NULL);
 	char *line;
 	int count = 0;
 
@@ -162,7 +162,7 @@ static int take_off_found(struct sweeper *sweeper, struct error *err)
 	struct sweep *sweep;
 	size_t left = 0;
 
-	if (!has_rows(plan->output))
+	if (!sweeper_has_rows(sweeper))
 		return 0;
 	sweep = sweep_load(plan->output, err);
 	if (!sweep)
@@ -232,9 +232,11 @@ static int prepare(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
-static int make_runs(struct sweeper *sweeper, struct error *err)
+/* `total` is what the progress is measured against; extra runs come behind it. */
+static int make_runs(struct sweeper *sweeper, size_t total, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
+	bool extra = sweeper->summary->extra > 0;
 	int code = 0;
 
 	for (size_t i = 0; i < sweeper->run_count && !code; i++) {
@@ -242,13 +244,29 @@ static int make_runs(struct sweeper *sweeper, struct error *err)
 
 		if (told_to_stop(sweeper))
 			return error_set(err, EINTR, "stopped");
-		snprintf(note, sizeof note, "%g us, run %lld", sweeper->runs[i].delay_us,
-			 (long long)sweeper->runs[i].run);
+		snprintf(note, sizeof note, "%g us, run %lld%s", sweeper->runs[i].delay_us,
+			 (long long)sweeper->runs[i].run, extra ? ", for precision" : "");
 		if (sweeper->hooks->progress)
-			sweeper->hooks->progress(sweeper->hooks->context, i, sweeper->run_count, note);
+			sweeper->hooks->progress(sweeper->hooks->context, extra ? total : i, total, note);
 		code = sweeper_make_run(sweeper, &sweeper->runs[i], err);
 		if (!code && i + 1 < sweeper->run_count)
 			sleep_unless((struct ns){(int64_t)(plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
+	}
+	return code;
+}
+
+static int make_all_runs(struct sweeper *sweeper, struct error *err)
+{
+	size_t total = sweeper->run_count;
+	int code = make_runs(sweeper, total, err);
+
+	/* Bounded: a run that fails and is left out adds none to its delay. */
+	for (int64_t round = 0; round < sweeper->plan->repetitions && !code; round++) {
+		int extra = sweeper_schedule_extra(sweeper, err);
+
+		if (extra <= 0)
+			return extra;
+		code = make_runs(sweeper, total, err);
 	}
 	return code;
 }
@@ -289,7 +307,7 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 	if (!code)
 		code = prepare(sweeper, err);
 	if (!code)
-		code = make_runs(sweeper, err);
+		code = make_all_runs(sweeper, err);
 	tidy_up(sweeper, &found);
 	awake_stop(awake);
 	return code;
@@ -315,8 +333,12 @@ int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, stru
 	}
 	if (!code)
 		code = take_off_found(sweeper, err);
+	if (!code && sweeper->run_count == 0 && sweeper_schedule_extra(sweeper, err) < 0)
+		code = -err->code;
 	if (!code && sweeper->run_count > 0)
 		code = carry_out(sweeper, err);
+	if (!code)
+		code = sweeper_conclude(sweeper, err);
 	summary->elapsed_s = ns_to_s(ns_sub(ns_now_monotonic(), began));
 	journal_close(sweeper->journal);
 	sweep_writer_close(sweeper->writer);

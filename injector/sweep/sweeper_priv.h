@@ -21,8 +21,10 @@ struct sweeper {
 	struct host server_host, client_host;
 	size_t metric_count;
 	struct metric metrics[SWEEP_METRICS_MAXIMUM];
-	size_t run_count;
-	struct schedule_run *runs;
+	size_t delay_count;
+	double delays_us[SCHEDULE_DELAYS_MAXIMUM];
+	size_t run_count;          /* that are still to be made */
+	struct schedule_run *runs; /* room for all that the plan asks for */
 	struct sweep_writer *writer;
 	struct journal *journal;
 	struct process *server;
@@ -43,6 +45,7 @@ struct attempt {
 	bool has_rtt;
 	double rtt_us, rtt_expected_us;
 	struct injector_state before, after;
+	double busy_percent; /* others' share of our processors in the pause before the run */
 	struct host_state host_before, host_after;
 	char reasons[REASONS_BYTES]; /* why it is not to be trusted, "; " between; "" = it is */
 };
@@ -56,11 +59,34 @@ void attempt_judge(const struct plan *plan, struct attempt *attempt);
 /* What the plan's direction makes of a delay. */
 void split_delay(const struct plan *plan, double delay_us, double *ab_us, double *ba_us);
 
+/* --- precision.c --- */
+
+/* What the file says of the first metric at one delay. */
+struct level {
+	double delay_us;
+	int64_t runs, next_run; /* how many there are, and the number after the highest */
+	double mean, deviation; /* standard deviation of a run */
+};
+
+/* One level for each delay of the plan, in its order. */
+int levels_read(const struct sweeper *sweeper, struct level *levels, struct error *err);
+/* Standard error of the mean, in percent of it; INFINITY where it is not known. */
+double level_error_percent(const struct level *level);
+bool level_is_repeatable(const struct plan *plan, const struct level *level);
+/*
+ * Puts one more run for each delay that is not precise enough on the schedule, unless it has twice the plan's
+ * repetitions. Returns how many, or -errno.
+ */
+int sweeper_schedule_extra(struct sweeper *sweeper, struct error *err);
+/* How far the runs agree: into the journal and the summary, and said where they do not. */
+int sweeper_conclude(struct sweeper *sweeper, struct error *err);
+
 /* --- sweeper.c --- */
 
 struct command sweeper_command(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
 void sweeper_say(const struct sweeper *sweeper, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sweeper_set_variable(struct sweeper *sweeper, const char *name, const char *value);
+bool sweeper_has_rows(const struct sweeper *sweeper); /* is there anything behind the file's header? */
 int sweeper_start_server(struct sweeper *sweeper, struct error *err);
 void sweeper_stop_server(struct sweeper *sweeper);
 
@@ -72,6 +98,7 @@ int journal_open(const struct plan *plan, struct journal **journal, struct error
 void journal_write(struct journal *journal, json_t *entry);
 json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt); /* what it saw */
 json_t *journal_accept(const struct sweeper *sweeper, const struct attempt *attempt);  /* its rows are in the file */
-void journal_close(struct journal *journal);                                           /* NULL is legal */
+json_t *journal_level(const struct sweeper *sweeper, const struct level *level);
+void journal_close(struct journal *journal); /* NULL is legal */
 
 #endif

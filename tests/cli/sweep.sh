@@ -74,6 +74,20 @@ check "a line that was cut off spoils no other" sh -c "grep -c '^{\"event\":\"\(
 [ "$code" -eq 0 ] && [ "$(wc -l <good.csv)" -eq 28 ] && pass "more repetitions are added" || fail "more repetitions are added" "$out$err"
 refuses "another plan's file" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --client 'echo value = 1'
 
+# --- how far the runs agree ---
+plan_with 'delays = 0 10' 'repetitions = 3' 'precision-percent = 5' \
+	'client = echo "value = $((100 + (NOMORA_DELAY_US * (NOMORA_RUN % 2) * 5)))"' "$good" >wavers.plan
+run "$nomora" sweep wavers.plan -o wavers.csv --json
+[ "$code" -eq 0 ] && printf '%s' "$out" | tr -d ' \n' | grep -q '"made":9,.*"extra":3,"unrepeatable":1,' && [ "$(grep -c '^0,' wavers.csv)" -eq 3 ] &&
+	[ "$(grep -c '^10,both,[0-5],' wavers.csv)" -eq 6 ] && pass "a delay that is not precise gets as many runs again, and no more" ||
+	fail "a delay that is not precise gets as many runs again, and no more" "$out$err" "$(cat wavers.csv)"
+check "and is told not to be repeatable" grep -q 'nomora: 10 us is not repeatable: value 125, a run deviates by 27' err
+check "each delay's mean and deviation are in the log" sh -c "grep -c '\"event\":\"level\",\"delay_us\":0.0.*\"runs\":3,\"mean\":100.0,\"deviation\":0.0,\"repeatable\":true' wavers.csv.log &&
+	grep '\"delay_us\":10.0.*\"runs\":6,\"mean\":125.0,\"deviation\":27.38.*\"repeatable\":false' wavers.csv.log"
+run "$nomora" sweep wavers.plan -o wavers.csv
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*1 delays not repeatable' && pass "the same command says so again and makes none" ||
+	fail "the same command says so again and makes none" "$out$err"
+
 # --- failures ---
 plan_with 'delays = 0..80/10' 'order = ascending' 'repetitions = 1' 'attempts = 1' \
 	'client = test "$NOMORA_DELAY_US" != 60 || test -e '"$scratch"'/mended || { echo out of luck; exit 7; }; echo value = 1' "$good" >dies.plan

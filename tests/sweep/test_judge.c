@@ -68,6 +68,31 @@ Test(judge, stolen_time)
 	expect("stolen");
 }
 
+Test(judge, others_on_our_processors)
+{
+	plan.maximum_busy_percent = 25;
+	attempt.busy_percent = 25;
+	expect(NULL);
+	attempt.busy_percent = 26;
+	expect("others took 26 % of the processors");
+}
+
+Test(judge, precision_is_that_of_the_mean)
+{
+	struct level level = {.runs = 4, .mean = -200, .deviation = 8};
+
+	cr_assert_float_eq(level_error_percent(&level), 2, 1e-12);
+	plan.precision_percent = 2;
+	cr_assert(level_is_repeatable(&plan, &level));
+	plan.precision_percent = 1.99;
+	cr_assert_not(level_is_repeatable(&plan, &level));
+	level.runs = 1;
+	plan.precision_percent = 100;
+	cr_assert_not(level_is_repeatable(&plan, &level), "one run says nothing of another");
+	plan.precision_percent = 0;
+	cr_assert(level_is_repeatable(&plan, &level));
+}
+
 Test(judge, load_before_the_run_if_asked_for)
 {
 	expect(NULL);

@@ -41,11 +41,13 @@ struct plan {
 	struct option_list metrics;
 	/* gates */
 	int64_t attempts;
-	double maximum_stall_percent, maximum_disturbed_percent, maximum_steal_percent, maximum_load;
+	double maximum_stall_percent, maximum_disturbed_percent, maximum_steal_percent, maximum_busy_percent,
+		maximum_load;
 	bool rtt_check;
 	int64_t rtt_count;
 	double rtt_tolerance_percent, rtt_tolerance_us;
-	int on_failure; /* enum plan_failure */
+	double precision_percent; /* standard error that each delay's mean should have; 0 = whatever it is */
+	int on_failure;           /* enum plan_failure */
 	/* of the command */
 	const char *folder; /* of the plan's file; no row */
 	const char *output;

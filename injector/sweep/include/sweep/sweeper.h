@@ -4,7 +4,7 @@
  * appends its rows to sweep.csv. Each run's rows are on the disk before the next run begins; a run that is there
  * already is not made again, so that the same command goes on where it was cut off. Beside the rows, FILE.log (JSON
  * lines) says of every attempt what the injector, the round trip and the host looked like, and whether it is to be
- * trusted. One thread; programs that it starts end with it.
+ * trusted, and in the end of every delay how far its runs agree. One thread; programs that it starts end with it.
  */
 #ifndef SWEEP_SWEEPER_H
 #define SWEEP_SWEEPER_H
@@ -28,7 +28,9 @@ struct sweeper_hooks {
 };
 
 struct sweeper_summary {
-	size_t planned, found, made, repeated, disturbed, failed; /* runs */
+	size_t planned, found, made, repeated, disturbed, failed; /* runs; made has the extra ones */
+	size_t extra;        /* runs beyond the plan's, where its precision asked for them */
+	size_t unrepeatable; /* delays that have not got it for all that */
 	double elapsed_s;
 };
 

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How far the runs at a delay agree, from the rows on the disk, so that a sweep that was cut off counts them all; and
+ * the further runs that a plan's precision asks for.
+ */
+#include "sweeper_priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static void add_value(struct level *level, const struct sweep_row *row)
+{
+	double step = row->value - level->mean;
+
+	/* Welford's recurrence; the deviation is a sum of squares until the last value is in. */
+	level->runs++;
+	level->mean += step / (double)level->runs;
+	level->deviation += step * (row->value - level->mean);
+	if (row->run >= level->next_run)
+		level->next_run = row->run + 1;
+}
+
+int levels_read(const struct sweeper *sweeper, struct level *levels, struct error *err)
+{
+	struct sweep *sweep;
+	int metric;
+
+	for (size_t i = 0; i < sweeper->delay_count; i++)
+		levels[i] = (struct level){.delay_us = sweeper->delays_us[i]};
+	if (!sweeper_has_rows(sweeper))
+		return 0;
+	sweep = sweep_load(sweeper->plan->output, err);
+	if (!sweep)
+		return -err->code;
+	metric = sweep_find_metric(sweep, sweeper->metrics[0].name);
+	for (size_t i = 0; i < sweeper->delay_count; i++) {
+		struct level *level = &levels[i];
+
+		for (size_t k = 0; k < sweep->count; k++) {
+			const struct sweep_row *row = &sweep->rows[k];
+
+			if ((int)row->metric == metric && row->delay_us == level->delay_us &&
+			    (int)row->direction == sweeper->plan->direction)
+				add_value(level, row);
+		}
+		level->deviation = level->runs > 1 ? sqrt(level->deviation / (double)(level->runs - 1)) : 0;
+	}
+	sweep_destroy(sweep);
+	return 0;
+}
+
+double level_error_percent(const struct level *level)
+{
+	if (level->runs < 2 || level->mean == 0)
+		return INFINITY;
+	return 100 * level->deviation / sqrt((double)level->runs) / fabs(level->mean);
+}
+
+bool level_is_repeatable(const struct plan *plan, const struct level *level)
+{
+	return plan->precision_percent <= 0 || level_error_percent(level) <= plan->precision_percent;
+}
+
+int sweeper_schedule_extra(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	struct level levels[SCHEDULE_DELAYS_MAXIMUM];
+	size_t count = 0;
+	int code;
+
+	if (plan->precision_percent <= 0)
+		return 0;
+	code = levels_read(sweeper, levels, err);
+	if (code)
+		return code;
+	for (size_t i = 0; i < sweeper->delay_count; i++)
+		if (!level_is_repeatable(plan, &levels[i]) && levels[i].runs < 2 * plan->repetitions)
+			sweeper->runs[count++] =
+				(struct schedule_run){.delay_us = levels[i].delay_us, .run = levels[i].next_run};
+	sweeper->run_count = count;
+	sweeper->summary->extra += count;
+	return (int)count;
+}
+
+int sweeper_conclude(struct sweeper *sweeper, struct error *err)
+{
+	struct level levels[SCHEDULE_DELAYS_MAXIMUM];
+	int code = levels_read(sweeper, levels, err);
+
+	for (size_t i = 0; i < sweeper->delay_count && !code; i++) {
+		const struct level *level = &levels[i];
+
+		if (level->runs == 0) /* left out, which was said */
+			continue;
+		journal_write(sweeper->journal, journal_level(sweeper, level));
+		if (level_is_repeatable(sweeper->plan, level))
+			continue;
+		sweeper->summary->unrepeatable++;
+		sweeper_say(sweeper,
+			    "%g us is not repeatable: %s %.4g, a run deviates by %.2g, the mean of %lld is not known "
+			    "to %g %%",
+			    level->delay_us, sweeper->metrics[0].name, level->mean, level->deviation,
+			    (long long)level->runs, sweeper->plan->precision_percent);
+	}
+	return code;
+}
