@@ -124,23 +124,27 @@ static void raise_loose(const struct expander *expander)
 	}
 }
 
-/* Farkas' y of a member may not exceed what it sees: above that, wide arcs would only weaken the proof. */
-static void lower_loose(const struct expander *expander)
+/*
+ * Farkas' y of a member: what it weighs, y * supply less the sum of (y - y[head]) * capacity over arcs that lead down,
+ * is most at the least y of its heads, as each of its arcs alone is as wide as its supply. So no member's part of the
+ * proof is less than its share of the group's.
+ */
+static void lower_members(const struct expander *expander)
 {
 	const struct collapse *collapse = expander->collapse;
 	int64_t *potential = expander->large->potential;
 
 	for (int32_t k = 0; k < collapse->group_first[collapse->group_count]; k++) {
 		int32_t node = collapse->members[k];
-		int64_t most = INT64_MIN;
+		int64_t least = INT64_MAX;
 
 		for (int32_t i = collapse->first[node]; i < collapse->first[node + 1]; i++) {
 			int64_t there = potential[collapse->large->head[collapse->out[i]]];
 
-			most = there > most ? there : most;
+			least = there < least ? there : least;
 		}
-		if (most != INT64_MIN && most < potential[node])
-			potential[node] = most;
+		if (least != INT64_MAX)
+			potential[node] = least;
 	}
 }
 
@@ -155,8 +159,7 @@ enum mcf_status collapse_expand(const struct collapse *collapse, const struct mc
 		return small->status;
 	spread_potentials(&expander, small->status == MCF_OPTIMAL);
 	if (small->status == MCF_INFEASIBLE) {
-		if (collapse->loose)
-			lower_loose(&expander);
+		lower_members(&expander);
 		return MCF_INFEASIBLE;
 	}
 	expander.left = malloc((small_arcs + 1) * sizeof *expander.left);

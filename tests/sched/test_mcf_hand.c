@@ -135,6 +135,23 @@ Test(mcf_hand, one_job_of_the_papers_table)
 	expect(&world, MCF_OPTIMAL, 100 + 60 + 1005);
 }
 
+Test(mcf_hand, a_collapsed_network_s_proof_holds_for_arcs_wider_than_supplies)
+{
+	struct world world;
+
+	/* Two alike tasks; both reach a dead end, one of them the machine as well: the other cannot be sent. */
+	enum { SINK, DEAD_END, MACHINE, TASK, OTHER_TASK, STRANGER };
+	world_reset(&world, 6);
+	world_arc(&world, MACHINE, SINK, 4, 0);
+	world_arc(&world, STRANGER, MACHINE, 1, 105);
+	world_arc(&world, TASK, DEAD_END, 3, 784);
+	world_arc(&world, OTHER_TASK, DEAD_END, 2, 784);
+	world_arc(&world, TASK, MACHINE, 3, 105);
+	world_send(&world, TASK, SINK, 1);
+	world_send(&world, OTHER_TASK, SINK, 1);
+	expect(&world, MCF_INFEASIBLE, 0);
+}
+
 Test(mcf_hand, capacities_and_costs_at_the_edge)
 {
 	struct world world;
