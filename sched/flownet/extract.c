@@ -15,13 +15,20 @@ const char *flownet_arc_name(enum flownet_arc arc)
 	return names[arc];
 }
 
-static int32_t find_arc(const struct structured_arc *arcs, uint32_t count, int32_t target)
+/* Racks ascend. */
+static int32_t rack_cost(const struct cost_row *row, int32_t rack)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		if (arcs[i].target == target)
-			return arcs[i].cost;
+	uint32_t low = 0, high = row->rack_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (row->racks[middle].target < rack)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return FLOWNET_NONE;
+	return low < row->rack_count && row->racks[low].target == rack ? row->racks[low].cost : FLOWNET_NONE;
 }
 
 static void cheaper(enum flownet_arc *best, int32_t *best_cost, enum flownet_arc arc, int32_t cost)
@@ -39,6 +46,7 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 	bool root = net->policy.root_first && task == entry->root;
 	bool runs_there = machine != FLOWNET_NONE && entry->tasks[task].machine == machine;
 	const struct cost_row *row;
+	int32_t direct;
 	bool discounted;
 
 	*cost = 0;
@@ -57,9 +65,10 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 	row = net->policy.row(net->policy.context, job, net_root_machine(entry));
 	if (!row)
 		return best;
-	cheaper(&best, cost, FLOWNET_ARC_MACHINE, find_arc(row->machines, row->machine_count, machine));
-	cheaper(&best, cost, FLOWNET_ARC_RACK,
-		find_arc(row->racks, row->rack_count, (int32_t)net->cluster->machines[machine].rack));
+	direct = net->policy.at(net->policy.context, job, net_root_machine(entry), (uint32_t)machine);
+	if (net->machines[machine].present && direct <= row->machine_limit)
+		cheaper(&best, cost, FLOWNET_ARC_MACHINE, direct);
+	cheaper(&best, cost, FLOWNET_ARC_RACK, rack_cost(row, (int32_t)net->cluster->machines[machine].rack));
 	if (row->cluster_cost != COST_ABSENT)
 		cheaper(&best, cost, FLOWNET_ARC_CLUSTER, row->cluster_cost);
 	return best;

@@ -288,14 +288,45 @@ static int touch(struct flownet *net, uint32_t job)
 	return 0;
 }
 
-/* Jobs lie far apart in memory: the next few are fetched while one is looked at. */
-static void fetch_ahead(const struct flownet *net, uint32_t near, uint32_t far)
+static void fetch_groups(const struct flownet *net, const struct net_job *job, bool arcs)
 {
-	if (far < net->job_limit)
-		__builtin_prefetch(&net->jobs[far]);
-	if (near < net->job_limit) {
-		__builtin_prefetch(net->jobs[near].tasks);
-		__builtin_prefetch(net->jobs[near].classes);
+	for (uint32_t c = 0; c < job->class_count && c < 2; c++) {
+		if (arcs)
+			structured_fetch_arcs(net->solver, job->classes[c].group);
+		else
+			structured_fetch(net->solver, job->classes[c].group);
+	}
+}
+
+/*
+ * Jobs lie far apart in memory, and each leads to the next thing to be fetched: while one is looked at, the next few
+ * are brought nearer in four steps.
+ */
+enum { FETCH_AHEAD = 8 };
+
+static void fetch_job(const struct flownet *net, uint32_t job, int steps_ahead)
+{
+	const struct net_job *entry = &net->jobs[job];
+
+	if (job >= net->job_limit)
+		return;
+	switch (steps_ahead) {
+	case FETCH_AHEAD:
+		__builtin_prefetch(entry);
+		__builtin_prefetch((const char *)entry + 64);
+		break;
+	case FETCH_AHEAD * 3 / 4:
+		__builtin_prefetch(entry->tasks);
+		__builtin_prefetch((const char *)entry->tasks + 64);
+		__builtin_prefetch((const char *)entry->tasks + 128);
+		__builtin_prefetch(entry->classes);
+		break;
+	case FETCH_AHEAD / 2:
+		fetch_groups(net, entry, false);
+		break;
+	case FETCH_AHEAD / 4:
+		fetch_groups(net, entry, true);
+		break;
 	}
 }
 
@@ -314,8 +345,10 @@ int net_groups_apply(struct flownet *net)
 
 		if (change->kind == FLOWNET_CHANGE_CAPACITY)
 			continue;
-		if (i + 4 < net->pending_count)
-			fetch_ahead(net, net->pending[i + 2].subject, net->pending[i + 4].subject);
+		for (int ahead = FETCH_AHEAD; ahead > 0; ahead -= FETCH_AHEAD / 4) {
+			if (i + (size_t)ahead < net->pending_count)
+				fetch_job(net, net->pending[i + (size_t)ahead].subject, ahead);
+		}
 		job = net_job_at(net, change->subject);
 		if (!job || (change->kind == FLOWNET_CHANGE_UNITS && job->pending_arcs != 0))
 			continue; /* ended, or done with its arcs */
@@ -394,8 +427,10 @@ static int extract_touched(struct flownet *net)
 	for (int32_t i = 0; i < count && code == 0; i++)
 		code = touch(net, net->job_of_group[groups[i]]);
 	for (size_t i = 0; i < net->touched_count; i++) {
-		if (i + 4 < net->touched_count)
-			fetch_ahead(net, net->touched[i + 2], net->touched[i + 4]);
+		for (int ahead = FETCH_AHEAD; ahead > 0; ahead -= FETCH_AHEAD / 4) {
+			if (i + (size_t)ahead < net->touched_count)
+				fetch_job(net, net->touched[i + (size_t)ahead], ahead);
+		}
 		if (code == 0)
 			code = extract_job(net, net->touched[i]);
 		net->jobs[net->touched[i]].touched = false;

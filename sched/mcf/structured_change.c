@@ -4,11 +4,12 @@
  * ones, sorted, are merged in. A reference whose arc only costs something else now stays at its place.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "structured_priv.h"
 
-enum { CHANGE_MOST_ARCS = INT32_MAX / 8 };
+enum { CHANGE_MOST_ARCS = INT32_MAX / 8, CACHE_LINE = 64 };
 
 /* 0, -EINVAL or -ERANGE; *arc_count is how many arcs the change names. */
 static int change_check(const struct structured *state, const struct structured_row_change *change, int32_t *arc_count)
@@ -70,19 +71,22 @@ static int32_t collect_new(struct structured *state, const struct group *group,
 	return count;
 }
 
-/* Blocks of the change are marked by a row_cost of 0, others have INT32_MAX. */
-static void mark_blocks(struct structured *state, const struct structured_row_change *change, int32_t mark)
+/* Blocks of the change have another row_cost than INT32_MAX, their columns a mark. */
+static void mark_blocks(struct structured *state, const struct structured_row_change *change, bool mark)
 {
-	for (int32_t b = 0; b < change->block_count; b++)
-		state->blocks[change->blocks[b].block].row_cost = mark;
+	for (int32_t b = 0; b < change->block_count; b++) {
+		struct block *block = &state->blocks[change->blocks[b].block];
+
+		block->row_cost = mark ? 0 : INT32_MAX;
+		for (int32_t i = 0; i < block->member_count; i++)
+			state->column_leaves[block->members[i]] = mark;
+	}
 }
 
 /* An arc to a column that is gone leaves as well: a row that had it would be told again when it comes back. */
-static bool arc_leaves(const struct structured *state, const struct arc *arc)
+static bool arc_leaves(const struct structured *state, int32_t target)
 {
-	int32_t block = arc->target < 0 ? ~arc->target : state->columns[arc->target].block;
-
-	return block == NONE || state->blocks[block].row_cost != INT32_MAX;
+	return target >= 0 ? state->column_leaves[target] : state->blocks[~target].row_cost != INT32_MAX;
 }
 
 /* Where the old arc to a target is noted, as place + 1. */
@@ -91,20 +95,28 @@ static int32_t *old_place(struct structured *state, int32_t target)
 	return target >= 0 ? &state->held[target] : &state->blocks[~target].row_cost;
 }
 
-/* Arcs that leave, limited ones among them, into row_places; the others are noted by their targets. How many. */
+/*
+ * Arcs that leave, limited ones among them, into row_places; the others are noted by their targets. How many. Those
+ * that stay forget how many units run there.
+ */
 static int32_t note_leaving(struct structured *state, const struct group *group)
 {
+	struct arc *arcs = group->arcs;
+	int32_t *places = state->row_places;
 	int32_t count = 0;
 
 	for (int32_t i = 0; i < group->arc_fixed; i++) {
-		const struct arc *arc = &group->arcs[i];
-		bool limited = arc->capacity >= 0;
+		places[count] = i;
+		if (arcs[i].capacity >= 0 || arc_leaves(state, arcs[i].target))
+			count++;
+		else
+			arcs[i].capacity = NONE;
+	}
+	for (int32_t i = 0; i < count; i++) {
+		const struct arc *arc = &arcs[places[i]];
 
-		if (!limited && !arc_leaves(state, arc))
-			continue;
-		state->row_places[count++] = i;
-		if (!limited)
-			*old_place(state, arc->target) = i + 1;
+		if (arc->capacity < 0)
+			*old_place(state, arc->target) = places[i] + 1;
 		if (state->referenced)
 			reference_fetch(state, arc);
 	}
@@ -150,27 +162,39 @@ static void change_references(struct structured *state, int32_t group, struct ar
 			reference_link(state, group, &added[i]);
 }
 
+/* Arcs first..end-1 of the group, which stay, and those of `added` from *next on that come before them, to `to`. */
+static struct arc *merge_run(const struct arc *arcs, int32_t first, int32_t end, const struct arc *added,
+			     int32_t added_count, int32_t *next, struct arc *to)
+{
+	while (first < end) {
+		int32_t last = end;
+
+		while (*next < added_count && added[*next].cost < arcs[first].cost)
+			*to++ = added[(*next)++];
+		if (*next < added_count)
+			for (last = first + 1; last < end && arcs[last].cost <= added[*next].cost; last++)
+				;
+		memcpy(to, arcs + first, (size_t)(last - first) * sizeof(*to));
+		to += last - first;
+		first = last;
+	}
+	return to;
+}
+
 /* The group's arcs but for those in row_places, with `added`, both ascending, into `to`; how many. */
 static int32_t merge_arcs(const struct structured *state, const struct group *group, int32_t left_count,
 			  const struct arc *added, int32_t added_count, struct arc *to)
 {
-	int32_t count = 0, next = 0, left = 0;
+	struct arc *end = to;
+	int32_t next = 0, first = 0;
 
-	for (int32_t i = 0; i < group->arc_fixed; i++) {
-		const struct arc *arc = &group->arcs[i];
-
-		if (left < left_count && state->row_places[left] == i) {
-			left++;
-			continue;
-		}
-		while (next < added_count && added[next].cost < arc->cost)
-			to[count++] = added[next++];
-		to[count] = *arc;
-		to[count].flow = 0;
-		to[count++].capacity = NONE;
+	for (int32_t i = 0; i < left_count; i++) {
+		end = merge_run(group->arcs, first, state->row_places[i], added, added_count, &next, end);
+		first = state->row_places[i] + 1;
 	}
-	memcpy(to + count, added + next, (size_t)(added_count - next) * sizeof(*to));
-	return count + added_count - next;
+	end = merge_run(group->arcs, first, group->arc_fixed, added, added_count, &next, end);
+	memcpy(end, added + next, (size_t)(added_count - next) * sizeof(*to));
+	return (int32_t)(end - to) + added_count - next;
 }
 
 static int install_change(struct structured *state, int32_t group, const struct structured_row_change *change,
@@ -178,7 +202,7 @@ static int install_change(struct structured *state, int32_t group, const struct 
 {
 	struct group *g = &state->groups[group];
 
-	if (!list_reserve((void **)&state->row_places, &state->row_place_room, g->arc_fixed,
+	if (!list_reserve((void **)&state->row_places, &state->row_place_room, g->arc_fixed + 1,
 			  sizeof(*state->row_places)) ||
 	    row_reserve_scratch(state, 3 * arc_count + g->arc_fixed, g->arc_count))
 		return -ENOMEM;
@@ -188,11 +212,11 @@ static int install_change(struct structured *state, int32_t group, const struct 
 	struct arc *added = state->row_arcs + arc_count, *fresh = added + arc_count;
 
 	row_sort_arcs(state->row_arcs, added_count, added);
-	mark_blocks(state, change, 0);
+	mark_blocks(state, change, true);
 	int32_t left_count = note_leaving(state, g);
 
 	change_references(state, group, added, added_count, left_count);
-	mark_blocks(state, change, INT32_MAX);
+	mark_blocks(state, change, false);
 	int32_t count = merge_arcs(state, g, left_count, added, added_count, fresh);
 
 	count = row_add_running(state, group, fresh, count, change->running, change->running_count);
@@ -213,4 +237,23 @@ int structured_change_row(struct structured *state, int32_t group, const struct 
 		return failed;
 	group_reprice(state, group);
 	return state->no_memory ? -ENOMEM : 0;
+}
+
+void structured_fetch(const struct structured *state, int32_t group)
+{
+	if (group >= 0 && group < state->group_count) {
+		__builtin_prefetch(&state->groups[group], 1);
+		__builtin_prefetch((const char *)&state->groups[group] + CACHE_LINE, 1);
+	}
+}
+
+/* The first few lines: the processor sees where it goes from there. */
+void structured_fetch_arcs(const struct structured *state, int32_t group)
+{
+	enum { LINES = 8 };
+
+	if (group < 0 || group >= state->group_count)
+		return;
+	for (int line = 0; line < LINES; line++)
+		__builtin_prefetch((const char *)state->groups[group].arcs + (ptrdiff_t)line * CACHE_LINE);
 }

@@ -174,7 +174,8 @@ struct structured {
 	struct flood flood;
 	struct arena arena;
 	/* Scratch of the installation of rows. */
-	int32_t *held; /* [column_room] units that wait for an arc, all 0 between calls */
+	int32_t *held;       /* [column_room] units that wait for an arc, all 0 between calls */
+	bool *column_leaves; /* [column_room] it is gone; or arcs to it are being changed */
 	struct arc *row_arcs;
 	struct structured_share *row_held;
 	int32_t row_arc_room, row_held_room, row_place_room;

@@ -64,6 +64,9 @@ int state_reserve_columns(struct structured *state, int32_t count)
 		if (!table_reserve((void **)&state->held, &room, count, sizeof(*state->held)))
 			return -ENOMEM;
 		room = old_room;
+		if (!table_reserve((void **)&state->column_leaves, &room, count, sizeof(*state->column_leaves)))
+			return -ENOMEM;
+		room = old_room;
 		if (!table_reserve((void **)&state->column_references, &room, count, sizeof(*state->column_references)))
 			return -ENOMEM;
 		if (!table_reserve((void **)&state->columns, &state->column_room, count, sizeof(*state->columns)))
@@ -74,6 +77,7 @@ int state_reserve_columns(struct structured *state, int32_t count)
 	for (int32_t i = state->column_count; i < count; i++) {
 		state->columns[i].block = NONE;
 		state->columns[i].price = PRICE_CLOSED;
+		state->column_leaves[i] = true;
 	}
 	state->column_count = count;
 	return 0;
@@ -152,6 +156,7 @@ void structured_destroy(struct structured *state)
 	free(state->column_references);
 	free(state->block_references);
 	free(state->held);
+	free(state->column_leaves);
 	free(state->row_arcs);
 	free(state->row_held);
 	free(state->row_places);
@@ -292,6 +297,7 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 		if (block_add_member(state, block, column))
 			return -ENOMEM;
 		c->block = block;
+		state->column_leaves[column] = false;
 		c->capacity = c->free = 0;
 	}
 	return capacity == c->capacity ? 0 : column_resize(state, column, capacity);
@@ -309,6 +315,7 @@ int structured_remove_column(struct structured *state, int32_t column)
 		return failed;
 	block_drop_member(state, c->block, column);
 	c->block = NONE;
+	state->column_leaves[column] = true;
 	return 0;
 }
 
