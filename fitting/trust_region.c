@@ -170,7 +170,7 @@ static double try_both(struct trust_region *t, const double *values, double pred
 }
 
 /* More's rule: shrink by the parabola through cost, slope and trial cost, between a tenth and a half. */
-static void update_radius(struct trust_region *t, double step_size, double actual, double predicted, double ratio)
+static void update_radius(struct trust_region *t, double step_size, double actual, double ratio)
 {
 	if (ratio < 0.25) {
 		double slope = 0, shrink = 0.5;
@@ -187,7 +187,6 @@ static void update_radius(struct trust_region *t, double step_size, double actua
 		t->radius = fmax(t->radius, 2 * step_size);
 		t->damping /= 2;
 	}
-	(void)predicted;
 }
 
 /* Tries steps until one is accepted (true) or a reason to stop is found. */
@@ -207,7 +206,7 @@ static bool advance(struct trust_region *t, double *values, enum nonlinear_reaso
 		cost = try_both(t, values, predicted);
 		actual = t->cost - cost;
 		ratio = predicted > 0 ? actual / predicted : -1;
-		update_radius(t, step_size, actual, predicted, ratio);
+		update_radius(t, step_size, actual, ratio);
 		if (ratio >= accept_ratio && actual > 0)
 			memcpy(values, t->best, t->objective->free * sizeof *values);
 		if (fabs(actual) <= t->tolerance * t->cost && fabs(predicted) <= t->tolerance * t->cost && ratio <= 2) {

@@ -11,10 +11,11 @@
 
 static const char *const nonlinear_sets[] = {
 	"nonlinear/Bennett5", "nonlinear/Chwirut1", "nonlinear/Chwirut2", "nonlinear/DanWood",  "nonlinear/ENSO",
-	"nonlinear/Eckerle4", "nonlinear/Gauss1",   "nonlinear/Gauss3",   "nonlinear/Kirby2",   "nonlinear/Lanczos1",
-	"nonlinear/Lanczos3", "nonlinear/MGH09",    "nonlinear/MGH10",    "nonlinear/Misra1a",  "nonlinear/Misra1b",
-	"nonlinear/Misra1d",  "nonlinear/Nelson",   "nonlinear/Rat43",    "nonlinear/Roszman1", "retyped/BoxBOD",
-	"retyped/Lanczos2",   "retyped/MGH17",      "retyped/Misra1c",    "retyped/Rat42",      "retyped/Thurber",
+	"nonlinear/Eckerle4", "nonlinear/Gauss1",   "nonlinear/Gauss2",   "nonlinear/Gauss3",   "nonlinear/Kirby2",
+	"nonlinear/Lanczos1", "nonlinear/Lanczos3", "nonlinear/MGH09",    "nonlinear/MGH10",    "nonlinear/Misra1a",
+	"nonlinear/Misra1b",  "nonlinear/Misra1d",  "nonlinear/Nelson",   "nonlinear/Rat43",    "nonlinear/Roszman1",
+	"retyped/BoxBOD",     "retyped/Hahn1",      "retyped/Lanczos2",   "retyped/MGH17",      "retyped/Misra1c",
+	"retyped/Rat42",      "retyped/Thurber",
 };
 static const char *const linear_sets[] = {
 	"linear/Longley",  "linear/NoInt1",   "linear/NoInt2", "linear/Pontius", "linear/Wampler1",  "linear/Wampler2",
