@@ -326,6 +326,7 @@ int build_curve(const struct problem *problem, const struct fit_settings *settin
 		curve->baseline_rtt_us = settings->baseline_rtt_us;
 		curve->domain_high_us = problem->end_us;
 		curve->threshold.form = chosen->form;
+		memcpy(curve->threshold.probability, fit->form_probability, sizeof fit->form_probability);
 		curve->threshold.at_us = chosen->form == CURVE_FORM_NONE ? NAN : chosen->threshold_us;
 		rc = fill_table(problem, &shape, curve);
 	}
@@ -335,6 +336,8 @@ int build_curve(const struct problem *problem, const struct fit_settings *settin
 		rc = fill_levels(fit, &shape, curve);
 	if (rc == 0)
 		rc = fill_band(problem, settings, fit, noise, curve);
+	if (rc == 0)
+		rc = advise_measurements(problem, noise, fit);
 	if (rc == 0)
 		rc = fill_texts(problem, settings, fit, curve);
 	free(storage);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fits every family with every form of threshold and chooses: the form within a family by BIC, which is slow to
- * believe in a threshold; the family by AICc, which is after prediction, with some grace for the papers' model and,
+ * Fits every family with every form of threshold and chooses: the form by its probability over all families (form.c);
+ * the family by AICc, which is after prediction, with some grace for the papers' model and,
  * among equals, the simplest; and leaving levels out must not speak against it.
  */
 #include <errno.h>
@@ -15,11 +15,6 @@
 
 #include "fit_priv.h"
 
-/*
- * A BIC difference "not worth more than a bare mention" (Kass & Raftery 1995). A jump is the papers' form and has one
- * parameter more than a corner; with this much grace either is taken for the other equally seldom (refit_study).
- */
-static const double bare_mention = 2;
 /* The papers' model, a polynomial behind a threshold, stands unless another is this much better in AICc. */
 static const double papers_grace = 4;
 enum grounds { BY_AICC, BY_SIMPLICITY, BY_THE_PAPERS, BY_CROSS_VALIDATION };
@@ -92,7 +87,7 @@ static int add_pooled(const struct problem *problem, struct fit_candidate *candi
 	pooled_fit(problem, problem->y, &pooled, storage);
 	for (size_t i = 0; i < problem->count; i++)
 		rss += problem->weight[i] * pow(problem->y[i] - pooled_value(&pooled, problem->x[i]), 2);
-	*candidate = (struct fit_candidate){.family = FIT_MONOTONE, .form = CURVE_FORM_NONE};
+	*candidate = (struct fit_candidate){.family = FIT_MONOTONE, .form = CURVE_FORM_NONE, .evidence = NAN};
 	candidate->parameters =
 		monotone_pool(problem->y, problem->weight, problem->count, storage, storage + problem->count);
 	rate(problem, candidate, rss);
@@ -122,6 +117,7 @@ static int add_member(const struct problem *problem, const struct fit_settings *
 			      (form != CURVE_FORM_NONE && !isnan(settings->threshold_us)),
 		.constrained = found.solution.constrained,
 		.cross_validation = found.cross_validation,
+		.evidence = found.evidence,
 	};
 	memcpy(candidate->coefficients, found.solution.coefficients,
 	       candidate->coefficient_count * sizeof *candidate->coefficients);
@@ -134,7 +130,7 @@ static int fit_all(const struct problem *problem, const struct fit_settings *set
 	for (int family = 0; family < FIT_FAMILY_COUNT; family++) {
 		if (!family_wanted(settings, (enum fit_family)family))
 			continue;
-		for (int form = 0; form < FIT_FORMS; form++) {
+		for (int form = 0; form < CURVE_FORMS; form++) {
 			struct fit_candidate *candidate = &fit->candidates[fit->candidate_count];
 			int rc;
 
@@ -175,30 +171,17 @@ static void weigh_candidates(const struct problem *problem, struct fit *fit)
 		fit->candidates[i].weight = total > 0 ? fit->candidates[i].weight / total : i == 0;
 }
 
-/* Index of a family's candidate of a form, or the candidates' number. */
-static size_t find_candidate(const struct fit *fit, enum fit_family family, enum curve_form form)
-{
-	size_t i = 0;
-
-	while (i < fit->candidate_count && (fit->candidates[i].family != family || fit->candidates[i].form != form))
-		i++;
-	return i;
-}
-
-/* The family's candidate of least BIC; a corner must beat a jump by more than a bare mention. */
+/* Has it the likeliest form (of those asked for)? Pooled levels have none to speak of. */
 static bool best_form(const struct fit *fit, size_t index)
 {
-	const struct fit_candidate *candidates = fit->candidates;
-	enum fit_family family = candidates[index].family;
-	size_t best = index, jump = find_candidate(fit, family, CURVE_FORM_JUMP);
+	const struct fit_candidate *candidate = &fit->candidates[index];
 
-	for (size_t i = 0; i < fit->candidate_count; i++)
-		if (candidates[i].family == family && candidates[i].bic < candidates[best].bic)
-			best = i;
-	if (candidates[best].form == CURVE_FORM_HINGE && jump < fit->candidate_count &&
-	    candidates[jump].bic < candidates[best].bic + bare_mention)
-		best = jump;
-	return best == index;
+	if (candidate->family == FIT_MONOTONE)
+		return true;
+	for (int form = 0; form < CURVE_FORMS; form++)
+		if (fit->form_probability[form] > fit->form_probability[candidate->form])
+			return false;
+	return true;
 }
 
 /* Is there a rival, not far behind, that predicts left-out levels much better? */
@@ -332,17 +315,6 @@ static void explain(const struct fit_settings *settings, enum grounds grounds, s
 			 chosen->cross_validation);
 }
 
-static void compare_forms(struct fit *fit)
-{
-	const struct fit_candidate *chosen = &fit->candidates[0];
-
-	fit->form_bic_difference = NAN;
-	for (size_t i = 1; i < fit->candidate_count; i++)
-		if (fit->candidates[i].family == chosen->family && chosen->form != CURVE_FORM_NONE &&
-		    fit->candidates[i].form != CURVE_FORM_NONE)
-			fit->form_bic_difference = fit->candidates[i].bic - chosen->bic;
-}
-
 int choose_candidates(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
 		      struct error *err)
 {
@@ -351,7 +323,7 @@ int choose_candidates(const struct problem *problem, const struct fit_settings *
 	size_t index;
 	int rc;
 
-	fit->candidates = calloc((size_t)FIT_FAMILY_COUNT * FIT_FORMS, sizeof *fit->candidates);
+	fit->candidates = calloc((size_t)FIT_FAMILY_COUNT * CURVE_FORMS, sizeof *fit->candidates);
 	if (!fit->candidates)
 		return error_set(err, ENOMEM, "out of memory");
 	rc = fit_all(problem, settings, fit);
@@ -365,11 +337,14 @@ int choose_candidates(const struct problem *problem, const struct fit_settings *
 			problem->count);
 	qsort(fit->candidates, fit->candidate_count, sizeof *fit->candidates, compare_aicc);
 	weigh_candidates(problem, fit);
+	for (int form = 0; form < CURVE_FORMS; form++)
+		fit->form_probability[form] = NAN;
+	if (settings->form == FIT_AUTO && settings->family != FIT_MONOTONE)
+		form_probabilities(fit);
 	index = pick(fit, &grounds);
 	chosen = fit->candidates[index];
 	memmove(&fit->candidates[1], &fit->candidates[0], index * sizeof chosen);
 	fit->candidates[0] = chosen;
 	explain(settings, grounds, fit);
-	compare_forms(fit);
 	return 0;
 }

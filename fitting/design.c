@@ -134,39 +134,68 @@ static void to_c_coordinates(const struct design *design, double *row)
 	}
 }
 
+/* Scales a law row and its bound to length 1 in c coordinates; returns the bound. */
+static double finish_law_row(const struct design *design, double *row, double bound)
+{
+	double length;
+
+	to_c_coordinates(design, row);
+	length = sqrt(dot(row, row, design->columns));
+	if (!(length > 0))
+		return bound;
+	for (size_t k = 0; k < design->columns; k++)
+		row[k] /= length;
+	return bound / length;
+}
+
+/* Row and offset of what the curve must not rise above where it starts. */
+static double member_ceiling(const struct problem *problem, const struct member *member, double *row)
+{
+	if (member->form != CURVE_FORM_NONE)
+		return member_row(problem, member, nextafter(member->threshold_us, -1), row);
+	if (!problem->baseline_known)
+		return member_row(problem, member, 0, row);
+	memset(row, 0, member_columns(problem, member) * sizeof *row);
+	return 1;
+}
+
+double design_first_law_row(const struct problem *problem, const struct design *design, double *row)
+{
+	double ceiling[COLUMNS_MAXIMUM + 1];
+	double start = design->member.form != CURVE_FORM_NONE ? design->member.threshold_us : 0;
+	double bound =
+		member_ceiling(problem, &design->member, ceiling) - member_row(problem, &design->member, start, row);
+
+	for (size_t k = 0; k < design->columns; k++)
+		row[k] -= ceiling[k];
+	return finish_law_row(design, row, bound);
+}
+
 /*
- * The law, discretised: the curve's differences from the threshold (or 0) to the end of the law are not above 0, the
- * jump does not go up, and the end is not below FIT_LEAST. Rows are scaled to length 1.
+ * The law, discretised: the curve does not start above the baseline, its differences from the threshold (or 0) to the
+ * end of the law are not above 0, and the end is not below FIT_LEAST. Storage is part of design_make()'s.
  */
-void design_make_law(const struct problem *problem, struct design *design)
+static void design_make_law(const struct problem *problem, struct design *design)
 {
 	double before[COLUMNS_MAXIMUM + 1], now[COLUMNS_MAXIMUM + 1], offset_before, offset_now;
-	bool flat = design->member.form != CURVE_FORM_NONE;
-	double start = flat ? design->member.threshold_us : 0;
+	double start = design->member.form != CURVE_FORM_NONE ? design->member.threshold_us : 0;
 	double end = design->member.family == FIT_SPLINE ? problem->end_us : problem->law_end_us;
 	size_t columns = design->columns, points = LAW_ROWS - 1;
 
 	design->law = design->target_offset + problem->count;
-	/* What is left of the threshold comes first: for a jump that row is the jump itself. */
-	offset_before = member_row(problem, &design->member, flat ? nextafter(start, -1) : 0, before);
-	for (size_t point = 0; point <= points; point++) {
+	design->law_bound[0] = design_first_law_row(problem, design, design->law);
+	offset_before = member_row(problem, &design->member, start, before);
+	for (size_t point = 1; point <= points; point++) {
 		double x = start + (end - start) * (double)point / (double)(points - 1),
 		       *row = design->law + point * columns;
-		double length;
 
 		offset_now = point < points ? member_row(problem, &design->member, x, now) : 0;
 		for (size_t k = 0; k < columns; k++)
 			row[k] = point < points ? now[k] - before[k] : -before[k];
-		design->law_bound[point] = point < points ? offset_before - offset_now : offset_before - FIT_LEAST;
+		design->law_bound[point] = finish_law_row(
+			design, row, point < points ? offset_before - offset_now : offset_before - FIT_LEAST);
 		memcpy(before, now, sizeof before);
 		offset_before = offset_now;
-		to_c_coordinates(design, row);
-		length = sqrt(dot(row, row, columns));
-		if (!(length > 0))
-			continue;
-		for (size_t k = 0; k < columns; k++)
-			row[k] /= length;
-		design->law_bound[point] /= length;
 	}
 }
 

@@ -58,10 +58,12 @@ static void print_right(FILE *out, const struct problem *problem, const struct f
 			const struct curve *curve)
 {
 	bool hinge = candidate->form == CURVE_FORM_HINGE;
+	struct member member = candidate_member(candidate);
 	char variable[48] = "x";
 
-	if (hinge)
-		snprintf(variable, sizeof variable, "(x - %.5g)", candidate->threshold_us);
+	if (hinge || member_origin_us(problem, &member) > 0)
+		snprintf(variable, sizeof variable, "(x - %.5g)",
+			 hinge ? candidate->threshold_us : member_origin_us(problem, &member));
 	if (candidate->family == FIT_MONOTONE || candidate->family == FIT_SPLINE) {
 		fputs(candidate->family == FIT_SPLINE ? "monotone cubic spline"
 						      : "monotone interpolant of pooled levels",

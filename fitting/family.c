@@ -126,6 +126,25 @@ static void fill_basis(const struct problem *problem, const struct member *membe
 	}
 }
 
+double member_origin_us(const struct problem *problem, const struct member *member)
+{
+	size_t low = 0, high = problem->count;
+
+	if (member->form == CURVE_FORM_NONE || shape_count(member->family) == 0)
+		return 0;
+	if (member->form == CURVE_FORM_HINGE)
+		return member->threshold_us;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (problem->x[middle] < member->threshold_us)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < problem->count ? problem->x[low] : member->threshold_us;
+}
+
 double member_row(const struct problem *problem, const struct member *member, double x, double *row)
 {
 	size_t columns = member_columns(problem, member), basis = basis_size(problem, member->family);
@@ -146,7 +165,7 @@ double member_row(const struct problem *problem, const struct member *member, do
 			return problem->baseline_known ? 1 : 0;
 		}
 		row[0] = 1;
-		fill_basis(problem, member, x, row + 1);
+		fill_basis(problem, member, fmax(x - member_origin_us(problem, member), 0), row + 1);
 		return 0;
 	case CURVE_FORM_HINGE:
 		break;

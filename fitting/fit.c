@@ -67,6 +67,31 @@ static __attribute__((format(printf, 2, 3))) void warn(struct fit *fit, const ch
 	va_end(arguments);
 }
 
+static const char *form_noun(enum curve_form form)
+{
+	static const char *const nouns[CURVE_FORMS] = {"no threshold", "jump", "corner"};
+
+	return nouns[form];
+}
+
+static void warn_form(struct fit *fit)
+{
+	const struct fit_decision *decision = &fit->decision;
+	enum curve_form first = fit->candidates[0].form;
+
+	warn(fit,
+	     "The sweep leaves the threshold's form open: %s %.0f %%, %s %.0f %%. The likeliest curves of the two "
+	     "differ "
+	     "by %.2g at most (at %g us).",
+	     form_noun(first), 100 * fit->form_probability[first], form_noun(decision->other),
+	     100 * fit->form_probability[decision->other], decision->difference, decision->difference_at_us);
+	if (decision->runs)
+		warn(fit, " To settle it, measure %d more delays, evenly between %.4g and %.4g us, %ld runs each.\n",
+		     decision->levels, decision->from_us, decision->to_us, decision->runs);
+	else
+		warn(fit, " No affordable number of runs would settle it: either will do.\n");
+}
+
 static void collect_warnings(const struct problem *problem, struct fit *fit)
 {
 	const struct fit_candidate *chosen = &fit->candidates[0];
@@ -84,9 +109,8 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 		     "Levels scatter %.1f times as much about the curve as their runs do about them (drift between "
 		     "levels?): the band is widened by that.\n",
 		     sqrt(fit->overdispersion));
-	if (chosen->form != CURVE_FORM_NONE && fabs(fit->form_bic_difference) < 6)
-		warn(fit, "Jump and corner at the threshold cannot be told apart here (BIC differs by %.1f).\n",
-		     fabs(fit->form_bic_difference));
+	if (fit->decision.open)
+		warn_form(fit);
 	if (problem->count < 8)
 		warn(fit, "%zu delay levels only: a simple curve and a wide band are all they carry.\n",
 		     problem->count);

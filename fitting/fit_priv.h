@@ -47,6 +47,11 @@ void problem_free(struct problem *problem);
 size_t member_columns(const struct problem *problem, const struct member *member);
 /* Parameters in all: coefficients, and the threshold and shapes that were searched. */
 size_t member_parameters(const struct problem *problem, const struct member *member);
+/*
+ * What x is counted from in the families with shapes: a corner's threshold, or the first level behind a jump. A jump's
+ * own place in its gap is not known, and curves that start anew there (log, rational) do so wherever it is.
+ */
+double member_origin_us(const struct problem *problem, const struct member *member);
 /* One row of the design: the curve at x is offset + sum of row[j] * coefficient[j]. Returns the offset. */
 double member_row(const struct problem *problem, const struct member *member, double x, double *row);
 double member_value(const struct problem *problem, const struct member *member, const double *coefficients, double x);
@@ -65,8 +70,12 @@ struct design {
 /* Doubles that a design of this problem needs at `storage`. */
 size_t design_storage(const struct problem *problem);
 void design_make(const struct problem *problem, const struct member *member, struct design *design, double *storage);
-/* Law rows; storage is part of design_make()'s. */
-void design_make_law(const struct problem *problem, struct design *design);
+/*
+ * The law at the curve's start, as a row of length 1 in the coordinates Q'y: row . c must not be above what is returned.
+ * For a jump that is the jump itself, for a curve without threshold its height at 0 (no law when the baseline is not
+ * known: the row is all 0), for a corner all 0.
+ */
+double design_first_law_row(const struct problem *problem, const struct design *design, double *row);
 
 struct solution {
 	double c[COLUMNS_MAXIMUM]; /* Q' of the weighted response */
@@ -95,6 +104,7 @@ struct found {
 	struct member member;
 	struct solution solution;
 	double cross_validation;
+	double evidence; /* form_evidence() */
 };
 bool search_member(const struct problem *problem, enum fit_family family, enum curve_form form,
 		   double forced_threshold_us, struct found *found);
@@ -124,6 +134,13 @@ double candidate_curve_baseline(const struct candidate_curve *curve);
 void candidate_curve_fill(const struct candidate_curve *curve, const double *x, size_t count, double *p);
 struct member candidate_member(const struct fit_candidate *candidate);
 
+/*
+ * Log marginal likelihood of a family and form, up to a constant of the problem, around its best member; storage as
+ * design_storage() says. And what the candidates' evidence says of the forms, to fit->form_probability.
+ */
+double form_evidence(const struct problem *problem, const struct member *best, bool threshold_forced, double *storage);
+void form_probabilities(struct fit *fit);
+
 /* Fills fit->candidates, in order, with their weights. */
 int choose_candidates(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
 		      struct error *err);
@@ -141,6 +158,9 @@ struct noise fit_noise(const struct problem *problem, const struct fit_settings 
 int simulate_band(const struct problem *problem, const struct fit_settings *settings, const struct fit *fit,
 		  struct noise noise, const double *x, size_t count, double *low, double *high,
 		  struct curve_threshold *threshold);
+
+/* Fills fit->decision; 0 or -ENOMEM. */
+int advise_measurements(const struct problem *problem, struct noise noise, struct fit *fit);
 
 /* Makes fit->curve from the chosen candidate. */
 int build_curve(const struct problem *problem, const struct fit_settings *settings, struct fit *fit, struct error *err);

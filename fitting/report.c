@@ -33,6 +33,10 @@ static void print_head(const struct fit *fit, FILE *out)
 	else
 		fprintf(out, "  threshold    %.4g us (%s)\n", curve->threshold.at_us,
 			curve_form_name(curve->threshold.form));
+	if (isfinite(fit->form_probability[CURVE_FORM_NONE]))
+		fprintf(out, "  form         jump %.1f %%, corner %.1f %%, no threshold %.1f %% likely\n",
+			100 * fit->form_probability[CURVE_FORM_JUMP], 100 * fit->form_probability[CURVE_FORM_HINGE],
+			100 * fit->form_probability[CURVE_FORM_NONE]);
 	fprintf(out, "  goodness     R^2 %.5f, chi^2/dof %.3g, AICc %.1f, BIC %.1f\n", curve->goodness.r_squared,
 		curve->goodness.chi_square / fit->dof, curve->goodness.aicc, curve->goodness.bic);
 	fprintf(out, "  beyond       %.4g past the domain (smallest value of the table)\n", curve->smallest);

@@ -401,8 +401,10 @@ bool search_member(const struct problem *problem, enum fit_family family, enum c
 	}
 	if (ok && form == CURVE_FORM_JUMP && isnan(forced_threshold_us) && n > THRESHOLDS_MAXIMUM)
 		refine_jump(&search, found);
-	if (ok)
+	if (ok) {
 		refine(&search, forced_threshold_us, found);
+		found->evidence = form_evidence(problem, &found->member, !isnan(forced_threshold_us), search.storage);
+	}
 	free(search.storage);
 	free(search.members);
 	return ok;

@@ -58,6 +58,26 @@ static json_t *warnings_json(const struct fit *fit)
 	return array;
 }
 
+static json_t *form_json(const struct fit *fit)
+{
+	const struct fit_decision *decision = &fit->decision;
+	json_t *form = json_object();
+
+	for (int k = 0; k < CURVE_FORMS; k++)
+		json_object_set_new(form, curve_form_name((enum curve_form)k), known_number(fit->form_probability[k]));
+	json_object_set_new(form, "open", json_boolean(decision->open));
+	if (!decision->open)
+		return form;
+	json_object_set_new(form, "difference",
+			    json_pack("{s:s, s:f, s:f}", "other", curve_form_name(decision->other), "performance",
+				      decision->difference, "x_us", decision->difference_at_us));
+	json_object_set_new(form, "measure",
+			    json_pack("{s:i, s:f, s:f, s:o}", "levels", decision->levels, "from_us", decision->from_us,
+				      "to_us", decision->to_us, "runs",
+				      decision->runs ? json_integer(decision->runs) : json_null()));
+	return form;
+}
+
 json_t *fit_to_json(const struct fit *fit)
 {
 	const struct curve *curve = fit->curve;
@@ -69,9 +89,9 @@ json_t *fit_to_json(const struct fit *fit)
 					 known_number(threshold->has_interval ? threshold->low_us : NAN), "high_us",
 					 known_number(threshold->has_interval ? threshold->high_us : NAN));
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "application",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "application",
 			 curve->application, "metric", curve->metric, "model", curve->model, "equation",
-			 curve->equation, "reason", fit->reason, "threshold", at, "runs",
+			 curve->equation, "reason", fit->reason, "threshold", at, "form", form_json(fit), "runs",
 			 (json_int_t)fit->observations.runs, "levels", (json_int_t)fit->observations.count, "r_squared",
 			 curve->goodness.r_squared, "overdispersion", fit->overdispersion, "candidates",
 			 candidates_json(fit), "outliers", outliers_json(&fit->observations), "warnings",

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Draws sweeps from the paper's four curves, fits each, and counts: is the threshold's form right, does the 95 % band
- * cover the truth, is the curve monotone and positive. One JSON line a curve and one for all.
+ * Draws sweeps from the paper's four curves, and from random curves with a jump, with a corner and without threshold;
+ * fits each, and counts: is the threshold's form right (and how often where the fit says that it is 95 % sure), does
+ * the 95 % band cover the truth, is the curve monotone and positive. One JSON line a curve, and one for the four
+ * together.
  *
  *   refit_study [DRAWS [NOISE_PERCENT [END_US [RAW [GRADED]]]]]
  *
@@ -18,23 +20,13 @@
 #include <base/rng.h>
 #include <fitting/fit.h>
 
-enum { LEVELS = 46, REPEATS = 10, SMALL_LEVELS = 8, SMALL_REPEATS = 3, CURVES = 4 };
+#include "refit_truth.h"
 
+enum { LEVELS = 46, REPEATS = 10, SMALL_LEVELS = 8, SMALL_REPEATS = 3 };
+
+/* What the study calls sure. */
+static const double sure_from = 0.95;
 static const double small_us[SMALL_LEVELS] = {0, 10, 20, 40, 100, 200, 400, 1000};
-
-struct truth {
-	const char *name;
-	double threshold_us;
-	double b[4];
-};
-
-/* NoMora, equations 2 to 5. */
-static const struct truth truths[CURVES] = {
-	{"memcached", 40, {1.067, -3.093e-3, 4.084e-6, -1.898e-9}},
-	{"strads", 20, {1.009, -2.095e-3, 2.571e-6, -1.232e-9}},
-	{"spark", 200, {1.0199, -1.161e-4, 0, 0}},
-	{"tensorflow", 40, {1.005, -5.146e-4, 5.837e-7, -3.46e-10}},
-};
 
 struct study {
 	int draws;
@@ -43,18 +35,12 @@ struct study {
 };
 
 struct tally {
-	long fits, jump, hinge, none, families[FIT_FAMILY_COUNT];
+	long fits, forms[CURVE_FORMS], families[FIT_FAMILY_COUNT];
+	long right, sure, sure_right; /* of the form */
 	long points, covered, broken, threshold_covered;
 	long sloped, sloped_covered; /* points beyond the threshold: before it a curve is 1 and so is its band */
 	double worst_error, error_squares, width, seconds;
 };
-
-static double truth_at(const struct truth *truth, double x)
-{
-	if (x < truth->threshold_us)
-		return 1;
-	return truth->b[0] + x * (truth->b[1] + x * (truth->b[2] + x * truth->b[3]));
-}
 
 static struct sweep *draw_sweep(const struct study *study, const struct truth *truth, struct rng *rng)
 {
@@ -106,7 +92,23 @@ static void count_curve(const struct truth *truth, const struct curve *curve, st
 	tally->broken += broken;
 }
 
-static void one_draw(const struct study *study, const struct truth *truth, uint64_t seed, struct tally *tally)
+static void count_form(const struct truth *truth, const struct fit *fit, struct tally *tally)
+{
+	enum curve_form form = fit->curve->threshold.form;
+	bool sure = fit->form_probability[form] >= sure_from;
+
+	tally->fits++;
+	tally->forms[form]++;
+	tally->right += form == truth->form;
+	tally->sure += sure;
+	tally->sure_right += sure && form == truth->form;
+	tally->threshold_covered += fit->curve->threshold.has_interval &&
+				    fit->curve->threshold.low_us <= truth->threshold_us &&
+				    truth->threshold_us <= fit->curve->threshold.high_us;
+}
+
+static void one_draw(const struct study *study, const char *name, const struct truth *truth, uint64_t seed,
+		     struct tally *tally)
 {
 	struct error err = {0};
 	struct observations observations;
@@ -123,18 +125,12 @@ static void one_draw(const struct study *study, const struct truth *truth, uint6
 	start = ns_now_monotonic();
 	if (observations_prepare(sweep, &(struct observation_settings){0}, &observations, &err) != 0 ||
 	    fit_observations(&observations, &settings, &fit, &err) != 0) {
-		fprintf(stderr, "%s: %s\n", truth->name, err.text);
+		fprintf(stderr, "%s: %s\n", name, err.text);
 		exit(1);
 	}
 	tally->seconds += ns_to_s(ns_sub(ns_now_monotonic(), start));
-	tally->fits++;
-	tally->jump += fit.curve->threshold.form == CURVE_FORM_JUMP;
-	tally->hinge += fit.curve->threshold.form == CURVE_FORM_HINGE;
-	tally->none += fit.curve->threshold.form == CURVE_FORM_NONE;
+	count_form(truth, &fit, tally);
 	tally->families[fit.candidates[0].family]++;
-	tally->threshold_covered += fit.curve->threshold.has_interval &&
-				    fit.curve->threshold.low_us <= truth->threshold_us &&
-				    truth->threshold_us <= fit.curve->threshold.high_us;
 	count_curve(truth, fit.curve, tally);
 	fit_free(&fit);
 	sweep_destroy(sweep);
@@ -142,16 +138,22 @@ static void one_draw(const struct study *study, const struct truth *truth, uint6
 
 static void print_tally(const struct study *study, const char *name, const struct tally *tally)
 {
+	double fits = (double)tally->fits;
+
 	printf("{\"benchmark\": \"refit_study\", \"curve\": \"%s\", \"noise\": %g, \"end_us\": %g, \"raw\": %d, "
 	       "\"graded\": %d, "
-	       "\"fits\": %ld, \"jump\": %.4f, \"hinge\": %.4f, \"none\": %.4f, \"threshold_coverage\": %.4f, "
+	       "\"fits\": %ld, \"right_form\": %.4f, \"sure\": %.4f, \"right_when_sure\": %.4f, "
+	       "\"jump\": %.4f, \"hinge\": %.4f, \"none\": %.4f, \"threshold_coverage\": %.4f, "
 	       "\"coverage\": %.4f, "
 	       "\"coverage_beyond\": %.4f, \"broken\": %ld, "
 	       "\"rms_error\": %.5f, \"worst_error\": %.4f, \"band_width\": %.4f, \"ms_per_fit\": %.2f, \"models\": {",
-	       name, study->noise, study->end_us, study->raw, study->graded, tally->fits,
-	       (double)tally->jump / (double)tally->fits, (double)tally->hinge / (double)tally->fits,
-	       (double)tally->none / (double)tally->fits,
-	       (double)tally->threshold_covered / (double)(tally->fits > tally->none ? tally->fits - tally->none : 1),
+	       name, study->noise, study->end_us, study->raw, study->graded, tally->fits, (double)tally->right / fits,
+	       (double)tally->sure / fits, (double)tally->sure_right / (double)(tally->sure ? tally->sure : 1),
+	       (double)tally->forms[CURVE_FORM_JUMP] / fits, (double)tally->forms[CURVE_FORM_HINGE] / fits,
+	       (double)tally->forms[CURVE_FORM_NONE] / fits,
+	       (double)tally->threshold_covered / (double)(tally->fits > tally->forms[CURVE_FORM_NONE]
+								   ? tally->fits - tally->forms[CURVE_FORM_NONE]
+								   : 1),
 	       (double)tally->covered / (double)tally->points, (double)tally->sloped_covered / (double)tally->sloped,
 	       tally->broken, sqrt(tally->error_squares / (double)tally->points), tally->worst_error,
 	       tally->width / (double)tally->points, 1e3 * tally->seconds / (double)tally->fits);
@@ -168,9 +170,11 @@ static void print_tally(const struct study *study, const char *name, const struc
 static void add(struct tally *sum, const struct tally *one)
 {
 	sum->fits += one->fits;
-	sum->jump += one->jump;
-	sum->hinge += one->hinge;
-	sum->none += one->none;
+	for (int i = 0; i < CURVE_FORMS; i++)
+		sum->forms[i] += one->forms[i];
+	sum->right += one->right;
+	sum->sure += one->sure;
+	sum->sure_right += one->sure_right;
 	for (int i = 0; i < FIT_FAMILY_COUNT; i++)
 		sum->families[i] += one->families[i];
 	sum->points += one->points;
@@ -192,16 +196,32 @@ int main(int argc, char **argv)
 			      .end_us = argc > 3 ? atof(argv[3]) : 1000,
 			      .raw = argc > 4 ? atoi(argv[4]) : 0,
 			      .graded = argc > 5 ? atoi(argv[5]) : 0};
+	static const char *const random_names[CURVE_FORMS] = {"random_none", "random_jump", "random_hinge"};
 	struct tally all = {0};
 
-	for (int curve = 0; curve < CURVES; curve++) {
+	for (int curve = 0; curve < PAPERS_CURVES; curve++) {
 		struct tally tally = {0};
 
 		for (int draw = 0; draw < study.draws; draw++)
-			one_draw(&study, &truths[curve], (uint64_t)(1000 * curve + draw + 1), &tally);
-		print_tally(&study, truths[curve].name, &tally);
+			one_draw(&study, papers_names[curve], &papers_truths[curve],
+				 (uint64_t)(1000 * curve + draw + 1), &tally);
+		print_tally(&study, papers_names[curve], &tally);
 		add(&all, &tally);
 	}
-	print_tally(&study, "all", &all);
+	print_tally(&study, "papers", &all);
+	for (int form = 0; form < CURVE_FORMS; form++) {
+		struct tally tally = {0};
+
+		for (int draw = 0; draw < study.draws; draw++) {
+			uint64_t seed = (uint64_t)(100000 * (form + 1) + draw);
+			struct truth truth;
+			struct rng rng;
+
+			rng_seed(&rng, seed);
+			truth = truth_random((enum curve_form)form, &rng);
+			one_draw(&study, random_names[form], &truth, seed + 50000, &tally);
+		}
+		print_tally(&study, random_names[form], &tally);
+	}
 	return 0;
 }

@@ -25,6 +25,8 @@ struct curve *curve_create(void)
 	curve->baseline_deviation = NAN;
 	curve->baseline_rtt_us = NAN;
 	curve->threshold.at_us = NAN;
+	for (int form = 0; form < CURVE_FORMS; form++)
+		curve->threshold.probability[form] = NAN;
 	return curve;
 }
 

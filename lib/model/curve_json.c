@@ -129,6 +129,29 @@ static void read_threshold(struct json_reader *reader, const json_t *root, struc
 	}
 }
 
+static json_t *probability_json(const struct curve_threshold *threshold)
+{
+	json_t *object = json_object();
+
+	for (int form = 0; form < CURVE_FORMS; form++)
+		json_object_set_new(object, curve_form_name((enum curve_form)form),
+				    known_number(threshold->probability[form]));
+	return object;
+}
+
+static void read_probability(struct json_reader *reader, const json_t *root, struct curve_threshold *threshold)
+{
+	const char *where = "form_probability";
+	const json_t *object = json_object_get(root, where);
+
+	if (!object || json_is_null(object))
+		return;
+	object = json_need_object(reader, root, "", where);
+	for (int form = 0; form < CURVE_FORMS && !reader->failed; form++)
+		threshold->probability[form] =
+			json_need_number(reader, object, where, curve_form_name((enum curve_form)form), 0, 1);
+}
+
 static json_t *model_json(const struct curve *curve)
 {
 	json_t *model = json_pack("{s:s, s:s}", "name", curve->model, "equation", curve->equation);
@@ -368,6 +391,8 @@ static struct curve *read_curve(const char *name, const json_t *root, struct err
 	if (!reader.failed)
 		read_threshold(&reader, root, &curve->threshold);
 	if (!reader.failed)
+		read_probability(&reader, root, &curve->threshold);
+	if (!reader.failed)
 		read_model(&reader, root, curve);
 	if (!reader.failed)
 		read_goodness(&reader, root, &curve->goodness);
@@ -414,6 +439,8 @@ static json_t *curve_json(const struct curve *curve)
 	json_object_set_new(root, "domain_us", numbers(domain, 2));
 	json_object_set_new(root, "beyond_domain", json_pack("{s:s, s:f}", "rule", "smallest", "p", curve->smallest));
 	json_object_set_new(root, "threshold", threshold_json(&curve->threshold));
+	if (isfinite(curve->threshold.probability[CURVE_FORM_NONE]))
+		json_object_set_new(root, "form_probability", probability_json(&curve->threshold));
 	json_object_set_new(root, "model", model_json(curve));
 	json_object_set_new(root, "note", json_string(curve->note));
 	json_object_set_new(root, "goodness", goodness_json(&curve->goodness));

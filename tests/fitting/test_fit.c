@@ -23,6 +23,9 @@ static const struct truth truths[CURVES] = {
 	{40, {1.005, -5.146e-4, 5.837e-7, -3.46e-10}},
 };
 
+/* A corner: continuous at 200 us. */
+static const struct truth cornered = {200, {1.08, -4e-4, 0, 0}};
+
 static double truth_at(const struct truth *truth, double x)
 {
 	return x < truth->threshold_us ? 1 : truth->b[0] + x * (truth->b[1] + x * (truth->b[2] + x * truth->b[3]));
@@ -53,6 +56,36 @@ static struct sweep *draw(const struct truth *truth, double noise, double end_us
 	cr_assert(sweep, "%s", err.text);
 	free(text);
 	return sweep;
+}
+
+/* The sweep and the runs that were advised, each at its delay. */
+static struct sweep *draw_more(const struct sweep *sweep, const struct truth *truth, double noise,
+			       const struct fit_decision *decision, uint64_t seed)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	struct error err = {0};
+	struct sweep *more;
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	fputs("delay_us,direction,run,metric,unit,better,value\n", out);
+	for (size_t i = 0; i < sweep->count; i++)
+		fprintf(out, "%.17g,both,%zu,m,u,higher,%.17g\n", sweep->rows[i].delay_us, i, sweep->rows[i].value);
+	for (int level = 1; level <= decision->levels; level++)
+		for (long run = 0; run < decision->runs; run++) {
+			double x = decision->from_us +
+				   (decision->to_us - decision->from_us) * level / (decision->levels + 1);
+
+			fprintf(out, "%.17g,both,%ld,m,u,higher,%.17g\n", x / 2, run,
+				50000 * (truth_at(truth, x) + noise * rng_normal(&rng)));
+		}
+	fclose(out);
+	more = sweep_from_memory("more", text, bytes, &err);
+	cr_assert(more, "%s", err.text);
+	free(text);
+	return more;
 }
 
 static void fit_sweep(const struct sweep *sweep, const struct fit_settings *settings, struct fit *fit)
@@ -133,7 +166,7 @@ Test(fit, every_family_in_every_form_keeps_the_law)
 	struct sweep *sweep = draw(&truths[0], 0.03, 500, 9, false);
 
 	for (int family = 0; family < FIT_FAMILY_COUNT; family++)
-		for (int form = 0; form < FIT_FORMS; form++) {
+		for (int form = 0; form < CURVE_FORMS; form++) {
 			struct fit_settings settings;
 			struct fit fit;
 
@@ -205,6 +238,76 @@ Test(fit, a_time_gives_the_curve_of_its_inverse)
 	fit_free(&by_time);
 	sweep_destroy(rates);
 	sweep_destroy(times);
+}
+
+static void fit_drawn(const struct truth *truth, double noise, uint64_t seed, struct fit *fit)
+{
+	struct sweep *sweep = draw(truth, noise, 1000, seed, false);
+	struct fit_settings settings;
+
+	fit_settings_default(&settings);
+	settings.replicates = 20;
+	fit_sweep(sweep, &settings, fit);
+	sweep_destroy(sweep);
+}
+
+Test(fit, says_how_likely_each_form_is)
+{
+	const double *p;
+	struct fit fit;
+
+	fit_drawn(&truths[0], 0.01, 4, &fit);
+	p = fit.form_probability;
+	cr_assert_float_eq(p[CURVE_FORM_NONE] + p[CURVE_FORM_JUMP] + p[CURVE_FORM_HINGE], 1, 1e-9);
+	cr_assert_gt(p[CURVE_FORM_JUMP], 0.99, "a jump of 5 %% is left at %.3f", p[CURVE_FORM_JUMP]);
+	cr_assert_not(fit.decision.open);
+	cr_assert_arr_eq(fit.curve->threshold.probability, p, sizeof fit.form_probability);
+	fit_free(&fit);
+}
+
+/* A jump could always be too small to see: a corner is likelier, never sure, and what would settle it is said. */
+Test(fit, takes_a_corner_for_a_corner_and_advises)
+{
+	int corners = 0, open = 0, advised = 0;
+
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct fit fit;
+
+		fit_drawn(&cornered, 0.01, seed, &fit);
+		corners += fit.candidates[0].form == CURVE_FORM_HINGE;
+		open += fit.decision.open;
+		advised += fit.decision.open && fit.decision.runs > 0;
+		if (fit.decision.open) {
+			cr_assert_lt(fit.decision.from_us, fit.decision.to_us);
+			cr_assert(strstr(fit.warnings, "leaves the threshold's form open"));
+		}
+		fit_free(&fit);
+	}
+	cr_assert_geq(corners, 7, "%d corners, %d open, %d advised", corners, open, advised);
+	cr_assert_geq(open, 7);
+	cr_assert_geq(advised, 3);
+}
+
+Test(fit, advice_that_is_followed_settles_the_form)
+{
+	struct fit fit;
+	struct sweep *sweep = draw(&truths[2], 0.01, 1000, 2, false), *more;
+	struct fit_settings settings;
+
+	fit_settings_default(&settings);
+	settings.replicates = 20;
+	fit_sweep(sweep, &settings, &fit);
+	cr_assert(fit.decision.open, "Spark's jump of one standard error was taken for certain");
+	cr_assert_gt(fit.decision.runs, 0);
+	more = draw_more(sweep, &truths[2], 0.01, &fit.decision, 77);
+	cr_assert_gt(fit.decision.difference, 0);
+	fit_free(&fit);
+	fit_sweep(more, &settings, &fit);
+	cr_assert_eq(fit.curve->threshold.form, CURVE_FORM_JUMP);
+	cr_assert_gt(fit.form_probability[CURVE_FORM_JUMP], 0.9);
+	fit_free(&fit);
+	sweep_destroy(sweep);
+	sweep_destroy(more);
 }
 
 Test(fit, noiseless_data_give_their_coefficients_back)

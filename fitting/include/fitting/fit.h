@@ -24,6 +24,7 @@ enum fit_family {
 	FIT_POLYNOMIAL_3,
 	FIT_POLYNOMIAL_4,
 	FIT_POLYNOMIAL_5,
+	/* In these four x counts from the threshold, if there is one. */
 	FIT_LOG,         /* b0 + b1 log(1 + x/s) */
 	FIT_EXPONENTIAL, /* b0 + b1 exp(-x/s) */
 	FIT_RATIONAL,    /* b0 + b1 / (1 + x/s) */
@@ -33,7 +34,7 @@ enum fit_family {
 	FIT_FAMILY_COUNT,
 };
 
-enum { FIT_AUTO = -1, FIT_ANY_POLYNOMIAL = -2, FIT_FORMS = 3, FIT_COEFFICIENTS_MAXIMUM = 12 };
+enum { FIT_AUTO = -1, FIT_ANY_POLYNOMIAL = -2, FIT_COEFFICIENTS_MAXIMUM = 12 };
 
 struct fit_settings {
 	int family;          /* enum fit_family, FIT_AUTO or FIT_ANY_POLYNOMIAL */
@@ -67,6 +68,18 @@ struct fit_candidate {
 	double aicc, bic;
 	double cross_validation; /* RMS error at delay levels left out, normalised units; NAN = not done */
 	double weight;           /* its share of the simulated band, by AICc */
+	double evidence;         /* log marginal likelihood up to a constant; NAN = not done */
+};
+
+/* What more measurements would tell of the threshold's form. */
+struct fit_decision {
+	bool open;                           /* the likeliest form is less than 95 % sure */
+	enum curve_form other;               /* the next likeliest */
+	double difference, difference_at_us; /* of performance, at most, between the likeliest curves of the two */
+	/* Runs at each of `levels` more delays, evenly between these two, that would settle it; 0 = too many. */
+	double from_us, to_us;
+	int levels;
+	long runs;
 };
 
 struct fit {
@@ -74,10 +87,11 @@ struct fit {
 	size_t candidate_count;
 	struct fit_candidate *candidates; /* by AICc, the chosen one first */
 	double dof;                       /* of the chosen one */
-	double overdispersion;      /* levels scatter about the curve this much more than runs about levels; >= 1 */
-	char reason[320];           /* one sentence: why this one */
-	char warnings[1024];        /* a sentence a line; "" = none */
-	double form_bic_difference; /* jump against hinge within the chosen family: BIC lost by the other; NAN */
+	double overdispersion; /* levels scatter about the curve this much more than runs about levels; >= 1 */
+	char reason[320];      /* one sentence: why this one */
+	char warnings[1024];   /* a sentence a line; "" = none */
+	double form_probability[CURVE_FORMS]; /* by enum curve_form; NAN when the form was asked for */
+	struct fit_decision decision;
 	struct curve *curve;
 };
 

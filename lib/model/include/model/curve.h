@@ -27,12 +27,15 @@ enum curve_form {
 	CURVE_FORM_JUMP,  /* 1 below the threshold, the model from there on */
 	CURVE_FORM_HINGE, /* the same, and continuous at the threshold */
 };
+enum { CURVE_FORMS = 3 };
 
 struct curve_threshold {
 	enum curve_form form;
 	double at_us;
 	bool has_interval;
 	double low_us, high_us, confidence;
+	/* How likely the sweep makes each form, by enum curve_form; NAN = not known, or it was asked for. */
+	double probability[CURVE_FORMS];
 };
 
 struct curve_coefficient {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Curves that refit_study draws its data from: the paper's four, and random ones that nothing was tuned on. */
+#ifndef REFIT_TRUTH_H
+#define REFIT_TRUTH_H
+
+#include <base/rng.h>
+#include <model/curve.h>
+
+enum truth_shape { TRUTH_CUBIC, TRUTH_LINE, TRUTH_EXPONENTIAL, TRUTH_RATIONAL, TRUTH_LOG, TRUTH_SHAPES };
+
+struct truth {
+	enum curve_form form;
+	enum truth_shape shape;
+	double threshold_us; /* 0 without threshold */
+	double jump;         /* fall at the threshold */
+	double fall;         /* further fall over the next 1000 us */
+	double scale_us;
+	double b[4]; /* TRUTH_CUBIC: from the threshold on, in x */
+};
+
+enum { PAPERS_CURVES = 4 };
+extern const struct truth papers_truths[PAPERS_CURVES]; /* NoMora, equations 2 to 5 */
+extern const char *const papers_names[PAPERS_CURVES];
+
+/*
+ * A random curve of the form: threshold 15 to 400 us, jump 0.3 to 10 %, fall 5 to 85 % over 1000 us, each evenly in its
+ * logarithm; a line, exponential, rational function or logarithm.
+ */
+struct truth truth_random(enum curve_form form, struct rng *rng);
+
+double truth_at(const struct truth *truth, double x_us);
+
+#endif
