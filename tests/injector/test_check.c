@@ -232,6 +232,29 @@ Test(delays, reordering_is_seen)
 	unlink(path);
 }
 
+Test(delays, frames_that_differ_beyond_what_was_captured_are_told_by_their_length)
+{
+	struct check_report report;
+	struct error err = {0};
+	char path[64];
+
+	begin(false);
+	put_interface(9);
+	put_interface(9);
+	put_packet(0, 1000, 'a', 1);
+	put_packet(0, 2000, 'a', 1);
+	file[length - 24] = 61; /* its length on the wire */
+	put_packet(1, 3000, 'a', 2);
+	file[length - 24] = 61;
+	put_packet(1, 4000, 'a', 2);
+	write_file(path);
+	cr_assert_eq(check_delays(path, (double[]){-1, -1}, &report, &err), 0, "%s", err.text);
+	cr_assert_eq(report.direction[CHECK_AB].matched, 2);
+	cr_assert_eq(report.direction[CHECK_AB].reordered, 1);
+	check_report_free(&report);
+	unlink(path);
+}
+
 Test(delays, a_capture_of_something_else_is_refused)
 {
 	struct check_report report;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shared NoMora-like instances: known optimum, by every algorithm, with certificate. Skipped where they are absent.
- */
+/* The NoMora-like instances of tests/data/mcf: known optimum, by every algorithm, with certificate. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -20,14 +17,6 @@ static const struct instance {
 	{"S4", 849063, 11971, 315039}, {"S5", 1667096, 14248, 363192},
 };
 
-static bool find_instance(const char *name, char *path, size_t bytes)
-{
-	const char *folder = getenv("NOMORA_DATA");
-
-	snprintf(path, bytes, "%s/mcf/%s.dmx.gz", folder ? folder : SOURCE_ROOT "/../shared/data", name);
-	return access(path, R_OK) == 0;
-}
-
 static void solve_instance(int32_t number)
 {
 	const struct instance *instance = &instances[number];
@@ -36,8 +25,7 @@ static void solve_instance(int32_t number)
 	struct error err = {0};
 	char path[4096];
 
-	if (!find_instance(instance->name, path, sizeof path))
-		cr_skip_test("no shared data: set NOMORA_DATA to the folder that holds mcf/%s.dmx.gz", instance->name);
+	snprintf(path, sizeof path, SOURCE_ROOT "/tests/data/mcf/%s.dmx.gz", instance->name);
 	cr_assert_eq(mcf_dimacs_read(path, &network, &err), 0, "%s", err.text);
 	cr_assert_eq(network.problem.node_count, instance->nodes);
 	cr_assert_eq(network.problem.arc_count, instance->arcs);
