@@ -84,6 +84,14 @@ static uint32_t next_hop(const struct agent_options *options, uint32_t address)
 	return address;
 }
 
+static int compare_addresses(const void *a, const void *b)
+{
+	const struct prober_target *first = *(struct prober_target *const *)a;
+	const struct prober_target *second = *(struct prober_target *const *)b;
+
+	return (first->peer->address > second->peer->address) - (first->peer->address < second->peer->address);
+}
+
 static int add_targets(struct prober *prober, struct neighbours *neighbours)
 {
 	const struct peers *peers = prober->options->peers;
@@ -104,8 +112,9 @@ static int add_targets(struct prober *prober, struct neighbours *neighbours)
 		target->best_delay.v = INT64_MAX;
 		if (fill_target(prober, target))
 			return -ENOMEM;
-		at++;
+		prober->by_address[at++] = target;
 	}
+	qsort(prober->by_address, prober->target_count, sizeof *prober->by_address, compare_addresses);
 	return 0;
 }
 
@@ -124,7 +133,8 @@ int prober_create(struct prober *prober, const struct agent_options *options, st
 	prober->session = (uint16_t)(1 + rng_below(&rng, 32767));
 	prober->greeting_session = (uint16_t)(prober->session + 32767);
 	prober->targets = calloc(prober->target_count + 1, sizeof *prober->targets);
-	if (!prober->targets || choose_ports(prober, &rng) || add_targets(prober, neighbours)) {
+	prober->by_address = calloc(prober->target_count + 1, sizeof *prober->by_address);
+	if (!prober->targets || !prober->by_address || choose_ports(prober, &rng) || add_targets(prober, neighbours)) {
 		prober_free(prober);
 		return error_set(err, ENOMEM, "no memory for the histograms of %zu peers over %u paths",
 				 prober->target_count, options->paths);
@@ -147,6 +157,7 @@ void prober_free(struct prober *prober)
 		histogram_destroy(target->all);
 	}
 	free(prober->targets);
+	free(prober->by_address);
 	free(prober->ports);
 	free(prober->path_of_port);
 	*prober = (struct prober){.next_due = UINT64_MAX};
@@ -297,12 +308,21 @@ void prober_unsent(struct prober *prober, const struct prober_probe *probe)
 		prober->targets[probe->target].sent--;
 }
 
-static struct prober_target *find_target(struct prober *prober, uint32_t address)
+static struct prober_target *find_target(const struct prober *prober, uint32_t address)
 {
-	for (size_t i = 0; i < prober->target_count; i++)
-		if (prober->targets[i].peer->address == address)
-			return &prober->targets[i];
-	return NULL;
+	size_t low = 0, high = prober->target_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (prober->by_address[middle]->peer->address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == prober->target_count || prober->by_address[low]->peer->address != address)
+		return NULL;
+	return prober->by_address[low];
 }
 
 static void take_sample(struct prober *prober, struct prober_target *target, int16_t path,

@@ -32,7 +32,8 @@ struct prober {
 	const struct agent_options *options;
 	struct dp_clock *clock;
 	size_t target_count;
-	struct prober_target *targets;
+	struct prober_target *targets;      /* in the order of the peers' list */
+	struct prober_target **by_address;  /* the same, for finding whose answer it is */
 	uint16_t *ports;                    /* paths of them */
 	int16_t *path_of_port;              /* 65536, -1 = none of ours */
 	uint16_t greeting_session, session; /* SSIDs */
