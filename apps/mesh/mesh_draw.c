@@ -13,8 +13,10 @@ enum { COLUMNS_SHOWN = 24, VALUES_PRINTED = 24, NAME_COLUMN_MINIMUM = 8, NAME_CO
 static const char *const units[] = {"RTT p50 (µs)", "RTT p99 (µs)", "largest RTT (µs)", "loss (share of probes)"};
 static const char rtt_title[] = "Round-trip times between hosts", loss_title[] = "Probes lost between hosts";
 
-/* The loss at which its colours end when no pair has lost more: a mesh without loss has one colour, not noise. */
-static const double loss_scale = 0.01;
+/* Pictures show loss in percent: a cell has room for two decimals. */
+static const char loss_unit[] = "loss (% of probes)";
+/* Where its colours end when no pair has lost more: a mesh without loss has one colour, not noise. */
+static const double loss_scale_percent = 1;
 
 struct drawing {
 	double *values;
@@ -37,7 +39,8 @@ static int fill_drawing(const struct mesh_view *view, enum mesh_statistic statis
 		if (row > 0 && view->racks[row] != view->racks[row - 1])
 			drawing->groups[drawing->group_count++] = row;
 		for (uint32_t column = 0; column < count; column++)
-			drawing->values[row * count + column] = mesh_view_value(view, row, column, statistic);
+			drawing->values[row * count + column] =
+				mesh_view_value(view, row, column, statistic) * (statistic == MESH_LOSS ? 100 : 1);
 	}
 	return 0;
 }
@@ -72,7 +75,7 @@ int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const
 			 : statistic == MESH_LOSS ? loss_title
 						  : rtt_title,
 		.subtitle = subtitle,
-		.unit = units[statistic],
+		.unit = statistic == MESH_LOSS ? loss_unit : units[statistic],
 		.rows = view->count,
 		.columns = view->count,
 		.row_title = "from",
@@ -93,7 +96,8 @@ int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const
 		heatmap.row_labels = heatmap.column_labels = drawing.labels;
 		heatmap.row_groups = heatmap.column_groups = drawing.groups;
 		heatmap.row_group_count = heatmap.column_group_count = drawing.group_count;
-		heatmap.maximum = statistic == MESH_LOSS ? fmax(loss_scale, largest(drawing.values, count * count)) : 0;
+		heatmap.maximum =
+			statistic == MESH_LOSS ? fmax(loss_scale_percent, largest(drawing.values, count * count)) : 0;
 		describe(view, drawing.group_count, subtitle, sizeof subtitle);
 		code = heatmap_save(&heatmap, path, err);
 	}

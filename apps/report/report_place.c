@@ -84,6 +84,9 @@ static void print_racks(FILE *out, const json_t *tasks, const struct cluster *cl
 		fputs("</div>\n", out);
 	}
 	fputs("</div>\n", out);
+	if (cluster->rack_count > RACKS_SHOWN || cluster->machine_count > MACHINES_SHOWN)
+		fprintf(out, "<p class=\"muted\">Drawn are the first %d racks and %d machines of %u and %u.</p>\n",
+			RACKS_SHOWN, MACHINES_SHOWN, cluster->rack_count, cluster->machine_count);
 }
 
 static void print_number(FILE *out, const json_t *value, const char *format)

@@ -42,7 +42,7 @@ Test(cluster, reads_machines_racks_and_pods)
 }
 
 struct refusal {
-	const char *text, *pattern;
+	const char *text, *expected;
 	int line; /* 0 = the message names none */
 };
 
@@ -66,7 +66,7 @@ static const struct refusal refusals[] = {
 	{HEAD "\"machines\": [\n{\"name\": \"a\", \"rack\": \"r\", \"slots\": 1.5}]}", "slots", 3},
 	{HEAD "\"machines\": [\n{\"name\": \"\", \"rack\": \"r\", \"slots\": 1}]}", "name", 3},
 	{HEAD "\"machines\": [\n{\"name\": \"a\", \"slots\": 1}]}", "rack", 3},
-	{HEAD "\"machines\": [\n[]]}", "machines\\[0\\]", 0},
+	{HEAD "\"machines\": [\n[]]}", "machines[0]", 3},
 	{HEAD "\"default_rtt_us\": {\"same_rack\": -4}, \"machines\": [" MACHINE("a", "r") "]}", "same_rack", 0},
 	{HEAD "\"machines\": [", "JSON", 0},
 	{"[]", "object", 0},
@@ -85,14 +85,12 @@ ParameterizedTest(size_t *number, cluster, refuses)
 {
 	const struct refusal *refusal = &refusals[*number];
 	struct error err = {0};
-	char place[32], pattern[128];
+	char place[32];
 
 	cr_assert_null(parse(refusal->text, &err), "case %zu was read", *number);
 	cr_expect_eq(strncmp(err.text, "c.json", 6), 0, "case %zu: no file in: %s", *number, err.text);
-	snprintf(pattern, sizeof pattern, "%s", refusal->pattern);
-	if (strchr(pattern, '\\'))
-		snprintf(pattern, sizeof pattern, "machines[0]");
-	cr_expect_not_null(strstr(err.text, pattern), "case %zu: no '%s' in: %s", *number, pattern, err.text);
+	cr_expect_not_null(strstr(err.text, refusal->expected), "case %zu: no '%s' in: %s", *number, refusal->expected,
+			   err.text);
 	snprintf(place, sizeof place, "c.json:%d:", refusal->line);
 	if (refusal->line > 0)
 		cr_expect_not_null(strstr(err.text, place), "case %zu: no line %d in: %s", *number, refusal->line,

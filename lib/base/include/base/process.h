@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Child processes that never outlive us: each is the leader of its own process group, dies with its parent
- * (PR_SET_PDEATHSIG), and is stopped as a group: SIGTERM, a grace period, SIGKILL. One thread per process object.
+ * Child processes that do not outlive us: each is the leader of its own process group, dies with its parent
+ * (PR_SET_PDEATHSIG), and is stopped as a group: SIGTERM, a grace period, SIGKILL. What a child that ends by itself
+ * leaves running behind it is left alone: it may be a daemon that it was to start. One thread per process object.
  */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
