@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <base/json.h>
 #include <base/log.h>
 
 int command_fit(int argc, char **argv);
@@ -203,9 +204,7 @@ static int print_json(const struct fit *fits, size_t count, struct error *err)
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(array, fit_to_json(&fits[i]));
 	json_object_set_new(root, "fits", array);
-	rc = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF
-		     ? 0
-		     : error_set(err, EIO, "cannot write the result to stdout");
+	rc = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
 	json_decref(root);
 	return rc;
 }

@@ -3,12 +3,13 @@
 #include "command.h"
 #include "fit_expr.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include <base/json.h>
 #include <fitting/nist.h>
-#include <jansson.h>
 
 /* JSON has neither NaN nor infinity. */
 static json_t *number_or_null(double value)
@@ -83,11 +84,11 @@ static int print_json(const struct nist_set *set, json_t *runs)
 	json_t *root = json_pack("{s:s, s:s, s:b, s:s, s:s, s:I, s:o}", "schema", "nomora.fit_nist/1", "set", set->name,
 				 "linear", set->linear, "response", set->response, "model", set->model, "observations",
 				 (json_int_t)set->observations, "runs", runs);
-	int code = root ? json_dumpf(root, stdout, JSON_INDENT(2)) : -1;
+	struct error err = {0};
+	int code = root ? json_write_file("-", root, &err) : error_set(&err, ENOMEM, "out of memory");
 
-	printf("\n");
 	json_decref(root);
-	return code == 0 ? COMMAND_OK : COMMAND_FAILED;
+	return code == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
 }
 
 int command_fit_nist(const char *path, bool json)

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <base/json.h>
+
 void fit_compare(const struct curve *first, const struct curve *second, struct fit_difference *difference)
 {
 	size_t count = first->table_count > second->table_count ? first->table_count : second->table_count;
@@ -24,7 +26,7 @@ void fit_compare(const struct curve *first, const struct curve *second, struct f
 }
 
 static int print_comparison(const struct curve *first, const struct curve *second, const char *first_path,
-			    const char *second_path, bool json)
+			    const char *second_path, bool json, struct error *err)
 {
 	struct fit_difference at;
 	json_t *root;
@@ -45,9 +47,8 @@ static int print_comparison(const struct curve *first, const struct curve *secon
 	root = json_pack("{s:s, s:[s, s], s:{s:f, s:f, s:f, s:f}, s:f}", "schema", "nomora.curve_comparison/1",
 			 "curves", first_path, second_path, "greatest_difference", "x_us", at.x_us, "difference",
 			 at.difference, "first", at.first, "second", at.second, "rms_difference", at.rms);
-	rc = root && json_dumpf(root, stdout, JSON_INDENT(2)) == 0 ? 0 : -1;
+	rc = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
 	json_decref(root);
-	putchar('\n');
 	return rc;
 }
 
@@ -61,8 +62,8 @@ int fit_compare_files(const char *first_path, const char *second_path, const cha
 
 	if (rc == 0 && plot)
 		rc = fit_plot(both, 2, plot, &err);
-	if (rc == 0 && print_comparison(first, second, first_path, second_path, json) != 0)
-		rc = error_set(&err, ENOMEM, "out of memory");
+	if (rc == 0)
+		rc = print_comparison(first, second, first_path, second_path, json, &err);
 	curve_destroy(first);
 	curve_destroy(second);
 	return rc == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);

@@ -127,11 +127,8 @@ int fit_expression_write_json(const struct fit_expression_report *report, struct
 		return error_set(err, ENOMEM, "not enough memory for the JSON result");
 	if (report->settings->output)
 		code = json_write_file(report->settings->output, root, err);
-	if (code == 0 && report->settings->json) {
-		if (json_dumpf(root, stdout, JSON_INDENT(2)) != 0)
-			code = error_set(err, EIO, "cannot write the JSON result");
-		printf("\n");
-	}
+	if (code == 0 && report->settings->json)
+		code = json_write_file("-", root, err);
 	json_decref(root);
 	return code;
 }

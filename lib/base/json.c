@@ -36,20 +36,77 @@ json_t *json_read_file(const char *path, struct error *err)
 	return value;
 }
 
+/* Copies the number at *from, shortened if it is a real; moves *from past it and returns where the copy ends. */
+static char *copy_number(const char **from, char *to)
+{
+	size_t length = strspn(*from, "+-.0123456789eE");
+	char shorter[40];
+
+	for (int digits = 15; digits < 17 && memchr(*from, '.', length); digits++) {
+		double value = strtod(*from, NULL);
+		size_t bytes = (size_t)snprintf(shorter, sizeof shorter - 2, "%.*g", digits, value);
+
+		if (strtod(shorter, NULL) != value)
+			continue;
+		/* A real stays a real. */
+		if (!strpbrk(shorter, ".e")) {
+			memcpy(shorter + bytes, ".0", 2);
+			bytes += 2;
+		}
+		if (bytes > length)
+			break;
+		memcpy(to, shorter, bytes);
+		*from += length;
+		return to + bytes;
+	}
+	memcpy(to, *from, length);
+	*from += length;
+	return to + length;
+}
+
+char *json_to_text(const json_t *value)
+{
+	char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY), *to = text;
+	bool quoted = false;
+
+	/* In place: a number never grows. */
+	for (const char *from = text; from && *from;) {
+		if (!quoted && strchr("-0123456789", *from)) {
+			to = copy_number(&from, to);
+			continue;
+		}
+		if (*from == '"')
+			quoted = !quoted;
+		if (quoted && *from == '\\')
+			*to++ = *from++;
+		*to++ = *from++;
+	}
+	if (text)
+		*to = '\0';
+	return text;
+}
+
 int json_write_file(const char *path, const json_t *value, struct error *err)
 {
-	struct file_writer *writer = file_writer_open(path, err);
+	char *text = json_to_text(value);
+	struct file_writer *writer;
 
-	if (!writer)
+	if (!text)
+		return error_set(err, ENOMEM, "cannot write %s: out of memory", path);
+	writer = file_writer_open(path, err);
+	if (!writer) {
+		free(text);
 		return err ? -err->code : -EIO;
+	}
 	errno = 0;
-	if (json_dumpf(value, file_writer_stream(writer), JSON_INDENT(2) | JSON_REAL_PRECISION(17)) < 0) {
+	if (fputs(text, file_writer_stream(writer)) == EOF || fputc('\n', file_writer_stream(writer)) == EOF) {
 		int code = errno ? errno : EIO;
 
+		free(text);
 		file_writer_discard(writer);
 		return error_set(err, code, "cannot write %s: %s", path, strerror(code));
 	}
-	fputc('\n', file_writer_stream(writer));
+	free(text);
 	return file_writer_commit(writer, err);
 }
 

@@ -468,7 +468,7 @@ int curve_save(const struct curve *curve, const char *path, struct error *err)
 char *curve_to_text(const struct curve *curve, struct error *err)
 {
 	json_t *root = curve_json(curve);
-	char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+	char *text = root ? json_to_text(root) : NULL;
 
 	json_decref(root);
 	if (!text)

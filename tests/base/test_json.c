@@ -96,3 +96,25 @@ Test(json, a_byte_order_mark_is_no_trouble_and_figures_are_quoted)
 	cr_assert_str_eq(err.text, "f.json: n: found 1.5, expected a whole number");
 	json_decref(root);
 }
+
+Test(json, reals_are_as_short_as_they_can_be)
+{
+	static const double values[] = {0.95, 0.1,        1.0 / 3, 1, -2.5e-9, 5e-324, 1.7976931348623157e308,
+					1e22, 123456.789, -0.0};
+	json_t *array = json_pack("[s, s, i]", "a \\\"0.94999999999999996\"", "0.94999999999999996", 12345678), *back;
+	char *text;
+
+	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+		json_array_append_new(array, json_real(values[i]));
+	text = json_to_text(array);
+	cr_assert(strstr(text, " 0.95,") && strstr(text, " 1.0,") && strstr(text, " 0.1,") &&
+			  strstr(text, " 12345678,"),
+		  "%s", text);
+	back = json_loads(text, 0, NULL);
+	cr_assert(json_equal(array, back), "%s", text);
+	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+		cr_assert(json_is_real(json_array_get(back, i + 3)));
+	json_decref(array);
+	json_decref(back);
+	free(text);
+}

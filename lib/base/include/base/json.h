@@ -25,7 +25,13 @@ struct json_reader {
 json_t *json_read_file(const char *path, struct error *err);
 json_t *json_read_text(const char *name, long line, const char *text, size_t bytes, struct error *err);
 
-/* Writes atomically with 2-space indent and a newline at the end. */
+/*
+ * Text with 2-space indent; the caller free()s, NULL if out of memory. Reals have as few digits as give the same double
+ * back: 0.95, where jansson's 17 digits are 0.94999999999999996.
+ */
+char *json_to_text(const json_t *value);
+
+/* Writes json_to_text() atomically, with a newline at the end. */
 int json_write_file(const char *path, const json_t *value, struct error *err);
 
 /* "expected `schema`, found ..." unless object["schema"] is exactly `schema`. */
