@@ -14,6 +14,12 @@ struct job {
 	uint8_t *steps;                  /* [machines] latency to the root */
 };
 
+struct row {
+	int32_t group;
+	int64_t first_arc, first_running; /* columns, blocks behind them */
+	struct structured_row row;
+};
+
 struct rounds {
 	const struct instance *instance;
 	struct rng rng;
@@ -22,9 +28,14 @@ struct rounds {
 	struct job *jobs;
 	uint8_t *step_pool;
 	int32_t cost_of_step[CURVES][STEPS];
-	/* Scratch of a row and of a reading. */
-	struct structured_arc *columns, *blocks;
+	/* Rows of a round, made before they are handed over: that work is the costs', not the solver's. */
+	struct row *rows;
+	int32_t row_count;
+	struct structured_arc *arcs;
 	struct structured_running *running;
+	int64_t arc_count, arc_room, running_count, running_room;
+	/* Scratch of one row and of a reading. */
+	struct structured_arc *columns, *blocks;
 	struct structured_share *shares;
 	int32_t *touched, *ended_job, *ended_column;
 	int64_t units, moves;
@@ -65,12 +76,12 @@ struct rounds *rounds_create(const struct instance *instance, int32_t first_spar
 	rounds->step_pool = malloc(jobs * machines);
 	rounds->columns = malloc(machines * sizeof(*rounds->columns));
 	rounds->blocks = malloc(machines * sizeof(*rounds->blocks));
-	rounds->running = malloc(SHARES * sizeof(*rounds->running));
+	rounds->rows = malloc(jobs * sizeof(*rounds->rows));
 	rounds->shares = malloc(SHARES * sizeof(*rounds->shares));
 	rounds->touched = calloc(jobs, sizeof(*rounds->touched));
 	rounds->ended_job = calloc(machines, sizeof(*rounds->ended_job));
 	rounds->ended_column = calloc(machines, sizeof(*rounds->ended_column));
-	if (!rounds->jobs || !rounds->step_pool || !rounds->columns || !rounds->blocks || !rounds->running ||
+	if (!rounds->jobs || !rounds->step_pool || !rounds->columns || !rounds->blocks || !rounds->rows ||
 	    !rounds->shares || !rounds->touched || !rounds->ended_job || !rounds->ended_column) {
 		rounds_destroy(rounds);
 		return NULL;
@@ -96,6 +107,8 @@ void rounds_destroy(struct rounds *rounds)
 	free(rounds->step_pool);
 	free(rounds->columns);
 	free(rounds->blocks);
+	free(rounds->rows);
+	free(rounds->arcs);
 	free(rounds->running);
 	free(rounds->shares);
 	free(rounds->touched);
@@ -135,35 +148,73 @@ static void rack_row(struct rounds *rounds, const int32_t *cost, const uint8_t *
 			rounds->columns[row->column_count++] = (struct structured_arc){m, cost[steps[m]]};
 }
 
-static void send_row(struct rounds *rounds, int32_t id)
+static void reserve(void **items, int64_t *room, int64_t needed, size_t item_bytes)
+{
+	if (needed <= *room)
+		return;
+	*room = 2 * needed;
+	*items = realloc(*items, (size_t)*room * item_bytes);
+	if (!*items)
+		abort();
+}
+
+static int32_t fill_running(struct rounds *rounds, int32_t id)
+{
+	const struct job *job = &rounds->jobs[id];
+	const int32_t *cost = rounds->cost_of_step[rounds->instance->jobs[id].curve];
+	int64_t first = rounds->running_count;
+
+	reserve((void **)&rounds->running, &rounds->running_room, first + job->share_count, sizeof(*rounds->running));
+	for (int32_t i = 0; i < job->share_count; i++)
+		rounds->running[first + i] = (struct structured_running){
+			job->shares[i].column, cost[job->steps[job->shares[i].column]], job->shares[i].units};
+	return job->share_count;
+}
+
+static void make_row(struct rounds *rounds, int32_t id)
 {
 	const struct instance_job *from = &rounds->instance->jobs[id];
-	const struct job *job = &rounds->jobs[id];
 	const int32_t *cost = rounds->cost_of_step[from->curve];
-	struct structured_row row = {.unscheduled_cost = from->unscheduled_cost,
-				     .unscheduled_capacity = INT32_MAX,
-				     .columns = rounds->columns,
-				     .blocks = rounds->blocks,
-				     .running = rounds->running};
+	struct row *made = &rounds->rows[rounds->row_count++];
+	struct structured_row *row = &made->row;
 
+	*made = (struct row){id, rounds->arc_count, rounds->running_count, {0}};
+	row->unscheduled_cost = from->unscheduled_cost;
+	row->unscheduled_capacity = INT32_MAX;
 	for (int32_t rack = 0; rack < rounds->instance->rack_count; rack++)
-		rack_row(rounds, cost, job->steps, rack, from->root, &row);
-	for (int32_t i = 0; i < job->share_count; i++)
-		rounds->running[row.running_count++] = (struct structured_running){
-			job->shares[i].column, cost[job->steps[job->shares[i].column]], job->shares[i].units};
-	structured_set_row(rounds->state, id, &row);
+		rack_row(rounds, cost, rounds->jobs[id].steps, rack, from->root, row);
+	row->running_count = fill_running(rounds, id);
+	rounds->running_count += row->running_count;
+	reserve((void **)&rounds->arcs, &rounds->arc_room, made->first_arc + row->column_count + row->block_count,
+		sizeof(*rounds->arcs));
+	memcpy(rounds->arcs + made->first_arc, rounds->columns, (size_t)row->column_count * sizeof(*rounds->arcs));
+	memcpy(rounds->arcs + made->first_arc + row->column_count, rounds->blocks,
+	       (size_t)row->block_count * sizeof(*rounds->arcs));
+	rounds->arc_count = made->first_arc + row->column_count + row->block_count;
+}
+
+/* All rows that were made, and the supplies of their groups. */
+static void send_rows(struct rounds *rounds)
+{
+	for (int32_t i = 0; i < rounds->row_count; i++) {
+		struct row *made = &rounds->rows[i];
+
+		made->row.columns = rounds->arcs + made->first_arc;
+		made->row.blocks = made->row.columns + made->row.column_count;
+		made->row.running = rounds->running + made->first_running;
+		structured_set_row(rounds->state, made->group, &made->row);
+		structured_set_supply(rounds->state, made->group, rounds->jobs[made->group].supply);
+	}
+	rounds->row_count = 0;
+	rounds->arc_count = rounds->running_count = 0;
 }
 
 /* Only the running arcs: tasks have moved, costs have not. */
 static void send_running(struct rounds *rounds, int32_t id)
 {
-	const struct job *job = &rounds->jobs[id];
-	const int32_t *cost = rounds->cost_of_step[rounds->instance->jobs[id].curve];
+	int32_t count = fill_running(rounds, id);
 
-	for (int32_t i = 0; i < job->share_count; i++)
-		rounds->running[i] = (struct structured_running){
-			job->shares[i].column, cost[job->steps[job->shares[i].column]], job->shares[i].units};
-	structured_set_running(rounds->state, id, rounds->running, job->share_count);
+	structured_set_running(rounds->state, id, rounds->running, count);
 }
 
 /* False when every unit is where it was. */
@@ -215,12 +266,10 @@ static void adopt(struct rounds *rounds)
 static void arrive(struct rounds *rounds, int32_t id)
 {
 	const struct instance_job *from = &rounds->instance->jobs[id];
-	struct job *job = &rounds->jobs[id];
 
-	job->supply = from->waiting + from->running_count;
-	send_row(rounds, id);
-	structured_set_supply(rounds->state, id, job->supply);
-	rounds->units += job->supply;
+	rounds->jobs[id].supply = from->waiting + from->running_count;
+	rounds->units += rounds->jobs[id].supply;
+	make_row(rounds, id);
 }
 
 double rounds_start(struct rounds *rounds, struct structured_result *result)
@@ -234,6 +283,7 @@ double rounds_start(struct rounds *rounds, struct structured_result *result)
 		structured_set_column(rounds->state, m, m / instance->settings.machines_per_rack, instance->slots[m]);
 	for (int32_t id = 0; id < rounds->arrived; id++)
 		arrive(rounds, id);
+	send_rows(rounds);
 	double start = processor_seconds();
 
 	structured_solve(rounds->state, result);
@@ -287,25 +337,28 @@ static int32_t draw_recosts(struct rounds *rounds, double share)
 	return count;
 }
 
-double rounds_next(struct rounds *rounds, int32_t turnover, double recost, struct structured_result *result)
+struct round_seconds rounds_next(struct rounds *rounds, int32_t turnover, double recost,
+				 struct structured_result *result)
 {
 	int32_t ends = draw_ends(rounds, turnover), recosts = draw_recosts(rounds, recost);
 	double start = processor_seconds();
 
-	for (int32_t i = 0; i < ends; i++) {
-		structured_end_unit(rounds->state, rounds->ended_job[i], rounds->ended_column[i]);
-		rounds->units--;
-	}
+	rounds->units -= ends;
 	for (int32_t i = 0; i < recosts; i++)
 		if (rounds->jobs[rounds->touched[i]].supply > 0)
-			send_row(rounds, rounds->touched[i]);
+			make_row(rounds, rounds->touched[i]);
 	for (rounds->owed += ends; rounds->owed > 0 && rounds->arrived < rounds->job_count;) {
 		arrive(rounds, rounds->arrived);
 		rounds->owed -= rounds->jobs[rounds->arrived++].supply;
 	}
+	double made = processor_seconds();
+
+	for (int32_t i = 0; i < ends; i++)
+		structured_end_unit(rounds->state, rounds->ended_job[i], rounds->ended_column[i]);
+	send_rows(rounds);
 	structured_solve(rounds->state, result);
 	adopt(rounds);
-	return processor_seconds() - start;
+	return (struct round_seconds){made - start, processor_seconds() - made};
 }
 
 const struct structured *rounds_state(const struct rounds *rounds)

@@ -21,8 +21,14 @@ void rounds_destroy(struct rounds *rounds);
 /* Solves from scratch; processor seconds of it, rows apart. */
 double rounds_start(struct rounds *rounds, struct structured_result *result);
 
+/* Processor seconds: making the rows (the costs' part), and all that is the solver's. */
+struct round_seconds {
+	double rows, solver;
+};
+
 /* One round with `turnover` ends and as many arrivals; recost: share of the jobs whose latencies move. */
-double rounds_next(struct rounds *rounds, int32_t turnover, double recost, struct structured_result *result);
+struct round_seconds rounds_next(struct rounds *rounds, int32_t turnover, double recost,
+				 struct structured_result *result);
 
 const struct structured *rounds_state(const struct rounds *rounds);
 int64_t rounds_units(const struct rounds *rounds); /* of all jobs that are there */
