@@ -52,7 +52,7 @@ static int32_t collect_new(struct structured *state, const struct group *group,
 			   const struct structured_row_change *change)
 {
 	int32_t aggregator_cost = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
-	struct arc *arcs = state->row_arcs;
+	struct row_arc *arcs = state->row_arcs;
 	int32_t count = 0;
 
 	for (int32_t b = 0; b < change->block_count; b++) {
@@ -60,11 +60,11 @@ static int32_t collect_new(struct structured *state, const struct group *group,
 		int32_t limit = aggregator_cost;
 
 		if (from->cost != STRUCTURED_NO_ARC && from->cost < limit) {
-			arcs[count++] = (struct arc){~from->block, from->cost, NONE, 0, NONE};
+			arcs[count++] = (struct row_arc){~from->block, from->cost, NONE, NONE};
 			limit = from->cost;
 		}
 		for (int32_t i = 0; i < from->column_count; i++) {
-			arcs[count] = (struct arc){from->columns[i].target, from->columns[i].cost, NONE, 0, NONE};
+			arcs[count] = (struct row_arc){from->columns[i].target, from->columns[i].cost, NONE, NONE};
 			count += from->columns[i].cost < limit;
 		}
 	}
@@ -101,37 +101,38 @@ static int32_t *old_place(struct structured *state, int32_t target)
  */
 static int32_t note_leaving(struct structured *state, const struct group *group)
 {
-	struct arc *arcs = group->arcs;
+	const struct arc *arcs = group->arcs;
+	struct use *uses = group->uses;
 	int32_t *places = state->row_places;
 	int32_t count = 0;
 
 	for (int32_t i = 0; i < group->arc_fixed; i++) {
 		places[count] = i;
-		if (arcs[i].capacity >= 0 || arc_leaves(state, arcs[i].target))
+		if (uses[i].capacity >= 0 || arc_leaves(state, arcs[i].target))
 			count++;
 		else
-			arcs[i].capacity = NONE;
+			uses[i].capacity = NONE;
 	}
 	for (int32_t i = 0; i < count; i++) {
-		const struct arc *arc = &arcs[places[i]];
+		int32_t target = arcs[places[i]].target;
 
-		if (arc->capacity < 0)
-			*old_place(state, arc->target) = places[i] + 1;
+		if (uses[places[i]].capacity < 0)
+			*old_place(state, target) = places[i] + 1;
 		if (state->referenced)
-			reference_fetch(state, arc);
+			reference_fetch(state, target, uses[places[i]].back);
 	}
 	return count;
 }
 
 /* The new arc to a target that the group led to before takes over the reference of the old one. */
-static void take_references(struct structured *state, const struct group *group, struct arc *added, int32_t count)
+static void take_references(struct structured *state, const struct group *group, struct row_arc *added, int32_t count)
 {
 	for (int32_t i = 0; i < count; i++) {
 		int32_t *place = old_place(state, added[i].target);
 
 		if (*place == 0)
 			continue;
-		added[i].back = group->arcs[*place - 1].back;
+		added[i].back = group->uses[*place - 1].back;
 		if (added[i].cost != group->arcs[*place - 1].cost)
 			reference_reprice(state, &added[i]);
 		*place = 0;
@@ -139,7 +140,7 @@ static void take_references(struct structured *state, const struct group *group,
 }
 
 /* The references of the `left_count` arcs in row_places pass to those in `added`; what is then over goes or comes. */
-static void change_references(struct structured *state, int32_t group, struct arc *added, int32_t count,
+static void change_references(struct structured *state, int32_t group, struct row_arc *added, int32_t count,
 			      int32_t left_count)
 {
 	const struct group *g = &state->groups[group];
@@ -147,52 +148,52 @@ static void change_references(struct structured *state, int32_t group, struct ar
 	if (state->referenced)
 		take_references(state, g, added, count);
 	for (int32_t i = 0; i < left_count; i++) {
-		const struct arc *arc = &g->arcs[state->row_places[i]];
-		bool over = arc->capacity >= 0;
+		const struct use *use = &g->uses[state->row_places[i]];
+		int32_t target = g->arcs[state->row_places[i]].target;
+		bool over = use->capacity >= 0;
 
 		if (!over) {
-			over = *old_place(state, arc->target) != 0;
-			*old_place(state, arc->target) = 0;
+			over = *old_place(state, target) != 0;
+			*old_place(state, target) = 0;
 		}
 		if (over && state->referenced)
-			reference_unlink(state, arc);
+			reference_unlink(state, target, use->back);
 	}
 	for (int32_t i = 0; i < count && state->referenced; i++)
 		if (added[i].back == NONE)
-			reference_link(state, group, &added[i]);
+			added[i].back = reference_link(state, group, &added[i]);
 }
 
 /* Arcs first..end-1 of the group, which stay, and those of `added` from *next on that come before them, to `to`. */
-static struct arc *merge_run(const struct arc *arcs, int32_t first, int32_t end, const struct arc *added,
-			     int32_t added_count, int32_t *next, struct arc *to)
+static struct row_arc *merge_run(const struct group *group, int32_t first, int32_t end, const struct row_arc *added,
+				 int32_t added_count, int32_t *next, struct row_arc *to)
 {
-	while (first < end) {
-		int32_t last = end;
+	const struct arc *arcs = group->arcs;
 
+	while (first < end) {
 		while (*next < added_count && added[*next].cost < arcs[first].cost)
 			*to++ = added[(*next)++];
-		if (*next < added_count)
-			for (last = first + 1; last < end && arcs[last].cost <= added[*next].cost; last++)
-				;
-		memcpy(to, arcs + first, (size_t)(last - first) * sizeof(*to));
-		to += last - first;
-		first = last;
+		int32_t before = *next < added_count ? added[*next].cost : INT32_MAX;
+
+		for (; first < end && arcs[first].cost <= before; first++)
+			*to++ = (struct row_arc){arcs[first].target, arcs[first].cost, group->uses[first].capacity,
+						 group->uses[first].back};
 	}
 	return to;
 }
 
 /* The group's arcs but for those in row_places, with `added`, both ascending, into `to`; how many. */
 static int32_t merge_arcs(const struct structured *state, const struct group *group, int32_t left_count,
-			  const struct arc *added, int32_t added_count, struct arc *to)
+			  const struct row_arc *added, int32_t added_count, struct row_arc *to)
 {
-	struct arc *end = to;
+	struct row_arc *end = to;
 	int32_t next = 0, first = 0;
 
 	for (int32_t i = 0; i < left_count; i++) {
-		end = merge_run(group->arcs, first, state->row_places[i], added, added_count, &next, end);
+		end = merge_run(group, first, state->row_places[i], added, added_count, &next, end);
 		first = state->row_places[i] + 1;
 	}
-	end = merge_run(group->arcs, first, group->arc_fixed, added, added_count, &next, end);
+	end = merge_run(group, first, group->arc_fixed, added, added_count, &next, end);
 	memcpy(end, added + next, (size_t)(added_count - next) * sizeof(*to));
 	return (int32_t)(end - to) + added_count - next;
 }
@@ -209,7 +210,7 @@ static int install_change(struct structured *state, int32_t group, const struct 
 	bool was_changed = g->in_changed_list;
 	int32_t held_count = state->solved ? row_detach_flow(state, group) : 0;
 	int32_t added_count = collect_new(state, g, change);
-	struct arc *added = state->row_arcs + arc_count, *fresh = added + arc_count;
+	struct row_arc *added = state->row_arcs + arc_count, *fresh = added + arc_count;
 
 	row_sort_arcs(state->row_arcs, added_count, added);
 	mark_blocks(state, change, true);
@@ -254,6 +255,8 @@ void structured_fetch_arcs(const struct structured *state, int32_t group)
 
 	if (group < 0 || group >= state->group_count)
 		return;
-	for (int line = 0; line < LINES; line++)
+	for (int line = 0; line < LINES; line++) {
 		__builtin_prefetch((const char *)state->groups[group].arcs + (ptrdiff_t)line * CACHE_LINE);
+		__builtin_prefetch((const char *)state->groups[group].uses + (ptrdiff_t)line * CACHE_LINE);
+	}
 }

@@ -57,21 +57,23 @@ static void write_group(struct writer *w, int32_t group)
 
 	for (int32_t i = 0; i < g->arc_fixed; i++) {
 		const struct arc *arc = &g->arcs[i];
+		const struct use *use = &g->uses[i];
 		int32_t head = arc->target >= 0 ? w->first_column + arc->target : w->first_block + ~arc->target;
 
-		write_arc(w, group, head, arc->capacity < 0 ? INT32_MAX : arc->capacity, arc->cost, arc->flow);
+		write_arc(w, group, head, use->capacity < 0 ? INT32_MAX : use->capacity, arc->cost, use->flow);
 	}
 	for (int32_t i = g->arc_fixed; i < g->arc_count; i++) {
 		const struct arc *arc = &g->arcs[i];
+		int32_t flow = g->uses[i].flow;
 		int32_t from = derived_from(state, g, arc);
 
-		w->column_flow[arc->target] += arc->flow;
+		w->column_flow[arc->target] += flow;
 		if (from != NONE) {
-			w->solution->flow[first + from] += arc->flow;
+			w->solution->flow[first + from] += flow;
 			continue;
 		}
-		w->block_flow[state->columns[arc->target].block] += arc->flow;
-		over_aggregator += arc->flow;
+		w->block_flow[state->columns[arc->target].block] += flow;
+		over_aggregator += flow;
 	}
 	if (g->aggregator_cost != STRUCTURED_NO_ARC)
 		write_arc(w, group, w->aggregator, INT32_MAX, g->aggregator_cost, over_aggregator);
@@ -86,8 +88,7 @@ static int32_t block_floor(const struct structured *state, int32_t block)
 	int32_t floor = PRICE_CLOSED;
 
 	for (int32_t i = 0; i < b->member_count; i++)
-		if (state->columns[b->members[i]].price < floor)
-			floor = state->columns[b->members[i]].price;
+		floor = least(floor, state->prices[b->members[i]]);
 	return floor;
 }
 
@@ -105,7 +106,7 @@ static void write_shared(struct writer *w)
 	for (int32_t i = 0; i < state->column_count; i++) {
 		const struct column *column = &state->columns[i];
 
-		potential[w->first_column + i] = -(int64_t)column->price;
+		potential[w->first_column + i] = -(int64_t)state->prices[i];
 		if (column->block == NONE)
 			continue;
 		write_arc(w, w->first_block + column->block, w->first_column + i, INT32_MAX, 0, w->column_flow[i]);

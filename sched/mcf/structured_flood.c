@@ -10,11 +10,6 @@ enum { DEPTH_MAXIMUM = 400 };
 
 static int32_t flood_group(struct structured *state, int32_t group, int32_t wanted);
 
-static int32_t least(int32_t a, int32_t b)
-{
-	return a < b ? a : b;
-}
-
 static bool group_has_exit(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
@@ -85,7 +80,7 @@ static void spread_block(struct structured *state, int32_t block)
 	const struct block *b = &state->blocks[block];
 
 	for (int32_t i = 0; i < b->member_count; i++)
-		if (state->columns[b->members[i]].price == b->floor)
+		if (state->prices[b->members[i]] == b->floor)
 			reach_column(state, b->members[i], b->level + 1);
 	state->scans += (uint64_t)b->member_count;
 }
@@ -101,7 +96,7 @@ static void spread_group(struct structured *state, int32_t group)
 
 		if (arc->target < 0)
 			reach_block(state, ~arc->target, price, g->level + 1);
-		else if (state->columns[arc->target].price == price && arc_has_room(arc))
+		else if (state->prices[arc->target] == price && arc_has_room(g, i))
 			reach_column(state, arc->target, g->level + 1);
 	}
 	state->scans += (uint64_t)i;
@@ -110,9 +105,10 @@ static void spread_group(struct structured *state, int32_t group)
 static void spread_column(struct structured *state, int32_t column)
 {
 	const struct column *c = &state->columns[column];
+	int32_t price = state->prices[column];
 
 	for (int32_t i = 0; i < c->entry_count; i++)
-		if (c->entries[i].cost + c->price == state->groups[c->entries[i].group].price)
+		if (c->entries[i].cost + price == state->bids[c->entries[i].group])
 			reach_group(state, c->entries[i].group, c->level + 1);
 	state->scans += (uint64_t)c->entry_count;
 }
@@ -157,8 +153,9 @@ static int32_t flood_column(struct structured *state, int32_t column, int32_t wa
 		int32_t sent = 0;
 
 		state->scans++;
-		if (g->flood == state->flood.stamp && g->level == c->level + 1 && entry.cost + c->price == g->price)
-			sent = flood_group(state, entry.group, least(wanted - made, g->arcs[entry.arc].flow));
+		if (g->flood == state->flood.stamp && g->level == c->level + 1 &&
+		    entry.cost + state->prices[column] == g->price)
+			sent = flood_group(state, entry.group, least(wanted - made, g->uses[entry.arc].flow));
 		if (sent == 0) {
 			c->flood_entry++;
 			continue;
@@ -184,7 +181,7 @@ static int32_t flood_exits(struct structured *state, int32_t group, int32_t want
 		return sent;
 	while (sent < wanted &&
 	       (exit = group_exit(state, group, g->price - state->market_price + 1, &column)) != NONE) {
-		int32_t units = least(wanted - sent, least(state->columns[column].free, arc_room(&g->arcs[exit])));
+		int32_t units = least(wanted - sent, least(state->columns[column].free, arc_room(g, exit)));
 
 		column_fill(state, column, units);
 		flow_give(state, group, exit, column, units);
@@ -203,7 +200,7 @@ static bool column_is_next(const struct structured *state, int32_t column, int32
 {
 	const struct column *c = &state->columns[column];
 
-	return c->flood == state->flood.stamp && c->level == level && c->price == price;
+	return c->flood == state->flood.stamp && c->level == level && state->prices[column] == price;
 }
 
 /* Over an arc to a block; later groups go on where this one found no more room. */
@@ -255,9 +252,9 @@ static int32_t flood_group(struct structured *state, int32_t group, int32_t want
 			if (block_is_next(state, ~arc->target, g->price - arc->cost, g->level + 1))
 				sent += flood_block(state, group, g->flood_arc, wanted - sent);
 		} else if (column_is_next(state, arc->target, g->price - arc->cost, g->level + 1) &&
-			   arc_has_room(arc)) {
+			   arc_has_room(g, g->flood_arc)) {
 			int32_t column = arc->target;
-			int32_t made = flood_column(state, column, least(wanted - sent, arc_room(arc)));
+			int32_t made = flood_column(state, column, least(wanted - sent, arc_room(g, g->flood_arc)));
 
 			if (made > 0)
 				flow_add(state, group, g->flood_arc, made);
@@ -309,7 +306,7 @@ int64_t flood_from_market(struct structured *state)
 		if (state->groups[state->pending_list.ids[i]].pending > 0)
 			reach_group(state, state->pending_list.ids[i], 0);
 	for (int32_t i = 0; i < state->column_count; i++)
-		if (state->columns[i].price == state->market_price)
+		if (state->prices[i] == state->market_price)
 			reach_column(state, i, 0);
 	int32_t roots = state->search.visited_count;
 

@@ -42,15 +42,40 @@ void group_changed(struct structured *state, int32_t group)
 	list_push(state, &state->changed_list, group);
 }
 
+static void share_add(struct structured *state, struct group *g, int32_t arc)
+{
+	if (g->share_count == g->share_room) {
+		struct share *shares = arena_grow(&state->arena, g->shares, &g->share_room, g->share_count,
+						  g->share_count + 1, sizeof(*shares));
+
+		if (!shares) {
+			state->no_memory = true;
+			return;
+		}
+		g->shares = shares;
+	}
+	g->uses[arc].place = g->share_count;
+	g->shares[g->share_count++] = (struct share){arc, g->arcs[arc].target, g->arcs[arc].cost};
+}
+
+static void share_drop(struct group *g, int32_t arc)
+{
+	int32_t place = g->uses[arc].place;
+
+	g->shares[place] = g->shares[--g->share_count];
+	g->uses[g->shares[place].arc].place = place;
+}
+
 void flow_add(struct structured *state, int32_t group, int32_t arc, int32_t units)
 {
 	struct group *g = &state->groups[group];
 
-	if (g->arcs[arc].flow == 0) {
+	if (g->uses[arc].flow == 0) {
 		entry_add(state, group, arc);
+		share_add(state, g, arc);
 		g->dead -= arc >= g->arc_fixed;
 	}
-	g->arcs[arc].flow += units;
+	g->uses[arc].flow += units;
 	state->column_cost += (int64_t)units * g->arcs[arc].cost;
 	group_changed(state, group);
 }
@@ -61,16 +86,33 @@ void flow_take(struct structured *state, int32_t group, int32_t arc, int32_t uni
 	struct column *column = &state->columns[g->arcs[arc].target];
 
 	group_changed(state, group);
-	g->arcs[arc].flow -= units;
+	g->uses[arc].flow -= units;
 	state->column_cost -= (int64_t)units * g->arcs[arc].cost;
-	if (g->arcs[arc].flow > 0)
+	if (g->uses[arc].flow > 0)
 		return;
 	int32_t place = entry_find(column, group, arc);
 
 	if (place >= 0)
 		column->entries[place] = column->entries[--column->entry_count];
+	share_drop(g, arc);
 	if (arc >= g->arc_fixed && g->dead++ == 0)
 		list_push(state, &state->dead_list, group);
+}
+
+/* Room for `needed` arcs, of which the first `used` are kept. */
+bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed)
+{
+	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, used, needed, sizeof(*arcs));
+
+	if (arcs)
+		g->arcs = arcs;
+	struct use *uses = arena_grow(&state->arena, g->uses, &g->use_room, used, needed, sizeof(*uses));
+
+	if (uses)
+		g->uses = uses;
+	if (needed > g->arc_room || needed > g->use_room)
+		state->no_memory = true;
+	return !state->no_memory;
 }
 
 /* The derived arc of this cost to `column`; NONE without memory. A column's few entries are a short search. */
@@ -82,15 +124,10 @@ int32_t flow_derived(struct structured *state, int32_t group, int32_t column, in
 	for (int32_t i = 0; i < c->entry_count; i++)
 		if (c->entries[i].group == group && c->entries[i].arc >= g->arc_fixed && c->entries[i].cost == cost)
 			return c->entries[i].arc;
-	struct arc *arcs =
-		arena_grow(&state->arena, g->arcs, &g->arc_room, g->arc_count, g->arc_count + 1, sizeof(*arcs));
-
-	if (!arcs) {
-		state->no_memory = true;
+	if (!group_reserve_arcs(state, g, g->arc_count, g->arc_count + 1))
 		return NONE;
-	}
-	g->arcs = arcs;
-	arcs[g->arc_count] = (struct arc){.target = column, .cost = cost, .capacity = NONE, .back = NONE};
+	g->arcs[g->arc_count] = (struct arc){column, cost};
+	g->uses[g->arc_count] = (struct use){.capacity = NONE, .back = NONE};
 	if (g->dead++ == 0)
 		list_push(state, &state->dead_list, group);
 	return g->arc_count++;
@@ -114,13 +151,15 @@ void state_drop_dead(struct structured *state)
 		int32_t kept = g->arc_fixed;
 
 		for (int32_t arc = g->arc_fixed; arc < g->arc_count; arc++) {
-			if (g->arcs[arc].flow == 0)
+			if (g->uses[arc].flow == 0)
 				continue;
 			if (arc != kept) {
 				struct column *column = &state->columns[g->arcs[arc].target];
 				int32_t place = entry_find(column, group, arc);
 
 				g->arcs[kept] = g->arcs[arc];
+				g->uses[kept] = g->uses[arc];
+				g->shares[g->uses[kept].place].arc = kept;
 				if (place >= 0)
 					column->entries[place].arc = kept;
 			}
@@ -145,7 +184,7 @@ void column_free(struct structured *state, int32_t column, int32_t units)
 		c->in_free_list = true;
 		list_push(state, &state->free_list, column);
 	}
-	if (c->price > state->market_price && !c->in_hole_list) {
+	if (state->prices[column] > state->market_price && !c->in_hole_list) {
 		c->in_hole_list = true;
 		list_push(state, &state->hole_list, column);
 	}

@@ -20,9 +20,9 @@ static int32_t group_least_price(struct structured *state, const struct group *g
 		if (arc->cost + state->market_price >= best)
 			break;
 		if (arc->target >= 0) {
-			if (!arc_has_room(arc))
+			price = state->prices[arc->target];
+			if (arc->cost + price >= best || !arc_has_room(group, i))
 				continue;
-			price = state->columns[arc->target].price;
 		} else {
 			price = state->blocks[~arc->target].floor;
 			if (arc->cost + price < best)
@@ -43,16 +43,14 @@ void group_reprice(struct structured *state, int32_t group)
 		return;
 	g->price = group_least_price(state, g);
 	group_bid(state, group);
-	for (int32_t i = 0; i < g->arc_count; i++) {
-		struct arc *arc = &g->arcs[i];
-		int32_t units = arc->flow;
+	for (int32_t i = g->share_count - 1; i >= 0; i--) {
+		struct share share = g->shares[i];
+		int32_t units = g->uses[share.arc].flow;
 
-		if (units == 0 || arc->cost + state->columns[arc->target].price <= g->price)
+		if (share.cost + state->prices[share.column] <= g->price)
 			continue;
-		int32_t column = arc->target;
-
-		flow_take(state, group, i, units);
-		column_free(state, column, units);
+		flow_take(state, group, share.arc, units);
+		column_free(state, share.column, units);
 		pulled += units;
 	}
 	if (g->unscheduled_flow > 0 && g->unscheduled_cost > g->price) {
@@ -96,7 +94,7 @@ static void withdraw(struct structured *state, int32_t group, int32_t units)
 	}
 	for (int32_t arc = g->arc_count - 1; arc >= 0 && units > 0; arc--) {
 		int32_t column = g->arcs[arc].target;
-		int32_t taken = g->arcs[arc].flow < units ? g->arcs[arc].flow : units;
+		int32_t taken = g->uses[arc].flow < units ? g->uses[arc].flow : units;
 
 		if (taken == 0)
 			continue;
@@ -140,7 +138,7 @@ static int32_t arc_with_unit(const struct structured *state, int32_t group, int3
 		if (c->entries[i].group != group)
 			continue;
 		found = c->entries[i].arc;
-		if (state->groups[group].arcs[found].capacity > 0)
+		if (state->groups[group].uses[found].capacity > 0)
 			break;
 	}
 	return found;
@@ -156,10 +154,10 @@ int structured_end_unit(struct structured *state, int32_t group, int32_t column)
 	if (arc == NONE)
 		return -EINVAL;
 	flow_take(state, group, arc, 1);
-	if (g->arcs[arc].capacity > 0)
-		g->arcs[arc].capacity--;
-	else if (g->arcs[arc].capacity < NONE)
-		g->arcs[arc].capacity++;
+	if (g->uses[arc].capacity > 0)
+		g->uses[arc].capacity--;
+	else if (g->uses[arc].capacity < NONE)
+		g->uses[arc].capacity++;
 	g->supply--;
 	group_bid(state, group);
 	column_free(state, column, 1);
@@ -177,8 +175,13 @@ int structured_remove_group(struct structured *state, int32_t group)
 	if (state->referenced)
 		references_unlink(state, group);
 	arena_release(&state->arena, g->arcs, g->arc_room, sizeof(*g->arcs));
+	arena_release(&state->arena, g->uses, g->use_room, sizeof(*g->uses));
+	arena_release(&state->arena, g->shares, g->share_room, sizeof(*g->shares));
 	g->arcs = NULL;
-	g->arc_fixed = g->arc_count = g->arc_room = g->dead = 0;
+	g->uses = NULL;
+	g->shares = NULL;
+	g->share_count = g->share_room = 0;
+	g->arc_fixed = g->arc_count = g->arc_room = g->use_room = g->dead = 0;
 	g->supply = 0;
 	group_bid(state, group);
 	g->exists = false;

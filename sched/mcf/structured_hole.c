@@ -5,20 +5,7 @@
  * unscheduled or unrouted one, one that was sold to the market. The market takes the hole at its own price, so no
  * search goes farther than the difference. Prices of nodes nearer than that fall.
  */
-#include "structured_priv.h"
-
-static int32_t least(int32_t a, int32_t b)
-{
-	return a < b ? a : b;
-}
-
-static void lower_best(struct search *search, enum target_kind kind, int32_t node, int32_t distance)
-{
-	if (distance >= search->best)
-		return;
-	search->best = distance;
-	search->target = (struct target){kind, node, NONE};
-}
+#include "structured_search.h"
 
 /* Who of the group would gain by letting go. A leap counts them when the group is settled. */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
@@ -29,84 +16,106 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	if (search->leap.wanted > 0)
 		return;
 	if (g->unscheduled_flow > 0)
-		lower_best(search, TARGET_UNSCHEDULED, group, distance + g->price - g->unscheduled_cost);
+		search_target(search, TARGET_UNSCHEDULED, group, NONE, distance + g->price - g->unscheduled_cost);
 	if (g->unrouted > 0)
-		lower_best(search, TARGET_UNROUTED, group, distance + g->price - UNROUTED_COST);
+		search_target(search, TARGET_UNROUTED, group, NONE, distance + g->price - UNROUTED_COST);
 	if (g->pending > 0)
-		lower_best(search, TARGET_MARKET, group,
-			   distance + g->price - g->aggregator_cost - state->market_price);
+		search_target(search, TARGET_MARKET, group, NONE,
+			      distance + g->price - g->aggregator_cost - state->market_price);
 }
 
-/* `arc`: own arc towards `column` that would get the unit, NONE for the aggregator's to the market. */
-static inline void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t arc, int32_t column)
+/* `cost`: of the own arc that would get the unit for `column`, ~cost over its block; NONE and NONE: the aggregator's.
+ */
+static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t cost, int32_t column)
 {
 	struct search *search = &state->search;
 	struct group *g = &state->groups[group];
+	uint64_t label = search_label(search, distance);
 
-	if (distance >= search->best || (g->stamp == search->stamp && g->distance <= distance))
+	if (distance >= search->best || label >= state->group_labels[group])
 		return;
-	g->stamp = search->stamp;
-	g->distance = distance;
-	g->parent_arc = arc;
+	state->group_labels[group] = label;
+	g->parent = cost;
 	g->parent_column = column;
+	search_fetch(g->shares);
 	group_targets(state, group, distance);
 	queue_push(&search->queue, ~group, distance);
 }
 
-static inline void relax_column(struct structured *state, int32_t column, int32_t distance, int32_t group, int32_t arc)
+static void relax_column(struct structured *state, int32_t column, int32_t distance, int32_t group, int32_t arc)
 {
 	struct search *search = &state->search;
 	struct column *c = &state->columns[column];
+	uint64_t label = search_label(search, distance);
 
-	if (distance >= search->best || (c->stamp == search->stamp && c->distance <= distance))
+	if (distance >= search->best || label >= state->column_labels[column])
 		return;
-	c->stamp = search->stamp;
-	c->distance = distance;
+	state->column_labels[column] = label;
 	c->parent_group = group;
 	c->parent_arc = arc;
+	search_fetch(&state->column_references[column]);
 	if (search->source != NONE)
-		lower_best(search, TARGET_COLUMN, column, distance + c->price - state->market_price);
+		search_target(search, TARGET_COLUMN, column, NONE,
+			      distance + state->prices[column] - state->market_price);
 	queue_push(&search->queue, column, distance);
 }
 
 static void relax_block(struct structured *state, int32_t column, int32_t distance)
 {
 	struct search *search = &state->search;
-	const struct column *c = &state->columns[column];
-	struct block *b = &state->blocks[c->block];
+	int32_t block = state->columns[column].block;
+	struct block *b = &state->blocks[block];
 
 	/* Its groups' reduced costs count from the least price in the block. */
-	if (state->block_references[c->block].count == 0)
+	if (state->block_references[block].count == 0)
 		return;
-	distance += c->price - block_exact_floor(state, c->block);
-	if (distance >= search->best || (b->stamp == search->stamp && b->distance <= distance))
+	distance += state->prices[column] - block_exact_floor(state, block);
+	if (distance >= search->best || (b->stamp == search->stamp && b->key <= distance))
 		return;
 	b->stamp = search->stamp;
-	b->distance = distance;
+	b->key = distance;
 	b->parent_column = column;
-	queue_push(&search->queue, c->block + NODE_BLOCK, distance);
+	queue_push(&search->queue, block + NODE_BLOCK, distance);
 }
 
-/* Most references are too dear: they are told by the group's price alone, without a look at the arc. */
+/* Most references are too dear: that is told by the group's price alone, without a look at the group or the arc. */
+static int32_t near_references(const struct structured *state, const struct reference_list *list, int32_t base,
+			       int32_t first, int32_t *near)
+{
+	const struct search *search = &state->search;
+	int32_t end = least(list->count, first + SEARCH_SPAN), count = 0;
+
+	for (int32_t i = first; i < end; i++) {
+		const struct reference *reference = &list->items[i];
+		int32_t group = reference->group == NONE ? 0 : reference->group;
+		int32_t distance = base + reference_cost(reference) - state->bids[group];
+
+		near[count] = i;
+		count += (reference->group != NONE) & (distance < search->best) &
+			 (search_label(search, distance) < state->group_labels[group]);
+	}
+	return count;
+}
+
+/* `base`: distance and price of the list's owner, `target` as in an arc. */
 static void settle_references(struct structured *state, const struct reference_list *list, int32_t target, int32_t base,
 			      int32_t column)
 {
-	for (int32_t i = 0; i < list->count; i++) {
-		const struct reference reference = list->items[i];
+	int32_t near[SEARCH_SPAN];
 
-		if (reference.group == NONE)
-			continue;
-		int32_t distance = base + reference.cost - state->bids[reference.group], arc;
+	for (int32_t first = 0; first < list->count; first += SEARCH_SPAN) {
+		int32_t count = near_references(state, list, base, first, near);
 
-		if (distance >= state->search.best)
-			continue;
-		const struct group *g = &state->groups[reference.group];
+		for (int32_t i = 0; i < count; i++) {
+			struct reference reference = list->items[near[i]];
+			int32_t cost = reference_cost(&reference);
 
-		if (g->stamp == state->search.stamp && g->distance <= distance)
-			continue;
-		arc = reference_arc(g, target, reference.cost);
-		if (arc != NONE)
-			relax_group(state, reference.group, distance, arc, column);
+			/* The limited arc may be full. */
+			if (reference.cost < 0 && reference_arc(&state->groups[reference.group], target, cost) == NONE)
+				continue;
+			relax_group(state, reference.group, base + cost - state->bids[reference.group],
+				    target < 0 ? ~cost : cost, column);
+		}
 	}
 	state->scans += (uint64_t)list->count;
 }
@@ -114,77 +123,37 @@ static void settle_references(struct structured *state, const struct reference_l
 static void settle_column(struct structured *state, int32_t column, int32_t distance)
 {
 	relax_block(state, column, distance);
-	settle_references(state, &state->column_references[column], column, distance + state->columns[column].price,
-			  column);
+	settle_references(state, &state->column_references[column], column, distance + state->prices[column], column);
+}
+
+static void settle_block(struct structured *state, int32_t block)
+{
+	const struct block *b = &state->blocks[block];
+
+	settle_references(state, &state->block_references[block], ~block, b->key + b->floor, b->parent_column);
 }
 
 static void settle_group(struct structured *state, int32_t group, int32_t distance)
 {
 	const struct group *g = &state->groups[group];
 
-	for (int32_t i = next_flow_arc(state, g, 0); i < g->arc_count; i = next_flow_arc(state, g, i + 1)) {
-		const struct arc *arc = &g->arcs[i];
+	if (state->search.leap.wanted > 0)
+		leap_note(&state->search, distance + g->price - g->unscheduled_cost, g->unscheduled_flow);
+	for (int32_t i = 0; i < g->share_count; i++) {
+		const struct share *share = &g->shares[i];
 
-		relax_column(state, arc->target, distance + g->price - arc->cost - state->columns[arc->target].price,
-			     group, i);
+		relax_column(state, share->column, distance + g->price - share->cost - state->prices[share->column],
+			     group, share->arc);
 	}
-	state->scans += (uint64_t)g->arc_count;
+	state->scans += (uint64_t)g->share_count;
 }
 
-static void lower_prices(struct structured *state)
+static const struct search_direction backward = {settle_group, settle_column, settle_block};
+
+/* The group's own column arc on the path, NONE when its unit goes over a block or the aggregator. */
+static int32_t path_arc(const struct group *g)
 {
-	struct search *search = &state->search;
-
-	for (int32_t i = 0; i < search->visited_count; i++) {
-		int32_t node = search->visited[i];
-
-		if (node < 0) {
-			struct group *g = &state->groups[~node];
-
-			if (g->distance < search->best) {
-				g->price -= search->best - g->distance;
-				group_bid(state, ~node);
-			}
-			continue;
-		}
-		struct column *c = &state->columns[node];
-		struct block *b = &state->blocks[c->block];
-
-		if (c->distance >= search->best)
-			continue;
-		c->price -= search->best - c->distance;
-		b->floor = c->price < b->floor ? c->price : b->floor;
-	}
-}
-
-static void search_run(struct structured *state)
-{
-	struct search *search = &state->search;
-	int32_t node, key;
-
-	while (queue_pop(&search->queue, &node, &key)) {
-		if (key >= search->best)
-			break;
-		if (node >= NODE_BLOCK) {
-			int32_t block = node - NODE_BLOCK;
-			const struct block *b = &state->blocks[block];
-
-			if (b->distance == key)
-				settle_references(state, &state->block_references[block], ~block, key + b->floor,
-						  b->parent_column);
-		} else if (node >= 0 && state->columns[node].distance == key) {
-			search->visited[search->visited_count++] = node;
-			settle_column(state, node, key);
-		} else if (node < 0 && state->groups[~node].distance == key) {
-			const struct group *g = &state->groups[~node];
-
-			search->visited[search->visited_count++] = node;
-			if (search->leap.wanted > 0)
-				leap_note(search, key + g->price - g->unscheduled_cost, g->unscheduled_flow);
-			settle_group(state, ~node, key);
-		}
-	}
-	lower_prices(state);
+	return g->parent_column == NONE || g->parent < 0 ? NONE : reference_arc(g, g->parent_column, g->parent);
 }
 
 /* Least room on the way from the target to the slot that started the search, at most `units`. */
@@ -207,14 +176,16 @@ static int32_t path_room(const struct structured *state, const struct target *ta
 			if (c->parent_group == NONE)
 				return units;
 			group = c->parent_group;
-			units = least(units, state->groups[group].arcs[c->parent_arc].flow);
+			units = least(units, state->groups[group].uses[c->parent_arc].flow);
 		}
 		const struct group *g = &state->groups[group];
 
 		if (g->parent_column == NONE)
 			return least(units, 1); /* a free slot is chosen when it is taken */
-		if (g->parent_arc != NONE && g->arcs[g->parent_arc].target >= 0)
-			units = least(units, arc_room(&g->arcs[g->parent_arc]));
+		int32_t arc = path_arc(g);
+
+		if (arc != NONE)
+			units = least(units, arc_room(g, arc));
 		column = g->parent_column;
 	}
 }
@@ -253,32 +224,38 @@ static void path_apply(struct structured *state, const struct target *target, in
 			flow_take(state, group, state->columns[column].parent_arc, units);
 		}
 		const struct group *g = &state->groups[group];
-		int32_t arc = g->parent_arc;
+		bool market = g->parent_column == NONE;
+		int32_t arc = path_arc(g);
 
-		column = g->parent_column == NONE ? market_free_column(state) : g->parent_column;
+		column = market ? market_free_column(state) : g->parent_column;
 		if (arc == NONE)
-			arc = flow_derived(state, group, column, g->aggregator_cost);
-		else if (g->arcs[arc].target < 0)
-			arc = flow_derived(state, group, column, g->arcs[arc].cost);
-		if (arc >= 0)
+			arc = flow_derived(state, group, column, market ? g->aggregator_cost : ~g->parent);
+		if (arc != NONE)
 			flow_add(state, group, arc, units);
-		if (state->groups[group].parent_column == NONE)
+		if (market)
 			break;
 	}
 	column_fill(state, column, units);
 }
 
-void hole_fill(struct structured *state, int32_t column)
+static void root_column(struct structured *state, int32_t column)
+{
+	struct search *search = &state->search;
+
+	state->columns[column].parent_group = NONE;
+	state->column_labels[column] = search_label(search, 0);
+	queue_push(&search->queue, column, 0);
+}
+
+static void hole_fill(struct structured *state, int32_t column)
 {
 	const struct column *c = &state->columns[column];
 
-	while (c->free > 0 && c->capacity > 0 && c->price > state->market_price && !state->no_memory) {
-		search_begin(state, column, c->price - state->market_price);
-		state->columns[column].parent_group = NONE;
-		state->columns[column].stamp = state->search.stamp;
-		state->columns[column].distance = 0;
-		queue_push(&state->search.queue, column, 0);
-		search_run(state);
+	while (c->free > 0 && c->capacity > 0 && state->prices[column] > state->market_price && !state->no_memory) {
+		search_begin(state, column, state->prices[column] - state->market_price);
+		root_column(state, column);
+		search_run(state, &backward);
+		search_move_prices(state, -1);
 		if (state->search.target.node != NONE)
 			path_apply(state, &state->search.target, c->free);
 	}
@@ -307,14 +284,8 @@ void market_lower(struct structured *state, int64_t wanted, int32_t limit)
 	if (wanted > 0)
 		leap_begin(state, wanted);
 	for (int32_t i = 0; i < state->free_list.count; i++) {
-		struct column *c = &state->columns[state->free_list.ids[i]];
-
-		if (c->free == 0)
-			continue;
-		c->stamp = search->stamp;
-		c->distance = 0;
-		c->parent_group = NONE;
-		queue_push(&search->queue, state->free_list.ids[i], 0);
+		if (state->columns[state->free_list.ids[i]].free > 0)
+			root_column(state, state->free_list.ids[i]);
 	}
 	for (int32_t group = 0; group < state->group_count; group++) {
 		const struct group *g = &state->groups[group];
@@ -322,7 +293,8 @@ void market_lower(struct structured *state, int64_t wanted, int32_t limit)
 		if (g->exists && g->supply > 0 && g->aggregator_cost != STRUCTURED_NO_ARC)
 			relax_group(state, group, g->aggregator_cost + state->market_price - g->price, NONE, NONE);
 	}
-	search_run(state);
+	search_run(state, &backward);
+	search_move_prices(state, -1);
 	state->market_price -= search->best;
 	if (search->target.node != NONE)
 		path_apply(state, &search->target, 1);

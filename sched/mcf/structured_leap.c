@@ -47,12 +47,11 @@ void leap_note_group(struct structured *state, int32_t group, int32_t distance)
 
 	if (room <= 0 || exit > search->best)
 		return;
-	for (int32_t i = 0; i < g->arc_count; i++) {
-		const struct arc *arc = &g->arcs[i];
-		const struct column *c = arc->target >= 0 ? &state->columns[arc->target] : NULL;
+	for (int32_t i = 0; i < g->share_count; i++) {
+		const struct share *share = &g->shares[i];
 
-		if (arc->flow > 0 && arc->cost + c->price == g->price)
-			units += arc->flow;
+		if (share->cost + state->prices[share->column] == g->price)
+			units += g->uses[share->arc].flow;
 	}
 	leap_note(search, exit, units < room ? units : room);
 }

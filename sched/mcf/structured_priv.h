@@ -30,11 +30,22 @@ enum {
  * to the block or to the aggregator that they stand for; they exist only to carry flow.
  */
 struct arc {
-	int32_t target;   /* column, or ~block */
-	int32_t cost;     /* per unit */
+	int32_t target; /* column, or ~block */
+	int32_t cost;   /* per unit */
+};
+
+/* What the arc of the same place carries: apart, since most arcs are looked at for their cost and left. */
+struct use {
 	int32_t capacity; /* running arcs: most units; others: -1 - units that run there, i.e. no limit as unsigned */
 	int32_t flow;     /* columns only */
 	int32_t back;     /* place in the target's list of references */
+	int32_t place;    /* with flow: place in the group's shares */
+};
+
+/* An arc of a row that is being installed. */
+struct row_arc {
+	int32_t target, cost, capacity; /* as in struct arc and struct use */
+	int32_t back;                   /* NONE: it has no reference yet */
 };
 
 /* Flow into a column, seen from the column. */
@@ -44,10 +55,17 @@ struct entry {
 	int32_t cost;
 };
 
+/* The same, seen from the group: its arcs with flow, in no order. */
+struct share {
+	int32_t arc;
+	int32_t column;
+	int32_t cost;
+};
+
 /* An arc into a column or block, seen from there. */
 struct reference {
 	int32_t group; /* NONE: a spare item */
-	int32_t cost;  /* of a spare item: the next spare one's place + 1 */
+	int32_t cost;  /* ~cost of a limited arc; of a spare item the next spare one's place + 1 */
 };
 
 struct reference_list {
@@ -56,16 +74,14 @@ struct reference_list {
 	int32_t spare; /* place + 1; 0: none */
 };
 
+/* One cache line. What searches look at first lies apart, close together: state->prices, state->column_labels. */
 struct column {
-	int32_t price;
-	int32_t distance; /* of the search `stamp` */
-	uint32_t stamp;
 	int32_t free;         /* slots without a unit */
 	int32_t parent_group; /* NONE: from the market, or the search's start */
 	int32_t parent_arc;   /* of parent_group: a column arc, a block arc, or NONE for the aggregator */
 	int32_t entry_count, entry_room;
-	struct entry *entries;
 	int32_t block; /* NONE: the column does not exist */
+	struct entry *entries;
 	int32_t capacity;
 	uint32_t flood; /* the last flood that reached it */
 	int32_t level, flood_entry;
@@ -74,8 +90,8 @@ struct column {
 
 struct block {
 	int32_t floor;    /* <= least price of its open columns */
-	int32_t distance; /* without the columns' prices */
-	int32_t key;      /* with the floor: where the search looks at the columns */
+	int32_t distance; /* forward: without the columns' prices */
+	int32_t key;      /* forward: with the floor, where the search looks at the columns; backward: the distance */
 	uint32_t stamp;
 	int32_t parent_group, parent_arc;
 	int32_t parent_column; /* backward searches */
@@ -89,19 +105,25 @@ struct block {
 	int32_t row_cost; /* INT32_MAX, but while a row is installed */
 };
 
+/* Two cache lines, of which searches need the first. */
 struct group {
 	int32_t price; /* valid while supply > 0 */
-	int32_t distance;
-	uint32_t stamp;
-	int32_t parent_arc; /* forward: own arc whose flow is taken back; backward: own arc that gets flow, or NONE */
-	int32_t parent_column; /* backward: where that arc leads; NONE: the market */
 	int32_t aggregator_cost;
 	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
-	int32_t arc_fixed, arc_count, arc_room;
+	int32_t pending, unrouted;
+	/*
+	 * Forward: own arc whose flow is taken back, NONE for the excess. Backward: cost of the own arc that gets flow,
+	 * ~cost when it leads over a block, to parent_column (NONE: over the aggregator to the market).
+	 */
+	int32_t parent, parent_column;
+	int32_t arc_fixed;
 	struct arc *arcs;
-	int32_t exit_arc; /* arcs before it lead to no free slot, while exit_epoch is the state's */
+	struct share *shares; /* [share_count] */
+	int32_t exit_arc;     /* arcs before it lead to no free slot, while exit_epoch is the state's */
 	uint32_t exit_epoch;
-	int32_t supply, excess, pending, unrouted;
+	int32_t share_count, share_room, arc_count, arc_room, use_room;
+	struct use *uses; /* [arc_count] */
+	int32_t supply, excess;
 	int32_t dead;   /* derived arcs without flow */
 	uint32_t flood; /* the last flood that reached it */
 	int32_t level, flood_arc;
@@ -137,6 +159,7 @@ struct leap {
 
 struct search {
 	uint32_t stamp;
+	uint64_t era;   /* the upper half of this search's labels */
 	int32_t source; /* group, or NONE for the market; backward: column, or NONE */
 	int32_t best;   /* distance of the target; nodes at this distance or beyond are of no use */
 	struct target target;
@@ -156,8 +179,10 @@ struct flood {
 
 struct structured {
 	struct group *groups;
-	int32_t *bids; /* [group_room] each group's price again, close together: most references need no more */
+	int32_t *bids; /* [group_room] each group's price again, close together: most searches need no more */
 	struct column *columns;
+	int32_t *prices;                        /* [column_room] */
+	uint64_t *group_labels, *column_labels; /* [group_room], [column_room] see structured_search.h */
 	struct block *blocks;
 	int32_t group_count, group_room, column_count, column_room, block_count, block_room;
 	struct reference_list *column_references; /* [column_room] */
@@ -176,7 +201,7 @@ struct structured {
 	/* Scratch of the installation of rows. */
 	int32_t *held;       /* [column_room] units that wait for an arc, all 0 between calls */
 	bool *column_leaves; /* [column_room] it is gone; or arcs to it are being changed */
-	struct arc *row_arcs;
+	struct row_arc *row_arcs;
 	struct structured_share *row_held;
 	int32_t row_arc_room, row_held_room, row_place_room;
 	int32_t *row_places;
@@ -201,18 +226,19 @@ void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
 void group_add_pending(struct structured *state, int32_t group, int32_t units);
 void group_changed(struct structured *state, int32_t group);
+bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed);
 void state_drop_dead(struct structured *state);
 
 /* structured_reference.c */
 void references_build(struct structured *state);
 void references_link(struct structured *state, int32_t group);
 void references_unlink(struct structured *state, int32_t group);
-void reference_link(struct structured *state, int32_t group, struct arc *arc);
-void reference_unlink(struct structured *state, const struct arc *arc);
-void reference_reprice(struct structured *state, const struct arc *arc); /* at the place where its `back` points */
-void reference_fetch(struct structured *state, const struct arc *arc);   /* into the cache */
+int32_t reference_link(struct structured *state, int32_t group, const struct row_arc *arc); /* its place */
+void reference_unlink(struct structured *state, int32_t target, int32_t place);
+void reference_reprice(struct structured *state, const struct row_arc *arc); /* at the place where its `back` points */
+void reference_fetch(struct structured *state, int32_t target, int32_t place); /* into the cache */
 /* `fresh`, ascending by cost, is about to take the place of the group's fixed arcs: what both have is left alone. */
-void references_replace(struct structured *state, int32_t group, struct arc *fresh, int32_t count);
+void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count);
 /* The fixed arc with room that a reference from `target` (~block) speaks of; NONE while it is full. */
 int32_t reference_arc(const struct group *group, int32_t target, int32_t cost);
 
@@ -220,17 +246,17 @@ int32_t reference_arc(const struct group *group, int32_t target, int32_t cost);
 bool row_cost_legal(int32_t cost);
 int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held);
 /* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
-void row_sort_arcs(const struct arc *from, int32_t count, struct arc *to);
+void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to);
 /* Takes the group's units off their arcs but leaves them on their columns; returns how many columns were noted. */
 int32_t row_detach_flow(struct structured *state, int32_t group);
 /*
  * Adds running arcs to `count` unlimited ones, ascending by cost, without flow and with room behind them; how many
  * then. Those that an unlimited arc matches are only remembered there; the others get references.
  */
-int32_t row_add_running(struct structured *state, int32_t group, struct arc *arcs, int32_t count,
+int32_t row_add_running(struct structured *state, int32_t group, struct row_arc *arcs, int32_t count,
 			const struct structured_running *running, int32_t running_count);
 /* `fresh` becomes the group's arcs, on which the units in hand find their places. */
-int row_replace_arcs(struct structured *state, int32_t group, const struct arc *fresh, int32_t count,
+int row_replace_arcs(struct structured *state, int32_t group, const struct row_arc *fresh, int32_t count,
 		     int32_t held_count, bool was_changed);
 
 /* structured_solve.c */
@@ -242,13 +268,14 @@ void group_reprice(struct structured *state, int32_t group);
 /* structured_start.c */
 void start_fresh(struct structured *state, int32_t market_price);
 
-/* structured_search.c */
-void search_begin(struct structured *state, int32_t source, int32_t limit);
+/* structured_forward.c */
 void search_group_forward(struct structured *state, int32_t group);
 void search_market_forward(struct structured *state, int64_t wanted, int32_t limit);
+int32_t search_augment(struct structured *state, int32_t units);
+
+/* structured_exit.c: free slots at the market's price. */
 int32_t block_exit(struct structured *state, int32_t block);
 int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column);
-int32_t search_augment(struct structured *state, int32_t units);
 
 /* structured_flood.c */
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
@@ -256,7 +283,6 @@ int64_t flood_from_market(struct structured *state);
 int64_t flood_from_waiting(struct structured *state);
 
 /* structured_hole.c */
-void hole_fill(struct structured *state, int32_t column);
 void holes_fill(struct structured *state);
 void market_lower(struct structured *state, int64_t wanted, int32_t limit);
 
@@ -273,28 +299,9 @@ int32_t market_free_column(struct structured *state);
 void market_bind(struct structured *state, int32_t column, int32_t units);
 void market_settle(struct structured *state);
 
-static inline bool arc_has_room(const struct arc *arc)
+static inline bool arc_has_room(const struct group *group, int32_t arc)
 {
-	return (uint32_t)arc->flow < (uint32_t)arc->capacity;
-}
-
-/*
- * The first arc with flow from `arc` on, arc_count without any. No unit lies on an arc dearer than its group's price,
- * so most of a row need not be looked at.
- */
-static inline int32_t next_flow_arc(const struct structured *state, const struct group *group, int32_t arc)
-{
-	int32_t most = group->price - state->market_price;
-
-	for (; arc < group->arc_fixed; arc++) {
-		if (group->arcs[arc].cost > most)
-			arc = group->arc_fixed - 1;
-		else if (group->arcs[arc].flow > 0)
-			return arc;
-	}
-	while (arc < group->arc_count && group->arcs[arc].flow == 0)
-		arc++;
-	return arc;
+	return (uint32_t)group->uses[arc].flow < (uint32_t)group->uses[arc].capacity;
 }
 
 /* After each change of the group's price, or of its supply from or to 0. */
@@ -303,9 +310,21 @@ static inline void group_bid(struct structured *state, int32_t group)
 	state->bids[group] = state->groups[group].supply > 0 ? state->groups[group].price : BIDS_NOTHING;
 }
 
-static inline int32_t arc_room(const struct arc *arc)
+static inline int32_t arc_room(const struct group *group, int32_t arc)
 {
-	return arc->capacity < 0 ? INT32_MAX : arc->capacity - arc->flow;
+	const struct use *use = &group->uses[arc];
+
+	return use->capacity < 0 ? INT32_MAX : use->capacity - use->flow;
+}
+
+static inline int32_t reference_cost(const struct reference *reference)
+{
+	return reference->cost < 0 ? ~reference->cost : reference->cost;
+}
+
+static inline int32_t least(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
 }
 
 #endif

@@ -23,6 +23,7 @@ struct queue {
 	int32_t word; /* first word of the bitmap that may have a bit */
 	int32_t item_count, item_room;
 	int32_t beyond; /* head of the bag, -1 = empty */
+	int32_t ahead;  /* the item behind the last one taken, -1 = it was the bucket's last */
 	bool no_memory;
 	struct queue_item *items;
 	uint64_t bits[QUEUE_WORDS];
@@ -70,9 +71,18 @@ static inline bool queue_pop(struct queue *queue, int32_t *node, int32_t *key)
 
 	*node = item->node;
 	*key = item->key;
-	queue->heads[slot] = item->next;
+	queue->heads[slot] = queue->ahead = item->next;
 	if (item->next < 0)
 		queue->bits[queue->word] &= queue->bits[queue->word] - 1;
+	return true;
+}
+
+/* The next node, if it is in the same bucket as the last one taken. */
+static inline bool queue_peek(const struct queue *queue, int32_t *node)
+{
+	if (queue->ahead < 0)
+		return false;
+	*node = queue->items[queue->ahead].node;
 	return true;
 }
 

@@ -24,7 +24,7 @@ int32_t structured_unrouted(const struct structured *state, int32_t group)
 
 int32_t structured_column_price(const struct structured *state, int32_t column)
 {
-	return column >= 0 && column < state->column_count ? state->columns[column].price : PRICE_CLOSED;
+	return column >= 0 && column < state->column_count ? state->prices[column] : PRICE_CLOSED;
 }
 
 int32_t structured_group_price(const struct structured *state, int32_t group)
@@ -93,13 +93,13 @@ int32_t structured_read(const struct structured *state, int32_t group, struct st
 		return 0;
 	const struct group *g = &state->groups[group];
 
-	for (int32_t i = next_flow_arc(state, g, 0); i < g->arc_count; i = next_flow_arc(state, g, i + 1)) {
-		if (count < room)
-			shares[count] = (struct structured_share){g->arcs[i].target, g->arcs[i].flow};
-		count++;
+	if (g->share_count > room || g->share_count == 0)
+		return g->share_count;
+	for (; count < g->share_count; count++) {
+		const struct share *share = &g->shares[count];
+
+		shares[count] = (struct structured_share){share->column, g->uses[share->arc].flow};
 	}
-	if (count > room || count == 0)
-		return count;
 	sort_shares(shares, count);
 	for (int32_t i = 1; i < count; i++) {
 		if (shares[i].column == shares[merged].column)

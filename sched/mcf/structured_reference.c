@@ -8,14 +8,14 @@
 
 #include "structured_priv.h"
 
-static struct reference_list *target_list(struct structured *state, const struct arc *arc)
+static struct reference_list *target_list(struct structured *state, int32_t target)
 {
-	return arc->target >= 0 ? &state->column_references[arc->target] : &state->block_references[~arc->target];
+	return target >= 0 ? &state->column_references[target] : &state->block_references[~target];
 }
 
-void reference_link(struct structured *state, int32_t group, struct arc *arc)
+int32_t reference_link(struct structured *state, int32_t group, const struct row_arc *arc)
 {
-	struct reference_list *list = target_list(state, arc);
+	struct reference_list *list = target_list(state, arc->target);
 	int32_t place = list->spare - 1;
 
 	if (place >= 0) {
@@ -27,32 +27,32 @@ void reference_link(struct structured *state, int32_t group, struct arc *arc)
 
 			if (!items) {
 				state->no_memory = true;
-				return;
+				return NONE;
 			}
 			list->items = items;
 		}
 		place = list->count++;
 	}
-	arc->back = place;
-	list->items[place] = (struct reference){group, arc->cost};
+	list->items[place] = (struct reference){group, arc->capacity < 0 ? arc->cost : ~arc->cost};
+	return place;
 }
 
-void reference_unlink(struct structured *state, const struct arc *arc)
+void reference_unlink(struct structured *state, int32_t target, int32_t place)
 {
-	struct reference_list *list = target_list(state, arc);
+	struct reference_list *list = target_list(state, target);
 
-	list->items[arc->back] = (struct reference){NONE, list->spare};
-	list->spare = arc->back + 1;
+	list->items[place] = (struct reference){NONE, list->spare};
+	list->spare = place + 1;
 }
 
-void reference_reprice(struct structured *state, const struct arc *arc)
+void reference_reprice(struct structured *state, const struct row_arc *arc)
 {
-	target_list(state, arc)->items[arc->back].cost = arc->cost;
+	target_list(state, arc->target)->items[arc->back].cost = arc->capacity < 0 ? arc->cost : ~arc->cost;
 }
 
-void reference_fetch(struct structured *state, const struct arc *arc)
+void reference_fetch(struct structured *state, int32_t target, int32_t place)
 {
-	__builtin_prefetch(&target_list(state, arc)->items[arc->back], 1);
+	__builtin_prefetch(&target_list(state, target)->items[place], 1);
 }
 
 void references_link(struct structured *state, int32_t group)
@@ -60,7 +60,8 @@ void references_link(struct structured *state, int32_t group)
 	struct group *g = &state->groups[group];
 
 	for (int32_t i = 0; i < g->arc_fixed; i++)
-		reference_link(state, group, &g->arcs[i]);
+		g->uses[i].back = reference_link(
+			state, group, &(struct row_arc){g->arcs[i].target, g->arcs[i].cost, g->uses[i].capacity, NONE});
 }
 
 void references_unlink(struct structured *state, int32_t group)
@@ -68,26 +69,26 @@ void references_unlink(struct structured *state, int32_t group)
 	const struct group *g = &state->groups[group];
 
 	for (int32_t i = 0; i < g->arc_fixed; i++)
-		reference_unlink(state, &g->arcs[i]);
+		reference_unlink(state, g->arcs[i].target, g->uses[i].back);
 }
 
 /* Blocks before columns, limited arcs last: the order in which rows are collected, and arcs of equal cost kept. */
-static int64_t arc_rank(const struct arc *arc)
+static int64_t arc_rank(int32_t target, int32_t cost, int32_t capacity)
 {
-	int64_t kind = arc->target < 0 ? 0 : arc->capacity < 0 ? 1 : 2;
+	int64_t kind = target < 0 ? 0 : capacity < 0 ? 1 : 2;
 
-	return (((int64_t)arc->cost * 4 + kind) << 32) + (arc->target < 0 ? ~arc->target : arc->target);
+	return (((int64_t)cost * 4 + kind) << 32) + (target < 0 ? ~target : target);
 }
 
-static void fetch_list(struct structured *state, const struct arc *arc)
+static void fetch_list(struct structured *state, int32_t target)
 {
-	__builtin_prefetch(target_list(state, arc), 1);
+	__builtin_prefetch(target_list(state, target), 1);
 }
 
-static void fetch_item(struct structured *state, const struct arc *arc)
+static void fetch_item(struct structured *state, int32_t target, int32_t back)
 {
-	const struct reference_list *list = target_list(state, arc);
-	int32_t place = arc->back != NONE ? arc->back : list->spare > 0 ? list->spare - 1 : list->count;
+	const struct reference_list *list = target_list(state, target);
+	int32_t place = back != NONE ? back : list->spare > 0 ? list->spare - 1 : list->count;
 
 	if (place < list->room)
 		__builtin_prefetch(&list->items[place], 1);
@@ -97,48 +98,49 @@ static void fetch_item(struct structured *state, const struct arc *arc)
  * What is to leave keeps its `back` in the old row, what is to join has none in the new one. The lists lie far apart:
  * all of them are fetched while the rows are compared, then all items, before any is written.
  */
-static void compare_rows(struct structured *state, struct group *g, struct arc *fresh, int32_t count)
+static void compare_rows(struct structured *state, struct group *g, struct row_arc *fresh, int32_t count)
 {
 	int32_t i = 0, k = 0;
 
 	for (int32_t n = 0; n < count; n++)
 		fresh[n].back = NONE;
 	while (i < g->arc_fixed && k < count) {
-		int64_t old = arc_rank(&g->arcs[i]), new = arc_rank(&fresh[k]);
+		int64_t old = arc_rank(g->arcs[i].target, g->arcs[i].cost, g->uses[i].capacity);
+		int64_t new = arc_rank(fresh[k].target, fresh[k].cost, fresh[k].capacity);
 
 		if (old == new) {
-			fresh[k++].back = g->arcs[i].back;
-			g->arcs[i++].back = NONE;
+			fresh[k++].back = g->uses[i].back;
+			g->uses[i++].back = NONE;
 		} else if (old < new) {
-			fetch_list(state, &g->arcs[i++]);
+			fetch_list(state, g->arcs[i++].target);
 		} else {
-			fetch_list(state, &fresh[k++]);
+			fetch_list(state, fresh[k++].target);
 		}
 	}
 	while (i < g->arc_fixed)
-		fetch_list(state, &g->arcs[i++]);
+		fetch_list(state, g->arcs[i++].target);
 	while (k < count)
-		fetch_list(state, &fresh[k++]);
+		fetch_list(state, fresh[k++].target);
 }
 
 /* A row whose arcs come in another order is told apart less well, but never wrongly. */
-void references_replace(struct structured *state, int32_t group, struct arc *fresh, int32_t count)
+void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count)
 {
 	struct group *g = &state->groups[group];
 
 	compare_rows(state, g, fresh, count);
 	for (int32_t i = 0; i < g->arc_fixed; i++)
-		if (g->arcs[i].back != NONE)
-			fetch_item(state, &g->arcs[i]);
+		if (g->uses[i].back != NONE)
+			fetch_item(state, g->arcs[i].target, g->uses[i].back);
 	for (int32_t k = 0; k < count; k++)
 		if (fresh[k].back == NONE)
-			fetch_item(state, &fresh[k]);
+			fetch_item(state, fresh[k].target, NONE);
 	for (int32_t i = 0; i < g->arc_fixed; i++)
-		if (g->arcs[i].back != NONE)
-			reference_unlink(state, &g->arcs[i]);
+		if (g->uses[i].back != NONE)
+			reference_unlink(state, g->arcs[i].target, g->uses[i].back);
 	for (int32_t k = 0; k < count; k++)
 		if (fresh[k].back == NONE)
-			reference_link(state, group, &fresh[k]);
+			fresh[k].back = reference_link(state, group, &fresh[k]);
 }
 
 int32_t reference_arc(const struct group *group, int32_t target, int32_t cost)
@@ -154,7 +156,7 @@ int32_t reference_arc(const struct group *group, int32_t target, int32_t cost)
 			high = middle;
 	}
 	for (; low < group->arc_fixed && group->arcs[low].cost == cost; low++)
-		if (group->arcs[low].target == target && (target < 0 || arc_has_room(&group->arcs[low])))
+		if (group->arcs[low].target == target && (target < 0 || arc_has_room(group, low)))
 			return low;
 	return NONE;
 }

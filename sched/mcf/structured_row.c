@@ -50,14 +50,14 @@ static int row_check(struct structured *state, const struct structured_row *row)
 
 static int compare_arcs(const void *left, const void *right)
 {
-	const struct arc *a = left, *b = right;
+	const struct row_arc *a = left, *b = right;
 
 	if (a->cost != b->cost)
 		return a->cost < b->cost ? -1 : 1;
 	return a->target < b->target ? -1 : a->target > b->target;
 }
 
-void row_sort_arcs(const struct arc *from, int32_t count, struct arc *to)
+void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to)
 {
 	int32_t least = INT32_MAX, most = 0, starts[SORT_SPAN + 1];
 
@@ -104,7 +104,7 @@ static int32_t noted_cost(const struct structured *state, int32_t column, int32_
  */
 static int32_t collect_arcs(struct structured *state, const struct structured_row *row)
 {
-	struct arc *arcs = state->row_arcs;
+	struct row_arc *arcs = state->row_arcs;
 	int32_t count = 0,
 		aggregator_cost = row->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : row->aggregator_cost;
 
@@ -112,7 +112,7 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 		const struct structured_arc *from = &row->blocks[i];
 
 		if (from->cost < aggregator_cost)
-			arcs[count++] = (struct arc){.target = ~from->target, .cost = from->cost, .capacity = NONE};
+			arcs[count++] = (struct row_arc){~from->target, from->cost, NONE, NONE};
 		state->blocks[from->target].row_cost = from->cost;
 	}
 	int32_t first_column = count;
@@ -122,7 +122,7 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 
 		if (from->cost >= noted_cost(state, from->target, aggregator_cost))
 			continue;
-		arcs[count++] = (struct arc){.target = from->target, .cost = from->cost, .capacity = NONE};
+		arcs[count++] = (struct row_arc){from->target, from->cost, NONE, NONE};
 		state->held[from->target] = count;
 	}
 	int32_t first_running = count;
@@ -134,7 +134,7 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 		if (plain > 0 && arcs[plain - 1].cost <= from->cost)
 			arcs[plain - 1].capacity -= from->units;
 		else
-			arcs[count++] = (struct arc){from->column, from->cost, from->units, 0, NONE};
+			arcs[count++] = (struct row_arc){from->column, from->cost, from->units, NONE};
 	}
 	for (int32_t i = first_column; i < first_running; i++)
 		state->held[arcs[i].target] = 0;
@@ -148,8 +148,8 @@ int32_t row_detach_flow(struct structured *state, int32_t group)
 	struct group *g = &state->groups[group];
 	int32_t count = 0;
 
-	for (int32_t arc = next_flow_arc(state, g, 0); arc < g->arc_count; arc = next_flow_arc(state, g, arc + 1)) {
-		int32_t units = g->arcs[arc].flow;
+	while (g->share_count > 0) {
+		int32_t arc = g->shares[g->share_count - 1].arc, units = g->uses[arc].flow;
 
 		state->row_held[count++] = (struct structured_share){g->arcs[arc].target, units};
 		flow_take(state, group, arc, units);
@@ -179,10 +179,11 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 		left += state->row_held[i].units;
 	}
 	for (int32_t arc = 0; left > 0 && arc < g->arc_fixed; arc++) {
-		int32_t target = g->arcs[arc].target, room = arc_room(&g->arcs[arc]);
+		int32_t target = g->arcs[arc].target;
 
-		if (target < 0 || state->held[target] == 0 || room == 0)
+		if (target < 0 || state->held[target] == 0 || !arc_has_room(g, arc))
 			continue;
+		int32_t room = arc_room(g, arc);
 		int32_t units = room < state->held[target] ? room : state->held[target];
 
 		state->held[target] -= units;
@@ -215,20 +216,19 @@ int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
 	return 0;
 }
 
-int row_replace_arcs(struct structured *state, int32_t group, const struct arc *fresh, int32_t count,
+int row_replace_arcs(struct structured *state, int32_t group, const struct row_arc *fresh, int32_t count,
 		     int32_t held_count, bool was_changed)
 {
 	struct group *g = &state->groups[group];
 	int32_t excess = g->excess;
-	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, 0, count, sizeof(*arcs));
-
 	g->arc_fixed = g->arc_count = g->dead = 0;
 	g->exit_epoch = state->exit_epoch - 1;
-	if (count > 0 && !arcs)
+	if (!group_reserve_arcs(state, g, 0, count))
 		return -ENOMEM;
-	g->arcs = arcs;
-	if (count > 0)
-		memcpy(arcs, fresh, (size_t)count * sizeof(*arcs));
+	for (int32_t i = 0; i < count; i++) {
+		g->arcs[i] = (struct arc){fresh[i].target, fresh[i].cost};
+		g->uses[i] = (struct use){.capacity = fresh[i].capacity, .back = fresh[i].back};
+	}
 	g->arc_fixed = g->arc_count = count;
 	attach_flow(state, group, held_count);
 	if (!was_changed && g->in_changed_list && g->excess == excess) {
@@ -249,7 +249,7 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 		return -ENOMEM;
 	bool was_changed = state->groups[group].in_changed_list;
 	int32_t held_count = state->solved ? row_detach_flow(state, group) : 0, count = collect_arcs(state, row);
-	struct arc *fresh = state->row_arcs + wanted;
+	struct row_arc *fresh = state->row_arcs + wanted;
 
 	row_sort_arcs(state->row_arcs, count, fresh);
 	if (state->referenced)
@@ -308,7 +308,7 @@ int structured_set_unscheduled(struct structured *state, int32_t group, int32_t 
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-int32_t row_add_running(struct structured *state, int32_t group, struct arc *arcs, int32_t count,
+int32_t row_add_running(struct structured *state, int32_t group, struct row_arc *arcs, int32_t count,
 			const struct structured_running *running, int32_t running_count)
 {
 	int32_t unlimited = count;
@@ -324,15 +324,16 @@ int32_t row_add_running(struct structured *state, int32_t group, struct arc *arc
 		if (plain > 0 && arcs[plain - 1].cost <= running[i].cost)
 			arcs[plain - 1].capacity -= running[i].units;
 		else
-			arcs[count++] = (struct arc){running[i].column, running[i].cost, running[i].units, 0, NONE};
+			arcs[count++] = (struct row_arc){running[i].column, running[i].cost, running[i].units, NONE};
 	}
 	for (int32_t i = 0; i < running_count; i++)
 		state->held[running[i].column] = 0;
 	for (int32_t i = unlimited; i < count; i++) {
-		if (state->referenced)
-			reference_link(state, group, &arcs[i]);
-		struct arc arc = arcs[i];
+		struct row_arc arc = arcs[i];
 		int32_t place = i;
+
+		if (state->referenced)
+			arc.back = reference_link(state, group, &arc);
 
 		for (; place > 0 && arcs[place - 1].cost > arc.cost; place--)
 			;
@@ -347,19 +348,14 @@ static int32_t exchange_running(struct structured *state, int32_t group, const s
 				int32_t running_count)
 {
 	struct group *g = &state->groups[group];
-	struct arc *fresh = state->row_arcs;
+	struct row_arc *fresh = state->row_arcs;
 	int32_t count = 0;
 
 	for (int32_t i = 0; i < g->arc_fixed; i++) {
-		const struct arc *arc = &g->arcs[i];
-
-		if (arc->capacity >= 0) {
-			if (state->referenced)
-				reference_unlink(state, arc);
-			continue;
-		}
-		fresh[count] = *arc;
-		fresh[count++].capacity = NONE;
+		if (g->uses[i].capacity < 0)
+			fresh[count++] = (struct row_arc){g->arcs[i].target, g->arcs[i].cost, NONE, g->uses[i].back};
+		else if (state->referenced)
+			reference_unlink(state, g->arcs[i].target, g->uses[i].back);
 	}
 	return row_add_running(state, group, fresh, count, running, running_count);
 }

@@ -12,7 +12,8 @@
 static void forget_group(struct group *g)
 {
 	for (int32_t i = 0; i < g->arc_fixed; i++)
-		g->arcs[i].flow = 0;
+		g->uses[i].flow = 0;
+	g->share_count = 0;
 	g->arc_count = g->arc_fixed;
 	g->dead = g->pending = g->unrouted = g->unscheduled_flow = 0;
 	g->excess = g->supply;
@@ -30,7 +31,7 @@ static void forget_answer(struct structured *state, int32_t market_price)
 		struct column *column = &state->columns[i];
 
 		column->entry_count = 0;
-		column->price = column->capacity > 0 ? market_price : PRICE_CLOSED;
+		state->prices[i] = column->capacity > 0 ? market_price : PRICE_CLOSED;
 		column->free = 0;
 		column->in_free_list = column->in_hole_list = false;
 		column_free(state, i, column->capacity);
@@ -69,16 +70,16 @@ static void keep_running(struct structured *state, int32_t group)
 	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost < price)
 		price = g->aggregator_cost;
 	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost < price; i++)
-		if (g->arcs[i].capacity < 0 &&
-		    (g->arcs[i].target < 0 || state->columns[g->arcs[i].target].price != PRICE_CLOSED))
+		if (g->uses[i].capacity < 0 &&
+		    (g->arcs[i].target < 0 || state->prices[g->arcs[i].target] != PRICE_CLOSED))
 			price = g->arcs[i].cost;
 	g->price = price + state->market_price;
 	group_bid(state, group);
 	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= price && g->excess > 0; i++) {
-		const struct arc *arc = &g->arcs[i];
+		int32_t capacity = g->uses[i].capacity;
 
-		if (arc->target >= 0)
-			take_slots(state, group, i, arc->capacity < 0 ? NONE - arc->capacity : arc->capacity);
+		if (g->arcs[i].target >= 0)
+			take_slots(state, group, i, capacity < 0 ? NONE - capacity : capacity);
 	}
 }
 
@@ -104,7 +105,7 @@ static void take_cheapest(struct structured *state, int32_t group)
 	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= g->price - state->market_price && g->excess > 0;
 	     i++) {
 		if (g->arcs[i].target >= 0)
-			take_slots(state, group, i, arc_room(&g->arcs[i]));
+			take_slots(state, group, i, arc_room(g, i));
 		else
 			take_block(state, group, ~g->arcs[i].target, g->arcs[i].cost);
 	}
@@ -116,7 +117,7 @@ static void check_price(struct structured *state, int32_t group)
 	const struct group *g = &state->groups[group];
 
 	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost < g->price - state->market_price; i++) {
-		if (g->arcs[i].target >= 0 && arc_has_room(&g->arcs[i])) {
+		if (g->arcs[i].target >= 0 && arc_has_room(g, i)) {
 			group_reprice(state, group);
 			return;
 		}

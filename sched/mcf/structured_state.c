@@ -6,33 +6,52 @@
 
 #include "structured_priv.h"
 
-/* Zeroes what is new. */
-static bool table_reserve(void **items, int32_t *room, int32_t needed, uint64_t item_bytes)
-{
-	int64_t wanted = needed;
+enum { CACHE_LINE_BYTES = 64 };
 
+struct table {
+	void **items;
+	uint64_t item_bytes;
+};
+
+/* More than the old room, by half at least, so that growth one by one stays linear. */
+static int32_t larger_room(int32_t room, int32_t needed)
+{
+	int64_t wanted = (int64_t)room + room / 2;
+
+	if (wanted < needed)
+		wanted = needed;
+	return wanted > INT32_MAX ? INT32_MAX : (int32_t)wanted;
+}
+
+/* Tables that share a room grow together; what is new is zero. Items of a cache line's size lie on one. */
+static bool tables_reserve(const struct table *tables, int32_t count, int32_t *room, int32_t needed)
+{
 	if (needed <= *room)
 		return true;
-	if (*room > 0 && wanted < *room + *room / 2)
-		wanted = *room + (int64_t)*room / 2;
-	if (wanted > INT32_MAX)
-		wanted = INT32_MAX;
-	char *larger = *room == 0 ? calloc((size_t)wanted, item_bytes) : realloc(*items, (uint64_t)wanted * item_bytes);
+	int32_t wanted = larger_room(*room, needed);
 
-	if (!larger)
-		return false;
-	if (*room > 0)
-		memset(larger + (uint64_t)*room * item_bytes, 0, (uint64_t)(wanted - *room) * item_bytes);
-	*items = larger;
-	*room = (int32_t)wanted;
+	for (int32_t i = 0; i < count; i++) {
+		uint64_t old_bytes = (uint64_t)*room * tables[i].item_bytes;
+		uint64_t bytes = (uint64_t)wanted * tables[i].item_bytes + CACHE_LINE_BYTES - 1;
+		char *larger = aligned_alloc(CACHE_LINE_BYTES, bytes / CACHE_LINE_BYTES * CACHE_LINE_BYTES);
+
+		if (!larger)
+			return false;
+		if (*tables[i].items)
+			memcpy(larger, *tables[i].items, old_bytes);
+		memset(larger + old_bytes, 0, (uint64_t)wanted * tables[i].item_bytes - old_bytes);
+		free(*tables[i].items);
+		*tables[i].items = larger;
+	}
+	*room = wanted;
 	return true;
 }
 
 bool list_reserve(void **items, int32_t *room, int32_t needed, uint64_t item_bytes)
 {
-	int32_t wanted = needed < 64 ? 64 : needed;
+	const struct table table = {items, item_bytes};
 
-	return table_reserve(items, room, wanted, item_bytes);
+	return tables_reserve(&table, 1, room, needed < 64 ? 64 : needed);
 }
 
 void list_push(struct structured *state, struct id_list *list, int32_t id)
@@ -49,34 +68,29 @@ static bool reserve_visited(struct structured *state)
 {
 	struct search *search = &state->search;
 
-	return table_reserve((void **)&search->visited, &search->visited_room,
-			     state->group_room + state->column_room + state->block_room, sizeof(*search->visited));
+	const struct table table = {(void **)&search->visited, sizeof(*search->visited)};
+
+	return tables_reserve(&table, 1, &search->visited_room,
+			      state->group_room + state->column_room + state->block_room);
 }
 
 int state_reserve_columns(struct structured *state, int32_t count)
 {
-	int32_t old_room = state->column_room, room;
+	struct table tables[] = {{(void **)&state->held, sizeof(*state->held)},
+				 {(void **)&state->column_leaves, sizeof(*state->column_leaves)},
+				 {(void **)&state->column_references, sizeof(*state->column_references)},
+				 {(void **)&state->prices, sizeof(*state->prices)},
+				 {(void **)&state->column_labels, sizeof(*state->column_labels)},
+				 {(void **)&state->columns, sizeof(*state->columns)}};
 
 	if (count <= state->column_count)
 		return 0;
-	if (count > old_room) {
-		room = old_room;
-		if (!table_reserve((void **)&state->held, &room, count, sizeof(*state->held)))
-			return -ENOMEM;
-		room = old_room;
-		if (!table_reserve((void **)&state->column_leaves, &room, count, sizeof(*state->column_leaves)))
-			return -ENOMEM;
-		room = old_room;
-		if (!table_reserve((void **)&state->column_references, &room, count, sizeof(*state->column_references)))
-			return -ENOMEM;
-		if (!table_reserve((void **)&state->columns, &state->column_room, count, sizeof(*state->columns)))
-			return -ENOMEM;
-		if (!reserve_visited(state))
-			return -ENOMEM;
-	}
+	if (!tables_reserve(tables, 6, &state->column_room, count) || !reserve_visited(state))
+		return -ENOMEM;
 	for (int32_t i = state->column_count; i < count; i++) {
 		state->columns[i].block = NONE;
-		state->columns[i].price = PRICE_CLOSED;
+		state->prices[i] = PRICE_CLOSED;
+		state->column_labels[i] = UINT64_MAX;
 		state->column_leaves[i] = true;
 	}
 	state->column_count = count;
@@ -85,13 +99,12 @@ int state_reserve_columns(struct structured *state, int32_t count)
 
 int state_reserve_blocks(struct structured *state, int32_t count)
 {
-	int32_t room = state->block_room;
+	struct table tables[] = {{(void **)&state->block_references, sizeof(*state->block_references)},
+				 {(void **)&state->blocks, sizeof(*state->blocks)}};
 
 	if (count <= state->block_count)
 		return 0;
-	if (!table_reserve((void **)&state->block_references, &room, count, sizeof(*state->block_references)) ||
-	    !table_reserve((void **)&state->blocks, &state->block_room, count, sizeof(*state->blocks)) ||
-	    !reserve_visited(state))
+	if (!tables_reserve(tables, 2, &state->block_room, count) || !reserve_visited(state))
 		return -ENOMEM;
 	for (int32_t i = state->block_count; i < count; i++)
 		state->blocks[i].row_cost = INT32_MAX;
@@ -99,18 +112,25 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 	return 0;
 }
 
+static bool reserve_groups(struct structured *state, int32_t count)
+{
+	struct table tables[] = {{(void **)&state->bids, sizeof(*state->bids)},
+				 {(void **)&state->group_labels, sizeof(*state->group_labels)},
+				 {(void **)&state->groups, sizeof(*state->groups)}};
+
+	return tables_reserve(tables, 3, &state->group_room, count) && reserve_visited(state);
+}
+
 int state_reserve_groups(struct structured *state, int32_t count)
 {
-	int32_t room = state->group_room;
-
 	if (count <= state->group_count)
 		return 0;
-	if (!table_reserve((void **)&state->bids, &room, count, sizeof(*state->bids)) ||
-	    !table_reserve((void **)&state->groups, &state->group_room, count, sizeof(*state->groups)) ||
-	    !reserve_visited(state))
+	if (!reserve_groups(state, count))
 		return -ENOMEM;
-	for (int32_t i = state->group_count; i < count; i++)
+	for (int32_t i = state->group_count; i < count; i++) {
 		state->bids[i] = BIDS_NOTHING;
+		state->group_labels[i] = UINT64_MAX;
+	}
 	state->group_count = count;
 	return 0;
 }
@@ -122,12 +142,9 @@ struct structured *structured_create(int32_t group_hint, int32_t column_hint, in
 	if (!state)
 		return NULL;
 	queue_clear(&state->search.queue);
-	int32_t bid_room = 0;
-
-	if ((group_hint > 0 &&
-	     (!table_reserve((void **)&state->bids, &bid_room, group_hint, sizeof(*state->bids)) ||
-	      !table_reserve((void **)&state->groups, &state->group_room, group_hint, sizeof(*state->groups)))) ||
-	    (column_hint > 0 && state_reserve_columns(state, column_hint)) ||
+	/* There always is a column 0: searches read its price beside an arc to a block. */
+	if ((group_hint > 0 && !reserve_groups(state, group_hint)) ||
+	    state_reserve_columns(state, column_hint > 0 ? column_hint : 1) ||
 	    (block_hint > 0 && state_reserve_blocks(state, block_hint))) {
 		structured_destroy(state);
 		errno = ENOMEM;
@@ -151,7 +168,10 @@ void structured_destroy(struct structured *state)
 	free(state->dead_list.ids);
 	free(state->groups);
 	free(state->bids);
+	free(state->group_labels);
 	free(state->columns);
+	free(state->prices);
+	free(state->column_labels);
 	free(state->blocks);
 	free(state->column_references);
 	free(state->block_references);
@@ -169,10 +189,7 @@ int32_t block_exact_floor(struct structured *state, int32_t block)
 	int32_t floor = PRICE_CLOSED;
 
 	for (int32_t i = 0; i < b->member_count; i++) {
-		int32_t price = state->columns[b->members[i]].price;
-
-		if (price < floor)
-			floor = price;
+		floor = least(floor, state->prices[b->members[i]]);
 	}
 	b->floor = floor;
 	return floor;
@@ -211,7 +228,7 @@ static int32_t column_evict(struct structured *state, int32_t column, int32_t ca
 
 	while (used > capacity) {
 		struct entry last = c->entries[c->entry_count - 1];
-		int32_t flow = state->groups[last.group].arcs[last.arc].flow;
+		int32_t flow = state->groups[last.group].uses[last.arc].flow;
 		int32_t units = flow < used - capacity ? flow : used - capacity;
 
 		flow_take(state, last.group, last.arc, units);
@@ -232,9 +249,9 @@ static int32_t price_least(const struct structured *state, const struct referenc
 
 		if (reference->group == NONE)
 			continue;
-		int32_t bid = state->bids[reference->group] - reference->cost;
+		int32_t cost = reference_cost(reference), bid = state->bids[reference->group] - cost;
 
-		if (bid > price && reference_arc(&state->groups[reference->group], target, reference->cost) != NONE)
+		if (bid > price && reference_arc(&state->groups[reference->group], target, cost) != NONE)
 			price = bid;
 	}
 	return price;
@@ -254,7 +271,7 @@ static void column_open(struct structured *state, int32_t column)
 		price = price_least(state, &state->column_references[column], column, price);
 		price = price_least(state, &state->block_references[c->block], ~c->block, price);
 	}
-	c->price = price;
+	state->prices[column] = price;
 	if (price < block->floor || block->member_count == 1)
 		block->floor = price;
 }
@@ -277,7 +294,7 @@ static int column_resize(struct structured *state, int32_t column, int32_t capac
 		column_open(state, column);
 	column_free(state, column, capacity);
 	if (capacity == 0)
-		c->price = PRICE_CLOSED;
+		state->prices[column] = PRICE_CLOSED;
 	for (int32_t i = 0; i < moved; i++)
 		group_reprice(state, state->row_places[i]);
 	return state->no_memory ? -ENOMEM : 0;
@@ -324,9 +341,11 @@ uint64_t structured_memory_bytes(const struct structured *state)
 	const struct search *search = &state->search;
 
 	return sizeof(*state) + state->arena.total_bytes +
-	       (uint64_t)state->group_room * (sizeof(struct group) + sizeof(*state->bids)) +
+	       (uint64_t)state->group_room *
+		       (sizeof(struct group) + sizeof(*state->bids) + sizeof(*state->group_labels)) +
 	       (uint64_t)state->column_room *
-		       (sizeof(struct column) + sizeof(struct reference_list) + sizeof(*state->held)) +
+		       (sizeof(struct column) + sizeof(struct reference_list) + sizeof(*state->held) +
+			sizeof(*state->prices) + sizeof(*state->column_labels) + sizeof(*state->column_leaves)) +
 	       (uint64_t)state->block_room * (sizeof(struct block) + sizeof(struct reference_list)) +
 	       (uint64_t)search->visited_room * sizeof(*search->visited) +
 	       (uint64_t)search->queue.item_room * sizeof(struct queue_item);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ways to free slots. All free slots but holes have the market's price, so a group's best one is on its first arc to
+ * any; and slots only fill up while excess is pushed, so each group and block looks at an arc or member once a round.
+ */
+#include "structured_priv.h"
+
+/* A column of the block with a free slot at the market's price, or NONE. */
+int32_t block_exit(struct structured *state, int32_t block)
+{
+	struct block *b = &state->blocks[block];
+
+	if (b->exit_epoch != state->exit_epoch) {
+		b->exit_epoch = state->exit_epoch;
+		b->exit_member = 0;
+	}
+	for (; b->exit_member < b->member_count; b->exit_member++) {
+		int32_t column = b->members[b->exit_member];
+
+		if (state->prices[column] == state->market_price && state->columns[column].free > 0)
+			return column;
+	}
+	return NONE;
+}
+
+/* The group's cheapest arc to a free slot, if it costs less than `below`; *column is where. */
+int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column)
+{
+	struct group *g = &state->groups[group];
+
+	if (g->exit_epoch != state->exit_epoch) {
+		g->exit_epoch = state->exit_epoch;
+		g->exit_arc = 0;
+	}
+	for (; g->exit_arc < g->arc_fixed; g->exit_arc++) {
+		const struct arc *arc = &g->arcs[g->exit_arc];
+
+		if (arc->cost >= below)
+			return NONE;
+		*column = arc->target >= 0 ? arc->target : block_exit(state, ~arc->target);
+		if (*column != NONE && state->prices[*column] == state->market_price &&
+		    state->columns[*column].free > 0 && arc_has_room(g, g->exit_arc))
+			return g->exit_arc;
+	}
+	return NONE;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Forward: from a group with excess (or from the market with units that no slot is left for) to the nearest way to the
+ * sink: a free slot, the market, "unscheduled". One path is used; what else the new prices make possible is the flood's
+ * (structured_flood.c).
+ */
+#include "structured_search.h"
+
+/* A group's own ways to the sink, as soon as it is reached: the last layer of a search, the widest, is not expanded. */
+static void group_targets(struct structured *state, int32_t group, int32_t distance, int32_t arc)
+{
+	struct search *search = &state->search;
+	const struct group *g = &state->groups[group];
+	int32_t base = distance - g->price, column, exit;
+
+	if (search->leap.wanted > 0)
+		return;
+	if (g->unscheduled_flow < g->unscheduled_capacity)
+		search_target(search, TARGET_UNSCHEDULED, group, arc, base + g->unscheduled_cost);
+	search_target(search, TARGET_UNROUTED, group, arc, base + UNROUTED_COST);
+	if (search->source == NONE)
+		return;
+	base += state->market_price;
+	if (g->aggregator_cost != STRUCTURED_NO_ARC)
+		search_target(search, TARGET_MARKET, group, arc, base + g->aggregator_cost);
+	exit = group_exit(state, group, search->best - base, &column);
+	if (exit != NONE)
+		search_target(search, TARGET_SLOT, group, arc, base + g->arcs[exit].cost);
+}
+
+static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t arc)
+{
+	struct search *search = &state->search;
+	uint64_t label = search_label(search, distance);
+
+	if (distance >= search->best || label >= state->group_labels[group])
+		return;
+	state->group_labels[group] = label;
+	state->groups[group].parent = arc;
+	search_fetch(state->groups[group].arcs);
+	group_targets(state, group, distance, arc);
+	queue_push(&search->queue, ~group, distance);
+}
+
+static inline void relax_column(struct structured *state, int32_t column, int32_t distance, int32_t parent_group,
+				int32_t parent_arc)
+{
+	struct search *search = &state->search;
+	struct column *c = &state->columns[column];
+	uint64_t label = search_label(search, distance);
+
+	if (distance >= search->best || label >= state->column_labels[column])
+		return;
+	state->column_labels[column] = label;
+	c->parent_group = parent_group;
+	c->parent_arc = parent_arc;
+	if (c->free > 0) {
+		search_target(search, TARGET_COLUMN, column, NONE, distance);
+	} else {
+		search_fetch(c->entries);
+		queue_push(&search->queue, column, distance);
+	}
+}
+
+/*
+ * `distance` of the block's tail and the arc's `cost` in excess of the tail's price. A floor may be lower than every
+ * price in the block, which makes the arc look better than it can be; no node comes before its tail.
+ */
+static void relax_block(struct structured *state, int32_t block, int32_t distance, int32_t cost, int32_t parent_group,
+			int32_t parent_arc)
+{
+	struct search *search = &state->search;
+	struct block *b = &state->blocks[block];
+	int32_t floor = b->floor > state->market_price ? b->floor : state->market_price;
+	int32_t key = cost + floor > 0 ? distance + cost + floor : distance;
+
+	if (key >= search->best || (b->stamp == search->stamp && b->distance <= distance + cost))
+		return;
+	b->stamp = search->stamp;
+	b->distance = distance + cost;
+	b->key = key;
+	b->parent_group = parent_group;
+	b->parent_arc = parent_arc;
+	queue_push(&search->queue, block + NODE_BLOCK, key);
+}
+
+/* Places of the arcs from `first` on, SEARCH_SPAN at most, that may lead anywhere nearer; *next is the first not seen.
+ */
+static int32_t near_arcs(const struct structured *state, const struct group *g, int32_t base, int32_t first,
+			 int32_t *near, int32_t *next)
+{
+	const struct search *search = &state->search;
+	int32_t end = least(g->arc_fixed, first + SEARCH_SPAN), count = 0, i = first;
+
+	for (; i < end && base + g->arcs[i].cost + state->market_price < search->best; i++) {
+		int32_t target = g->arcs[i].target, column = target < 0 ? 0 : target;
+		int32_t distance = base + g->arcs[i].cost + state->prices[column];
+
+		near[count] = i;
+		count += (target < 0) |
+			 ((distance < search->best) & (search_label(search, distance) < state->column_labels[column]));
+	}
+	*next = i < end ? g->arc_fixed : i;
+	return count;
+}
+
+static void settle_group(struct structured *state, int32_t group, int32_t distance)
+{
+	const struct group *g = &state->groups[group];
+	int32_t base = distance - g->price, near[SEARCH_SPAN];
+
+	if (state->search.leap.wanted > 0)
+		leap_note_group(state, group, distance);
+	for (int32_t next = 0; next < g->arc_fixed;) {
+		int32_t first = next, count = near_arcs(state, g, base, first, near, &next);
+
+		state->scans += (uint64_t)(next - first);
+		for (int32_t i = 0; i < count; i++) {
+			const struct arc *arc = &g->arcs[near[i]];
+
+			if (arc->target < 0)
+				relax_block(state, ~arc->target, distance, arc->cost - g->price, group, near[i]);
+			else if (arc_has_room(g, near[i]))
+				relax_column(state, arc->target, base + arc->cost + state->prices[arc->target], group,
+					     near[i]);
+		}
+	}
+}
+
+static void settle_column(struct structured *state, int32_t column, int32_t distance)
+{
+	const struct search *search = &state->search;
+	const struct column *c = &state->columns[column];
+	int32_t base = distance - state->prices[column], near[SEARCH_SPAN];
+
+	for (int32_t first = 0; first < c->entry_count; first += SEARCH_SPAN) {
+		int32_t end = least(c->entry_count, first + SEARCH_SPAN), count = 0;
+
+		for (int32_t i = first; i < end; i++) {
+			const struct entry *entry = &c->entries[i];
+			int32_t reached = base - entry->cost + state->bids[entry->group];
+
+			near[count] = i;
+			count += (reached < search->best) &
+				 (search_label(search, reached) < state->group_labels[entry->group]);
+		}
+		for (int32_t i = 0; i < count; i++) {
+			const struct entry *entry = &c->entries[near[i]];
+
+			relax_group(state, entry->group, base - entry->cost + state->bids[entry->group], entry->arc);
+		}
+	}
+	state->scans += (uint64_t)c->entry_count;
+}
+
+/* Looks at every column of the block, so the floor becomes exact for free. */
+static void settle_block(struct structured *state, int32_t block)
+{
+	const struct search *search = &state->search;
+	struct block *b = &state->blocks[block];
+	int32_t base = b->distance, floor = PRICE_CLOSED, near[SEARCH_SPAN];
+
+	for (int32_t first = 0; first < b->member_count; first += SEARCH_SPAN) {
+		int32_t end = least(b->member_count, first + SEARCH_SPAN), count = 0;
+
+		for (int32_t i = first; i < end; i++) {
+			int32_t column = b->members[i], price = state->prices[column];
+
+			floor = least(floor, price);
+			near[count] = column;
+			count += (base + price < search->best) &
+				 (search_label(search, base + price) < state->column_labels[column]);
+		}
+		for (int32_t i = 0; i < count; i++)
+			relax_column(state, near[i], base + state->prices[near[i]], b->parent_group, b->parent_arc);
+	}
+	b->floor = floor;
+	state->scans += (uint64_t)b->member_count;
+}
+
+static const struct search_direction forward = {settle_group, settle_column, settle_block};
+
+void search_group_forward(struct structured *state, int32_t group)
+{
+	search_begin(state, group, INT32_MAX);
+	relax_group(state, group, 0, NONE);
+	search_run(state, &forward);
+	search_move_prices(state, 1);
+}
+
+/*
+ * From the aggregator: over every block, and back over the units that were sold but have no slot. With `wanted`, to
+ * where that many units have a way out (structured_leap.c).
+ */
+void search_market_forward(struct structured *state, int64_t wanted, int32_t limit)
+{
+	search_begin(state, NONE, limit);
+	if (wanted > 0)
+		leap_begin(state, wanted);
+	for (int32_t i = 0; i < state->pending_list.count; i++)
+		if (state->groups[state->pending_list.ids[i]].pending > 0)
+			relax_group(state, state->pending_list.ids[i], 0, NONE);
+	for (int32_t block = 0; block < state->block_count; block++)
+		if (state->blocks[block].member_count > 0)
+			relax_block(state, block, 0, -state->market_price, NONE, NONE);
+	search_run(state, &forward);
+	if (wanted > 0)
+		leap_last_exit(&state->search);
+	search_move_prices(state, 1);
+	state->market_price += state->search.best;
+}
+
+/* Least room on the way back, at most `units`. */
+static int32_t path_room(const struct structured *state, const struct target *target, int32_t units)
+{
+	int32_t group = target->node, arc = target->arc;
+
+	if (target->kind == TARGET_UNSCHEDULED)
+		units = least(units, state->groups[group].unscheduled_capacity - state->groups[group].unscheduled_flow);
+	if (target->kind == TARGET_COLUMN) {
+		const struct column *c = &state->columns[target->node];
+
+		units = least(units, c->free);
+		if (c->parent_group == NONE)
+			return units;
+		arc = c->parent_arc;
+		group = c->parent_group;
+		if (arc != NONE && state->groups[group].arcs[arc].target >= 0)
+			units = least(units, arc_room(&state->groups[group], arc));
+		arc = state->groups[group].parent;
+	}
+	while (arc != NONE) {
+		const struct group *g = &state->groups[group];
+		const struct column *c = &state->columns[g->arcs[arc].target];
+
+		units = least(units, g->uses[arc].flow);
+		if (c->parent_group == NONE)
+			return units;
+		group = c->parent_group;
+		g = &state->groups[group];
+		if (g->arcs[c->parent_arc].target >= 0)
+			units = least(units, arc_room(g, c->parent_arc));
+		arc = g->parent;
+	}
+	return state->search.source == NONE ? least(units, state->groups[group].pending) : units;
+}
+
+/* `group`, which has got rid of `units` of its `arc` (NONE: of its excess), takes them off; and so on to the root. */
+static void path_apply(struct structured *state, int32_t group, int32_t arc, int32_t units)
+{
+	while (arc != NONE) {
+		int32_t column = state->groups[group].arcs[arc].target;
+
+		flow_take(state, group, arc, units);
+		const struct column *c = &state->columns[column];
+
+		if (c->parent_group == NONE) {
+			market_bind(state, column, units);
+			return;
+		}
+		group = c->parent_group;
+		flow_give(state, group, c->parent_arc, column, units);
+		arc = state->groups[group].parent;
+	}
+	if (state->search.source == NONE)
+		group_add_pending(state, group, -units);
+}
+
+/* One unit or more to a free slot; slots of several columns may be needed. */
+static int32_t augment_slots(struct structured *state, const struct target *target, int32_t units)
+{
+	const struct group *g = &state->groups[target->node];
+	int32_t sent = 0, column;
+
+	while (sent < units) {
+		int32_t room = path_room(state, target, units - sent);
+		int32_t exit =
+			room > 0 ? group_exit(state, target->node, g->price - state->market_price + 1, &column) : NONE;
+
+		if (exit == NONE)
+			break;
+		room = least(room, state->columns[column].free);
+		room = least(room, arc_room(g, exit));
+		column_fill(state, column, room);
+		path_apply(state, target->node, target->arc, room);
+		flow_give(state, target->node, exit, column, room);
+		sent += room;
+	}
+	return sent;
+}
+
+/* Sends up to `units` along the found path; how many went, at least one. */
+int32_t search_augment(struct structured *state, int32_t units)
+{
+	const struct target *target = &state->search.target;
+	int32_t node = target->node;
+
+	state->augmentations++;
+	if (target->kind == TARGET_SLOT)
+		return augment_slots(state, target, units);
+	units = path_room(state, target, units);
+	if (units <= 0)
+		return 0;
+	if (target->kind == TARGET_COLUMN) {
+		const struct column *c = &state->columns[node];
+		int32_t group = c->parent_group;
+
+		column_fill(state, node, units);
+		if (group == NONE) {
+			market_bind(state, node, units);
+			return units;
+		}
+		flow_give(state, group, c->parent_arc, node, units);
+		path_apply(state, group, state->groups[group].parent, units);
+		return units;
+	}
+	group_changed(state, node);
+	if (target->kind == TARGET_UNSCHEDULED)
+		state->groups[node].unscheduled_flow += units;
+	else if (target->kind == TARGET_UNROUTED)
+		state->groups[node].unrouted += units;
+	else
+		group_add_pending(state, node, units);
+	path_apply(state, node, target->arc, units);
+	return units;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shortest paths in reduced costs, what both directions share: forward from units that need a slot
+ * (structured_forward.c), backward from slots that need a unit (structured_hole.c). Nodes are settled in order of their
+ * distance from the roots up to the nearest target; then the prices of those settled move by what they are nearer than
+ * it. The caller labels and queues the roots, runs the search, and uses the path to search.target.
+ *
+ * A label says how near the current search has come to a column or group: the search's number, complemented, above the
+ * distance. Labels of earlier searches are larger than any of this one, so that one comparison tells whether a node is
+ * nearer than known. Distances are never negative: reduced costs of arcs with room are not.
+ */
+#ifndef STRUCTURED_SEARCH_H
+#define STRUCTURED_SEARCH_H
+
+#include "structured_priv.h"
+
+/* Nodes looked at in one go, without a branch that depends on their labels: such branches are not foreseeable. */
+enum { SEARCH_SPAN = 64 };
+
+/* How one direction goes on from a settled node. */
+struct search_direction {
+	void (*group)(struct structured *state, int32_t group, int32_t distance);
+	void (*column)(struct structured *state, int32_t column, int32_t distance);
+	void (*block)(struct structured *state, int32_t block);
+};
+
+void search_begin(struct structured *state, int32_t source, int32_t limit);
+void search_run(struct structured *state, const struct search_direction *direction);
+/* Of the settled nodes nearer than the target: up (sign 1) or down (-1) by as much. */
+void search_move_prices(struct structured *state, int32_t sign);
+
+static inline uint64_t search_label(const struct search *search, int32_t distance)
+{
+	return search->era | (uint32_t)distance;
+}
+
+/* Two cache lines of what a queued node will be asked for: its list lies anywhere in memory. */
+static inline void search_fetch(const void *list)
+{
+	__builtin_prefetch(list);
+	__builtin_prefetch((const char *)list + 64);
+}
+
+static inline void search_target(struct search *search, enum target_kind kind, int32_t node, int32_t arc,
+				 int32_t distance)
+{
+	if (distance >= search->best)
+		return;
+	search->best = distance;
+	search->target = (struct target){kind, node, arc};
+}
+
+#endif
