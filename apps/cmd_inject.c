@@ -28,15 +28,16 @@ enum {
 /* Under this a gap is the ordinary cost of a system call, which af_packet, af_xdp and pcap make in every burst. */
 #define STALL_SYSCALL_US 20.0
 #define STALL_POLLED_US 1.0
+#define HICCUP_POLLED_NS 300.0
 #define NOT_GIVEN (-1.0)
 
 int command_inject(int argc, char **argv);
 
 struct settings {
-	double delay_us, delay_ab_us, delay_ba_us, subtract_ns, stall_us, duration_s, expected_pps;
+	double delay_us, delay_ab_us, delay_ba_us, subtract_ns, stall_us, hiccup_ns, duration_s, expected_pps;
 	int64_t slots, lcores, nice;
 	const char *control, *capture, *cpus;
-	bool json, verbose, calibrate, hardware_stamps;
+	bool json, verbose, calibrate, hardware_stamps, trust_counter;
 	int driver;
 	struct injector_mode_settings modes;
 	int64_t seed;
@@ -78,9 +79,13 @@ static const struct option_row rows[] = {
 	ROW(INTEGER, nice, "nice", 0, "N", -20, 19, "priority of the busy threads, where we may set it; 0: leave it"),
 	ROW(DOUBLE, stall_us, "stall-us", 0, "US", 0, 1e6,
 	    "gap that counts as a stall; 0: 1, or 20 where bursts are system calls"),
+	ROW(DOUBLE, hiccup_ns, "hiccup-ns", 0, "NS", 0, 1e9,
+	    "shorter gap that disturbs what arrives or leaves in it; 0: 300, or as --stall-us where bursts are system "
+	    "calls"),
 	ROW(DOUBLE, subtract_ns, "subtract-ns", 0, "NS", 0, 1e6, "the path at D = 0, taken off the delay"),
-	ROW(FLAG, calibrate, "calibrate", 0, "measure that path first, and take it off"),
+	ROW(FLAG, calibrate, "calibrate", 0, "measure the mean wait to be received first, and take it off"),
 	ROW(FLAG, hardware_stamps, "hardware-stamps", 0, "count the delay from the NIC's receive stamps"),
+	ROW(FLAG, trust_counter, "trust-counter", 0, "use a time stamp counter that the CPU does not call invariant"),
 	ROW(FLAG, verbose, "verbose", 'v', "let DPDK's own messages through"),
 	OPTION_END,
 };
@@ -161,6 +166,7 @@ static int start_eal(struct session *session, const struct option_operands *oper
 		.extra_count = operands->rest_count,
 		.verbose = settings->verbose,
 	};
+	const struct ns baseline = {50 * NS_PER_MS};
 	int status = dp_eal_start(&options, err);
 
 	if (status)
@@ -169,7 +175,13 @@ static int start_eal(struct session *session, const struct option_operands *oper
 	session->pool = dp_pool_create("packets", (unsigned int)mbufs, MBUF_BYTES, err);
 	if (!session->pool)
 		return -ENOMEM;
-	return dp_clock_calibrate(&session->clock, (struct ns){50 * NS_PER_MS}, err);
+	if (!settings->trust_counter)
+		return dp_clock_calibrate(&session->clock, baseline, err);
+	dp_clock_calibrate_trusting(&session->clock, baseline);
+	if (session->clock.trusted)
+		log_warning("this CPU does not call its time stamp counter invariant: trusted because --trust-counter "
+			    "was given; check the delays by other means");
+	return 0;
 }
 
 static int open_ports(struct session *session, struct error *err)
@@ -195,18 +207,30 @@ static int open_ports(struct session *session, struct error *err)
 	return 0;
 }
 
-static double stall_threshold_us(const struct session *session)
+static bool bursts_are_system_calls(const struct session *session)
 {
-	if (session->settings.stall_us > 0)
-		return session->settings.stall_us;
 	for (int i = 0; i < 2; i++) {
 		struct dp_port_report report;
 
 		dp_port_report(session->ports[i], &report);
 		if (strstr(report.driver, "af_") || strstr(report.driver, "pcap") || strstr(report.driver, "tap"))
-			return STALL_SYSCALL_US;
+			return true;
 	}
-	return STALL_POLLED_US;
+	return false;
+}
+
+static double stall_threshold_us(const struct session *session)
+{
+	if (session->settings.stall_us > 0)
+		return session->settings.stall_us;
+	return bursts_are_system_calls(session) ? STALL_SYSCALL_US : STALL_POLLED_US;
+}
+
+static double hiccup_threshold_ns(const struct session *session)
+{
+	if (session->settings.hiccup_ns > 0)
+		return session->settings.hiccup_ns;
+	return bursts_are_system_calls(session) ? stall_threshold_us(session) * 1e3 : HICCUP_POLLED_NS;
 }
 
 static int create_modes(struct session *session, struct error *err)
@@ -233,7 +257,8 @@ static int prepare(struct session *session, struct error *err)
 			return -1;
 	}
 	if (session->settings.calibrate)
-		log_info("the path at D = 0 takes %.0f ns: taken off", injector_calibrate(session->injector));
+		log_info("a packet waits %.0f ns on average to be received: taken off",
+			 injector_calibrate(session->injector));
 	return 0;
 }
 
@@ -250,6 +275,7 @@ static int start_injector(struct session *session, struct error *err)
 		.delay_us = {settings->delay_ab_us, settings->delay_ba_us},
 		.subtract_ns = settings->subtract_ns,
 		.stall_us = stall_threshold_us(session),
+		.hiccup_ns = hiccup_threshold_ns(session),
 		.nice = (int)settings->nice,
 		.expected_pps = settings->expected_pps,
 		.modes = {session->modes[0], session->modes[1]},

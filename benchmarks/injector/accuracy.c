@@ -2,8 +2,13 @@
 /*
  * How exact the delay is, end to end: a client stamps a packet and sends it into ring port A, the line holds it, the
  * client's far side takes it out of port B, notes how late it is against D, stamps it again and reflects it. All on one
- * thread, so that no second CPU is needed; the client's own work is part of the lateness. A packet is undisturbed when
- * no gap over 1 us in this thread fell into its stay. Arguments: seconds per figure (default 0.5).
+ * thread, so that no second CPU is needed: while the client sends, notes or reflects one packet, the line cannot
+ * receive or release another, and this is part of the lateness; "one way" rows leave the reflecting out, and
+ * undisturbed_release_after_due_ns is what the line says of itself. Gaps between packets are uniform over half to one
+ * and a half of the mean, so that arrivals do not keep step with departures.
+ *
+ * A packet is undisturbed when no gap over 1 us in this thread fell into its stay and none over 300 ns into its sending
+ * or receiving; a reflected one, when it was undisturbed before as well. Arguments: seconds per figure (default 0.5).
  *
  * The contended rows run beside busy threads on every CPU: undisturbed figures should stand, raw ones cannot.
  */
@@ -11,10 +16,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
+
+#include <base/rng.h>
 
 #include "bench.h"
 
@@ -23,60 +31,88 @@ enum { RING_SIZE = 2048, MBUFS = 16383, BURST = 32, FRAME_BYTES = 60, SAMPLES = 
 static const double delays_us[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
 static const double rates_pps[] = {1e5, 1e6};
 
+static int64_t *lateness; /* scratch, SAMPLES */
+
+/* Lateness in cycles, times two, plus one where the packet was disturbed: one store a packet. */
 struct samples {
-	double *all_ns, *clean_ns;
-	size_t all, clean;
+	int64_t *marked;
+	size_t count;
 };
 
 struct client {
 	struct bench *bench;
 	struct samples samples;
 	int64_t delay_cycles;
-	uint64_t stall_cycles, last_look, stall_end, stalls;
+	uint64_t stall_cycles, gap_cycles, last_look, stall_end, stalls;
+	struct stamp *fresh[2 * BURST + 1]; /* sent since the last look */
+	unsigned int fresh_count;
+	bool gap; /* the last look found one */
+	bool reflects;
+	struct rng rng;
 	uint64_t sent;
 };
 
-/* Payload: the stamp of the last departure. */
-static uint64_t *stamp_of(struct rte_mbuf *packet)
+/* Payload. */
+struct stamp {
+	uint64_t sent; /* TSC of the last departure */
+	uint64_t disturbed;
+};
+
+static struct stamp *stamp_of(struct rte_mbuf *packet)
 {
-	return rte_pktmbuf_mtod_offset(packet, uint64_t *, 16);
+	return rte_pktmbuf_mtod_offset(packet, struct stamp *, 16);
 }
 
+/* A gap disturbs what was sent in it, and what is received at its end; a stall everything that is on its way. */
 static uint64_t look(struct client *client)
 {
-	uint64_t now = rte_rdtsc();
+	uint64_t now = rte_rdtsc(), gap = now - client->last_look;
 
-	if (now - client->last_look > client->stall_cycles) {
+	client->last_look = now;
+	client->gap = gap > client->gap_cycles;
+	for (unsigned int i = 0; client->gap && i < client->fresh_count; i++)
+		client->fresh[i]->disturbed = 1;
+	client->fresh_count = 0;
+	if (gap > client->stall_cycles) {
 		client->stall_end = now;
 		client->stalls++;
 	}
-	client->last_look = now;
 	return now;
 }
 
-static void note(struct client *client, uint64_t sent, uint64_t now)
+static void note(struct client *client, struct stamp *stamp, uint64_t now)
 {
 	struct samples *samples = &client->samples;
-	double late_ns = bench_ns(client->bench, (double)((int64_t)(now - sent) - client->delay_cycles));
+	int64_t late = (int64_t)(now - stamp->sent) - client->delay_cycles;
 
-	if (samples->all < SAMPLES)
-		samples->all_ns[samples->all++] = late_ns;
-	if ((int64_t)(sent - client->stall_end) > 0 && samples->clean < SAMPLES)
-		samples->clean_ns[samples->clean++] = late_ns;
+	stamp->disturbed |= client->gap || (int64_t)(stamp->sent - client->stall_end) <= 0;
+	if (samples->count < SAMPLES)
+		samples->marked[samples->count++] = 2 * late + (int64_t)stamp->disturbed;
 }
 
-static void send(struct client *client)
+static void depart(struct client *client, int port, struct rte_mbuf *packet)
+{
+	struct stamp *stamp = stamp_of(packet);
+
+	client->fresh[client->fresh_count++] = stamp;
+	stamp->sent = rte_rdtsc();
+	if (rte_ring_sp_enqueue(client->bench->in[port], packet) == 0) {
+		client->sent++;
+		return;
+	}
+	client->fresh_count--;
+	rte_pktmbuf_free(packet);
+}
+
+static void start_exchange(struct client *client)
 {
 	struct rte_mbuf *packet = rte_pktmbuf_alloc(client->bench->pool);
 
 	if (!packet)
 		return;
 	rte_pktmbuf_append(packet, FRAME_BYTES);
-	*stamp_of(packet) = rte_rdtsc();
-	if (rte_ring_sp_enqueue(client->bench->in[0], packet) != 0)
-		rte_pktmbuf_free(packet);
-	else
-		client->sent++;
+	stamp_of(packet)->disturbed = 0;
+	depart(client, 0, packet);
 }
 
 /* From port B: measure, stamp again, reflect. From port A: measure, done. */
@@ -90,31 +126,28 @@ static void receive(struct client *client, int port)
 		return;
 	now = look(client);
 	for (unsigned int i = 0; i < count; i++) {
-		note(client, *stamp_of(packets[i]), now);
-		if (port == 1) {
-			*stamp_of(packets[i]) = rte_rdtsc();
-			if (rte_ring_sp_enqueue(client->bench->in[1], packets[i]) == 0)
-				continue;
-		}
-		rte_pktmbuf_free(packets[i]);
+		note(client, stamp_of(packets[i]), now);
+		if (port == 1 && client->reflects)
+			depart(client, 1, packets[i]);
+		else
+			rte_pktmbuf_free(packets[i]);
 	}
 }
 
 static void run(struct client *client, double rate_pps, double seconds)
 {
-	double ns_per_cycle = client->bench->clock.ns_per_cycle;
-	double gap_cycles = 1e9 / rate_pps / ns_per_cycle;
-	uint64_t start = rte_rdtsc(), length = (uint64_t)(seconds * 1e9 / ns_per_cycle);
-	double next = 0;
+	double cycles_per_s = 1e9 / client->bench->clock.ns_per_cycle;
+	uint64_t gap = (uint64_t)(cycles_per_s / rate_pps), millisecond = (uint64_t)(cycles_per_s / 1000);
+	uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * cycles_per_s), next = start;
 
 	client->last_look = start;
 	client->stall_end = start;
-	for (uint64_t now = start; now - start < length; now = look(client)) {
-		if ((double)(now - start) >= next) {
-			send(client);
-			next += gap_cycles;
-			if (next + 1e6 / ns_per_cycle < (double)(now - start))
-				next = (double)(now - start); /* after a stall: no burst to catch up */
+	for (uint64_t now = start; now < end; now = look(client)) {
+		if (now >= next) {
+			start_exchange(client);
+			next += gap / 2 + rng_below(&client->rng, gap);
+			if (next + millisecond < now)
+				next = now; /* after a stall: no burst to catch up */
 		}
 		injector_poll(client->bench->injector, 1);
 		receive(client, 1);
@@ -139,12 +172,44 @@ static void drain(struct client *client)
 	receive(client, 0);
 }
 
-static json_t *distribution(const double *sorted, size_t count)
+static double quantile_ns(const struct bench *bench, const int64_t *sorted, size_t count, double q)
+{
+	return count ? bench_ns(bench, (double)sorted[(size_t)(q * (double)(count - 1))]) : 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static json_t *distribution(const struct bench *bench, const int64_t *sorted, size_t count)
 {
 	return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "count", (json_int_t)count, "min",
-			 bench_quantile(sorted, count, 0), "p50", bench_quantile(sorted, count, 0.5), "p99",
-			 bench_quantile(sorted, count, 0.99), "p99_9", bench_quantile(sorted, count, 0.999), "max",
-			 bench_quantile(sorted, count, 1));
+			 quantile_ns(bench, sorted, count, 0), "p50", quantile_ns(bench, sorted, count, 0.5), "p99",
+			 quantile_ns(bench, sorted, count, 0.99), "p99_9", quantile_ns(bench, sorted, count, 0.999),
+			 "max", quantile_ns(bench, sorted, count, 1));
+}
+
+/* Sorts the undisturbed packets to the front, and returns how many there are. */
+static size_t sort_undisturbed(const struct samples *samples)
+{
+	size_t clean = 0;
+
+	for (size_t i = 0; i < samples->count; i++) {
+		if (!(samples->marked[i] & 1))
+			lateness[clean++] = samples->marked[i] / 2;
+	}
+	qsort(lateness, clean, sizeof *lateness, compare);
+	return clean;
+}
+
+static void sort_all(const struct samples *samples)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		lateness[i] = (samples->marked[i] - (samples->marked[i] & 1)) / 2;
+	qsort(lateness, samples->count, sizeof *lateness, compare);
 }
 
 /* What the injector says of itself: release after due, the client's own work left out. */
@@ -164,37 +229,44 @@ static json_t *own_lateness(const struct bench *bench)
 }
 
 /* One figure; returns the least lateness of an undisturbed packet. */
-static double measure(struct bench *bench, struct samples *buffers, const char *kind, double delay_us,
+static double measure(struct bench *bench, struct samples *buffers, const char *kind, bool reflects, double delay_us,
 		      double subtract_ns, double rate_pps, double seconds)
 {
 	struct client client = {
 		.bench = bench,
 		.samples = *buffers,
+		.reflects = reflects,
 		.delay_cycles = dp_clock_cycles(&bench->clock, ns_from_us(delay_us)),
 		.stall_cycles = (uint64_t)dp_clock_cycles(&bench->clock, (struct ns){1000}),
+		.gap_cycles = (uint64_t)dp_clock_cycles(&bench->clock, (struct ns){300}),
 	};
 	struct samples *samples = &client.samples;
 	struct injector_statistics statistics;
 	struct error err;
-	json_t *own;
+	json_t *own, *undisturbed;
+	double least_ns;
+	size_t clean;
 
-	samples->all = samples->clean = 0;
+	samples->count = 0;
+	rng_seed(&client.rng, 1);
 	bench_make_injector(bench, &(struct bench_options){.delay_us = delay_us, .subtract_ns = subtract_ns});
 	run(&client, rate_pps, seconds);
 	drain(&client);
 	injector_read(bench->injector, &statistics, &err);
 	own = own_lateness(bench);
 	injector_destroy(bench->injector);
-	bench_sort(samples->all_ns, samples->all);
-	bench_sort(samples->clean_ns, samples->clean);
+	clean = sort_undisturbed(samples);
+	least_ns = quantile_ns(bench, lateness, clean, 0);
+	undisturbed = distribution(bench, lateness, clean);
+	sort_all(samples);
 	bench_print("injector_accuracy",
 		    json_pack("{s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:f, s:I}", "kind", kind, "delay_us", delay_us,
 			      "rate_pps", rate_pps, "subtract_ns", subtract_ns, "undisturbed_release_after_due_ns", own,
-			      "undisturbed_late_ns", distribution(samples->clean_ns, samples->clean), "raw_late_ns",
-			      distribution(samples->all_ns, samples->all), "disturbed_share",
-			      samples->all ? 1 - (double)samples->clean / (double)samples->all : 0, "stalls",
+			      "undisturbed_late_ns", undisturbed, "raw_late_ns",
+			      distribution(bench, lateness, samples->count), "disturbed_share",
+			      samples->count ? 1 - (double)clean / (double)samples->count : 0, "stalls",
 			      (json_int_t)client.stalls));
-	return bench_quantile(samples->clean_ns, samples->clean, 0);
+	return least_ns;
 }
 
 static atomic_bool hogs_stop;
@@ -213,8 +285,8 @@ static void contend(struct bench *bench, struct samples *buffers, double seconds
 
 	for (long i = 0; i < count; i++)
 		pthread_create(&hogs[i], NULL, hog, NULL);
-	measure(bench, buffers, "contended", 10, 0, 1e6, 2 * seconds);
-	measure(bench, buffers, "contended", 50, 0, 1e5, 2 * seconds);
+	measure(bench, buffers, "contended", true, 10, 0, 1e6, 2 * seconds);
+	measure(bench, buffers, "contended", true, 50, 0, 1e5, 2 * seconds);
 	atomic_store(&hogs_stop, true);
 	for (long i = 0; i < count; i++)
 		pthread_join(hogs[i], NULL);
@@ -223,30 +295,37 @@ static void contend(struct bench *bench, struct samples *buffers, double seconds
 int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 0.5, least_ns = 1e9;
-	struct samples buffers = {.all_ns = malloc(SAMPLES * sizeof(double)),
-				  .clean_ns = malloc(SAMPLES * sizeof(double))};
+	struct samples buffers = {.marked = malloc(SAMPLES * sizeof(int64_t))};
 	struct bench bench = {0};
 
-	if (seconds <= 0 || !buffers.all_ns || !buffers.clean_ns) {
+	lateness = malloc(SAMPLES * sizeof *lateness);
+	if (seconds <= 0 || !buffers.marked || !lateness) {
 		fprintf(stderr, "usage: %s [SECONDS]\n", argv[0]);
 		return 2;
 	}
+	memset(buffers.marked, 1, SAMPLES * sizeof(int64_t)); /* no page fault in the measurement */
 	bench_start(&bench, MBUFS, RING_SIZE);
-	measure(&bench, &buffers, "warm-up", 10, 0, 1e6, seconds);
+	measure(&bench, &buffers, "warm-up", true, 10, 0, 1e6, seconds);
 	for (size_t d = 0; d < sizeof delays_us / sizeof delays_us[0]; d++) {
 		for (size_t r = 0; r < sizeof rates_pps / sizeof rates_pps[0]; r++) {
-			double floor_ns = measure(&bench, &buffers, "fixed", delays_us[d], 0, rates_pps[r], seconds);
+			double floor_ns =
+				measure(&bench, &buffers, "fixed", true, delays_us[d], 0, rates_pps[r], seconds);
 
 			if (floor_ns < least_ns)
 				least_ns = floor_ns;
 		}
 	}
-	/* The path at D = 0 taken off: the earliest packet is on time, the others late by the loop's period. */
-	measure(&bench, &buffers, "path subtracted", 10, least_ns, 1e5, seconds);
-	measure(&bench, &buffers, "path subtracted", 100, least_ns, 1e6, seconds);
+	for (size_t r = 0; r < sizeof rates_pps / sizeof rates_pps[0]; r++) {
+		measure(&bench, &buffers, "one way", false, 10, 0, rates_pps[r], seconds);
+		measure(&bench, &buffers, "one way", false, 100, 0, rates_pps[r], seconds);
+	}
+	/* The least time of the path taken off: the earliest packet is on time, the others late by the path's scatter.
+	 */
+	measure(&bench, &buffers, "path subtracted", true, 10, least_ns, 1e5, seconds);
+	measure(&bench, &buffers, "path subtracted", true, 100, least_ns, 1e6, seconds);
 	contend(&bench, &buffers, seconds);
 	bench_stop(&bench);
-	free(buffers.all_ns);
-	free(buffers.clean_ns);
+	free(buffers.marked);
+	free(lateness);
 	return 0;
 }

@@ -72,6 +72,7 @@ void bench_make_injector(struct bench *bench, const struct bench_options *option
 		.delay_us = {options->delay_us, options->delay_us},
 		.subtract_ns = options->subtract_ns,
 		.stall_us = options->stall_us > 0 ? options->stall_us : 1,
+		.hiccup_ns = 300,
 		.stamps = {{.offset = -1}, {.offset = -1}},
 	};
 	struct error err = {0};

@@ -30,7 +30,7 @@ double injector_calibrate(struct injector *injector)
 		periods_ns[count++] = (double)(dp_cycles() - start) * injector->clock.ns_per_cycle / ROUNDS;
 	}
 	qsort(periods_ns, count, sizeof periods_ns[0], compare);
-	injector->subtract_ns = periods_ns[count / 2];
+	injector->subtract_ns = periods_ns[count / 2] / 2;
 	injector_set_delay(injector, injector->delay_us, NULL);
 	return injector->subtract_ns;
 }

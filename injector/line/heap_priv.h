@@ -12,8 +12,9 @@
 struct dp_packet;
 
 struct heap_entry {
-	uint64_t due;      /* TSC */
-	uint64_t sequence; /* order of arrival */
+	uint64_t due;           /* TSC */
+	uint64_t sequence : 63; /* order of arrival */
+	uint64_t disturbed : 1; /* arrived in a gap */
 	struct dp_packet *packet;
 };
 

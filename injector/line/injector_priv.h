@@ -13,7 +13,7 @@ struct injector {
 	struct dp_clock clock;
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
 	double delay_us[INJECTOR_DIRECTIONS];
-	double subtract_ns, expected_pps, stall_us;
+	double subtract_ns, expected_pps, stall_us, hiccup_ns;
 	uint32_t slots;
 	bool modal;
 };

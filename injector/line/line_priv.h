@@ -35,9 +35,9 @@ enum {
  * and no copy, a burst 16 more.
  */
 struct line_burst {
-	uint64_t due; /* TSC */
-	uint32_t end; /* one past its last packet, free running as head and tail */
-	uint32_t unused;
+	uint64_t due;       /* TSC */
+	uint32_t end;       /* one past its last packet, free running as head and tail */
+	uint32_t disturbed; /* arrived in a gap */
 };
 
 /* NIC clock -> TSC: tsc = tsc_0 + ((nic - nic_0) * multiplier >> 24). */
@@ -61,9 +61,12 @@ struct line {
 	struct line_burst *bursts;       /* [C]; entries [L]; as many as slots: a burst has one packet at least */
 	uint32_t mask, head, tail;       /* mask [C]; head and tail [L], free running */
 	uint32_t burst_head, burst_tail; /* [L], free running */
+	uint32_t counted, burst_counted; /* [L] what lies between these and the tails was sent at sent_at */
 	uint16_t rx_port, tx_port;       /* [C] */
-	bool stall_pending;              /* [L] a stall was met and the receive queue not yet emptied since */
+	bool unsettled;                  /* [L] there was a gap, and the receive queue was not yet emptied since */
+	bool sent_in_gap;                /* [L] */
 	uint32_t disturbed_head;         /* [L] packets before this met a stall; always the end of a burst */
+	uint64_t sent_at;                /* [L] TSC */
 	uint64_t delay_cycles;           /* [L] copy of the configuration */
 	uint64_t last_due;               /* [L] keeps due times monotone when D is lowered */
 	struct line_counters count;      /* [L] */
@@ -73,7 +76,7 @@ struct line {
 	/* The modal loop alone: */
 	struct injector_modes *modes;          /* [C]; state [L] */
 	struct heap heap;                      /* [L] instead of packets and bursts */
-	uint64_t sequence, disturbed_sequence; /* [L] */
+	uint64_t sequence, disturbed_sequence; /* [L] those before disturbed_sequence met a stall */
 	struct heap_entry outbox[LINE_TX_BURST];
 	uint16_t outbox_count;          /* [L] taken from the heap, refused by the port so far */
 	struct dp_stamps stamps;        /* [C] */
@@ -87,7 +90,7 @@ enum worker_request { WORKER_REQUEST_NONE, WORKER_REQUEST_READ, WORKER_REQUEST_R
 struct worker_snapshot {
 	struct line_counters count[INJECTOR_DIRECTIONS];
 	uint64_t held[INJECTOR_DIRECTIONS];
-	uint64_t stalls, stall_cycles, stall_longest_cycles;
+	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups;
 };
 
 /* One lcore. */
@@ -96,9 +99,11 @@ struct worker {
 	enum injector_direction directions[INJECTOR_DIRECTIONS];       /* [C] of lines[i] */
 	unsigned int line_count;                                       /* [C] */
 	unsigned int lcore;                                            /* [C] */
-	uint64_t last_poll;                                            /* [L] TSC of the last look at the clock */
-	uint64_t stall_threshold_cycles;                               /* [C] */
-	uint64_t stalls, stall_cycles, stall_longest_cycles;           /* [L] */
+	uint64_t last_look;                                            /* [L] TSC */
+	uint64_t gap_cycles;                                           /* [C] a longer gap is a hiccup at least */
+	uint64_t stall_gap_cycles;                                     /* [C] a longer gap is a stall */
+	int64_t wait_cycles;                                           /* [C] a wait for a due time at most */
+	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups;  /* [L] */
 	const struct line_config *config;                              /* [L] the one in force */
 	struct worker_snapshot snapshot;                               /* [L] until `answered`, then [C] */
 	_Atomic(const struct line_config *) next_config CACHE_ALIGNED; /* [A] control -> lcore */
@@ -117,6 +122,7 @@ struct worker {
 /* Housekeeping, between bursts. */
 void worker_adopt_config(struct worker *worker, const struct line_config *config);
 void worker_answer(struct worker *worker);
+void worker_note_gap(struct worker *worker, uint64_t gap);
 
 static inline void worker_chores(struct worker *worker)
 {
@@ -129,20 +135,16 @@ static inline void worker_chores(struct worker *worker)
 		worker_answer(worker);
 }
 
-/* Notes the gap since the last look at the clock when it is a stall. */
-static inline void worker_look(struct worker *worker, uint64_t now)
+/* Looks at the clock; true if it jumped since the look before. */
+static inline bool worker_look(struct worker *worker, uint64_t now)
 {
-	uint64_t gap = now - worker->last_poll;
+	uint64_t gap = now - worker->last_look;
 
-	worker->last_poll = now;
-	if (LIKELY(gap <= worker->stall_threshold_cycles))
-		return;
-	worker->stalls++;
-	worker->stall_cycles += gap;
-	if (gap > worker->stall_longest_cycles)
-		worker->stall_longest_cycles = gap;
-	for (unsigned int i = 0; i < worker->line_count; i++)
-		worker->lines[i]->stall_pending = true;
+	worker->last_look = now;
+	if (LIKELY(gap <= worker->gap_cycles))
+		return false;
+	worker_note_gap(worker, gap);
+	return true;
 }
 
 static inline uint32_t lateness_bucket(uint64_t cycles)
@@ -166,9 +168,12 @@ static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_
 }
 
 /* The loop of an lcore, until `stop`; and some rounds of it, for injector_poll(). */
-int worker_fixed_loop(void *worker);
-int worker_modal_loop(void *worker);
+void worker_fixed_loop(struct worker *worker);
+void worker_modal_loop(struct worker *worker);
 void worker_fixed_rounds(struct worker *worker, unsigned int rounds);
 void worker_modal_rounds(struct worker *worker, unsigned int rounds);
+
+/* Counts what the fixed loop has sent and not counted yet. */
+void line_fixed_settle(struct line *line);
 
 #endif

@@ -4,7 +4,7 @@
  * heap, since their due times need not follow their arrival. Slower than the fixed loop, and as strict.
  */
 
-#include "line_priv.h"
+#include "loop_priv.h"
 
 __extension__ typedef __int128 wide;
 
@@ -27,7 +27,12 @@ static void push(struct line *line, struct dp_packet *packet, uint64_t due)
 		line->count.ring_full++;
 		return;
 	}
-	heap_push(&line->heap, (struct heap_entry){.due = due, .sequence = line->sequence++, .packet = packet});
+	heap_push(&line->heap, (struct heap_entry){
+				       .due = due,
+				       .sequence = line->sequence++,
+				       .disturbed = line->unsettled,
+				       .packet = packet,
+			       });
 }
 
 static void duplicate(struct line *line, struct dp_packet *packet, uint32_t copies, uint64_t due)
@@ -44,7 +49,7 @@ static void duplicate(struct line *line, struct dp_packet *packet, uint32_t copi
 	}
 }
 
-static void take(struct line *line, struct dp_packet *packet, uint64_t now)
+static void take_packet(struct line *line, struct dp_packet *packet, uint64_t now)
 {
 	uint64_t arrival = arrival_of(line, packet, now);
 	struct verdict verdict = {.delay_cycles = line->delay_cycles};
@@ -76,10 +81,11 @@ static void take(struct line *line, struct dp_packet *packet, uint64_t now)
 	push(line, packet, due);
 }
 
-static void count_sent(struct line *line, uint16_t sent, uint64_t now)
+static void count_sent(struct line *line, uint16_t sent, uint64_t now, bool gap)
 {
 	for (uint16_t i = 0; i < sent; i++) {
-		bool disturbed = line->outbox[i].sequence < line->disturbed_sequence;
+		bool disturbed =
+			gap || line->outbox[i].disturbed || line->outbox[i].sequence < line->disturbed_sequence;
 
 		line->count.disturbed += disturbed;
 		lateness_add(disturbed ? line->late_disturbed : line->late_clean, now - line->outbox[i].due, 1);
@@ -88,7 +94,7 @@ static void count_sent(struct line *line, uint16_t sent, uint64_t now)
 }
 
 /* Sends the outbox; what the port refuses stays in front. True if all went. */
-static bool send_outbox(struct line *line, uint64_t now)
+static bool send_outbox(struct line *line, uint64_t now, bool gap)
 {
 	struct dp_packet *packets[LINE_TX_BURST];
 	uint32_t captured = 0;
@@ -103,7 +109,7 @@ static bool send_outbox(struct line *line, uint64_t now)
 	sent = dp_transmit(line->tx_port, packets, count);
 	if (captured)
 		capture_commit(line->capture, MIN(captured, (uint32_t)sent));
-	count_sent(line, sent, now);
+	count_sent(line, sent, now, gap);
 	for (uint16_t i = sent; i < count; i++)
 		line->outbox[i - sent] = line->outbox[i];
 	line->outbox_count = (uint16_t)(count - sent);
@@ -111,58 +117,48 @@ static bool send_outbox(struct line *line, uint64_t now)
 	return line->outbox_count == 0;
 }
 
-static void release(struct line *line, uint64_t now)
+static void release(struct line *line, uint64_t now, bool gap)
 {
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS; round++) {
 		while (line->outbox_count < LINE_TX_BURST && line->heap.count > 0 &&
 		       (int64_t)(now - line->heap.entries[0].due) >= 0)
 			line->outbox[line->outbox_count++] = heap_pop(&line->heap);
-		if (line->outbox_count == 0 || !send_outbox(line, now))
+		if (line->outbox_count == 0 || !send_outbox(line, now, gap))
 			return;
 		now = dp_cycles();
 	}
 }
 
-static void poll(struct worker *worker, struct line *line)
+static uint32_t take(struct worker *worker, struct line *line, uint64_t *now, bool *gap)
 {
 	struct dp_packet *packets[LINE_RX_BURST];
 	uint16_t received = dp_receive(line->rx_port, packets, LINE_RX_BURST);
-	uint64_t now = dp_cycles();
+	uint64_t arrival;
 
-	worker_look(worker, now);
+	if (received == 0)
+		return 0;
+	arrival = dp_cycles();
+	*gap |= worker_look(worker, arrival);
 	for (uint16_t i = 0; i < received; i++)
-		take(line, packets[i], now);
-	if (UNLIKELY(line->stall_pending)) {
-		line->disturbed_sequence = line->sequence;
-		line->stall_pending = received == LINE_RX_BURST;
-	}
-	release(line, received > 0 ? dp_cycles() : now);
+		take_packet(line, packets[i], arrival);
+	*now = dp_cycles(); /* that took its time */
+	return received;
 }
 
-static void poll_rounds(struct worker *worker, unsigned int rounds)
+static bool next(const struct line *line, uint64_t *due)
 {
-	for (unsigned int i = 0; i < rounds; i++) {
-		poll(worker, worker->lines[0]);
-		if (worker->line_count > 1)
-			poll(worker, worker->lines[1]);
-	}
-	for (unsigned int i = 0; i < worker->line_count; i++)
-		worker->lines[i]->count.calls += rounds;
+	*due = line->heap.entries[0].due;
+	return line->heap.count > 0;
 }
 
-int worker_modal_loop(void *argument)
-{
-	struct worker *worker = argument;
+static const struct loop modal = {take, release, next};
 
-	worker->last_poll = dp_cycles();
-	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
-		poll_rounds(worker, LINE_POLLS_PER_CHORE);
-		worker_chores(worker);
-	}
-	return 0;
+void worker_modal_loop(struct worker *worker)
+{
+	loop_run(worker, modal);
 }
 
 void worker_modal_rounds(struct worker *worker, unsigned int rounds)
 {
-	poll_rounds(worker, rounds);
+	loop_rounds(worker, modal, rounds);
 }

@@ -49,13 +49,15 @@ static const struct metric direction_metrics[] = {
 	{"lost", "nomora_injector_lost_packets_total", "counter", "Dropped on purpose by a loss mode.", 1},
 	{"duplicated", "nomora_injector_duplicated_packets_total", "counter", "Copies made on purpose.", 1},
 	{"bypassed", "nomora_injector_bypassed_packets_total", "counter", "Passed at once by the filter.", 1},
-	{"disturbed", "nomora_injector_disturbed_packets_total", "counter", "Sent, but their stay met a stall.", 1},
+	{"disturbed", "nomora_injector_disturbed_packets_total", "counter", "Sent, but disturbed by a stall or hiccup.",
+	 1},
 };
 
 static const struct metric top_metrics[] = {
 	{"stalls", "nomora_injector_stalls_total", "counter", "Gaps of the polling loop over the threshold.", 1},
 	{"stall_us_total", "nomora_injector_stall_seconds_total", "counter", "Time spent in stalls.", 1e-6},
 	{"stall_max_us", "nomora_injector_stall_longest_seconds", "gauge", "Longest stall.", 1e-6},
+	{"hiccups", "nomora_injector_hiccups_total", "counter", "Shorter gaps of the polling loop.", 1},
 };
 
 static void print_head(FILE *out, const struct metric *metric)

@@ -15,6 +15,33 @@ void worker_adopt_config(struct worker *worker, const struct line_config *config
 	atomic_store_explicit(&worker->seen_config, config, memory_order_release);
 }
 
+void worker_note_gap(struct worker *worker, uint64_t gap)
+{
+	bool stall = gap > worker->stall_gap_cycles;
+
+	worker->hiccups += !stall;
+	worker->stalls += stall;
+	worker->stall_cycles += stall ? gap : 0;
+	if (stall && gap > worker->stall_longest_cycles)
+		worker->stall_longest_cycles = gap;
+	for (unsigned int i = 0; i < worker->line_count; i++) {
+		struct line *line = worker->lines[i];
+
+		line->unsettled = true;
+		if (!stall)
+			continue;
+		line->disturbed_head = line->head;
+		line->disturbed_sequence = line->sequence;
+	}
+}
+
+/* Between two rounds of either loop. */
+static void settle(struct line *line)
+{
+	if (line->packets)
+		line_fixed_settle(line);
+}
+
 static uint64_t held(const struct line *line)
 {
 	return line->packets ? line->head - line->tail : line->heap.count + line->outbox_count;
@@ -25,14 +52,16 @@ static void take_snapshot(struct worker *worker)
 	struct worker_snapshot *snapshot = &worker->snapshot;
 
 	for (unsigned int i = 0; i < worker->line_count; i++) {
-		const struct line *line = worker->lines[i];
+		struct line *line = worker->lines[i];
 
+		settle(line);
 		snapshot->count[i] = line->count;
 		snapshot->held[i] = held(line);
 	}
 	snapshot->stalls = worker->stalls;
 	snapshot->stall_cycles = worker->stall_cycles;
 	snapshot->stall_longest_cycles = worker->stall_longest_cycles;
+	snapshot->hiccups = worker->hiccups;
 }
 
 static void reset(struct worker *worker)
@@ -40,6 +69,7 @@ static void reset(struct worker *worker)
 	for (unsigned int i = 0; i < worker->line_count; i++) {
 		struct line *line = worker->lines[i];
 
+		settle(line);
 		memset(&line->count, 0, sizeof line->count);
 		/* Packets held were received before; they count as received now, so that the sums hold. */
 		line->count.rx_packets = held(line);
@@ -48,7 +78,7 @@ static void reset(struct worker *worker)
 			__atomic_store_n(&line->late_disturbed[bucket], 0, __ATOMIC_RELAXED);
 		}
 	}
-	worker->stalls = worker->stall_cycles = worker->stall_longest_cycles = 0;
+	worker->stalls = worker->stall_cycles = worker->stall_longest_cycles = worker->hiccups = 0;
 }
 
 void worker_answer(struct worker *worker)

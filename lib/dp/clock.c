@@ -53,22 +53,34 @@ static bool counter_is_invariant(void)
 	return found || !flags_seen;
 }
 
-int dp_clock_calibrate(struct dp_clock *clock, struct ns baseline, struct error *err)
+static void calibrate(struct dp_clock *clock, struct ns baseline)
 {
 	struct timespec pause = {.tv_sec = baseline.v / NS_PER_S, .tv_nsec = baseline.v % NS_PER_S};
 
-	if (!counter_is_invariant())
-		return error_set(err, ENOTSUP,
-				 "this CPU's time stamp counter is not invariant (no constant_tsc and nonstop_tsc in "
-				 "/proc/cpuinfo); "
-				 "delays could not be trusted");
 	clock->origin = read_anchor();
 	while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
 		;
 	clock->latest = read_anchor();
 	clock->ns_per_cycle = (double)(clock->latest.monotonic_ns - clock->origin.monotonic_ns) /
 			      (double)(clock->latest.cycles - clock->origin.cycles);
+}
+
+int dp_clock_calibrate(struct dp_clock *clock, struct ns baseline, struct error *err)
+{
+	if (!counter_is_invariant())
+		return error_set(err, ENOTSUP,
+				 "this CPU's time stamp counter is not invariant (no constant_tsc and nonstop_tsc in "
+				 "/proc/cpuinfo); "
+				 "delays could not be trusted");
+	clock->trusted = false;
+	calibrate(clock, baseline);
 	return 0;
+}
+
+void dp_clock_calibrate_trusting(struct dp_clock *clock, struct ns baseline)
+{
+	clock->trusted = !counter_is_invariant();
+	calibrate(clock, baseline);
 }
 
 void dp_clock_update(struct dp_clock *clock)

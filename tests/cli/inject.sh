@@ -83,6 +83,21 @@ for number in INT TERM; do
 		fail "ends cleanly ($number), with a summary" "exit $code" "$(cat "$scratch/log")"
 	[ ! -e "$control" ] && pass "leaves no socket" || fail "leaves no socket"
 done
+start net_null0 net_null1 --calibrate --hiccup-ns 400 --trust-counter
+[ "$(value hiccup_threshold_ns)" = 400.0 ] && [ "$(value counter)" = invariant ] &&
+	pass "thresholds and the kind of counter are told" || fail "thresholds and the kind of counter are told"
+awk "BEGIN {exit !($(value subtract_ns) > 0)}" && grep -q 'ns on average to be received: taken off' "$scratch/log" &&
+	pass "what --calibrate took off is told" || fail "what --calibrate took off is told" "$(cat "$scratch/log")"
+kill -STOP "$injector_pid" # starved for longer than anybody waits
+"$nomora" inject-ctl "$control" stats --timeout 0.2 >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 1 ] && grep -q 'no answer in time' "$scratch/err" && pass "stats of a stopped process ends in time" ||
+	fail "stats of a stopped process ends in time" "$(cat "$scratch/err")"
+sleep 2.2 # a reading that was under way is given up after 2 s: the starvation is to be longer
+kill -CONT "$injector_pid"
+check "stats after starvation is JSON again" value stalls
+"$nomora" inject-ctl "$control" stop >/dev/null
+wait "$injector_pid"
+injector_pid=
 run timeout --foreground -s INT 3 "${inject[@]}" net_null0 net_null1
 grep -q 'packets disturbed' "$scratch/err" && pass "ends cleanly by SIGINT" || fail "ends cleanly by SIGINT" "$err"
 run "${inject[@]}" net_null0 net_null1 --duration 0.3 --delay-us 5 --capture "$scratch/run.pcapng"

@@ -52,6 +52,16 @@ Test(clock, does_not_drift_with_updates)
 	}
 }
 
+Test(clock, says_when_it_was_trusted)
+{
+	struct dp_clock clock = calibrated(20), trusting;
+
+	dp_clock_calibrate_trusting(&trusting, (struct ns){20 * NS_PER_MS});
+	cr_assert(!clock.trusted);
+	cr_assert(!trusting.trusted, "this CPU vouches for its counter, or calibrated() had failed");
+	cr_assert_float_eq(trusting.ns_per_cycle, clock.ns_per_cycle, 1e-3 * clock.ns_per_cycle);
+}
+
 Test(clock, durations_and_cycles_are_inverse)
 {
 	static const int64_t durations_ns[] = {0, 1, 100, 500000, 10000000, -700};

@@ -49,6 +49,7 @@ void rings_open(struct rings *rings, const struct rings_options *options)
 		.slots = options->slots ? options->slots : 16384,
 		.delay_us = {options->delay_us[0], options->delay_us[1]},
 		.stall_us = options->stall_us > 0 ? options->stall_us : 1e6,
+		.hiccup_ns = options->hiccup_ns > 0 ? options->hiccup_ns : 1e9,
 		.stamps = {{.offset = -1}, {.offset = -1}},
 	};
 	struct error err = {0};

@@ -18,6 +18,7 @@ struct rings_options {
 	uint32_t slots;
 	unsigned int lcores;
 	double stall_us;       /* 0 = one second: nothing is a stall */
+	double hiccup_ns;      /* 0 = one second */
 	unsigned int out_ring; /* size of what leaves, 0 = 8192 */
 	struct injector_mode_settings modes;
 	const char *capture; /* file */

@@ -323,11 +323,35 @@ Test(line, a_gap_under_the_threshold_is_no_stall)
 	cr_assert_eq(statistics.direction[0].disturbed, 0);
 }
 
+Test(line, a_calibrated_delay_is_short_by_what_was_taken_off)
+{
+	struct rings_options options = {.delay_us = {50, 50}};
+	struct rings rings;
+	struct traffic traffic;
+	double taken_off_ns;
+
+	rings_open(&rings, &options);
+	taken_off_ns = injector_calibrate(rings.injector);
+	cr_assert_gt(taken_off_ns, 0);
+	cr_assert_lt(taken_off_ns, 50000, "rings in memory are polled in well under 100 us");
+	cr_assert_float_eq(injector_subtract_ns(rings.injector), taken_off_ns, 0);
+	cr_assert_float_eq(injector_delay_us(rings.injector, INJECTOR_AB), 50, 0, "what was asked for stays known");
+	rings_start(&rings);
+	pass(&rings, 0, 5000, 1, (int64_t)((50e3 - taken_off_ns) / rings.clock.ns_per_cycle), &traffic);
+	cr_assert_eq(traffic.received, 5000);
+	cr_assert_eq(traffic.early, 0);
+	rings_close(&rings);
+}
+
 Test(line, refuses_what_it_cannot_do)
 {
 	struct rings_options options = {.delay_us = {10, 10}};
-	struct injector_settings settings = {
-		.lcore_count = 1, .slots = 16384, .stall_us = 1, .expected_pps = 40e6, .delay_us = {500, 500}};
+	struct injector_settings settings = {.lcore_count = 1,
+					     .slots = 16384,
+					     .stall_us = 1,
+					     .hiccup_ns = 300,
+					     .expected_pps = 40e6,
+					     .delay_us = {500, 500}};
 	struct rings rings;
 	struct error err = {0};
 

@@ -91,6 +91,7 @@ int main(void)
 							       .lcore_count = 1,
 							       .slots = 1024,
 							       .stall_us = 10,
+.hiccup_ns = 10000,
 							       .stamps = {{.offset = -1}, {.offset = -1}}},
 				   &clock, &err);
 	if (!injector || injector_start(injector, &err))

@@ -7,8 +7,9 @@
  * later: never early; how late is recorded. Order is kept, also while D is lowered live. Nothing is dropped without a
  * counter: rx = tx + held + ring_full + lost (a mode's), and duplicates are counted apart.
  *
- * A stall is a gap between two looks at the clock that is longer than the threshold: an interrupt, a descheduling, a
- * slow system call. Each packet whose stay met one counts as disturbed, those in the receive queue included.
+ * A stall is a gap between two looks at the clock that is longer than a threshold: an interrupt, a descheduling, a slow
+ * system call. Each packet whose stay met one counts as disturbed, those in the receive queue included. A hiccup is a
+ * shorter gap, yet longer than a round of the loop should take: it disturbs the packets that arrived or left in it.
  *
  * Units: _us microseconds per direction; _ns nanoseconds. Threads: create, start, set, read, stop and destroy on one
  * control thread.
@@ -38,9 +39,9 @@ struct injector_settings {
 	unsigned int lcore_count;
 	uint32_t slots; /* per direction; rounded up to a power of two, 1024..2^22 */
 	double delay_us[INJECTOR_DIRECTIONS];
-	double subtract_ns;  /* known D = 0 path, taken off every delay (which may then be early by the path's scatter)
-			      */
-	double stall_us;     /* threshold, > 0 */
+	double subtract_ns;  /* the D = 0 path, taken off every delay; over its least time packets may be early */
+	double stall_us;     /* a longer gap is a stall, > 0 */
+	double hiccup_ns;    /* a longer gap is a hiccup at least, > 0; at most stall_us counts */
 	int nice;            /* of the busy threads: -20 is served first, 0 as this one; tried, not required */
 	double expected_pps; /* per direction; 0 = not told. D * pps over the slots is refused */
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
@@ -54,9 +55,9 @@ struct injector *injector_create(const struct injector_settings *settings, const
 int injector_start(struct injector *injector, struct error *err);
 
 /*
- * Before injector_start(): runs the loop on this thread for some 50 ms (traffic passes), and takes the median time
- * between two polls of a port off every delay: on average a packet waits half of it to be received and half of it to be
- * released. Some packets are then early, by less than that. Returns the time, ns.
+ * Before injector_start(): runs the loop on this thread for some 50 ms (traffic passes), and takes half of the median
+ * time between two polls of a port off every delay: what a packet waits on average to be received. Some packets are
+ * then early, by less than that. Returns what was taken off, ns.
  */
 double injector_calibrate(struct injector *injector);
 
@@ -72,6 +73,9 @@ void injector_destroy(struct injector *injector); /* stops first; NULL is legal 
 
 /* New delays, seen by the loop within some microseconds, when this has returned. -ERANGE or -EINVAL (ring's reach). */
 int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err);
+double injector_subtract_ns(const struct injector *injector);
+/* The CPU does not vouch for its counter, see dp/clock.h. */
+bool injector_trusts_counter(const struct injector *injector);
 double injector_delay_us(const struct injector *injector, enum injector_direction direction);
 
 /*
@@ -105,7 +109,7 @@ struct injector_direction_statistics {
 	uint64_t lost;       /* dropped by a loss mode */
 	uint64_t duplicated; /* extra packets made by a mode */
 	uint64_t bypassed;   /* not matched by the filter: passed at once */
-	uint64_t disturbed;  /* sent, their stay met a stall */
+	uint64_t disturbed;  /* sent, their stay met a stall, or a hiccup when they arrived or left */
 	uint64_t calls;      /* polls of the receive port */
 };
 
@@ -114,6 +118,8 @@ struct injector_statistics {
 	uint64_t stalls;
 	double stall_total_us, stall_max_us;
 	double stall_threshold_us;
+	uint64_t hiccups;
+	double hiccup_threshold_ns;
 };
 
 /* A consistent moment of the running loop: the counters add up. -ETIMEDOUT if the lcore does not answer for 2 s. */

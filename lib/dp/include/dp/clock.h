@@ -10,6 +10,7 @@
 #ifndef DP_CLOCK_H
 #define DP_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <base/error.h>
@@ -25,10 +26,17 @@ struct dp_clock {
 	struct dp_clock_anchor origin; /* start of the baseline */
 	struct dp_clock_anchor latest; /* conversions go from here */
 	double ns_per_cycle;
+	bool trusted; /* the CPU does not call the counter invariant: see dp_clock_calibrate_trusting() */
 };
 
 /* Measures the rate over `baseline` (50 ms gives about 1 ppm). -ENOTSUP if the CPU's counter is not invariant. */
 int dp_clock_calibrate(struct dp_clock *clock, struct ns baseline, struct error *err);
+
+/*
+ * The same for a counter that the CPU does not call invariant, since the user says that it is: most hypervisors hide
+ * the flag. The program is to say that it did so; `trusted` tells.
+ */
+void dp_clock_calibrate_trusting(struct dp_clock *clock, struct ns baseline);
 
 /* New anchor and, from a baseline under ~100 s, a better rate. Cheap (a few us). */
 void dp_clock_update(struct dp_clock *clock);

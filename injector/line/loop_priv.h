@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What both loops do in a round: receive from each port, and release what is due. When nothing is due yet, but will be
+ * before another round would be over, they wait for that very moment with an eye on the counter instead. A wait
+ * takes about as long as a round at most, and none is begun while a port fills whole bursts, so that nothing arrives
+ * unseen for much longer than without it.
+ *
+ * A gap is the time between two looks at the counter. Over the stall threshold it disturbs every packet that is held.
+ * A shorter one, a hiccup, disturbs only those that arrived or left in it: the others were waiting anyway. What was in
+ * a receive queue meanwhile arrived in the gap; it has all been received when a burst begun after the look is short.
+ */
+#ifndef INJECTOR_LOOP_PRIV_H
+#define INJECTOR_LOOP_PRIV_H
+
+#include "line_priv.h"
+
+/* Constants of a loop, so that the compiler sees through them. */
+struct loop {
+	/* Receives a burst and holds it. Returns its size; if over 0, *now is the counter and *gap says whether it
+	 * jumped. */
+	uint32_t (*take)(struct worker *worker, struct line *line, uint64_t *now, bool *gap);
+	/* Sends what is due at `now`; `gap`: since the look before. */
+	void (*release)(struct line *line, uint64_t now, bool gap);
+	/* When the next packet is due; false: none is held. */
+	bool (*next)(const struct line *line, uint64_t *due);
+};
+
+/* Waits for the first packet that is due, if that is soon and none is due yet. Returns the counter. */
+static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, struct loop loop, uint64_t now, bool *gap)
+{
+	int64_t left = INT64_MAX;
+	uint64_t due, first;
+
+	for (unsigned int i = 0; i < worker->line_count; i++) {
+		if (loop.next(worker->lines[i], &due) && (int64_t)(due - now) < left)
+			left = (int64_t)(due - now);
+	}
+	if (left <= 0 || left > worker->wait_cycles)
+		return now;
+	first = now + (uint64_t)left;
+	do {
+		now = dp_cycles();
+		*gap |= worker_look(worker, now);
+	} while ((int64_t)(now - first) < 0);
+	return now;
+}
+
+static ALWAYS_INLINED void loop_round(struct worker *worker, struct loop loop)
+{
+	bool gap = false, idle = true, full = false;
+	uint64_t now = 0;
+
+	for (unsigned int i = 0; i < worker->line_count; i++) {
+		struct line *line = worker->lines[i];
+		bool owed = line->unsettled;
+		uint32_t received = loop.take(worker, line, &now, &gap);
+
+		idle &= received == 0;
+		full |= received == LINE_RX_BURST;
+		if (UNLIKELY(owed))
+			line->unsettled = gap || received == LINE_RX_BURST;
+	}
+	if (idle) {
+		now = dp_cycles();
+		gap |= worker_look(worker, now);
+	}
+	if (!full)
+		now = loop_wait(worker, loop, now, &gap);
+	for (unsigned int i = 0; i < worker->line_count; i++)
+		loop.release(worker->lines[i], now, gap);
+}
+
+static ALWAYS_INLINED void loop_rounds(struct worker *worker, struct loop loop, unsigned int rounds)
+{
+	for (unsigned int i = 0; i < rounds; i++)
+		loop_round(worker, loop);
+	for (unsigned int i = 0; i < worker->line_count; i++)
+		worker->lines[i]->count.calls += rounds;
+}
+
+static ALWAYS_INLINED void loop_run(struct worker *worker, struct loop loop)
+{
+	worker->last_look = dp_cycles();
+	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
+		loop_rounds(worker, loop, LINE_POLLS_PER_CHORE);
+		worker_chores(worker);
+	}
+}
+
+#endif

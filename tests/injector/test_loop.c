@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Both loops to the cycle, in a world that the test makes: a counter that advances by STEP at every reading and jumps
+ * where it is told to, packets that arrive at given moments, a port that notes when each left.
+ */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "line_priv.h"
+
+enum { STEP = 10, DELAY = 10000, WAIT = 200, GAP = 300, STALL = 3000, PACKETS = 4000, SLOTS = 1024 };
+
+static struct {
+	uint64_t now, jump_at, jump;
+	struct dp_packet packets[PACKETS];
+	size_t count, next_in, left;
+	bool jump_in_receive;  /* after the port was looked at, before the counter is read */
+	unsigned int refusals; /* so many bursts to come lose their last 7 packets */
+} world;
+
+static void jump(void)
+{
+	if (world.jump && world.now >= world.jump_at) {
+		world.now += world.jump;
+		world.jump = 0;
+	}
+}
+
+uint64_t dp_cycles(void)
+{
+	world.now += STEP;
+	if (!world.jump_in_receive)
+		jump();
+	return world.now;
+}
+
+uint16_t dp_receive(uint16_t port, struct dp_packet **packets, uint16_t count)
+{
+	uint16_t received = 0;
+
+	while (port == 0 && received < count && world.next_in < world.count &&
+	       world.packets[world.next_in].arrives <= world.now) {
+		world.packets[world.next_in].received = world.now;
+		packets[received++] = &world.packets[world.next_in++];
+	}
+	if (world.jump_in_receive)
+		jump();
+	return received;
+}
+
+uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
+{
+	uint16_t sent = world.refusals > 0 && count > 7 ? count - 7 : count;
+
+	cr_assert_eq(port, 1);
+	world.refusals -= world.refusals > 0;
+	for (uint16_t i = 0; i < sent; i++) {
+		cr_assert_eq(packets[i], &world.packets[world.left], "order");
+		world.left++;
+		packets[i]->left = world.now;
+		packets[i]->gone = true;
+	}
+	return sent;
+}
+
+void dp_packet_free(struct dp_packet *packet)
+{
+	packet->freed = true;
+}
+
+void dp_packets_free(struct dp_packet **packets, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		dp_packet_free(packets[i]);
+}
+
+struct dp_packet *dp_packet_copy(const struct dp_packet *packet)
+{
+	(void)packet;
+	return NULL;
+}
+
+uint8_t *dp_packet_bytes(const struct dp_packet *packet)
+{
+	(void)packet;
+	return NULL;
+}
+
+uint16_t dp_packet_contiguous(const struct dp_packet *packet)
+{
+	(void)packet;
+	return 0;
+}
+
+uint32_t dp_packet_length(const struct dp_packet *packet)
+{
+	(void)packet;
+	return 60;
+}
+
+bool dp_packet_stamp(const struct dp_packet *packet, const struct dp_stamps *stamps, uint64_t *nic)
+{
+	(void)packet;
+	(void)stamps;
+	(void)nic;
+	return false;
+}
+
+static struct dp_packet *slots[2][SLOTS + LINE_RX_BURST];
+static struct line_burst bursts[2][SLOTS];
+static struct heap_entry entries[2][SLOTS];
+static struct line lines[2];
+static struct worker worker;
+static bool modal;
+
+/* `gap` cycles between the arrivals of `count` packets, from 1000 on. */
+static void make(bool with_modal, size_t count, uint64_t gap)
+{
+	memset(&world, 0, sizeof world);
+	memset(lines, 0, sizeof lines);
+	memset(&worker, 0, sizeof worker);
+	modal = with_modal;
+	world.now = 1;
+	world.count = count;
+	for (size_t i = 0; i < count; i++)
+		world.packets[i].arrives = 1000 + i * gap;
+	for (unsigned int d = 0; d < 2; d++) {
+		if (modal)
+			lines[d].heap = (struct heap){.entries = entries[d], .capacity = SLOTS};
+		else
+			lines[d].packets = slots[d];
+		lines[d].bursts = bursts[d];
+		lines[d].mask = SLOTS - 1;
+		lines[d].rx_port = (uint16_t)d;
+		lines[d].tx_port = (uint16_t)!d;
+		lines[d].delay_cycles = DELAY;
+		worker.lines[d] = &lines[d];
+	}
+	worker.line_count = 2;
+	worker.last_look = world.now;
+	worker.gap_cycles = GAP;
+	worker.stall_gap_cycles = STALL;
+	worker.wait_cycles = WAIT;
+}
+
+static void run(void)
+{
+	for (int i = 0; i < 1000000 && world.left < world.count; i++) {
+		if (modal)
+			worker_modal_rounds(&worker, 1);
+		else
+			worker_fixed_rounds(&worker, 1);
+	}
+	cr_assert_eq(world.left, world.count);
+	worker_answer(&worker);
+	cr_assert_eq(worker.snapshot.count[0].tx_packets, world.count);
+	cr_assert_eq(worker.snapshot.held[0], 0);
+}
+
+/* The counter is read once after a burst was received: the stay begins there. */
+static uint64_t due(const struct dp_packet *packet)
+{
+	return packet->received + STEP + DELAY;
+}
+
+static uint64_t lateness_count(const uint64_t *buckets)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < LATENESS_BUCKETS; i++)
+		count += buckets[i];
+	return count;
+}
+
+Test(loop, no_packet_leaves_a_cycle_early_or_two_readings_late)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		for (uint64_t gap = 137; gap < 3000; gap += 411) {
+			make(kind, 500, gap);
+			run();
+			for (size_t i = 0; i < world.count; i++) {
+				const struct dp_packet *packet = &world.packets[i];
+
+				cr_assert_geq(packet->left, due(packet), "loop %d, gap %lu, packet %zu", kind, gap, i);
+				/* The modal loop reads the counter again when it has taken a burst. */
+				cr_assert_leq(packet->left - due(packet), 5 * STEP, "loop %d, gap %lu, packet %zu: %lu",
+					      kind, gap, i, packet->left - due(packet));
+			}
+			cr_assert_eq(worker.snapshot.count[0].disturbed, 0);
+			cr_assert_eq(worker.stalls + worker.hiccups, 0);
+		}
+	}
+}
+
+Test(loop, a_packet_alone_leaves_within_one_reading)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 100, 50 * STEP + 20001);
+		run();
+		for (size_t i = 0; i < world.count; i++)
+			cr_assert_lt(world.packets[i].left - due(&world.packets[i]), STEP, "loop %d", kind);
+	}
+}
+
+Test(loop, a_lower_delay_keeps_the_order)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 300, 100);
+		for (int i = 0; i < 1200; i++) {
+			if (modal)
+				worker_modal_rounds(&worker, 1);
+			else
+				worker_fixed_rounds(&worker, 1);
+		}
+		cr_assert_lt(world.left, world.count, "some are held when the delay changes");
+		lines[0].delay_cycles = 10;
+		run(); /* dp_transmit() looks at the order */
+	}
+}
+
+/* Of the packets that were counted as undisturbed, cycles. */
+static uint64_t longest_lateness(void)
+{
+	uint32_t bucket = LATENESS_BUCKETS;
+
+	while (bucket > 0 && lines[0].late_clean[bucket - 1] == 0)
+		bucket--;
+	return bucket;
+}
+
+Test(loop, what_the_port_refuses_leaves_next)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 40, 0);
+		world.refusals = 2;
+		run();
+		cr_assert_eq(worker.snapshot.count[0].tx_full, 14);
+		cr_assert_eq(lateness_count(lines[0].late_clean), 40);
+		cr_assert_lt(longest_lateness(), 8 << LATENESS_STEP_BITS, "each against its own burst");
+	}
+}
+
+Test(loop, whole_bursts_are_no_disturbance_and_no_delay_is_none)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 320, 0);
+		lines[0].delay_cycles = 0;
+		run();
+		cr_assert_eq(worker.snapshot.count[0].disturbed, 0);
+		make(kind, 5, 5000);
+		lines[0].delay_cycles = 0;
+		run();
+		cr_assert_leq(world.packets[0].left, world.packets[0].received + (kind ? 3 : 1) * STEP, "loop %d",
+			      kind);
+	}
+}
+
+Test(loop, a_stall_disturbs_everything_that_is_held)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		uint64_t held = 0;
+
+		make(kind, 100, 200);
+		world.jump_at = 15000;
+		world.jump = STALL + 1;
+		run();
+		for (size_t i = 0; i < world.count; i++) {
+			const struct dp_packet *packet = &world.packets[i];
+
+			held += packet->arrives <= 15000 + STALL + 1 && packet->left > 15000;
+		}
+		cr_assert_eq(worker.stalls, 1);
+		cr_assert_eq(worker.hiccups, 0);
+		cr_assert_gt(held, 60);
+		cr_assert_leq(worker.snapshot.count[0].disturbed - held, 1, "loop %d: %lu of %lu", kind,
+			      worker.snapshot.count[0].disturbed, held);
+		cr_assert_eq(lateness_count(lines[0].late_disturbed), worker.snapshot.count[0].disturbed);
+		cr_assert_eq(lateness_count(lines[0].late_clean) + lateness_count(lines[0].late_disturbed), 100);
+	}
+}
+
+/* One packet, due at about 11000. */
+static uint64_t disturbed_by_a_hiccup_at(bool with_modal, uint64_t at, bool in_receive)
+{
+	make(with_modal, 1, 0);
+	world.jump_at = at;
+	world.jump = 2 * GAP;
+	world.jump_in_receive = in_receive;
+	run();
+	cr_assert_eq(worker.hiccups, 1);
+	cr_assert_eq(worker.stalls, 0);
+	return worker.snapshot.count[0].disturbed;
+}
+
+Test(loop, a_hiccup_disturbs_only_what_arrives_or_leaves_in_it)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		cr_assert_eq(disturbed_by_a_hiccup_at(kind, 500, false), 1, "arrived in it");
+		cr_assert_eq(disturbed_by_a_hiccup_at(kind, 500, true), 1, "arrived in it, unseen by the burst before");
+		cr_assert_eq(disturbed_by_a_hiccup_at(kind, 6000, false), 0, "was waiting");
+		cr_assert_eq(disturbed_by_a_hiccup_at(kind, 10500, false), 1, "fell due in it");
+		cr_assert_eq(disturbed_by_a_hiccup_at(kind, 100, false), 0, "came long after");
+	}
+}
+
+Test(loop, a_hiccup_while_a_packet_is_sent_is_noticed)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 1, 0);
+		for (int i = 0; i < 100000 && world.left == 0; i++) {
+			if (modal)
+				worker_modal_rounds(&worker, 1);
+			else
+				worker_fixed_rounds(&worker, 1);
+		}
+		world.now += 2 * GAP; /* in dp_transmit(), as far as the loop can tell */
+		for (int i = 0; i < 2; i++) {
+			if (modal)
+				worker_modal_rounds(&worker, 1);
+			else
+				worker_fixed_rounds(&worker, 1);
+		}
+		worker_answer(&worker);
+		cr_assert_eq(worker.hiccups, 1);
+		cr_assert_eq(worker.snapshot.count[0].disturbed, kind ? 0 : 1, "the modal loop counts at once");
+	}
+}
