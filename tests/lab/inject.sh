@@ -39,10 +39,10 @@ stop() {
 	wait "$injector_pid"
 	injector_pid=
 }
-# The median of some round trips, us.
+# Median and minimum of some round trips, us; before this machine's other work, which nice does not do between sessions.
 ping_us() {
-	ip netns exec "$prefix-a" ping -n -c 60 -i 0.01 -W 2 10.77.0.2 >"$scratch/ping" || return 1
-	sed -n 's/.*time=\([0-9.]*\) ms/\1/p' "$scratch/ping" | sort -n | awk '{v[NR]=$1} END {printf "%.1f", v[int((NR+1)/2)]*1000}'
+	ip netns exec "$prefix-a" chrt -r 1 ping -n -c 60 -i 0.01 -W 2 10.77.0.2 >"$scratch/ping" || return 1
+	sed -n 's/.*time=\([0-9.]*\) ms/\1/p' "$scratch/ping" | sort -n | awk '{v[NR]=$1} END {printf "%.1f %.1f", v[int((NR+1)/2)]*1000, v[1]*1000}'
 }
 
 for driver in af_xdp af_packet; do
@@ -53,27 +53,21 @@ for driver in af_xdp af_packet; do
 	fi
 	ping_us >/dev/null # ARP
 	for delay in 5 20 100 500 1000 2000; do
-		verdict='' calm=0
+		seen='2 no answer to ping'
 		for attempt in 1 2 3; do # a machine that others share: a baseline beside each delay, three tries
 			"$nomora" inject-ctl "$control" set delay_us=0 >/dev/null
 			base=$(ping_us) || break
 			"$nomora" inject-ctl "$control" set delay_us="$delay" >/dev/null
-			"$nomora" inject-ctl "$control" reset >/dev/null
 			with=$(ping_us) || break
-			verdict=$(awk -v b="$base" -v w="$with" -v d="$delay" 'BEGIN {
-				added = w - b; off = added - 2 * d; if (off < 0) off = -off
-				printf "%s: %.1f - %.1f = %.1f us, 2 D = %g", off <= 0.15 * 2 * d + 30 ? "good" : "bad", w, b, added, 2 * d }')
-			case $verdict in good*) break ;; esac
-			injector_was_calm "$control" && calm=1
+			near $((2 * delay)) "$base" "$with" && break
 		done
-		case $verdict in good*) good=1 ;; *) good=0 ;; esac
-		judge $good $calm "$driver, D = $delay us" "$verdict"
+		judge_near "$driver, D = $delay us"
 	done
 	"$nomora" inject-ctl "$control" stats --json >"$scratch/stats"
 	if python3 - "$scratch/stats" <<-'END'; then
 		import json, sys
 		s = json.load(open(sys.argv[1]))
-		ok = all(s[d]["rx_packets"] == s[d]["tx_packets"] + s[d]["held"] >= 60 for d in ("ab", "ba"))
+		ok = all(s[d]["rx_packets"] == s[d]["tx_packets"] + s[d]["held"] >= 600 for d in ("ab", "ba"))
 		sys.exit(not (ok and s["ring_full"] == s["nombuf"] == s["rx_missed"] == 0))
 	END
 		pass "$driver: every packet is accounted for"
@@ -85,6 +79,15 @@ for driver in af_xdp af_packet; do
 		fail "$driver leaves no program attached"
 done
 
+# What needs no quiet machine: the stamps of each packet at both ports. None early, lost or out of order, ever.
+for delay in 5 2000; do
+	if start --delay-us $delay --capture "$scratch/$delay.pcapng" && ping_us >/dev/null && stop; then
+		run "$nomora" inject-check "$scratch/$delay.pcapng" --expect-us $delay --limit-us 5 --percentile 50
+		[ "$code" -eq 0 ] && pass "each packet stays $delay us" || fail "each packet stays $delay us" "exit $code" "$out" "$err"
+	else
+		fail "each packet stays $delay us" "$(cat "$scratch/log")"
+	fi
+done
 if start --delay-us 300 --capture "$scratch/run.pcapng" && ping_us >/dev/null && stop; then
 	run "$nomora" inject-check "$scratch/run.pcapng" --expect-us 300 --limit-us 5 --percentile 50
 	[ "$code" -eq 0 ] && pass "the capture shows the delay of each packet" ||
@@ -101,7 +104,7 @@ else
 fi
 if start --delay-us 1000 --only proto:icmp && with=$(ping_us); then
 	arp=$("$nomora" inject-ctl "$control" stats --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["ab"]["bypassed"])')
-	[ "${with%.*}" -ge 2000 ] && pass "only what the filter picks is delayed (ARP passed at once: $arp)" || fail "filter" "$with"
+	[ "${with%%.*}" -ge 2000 ] && pass "only what the filter picks is delayed (ARP passed at once: $arp)" || fail "filter" "$with"
 	stop
 else
 	fail "filter" "$(cat "$scratch/log")"
