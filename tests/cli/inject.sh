@@ -11,8 +11,9 @@ injector_pid=
 # True when it answers, or has died: then there is nothing to wait for.
 ready() { "$nomora" inject-ctl "$control" stats || ! kill -0 "$injector_pid"; }
 
-start() { # start ARGUMENT...: in the background, until its control socket answers
-	"${inject[@]}" "$@" --control "$control" >"$scratch/stream" 2>"$scratch/log" </dev/null &
+# In the background, until its control socket answers. Nothing is timed here: it need not starve the test.
+start() { # start ARGUMENT...
+	"${inject[@]}" "$@" --nice 19 --control "$control" >"$scratch/stream" 2>"$scratch/log" </dev/null &
 	injector_pid=$!
 	wait_for 30 ready && kill -0 "$injector_pid" 2>/dev/null
 }
@@ -125,7 +126,7 @@ chmod 755 "$scratch"
 cp "$bin/nomora" "$bin/nomora-injector" "$scratch/" # nobody may not reach the build folder
 refuses "no permission is said plainly" 1 "no permission to open raw sockets" \
 	"${within[@]}" setpriv --reuid 65534 --clear-groups "$scratch/nomora" inject va vb
-"${within[@]}" "${inject[@]}" va vb --control "$control" 2>"$scratch/log" &
+"${within[@]}" "${inject[@]}" va vb --nice 19 --control "$control" 2>"$scratch/log" &
 injector_pid=$!
 wait_for 30 "$nomora" inject-ctl "$control" stats
 refuses "a port that is taken" 1 "va is taken" "${within[@]}" "${inject[@]}" va net_null1
