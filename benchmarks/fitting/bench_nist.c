@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * NIST's nonlinear sets from both starts: how many runs end at the certified values (every parameter to 6 digits), the
- * median of the digits, and the processor time; beside SciPy's curve_fit with its defaults on the same files in the
- * same run. Argument: the folder of the .dat files. JSON lines.
+ * median of the digits, and the processor time; beside SciPy's curve_fit, lmfit's minimize and GSL's
+ * gsl_multifit_nlinear on the same files in the same run, where they are installed. Arguments: folders of .dat files
+ * (linear sets in them are passed over). JSON lines.
  */
 #include <dirent.h>
 #include <math.h>
@@ -12,52 +13,16 @@
 #include <time.h>
 
 #include <base/ns.h>
-#include <base/process.h>
-#include <fitting/nist.h>
+
+#include "nist_peers.h"
 
 enum { RUNS_MAXIMUM = 200, DIGITS_MAXIMUM = 4096 };
 
-static const char scipy_script[] =
-	"import glob, re, statistics, sys, time, warnings\n"
-	"import numpy as np\n"
-	"from numpy import exp, log, sin, cos, arctan, pi\n"
-	"from scipy.optimize import curve_fit\n"
-	"warnings.simplefilter('ignore')\n"
-	"runs = good = 0\n"
-	"digits, seconds = [], 0.0\n"
-	"for name in sorted(glob.glob(sys.argv[1] + '/*.dat')):\n"
-	"    text = open(name).read()\n"
-	"    rows = [[float(v) for v in r] for r in re.findall(r'^ *b\\d+ *= *(\\S+) +(\\S+) +(\\S+) +(\\S+)', text, "
-	"re.M)]\n"
-	"    body = text[text.index('Model:'):text.lower().index('starting values', text.index('Model:'))]\n"
-	"    lines = [l for l in body.split('\\n')[1:] if l.strip() and 'Parameters' not in l and not "
-	"l.strip().startswith('pi ')]\n"
-	"    left, right = ' '.join(lines).split('=', 1)\n"
-	"    right = re.sub(r'\\+\\s*e\\s*$', '', right.strip()).replace('[', '(').replace(']', ')')\n"
-	"    table = np.array([[float(v) for v in l.split()] for l in text[text.rindex('Data:'):].split('\\n')[1:] if "
-	"l.strip()])\n"
-	"    y, xs = table[:, 0], table[:, 1:]\n"
-	"    y = np.log(y) if 'log' in left else y\n"
-	"    names = ['b%d' % (k + 1) for k in range(len(rows))]\n"
-	"    columns = ['x'] if xs.shape[1] == 1 else ['x%d' % (k + 1) for k in range(xs.shape[1])]\n"
-	"    model = eval('lambda X, ' + ', '.join(names) + ': (lambda ' + ', '.join(columns) + ': ' + right + "
-	"')(*X)')\n"
-	"    for start in (0, 1):\n"
-	"        runs += 1\n"
-	"        found = [float('nan')] * len(rows)\n"
-	"        begin = time.process_time()\n"
-	"        try: found, _ = curve_fit(model, xs.T, y, [r[start] for r in rows])\n"
-	"        except Exception: pass\n"
-	"        seconds += time.process_time() - begin\n"
-	"        own = [0.0 if f != f else min(15.0, max(0.0, -np.log10(max(abs(f / r[2] - 1), 1e-15)))) for f, r in "
-	"zip(found, rows)]\n"
-	"        digits += own\n"
-	"        good += min(own) >= 6\n"
-	"print(runs, good, statistics.median(digits), seconds)\n";
-
-struct tally {
-	int runs, good;
-	double median, seconds;
+/* One solver's results as they come in. */
+struct results {
+	struct nist_tally tally;
+	double digits[DIGITS_MAXIMUM];
+	size_t count;
 };
 
 static struct ns processor_time(void)
@@ -82,7 +47,22 @@ static int is_set(const struct dirent *entry)
 	return dot && strcmp(dot, ".dat") == 0;
 }
 
-static int run_set(const char *path, struct tally *tally, double *digits, size_t *count)
+static void count_run(const struct nist_set *set, const double *values, struct ns begin, struct results *results)
+{
+	double least = INFINITY;
+
+	results->tally.seconds += ns_to_s(ns_sub(processor_time(), begin));
+	results->tally.runs++;
+	for (size_t j = 0; j < set->parameter_count && results->count < DIGITS_MAXIMUM; j++) {
+		double digits = nist_log_relative_error(values[j], set->parameters[j].certified);
+
+		results->digits[results->count++] = digits;
+		least = fmin(least, digits);
+	}
+	results->tally.right += least >= 6;
+}
+
+static int run_set(const char *path, struct results *own, struct results *gsl)
 {
 	struct nist_set set;
 	struct error err = {0};
@@ -91,73 +71,71 @@ static int run_set(const char *path, struct tally *tally, double *digits, size_t
 		fprintf(stderr, "%s\n", err.text);
 		return -1;
 	}
-	for (size_t start = 0; start < set.start_count && tally->runs < RUNS_MAXIMUM; start++) {
+	for (size_t start = 0; start < set.start_count && own->tally.runs < RUNS_MAXIMUM; start++) {
 		struct ns begin = processor_time();
-		double least = INFINITY;
+		double values[NIST_PARAMETERS_MAXIMUM];
 		struct nist_fit fit;
-		int code = nist_solve(&set, start, 0, &fit, &err);
 
-		tally->seconds += ns_to_s(ns_sub(processor_time(), begin));
-		tally->runs++;
-		for (size_t j = 0; code == 0 && j < set.parameter_count && *count < DIGITS_MAXIMUM; j++) {
-			digits[(*count)++] = fit.value_digits[j];
-			least = fmin(least, fit.value_digits[j]);
-		}
-		tally->good += code == 0 && least >= 6;
+		if (nist_solve(&set, start, 0, &fit, &err) != 0)
+			memset(fit.values, 0, sizeof fit.values);
+		count_run(&set, fit.values, begin, own);
+		begin = processor_time();
+		if (nist_peer_gsl(&set, start, values))
+			count_run(&set, values, begin, gsl);
 	}
 	nist_free(&set);
 	return 0;
 }
 
-static int run_all(const char *folder, struct tally *tally)
+static int run_folder(const char *folder, struct results *own, struct results *gsl)
 {
-	static double digits[DIGITS_MAXIMUM];
 	struct dirent **entries;
 	int files = scandir(folder, &entries, is_set, alphasort), code = files > 0 ? 0 : -1;
-	size_t count = 0;
 
 	for (int k = 0; k < files; k++) {
 		char path[4096];
 
 		snprintf(path, sizeof path, "%s/%s", folder, entries[k]->d_name);
 		if (code == 0)
-			code = run_set(path, tally, digits, &count);
+			code = run_set(path, own, gsl);
 		free(entries[k]);
 	}
 	if (files >= 0)
 		free(entries);
-	qsort(digits, count, sizeof digits[0], by_size);
-	tally->median = count ? digits[count / 2] : 0;
 	return code;
 }
 
-static void run_scipy(const char *folder, struct tally *tally)
+static void take_median(struct results *results)
 {
-	const char *argv[] = {"/usr/bin/python3", "-c", scipy_script, folder, NULL};
-	struct process_options options = {.argv = argv, .discard_stderr = true};
-	struct process_result result = {0};
-	struct error err = {0};
+	qsort(results->digits, results->count, sizeof results->digits[0], by_size);
+	results->tally.median_digits = results->count ? results->digits[results->count / 2] : 0;
+}
 
-	if (process_run(&options, (struct ns){300 * NS_PER_S}, &result, &err) == 0 && result.exit_code == 0 &&
-	    result.output)
-		if (sscanf(result.output, "%d %d %lf %lf", &tally->runs, &tally->good, &tally->median,
-			   &tally->seconds) != 4)
-			tally->runs = 0;
-	process_result_free(&result);
+static void print_tally(const char *prefix, const struct nist_tally *tally)
+{
+	if (tally->runs > 0)
+		printf(", \"%sruns\": %d, \"%sright\": %d, \"%smedian_digits\": %.2f, \"%sms\": %.1f", prefix,
+		       tally->runs, prefix, tally->right, prefix, tally->median_digits, prefix, tally->seconds * 1e3);
 }
 
 int main(int argc, char **argv)
 {
-	struct tally own = {0}, scipy = {0};
+	static struct results own, gsl;
+	struct nist_tally scipy = {0}, lmfit = {0};
 
-	if (argc != 2 || run_all(argv[1], &own) != 0)
+	if (argc < 2)
 		return 2;
-	run_scipy(argv[1], &scipy);
-	printf("{\"benchmark\": \"nist_nonlinear\", \"runs\": %d, \"right\": %d, \"median_digits\": %.2f, \"ms\": %.1f",
-	       own.runs, own.good, own.median, own.seconds * 1e3);
-	if (scipy.runs > 0)
-		printf(", \"scipy_runs\": %d, \"scipy_right\": %d, \"scipy_median_digits\": %.2f, \"scipy_ms\": %.1f",
-		       scipy.runs, scipy.good, scipy.median, scipy.seconds * 1e3);
+	for (int k = 1; k < argc; k++)
+		if (run_folder(argv[k], &own, &gsl) != 0)
+			return 2;
+	take_median(&own);
+	take_median(&gsl);
+	nist_peers_python((const char *const *)argv + 1, argc - 1, &scipy, &lmfit);
+	printf("{\"benchmark\": \"nist_nonlinear\"");
+	print_tally("", &own.tally);
+	print_tally("scipy_", &scipy);
+	print_tally("lmfit_", &lmfit);
+	print_tally("gsl_", &gsl.tally);
 	printf("}\n");
-	return own.good == own.runs ? 0 : 1;
+	return own.tally.right == own.tally.runs ? 0 : 1;
 }
