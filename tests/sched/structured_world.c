@@ -167,6 +167,44 @@ static void event_recost(struct world *world, int32_t id)
 	send_row(world, id);
 }
 
+/* Other costs in a block or two, told as such; what leads to columns that are gone is forgotten by that. */
+static void event_change(struct world *world, int32_t id)
+{
+	struct world_group *group = &world->groups[id];
+	struct structured_arc columns[WORLD_BLOCKS][WORLD_COLUMNS];
+	struct structured_block_arcs blocks[WORLD_BLOCKS];
+	struct structured_row_change change = {.blocks = blocks, .running = group->running};
+
+	for (int32_t b = 0; b < WORLD_BLOCKS; b++) {
+		struct structured_block_arcs *arcs = &blocks[change.block_count];
+		bool alive = false, chosen = chance(world, 35);
+
+		*arcs = (struct structured_block_arcs){.block = b, .columns = columns[b]};
+		for (int32_t i = 0; i < world->column_count; i++) {
+			if (world->capacity[i] < 0)
+				group->column_cost[i] = STRUCTURED_NO_ARC;
+			if (world->capacity[i] < 0 || draw_block(i) != b || !chosen)
+				continue;
+			alive = true;
+			if (chance(world, 60))
+				group->column_cost[i] =
+					chance(world, 30) ? STRUCTURED_NO_ARC : draw(world, 0, world->cost_top);
+			if (group->column_cost[i] != STRUCTURED_NO_ARC)
+				columns[b][arcs->column_count++] = (struct structured_arc){i, group->column_cost[i]};
+		}
+		if (!alive)
+			continue;
+		group->block_cost[b] = chance(world, 40) ? draw(world, 1, world->cost_top + 2) : STRUCTURED_NO_ARC;
+		arcs->cost = group->block_cost[b];
+		change.block_count++;
+	}
+	if (chance(world, 30))
+		group->running_count = draw(world, 0, group->running_count);
+	change.running_count = group->running_count;
+	if (structured_change_row(world->state, id, &change))
+		snprintf(world->text, sizeof(world->text), "change_row %d refused", id);
+}
+
 static void event_supply(struct world *world, int32_t id)
 {
 	world->groups[id].supply = draw(world, 0, world->supply_top);
@@ -211,8 +249,10 @@ void world_event(struct world *world)
 		event_column(world);
 	} else if (kind < 24 || !group->exists) {
 		event_group(world, id);
-	} else if (kind < 50) {
+	} else if (kind < 37) {
 		event_recost(world, id);
+	} else if (kind < 50) {
+		event_change(world, id);
 	} else if (kind < 65) {
 		event_supply(world, id);
 	} else if (kind < 75) {
