@@ -136,14 +136,19 @@ static void check_smt(struct doctor *doctor)
 			   "SMT is on: a busy sibling slows a polling core");
 }
 
+static void print_range(unsigned int first, unsigned int last, char *text, size_t bytes)
+{
+	snprintf(text, bytes, first == last ? "%u" : "%u-%u", first, last);
+}
+
 /* Half of the CPUs, the upper ones, is a start: CPU 0 always has housekeeping to do. */
 static void suggest_isolation(unsigned int cpus, char *fix, size_t bytes)
 {
 	unsigned int first = cpus >= 4 ? cpus / 2 : 1, last = cpus > 1 ? cpus - 1 : 1;
 	char list[32], rest[32];
 
-	snprintf(list, sizeof list, "%u-%u", first, last);
-	snprintf(rest, sizeof rest, "0-%u", first - 1);
+	print_range(first, last, list, sizeof list);
+	print_range(0, first - 1, rest, sizeof rest);
 	snprintf(
 		fix, bytes,
 		"isolcpus=managed_irq,domain,%s nohz_full=%s rcu_nocbs=%s irqaffinity=%s on the kernel's command line, "

@@ -115,6 +115,8 @@ static void read_nic(const struct doctor *doctor, const char *name, struct nic *
 		ask_file(doctor, name, &nic->settings);
 }
 
+static const char sfp_fix[] = "options ixgbe allow_unsupported_sfp=1 in /etc/modprobe.d, then reload the driver";
+
 static void check_driver(struct doctor *doctor, const struct nic *nic)
 {
 	char text[8] = "", speed[40] = "speed unknown";
@@ -130,12 +132,12 @@ static void check_driver(struct doctor *doctor, const struct nic *nic)
 	doctor_add(doctor, "nic-stamps", FINDING_WARN, "x520-timestamps",
 		   "stamp with the time stamp counter (default), or probe in PTP mode with a DPDK built for it",
 		   "%s: an 82599 or X540 stamps PTP packets only, one at a time", nic->name);
-	if (strcmp(nic->operstate, "up") != 0 &&
-	    doctor_read(doctor, text, sizeof text, "/sys/module/ixgbe/parameters/allow_unsupported_sfp") &&
-	    text[0] != '1' && text[0] != 'Y')
-		doctor_add(doctor, "sfp", FINDING_WARN, "x520-sfp",
-			   "options ixgbe allow_unsupported_sfp=1 in /etc/modprobe.d, then reload the driver",
-			   "%s has no link, and ixgbe refuses modules that Intel did not code", nic->name);
+	/* Older kernels, Debian 12's among them, do not tell the parameter. */
+	doctor_read(doctor, text, sizeof text, "/sys/module/ixgbe/parameters/allow_unsupported_sfp");
+	if (strcmp(nic->operstate, "up") != 0 && text[0] != '1' && text[0] != 'Y')
+		doctor_add(doctor, "sfp", FINDING_WARN, "x520-sfp", sfp_fix,
+			   "%s has no link: no cable, or a module that Intel did not code, which ixgbe refuses%s",
+			   nic->name, text[0] ? "" : " unless told otherwise");
 }
 
 static void check_pcie(struct doctor *doctor, const struct nic *nic)
@@ -293,7 +295,19 @@ static void scan_interface(struct doctor *doctor, const char *name, void *contex
 	check_node(doctor, &nic);
 }
 
-/* Ethernet controllers that DPDK has been given. */
+/* An 82599 whose module ixgbe refuses when it loads has neither interface nor driver. */
+static void check_driverless(struct doctor *doctor, const char *name)
+{
+	char vendor[16], device[16];
+
+	if (doctor_read(doctor, vendor, sizeof vendor, "/sys/bus/pci/devices/%s/vendor", name) &&
+	    doctor_read(doctor, device, sizeof device, "/sys/bus/pci/devices/%s/device", name) &&
+	    strcmp(vendor, "0x8086") == 0 && strcmp(device, "0x10fb") == 0)
+		doctor_add(doctor, "sfp", FINDING_WARN, "x520-sfp", sfp_fix,
+			   "%s, an 82599, has no driver: does dmesg tell of an unsupported SFP+ module?", name);
+}
+
+/* Ethernet controllers that DPDK has been given, and those that nobody drives. */
 static void scan_pci(struct doctor *doctor, const char *name, void *context)
 {
 	struct nic_scan *scan = context;
@@ -301,9 +315,13 @@ static void scan_pci(struct doctor *doctor, const char *name, void *context)
 	struct nic nic = {0};
 
 	if (!doctor_read(doctor, class, sizeof class, "/sys/bus/pci/devices/%s/class", name) ||
-	    strncmp(class, "0x0200", 6) != 0 ||
-	    !doctor_link_name(doctor, driver, sizeof driver, "/sys/bus/pci/devices/%s/driver", name) ||
-	    strcmp(driver, "vfio-pci") != 0)
+	    strncmp(class, "0x0200", 6) != 0)
+		return;
+	if (!doctor_link_name(doctor, driver, sizeof driver, "/sys/bus/pci/devices/%s/driver", name)) {
+		check_driverless(doctor, name);
+		return;
+	}
+	if (strcmp(driver, "vfio-pci") != 0)
 		return;
 	scan->bound++;
 	snprintf(device, sizeof device, "/sys/bus/pci/devices/%.63s", name);

@@ -130,8 +130,22 @@ wrong "irqbalance" 0 irqbalance warn 'moves interrupts' proc/77/comm irqbalance
 wrong "the NIC is on another node" 3 nic-numa fail 'node 0' sys/devices/system/node/node0/cpulist 0-1
 wrong "little to lock" 3 memlock fail '8 MiB' proc/self/limits 'Max locked memory         8388608   8388608    bytes'
 wrong "an unknown module" 0 nic ok 'link down' sys/class/net/enp3s0f0/operstate down
-put sys/module/ixgbe/parameters/allow_unsupported_sfp 0
-expect "SFP+ lock" 0 sfp warn 'refuses modules'
+expect "no link, and a kernel that does not tell the SFP+ lock" 0 sfp warn 'ixgbe refuses unless told otherwise$'
+put sys/module/ixgbe/parameters/allow_unsupported_sfp N
+expect "SFP+ lock" 0 sfp warn 'which ixgbe refuses$'
+put sys/module/ixgbe/parameters/allow_unsupported_sfp Y
+run "$nomora" doctor --root "$host"
+printf '%s\n' "$out" | grep -q ' sfp ' && fail "the lock is off" "$out" || pass "the lock is off"
+make_host
+put sys/bus/pci/devices/0000:05:00.0/class 0x020000
+put sys/bus/pci/devices/0000:05:00.0/vendor 0x8086
+put sys/bus/pci/devices/0000:05:00.0/device 0x10fb
+expect "an 82599 without a driver" 0 sfp warn '0000:05:00.0, an 82599, has no driver'
+make_host
+put $cpu/isolated ''
+rm -rf "$host"/$cpu/cpu2 "$host"/$cpu/cpu3
+expect "two CPUs: one of them" 3 isolcpus fail 'no CPU is isolated' --for nic
+printf '%s\n' "$out" | grep -q 'isolcpus=managed_irq,domain,1 nohz_full=1 rcu_nocbs=1 irqaffinity=0 ' && pass "the line that isolates it" || fail "the line that isolates it" "$out"
 
 make_host
 put $cpu/isolated ''
