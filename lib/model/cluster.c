@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 /* Same rack and above: medians of the order that public clouds show between VMs; a cluster file should say its own. */
 static const struct cluster_default_rtt default_rtt = {
 	.same_machine_us = 1, .same_rack_us = 30, .same_pod_us = 100, .other_pod_us = 250};
@@ -45,22 +47,6 @@ void cluster_destroy(struct cluster *cluster)
 	free(cluster);
 }
 
-/* Room for one more element of `size` bytes; 0 or -ENOMEM. */
-static int grow(void **items, uint32_t count, uint32_t *capacity, size_t size)
-{
-	uint32_t wanted = *capacity ? *capacity * 2 : 16;
-	void *larger;
-
-	if (count < *capacity)
-		return 0;
-	larger = reallocarray(*items, wanted, size);
-	if (!larger)
-		return -ENOMEM;
-	*items = larger;
-	*capacity = wanted;
-	return 0;
-}
-
 static int64_t index_find(const json_t *index, const char *name)
 {
 	const json_t *number = json_object_get(index, name);
@@ -83,11 +69,14 @@ static char *index_enter(json_t *index, const char *name, uint32_t number)
 static int64_t find_or_add_pod(struct cluster *cluster, const char *name)
 {
 	int64_t found = index_find(cluster->pod_index, name);
+	char **pods;
 
 	if (found >= 0)
 		return found;
-	if (grow((void **)&cluster->pods, cluster->pod_count, &cluster->pod_capacity, sizeof *cluster->pods) != 0)
+	pods = array_grow(cluster->pods, cluster->pod_count, &cluster->pod_capacity, sizeof *pods);
+	if (!pods)
 		return -ENOMEM;
+	cluster->pods = pods;
 	cluster->pods[cluster->pod_count] = index_enter(cluster->pod_index, name, cluster->pod_count);
 	if (!cluster->pods[cluster->pod_count])
 		return -ENOMEM;
@@ -98,7 +87,7 @@ static int64_t find_or_add_pod(struct cluster *cluster, const char *name)
 static int64_t find_or_add_rack(struct cluster *cluster, const char *name, const char *pod, struct error *err)
 {
 	int64_t found = index_find(cluster->rack_index, name), pod_number;
-	struct cluster_rack *rack;
+	struct cluster_rack *rack, *racks;
 
 	if (found >= 0) {
 		const char *known = cluster->pods[cluster->racks[found].pod];
@@ -109,8 +98,10 @@ static int64_t find_or_add_rack(struct cluster *cluster, const char *name, const
 		return found;
 	}
 	pod_number = find_or_add_pod(cluster, pod ? pod : "");
-	if (pod_number < 0 ||
-	    grow((void **)&cluster->racks, cluster->rack_count, &cluster->rack_capacity, sizeof *cluster->racks) != 0)
+	racks = array_grow(cluster->racks, cluster->rack_count, &cluster->rack_capacity, sizeof *racks);
+	if (racks)
+		cluster->racks = racks;
+	if (pod_number < 0 || !racks)
 		return error_set(err, ENOMEM, "out of memory");
 	rack = &cluster->racks[cluster->rack_count];
 	*rack = (struct cluster_rack){.pod = (uint32_t)pod_number};
@@ -123,7 +114,7 @@ static int64_t find_or_add_rack(struct cluster *cluster, const char *name, const
 int64_t cluster_add_machine(struct cluster *cluster, const char *name, const char *rack, const char *pod, int64_t slots,
 			    struct error *err)
 {
-	struct cluster_machine *machine;
+	struct cluster_machine *machine, *machines;
 	int64_t rack_number;
 
 	if (!name[0] || !rack[0])
@@ -138,9 +129,10 @@ int64_t cluster_add_machine(struct cluster *cluster, const char *name, const cha
 	rack_number = find_or_add_rack(cluster, rack, pod, err);
 	if (rack_number < 0)
 		return rack_number;
-	if (grow((void **)&cluster->machines, cluster->machine_count, &cluster->machine_capacity,
-		 sizeof *cluster->machines) != 0)
+	machines = array_grow(cluster->machines, cluster->machine_count, &cluster->machine_capacity, sizeof *machines);
+	if (!machines)
 		return error_set(err, ENOMEM, "out of memory");
+	cluster->machines = machines;
 	machine = &cluster->machines[cluster->machine_count];
 	*machine = (struct cluster_machine){.rack = (uint32_t)rack_number, .slots = (uint32_t)slots};
 	machine->name = index_enter(cluster->machine_index, name, cluster->machine_count);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/json.h>
 
 #include "jobs_priv.h"
@@ -198,15 +199,11 @@ static int read_job(struct json_reader *reader, const json_t *object, struct job
 
 static int append_job(struct jobs *jobs, const struct job *job)
 {
-	if (jobs->count == jobs->capacity) {
-		size_t capacity = jobs->capacity ? jobs->capacity * 2 : 16;
-		struct job *larger = reallocarray(jobs->items, capacity, sizeof *larger);
+	struct job *items = array_grow(jobs->items, jobs->count, &jobs->capacity, sizeof *items);
 
-		if (!larger)
-			return -ENOMEM;
-		jobs->items = larger;
-		jobs->capacity = capacity;
-	}
+	if (!items)
+		return -ENOMEM;
+	jobs->items = items;
 	jobs->items[jobs->count++] = *job;
 	return 0;
 }

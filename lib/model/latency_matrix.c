@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/name.h>
 
 /* Slots hold position + 1, 0 = free; capacity is a power of two and at most half full. */
@@ -76,22 +77,6 @@ static int table_reserve(struct position_table *table, size_t count, int *grown)
 	return 0;
 }
 
-/* Grows `*items` so that one more fits; the new bytes are not set. */
-static int array_reserve(void **items, size_t count, size_t *capacity, size_t item_bytes)
-{
-	size_t wanted = *capacity ? *capacity * 2 : 16;
-	void *moved;
-
-	if (count < *capacity)
-		return 0;
-	moved = reallocarray(*items, wanted, item_bytes);
-	if (!moved)
-		return -ENOMEM;
-	*items = moved;
-	*capacity = wanted;
-	return 0;
-}
-
 struct latency_matrix *latency_matrix_create(void)
 {
 	return calloc(1, sizeof(struct latency_matrix));
@@ -134,15 +119,18 @@ int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char
 int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 {
 	int64_t found = latency_matrix_find_host(matrix, name);
+	char(*names)[LATENCY_NAME_BYTES];
 	int grown, code;
 
 	if (found >= 0)
 		return found;
 	if (!name_is_valid(name, LATENCY_NAME_BYTES))
 		return -EINVAL;
-	code = array_reserve((void **)&matrix->names, matrix->host_count, &matrix->host_capacity, LATENCY_NAME_BYTES);
-	if (!code)
-		code = table_reserve(&matrix->by_name, matrix->host_count, &grown);
+	names = array_grow(matrix->names, matrix->host_count, &matrix->host_capacity, sizeof *names);
+	if (!names)
+		return -ENOMEM;
+	matrix->names = names;
+	code = table_reserve(&matrix->by_name, matrix->host_count, &grown);
 	if (code)
 		return code;
 	strcpy(matrix->names[matrix->host_count], name);
@@ -207,7 +195,7 @@ static int entry_is_valid(const struct latency_entry *entry)
 
 int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry *entry)
 {
-	struct latency_entry *old;
+	struct latency_entry *old, *entries;
 	int grown, code;
 
 	if (entry->source >= matrix->host_count || entry->destination >= matrix->host_count || !entry_is_valid(entry))
@@ -217,10 +205,11 @@ int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry
 		*old = *entry;
 		return 0;
 	}
-	code = array_reserve((void **)&matrix->entries, matrix->entry_count, &matrix->entry_capacity,
-			     sizeof *matrix->entries);
-	if (!code)
-		code = table_reserve(&matrix->by_pair, matrix->entry_count, &grown);
+	entries = array_grow(matrix->entries, matrix->entry_count, &matrix->entry_capacity, sizeof *entries);
+	if (!entries)
+		return -ENOMEM;
+	matrix->entries = entries;
+	code = table_reserve(&matrix->by_pair, matrix->entry_count, &grown);
 	if (code)
 		return code;
 	matrix->entries[matrix->entry_count] = *entry;

@@ -5,24 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 static const struct ns first_backoff = {50 * NS_PER_MS}, longest_backoff = {NS_PER_S};
 
 int64_t neighbours_add(struct neighbours *neighbours, uint32_t address, const uint8_t *mac)
 {
-	struct neighbour *neighbour;
+	struct neighbour *neighbour, *items;
 
 	for (size_t i = 0; i < neighbours->count; i++)
 		if (neighbours->items[i].address == address)
 			return (int64_t)i;
-	if (neighbours->count == neighbours->capacity) {
-		size_t wanted = neighbours->capacity ? neighbours->capacity * 2 : 16;
-		struct neighbour *moved = reallocarray(neighbours->items, wanted, sizeof *moved);
-
-		if (!moved)
-			return -ENOMEM;
-		neighbours->items = moved;
-		neighbours->capacity = wanted;
-	}
+	items = array_grow(neighbours->items, neighbours->count, &neighbours->capacity, sizeof *items);
+	if (!items)
+		return -ENOMEM;
+	neighbours->items = items;
 	neighbour = &neighbours->items[neighbours->count];
 	*neighbour = (struct neighbour){.address = address, .backoff = first_backoff};
 	if (mac) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/name.h>
 
 enum { FIELDS_MAXIMUM = 4 };
@@ -92,7 +93,7 @@ static int add_line(const struct peer_line *at, char *line, struct peers *peers)
 {
 	char *words[FIELDS_MAXIMUM] = {0};
 	struct peer peer = {0};
-	struct peer *moved;
+	struct peer *items;
 	size_t count;
 	int code;
 
@@ -104,10 +105,10 @@ static int add_line(const struct peer_line *at, char *line, struct peers *peers)
 		return code;
 	if (peers->count == PEERS_MAXIMUM)
 		return error_at(at->err, place(at, "name"), E2BIG, "more than %d hosts", PEERS_MAXIMUM);
-	moved = reallocarray(peers->items, peers->count + 1, sizeof *moved);
-	if (!moved)
+	items = array_grow(peers->items, peers->count, &peers->capacity, sizeof *items);
+	if (!items)
 		return error_set(at->err, ENOMEM, "out of memory");
-	peers->items = moved;
+	peers->items = items;
 	peers->items[peers->count++] = peer;
 	return 0;
 }

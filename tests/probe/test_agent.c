@@ -21,7 +21,7 @@ struct side {
 
 static volatile sig_atomic_t stop;
 static struct peer hosts[] = {{.name = "a", .address = 0x0a000001}, {.name = "b", .address = 0x0a000002}};
-static const struct peers peers = {2, hosts};
+static const struct peers peers = {.count = 2, .items = hosts};
 static struct dp_pool *pool;
 
 static void start_eal(void)

@@ -20,7 +20,7 @@ static struct peer hosts[] = {
 	{.name = "c", .address = 4, .has_mac = true, .mac = {2, 0, 0, 0, 0, 4}},
 };
 
-static const struct peers peers = {4, hosts};
+static const struct peers peers = {.count = 4, .items = hosts};
 
 static struct agent_options options_for(uint32_t paths)
 {
@@ -198,7 +198,7 @@ Test(prober, a_peer_without_a_mac_does_not_hold_up_the_count)
 {
 	static struct peer half_known[] = {{.name = "a", .address = 2, .has_mac = true, .mac = {2, 0, 0, 0, 0, 2}},
 					   {.name = "nobody", .address = 3}};
-	static const struct peers two = {2, half_known};
+	static const struct peers two = {.count = 2, .items = half_known};
 	uint64_t now = begin_ticks;
 
 	options = options_for(1);
@@ -216,7 +216,7 @@ Test(prober, a_gateway_stands_for_those_off_the_link)
 {
 	static struct peer far_hosts[] = {{.name = "near", .address = 0x0a000005},
 					  {.name = "far", .address = 0x0b000005}};
-	static const struct peers far_peers = {2, far_hosts};
+	static const struct peers far_peers = {.count = 2, .items = far_hosts};
 
 	options = options_for(1);
 	options.peers = &far_peers;

@@ -48,7 +48,7 @@ struct cluster {
 	struct cluster_rack *racks;
 	char **pods;
 	uint32_t machine_count, rack_count, pod_count;
-	uint32_t machine_capacity, rack_capacity, pod_capacity;
+	size_t machine_capacity, rack_capacity, pod_capacity;
 	struct cluster_default_rtt default_rtt;
 	json_t *machine_index, *rack_index, *pod_index; /* name -> number */
 };

@@ -26,7 +26,7 @@ struct peer {
 };
 
 struct peers {
-	size_t count;
+	size_t count, capacity;
 	struct peer *items;
 };
 
