@@ -21,11 +21,6 @@ static bool is_polynomial(enum fit_family family)
 	return family <= FIT_POLYNOMIAL_5;
 }
 
-static size_t shapes_of(enum fit_family family)
-{
-	return family == FIT_HILL ? 2 : family >= FIT_LOG && family <= FIT_RATIONAL ? 1 : 0;
-}
-
 /* Index of the baseline's coefficient, or -1. */
 static int baseline_column(const struct problem *problem, const struct fit_candidate *candidate)
 {
@@ -158,7 +153,7 @@ static void name_coefficients(const struct problem *problem, const struct fit_ca
 static int fill_coefficients(const struct problem *problem, const struct fit_candidate *candidate, struct noise noise,
 			     struct curve *curve)
 {
-	size_t size = candidate->coefficient_count + shapes_of(candidate->family);
+	size_t size = candidate->coefficient_count + family_shapes(candidate->family);
 	double plain[REPORTED_MAXIMUM], jacobian[REPORTED_MAXIMUM * REPORTED_MAXIMUM];
 
 	if (candidate->family == FIT_MONOTONE)

@@ -51,7 +51,7 @@ static size_t basis_size(const struct problem *problem, enum fit_family family)
 	}
 }
 
-static size_t shape_count(enum fit_family family)
+size_t family_shapes(enum fit_family family)
 {
 	switch (family) {
 	case FIT_LOG:
@@ -86,7 +86,7 @@ size_t member_columns(const struct problem *problem, const struct member *member
 
 size_t member_parameters(const struct problem *problem, const struct member *member)
 {
-	return member_columns(problem, member) + shape_count(member->family) + (member->form != CURVE_FORM_NONE);
+	return member_columns(problem, member) + family_shapes(member->family) + (member->form != CURVE_FORM_NONE);
 }
 
 /* The basis at u >= 0, without the constant. */
@@ -130,7 +130,7 @@ double member_origin_us(const struct problem *problem, const struct member *memb
 {
 	size_t low = 0, high = problem->count;
 
-	if (member->form == CURVE_FORM_NONE || shape_count(member->family) == 0)
+	if (member->form == CURVE_FORM_NONE || family_shapes(member->family) == 0)
 		return 0;
 	if (member->form == CURVE_FORM_HINGE)
 		return member->threshold_us;

@@ -43,6 +43,8 @@ struct problem {
 int problem_create(const struct observations *observations, struct problem *problem);
 void problem_free(struct problem *problem);
 
+/* Shape constants that are searched: none, s, or s and h. */
+size_t family_shapes(enum fit_family family);
 /* Number of coefficients. */
 size_t member_columns(const struct problem *problem, const struct member *member);
 /* Parameters in all: coefficients, and the threshold and shapes that were searched. */

@@ -92,7 +92,7 @@ static size_t list_shapes(const struct problem *problem, enum fit_family family,
 			}
 		return count;
 	}
-	if (family == FIT_LOG || family == FIT_EXPONENTIAL || family == FIT_RATIONAL) {
+	if (family_shapes(family) > 0) {
 		for (size_t i = 0; i < SCALES; i++, scale *= ratio) {
 			shapes[count][0] = scale;
 			shapes[count++][1] = 1;
@@ -225,12 +225,11 @@ static void simplex_start(struct simplex *simplex, double forced_us)
 		origin[simplex->dimensions] = member->threshold_us / simplex->search->problem->end_us;
 		simplex->kinds[simplex->dimensions++] = 0;
 	}
-	if (member->family == FIT_LOG || member->family == FIT_EXPONENTIAL || member->family == FIT_RATIONAL ||
-	    member->family == FIT_HILL) {
+	if (family_shapes(member->family) > 0) {
 		origin[simplex->dimensions] = log(member->shape[0]);
 		simplex->kinds[simplex->dimensions++] = 1;
 	}
-	if (member->family == FIT_HILL) {
+	if (family_shapes(member->family) > 1) {
 		origin[simplex->dimensions] = log(member->shape[1]);
 		simplex->kinds[simplex->dimensions++] = 2;
 	}

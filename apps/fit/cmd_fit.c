@@ -179,7 +179,7 @@ static int fit_file(const struct settings *settings, const struct fit_settings *
 	return rc;
 }
 
-/* Several sweeps go to a folder, each under its application's name. */
+/* Several sweeps go to a folder, made if need be, each under its application's name. */
 static int save_curve(const struct settings *settings, const struct fit *fit, bool several, struct error *err)
 {
 	char path[PATH_MAX];
@@ -190,6 +190,8 @@ static int save_curve(const struct settings *settings, const struct fit *fit, bo
 		return 0;
 	if (!several && !(stat(settings->output, &info) == 0 && S_ISDIR(info.st_mode)))
 		return curve_save(fit->curve, settings->output, err);
+	if (several && mkdir(settings->output, 0777) != 0 && errno != EEXIST)
+		return error_set(err, errno, "cannot make the folder %s: %s", settings->output, strerror(errno));
 	length = snprintf(path, sizeof path, "%s/%s.json", settings->output, fit->curve->application);
 	if (length < 0 || (size_t)length >= sizeof path)
 		return error_set(err, ENAMETOOLONG, "%s: the name is too long", settings->output);

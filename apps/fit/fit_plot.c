@@ -114,6 +114,23 @@ static int add_curve(struct chart *chart, const struct curve *curve, bool alone,
 	return rc ? rc : add_threshold(chart, curve, alone, colour);
 }
 
+/* "polynomial-3, threshold: jump (74 % likely), 46 delay levels" */
+static void describe(const struct curve *curve, char *text, size_t bytes)
+{
+	const struct curve_threshold *threshold = &curve->threshold;
+	double probability = threshold->probability[threshold->form];
+	char form[64] = "", likely[32] = "";
+
+	if (isfinite(probability) && probability < 0.995)
+		snprintf(likely, sizeof likely, " (%.0f %% likely)", 100 * probability);
+	if (threshold->form != CURVE_FORM_NONE)
+		snprintf(form, sizeof form, ", threshold: %s%s", curve_form_name(threshold->form), likely);
+	else if (*likely)
+		snprintf(form, sizeof form, ", no threshold%s", likely);
+	snprintf(text, bytes, "%s%s, %zu delay levels%s", curve->model, form, curve->level_count,
+		 curve->level_count ? "" : " (not measured here)");
+}
+
 static struct chart *make_chart(const struct curve *const *curves, size_t count)
 {
 	char subtitle[256] = "";
@@ -136,10 +153,7 @@ static struct chart *make_chart(const struct curve *const *curves, size_t count)
 	options.y.minimum = lowest > 0.85 ? floor(lowest * 50) / 50 - 0.02 : 0;
 	options.y.maximum = highest + 0.03;
 	if (count == 1)
-		snprintf(subtitle, sizeof subtitle, "%s%s%s, %zu delay levels%s", curves[0]->model,
-			 curves[0]->threshold.form == CURVE_FORM_NONE ? "" : ", threshold: ",
-			 curves[0]->threshold.form == CURVE_FORM_NONE ? "" : curve_form_name(curves[0]->threshold.form),
-			 curves[0]->level_count, curves[0]->level_count ? "" : " (not measured here)");
+		describe(curves[0], subtitle, sizeof subtitle);
 	else
 		options.subtitle = NULL;
 	return chart_create(&options);

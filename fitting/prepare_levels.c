@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs gathered to levels, and what each level's mean is worth. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <fitting/monotone.h>
+
+#include "prepare_priv.h"
+
+/* Mean and deviation of the runs [from, to), their own deviations (plain form) included. */
+static struct observation_level gather_level(const struct preparation *preparation, size_t from, size_t to)
+{
+	struct observation_level level = {.x_us = preparation->runs[from].x_us, .line = preparation->runs[from].line};
+	double sum = 0, squares = 0;
+
+	for (size_t i = from; i < to; i++) {
+		const struct run *run = &preparation->runs[i];
+
+		level.outliers += run->outlier;
+		if (run->outlier && preparation->settings->without_outliers)
+			continue;
+		sum += (double)run->runs * run->y;
+		level.runs += run->runs;
+	}
+	level.mean = sum / (double)level.runs;
+	for (size_t i = from; i < to; i++) {
+		const struct run *run = &preparation->runs[i];
+
+		if (run->outlier && preparation->settings->without_outliers)
+			continue;
+		squares += (double)run->runs * pow(run->y - level.mean, 2);
+		squares += (double)(run->runs - 1) * run->deviation * run->deviation;
+		/* A deviation without a count of runs: all that is known of this level's scatter. */
+		if (run->runs == 1 && to - from == 1)
+			level.deviation = run->deviation;
+	}
+	if (level.runs > 1)
+		level.deviation = sqrt(squares / (double)(level.runs - 1));
+	return level;
+}
+
+int prepare_levels(struct preparation *preparation)
+{
+	struct observations *out = preparation->out;
+	size_t to;
+
+	out->levels = calloc(preparation->count, sizeof *out->levels);
+	if (!out->levels)
+		return error_set(preparation->err, ENOMEM, "out of memory");
+	for (size_t from = 0; from < preparation->count; from = to) {
+		to = prepare_level_end(preparation, from);
+		out->levels[out->count] = gather_level(preparation, from, to);
+		out->runs += out->levels[out->count].runs;
+		out->scatter_dof += (double)(out->levels[out->count].runs - 1);
+		out->count++;
+	}
+	return 0;
+}
+
+/*
+ * Log-likelihood of the levels' deviations if a run's variance is factor * shape_i (shape 1 or mean^2), with the best
+ * factor; that goes to *factor.
+ */
+static double noise_likelihood(const struct observations *out, const double *shape, double *factor)
+{
+	double sum = 0, likelihood = 0;
+
+	for (size_t i = 0; i < out->count; i++)
+		sum += (double)(out->levels[i].runs - 1) * pow(out->levels[i].deviation, 2) / shape[i];
+	*factor = sum / out->scatter_dof;
+	for (size_t i = 0; i < out->count; i++)
+		likelihood -= 0.5 * (double)(out->levels[i].runs - 1) * log(*factor * shape[i]);
+	return likelihood;
+}
+
+static void weigh_by_scatter(struct observations *out, const double *smooth, double *shape)
+{
+	double constant, proportional, likelihood;
+
+	for (size_t i = 0; i < out->count; i++)
+		shape[i] = 1;
+	likelihood = noise_likelihood(out, shape, &constant);
+	for (size_t i = 0; i < out->count; i++)
+		shape[i] = fmax(smooth[i] * smooth[i], 1e-6);
+	if (out->scatter_dof >= 10 && noise_likelihood(out, shape, &proportional) > likelihood) {
+		out->noise = NOISE_PROPORTIONAL;
+		constant = proportional;
+	} else {
+		for (size_t i = 0; i < out->count; i++)
+			shape[i] = 1;
+	}
+	out->run_deviation = sqrt(constant);
+	/* Repeats that agree to the last digit are copies, not measurements: they say nothing about noise. */
+	if (!(constant > 0)) {
+		constant = 1;
+		out->scatter_dof = 0;
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		struct observation_level *level = &out->levels[i];
+
+		level->weight = (double)level->runs / (constant * shape[i]);
+		out->scatter += (double)(level->runs - 1) * pow(level->deviation, 2) / (constant * shape[i]);
+	}
+}
+
+/* Levels' own deviations as they stand; those without one get the typical variance of the others. */
+static void weigh_as_given(struct observations *out)
+{
+	double sum = 0;
+	size_t given = 0;
+
+	for (size_t i = 0; i < out->count; i++)
+		if (out->levels[i].deviation > 0) {
+			sum += pow(out->levels[i].deviation, 2);
+			given++;
+		}
+	out->noise = 2 * given >= out->count ? NOISE_GIVEN : NOISE_CONSTANT;
+	for (size_t i = 0; i < out->count; i++) {
+		struct observation_level *level = &out->levels[i];
+		double variance = 1;
+
+		if (out->noise == NOISE_GIVEN)
+			variance = level->deviation > 0 ? pow(level->deviation, 2) : sum / (double)given;
+		level->weight = (double)level->runs / variance;
+		if (out->noise == NOISE_GIVEN)
+			out->scatter += (double)(level->runs - 1);
+	}
+	if (out->noise == NOISE_GIVEN)
+		out->run_deviation = sqrt(sum / (double)given);
+	else
+		out->scatter_dof = 0;
+}
+
+int prepare_weights(struct preparation *preparation)
+{
+	struct observations *out = preparation->out;
+	double *work = malloc(6 * out->count * sizeof *work);
+
+	if (!work)
+		return error_set(preparation->err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < out->count; i++) {
+		work[i] = out->levels[i].mean;
+		work[out->count + i] = (double)out->levels[i].runs;
+	}
+	if (out->scatter_dof >= 1 && !preparation->settings->absolute_sigma) {
+		/* Smoothed means: a level that happened to come out low must not gain weight by it. */
+		monotone_pool(work, work + out->count, out->count, work, work + 3 * out->count);
+		weigh_by_scatter(out, work, work + 2 * out->count);
+	} else {
+		weigh_as_given(out);
+	}
+	free(work);
+	return 0;
+}
