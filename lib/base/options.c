@@ -37,11 +37,23 @@ static int set_choice(const struct option_row *row, const char *text, int *value
 	return error_set(err, EINVAL, "%s: '%s' is none of: %s", shown, text, known);
 }
 
+static void print_range(const struct option_row *row, char *text, size_t bytes)
+{
+	char least[32], most[32];
+
+	number_print_double(row->minimum, least, sizeof least);
+	number_print_double(row->maximum, most, sizeof most);
+	snprintf(text, bytes, "%s to %s", least, most);
+}
+
 static int bad_number(const struct option_row *row, const char *text, const char *shown, const char *kind,
 		      struct error *err)
 {
-	return error_set(err, EINVAL, "%s: found '%s', expected %s from %.15g to %.15g%s%s", shown, text, kind,
-			 row->minimum, row->maximum, row->argument ? " " : "", row->argument ? row->argument : "");
+	char range[80];
+
+	print_range(row, range, sizeof range);
+	return error_set(err, EINVAL, "%s: found '%s', expected %s from %s%s%s", shown, text, kind, range,
+			 row->argument ? " " : "", row->argument ? row->argument : "");
 }
 
 static int set_flag(const char *text, bool *value, const char *shown, struct error *err)
@@ -173,6 +185,12 @@ int options_read_file(const struct option_usage *usage, const char *path, void *
 	return status;
 }
 
+/* A number outside of the range is not a value to be given: it means "not set". */
+static bool in_range(const struct option_row *row, double value)
+{
+	return value >= row->minimum && value <= row->maximum;
+}
+
 static void print_default(const struct option_row *row, const void *defaults, FILE *out)
 {
 	const void *field = (const char *)defaults + row->offset;
@@ -180,11 +198,13 @@ static void print_default(const struct option_row *row, const void *defaults, FI
 
 	switch (row->kind) {
 	case OPTION_KIND_INTEGER:
-		fprintf(out, " (default %" PRId64 ")", *(const int64_t *)field);
+		if (in_range(row, (double)*(const int64_t *)field))
+			fprintf(out, " (default %" PRId64 ")", *(const int64_t *)field);
 		break;
 	case OPTION_KIND_DOUBLE:
 		number_print_double(*(const double *)field, number, sizeof number);
-		fprintf(out, " (default %s)", number);
+		if (in_range(row, *(const double *)field))
+			fprintf(out, " (default %s)", number);
 		break;
 	case OPTION_KIND_STRING:
 		if (*(const char *const *)field)
@@ -200,7 +220,7 @@ static void print_default(const struct option_row *row, const void *defaults, FI
 
 static void print_row(const struct option_row *row, const void *defaults, FILE *out)
 {
-	char left[80], choices[300] = "";
+	char left[80], range[80], choices[300] = "";
 	int width;
 
 	if (row->kind == OPTION_KIND_HEADING) {
@@ -218,8 +238,9 @@ static void print_row(const struct option_row *row, const void *defaults, FILE *
 			 row->choices[i]);
 	if (choices[0])
 		fprintf(out, ": %s", choices);
+	print_range(row, range, sizeof range);
 	if (row->kind == OPTION_KIND_INTEGER || row->kind == OPTION_KIND_DOUBLE)
-		fprintf(out, ", %.15g to %.15g", row->minimum, row->maximum);
+		fprintf(out, ", %s", range);
 	if (defaults)
 		print_default(row, defaults, out);
 	fputc('\n', out);
@@ -227,8 +248,11 @@ static void print_row(const struct option_row *row, const void *defaults, FILE *
 
 void options_help(const struct option_usage *usage, const void *defaults, FILE *out)
 {
-	fprintf(out, "Usage: %s [OPTION...] %s\n%s\n%s", usage->command, usage->operands ? usage->operands : "",
-		usage->summary, usage->rows[0].kind == OPTION_KIND_HEADING ? "" : "\nOptions:\n");
+	bool has_operands = usage->operands && usage->operands[0];
+
+	fprintf(out, "Usage: %s [OPTION...]%s%s\n%s\n%s", usage->command, has_operands ? " " : "",
+		has_operands ? usage->operands : "", usage->summary,
+		usage->rows[0].kind == OPTION_KIND_HEADING ? "" : "\nOptions:\n");
 	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++)
 		print_row(row, defaults, out);
 	fprintf(out, "%s", usage->rows[0].kind == OPTION_KIND_END ? "" : "\n");

@@ -94,3 +94,36 @@ near() {
 }
 # judge_near NAME: after the last attempt of near(): fails when the fastest packet was off.
 judge_near() { case $seen in 0* | 1*) pass "$1 (${seen#* })" ;; *) fail "$1" "${seen#* }" ;; esac; }
+
+# examples PAGE: what the man page shows under EXAMPLES, as one would type it.
+examples() {
+	awk '/^\.SH EXAMPLE/ {part = 1; next} /^\.SH/ {part = 0} part && /^\.nf/ {copy = 1; next} /^\.fi/ {copy = 0} copy' \
+		"$source_root/docs/man/$1.1" | sed 's/\\-/-/g; s/\\e/\\/g'
+}
+
+# A folder $scratch/work to run examples in, and a nomora in $scratch/path that notes what failed (3 is an answer).
+prepare_examples() {
+	mkdir "$scratch/work" "$scratch/path"
+	cat >"$scratch/path/nomora" <<-END
+		#!/bin/sh
+		"$nomora" "\$@"
+		code=\$?
+		[ \$code -eq 0 ] || [ \$code -eq 3 ] || echo "exit \$code: nomora \$*" >>"$scratch/failed"
+		exit \$code
+	END
+	chmod 755 "$scratch/path/nomora"
+}
+
+# run_examples PAGE [SED_ARGUMENT...]: runs them in one shell, edited by sed if that is given.
+run_examples() {
+	local page=$1
+	shift
+	rm -f "$scratch/failed"
+	examples "$page" | sed "$@" -e '' >"$scratch/examples"
+	(cd "$scratch/work" && PATH=$scratch/path:$bin:$PATH exec bash -o pipefail "$scratch/examples") >"$scratch/said" 2>&1 </dev/null
+	if [ -s "$scratch/examples" ] && ! [ -e "$scratch/failed" ] && ! grep -q 'command not found' "$scratch/said"; then
+		pass "$page(1): its examples"
+	else
+		fail "$page(1): its examples" "$(cat "$scratch/examples" "$scratch/failed")" "$(tail -n 20 "$scratch/said")"
+	fi
+}
