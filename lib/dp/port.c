@@ -37,6 +37,8 @@ struct dp_port {
 	int lock;      /* descriptor, -1 = none */
 	int socket_fd; /* the driver's socket, for its drop counter; -1 = none */
 	uint64_t kernel_missed, xdp_missed_before;
+	int long_fd; /* counts frames that are too long for af_packet's slots; -1 = none */
+	uint64_t too_long;
 };
 
 static int plug_device(struct dp_port *port, const char *arguments, struct error *err)
@@ -117,6 +119,24 @@ static int open_existing(struct dp_port *port, const struct dp_port_options *opt
 	return configure_device(port, options, err);
 }
 
+static int refuse_long_frames(struct dp_port *port, const char *arguments, struct error *err)
+{
+	unsigned int bytes = dp_af_packet_frame_bytes(arguments);
+	unsigned int mtu = dp_interface_mtu(port->interface); /* the driver would say 1500 */
+
+	if (port->socket_fd < 0)
+		return 0;
+	port->long_fd = dp_socket_refuse_longer(port->socket_fd, port->interface, bytes, err);
+	if (port->long_fd < 0)
+		return port->long_fd;
+	if (mtu + RTE_ETHER_HDR_LEN > bytes)
+		log_warning(
+			"%s has an MTU of %u: frames of more than %u bytes are not carried, but dropped and counted "
+			"as rx_errors ('ip link set dev %s mtu 1500')",
+			port->interface, mtu, bytes, port->interface);
+	return 0;
+}
+
 static int open_vdev(struct dp_port *port, const struct dp_port_options *options, const char *arguments,
 		     struct error *err)
 {
@@ -131,7 +151,11 @@ static int open_vdev(struct dp_port *port, const struct dp_port_options *options
 			return port->lock;
 	}
 	status = plug_device(port, arguments, err);
-	return status ? status : configure_device(port, options, err);
+	if (!status)
+		status = configure_device(port, options, err);
+	if (!status && strncmp(port->device, "net_af_packet", strlen("net_af_packet")) == 0)
+		status = refuse_long_frames(port, arguments, err);
+	return status;
 }
 
 static void release(struct dp_port *port)
@@ -140,6 +164,9 @@ static void release(struct dp_port *port)
 	if (port->socket_fd >= 0)
 		close(port->socket_fd);
 	port->socket_fd = -1;
+	if (port->long_fd >= 0)
+		close(port->long_fd);
+	port->long_fd = -1;
 	if (port->configured)
 		rte_eth_dev_close(port->id);
 	if (port->plugged)
@@ -203,7 +230,7 @@ struct dp_port *dp_port_open(const struct dp_port_options *options, struct error
 		errno = ENOMEM;
 		return NULL;
 	}
-	port->lock = port->socket_fd = port->stamps.offset = -1;
+	port->lock = port->socket_fd = port->long_fd = port->stamps.offset = -1;
 	snprintf(port->name, sizeof port->name, "%.*s", (int)length, options->name);
 	snprintf(port->device, sizeof port->device, "%.*s", (int)length, options->name);
 	if (dp_port_is_pci(options->name) || rte_eth_dev_get_port_by_name(options->name, &port->id) == 0)
@@ -232,6 +259,8 @@ int dp_port_start(struct dp_port *port, struct error *err)
 	rte_eth_stats_reset(port->id);
 	if (port->socket_fd >= 0)
 		dp_socket_missed(port->socket_fd, &port->xdp_missed_before);
+	if (port->long_fd >= 0)
+		dp_socket_refused(port->long_fd);
 	return 0;
 }
 
@@ -302,6 +331,9 @@ void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statist
 		.tx_bytes = counters.obytes,
 		.tx_errors = counters.oerrors,
 	};
+	if (port->long_fd >= 0)
+		port->too_long += dp_socket_refused(port->long_fd);
+	statistics->rx_errors += port->too_long;
 	if (port->socket_fd < 0)
 		return;
 	port->kernel_missed += dp_socket_missed(port->socket_fd, &port->xdp_missed_before);

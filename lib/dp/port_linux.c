@@ -3,7 +3,10 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/if_xdp.h>
 #include <net/if.h>
@@ -89,6 +92,19 @@ int dp_interface_check(const char *interface, struct error *err)
 	status = bring_up(socket_fd, interface, err);
 	close(socket_fd);
 	return status;
+}
+
+unsigned int dp_interface_mtu(const char *interface)
+{
+	struct ifreq request = {0};
+	int socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), status;
+
+	if (socket_fd < 0)
+		return 0;
+	snprintf(request.ifr_name, sizeof request.ifr_name, "%s", interface);
+	status = ioctl(socket_fd, SIOCGIFMTU, &request);
+	close(socket_fd);
+	return status == 0 ? (unsigned int)request.ifr_mtu : 0;
 }
 
 unsigned int dp_interface_rx_queues(const char *interface)
@@ -186,6 +202,66 @@ int dp_sockets_new(const struct dp_sockets *before)
 			return dup(descriptor);
 	}
 	return -1;
+}
+
+unsigned int dp_af_packet_frame_bytes(const char *arguments)
+{
+	/* The slot's header up to the frame's first byte: tpacket2_hdr, an address, aligned, minus the Ethernet header.
+	 */
+	const unsigned int head = TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - ETH_HLEN;
+	const char *given = strstr(arguments, "framesz=");
+	unsigned long slot = given ? strtoul(given + strlen("framesz="), NULL, 10) : 2048;
+
+	return slot > head ? (unsigned int)slot - head : 0;
+}
+
+/* Takes frames of more than `bytes` alone, one byte of each, or the others alone, whole. */
+static int filter_length(int socket_fd, unsigned int bytes, bool longer)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, bytes, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, longer ? 1 : 0),
+		BPF_STMT(BPF_RET | BPF_K, longer ? 0 : UINT32_MAX),
+	};
+	struct sock_fprog program = {sizeof code / sizeof code[0], code};
+
+	return setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0 ? 0 : -errno;
+}
+
+int dp_socket_refuse_longer(int socket_fd, const char *interface, unsigned int bytes, struct error *err)
+{
+	struct sockaddr_ll address = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(ETH_P_ALL),
+		.sll_ifindex = (int)if_nametoindex(interface),
+	};
+	int on = 1, status,
+	    counting = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); /* protocol 0: takes nothing yet */
+
+	if (counting < 0)
+		return error_set(err, errno, "%s: no socket to count long frames: %s", interface, strerror(errno));
+	status = filter_length(counting, bytes, true);
+	if (!status && (setsockopt(counting, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof on) != 0 ||
+			bind(counting, (struct sockaddr *)&address, sizeof address) != 0))
+		status = -errno;
+	if (!status)
+		status = filter_length(socket_fd, bytes, false);
+	if (!status)
+		return counting;
+	close(counting);
+	return error_set(err, -status, "%s: cannot refuse long frames: %s", interface, strerror(-status));
+}
+
+uint64_t dp_socket_refused(int counting_fd)
+{
+	struct tpacket_stats statistics = {0};
+	socklen_t length = sizeof statistics;
+
+	/* Those that did not fit the socket's buffer, which nobody empties, are among the packets. Reading clears. */
+	if (getsockopt(counting_fd, SOL_PACKET, PACKET_STATISTICS, &statistics, &length) != 0)
+		return 0;
+	return statistics.tp_packets;
 }
 
 uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before)

@@ -21,6 +21,9 @@ bool dp_port_vdev_interface(const char *arguments, char *interface, size_t bytes
 /* The interface exists, we may open raw sockets on it, it is up (or is brought up). 0 or -errno with err set. */
 int dp_interface_check(const char *interface, struct error *err);
 
+/* 0 if it cannot be told. */
+unsigned int dp_interface_mtu(const char *interface);
+
 /* Queues that packets can arrive on; af_xdp's driver binds one. 1 if it cannot be told. */
 unsigned int dp_interface_rx_queues(const char *interface);
 
@@ -43,6 +46,18 @@ struct dp_sockets {
 
 void dp_sockets_look(struct dp_sockets *sockets);
 int dp_sockets_new(const struct dp_sockets *before); /* a duplicate of the descriptor, the caller's; -1 = none */
+
+/*
+ * af_packet's driver cuts a frame that does not fit its slot, and passes it on. Makes its socket refuse those instead,
+ * and opens one of ours on the interface that does nothing but count them (its descriptor; -errno with err set).
+ */
+int dp_socket_refuse_longer(int socket_fd, const char *interface, unsigned int bytes, struct error *err);
+
+/* What dp_socket_refuse_longer()'s descriptor has counted since the last call. */
+uint64_t dp_socket_refused(int counting_fd);
+
+/* The longest frame that fits a slot of af_packet's driver, from its arguments ("framesz=", 2048 if not given). */
+unsigned int dp_af_packet_frame_bytes(const char *arguments);
 
 /* Packets that the kernel dropped since the last call, for want of room. */
 uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before);

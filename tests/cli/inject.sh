@@ -133,6 +133,29 @@ refuses "a port that is taken" 1 "va is taken" "${within[@]}" "${inject[@]}" va 
 kill -TERM "$injector_pid"
 wait "$injector_pid"
 injector_pid=
+ip -n "$namespace" link set va mtu 9000 up
+ip -n "$namespace" link set vb mtu 9000 up
+ip netns exec "$namespace" sysctl -qw net.ipv6.conf.va.disable_ipv6=1 net.ipv6.conf.vb.disable_ipv6=1
+"${within[@]}" "${inject[@]}" va net_null1 --driver af_packet --control "$control" 2>"$scratch/log" &
+injector_pid=$!
+wait_for 30 "$nomora" inject-ctl "$control" stats
+"$nomora" inject-ctl "$control" reset >/dev/null
+"${within[@]}" python3 -c 'import socket
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind(("vb", 0))
+for length in [1983, 1982] * 50 + [9000]:
+    s.send((b"\xff" * 12 + b"\x88\xb5").ljust(length, b"."))'
+counted() { [ "$("$nomora" inject-ctl "$control" stats --json | python3 -c '
+import json, sys
+ab = json.load(sys.stdin)["ab"]
+print(ab["rx_packets"], ab["rx_errors"])')" = "50 51" ]; }
+wait_for 10 counted && grep -q 'more than 1982 bytes are not carried' "$scratch/log" &&
+	pass "af_packet: frames over 1982 bytes are counted to the packet, not cut" ||
+	fail "af_packet: frames over 1982 bytes are counted to the packet, not cut" "$(cat "$scratch/log")" \
+		"$("$nomora" inject-ctl "$control" stats --json)"
+"$nomora" inject-ctl "$control" stop >/dev/null
+wait "$injector_pid"
+injector_pid=
 [ -z "$(ip -n "$namespace" -d link show va | grep -o 'prog/xdp')" ] && pass "no XDP program stays attached" ||
 	fail "no XDP program stays attached"
 plan

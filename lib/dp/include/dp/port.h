@@ -76,7 +76,10 @@ struct dp_port_report {
 
 void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
 
-/* Device counters since start. missed: the device had no room or descriptor; no_mbuf: the pool was empty. */
+/*
+ * Device counters since start. missed: the device had no room or descriptor; no_mbuf: the pool was empty; errors:
+ * broken, or too long for the device (with af_packet, for its slots of 2048 bytes: such a frame is dropped, never cut).
+ */
 struct dp_port_statistics {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_mbuf;
 	uint64_t tx_packets, tx_bytes, tx_errors;
