@@ -95,7 +95,12 @@ nics=$(sed -n 's/^NIC \([^ ]*\) 0x8086:0x10c9 vfio-pci.*/\1/p' "$scratch/console
 	bail "two 82576 are bound to vfio-pci" "$(cat "$scratch/console")"
 
 # --- the injector on both ---
-guest 5 "nomora inject ${nics//$'\n'/ } --delay-us 0 --control /run/inj.sock --json \
+guest 20 "nomora inject ${nics//$'\n'/ } --duration 1 >/dev/null 2>/tmp/refusal; echo exit \$?; cat /tmp/refusal"
+case $answer in
+*"exit 1"*"not invariant"*) pass "a counter that the CPU does not call invariant is refused" ;;
+*) fail "a counter that the CPU does not call invariant is refused" "$answer" ;;
+esac
+guest 5 "nomora inject ${nics//$'\n'/ } --delay-us 0 --trust-counter --control /run/inj.sock --json \
 	>/tmp/json 2>/tmp/log </dev/null & injector=\$!"
 statistics() { guest 10 "nomora inject-ctl /run/inj.sock stats --json" && printf '%s' "$answer" >"$scratch/stats"; }
 # value EXPRESSION: of Python, s is the last statistics.
@@ -111,6 +116,8 @@ fi
 drivers=$(value '" ".join(p["driver"] for p in s["ports"])')
 [ "$drivers" = "net_e1000_igb net_e1000_igb" ] && pass "both ports: driver net_e1000_igb, link up" ||
 	fail "both ports: driver net_e1000_igb, link up" "$drivers"
+[ "$(value 's["counter"]')" = trusted ] && pass "its output says that the counter was trusted" ||
+	fail "its output says that the counter was trusted" "$(cat "$scratch/stats")"
 guest 5 "cat /tmp/log"
 log=$answer
 case $log in
