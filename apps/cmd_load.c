@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <base/json.h>
+#include <base/number.h>
 #include <base/progress.h>
 #include <load/etc.h>
 #include <load/load.h>
@@ -81,9 +82,10 @@ static void show_progress(void *context, const char *phase, double share)
 }
 
 /* "HOST", "HOST:PORT", "[IPv6]:PORT"; cuts up `text`. */
-static void split_server(char *text, const char **host, const char **port)
+static int split_server(char *text, const char **host, const char **port, struct error *err)
 {
 	char *colon = strrchr(text, ':');
+	int64_t number;
 
 	*host = text;
 	*port = "11211";
@@ -98,6 +100,9 @@ static void split_server(char *text, const char **host, const char **port)
 		*colon = '\0';
 		*port = colon + 1;
 	}
+	if (number_parse_i64(*port, &number) != 0 || number < 1 || number > 65535)
+		return error_set(err, EINVAL, "port '%s': expected 1 to 65535", *port);
+	return 0;
 }
 
 static json_t *latency_to_json(const struct histogram *histogram)
@@ -206,24 +211,26 @@ static int run(const struct settings *settings, const char *server, struct error
 				     .progress = show_progress,
 				     .progress_context = bar};
 	struct load_result result;
-	int code = text ? 0 : error_set(err, ENOMEM, "out of memory");
+	int code = text ? split_server(text, &load.host, &load.port, err) : error_set(err, ENOMEM, "out of memory");
 
 	if (settings->fill_only)
 		load.warm_up = load.duration = (struct ns){0};
-	if (!code) {
-		split_server(text, &load.host, &load.port);
+	if (!code)
 		code = load_run(&load, &result, err);
-	}
 	progress_destroy(bar);
 	free(text);
 	if (code)
-		return command_fail(err, COMMAND_FAILED);
+		return command_fail(err, err->code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
 	if (settings->json)
 		code = print_json(settings, server, &result);
 	else
 		print_text(settings, server, &result);
-	if (result.total.errors > 0)
-		code = COMMAND_FAILED;
+	if (result.total.errors > 0) {
+		error_set(err, EREMOTEIO, "%llu of %llu requests failed, the first with '%s'",
+			  (unsigned long long)result.total.errors,
+			  (unsigned long long)(result.total.gets + result.total.sets), result.refusal);
+		code = command_fail(err, COMMAND_FAILED);
+	}
 	load_result_free(&result);
 	return code;
 }

@@ -163,6 +163,12 @@ static int grow(struct pcapng_reader *reader, size_t bytes, struct error *err)
 	return 0;
 }
 
+/* libpcap's older form, with stamps in us or ns, in either byte order. */
+static bool is_pcap(uint32_t magic)
+{
+	return magic == 0xa1b2c3d4 || magic == 0xd4c3b2a1 || magic == 0xa1b23c4d || magic == 0x4d3cb2a1;
+}
+
 /* Reads the next block: its type, and its body in reader->block. 1, 0 at the end, -errno. */
 static int read_block(struct pcapng_reader *reader, uint32_t *type, size_t *body_bytes, struct error *err)
 {
@@ -189,7 +195,10 @@ static int read_block(struct pcapng_reader *reader, uint32_t *type, size_t *body
 		known = 4;
 	}
 	if (!reader->in_section)
-		return damaged(reader, err, "not a pcapng file: it starts without a section header");
+		return damaged(reader, err,
+			       is_pcap(*type) ? "a pcap file, which tells neither port nor direction of a "
+						"frame: expected pcapng, as 'nomora inject --capture' writes it"
+					      : "not a pcapng file: it starts without a section header");
 	*type = get_32(reader, head);
 	total = get_32(reader, head + 4);
 	if (total < BLOCK_HEAD_BYTES + 4 + known || total % 4 != 0 || total > BLOCK_MAXIMUM)

@@ -52,7 +52,7 @@ static int open_socket(const char *host, const char *port, struct error *err)
 	int code = getaddrinfo(host, port, &hints, &addresses);
 
 	if (code)
-		return error_set(err, EINVAL, "cannot find the server '%s' port '%s': %s", host, port,
+		return error_set(err, EHOSTUNREACH, "cannot find the server '%s' port '%s': %s", host, port,
 				 gai_strerror(code));
 	for (struct addrinfo *address = addresses; address && descriptor < 0; address = address->ai_next)
 		descriptor = connect_to(address);

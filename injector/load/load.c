@@ -3,6 +3,7 @@
 #include <load/load.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -105,14 +106,20 @@ static void count_reply(struct load_counts *counts, const struct reply *reply)
 	}
 }
 
-/* Open loop: the window is that of due times, so that what came late is in. Closed: that of the answers. */
-static void record(struct engine *engine, const struct request *request, const struct reply *reply, int64_t now)
+/*
+ * Open loop: the window is that of due times, so that what came late is in. Closed: that of the answers. `line` is the
+ * answer's last one.
+ */
+static void record(struct engine *engine, const struct request *request, const struct reply *reply, const char *line,
+		   int64_t now)
 {
 	struct load_result *result = engine->result;
 	bool open = is_open(engine);
 	int64_t place = open ? request->due_ns : now, response = now - request->due_ns;
 
 	count_reply(&result->total, reply);
+	if (result->total.errors == 1 && !result->refusal[0])
+		snprintf(result->refusal, sizeof result->refusal, "%.*s", (int)sizeof result->refusal - 1, line);
 	if (engine->filling || place < engine->measure_ns || place >= engine->end_ns)
 		return;
 	count_reply(&result->measured, reply);
@@ -153,7 +160,8 @@ static int take_replies(struct engine *engine, struct connection *connection, co
 					 connection->parser.line);
 		if (code == 0)
 			break;
-		record(engine, &connection->requests[connection->tail++ & connection->mask], &reply, now);
+		record(engine, &connection->requests[connection->tail++ & connection->mask], &reply,
+		       connection->parser.line, now);
 		engine->under_way--;
 		if (may_issue(engine, now) && issue(engine, connection, now, now) != 0)
 			return error_set(err, ENOMEM, "out of memory");

@@ -5,6 +5,8 @@
 
 refuses "a server that is not there" 1 'cannot connect to 127.0.0.1 port 1: ' "$nomora" load 127.0.0.1:1
 refuses "a name that does not exist" 1 'cannot find the server' "$nomora" load nowhere.invalid
+refuses "a port of 99999" 2 "port '99999': expected 1 to 65535" "$nomora" load 127.0.0.1:99999
+refuses "an empty port" 2 "port '': expected" "$nomora" load 127.0.0.1:
 refuses "no server" 2 'something is missing' "$nomora" load
 refuses "a depth of 0" 2 'depth' "$nomora" load 127.0.0.1 --depth 0
 refuses "a share over 1" 2 'update-share' "$nomora" load 127.0.0.1 --update-share 1.5
@@ -89,6 +91,12 @@ code=0
 wait "$load" || code=$?
 [ "$code" -eq 0 ] && grep -q qps "$scratch/early.json" && pass "SIGINT prints what was measured" || fail "SIGINT prints what was measured" "exit $code"
 
+small=$(socket_port)
+memcached "${user[@]}" -l 127.0.0.1 -p "$small" -t 1 -I 2k -o slab_chunk_max=1 &
+at_exit kill $!
+wait_for 5 bash -c "exec 5<>/dev/tcp/127.0.0.1/$small"
+refuses "a server that stores no more than 2 kB" 1 "[0-9]+ of 2000 requests failed, the first with 'SERVER_ERROR object too large" \
+	"$nomora" load "127.0.0.1:$small" --keys 2000 --fill-only
 
 kill -STOP "$server"
 refuses "a server that is silent" 1 'has not answered for 0.3 s' "$nomora" load "127.0.0.1:$port" --timeout 0.3

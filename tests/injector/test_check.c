@@ -151,6 +151,24 @@ Test(pcapng, refuses_what_is_damaged_and_says_where)
 	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "text");
 }
 
+Test(pcapng, a_pcap_file_is_called_by_its_name)
+{
+	static const uint32_t magics[] = {0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d, 0x4d3cb2a1};
+	uint32_t head[6] = {0};
+
+	for (size_t i = 0; i < 4; i++) {
+		struct error err = {0};
+		struct pcapng_packet packet;
+		struct pcapng_reader *reader;
+
+		head[0] = magics[i];
+		reader = pcapng_open_memory("x.pcap", (const uint8_t *)head, sizeof head, &err);
+		cr_assert_eq(pcapng_next(reader, &packet, &err), -EBADMSG);
+		cr_assert_not_null(strstr(err.text, "a pcap file"), "%s", err.text);
+		pcapng_close(reader);
+	}
+}
+
 Test(pcapng, a_file_cut_off_ends_there)
 {
 	struct pcapng_packet packet;

@@ -43,13 +43,16 @@ struct load_counts {
 	uint64_t bytes_in, bytes_out;
 };
 
+enum { LOAD_REFUSAL_BYTES = 120 };
+
 struct load_result {
 	struct load_counts measured; /* answers in the measured window */
 	struct load_counts total;    /* requests and answers since the connections were opened, the filling included */
-	struct ns elapsed;           /* length of the measured window */
-	uint64_t unanswered;         /* open loop: due in the window and not answered when we gave up */
-	double request_rate_per_s;   /* answers per second of the window */
-	double offered_rate_per_s;   /* open loop: requests that were due per second */
+	char refusal[LOAD_REFUSAL_BYTES];  /* the first answer that is an error, "" = none */
+	struct ns elapsed;                 /* length of the measured window */
+	uint64_t unanswered;               /* open loop: due in the window and not answered when we gave up */
+	double request_rate_per_s;         /* answers per second of the window */
+	double offered_rate_per_s;         /* open loop: requests that were due per second */
 	struct histogram *response_ns;     /* open: from due to answered; closed: from sent to answered */
 	struct histogram *get_ns, *set_ns; /* the same apart */
 	struct histogram *service_ns;      /* from sent to answered */

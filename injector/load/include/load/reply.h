@@ -25,7 +25,8 @@ struct reply {
 enum { REPLY_LINE_BYTES = 512 };
 
 struct reply_parser {
-	char line[REPLY_LINE_BYTES]; /* the line being gathered; after -EPROTO what could not be understood */
+	char line[REPLY_LINE_BYTES]; /* the line being gathered; after a reply its last line, after -EPROTO what was not
+					understood */
 	size_t line_bytes;
 	size_t skip_bytes; /* of value and its CRLF that are still to come */
 	size_t value_bytes;
