@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cost scaling: set-up, phases and the answer; the phase itself is in scaling_refine.c. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scaling_priv.h"
 
 enum { BUCKETS_MOST = 1 << 22 };
+/* No reduced cost is over it: nothing is set aside. */
+#define LIMIT_NONE INT64_MAX
 
 static bool allocate(struct scaling *scaling)
 {
@@ -17,7 +20,8 @@ static bool allocate(struct scaling *scaling)
 	scaling->first = calloc(nodes, sizeof *scaling->first);
 	scaling->arcs = malloc(2 * arcs * sizeof *scaling->arcs);
 	scaling->reverse = malloc(2 * arcs * sizeof *scaling->reverse);
-	scaling->forward = malloc(arcs * sizeof *scaling->forward);
+	scaling->origin = malloc(2 * arcs * sizeof *scaling->origin);
+	scaling->end = malloc(nodes * sizeof *scaling->end);
 	scaling->price = calloc(nodes, sizeof *scaling->price);
 	scaling->excess = malloc(nodes * sizeof *scaling->excess);
 	scaling->next = malloc(nodes * sizeof *scaling->next);
@@ -27,9 +31,9 @@ static bool allocate(struct scaling *scaling)
 	scaling->bucket_next = malloc(nodes * sizeof *scaling->bucket_next);
 	scaling->bucket_before = malloc(nodes * sizeof *scaling->bucket_before);
 	scaling->bucket = malloc((size_t)scaling->bucket_count * sizeof *scaling->bucket);
-	return scaling->first && scaling->arcs && scaling->reverse && scaling->forward && scaling->price &&
-	       scaling->excess && scaling->next && scaling->queue && scaling->queued && scaling->rank &&
-	       scaling->bucket_next && scaling->bucket_before && scaling->bucket;
+	return scaling->first && scaling->arcs && scaling->reverse && scaling->origin && scaling->end &&
+	       scaling->price && scaling->excess && scaling->next && scaling->queue && scaling->queued &&
+	       scaling->rank && scaling->bucket_next && scaling->bucket_before && scaling->bucket;
 }
 
 static void release(struct scaling *scaling)
@@ -37,7 +41,8 @@ static void release(struct scaling *scaling)
 	free(scaling->first);
 	free(scaling->arcs);
 	free(scaling->reverse);
-	free(scaling->forward);
+	free(scaling->origin);
+	free(scaling->end);
 	free(scaling->price);
 	free(scaling->excess);
 	free(scaling->next);
@@ -69,15 +74,16 @@ static void build(struct scaling *scaling)
 		int32_t tail = problem->tail[a], head = problem->head[a], there, back;
 		int64_t cost = problem->cost[a] * scale;
 
-		scaling->forward[a] = -1;
 		if (tail == head)
 			continue;
-		scaling->forward[a] = there = at[tail]++;
+		there = at[tail]++;
 		back = at[head]++;
 		scaling->arcs[there] = (struct residual){head, problem->capacity[a], cost};
 		scaling->arcs[back] = (struct residual){tail, 0, -cost};
 		scaling->reverse[there] = back;
 		scaling->reverse[back] = there;
+		scaling->origin[there] = a;
+		scaling->origin[back] = -1;
 		cost = cost < 0 ? -cost : cost;
 		scaling->largest_cost = cost > scaling->largest_cost ? cost : scaling->largest_cost;
 	}
@@ -112,10 +118,12 @@ static void export_flow(const struct scaling *scaling, int32_t *flow)
 	const struct mcf_problem *problem = scaling->problem;
 
 	for (int32_t a = 0; a < problem->arc_count; a++) {
-		if (scaling->forward[a] < 0)
+		if (problem->tail[a] == problem->head[a])
 			flow[a] = problem->cost[a] < 0 ? problem->capacity[a] : 0;
-		else
-			flow[a] = problem->capacity[a] - scaling->arcs[scaling->forward[a]].room;
+	}
+	for (int32_t i = 0; i < scaling->first[problem->node_count]; i++) {
+		if (scaling->origin[i] >= 0)
+			flow[scaling->origin[i]] = problem->capacity[scaling->origin[i]] - scaling->arcs[i].room;
 	}
 }
 
@@ -137,6 +145,31 @@ static enum mcf_status finish(struct scaling *scaling, struct mcf_solution *solu
 	return MCF_OPTIMAL;
 }
 
+/*
+ * What counts as far from 0: a multiple of Goldberg's n^0.44 epsilons. Measured: with three times that it is wrong
+ * often and phases must go on with all arcs, a hundred times sets few aside; thirty is the fastest in between.
+ */
+static int64_t far_from_zero(const struct scaling *scaling)
+{
+	double limit = 30 * pow((double)scaling->node_count + 1, 0.44) * (double)scaling->epsilon;
+
+	return limit < (double)LIMIT_NONE ? (int64_t)limit : LIMIT_NONE;
+}
+
+static void run_phases(struct scaling *scaling)
+{
+	scaling->epsilon = scaling->largest_cost;
+	do {
+		scaling->epsilon = scaling->epsilon > SCALING_ALPHA ? scaling->epsilon / SCALING_ALPHA : 1;
+		scaling_begin_phase(scaling, far_from_zero(scaling));
+		scaling_refine(scaling);
+	} while (scaling->epsilon > 1 && !scaling->infeasible && !scaling->out_of_range);
+	if (scaling->infeasible || scaling->out_of_range || scaling_is_optimal(scaling))
+		return;
+	scaling_begin_phase(scaling, LIMIT_NONE);
+	scaling_refine(scaling);
+}
+
 enum mcf_status mcf_scaling_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
 	struct scaling scaling = {.problem = problem, .node_count = problem->node_count};
@@ -146,11 +179,7 @@ enum mcf_status mcf_scaling_algorithm(const struct mcf_problem *problem, struct 
 		return MCF_NO_MEMORY;
 	if (allocate(&scaling)) {
 		build(&scaling);
-		scaling.epsilon = scaling.largest_cost;
-		do {
-			scaling.epsilon = scaling.epsilon > SCALING_ALPHA ? scaling.epsilon / SCALING_ALPHA : 1;
-			scaling_refine(&scaling);
-		} while (scaling.epsilon > 1 && !scaling.infeasible && !scaling.out_of_range);
+		run_phases(&scaling);
 		status = finish(&scaling, solution);
 	}
 	release(&scaling);

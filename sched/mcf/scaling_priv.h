@@ -3,6 +3,10 @@
  * State of the cost-scaling solver (Goldberg 1997; partial augmentation as in Kiraly & Kovacs 2012). Costs are
  * multiplied by node_count + 1; a flow is epsilon-optimal when no residual arc has a reduced cost under -epsilon, and
  * optimal when it is so for epsilon = 1. A phase turns an (alpha epsilon)-optimal flow into an epsilon-optimal one.
+ *
+ * Arcs whose reduced cost is far from 0 hardly ever change their flow again: a phase sets them aside, on trust, and
+ * scans the others alone. The next phase looks at all arcs anew; after the last one those set aside are checked, and
+ * where one is violated the phase is repeated with all arcs (Goldberg's speculative arc fixing).
  */
 #ifndef MCF_SCALING_PRIV_H
 #define MCF_SCALING_PRIV_H
@@ -22,9 +26,10 @@ struct scaling {
 	const struct mcf_problem *problem;
 	int32_t node_count;
 	int32_t *first; /* [nodes + 1] */
+	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] set aside */
 	struct residual *arcs;
 	int32_t *reverse; /* [residual arcs] */
-	int32_t *forward; /* [problem arcs] its residual arc, -1 for a loop */
+	int32_t *origin;  /* [residual arcs] the problem's arc that it stands for, -1: for the way back */
 	int64_t *price;   /* [nodes] scaled potential */
 	int64_t *excess;  /* [nodes] */
 	int32_t *next;    /* [nodes] arc at which the search for an admissible one goes on */
@@ -38,11 +43,24 @@ struct scaling {
 	int64_t epsilon, largest_cost;
 	uint64_t pushes, relabels, phases;
 	int64_t relabels_since_update;
+	bool set_aside; /* some arcs are */
 	bool infeasible, out_of_range;
 };
 
-/* scaling_refine.c: one phase. Sets infeasible or out_of_range when it cannot be ended. */
+/* scaling_refine.c: one phase with the present epsilon. Sets infeasible or out_of_range when it cannot be ended. */
 void scaling_refine(struct scaling *scaling);
+
+/*
+ * scaling_aside.c: makes the flow epsilon-optimal by saturating arcs, and sets those aside whose reduced cost is over
+ * `limit` either way.
+ */
+void scaling_begin_phase(struct scaling *scaling, int64_t limit);
+/* Arcs are scanned all again. */
+void scaling_take_back(struct scaling *scaling);
+/* Is every residual arc's reduced cost at least -epsilon? */
+bool scaling_is_optimal(const struct scaling *scaling);
+
+void scaling_push(struct scaling *scaling, int32_t tail, int32_t arc, int32_t amount);
 
 /* scaling_update.c: lowers prices by distance from the deficits. False when an active node cannot reach any. */
 bool scaling_global_update(struct scaling *scaling);

@@ -35,17 +35,18 @@ static void scan_into(struct scaling *scaling, int32_t node)
 {
 	int32_t rank = scaling->rank[node], none = scaling->bucket_count;
 
-	for (int32_t i = scaling->first[node]; i < scaling->first[node + 1]; i++) {
+	for (int32_t i = scaling->first[node]; i < scaling->end[node]; i++) {
 		int32_t tail = scaling->arcs[i].head, found;
 		int64_t steps;
 
-		if (scaling->rank[tail] <= rank || scaling->arcs[scaling->reverse[i]].room == 0)
+		if (scaling->rank[tail] <= rank)
 			continue;
-		/* The reverse arc costs the negative; reduced cost is -epsilon at least. */
+		/* The reverse arc costs the negative. Whether it has room is asked last: it lies far away. */
 		steps = -scaling->arcs[i].cost + scaling->price[tail] - scaling->price[node];
-		steps = steps < 0 ? 0 : steps / scaling->epsilon + 1;
-		if (steps >= scaling->rank[tail] - rank)
+		if (steps >= (mcf_wide)(scaling->rank[tail] - rank - 1) * scaling->epsilon ||
+		    scaling->arcs[scaling->reverse[i]].room == 0)
 			continue;
+		steps = steps < 0 ? 0 : steps / scaling->epsilon + 1;
 		found = rank + (int32_t)steps;
 		if (scaling->rank[tail] < none)
 			bucket_take(scaling, tail);
@@ -73,8 +74,13 @@ bool scaling_global_update(struct scaling *scaling)
 			active -= scaling->excess[node] > 0;
 		}
 	}
-	if (active > 0 && !scaling_deficits_reachable(scaling))
-		return false;
+	if (active > 0) {
+		if (!scaling_deficits_reachable(scaling))
+			return false;
+		scaling_take_back(scaling);
+		/* rank was needed for that; another update comes. */
+		return true;
+	}
 	/* Nodes that were not scanned are no nearer than the last rank looked at. */
 	for (int32_t v = 0; v < scaling->node_count; v++) {
 		int32_t steps = scaling->rank[v] < rank ? scaling->rank[v] : rank;
