@@ -92,11 +92,11 @@ wait "$load" || code=$?
 [ "$code" -eq 0 ] && grep -q qps "$scratch/early.json" && pass "SIGINT prints what was measured" || fail "SIGINT prints what was measured" "exit $code"
 
 small=$(socket_port)
-memcached "${user[@]}" -l 127.0.0.1 -p "$small" -t 1 -I 2k -o slab_chunk_max=1 &
+memcached "${user[@]}" -l 127.0.0.1 -p "$small" -t 1 -m 4 -M &
 at_exit kill $!
 wait_for 5 bash -c "exec 5<>/dev/tcp/127.0.0.1/$small"
-refuses "a server that stores no more than 2 kB" 1 "[0-9]+ of 2000 requests failed, the first with 'SERVER_ERROR object too large" \
-	"$nomora" load "127.0.0.1:$small" --keys 2000 --fill-only
+refuses "a server that has no room for all of it" 1 "[0-9]+ of 60000 requests failed, the first with 'SERVER_ERROR out of memory" \
+	"$nomora" load "127.0.0.1:$small" --keys 60000 --fill-only
 
 kill -STOP "$server"
 refuses "a server that is silent" 1 'has not answered for 0.3 s' "$nomora" load "127.0.0.1:$port" --timeout 0.3
