@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading sweep.csv and its plain two- to four-column form. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <base/file.h>
+#include <base/number.h>
+#include <model/sweep.h>
+
+#include "sweep_priv.h"
+
+enum column {
+	COLUMN_DELAY,
+	COLUMN_DIRECTION,
+	COLUMN_RUN,
+	COLUMN_METRIC,
+	COLUMN_UNIT,
+	COLUMN_BETTER,
+	COLUMN_VALUE,
+	COLUMN_STARTED_AT,
+	COLUMN_COUNT,
+	COLUMNS_NEEDED = COLUMN_STARTED_AT,
+	FIELDS_MAXIMUM = 64,
+	PLAIN_FIELDS_MAXIMUM = 4,
+};
+
+static const char *const column_names[COLUMN_COUNT] = {"delay_us", "direction", "run",   "metric",
+						       "unit",     "better",    "value", "started_at"};
+static const char *const plain_names[PLAIN_FIELDS_MAXIMUM] = {"latency_us", "performance", "deviation", "runs"};
+/* A file being read. */
+struct parser {
+	struct sweep *sweep;
+	size_t capacity;
+	int columns[COLUMN_COUNT]; /* field index of each column, -1 = not there */
+	size_t field_count;        /* of the header */
+	char separator;            /* 0 = blanks */
+	struct error_place place;
+	struct error *err;
+};
+
+__attribute__((format(printf, 3, 4))) static int fail(struct parser *parser, const char *field, const char *format, ...)
+{
+	char text[256];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	parser->place.field = field;
+	return error_at(parser->err, parser->place, EINVAL, "%s", text);
+}
+
+static size_t split_blanks(char *line, char **fields, size_t capacity)
+{
+	size_t count = 0;
+	char *rest = line, *word;
+
+	while ((word = strsep(&rest, " \t")))
+		if (*word) {
+			if (count < capacity)
+				fields[count] = word;
+			count++;
+		}
+	return count;
+}
+
+static size_t split(const struct parser *parser, char *line, char **fields)
+{
+	if (!parser->separator)
+		return split_blanks(line, fields, FIELDS_MAXIMUM);
+	return file_split(line, parser->separator, fields, FIELDS_MAXIMUM);
+}
+
+static char find_separator(const char *line)
+{
+	for (const char *c = ",;\t"; *c; c++)
+		if (strchr(line, *c))
+			return *c;
+	return '\0';
+}
+
+static bool is_number(const char *text)
+{
+	double value;
+	const char *digits = text + strspn(text, "+-");
+
+	return number_parse_double(text, &value) != -EINVAL || strcasecmp(digits, "nan") == 0 ||
+	       strcasecmp(digits, "inf") == 0 || strcasecmp(digits, "infinity") == 0;
+}
+
+/* Maps the header's names; columns that we don't know are left alone. */
+static int read_header(struct parser *parser, char **fields, size_t count)
+{
+	for (size_t column = 0; column < COLUMN_COUNT; column++) {
+		parser->columns[column] = -1;
+		for (size_t i = 0; i < count; i++)
+			if (strcmp(fields[i], column_names[column]) == 0)
+				parser->columns[column] = (int)i;
+		if (column < COLUMNS_NEEDED && parser->columns[column] < 0)
+			return fail(parser, column_names[column],
+				    "the header has no such column; expected " SWEEP_COLUMNS "[,started_at]");
+	}
+	parser->field_count = count;
+	return 0;
+}
+
+static int parse_number(struct parser *parser, const char *field, const char *text, double minimum, double maximum,
+			double *value)
+{
+	if (number_parse_double(text, value) != 0)
+		return fail(parser, field, "'%s' is not a finite number", text);
+	if (*value < minimum || *value > maximum)
+		return fail(parser, field, "%s is not within %g..%g", text, minimum, maximum);
+	return 0;
+}
+
+static int parse_count(struct parser *parser, const char *field, const char *text, int64_t minimum, int64_t *value)
+{
+	if (number_parse_i64(text, value) != 0)
+		return fail(parser, field, "'%s' is not a whole number", text);
+	if (*value < minimum)
+		return fail(parser, field, "%s: at least %lld expected", text, (long long)minimum);
+	return 0;
+}
+
+static int copy_name(struct parser *parser, const char *field, const char *text, char *into, size_t bytes)
+{
+	if (!text[0])
+		return fail(parser, field, "is empty");
+	if (strlen(text) >= bytes)
+		return fail(parser, field, "'%.20s...' is too long", text);
+	memcpy(into, text, strlen(text) + 1);
+	return 0;
+}
+
+/* Index of the row's metric, added when it is new; its unit and sense must not change within a file. */
+static int intern_metric(struct parser *parser, char **fields, size_t *index)
+{
+	struct sweep *sweep = parser->sweep;
+	struct sweep_metric metric = {0};
+	const char *better = fields[parser->columns[COLUMN_BETTER]];
+	int rc = copy_name(parser, "metric", fields[parser->columns[COLUMN_METRIC]], metric.name, SWEEP_NAME_BYTES);
+
+	if (rc == 0)
+		rc = copy_name(parser, "unit", fields[parser->columns[COLUMN_UNIT]], metric.unit, SWEEP_NAME_BYTES);
+	if (rc != 0)
+		return rc;
+	if (sweep_parse_better(better) < 0)
+		return fail(parser, "better", "'%s': expected higher or lower", better);
+	metric.better = (enum sweep_better)sweep_parse_better(better);
+	for (size_t i = 0; i < sweep->metric_count; i++) {
+		const struct sweep_metric *known = &sweep->metrics[i];
+
+		if (strcmp(known->name, metric.name) != 0)
+			continue;
+		if (strcmp(known->unit, metric.unit) != 0)
+			return fail(parser, "unit", "differs from the earlier rows of this metric, which say '%s'",
+				    known->unit);
+		if (known->better != metric.better)
+			return fail(parser, "better", "differs from the earlier rows of this metric, which say '%s'",
+				    sweep_better_name(known->better));
+		*index = i;
+		return 0;
+	}
+	if (sweep->metric_count == SWEEP_METRICS_MAXIMUM)
+		return fail(parser, "metric", "'%s': more than %d metrics in one sweep", metric.name,
+			    SWEEP_METRICS_MAXIMUM);
+	*index = sweep->metric_count;
+	sweep->metrics[sweep->metric_count++] = metric;
+	return 0;
+}
+
+static int parse_full_row(struct parser *parser, char **fields, size_t count, struct sweep_row *row)
+{
+	const int *columns = parser->columns;
+	const char *direction;
+	int rc;
+
+	if (count != parser->field_count)
+		return fail(parser, count < parser->field_count ? column_names[COLUMN_VALUE] : NULL,
+			    "the row has %s fields than the header", count < parser->field_count ? "fewer" : "more");
+	rc = parse_number(parser, "delay_us", fields[columns[COLUMN_DELAY]], 0, SWEEP_DELAY_MAXIMUM_US, &row->delay_us);
+	if (rc != 0)
+		return rc;
+	direction = fields[columns[COLUMN_DIRECTION]];
+	if (sweep_parse_direction(direction) < 0)
+		return fail(parser, "direction", "'%s': expected both, ab or ba", direction);
+	row->direction = (enum sweep_direction)sweep_parse_direction(direction);
+	rc = parse_count(parser, "run", fields[columns[COLUMN_RUN]], 0, &row->run);
+	if (rc == 0)
+		rc = intern_metric(parser, fields, &row->metric);
+	if (rc == 0)
+		rc = parse_number(parser, "value", fields[columns[COLUMN_VALUE]], -1e300, 1e300, &row->value);
+	if (rc == 0 && columns[COLUMN_STARTED_AT] >= 0 && fields[columns[COLUMN_STARTED_AT]][0])
+		rc = copy_name(parser, "started_at", fields[columns[COLUMN_STARTED_AT]], row->started_at,
+			       SWEEP_STAMP_BYTES);
+	row->runs = 1;
+	return rc;
+}
+
+static int parse_plain_row(struct parser *parser, char **fields, size_t count, struct sweep_row *row)
+{
+	int rc;
+
+	if (count < 2 || count > PLAIN_FIELDS_MAXIMUM)
+		return fail(parser, NULL,
+			    "%zu columns: expected latency_us, performance[, deviation[, runs]], or a full sweep's "
+			    "header " SWEEP_COLUMNS,
+			    count);
+	rc = parse_number(parser, plain_names[0], fields[0], 0, 2 * SWEEP_DELAY_MAXIMUM_US, &row->delay_us);
+	if (rc == 0)
+		rc = parse_number(parser, plain_names[1], fields[1], -1e300, 1e300, &row->value);
+	if (rc == 0 && count > 2)
+		rc = parse_number(parser, plain_names[2], fields[2], 0, 1e300, &row->deviation);
+	row->runs = 1;
+	if (rc == 0 && count > 3)
+		rc = parse_count(parser, plain_names[3], fields[3], 1, &row->runs);
+	return rc;
+}
+
+static int add_row(struct parser *parser, const struct sweep_row *row)
+{
+	struct sweep *sweep = parser->sweep;
+
+	if (sweep->count == SWEEP_ROWS_MAXIMUM)
+		return fail(parser, NULL,
+			    "more than %d rows: a sweep has some tens of rows per delay; "
+			    "aggregate them first",
+			    SWEEP_ROWS_MAXIMUM);
+	if (sweep->count == parser->capacity) {
+		size_t capacity = parser->capacity ? 2 * parser->capacity : 256;
+		struct sweep_row *rows = realloc(sweep->rows, capacity * sizeof *rows);
+
+		if (!rows)
+			return error_set(parser->err, ENOMEM, "out of memory");
+		sweep->rows = rows;
+		parser->capacity = capacity;
+	}
+	sweep->rows[sweep->count++] = *row;
+	return 0;
+}
+
+/* The first line decides the form: over four columns is the full one, whose header is needed. */
+static int parse_first_line(struct parser *parser, char *line, char **fields, size_t *count, bool *is_header)
+{
+	parser->separator = find_separator(line);
+	*count = split(parser, line, fields);
+	*is_header = true;
+	if (*count > FIELDS_MAXIMUM)
+		return fail(parser, NULL, "more than %d columns", FIELDS_MAXIMUM);
+	if (*count > PLAIN_FIELDS_MAXIMUM)
+		return read_header(parser, fields, *count);
+	parser->sweep->plain = true;
+	parser->sweep->metric_count = 1;
+	snprintf(parser->sweep->metrics[0].name, SWEEP_NAME_BYTES, "performance");
+	snprintf(parser->sweep->metrics[0].unit, SWEEP_NAME_BYTES, "1");
+	for (size_t i = 0; i < *count; i++)
+		if (is_number(fields[i]))
+			*is_header = false;
+	if (*is_header && *count < 2)
+		return fail(parser, NULL, "'%s': expected the header of a sweep or 2 to 4 columns of numbers", line);
+	return 0;
+}
+
+static int parse_lines(struct parser *parser, struct file_lines *lines)
+{
+	bool first = true;
+	char *line, *fields[FIELDS_MAXIMUM];
+	int rc;
+
+	while ((rc = file_lines_next(lines, &line, parser->err)) > 0) {
+		struct sweep_row row = {.line = file_lines_number(lines)};
+		bool is_header = false;
+		size_t count = 0;
+
+		parser->place.line = row.line;
+		if (line[0] == '#' || !line[strspn(line, " \t")])
+			continue;
+		if (first)
+			rc = parse_first_line(parser, line, fields, &count, &is_header);
+		else
+			count = split(parser, line, fields);
+		first = false;
+		if (rc < 0)
+			return rc;
+		if (is_header)
+			continue;
+		rc = parser->sweep->plain ? parse_plain_row(parser, fields, count, &row)
+					  : parse_full_row(parser, fields, count, &row);
+		if (rc == 0)
+			rc = add_row(parser, &row);
+		if (rc < 0)
+			return rc;
+	}
+	return rc;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct sweep_row *a = *(const struct sweep_row *const *)left;
+	const struct sweep_row *b = *(const struct sweep_row *const *)right;
+
+	if (a->metric != b->metric)
+		return a->metric < b->metric ? -1 : 1;
+	if (a->delay_us != b->delay_us)
+		return a->delay_us < b->delay_us ? -1 : 1;
+	if (a->direction != b->direction)
+		return a->direction < b->direction ? -1 : 1;
+	if (a->run != b->run)
+		return a->run < b->run ? -1 : 1;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+/* The same run twice would count double: the user must say which one holds. */
+static int refuse_duplicates(struct parser *parser)
+{
+	const struct sweep *sweep = parser->sweep;
+	const struct sweep_row **sorted;
+	int rc = 0;
+
+	if (sweep->plain || sweep->count < 2)
+		return 0;
+	sorted = malloc(sweep->count * sizeof *sorted);
+	if (!sorted)
+		return error_set(parser->err, ENOMEM, "out of memory");
+	for (size_t i = 0; i < sweep->count; i++)
+		sorted[i] = &sweep->rows[i];
+	qsort(sorted, sweep->count, sizeof *sorted, compare_rows);
+	for (size_t i = 1; rc == 0 && i < sweep->count; i++) {
+		const struct sweep_row *a = sorted[i - 1], *b = sorted[i];
+
+		if (a->metric != b->metric || a->delay_us != b->delay_us || a->direction != b->direction ||
+		    a->run != b->run)
+			continue;
+		parser->place.line = b->line;
+		parser->place.field = "run";
+		rc = error_at(parser->err, parser->place, EINVAL,
+			      "run %lld of '%s' at this delay was given on line %ld already; number the runs apart",
+			      (long long)b->run, sweep->metrics[b->metric].name, a->line);
+	}
+	free(sorted);
+	return rc;
+}
+
+static struct sweep *sweep_read(struct file_lines *lines, struct error *err)
+{
+	struct error scratch;
+	struct parser parser = {.err = err ? err : &scratch};
+	struct sweep *sweep = calloc(1, sizeof *sweep);
+	int rc;
+
+	if (!sweep || !(sweep->file = strdup(file_lines_name(lines)))) {
+		error_set(err, ENOMEM, "out of memory");
+		goto fail;
+	}
+	parser.sweep = sweep;
+	parser.place.file = sweep->file;
+	rc = parse_lines(&parser, lines);
+	if (rc == 0 && sweep->count == 0) {
+		parser.place.field = NULL;
+		rc = error_at(err, parser.place, EINVAL,
+			      "there are no measurements in it; expected rows " SWEEP_COLUMNS);
+	}
+	if (rc == 0)
+		rc = refuse_duplicates(&parser);
+	if (rc != 0)
+		goto fail;
+	return sweep;
+
+fail:
+	sweep_destroy(sweep);
+	return NULL;
+}
+
+struct sweep *sweep_load(const char *path, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(path, err);
+	struct sweep *sweep = lines ? sweep_read(lines, err) : NULL;
+
+	file_lines_close(lines);
+	return sweep;
+}
+
+struct sweep *sweep_from_memory(const char *name, const char *text, size_t bytes, struct error *err)
+{
+	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
+	struct sweep *sweep = NULL;
+
+	if (!lines)
+		error_set(err, ENOMEM, "out of memory");
+	else
+		sweep = sweep_read(lines, err);
+	file_lines_close(lines);
+	return sweep;
+}
