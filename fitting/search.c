@@ -317,7 +317,7 @@ static void refine(const struct search *search, double forced_us, struct found *
 		return;
 	for (int step = 0; step < REFINE_STEPS; step++) {
 		simplex_sort(&simplex);
-		if (simplex.values[simplex.dimensions] - simplex.values[0] < 1e-7 * (1 + simplex.values[0]))
+		if (simplex.values[simplex.dimensions] - simplex.values[0] <= 1e-7 * simplex.values[0])
 			break;
 		simplex_step(&simplex);
 	}

@@ -387,3 +387,57 @@ Test(observations, given_deviations_weigh_the_levels)
 	cr_assert_float_eq(observations.levels[1].weight / observations.levels[2].weight, 4, 1e-9);
 	observations_free(&observations);
 }
+
+/* Added latency never helps: not even at 0, where the free line would begin at 1.1. */
+Test(fit, no_curve_starts_above_a_known_baseline)
+{
+	struct observations observations;
+	struct fit_settings settings;
+	struct error err = {0};
+	struct fit fit;
+
+	cr_assert_eq(prepare_text("0,1\n100,1\n200,0.9\n300,0.8\n400,0.7\n500,0.6\n600,0.5\n", &observations, &err), 0,
+		     "%s", err.text);
+	fit_settings_default(&settings);
+	settings.family = FIT_POLYNOMIAL_1;
+	settings.form = CURVE_FORM_NONE;
+	settings.replicates = 50;
+	cr_assert_eq(fit_observations(&observations, &settings, &fit, &err), 0, "%s", err.text);
+	cr_assert(fit.candidates[0].constrained);
+	cr_assert_float_eq(fit.curve->table[0], 1, 1e-9);
+	for (size_t i = 0; i < fit.curve->table_count; i++)
+		cr_assert_leq(fit.curve->band_high[i], 1 + 1e-9);
+	cr_assert(isnan(fit.form_probability[CURVE_FORM_JUMP]), "a form that was asked for has no probability");
+	fit_free(&fit);
+}
+
+/* A logarithm that starts anew at the threshold, far from what log(1 + x/s) can do from 0 on. */
+Test(fit, families_with_shapes_count_from_the_threshold)
+{
+	char text[4096], *at = text;
+	struct observations observations;
+	struct fit_settings settings;
+	struct error err = {0};
+	struct fit fit;
+
+	for (int level = 0; level <= 50; level++) {
+		double x = 20 * level, p = x < 290 ? 1 : 0.9 - 0.2 * log1p((x - 290) / 30);
+
+		at += snprintf(at, (size_t)(text + sizeof text - at), "%g,%.9f\n", x, p);
+	}
+	cr_assert_eq(prepare_text(text, &observations, &err), 0, "%s", err.text);
+	fit_settings_default(&settings);
+	settings.family = FIT_LOG;
+	settings.form = CURVE_FORM_JUMP;
+	settings.replicates = 0;
+	cr_assert_eq(fit_observations(&observations, &settings, &fit, &err), 0, "%s", err.text);
+	cr_assert_float_eq(fit.curve->threshold.at_us, 290, 1e-9);
+	cr_assert(strstr(fit.curve->equation, "log(1 + (x - 300)/40)"), "%s", fit.curve->equation);
+	for (size_t i = 0; i < fit.curve->table_count; i++) {
+		double x = 10.0 * (double)i;
+
+		cr_assert_float_eq(fit.curve->table[i], x < 290 ? 1 : 0.9 - 0.2 * log1p((x - 290) / 30),
+				   x == 290 ? 0.1 : 1e-4, "at %g us", x);
+	}
+	fit_free(&fit);
+}

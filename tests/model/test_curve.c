@@ -147,6 +147,8 @@ static struct curve *random_curve(uint64_t seed)
 	curve->threshold.has_interval = curve->threshold.form && rng_below(&rng, 2);
 	curve->threshold.high_us = 7;
 	curve->threshold.confidence = 0.95;
+	for (int form = 0; form < CURVE_FORMS && seed % 2; form++)
+		curve->threshold.probability[form] = rng_uniform(&rng);
 	curve->coefficient_count = n;
 	curve->coefficients = calloc(n, sizeof *curve->coefficients);
 	curve->covariance = calloc(n * n, sizeof *curve->covariance);
@@ -189,6 +191,9 @@ Test(curve, printing_and_parsing_is_the_identity)
 		cr_assert_eq(again->table_count, curve->table_count);
 		for (size_t i = 0; i < curve->table_count; i++)
 			cr_assert_eq(again->evaluated[i], curve->evaluated[i]);
+		for (int form = 0; form < CURVE_FORMS; form++)
+			cr_assert(seed % 2 ? again->threshold.probability[form] == curve->threshold.probability[form]
+					   : isnan(again->threshold.probability[form]));
 		free(text);
 		free(text_again);
 		curve_destroy(curve);
@@ -213,6 +218,7 @@ Test(curve, a_file_cut_anywhere_is_refused_by_line)
 }
 
 static const char *const edits[][3] = {
+	{"\"hinge\": 0.", "\"hinge\": 2.", "form_probability.hinge"},
 	{"\"schema\": \"nomora.curve/1\"", "\"schema\": \"other/1\"", "schema"},
 	{"\"x\": \"added_rtt_us\"", "\"x\": \"rtt\"", "x"},
 	{"\"step_us\": 10.0", "\"step_us\": 20.0", "table.step_us"},
