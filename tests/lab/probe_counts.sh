@@ -52,6 +52,7 @@ measure() {
 	dropped=$(sed -n 's/^\([0-9]*\) packets\{0,1\} dropped by kernel.*/\1/p' "$scratch"/h[12].log | paste -sd+ | sed 's/^$/0/')
 }
 
+# An answer later than the timeout counts as lost and as late: on a busy machine the injector may hold one for so long.
 # holds NAME FILTER: FILTER over $p (the prober's peer), $near and $far (the captures' packets), $late.
 holds() {
 	if [ "$((dropped))" -ne 0 ]; then skip "$1" "tcpdump itself lost packets"; return; fi
@@ -68,21 +69,22 @@ holds() {
 if measure --loss 5 --jitter uniform:3000 --reorder; then
 	holds "all were sent, and the path lost and mixed up enough" '$p.sent == 2000 and $near.requests == 2000 and
 		$p.lost > 100 and $late > 100'
-	holds "loss: received and lost are the capture's" '$p.received == $near.paired and $p.lost == $near.unanswered and
-		$p.late == 0 and $p.duplicates == 0'
+	holds "loss: received and lost are the capture's" '$p.received + $p.late == $near.paired and
+		$p.lost - $p.late == $near.unanswered and $p.duplicates == 0'
 	# what was lost after the newest answer, the reflector cannot tell; of so many probes that is no more than a few
 	holds "loss on the way there is what did not reach the reflector" '($near.requests - $far.requests - $p.lost_forward) |
 		. >= 0 and . <= 3'
 	holds "reordering is that of the capture" '$p.reordered == $late'
 fi
 if measure --duplicate 10 --jitter uniform:3000 --reorder; then
-	holds "doubling: nothing is lost" '$p.sent == 2000 and $p.received == 2000 and $p.lost == 0 and $p.lost_forward == 0'
+	holds "doubling: nothing is lost" '$p.sent == 2000 and $p.received + $p.late == 2000 and $p.lost == $p.late and
+		$p.lost_forward == 0'
 	holds "doubles are those of the capture" '$p.duplicates == $near.repeated and $p.duplicates > 200'
 	holds "the reflector answered each copy" '$far.repeated > 100'
 	holds "reordering is told from doubling" '$p.reordered == $late and $late > 100'
 fi
 if measure --loss 5 --duplicate 10; then
-	holds "both at once add up" '$p.received == $near.paired and $p.lost == $near.unanswered and
+	holds "both at once add up" '$p.received + $p.late == $near.paired and $p.lost - $p.late == $near.unanswered and
 		$p.duplicates == $near.repeated and $p.reordered == 0'
 	holds "and loss on the way there is not overstated" '$p.lost_forward <= $near.requests - $far.requests and
 		$p.lost_forward > ($near.requests - $far.requests) * 0.8'

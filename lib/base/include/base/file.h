@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Files that are whole or absent, and text read line by line. A writer goes to a temporary file beside the target;
- * commit does fflush, fsync, rename and fsync of the folder. A process that dies half-way leaves the old file.
+ * commit does fflush, fsync, rename and fsync of the folder. A process that dies half-way leaves the old file,
+ * and perhaps NAME.XXXXXX beside it.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
