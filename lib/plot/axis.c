@@ -3,7 +3,8 @@
 
 #include "axis_priv.h"
 
-double axis_nice_step(double range, double pieces)
+/* Smallest of 1, 2, 2.5, 5 x 10^n that splits `range` into at most `pieces` pieces. */
+static double nice_step(double range, double pieces)
 {
 	static const double multiples[] = {1, 2, 2.5, 5};
 	double rough = range / pieces, magnitude = pow(10, floor(log10(rough)));
@@ -52,7 +53,7 @@ void axis_place_ticks(struct axis *axis, double spacing)
 		place_decades(axis, pieces);
 		return;
 	}
-	axis->step = axis_nice_step(axis->maximum - axis->minimum, pieces);
+	axis->step = nice_step(axis->maximum - axis->minimum, pieces);
 	first = ceil(axis->minimum / axis->step - 1e-9);
 	for (int i = 0; i < AXIS_TICKS_MAXIMUM; i++)
 		add_tick(axis, (first + i) * axis->step, true);

@@ -22,9 +22,6 @@ struct axis {
 	struct tick ticks[AXIS_TICKS_MAXIMUM];
 };
 
-/* Smallest of 1, 2, 2.5, 5 x 10^n that splits `range` into at most `pieces` pieces. */
-double axis_nice_step(double range, double pieces);
-
 /* Fills the ticks for a range that is set, about one every `spacing` pixels. */
 void axis_place_ticks(struct axis *axis, double spacing);
 

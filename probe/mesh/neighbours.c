@@ -59,14 +59,6 @@ const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns 
 	return NULL;
 }
 
-bool neighbours_all_known(const struct neighbours *neighbours)
-{
-	for (size_t i = 0; i < neighbours->count; i++)
-		if (!neighbours->items[i].known)
-			return false;
-	return true;
-}
-
 void neighbours_free(struct neighbours *neighbours)
 {
 	free(neighbours->items);

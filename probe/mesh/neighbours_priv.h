@@ -29,7 +29,6 @@ int64_t neighbours_add(struct neighbours *neighbours, uint32_t address, const ui
 void neighbours_learn(struct neighbours *neighbours, const struct frame *arp);
 /* The next address to ask for now (sets when to ask again: 50 ms doubling to 1 s); NULL if none. */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now);
-bool neighbours_all_known(const struct neighbours *neighbours);
 void neighbours_free(struct neighbours *neighbours);
 
 #endif
