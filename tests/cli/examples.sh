@@ -36,6 +36,18 @@ check "fit wrote its curve and picture" test -s memcached.json -a -s memcached.s
 check "place drew the network" test -s net.svg
 check "report wrote its page" grep -q '</html>' report.html
 
+documented doctor "$nomora" doctor --json
+documented fit "$nomora" fit memcached.csv --json
+documented "fit --nist" "$nomora" fit --nist Misra1a.dat --json
+documented "fit --expr" "$nomora" fit data.csv --expr 'b1*(1-exp(-b2*x))' --start b1=500,b2=1e-4 --json
+documented "fit --compare" "$nomora" fit --compare memcached.json curves/redis.json --json
+documented curve cat memcached.json
+documented mesh "$nomora" mesh show latency.csv --cluster cluster.json --json
+documented place "$nomora" place -c cluster.json -j jobs.jsonl -l latency.csv -C curves --json
+documented "place --draw" sh -c "'$nomora' place -c cluster.json -j jobs.jsonl -C curves --draw net.json >/dev/null && cat net.json"
+documented solve "$nomora" solve "$source_root/tests/data/mcf/S1.dmx.gz" --verify --json
+documented "sweep --dry-run" "$nomora" sweep "$source_root/lab/demo.plan" --dry-run --json
+
 # transcript NAME: lines "$ cat FILE", what is in it, "$ COMMAND", what it prints (if anything is said of that), on stdin.
 transcript() {
 	local line file='' command='' expected='' got

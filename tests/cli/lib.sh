@@ -127,3 +127,29 @@ run_examples() {
 		fail "$page(1): its examples" "$(cat "$scratch/examples" "$scratch/failed")" "$(tail -n 20 "$scratch/said")"
 	fi
 }
+
+# documented NAME COMMAND...: each key of the JSON that it prints (its first line, if that is whole) is in docs/formats.md.
+documented() {
+	local name=$1
+	shift
+	"$@" >"$scratch/documented.json" 2>/dev/null || [ $? -eq 3 ] || { fail "$name: prints JSON" "$*"; return; }
+	check "$name: every key is documented" python3 -c '
+import json, re, sys
+text, known = open(sys.argv[1]).read(), set(re.findall(r"[\w-]+", " ".join(re.findall(r"`([^`\n]+)`", open(sys.argv[2]).read()))))
+try:
+    value = json.loads(text)
+except ValueError:
+    value = json.loads(text.split("\n")[0])
+def keys(v, under=""):
+    if isinstance(v, dict):
+        for k, x in v.items():
+            if under != "metrics":
+                yield k
+            yield from keys(x, k)
+    elif isinstance(v, list):
+        for x in v:
+            yield from keys(x, under)
+unknown = sorted(set(keys(value)) - known - {"schema"})
+print(value["schema"], "is not named" if value["schema"] not in open(sys.argv[2]).read() else "", *unknown)
+sys.exit(bool(unknown) or value["schema"] not in open(sys.argv[2]).read())' "$scratch/documented.json" "$source_root/docs/formats.md"
+}

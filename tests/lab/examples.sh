@@ -29,6 +29,9 @@ examples nomora-inject | sed "${ports[@]}" -e '/inject-ctl/d' >injector.sh
 PATH=$scratch/path:$PATH bash injector.sh >lines.json 2>/dev/null &
 wait_for 10 "$nomora" inject-ctl inj.sock stats || fail "the injector runs" "$(cat lines.json)"
 run_examples nomora-inject "${ports[@]}" -e '/nomora inject /d'
+documented lab "$nomora" lab status --name "$lab" --json
+documented inject "$nomora" inject-ctl inj.sock stats
+documented load ip netns exec "$lab-h2" sh -c "memcached -u nobody -l 127.0.0.1 & sleep 0.3; '$nomora' load 127.0.0.1 --duration 0.1 --warm-up 0 --mode open --json; kill \$!"
 check "its delay was set" sh -c "'$nomora' inject-ctl inj.sock stats | jq -e '.delay_ab_us == 50 and .delay_ba_us == 50'"
 run_examples nomora-inject-ctl "${ports[@]}"
 check "each way apart" sh -c "'$nomora' inject-ctl inj.sock stats | jq -e '.delay_ab_us == 20 and .delay_ba_us == 35.5'"
@@ -40,6 +43,7 @@ ip netns exec "$lab-h2" ping -q -i 0.02 -w 5 10.77.1.1 >/dev/null &
 pinger=$!
 run_examples nomora-inject-check "${ports[@]}"
 kill "$pinger"; wait "$pinger" 2>/dev/null
+documented inject-check "$nomora" inject-check run.pcapng --expect-us 50 --json
 check "the capture has packets" sh -c "'$nomora' inject-check run.pcapng --json | jq -e '.ab.matched > 5'"
 "$nomora" lab down --name "$lab"
 
@@ -54,11 +58,14 @@ check "the mesh has all pairs" test "$(wc -l <latency.csv)" -eq 13
 kill "$capture"
 wait "$capture"
 run_examples nomora-rtt "${names[@]}" -e '/tcpdump/d'
+documented rtt "$nomora" rtt h1.pcap --json
+documented probe "$nomora" lab exec h1 --name "$lab" -- "$nomora" probe eth0 --address 10.77.1.101 --peers peers.txt --wait 0 --duration 0.1 --json
 check "the capture has the probes of h1" sh -c "'$nomora' rtt h1.pcap --peers peers.txt | grep -qE '^h1 +h2 +[0-9]+ '"
 "$nomora" lab down --name "$lab"
 
 examples nomora-sweep | sed "${names[@]}" -e '/^nomora /d' -e 's/--duration 1/--duration 0.3 --warm-up 0.1/' >memcached.plan
 run_examples nomora-sweep -e '/ = /d' -e 's/nomora sweep/& --delays "0 100 300" --repetitions 1 --attempts 1/'
+documented sweep "$nomora" sweep memcached.plan -o sweep.csv --delays "0 100 300" --repetitions 1 --json
 check "the sweep has a row for each delay" test "$(grep -c ',queries_per_second,' sweep.csv)" -eq 3
 check "and was fitted" jq -e '.schema == "nomora.curve/1"' memcached.json
 check "nothing is left" sh -c "! ip netns list | grep '^$lab-'"
