@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "families.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <base/rng.h>
+
+enum { COST_MOST = 10000, CAPACITY_MOST = 1000 };
+
+/* A network while it grows; `failed` sticks, so that it is asked once, at the end. */
+struct family_builder {
+	struct rng rng;
+	int32_t node_count, arc_count;
+	size_t room;
+	int32_t *tail, *head, *capacity;
+	int64_t *cost, *supply;
+	bool failed;
+};
+
+static int32_t draw(struct family_builder *builder, int32_t low, int32_t high)
+{
+	return low + (int32_t)rng_below(&builder->rng, (uint64_t)(high - low) + 1);
+}
+
+static void set_nodes(struct family_builder *builder, int32_t count)
+{
+	builder->node_count = count;
+	builder->supply = calloc((size_t)count, sizeof *builder->supply);
+	builder->failed = !builder->supply;
+}
+
+static void grow(struct family_builder *builder)
+{
+	size_t room = builder->room ? builder->room * 2 : 1 << 16;
+	int32_t *tail = realloc(builder->tail, room * sizeof *tail);
+	int32_t *head = realloc(builder->head, room * sizeof *head);
+	int32_t *capacity = realloc(builder->capacity, room * sizeof *capacity);
+	int64_t *cost = realloc(builder->cost, room * sizeof *cost);
+
+	builder->tail = tail ? tail : builder->tail;
+	builder->head = head ? head : builder->head;
+	builder->capacity = capacity ? capacity : builder->capacity;
+	builder->cost = cost ? cost : builder->cost;
+	builder->failed = !tail || !head || !capacity || !cost;
+	builder->room = builder->failed ? builder->room : room;
+}
+
+static void add_arc(struct family_builder *builder, int32_t tail, int32_t head, int32_t capacity, int32_t cost)
+{
+	if (!builder->failed && (size_t)builder->arc_count == builder->room)
+		grow(builder);
+	if (builder->failed)
+		return;
+	builder->tail[builder->arc_count] = tail;
+	builder->head[builder->arc_count] = head;
+	builder->capacity[builder->arc_count] = capacity;
+	builder->cost[builder->arc_count++] = cost;
+}
+
+static void send(struct family_builder *builder, int32_t from, int32_t to, int32_t units)
+{
+	if (builder->failed)
+		return;
+	builder->supply[from] += units;
+	builder->supply[to] -= units;
+}
+
+/* Every plant to every shop. */
+static void draw_transport(struct family_builder *builder, int32_t size)
+{
+	set_nodes(builder, 2 * size);
+	for (int32_t i = 0; i < size; i++) {
+		send(builder, i, size + i, draw(builder, 1, CAPACITY_MOST));
+		for (int32_t j = 0; j < size; j++)
+			add_arc(builder, i, size + j, CAPACITY_MOST * size, draw(builder, 1, COST_MOST));
+	}
+}
+
+/* As many workers as places, 24 places each of the worker's choice and one that makes it feasible. */
+static void draw_assignment(struct family_builder *builder, int32_t size)
+{
+	set_nodes(builder, 2 * size);
+	for (int32_t i = 0; i < size; i++) {
+		send(builder, i, size + i, 1);
+		add_arc(builder, i, size + i, 1, draw(builder, 1, COST_MOST));
+		for (int32_t k = 0; k < 24; k++)
+			add_arc(builder, i, size + draw(builder, 0, size - 1), 1, draw(builder, 1, COST_MOST));
+	}
+}
+
+/* Sources and sinks at random among the nodes, a dear wide ring through all, and random arcs (NETGEN's make). */
+static void draw_ring(struct family_builder *builder, int32_t nodes, int32_t arcs, int32_t ends)
+{
+	set_nodes(builder, nodes);
+	for (int32_t k = 0; k < ends; k++)
+		send(builder, draw(builder, 0, nodes - 1), draw(builder, 0, nodes - 1), CAPACITY_MOST);
+	for (int32_t v = 0; v < nodes; v++)
+		add_arc(builder, v, (v + 1) % nodes, CAPACITY_MOST * ends, COST_MOST);
+	for (int32_t a = nodes; a < arcs; a++)
+		add_arc(builder, draw(builder, 0, nodes - 1), draw(builder, 0, nodes - 1),
+			draw(builder, 1, CAPACITY_MOST), draw(builder, 1, COST_MOST));
+}
+
+static void draw_sparse(struct family_builder *builder, int32_t size)
+{
+	draw_ring(builder, size, 8 * size, size / 64);
+}
+
+static void draw_dense(struct family_builder *builder, int32_t size)
+{
+	draw_ring(builder, size, size * size / 4, size / 16);
+}
+
+/* Few sources and many random arcs a node: long paths that share arcs. */
+static void draw_few_ends(struct family_builder *builder, int32_t size)
+{
+	draw_ring(builder, size, 8 * size, 4);
+}
+
+/* A square of streets both ways; those of row 0 and all that lead down are wide. */
+static void draw_grid(struct family_builder *builder, int32_t size)
+{
+	int32_t wide = CAPACITY_MOST * size;
+
+	set_nodes(builder, size * size);
+	for (int32_t k = 0; k < size; k++)
+		send(builder, draw(builder, 0, size * size - 1), draw(builder, 0, size * size - 1), CAPACITY_MOST);
+	for (int32_t y = 0; y < size; y++) {
+		for (int32_t x = 0; x < size; x++) {
+			int32_t here = y * size + x, right = y * size + (x + 1) % size,
+				down = (y + 1) % size * size + x;
+			int32_t across = y == 0 ? wide : draw(builder, 1, CAPACITY_MOST);
+
+			add_arc(builder, here, right, across, draw(builder, 1, COST_MOST));
+			add_arc(builder, right, here, across, draw(builder, 1, COST_MOST));
+			add_arc(builder, here, down, wide, draw(builder, 1, COST_MOST));
+			add_arc(builder, down, here, draw(builder, 1, CAPACITY_MOST), draw(builder, 1, COST_MOST));
+		}
+	}
+}
+
+/*
+ * After GOTO (grid on torus): one source, one sink; from each node arcs forward of every length up to the square
+ * root of the nodes, the longer the dearer by more than its length, all narrow; a wide, dear chain takes what is left.
+ */
+static void draw_torus(struct family_builder *builder, int32_t size)
+{
+	int32_t nodes = size, reach = 1;
+
+	while (reach * reach < size)
+		reach++;
+	set_nodes(builder, nodes);
+	send(builder, 0, nodes - 1, reach * CAPACITY_MOST);
+	for (int32_t v = 0; v + 1 < nodes; v++)
+		add_arc(builder, v, v + 1, reach * CAPACITY_MOST, COST_MOST);
+	for (int32_t v = 0; v < nodes; v++) {
+		for (int32_t k = 0; k < 7; k++) {
+			int32_t length = draw(builder, 1, reach);
+
+			add_arc(builder, v, (v + length) % nodes, draw(builder, 1, CAPACITY_MOST),
+				length * length * draw(builder, 1, 8));
+		}
+	}
+}
+
+const struct family families[] = {
+	{"transport", 500, draw_transport}, {"assignment", 8000, draw_assignment},
+	{"sparse", 16384, draw_sparse},     {"few_ends", 32768, draw_few_ends},
+	{"dense", 1500, draw_dense},        {"grid", 110, draw_grid},
+	{"torus", 8192, draw_torus},        {NULL, 0, NULL},
+};
+
+int family_make(const struct family *family, int32_t size, uint64_t seed, struct mcf_problem *problem)
+{
+	struct family_builder builder = {0};
+
+	rng_seed(&builder.rng, seed);
+	family->draw(&builder, size);
+	*problem = (struct mcf_problem){.node_count = builder.node_count,
+					.arc_count = builder.arc_count,
+					.tail = builder.tail,
+					.head = builder.head,
+					.capacity = builder.capacity,
+					.cost = builder.cost,
+					.supply = builder.supply};
+	if (!builder.failed)
+		return 0;
+	family_free(problem);
+	return -ENOMEM;
+}
+
+void family_free(struct mcf_problem *problem)
+{
+	free((void *)problem->tail);
+	free((void *)problem->head);
+	free((void *)problem->capacity);
+	free((void *)problem->cost);
+	free((void *)problem->supply);
+	*problem = (struct mcf_problem){0};
+}
