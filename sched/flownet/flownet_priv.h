@@ -79,6 +79,7 @@ struct flownet {
 	double now_s;
 	uint64_t rounds;
 	struct net_machine *machines; /* [cluster->machine_count] */
+	int64_t *rack_free;           /* [cluster->rack_count] slots that no task holds */
 	struct net_job *jobs;
 	uint32_t job_limit;
 	size_t job_room;

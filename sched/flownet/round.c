@@ -17,7 +17,8 @@ struct flownet *flownet_create(const struct cluster *cluster, const struct flown
 	net->policy = *policy;
 	net->settings = *settings;
 	net->machines = calloc((size_t)cluster->machine_count + 1, sizeof *net->machines);
-	if (!net->machines)
+	net->rack_free = calloc((size_t)cluster->rack_count + 1, sizeof *net->rack_free);
+	if (!net->machines || !net->rack_free)
 		goto out_of_memory;
 	for (uint32_t m = 0; m < cluster->machine_count; m++)
 		net->machines[m] = (struct net_machine){.told = FLOWNET_NONE, .first_root = FLOWNET_NONE};
@@ -44,6 +45,7 @@ void flownet_destroy(struct flownet *net)
 	}
 	structured_destroy(net->solver);
 	free(net->machines);
+	free(net->rack_free);
 	free(net->jobs);
 	free(net->pending);
 	free(net->touched);

@@ -127,6 +127,24 @@ static void unlink_root(struct flownet *net, uint32_t job, int32_t machine)
 		*link = net->jobs[job].next_root;
 }
 
+/* The machine's slots, or how many tasks it has, change by this. */
+static void set_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running)
+{
+	int64_t *rack_free = &net->rack_free[net->cluster->machines[machine].rack];
+
+	*rack_free -= flownet_free(net, machine);
+	net->machines[machine].slots = slots;
+	net->machines[machine].running = running;
+	*rack_free += flownet_free(net, machine);
+}
+
+static void count_task(struct flownet *net, int32_t machine, int32_t sign)
+{
+	const struct net_machine *entry = &net->machines[machine];
+
+	set_load(net, (uint32_t)machine, entry->slots, entry->running + sign);
+}
+
 /* Takes the task off its machine, puts it on another; no pins, no changes. */
 static void set_machine(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)
 {
@@ -134,7 +152,7 @@ static void set_machine(struct flownet *net, uint32_t job, uint32_t task, int32_
 	struct net_task *moved = &entry->tasks[task];
 
 	if (moved->state == TASK_RUNNING) {
-		net->machines[moved->machine].running--;
+		count_task(net, moved->machine, -1);
 		entry->running--;
 		if (task == entry->root)
 			unlink_root(net, job, moved->machine);
@@ -142,7 +160,7 @@ static void set_machine(struct flownet *net, uint32_t job, uint32_t task, int32_
 		entry->waiting--;
 	}
 	if (machine != FLOWNET_NONE) {
-		net->machines[machine].running++;
+		count_task(net, machine, 1);
 		entry->running++;
 		if (task == entry->root)
 			link_root(net, job, machine);
@@ -304,7 +322,7 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 	if (machine >= net->cluster->machine_count || net->machines[machine].present || slots < 0)
 		return -EINVAL;
 	net->machines[machine].present = true;
-	net->machines[machine].slots = slots;
+	set_load(net, machine, slots, net->machines[machine].running);
 	if (net->policy.present)
 		net->policy.present(net->policy.context, machine, true);
 	if (net_change_machine(net, machine, FLOWNET_MACHINE_ADDED) != 0)
@@ -328,8 +346,8 @@ int flownet_machine_removed(struct flownet *net, uint32_t machine)
 					     t == job->root ? FLOWNET_ROOT_LOST : FLOWNET_MACHINE_REMOVED);
 		}
 	}
+	set_load(net, machine, 0, net->machines[machine].running);
 	net->machines[machine].present = false;
-	net->machines[machine].slots = 0;
 	if (net->policy.present)
 		net->policy.present(net->policy.context, machine, false);
 	if (code == 0)
@@ -341,7 +359,7 @@ int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots)
 {
 	if (machine >= net->cluster->machine_count || !net->machines[machine].present || slots < 0)
 		return -EINVAL;
-	net->machines[machine].slots = slots;
+	set_load(net, machine, slots, net->machines[machine].running);
 	return net_change_machine(net, machine, FLOWNET_SLOTS_CHANGED);
 }
 
@@ -487,6 +505,11 @@ int32_t flownet_free(const struct flownet *net, uint32_t machine)
 	const struct net_machine *entry = &net->machines[machine];
 
 	return entry->present && entry->slots > entry->running ? entry->slots - entry->running : 0;
+}
+
+int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack)
+{
+	return net->rack_free[rack];
 }
 
 const struct cluster *flownet_cluster(const struct flownet *net)

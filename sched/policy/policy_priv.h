@@ -23,6 +23,9 @@ struct placer {
 	int32_t dense_root;
 	int64_t *reserved; /* [racks] slots that jobs with a placed root will want this round */
 	uint64_t reserved_round;
+	uint64_t spread_round; /* load_spreading's: where it is, and the fewest tasks of a machine from there on */
+	uint32_t spread_column;
+	int32_t spread_load;
 };
 
 extern const struct policy policy_nomora, policy_quincy, policy_random, policy_load_spreading, policy_first_fit;

@@ -31,18 +31,6 @@ static void reserve_for_open_jobs(struct placer *placer, const struct flownet *n
 	placer->reserved_round = flownet_rounds(net);
 }
 
-static int64_t free_in_rack(const struct placer *placer, const struct flownet *net, uint32_t rack)
-{
-	const struct cost_layout *layout = placer->layout;
-	int64_t slots = 0;
-
-	for (uint32_t c = layout->rack_first[rack]; c < layout->rack_first[rack + 1]; c++) {
-		if (layout->machine_of_column[c] != COST_NO_MACHINE)
-			slots += flownet_free(net, layout->machine_of_column[c]);
-	}
-	return slots;
-}
-
 /* Is `a` the better rack for a job of so many tasks: room for all, then the tightest; else the roomiest. */
 static bool is_better(const struct rack_choice *a, const struct rack_choice *b, int64_t tasks)
 {
@@ -60,7 +48,7 @@ static uint32_t best_racks(const struct placer *placer, const struct flownet *ne
 	uint32_t count = 0;
 
 	for (uint32_t r = 0; r < placer->layout->rack_count; r++) {
-		int64_t slots = free_in_rack(placer, net, r);
+		int64_t slots = flownet_free_in_rack(net, r);
 		struct rack_choice choice = {.room = slots - placer->reserved[r], .rack = r};
 		uint32_t at;
 

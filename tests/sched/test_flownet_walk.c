@@ -12,7 +12,7 @@
 
 #include "place_world.h"
 
-enum { JOBS = 14, TASKS = 12, EVENTS = 2500 };
+enum { JOBS = 14, TASKS = 12, EVENTS = 2500, PODS = 2, RACKS_PER_POD = 2, RACKS = PODS * RACKS_PER_POD };
 
 struct walk {
 	const char *policy; /* not in a Criterion table: its parameters may not hold pointers */
@@ -157,6 +157,7 @@ static void check_counts(const struct state *state)
 	const struct flownet *net = state->world.net;
 	uint32_t machines = state->world.cluster->machine_count;
 	int32_t *running = calloc(machines, sizeof *running);
+	int64_t rack_free[RACKS] = {0};
 
 	for (uint32_t j = 0; j < flownet_job_limit(net); j++) {
 		for (uint32_t t = 0; t < flownet_task_limit(net, j); t++) {
@@ -164,9 +165,13 @@ static void check_counts(const struct state *state)
 				running[flownet_task_machine(net, j, t)]++;
 		}
 	}
-	for (uint32_t m = 0; m < machines; m++)
+	for (uint32_t m = 0; m < machines; m++) {
 		cr_assert_eq(running[m], flownet_running(net, m), "machine %u: %d tasks, %d counted", m, running[m],
 			     flownet_running(net, m));
+		rack_free[state->world.cluster->machines[m].rack] += flownet_free(net, m);
+	}
+	for (uint32_t r = 0; r < RACKS; r++)
+		cr_assert_eq(rack_free[r], flownet_free_in_rack(net, r), "rack %u", r);
 	free(running);
 }
 
@@ -192,7 +197,7 @@ ParameterizedTest(size_t *number, flownet, walk)
 	settings.flow.unscheduled_capacity = walk->unscheduled_capacity;
 	settings.flow.verify = true;
 	rng_seed(&state.rng, walk->seed);
-	test_world_make(&state.world, 2, 2, 6, walk->slots);
+	test_world_make(&state.world, PODS, RACKS_PER_POD, 6, walk->slots);
 	test_world_random_curves(&state.world, &state.rng);
 	test_world_start(&state.world, walk->policy, &settings);
 	for (int event = 0; event < EVENTS; event++) {

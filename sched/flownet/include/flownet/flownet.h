@@ -157,6 +157,7 @@ int flownet_solve(struct flownet *net, struct flownet_round *round, struct error
 
 /* Reading. A machine number that is absent has no slots. */
 int32_t flownet_free(const struct flownet *net, uint32_t machine); /* slots that no task holds */
+int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack);
 int32_t flownet_slots(const struct flownet *net, uint32_t machine);
 int32_t flownet_running(const struct flownet *net, uint32_t machine); /* tasks on it */
 const struct cluster *flownet_cluster(const struct flownet *net);
