@@ -11,7 +11,7 @@
 const char *mcf_status_name(enum mcf_status status)
 {
 	static const char *const names[] = {"optimal",     "infeasible", "unbalanced", "cost_range",
-					    "bad_problem", "unsuited",   "no_memory"};
+					    "bad_problem", "unsuited",   "no_memory",  "stalled"};
 
 	return (size_t)status < sizeof names / sizeof *names ? names[status] : "unknown";
 }

@@ -31,11 +31,10 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t arc)
 {
 	struct search *search = &state->search;
-	uint64_t label = search_label(search, distance);
 
-	if (distance >= search->best || label >= state->group_labels[group])
+	if (!search_improves(search, distance, state->group_labels[group]))
 		return;
-	state->group_labels[group] = label;
+	state->group_labels[group] = search_label(search, distance);
 	state->groups[group].parent = arc;
 	search_fetch(state->groups[group].arcs);
 	group_targets(state, group, distance, arc);
@@ -47,11 +46,10 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 {
 	struct search *search = &state->search;
 	struct column *c = &state->columns[column];
-	uint64_t label = search_label(search, distance);
 
-	if (distance >= search->best || label >= state->column_labels[column])
+	if (!search_improves(search, distance, state->column_labels[column]))
 		return;
-	state->column_labels[column] = label;
+	state->column_labels[column] = search_label(search, distance);
 	c->parent_group = parent_group;
 	c->parent_arc = parent_arc;
 	if (c->free > 0) {

@@ -30,11 +30,10 @@ static void relax_group(struct structured *state, int32_t group, int32_t distanc
 {
 	struct search *search = &state->search;
 	struct group *g = &state->groups[group];
-	uint64_t label = search_label(search, distance);
 
-	if (distance >= search->best || label >= state->group_labels[group])
+	if (!search_improves(search, distance, state->group_labels[group]))
 		return;
-	state->group_labels[group] = label;
+	state->group_labels[group] = search_label(search, distance);
 	g->parent = cost;
 	g->parent_column = column;
 	search_fetch(g->shares);
@@ -46,11 +45,10 @@ static void relax_column(struct structured *state, int32_t column, int32_t dista
 {
 	struct search *search = &state->search;
 	struct column *c = &state->columns[column];
-	uint64_t label = search_label(search, distance);
 
-	if (distance >= search->best || label >= state->column_labels[column])
+	if (!search_improves(search, distance, state->column_labels[column]))
 		return;
-	state->column_labels[column] = label;
+	state->column_labels[column] = search_label(search, distance);
 	c->parent_group = group;
 	c->parent_arc = arc;
 	search_fetch(&state->column_references[column]);
@@ -70,7 +68,7 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	if (state->block_references[block].count == 0)
 		return;
 	distance += state->prices[column] - block_exact_floor(state, block);
-	if (distance >= search->best || (b->stamp == search->stamp && b->key <= distance))
+	if (distance < search->reached || distance >= search->best || (b->stamp == search->stamp && b->key <= distance))
 		return;
 	b->stamp = search->stamp;
 	b->key = distance;
@@ -251,13 +249,16 @@ static void hole_fill(struct structured *state, int32_t column)
 {
 	const struct column *c = &state->columns[column];
 
-	while (c->free > 0 && c->capacity > 0 && state->prices[column] > state->market_price && !state->no_memory) {
+	while (c->free > 0 && c->capacity > 0 && state->prices[column] > state->market_price && !state_failed(state)) {
+		int32_t free = c->free;
+
 		search_begin(state, column, state->prices[column] - state->market_price);
 		root_column(state, column);
 		search_run(state, &backward);
 		search_move_prices(state, -1);
 		if (state->search.target.node != NONE)
 			path_apply(state, &state->search.target, c->free);
+		state->stalled = c->free >= free && state->prices[column] > state->market_price;
 	}
 }
 

@@ -123,7 +123,7 @@ void market_settle(struct structured *state)
 	int64_t boost = 1;
 	int32_t low = -1, high = INT32_MAX;
 
-	for (int32_t leaps = 0; !state->no_memory; leaps++) {
+	for (int32_t leaps = 0; !state_failed(state); leaps++) {
 		bind_free(state);
 		int64_t before = state->total_pending - state->total_free;
 		int32_t price = state->market_price;
@@ -138,9 +138,13 @@ void market_settle(struct structured *state)
 
 		if (boost > 1 && low >= 0 && high < INT32_MAX)
 			limit = (limit + 1) / 2;
-		if (leaps >= LEAPS || !market_leap(state, boost, limit))
+		bool step = leaps >= LEAPS || !market_leap(state, boost, limit);
+
+		if (step)
 			market_step(state);
 		int64_t after = state->total_pending - state->total_free;
+
+		state->stalled = step && llabs(after) >= llabs(before) && state->market_price == price;
 
 		if ((before > 0) != (after > 0))
 			boost = 1;

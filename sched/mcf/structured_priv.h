@@ -8,6 +8,9 @@
  *   - a unit is in exactly one of: a column arc's flow, unscheduled, unrouted, pending (sold to the market, that is
  *     routed over the aggregator but not yet bound to a column), excess (queued).
  * A solve pushes the excess, fills the holes and settles the market; then what is left satisfies the certificate.
+ * Work is bounded: a search settles a node once, since nothing is nearer than what is being settled; every push, hole
+ * and single step of the market moves a unit or ends it, so that there are no more of them than units, and leaps of the
+ * market are counted. A step that did not move one would go on for ever: the solve ends as MCF_STALLED.
  */
 #ifndef STRUCTURED_PRIV_H
 #define STRUCTURED_PRIV_H
@@ -159,9 +162,10 @@ struct leap {
 
 struct search {
 	uint32_t stamp;
-	uint64_t era;   /* the upper half of this search's labels */
-	int32_t source; /* group, or NONE for the market; backward: column, or NONE */
-	int32_t best;   /* distance of the target; nodes at this distance or beyond are of no use */
+	uint64_t era;    /* the upper half of this search's labels */
+	int32_t source;  /* group, or NONE for the market; backward: column, or NONE */
+	int32_t reached; /* distance of the node that is being settled; no other comes before it */
+	int32_t best;    /* distance of the target; nodes at this distance or beyond are of no use */
 	struct target target;
 	int32_t visited_count;
 	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
@@ -190,6 +194,7 @@ struct structured {
 	bool referenced;                          /* the two above are kept; built by the first repair */
 	bool solved;                              /* flow and prices are those of an optimum, but for what is queued */
 	bool no_memory;
+	bool stalled; /* a step that must get nearer has not */
 	int32_t market_price;
 	uint32_t exit_epoch; /* moves when a slot comes free */
 	int64_t total_free, total_pending;
@@ -302,6 +307,11 @@ void market_settle(struct structured *state);
 static inline bool arc_has_room(const struct group *group, int32_t arc)
 {
 	return (uint32_t)group->uses[arc].flow < (uint32_t)group->uses[arc].capacity;
+}
+
+static inline bool state_failed(const struct structured *state)
+{
+	return state->no_memory || state->stalled;
 }
 
 /* After each change of the group's price, or of its supply from or to 0. */

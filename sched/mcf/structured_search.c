@@ -23,6 +23,7 @@ void search_begin(struct structured *state, int32_t source, int32_t limit)
 	search->era = (uint64_t)~search->stamp << 32;
 	search->source = source;
 	search->best = limit;
+	search->reached = 0;
 	search->visited_count = 0;
 	search->leap.wanted = 0;
 	search->target.node = NONE;
@@ -46,6 +47,7 @@ void search_run(struct structured *state, const struct search_direction *directi
 	while (queue_pop(&search->queue, &node, &key)) {
 		if (key >= search->best)
 			break;
+		search->reached = key;
 		fetch_next(state);
 		if (node >= NODE_BLOCK) {
 			if (state->blocks[node - NODE_BLOCK].key == key)

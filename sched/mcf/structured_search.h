@@ -34,6 +34,12 @@ static inline uint64_t search_label(const struct search *search, int32_t distanc
 	return search->era | (uint32_t)distance;
 }
 
+/* False as well for what only broken prices could make: a node nearer than the one that is being settled. */
+static inline bool search_improves(const struct search *search, int32_t distance, uint64_t known)
+{
+	return distance < search->best && search_label(search, distance) < known && distance >= search->reached;
+}
+
 /* Two cache lines of what a queued node will be asked for: its list lies anywhere in memory. */
 static inline void search_fetch(const void *list)
 {

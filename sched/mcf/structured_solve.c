@@ -9,11 +9,14 @@ static void push_excess(struct structured *state, int32_t group)
 	struct group *g = &state->groups[group];
 
 	g->in_excess_list = false;
-	while (g->excess > 0 && !state->no_memory) {
+	while (g->excess > 0 && !state_failed(state)) {
+		int32_t excess = g->excess;
+
 		search_group_forward(state, group);
 		g->excess -= search_augment(state, g->excess);
 		for (int32_t sent = 1; sent > 0 && g->excess > 0; g->excess -= sent)
 			sent = flood_from_group(state, group, g->excess);
+		state->stalled = g->excess >= excess;
 	}
 }
 
@@ -68,16 +71,19 @@ static enum mcf_status fill_result(const struct structured *state, struct struct
 		result->unrouted += g->unrouted;
 		result->cost += (int64_t)g->unscheduled_flow * g->unscheduled_cost;
 	}
-	result->status = state->no_memory ? MCF_NO_MEMORY : result->unrouted > 0 ? MCF_INFEASIBLE : MCF_OPTIMAL;
+	result->status = state->no_memory       ? MCF_NO_MEMORY
+			 : state->stalled       ? MCF_STALLED
+			 : result->unrouted > 0 ? MCF_INFEASIBLE
+						: MCF_OPTIMAL;
 	return result->status;
 }
 
 enum mcf_status structured_solve(struct structured *state, struct structured_result *result)
 {
 	state->searches = state->scans = state->augmentations = 0;
-	if (!state->solved && !state->no_memory)
+	if (!state->solved && !state_failed(state))
 		start_fresh(state, first_price(state));
-	if (!state->no_memory)
+	if (!state_failed(state))
 		repair(state);
 	if (state->search.queue.no_memory)
 		state->no_memory = true;

@@ -45,6 +45,7 @@ enum mcf_status {
 	MCF_BAD_PROBLEM, /* a node out of range, lower < 0 or lower > capacity */
 	MCF_UNSUITED,    /* the algorithm solves networks of another shape only */
 	MCF_NO_MEMORY,
+	MCF_STALLED, /* the algorithm no longer got nearer: a defect in it, reported rather than looped upon */
 };
 
 const char *mcf_status_name(enum mcf_status status);

@@ -15,7 +15,8 @@
  * Numbers.  0 <= cost <= STRUCTURED_COST_MAXIMUM (1 << 20); violations are refused with -ERANGE. Capacities and
  *           supplies are int32, their sum fits int32 as well. Ids are the caller's, dense from 0: memory grows with the
  *           largest id used. Linear in groups + columns + arcs otherwise.
- * Errors.   int functions return 0 or -EINVAL, -ERANGE, -ENOMEM. After -ENOMEM the state may only be destroyed.
+ * Errors.   int functions return 0 or -EINVAL, -ERANGE, -ENOMEM. After -ENOMEM or MCF_STALLED the state may only be
+ *           destroyed.
  * Threads.  None inside; one state belongs to one thread at a time. Rows are copied.
  */
 #ifndef MCF_STRUCTURED_H
@@ -121,7 +122,7 @@ int structured_end_unit(struct structured *state, int32_t group, int32_t column)
 int structured_remove_group(struct structured *state, int32_t group);
 
 struct structured_result {
-	enum mcf_status status; /* MCF_OPTIMAL, MCF_INFEASIBLE, MCF_COST_RANGE, MCF_NO_MEMORY */
+	enum mcf_status status; /* MCF_OPTIMAL, MCF_INFEASIBLE, MCF_NO_MEMORY, MCF_STALLED */
 	int64_t cost;           /* of all routed units */
 	int64_t unscheduled;    /* units */
 	int64_t unrouted; /* > 0 when MCF_INFEASIBLE: the fewest possible; the rest is then routed at least cost */
