@@ -59,7 +59,7 @@ static char *copy_number(const char **from, char *to)
 		*from += length;
 		return to + bytes;
 	}
-	memcpy(to, *from, length);
+	memmove(to, *from, length);
 	*from += length;
 	return to + length;
 }
