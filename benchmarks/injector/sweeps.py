@@ -4,6 +4,7 @@
 import csv
 import json
 import math
+import os
 import statistics
 import sys
 
@@ -70,8 +71,12 @@ def compare(folder, plan):
 
 
 def print_json(folder, plan, rows, logs):
-    with open(f"{folder}/{plan}-compare.json") as file:
-        curves = json.load(file)
+    curves = {}
+    if os.path.exists(f"{folder}/{plan}-compare.json"):
+        with open(f"{folder}/{plan}-compare.json") as file:
+            comparison = json.load(file)
+        curves = {"curve_rms": round(comparison["rms_difference"], 5),
+                  "curve_worst": round(comparison["greatest_difference"]["difference"], 5)}
     for row in rows:
         line = {"benchmark": "sweep", "plan": plan, "delay_us": row["delay_us"], "rate_per_s": row["rates"],
                 "request_us": round(row["time_us"], 2),
@@ -85,9 +90,8 @@ def print_json(folder, plan, rows, logs):
         "agree": sum(abs(row["difference_percent"]) <= row["allowed_percent"] for row in rows),
         "worst_difference_percent": round(max(abs(row["difference_percent"]) for row in rows), 3),
         "median_run_deviation_percent": round(statistics.median(row["run_percent"] for row in rows), 3),
-        "curve_rms": round(curves["rms_difference"], 5), "curve_worst": round(curves["greatest_difference"]["difference"], 5),
         "stalled_percent": round(statistics.median(logs[0][0] + logs[1][0]), 3),
-        "runs": logs[0][2] + logs[1][2], "disturbed": logs[0][3] + logs[1][3], "attempts": logs[0][4] + logs[1][4]}), flush=True)
+        "runs": logs[0][2] + logs[1][2], "disturbed": logs[0][3] + logs[1][3], "attempts": logs[0][4] + logs[1][4]} | curves), flush=True)
 
 
 def print_markdown(_, plan, rows, logs):

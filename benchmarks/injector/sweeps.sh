@@ -25,6 +25,9 @@ for plan in $plans; do
 		"$nomora" fit "$folder/$plan-$sweep.csv" --application "$plan" -o "$folder/$plan-$sweep.json" \
 			--plot "$folder/$plan-$sweep.svg" >/dev/null 2>&1
 	done
-	"$nomora" fit --compare "$folder/$plan-1.json" "$folder/$plan-2.json" --json >"$folder/$plan-compare.json"
+	# Three delays at least make a curve.
+	rm -f "$folder/$plan-compare.json"
+	[ ! -e "$folder/$plan-1.json" ] || [ ! -e "$folder/$plan-2.json" ] ||
+		"$nomora" fit --compare "$folder/$plan-1.json" "$folder/$plan-2.json" --json >"$folder/$plan-compare.json"
 	python3 "$here/sweeps.py" "$folder" "$plan"
 done
