@@ -409,6 +409,9 @@ static int run(struct session *session, const struct option_operands *operands, 
 		return error_set(err, EINVAL,
 				 "a fixed delay and --%s overlap: each decides the delay of a packet; choose one",
 				 session->settings.modes.steps ? "steps" : "replay");
+	if (session->settings.calibrate && session->settings.subtract_ns > 0)
+		return error_set(err, EINVAL,
+				 "--calibrate and --subtract-ns overlap: one is measured, the other given");
 	if (strcmp(session->names[0], session->names[1]) == 0)
 		return error_set(err, EINVAL, "PORT_A and PORT_B are both %s: expected two ports", session->names[0]);
 	status = open_control(session, err);

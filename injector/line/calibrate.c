@@ -19,6 +19,7 @@ double injector_calibrate(struct injector *injector)
 {
 	double periods_ns[CHUNKS];
 	uint64_t end = dp_cycles() + (uint64_t)(50e6 / injector->clock.ns_per_cycle);
+	double before_ns = injector->subtract_ns;
 	unsigned int count = 0;
 
 	/* At least 16 chunks however slow the ports are; stalls fall into few of them, so the median does not see them.
@@ -31,7 +32,8 @@ double injector_calibrate(struct injector *injector)
 	}
 	qsort(periods_ns, count, sizeof periods_ns[0], compare);
 	injector->subtract_ns = periods_ns[count / 2] / 2;
-	injector_set_delay(injector, injector->delay_us, NULL);
+	if (injector_set_delay(injector, injector->delay_us, NULL))
+		injector->subtract_ns = before_ns;
 	return injector->subtract_ns;
 }
 

@@ -65,7 +65,7 @@ static ALWAYS_INLINED uint32_t take(struct worker *worker, struct line *line, ui
 	if (received == 0)
 		return 0;
 	*now = dp_cycles();
-	*gap |= worker_look(worker, *now);
+	*gap |= worker_look(worker, *now, received == LINE_RX_BURST);
 	line->count.rx_packets += received;
 	if (LIKELY(kept > 0))
 		hold(line, kept, *now);

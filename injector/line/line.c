@@ -17,8 +17,8 @@
 enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 
 /*
- * The longest wait for a due time, about a round of two idle ports in memory. At 60 a third of the packets is released
- * by a round of polls; 150 and more release none better, and let packets lie longer in the receive queue.
+ * The longest wait for a due time: two rounds over idle ports in memory. Median lateness there, measured: 32 ns with no
+ * wait, 13 with 60, 6 with 100 and over; the 99th percentile rises again from 75 to 102 with 150 and 114 with 250.
  */
 #define WAIT_NS 100.0
 

@@ -135,13 +135,13 @@ static inline void worker_chores(struct worker *worker)
 		worker_answer(worker);
 }
 
-/* Looks at the clock; true if it jumped since the look before. */
-static inline bool worker_look(struct worker *worker, uint64_t now)
+/* Looks at the clock; true if it jumped since the look before. `busy`: a whole burst was worked on meanwhile. */
+static inline bool worker_look(struct worker *worker, uint64_t now, bool busy)
 {
 	uint64_t gap = now - worker->last_look;
 
 	worker->last_look = now;
-	if (LIKELY(gap <= worker->gap_cycles))
+	if (LIKELY(gap <= (busy ? worker->stall_gap_cycles : worker->gap_cycles)))
 		return false;
 	worker_note_gap(worker, gap);
 	return true;

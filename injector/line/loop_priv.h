@@ -8,6 +8,7 @@
  * A gap is the time between two looks at the counter. Over the stall threshold it disturbs every packet that is held.
  * A shorter one, a hiccup, disturbs only those that arrived or left in it: the others were waiting anyway. What was in
  * a receive queue meanwhile arrived in the gap; it has all been received when a burst begun after the look is short.
+ * While whole bursts arrive, a round takes as long as its work does, and only stalls are told from it.
  */
 #ifndef INJECTOR_LOOP_PRIV_H
 #define INJECTOR_LOOP_PRIV_H
@@ -40,7 +41,7 @@ static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, struct loop loop
 	first = now + (uint64_t)left;
 	do {
 		now = dp_cycles();
-		*gap |= worker_look(worker, now);
+		*gap |= worker_look(worker, now, false);
 	} while ((int64_t)(now - first) < 0);
 	return now;
 }
@@ -62,7 +63,7 @@ static ALWAYS_INLINED void loop_round(struct worker *worker, struct loop loop)
 	}
 	if (idle) {
 		now = dp_cycles();
-		gap |= worker_look(worker, now);
+		gap |= worker_look(worker, now, false);
 	}
 	if (!full)
 		now = loop_wait(worker, loop, now, &gap);

@@ -138,7 +138,7 @@ static uint32_t take(struct worker *worker, struct line *line, uint64_t *now, bo
 	if (received == 0)
 		return 0;
 	arrival = dp_cycles();
-	*gap |= worker_look(worker, arrival);
+	*gap |= worker_look(worker, arrival, received == LINE_RX_BURST);
 	for (uint16_t i = 0; i < received; i++)
 		take_packet(line, packets[i], arrival);
 	*now = dp_cycles(); /* that took its time */

@@ -62,8 +62,4 @@ static inline void modes_apply(const struct injector_modes *modes, const struct 
 /* "percent" 0..100 as a threshold for 64 random bits; helper of loss, gilbert and duplicate. */
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err);
 
-/* Microseconds 0..10000 as cycles. */
-int mode_parse_us(const char *mode, const char *text, const struct dp_clock *clock, uint64_t *cycles,
-		  struct error *err);
-
 #endif

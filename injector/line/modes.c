@@ -108,14 +108,3 @@ int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, 
 	*threshold = percent >= 100 ? UINT64_MAX : (uint64_t)ldexp(percent / 100, 64);
 	return 0;
 }
-
-int mode_parse_us(const char *mode, const char *text, const struct dp_clock *clock, uint64_t *cycles, struct error *err)
-{
-	double us;
-
-	if (number_parse_double(text, &us) != 0 || !(us >= 0 && us <= INJECTOR_DELAY_MAXIMUM_US))
-		return error_set(err, EINVAL, "--%s: \"%s\" is not a delay: expected 0 to %g us", mode, text,
-				 INJECTOR_DELAY_MAXIMUM_US);
-	*cycles = (uint64_t)llround(us * 1e3 / clock->ns_per_cycle);
-	return 0;
-}

@@ -33,6 +33,8 @@ refuses "overlapping delays" 2 "--jitter and --replay overlap" \
 	"${inject[@]}" net_null0 net_null1 --jitter uniform:5 --replay /dev/null
 refuses "overlapping losses" 2 "--loss and --gilbert overlap" "${inject[@]}" net_null0 net_null1 --loss 1 --gilbert 1,2
 refuses "a fixed delay beside a schedule" 2 "overlap" "${inject[@]}" net_null0 net_null1 --steps 0:5 --delay-us 5
+refuses "a path that is both given and measured" 2 "overlap" \
+	"${inject[@]}" net_null0 net_null1 --calibrate --subtract-ns 30
 refuses "a delay beyond the ring's reach says which ring would do" 2 "--slots 32768 would do" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 500 --expect-pps 4e7
 refuses "a CPU that is not there" 2 "no CPU 4000|is no CPU|expected numbers" "${inject[@]}" net_null0 net_null1 --cpus 1000

@@ -337,7 +337,7 @@ Test(line, a_calibrated_delay_is_short_by_what_was_taken_off)
 	cr_assert_float_eq(injector_subtract_ns(rings.injector), taken_off_ns, 0);
 	cr_assert_float_eq(injector_delay_us(rings.injector, INJECTOR_AB), 50, 0, "what was asked for stays known");
 	rings_start(&rings);
-	pass(&rings, 0, 5000, 1, (int64_t)((50e3 - taken_off_ns) / rings.clock.ns_per_cycle), &traffic);
+	pass(&rings, 0, 5000, WINDOW, (int64_t)((50e3 - taken_off_ns) / rings.clock.ns_per_cycle), &traffic);
 	cr_assert_eq(traffic.received, 5000);
 	cr_assert_eq(traffic.early, 0);
 	rings_close(&rings);

@@ -305,6 +305,19 @@ Test(loop, a_hiccup_disturbs_only_what_arrives_or_leaves_in_it)
 	}
 }
 
+Test(loop, the_work_on_whole_bursts_is_no_hiccup)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 2 * LINE_RX_BURST, 0);
+		world.jump_at = 1000;
+		world.jump = 2 * GAP;
+		world.jump_in_receive = true;
+		run();
+		cr_assert_eq(worker.hiccups, 0);
+		cr_assert_eq(worker.snapshot.count[0].disturbed, 0);
+	}
+}
+
 Test(loop, a_hiccup_while_a_packet_is_sent_is_noticed)
 {
 	for (int kind = 0; kind < 2; kind++) {
