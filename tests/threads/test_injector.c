@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The control thread sets delays, reads counters and lateness, and resets, while the line runs on its own lcore over
- * two ports that never run dry. Every reading must add up.
+ * two ports that never run dry, and the capture's thread takes every frame off it. Every reading must add up.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include <dp/eal.h>
 #include <dp/port.h>
+#include <injector/capture.h>
 #include <injector/line.h>
 
 static struct error err;
@@ -66,6 +67,7 @@ int main(void)
 	struct dp_eal_options eal = {
 		.program = "test", .ports = names, .port_count = 2, .workers = 1, .memory_MiB = 64};
 	struct dp_port *ports[2] = {NULL, NULL};
+	struct injector_capture *capture = NULL;
 	struct injector *injector = NULL;
 	struct dp_pool *pool;
 	struct dp_clock clock;
@@ -85,22 +87,32 @@ int main(void)
 	lcore = dp_eal_worker(0);
 	if (!pool || dp_clock_calibrate(&clock, (struct ns){20 * NS_PER_MS}, &err))
 		goto out;
+	capture = injector_capture_open("/dev/null", &clock, &err);
+	if (!capture)
+		goto out;
 	injector = injector_create(&(struct injector_settings){.port_a = dp_port_id(ports[0]),
 							       .port_b = dp_port_id(ports[1]),
 							       .lcores = &lcore,
 							       .lcore_count = 1,
+							       .capture = capture,
 							       .slots = 1024,
 							       .stall_us = 10,
-.hiccup_ns = 10000,
+							       .hiccup_ns = 10000,
 							       .stamps = {{.offset = -1}, {.offset = -1}}},
 				   &clock, &err);
 	if (!injector || injector_start(injector, &err))
 		goto out;
 	status = exercise(injector);
+	if (!status && injector_capture_written(capture) + injector_capture_lost(capture) == 0) {
+		fprintf(stderr, "the capture saw no frame\n");
+		status = 1;
+	}
 out:
 	if (err.code)
 		failed("injector over net_null");
 	injector_destroy(injector);
+	if (capture && injector_capture_close(capture, &err))
+		status = failed("capture");
 	for (int i = 0; i < 2; i++)
 		dp_port_close(ports[i]);
 	dp_pool_free(pool);
