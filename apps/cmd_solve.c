@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora solve: a min-cost flow problem in DIMACS form, its cost, its flow and its proof. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include <jansson.h>
@@ -130,17 +131,32 @@ static int report(const struct settings *settings, struct run *run)
 	return run->solution.status == MCF_OPTIMAL ? COMMAND_OK : fail_solve(run);
 }
 
+static void show_work(void *context, const struct mcf_statistics *work)
+{
+	char note[64];
+
+	if (work->pivots > 0)
+		snprintf(note, sizeof note, "%s, %" PRIu64 " pivots", work->algorithm, work->pivots);
+	else
+		snprintf(note, sizeof note, "%s, phase %" PRIu64, work->algorithm, work->phases);
+	progress_update(context, 0, note);
+}
+
 static int solve_file(const struct settings *settings, const char *path)
 {
 	struct ns start = ns_now_monotonic();
 	struct run run = {0};
 	struct error err = {0};
+	struct progress *bar;
 	int code;
 
 	if (mcf_dimacs_read(path, &run.network, &err) < 0)
 		return command_fail(&err, COMMAND_FAILED);
 	run.parse_s = ns_to_s(ns_sub(ns_now_monotonic(), start));
+	bar = progress_create(stderr, "solving", 0);
+	run.solution.watcher = (struct mcf_watcher){show_work, bar};
 	mcf_solve(&mcf_algorithms[settings->algorithm], &run.network.problem, &run.solution);
+	progress_destroy(bar);
 	code = report(settings, &run);
 	mcf_solution_free(&run.solution);
 	mcf_network_free(&run.network);

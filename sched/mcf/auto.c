@@ -15,7 +15,7 @@ static enum mcf_status solve_collapsed(const struct collapse *collapse, small_so
 				       struct mcf_solution *solution)
 {
 	const struct mcf_problem *small = &collapse->small;
-	struct mcf_solution answer = {.statistics = solution->statistics};
+	struct mcf_solution answer = {.statistics = solution->statistics, .watcher = solution->watcher};
 	enum mcf_status status = mcf_problem_check(small);
 
 	/* Summed costs of contracted arcs may leave the range; the caller then does without. */

@@ -172,7 +172,7 @@ static void run_phases(struct scaling *scaling)
 
 enum mcf_status mcf_scaling_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
-	struct scaling scaling = {.problem = problem, .node_count = problem->node_count};
+	struct scaling scaling = {.problem = problem, .node_count = problem->node_count, .watcher = solution->watcher};
 	enum mcf_status status = MCF_NO_MEMORY;
 
 	if (problem->arc_count > INT32_MAX / 2 - 1) /* residual arcs are numbered in 32 bits */

@@ -42,6 +42,7 @@ struct scaling {
 	int32_t bucket_count;
 	int64_t epsilon, largest_cost;
 	uint64_t pushes, relabels, phases;
+	struct mcf_watcher watcher;
 	int64_t relabels_since_update;
 	bool set_aside; /* some arcs are */
 	bool infeasible, out_of_range;

@@ -168,6 +168,10 @@ void scaling_refine(struct scaling *scaling)
 			if (!scaling_global_update(scaling))
 				scaling->infeasible = true;
 			scaling->relabels_since_update = 0;
+			mcf_report(&scaling->watcher, (struct mcf_statistics){.algorithm = "scaling",
+									      .pushes = scaling->pushes,
+									      .relabels = scaling->relabels,
+									      .phases = scaling->phases});
 			if (scaling->set_aside && scaling->relabels > relabels_most)
 				scaling_take_back(scaling);
 		}

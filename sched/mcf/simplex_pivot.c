@@ -5,6 +5,10 @@
  */
 #include "simplex_priv.h"
 
+enum { PIVOTS_PER_REPORT = 1000 };
+/* Arcs priced at a time: about the square root of all (Kiraly & Kovacs 2012), but not more than stay near. */
+enum { BLOCK_LEAST = 20, BLOCK_MOST = 1024 };
+
 /* What the entering arc closes: down from its tail's side, up from its head's, to where both sides meet. */
 struct cycle {
 	int32_t apex;
@@ -131,9 +135,9 @@ static void pivot(struct mcf_simplex *simplex, const struct entering_arc *in)
 
 static int32_t block_size(int32_t arc_count)
 {
-	int32_t size = 20;
+	int32_t size = BLOCK_LEAST;
 
-	while ((int64_t)size * size < arc_count)
+	while (size < BLOCK_MOST && (int64_t)size * size < arc_count)
 		size++;
 	return size;
 }
@@ -168,7 +172,11 @@ void simplex_optimise(struct mcf_simplex *simplex)
 		enter_narrow(simplex);
 	if (simplex->cursor >= simplex->arc_count)
 		simplex->cursor = 0;
-	while (simplex_price(simplex, block, &in))
+	while (simplex_price(simplex, block, &in)) {
 		pivot(simplex, &in);
+		if (simplex->pivots % PIVOTS_PER_REPORT == 0)
+			mcf_report(&simplex->watcher,
+				   (struct mcf_statistics){.algorithm = "simplex", .pivots = simplex->pivots});
+	}
 	settle_potentials(simplex);
 }

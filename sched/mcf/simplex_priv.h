@@ -77,6 +77,7 @@ struct mcf_simplex {
 	int32_t cursor; /* where pricing goes on */
 	bool narrow;
 	uint64_t pivots;
+	struct mcf_watcher watcher;
 	enum mcf_status status;
 };
 

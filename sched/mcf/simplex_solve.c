@@ -199,6 +199,7 @@ enum mcf_status mcf_simplex_algorithm(const struct mcf_problem *problem, struct 
 
 	if (!simplex)
 		return MCF_NO_MEMORY;
+	simplex->watcher = solution->watcher;
 	mcf_simplex_solve(simplex);
 	mcf_simplex_export(simplex, solution);
 	mcf_simplex_destroy(simplex);

@@ -13,8 +13,9 @@
  *           sum of (y[tail] - y[head]) * flow[a] takes within the capacities. mcf_verify() checks either proof.
  * Bounds.   (node_count + 1) * (max |cost| + 1) <= MCF_COST_LIMIT, else MCF_COST_RANGE: potentials and the scaled
  *           costs of every algorithm then fit int64. |supply| sums and total cost are computed in 128 bits; a
- *           supply total over 2^62 or a cost beyond int64 is MCF_COST_RANGE as well. INT32_MAX is a capacity like any
- * other. Growth.   simplex: exponential in theory, near O(sqrt(m) * pivots) seen; scaling: O(n^2 m log(n max|cost|)).
+ *           supply total over 2^62 or a cost beyond int64 is MCF_COST_RANGE as well. Nothing is unbounded: INT32_MAX
+ *           is a capacity like any other, and a negative cycle is filled up.
+ * Growth.   simplex: exponential in theory, near O(sqrt(m) * pivots) seen; scaling: O(n^2 m log(n max|cost|)).
  * Threads.  No globals; one solve per thread. Arrays of a problem are borrowed and only read.
  */
 #ifndef MCF_MCF_H
@@ -63,6 +64,12 @@ struct mcf_statistics {
 	double solve_s;  /* all of the solve, reduce_s included */
 };
 
+/* Told how far a long solve is, from its thread and at least every few milliseconds: work done so far, no times. */
+struct mcf_watcher {
+	void (*report)(void *context, const struct mcf_statistics *work); /* NULL: nobody asks */
+	void *context;
+};
+
 /* Filled by a solve. Owns its arrays: start from {0}, reuse freely, release with mcf_solution_free(). */
 struct mcf_solution {
 	enum mcf_status status;
@@ -70,6 +77,7 @@ struct mcf_solution {
 	int64_t *potential; /* [node_count], valid when MCF_OPTIMAL or MCF_INFEASIBLE (a proof, see above) */
 	int64_t cost;       /* total, valid when MCF_OPTIMAL */
 	struct mcf_statistics statistics;
+	struct mcf_watcher watcher;       /* the caller's, before a solve */
 	size_t flow_room, potential_room; /* allocated elements */
 };
 
