@@ -65,6 +65,10 @@ int net_change_job(struct flownet *net, uint32_t job, enum flownet_change_kind k
 	struct net_job *entry = &net->jobs[job];
 	struct flownet_change change = {.kind = kind, .reason = reason, .subject = job, .events = 1};
 
+	if (kind == FLOWNET_CHANGE_UNITS && net->settled) {
+		net->pending_events++;
+		return 0;
+	}
 	if (kind == FLOWNET_CHANGE_ARCS || !net->following)
 		entry->look = true;
 	if (kind == FLOWNET_CHANGE_ARCS && ++entry->cost_epoch == 0)

@@ -66,15 +66,29 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 	if (!row)
 		return best;
 	direct = net->policy.at(net->policy.context, job, net_root_machine(entry), (uint32_t)machine);
-	if (net->machines[machine].present && direct <= row->machine_limit)
+	if (net->machines[machine].present && direct <= row->machine_limit) {
 		cheaper(&best, cost, FLOWNET_ARC_MACHINE, direct);
+		return best; /* the way through the rack or the cluster costs no less */
+	}
 	cheaper(&best, cost, FLOWNET_ARC_RACK, rack_cost(row, (int32_t)net->cluster->machines[machine].rack));
 	if (row->cluster_cost != COST_ABSENT)
 		cheaper(&best, cost, FLOWNET_ARC_CLUSTER, row->cluster_cost);
 	return best;
 }
 
-static int plan(struct flownet *net, uint32_t job, const struct net_member *member, int32_t to)
+/*
+ * Whether the move leaves the job with the same classes and running arcs: a task of the class of those that run goes to
+ * a machine that the row leads to, from one that it leads to or from nowhere.
+ */
+static bool is_settled(const struct flownet *net, const struct net_member *member, const struct flownet_move *move,
+		       int32_t machine_limit)
+{
+	return net->solver && net->settings.preemption && net->settings.beta_per_s <= 0 &&
+	       move->arc == FLOWNET_ARC_MACHINE && member->unscheduled_cost == net->settings.gamma &&
+	       member->running_cost <= machine_limit;
+}
+
+static int plan(struct flownet *net, uint32_t job, const struct net_member *member, int32_t to, int32_t machine_limit)
 {
 	struct net_plan *added;
 
@@ -84,6 +98,7 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 	*added = (struct net_plan){.column = to};
 	added->move = (struct flownet_move){.job = job, .task = member->task, .from = member->machine, .to = to};
 	added->move.arc = flownet_arc_to(net, job, member->task, to, &added->move.cost);
+	added->settled = is_settled(net, member, &added->move, machine_limit);
 	return 0;
 }
 
@@ -103,7 +118,8 @@ static struct structured_share *share_of(const struct flownet *net, int32_t coun
 	return low < count && net->shares[low].column == column ? &net->shares[low] : NULL;
 }
 
-int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count)
+int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
+		      int32_t machine_limit)
 {
 	struct net_member *members = net->members + first;
 	int32_t next = 0;
@@ -128,8 +144,8 @@ int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t co
 				net->shares[next].units--;
 			else if (pass == 1)
 				return 0;
-			if (plan(net, job, &members[i], next < share_count ? net->shares[next].column : FLOWNET_NONE) !=
-			    0)
+			if (plan(net, job, &members[i], next < share_count ? net->shares[next].column : FLOWNET_NONE,
+				 machine_limit) != 0)
 				return -ENOMEM;
 		}
 	}
@@ -155,10 +171,16 @@ static int carry_out(struct flownet *net, struct net_plan *entry)
 {
 	struct flownet_move *move = &entry->move;
 	bool root = net->policy.root_first && move->task == net->jobs[move->job].root;
+	int code;
 
 	if (root || !net->settings.preemption)
 		net_groups_unit_gone(net, move->job, move->task, entry->column);
-	return net_task_move(net, move->job, move->task, move->to, root ? FLOWNET_ROOT_PLACED : FLOWNET_TASK_PLACED);
+	net->settled = entry->settled;
+	code = net_task_move(net, move->job, move->task, move->to, root ? FLOWNET_ROOT_PLACED : FLOWNET_TASK_PLACED);
+	net->settled = false;
+	if (entry->settled)
+		net_running_cost_known(net, move->job, move->task, move->cost);
+	return code;
 }
 
 /* Lets the policy choose among the free slots that the arc leads to. */
@@ -191,9 +213,11 @@ int net_extract_finish(struct flownet *net)
 	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
 		const struct flownet_move *move = &net->plans[i].move;
 
+		net->settled = net->plans[i].settled;
 		if (move->from != FLOWNET_NONE)
 			code = net_task_move(net, move->job, move->task, FLOWNET_NONE, FLOWNET_TASK_PREEMPTED);
 	}
+	net->settled = false;
 	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
 		struct net_plan *entry = &net->plans[i];
 

@@ -70,6 +70,7 @@ struct net_member {
 struct net_plan {
 	struct flownet_move move;
 	int32_t column;
+	bool settled; /* once carried out, the job is as the solver knows it */
 };
 
 struct flownet {
@@ -102,6 +103,7 @@ struct flownet {
 	struct structured_share *shares; /* scratch of one class */
 	size_t share_room;
 	bool following; /* tasks are moved to where the solver has them */
+	bool settled;   /* and the solver need not be told of the one that is being moved */
 	struct flownet_move *moves;
 	size_t move_count, move_room;
 	struct net_plan *plans;
@@ -119,6 +121,8 @@ bool net_job_open(const struct flownet *net, const struct net_job *job); /* its 
 int32_t net_machine_capacity(const struct net_machine *machine);         /* for tasks that are not pinned */
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
+/* The policy's cost of the machine where the task runs now: it need not be asked. */
+void net_running_cost_known(struct flownet *net, uint32_t job, uint32_t task, int32_t cost);
 /* Moves a task between waiting (FLOWNET_NONE) and machines, with all that hangs on it. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
 /* Movable tasks of a job, ordered by class, root first; fills net->members. Negative: -ENOMEM. */
@@ -141,9 +145,10 @@ int net_general_solve(struct flownet *net, struct flownet_round *round, struct e
 
 /*
  * extract.c. Plans what becomes of members[first..first+count-1], one class of the job, from net->shares (columns
- * ascending, units are used up). 0 or -ENOMEM.
+ * ascending, units are used up); its row leads to every machine up to machine_limit. 0 or -ENOMEM.
  */
-int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count);
+int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
+		      int32_t machine_limit);
 /* Makes the plans of all classes true: departures, arrivals, then those that choose() decides. Fills net->moves. */
 int net_extract_finish(struct flownet *net);
 /* End of the class that begins at members[first]. */

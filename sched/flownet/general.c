@@ -108,7 +108,7 @@ static int extract_job(struct flownet *net, uint32_t job, const int32_t *column_
 		size_t end = net_class_end(net, first, (size_t)count);
 		int32_t shares = gather_shares(net, first, end, column_of_task);
 
-		if (shares < 0 || net_extract_class(net, job, first, end - first, shares) != 0)
+		if (shares < 0 || net_extract_class(net, job, first, end - first, shares, FLOWNET_NONE) != 0)
 			return -ENOMEM;
 		first = end;
 	}

@@ -407,7 +407,7 @@ static int extract_job(struct flownet *net, uint32_t job)
 		size_t end = net_class_end(net, first, (size_t)count);
 		int32_t shares = read_shares(net, known->group);
 
-		if (shares < 0 || net_extract_class(net, job, first, end - first, shares) != 0)
+		if (shares < 0 || net_extract_class(net, job, first, end - first, shares, known->machine_limit) != 0)
 			return -ENOMEM;
 		first = end;
 	}

@@ -27,6 +27,7 @@ static const struct walk walks[] = {
 	{"nomora", false, 0, 0, 3, 0, 1}, {"nomora", true, 0, 0, 3, 0, 2},   {"nomora", true, 0, 2.5, 2, 0, 3},
 	{"nomora", false, 3, 0, 1, 0, 4}, {"nomora", true, 1.5, 1, 1, 0, 5}, {"quincy", true, 0, 0, 2, 0, 6},
 	{"random", false, 0, 0, 2, 0, 7}, {"nomora", false, 0, 0, 1, 1, 8},  {"nomora", true, 0, 0, 1, 2, 9},
+	{"nomora", true, 3, 0, 1, 0, 10},
 };
 
 struct state {

@@ -39,7 +39,8 @@ struct flownet_policy {
 	void *context;
 	bool root_first; /* the others wait for their root */
 	/* Arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: it waits, and the policy has no
-	 * root_first). NULL = out of memory. Valid until the next call. */
+	 * root_first). An arc to a rack or to the cluster costs no less than `at` any machine in it. NULL = out of
+	 * memory. Valid until the next call. */
 	const struct cost_row *(*row)(void *context, uint32_t job, int32_t root);
 	/* Cost of one machine, thresholds or not. */
 	int32_t (*at)(void *context, uint32_t job, int32_t root, uint32_t machine);
@@ -161,7 +162,7 @@ int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack);
 int32_t flownet_slots(const struct flownet *net, uint32_t machine);
 int32_t flownet_running(const struct flownet *net, uint32_t machine); /* tasks on it */
 const struct cluster *flownet_cluster(const struct flownet *net);
-uint64_t flownet_rounds(const struct flownet *net); /* solves begun so far */
+uint64_t flownet_rounds(const struct flownet *net);    /* solves begun so far */
 uint32_t flownet_job_limit(const struct flownet *net); /* highest job number + 1 */
 uint32_t flownet_task_limit(const struct flownet *net, uint32_t job);
 uint32_t flownet_root_task(const struct flownet *net, uint32_t job);
