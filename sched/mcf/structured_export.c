@@ -18,6 +18,12 @@ struct writer {
 	int64_t *block_flow;  /* from the aggregator */
 };
 
+/* Left out where it cannot be needed: its cost alone would keep the simplex from 32-bit numbers. */
+bool export_has_unrouted(const struct group *group)
+{
+	return group->unscheduled_capacity < group->supply || group->unrouted > 0;
+}
+
 static void write_arc(struct writer *w, int32_t tail, int32_t head, int32_t capacity, int32_t cost, int32_t flow)
 {
 	w->tail[w->arc] = tail;
@@ -79,7 +85,8 @@ static void write_group(struct writer *w, int32_t group)
 		write_arc(w, group, w->aggregator, INT32_MAX, g->aggregator_cost, over_aggregator);
 	if (g->unscheduled_capacity > 0)
 		write_arc(w, group, w->sink, g->unscheduled_capacity, g->unscheduled_cost, g->unscheduled_flow);
-	write_arc(w, group, w->sink, INT32_MAX, UNROUTED_COST, g->unrouted);
+	if (export_has_unrouted(g))
+		write_arc(w, group, w->sink, INT32_MAX, UNROUTED_COST, g->unrouted);
 }
 
 static int32_t block_floor(const struct structured *state, int32_t block)

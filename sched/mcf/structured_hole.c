@@ -249,7 +249,7 @@ static void hole_fill(struct structured *state, int32_t column)
 {
 	const struct column *c = &state->columns[column];
 
-	while (c->free > 0 && c->capacity > 0 && state->prices[column] > state->market_price && !state_failed(state)) {
+	while (c->free > 0 && c->capacity > 0 && state->prices[column] > state->market_price && !state_halted(state)) {
 		int32_t free = c->free;
 
 		search_begin(state, column, state->prices[column] - state->market_price);

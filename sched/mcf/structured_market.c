@@ -123,7 +123,7 @@ void market_settle(struct structured *state)
 	int64_t boost = 1;
 	int32_t low = -1, high = INT32_MAX;
 
-	for (int32_t leaps = 0; !state_failed(state); leaps++) {
+	for (int32_t leaps = 0; !state_halted(state); leaps++) {
 		bind_free(state);
 		int64_t before = state->total_pending - state->total_free;
 		int32_t price = state->market_price;
@@ -140,6 +140,8 @@ void market_settle(struct structured *state)
 			limit = (limit + 1) / 2;
 		bool step = leaps >= LEAPS || !market_leap(state, boost, limit);
 
+		if (state_halted(state))
+			return;
 		if (step)
 			market_step(state);
 		int64_t after = state->total_pending - state->total_free;

@@ -21,6 +21,7 @@
 #include "structured_queue.h"
 
 enum {
+	PATIENCE = 64,           /* of a new state, see structured.h, Work */
 	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost that is met in practice */
 	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
 	NONE = -1,
@@ -211,6 +212,9 @@ struct structured {
 	int32_t row_arc_room, row_held_room, row_place_room;
 	int32_t *row_places;
 	uint64_t scans, searches, augmentations;
+	uint64_t scan_limit; /* of this solve: past it, the simplex goes on */
+	uint64_t patience;   /* that limit in passes over all arcs; from scratch half of it */
+	int64_t arc_total;   /* of all groups, as of the last solve */
 };
 
 /* structured_state.c */
@@ -270,7 +274,15 @@ void push_all(struct structured *state);
 /* structured_group.c: makes the price the least over arcs with room; what is dearer becomes excess. */
 void group_reprice(struct structured *state, int32_t group);
 
+/* structured_export.c: whether the group's arc to the sink for what cannot be routed is in the export. */
+bool export_has_unrouted(const struct group *group);
+
+/* structured_import.c: flow and prices anew, by the network simplex; fails as a search does. */
+void import_simplex(struct structured *state);
+
 /* structured_start.c */
+/* No unit is anywhere, and every open column has the market's price. */
+void start_forget(struct structured *state, int32_t market_price);
 void start_fresh(struct structured *state, int32_t market_price);
 
 /* structured_forward.c */
@@ -312,6 +324,11 @@ static inline bool arc_has_room(const struct group *group, int32_t arc)
 static inline bool state_failed(const struct structured *state)
 {
 	return state->no_memory || state->stalled;
+}
+
+static inline bool state_halted(const struct structured *state)
+{
+	return state_failed(state) || state->scans > state->scan_limit;
 }
 
 /* After each change of the group's price, or of its supply from or to 0. */

@@ -9,7 +9,7 @@ static void push_excess(struct structured *state, int32_t group)
 	struct group *g = &state->groups[group];
 
 	g->in_excess_list = false;
-	while (g->excess > 0 && !state_failed(state)) {
+	while (g->excess > 0 && !state_halted(state)) {
 		int32_t excess = g->excess;
 
 		search_group_forward(state, group);
@@ -22,7 +22,7 @@ static void push_excess(struct structured *state, int32_t group)
 
 void push_all(struct structured *state)
 {
-	for (int32_t i = 0; i < state->excess_list.count; i++)
+	for (int32_t i = 0; i < state->excess_list.count && !state_halted(state); i++)
 		push_excess(state, state->excess_list.ids[i]);
 	state->excess_list.count = 0;
 }
@@ -58,15 +58,27 @@ static int32_t first_price(const struct structured *state)
 	return units > slots && slots > 0 ? dearest - dearest / 4 : 0;
 }
 
-static enum mcf_status fill_result(const struct structured *state, struct structured_result *result)
+static int64_t count_arcs(const struct structured *state)
+{
+	int64_t count = 0;
+
+	for (int32_t i = 0; i < state->group_count; i++)
+		count += state->groups[i].arc_fixed;
+	return count;
+}
+
+static enum mcf_status fill_result(struct structured *state, struct structured_result *result)
 {
 	*result = (struct structured_result){.cost = state->column_cost,
 					     .searches = state->searches,
 					     .scans = state->scans,
-					     .augmentations = state->augmentations};
+					     .augmentations = state->augmentations,
+					     .handed_over = state->scan_limit == UINT64_MAX};
+	state->arc_total = 0;
 	for (int32_t i = 0; i < state->group_count; i++) {
 		const struct group *g = &state->groups[i];
 
+		state->arc_total += g->arc_fixed;
 		result->unscheduled += g->unscheduled_flow;
 		result->unrouted += g->unrouted;
 		result->cost += (int64_t)g->unscheduled_flow * g->unscheduled_cost;
@@ -81,10 +93,19 @@ static enum mcf_status fill_result(const struct structured *state, struct struct
 enum mcf_status structured_solve(struct structured *state, struct structured_result *result)
 {
 	state->searches = state->scans = state->augmentations = 0;
-	if (!state->solved && !state_failed(state))
+	state->scan_limit = state->patience * (uint64_t)state->arc_total;
+	if (!state->solved && !state_failed(state)) {
+		state->scan_limit = state->patience * (uint64_t)count_arcs(state) / 2;
 		start_fresh(state, first_price(state));
+	}
 	if (!state_failed(state))
 		repair(state);
+	if (!state_failed(state) && state_halted(state)) {
+		state->scan_limit = UINT64_MAX;
+		import_simplex(state);
+		if (!state_failed(state))
+			repair(state);
+	}
 	if (state->search.queue.no_memory)
 		state->no_memory = true;
 	return fill_result(state, result);

@@ -20,7 +20,7 @@ static void forget_group(struct group *g)
 	g->in_excess_list = g->in_pending_list = false;
 }
 
-static void forget_answer(struct structured *state, int32_t market_price)
+void start_forget(struct structured *state, int32_t market_price)
 {
 	state->solved = true;
 	state->market_price = market_price;
@@ -154,7 +154,7 @@ void start_fresh(struct structured *state, int32_t market_price)
 {
 	int32_t count;
 
-	forget_answer(state, market_price);
+	start_forget(state, market_price);
 	for (int32_t i = 0; i < state->group_count; i++)
 		if (state->groups[i].excess > 0)
 			keep_running(state, i);

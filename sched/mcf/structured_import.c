@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An answer from the network simplex. Where there are more units than slots and rows reach over the whole cluster, a
+ * move of the market's price displaces units far away, and they others: searches look at the same arcs hundreds of
+ * times, which the simplex does not. So a solve that has looked at too much is halted, the exported network is solved
+ * anew, and its flow and prices are taken over; repairs go on from there.
+ *
+ * The simplex's prices satisfy what structured_priv.h asks for but where nothing flows, and there they may be chosen:
+ * an empty column's may be below 0 and is made 0; the market's is the least of the open columns', which it equals where
+ * something flows over the aggregator; each group's is the least that its arcs with room allow.
+ */
+#include <stdlib.h>
+
+#include <mcf/simplex.h>
+
+#include "structured_priv.h"
+
+struct reader {
+	struct structured *state;
+	const struct mcf_simplex *simplex;
+	int32_t arc;        /* the next one, in the order of the export */
+	int32_t *left;      /* [column_count] units that come over the column's block and have no arc yet */
+	int32_t *exhausted; /* [block_count] members before it have none */
+};
+
+static int32_t next_flow(struct reader *reader)
+{
+	return mcf_simplex_flow(reader->simplex, reader->arc++);
+}
+
+static void place_units(struct reader *reader, int32_t group, int32_t arc, int32_t column, int32_t units)
+{
+	if (units == 0)
+		return;
+	flow_give(reader->state, group, arc, column, units);
+	column_fill(reader->state, column, units);
+}
+
+/* Units that took the group's `arc` to a block: its columns that the block has sent some to are all as dear. */
+static void place_over_block(struct reader *reader, int32_t group, int32_t arc, int32_t units)
+{
+	int32_t number = ~reader->state->groups[group].arcs[arc].target;
+	const struct block *block = &reader->state->blocks[number];
+
+	for (int32_t *i = &reader->exhausted[number]; units > 0 && *i < block->member_count;) {
+		int32_t column = block->members[*i], taken = least(units, reader->left[column]);
+
+		place_units(reader, group, arc, column, taken);
+		reader->left[column] -= taken;
+		units -= taken;
+		*i += reader->left[column] == 0;
+	}
+}
+
+/* What goes over the aggregator is sold to the market: it gets the slots that are left, all at the market's price. */
+static void read_group(struct reader *reader, int32_t group)
+{
+	struct structured *state = reader->state;
+	struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < g->arc_fixed; i++) {
+		int32_t units = next_flow(reader);
+
+		if (g->arcs[i].target < 0)
+			place_over_block(reader, group, i, units);
+		else
+			place_units(reader, group, i, g->arcs[i].target, units);
+	}
+	g->excess = 0;
+	if (g->aggregator_cost != STRUCTURED_NO_ARC)
+		group_add_pending(state, group, next_flow(reader));
+	if (g->unscheduled_capacity > 0)
+		g->unscheduled_flow = next_flow(reader);
+	if (export_has_unrouted(g))
+		g->unrouted = next_flow(reader);
+}
+
+/* The last arcs of the export. `potential` of a column is less its price, counted from the sink's. */
+static void read_columns(struct reader *reader, int32_t first_column, int64_t sink)
+{
+	struct structured *state = reader->state;
+	int32_t market_price = UNROUTED_COST;
+
+	for (int32_t i = 0; i < state->column_count; i++) {
+		int64_t price = sink - mcf_simplex_potential(reader->simplex, first_column + i);
+
+		if (state->columns[i].block == NONE)
+			continue;
+		reader->left[i] = next_flow(reader);
+		if (next_flow(reader) == 0)
+			price = 0;
+		if (state->columns[i].capacity == 0)
+			continue;
+		state->prices[i] = (int32_t)price;
+		market_price = least(market_price, state->prices[i]);
+	}
+	state->market_price = market_price;
+	for (int32_t i = 0; i < state->block_count; i++)
+		block_exact_floor(state, i);
+}
+
+static void read_answer(struct reader *reader, const struct mcf_problem *problem)
+{
+	struct structured *state = reader->state;
+	int32_t sink = problem->node_count - 1, columns = 0;
+
+	for (int32_t i = 0; i < state->column_count; i++)
+		columns += state->columns[i].block != NONE;
+	reader->arc = problem->arc_count - 2 * columns;
+	read_columns(reader, state->group_count, mcf_simplex_potential(reader->simplex, sink));
+	reader->arc = 0;
+	for (int32_t i = 0; i < state->group_count; i++)
+		if (state->groups[i].supply > 0)
+			read_group(reader, i);
+	for (int32_t i = 0; i < state->group_count; i++)
+		group_reprice(state, i);
+}
+
+void import_simplex(struct structured *state)
+{
+	struct structured_export network;
+	struct reader reader = {.state = state};
+
+	start_forget(state, 0);
+	if (structured_export(state, &network)) {
+		state->no_memory = true;
+		return;
+	}
+	struct mcf_simplex *simplex = mcf_simplex_create(&network.problem, 0, 0);
+
+	reader.simplex = simplex;
+	reader.left = calloc((size_t)state->column_count + 1, sizeof(*reader.left));
+	reader.exhausted = calloc((size_t)state->block_count + 1, sizeof(*reader.exhausted));
+	state->no_memory = !simplex || !reader.left || !reader.exhausted;
+	if (!state->no_memory) {
+		state->stalled = mcf_simplex_solve(simplex) != MCF_OPTIMAL;
+		if (!state->stalled)
+			read_answer(&reader, &network.problem);
+	}
+	mcf_simplex_destroy(simplex);
+	free(reader.left);
+	free(reader.exhausted);
+	structured_export_free(&network);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Solves that are handed over to the network simplex: its answer needs no repair, and later repairs start from it. */
+#include <criterion/criterion.h>
+
+#include "structured_priv.h"
+#include "structured_world.h"
+
+/* All that is left to the solve is to bind what was sold to the slots that are left. */
+static void import_many(uint64_t first_seed, int32_t count, int32_t slots_percent)
+{
+	for (uint64_t seed = first_seed; seed < first_seed + (uint64_t)count; seed++) {
+		struct world world;
+
+		world_create(&world, seed, slots_percent);
+		import_simplex(world.state);
+		cr_assert(world_solve(&world, false), "seed %llu: no answer", (unsigned long long)seed);
+		cr_assert(world_check(&world), "seed %llu: %s", (unsigned long long)seed, world.text);
+		cr_assert_eq(world.result.searches, 0, "seed %llu: repaired", (unsigned long long)seed);
+		world_destroy(&world);
+	}
+}
+
+/* Most rounds are repairs of an answer that the simplex has given some rounds before. */
+static void walk(uint64_t seed, int32_t events, int32_t slots_percent, int32_t *handed_over)
+{
+	struct world world;
+
+	world_create(&world, seed, slots_percent);
+	for (int32_t event = 0; event < events; event++) {
+		world.state->patience = event % 4 == 0 ? 0 : PATIENCE;
+		cr_assert(world_solve(&world, event % 16 == 0), "seed %llu, event %d: no answer",
+			  (unsigned long long)seed, event);
+		cr_assert(world_check(&world), "seed %llu, event %d: %s", (unsigned long long)seed, event, world.text);
+		*handed_over += world.result.handed_over;
+		if (event % 7 == 0)
+			world_adopt(&world);
+		world_event(&world);
+	}
+	world_destroy(&world);
+}
+
+static void walk_many(uint64_t first_seed, int32_t slots_percent)
+{
+	int32_t handed_over = 0;
+
+	for (uint64_t seed = first_seed; seed < first_seed + 12; seed++)
+		walk(seed, 300, slots_percent, &handed_over);
+	cr_expect_gt(handed_over, 12 * 300 / 20);
+}
+
+Test(structured_import, loose)
+{
+	import_many(1, 1000, 200);
+}
+
+Test(structured_import, tight)
+{
+	import_many(100001, 1000, 100);
+}
+
+Test(structured_import, oversubscribed)
+{
+	import_many(200001, 1000, 50);
+}
+
+Test(structured_import, hardly_any_slot)
+{
+	import_many(300001, 1000, 5);
+}
+
+Test(structured_import, rounds_after_it)
+{
+	walk_many(1, 180);
+	walk_many(101, 100);
+	walk_many(201, 55);
+	walk_many(301, 20);
+}
