@@ -57,7 +57,7 @@ static ALWAYS_INLINED void hold(struct line *line, uint32_t count, uint64_t now)
 	burst->disturbed = line->unsettled;
 }
 
-static ALWAYS_INLINED uint32_t take(struct worker *worker, struct line *line, uint64_t *now, bool *gap)
+static ALWAYS_INLINED uint32_t take(struct worker *worker, struct line *line, uint64_t *now)
 {
 	uint32_t received;
 	uint32_t kept = receive(line, &received);
@@ -65,15 +65,15 @@ static ALWAYS_INLINED uint32_t take(struct worker *worker, struct line *line, ui
 	if (received == 0)
 		return 0;
 	*now = dp_cycles();
-	*gap |= worker_look(worker, *now, received == LINE_RX_BURST);
+	worker_look(worker, *now, received == LINE_RX_BURST);
 	line->count.rx_packets += received;
 	if (LIKELY(kept > 0))
 		hold(line, kept, *now);
 	return received;
 }
 
-/* Counts what was sent at `sent_at`; `gap`: the clock jumped since. */
-static ALWAYS_INLINED void count_sent(struct line *line, bool gap)
+/* Counts what was sent at `sent_at`. */
+static ALWAYS_INLINED void count_sent(struct line *line)
 {
 	line->count.tx_packets += line->tail - line->counted;
 	while (line->counted != line->tail) {
@@ -82,7 +82,7 @@ static ALWAYS_INLINED void count_sent(struct line *line, bool gap)
 		uint32_t count = (whole ? burst->end : line->tail) - line->counted;
 		uint64_t *buckets = line->late_clean;
 
-		if (UNLIKELY(gap || line->sent_in_gap || burst->disturbed ||
+		if (UNLIKELY(line->gap || line->sent_in_gap || burst->disturbed ||
 			     (int32_t)(line->disturbed_head - burst->end) >= 0)) {
 			buckets = line->late_disturbed;
 			line->count.disturbed += count;
@@ -95,8 +95,8 @@ static ALWAYS_INLINED void count_sent(struct line *line, bool gap)
 		line->disturbed_head = line->counted; /* dragged along, so that it never wraps around */
 }
 
-/* Packets at the tail that are due, at most a transmit burst: whole receive bursts if they fit. */
-static ALWAYS_INLINED uint32_t count_due(const struct line *line, uint64_t now)
+/* Packets at the tail that are due, `most` at most: whole receive bursts if they fit. */
+static ALWAYS_INLINED uint32_t count_due(const struct line *line, uint64_t now, uint32_t most)
 {
 	uint32_t count = 0;
 
@@ -106,8 +106,8 @@ static ALWAYS_INLINED uint32_t count_due(const struct line *line, uint64_t now)
 		if ((int64_t)(now - burst->due) < 0)
 			break;
 		count = burst->end - line->tail;
-		if (count >= LINE_TX_BURST)
-			return LINE_TX_BURST;
+		if (count >= most)
+			return most;
 	}
 	return count;
 }
@@ -120,15 +120,17 @@ static ALWAYS_INLINED void advance(struct line *line, uint32_t sent)
 		line->burst_tail++;
 }
 
-static ALWAYS_INLINED void release(struct line *line, uint64_t now, bool gap)
+static ALWAYS_INLINED void release(struct line *line, uint64_t now, bool full)
 {
+	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* full: speed is what counts */
+
 	if (line->counted != line->tail)
-		count_sent(line, gap);
+		count_sent(line);
 	line->sent_at = now;
-	line->sent_in_gap = gap;
-	for (unsigned int round = 0; round < LINE_TX_ROUNDS; round++) {
+	line->sent_in_gap = line->gap;
+	for (unsigned int round = 0; round < LINE_TX_ROUNDS * LINE_TX_BURST / most; round++) {
 		uint32_t at = line->tail & line->mask;
-		uint32_t count = count_due(line, now);
+		uint32_t count = count_due(line, now, most);
 		uint16_t sent;
 
 		if (count == 0)
@@ -163,5 +165,5 @@ void worker_fixed_rounds(struct worker *worker, unsigned int rounds)
 
 void line_fixed_settle(struct line *line)
 {
-	count_sent(line, false);
+	count_sent(line);
 }

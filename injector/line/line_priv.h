@@ -64,6 +64,7 @@ struct line {
 	uint32_t counted, burst_counted; /* [L] what lies between these and the tails was sent at sent_at */
 	uint16_t rx_port, tx_port;       /* [C] */
 	bool unsettled;                  /* [L] there was a gap, and the receive queue was not yet emptied since */
+	bool gap;                        /* [L] there was one since the last release */
 	bool sent_in_gap;                /* [L] */
 	uint32_t disturbed_head;         /* [L] packets before this met a stall; always the end of a burst */
 	uint64_t sent_at;                /* [L] TSC */
@@ -100,6 +101,7 @@ struct worker {
 	unsigned int line_count;                                       /* [C] */
 	unsigned int lcore;                                            /* [C] */
 	uint64_t last_look;                                            /* [L] TSC */
+	bool full;                                                     /* [L] a whole burst was received then */
 	uint64_t gap_cycles;                                           /* [C] a longer gap is a hiccup at least */
 	uint64_t stall_gap_cycles;                                     /* [C] a longer gap is a stall */
 	int64_t wait_cycles;                                           /* [C] a wait for a due time at most */
@@ -135,16 +137,16 @@ static inline void worker_chores(struct worker *worker)
 		worker_answer(worker);
 }
 
-/* Looks at the clock; true if it jumped since the look before. `busy`: a whole burst was worked on meanwhile. */
-static inline bool worker_look(struct worker *worker, uint64_t now, bool busy)
+/* Looks at the clock, and notes a gap since the look before. `full`: a whole burst was just received. */
+static inline void worker_look(struct worker *worker, uint64_t now, bool full)
 {
 	uint64_t gap = now - worker->last_look;
+	bool busy = full || worker->full;
 
 	worker->last_look = now;
-	if (LIKELY(gap <= (busy ? worker->stall_gap_cycles : worker->gap_cycles)))
-		return false;
-	worker_note_gap(worker, gap);
-	return true;
+	worker->full = full;
+	if (UNLIKELY(gap > (busy ? worker->stall_gap_cycles : worker->gap_cycles)))
+		worker_note_gap(worker, gap);
 }
 
 static inline uint32_t lateness_bucket(uint64_t cycles)

@@ -3,12 +3,13 @@
  * What both loops do in a round: receive from each port, and release what is due. When nothing is due yet, but will be
  * before another round would be over, they wait for that very moment with an eye on the counter instead. A wait
  * takes about as long as a round at most, and none is begun while a port fills whole bursts, so that nothing arrives
- * unseen for much longer than without it.
+ * unseen for much longer than without it. A line whose port just filled one is released at once: it does not wait for
+ * the work on the other port, and what it works on next is still in the cache.
  *
  * A gap is the time between two looks at the counter. Over the stall threshold it disturbs every packet that is held.
  * A shorter one, a hiccup, disturbs only those that arrived or left in it: the others were waiting anyway. What was in
  * a receive queue meanwhile arrived in the gap; it has all been received when a burst begun after the look is short.
- * While whole bursts arrive, a round takes as long as its work does, and only stalls are told from it.
+ * To receive or release a whole burst takes as long as it does, and only stalls are told from it.
  */
 #ifndef INJECTOR_LOOP_PRIV_H
 #define INJECTOR_LOOP_PRIV_H
@@ -17,17 +18,16 @@
 
 /* Constants of a loop, so that the compiler sees through them. */
 struct loop {
-	/* Receives a burst and holds it. Returns its size; if over 0, *now is the counter and *gap says whether it
-	 * jumped. */
-	uint32_t (*take)(struct worker *worker, struct line *line, uint64_t *now, bool *gap);
-	/* Sends what is due at `now`; `gap`: since the look before. */
-	void (*release)(struct line *line, uint64_t now, bool gap);
+	/* Receives a burst and holds it. Returns its size; if over 0, *now is the counter. */
+	uint32_t (*take)(struct worker *worker, struct line *line, uint64_t *now);
+	/* Sends what is due at `now`; `full`: a whole burst was received just before. */
+	void (*release)(struct line *line, uint64_t now, bool full);
 	/* When the next packet is due; false: none is held. */
 	bool (*next)(const struct line *line, uint64_t *due);
 };
 
 /* Waits for the first packet that is due, if that is soon and none is due yet. Returns the counter. */
-static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, struct loop loop, uint64_t now, bool *gap)
+static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, struct loop loop, uint64_t now)
 {
 	int64_t left = INT64_MAX;
 	uint64_t due, first;
@@ -41,34 +41,46 @@ static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, struct loop loop
 	first = now + (uint64_t)left;
 	do {
 		now = dp_cycles();
-		*gap |= worker_look(worker, now, false);
+		worker_look(worker, now, false);
 	} while ((int64_t)(now - first) < 0);
 	return now;
 }
 
+static ALWAYS_INLINED void loop_release(struct loop loop, struct line *line, uint64_t now, bool full)
+{
+	loop.release(line, now, full);
+	line->gap = false;
+}
+
 static ALWAYS_INLINED void loop_round(struct worker *worker, struct loop loop)
 {
-	bool gap = false, idle = true, full = false;
+	unsigned int full = 0; /* bits: lines that are released already */
+	bool idle = true;
 	uint64_t now = 0;
 
 	for (unsigned int i = 0; i < worker->line_count; i++) {
 		struct line *line = worker->lines[i];
 		bool owed = line->unsettled;
-		uint32_t received = loop.take(worker, line, &now, &gap);
+		uint32_t received = loop.take(worker, line, &now);
 
-		idle &= received == 0;
-		full |= received == LINE_RX_BURST;
 		if (UNLIKELY(owed))
-			line->unsettled = gap || received == LINE_RX_BURST;
+			line->unsettled = line->gap || received == LINE_RX_BURST;
+		idle &= received == 0;
+		if (received < LINE_RX_BURST)
+			continue;
+		loop_release(loop, line, now, true);
+		full |= 1U << i;
 	}
 	if (idle) {
 		now = dp_cycles();
-		gap |= worker_look(worker, now, false);
+		worker_look(worker, now, false);
 	}
-	if (!full)
-		now = loop_wait(worker, loop, now, &gap);
-	for (unsigned int i = 0; i < worker->line_count; i++)
-		loop.release(worker->lines[i], now, gap);
+	if (full == 0)
+		now = loop_wait(worker, loop, now);
+	for (unsigned int i = 0; i < worker->line_count; i++) {
+		if (!(full & 1U << i))
+			loop_release(loop, worker->lines[i], now, false);
+	}
 }
 
 static ALWAYS_INLINED void loop_rounds(struct worker *worker, struct loop loop, unsigned int rounds)

@@ -81,11 +81,11 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	push(line, packet, due);
 }
 
-static void count_sent(struct line *line, uint16_t sent, uint64_t now, bool gap)
+static void count_sent(struct line *line, uint16_t sent, uint64_t now)
 {
 	for (uint16_t i = 0; i < sent; i++) {
 		bool disturbed =
-			gap || line->outbox[i].disturbed || line->outbox[i].sequence < line->disturbed_sequence;
+			line->gap || line->outbox[i].disturbed || line->outbox[i].sequence < line->disturbed_sequence;
 
 		line->count.disturbed += disturbed;
 		lateness_add(disturbed ? line->late_disturbed : line->late_clean, now - line->outbox[i].due, 1);
@@ -94,7 +94,7 @@ static void count_sent(struct line *line, uint16_t sent, uint64_t now, bool gap)
 }
 
 /* Sends the outbox; what the port refuses stays in front. True if all went. */
-static bool send_outbox(struct line *line, uint64_t now, bool gap)
+static bool send_outbox(struct line *line, uint64_t now)
 {
 	struct dp_packet *packets[LINE_TX_BURST];
 	uint32_t captured = 0;
@@ -109,7 +109,7 @@ static bool send_outbox(struct line *line, uint64_t now, bool gap)
 	sent = dp_transmit(line->tx_port, packets, count);
 	if (captured)
 		capture_commit(line->capture, MIN(captured, (uint32_t)sent));
-	count_sent(line, sent, now, gap);
+	count_sent(line, sent, now);
 	for (uint16_t i = sent; i < count; i++)
 		line->outbox[i - sent] = line->outbox[i];
 	line->outbox_count = (uint16_t)(count - sent);
@@ -117,19 +117,20 @@ static bool send_outbox(struct line *line, uint64_t now, bool gap)
 	return line->outbox_count == 0;
 }
 
-static void release(struct line *line, uint64_t now, bool gap)
+static void release(struct line *line, uint64_t now, bool full)
 {
+	(void)full;
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS; round++) {
 		while (line->outbox_count < LINE_TX_BURST && line->heap.count > 0 &&
 		       (int64_t)(now - line->heap.entries[0].due) >= 0)
 			line->outbox[line->outbox_count++] = heap_pop(&line->heap);
-		if (line->outbox_count == 0 || !send_outbox(line, now, gap))
+		if (line->outbox_count == 0 || !send_outbox(line, now))
 			return;
 		now = dp_cycles();
 	}
 }
 
-static uint32_t take(struct worker *worker, struct line *line, uint64_t *now, bool *gap)
+static uint32_t take(struct worker *worker, struct line *line, uint64_t *now)
 {
 	struct dp_packet *packets[LINE_RX_BURST];
 	uint16_t received = dp_receive(line->rx_port, packets, LINE_RX_BURST);
@@ -138,7 +139,7 @@ static uint32_t take(struct worker *worker, struct line *line, uint64_t *now, bo
 	if (received == 0)
 		return 0;
 	arrival = dp_cycles();
-	*gap |= worker_look(worker, arrival, received == LINE_RX_BURST);
+	worker_look(worker, arrival, received == LINE_RX_BURST);
 	for (uint16_t i = 0; i < received; i++)
 		take_packet(line, packets[i], arrival);
 	*now = dp_cycles(); /* that took its time */

@@ -27,7 +27,7 @@ void worker_note_gap(struct worker *worker, uint64_t gap)
 	for (unsigned int i = 0; i < worker->line_count; i++) {
 		struct line *line = worker->lines[i];
 
-		line->unsettled = true;
+		line->unsettled = line->gap = true;
 		if (!stall)
 			continue;
 		line->disturbed_head = line->head;

@@ -16,6 +16,7 @@ static struct {
 	uint64_t now, jump_at, jump;
 	struct dp_packet packets[PACKETS];
 	size_t count, next_in, left;
+	uint64_t other_port;   /* cycles to look whether port 1 has something: it never has */
 	bool jump_in_receive;  /* after the port was looked at, before the counter is read */
 	unsigned int refusals; /* so many bursts to come lose their last 7 packets */
 } world;
@@ -40,6 +41,7 @@ uint16_t dp_receive(uint16_t port, struct dp_packet **packets, uint16_t count)
 {
 	uint16_t received = 0;
 
+	world.now += port == 1 ? world.other_port : 0;
 	while (port == 0 && received < count && world.next_in < world.count &&
 	       world.packets[world.next_in].arrives <= world.now) {
 		world.packets[world.next_in].received = world.now;
@@ -257,6 +259,19 @@ Test(loop, whole_bursts_are_no_disturbance_and_no_delay_is_none)
 	}
 }
 
+Test(loop, a_whole_burst_does_not_wait_for_the_other_port)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 4 * LINE_RX_BURST, 0);
+		lines[0].delay_cycles = 0;
+		world.other_port = GAP - 5 * STEP;
+		run();
+		for (size_t i = 0; i < world.count; i++)
+			cr_assert_leq(world.packets[i].left - world.packets[i].received, 4 * STEP,
+				      "loop %d, packet %zu", kind, i);
+	}
+}
+
 Test(loop, a_stall_disturbs_everything_that_is_held)
 {
 	for (int kind = 0; kind < 2; kind++) {
@@ -315,6 +330,25 @@ Test(loop, the_work_on_whole_bursts_is_no_hiccup)
 		run();
 		cr_assert_eq(worker.hiccups, 0);
 		cr_assert_eq(worker.snapshot.count[0].disturbed, 0);
+	}
+}
+
+Test(loop, nor_is_it_where_a_short_burst_follows)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, LINE_RX_BURST + 1, 0);
+		lines[0].delay_cycles = 0;
+		world.jump_at = 1000 + STEP; /* the whole burst was looked at, and is being sent */
+		world.jump = 2 * GAP;
+		world.jump_in_receive = true;
+		run();
+		cr_assert_eq(worker.hiccups, 0);
+		cr_assert_eq(worker.snapshot.count[0].disturbed, 0);
+		make(kind, LINE_RX_BURST, 0);
+		world.jump_at = 6000; /* long after */
+		world.jump = 2 * GAP;
+		run();
+		cr_assert_eq(worker.hiccups, 1);
 	}
 }
 
