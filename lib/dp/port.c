@@ -312,8 +312,6 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 		report->link_up = link.link_status == RTE_ETH_LINK_UP;
 		report->speed_Mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
 	}
-	if (rte_eth_dev_get_mtu(port->id, &report->mtu) != 0)
-		report->mtu = 0;
 }
 
 void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statistics)

@@ -70,7 +70,6 @@ struct dp_port_report {
 	bool link_up;
 	uint32_t speed_Mbps;     /* 0 = unknown */
 	int numa_node;           /* -1 = unknown */
-	uint16_t mtu;            /* 0 = unknown */
 	bool hardware_rx_stamps; /* can stamp every packet */
 };
 
