@@ -31,7 +31,7 @@ static void check_counter(struct doctor *doctor)
 	else
 		doctor_add(doctor, "tsc", FINDING_FAIL, "clock",
 			   "use a CPU of this century, or let the hypervisor pass invtsc through (QEMU: -cpu "
-			   "host,+invtsc)",
+			   "host,+invtsc); 'nomora inject --trust-counter' takes the counter as it is",
 			   "time stamp counter is not invariant: %s%s missing",
 			   has_flag(flags, "constant_tsc") ? "" : "constant_tsc ",
 			   has_flag(flags, "nonstop_tsc") ? "" : "nonstop_tsc ");
