@@ -20,7 +20,7 @@ for ((round = 0; round < rounds; round++)); do
 	process=$! # the last command of the pipe
 	cpu=0
 	while now=$(busiest "$process") && [ -n "$now" ] && [ "$now" != 0 ] || kill -0 "$process" 2>/dev/null; do
-		[ -z "${now:-}" ] || [ "$now" = 0 ] || cpu=$now
+		cpu=$(awk "BEGIN {print (${now:-0} > $cpu) ? ${now:-0} : $cpu}") # the thread ends before the process
 		sleep 0.02
 	done
 	wait
