@@ -304,6 +304,15 @@ static void fetch_groups(const struct flownet *net, const struct net_job *job, b
  */
 enum { FETCH_AHEAD = 8 };
 
+static void fetch_tasks(const struct net_job *job)
+{
+	enum { CACHE_LINE = 64, LINES = 16 };
+	size_t bytes = job->task_limit * sizeof *job->tasks;
+
+	for (size_t at = 0; at < bytes && at < (size_t)LINES * CACHE_LINE; at += CACHE_LINE)
+		__builtin_prefetch((const char *)job->tasks + at);
+}
+
 static void fetch_job(const struct flownet *net, uint32_t job, int steps_ahead)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -316,9 +325,7 @@ static void fetch_job(const struct flownet *net, uint32_t job, int steps_ahead)
 		__builtin_prefetch((const char *)entry + 64);
 		break;
 	case FETCH_AHEAD * 3 / 4:
-		__builtin_prefetch(entry->tasks);
-		__builtin_prefetch((const char *)entry->tasks + 64);
-		__builtin_prefetch((const char *)entry->tasks + 128);
+		fetch_tasks(entry);
 		__builtin_prefetch(entry->classes);
 		break;
 	case FETCH_AHEAD / 2:
