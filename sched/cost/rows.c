@@ -130,6 +130,34 @@ const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint
 	return &(*place)->row;
 }
 
+static void fetch_lines(const void *first, size_t lines)
+{
+	enum { CACHE_LINE = 64 };
+
+	for (size_t line = 0; line < lines; line++)
+		__builtin_prefetch((const char *)first + line * CACHE_LINE);
+}
+
+/* Of the arrays the first few lines: the processor sees where it goes from there. */
+void cost_rows_fetch(const struct cost_rows *rows, int32_t curve, uint32_t root, enum cost_fetch step)
+{
+	struct cached_row *const *place;
+
+	if (curve >= rows->curve_count)
+		return;
+	place = &rows->curves[curve].by_root[root];
+	if (step == COST_FETCH_PLACE) {
+		__builtin_prefetch(place);
+	} else if (*place && step == COST_FETCH_ROW) {
+		fetch_lines(*place, 4);
+	} else if (*place) {
+		fetch_lines((*place)->row.machines, 4);
+		fetch_lines((*place)->row.spans, 2);
+		fetch_lines((*place)->row.racks, 1);
+		fetch_lines((*place)->row.changed, 1);
+	}
+}
+
 int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t machine)
 {
 	float rtt_us;

@@ -313,6 +313,14 @@ static void fetch_tasks(const struct net_job *job)
 		__builtin_prefetch((const char *)job->tasks + at);
 }
 
+static void fetch_row(const struct flownet *net, uint32_t job, enum cost_fetch step)
+{
+	int32_t root = net_root_machine(&net->jobs[job]);
+
+	if (net->policy.fetch && root != FLOWNET_NONE)
+		net->policy.fetch(net->policy.context, job, root, step);
+}
+
 static void fetch_job(const struct flownet *net, uint32_t job, int steps_ahead)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -327,12 +335,15 @@ static void fetch_job(const struct flownet *net, uint32_t job, int steps_ahead)
 	case FETCH_AHEAD * 3 / 4:
 		fetch_tasks(entry);
 		__builtin_prefetch(entry->classes);
+		fetch_row(net, job, COST_FETCH_PLACE);
 		break;
 	case FETCH_AHEAD / 2:
 		fetch_groups(net, entry, false);
+		fetch_row(net, job, COST_FETCH_ROW);
 		break;
 	case FETCH_AHEAD / 4:
 		fetch_groups(net, entry, true);
+		fetch_row(net, job, COST_FETCH_ARCS);
 		break;
 	}
 }

@@ -53,6 +53,7 @@ const struct policy policy_nomora = {
 	.least_cost = 100, /* p = 1 */
 	.preempts = true,
 	.row = row,
+	.cached_rows = true,
 	.at = at,
 	.choose = choose,
 };

@@ -36,6 +36,14 @@ static const struct cost_row *row_for_net(void *context, uint32_t job, int32_t r
 	return placer->policy->row(placer, job, root);
 }
 
+static void fetch_for_net(void *context, uint32_t job, int32_t root, enum cost_fetch step)
+{
+	const struct placer *placer = context;
+
+	if (job < placer->job_room) /* it has a curve */
+		cost_rows_fetch(placer->rows, placer->curve_of_job[job], (uint32_t)root, step);
+}
+
 static int32_t at_for_net(void *context, uint32_t job, int32_t root, uint32_t machine)
 {
 	struct placer *placer = context;
@@ -94,6 +102,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 		.context = placer,
 		.root_first = policy->root_first,
 		.row = row_for_net,
+		.fetch = policy->cached_rows ? fetch_for_net : NULL,
 		.at = at_for_net,
 		.choose = choose_for_net,
 		.present = present_for_net,

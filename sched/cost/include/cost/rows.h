@@ -79,6 +79,13 @@ int32_t cost_rows_add_curve(struct cost_rows *rows, const struct curve *curve, e
 /* The row of a job with this curve whose root runs on `root`; NULL if out of memory. Valid until the next call. */
 const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint32_t root);
 
+/*
+ * Rows lie far apart in memory: brings the one that is about to be asked for nearer the cache. Each step leads to the
+ * next, some time later: COST_FETCH_PLACE, COST_FETCH_ROW, COST_FETCH_ARCS.
+ */
+enum cost_fetch { COST_FETCH_PLACE, COST_FETCH_ROW, COST_FETCH_ARCS };
+void cost_rows_fetch(const struct cost_rows *rows, int32_t curve, uint32_t root, enum cost_fetch step);
+
 /* Cost of one machine (whether or not it is under a threshold). */
 int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t machine);
 

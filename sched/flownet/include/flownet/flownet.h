@@ -42,6 +42,8 @@ struct flownet_policy {
 	 * root_first). An arc to a rack or to the cluster costs no less than `at` any machine in it. NULL = out of
 	 * memory. Valid until the next call. */
 	const struct cost_row *(*row)(void *context, uint32_t job, int32_t root);
+	/* The row will be asked for soon: cost_rows_fetch(). NULL = it is at hand. */
+	void (*fetch)(void *context, uint32_t job, int32_t root, enum cost_fetch step);
 	/* Cost of one machine, thresholds or not. */
 	int32_t (*at)(void *context, uint32_t job, int32_t root, uint32_t machine);
 	/* A machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task that the

@@ -32,6 +32,7 @@ struct policy {
 	const char *summary;
 	bool root_first;    /* tasks wait for their root and go where it is near */
 	int32_t least_cost; /* no machine costs less */
+	bool cached_rows;   /* row() is cost_rows_get() by the job's curve */
 	bool preempts;      /* may honour preemption; the others keep running tasks where they are */
 	/* What flownet asks for; contracts in flownet/flownet.h, with the placer as context. */
 	const struct cost_row *(*row)(struct placer *placer, uint32_t job, int32_t root);
