@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/file.h>
 #include <base/histogram.h>
 #include <base/json.h>
@@ -52,27 +53,55 @@ struct pair {
 };
 
 struct pairs {
-	struct pair *items;
-	size_t count;
+	struct pair *items; /* ascending by source, then destination */
+	size_t count, capacity;
 	bool gross;
 	FILE *samples;
 	struct peers peers;
 	struct error *err;
 };
 
+static uint64_t pair_key(uint32_t source, uint32_t destination)
+{
+	return (uint64_t)source << 32 | destination;
+}
+
+/* Where the pair is, or where it belongs. */
+static size_t pair_place(const struct pairs *pairs, uint64_t key)
+{
+	size_t low = 0, high = pairs->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (pair_key(pairs->items[middle].source, pairs->items[middle].destination) < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Adds the pair if it is new. NULL = out of memory. */
 static struct pair *find_pair(struct pairs *pairs, uint32_t source, uint32_t destination)
 {
-	struct pair *moved;
+	size_t place = pair_place(pairs, pair_key(source, destination));
+	struct pair *items, *pair, added = {source, destination, NULL};
 
-	for (size_t i = pairs->count; i > 0; i--)
-		if (pairs->items[i - 1].source == source && pairs->items[i - 1].destination == destination)
-			return &pairs->items[i - 1];
-	moved = reallocarray(pairs->items, pairs->count + 1, sizeof *moved);
-	if (!moved)
+	if (place < pairs->count && pairs->items[place].source == source &&
+	    pairs->items[place].destination == destination)
+		return &pairs->items[place];
+	items = array_grow(pairs->items, pairs->count, &pairs->capacity, sizeof *items);
+	if (!items)
 		return NULL;
-	pairs->items = moved;
-	moved[pairs->count] = (struct pair){source, destination, histogram_create(1, INT64_C(60) * NS_PER_S, 3)};
-	return moved[pairs->count].rtt ? &moved[pairs->count++] : NULL;
+	pairs->items = items;
+	added.rtt = histogram_create(1, INT64_C(60) * NS_PER_S, 3);
+	if (!added.rtt)
+		return NULL;
+	pair = &items[place];
+	memmove(pair + 1, pair, (pairs->count++ - place) * sizeof *pair);
+	*pair = added;
+	return pair;
 }
 
 static const char *name_of(const struct pairs *pairs, uint32_t address, char *text)

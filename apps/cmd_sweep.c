@@ -80,12 +80,11 @@ static void catch_signals(void)
 
 static int find_program(struct surroundings *around, struct error *err)
 {
-	ssize_t length = readlink("/proc/self/exe", around->program, sizeof around->program - 1);
+	int code = command_own_program(around->program, err);
 
-	if (length < 0)
-		return error_set(err, errno, "cannot find my own program file: %s", strerror(errno));
-	around->program[length] = '\0';
-	memcpy(around->folder, around->program, (size_t)length + 1);
+	if (code)
+		return code;
+	strcpy(around->folder, around->program);
 	*strrchr(around->folder, '/') = '\0';
 	return 0;
 }
@@ -193,7 +192,7 @@ static int print_schedule(const struct plan *plan)
 	struct error err = {0};
 	int count = schedule_parse_delays(plan->delays, delays, &err);
 	struct schedule_run *runs;
-	json_t *list = json_array();
+	json_t *list;
 	size_t total;
 
 	if (count < 0)
@@ -204,6 +203,7 @@ static int print_schedule(const struct plan *plan)
 		error_set(&err, ENOMEM, "out of memory");
 		return command_fail(&err, COMMAND_FAILED);
 	}
+	list = json_array();
 	if (!plan->json)
 		printf("%zu runs: %d delays, %lld repetitions; at most %lld attempts of %g s each\n", total, count,
 		       (long long)plan->repetitions, (long long)plan->attempts, plan->timeout_s);

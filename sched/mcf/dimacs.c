@@ -263,6 +263,7 @@ static bool is_letter_alone(const char *line)
 
 static int read_line(struct reader *reader, const char *line)
 {
+	line = skip_blanks(line);
 	if (*line == 'c' || at_end(line))
 		return 0;
 	if (is_letter_alone(line)) {

@@ -89,16 +89,6 @@ static void write_group(struct writer *w, int32_t group)
 		write_arc(w, group, w->sink, INT32_MAX, UNROUTED_COST, g->unrouted);
 }
 
-static int32_t block_floor(const struct structured *state, int32_t block)
-{
-	const struct block *b = &state->blocks[block];
-	int32_t floor = PRICE_CLOSED;
-
-	for (int32_t i = 0; i < b->member_count; i++)
-		floor = least(floor, state->prices[b->members[i]]);
-	return floor;
-}
-
 static void write_shared(struct writer *w)
 {
 	const struct structured *state = w->state;
@@ -107,7 +97,7 @@ static void write_shared(struct writer *w)
 	for (int32_t i = 0; i < state->block_count; i++) {
 		int32_t flow = w->block_flow[i] > INT32_MAX ? INT32_MAX : (int32_t)w->block_flow[i];
 
-		potential[w->first_block + i] = -(int64_t)block_floor(state, i);
+		potential[w->first_block + i] = -(int64_t)block_least_price(state, i);
 		write_arc(w, w->aggregator, w->first_block + i, INT32_MAX, 0, flow);
 	}
 	for (int32_t i = 0; i < state->column_count; i++) {

@@ -223,7 +223,8 @@ void list_push(struct structured *state, struct id_list *list, int32_t id);
 int state_reserve_columns(struct structured *state, int32_t count);
 int state_reserve_blocks(struct structured *state, int32_t count);
 int state_reserve_groups(struct structured *state, int32_t count);
-int32_t block_exact_floor(struct structured *state, int32_t block);
+int32_t block_least_price(const struct structured *state, int32_t block); /* PRICE_CLOSED: no open column */
+int32_t block_exact_floor(struct structured *state, int32_t block);       /* the same, kept as the block's floor */
 
 /* structured_flow.c: units on arcs, and who must hear of it. */
 void flow_add(struct structured *state, int32_t group, int32_t arc, int32_t units);

@@ -184,16 +184,20 @@ void structured_destroy(struct structured *state)
 	free(state);
 }
 
+int32_t block_least_price(const struct structured *state, int32_t block)
+{
+	const struct block *b = &state->blocks[block];
+	int32_t price = PRICE_CLOSED;
+
+	for (int32_t i = 0; i < b->member_count; i++)
+		price = least(price, state->prices[b->members[i]]);
+	return price;
+}
+
 int32_t block_exact_floor(struct structured *state, int32_t block)
 {
-	struct block *b = &state->blocks[block];
-	int32_t floor = PRICE_CLOSED;
-
-	for (int32_t i = 0; i < b->member_count; i++) {
-		floor = least(floor, state->prices[b->members[i]]);
-	}
-	b->floor = floor;
-	return floor;
+	state->blocks[block].floor = block_least_price(state, block);
+	return state->blocks[block].floor;
 }
 
 static int block_add_member(struct structured *state, int32_t block, int32_t column)

@@ -87,6 +87,8 @@ Test(histogram, text_form_is_lossless)
 	rng_seed(&rng, 9);
 	for (int i = 0; i < 5000; i++)
 		histogram_record_many(histogram, draw(&rng), 1 + rng_below(&rng, 5));
+	histogram_record(histogram, INT64_C(1) << 40);
+	cr_assert_eq(histogram_saturated(histogram), 0, "the highest value has its place");
 	histogram_record(histogram, INT64_MAX); /* saturates */
 	cr_assert_eq(histogram_print(histogram, out), 0);
 	fclose(out);

@@ -12,6 +12,8 @@ if command -v jq >/dev/null; then
 		.packets.requests + .packets.answers + .packets.repeated + .packets.broken == 24 and
 		([.pairs[].samples] | add) == .packets.paired and all(.pairs[]; .rtt_us.p50 > 0 and .rtt_us.p50 < 1000)' \
 		>/dev/null && pass "counters add up" || fail "counters add up" "$out"
+	printf '%s' "$out" | jq -e '[.pairs[] | [.src, .dst] | map(split(".") | map(tonumber))] | . == unique and length > 1' \
+		>/dev/null && pass "each pair once, by address" || fail "each pair once, by address" "$out"
 	net=$(printf '%s' "$out" | jq '[.pairs[].rtt_us.mean] | add')
 	run "$nomora" rtt "$capture" --json --gross
 	printf '%s' "$out" | jq -e --argjson net "$net" '[.pairs[].rtt_us.mean] | add > $net' >/dev/null &&

@@ -188,6 +188,21 @@ Test(session, a_reflector_that_forgot_us_lost_nothing)
 	session_destroy(session);
 }
 
+Test(session, a_reflector_that_counted_more_than_we_sent_lost_nothing)
+{
+	struct session *session = session_create(16);
+	uint64_t sent;
+
+	for (uint32_t i = 0; i < 3; i++)
+		session_send(session, i);
+	/* It is ahead of us, as after a crash of the prober: the two that are lost were not lost on the way there. */
+	session_receive(session, 2, 1000, &sent);
+	session_expire(session, 100);
+	cr_assert_eq(session_counters(session).lost, 2);
+	cr_assert_eq(session_lost_forward(session), 0);
+	session_destroy(session);
+}
+
 Test(session, bounds)
 {
 	cr_assert_null(session_create(0));

@@ -23,7 +23,8 @@ static int parse(const char *text, struct mcf_network *network, struct error *er
 Test(mcf_dimacs, reads_what_is_there)
 {
 	static const char *const forms[] = {
-		GOOD, "p min 3 2\r\nn 1 4\r\nn 3 -4\r\na 1 2 0 4 2\r\na 2 3 1 5 -7\r\n",
+		GOOD, "  c\n p min 3 2\n\tn 1 4\n n 3 -4\n  a 1 2 0 4 2\n\ta 2 3 1 5 -7\n",
+		"p min 3 2\r\nn 1 4\r\nn 3 -4\r\na 1 2 0 4 2\r\na 2 3 1 5 -7\r\n",
 		"\n\np\tmin  3 2 \na 1 2  0 4 2\t\na 2 3 1 5 -7\nn 3 -4\nc\nn 1 4", /* nodes behind arcs, no last
 										       newline */
 	};

@@ -102,6 +102,22 @@ Test(policy, a_root_leaves_large_racks_to_large_jobs)
 	test_world_free(&world);
 }
 
+Test(policy, a_roots_own_slot_is_not_there_for_the_rest_of_its_job)
+{
+	/* One slot on machine 0, two on machine 1: only on the latter can both tasks be on the root's machine (p = 1),
+	 * from the former the other task would have to cross the rack (p = 0.8). */
+	make(1, 1, 2, 1);
+	world.cluster->default_rtt = (struct cluster_default_rtt){5, 40, 60, 200};
+	test_world_start(&world, "nomora", NULL);
+	cr_assert_eq(flownet_slots_changed(world.net, 1, 2), 0);
+	test_world_add_job(&world, 0, 0, 2);
+	solve();
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 0, 0), 1);
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), 1);
+	test_world_free(&world);
+}
+
 Test(policy, nomora_moves_a_task_when_its_latency_rises_and_only_with_preemption)
 {
 	for (int preemption = 0; preemption < 2; preemption++) {
@@ -140,6 +156,49 @@ Test(policy, quincy_goes_by_distance_and_ignores_latency)
 	cr_expect_eq(flownet_running(world.net, 2) + flownet_running(world.net, 3), 3);
 	cr_expect_eq(flownet_running(world.net, 7), 0);
 	test_world_free(&world);
+}
+
+Test(policy, quincy_brings_a_running_task_from_another_pod_to_its_roots)
+{
+	struct policy_settings settings;
+
+	/* Pods of two racks of one machine, 0 | 1 and 2 | 3. It ran for 100 s, worth 50: a pod's distance is 100. */
+	make(2, 2, 1, 1);
+	policy_settings_default(&settings);
+	settings.flow.preemption = true;
+	settings.flow.beta_per_s = 0.5;
+	test_world_start(&world, "quincy", &settings);
+	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 2, 100), 0);
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), 1);
+	test_world_free(&world);
+}
+
+Test(policy, policies_without_distances_never_move_what_runs)
+{
+	static const char *const indifferent[] = {"random", "load_spreading", "first_fit"};
+
+	for (size_t i = 0; i < sizeof indifferent / sizeof indifferent[0]; i++) {
+		struct policy_settings settings;
+
+		make(1, 1, 1, 1);
+		policy_settings_default(&settings);
+		settings.flow.preemption = true;
+		settings.flow.omega_per_s = 1;
+		test_world_start(&world, indifferent[i], &settings);
+		test_world_add_job(&world, 0, 0, 1);
+		solve();
+		cr_assert_eq(flownet_task_machine(world.net, 0, 0), 0);
+		test_world_add_job(&world, 1, 0, 1);
+		cr_assert_eq(flownet_time_passed(world.net, 3600), 0); /* whoever waits has become dear */
+		solve();
+		cr_expect_eq(flownet_task_machine(world.net, 0, 0), 0, "%s: its task gave way", indifferent[i]);
+		cr_expect_eq(flownet_task_machine(world.net, 1, 0), FLOWNET_NONE, "%s", indifferent[i]);
+		test_world_free(&world);
+	}
 }
 
 Test(policy, load_spreading_balances_and_first_fit_packs)

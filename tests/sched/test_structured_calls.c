@@ -67,6 +67,37 @@ Test(structured_calls, the_one_who_loses_less_moves)
 	structured_destroy(state);
 }
 
+/* Two columns at one cost: an answer from scratch leaves units where the last change says that they run. */
+Test(structured_calls, what_runs_elsewhere_now_stays_there)
+{
+	struct structured *state = structured_create(1, 2, 1);
+	const struct structured_arc columns[] = {{0, 100}, {1, 100}};
+	const struct structured_running first = {0, 100, 3}, second = {1, 100, 3};
+	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
+					   .unscheduled_cost = STRUCTURED_NO_ARC,
+					   .columns = columns,
+					   .column_count = 2,
+					   .running = &first,
+					   .running_count = 1};
+	const struct structured_row_change change = {.running = &second, .running_count = 1};
+	struct structured_result result;
+	struct structured_share shares[2];
+
+	structured_set_column(state, 0, 0, 5);
+	structured_set_column(state, 1, 0, 5);
+	cr_assert_eq(structured_set_row(state, 0, &row), 0);
+	cr_assert_eq(structured_set_supply(state, 0, 3), 0);
+	cr_assert_eq(structured_solve_fresh(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(structured_read(state, 0, shares, 2), 1);
+	cr_assert_eq(shares[0].column, 0);
+	cr_assert_eq(structured_change_row(state, 0, &change), 0);
+	cr_assert_eq(structured_solve_fresh(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(structured_read(state, 0, shares, 2), 1);
+	cr_assert_eq(shares[0].column, 1);
+	cr_assert_eq(shares[0].units, 3);
+	structured_destroy(state);
+}
+
 Test(structured_calls, says_when_units_cannot_be_routed)
 {
 	struct structured *state = structured_create(0, 0, 0);
