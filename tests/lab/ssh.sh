@@ -105,6 +105,7 @@ wait "$holder" || code=$?
 	pass "a host that vanishes in mid-run is named" || fail "a host that vanishes in mid-run is named" "exit $code" "$(cat lost.err)"
 ip -n "$lab-h2" link set eth0 up
 sed -i 's/--duration 60/--duration 0.3/' ssh.plan
+wait_for 10 gone h1 memcached # it is ended at its own end, and holds the port until then
 run "${sweep[@]}" -o killed.csv --delays "0 10" --repetitions 1
 [ "$code" -eq 0 ] && [ "$(grep -c '^0,both,0,tty' killed.csv)" -eq 1 ] && pass "when it is back, the same file goes on" || fail "when it is back, the same file goes on" "$err"
 plan
