@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * state.c keeps machines, jobs and tasks; changes.c the pending changes; groups.c feeds the structured solver;
- * network.c builds the whole network; extract.c turns an answer into moves; round.c puts a round together.
+ * walk.c says in which order jobs are looked at; network.c builds the whole network; extract.c turns an answer into
+ * moves; round.c puts a round together.
  */
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
@@ -49,11 +50,12 @@ struct net_job {
 };
 
 struct net_machine {
-	bool present;
 	int32_t slots, running, pinned;
 	int32_t told;       /* capacity that the solver knows, FLOWNET_NONE = not there */
+	uint32_t rack;      /* as in the cluster */
 	uint32_t pending;   /* place in `pending` + 1, 0 = none */
 	int64_t first_root; /* first job with its root here */
+	bool present;
 };
 
 /* One task of a class, while a job is looked at. */
@@ -73,6 +75,12 @@ struct net_plan {
 	bool settled; /* once carried out, the job is as the solver knows it */
 };
 
+/* Jobs that are looked at one after the other. */
+struct net_walk {
+	uint32_t *jobs;
+	size_t count, room;
+};
+
 struct flownet {
 	const struct cluster *cluster;
 	struct flownet_policy policy;
@@ -87,8 +95,11 @@ struct flownet {
 	struct flownet_change *pending;
 	size_t pending_count, pending_room;
 	uint64_t pending_events;
-	uint32_t *touched; /* jobs whose answer is looked at in this round */
-	size_t touched_count, touched_room;
+	struct net_walk changed; /* jobs of which the solver is told in this round */
+	struct net_walk touched; /* jobs whose answer is looked at in this round */
+	uint32_t *walk_starts;   /* [cluster->rack_count + 2] scratch of the sort by rack, as is the next */
+	uint32_t *walk_sorted;
+	size_t walk_sorted_room;
 	struct structured *solver; /* NULL when a general algorithm is set */
 	uint32_t *job_of_group;
 	int32_t *spare_groups;
@@ -132,6 +143,13 @@ int64_t net_members(struct flownet *net, uint32_t job);
 int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reason reason);
 int net_change_job(struct flownet *net, uint32_t job, enum flownet_change_kind kind, enum flownet_reason reason);
 void net_changes_clear(struct flownet *net);
+
+/* walk.c */
+int net_walk_add(struct net_walk *walk, uint32_t job);         /* 0 or -ENOMEM */
+int net_walk_sort(struct flownet *net, struct net_walk *walk); /* by the rack of the jobs' roots; 0 or -ENOMEM */
+/* While the job at this place is looked at, those after it are brought nearer the cache. */
+enum net_walk_for { NET_WALK_APPLY, NET_WALK_EXTRACT };
+void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose);
 
 /* groups.c: the structured solver. */
 int net_groups_apply(struct flownet *net);

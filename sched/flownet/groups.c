@@ -281,71 +281,24 @@ static int touch(struct flownet *net, uint32_t job)
 
 	if (!entry || entry->touched)
 		return 0;
-	if (net_reserve((void **)&net->touched, &net->touched_room, net->touched_count + 1, sizeof *net->touched) != 0)
-		return -ENOMEM;
 	entry->touched = true;
-	net->touched[net->touched_count++] = job;
-	return 0;
+	return net_walk_add(&net->touched, job);
 }
 
-static void fetch_groups(const struct flownet *net, const struct net_job *job, bool arcs)
+/* Jobs with changes, each once. */
+static int list_changed_jobs(struct flownet *net)
 {
-	for (uint32_t c = 0; c < job->class_count && c < 2; c++) {
-		if (arcs)
-			structured_fetch_arcs(net->solver, job->classes[c].group);
-		else
-			structured_fetch(net->solver, job->classes[c].group);
+	net->changed.count = 0;
+	for (size_t i = 0; i < net->pending_count; i++) {
+		const struct flownet_change *change = &net->pending[i];
+		const struct net_job *job =
+			change->kind == FLOWNET_CHANGE_CAPACITY ? NULL : net_job_at(net, change->subject);
+
+		if (job && (change->kind == FLOWNET_CHANGE_ARCS || job->pending_arcs == 0) &&
+		    net_walk_add(&net->changed, change->subject) != 0)
+			return -ENOMEM;
 	}
-}
-
-/*
- * Jobs lie far apart in memory, and each leads to the next thing to be fetched: while one is looked at, the next few
- * are brought nearer in four steps.
- */
-enum { FETCH_AHEAD = 8 };
-
-static void fetch_tasks(const struct net_job *job)
-{
-	enum { CACHE_LINE = 64, LINES = 16 };
-	size_t bytes = job->task_limit * sizeof *job->tasks;
-
-	for (size_t at = 0; at < bytes && at < (size_t)LINES * CACHE_LINE; at += CACHE_LINE)
-		__builtin_prefetch((const char *)job->tasks + at);
-}
-
-static void fetch_row(const struct flownet *net, uint32_t job, enum cost_fetch step)
-{
-	int32_t root = net_root_machine(&net->jobs[job]);
-
-	if (net->policy.fetch && root != FLOWNET_NONE)
-		net->policy.fetch(net->policy.context, job, root, step);
-}
-
-static void fetch_job(const struct flownet *net, uint32_t job, int steps_ahead)
-{
-	const struct net_job *entry = &net->jobs[job];
-
-	if (job >= net->job_limit)
-		return;
-	switch (steps_ahead) {
-	case FETCH_AHEAD:
-		__builtin_prefetch(entry);
-		__builtin_prefetch((const char *)entry + 64);
-		break;
-	case FETCH_AHEAD * 3 / 4:
-		fetch_tasks(entry);
-		__builtin_prefetch(entry->classes);
-		fetch_row(net, job, COST_FETCH_PLACE);
-		break;
-	case FETCH_AHEAD / 2:
-		fetch_groups(net, entry, false);
-		fetch_row(net, job, COST_FETCH_ROW);
-		break;
-	case FETCH_AHEAD / 4:
-		fetch_groups(net, entry, true);
-		fetch_row(net, job, COST_FETCH_ARCS);
-		break;
-	}
+	return net_walk_sort(net, &net->changed);
 }
 
 /* Capacities first: rows may name machines that are only now there. */
@@ -357,23 +310,17 @@ int net_groups_apply(struct flownet *net)
 		if (net->pending[i].kind == FLOWNET_CHANGE_CAPACITY)
 			code = apply_capacity(net, net->pending[i].subject);
 	}
-	for (size_t i = 0; i < net->pending_count && code == 0; i++) {
-		const struct flownet_change *change = &net->pending[i];
-		const struct net_job *job;
+	if (code == 0)
+		code = list_changed_jobs(net);
+	for (size_t i = 0; i < net->changed.count && code == 0; i++) {
+		uint32_t number = net->changed.jobs[i];
+		struct net_job *job = &net->jobs[number];
 
-		if (change->kind == FLOWNET_CHANGE_CAPACITY)
-			continue;
-		for (int ahead = FETCH_AHEAD; ahead > 0; ahead -= FETCH_AHEAD / 4) {
-			if (i + (size_t)ahead < net->pending_count)
-				fetch_job(net, net->pending[i + (size_t)ahead].subject, ahead);
-		}
-		job = net_job_at(net, change->subject);
-		if (!job || (change->kind == FLOWNET_CHANGE_UNITS && job->pending_arcs != 0))
-			continue; /* ended, or done with its arcs */
-		code = apply_job(net, change->subject, change->kind == FLOWNET_CHANGE_ARCS);
+		net_walk_fetch(net, &net->changed, i, NET_WALK_APPLY);
+		code = apply_job(net, number, job->pending_arcs != 0);
 		if (code == 0 && job->look)
-			code = touch(net, change->subject);
-		net->jobs[change->subject].look = false;
+			code = touch(net, number);
+		job->look = false;
 	}
 	return code;
 }
@@ -444,16 +391,17 @@ static int extract_touched(struct flownet *net)
 
 	for (int32_t i = 0; i < count && code == 0; i++)
 		code = touch(net, net->job_of_group[groups[i]]);
-	for (size_t i = 0; i < net->touched_count; i++) {
-		for (int ahead = FETCH_AHEAD; ahead > 0; ahead -= FETCH_AHEAD / 4) {
-			if (i + (size_t)ahead < net->touched_count)
-				fetch_job(net, net->touched[i + (size_t)ahead], ahead);
-		}
+	if (code == 0)
+		code = net_walk_sort(net, &net->touched);
+	for (size_t i = 0; i < net->touched.count; i++) {
+		uint32_t job = net->touched.jobs[i];
+
+		net_walk_fetch(net, &net->touched, i, NET_WALK_EXTRACT);
 		if (code == 0)
-			code = extract_job(net, net->touched[i]);
-		net->jobs[net->touched[i]].touched = false;
+			code = extract_job(net, job);
+		net->jobs[job].touched = false;
 	}
-	net->touched_count = 0;
+	net->touched.count = 0;
 	structured_changed_clear(net->solver);
 	return code;
 }

@@ -18,10 +18,12 @@ struct flownet *flownet_create(const struct cluster *cluster, const struct flown
 	net->settings = *settings;
 	net->machines = calloc((size_t)cluster->machine_count + 1, sizeof *net->machines);
 	net->rack_free = calloc((size_t)cluster->rack_count + 1, sizeof *net->rack_free);
-	if (!net->machines || !net->rack_free)
+	net->walk_starts = calloc((size_t)cluster->rack_count + 2, sizeof *net->walk_starts);
+	if (!net->machines || !net->rack_free || !net->walk_starts)
 		goto out_of_memory;
 	for (uint32_t m = 0; m < cluster->machine_count; m++)
-		net->machines[m] = (struct net_machine){.told = FLOWNET_NONE, .first_root = FLOWNET_NONE};
+		net->machines[m] = (struct net_machine){
+			.told = FLOWNET_NONE, .first_root = FLOWNET_NONE, .rack = cluster->machines[m].rack};
 	if (!settings->algorithm) {
 		net->solver = structured_create(0, (int32_t)cluster->machine_count, (int32_t)cluster->rack_count);
 		if (!net->solver)
@@ -48,7 +50,10 @@ void flownet_destroy(struct flownet *net)
 	free(net->rack_free);
 	free(net->jobs);
 	free(net->pending);
-	free(net->touched);
+	free(net->changed.jobs);
+	free(net->touched.jobs);
+	free(net->walk_starts);
+	free(net->walk_sorted);
 	free(net->job_of_group);
 	free(net->spare_groups);
 	free(net->members);

@@ -136,7 +136,7 @@ static void unlink_root(struct flownet *net, uint32_t job, int32_t machine)
 /* The machine's slots, or how many tasks it has, change by this. */
 static void set_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running)
 {
-	int64_t *rack_free = &net->rack_free[net->cluster->machines[machine].rack];
+	int64_t *rack_free = &net->rack_free[net->machines[machine].rack];
 
 	*rack_free -= flownet_free(net, machine);
 	net->machines[machine].slots = slots;

@@ -45,6 +45,19 @@ void structured_changed_clear(struct structured *state)
 	state->changed_list.count = 0;
 }
 
+void structured_fetch_shares(const struct structured *state, int32_t group)
+{
+	enum { CACHE_LINE = 64, LINES = 4 };
+
+	if (group < 0 || group >= state->group_count)
+		return;
+	const struct group *g = &state->groups[group];
+	size_t bytes = (size_t)g->share_count * sizeof(*g->shares);
+
+	for (size_t line = 0; line < LINES && line * CACHE_LINE < bytes; line++)
+		__builtin_prefetch((const char *)g->shares + line * CACHE_LINE);
+}
+
 /* Heapsort where a group has many columns: no scratch, no bad case. */
 static void sift(struct structured_share *shares, int32_t root, int32_t count)
 {

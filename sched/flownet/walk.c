@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Jobs that a round looks at one after the other. They lie far apart in memory, and each leads to the next thing to be
+ * fetched: while one is looked at, the next few are brought nearer in four steps. Jobs whose roots share a rack lead to
+ * the same machines: side by side, they find those in the cache.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "flownet_priv.h"
+
+enum { AHEAD = 8, CACHE_LINE = 64 };
+
+int net_walk_add(struct net_walk *walk, uint32_t job)
+{
+	if (net_reserve((void **)&walk->jobs, &walk->room, walk->count + 1, sizeof *walk->jobs) != 0)
+		return -ENOMEM;
+	walk->jobs[walk->count++] = job;
+	return 0;
+}
+
+/* Jobs without a running root come last. */
+static uint32_t rack_of_job(const struct flownet *net, uint32_t job)
+{
+	int32_t root = net_root_machine(&net->jobs[job]);
+
+	return root == FLOWNET_NONE ? net->cluster->rack_count : net->machines[root].rack;
+}
+
+/* A counting sort, stable. */
+int net_walk_sort(struct flownet *net, struct net_walk *walk)
+{
+	uint32_t racks = net->cluster->rack_count, *starts = net->walk_starts, *sorted;
+
+	if (net_reserve((void **)&net->walk_sorted, &net->walk_sorted_room, walk->count, sizeof *net->walk_sorted) != 0)
+		return -ENOMEM;
+	sorted = net->walk_sorted;
+	memset(starts, 0, ((size_t)racks + 2) * sizeof *starts);
+	for (size_t i = 0; i < walk->count; i++)
+		starts[rack_of_job(net, walk->jobs[i]) + 1]++;
+	for (uint32_t r = 0; r < racks; r++)
+		starts[r + 1] += starts[r];
+	for (size_t i = 0; i < walk->count; i++)
+		sorted[starts[rack_of_job(net, walk->jobs[i])]++] = walk->jobs[i];
+	memcpy(walk->jobs, sorted, walk->count * sizeof *sorted);
+	return 0;
+}
+
+static void fetch_lines(const void *first, size_t bytes, size_t most_lines)
+{
+	for (size_t line = 0; line < most_lines && line * CACHE_LINE < bytes; line++)
+		__builtin_prefetch((const char *)first + line * CACHE_LINE);
+}
+
+static void fetch_row(const struct flownet *net, const struct net_job *job, uint32_t number, enum cost_fetch step)
+{
+	int32_t root = net_root_machine(job);
+
+	if (net->policy.fetch && job->pending_arcs != 0 && root != FLOWNET_NONE)
+		net->policy.fetch(net->policy.context, number, root, step);
+}
+
+static void fetch_job(const struct flownet *net, uint32_t number, enum net_walk_for purpose, int steps_ahead)
+{
+	const struct net_job *job = &net->jobs[number];
+
+	switch (steps_ahead) {
+	case AHEAD:
+		fetch_lines(job, sizeof *job, 2);
+		break;
+	case AHEAD * 3 / 4:
+		fetch_lines(job->tasks, job->task_limit * sizeof *job->tasks, 16);
+		__builtin_prefetch(job->classes);
+		if (purpose == NET_WALK_APPLY)
+			fetch_row(net, job, number, COST_FETCH_PLACE);
+		break;
+	case AHEAD / 2:
+		for (uint32_t c = 0; c < job->class_count && c < 2; c++)
+			structured_fetch(net->solver, job->classes[c].group);
+		if (purpose == NET_WALK_APPLY)
+			fetch_row(net, job, number, COST_FETCH_ROW);
+		break;
+	case AHEAD / 4:
+		for (uint32_t c = 0; c < job->class_count && c < 2; c++) {
+			if (purpose == NET_WALK_APPLY)
+				structured_fetch_arcs(net->solver, job->classes[c].group);
+			else
+				structured_fetch_shares(net->solver, job->classes[c].group);
+		}
+		if (purpose == NET_WALK_APPLY)
+			fetch_row(net, job, number, COST_FETCH_ARCS);
+		break;
+	}
+}
+
+void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose)
+{
+	for (int ahead = AHEAD; ahead > 0; ahead -= AHEAD / 4) {
+		if (at + (size_t)ahead < walk->count)
+			fetch_job(net, walk->jobs[at + (size_t)ahead], purpose, ahead);
+	}
+}
