@@ -114,6 +114,25 @@ static uint32_t find_rack(const struct cost_row *row, uint32_t rack)
 	return low;
 }
 
+int32_t cost_row_machine(const struct cost_row *row, uint32_t rack, uint32_t machine)
+{
+	uint32_t first = 0, end = row->machine_count;
+
+	if (row->spans) {
+		uint32_t span = find_span(row, rack);
+
+		if (span == row->span_count || row->spans[span].rack != rack)
+			return COST_ABSENT;
+		first = row->spans[span].first;
+		end = row->spans[span + 1].first;
+	}
+	for (uint32_t i = first; i < end; i++) {
+		if (row->machines[i].target == (int32_t)machine)
+			return row->machines[i].cost;
+	}
+	return COST_ABSENT;
+}
+
 struct structured_block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack)
 {
 	uint32_t span = find_span(row, rack), place = find_rack(row, rack);

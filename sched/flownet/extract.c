@@ -47,6 +47,7 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 	bool runs_there = machine != FLOWNET_NONE && entry->tasks[task].machine == machine;
 	const struct cost_row *row;
 	int32_t direct;
+	uint32_t rack;
 	bool discounted;
 
 	*cost = 0;
@@ -65,12 +66,13 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 	row = net->policy.row(net->policy.context, job, net_root_machine(entry));
 	if (!row)
 		return best;
-	direct = net->policy.at(net->policy.context, job, net_root_machine(entry), (uint32_t)machine);
-	if (net->machines[machine].present && direct <= row->machine_limit) {
+	rack = net->machines[machine].rack;
+	direct = cost_row_machine(row, rack, (uint32_t)machine);
+	if (direct != COST_ABSENT) {
 		cheaper(&best, cost, FLOWNET_ARC_MACHINE, direct);
 		return best; /* the way through the rack or the cluster costs no less */
 	}
-	cheaper(&best, cost, FLOWNET_ARC_RACK, rack_cost(row, (int32_t)net->cluster->machines[machine].rack));
+	cheaper(&best, cost, FLOWNET_ARC_RACK, rack_cost(row, (int32_t)rack));
 	if (row->cluster_cost != COST_ABSENT)
 		cheaper(&best, cost, FLOWNET_ARC_CLUSTER, row->cluster_cost);
 	return best;
@@ -88,8 +90,14 @@ static bool is_settled(const struct flownet *net, const struct net_member *membe
 	       member->running_cost <= machine_limit;
 }
 
-static int plan(struct flownet *net, uint32_t job, const struct net_member *member, int32_t to, int32_t machine_limit)
+/*
+ * To `share`, or to wait when that is NULL. Units that cost no more than the row's limit have an arc to their machine:
+ * a way over the rack or the cluster costs no less than it, and tasks with an arc of their own to there stay.
+ */
+static int plan(struct flownet *net, uint32_t job, const struct net_member *member,
+		const struct structured_share *share, int32_t machine_limit)
 {
+	int32_t to = share ? share->column : FLOWNET_NONE;
 	struct net_plan *added;
 
 	if (net_reserve((void **)&net->plans, &net->plan_room, net->plan_count + 1, sizeof *net->plans) != 0)
@@ -97,7 +105,12 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 	added = &net->plans[net->plan_count++];
 	*added = (struct net_plan){.column = to};
 	added->move = (struct flownet_move){.job = job, .task = member->task, .from = member->machine, .to = to};
-	added->move.arc = flownet_arc_to(net, job, member->task, to, &added->move.cost);
+	if (share && !member->root && share->cost <= machine_limit) {
+		added->move.arc = FLOWNET_ARC_MACHINE;
+		added->move.cost = share->cost;
+	} else {
+		added->move.arc = flownet_arc_to(net, job, member->task, to, &added->move.cost);
+	}
 	added->settled = is_settled(net, member, &added->move, machine_limit);
 	return 0;
 }
@@ -144,7 +157,7 @@ int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t co
 				net->shares[next].units--;
 			else if (pass == 1)
 				return 0;
-			if (plan(net, job, &members[i], next < share_count ? net->shares[next].column : FLOWNET_NONE,
+			if (plan(net, job, &members[i], next < share_count ? &net->shares[next] : NULL,
 				 machine_limit) != 0)
 				return -ENOMEM;
 		}

@@ -105,6 +105,7 @@ struct flownet {
 	int32_t *spare_groups;
 	int32_t group_count, spare_count;
 	size_t group_room, spare_room;
+	const struct cost_row *row; /* of the job that is looked at; NULL: not at hand */
 	struct net_member *members; /* scratch of one job */
 	size_t member_room;
 	struct structured_running *running; /* scratch of one class */
@@ -136,7 +137,7 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 void net_running_cost_known(struct flownet *net, uint32_t job, uint32_t task, int32_t cost);
 /* Moves a task between waiting (FLOWNET_NONE) and machines, with all that hangs on it. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
-/* Movable tasks of a job, ordered by class, root first; fills net->members. Negative: -ENOMEM. */
+/* Movable tasks of a job, class by class; fills net->members. Negative: -ENOMEM. */
 int64_t net_members(struct flownet *net, uint32_t job);
 
 /* changes.c */

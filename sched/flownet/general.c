@@ -88,7 +88,8 @@ static int32_t gather_shares(struct flownet *net, size_t first, size_t end, cons
 		int32_t column = column_of_task[net->members[i].task];
 
 		if (column != FLOWNET_NONE)
-			net->shares[count++] = (struct structured_share){.column = column, .units = 1};
+			net->shares[count++] =
+				(struct structured_share){.column = column, .units = 1, .cost = INT32_MAX};
 	}
 	qsort(net->shares, (size_t)count, sizeof *net->shares, compare_columns);
 	for (int32_t i = 0; i < count; i++) {

@@ -234,9 +234,14 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 {
 	struct net_job *entry = &net->jobs[job];
-	int64_t count = net_members(net, job);
 	uint32_t left = 0;
-	int code = count < 0 ? (int)count : 0;
+	int64_t count;
+	int code;
+
+	net->row = arcs && net_job_open(net, entry) ? class_row(net, job, false) : NULL;
+	count = net_members(net, job);
+	net->row = NULL;
+	code = count < 0 ? (int)count : 0;
 
 	for (uint32_t c = 0; c < entry->class_count; c++)
 		entry->classes[c].kept = false;

@@ -77,6 +77,18 @@ int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *jo
 	return net->settings.gamma + cost_of_time(net->settings.omega_per_s, net->now_s - entry->since_s);
 }
 
+/* A row at hand has it, if it is one of those that the row leads to: the round trip need not be looked up. */
+static int32_t cost_at_machine(const struct flownet *net, uint32_t job, uint32_t machine)
+{
+	int32_t cost = COST_ABSENT;
+
+	if (net->row)
+		cost = cost_row_machine(net->row, net->machines[machine].rack, machine);
+	if (cost == COST_ABSENT)
+		cost = net->policy.at(net->policy.context, job, net_root_machine(&net->jobs[job]), machine);
+	return cost;
+}
+
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -87,7 +99,7 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 	if (net->policy.root_first && (task == entry->root || !net_job_open(net, entry)))
 		return 0;
 	if (runs->cost_epoch != entry->cost_epoch) {
-		runs->cost = net->policy.at(net->policy.context, job, net_root_machine(entry), (uint32_t)runs->machine);
+		runs->cost = cost_at_machine(net, job, (uint32_t)runs->machine);
 		runs->cost_epoch = entry->cost_epoch;
 	}
 	discount =
@@ -442,7 +454,7 @@ static int compare_members(const void *left, const void *right)
 		return a->root ? -1 : 1;
 	if (a->unscheduled_cost != b->unscheduled_cost)
 		return a->unscheduled_cost < b->unscheduled_cost ? -1 : 1;
-	if (a->running_cost != b->running_cost) /* the cheapest to keep come first */
+	if (a->running_cost != b->running_cost) /* on one machine, the cheapest to keep come first: beta parts them */
 		return a->running_cost < b->running_cost ? -1 : 1;
 	return a->task < b->task ? -1 : a->task > b->task;
 }
@@ -467,7 +479,7 @@ static void sort_members(struct net_member *members, size_t count)
 int64_t net_members(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = &net->jobs[job];
-	bool open = net_job_open(net, entry);
+	bool open = net_job_open(net, entry), mixed = false;
 	size_t count = 0;
 
 	if (net_reserve((void **)&net->members, &net->member_room, entry->task_limit, sizeof *net->members) != 0)
@@ -488,9 +500,12 @@ int64_t net_members(struct flownet *net, uint32_t job)
 		if (task->state == TASK_RUNNING)
 			net->members[count].running_cost =
 				net_running_cost(net, job, t, &net->members[count].discounted);
+		mixed |= net->members[count].root != net->members[0].root ||
+			 net->members[count].unscheduled_cost != net->members[0].unscheduled_cost;
 		count++;
 	}
-	sort_members(net->members, count);
+	if (mixed || net->settings.beta_per_s > 0)
+		sort_members(net->members, count);
 	return (int64_t)count;
 }
 

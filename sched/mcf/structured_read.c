@@ -111,14 +111,17 @@ int32_t structured_read(const struct structured *state, int32_t group, struct st
 	for (; count < g->share_count; count++) {
 		const struct share *share = &g->shares[count];
 
-		shares[count] = (struct structured_share){share->column, g->uses[share->arc].flow};
+		shares[count] = (struct structured_share){share->column, g->uses[share->arc].flow, share->cost};
 	}
 	sort_shares(shares, count);
 	for (int32_t i = 1; i < count; i++) {
-		if (shares[i].column == shares[merged].column)
+		if (shares[i].column == shares[merged].column) {
 			shares[merged].units += shares[i].units;
-		else
+			if (shares[i].cost > shares[merged].cost)
+				shares[merged].cost = shares[i].cost;
+		} else {
 			shares[++merged] = shares[i];
+		}
 	}
 	return merged + 1;
 }

@@ -151,7 +151,7 @@ int32_t row_detach_flow(struct structured *state, int32_t group)
 	while (g->share_count > 0) {
 		int32_t arc = g->shares[g->share_count - 1].arc, units = g->uses[arc].flow;
 
-		state->row_held[count++] = (struct structured_share){g->arcs[arc].target, units};
+		state->row_held[count++] = (struct structured_share){.column = g->arcs[arc].target, .units = units};
 		flow_take(state, group, arc, units);
 	}
 	return count;

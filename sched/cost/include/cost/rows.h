@@ -46,12 +46,16 @@ struct cost_row {
 	uint32_t machine_count, rack_count, span_count, changed_count;
 	struct structured_arc *machines; /* [machine_count] cost <= p_m, rack by rack */
 	struct structured_arc *racks;    /* [rack_count] largest cost of the rack <= p_r, ascending */
-	struct cost_span *spans;         /* [span_count + 1] of racks with arcs in `machines`, ascending, and the end */
+	struct cost_span *spans;         /* [span_count + 1] of racks with arcs in `machines`, ascending, and the end;
+					    NULL: in any order */
 	uint32_t *changed;               /* [changed_count] racks */
 };
 
 /* The arcs of a kept row to a rack and to the machines in it. */
 struct structured_block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack);
+
+/* What its own arc to the machine, which is in this rack, costs; COST_ABSENT without one. */
+int32_t cost_row_machine(const struct cost_row *row, uint32_t rack, uint32_t machine);
 
 struct cost_rows;
 
