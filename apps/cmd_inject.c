@@ -274,6 +274,7 @@ static int start_injector(struct session *session, struct error *err)
 		.slots = (uint32_t)settings->slots,
 		.delay_us = {settings->delay_ab_us, settings->delay_ba_us},
 		.subtract_ns = settings->subtract_ns,
+		.transmit_is_system_call = bursts_are_system_calls(session),
 		.stall_us = stall_threshold_us(session),
 		.hiccup_ns = hiccup_threshold_ns(session),
 		.nice = (int)settings->nice,

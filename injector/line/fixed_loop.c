@@ -120,14 +120,20 @@ static ALWAYS_INLINED void advance(struct line *line, uint32_t sent)
 		line->burst_tail++;
 }
 
-static ALWAYS_INLINED void release(struct line *line, uint64_t now, bool full)
+/* The counter was looked at: what was sent before is counted, what is sent next is sent at `now`. */
+static ALWAYS_INLINED void begin_burst(struct line *line, uint64_t now)
 {
-	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* full: speed is what counts */
-
 	if (line->counted != line->tail)
 		count_sent(line);
 	line->sent_at = now;
 	line->sent_in_gap = line->gap;
+}
+
+static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uint64_t now, bool full)
+{
+	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* full: speed is what counts */
+
+	begin_burst(line, now);
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS * LINE_TX_BURST / most; round++) {
 		uint32_t at = line->tail & line->mask;
 		uint32_t count = count_due(line, now, most);
@@ -135,8 +141,13 @@ static ALWAYS_INLINED void release(struct line *line, uint64_t now, bool full)
 
 		if (count == 0)
 			return;
+		if (UNLIKELY(round > 0)) { /* a backlog: the burst before took its time */
+			now = dp_cycles();
+			worker_look(worker, now, full);
+			begin_burst(line, now);
+		}
 		count = MIN(count, line->mask + 1 - at);
-		sent = dp_transmit(line->tx_port, line->packets + at, (uint16_t)count);
+		sent = loop_transmit(worker, line->tx_port, line->packets + at, (uint16_t)count);
 		advance(line, sent);
 		if (UNLIKELY(sent < count)) {
 			line->count.tx_full += count - sent;

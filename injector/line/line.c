@@ -116,6 +116,7 @@ static void create_workers(struct injector *injector, const struct injector_sett
 		worker->modal = injector->modal;
 		worker->stall_gap_cycles = cycles_of(injector, settings->stall_us * 1e3);
 		worker->gap_cycles = cycles_of(injector, fmin(settings->hiccup_ns, settings->stall_us * 1e3));
+		worker->timed_transmit = settings->transmit_is_system_call;
 		worker->wait_cycles = (int64_t)cycles_of(injector, WAIT_NS);
 		for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
 			if (d % injector->worker_count != i)
@@ -376,7 +377,8 @@ int injector_read(struct injector *injector, struct injector_statistics *statist
 	if (status)
 		return status;
 	*statistics = (struct injector_statistics){.stall_threshold_us = injector->stall_us,
-						   .hiccup_threshold_ns = injector->hiccup_ns};
+						   .hiccup_threshold_ns = injector->hiccup_ns,
+						   .transmit_timed = injector->workers[0].timed_transmit};
 	for (unsigned int i = 0; i < injector->worker_count; i++) {
 		const struct worker *worker = &injector->workers[i];
 		const struct worker_snapshot *snapshot = &worker->snapshot;
@@ -387,6 +389,7 @@ int injector_read(struct injector *injector, struct injector_statistics *statist
 		statistics->hiccups += snapshot->hiccups;
 		statistics->stalls += snapshot->stalls;
 		statistics->stall_total_us += (double)snapshot->stall_cycles * us_per_cycle;
+		statistics->stall_transmit_us += (double)snapshot->stall_transmit_cycles * us_per_cycle;
 		statistics->stall_max_us =
 			fmax(statistics->stall_max_us, (double)snapshot->stall_longest_cycles * us_per_cycle);
 	}

@@ -91,23 +91,27 @@ enum worker_request { WORKER_REQUEST_NONE, WORKER_REQUEST_READ, WORKER_REQUEST_R
 struct worker_snapshot {
 	struct line_counters count[INJECTOR_DIRECTIONS];
 	uint64_t held[INJECTOR_DIRECTIONS];
-	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups;
+	uint64_t stalls, stall_cycles, stall_longest_cycles, stall_transmit_cycles, hiccups;
 };
 
 /* One lcore. */
 struct worker {
-	struct line *lines[INJECTOR_DIRECTIONS];                       /* [C] */
-	enum injector_direction directions[INJECTOR_DIRECTIONS];       /* [C] of lines[i] */
-	unsigned int line_count;                                       /* [C] */
-	unsigned int lcore;                                            /* [C] */
-	uint64_t last_look;                                            /* [L] TSC */
-	bool full;                                                     /* [L] a whole burst was received then */
-	uint64_t gap_cycles;                                           /* [C] a longer gap is a hiccup at least */
-	uint64_t stall_gap_cycles;                                     /* [C] a longer gap is a stall */
-	int64_t wait_cycles;                                           /* [C] a wait for a due time at most */
-	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups;  /* [L] */
-	const struct line_config *config;                              /* [L] the one in force */
-	struct worker_snapshot snapshot;                               /* [L] until `answered`, then [C] */
+	struct line *lines[INJECTOR_DIRECTIONS];                      /* [C] */
+	enum injector_direction directions[INJECTOR_DIRECTIONS];      /* [C] of lines[i] */
+	unsigned int line_count;                                      /* [C] */
+	unsigned int lcore;                                           /* [C] */
+	uint64_t last_look;                                           /* [L] TSC */
+	bool full;                                                    /* [L] a whole burst was received then */
+	uint64_t gap_cycles;                                          /* [C] a longer gap is a hiccup at least */
+	uint64_t stall_gap_cycles;                                    /* [C] a longer gap is a stall */
+	int64_t wait_cycles;                                          /* [C] a wait for a due time at most */
+	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups; /* [L] */
+	uint64_t stall_transmit_cycles;                               /* [L] of stall_cycles: in calls that transmit */
+	bool timed_transmit;                                          /* [C] that is told */
+	uint64_t transmit_cycles;         /* [L] in such calls since the look at transmit_since */
+	uint64_t transmit_since;          /* [L] TSC */
+	const struct line_config *config; /* [L] the one in force */
+	struct worker_snapshot snapshot;  /* [L] until `answered`, then [C] */
 	_Atomic(const struct line_config *) next_config CACHE_ALIGNED; /* [A] control -> lcore */
 	_Atomic(const struct line_config *) seen_config;               /* [A] lcore -> control */
 	_Atomic uint32_t requested;                                    /* [A] counts requests */
@@ -135,6 +139,15 @@ static inline void worker_chores(struct worker *worker)
 	if (UNLIKELY(atomic_load_explicit(&worker->requested, memory_order_acquire) !=
 		     atomic_load_explicit(&worker->answered, memory_order_relaxed)))
 		worker_answer(worker);
+}
+
+/* A call that transmits took `cycles`. */
+static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
+{
+	if (worker->transmit_since != worker->last_look)
+		worker->transmit_cycles = 0;
+	worker->transmit_since = worker->last_look;
+	worker->transmit_cycles += cycles;
 }
 
 /* Looks at the clock, and notes a gap since the look before. `full`: a whole burst was just received. */

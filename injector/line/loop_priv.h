@@ -16,12 +16,27 @@
 
 #include "line_priv.h"
 
+/* Where sending is a system call, its time is known when a stall is noted. */
+static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, uint16_t port, struct dp_packet **packets,
+					     uint16_t count)
+{
+	uint64_t before;
+	uint16_t sent;
+
+	if (LIKELY(!worker->timed_transmit))
+		return dp_transmit(port, packets, count);
+	before = dp_cycles();
+	sent = dp_transmit(port, packets, count);
+	worker_add_transmit(worker, dp_cycles() - before);
+	return sent;
+}
+
 /* Constants of a loop, so that the compiler sees through them. */
 struct loop {
 	/* Receives a burst and holds it. Returns its size; if over 0, *now is the counter. */
 	uint32_t (*take)(struct worker *worker, struct line *line, uint64_t *now);
 	/* Sends what is due at `now`; `full`: a whole burst was received just before. */
-	void (*release)(struct line *line, uint64_t now, bool full);
+	void (*release)(struct worker *worker, struct line *line, uint64_t now, bool full);
 	/* When the next packet is due; false: none is held. */
 	bool (*next)(const struct line *line, uint64_t *due);
 };
@@ -46,9 +61,10 @@ static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, struct loop loop
 	return now;
 }
 
-static ALWAYS_INLINED void loop_release(struct loop loop, struct line *line, uint64_t now, bool full)
+static ALWAYS_INLINED void loop_release(struct worker *worker, struct loop loop, struct line *line, uint64_t now,
+					bool full)
 {
-	loop.release(line, now, full);
+	loop.release(worker, line, now, full);
 	line->gap = false;
 }
 
@@ -68,7 +84,7 @@ static ALWAYS_INLINED void loop_round(struct worker *worker, struct loop loop)
 		idle &= received == 0;
 		if (received < LINE_RX_BURST)
 			continue;
-		loop_release(loop, line, now, true);
+		loop_release(worker, loop, line, now, true);
 		full |= 1U << i;
 	}
 	if (idle) {
@@ -79,7 +95,7 @@ static ALWAYS_INLINED void loop_round(struct worker *worker, struct loop loop)
 		now = loop_wait(worker, loop, now);
 	for (unsigned int i = 0; i < worker->line_count; i++) {
 		if (!(full & 1U << i))
-			loop_release(loop, worker->lines[i], now, false);
+			loop_release(worker, loop, worker->lines[i], now, false);
 	}
 }
 

@@ -94,7 +94,7 @@ static void count_sent(struct line *line, uint16_t sent, uint64_t now)
 }
 
 /* Sends the outbox; what the port refuses stays in front. True if all went. */
-static bool send_outbox(struct line *line, uint64_t now)
+static bool send_outbox(struct worker *worker, struct line *line, uint64_t now)
 {
 	struct dp_packet *packets[LINE_TX_BURST];
 	uint32_t captured = 0;
@@ -106,7 +106,7 @@ static bool send_outbox(struct line *line, uint64_t now)
 		    capture_fill(line->capture, captured, packets[i], now, line->capture_tx, true))
 			captured++;
 	}
-	sent = dp_transmit(line->tx_port, packets, count);
+	sent = loop_transmit(worker, line->tx_port, packets, count);
 	if (captured)
 		capture_commit(line->capture, MIN(captured, (uint32_t)sent));
 	count_sent(line, sent, now);
@@ -117,14 +117,14 @@ static bool send_outbox(struct line *line, uint64_t now)
 	return line->outbox_count == 0;
 }
 
-static void release(struct line *line, uint64_t now, bool full)
+static void release(struct worker *worker, struct line *line, uint64_t now, bool full)
 {
 	(void)full;
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS; round++) {
 		while (line->outbox_count < LINE_TX_BURST && line->heap.count > 0 &&
 		       (int64_t)(now - line->heap.entries[0].due) >= 0)
 			line->outbox[line->outbox_count++] = heap_pop(&line->heap);
-		if (line->outbox_count == 0 || !send_outbox(line, now))
+		if (line->outbox_count == 0 || !send_outbox(worker, line, now))
 			return;
 		now = dp_cycles();
 	}

@@ -120,7 +120,7 @@ static json_t *top_json(struct injector_monitor *monitor, const struct injector_
 						   *ba = &statistics->direction[INJECTOR_BA];
 
 	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
-			 "s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I}",
+			 "s:o, s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I}",
 			 "schema", "nomora.inject/1", "time", ns_to_s(ns_now_wall()), "uptime_s",
 			 ns_to_s(ns_sub(ns_now_monotonic(), monitor->started)), "delay_ab_us",
 			 injector_delay_us(monitor->injector, INJECTOR_AB), "delay_ba_us",
@@ -132,8 +132,9 @@ static json_t *top_json(struct injector_monitor *monitor, const struct injector_
 			 (json_int_t)(port[0].rx_missed + port[1].rx_missed), "disturbed",
 			 (json_int_t)(ab->disturbed + ba->disturbed), "stalls", (json_int_t)statistics->stalls,
 			 "stall_us_total", statistics->stall_total_us, "stall_max_us", statistics->stall_max_us,
-			 "stall_threshold_us", statistics->stall_threshold_us, "rx_errors",
-			 (json_int_t)(port[0].rx_errors + port[1].rx_errors), "hiccups",
+			 "stall_threshold_us", statistics->stall_threshold_us, "stall_us_in_transmit",
+			 statistics->transmit_timed ? json_real(statistics->stall_transmit_us) : json_null(),
+			 "rx_errors", (json_int_t)(port[0].rx_errors + port[1].rx_errors), "hiccups",
 			 (json_int_t)statistics->hiccups, "hiccup_threshold_ns", statistics->hiccup_threshold_ns,
 			 "subtract_ns", injector_subtract_ns(monitor->injector), "counter",
 			 injector_trusts_counter(monitor->injector) ? "trusted" : "invariant", "lateness_p50_ns",

@@ -16,13 +16,18 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 	double dropped = number(sample, "ring_full") + number(sample, "nombuf") + number(sample, "rx_missed") +
 			 number(sample, "rx_errors");
 
+	char calls[64] = "";
+
+	if (json_is_number(json_object_get(sample, "stall_us_in_transmit")))
+		snprintf(calls, sizeof calls, ", %.1f ms in calls that send",
+			 number(sample, "stall_us_in_transmit") / 1e3);
 	snprintf(text, bytes,
 		 "%.1f s at %g/%g us: A->B %.0f in %.0f out, B->A %.0f in %.0f out; dropped %.0f (ring full %.0f, no "
 		 "buffer "
 		 "%.0f, missed %.0f, too long or broken %.0f), lost by mode %.0f; late p50 %.0f p99 %.0f p99.9 %.0f "
 		 "max %.0f ns; %.0f stalls "
 		 "over %g us "
-		 "(%.1f ms, longest %.0f us), %.0f packets disturbed (%.2f %%)",
+		 "(%.1f ms, longest %.0f us%s), %.0f packets disturbed (%.2f %%)",
 		 number(sample, "uptime_s"), number(sample, "delay_ab_us"), number(sample, "delay_ba_us"),
 		 number(sample, "rx_ab"), number(sample, "tx_ab"), number(sample, "rx_ba"), number(sample, "tx_ba"),
 		 dropped, number(sample, "ring_full"), number(sample, "nombuf"), number(sample, "rx_missed"),
@@ -30,7 +35,7 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 		 number(sample, "lateness_p50_ns"), number(sample, "lateness_p99_ns"),
 		 number(sample, "lateness_p99_9_ns"), number(sample, "lateness_max_ns"), number(sample, "stalls"),
 		 number(sample, "stall_threshold_us"), number(sample, "stall_us_total") / 1e3,
-		 number(sample, "stall_max_us"), number(sample, "disturbed"),
+		 number(sample, "stall_max_us"), calls, number(sample, "disturbed"),
 		 sent > 0 ? 100 * number(sample, "disturbed") / sent : 0.0);
 }
 
@@ -62,6 +67,8 @@ static const struct metric top_metrics[] = {
 	{"stalls", "nomora_injector_stalls_total", "counter", "Gaps of the polling loop over the threshold.", 1},
 	{"stall_us_total", "nomora_injector_stall_seconds_total", "counter", "Time spent in stalls.", 1e-6},
 	{"stall_max_us", "nomora_injector_stall_longest_seconds", "gauge", "Longest stall.", 1e-6},
+	{"stall_us_in_transmit", "nomora_injector_stall_in_transmit_seconds_total", "counter",
+	 "Time of stalls within calls that send.", 1e-6},
 	{"hiccups", "nomora_injector_hiccups_total", "counter", "Shorter gaps of the polling loop.", 1},
 };
 
@@ -108,6 +115,8 @@ char *injector_monitor_metrics(const json_t *sample)
 			number(json_object_get(sample, "ba"), metric->key) * metric->scale);
 	}
 	for (size_t i = 0; i < sizeof top_metrics / sizeof top_metrics[0]; i++) {
+		if (json_is_null(json_object_get(sample, top_metrics[i].key)))
+			continue; /* not measured is not 0 */
 		print_head(out, &top_metrics[i]);
 		fprintf(out, "%s %.15g\n", top_metrics[i].name,
 			number(sample, top_metrics[i].key) * top_metrics[i].scale);

@@ -24,6 +24,8 @@ void worker_note_gap(struct worker *worker, uint64_t gap)
 	worker->stall_cycles += stall ? gap : 0;
 	if (stall && gap > worker->stall_longest_cycles)
 		worker->stall_longest_cycles = gap;
+	if (stall && worker->transmit_since == worker->last_look - gap) /* last_look is the gap's end by now */
+		worker->stall_transmit_cycles += worker->transmit_cycles;
 	for (unsigned int i = 0; i < worker->line_count; i++) {
 		struct line *line = worker->lines[i];
 
@@ -62,6 +64,7 @@ static void take_snapshot(struct worker *worker)
 	snapshot->stall_cycles = worker->stall_cycles;
 	snapshot->stall_longest_cycles = worker->stall_longest_cycles;
 	snapshot->hiccups = worker->hiccups;
+	snapshot->stall_transmit_cycles = worker->stall_transmit_cycles;
 }
 
 static void reset(struct worker *worker)
@@ -79,6 +82,7 @@ static void reset(struct worker *worker)
 		}
 	}
 	worker->stalls = worker->stall_cycles = worker->stall_longest_cycles = worker->hiccups = 0;
+	worker->stall_transmit_cycles = 0;
 }
 
 void worker_answer(struct worker *worker)

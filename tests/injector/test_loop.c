@@ -17,7 +17,10 @@ static struct {
 	struct dp_packet packets[PACKETS];
 	size_t count, next_in, left;
 	uint64_t other_port;   /* cycles to look whether port 1 has something: it never has */
-	bool jump_in_receive;  /* after the port was looked at, before the counter is read */
+	bool jump_in_receive;  /* of port 0, after the port was looked at, before the counter is read */
+	bool jump_in_transmit; /* before the port has taken the burst */
+	uint64_t jump_again;   /* cycles, in the call after the one that jumped */
+	uint64_t send;         /* cycles that it takes */
 	unsigned int refusals; /* so many bursts to come lose their last 7 packets */
 } world;
 
@@ -25,14 +28,15 @@ static void jump(void)
 {
 	if (world.jump && world.now >= world.jump_at) {
 		world.now += world.jump;
-		world.jump = 0;
+		world.jump = world.jump_again;
+		world.jump_again = 0;
 	}
 }
 
 uint64_t dp_cycles(void)
 {
 	world.now += STEP;
-	if (!world.jump_in_receive)
+	if (!world.jump_in_receive && !world.jump_in_transmit)
 		jump();
 	return world.now;
 }
@@ -47,7 +51,7 @@ uint16_t dp_receive(uint16_t port, struct dp_packet **packets, uint16_t count)
 		world.packets[world.next_in].received = world.now;
 		packets[received++] = &world.packets[world.next_in++];
 	}
-	if (world.jump_in_receive)
+	if (world.jump_in_receive && port == 0)
 		jump();
 	return received;
 }
@@ -57,6 +61,8 @@ uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
 	uint16_t sent = world.refusals > 0 && count > 7 ? count - 7 : count;
 
 	cr_assert_eq(port, 1);
+	if (world.jump_in_transmit)
+		jump();
 	world.refusals -= world.refusals > 0;
 	for (uint16_t i = 0; i < sent; i++) {
 		cr_assert_eq(packets[i], &world.packets[world.left], "order");
@@ -64,6 +70,7 @@ uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
 		packets[i]->left = world.now;
 		packets[i]->gone = true;
 	}
+	world.now += world.send;
 	return sent;
 }
 
@@ -147,14 +154,18 @@ static void make(bool with_modal, size_t count, uint64_t gap)
 	worker.wait_cycles = WAIT;
 }
 
+static void round_of(void)
+{
+	if (modal)
+		worker_modal_rounds(&worker, 1);
+	else
+		worker_fixed_rounds(&worker, 1);
+}
+
 static void run(void)
 {
-	for (int i = 0; i < 1000000 && world.left < world.count; i++) {
-		if (modal)
-			worker_modal_rounds(&worker, 1);
-		else
-			worker_fixed_rounds(&worker, 1);
-	}
+	for (int i = 0; i < 1000000 && world.left < world.count; i++)
+		round_of();
 	cr_assert_eq(world.left, world.count);
 	worker_answer(&worker);
 	cr_assert_eq(worker.snapshot.count[0].tx_packets, world.count);
@@ -210,12 +221,8 @@ Test(loop, a_lower_delay_keeps_the_order)
 {
 	for (int kind = 0; kind < 2; kind++) {
 		make(kind, 300, 100);
-		for (int i = 0; i < 1200; i++) {
-			if (modal)
-				worker_modal_rounds(&worker, 1);
-			else
-				worker_fixed_rounds(&worker, 1);
-		}
+		for (int i = 0; i < 1200; i++)
+			round_of();
 		cr_assert_lt(world.left, world.count, "some are held when the delay changes");
 		lines[0].delay_cycles = 10;
 		run(); /* dp_transmit() looks at the order */
@@ -320,6 +327,63 @@ Test(loop, a_hiccup_disturbs_only_what_arrives_or_leaves_in_it)
 	}
 }
 
+Test(loop, what_arrives_in_a_second_hiccup_is_disturbed_too)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 3, 0);
+		world.packets[1].arrives = 1000 + GAP;     /* in the first, of the call that received packet 0 */
+		world.packets[2].arrives = 1000 + 3 * GAP; /* in the second, of the call that received packet 1 */
+		world.jump_at = 1000;
+		world.jump = world.jump_again = 2 * GAP;
+		world.jump_in_receive = true;
+		run();
+		cr_assert_eq(worker.hiccups, 2);
+		cr_assert_eq(worker.snapshot.count[0].disturbed, 3, "loop %d", kind);
+	}
+}
+
+Test(loop, a_stall_tells_how_much_of_it_was_spent_sending)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		for (int sending = 0; sending < 2; sending++) {
+			make(kind, 1, 0);
+			worker.timed_transmit = true;
+			world.jump_at = 5000;
+			world.jump_in_receive = !sending;
+			world.jump_in_transmit = sending;
+			world.jump = 2 * STALL;
+			run();
+			round_of(); /* what the last burst met is known at the next look */
+			worker_answer(&worker);
+			cr_assert_eq(worker.snapshot.stalls, 1, "loop %d, %d", kind, sending);
+			cr_assert_gt(worker.snapshot.stall_cycles, 2 * STALL);
+			if (sending)
+				cr_assert_eq(worker.snapshot.stall_transmit_cycles, 2 * STALL + STEP, "loop %d: %lu",
+					     kind, worker.snapshot.stall_transmit_cycles);
+			else
+				cr_assert_eq(worker.snapshot.stall_transmit_cycles, 0);
+		}
+	}
+}
+
+/* A backlog leaves in several bursts: each is late by its own. */
+Test(loop, lateness_is_that_of_the_burst)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		uint64_t expected[LATENESS_BUCKETS] = {0};
+
+		make(kind, 4 * LINE_TX_BURST, 0);
+		world.send = GAP - 2 * STEP;
+		world.jump_at = 6000;
+		world.jump = 12000; /* all of it falls due meanwhile */
+		run();
+		for (size_t i = 0; i < world.count; i++)
+			expected[lateness_bucket(world.packets[i].left - due(&world.packets[i]))]++;
+		cr_assert_leq(expected[lateness_bucket(world.packets[0].left - due(&world.packets[0]))], LINE_TX_BURST);
+		cr_assert_arr_eq(lines[0].late_disturbed, expected, sizeof expected, "loop %d", kind);
+	}
+}
+
 Test(loop, the_work_on_whole_bursts_is_no_hiccup)
 {
 	for (int kind = 0; kind < 2; kind++) {
@@ -356,19 +420,11 @@ Test(loop, a_hiccup_while_a_packet_is_sent_is_noticed)
 {
 	for (int kind = 0; kind < 2; kind++) {
 		make(kind, 1, 0);
-		for (int i = 0; i < 100000 && world.left == 0; i++) {
-			if (modal)
-				worker_modal_rounds(&worker, 1);
-			else
-				worker_fixed_rounds(&worker, 1);
-		}
+		for (int i = 0; i < 100000 && world.left == 0; i++)
+			round_of();
 		world.now += 2 * GAP; /* in dp_transmit(), as far as the loop can tell */
-		for (int i = 0; i < 2; i++) {
-			if (modal)
-				worker_modal_rounds(&worker, 1);
-			else
-				worker_fixed_rounds(&worker, 1);
-		}
+		for (int i = 0; i < 2; i++)
+			round_of();
 		worker_answer(&worker);
 		cr_assert_eq(worker.hiccups, 1);
 		cr_assert_eq(worker.snapshot.count[0].disturbed, kind ? 0 : 1, "the modal loop counts at once");

@@ -11,6 +11,9 @@
  * system call. Each packet whose stay met one counts as disturbed, those in the receive queue included. A hiccup is a
  * shorter gap, yet longer than a round of the loop should take: it disturbs the packets that arrived or left in it.
  *
+ * Lateness is the counter's last reading before the burst that a packet left in, less its due time; that reading is
+ * taken anew for each burst, 32 packets at most.
+ *
  * Units: _us microseconds per direction; _ns nanoseconds. Threads: create, start, set, read, stop and destroy on one
  * control thread.
  */
@@ -39,11 +42,12 @@ struct injector_settings {
 	unsigned int lcore_count;
 	uint32_t slots; /* per direction; rounded up to a power of two, 1024..2^22 */
 	double delay_us[INJECTOR_DIRECTIONS];
-	double subtract_ns;  /* the D = 0 path, taken off every delay; over its least time packets may be early */
-	double stall_us;     /* a longer gap is a stall, > 0 */
-	double hiccup_ns;    /* a longer gap is a hiccup at least, > 0; at most stall_us counts */
-	int nice;            /* of the busy threads: -20 is served first, 0 as this one; tried, not required */
-	double expected_pps; /* per direction; 0 = not told. D * pps over the slots is refused */
+	double subtract_ns; /* the D = 0 path, taken off every delay; over its least time packets may be early */
+	bool transmit_is_system_call; /* so a stall's time in it is told apart: two more clock readings a burst */
+	double stall_us;              /* a longer gap is a stall, > 0 */
+	double hiccup_ns;             /* a longer gap is a hiccup at least, > 0; at most stall_us counts */
+	int nice;                     /* of the busy threads: -20 is served first, 0 as this one; tried, not required */
+	double expected_pps;          /* per direction; 0 = not told. D * pps over the slots is refused */
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
 	struct dp_stamps stamps[INJECTOR_DIRECTIONS]; /* the receive ports'; offset < 0: the arrival is what counts */
 	struct injector_capture *capture;             /* borrowed; NULL = none */
@@ -117,6 +121,8 @@ struct injector_statistics {
 	struct injector_direction_statistics direction[INJECTOR_DIRECTIONS];
 	uint64_t stalls;
 	double stall_total_us, stall_max_us;
+	bool transmit_timed;      /* else the next one means nothing */
+	double stall_transmit_us; /* of the total: within calls that transmit, interrupted ones included */
 	double stall_threshold_us;
 	uint64_t hiccups;
 	double hiccup_threshold_ns;
