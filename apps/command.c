@@ -71,6 +71,16 @@ static int exec_program(const char *program, char **argv)
 	return command_fail(&err, COMMAND_FAILED);
 }
 
+/* What was printed may be lost yet, on a full disk for one: then the command has failed, and says so once. */
+static int flush_answer(int code)
+{
+	errno = 0;
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || code == COMMAND_FAILED)
+		return code;
+	log_error("cannot write to standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+	return COMMAND_FAILED;
+}
+
 int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
@@ -82,18 +92,18 @@ int command_dispatch(const char *program, const char *summary, const struct comm
 	}
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
 		print_table(program, summary, commands, stdout);
-		return COMMAND_OK;
+		return flush_answer(COMMAND_OK);
 	}
 	if (strcmp(name, "--version") == 0) {
 		printf("%s %s\n", program, NOMORA_VERSION);
-		return COMMAND_OK;
+		return flush_answer(COMMAND_OK);
 	}
 	for (const struct command *row = commands; row->name; row++) {
 		if (strcmp(name, row->name) != 0)
 			continue;
 		if (!row->run)
 			return exec_program(row->program, argv);
-		return row->run(argc - 1, argv + 1);
+		return flush_answer(row->run(argc - 1, argv + 1));
 	}
 	log_error("there is no command '%s'; '%s --help' lists them", name, program);
 	return COMMAND_USAGE;

@@ -104,7 +104,8 @@ int json_write_file(const char *path, const json_t *value, struct error *err)
 
 		free(text);
 		file_writer_discard(writer);
-		return error_set(err, code, "cannot write %s: %s", path, strerror(code));
+		return error_set(err, code, "cannot write %s: %s",
+				 strcmp(path, "-") == 0 ? "to standard output" : path, strerror(code));
 	}
 	free(text);
 	return file_writer_commit(writer, err);
@@ -168,7 +169,7 @@ static const json_t *get(struct json_reader *reader, const json_t *object, const
 	if (value && !json_is_null(value))
 		return value;
 	if (needed)
-		json_fail(reader, where, key, "missing, expected %s", expected);
+		json_fail(reader, where, key, "%s, expected %s", value ? "found null" : "missing", expected);
 	return NULL;
 }
 

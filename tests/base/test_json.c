@@ -29,13 +29,16 @@ Test(json, values_come_with_type_and_range)
 	json_decref(root);
 }
 
-enum trouble { MISSING, WRONG_TYPE, OUT_OF_RANGE, EMPTY, FRACTION, SCHEMA, TROUBLES };
+enum trouble { MISSING, NOTHING, WRONG_TYPE, OUT_OF_RANGE, EMPTY, FRACTION, SCHEMA, TROUBLES };
 
 static void provoke(enum trouble trouble, struct json_reader *reader, const json_t *root)
 {
 	switch (trouble) {
 	case MISSING:
 		json_need_number(reader, root, "servers[3]", "absent", 0, 1);
+		break;
+	case NOTHING:
+		json_need_number(reader, root, "servers[3]", "nothing", 0, 1);
 		break;
 	case WRONG_TYPE:
 		json_need_number(reader, root, "servers[3]", "s", 0, 1);
@@ -66,6 +69,8 @@ Test(json, first_trouble_stays_and_names_file_and_field)
 		json_fail(&reader, "later", "x", "a second trouble");
 		cr_assert_null(strstr(err.text, "second"));
 		cr_assert(strstr(err.text, "f.json:4: "), "%s", err.text);
+		cr_assert_eq(!strstr(err.text, "missing"), trouble != MISSING, "%s", err.text);
+		cr_assert_eq(!strstr(err.text, "found null"), trouble != NOTHING, "%s", err.text);
 		cr_assert(strstr(err.text, trouble == SCHEMA ? "schema: " : "servers[3]."), "%s", err.text);
 		json_decref(root);
 	}

@@ -35,4 +35,20 @@ done
 refuses "an unknown command is refused" 2 "there is no command 'nonsense'" "$nomora" nonsense
 run "$nomora"
 [ "$code" -eq 2 ] && pass "no command at all is a usage error" || fail "no command at all is a usage error" "exit $code"
+
+# An answer that cannot be written is none.
+header=src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
+printf '%s\nh1,h2,10,20,30,0,100,1000\n' $header >"$scratch/mesh.csv"
+echo 'p min 1 0' >"$scratch/net.dimacs"
+to_full() { "$@" >/dev/full; }
+for words in --help --version "mesh show $scratch/mesh.csv" "mesh --help" "mesh export $scratch/mesh.csv" "solve --help" \
+	"solve $scratch/net.dimacs --json" "doctor --json" "sweep $source_root/lab/demo.plan --dry-run" \
+	"fit $source_root/docs/sweeps/memcached-1.csv --quiet --json --metric queries_per_second"; do
+	# shellcheck disable=SC2086
+	refuses "a full disk: $words" 1 "error: cannot write (to standard output|the answer)" to_full "$nomora" $words
+done
+printf '%s\n\033]0;title\007,h2,1,1,1,0,1,1\n' $header >"$scratch/escape.csv"
+run "$nomora" mesh show "$scratch/escape.csv"
+printf '%s' "$err" | grep -q 'escape.csv:2: ' && ! printf '%s' "$err" | grep -q "$(printf '\033')" &&
+	pass "what a file holds does not drive the terminal" || fail "what a file holds does not drive the terminal" "$err"
 plan
