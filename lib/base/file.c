@@ -11,8 +11,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { LINE_BYTES_MAXIMUM = 1 << 20 };
-
 /* gzopen reads plain files as they are. */
 static gzFile open_for_reading(const char *path, struct error *err)
 {
@@ -97,7 +95,7 @@ struct file_lines {
 	char *name;
 	long number;
 	char *line;
-	size_t line_capacity;
+	size_t line_capacity, line_limit;
 	char *buffer; /* file: bytes read ahead */
 	size_t buffer_used, buffer_at;
 	bool ended;
@@ -136,10 +134,16 @@ struct file_lines *file_lines_from_memory(const char *name, const char *text, si
 	lines->name = strdup(strcmp(name, "-") == 0 ? "standard input" : name);
 	lines->text = text;
 	lines->text_left = bytes;
+	lines->line_limit = FILE_LINE_BYTES;
 	if (lines->name)
 		return lines;
 	free(lines);
 	return NULL;
+}
+
+void file_lines_limit(struct file_lines *lines, size_t bytes)
+{
+	lines->line_limit = bytes;
 }
 
 /* gzread() ends a stream that lacks its end as quietly as a whole one. */
@@ -186,8 +190,9 @@ static int append(struct file_lines *lines, size_t used, const char *from, size_
 {
 	struct error_place place = {lines->name, lines->number + 1, NULL};
 
-	if (used + bytes > LINE_BYTES_MAXIMUM)
-		return error_at(err, place, EINVAL, "line is longer than 1 MiB; is this a text file?");
+	if (used + bytes > lines->line_limit)
+		return error_at(err, place, EINVAL, "line is longer than %zu MiB; is this a text file?",
+				lines->line_limit >> 20);
 	if (used + bytes + 1 > lines->line_capacity) {
 		size_t capacity = (used + bytes + 1) * 2;
 		char *grown = realloc(lines->line, capacity);

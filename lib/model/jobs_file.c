@@ -12,7 +12,7 @@
 
 #include "jobs_priv.h"
 
-enum { PLACE_BYTES = 64, NAME_BYTES = 32 };
+enum { PLACE_BYTES = 64, NAME_BYTES = 32, LINE_BYTES = 256 << 20 /* JOB_TASKS_MAXIMUM tasks, each on a machine */ };
 static const double seconds_maximum = 1e10, weight_minimum = 1e-9, weight_maximum = 1e9;
 
 static char *copy_string(struct json_reader *reader, const char *text)
@@ -254,6 +254,7 @@ struct jobs *jobs_parse(struct file_lines *lines, struct error *err)
 		err = &ignored;
 	if (jobs)
 		jobs->file = strdup(file_lines_name(lines));
+	file_lines_limit(lines, LINE_BYTES);
 	if (!jobs || !jobs->file || !ids) {
 		error_set(err, ENOMEM, "out of memory");
 		goto out;

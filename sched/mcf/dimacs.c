@@ -10,6 +10,8 @@
 
 #include <zlib.h>
 
+#include <base/file.h>
+
 #include "mcf_priv.h"
 
 enum { CHUNK_BYTES = 1 << 18, ARC_ROOM_FIRST = 1 << 20 };
@@ -287,6 +289,8 @@ static int read_lines(struct reader *reader, const char *text, size_t bytes)
 {
 	const char *end = text + bytes;
 
+	if (reader->line == 0)
+		text += file_mark_bytes(text, bytes);
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		int code;

@@ -185,6 +185,14 @@ Test(file, a_line_without_end_is_refused_at_one_mebibyte)
 	memset(long_line, 'x', bytes);
 	lines = file_lines_from_memory("m", long_line, bytes);
 	cr_assert_eq(file_lines_next(lines, &line, &err), -EINVAL);
+	cr_assert_str_eq(err.text, "m:1: line is longer than 1 MiB; is this a text file?");
+	file_lines_close(lines);
+	lines = file_lines_from_memory("m", long_line, bytes - 1);
+	cr_assert_eq(file_lines_next(lines, &line, &err), 1);
+	file_lines_close(lines);
+	lines = file_lines_from_memory("m", long_line, bytes);
+	file_lines_limit(lines, 2 << 20);
+	cr_assert_eq(file_lines_next(lines, &line, &err), 1);
 	file_lines_close(lines);
 	free(long_line);
 }

@@ -3,6 +3,8 @@
 #include <criterion/parameterized.h>
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <model/jobs.h>
@@ -49,6 +51,26 @@ Test(jobs, reads_every_field)
 	cr_expect_eq(jobs->items[1].root, 2);
 	cr_expect_eq(jobs->items[1].line, 4);
 	jobs_destroy(jobs);
+}
+
+/* 60,000 tasks that run are a line of 3.5 MiB. */
+Test(jobs, a_large_job_is_one_line)
+{
+	struct error err = {0};
+	char *text = malloc(8 << 20), *at = text;
+	struct jobs *jobs;
+
+	at += sprintf(at, "{\"id\": \"a\", \"curve\": \"k\", \"root\": 0, \"tasks\": [");
+	for (int t = 0; t < 60000; t++)
+		at += sprintf(at, "%s{\"name\": \"worker-%d\", \"machine\": \"h%d\", \"running_s\": 60}", t ? ", " : "",
+			      t, t % 12500);
+	sprintf(at, "]}\n");
+	jobs = parse(text, &err);
+	cr_assert_not_null(jobs, "%s", err.text);
+	cr_assert_eq(jobs->items[0].task_count, 60000);
+	cr_assert_str_eq(jobs->items[0].tasks[59999].machine_name, "h9999");
+	jobs_destroy(jobs);
+	free(text);
 }
 
 Test(jobs, an_empty_file_has_no_jobs)

@@ -96,6 +96,18 @@ Test(mcf_dimacs, refuses_what_is_wrong_and_says_where)
 	}
 }
 
+Test(mcf_dimacs, a_byte_order_mark_and_crlf_are_no_trouble)
+{
+	struct mcf_network network;
+	struct error err = {0};
+
+	cr_assert_eq(parse("\xef\xbb\xbfp min 2 1\r\nn 1 1\r\nn 2 -1\r\na 1 2 0 1 7\r\n", &network, &err), 0, "%s",
+		     err.text);
+	cr_assert_eq(network.cost[0], 7);
+	mcf_network_free(&network);
+	cr_assert_lt(parse("p min 2 1\n\xef\xbb\xbfn 1 1\n", &network, &err), 0);
+}
+
 /* Any beginning of a file is refused, but for the last newline. */
 Test(mcf_dimacs, refuses_a_file_cut_anywhere)
 {

@@ -34,13 +34,17 @@ char *file_read_all(const char *path, size_t limit, size_t *bytes, struct error 
 
 /* Line reader over a plain or gzip file, "-" = stdin, or memory. */
 struct file_lines;
+enum { FILE_LINE_BYTES = 1 << 20 };
 struct file_lines *file_lines_open(const char *path, struct error *err);
 struct file_lines *file_lines_from_memory(const char *name, const char *text, size_t bytes); /* text is not copied */
+
+/* Lines may have so many bytes, whole MiB, instead of FILE_LINE_BYTES. */
+void file_lines_limit(struct file_lines *lines, size_t bytes);
 
 /*
  * Next line without its end of line (LF or CRLF), NUL-terminated, valid until the next call, writable. UTF-8's byte
  * order mark at the beginning of the first line goes.
- * 1 = a line, 0 = end, -errno with err set (a NUL byte, a line over 1 MiB, a broken gzip stream).
+ * 1 = a line, 0 = end, -errno with err set (a NUL byte, a line over the limit, a broken gzip stream).
  */
 int file_lines_next(struct file_lines *lines, char **line, struct error *err);
 long file_lines_number(const struct file_lines *lines); /* of the last line returned, from 1 */
