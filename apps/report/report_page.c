@@ -93,7 +93,9 @@ static const char style[] =
 	".slot{width:54px;height:22px;border-radius:4px;border:1px dashed #cdd4dc;font-size:11px;line-height:22px;"
 	"text-align:center;overflow:hidden;white-space:nowrap}\n"
 	".slot.used{border:0;color:#fff}.slot.root{outline:2px solid #1c2430}\n"
-	".side{display:flex;gap:28px;flex-wrap:wrap}\n";
+	".side{display:flex;gap:28px;flex-wrap:wrap}\n"
+	"@media(max-width:700px){main{padding:12px}section{padding:14px}table{display:block;overflow-x:auto}"
+	"td.tag{white-space:nowrap}}\n";
 
 void report_begin(FILE *out, const char *title)
 {

@@ -5,6 +5,21 @@
 #include <math.h>
 
 #include <base/file.h>
+#include <base/number.h>
+
+/* Fields of a step: seconds, command, what it is for. */
+static int split_step(const struct file_lines *lines, char *line, char *fields[3], struct error *err)
+{
+	struct error_place place = {file_lines_name(lines), file_lines_number(lines), NULL};
+	double seconds;
+
+	if (file_split(line, '\t', fields, 3) != 3)
+		return error_at(err, place, EINVAL, "expected three fields: seconds, command, what it is for");
+	place.field = "seconds";
+	if (number_parse_double(fields[0], &seconds) != 0 || seconds < 0)
+		return error_at(err, place, EINVAL, "found '%.80s', expected a number from 0", fields[0]);
+	return 0;
+}
 
 int report_steps(FILE *out, const char *path, struct error *err)
 {
@@ -18,11 +33,9 @@ int report_steps(FILE *out, const char *path, struct error *err)
 	      "class=\"n\">seconds</th><th>step</th><th>command</th></tr>\n",
 	      out);
 	while ((status = file_lines_next(lines, &line, err)) > 0) {
-		if (file_split(line, '\t', fields, 3) != 3) {
-			status = error_at(err, (struct error_place){path, file_lines_number(lines), NULL}, EINVAL,
-					  "expected three fields: seconds, command, what it is for");
+		status = split_step(lines, line, fields, err);
+		if (status < 0)
 			break;
-		}
 		fputs("<tr><td class=\"n\">", out);
 		report_text(out, fields[0]);
 		fputs("</td><td>", out);
@@ -36,6 +49,41 @@ int report_steps(FILE *out, const char *path, struct error *err)
 	return status;
 }
 
+static void print_baseline(FILE *out, const struct curve *curve)
+{
+	if (isnan(curve->baseline_value))
+		return;
+	fprintf(out, "<p>Baseline: %.6g ", curve->baseline_value);
+	report_text(out, curve->unit);
+	if (!isnan(curve->baseline_deviation) && curve->baseline_value != 0)
+		fprintf(out, " ± %.1f&nbsp;%% from run to run",
+			100 * curve->baseline_deviation / curve->baseline_value);
+	fputs(".</p>\n", out);
+}
+
+static void print_levels(FILE *out, const struct curve *curve)
+{
+	fputs("<table><tr><th class=\"n\">added round trip, µs</th><th class=\"n\">runs</th>"
+	      "<th class=\"n\">measured</th><th class=\"n\">±</th><th class=\"n\">curve</th><th "
+	      "class=\"n\">cost</th></tr>\n",
+	      out);
+	for (size_t i = 0; i < curve->level_count; i++) {
+		const struct curve_level *level = &curve->levels[i];
+		char deviation[32] = "–"; /* of a single run nothing is known */
+
+		if (level->runs > 1)
+			snprintf(deviation, sizeof deviation, "%.3f", level->deviation);
+		fprintf(out,
+			"<tr><td class=\"n\">%g</td><td class=\"n\">%ld</td><td class=\"n\">%.3f</td>"
+			"<td class=\"n\">%s</td><td class=\"n\">%.3f</td><td class=\"n\">%ld</td></tr>\n",
+			level->x_us, level->runs, level->measured, deviation, level->fitted,
+			curve_cost(curve, level->x_us));
+	}
+	fputs("</table>\n<p class=\"muted\">Cost is what the scheduler pays for a machine at that latency: "
+	      "100 ÷ performance, 100 to 1000.</p>\n",
+	      out);
+}
+
 void report_curve(FILE *out, const struct curve *curve)
 {
 	fputs("<p><b>", out);
@@ -46,27 +94,9 @@ void report_curve(FILE *out, const struct curve *curve)
 		report_text(out, curve->note);
 		fputs("</p>\n", out);
 	}
-	fprintf(out, "<p>Baseline: %.6g ", curve->baseline_value);
-	report_text(out, curve->unit);
-	if (!isnan(curve->baseline_deviation) && curve->baseline_value != 0)
-		fprintf(out, " ± %.1f&nbsp;%% from run to run",
-			100 * curve->baseline_deviation / curve->baseline_value);
-	fputs(".</p>\n<table><tr><th class=\"n\">added round trip, µs</th><th class=\"n\">runs</th>"
-	      "<th class=\"n\">measured</th><th class=\"n\">±</th><th class=\"n\">curve</th><th "
-	      "class=\"n\">cost</th></tr>\n",
-	      out);
-	for (size_t i = 0; i < curve->level_count; i++) {
-		const struct curve_level *level = &curve->levels[i];
-
-		fprintf(out,
-			"<tr><td class=\"n\">%g</td><td class=\"n\">%ld</td><td class=\"n\">%.3f</td>"
-			"<td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td class=\"n\">%ld</td></tr>\n",
-			level->x_us, level->runs, level->measured, level->deviation, level->fitted,
-			curve_cost(curve, level->x_us));
-	}
-	fputs("</table>\n<p class=\"muted\">Cost is what the scheduler pays for a machine at that latency: "
-	      "100 ÷ performance, 100 to 1000.</p>\n",
-	      out);
+	print_baseline(out, curve);
+	if (curve->level_count > 0)
+		print_levels(out, curve);
 }
 
 static void print_group(FILE *out, const char *name, const struct mesh_group *group)

@@ -119,6 +119,10 @@ static void draw_cells(const struct layout *layout)
 {
 	const struct heatmap *map = layout->map;
 
+	cairo_save(layout->cr);
+	cairo_rectangle(layout->cr, layout->left, layout->top, layout->right - layout->left,
+			layout->bottom - layout->top);
+	cairo_clip(layout->cr);
 	for (size_t row = 0; row < map->rows; row++) {
 		for (size_t column = 0; column < map->columns; column++) {
 			double value = map->values[row * map->columns + column];
@@ -139,6 +143,7 @@ static void draw_cells(const struct layout *layout)
 				print_value(layout, value, colour, x, y);
 		}
 	}
+	cairo_restore(layout->cr);
 }
 
 static void draw_separators(const struct layout *layout)

@@ -45,6 +45,27 @@ check "and do not come raw" sh -c '! grep -qF "<r1>" report.html'
 check "the round trip between racks" has "410.0"
 check "a silent pair is loss" has '<td class="n">100</td><td class="n">1</td><td class="n">50</td></tr>'
 check "nothing is loaded from elsewhere" sh -c '! grep -qE "(src|href)=\"(https?:)?//" report.html'
+injector() { # LATENESS_P50_NS LATENESS_P99_NS
+	printf '{"schema": "nomora.inject/1", "delay_ab_us": 200, "delay_ba_us": 200, "uptime_s": 10, "stall_us_total": 500000,
+"disturbed": 90, "tx_ab": 50, "tx_ba": 50, "lateness_p50_ns": %d, "lateness_p99_ns": %d}\n' "$1" "$2" >injector.json
+	"$nomora" report --injector injector.json -o report.html
+}
+injector 180 1900
+check "an injector in time, though most packets met a stall" has "99&nbsp;% within 1.9&nbsp;µs"
+check "gets no tag" sh -c '! grep -q "class=\"tag" report.html'
+injector 180 61000
+check "late packets spoil the percentiles" has "their p99 and worst are this machine's stalls"
+injector 21000 61000
+check "and the medians, where most are late" has "That is too late"
+"$nomora" report --curve "$source_root/curves/memcached.json" -o report.html
+check "a curve without runs has no table of them" sh -c '! grep -q "<table>" report.html'
+python3 -c 'import json, sys
+curve = json.load(sys.stdin)
+curve["baseline"] = {}
+curve["levels"] = [{"x_us": 0, "measured": 1, "deviation": None, "runs": 1, "outliers": 0, "fitted": 1, "residual": 0}]
+json.dump(curve, sys.stdout)' <"$source_root/curves/memcached.json" >once.json
+"$nomora" report --curve once.json -o report.html
+check "one run at a delay: no deviation, and no baseline is no figure" sh -c '! grep -qw nan report.html && grep -qF "<td class=\"n\">–</td>" report.html'
 check "a page of nothing is still a page" "$nomora" report -o empty.html
 rm -f out.html
 refuses "no output named" 2 "give -o" "$nomora" report
@@ -52,6 +73,8 @@ refuses "a log without runs" 1 "steps.tsv: no accepted run" "$nomora" report --s
 refuses "a placement that is none" 1 "doctor.json: schema: found 'nomora.doctor/1'" "$nomora" report --placement doctor.json -o out.html
 refuses "a picture that is not there" 1 "absent.svg" "$nomora" report --mesh-plot absent.svg -o out.html
 refuses "steps without tabs" 1 "jobs.jsonl:1: expected three fields" "$nomora" report --steps jobs.jsonl -o out.html
+printf 'NaN\tnomora\twhy\n' >nan.tsv
+refuses "a step that took no number of seconds" 1 "nan.tsv:1: seconds: found 'NaN'" "$nomora" report --steps nan.tsv -o out.html
 refuses "injector statistics cut in half" 1 "half.json:" sh -c "head -c 60 place.json >half.json; '$nomora' report --injector half.json -o out.html"
 check "none of these left a page" sh -c '! ls out.html* 2>/dev/null'
 plan
