@@ -54,6 +54,7 @@ static const struct option_usage usage = {
 
 /* What must live as long as the plan that points to it. */
 struct surroundings {
+	const struct plan *plan;
 	struct lab lab;
 	struct lab_guard *guard;
 	char server_host[HOST_TEXT_BYTES], client_host[HOST_TEXT_BYTES];
@@ -159,8 +160,10 @@ static void leave_injector_cpu(const struct plan *plan)
 		sched_setaffinity(0, sizeof cpus, &cpus);
 }
 
-static int make_lab(const struct plan *plan, struct surroundings *around, struct error *err)
+static int make_lab(void *context, struct error *err)
 {
+	struct surroundings *around = context;
+	const struct plan *plan = around->plan;
 	char *text = strdup(plan->lab_injector_arguments ? plan->lab_injector_arguments : ""), *save = NULL;
 	const char *words[INJECTOR_WORDS + 1] = {NULL};
 	size_t count = 0;
@@ -278,7 +281,8 @@ static void print_summary(const struct plan *plan, const struct sweeper_summary 
 
 static int carry_out(struct plan *plan, struct surroundings *around)
 {
-	struct sweeper_hooks hooks = {.progress = show_progress,
+	struct sweeper_hooks hooks = {.make_path = plan->lab ? make_lab : NULL,
+				      .progress = show_progress,
 				      .say = say,
 				      .context = around,
 				      .stop = &stop_signal,
@@ -289,8 +293,6 @@ static int carry_out(struct plan *plan, struct surroundings *around)
 
 	if (!plan->share_machine)
 		code = sweeper_take_turn(&hooks, &turn, &err);
-	if (!code && plan->lab)
-		code = make_lab(plan, around, &err);
 	if (!code)
 		code = sweeper_run(plan, &hooks, &summary, &err);
 	progress_destroy(around->bar);
@@ -386,6 +388,7 @@ static int check_all(struct plan *plan, const char *file, struct surroundings *a
 	if (!code)
 		code = find_plan_folder(file, around, err);
 	plan->folder = around->plan_folder;
+	around->plan = plan;
 	if (!code && plan->lab)
 		code = resolve_lab(plan, around, err);
 	return code;

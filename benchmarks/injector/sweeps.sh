@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The plans that ship, each swept twice: by how much a request's time rises, of the round trip that was added, and how
-# well the two sweeps agree, of the deviation that they state themselves. One line of JSON for each delay and for each
-# plan. Wants root, a quiet machine and eight minutes; fewer DELAYS or PLANS take less. Rows, curves and plots stay in
-# FOLDER (as docs/sweeps.md shows them; `sweeps.py --markdown FOLDER PLAN...` prints its tables); an empty FOLDER is one
-# that goes. What is there already is not swept again.
-# sweeps.sh NOMORA FOLDER [DELAYS [PLANS]]
+# The plans that ship, each swept twice: by how much a request's time rises, of the round trip that was added, and
+# whether the two sweeps agree within the deviation that they state themselves. One line of JSON for each delay and for
+# each plan. The passes of a sweep, each delay once, lie apart by those of all the others, so that the deviation between
+# them has the machine's drift over the whole time. Wants root and a quiet machine; about 17 s for each pass of a plan's
+# two sweeps and delay of a run: 8 delays, 6 plans and 4 passes take 15 minutes. Rows, curves and plots stay in FOLDER
+# (docs/sweeps.md has its tables from `sweeps.py --markdown FOLDER PLAN...`); an empty FOLDER is one that goes. What is
+# there already is not swept again: the same command goes on where it was cut off, and with more PASSES it adds them.
+# sweeps.sh NOMORA FOLDER [DELAYS [PLANS [PASSES]]]
 set -u
 nomora=$1
 folder=$2
 delays=${3:-}
 plans=${4:-memcached redis pgbench nginx mpi-pingpong mpi-allreduce}
+passes=${5:-4}
 here=$(cd "$(dirname "$0")" && pwd)
 [ "$(id -u)" -eq 0 ] || { echo "sweeps.sh: wants root, for the lab of each plan" >&2; exit 1; }
 if [ -z "$folder" ]; then
@@ -18,10 +21,20 @@ if [ -z "$folder" ]; then
 	trap 'rm -rf "$folder"' EXIT
 fi
 mkdir -p "$folder"
+
+# The schedule of fewer repetitions is the beginning of that of more.
+for pass in $(seq "$passes"); do
+	for plan in $plans; do
+		for sweep in 1 2; do
+			"$nomora" sweep "$here/../../injector/sweep/profiles/$plan.plan" -o "$folder/$plan-$sweep.csv" --seed $sweep \
+				--repetitions "$pass" --precision-percent 0 ${delays:+--delays "$delays"} >&2 ||
+				echo "sweeps.sh: $plan, sweep $sweep, pass $pass: not finished" >&2
+		done
+	done
+done
+
 for plan in $plans; do
 	for sweep in 1 2; do
-		"$nomora" sweep "$here/../../injector/sweep/profiles/$plan.plan" -o "$folder/$plan-$sweep.csv" --seed $sweep \
-			${delays:+--delays "$delays"} >&2 || { echo "sweeps.sh: $plan, sweep $sweep: not finished" >&2; continue 2; }
 		"$nomora" fit "$folder/$plan-$sweep.csv" --application "$plan" -o "$folder/$plan-$sweep.json" \
 			--plot "$folder/$plan-$sweep.svg" >/dev/null 2>&1
 	done
@@ -29,5 +42,5 @@ for plan in $plans; do
 	rm -f "$folder/$plan-compare.json"
 	[ ! -e "$folder/$plan-1.json" ] || [ ! -e "$folder/$plan-2.json" ] ||
 		"$nomora" fit --compare "$folder/$plan-1.json" "$folder/$plan-2.json" --json >"$folder/$plan-compare.json"
-	python3 "$here/sweeps.py" "$folder" "$plan"
+	[ ! -e "$folder/$plan-2.csv" ] || python3 "$here/sweeps.py" "$folder" "$plan"
 done

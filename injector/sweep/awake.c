@@ -2,20 +2,25 @@
 /*
  * Keeping processors awake. A processor that idles between a request and its delayed answer wakes up slower the deeper
  * it slept: a delay that is injected then costs more than itself (17 to 40 us more in a virtual machine, whose idle
- * instruction goes through the hypervisor). The kernel's own wish, /dev/cpu_dma_latency, does not reach that far; a
- * loop of the idle class on each processor does, and takes time from nobody else.
+ * instruction goes through the hypervisor). Where the kernel can idle by polling (its cpuidle driver's state 0 is
+ * POLL), the wish for no latency, /dev/cpu_dma_latency, makes it: an idle processor that polls is woken by a word in
+ * memory. Elsewhere a loop of the idle class runs on each processor; it takes time from nobody, but to wake a process
+ * on that processor costs whoever does it, and that is the injector, an interprocessor interrupt.
  */
 #include "sweep_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <base/file.h>
 
 struct awake {
 	int latency; /* descriptor of /dev/cpu_dma_latency, -1 = not there */
@@ -52,6 +57,19 @@ static void spin(int cpu)
 		relax();
 }
 
+static bool idles_by_polling(int cpu)
+{
+	char path[96];
+	char *name;
+	bool polls;
+
+	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpuidle/state0/name", cpu);
+	name = access(path, R_OK) == 0 ? file_read_all(path, 64, NULL, NULL) : NULL;
+	polls = name && strncmp(name, "POLL", 4) == 0;
+	free(name);
+	return polls;
+}
+
 struct awake *awake_start(struct error *err)
 {
 	struct awake *awake = calloc(1, sizeof *awake);
@@ -69,7 +87,8 @@ struct awake *awake_start(struct error *err)
 		awake->latency = -1;
 	}
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		pid_t pid = CPU_ISSET(cpu, &cpus) ? fork() : -1;
+		bool needed = CPU_ISSET(cpu, &cpus) && !(awake->latency >= 0 && idles_by_polling(cpu));
+		pid_t pid = needed ? fork() : -1;
 
 		if (pid == 0)
 			spin(cpu);

@@ -335,8 +335,11 @@ int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, stru
 		code = take_off_found(sweeper, err);
 	if (!code && sweeper->run_count == 0 && sweeper_schedule_extra(sweeper, err) < 0)
 		code = -err->code;
-	if (!code && sweeper->run_count > 0)
-		code = carry_out(sweeper, err);
+	if (!code && sweeper->run_count > 0) {
+		code = hooks->make_path ? hooks->make_path(hooks->context, err) : 0;
+		if (!code)
+			code = carry_out(sweeper, err);
+	}
 	if (!code)
 		code = sweeper_conclude(sweeper, err);
 	summary->elapsed_s = ns_to_s(ns_sub(ns_now_monotonic(), began));

@@ -18,6 +18,9 @@
 #include <sweep/schedule.h>
 
 struct sweeper_hooks {
+	/* Called once, and only if there are runs to make: sees to it that the plan's injector is there. May be NULL.
+	 */
+	int (*make_path)(void *context, struct error *err);
 	/* Called after each run and while one lasts; `note` is what is going on. May be NULL. */
 	void (*progress)(void *context, size_t done, size_t total, const char *note);
 	/* A line for people: a run that was repeated, and why. May be NULL. */
