@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * state.c keeps machines, jobs and tasks; changes.c the pending changes; groups.c feeds the structured solver;
- * walk.c says in which order jobs are looked at; network.c builds the whole network; extract.c turns an answer into
- * moves; round.c puts a round together.
+ * members.c lists the tasks of a job by class; walk.c says in which order jobs are looked at; network.c builds the
+ * whole network; extract.c turns an answer into moves; round.c puts a round together.
  */
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
@@ -10,15 +10,18 @@
 #include <flownet/flownet.h>
 #include <mcf/structured.h>
 
-enum task_state { TASK_ABSENT, TASK_WAITING, TASK_RUNNING };
+enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* in place of a machine */
 
 struct net_task {
-	enum task_state state;
 	int32_t machine; /* where it runs */
 	int32_t cost;    /* of the machine from the job's root, as of cost_epoch of the job */
 	uint32_t cost_epoch;
-	double since_s; /* on the network's clock: when it began to wait or to run */
 };
+
+static inline bool net_task_runs(const struct net_task *task)
+{
+	return task->machine >= 0;
+}
 
 /* Tasks that share all costs; they are one group of the solver. */
 struct net_class {
@@ -31,23 +34,30 @@ struct net_class {
 	bool kept; /* while the job is brought up to date */
 };
 
+/* Two cache lines; with one class, which is what most jobs have, nothing else but the tasks is looked at. */
 struct net_job {
 	bool present;
+	bool touched;
+	bool look; /* its tasks and the solver's units may have come apart, whatever the solver's answer */
 	uint32_t root;
 	int32_t root_machine; /* where the root runs, FLOWNET_NONE while it does not */
 	uint32_t task_limit;  /* tasks[task_limit] */
-	size_t task_room;
-	uint32_t waiting, running;
 	struct net_task *tasks;
-	struct net_class *classes; /* as the solver knows them */
-	uint32_t class_count;
-	size_t class_room;
 	uint32_t pending_arcs, pending_units; /* place in `pending` + 1, 0 = none */
-	bool touched;
-	bool look;           /* its tasks and the solver's units may have come apart, whatever the solver's answer */
-	uint32_t cost_epoch; /* moves when costs may have; 0 is none */
-	int64_t next_root;   /* next job with its root on the same machine, FLOWNET_NONE at the end */
-};
+	uint32_t cost_epoch;                  /* moves when costs may have; 0 is none */
+	uint32_t class_count;                 /* classes as the solver knows them: the first, then those in `more` */
+	struct net_class first;
+	struct net_class *more; /* [more_room] */
+	uint32_t more_room, task_room;
+	uint32_t waiting, running;
+	double *since_s;   /* [task_room] on the network's clock: began to wait or to run; NULL: time costs nothing */
+	int64_t next_root; /* next job with its root on the same machine, FLOWNET_NONE at the end */
+} __attribute__((aligned(128)));
+
+static inline struct net_class *net_class_at(struct net_job *job, uint32_t number)
+{
+	return number == 0 ? &job->first : &job->more[number - 1];
+}
 
 struct net_machine {
 	int32_t slots, running, pinned;
@@ -91,7 +101,7 @@ struct flownet {
 	int64_t *rack_free;           /* [cluster->rack_count] slots that no task holds */
 	struct net_job *jobs;
 	uint32_t job_limit;
-	size_t job_room;
+	uint32_t job_room;
 	struct flownet_change *pending;
 	size_t pending_count, pending_room;
 	uint64_t pending_events;
@@ -135,9 +145,11 @@ int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *jo
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
 /* The policy's cost of the machine where the task runs now: it need not be asked. */
 void net_running_cost_known(struct flownet *net, uint32_t job, uint32_t task, int32_t cost);
+void net_job_free(struct net_job *job); /* what it owns; it may be used again */
 /* Moves a task between waiting (FLOWNET_NONE) and machines, with all that hangs on it. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
-/* Movable tasks of a job, class by class; fills net->members. Negative: -ENOMEM. */
+
+/* members.c: movable tasks of a job, class by class; fills net->members. Negative: -ENOMEM. */
 int64_t net_members(struct flownet *net, uint32_t job);
 
 /* changes.c */

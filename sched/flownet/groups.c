@@ -51,8 +51,10 @@ size_t net_class_end(const struct flownet *net, size_t first, size_t count)
 static struct net_class *find_class(struct net_job *job, bool root, int32_t unscheduled_cost)
 {
 	for (uint32_t c = 0; c < job->class_count; c++) {
-		if (job->classes[c].root == root && job->classes[c].unscheduled_cost == unscheduled_cost)
-			return &job->classes[c];
+		struct net_class *known = net_class_at(job, c);
+
+		if (known->root == root && known->unscheduled_cost == unscheduled_cost)
+			return known;
 	}
 	return NULL;
 }
@@ -62,10 +64,15 @@ static struct net_class *add_class(struct flownet *net, uint32_t job, const stru
 	struct net_job *entry = &net->jobs[job];
 	struct net_class *added;
 
-	if (net_reserve((void **)&entry->classes, &entry->class_room, (size_t)entry->class_count + 1,
-			sizeof *entry->classes) != 0)
-		return NULL;
-	added = &entry->classes[entry->class_count];
+	if (entry->class_count > entry->more_room) {
+		struct net_class *more = reallocarray(entry->more, entry->class_count, sizeof *more);
+
+		if (!more)
+			return NULL;
+		entry->more = more;
+		entry->more_room = entry->class_count;
+	}
+	added = net_class_at(entry, entry->class_count);
 	*added = (struct net_class){.root = member->root, .unscheduled_cost = member->unscheduled_cost};
 	if (take_group(net, job, &added->group) != 0)
 		return NULL;
@@ -244,7 +251,7 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 	code = count < 0 ? (int)count : 0;
 
 	for (uint32_t c = 0; c < entry->class_count; c++)
-		entry->classes[c].kept = false;
+		net_class_at(entry, c)->kept = false;
 	for (size_t first = 0; code == 0 && first < (size_t)count;) {
 		size_t end = net_class_end(net, first, (size_t)count);
 
@@ -252,10 +259,12 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 		first = end;
 	}
 	for (uint32_t c = 0; code == 0 && c < entry->class_count; c++) {
-		if (entry->classes[c].kept)
-			entry->classes[left++] = entry->classes[c];
-		else
-			code = give_group_back(net, entry->classes[c].group);
+		const struct net_class *known = net_class_at(entry, c);
+
+		if (!known->kept)
+			code = give_group_back(net, known->group);
+		else if (left++ != c)
+			*net_class_at(entry, left - 1) = *known;
 	}
 	if (code == 0)
 		entry->class_count = left;
@@ -349,7 +358,7 @@ void net_groups_forget_job(struct flownet *net, uint32_t job)
 	struct net_job *entry = &net->jobs[job];
 
 	for (uint32_t c = 0; c < entry->class_count; c++)
-		(void)give_group_back(net, entry->classes[c].group);
+		(void)give_group_back(net, net_class_at(entry, c)->group);
 	entry->class_count = 0;
 }
 

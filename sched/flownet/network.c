@@ -135,12 +135,12 @@ static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32
 	const struct cost_row *row;
 	int32_t node;
 
-	if (state->state == TASK_ABSENT || (!root && !pinned && !net_job_open(net, entry)))
+	if (state->machine == TASK_ABSENT || (!root && !pinned && !net_job_open(net, entry)))
 		return;
 	node = add_node(builder, (struct flownet_node){.kind = FLOWNET_NODE_TASK, .number = job, .task = task}, 1);
 	if (builder->code == 0)
 		builder->network->supply[NODE_SINK]--;
-	if (state->state == TASK_RUNNING) {
+	if (net_task_runs(state)) {
 		bool discounted;
 		int32_t cost = net_running_cost(net, job, task, &discounted);
 

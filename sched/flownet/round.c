@@ -41,10 +41,8 @@ void flownet_destroy(struct flownet *net)
 {
 	if (!net)
 		return;
-	for (uint32_t j = 0; j < net->job_limit; j++) {
-		free(net->jobs[j].tasks);
-		free(net->jobs[j].classes);
-	}
+	for (uint32_t j = 0; j < net->job_limit; j++)
+		net_job_free(&net->jobs[j]);
 	structured_destroy(net->solver);
 	free(net->machines);
 	free(net->rack_free);

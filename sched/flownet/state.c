@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "flownet_priv.h"
 
@@ -32,7 +33,7 @@ static struct net_task *task_at(const struct flownet *net, uint32_t job, uint32_
 {
 	struct net_job *entry = net_job_at(net, job);
 
-	if (!entry || task >= entry->task_limit || entry->tasks[task].state == TASK_ABSENT)
+	if (!entry || task >= entry->task_limit || entry->tasks[task].machine == TASK_ABSENT)
 		return NULL;
 	return &entry->tasks[task];
 }
@@ -49,7 +50,7 @@ bool net_job_open(const struct flownet *net, const struct net_job *job)
 
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task)
 {
-	if (job->tasks[task].state != TASK_RUNNING)
+	if (!net_task_runs(&job->tasks[task]))
 		return false;
 	if (!net->settings.preemption)
 		return true;
@@ -70,11 +71,9 @@ static int32_t cost_of_time(double per_s, double seconds)
 
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task)
 {
-	const struct net_task *entry = &job->tasks[task];
-
-	if (entry->state == TASK_RUNNING)
+	if (net->settings.omega_per_s <= 0 || net_task_runs(&job->tasks[task]))
 		return net->settings.gamma;
-	return net->settings.gamma + cost_of_time(net->settings.omega_per_s, net->now_s - entry->since_s);
+	return net->settings.gamma + cost_of_time(net->settings.omega_per_s, net->now_s - job->since_s[task]);
 }
 
 /* A row at hand has it, if it is one of those that the row leads to: the round trip need not be looked up. */
@@ -102,8 +101,9 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 		runs->cost = cost_at_machine(net, job, (uint32_t)runs->machine);
 		runs->cost_epoch = entry->cost_epoch;
 	}
-	discount =
-		net->settings.beta_per_s > 0 ? cost_of_time(net->settings.beta_per_s, net->now_s - runs->since_s) : 0;
+	discount = net->settings.beta_per_s > 0
+			   ? cost_of_time(net->settings.beta_per_s, net->now_s - entry->since_s[task])
+			   : 0;
 	*discounted = discount > 0;
 	return runs->cost > discount ? runs->cost - discount : 0;
 }
@@ -163,18 +163,25 @@ static void count_task(struct flownet *net, int32_t machine, int32_t sign)
 	set_load(net, (uint32_t)machine, entry->slots, entry->running + sign);
 }
 
-/* Takes the task off its machine, puts it on another; no pins, no changes. */
+/* The task waits or runs since so many seconds ago. */
+static void began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s)
+{
+	if (job->since_s)
+		job->since_s[task] = net->now_s - ago_s;
+}
+
+/* Takes the task, which is there, off its machine, puts it on another; no pins, no changes. */
 static void set_machine(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)
 {
 	struct net_job *entry = &net->jobs[job];
 	struct net_task *moved = &entry->tasks[task];
 
-	if (moved->state == TASK_RUNNING) {
+	if (net_task_runs(moved)) {
 		count_task(net, moved->machine, -1);
 		entry->running--;
 		if (task == entry->root)
 			unlink_root(net, job, moved->machine);
-	} else if (moved->state == TASK_WAITING) {
+	} else {
 		entry->waiting--;
 	}
 	if (machine != FLOWNET_NONE) {
@@ -185,10 +192,9 @@ static void set_machine(struct flownet *net, uint32_t job, uint32_t task, int32_
 	} else {
 		entry->waiting++;
 	}
-	moved->state = machine == FLOWNET_NONE ? TASK_WAITING : TASK_RUNNING;
 	moved->machine = machine;
 	moved->cost_epoch = 0;
-	moved->since_s = net->now_s;
+	began(net, entry, task, 0);
 }
 
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason)
@@ -216,12 +222,46 @@ int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, reason) : code;
 }
 
-static int make_room_for_task(struct net_job *job, uint32_t task)
+static int make_room_for_task(const struct flownet *net, struct net_job *job, uint32_t task)
 {
-	if (net_reserve((void **)&job->tasks, &job->task_room, (size_t)task + 1, sizeof *job->tasks) != 0)
-		return -ENOMEM;
+	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
+	uint32_t room = job->task_room ? job->task_room : 8;
+
+	while (room <= task)
+		room = room > UINT32_MAX / 2 ? UINT32_MAX : 2 * room;
+	if (room != job->task_room) {
+		struct net_task *tasks = reallocarray(job->tasks, room, sizeof *tasks);
+		double *since_s = timed ? reallocarray(job->since_s, room, sizeof *since_s) : NULL;
+
+		job->tasks = tasks ? tasks : job->tasks;
+		job->since_s = since_s ? since_s : job->since_s;
+		if (!tasks || (timed && !since_s))
+			return -ENOMEM;
+		job->task_room = room;
+	}
 	for (; job->task_limit <= task; job->task_limit++)
-		job->tasks[job->task_limit] = (struct net_task){.machine = FLOWNET_NONE};
+		job->tasks[job->task_limit] = (struct net_task){.machine = TASK_ABSENT};
+	return 0;
+}
+
+/* Aligned as realloc() does not. */
+static int make_room_for_job(struct flownet *net, uint32_t job)
+{
+	uint32_t room = net->job_room ? net->job_room : 64;
+	struct net_job *larger;
+
+	while (room <= job)
+		room = room > UINT32_MAX / 2 ? UINT32_MAX : 2 * room;
+	if (room == net->job_room)
+		return 0;
+	larger = aligned_alloc(_Alignof(struct net_job), (size_t)room * sizeof *larger);
+	if (!larger)
+		return -ENOMEM;
+	if (net->job_limit > 0)
+		memcpy(larger, net->jobs, (size_t)net->job_limit * sizeof *larger);
+	free(net->jobs);
+	net->jobs = larger;
+	net->job_room = room;
 	return 0;
 }
 
@@ -229,7 +269,7 @@ int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task)
 {
 	if (net_job_at(net, job) || job == UINT32_MAX)
 		return -EINVAL;
-	if (net_reserve((void **)&net->jobs, &net->job_room, (size_t)job + 1, sizeof *net->jobs) != 0)
+	if (make_room_for_job(net, job) != 0)
 		return -ENOMEM;
 	for (; net->job_limit <= job; net->job_limit++)
 		net->jobs[net->job_limit] = (struct net_job){.next_root = FLOWNET_NONE};
@@ -253,10 +293,10 @@ int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, doubl
 
 	if (!entry || task == UINT32_MAX || task_at(net, job, task))
 		return -EINVAL;
-	if (make_room_for_task(entry, task) != 0)
+	if (make_room_for_task(net, entry, task) != 0)
 		return -ENOMEM;
-	entry->tasks[task] = (struct net_task){.state = TASK_WAITING, .machine = FLOWNET_NONE};
-	entry->tasks[task].since_s = net->now_s - waited_s;
+	entry->tasks[task] = (struct net_task){.machine = TASK_WAITING};
+	began(net, entry, task, waited_s);
 	entry->waiting++;
 	return net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_ARRIVED);
 }
@@ -273,7 +313,7 @@ int flownet_task_found(struct flownet *net, uint32_t job, uint32_t task, uint32_
 	if (code != 0)
 		return code;
 	code = net_task_move(net, job, task, (int32_t)machine, FLOWNET_TASK_ARRIVED);
-	net->jobs[job].tasks[task].since_s = net->now_s - running_s;
+	began(net, &net->jobs[job], task, running_s);
 	return code;
 }
 
@@ -294,9 +334,20 @@ int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task)
 			net_groups_unit_gone(net, job, task, machine);
 		code = net_task_move(net, job, task, FLOWNET_NONE, FLOWNET_TASK_ENDED);
 	}
-	entry->tasks[task].state = TASK_ABSENT;
+	entry->tasks[task].machine = TASK_ABSENT;
 	entry->waiting--;
 	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_ENDED) : code;
+}
+
+void net_job_free(struct net_job *job)
+{
+	free(job->tasks);
+	free(job->since_s);
+	free(job->more);
+	job->tasks = NULL;
+	job->since_s = NULL;
+	job->more = NULL;
+	job->task_limit = job->task_room = job->more_room = 0;
 }
 
 int flownet_job_ended(struct flownet *net, uint32_t job)
@@ -309,16 +360,11 @@ int flownet_job_ended(struct flownet *net, uint32_t job)
 	if (count_pins(net, entry, -1, FLOWNET_JOB_ENDED) != 0)
 		return -ENOMEM;
 	for (uint32_t t = 0; t < entry->task_limit; t++) {
-		if (entry->tasks[t].state == TASK_RUNNING)
+		if (net_task_runs(&entry->tasks[t]))
 			set_machine(net, job, t, FLOWNET_NONE);
 	}
-	free(entry->tasks);
-	free(entry->classes);
-	entry->tasks = NULL;
-	entry->classes = NULL;
+	net_job_free(entry);
 	entry->present = false;
-	entry->task_limit = 0;
-	entry->task_room = entry->class_room = 0;
 	return 0;
 }
 
@@ -358,7 +404,7 @@ int flownet_machine_removed(struct flownet *net, uint32_t machine)
 		const struct net_job *job = net_job_at(net, j);
 
 		for (uint32_t t = 0; job && t < job->task_limit && code == 0; t++) {
-			if (job->tasks[t].state != TASK_RUNNING || job->tasks[t].machine != (int32_t)machine)
+			if (job->tasks[t].machine != (int32_t)machine)
 				continue;
 			code = net_task_move(net, j, t, FLOWNET_NONE,
 					     t == job->root ? FLOWNET_ROOT_LOST : FLOWNET_MACHINE_REMOVED);
@@ -444,69 +490,6 @@ int flownet_time_passed(struct flownet *net, double seconds)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-static int compare_members(const void *left, const void *right)
-{
-	const struct net_member *a = left, *b = right;
-
-	if (a->root != b->root)
-		return a->root ? -1 : 1;
-	if (a->unscheduled_cost != b->unscheduled_cost)
-		return a->unscheduled_cost < b->unscheduled_cost ? -1 : 1;
-	if (a->running_cost != b->running_cost) /* on one machine, the cheapest to keep come first: beta parts them */
-		return a->running_cost < b->running_cost ? -1 : 1;
-	return a->task < b->task ? -1 : a->task > b->task;
-}
-
-/* Jobs are small, and their tasks nearly in order. */
-static void sort_members(struct net_member *members, size_t count)
-{
-	enum { FEW = 32 };
-
-	if (count > FEW)
-		qsort(members, count, sizeof *members, compare_members);
-	for (size_t i = 1; i < count && count <= FEW; i++) {
-		struct net_member member = members[i];
-		size_t place = i;
-
-		for (; place > 0 && compare_members(&members[place - 1], &member) > 0; place--)
-			members[place] = members[place - 1];
-		members[place] = member;
-	}
-}
-
-int64_t net_members(struct flownet *net, uint32_t job)
-{
-	struct net_job *entry = &net->jobs[job];
-	bool open = net_job_open(net, entry), mixed = false;
-	size_t count = 0;
-
-	if (net_reserve((void **)&net->members, &net->member_room, entry->task_limit, sizeof *net->members) != 0)
-		return -ENOMEM;
-	for (uint32_t t = 0; t < entry->task_limit; t++) {
-		const struct net_task *task = &entry->tasks[t];
-		bool is_root = net->policy.root_first && t == entry->root;
-
-		if (task->state == TASK_ABSENT || net_is_pinned(net, entry, t) || (!open && !is_root))
-			continue;
-		net->members[count] = (struct net_member){
-			.unscheduled_cost = net_unscheduled_cost(net, entry, t),
-			.running_cost = FLOWNET_NONE,
-			.task = t,
-			.machine = task->machine,
-			.root = is_root,
-		};
-		if (task->state == TASK_RUNNING)
-			net->members[count].running_cost =
-				net_running_cost(net, job, t, &net->members[count].discounted);
-		mixed |= net->members[count].root != net->members[0].root ||
-			 net->members[count].unscheduled_cost != net->members[0].unscheduled_cost;
-		count++;
-	}
-	if (mixed || net->settings.beta_per_s > 0)
-		sort_members(net->members, count);
-	return (int64_t)count;
 }
 
 /* Reading. */

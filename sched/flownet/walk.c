@@ -52,49 +52,46 @@ static void fetch_lines(const void *first, size_t bytes, size_t most_lines)
 		__builtin_prefetch((const char *)first + line * CACHE_LINE);
 }
 
-static void fetch_row(const struct flownet *net, const struct net_job *job, uint32_t number, enum cost_fetch step)
+/* What the solver and the policy are told of and look at. */
+static void fetch_for_apply(const struct flownet *net, const struct net_job *job, uint32_t number, int steps_ahead)
 {
-	int32_t root = net_root_machine(job);
+	bool row = net->policy.fetch && job->pending_arcs != 0 && net_root_machine(job) != FLOWNET_NONE;
+	enum cost_fetch step = COST_FETCH_PLACE;
 
-	if (net->policy.fetch && job->pending_arcs != 0 && root != FLOWNET_NONE)
-		net->policy.fetch(net->policy.context, number, root, step);
+	if (steps_ahead == AHEAD / 2) {
+		structured_fetch_arcs(net->solver, job->first.group);
+		step = COST_FETCH_ROW;
+	} else if (steps_ahead == AHEAD / 4) {
+		step = COST_FETCH_ARCS;
+	}
+	if (row)
+		net->policy.fetch(net->policy.context, number, net_root_machine(job), step);
 }
 
 static void fetch_job(const struct flownet *net, uint32_t number, enum net_walk_for purpose, int steps_ahead)
 {
 	const struct net_job *job = &net->jobs[number];
 
-	switch (steps_ahead) {
-	case AHEAD:
+	if (steps_ahead == AHEAD) {
 		fetch_lines(job, sizeof *job, 2);
-		break;
-	case AHEAD * 3 / 4:
-		fetch_lines(job->tasks, job->task_limit * sizeof *job->tasks, 16);
-		__builtin_prefetch(job->classes);
-		if (purpose == NET_WALK_APPLY)
-			fetch_row(net, job, number, COST_FETCH_PLACE);
-		break;
-	case AHEAD / 2:
-		for (uint32_t c = 0; c < job->class_count && c < 2; c++)
-			structured_fetch(net->solver, job->classes[c].group);
-		if (purpose == NET_WALK_APPLY)
-			fetch_row(net, job, number, COST_FETCH_ROW);
-		break;
-	case AHEAD / 4:
-		for (uint32_t c = 0; c < job->class_count && c < 2; c++) {
-			if (purpose == NET_WALK_APPLY)
-				structured_fetch_arcs(net->solver, job->classes[c].group);
-			else
-				structured_fetch_shares(net->solver, job->classes[c].group);
-		}
-		if (purpose == NET_WALK_APPLY)
-			fetch_row(net, job, number, COST_FETCH_ARCS);
-		break;
+		return;
 	}
+	if (steps_ahead == AHEAD * 3 / 4) {
+		fetch_lines(job->tasks, job->task_limit * sizeof *job->tasks, 8);
+		structured_fetch(net->solver, job->first.group);
+	}
+	if (purpose == NET_WALK_APPLY)
+		fetch_for_apply(net, job, number, steps_ahead);
+	else if (steps_ahead == AHEAD / 2)
+		structured_fetch_shares(net->solver, job->first.group);
+	else if (steps_ahead == AHEAD / 4)
+		structured_fetch_units(net->solver, job->first.group);
 }
 
 void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose)
 {
+	if (!net->solver)
+		return;
 	for (int ahead = AHEAD; ahead > 0; ahead -= AHEAD / 4) {
 		if (at + (size_t)ahead < walk->count)
 			fetch_job(net, walk->jobs[at + (size_t)ahead], purpose, ahead);

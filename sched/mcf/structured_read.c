@@ -58,6 +58,18 @@ void structured_fetch_shares(const struct structured *state, int32_t group)
 		__builtin_prefetch((const char *)g->shares + line * CACHE_LINE);
 }
 
+void structured_fetch_units(const struct structured *state, int32_t group)
+{
+	enum { MOST = 24 };
+
+	if (group < 0 || group >= state->group_count)
+		return;
+	const struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < g->share_count && i < MOST; i++)
+		__builtin_prefetch(&g->uses[g->shares[i].arc]);
+}
+
 /* Heapsort where a group has many columns: no scratch, no bad case. */
 static void sift(struct structured_share *shares, int32_t root, int32_t count)
 {

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "flownet_priv.h"
+
+static int compare_members(const void *left, const void *right)
+{
+	const struct net_member *a = left, *b = right;
+
+	if (a->root != b->root)
+		return a->root ? -1 : 1;
+	if (a->unscheduled_cost != b->unscheduled_cost)
+		return a->unscheduled_cost < b->unscheduled_cost ? -1 : 1;
+	if (a->running_cost != b->running_cost) /* on one machine, the cheapest to keep come first: beta parts them */
+		return a->running_cost < b->running_cost ? -1 : 1;
+	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+/* Jobs are small, and their tasks nearly in order. */
+static void sort_members(struct net_member *members, size_t count)
+{
+	enum { FEW = 32 };
+
+	if (count > FEW)
+		qsort(members, count, sizeof *members, compare_members);
+	for (size_t i = 1; i < count && count <= FEW; i++) {
+		struct net_member member = members[i];
+		size_t place = i;
+
+		for (; place > 0 && compare_members(&members[place - 1], &member) > 0; place--)
+			members[place] = members[place - 1];
+		members[place] = member;
+	}
+}
+
+int64_t net_members(struct flownet *net, uint32_t job)
+{
+	struct net_job *entry = &net->jobs[job];
+	bool root_first = net->policy.root_first, open = net_job_open(net, entry), mixed = false;
+	/* Of tasks that are no roots; a root that runs is pinned, one that waits is a member. */
+	bool runners = open && net->settings.preemption;
+	struct net_member *members;
+	size_t count = 0;
+
+	if (net_reserve((void **)&net->members, &net->member_room, entry->task_limit, sizeof *net->members) != 0)
+		return -ENOMEM;
+	members = net->members;
+	for (uint32_t t = 0; t < entry->task_limit; t++) {
+		const struct net_task *task = &entry->tasks[t];
+		bool root = root_first && t == entry->root, runs = net_task_runs(task);
+		struct net_member *member = &members[count];
+
+		if (task->machine == TASK_ABSENT || (root ? runs : runs ? !runners : !open))
+			continue;
+		*member = (struct net_member){
+			.unscheduled_cost = net_unscheduled_cost(net, entry, t),
+			.running_cost = FLOWNET_NONE,
+			.task = t,
+			.machine = task->machine,
+			.root = root,
+		};
+		if (runs)
+			member->running_cost = net_running_cost(net, job, t, &member->discounted);
+		mixed |= root != members[0].root || member->unscheduled_cost != members[0].unscheduled_cost;
+		count++;
+	}
+	if (mixed || net->settings.beta_per_s > 0)
+		sort_members(members, count);
+	return (int64_t)count;
+}
