@@ -76,25 +76,6 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	queue_push(&search->queue, block + NODE_BLOCK, distance);
 }
 
-/* Most references are too dear: that is told by the group's price alone, without a look at the group or the arc. */
-static int32_t near_references(const struct structured *state, const struct reference_list *list, int32_t base,
-			       int32_t first, int32_t *near)
-{
-	const struct search *search = &state->search;
-	int32_t end = least(list->count, first + SEARCH_SPAN), count = 0;
-
-	for (int32_t i = first; i < end; i++) {
-		const struct reference *reference = &list->items[i];
-		int32_t group = reference->group == NONE ? 0 : reference->group;
-		int32_t distance = base + reference_cost(reference) - state->bids[group];
-
-		near[count] = i;
-		count += (reference->group != NONE) & (distance < search->best) &
-			 (search_label(search, distance) < state->group_labels[group]);
-	}
-	return count;
-}
-
 /* `base`: distance and price of the list's owner, `target` as in an arc. */
 static void settle_references(struct structured *state, const struct reference_list *list, int32_t target, int32_t base,
 			      int32_t column)
@@ -102,10 +83,12 @@ static void settle_references(struct structured *state, const struct reference_l
 	int32_t near[SEARCH_SPAN];
 
 	for (int32_t first = 0; first < list->count; first += SEARCH_SPAN) {
-		int32_t count = near_references(state, list, base, first, near);
+		const struct reference *items = list->items + first;
+		int32_t count = near_references(items, least(list->count - first, SEARCH_SPAN), state->bids,
+						state->search.best - base, near);
 
 		for (int32_t i = 0; i < count; i++) {
-			struct reference reference = list->items[near[i]];
+			struct reference reference = items[near[i]];
 			int32_t cost = reference_cost(&reference);
 
 			/* The limited arc may be full. */

@@ -29,6 +29,20 @@ void search_run(struct structured *state, const struct search_direction *directi
 /* Of the settled nodes nearer than the target: up (sign 1) or down (-1) by as much. */
 void search_move_prices(struct structured *state, int32_t sign);
 
+/*
+ * structured_near.c: places in near[] of those of `items` whose cost exceeds their group's bid by less than `below`,
+ * ascending; how many. Most references are too dear: that is told by the bid alone, without a look at the group or the
+ * arc. `near` has room for `count`, SEARCH_SPAN at most. A vector of references is looked at in one go.
+ */
+int32_t near_references(const struct reference *items, int32_t count, const int32_t *bids, int32_t below,
+			int32_t *near);
+
+/* Its two ways. */
+int32_t near_portable(const struct reference *items, int32_t count, const int32_t *bids, int32_t below, int32_t *near);
+#if defined(__x86_64__)
+int32_t near_avx512(const struct reference *items, int32_t count, const int32_t *bids, int32_t below, int32_t *near);
+#endif
+
 static inline uint64_t search_label(const struct search *search, int32_t distance)
 {
 	return search->era | (uint32_t)distance;
