@@ -84,8 +84,6 @@ static void fetch_job(const struct flownet *net, uint32_t number, enum net_walk_
 		fetch_for_apply(net, job, number, steps_ahead);
 	else if (steps_ahead == AHEAD / 2)
 		structured_fetch_shares(net->solver, job->first.group);
-	else if (steps_ahead == AHEAD / 4)
-		structured_fetch_units(net->solver, job->first.group);
 }
 
 void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size_t at, enum net_walk_for purpose)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A few blocks' arcs of a row for others. The group's arcs are walked once; the arcs to these blocks leave, the new
- * ones, sorted, are merged in. A reference whose arc only costs something else now stays at its place.
+ * A few blocks' arcs of a row for others. The group's arcs are walked once; those that are to stay as they are stay
+ * where they are, with their reference and their flow. A reference whose arc only gets another cost stays at its place.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -9,7 +9,11 @@
 
 #include "structured_priv.h"
 
-enum { CHANGE_MOST_ARCS = INT32_MAX / 8, CACHE_LINE = 64 };
+enum {
+	CHANGE_MOST_ARCS = INT32_MAX / 8,
+	CACHE_LINE = 64,
+	HELD_MARK = 1 << 30, /* beyond every cost + 1 */
+};
 
 /* 0, -EINVAL or -ERANGE; *arc_count is how many arcs the change names. */
 static int change_check(const struct structured *state, const struct structured_row_change *change, int32_t *arc_count)
@@ -28,7 +32,7 @@ static int change_check(const struct structured *state, const struct structured_
 		for (int32_t i = 0; i < arcs->column_count; i++) {
 			int32_t column = arcs->columns[i].target;
 
-			if (column < 0 || column >= state->column_count || state->columns[column].block != arcs->block)
+			if (column < 0 || column >= state->column_count || state->column_blocks[column] != arcs->block)
 				return -EINVAL;
 			dear |= !row_cost_legal(arcs->columns[i].cost);
 		}
@@ -47,155 +51,205 @@ static int change_check(const struct structured *state, const struct structured_
 	return dear ? -ERANGE : 0;
 }
 
-/* The new arcs of unlimited capacity, but for those that a shortcut matches, into the scratch; how many. */
-static int32_t collect_new(struct structured *state, const struct group *group,
-			   const struct structured_row_change *change)
+/* What a block's columns may cost at most to have arcs of their own: less than its shortcut. */
+static int32_t column_limit(const struct group *group, const struct structured_block_arcs *arcs)
 {
-	int32_t aggregator_cost = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
-	struct row_arc *arcs = state->row_arcs;
-	int32_t count = 0;
+	int32_t limit = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
 
-	for (int32_t b = 0; b < change->block_count; b++) {
-		const struct structured_block_arcs *from = &change->blocks[b];
-		int32_t limit = aggregator_cost;
-
-		if (from->cost != STRUCTURED_NO_ARC && from->cost < limit) {
-			arcs[count++] = (struct row_arc){~from->block, from->cost, NONE, NONE};
-			limit = from->cost;
-		}
-		for (int32_t i = 0; i < from->column_count; i++) {
-			arcs[count] = (struct row_arc){from->columns[i].target, from->columns[i].cost, NONE, NONE};
-			count += from->columns[i].cost < limit;
-		}
-	}
-	return count;
+	return arcs->cost != STRUCTURED_NO_ARC && arcs->cost < limit ? arcs->cost : limit;
 }
 
-/* Blocks of the change have another row_cost than INT32_MAX, their columns a mark. */
-static void mark_blocks(struct structured *state, const struct structured_row_change *change, bool mark)
+/*
+ * Of the blocks that change, row_cost is the wanted arc's cost, or STRUCTURED_NO_ARC; held[] of their columns is the
+ * wanted arc's cost + 1, or 0, and column_leaves[] is set.
+ */
+static void note_wanted(struct structured *state, const struct group *group, const struct structured_row_change *change)
+{
+	int32_t aggregator_cost = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
+
+	for (int32_t b = 0; b < change->block_count; b++) {
+		const struct structured_block_arcs *arcs = &change->blocks[b];
+		struct block *block = &state->blocks[arcs->block];
+		int32_t limit = column_limit(group, arcs);
+
+		block->row_cost = arcs->cost != STRUCTURED_NO_ARC && arcs->cost < aggregator_cost ? arcs->cost
+												  : STRUCTURED_NO_ARC;
+		for (int32_t i = 0; i < block->member_count; i++)
+			state->column_leaves[block->members[i]] = true;
+		for (int32_t i = 0; i < arcs->column_count; i++)
+			if (arcs->columns[i].cost < limit)
+				state->held[arcs->columns[i].target] = arcs->columns[i].cost + 1;
+	}
+}
+
+static void forget_wanted(struct structured *state, const struct structured_row_change *change)
 {
 	for (int32_t b = 0; b < change->block_count; b++) {
 		struct block *block = &state->blocks[change->blocks[b].block];
 
-		block->row_cost = mark ? 0 : INT32_MAX;
+		block->row_cost = INT32_MAX;
 		for (int32_t i = 0; i < block->member_count; i++)
-			state->column_leaves[block->members[i]] = mark;
+			state->column_leaves[block->members[i]] = false;
 	}
 }
 
-/* An arc to a column that is gone leaves as well: a row that had it would be told again when it comes back. */
-static bool arc_leaves(const struct structured *state, int32_t target)
-{
-	return target >= 0 ? state->column_leaves[target] : state->blocks[~target].row_cost != INT32_MAX;
-}
-
-/* Where the old arc to a target is noted, as place + 1. */
-static int32_t *old_place(struct structured *state, int32_t target)
-{
-	return target >= 0 ? &state->held[target] : &state->blocks[~target].row_cost;
-}
-
 /*
- * Arcs that leave, limited ones among them, into row_places; the others are noted by their targets. How many. Those
- * that stay forget how many units run there.
+ * Places of the arcs that leave, into row_places; how many. What is wanted and there is no longer wanted. An arc to a
+ * column that is gone leaves as well: a row that had it would be told again when it comes back.
  */
 static int32_t note_leaving(struct structured *state, const struct group *group)
 {
 	const struct arc *arcs = group->arcs;
-	struct use *uses = group->uses;
 	int32_t *places = state->row_places;
 	int32_t count = 0;
 
-	for (int32_t i = 0; i < group->arc_fixed; i++) {
-		places[count] = i;
-		if (uses[i].capacity >= 0 || arc_leaves(state, arcs[i].target))
-			count++;
-		else
-			uses[i].capacity = NONE;
-	}
-	for (int32_t i = 0; i < count; i++) {
-		int32_t target = arcs[places[i]].target;
+	for (int32_t i = 0; i < group->arc_count; i++) {
+		struct arc arc = arcs[i];
 
-		if (uses[places[i]].capacity < 0)
-			*old_place(state, target) = places[i] + 1;
-		if (state->referenced)
-			reference_fetch(state, target, uses[places[i]].back);
+		places[count] = i;
+		if (arc.target >= 0) {
+			if (!state->column_leaves[arc.target])
+				continue;
+			bool stays = state->held[arc.target] == arc.cost + 1;
+
+			if (stays)
+				state->held[arc.target] = 0;
+			count += !stays;
+		} else if (state->blocks[~arc.target].row_cost == arc.cost) {
+			state->blocks[~arc.target].row_cost = STRUCTURED_NO_ARC;
+		} else {
+			count += state->blocks[~arc.target].row_cost != INT32_MAX;
+		}
 	}
+	if (!state->referenced)
+		return count;
+	for (int32_t i = 0; i < count; i++)
+		reference_fetch(state, arcs[places[i]].target, group->backs[places[i]]);
 	return count;
 }
 
-/* The new arc to a target that the group led to before takes over the reference of the old one. */
-static void take_references(struct structured *state, const struct group *group, struct row_arc *added, int32_t count)
+/* The cost wanted of an arc to the target, which then is no longer wanted; STRUCTURED_NO_ARC: none. */
+static int32_t take_wanted(struct structured *state, int32_t target)
 {
-	for (int32_t i = 0; i < count; i++) {
-		int32_t *place = old_place(state, added[i].target);
+	int32_t cost = target >= 0 ? state->held[target] - 1 : state->blocks[~target].row_cost;
 
-		if (*place == 0)
-			continue;
-		added[i].back = group->uses[*place - 1].back;
-		if (added[i].cost != group->arcs[*place - 1].cost)
-			reference_reprice(state, &added[i]);
-		*place = 0;
-	}
+	if (target >= 0)
+		state->held[target] = 0;
+	else
+		state->blocks[~target].row_cost = STRUCTURED_NO_ARC;
+	return cost;
 }
 
-/* The references of the `left_count` arcs in row_places pass to those in `added`; what is then over goes or comes. */
-static void change_references(struct structured *state, int32_t group, struct row_arc *added, int32_t count,
-			      int32_t left_count)
+/* The arcs that come in, into the scratch, with the references of those that leave or with others; how many. */
+static int32_t collect_coming(struct structured *state, int32_t group, const struct structured_row_change *change,
+			      int32_t leaving)
 {
 	const struct group *g = &state->groups[group];
+	struct row_arc *arcs = state->row_arcs;
+	int32_t count = 0;
 
-	if (state->referenced)
-		take_references(state, g, added, count);
-	for (int32_t i = 0; i < left_count; i++) {
-		const struct use *use = &g->uses[state->row_places[i]];
-		int32_t target = g->arcs[state->row_places[i]].target;
-		bool over = use->capacity >= 0;
+	for (int32_t i = 0; i < leaving; i++) {
+		int32_t place = state->row_places[i], target = g->arcs[place].target;
+		int32_t cost = take_wanted(state, target);
 
-		if (!over) {
-			over = *old_place(state, target) != 0;
-			*old_place(state, target) = 0;
+		if (cost != STRUCTURED_NO_ARC) {
+			arcs[count++] = (struct row_arc){target, cost, g->backs[place]};
+			if (state->referenced)
+				reference_reprice(state, target, g->backs[place], cost);
+		} else if (state->referenced) {
+			reference_unlink(state, target, g->backs[place]);
 		}
-		if (over && state->referenced)
-			reference_unlink(state, target, use->back);
 	}
-	for (int32_t i = 0; i < count && state->referenced; i++)
-		if (added[i].back == NONE)
-			added[i].back = reference_link(state, group, &added[i]);
+	int32_t first = count;
+
+	for (int32_t b = 0; b < change->block_count; b++) {
+		const struct structured_block_arcs *from = &change->blocks[b];
+		int32_t cost = take_wanted(state, ~from->block);
+
+		if (cost != STRUCTURED_NO_ARC)
+			arcs[count++] = (struct row_arc){~from->block, cost, NONE};
+		for (int32_t i = 0; i < from->column_count; i++) {
+			int32_t column = from->columns[i].target;
+
+			if (state->held[column] == 0)
+				continue;
+			arcs[count++] = (struct row_arc){column, take_wanted(state, column), NONE};
+		}
+	}
+	for (int32_t i = first; i < count && state->referenced; i++)
+		arcs[i].back = reference_link(state, group, arcs[i].target, arcs[i].cost);
+	return count;
 }
 
-/* Arcs first..end-1 of the group, which stay, and those of `added` from *next on that come before them, to `to`. */
-static struct row_arc *merge_run(const struct group *group, int32_t first, int32_t end, const struct row_arc *added,
-				 int32_t added_count, int32_t *next, struct row_arc *to)
+/* Arcs in row_places leave, `coming`, ascending, come in; what is before all of them is not touched. */
+static void exchange_arcs(const struct structured *state, struct group *g, int32_t leaving,
+			  const struct row_arc *coming, int32_t coming_count)
 {
-	const struct arc *arcs = group->arcs;
+	int32_t kept = leaving > 0 ? state->row_places[0] : g->arc_count;
 
-	while (first < end) {
-		while (*next < added_count && added[*next].cost < arcs[first].cost)
-			*to++ = added[(*next)++];
-		int32_t before = *next < added_count ? added[*next].cost : INT32_MAX;
+	for (int32_t i = 0; i < leaving; i++) {
+		int32_t first = state->row_places[i] + 1;
+		int32_t end = i + 1 < leaving ? state->row_places[i + 1] : g->arc_count;
 
-		for (; first < end && arcs[first].cost <= before; first++)
-			*to++ = (struct row_arc){arcs[first].target, arcs[first].cost, group->uses[first].capacity,
-						 group->uses[first].back};
+		memmove(g->arcs + kept, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
+		memmove(g->backs + kept, g->backs + first, (size_t)(end - first) * sizeof(*g->backs));
+		kept += end - first;
 	}
-	return to;
+	int32_t to = kept + coming_count;
+
+	g->arc_count = to;
+	for (int32_t i = coming_count - 1; i >= 0; i--) {
+		for (; kept > 0 && g->arcs[kept - 1].cost > coming[i].cost; kept--) {
+			g->arcs[--to] = g->arcs[kept - 1];
+			g->backs[to] = g->backs[kept - 1];
+		}
+		g->arcs[--to] = (struct arc){coming[i].target, coming[i].cost};
+		g->backs[to] = coming[i].back;
+	}
 }
 
-/* The group's arcs but for those in row_places, with `added`, both ascending, into `to`; how many. */
-static int32_t merge_arcs(const struct structured *state, const struct group *group, int32_t left_count,
-			  const struct row_arc *added, int32_t added_count, struct row_arc *to)
+/* What leads to a column where units run, or ran, may have another limit. */
+static void mark_running(struct structured *state, const struct group *g, const struct structured_row_change *change)
 {
-	struct row_arc *end = to;
-	int32_t next = 0, first = 0;
+	for (int32_t i = 0; i < g->limited_count; i++)
+		state->held[g->running[i].column] |= HELD_MARK;
+	for (int32_t i = 0; i < change->running_count; i++)
+		state->held[change->running[i].column] |= HELD_MARK;
+}
 
-	for (int32_t i = 0; i < left_count; i++) {
-		end = merge_run(group, first, state->row_places[i], added, added_count, &next, end);
-		first = state->row_places[i] + 1;
-	}
-	end = merge_run(group, first, group->arc_fixed, added, added_count, &next, end);
-	memcpy(end, added + next, (size_t)(added_count - next) * sizeof(*to));
-	return (int32_t)(end - to) + added_count - next;
+static void forget_running(struct structured *state, const struct group *g, const struct structured_row_change *change)
+{
+	for (int32_t i = 0; i < g->limited_count; i++)
+		state->held[g->running[i].column] &= ~HELD_MARK;
+	for (int32_t i = 0; i < change->running_count; i++)
+		state->held[change->running[i].column] &= ~HELD_MARK;
+}
+
+/* Whether the units came, and are to come, by an arc without a limit of the same cost. */
+static bool share_stands(const struct structured *state, const struct group *g, const struct structured_share *share)
+{
+	int32_t held = state->held[share->column],
+		shortcut = state->blocks[state->column_blocks[share->column]].row_cost;
+
+	if (held & HELD_MARK)
+		return false;
+	if (shortcut == INT32_MAX)
+		return true;
+	return share->cost == (held > 0 ? held - 1 : shortcut == STRUCTURED_NO_ARC ? g->aggregator_cost : shortcut);
+}
+
+/* Units whose arcs may be others are taken off them, and stay on their columns; how many shares. */
+static int32_t detach_flow(struct structured *state, int32_t group, const struct structured_row_change *change)
+{
+	const struct group *g = &state->groups[group];
+	int32_t count = 0;
+
+	mark_running(state, g, change);
+	for (int32_t i = g->share_count - 1; i >= 0; i--)
+		if (!share_stands(state, g, &g->shares[i]))
+			row_detach_share(state, group, i, count++);
+	forget_running(state, g, change);
+	return count;
 }
 
 static int install_change(struct structured *state, int32_t group, const struct structured_row_change *change,
@@ -203,25 +257,27 @@ static int install_change(struct structured *state, int32_t group, const struct 
 {
 	struct group *g = &state->groups[group];
 
-	if (!list_reserve((void **)&state->row_places, &state->row_place_room, g->arc_fixed + 1,
+	if (!list_reserve((void **)&state->row_places, &state->row_place_room, g->arc_count + 1,
 			  sizeof(*state->row_places)) ||
-	    row_reserve_scratch(state, 3 * arc_count + g->arc_fixed, g->arc_count))
+	    row_reserve_scratch(state, 2 * arc_count, g->share_count) ||
+	    !group_reserve_arcs(state, g, g->arc_count, g->arc_count + arc_count))
 		return -ENOMEM;
+	struct row_arc *coming = state->row_arcs + arc_count;
 	bool was_changed = g->in_changed_list;
-	int32_t held_count = state->solved ? row_detach_flow(state, group) : 0;
-	int32_t added_count = collect_new(state, g, change);
-	struct row_arc *added = state->row_arcs + arc_count, *fresh = added + arc_count;
 
-	row_sort_arcs(state->row_arcs, added_count, added);
-	mark_blocks(state, change, true);
-	int32_t left_count = note_leaving(state, g);
+	note_wanted(state, g, change);
+	int32_t held_count = detach_flow(state, group, change);
 
-	change_references(state, group, added, added_count, left_count);
-	mark_blocks(state, change, false);
-	int32_t count = merge_arcs(state, g, left_count, added, added_count, fresh);
+	running_drop(state, group);
+	int32_t leaving = note_leaving(state, g), count = collect_coming(state, group, change, leaving);
 
-	count = row_add_running(state, group, fresh, count, change->running, change->running_count);
-	return row_replace_arcs(state, group, fresh, count, held_count, was_changed);
+	row_sort_arcs(state->row_arcs, count, coming);
+	exchange_arcs(state, g, leaving, coming, count);
+	forget_wanted(state, change);
+	if (!running_add(state, group, change->running, change->running_count))
+		return -ENOMEM;
+	row_attach_flow(state, group, held_count, was_changed);
+	return 0;
 }
 
 int structured_change_row(struct structured *state, int32_t group, const struct structured_row_change *change)
@@ -255,8 +311,11 @@ void structured_fetch_arcs(const struct structured *state, int32_t group)
 
 	if (group < 0 || group >= state->group_count)
 		return;
-	for (int line = 0; line < LINES; line++) {
-		__builtin_prefetch((const char *)state->groups[group].arcs + (ptrdiff_t)line * CACHE_LINE);
-		__builtin_prefetch((const char *)state->groups[group].uses + (ptrdiff_t)line * CACHE_LINE);
-	}
+	const struct group *g = &state->groups[group];
+
+	for (int line = 0; line < LINES; line++)
+		__builtin_prefetch((const char *)g->arcs + (ptrdiff_t)line * CACHE_LINE);
+	for (int line = 0; line < LINES / 2; line++)
+		__builtin_prefetch((const char *)g->backs + (ptrdiff_t)line * CACHE_LINE);
+	structured_fetch_shares(state, group);
 }

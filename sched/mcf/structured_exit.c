@@ -32,7 +32,7 @@ int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32
 		g->exit_epoch = state->exit_epoch;
 		g->exit_arc = 0;
 	}
-	for (; g->exit_arc < g->arc_fixed; g->exit_arc++) {
+	for (; g->exit_arc < g->arc_count; g->exit_arc++) {
 		const struct arc *arc = &g->arcs[g->exit_arc];
 
 		if (arc->cost >= below)

@@ -39,48 +39,58 @@ static int64_t count_arcs(const struct structured *state)
 	int64_t count = (int64_t)state->block_count + 2 * (int64_t)state->column_count;
 
 	for (int32_t i = 0; i < state->group_count; i++)
-		count += state->groups[i].arc_fixed + 3;
+		count += state->groups[i].arc_count + 3;
 	return count;
 }
 
-/* The block arc that a derived arc stands for; NONE: the aggregator's. */
-static int32_t derived_from(const struct structured *state, const struct group *g, const struct arc *arc)
+static int32_t find_arc(const struct group *g, int32_t target, int32_t cost)
 {
-	int32_t block = state->columns[arc->target].block;
-
-	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= arc->cost; i++)
-		if (g->arcs[i].target == ~block && g->arcs[i].cost == arc->cost)
+	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost <= cost; i++)
+		if (g->arcs[i].target == target && g->arcs[i].cost == cost)
 			return i;
 	return NONE;
 }
 
-/* Flow of derived arcs goes back to the shortcuts: on the group's own arcs and on those behind them. */
+/*
+ * The share's units on the own arc to its column, as many as it takes; what is left came over the block, or over the
+ * aggregator. `flow` is the group's arcs'. Returns how many came over the aggregator.
+ */
+static int32_t write_share(struct writer *w, const struct group *g, const struct structured_share *share, int32_t *flow)
+{
+	int32_t block = w->state->column_blocks[share->column], own = find_arc(g, share->column, share->cost);
+	int32_t direct = own == NONE ? 0 : least(share->units, arc_capacity(g, share->column, share->cost)),
+		rest = share->units - direct;
+
+	if (direct > 0)
+		flow[own] = direct;
+	if (rest == 0)
+		return 0;
+	int32_t over = find_arc(g, ~block, share->cost);
+
+	w->column_flow[share->column] += rest;
+	if (over != NONE) {
+		flow[over] += rest;
+		return 0;
+	}
+	w->block_flow[block] += rest;
+	return rest;
+}
+
+/* Units that came by shortcuts go back to them: to the group's own arcs and to those behind them. */
 static void write_group(struct writer *w, int32_t group)
 {
 	const struct structured *state = w->state;
 	const struct group *g = &state->groups[group];
 	int32_t first = w->arc, over_aggregator = 0;
 
-	for (int32_t i = 0; i < g->arc_fixed; i++) {
+	for (int32_t i = 0; i < g->arc_count; i++) {
 		const struct arc *arc = &g->arcs[i];
-		const struct use *use = &g->uses[i];
 		int32_t head = arc->target >= 0 ? w->first_column + arc->target : w->first_block + ~arc->target;
 
-		write_arc(w, group, head, use->capacity < 0 ? INT32_MAX : use->capacity, arc->cost, use->flow);
+		write_arc(w, group, head, arc_capacity(g, arc->target, arc->cost), arc->cost, 0);
 	}
-	for (int32_t i = g->arc_fixed; i < g->arc_count; i++) {
-		const struct arc *arc = &g->arcs[i];
-		int32_t flow = g->uses[i].flow;
-		int32_t from = derived_from(state, g, arc);
-
-		w->column_flow[arc->target] += flow;
-		if (from != NONE) {
-			w->solution->flow[first + from] += flow;
-			continue;
-		}
-		w->block_flow[state->columns[arc->target].block] += flow;
-		over_aggregator += flow;
-	}
+	for (int32_t i = 0; i < g->share_count; i++)
+		over_aggregator += write_share(w, g, &g->shares[i], w->solution->flow + first);
 	if (g->aggregator_cost != STRUCTURED_NO_ARC)
 		write_arc(w, group, w->aggregator, INT32_MAX, g->aggregator_cost, over_aggregator);
 	if (g->unscheduled_capacity > 0)
@@ -104,9 +114,10 @@ static void write_shared(struct writer *w)
 		const struct column *column = &state->columns[i];
 
 		potential[w->first_column + i] = -(int64_t)state->prices[i];
-		if (column->block == NONE)
+		if (state->column_blocks[i] == NONE)
 			continue;
-		write_arc(w, w->first_block + column->block, w->first_column + i, INT32_MAX, 0, w->column_flow[i]);
+		write_arc(w, w->first_block + state->column_blocks[i], w->first_column + i, INT32_MAX, 0,
+			  w->column_flow[i]);
 		write_arc(w, w->first_column + i, w->sink, column->capacity, 0, column->capacity - column->free);
 	}
 	potential[w->aggregator] = -(int64_t)state->market_price;

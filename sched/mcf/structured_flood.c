@@ -90,7 +90,7 @@ static void spread_group(struct structured *state, int32_t group)
 	const struct group *g = &state->groups[group];
 	int32_t i = 0;
 
-	for (; i < g->arc_fixed && g->arcs[i].cost + state->market_price <= g->price; i++) {
+	for (; i < g->arc_count && g->arcs[i].cost + state->market_price <= g->price; i++) {
 		const struct arc *arc = &g->arcs[i];
 		int32_t price = g->price - arc->cost;
 
@@ -155,13 +155,13 @@ static int32_t flood_column(struct structured *state, int32_t column, int32_t wa
 		state->scans++;
 		if (g->flood == state->flood.stamp && g->level == c->level + 1 &&
 		    entry.cost + state->prices[column] == g->price)
-			sent = flood_group(state, entry.group, least(wanted - made, g->uses[entry.arc].flow));
+			sent = flood_group(state, entry.group, least(wanted - made, flow_units(g, column, entry.cost)));
 		if (sent == 0) {
 			c->flood_entry++;
 			continue;
 		}
 		/* When the arc is empty the last entry takes its place and is next. */
-		flow_take(state, entry.group, entry.arc, sent);
+		flow_take(state, entry.group, column, entry.cost, sent);
 		made += sent;
 	}
 	return made;
@@ -184,7 +184,7 @@ static int32_t flood_exits(struct structured *state, int32_t group, int32_t want
 		int32_t units = least(wanted - sent, least(state->columns[column].free, arc_room(g, exit)));
 
 		column_fill(state, column, units);
-		flow_give(state, group, exit, column, units);
+		flow_add(state, group, column, g->arcs[exit].cost, units);
 		sent += units;
 	}
 	if (sent < wanted && g->aggregator_cost != STRUCTURED_NO_ARC &&
@@ -220,7 +220,7 @@ static int32_t flood_block(struct structured *state, int32_t group, int32_t arc,
 		int32_t made = flood_column(state, column, wanted - sent);
 
 		if (made > 0)
-			flow_give(state, group, arc, column, made);
+			flow_add(state, group, column, state->groups[group].arcs[arc].cost, made);
 		sent += made;
 		if (sent == wanted)
 			break;
@@ -242,7 +242,7 @@ static int32_t flood_group(struct structured *state, int32_t group, int32_t want
 
 	if (g->level == state->flood.exit_level)
 		return flood_exits(state, group, wanted);
-	for (; g->flood_arc < g->arc_fixed; g->flood_arc++) {
+	for (; g->flood_arc < g->arc_count; g->flood_arc++) {
 		const struct arc *arc = &g->arcs[g->flood_arc];
 
 		if (arc->cost + state->market_price > g->price)
@@ -257,7 +257,7 @@ static int32_t flood_group(struct structured *state, int32_t group, int32_t want
 			int32_t made = flood_column(state, column, least(wanted - sent, arc_room(g, g->flood_arc)));
 
 			if (made > 0)
-				flow_add(state, group, g->flood_arc, made);
+				flow_add(state, group, column, arc->cost, made);
 			sent += made;
 		}
 		if (sent == wanted)

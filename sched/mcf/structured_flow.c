@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Units on arcs, and the lists of those who must hear of it. A column's entries and the arcs of its groups say the same
- * from both sides: an entry exists exactly while its arc carries flow.
+ * Units on columns, and the lists of those who must hear of it. A column's entries and the shares of its groups say the
+ * same from both sides: an entry exists exactly while the share of its column and cost has units.
  */
+#include <string.h>
+
 #include "structured_priv.h"
 
-static void entry_add(struct structured *state, int32_t group, int32_t arc)
+static void entry_add(struct structured *state, int32_t group, struct column *column, int32_t cost)
 {
-	const struct arc *a = &state->groups[group].arcs[arc];
-	struct column *column = &state->columns[a->target];
-
 	if (column->entry_count == column->entry_room) {
 		int32_t needed = column->entry_count     ? column->entry_count + 1
 				 : column->capacity < 10 ? column->capacity
@@ -23,15 +22,17 @@ static void entry_add(struct structured *state, int32_t group, int32_t arc)
 		}
 		column->entries = entries;
 	}
-	column->entries[column->entry_count++] = (struct entry){group, arc, a->cost};
+	column->entries[column->entry_count++] = (struct entry){group, cost};
 }
 
-static int32_t entry_find(const struct column *column, int32_t group, int32_t arc)
+static void entry_drop(struct column *column, int32_t group, int32_t cost)
 {
-	for (int32_t i = 0; i < column->entry_count; i++)
-		if (column->entries[i].group == group && column->entries[i].arc == arc)
-			return i;
-	return NONE;
+	for (int32_t i = 0; i < column->entry_count; i++) {
+		if (column->entries[i].group == group && column->entries[i].cost == cost) {
+			column->entries[i] = column->entries[--column->entry_count];
+			return;
+		}
+	}
 }
 
 void group_changed(struct structured *state, int32_t group)
@@ -42,133 +43,80 @@ void group_changed(struct structured *state, int32_t group)
 	list_push(state, &state->changed_list, group);
 }
 
-static void share_add(struct structured *state, struct group *g, int32_t arc)
+/* Place of the share, or of the first behind it. */
+static int32_t share_place(const struct group *g, int32_t column, int32_t cost)
 {
-	if (g->share_count == g->share_room) {
-		struct share *shares = arena_grow(&state->arena, g->shares, &g->share_room, g->share_count,
-						  g->share_count + 1, sizeof(*shares));
+	int32_t low = 0, high = g->share_count;
 
-		if (!shares) {
-			state->no_memory = true;
-			return;
-		}
-		g->shares = shares;
+	while (low < high) {
+		int32_t middle = low + (high - low) / 2;
+		const struct structured_share *share = &g->shares[middle];
+
+		if (share->column < column || (share->column == column && share->cost < cost))
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	g->uses[arc].place = g->share_count;
-	g->shares[g->share_count++] = (struct share){arc, g->arcs[arc].target, g->arcs[arc].cost};
+	return low;
 }
 
-static void share_drop(struct group *g, int32_t arc)
+static bool share_is(const struct group *g, int32_t place, int32_t column, int32_t cost)
 {
-	int32_t place = g->uses[arc].place;
-
-	g->shares[place] = g->shares[--g->share_count];
-	g->uses[g->shares[place].arc].place = place;
+	return place < g->share_count && g->shares[place].column == column && g->shares[place].cost == cost;
 }
 
-void flow_add(struct structured *state, int32_t group, int32_t arc, int32_t units)
+int32_t flow_units(const struct group *group, int32_t column, int32_t cost)
 {
-	struct group *g = &state->groups[group];
+	int32_t place = share_place(group, column, cost);
 
-	if (g->uses[arc].flow == 0) {
-		entry_add(state, group, arc);
-		share_add(state, g, arc);
-		g->dead -= arc >= g->arc_fixed;
-	}
-	g->uses[arc].flow += units;
-	state->column_cost += (int64_t)units * g->arcs[arc].cost;
-	group_changed(state, group);
+	return share_is(group, place, column, cost) ? group->shares[place].units : 0;
 }
 
-void flow_take(struct structured *state, int32_t group, int32_t arc, int32_t units)
+static void share_add(struct structured *state, struct group *g, int32_t place, int32_t column, int32_t cost)
 {
-	struct group *g = &state->groups[group];
-	struct column *column = &state->columns[g->arcs[arc].target];
+	struct structured_share *shares = arena_grow(&state->arena, g->shares, &g->share_room, g->share_count,
+						     g->share_count + 1, sizeof(*shares));
 
-	group_changed(state, group);
-	g->uses[arc].flow -= units;
-	state->column_cost -= (int64_t)units * g->arcs[arc].cost;
-	if (g->uses[arc].flow > 0)
-		return;
-	int32_t place = entry_find(column, group, arc);
-
-	if (place >= 0)
-		column->entries[place] = column->entries[--column->entry_count];
-	share_drop(g, arc);
-	if (arc >= g->arc_fixed && g->dead++ == 0)
-		list_push(state, &state->dead_list, group);
-}
-
-/* Room for `needed` arcs, of which the first `used` are kept. */
-bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed)
-{
-	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, used, needed, sizeof(*arcs));
-
-	if (arcs)
-		g->arcs = arcs;
-	struct use *uses = arena_grow(&state->arena, g->uses, &g->use_room, used, needed, sizeof(*uses));
-
-	if (uses)
-		g->uses = uses;
-	if (needed > g->arc_room || needed > g->use_room)
+	if (!shares) {
 		state->no_memory = true;
-	return !state->no_memory;
+		return;
+	}
+	g->shares = shares;
+	memmove(shares + place + 1, shares + place, (size_t)(g->share_count - place) * sizeof(*shares));
+	shares[place] = (struct structured_share){.column = column, .cost = cost};
+	g->share_count++;
 }
 
-/* The derived arc of this cost to `column`; NONE without memory. A column's few entries are a short search. */
-int32_t flow_derived(struct structured *state, int32_t group, int32_t column, int32_t cost)
+void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
 {
 	struct group *g = &state->groups[group];
-	const struct column *c = &state->columns[column];
+	int32_t place = share_place(g, column, cost);
 
-	for (int32_t i = 0; i < c->entry_count; i++)
-		if (c->entries[i].group == group && c->entries[i].arc >= g->arc_fixed && c->entries[i].cost == cost)
-			return c->entries[i].arc;
-	if (!group_reserve_arcs(state, g, g->arc_count, g->arc_count + 1))
-		return NONE;
-	g->arcs[g->arc_count] = (struct arc){column, cost};
-	g->uses[g->arc_count] = (struct use){.capacity = NONE, .back = NONE};
-	if (g->dead++ == 0)
-		list_push(state, &state->dead_list, group);
-	return g->arc_count++;
-}
-
-/* Flow onto `column` by an arc of the group, which may be one to the column's block. */
-void flow_give(struct structured *state, int32_t group, int32_t arc, int32_t column, int32_t units)
-{
-	if (state->groups[group].arcs[arc].target < 0)
-		arc = flow_derived(state, group, column, state->groups[group].arcs[arc].cost);
-	if (arc >= 0)
-		flow_add(state, group, arc, units);
-}
-
-/* Derived arcs without flow go, but not while a search holds places of arcs. */
-void state_drop_dead(struct structured *state)
-{
-	for (int32_t i = 0; i < state->dead_list.count; i++) {
-		int32_t group = state->dead_list.ids[i];
-		struct group *g = &state->groups[group];
-		int32_t kept = g->arc_fixed;
-
-		for (int32_t arc = g->arc_fixed; arc < g->arc_count; arc++) {
-			if (g->uses[arc].flow == 0)
-				continue;
-			if (arc != kept) {
-				struct column *column = &state->columns[g->arcs[arc].target];
-				int32_t place = entry_find(column, group, arc);
-
-				g->arcs[kept] = g->arcs[arc];
-				g->uses[kept] = g->uses[arc];
-				g->shares[g->uses[kept].place].arc = kept;
-				if (place >= 0)
-					column->entries[place].arc = kept;
-			}
-			kept++;
-		}
-		g->arc_count = kept;
-		g->dead = 0;
+	if (!share_is(g, place, column, cost)) {
+		entry_add(state, group, &state->columns[column], cost);
+		share_add(state, g, place, column, cost);
+		if (state->no_memory)
+			return;
 	}
-	state->dead_list.count = 0;
+	g->shares[place].units += units;
+	state->column_cost += (int64_t)units * cost;
+	group_changed(state, group);
+}
+
+/* There are at least so many. */
+void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
+{
+	struct group *g = &state->groups[group];
+	int32_t place = share_place(g, column, cost);
+
+	group_changed(state, group);
+	g->shares[place].units -= units;
+	state->column_cost -= (int64_t)units * cost;
+	if (g->shares[place].units > 0)
+		return;
+	entry_drop(&state->columns[column], group, cost);
+	g->share_count--;
+	memmove(g->shares + place, g->shares + place + 1, (size_t)(g->share_count - place) * sizeof(*g->shares));
 }
 
 void column_free(struct structured *state, int32_t column, int32_t units)

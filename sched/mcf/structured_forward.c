@@ -7,7 +7,7 @@
 #include "structured_search.h"
 
 /* A group's own ways to the sink, as soon as it is reached: the last layer of a search, the widest, is not expanded. */
-static void group_targets(struct structured *state, int32_t group, int32_t distance, int32_t arc)
+static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
 	struct search *search = &state->search;
 	const struct group *g = &state->groups[group];
@@ -16,28 +16,30 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	if (search->leap.wanted > 0)
 		return;
 	if (g->unscheduled_flow < g->unscheduled_capacity)
-		search_target(search, TARGET_UNSCHEDULED, group, arc, base + g->unscheduled_cost);
-	search_target(search, TARGET_UNROUTED, group, arc, base + UNROUTED_COST);
+		search_target(search, TARGET_UNSCHEDULED, group, base + g->unscheduled_cost);
+	search_target(search, TARGET_UNROUTED, group, base + UNROUTED_COST);
 	if (search->source == NONE)
 		return;
 	base += state->market_price;
 	if (g->aggregator_cost != STRUCTURED_NO_ARC)
-		search_target(search, TARGET_MARKET, group, arc, base + g->aggregator_cost);
+		search_target(search, TARGET_MARKET, group, base + g->aggregator_cost);
 	exit = group_exit(state, group, search->best - base, &column);
 	if (exit != NONE)
-		search_target(search, TARGET_SLOT, group, arc, base + g->arcs[exit].cost);
+		search_target(search, TARGET_SLOT, group, base + g->arcs[exit].cost);
 }
 
-static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t arc)
+/* `column` and `cost`: the share that would be taken back, or NONE. */
+static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t column, int32_t cost)
 {
 	struct search *search = &state->search;
 
 	if (!search_improves(search, distance, state->group_labels[group]))
 		return;
 	state->group_labels[group] = search_label(search, distance);
-	state->groups[group].parent = arc;
+	state->groups[group].parent = cost;
+	state->groups[group].parent_column = column;
 	search_fetch(state->groups[group].arcs);
-	group_targets(state, group, distance, arc);
+	group_targets(state, group, distance);
 	queue_push(&search->queue, ~group, distance);
 }
 
@@ -53,7 +55,7 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 	c->parent_group = parent_group;
 	c->parent_arc = parent_arc;
 	if (c->free > 0) {
-		search_target(search, TARGET_COLUMN, column, NONE, distance);
+		search_target(search, TARGET_COLUMN, column, distance);
 	} else {
 		search_fetch(c->entries);
 		queue_push(&search->queue, column, distance);
@@ -88,7 +90,7 @@ static int32_t near_arcs(const struct structured *state, const struct group *g, 
 			 int32_t *near, int32_t *next)
 {
 	const struct search *search = &state->search;
-	int32_t end = least(g->arc_fixed, first + SEARCH_SPAN), count = 0, i = first;
+	int32_t end = least(g->arc_count, first + SEARCH_SPAN), count = 0, i = first;
 
 	for (; i < end && base + g->arcs[i].cost + state->market_price < search->best; i++) {
 		int32_t target = g->arcs[i].target, column = target < 0 ? 0 : target;
@@ -98,7 +100,7 @@ static int32_t near_arcs(const struct structured *state, const struct group *g, 
 		count += (target < 0) |
 			 ((distance < search->best) & (search_label(search, distance) < state->column_labels[column]));
 	}
-	*next = i < end ? g->arc_fixed : i;
+	*next = i < end ? g->arc_count : i;
 	return count;
 }
 
@@ -109,7 +111,7 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 
 	if (state->search.leap.wanted > 0)
 		leap_note_group(state, group, distance);
-	for (int32_t next = 0; next < g->arc_fixed;) {
+	for (int32_t next = 0; next < g->arc_count;) {
 		int32_t first = next, count = near_arcs(state, g, base, first, near, &next);
 
 		state->scans += (uint64_t)(next - first);
@@ -145,7 +147,8 @@ static void settle_column(struct structured *state, int32_t column, int32_t dist
 		for (int32_t i = 0; i < count; i++) {
 			const struct entry *entry = &c->entries[near[i]];
 
-			relax_group(state, entry->group, base - entry->cost + state->bids[entry->group], entry->arc);
+			relax_group(state, entry->group, base - entry->cost + state->bids[entry->group], column,
+				    entry->cost);
 		}
 	}
 	state->scans += (uint64_t)c->entry_count;
@@ -181,7 +184,7 @@ static const struct search_direction forward = {settle_group, settle_column, set
 void search_group_forward(struct structured *state, int32_t group)
 {
 	search_begin(state, group, INT32_MAX);
-	relax_group(state, group, 0, NONE);
+	relax_group(state, group, 0, NONE, NONE);
 	search_run(state, &forward);
 	search_move_prices(state, 1);
 }
@@ -197,7 +200,7 @@ void search_market_forward(struct structured *state, int64_t wanted, int32_t lim
 		leap_begin(state, wanted);
 	for (int32_t i = 0; i < state->pending_list.count; i++)
 		if (state->groups[state->pending_list.ids[i]].pending > 0)
-			relax_group(state, state->pending_list.ids[i], 0, NONE);
+			relax_group(state, state->pending_list.ids[i], 0, NONE, NONE);
 	for (int32_t block = 0; block < state->block_count; block++)
 		if (state->blocks[block].member_count > 0)
 			relax_block(state, block, 0, -state->market_price, NONE, NONE);
@@ -211,45 +214,43 @@ void search_market_forward(struct structured *state, int64_t wanted, int32_t lim
 /* Least room on the way back, at most `units`. */
 static int32_t path_room(const struct structured *state, const struct target *target, int32_t units)
 {
-	int32_t group = target->node, arc = target->arc;
+	int32_t column = target->node, group = target->node;
 
 	if (target->kind == TARGET_UNSCHEDULED)
 		units = least(units, state->groups[group].unscheduled_capacity - state->groups[group].unscheduled_flow);
-	if (target->kind == TARGET_COLUMN) {
-		const struct column *c = &state->columns[target->node];
+	if (target->kind == TARGET_COLUMN)
+		units = least(units, state->columns[column].free);
+	else
+		column = NONE;
+	for (;;) {
+		if (column != NONE) {
+			const struct column *c = &state->columns[column];
 
-		units = least(units, c->free);
-		if (c->parent_group == NONE)
-			return units;
-		arc = c->parent_arc;
-		group = c->parent_group;
-		if (arc != NONE && state->groups[group].arcs[arc].target >= 0)
-			units = least(units, arc_room(&state->groups[group], arc));
-		arc = state->groups[group].parent;
-	}
-	while (arc != NONE) {
+			if (c->parent_group == NONE)
+				return units;
+			group = c->parent_group;
+			if (c->parent_arc != NONE && state->groups[group].arcs[c->parent_arc].target >= 0)
+				units = least(units, arc_room(&state->groups[group], c->parent_arc));
+		}
 		const struct group *g = &state->groups[group];
-		const struct column *c = &state->columns[g->arcs[arc].target];
 
-		units = least(units, g->uses[arc].flow);
-		if (c->parent_group == NONE)
-			return units;
-		group = c->parent_group;
-		g = &state->groups[group];
-		if (g->arcs[c->parent_arc].target >= 0)
-			units = least(units, arc_room(g, c->parent_arc));
-		arc = g->parent;
+		column = g->parent_column;
+		if (column == NONE)
+			return state->search.source == NONE ? least(units, g->pending) : units;
+		units = least(units, flow_units(g, column, g->parent));
 	}
-	return state->search.source == NONE ? least(units, state->groups[group].pending) : units;
 }
 
-/* `group`, which has got rid of `units` of its `arc` (NONE: of its excess), takes them off; and so on to the root. */
-static void path_apply(struct structured *state, int32_t group, int32_t arc, int32_t units)
+/* `group`, which has got rid of `units`, takes them off its share on the path or off its excess; so on to the root. */
+static void path_apply(struct structured *state, int32_t group, int32_t units)
 {
-	while (arc != NONE) {
-		int32_t column = state->groups[group].arcs[arc].target;
+	for (;;) {
+		const struct group *g = &state->groups[group];
+		int32_t column = g->parent_column;
 
-		flow_take(state, group, arc, units);
+		if (column == NONE)
+			break;
+		flow_take(state, group, column, g->parent, units);
 		const struct column *c = &state->columns[column];
 
 		if (c->parent_group == NONE) {
@@ -257,8 +258,7 @@ static void path_apply(struct structured *state, int32_t group, int32_t arc, int
 			return;
 		}
 		group = c->parent_group;
-		flow_give(state, group, c->parent_arc, column, units);
-		arc = state->groups[group].parent;
+		flow_add(state, group, column, state->groups[group].arcs[c->parent_arc].cost, units);
 	}
 	if (state->search.source == NONE)
 		group_add_pending(state, group, -units);
@@ -280,8 +280,8 @@ static int32_t augment_slots(struct structured *state, const struct target *targ
 		room = least(room, state->columns[column].free);
 		room = least(room, arc_room(g, exit));
 		column_fill(state, column, room);
-		path_apply(state, target->node, target->arc, room);
-		flow_give(state, target->node, exit, column, room);
+		path_apply(state, target->node, room);
+		flow_add(state, target->node, column, g->arcs[exit].cost, room);
 		sent += room;
 	}
 	return sent;
@@ -308,8 +308,8 @@ int32_t search_augment(struct structured *state, int32_t units)
 			market_bind(state, node, units);
 			return units;
 		}
-		flow_give(state, group, c->parent_arc, node, units);
-		path_apply(state, group, state->groups[group].parent, units);
+		flow_add(state, group, node, state->groups[group].arcs[c->parent_arc].cost, units);
+		path_apply(state, group, units);
 		return units;
 	}
 	group_changed(state, node);
@@ -319,6 +319,6 @@ int32_t search_augment(struct structured *state, int32_t units)
 		state->groups[node].unrouted += units;
 	else
 		group_add_pending(state, node, units);
-	path_apply(state, node, target->arc, units);
+	path_apply(state, node, units);
 	return units;
 }

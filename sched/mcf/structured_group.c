@@ -13,7 +13,7 @@ static int32_t group_least_price(struct structured *state, const struct group *g
 		best = group->unscheduled_cost;
 	if (group->aggregator_cost != STRUCTURED_NO_ARC && group->aggregator_cost + state->market_price < best)
 		best = group->aggregator_cost + state->market_price;
-	for (int32_t i = 0; i < group->arc_fixed; i++) {
+	for (int32_t i = 0; i < group->arc_count; i++) {
 		const struct arc *arc = &group->arcs[i];
 		int32_t price;
 
@@ -44,14 +44,13 @@ void group_reprice(struct structured *state, int32_t group)
 	g->price = group_least_price(state, g);
 	group_bid(state, group);
 	for (int32_t i = g->share_count - 1; i >= 0; i--) {
-		struct share share = g->shares[i];
-		int32_t units = g->uses[share.arc].flow;
+		struct structured_share share = g->shares[i];
 
 		if (share.cost + state->prices[share.column] <= g->price)
 			continue;
-		flow_take(state, group, share.arc, units);
-		column_free(state, share.column, units);
-		pulled += units;
+		flow_take(state, group, share.column, share.cost, share.units);
+		column_free(state, share.column, share.units);
+		pulled += share.units;
 	}
 	if (g->unscheduled_flow > 0 && g->unscheduled_cost > g->price) {
 		pulled += g->unscheduled_flow;
@@ -79,9 +78,21 @@ static int32_t take_some(int32_t *from, int32_t units)
 	return units - taken;
 }
 
+/* The dearest; any, when none is to be left. */
+static struct structured_share share_to_leave(const struct group *g, bool all)
+{
+	struct structured_share share = g->shares[g->share_count - 1];
+
+	for (int32_t i = g->share_count - 2; i >= 0 && !all; i--)
+		if (g->shares[i].cost > share.cost)
+			share = g->shares[i];
+	return share;
+}
+
 static void withdraw(struct structured *state, int32_t group, int32_t units)
 {
 	struct group *g = &state->groups[group];
+	bool all = g->supply == 0 || units >= g->supply;
 
 	units = take_some(&g->excess, units);
 	units = take_some(&g->unrouted, units);
@@ -92,14 +103,12 @@ static void withdraw(struct structured *state, int32_t group, int32_t units)
 		group_add_pending(state, group, -taken);
 		units -= taken;
 	}
-	for (int32_t arc = g->arc_count - 1; arc >= 0 && units > 0; arc--) {
-		int32_t column = g->arcs[arc].target;
-		int32_t taken = g->uses[arc].flow < units ? g->uses[arc].flow : units;
+	while (units > 0 && g->share_count > 0) {
+		struct structured_share share = share_to_leave(g, all);
+		int32_t taken = least(share.units, units);
 
-		if (taken == 0)
-			continue;
-		flow_take(state, group, arc, taken);
-		column_free(state, column, taken);
+		flow_take(state, group, share.column, share.cost, taken);
+		column_free(state, share.column, taken);
 		units -= taken;
 	}
 	group_changed(state, group);
@@ -128,20 +137,31 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-/* The arc with flow to `column`, a running one first. */
-static int32_t arc_with_unit(const struct structured *state, int32_t group, int32_t column)
+/* Cost of a unit on `column`, of one on a limited arc first; STRUCTURED_NO_ARC: there is none. */
+static int32_t cost_of_unit(const struct structured *state, int32_t group, int32_t column)
 {
 	const struct column *c = &state->columns[column];
-	int32_t found = NONE;
+	int32_t found = STRUCTURED_NO_ARC;
 
 	for (int32_t i = 0; i < c->entry_count; i++) {
 		if (c->entries[i].group != group)
 			continue;
-		found = c->entries[i].arc;
-		if (state->groups[group].uses[found].capacity > 0)
+		found = c->entries[i].cost;
+		if (arc_is_limited(&state->groups[group], column, found))
 			break;
 	}
 	return found;
+}
+
+/* One unit less runs there. */
+static void forget_unit(struct group *g, int32_t column, int32_t cost)
+{
+	for (int32_t i = 0; i < g->running_count; i++) {
+		if (g->running[i].column == column && g->running[i].cost == cost) {
+			g->running[i].units -= g->running[i].units > 0;
+			return;
+		}
+	}
 }
 
 int structured_end_unit(struct structured *state, int32_t group, int32_t column)
@@ -149,15 +169,12 @@ int structured_end_unit(struct structured *state, int32_t group, int32_t column)
 	if (group < 0 || group >= state->group_count || column < 0 || column >= state->column_count)
 		return -EINVAL;
 	struct group *g = &state->groups[group];
-	int32_t arc = arc_with_unit(state, group, column);
+	int32_t cost = cost_of_unit(state, group, column);
 
-	if (arc == NONE)
+	if (cost == STRUCTURED_NO_ARC)
 		return -EINVAL;
-	flow_take(state, group, arc, 1);
-	if (g->uses[arc].capacity > 0)
-		g->uses[arc].capacity--;
-	else if (g->uses[arc].capacity < NONE)
-		g->uses[arc].capacity++;
+	flow_take(state, group, column, cost, 1);
+	forget_unit(g, column, cost);
 	g->supply--;
 	group_bid(state, group);
 	column_free(state, column, 1);
@@ -175,13 +192,15 @@ int structured_remove_group(struct structured *state, int32_t group)
 	if (state->referenced)
 		references_unlink(state, group);
 	arena_release(&state->arena, g->arcs, g->arc_room, sizeof(*g->arcs));
-	arena_release(&state->arena, g->uses, g->use_room, sizeof(*g->uses));
+	arena_release(&state->arena, g->backs, g->back_room, sizeof(*g->backs));
 	arena_release(&state->arena, g->shares, g->share_room, sizeof(*g->shares));
+	arena_release(&state->arena, g->running, g->running_room, sizeof(*g->running));
 	g->arcs = NULL;
-	g->uses = NULL;
+	g->backs = NULL;
 	g->shares = NULL;
-	g->share_count = g->share_room = 0;
-	g->arc_fixed = g->arc_count = g->arc_room = g->use_room = g->dead = 0;
+	g->running = NULL;
+	g->share_count = g->share_room = g->arc_count = g->arc_room = g->back_room = 0;
+	g->running_count = g->limited_count = g->running_room = 0;
 	g->supply = 0;
 	group_bid(state, group);
 	g->exists = false;

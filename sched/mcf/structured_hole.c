@@ -16,11 +16,11 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	if (search->leap.wanted > 0)
 		return;
 	if (g->unscheduled_flow > 0)
-		search_target(search, TARGET_UNSCHEDULED, group, NONE, distance + g->price - g->unscheduled_cost);
+		search_target(search, TARGET_UNSCHEDULED, group, distance + g->price - g->unscheduled_cost);
 	if (g->unrouted > 0)
-		search_target(search, TARGET_UNROUTED, group, NONE, distance + g->price - UNROUTED_COST);
+		search_target(search, TARGET_UNROUTED, group, distance + g->price - UNROUTED_COST);
 	if (g->pending > 0)
-		search_target(search, TARGET_MARKET, group, NONE,
+		search_target(search, TARGET_MARKET, group,
 			      distance + g->price - g->aggregator_cost - state->market_price);
 }
 
@@ -41,7 +41,7 @@ static void relax_group(struct structured *state, int32_t group, int32_t distanc
 	queue_push(&search->queue, ~group, distance);
 }
 
-static void relax_column(struct structured *state, int32_t column, int32_t distance, int32_t group, int32_t arc)
+static void relax_column(struct structured *state, int32_t column, int32_t distance, int32_t group, int32_t cost)
 {
 	struct search *search = &state->search;
 	struct column *c = &state->columns[column];
@@ -50,18 +50,17 @@ static void relax_column(struct structured *state, int32_t column, int32_t dista
 		return;
 	state->column_labels[column] = search_label(search, distance);
 	c->parent_group = group;
-	c->parent_arc = arc;
+	c->parent_arc = cost;
 	search_fetch(&state->column_references[column]);
 	if (search->source != NONE)
-		search_target(search, TARGET_COLUMN, column, NONE,
-			      distance + state->prices[column] - state->market_price);
+		search_target(search, TARGET_COLUMN, column, distance + state->prices[column] - state->market_price);
 	queue_push(&search->queue, column, distance);
 }
 
 static void relax_block(struct structured *state, int32_t column, int32_t distance)
 {
 	struct search *search = &state->search;
-	int32_t block = state->columns[column].block;
+	int32_t block = state->column_blocks[column];
 	struct block *b = &state->blocks[block];
 
 	/* Its groups' reduced costs count from the least price in the block. */
@@ -92,7 +91,7 @@ static void settle_references(struct structured *state, const struct reference_l
 			int32_t cost = reference_cost(&reference);
 
 			/* The limited arc may be full. */
-			if (reference.cost < 0 && reference_arc(&state->groups[reference.group], target, cost) == NONE)
+			if (reference.cost < 0 && arc_room_at(&state->groups[reference.group], target, cost) == 0)
 				continue;
 			relax_group(state, reference.group, base + cost - state->bids[reference.group],
 				    target < 0 ? ~cost : cost, column);
@@ -121,21 +120,15 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 	if (state->search.leap.wanted > 0)
 		leap_note(&state->search, distance + g->price - g->unscheduled_cost, g->unscheduled_flow);
 	for (int32_t i = 0; i < g->share_count; i++) {
-		const struct share *share = &g->shares[i];
+		const struct structured_share *share = &g->shares[i];
 
 		relax_column(state, share->column, distance + g->price - share->cost - state->prices[share->column],
-			     group, share->arc);
+			     group, share->cost);
 	}
 	state->scans += (uint64_t)g->share_count;
 }
 
 static const struct search_direction backward = {settle_group, settle_column, settle_block};
-
-/* The group's own column arc on the path, NONE when its unit goes over a block or the aggregator. */
-static int32_t path_arc(const struct group *g)
-{
-	return g->parent_column == NONE || g->parent < 0 ? NONE : reference_arc(g, g->parent_column, g->parent);
-}
 
 /* Least room on the way from the target to the slot that started the search, at most `units`. */
 static int32_t path_room(const struct structured *state, const struct target *target, int32_t units)
@@ -157,16 +150,14 @@ static int32_t path_room(const struct structured *state, const struct target *ta
 			if (c->parent_group == NONE)
 				return units;
 			group = c->parent_group;
-			units = least(units, state->groups[group].uses[c->parent_arc].flow);
+			units = least(units, flow_units(&state->groups[group], column, c->parent_arc));
 		}
 		const struct group *g = &state->groups[group];
 
 		if (g->parent_column == NONE)
 			return least(units, 1); /* a free slot is chosen when it is taken */
-		int32_t arc = path_arc(g);
-
-		if (arc != NONE)
-			units = least(units, arc_room(g, arc));
+		if (g->parent >= 0)
+			units = least(units, arc_room_at(g, g->parent_column, g->parent));
 		column = g->parent_column;
 	}
 }
@@ -202,17 +193,14 @@ static void path_apply(struct structured *state, const struct target *target, in
 			if (state->columns[column].parent_group == NONE)
 				break;
 			group = state->columns[column].parent_group;
-			flow_take(state, group, state->columns[column].parent_arc, units);
+			flow_take(state, group, column, state->columns[column].parent_arc, units);
 		}
 		const struct group *g = &state->groups[group];
 		bool market = g->parent_column == NONE;
-		int32_t arc = path_arc(g);
+		int32_t cost = market ? g->aggregator_cost : g->parent < 0 ? ~g->parent : g->parent;
 
 		column = market ? market_free_column(state) : g->parent_column;
-		if (arc == NONE)
-			arc = flow_derived(state, group, column, market ? g->aggregator_cost : ~g->parent);
-		if (arc != NONE)
-			flow_add(state, group, arc, units);
+		flow_add(state, group, column, cost, units);
 		if (market)
 			break;
 	}

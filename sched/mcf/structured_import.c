@@ -32,7 +32,7 @@ static void place_units(struct reader *reader, int32_t group, int32_t arc, int32
 {
 	if (units == 0)
 		return;
-	flow_give(reader->state, group, arc, column, units);
+	flow_add(reader->state, group, column, reader->state->groups[group].arcs[arc].cost, units);
 	column_fill(reader->state, column, units);
 }
 
@@ -58,7 +58,7 @@ static void read_group(struct reader *reader, int32_t group)
 	struct structured *state = reader->state;
 	struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_fixed; i++) {
+	for (int32_t i = 0; i < g->arc_count; i++) {
 		int32_t units = next_flow(reader);
 
 		if (g->arcs[i].target < 0)
@@ -84,7 +84,7 @@ static void read_columns(struct reader *reader, int32_t first_column, int64_t si
 	for (int32_t i = 0; i < state->column_count; i++) {
 		int64_t price = sink - mcf_simplex_potential(reader->simplex, first_column + i);
 
-		if (state->columns[i].block == NONE)
+		if (state->column_blocks[i] == NONE)
 			continue;
 		reader->left[i] = next_flow(reader);
 		if (next_flow(reader) == 0)
@@ -105,7 +105,7 @@ static void read_answer(struct reader *reader, const struct mcf_problem *problem
 	int32_t sink = problem->node_count - 1, columns = 0;
 
 	for (int32_t i = 0; i < state->column_count; i++)
-		columns += state->columns[i].block != NONE;
+		columns += state->column_blocks[i] != NONE;
 	reader->arc = problem->arc_count - 2 * columns;
 	read_columns(reader, state->group_count, mcf_simplex_potential(reader->simplex, sink));
 	reader->arc = 0;

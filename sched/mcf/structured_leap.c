@@ -48,10 +48,10 @@ void leap_note_group(struct structured *state, int32_t group, int32_t distance)
 	if (room <= 0 || exit > search->best)
 		return;
 	for (int32_t i = 0; i < g->share_count; i++) {
-		const struct share *share = &g->shares[i];
+		const struct structured_share *share = &g->shares[i];
 
 		if (share->cost + state->prices[share->column] == g->price)
-			units += g->uses[share->arc].flow;
+			units += share->units;
 	}
 	leap_note(search, exit, units < room ? units : room);
 }

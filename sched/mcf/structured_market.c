@@ -36,12 +36,8 @@ void market_bind(struct structured *state, int32_t column, int32_t units)
 		int32_t taken = g->pending < units ? g->pending : units;
 
 		if (taken > 0) {
-			int32_t arc = flow_derived(state, group, column, g->aggregator_cost);
-
-			if (arc < 0)
-				return;
 			group_add_pending(state, group, -taken);
-			flow_add(state, group, arc, taken);
+			flow_add(state, group, column, g->aggregator_cost, taken);
 			units -= taken;
 		}
 		if (g->pending == 0) {

@@ -29,40 +29,36 @@ enum {
 	NODE_BLOCK = 1 << 29,      /* added to a block's number where columns and ~groups are nodes too */
 };
 
-/*
- * Fixed arcs come first, ascending by cost. Behind them lie derived arcs: to a column, at the cost of the group's arc
- * to the block or to the aggregator that they stand for; they exist only to carry flow.
- */
+/* Ascending by cost. Most are looked at for their cost and left: what else there is to know of them lies apart. */
 struct arc {
 	int32_t target; /* column, or ~block */
 	int32_t cost;   /* per unit */
 };
 
-/* What the arc of the same place carries: apart, since most arcs are looked at for their cost and left. */
-struct use {
-	int32_t capacity; /* running arcs: most units; others: -1 - units that run there, i.e. no limit as unsigned */
-	int32_t flow;     /* columns only */
-	int32_t back;     /* place in the target's list of references */
-	int32_t place;    /* with flow: place in the group's shares */
+/*
+ * Units that ran on a column when the row was told. If no arc without a limit leads there for as little, they have an
+ * arc of their own, of that capacity; else it is only remembered that they run there, at that arc's cost. A group's
+ * limited ones come first, ascending by cost, then column; then the others, ascending by cost.
+ */
+struct running {
+	int32_t column;
+	int32_t cost;
+	int32_t units;
 };
 
 /* An arc of a row that is being installed. */
 struct row_arc {
-	int32_t target, cost, capacity; /* as in struct arc and struct use */
-	int32_t back;                   /* NONE: it has no reference yet */
+	int32_t target, cost; /* as in struct arc */
+	int32_t back;         /* NONE: it has no reference yet */
 };
 
-/* Flow into a column, seen from the column. */
+/*
+ * Flow into a column, seen from the column: for each of its groups one entry a cost. The group has a share of the same
+ * column and cost, which says how many units. They may come on an arc to the column or over its block or the aggregator
+ * at that arc's cost: no other arc costs the same.
+ */
 struct entry {
 	int32_t group;
-	int32_t arc;
-	int32_t cost;
-};
-
-/* The same, seen from the group: its arcs with flow, in no order. */
-struct share {
-	int32_t arc;
-	int32_t column;
 	int32_t cost;
 };
 
@@ -82,9 +78,12 @@ struct reference_list {
 struct column {
 	int32_t free;         /* slots without a unit */
 	int32_t parent_group; /* NONE: from the market, or the search's start */
-	int32_t parent_arc;   /* of parent_group: a column arc, a block arc, or NONE for the aggregator */
+	/*
+	 * Forward: the parent_group's arc, to the column or to its block; NONE: the aggregator. Backward: the cost of
+	 * the parent_group's unit that leaves.
+	 */
+	int32_t parent_arc;
 	int32_t entry_count, entry_room;
-	int32_t block; /* NONE: the column does not exist */
 	struct entry *entries;
 	int32_t capacity;
 	uint32_t flood; /* the last flood that reached it */
@@ -116,19 +115,21 @@ struct group {
 	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
 	int32_t pending, unrouted;
 	/*
-	 * Forward: own arc whose flow is taken back, NONE for the excess. Backward: cost of the own arc that gets flow,
-	 * ~cost when it leads over a block, to parent_column (NONE: over the aggregator to the market).
+	 * Forward: cost of the share at parent_column that is taken back (NONE: the excess is). Backward: cost of the
+	 * own arc that gets flow, ~cost when it leads over a block, to parent_column (NONE: over the aggregator to the
+	 * market).
 	 */
 	int32_t parent, parent_column;
-	int32_t arc_fixed;
-	struct arc *arcs;
-	struct share *shares; /* [share_count] */
-	int32_t exit_arc;     /* arcs before it lead to no free slot, while exit_epoch is the state's */
+	int32_t arc_count;
+	struct arc *arcs;                /* [arc_count] */
+	struct structured_share *shares; /* [share_count] ascending by column, then cost */
+	int32_t exit_arc;                /* arcs before it lead to no free slot, while exit_epoch is the state's */
 	uint32_t exit_epoch;
-	int32_t share_count, share_room, arc_count, arc_room, use_room;
-	struct use *uses; /* [arc_count] */
+	int32_t share_count, limited_count, running_count;
 	int32_t supply, excess;
-	int32_t dead;   /* derived arcs without flow */
+	struct running *running; /* [running_count], of which limited_count are arcs of their own */
+	int32_t *backs;          /* [arc_count] each arc's place in its target's list of references */
+	int32_t share_room, arc_room, back_room, running_room;
 	uint32_t flood; /* the last flood that reached it */
 	int32_t level, flood_arc;
 	bool exists, in_excess_list, in_pending_list, in_changed_list;
@@ -146,7 +147,6 @@ enum target_kind { TARGET_SLOT, TARGET_COLUMN, TARGET_MARKET, TARGET_UNSCHEDULED
 struct target {
 	enum target_kind kind;
 	int32_t node; /* column or group */
-	int32_t arc;  /* forward: arc of the group whose flow would go there instead; NONE: the search's root itself */
 };
 
 /*
@@ -187,6 +187,7 @@ struct structured {
 	int32_t *bids; /* [group_room] each group's price again, close together: most searches need no more */
 	struct column *columns;
 	int32_t *prices;                        /* [column_room] */
+	int32_t *column_blocks;                 /* [column_room] NONE: the column does not exist */
 	uint64_t *group_labels, *column_labels; /* [group_room], [column_room] see structured_search.h */
 	struct block *blocks;
 	int32_t group_count, group_room, column_count, column_room, block_count, block_room;
@@ -200,7 +201,7 @@ struct structured {
 	uint32_t exit_epoch; /* moves when a slot comes free */
 	int64_t total_free, total_pending;
 	int64_t column_cost; /* of all flow on arcs to columns */
-	struct id_list excess_list, pending_list, hole_list, free_list, changed_list, dead_list;
+	struct id_list excess_list, pending_list, hole_list, free_list, changed_list;
 	struct search search;
 	struct flood flood;
 	struct arena arena;
@@ -208,7 +209,7 @@ struct structured {
 	int32_t *held;       /* [column_room] units that wait for an arc, all 0 between calls */
 	bool *column_leaves; /* [column_room] it is gone; or arcs to it are being changed */
 	struct row_arc *row_arcs;
-	struct structured_share *row_held;
+	struct structured_share *row_held; /* units without an arc, and the columns that they stay on */
 	int32_t row_arc_room, row_held_room, row_place_room;
 	int32_t *row_places;
 	uint64_t scans, searches, augmentations;
@@ -226,48 +227,48 @@ int state_reserve_groups(struct structured *state, int32_t count);
 int32_t block_least_price(const struct structured *state, int32_t block); /* PRICE_CLOSED: no open column */
 int32_t block_exact_floor(struct structured *state, int32_t block);       /* the same, kept as the block's floor */
 
-/* structured_flow.c: units on arcs, and who must hear of it. */
-void flow_add(struct structured *state, int32_t group, int32_t arc, int32_t units);
-void flow_give(struct structured *state, int32_t group, int32_t arc, int32_t column, int32_t units);
-void flow_take(struct structured *state, int32_t group, int32_t arc, int32_t units);
-int32_t flow_derived(struct structured *state, int32_t group, int32_t column, int32_t cost);
+/* structured_flow.c: units on columns, at the cost of the arc that they came by; and who must hear of it. */
+void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
+void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
+int32_t flow_units(const struct group *group, int32_t column, int32_t cost);
 void column_free(struct structured *state, int32_t column, int32_t units);
 void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
 void group_add_pending(struct structured *state, int32_t group, int32_t units);
 void group_changed(struct structured *state, int32_t group);
-bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed);
-void state_drop_dead(struct structured *state);
+
+/* structured_running.c: arcs of limited capacity. */
+bool arc_is_limited(const struct group *group, int32_t target, int32_t cost);
+/* INT32_MAX but for limited arcs. */
+int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
+int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost);
+/* The limited arcs and what is remembered leave the row, then come in anew. Costs the row, if there are any. */
+void running_drop(struct structured *state, int32_t group);
+bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);
 
 /* structured_reference.c */
 void references_build(struct structured *state);
 void references_link(struct structured *state, int32_t group);
 void references_unlink(struct structured *state, int32_t group);
-int32_t reference_link(struct structured *state, int32_t group, const struct row_arc *arc); /* its place */
+/* `cost` as in struct reference; returns its place. */
+int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost);
 void reference_unlink(struct structured *state, int32_t target, int32_t place);
-void reference_reprice(struct structured *state, const struct row_arc *arc); /* at the place where its `back` points */
+void reference_reprice(struct structured *state, int32_t target, int32_t place, int32_t cost);
 void reference_fetch(struct structured *state, int32_t target, int32_t place); /* into the cache */
-/* `fresh`, ascending by cost, is about to take the place of the group's fixed arcs: what both have is left alone. */
+/* `fresh`, ascending by cost, is about to take the place of the group's arcs: what both have is left alone. */
 void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count);
-/* The fixed arc with room that a reference from `target` (~block) speaks of; NONE while it is full. */
-int32_t reference_arc(const struct group *group, int32_t target, int32_t cost);
 
 /* structured_row.c */
 bool row_cost_legal(int32_t cost);
 int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held);
 /* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
 void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to);
-/* Takes the group's units off their arcs but leaves them on their columns; returns how many columns were noted. */
-int32_t row_detach_flow(struct structured *state, int32_t group);
-/*
- * Adds running arcs to `count` unlimited ones, ascending by cost, without flow and with room behind them; how many
- * then. Those that an unlimited arc matches are only remembered there; the others get references.
+bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed);
+/* The group's units at the place of its shares no longer have an arc, but stay on their column: the count'th in hand.
  */
-int32_t row_add_running(struct structured *state, int32_t group, struct row_arc *arcs, int32_t count,
-			const struct structured_running *running, int32_t running_count);
-/* `fresh` becomes the group's arcs, on which the units in hand find their places. */
-int row_replace_arcs(struct structured *state, int32_t group, const struct row_arc *fresh, int32_t count,
-		     int32_t held_count, bool was_changed);
+void row_detach_share(struct structured *state, int32_t group, int32_t place, int32_t count);
+/* The units in hand find the cheapest arcs to where they are. */
+void row_attach_flow(struct structured *state, int32_t group, int32_t held_count, bool was_changed);
 
 /* structured_solve.c */
 void push_all(struct structured *state);
@@ -317,9 +318,15 @@ int32_t market_free_column(struct structured *state);
 void market_bind(struct structured *state, int32_t column, int32_t units);
 void market_settle(struct structured *state);
 
+static inline int32_t arc_room(const struct group *group, int32_t arc)
+{
+	return group->limited_count == 0 ? INT32_MAX
+					 : arc_room_at(group, group->arcs[arc].target, group->arcs[arc].cost);
+}
+
 static inline bool arc_has_room(const struct group *group, int32_t arc)
 {
-	return (uint32_t)group->uses[arc].flow < (uint32_t)group->uses[arc].capacity;
+	return arc_room(group, arc) > 0;
 }
 
 static inline bool state_failed(const struct structured *state)
@@ -336,13 +343,6 @@ static inline bool state_halted(const struct structured *state)
 static inline void group_bid(struct structured *state, int32_t group)
 {
 	state->bids[group] = state->groups[group].supply > 0 ? state->groups[group].price : BIDS_NOTHING;
-}
-
-static inline int32_t arc_room(const struct group *group, int32_t arc)
-{
-	const struct use *use = &group->uses[arc];
-
-	return use->capacity < 0 ? INT32_MAX : use->capacity - use->flow;
 }
 
 static inline int32_t reference_cost(const struct reference *reference)

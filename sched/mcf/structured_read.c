@@ -58,82 +58,25 @@ void structured_fetch_shares(const struct structured *state, int32_t group)
 		__builtin_prefetch((const char *)g->shares + line * CACHE_LINE);
 }
 
-void structured_fetch_units(const struct structured *state, int32_t group)
-{
-	enum { MOST = 24 };
-
-	if (group < 0 || group >= state->group_count)
-		return;
-	const struct group *g = &state->groups[group];
-
-	for (int32_t i = 0; i < g->share_count && i < MOST; i++)
-		__builtin_prefetch(&g->uses[g->shares[i].arc]);
-}
-
-/* Heapsort where a group has many columns: no scratch, no bad case. */
-static void sift(struct structured_share *shares, int32_t root, int32_t count)
-{
-	struct structured_share share = shares[root];
-
-	for (int32_t child; (child = 2 * root + 1) < count; root = child) {
-		if (child + 1 < count && shares[child + 1].column > shares[child].column)
-			child++;
-		if (shares[child].column <= share.column)
-			break;
-		shares[root] = shares[child];
-	}
-	shares[root] = share;
-}
-
-static void sort_shares(struct structured_share *shares, int32_t count)
-{
-	enum { FEW = 48 };
-
-	for (int32_t i = 1; i < count && count <= FEW; i++) {
-		struct structured_share share = shares[i];
-		int32_t place = i;
-
-		for (; place > 0 && shares[place - 1].column > share.column; place--)
-			shares[place] = shares[place - 1];
-		shares[place] = share;
-	}
-	if (count <= FEW)
-		return;
-	for (int32_t root = count / 2 - 1; root >= 0; root--)
-		sift(shares, root, count);
-	for (int32_t last = count - 1; last > 0; last--) {
-		struct structured_share share = shares[last];
-
-		shares[last] = shares[0];
-		shares[0] = share;
-		sift(shares, 0, last);
-	}
-}
-
 int32_t structured_read(const struct structured *state, int32_t group, struct structured_share *shares, int32_t room)
 {
-	int32_t count = 0, merged = 0;
+	int32_t count = 0;
 
 	if (!group_exists(state, group))
 		return 0;
 	const struct group *g = &state->groups[group];
 
-	if (g->share_count > room || g->share_count == 0)
+	if (g->share_count > room)
 		return g->share_count;
-	for (; count < g->share_count; count++) {
-		const struct share *share = &g->shares[count];
+	for (int32_t i = 0; i < g->share_count; i++) {
+		const struct structured_share *share = &g->shares[i];
 
-		shares[count] = (struct structured_share){share->column, g->uses[share->arc].flow, share->cost};
-	}
-	sort_shares(shares, count);
-	for (int32_t i = 1; i < count; i++) {
-		if (shares[i].column == shares[merged].column) {
-			shares[merged].units += shares[i].units;
-			if (shares[i].cost > shares[merged].cost)
-				shares[merged].cost = shares[i].cost;
+		if (count > 0 && shares[count - 1].column == share->column) {
+			shares[count - 1].units += share->units;
+			shares[count - 1].cost = share->cost; /* they ascend */
 		} else {
-			shares[++merged] = shares[i];
+			shares[count++] = *share;
 		}
 	}
-	return merged + 1;
+	return count;
 }

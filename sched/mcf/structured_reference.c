@@ -13,9 +13,9 @@ static struct reference_list *target_list(struct structured *state, int32_t targ
 	return target >= 0 ? &state->column_references[target] : &state->block_references[~target];
 }
 
-int32_t reference_link(struct structured *state, int32_t group, const struct row_arc *arc)
+int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost)
 {
-	struct reference_list *list = target_list(state, arc->target);
+	struct reference_list *list = target_list(state, target);
 	int32_t place = list->spare - 1;
 
 	if (place >= 0) {
@@ -33,7 +33,7 @@ int32_t reference_link(struct structured *state, int32_t group, const struct row
 		}
 		place = list->count++;
 	}
-	list->items[place] = (struct reference){group, arc->capacity < 0 ? arc->cost : ~arc->cost};
+	list->items[place] = (struct reference){group, cost};
 	return place;
 }
 
@@ -45,9 +45,9 @@ void reference_unlink(struct structured *state, int32_t target, int32_t place)
 	list->spare = place + 1;
 }
 
-void reference_reprice(struct structured *state, const struct row_arc *arc)
+void reference_reprice(struct structured *state, int32_t target, int32_t place, int32_t cost)
 {
-	target_list(state, arc->target)->items[arc->back].cost = arc->capacity < 0 ? arc->cost : ~arc->cost;
+	target_list(state, target)->items[place].cost = cost;
 }
 
 void reference_fetch(struct structured *state, int32_t target, int32_t place)
@@ -59,25 +59,25 @@ void references_link(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_fixed; i++)
-		g->uses[i].back = reference_link(
-			state, group, &(struct row_arc){g->arcs[i].target, g->arcs[i].cost, g->uses[i].capacity, NONE});
+	for (int32_t i = 0; i < g->arc_count; i++) {
+		int32_t target = g->arcs[i].target, cost = g->arcs[i].cost;
+
+		g->backs[i] = reference_link(state, group, target, arc_is_limited(g, target, cost) ? ~cost : cost);
+	}
 }
 
 void references_unlink(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_fixed; i++)
-		reference_unlink(state, g->arcs[i].target, g->uses[i].back);
+	for (int32_t i = 0; i < g->arc_count; i++)
+		reference_unlink(state, g->arcs[i].target, g->backs[i]);
 }
 
-/* Blocks before columns, limited arcs last: the order in which rows are collected, and arcs of equal cost kept. */
-static int64_t arc_rank(int32_t target, int32_t cost, int32_t capacity)
+/* Blocks before columns: the order in which rows are collected, and arcs of equal cost kept. */
+static int64_t arc_rank(int32_t target, int32_t cost)
 {
-	int64_t kind = target < 0 ? 0 : capacity < 0 ? 1 : 2;
-
-	return (((int64_t)cost * 4 + kind) << 32) + (target < 0 ? ~target : target);
+	return (((int64_t)cost * 2 + (target >= 0)) << 32) + (target < 0 ? ~target : target);
 }
 
 static void fetch_list(struct structured *state, int32_t target)
@@ -95,7 +95,7 @@ static void fetch_item(struct structured *state, int32_t target, int32_t back)
 }
 
 /*
- * What is to leave keeps its `back` in the old row, what is to join has none in the new one. The lists lie far apart:
+ * What is to leave keeps its place in the old row, what is to join has none in the new one. The lists lie far apart:
  * all of them are fetched while the rows are compared, then all items, before any is written.
  */
 static void compare_rows(struct structured *state, struct group *g, struct row_arc *fresh, int32_t count)
@@ -104,20 +104,20 @@ static void compare_rows(struct structured *state, struct group *g, struct row_a
 
 	for (int32_t n = 0; n < count; n++)
 		fresh[n].back = NONE;
-	while (i < g->arc_fixed && k < count) {
-		int64_t old = arc_rank(g->arcs[i].target, g->arcs[i].cost, g->uses[i].capacity);
-		int64_t new = arc_rank(fresh[k].target, fresh[k].cost, fresh[k].capacity);
+	while (i < g->arc_count && k < count) {
+		int64_t old = arc_rank(g->arcs[i].target, g->arcs[i].cost);
+		int64_t new = arc_rank(fresh[k].target, fresh[k].cost);
 
 		if (old == new) {
-			fresh[k++].back = g->uses[i].back;
-			g->uses[i++].back = NONE;
+			fresh[k++].back = g->backs[i];
+			g->backs[i++] = NONE;
 		} else if (old < new) {
 			fetch_list(state, g->arcs[i++].target);
 		} else {
 			fetch_list(state, fresh[k++].target);
 		}
 	}
-	while (i < g->arc_fixed)
+	while (i < g->arc_count)
 		fetch_list(state, g->arcs[i++].target);
 	while (k < count)
 		fetch_list(state, fresh[k++].target);
@@ -129,36 +129,18 @@ void references_replace(struct structured *state, int32_t group, struct row_arc 
 	struct group *g = &state->groups[group];
 
 	compare_rows(state, g, fresh, count);
-	for (int32_t i = 0; i < g->arc_fixed; i++)
-		if (g->uses[i].back != NONE)
-			fetch_item(state, g->arcs[i].target, g->uses[i].back);
+	for (int32_t i = 0; i < g->arc_count; i++)
+		if (g->backs[i] != NONE)
+			fetch_item(state, g->arcs[i].target, g->backs[i]);
 	for (int32_t k = 0; k < count; k++)
 		if (fresh[k].back == NONE)
 			fetch_item(state, fresh[k].target, NONE);
-	for (int32_t i = 0; i < g->arc_fixed; i++)
-		if (g->uses[i].back != NONE)
-			reference_unlink(state, g->arcs[i].target, g->uses[i].back);
+	for (int32_t i = 0; i < g->arc_count; i++)
+		if (g->backs[i] != NONE)
+			reference_unlink(state, g->arcs[i].target, g->backs[i]);
 	for (int32_t k = 0; k < count; k++)
 		if (fresh[k].back == NONE)
-			fresh[k].back = reference_link(state, group, &fresh[k]);
-}
-
-int32_t reference_arc(const struct group *group, int32_t target, int32_t cost)
-{
-	int32_t low = 0, high = group->arc_fixed;
-
-	while (low < high) {
-		int32_t middle = low + (high - low) / 2;
-
-		if (group->arcs[middle].cost < cost)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < group->arc_fixed && group->arcs[low].cost == cost; low++)
-		if (group->arcs[low].target == target && (target < 0 || arc_has_room(group, low)))
-			return low;
-	return NONE;
+			fresh[k].back = reference_link(state, group, fresh[k].target, fresh[k].cost);
 }
 
 /* Room for every list at once: lists that outgrow their pieces one by one copy and miss a lot. */
@@ -172,7 +154,7 @@ static bool reserve_lists(struct structured *state)
 	for (int32_t group = 0; group < state->group_count; group++) {
 		const struct group *g = &state->groups[group];
 
-		for (int32_t i = 0; i < g->arc_fixed; i++)
+		for (int32_t i = 0; i < g->arc_count; i++)
 			counts[g->arcs[i].target >= 0 ? g->arcs[i].target : state->column_count + ~g->arcs[i].target]++;
 	}
 	for (int32_t node = 0; node < nodes; node++) {

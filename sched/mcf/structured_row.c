@@ -92,16 +92,13 @@ void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to
 /* Cost of the cheapest shortcut to the column; block arcs' costs have been noted in the blocks. */
 static int32_t noted_cost(const struct structured *state, int32_t column, int32_t aggregator_cost)
 {
-	int32_t block = state->columns[column].block;
+	int32_t block = state->column_blocks[column];
 
 	return block != NONE && state->blocks[block].row_cost < aggregator_cost ? state->blocks[block].row_cost
 										: aggregator_cost;
 }
 
-/*
- * Arcs that a shortcut of the same row matches are left out: most columns of a tolerant group. A running arc that an
- * arc of unlimited capacity matches is only remembered there: units that need not move.
- */
+/* Arcs that a shortcut of the same row matches are left out: most columns of a tolerant group. */
 static int32_t collect_arcs(struct structured *state, const struct structured_row *row)
 {
 	struct row_arc *arcs = state->row_arcs;
@@ -112,48 +109,35 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 		const struct structured_arc *from = &row->blocks[i];
 
 		if (from->cost < aggregator_cost)
-			arcs[count++] = (struct row_arc){~from->target, from->cost, NONE, NONE};
+			arcs[count++] = (struct row_arc){~from->target, from->cost, NONE};
 		state->blocks[from->target].row_cost = from->cost;
 	}
-	int32_t first_column = count;
-
 	for (int32_t i = 0; i < row->column_count; i++) {
 		const struct structured_arc *from = &row->columns[i];
 
-		if (from->cost >= noted_cost(state, from->target, aggregator_cost))
-			continue;
-		arcs[count++] = (struct row_arc){from->target, from->cost, NONE, NONE};
-		state->held[from->target] = count;
+		arcs[count] = (struct row_arc){from->target, from->cost, NONE};
+		count += from->cost < noted_cost(state, from->target, aggregator_cost);
 	}
-	int32_t first_running = count;
-
-	for (int32_t i = 0; i < row->running_count; i++) {
-		const struct structured_running *from = &row->running[i];
-		int32_t plain = state->held[from->column];
-
-		if (plain > 0 && arcs[plain - 1].cost <= from->cost)
-			arcs[plain - 1].capacity -= from->units;
-		else
-			arcs[count++] = (struct row_arc){from->column, from->cost, from->units, NONE};
-	}
-	for (int32_t i = first_column; i < first_running; i++)
-		state->held[arcs[i].target] = 0;
 	for (int32_t i = 0; i < row->block_count; i++)
 		state->blocks[row->blocks[i].target].row_cost = INT32_MAX;
 	return count;
 }
 
-int32_t row_detach_flow(struct structured *state, int32_t group)
+void row_detach_share(struct structured *state, int32_t group, int32_t place, int32_t count)
 {
-	struct group *g = &state->groups[group];
+	state->row_held[count] = state->groups[group].shares[place];
+	flow_take(state, group, state->row_held[count].column, state->row_held[count].cost,
+		  state->row_held[count].units);
+}
+
+/* All of the group's; how many. */
+static int32_t detach_flow(struct structured *state, int32_t group)
+{
+	const struct group *g = &state->groups[group];
 	int32_t count = 0;
 
-	while (g->share_count > 0) {
-		int32_t arc = g->shares[g->share_count - 1].arc, units = g->uses[arc].flow;
-
-		state->row_held[count++] = (struct structured_share){.column = g->arcs[arc].target, .units = units};
-		flow_take(state, group, arc, units);
-	}
+	while (g->share_count > 0)
+		row_detach_share(state, group, g->share_count - 1, count++);
 	return count;
 }
 
@@ -161,8 +145,8 @@ static int32_t shortcut_cost(const struct structured *state, const struct group 
 {
 	int32_t cost = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
 
-	for (int32_t i = 0; i < group->arc_fixed && group->arcs[i].cost < cost; i++)
-		if (group->arcs[i].target == ~state->columns[column].block)
+	for (int32_t i = 0; i < group->arc_count && group->arcs[i].cost < cost; i++)
+		if (group->arcs[i].target == ~state->column_blocks[column])
 			return group->arcs[i].cost;
 	return cost;
 }
@@ -170,25 +154,23 @@ static int32_t shortcut_cost(const struct structured *state, const struct group 
 /* Each unit in hand takes the cheapest arc to where it is; without any it is excess. */
 static void attach_flow(struct structured *state, int32_t group, int32_t held_count)
 {
-	struct group *g = &state->groups[group];
-
+	const struct group *g = &state->groups[group];
 	int32_t left = 0;
 
 	for (int32_t i = 0; i < held_count; i++) {
 		state->held[state->row_held[i].column] += state->row_held[i].units;
 		left += state->row_held[i].units;
 	}
-	for (int32_t arc = 0; left > 0 && arc < g->arc_fixed; arc++) {
+	for (int32_t arc = 0; left > 0 && arc < g->arc_count; arc++) {
 		int32_t target = g->arcs[arc].target;
 
 		if (target < 0 || state->held[target] == 0 || !arc_has_room(g, arc))
 			continue;
-		int32_t room = arc_room(g, arc);
-		int32_t units = room < state->held[target] ? room : state->held[target];
+		int32_t units = least(arc_room(g, arc), state->held[target]);
 
 		state->held[target] -= units;
 		left -= units;
-		flow_add(state, group, arc, units);
+		flow_add(state, group, target, g->arcs[arc].cost, units);
 	}
 	for (int32_t i = 0; i < held_count; i++) {
 		int32_t column = state->row_held[i].column, units = state->held[column];
@@ -197,15 +179,44 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 			continue;
 		state->held[column] = 0;
 		int32_t cost = shortcut_cost(state, g, column);
-		int32_t arc = cost == INT32_MAX ? NONE : flow_derived(state, group, column, cost);
 
-		if (arc >= 0) {
-			flow_add(state, group, arc, units);
+		if (cost != INT32_MAX) {
+			flow_add(state, group, column, cost, units);
 			continue;
 		}
 		column_free(state, column, units);
 		group_add_excess(state, group, units);
 	}
+}
+
+void row_attach_flow(struct structured *state, int32_t group, int32_t held_count, bool was_changed)
+{
+	struct group *g = &state->groups[group];
+	int32_t excess = g->excess;
+
+	g->exit_epoch = state->exit_epoch - 1;
+	attach_flow(state, group, held_count);
+	if (!was_changed && g->in_changed_list && g->excess == excess) {
+		/* All units are where they were: it answers as before. */
+		g->in_changed_list = false;
+		state->changed_list.count--;
+	}
+}
+
+/* Room for `needed` arcs, of which the first `used` are kept. */
+bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed)
+{
+	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, used, needed, sizeof(*arcs));
+
+	if (arcs)
+		g->arcs = arcs;
+	int32_t *backs = arena_grow(&state->arena, g->backs, &g->back_room, used, needed, sizeof(*backs));
+
+	if (backs)
+		g->backs = backs;
+	if (needed > g->arc_room || needed > g->back_room)
+		state->no_memory = true;
+	return !state->no_memory;
 }
 
 int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
@@ -216,45 +227,35 @@ int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
 	return 0;
 }
 
-int row_replace_arcs(struct structured *state, int32_t group, const struct row_arc *fresh, int32_t count,
-		     int32_t held_count, bool was_changed)
-{
-	struct group *g = &state->groups[group];
-	int32_t excess = g->excess;
-	g->arc_fixed = g->arc_count = g->dead = 0;
-	g->exit_epoch = state->exit_epoch - 1;
-	if (!group_reserve_arcs(state, g, 0, count))
-		return -ENOMEM;
-	for (int32_t i = 0; i < count; i++) {
-		g->arcs[i] = (struct arc){fresh[i].target, fresh[i].cost};
-		g->uses[i] = (struct use){.capacity = fresh[i].capacity, .back = fresh[i].back};
-	}
-	g->arc_fixed = g->arc_count = count;
-	attach_flow(state, group, held_count);
-	if (!was_changed && g->in_changed_list && g->excess == excess) {
-		/* All units are where they were: it answers as before. */
-		g->in_changed_list = false;
-		state->changed_list.count--;
-	}
-	return 0;
-}
-
 static int install_arcs(struct structured *state, int32_t group, const struct structured_row *row)
 {
-	int64_t wanted = (int64_t)row->column_count + row->block_count + row->running_count;
+	struct group *g = &state->groups[group];
+	int64_t wanted = (int64_t)row->column_count + row->block_count + 1;
 
-	if (wanted > INT32_MAX / 4)
+	if (wanted + row->running_count > INT32_MAX / 4)
 		return -EINVAL;
-	if (row_reserve_scratch(state, (int32_t)wanted * 2, state->groups[group].arc_count))
+	if (row_reserve_scratch(state, (int32_t)wanted * 2, g->share_count))
 		return -ENOMEM;
-	bool was_changed = state->groups[group].in_changed_list;
-	int32_t held_count = state->solved ? row_detach_flow(state, group) : 0, count = collect_arcs(state, row);
+	bool was_changed = g->in_changed_list;
+	int32_t held_count = detach_flow(state, group), count = collect_arcs(state, row);
 	struct row_arc *fresh = state->row_arcs + wanted;
 
 	row_sort_arcs(state->row_arcs, count, fresh);
+	running_drop(state, group);
 	if (state->referenced)
 		references_replace(state, group, fresh, count);
-	return row_replace_arcs(state, group, fresh, count, held_count, was_changed);
+	g->arc_count = 0;
+	if (!group_reserve_arcs(state, g, 0, count + row->running_count))
+		return -ENOMEM;
+	for (int32_t i = 0; i < count; i++) {
+		g->arcs[i] = (struct arc){fresh[i].target, fresh[i].cost};
+		g->backs[i] = fresh[i].back;
+	}
+	g->arc_count = count;
+	if (!running_add(state, group, row->running, row->running_count))
+		return -ENOMEM;
+	row_attach_flow(state, group, held_count, was_changed);
+	return 0;
 }
 
 static void set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity)
@@ -308,70 +309,21 @@ int structured_set_unscheduled(struct structured *state, int32_t group, int32_t 
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-int32_t row_add_running(struct structured *state, int32_t group, struct row_arc *arcs, int32_t count,
-			const struct structured_running *running, int32_t running_count)
-{
-	int32_t unlimited = count;
-
-	for (int32_t i = 0; i < running_count; i++)
-		state->held[running[i].column] = NONE; /* its unlimited arc is to be noted */
-	for (int32_t i = 0; i < unlimited && running_count > 0; i++)
-		if (arcs[i].target >= 0 && state->held[arcs[i].target] != 0)
-			state->held[arcs[i].target] = i + 1;
-	for (int32_t i = 0; i < running_count; i++) {
-		int32_t plain = state->held[running[i].column];
-
-		if (plain > 0 && arcs[plain - 1].cost <= running[i].cost)
-			arcs[plain - 1].capacity -= running[i].units;
-		else
-			arcs[count++] = (struct row_arc){running[i].column, running[i].cost, running[i].units, NONE};
-	}
-	for (int32_t i = 0; i < running_count; i++)
-		state->held[running[i].column] = 0;
-	for (int32_t i = unlimited; i < count; i++) {
-		struct row_arc arc = arcs[i];
-		int32_t place = i;
-
-		if (state->referenced)
-			arc.back = reference_link(state, group, &arc);
-
-		for (; place > 0 && arcs[place - 1].cost > arc.cost; place--)
-			;
-		memmove(&arcs[place + 1], &arcs[place], (size_t)(i - place) * sizeof(*arcs));
-		arcs[place] = arc;
-	}
-	return count;
-}
-
-/* The row with other running arcs, into the scratch; only the limited ones leave and join the references. */
-static int32_t exchange_running(struct structured *state, int32_t group, const struct structured_running *running,
-				int32_t running_count)
-{
-	struct group *g = &state->groups[group];
-	struct row_arc *fresh = state->row_arcs;
-	int32_t count = 0;
-
-	for (int32_t i = 0; i < g->arc_fixed; i++) {
-		if (g->uses[i].capacity < 0)
-			fresh[count++] = (struct row_arc){g->arcs[i].target, g->arcs[i].cost, NONE, g->uses[i].back};
-		else if (state->referenced)
-			reference_unlink(state, g->arcs[i].target, g->uses[i].back);
-	}
-	return row_add_running(state, group, fresh, count, running, running_count);
-}
-
 static int install_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t running_count)
 {
 	struct group *g = &state->groups[group];
 
-	if (running_count > INT32_MAX / 4 || row_reserve_scratch(state, g->arc_fixed + running_count, g->arc_count))
+	if (running_count > INT32_MAX / 4 || row_reserve_scratch(state, 0, g->share_count))
 		return -ENOMEM;
 	bool was_changed = g->in_changed_list;
-	int32_t held_count = state->solved ? row_detach_flow(state, group) : 0;
-	int32_t count = exchange_running(state, group, running, running_count);
+	int32_t held_count = detach_flow(state, group);
 
-	return row_replace_arcs(state, group, state->row_arcs, count, held_count, was_changed);
+	running_drop(state, group);
+	if (!running_add(state, group, running, running_count))
+		return -ENOMEM;
+	row_attach_flow(state, group, held_count, was_changed);
+	return 0;
 }
 
 /* The unlimited arcs as they are, with other running ones. */

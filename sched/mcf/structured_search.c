@@ -83,7 +83,7 @@ void search_move_prices(struct structured *state, int32_t sign)
 			group_bid(state, ~node);
 			continue;
 		}
-		struct block *b = &state->blocks[state->columns[node].block];
+		struct block *b = &state->blocks[state->column_blocks[node]];
 		int32_t price = state->prices[node] += sign * moved;
 
 		b->floor = least(b->floor, price);

@@ -61,13 +61,12 @@ static inline void search_fetch(const void *list)
 	__builtin_prefetch((const char *)list + 64);
 }
 
-static inline void search_target(struct search *search, enum target_kind kind, int32_t node, int32_t arc,
-				 int32_t distance)
+static inline void search_target(struct search *search, enum target_kind kind, int32_t node, int32_t distance)
 {
 	if (distance >= search->best)
 		return;
 	search->best = distance;
-	search->target = (struct target){kind, node, arc};
+	search->target = (struct target){kind, node};
 }
 
 #endif

@@ -34,7 +34,6 @@ static void repair(struct structured *state)
 		references_build(state);
 	holes_fill(state);
 	market_settle(state);
-	state_drop_dead(state);
 }
 
 /*
@@ -63,7 +62,7 @@ static int64_t count_arcs(const struct structured *state)
 	int64_t count = 0;
 
 	for (int32_t i = 0; i < state->group_count; i++)
-		count += state->groups[i].arc_fixed;
+		count += state->groups[i].arc_count;
 	return count;
 }
 
@@ -78,7 +77,7 @@ static enum mcf_status fill_result(struct structured *state, struct structured_r
 	for (int32_t i = 0; i < state->group_count; i++) {
 		const struct group *g = &state->groups[i];
 
-		state->arc_total += g->arc_fixed;
+		state->arc_total += g->arc_count;
 		result->unscheduled += g->unscheduled_flow;
 		result->unrouted += g->unrouted;
 		result->cost += (int64_t)g->unscheduled_flow * g->unscheduled_cost;

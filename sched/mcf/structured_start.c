@@ -11,11 +11,8 @@
 
 static void forget_group(struct group *g)
 {
-	for (int32_t i = 0; i < g->arc_fixed; i++)
-		g->uses[i].flow = 0;
 	g->share_count = 0;
-	g->arc_count = g->arc_fixed;
-	g->dead = g->pending = g->unrouted = g->unscheduled_flow = 0;
+	g->pending = g->unrouted = g->unscheduled_flow = 0;
 	g->excess = g->supply;
 	g->in_excess_list = g->in_pending_list = false;
 }
@@ -26,8 +23,10 @@ void start_forget(struct structured *state, int32_t market_price)
 	state->market_price = market_price;
 	state->total_free = state->total_pending = state->column_cost = 0;
 	state->excess_list.count = state->pending_list.count = state->hole_list.count = 0;
-	state->free_list.count = state->dead_list.count = 0;
-	for (int32_t i = 0; i < state->column_count; i++) {
+	state->free_list.count = 0;
+	/* Free slots are taken from the list's end: columns in ascending order are cheapest to add to a group's shares.
+	 */
+	for (int32_t i = state->column_count - 1; i >= 0; i--) {
 		struct column *column = &state->columns[i];
 
 		column->entry_count = 0;
@@ -45,17 +44,15 @@ void start_forget(struct structured *state, int32_t market_price)
 	}
 }
 
-static void take_slots(struct structured *state, int32_t group, int32_t arc, int32_t units)
+static void take_slots(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
 {
 	struct group *g = &state->groups[group];
-	int32_t free = state->columns[g->arcs[arc].target].free;
 
-	units = units < free ? units : free;
-	units = units < g->excess ? units : g->excess;
+	units = least(units, least(state->columns[column].free, g->excess));
 	if (units <= 0)
 		return;
-	flow_add(state, group, arc, units);
-	column_fill(state, g->arcs[arc].target, units);
+	flow_add(state, group, column, cost, units);
+	column_fill(state, column, units);
 	g->excess -= units;
 }
 
@@ -69,18 +66,15 @@ static void keep_running(struct structured *state, int32_t group)
 		price = g->unscheduled_cost - state->market_price;
 	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost < price)
 		price = g->aggregator_cost;
-	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost < price; i++)
-		if (g->uses[i].capacity < 0 &&
-		    (g->arcs[i].target < 0 || state->prices[g->arcs[i].target] != PRICE_CLOSED))
+	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost < price; i++)
+		if (g->arcs[i].target < 0 || (state->prices[g->arcs[i].target] != PRICE_CLOSED &&
+					      !arc_is_limited(g, g->arcs[i].target, g->arcs[i].cost)))
 			price = g->arcs[i].cost;
 	g->price = price + state->market_price;
 	group_bid(state, group);
-	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= price && g->excess > 0; i++) {
-		int32_t capacity = g->uses[i].capacity;
-
-		if (g->arcs[i].target >= 0)
-			take_slots(state, group, i, capacity < 0 ? NONE - capacity : capacity);
-	}
+	for (int32_t i = 0; i < g->running_count && g->excess > 0; i++)
+		if (g->running[i].cost <= price)
+			take_slots(state, group, g->running[i].column, g->running[i].cost, g->running[i].units);
 }
 
 /* Any free slots of a block; they lie at the market's price, which still is every column's. */
@@ -90,11 +84,10 @@ static void take_block(struct structured *state, int32_t group, int32_t block, i
 
 	while (g->excess > 0) {
 		int32_t column = block_exit(state, block);
-		int32_t arc = column == NONE ? NONE : flow_derived(state, group, column, cost);
 
-		if (arc < 0)
+		if (column == NONE)
 			return;
-		take_slots(state, group, arc, g->excess);
+		take_slots(state, group, column, cost, g->excess);
 	}
 }
 
@@ -102,10 +95,10 @@ static void take_cheapest(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost <= g->price - state->market_price && g->excess > 0;
+	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost <= g->price - state->market_price && g->excess > 0;
 	     i++) {
 		if (g->arcs[i].target >= 0)
-			take_slots(state, group, i, arc_room(g, i));
+			take_slots(state, group, g->arcs[i].target, g->arcs[i].cost, arc_room(g, i));
 		else
 			take_block(state, group, ~g->arcs[i].target, g->arcs[i].cost);
 	}
@@ -116,7 +109,7 @@ static void check_price(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_fixed && g->arcs[i].cost < g->price - state->market_price; i++) {
+	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost < g->price - state->market_price; i++) {
 		if (g->arcs[i].target >= 0 && arc_has_room(g, i)) {
 			group_reprice(state, group);
 			return;

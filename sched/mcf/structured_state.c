@@ -80,15 +80,16 @@ int state_reserve_columns(struct structured *state, int32_t count)
 				 {(void **)&state->column_leaves, sizeof(*state->column_leaves)},
 				 {(void **)&state->column_references, sizeof(*state->column_references)},
 				 {(void **)&state->prices, sizeof(*state->prices)},
+				 {(void **)&state->column_blocks, sizeof(*state->column_blocks)},
 				 {(void **)&state->column_labels, sizeof(*state->column_labels)},
 				 {(void **)&state->columns, sizeof(*state->columns)}};
 
 	if (count <= state->column_count)
 		return 0;
-	if (!tables_reserve(tables, 6, &state->column_room, count) || !reserve_visited(state))
+	if (!tables_reserve(tables, 7, &state->column_room, count) || !reserve_visited(state))
 		return -ENOMEM;
 	for (int32_t i = state->column_count; i < count; i++) {
-		state->columns[i].block = NONE;
+		state->column_blocks[i] = NONE;
 		state->prices[i] = PRICE_CLOSED;
 		state->column_labels[i] = UINT64_MAX;
 		state->column_leaves[i] = true;
@@ -166,12 +167,12 @@ void structured_destroy(struct structured *state)
 	free(state->hole_list.ids);
 	free(state->free_list.ids);
 	free(state->changed_list.ids);
-	free(state->dead_list.ids);
 	free(state->groups);
 	free(state->bids);
 	free(state->group_labels);
 	free(state->columns);
 	free(state->prices);
+	free(state->column_blocks);
 	free(state->column_labels);
 	free(state->blocks);
 	free(state->column_references);
@@ -233,10 +234,9 @@ static int32_t column_evict(struct structured *state, int32_t column, int32_t ca
 
 	while (used > capacity) {
 		struct entry last = c->entries[c->entry_count - 1];
-		int32_t flow = state->groups[last.group].uses[last.arc].flow;
-		int32_t units = flow < used - capacity ? flow : used - capacity;
+		int32_t units = least(flow_units(&state->groups[last.group], column, last.cost), used - capacity);
 
-		flow_take(state, last.group, last.arc, units);
+		flow_take(state, last.group, column, last.cost, units);
 		group_add_excess(state, last.group, units);
 		moved[count++] = last.group;
 		c->free += units;
@@ -256,7 +256,8 @@ static int32_t price_least(const struct structured *state, const struct referenc
 			continue;
 		int32_t cost = reference_cost(reference), bid = state->bids[reference->group] - cost;
 
-		if (bid > price && reference_arc(&state->groups[reference->group], target, cost) != NONE)
+		if (bid > price &&
+		    (reference->cost >= 0 || arc_room_at(&state->groups[reference->group], target, cost) > 0))
 			price = bid;
 	}
 	return price;
@@ -266,15 +267,14 @@ static int32_t price_least(const struct structured *state, const struct referenc
  */
 static void column_open(struct structured *state, int32_t column)
 {
-	struct column *c = &state->columns[column];
-	struct block *block = &state->blocks[c->block];
-	int32_t price = state->market_price;
+	int32_t number = state->column_blocks[column], price = state->market_price;
+	struct block *block = &state->blocks[number];
 
 	if (state->solved) {
 		if (!state->referenced)
 			references_build(state);
 		price = price_least(state, &state->column_references[column], column, price);
-		price = price_least(state, &state->block_references[c->block], ~c->block, price);
+		price = price_least(state, &state->block_references[number], ~number, price);
 	}
 	state->prices[column] = price;
 	if (price < block->floor || block->member_count == 1)
@@ -312,13 +312,14 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 	if (state_reserve_columns(state, column + 1) || state_reserve_blocks(state, block + 1))
 		return -ENOMEM;
 	struct column *c = &state->columns[column];
+	int32_t *known = &state->column_blocks[column];
 
-	if (c->block != NONE && c->block != block)
+	if (*known != NONE && *known != block)
 		return -EINVAL;
-	if (c->block == NONE) {
+	if (*known == NONE) {
 		if (block_add_member(state, block, column))
 			return -ENOMEM;
-		c->block = block;
+		*known = block;
 		state->column_leaves[column] = false;
 		c->capacity = c->free = 0;
 	}
@@ -327,16 +328,14 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 
 int structured_remove_column(struct structured *state, int32_t column)
 {
-	if (column < 0 || column >= state->column_count || state->columns[column].block == NONE)
+	if (column < 0 || column >= state->column_count || state->column_blocks[column] == NONE)
 		return -EINVAL;
-	struct column *c = &state->columns[column];
-
 	int failed = column_resize(state, column, 0);
 
 	if (failed)
 		return failed;
-	block_drop_member(state, c->block, column);
-	c->block = NONE;
+	block_drop_member(state, state->column_blocks[column], column);
+	state->column_blocks[column] = NONE;
 	state->column_leaves[column] = true;
 	return 0;
 }
@@ -350,7 +349,8 @@ uint64_t structured_memory_bytes(const struct structured *state)
 		       (sizeof(struct group) + sizeof(*state->bids) + sizeof(*state->group_labels)) +
 	       (uint64_t)state->column_room *
 		       (sizeof(struct column) + sizeof(struct reference_list) + sizeof(*state->held) +
-			sizeof(*state->prices) + sizeof(*state->column_labels) + sizeof(*state->column_leaves)) +
+			sizeof(*state->prices) + sizeof(*state->column_labels) + sizeof(*state->column_blocks) +
+			sizeof(*state->column_leaves)) +
 	       (uint64_t)state->block_room * (sizeof(struct block) + sizeof(struct reference_list)) +
 	       (uint64_t)search->visited_room * sizeof(*search->visited) +
 	       (uint64_t)search->queue.item_room * sizeof(struct queue_item);

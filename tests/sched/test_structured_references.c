@@ -25,19 +25,19 @@ static void check_references(const struct structured *state, int32_t event)
 	for (int32_t group = 0; group < state->group_count; group++) {
 		const struct group *g = &state->groups[group];
 
-		for (int32_t i = 0; i < g->arc_fixed; i++) {
+		for (int32_t i = 0; i < g->arc_count; i++) {
 			int32_t target = g->arcs[i].target, cost = g->arcs[i].cost;
 			const struct reference_list *list =
 				target >= 0 ? &state->column_references[target] : &state->block_references[~target];
-			const struct reference *named = &list->items[g->uses[i].back];
+			const struct reference *named = &list->items[g->backs[i]];
 
-			cr_assert(g->uses[i].back >= 0 && g->uses[i].back < list->count, "event %d", event);
+			cr_assert(g->backs[i] >= 0 && g->backs[i] < list->count, "event %d", event);
 			cr_assert_eq(named->group, group, "event %d: arc %d of group %d is named as of %d", event, i,
 				     group, named->group);
-			cr_assert_eq(named->cost, g->uses[i].capacity < 0 ? cost : ~cost,
+			cr_assert_eq(named->cost, arc_is_limited(g, target, cost) ? ~cost : cost,
 				     "event %d: arc %d of group %d", event, i, group);
 		}
-		arcs += g->arc_fixed;
+		arcs += g->arc_count;
 	}
 	cr_assert_eq(count_named(state->column_references, state->column_count) +
 			     count_named(state->block_references, state->block_count),

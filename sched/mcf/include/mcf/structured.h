@@ -96,19 +96,19 @@ struct structured_row_change {
 };
 
 /*
- * As structured_set_row() with all arcs, the others as they were; costs what changed and one pass over the row. Arcs to
- * columns that do not exist now are forgotten.
+ * As structured_set_row() with all arcs, the others as they were. Costs a look at each arc of the row, and a few cache
+ * lines for each arc that comes, leaves or gets another cost, or that has units then; what is told at the cost it had
+ * costs no more than that look. Arcs to columns that do not exist now are forgotten.
  */
 int structured_change_row(struct structured *state, int32_t group, const struct structured_row_change *change);
 
 /*
  * Groups lie far apart in memory: brings one nearer the cache that is about to change or to be read; then, some time
- * later, its arcs, or in two steps what structured_read() looks at: which arcs have units, and those units.
+ * later, its arcs or what structured_read() looks at.
  */
 void structured_fetch(const struct structured *state, int32_t group);
 void structured_fetch_arcs(const struct structured *state, int32_t group);
 void structured_fetch_shares(const struct structured *state, int32_t group);
-void structured_fetch_units(const struct structured *state, int32_t group);
 
 /*
  * Picks the arcs of a dense row: targets[i] = first + i for each costs[i] <= threshold, in ascending order.

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Units that run where they are for less: arcs of limited capacity. They leave and come in at the ends of a change of
+ * the row, which otherwise only knows arcs without a limit. Where an arc without a limit, to the column, its block or
+ * the aggregator, costs no more, it is only remembered that they run there: units that need not move.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "structured_priv.h"
+
+/* Place among the limited ones; NONE: it is none. */
+static int32_t limited_find(const struct group *group, int32_t column, int32_t cost)
+{
+	int32_t low = 0, high = group->limited_count;
+
+	while (low < high) {
+		int32_t middle = low + (high - low) / 2;
+		const struct running *running = &group->running[middle];
+
+		if (running->cost < cost || (running->cost == cost && running->column < column))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < group->limited_count && group->running[low].column == column && group->running[low].cost == cost
+		       ? low
+		       : NONE;
+}
+
+bool arc_is_limited(const struct group *group, int32_t target, int32_t cost)
+{
+	return group->limited_count > 0 && limited_find(group, target, cost) != NONE;
+}
+
+int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost)
+{
+	int32_t place = group->limited_count > 0 ? limited_find(group, target, cost) : NONE;
+
+	return place == NONE ? INT32_MAX : group->running[place].units;
+}
+
+/* Units that came over a block at the same cost count as well, though they leave the arc its room. */
+int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost)
+{
+	if (!arc_is_limited(group, target, cost))
+		return INT32_MAX;
+	int32_t room = arc_capacity(group, target, cost) - flow_units(group, target, cost);
+
+	return room > 0 ? room : 0;
+}
+
+/* The first arc that costs as much, or more. */
+static int32_t first_arc(const struct group *g, int32_t cost)
+{
+	int32_t low = 0, high = g->arc_count;
+
+	while (low < high) {
+		int32_t middle = low + (high - low) / 2;
+
+		if (g->arcs[middle].cost < cost)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void running_drop(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+	int32_t kept = 0;
+
+	for (int32_t i = 0; i < g->limited_count; i++) {
+		const struct running *running = &g->running[i];
+		int32_t arc = first_arc(g, running->cost);
+
+		while (g->arcs[arc].target != running->column)
+			arc++;
+		if (state->referenced)
+			reference_unlink(state, running->column, g->backs[arc]);
+		g->backs[arc] = INT32_MIN; /* to leave */
+	}
+	for (int32_t i = 0; i < g->arc_count && g->limited_count > 0; i++) {
+		g->arcs[kept] = g->arcs[i];
+		g->backs[kept] = g->backs[i];
+		kept += g->backs[i] != INT32_MIN;
+	}
+	if (g->limited_count > 0)
+		g->arc_count = kept;
+	g->limited_count = g->running_count = 0;
+}
+
+/* The least cost of an arc without a limit to each column where units run, as held[] + 1. */
+static void note_costs(struct structured *state, const struct group *g, const struct structured_running *running,
+		       int32_t count)
+{
+	for (int32_t i = 0; i < count; i++)
+		state->held[running[i].column] = NONE;
+	for (int32_t i = 0; i < g->arc_count; i++) {
+		int32_t target = g->arcs[i].target;
+
+		if (target < 0)
+			state->blocks[~target].row_cost = g->arcs[i].cost;
+		else if (state->held[target] != 0)
+			state->held[target] = g->arcs[i].cost + 1;
+	}
+	for (int32_t i = 0; i < count; i++) {
+		int32_t *held = &state->held[running[i].column], block = state->column_blocks[running[i].column];
+		int32_t cost = *held > 0 ? *held - 1 : INT32_MAX - 1;
+
+		if (g->aggregator_cost != STRUCTURED_NO_ARC)
+			cost = least(cost, g->aggregator_cost);
+		if (block != NONE)
+			cost = least(cost, state->blocks[block].row_cost);
+		*held = cost + 1;
+	}
+	for (int32_t i = 0; i < g->arc_count; i++)
+		if (g->arcs[i].target < 0)
+			state->blocks[~g->arcs[i].target].row_cost = INT32_MAX;
+}
+
+static int compare_running(const void *left, const void *right)
+{
+	const struct running *a = left, *b = right;
+
+	if (a->cost != b->cost)
+		return a->cost < b->cost ? -1 : 1;
+	return a->column < b->column ? -1 : a->column > b->column;
+}
+
+/* Ascending; those of equal column and cost become one. How many are left. */
+static int32_t sort_running(struct running *running, int32_t count)
+{
+	enum { FEW = 8 };
+	int32_t kept = 0;
+
+	if (count > FEW)
+		qsort(running, (size_t)count, sizeof(*running), compare_running);
+	for (int32_t i = 1; i < count && count <= FEW; i++) {
+		struct running item = running[i];
+		int32_t place = i;
+
+		for (; place > 0 && compare_running(&running[place - 1], &item) > 0; place--)
+			running[place] = running[place - 1];
+		running[place] = item;
+	}
+	for (int32_t i = 1; i < count; i++) {
+		if (compare_running(&running[i], &running[kept]) == 0)
+			running[kept].units += running[i].units;
+		else
+			running[++kept] = running[i];
+	}
+	return count > 0 ? kept + 1 : 0;
+}
+
+/* The limited ones among the arcs, from the dearest on. */
+static void insert_arcs(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+	int32_t from = g->arc_count, to = g->arc_count + g->limited_count;
+
+	g->arc_count = to;
+	for (int32_t i = g->limited_count - 1; i >= 0; i--) {
+		struct running running = g->running[i];
+		int32_t back = NONE;
+
+		for (; from > 0 && g->arcs[from - 1].cost > running.cost; from--) {
+			g->arcs[--to] = g->arcs[from - 1];
+			g->backs[to] = g->backs[from - 1];
+		}
+		if (state->referenced)
+			back = reference_link(state, group, running.column, ~running.cost);
+		g->arcs[--to] = (struct arc){running.column, running.cost};
+		g->backs[to] = back;
+	}
+}
+
+bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count)
+{
+	struct group *g = &state->groups[group];
+	struct running *items;
+
+	if (count == 0)
+		return true;
+	items = arena_grow(&state->arena, g->running, &g->running_room, 0, count, sizeof(*items));
+	if (!items || !group_reserve_arcs(state, g, g->arc_count, g->arc_count + count)) {
+		state->no_memory = true;
+		return false;
+	}
+	g->running = items;
+	note_costs(state, g, running, count);
+	int32_t limited = 0, remembered = count;
+
+	for (int32_t i = 0; i < count; i++) {
+		const struct structured_running *from = &running[i];
+		int32_t plain = state->held[from->column] - 1;
+
+		if (plain <= from->cost)
+			items[--remembered] = (struct running){from->column, plain, from->units};
+		else
+			items[limited++] = (struct running){from->column, from->cost, from->units};
+	}
+	for (int32_t i = 0; i < count; i++)
+		state->held[running[i].column] = 0;
+	g->limited_count = sort_running(items, limited);
+	int32_t others = sort_running(items + remembered, count - remembered);
+
+	memmove(items + g->limited_count, items + remembered, (size_t)others * sizeof(*items));
+	g->running_count = g->limited_count + others;
+	insert_arcs(state, group);
+	return !state->no_memory;
+}
