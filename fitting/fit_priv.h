@@ -73,9 +73,9 @@ struct design {
 size_t design_storage(const struct problem *problem);
 void design_make(const struct problem *problem, const struct member *member, struct design *design, double *storage);
 /*
- * The law at the curve's start, as a row of length 1 in the coordinates Q'y: row . c must not be above what is returned.
- * For a jump that is the jump itself, for a curve without threshold its height at 0 (no law when the baseline is not
- * known: the row is all 0), for a corner all 0.
+ * The law at the curve's start, as a row of length 1 in the coordinates Q'y: row . c must not be above what is
+ * returned. For a jump that is the jump itself, for a curve without threshold its height at 0 (no law when the baseline
+ * is not known: the row is all 0), for a corner all 0.
  */
 double design_first_law_row(const struct problem *problem, const struct design *design, double *row);
 

@@ -104,8 +104,8 @@ int json_write_file(const char *path, const json_t *value, struct error *err)
 
 		free(text);
 		file_writer_discard(writer);
-		return error_set(err, code, "cannot write %s: %s",
-				 strcmp(path, "-") == 0 ? "to standard output" : path, strerror(code));
+		return error_set(err, code, "cannot write %s: %s", strcmp(path, "-") == 0 ? "to standard output" : path,
+				 strerror(code));
 	}
 	free(text);
 	return file_writer_commit(writer, err);

@@ -10,11 +10,11 @@
 #include <fitting/nist.h>
 
 static const char *const nonlinear_sets[] = {
-	"nonlinear/Bennett5", "nonlinear/Chwirut1", "nonlinear/Chwirut2", "nonlinear/DanWood",  "nonlinear/ENSO",
-	"nonlinear/Eckerle4", "nonlinear/Gauss1",   "nonlinear/Gauss2",   "nonlinear/Gauss3",   "nonlinear/Kirby2",
-	"nonlinear/Lanczos1", "nonlinear/Lanczos3", "nonlinear/MGH09",    "nonlinear/MGH10",    "nonlinear/Misra1a",
-	"nonlinear/Misra1b",  "nonlinear/Misra1d",  "nonlinear/Nelson",   "nonlinear/Rat43",    "nonlinear/Roszman1",
-	"retyped/BoxBOD",     "retyped/Hahn1",      "retyped/Lanczos2",   "retyped/MGH17",      "retyped/Misra1c",
+	"nonlinear/Bennett5", "nonlinear/Chwirut1", "nonlinear/Chwirut2", "nonlinear/DanWood", "nonlinear/ENSO",
+	"nonlinear/Eckerle4", "nonlinear/Gauss1",   "nonlinear/Gauss2",   "nonlinear/Gauss3",  "nonlinear/Kirby2",
+	"nonlinear/Lanczos1", "nonlinear/Lanczos3", "nonlinear/MGH09",    "nonlinear/MGH10",   "nonlinear/Misra1a",
+	"nonlinear/Misra1b",  "nonlinear/Misra1d",  "nonlinear/Nelson",   "nonlinear/Rat43",   "nonlinear/Roszman1",
+	"retyped/BoxBOD",     "retyped/Hahn1",      "retyped/Lanczos2",   "retyped/MGH17",     "retyped/Misra1c",
 	"retyped/Rat42",      "retyped/Thurber",
 };
 static const char *const linear_sets[] = {

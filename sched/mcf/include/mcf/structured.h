@@ -152,7 +152,7 @@ enum mcf_status structured_solve_fresh(struct structured *state, struct structur
 struct structured_share {
 	int32_t column;
 	int32_t units;
-	int32_t cost; /* of the dearest of its arcs that lead these units there, over a block or the aggregator or not */
+	int32_t cost; /* of the dearest arc that leads these units there, over a block or the aggregator or not */
 };
 int32_t structured_supply(const struct structured *state, int32_t group);
 int32_t structured_unscheduled(const struct structured *state, int32_t group);
