@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loop: requests out when they are due, answers in, times into histograms. */
+/* The loop: requests out when they are due, answers in. */
 #include <load/load.h>
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -30,10 +29,8 @@ struct engine {
 	int connection_count, epoll;
 	uint64_t under_way;
 	bool filling;
-	uint64_t next_key;  /* filling */
-	double next_due_ns; /* open loop */
-	double gap_scale_ns;
-	struct rng gap_rng;
+	uint64_t next_key;        /* filling */
+	struct arrivals arrivals; /* open loop */
 	int next_connection;
 	int64_t begin_ns, measure_ns, end_ns, last_answer_ns, last_progress_ns;
 	char *buffer;
@@ -47,28 +44,6 @@ static int64_t now_ns(void)
 static bool is_open(const struct engine *engine)
 {
 	return !engine->filling && engine->settings->mode == LOAD_OPEN;
-}
-
-static double draw_gap_ns(struct engine *engine)
-{
-	switch (engine->settings->gap) {
-	case LOAD_GAP_ETC:
-		return engine->gap_scale_ns * etc_gpd_draw(&ETC_GAP_US, &engine->gap_rng);
-	case LOAD_GAP_EXPONENTIAL:
-		return engine->gap_scale_ns * rng_exponential(&engine->gap_rng);
-	case LOAD_GAP_FIXED:
-		break;
-	}
-	return engine->gap_scale_ns;
-}
-
-/* The gaps keep their shape and get the mean that the rate asks for. */
-static double gap_scale_ns(const struct load_settings *settings)
-{
-	double pool_mean_us = etc_gpd_mean(&ETC_GAP_US);
-	double mean_ns = settings->rate_per_s > 0 ? 1e9 / settings->rate_per_s : pool_mean_us * 1e3;
-
-	return settings->gap == LOAD_GAP_ETC ? mean_ns / pool_mean_us : mean_ns;
 }
 
 static int issue(struct engine *engine, struct connection *connection, int64_t due_ns, int64_t now)
@@ -87,25 +62,6 @@ static int issue(struct engine *engine, struct connection *connection, int64_t d
 	return connection_queue(connection, workload, key, is_set, value_bytes, request);
 }
 
-static void count_reply(struct load_counts *counts, const struct reply *reply)
-{
-	switch (reply->kind) {
-	case REPLY_HIT:
-		counts->hits++;
-		break;
-	case REPLY_MISS:
-		counts->misses++;
-		break;
-	case REPLY_STORED:
-		counts->stored++;
-		break;
-	case REPLY_NOT_STORED:
-	case REPLY_ERROR:
-		counts->errors++;
-		break;
-	}
-}
-
 /*
  * Open loop: the window is that of due times, so that what came late is in. Closed: that of the answers. `line` is the
  * answer's last one.
@@ -113,25 +69,10 @@ static void count_reply(struct load_counts *counts, const struct reply *reply)
 static void record(struct engine *engine, const struct request *request, const struct reply *reply, const char *line,
 		   int64_t now)
 {
-	struct load_result *result = engine->result;
-	bool open = is_open(engine);
-	int64_t place = open ? request->due_ns : now, response = now - request->due_ns;
+	int64_t place = is_open(engine) ? request->due_ns : now;
+	bool measured = !engine->filling && place >= engine->measure_ns && place < engine->end_ns;
 
-	count_reply(&result->total, reply);
-	if (result->total.errors == 1 && !result->refusal[0])
-		snprintf(result->refusal, sizeof result->refusal, "%.*s", (int)sizeof result->refusal - 1, line);
-	if (engine->filling || place < engine->measure_ns || place >= engine->end_ns)
-		return;
-	count_reply(&result->measured, reply);
-	histogram_record(result->response_ns, response);
-	histogram_record(result->service_ns, now - request->sent_ns);
-	if (request->is_set) {
-		result->measured.sets++;
-		histogram_record(result->set_ns, response);
-	} else {
-		result->measured.gets++;
-		histogram_record(result->get_ns, response);
-	}
+	result_add(engine->result, request, reply, line, now, measured);
 }
 
 static bool may_issue(const struct engine *engine, int64_t now)
@@ -237,7 +178,7 @@ static int issue_due(struct engine *engine, int64_t *wait_ns, struct error *err)
 {
 	int64_t now = now_ns();
 
-	while (engine->next_due_ns <= (double)now && engine->next_due_ns < (double)engine->end_ns) {
+	while (engine->arrivals.next_ns <= (double)now && engine->arrivals.next_ns < (double)engine->end_ns) {
 		struct connection *connection = with_room(engine);
 		int code;
 
@@ -245,14 +186,15 @@ static int issue_due(struct engine *engine, int64_t *wait_ns, struct error *err)
 			*wait_ns = PROGRESS_NS;
 			return 0;
 		}
-		if (issue(engine, connection, (int64_t)engine->next_due_ns, now) != 0)
+		if (issue(engine, connection, (int64_t)engine->arrivals.next_ns, now) != 0)
 			return error_set(err, ENOMEM, "out of memory");
 		code = flush(engine, connection, err);
 		if (code)
 			return code;
-		engine->next_due_ns += draw_gap_ns(engine);
+		arrivals_next(&engine->arrivals);
 	}
-	*wait_ns = engine->next_due_ns < (double)engine->end_ns ? (int64_t)engine->next_due_ns - now : PROGRESS_NS;
+	*wait_ns = engine->arrivals.next_ns < (double)engine->end_ns ? (int64_t)engine->arrivals.next_ns - now
+								     : PROGRESS_NS;
 	return 0;
 }
 
@@ -321,7 +263,7 @@ static bool finished(const struct engine *engine, int64_t now)
 		return false;
 	if (is_open(engine) && now >= engine->end_ns + engine->settings->timeout.v)
 		return true; /* overloaded: the rest counts as unanswered */
-	return engine->under_way == 0 && (!is_open(engine) || engine->next_due_ns >= (double)engine->end_ns);
+	return engine->under_way == 0 && (!is_open(engine) || engine->arrivals.next_ns >= (double)engine->end_ns);
 }
 
 /* Runs the filling, or the load, to its end. */
@@ -382,18 +324,6 @@ static int open_all(struct engine *engine, struct error *err)
 	return 0;
 }
 
-static int make_histograms(struct load_result *result, struct error *err)
-{
-	struct histogram **all[] = {&result->response_ns, &result->get_ns, &result->set_ns, &result->service_ns};
-
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		*all[i] = histogram_create(100, 60 * NS_PER_S, 3);
-		if (!*all[i])
-			return error_set(err, errno, "out of memory");
-	}
-	return 0;
-}
-
 static void conclude(struct engine *engine)
 {
 	struct load_result *result = engine->result;
@@ -403,7 +333,7 @@ static void conclude(struct engine *engine)
 	seconds = ns_to_s(result->elapsed);
 	if (is_open(engine)) {
 		result->unanswered = engine->under_way;
-		for (; engine->next_due_ns < (double)engine->end_ns; engine->next_due_ns += draw_gap_ns(engine))
+		for (; engine->arrivals.next_ns < (double)engine->end_ns; arrivals_next(&engine->arrivals))
 			result->unanswered++;
 	}
 	if (seconds > 0) {
@@ -433,9 +363,7 @@ int load_run(const struct load_settings *settings, struct load_result *result, s
 
 	memset(result, 0, sizeof *result);
 	prctl(PR_SET_TIMERSLACK, 1); /* epoll's timeout would be rounded up by 50 us otherwise */
-	engine.gap_scale_ns = gap_scale_ns(settings);
-	rng_seed(&engine.gap_rng, settings->seed + 1);
-	code = make_histograms(result, err);
+	code = result_init(result, err);
 	if (!code)
 		code = workload_init(&engine.workload, settings, err);
 	if (!code)
@@ -449,7 +377,7 @@ int load_run(const struct load_settings *settings, struct load_result *result, s
 		engine.begin_ns = now_ns();
 		engine.measure_ns = engine.begin_ns + settings->warm_up.v;
 		engine.end_ns = engine.measure_ns + settings->duration.v;
-		engine.next_due_ns = (double)engine.begin_ns;
+		arrivals_begin(&engine.arrivals, settings, engine.begin_ns);
 		code = run_phase(&engine, err);
 	}
 	if (!code)
@@ -458,13 +386,4 @@ int load_run(const struct load_settings *settings, struct load_result *result, s
 	if (code)
 		load_result_free(result);
 	return code;
-}
-
-void load_result_free(struct load_result *result)
-{
-	histogram_destroy(result->response_ns);
-	histogram_destroy(result->get_ns);
-	histogram_destroy(result->set_ns);
-	histogram_destroy(result->service_ns);
-	memset(result, 0, sizeof *result);
 }

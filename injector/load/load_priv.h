@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of the load generator: what to ask for (workload) and a connection with its requests under way. */
+/*
+ * The parts of the load generator: what to ask for (workload), when (arrivals), a connection with its requests under
+ * way, and what was measured (result).
+ */
 #ifndef LOAD_LOAD_PRIV_H
 #define LOAD_LOAD_PRIV_H
 
@@ -36,6 +39,17 @@ uint64_t workload_pick_key(struct workload *workload);
 bool workload_pick_update(struct workload *workload);
 size_t workload_pick_value_bytes(struct workload *workload);
 
+struct arrivals {
+	enum load_gap gap;
+	double scale_ns;
+	struct rng rng;
+	double next_ns; /* when the next request is due, monotonic */
+};
+
+/* The first request is due at first_ns. */
+void arrivals_begin(struct arrivals *arrivals, const struct load_settings *settings, int64_t first_ns);
+void arrivals_next(struct arrivals *arrivals);
+
 struct request {
 	int64_t due_ns, sent_ns; /* monotonic */
 	bool is_set;
@@ -65,5 +79,11 @@ int connection_queue(struct connection *connection, const struct workload *workl
 		     size_t value_bytes, struct request request);
 /* Sends what it can. Returns the bytes sent, or -errno. */
 int64_t connection_flush(struct connection *connection, struct error *err);
+
+/* Histograms of a result that is all zero. */
+int result_init(struct load_result *result, struct error *err);
+/* An answer that came `now`; `line` is its last one. `measured`: neither filling nor warm-up. */
+void result_add(struct load_result *result, const struct request *request, const struct reply *reply, const char *line,
+		int64_t now, bool measured);
 
 #endif
