@@ -62,7 +62,7 @@ static void describe(const struct mesh_view *view, size_t group_count, char *tex
 	if (view->cluster)
 		used += snprintf(text + used, bytes - (size_t)used, " in %zu rack%s", group_count + 1,
 				 group_count ? "s" : "");
-	snprintf(text + used, bytes - (size_t)used, "; hatched: not measured, or no answer");
+	snprintf(text + used, bytes - (size_t)used, "; hatched or grey: not measured, or no answer");
 }
 
 int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const char *title, const char *path,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <plot/heatmap.h>
@@ -14,6 +15,10 @@ static const struct text_style label_style = {.size = 11, .grey = 0.2};
 static const struct text_style axis_style = {.size = 13, .grey = 0.15, .place = TEXT_CENTRE};
 
 enum { EDGE = 14, BAR_WIDTH = 16, BAR_GAP = 22, BAR_LABELS = 64, LABEL_MAXIMUM = 160 };
+
+/* Beyond so many cells they are drawn as one picture, twice as fine as its cells up to CELLS_FINE. */
+enum { CELLS_VECTOR = 10000, CELLS_FINE = 4000000 };
+#define MISSING_GREY 0.88
 
 struct layout {
 	const struct heatmap *map;
@@ -83,6 +88,16 @@ static double scale_part(const struct layout *layout, double value)
 	return (axis_pixel(&layout->scale, value) - layout->scale.from) / (layout->scale.to - layout->scale.from);
 }
 
+static uint32_t cell_pixel(const struct layout *layout, double value)
+{
+	struct rgb colour = {MISSING_GREY, MISSING_GREY, MISSING_GREY};
+
+	if (!is_missing(layout->map, value))
+		colour = palette_viridis(scale_part(layout, value));
+	return (uint32_t)lround(colour.r * 255) << 16 | (uint32_t)lround(colour.g * 255) << 8 |
+	       (uint32_t)lround(colour.b * 255);
+}
+
 static void draw_missing(const struct layout *layout, double x, double y)
 {
 	cairo_t *cr = layout->cr;
@@ -113,6 +128,37 @@ static void print_value(const struct layout *layout, double value, struct rgb co
 	style.grey = 0.299 * colour.r + 0.587 * colour.g + 0.114 * colour.b > 0.5 ? 0 : 1;
 	if (style.size >= 6 && text_width(layout->cr, text, style) < layout->cell_width - 3)
 		text_draw(layout->cr, text, x + layout->cell_width / 2, y + layout->cell_height / 2, style);
+}
+
+/*
+ * Many cells are one picture of `fine` x `fine` pixels each, laid over their place: a rectangle each would be a file of
+ * hundreds of megabytes.
+ */
+static void draw_raster(const struct layout *layout, size_t fine)
+{
+	const struct heatmap *map = layout->map;
+	size_t width = map->columns * fine, height = map->rows * fine;
+	cairo_surface_t *picture = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)width, (int)height);
+	unsigned char *data = cairo_image_surface_get_data(picture);
+	size_t stride = (size_t)cairo_image_surface_get_stride(picture);
+
+	/* Without memory there is no data, and drawing it carries the error on. */
+	for (size_t y = 0; data && y < height; y++) {
+		uint32_t *line = (uint32_t *)(void *)(data + y * stride);
+
+		for (size_t x = 0; x < width; x++)
+			line[x] = cell_pixel(layout, map->values[y / fine * map->columns + x / fine]);
+	}
+	cairo_surface_mark_dirty(picture);
+	cairo_save(layout->cr);
+	cairo_translate(layout->cr, layout->left, layout->top);
+	cairo_scale(layout->cr, layout->cell_width / (double)fine, layout->cell_height / (double)fine);
+	cairo_set_source_surface(layout->cr, picture, 0, 0);
+	cairo_pattern_set_filter(cairo_get_source(layout->cr), CAIRO_FILTER_NEAREST);
+	cairo_rectangle(layout->cr, 0, 0, (double)width, (double)height);
+	cairo_fill(layout->cr);
+	cairo_restore(layout->cr);
+	cairo_surface_destroy(picture);
 }
 
 static void draw_cells(const struct layout *layout)
@@ -234,7 +280,10 @@ static void draw_heatmap(cairo_t *cr, const struct drawing *drawing)
 	}
 	if (map->subtitle)
 		text_draw(cr, map->subtitle, layout.left, y, subtitle_style);
-	draw_cells(&layout);
+	if (map->rows * map->columns > CELLS_VECTOR)
+		draw_raster(&layout, map->rows * map->columns > CELLS_FINE ? 1 : 2);
+	else
+		draw_cells(&layout);
 	draw_separators(&layout);
 	draw_labels(&layout);
 	draw_colour_bar(&layout);
@@ -246,10 +295,10 @@ static void draw_heatmap(cairo_t *cr, const struct drawing *drawing)
 			  axis_style);
 }
 
-/* Cells of 8 to 44 pixels, as the matrix is large or small. */
+/* Cells of 2 to 44 pixels, as the matrix is large or small. */
 static struct drawing drawing_of(const struct heatmap *map)
 {
-	double cell = fmin(44, fmax(8, 480.0 / (double)(map->rows > map->columns ? map->rows : map->columns)));
+	double cell = fmin(44, fmax(2, 700.0 / (double)(map->rows > map->columns ? map->rows : map->columns)));
 	int width = map->width, height = map->height;
 
 	if (width <= 0)

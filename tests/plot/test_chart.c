@@ -180,6 +180,25 @@ Test(heatmap, draws_missing_cells_groups_and_labels)
 	}
 }
 
+/* A cell each would be 20 MB. */
+Test(heatmap, many_cells_are_one_picture)
+{
+	enum { N = 300 };
+	double *values = malloc(N * N * sizeof *values);
+	struct heatmap map = {.rows = N, .columns = N, .values = values, .title = "t"};
+	struct error err = {0};
+	char *svg;
+
+	for (int i = 0; i < N * N; i++)
+		values[i] = i % 7 ? i : NAN;
+	svg = heatmap_to_svg(&map, "h", &err);
+	cr_assert(svg, "%s", err.text);
+	cr_assert(strstr(svg, "<image"));
+	cr_assert_lt(strlen(svg), 1 << 20);
+	free(svg);
+	free(values);
+}
+
 Test(heatmap, a_matrix_without_any_value_is_drawn)
 {
 	const double values[] = {NAN};
