@@ -54,6 +54,17 @@ Test(histogram, percentiles_keep_their_digits)
 	}
 }
 
+/* The bucket of the largest value reaches beyond it. */
+Test(histogram, no_percentile_is_over_the_maximum)
+{
+	struct histogram *histogram = histogram_create(1, 1000000, 1);
+
+	histogram_record(histogram, 100000);
+	for (double p = 0; p <= 100; p += 12.5)
+		cr_assert_eq(histogram_percentile(histogram, p), 100000);
+	histogram_destroy(histogram);
+}
+
 Test(histogram, every_value_lies_in_its_bucket_and_buckets_tile)
 {
 	struct histogram *histogram = histogram_create(4, 100000, 2);

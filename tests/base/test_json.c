@@ -89,7 +89,7 @@ Test(json, damaged_text_names_its_line)
 
 Test(json, a_byte_order_mark_is_no_trouble_and_figures_are_quoted)
 {
-	static const char text[] = "\xef\xbb\xbf{\"n\": 1.5, \"whole\": 4.0}";
+	static const char text[] = "\xef\xbb\xbf{\"n\": 1.5, \"whole\": 4.0, \"huge\": 1e300}";
 	struct error err = {0};
 	json_t *root = json_read_text("f.json", 0, text, sizeof text - 1, &err);
 	struct json_reader reader = {"f.json", 0, &err, false};
@@ -99,6 +99,9 @@ Test(json, a_byte_order_mark_is_no_trouble_and_figures_are_quoted)
 	cr_assert_not(reader.failed);
 	json_need_integer(&reader, root, "", "n", 0, 9);
 	cr_assert_str_eq(err.text, "f.json: n: found 1.5, expected a whole number");
+	reader.failed = false;
+	json_need_integer(&reader, root, "", "huge", INT64_MIN, INT64_MAX);
+	cr_assert_str_eq(err.text, "f.json: huge: found 1e+300, expected a whole number");
 	json_decref(root);
 }
 

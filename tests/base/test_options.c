@@ -117,8 +117,9 @@ Test(options, bounds_belong_to_the_range)
 }
 
 static const char bad_words[][3][24] = {
-	{"--delay-us", "-1", "a"}, {"--delay-us", "1e9", "a"}, {"--delay-us", "nan", "a"},   {"--delay-us", "", "a"},
-	{"--count", "1.5", "a"},   {"--count", "0", "a"},      {"--order", "sideways", "a"}, {"--nonsense", "1", "a"},
+	{"--delay-us", "-1", "a"}, {"--delay-us", "1e9", "a"},   {"--delay-us", "nan", "a"},
+	{"--delay-us", "", "a"},   {"--count", "1.5", "a"},      {"--count", "0", "a"},
+	{"--count", "101", "a"},   {"--order", "sideways", "a"}, {"--nonsense", "1", "a"},
 	{"a", "b", "c"},           {"a", "b", "--control"},
 };
 
@@ -140,6 +141,25 @@ Test(options, bad_words_are_refused_with_a_reason)
 
 	cr_assert_eq(parse(none, &settings, &operands, &err), OPTIONS_BAD);
 	cr_assert(strstr(err.text, "A [B]"));
+}
+
+Test(options, a_list_is_full_at_its_maximum)
+{
+	static const char *argv[2 * OPTION_LIST_MAXIMUM + 5] = {"x", "a"};
+	struct option_operands operands;
+	struct settings settings;
+	struct error err = {0};
+
+	for (int i = 0; i < OPTION_LIST_MAXIMUM; i++) {
+		argv[2 + 2 * i] = "--host";
+		argv[3 + 2 * i] = "h";
+	}
+	cr_assert_eq(parse(argv, &settings, &operands, &err), OPTIONS_RUN, "%s", err.text);
+	cr_assert_eq(settings.hosts.count, OPTION_LIST_MAXIMUM);
+	options_free(&operands);
+	argv[2 + 2 * OPTION_LIST_MAXIMUM] = "--host=h";
+	cr_assert_eq(parse(argv, &settings, &operands, &err), OPTIONS_BAD);
+	cr_assert(strstr(err.text, "--host: given more than 256 times"), "%s", err.text);
 }
 
 static const char complaints[][2][24] = {

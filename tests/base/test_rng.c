@@ -44,6 +44,23 @@ Test(rng, bounded_draws_are_uniform)
 	cr_assert_eq(rng_below(&rng, 1), 0);
 }
 
+/* Of every four words three values come: without a second draw one of them would come twice as often. */
+Test(rng, a_bound_near_the_whole_range_is_drawn_evenly)
+{
+	const uint64_t bound = UINT64_C(3) << 62;
+	struct rng rng;
+	int thirds = 0;
+
+	rng_seed(&rng, 43);
+	for (int i = 0; i < 30000; i++) {
+		uint64_t drawn = rng_below(&rng, bound);
+
+		cr_assert_lt(drawn, bound);
+		thirds += drawn % 3 == 0;
+	}
+	cr_assert(thirds > 9500 && thirds < 10500, "%d of 30000", thirds);
+}
+
 Test(rng, normal_and_exponential_have_their_moments)
 {
 	enum { N = 200000 };
