@@ -173,26 +173,6 @@ static void drain(struct client *client)
 	receive(client, 0);
 }
 
-static double quantile_ns(const struct bench *bench, const int64_t *sorted, size_t count, double q)
-{
-	return count ? bench_ns(bench, (double)sorted[(size_t)(q * (double)(count - 1))]) : 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static json_t *distribution(const struct bench *bench, const int64_t *sorted, size_t count)
-{
-	return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "count", (json_int_t)count, "min",
-			 quantile_ns(bench, sorted, count, 0), "p50", quantile_ns(bench, sorted, count, 0.5), "p99",
-			 quantile_ns(bench, sorted, count, 0.99), "p99_9", quantile_ns(bench, sorted, count, 0.999),
-			 "max", quantile_ns(bench, sorted, count, 1));
-}
-
 /* Sorts the undisturbed packets to the front, and returns how many there are. */
 static size_t sort_undisturbed(const struct samples *samples)
 {
@@ -202,7 +182,7 @@ static size_t sort_undisturbed(const struct samples *samples)
 		if (!(samples->marked[i] & 1))
 			lateness[clean++] = samples->marked[i] / 2;
 	}
-	qsort(lateness, clean, sizeof *lateness, compare);
+	bench_sort_cycles(lateness, clean);
 	return clean;
 }
 
@@ -210,23 +190,7 @@ static void sort_all(const struct samples *samples)
 {
 	for (size_t i = 0; i < samples->count; i++)
 		lateness[i] = (samples->marked[i] - (samples->marked[i] & 1)) / 2;
-	qsort(lateness, samples->count, sizeof *lateness, compare);
-}
-
-/* What the injector says of itself: release after due, the client's own work left out. */
-static json_t *own_lateness(const struct bench *bench)
-{
-	struct histogram *clean = histogram_create(1, INT64_C(2000000000), 3);
-	json_t *object;
-
-	for (int d = 0; d < INJECTOR_DIRECTIONS; d++)
-		injector_read_lateness(bench->injector, d, false, clean);
-	object = json_pack("{s:I, s:I, s:I, s:I}", "count", (json_int_t)histogram_count(clean), "p50",
-			   (json_int_t)histogram_percentile(clean, 50), "p99",
-			   (json_int_t)histogram_percentile(clean, 99), "p99_9",
-			   (json_int_t)histogram_percentile(clean, 99.9));
-	histogram_destroy(clean);
-	return object;
+	bench_sort_cycles(lateness, samples->count);
 }
 
 /* One figure; returns the least lateness of an undisturbed packet. */
@@ -254,17 +218,17 @@ static double measure(struct bench *bench, struct samples *buffers, const char *
 	run(&client, rate_pps, seconds);
 	drain(&client);
 	injector_read(bench->injector, &statistics, &err);
-	own = own_lateness(bench);
+	own = bench_own_lateness(bench);
 	injector_destroy(bench->injector);
 	clean = sort_undisturbed(samples);
-	least_ns = clean ? quantile_ns(bench, lateness, clean, 0) : INFINITY;
-	undisturbed = distribution(bench, lateness, clean);
+	least_ns = clean ? bench_ns(bench, (double)lateness[0]) : INFINITY;
+	undisturbed = bench_distribution(bench, lateness, clean);
 	sort_all(samples);
 	bench_print("injector_accuracy",
 		    json_pack("{s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:f, s:I}", "kind", kind, "delay_us", delay_us,
 			      "rate_pps", rate_pps, "subtract_ns", subtract_ns, "undisturbed_release_after_due_ns", own,
 			      "undisturbed_late_ns", undisturbed, "raw_late_ns",
-			      distribution(bench, lateness, samples->count), "disturbed_share",
+			      bench_distribution(bench, lateness, samples->count), "disturbed_share",
 			      samples->count ? 1 - (double)clean / (double)samples->count : 0, "stalls",
 			      (json_int_t)client.stalls));
 	return least_ns;

@@ -108,6 +108,46 @@ void bench_print(const char *name, json_t *fields)
 	json_decref(fields);
 }
 
+static int compare_cycles(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+void bench_sort_cycles(int64_t *cycles, size_t count)
+{
+	qsort(cycles, count, sizeof *cycles, compare_cycles);
+}
+
+static double quantile_ns(const struct bench *bench, const int64_t *sorted, size_t count, double q)
+{
+	return count ? bench_ns(bench, (double)sorted[(size_t)(q * (double)(count - 1))]) : 0;
+}
+
+json_t *bench_distribution(const struct bench *bench, const int64_t *sorted, size_t count)
+{
+	return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f}", "count", (json_int_t)count, "min",
+			 quantile_ns(bench, sorted, count, 0), "p50", quantile_ns(bench, sorted, count, 0.5), "p99",
+			 quantile_ns(bench, sorted, count, 0.99), "p99_9", quantile_ns(bench, sorted, count, 0.999),
+			 "max", quantile_ns(bench, sorted, count, 1));
+}
+
+json_t *bench_own_lateness(const struct bench *bench)
+{
+	struct histogram *clean = histogram_create(1, INT64_C(2000000000), 3);
+	json_t *object;
+
+	for (int d = 0; d < INJECTOR_DIRECTIONS; d++)
+		injector_read_lateness(bench->injector, d, false, clean);
+	object = json_pack("{s:I, s:I, s:I, s:I}", "count", (json_int_t)histogram_count(clean), "p50",
+			   (json_int_t)histogram_percentile(clean, 50), "p99",
+			   (json_int_t)histogram_percentile(clean, 99), "p99_9",
+			   (json_int_t)histogram_percentile(clean, 99.9));
+	histogram_destroy(clean);
+	return object;
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

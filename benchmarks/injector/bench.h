@@ -35,6 +35,11 @@ double bench_ns(const struct bench *bench, double cycles);
 /* Prints one line: {"benchmark": ..., rest}; takes `fields`. */
 void bench_print(const char *name, json_t *fields);
 
+/* Lateness in cycles: sorted in place; the figures of sorted ones, ns; what the injector says of itself. */
+void bench_sort_cycles(int64_t *cycles, size_t count);
+json_t *bench_distribution(const struct bench *bench, const int64_t *sorted, size_t count);
+json_t *bench_own_lateness(const struct bench *bench);
+
 void bench_sort(double *values, size_t count);
 double bench_quantile(const double *sorted, size_t count, double q);
 
