@@ -17,8 +17,8 @@
 enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 
 /*
- * The longest wait for a due time: two rounds over idle ports in memory. Median lateness there, measured: 32 ns with no
- * wait, 13 with 60, 6 with 100 and over; the 99th percentile rises again from 75 to 102 with 150 and 114 with 250.
+ * The longest wait for a due time: two rounds over idle ports in memory. Median lateness there, measured: 7 ns with 50,
+ * 5 with 100 and over; with 150 packets are received later, and the 99th percentile at 1 Mpps rises from 28 to 55.
  */
 #define WAIT_NS 100.0
 

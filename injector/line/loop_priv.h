@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What both loops do in a round: receive from each port, and release what is due. When nothing is due yet, but will be
- * before another round would be over, they wait for that very moment with an eye on the counter instead. A wait
- * takes about as long as a round at most, and none is begun while a port fills whole bursts, so that nothing arrives
- * unseen for much longer than without it. A line whose port just filled one is released at once: it does not wait for
- * the work on the other port, and what it works on next is still in the cache.
+ * What both loops do in a round, a step for each port: receive a burst, and release what is due on either line, so that
+ * no packet waits for more than one burst's work. Only between two ports that both have nothing is there no release,
+ * and no reading of the counter. When nothing is due yet, but will be before the next burst would be received,
+ * they wait for that very moment with an eye on the counter instead. A wait takes about as long as a round at most, and
+ * none is begun while a port fills whole bursts, so that nothing arrives unseen for much longer than without it. A
+ * line whose port just filled one is released at once, and alone: what it works on next is still in the cache.
  *
  * A gap is the time between two looks at the counter. Over the stall threshold it disturbs every packet that is held.
  * A shorter one, a hiccup, disturbs only those that arrived or left in it: the others were waiting anyway. What was in
@@ -68,41 +69,38 @@ static ALWAYS_INLINED void loop_release(struct worker *worker, struct loop loop,
 	line->gap = false;
 }
 
-static ALWAYS_INLINED void loop_round(struct worker *worker, struct loop loop)
+static ALWAYS_INLINED void loop_step(struct worker *worker, struct loop loop, struct line *line, bool last)
 {
-	unsigned int full = 0; /* bits: lines that are released already */
-	bool idle = true;
+	bool owed = line->unsettled, busy = worker->full;
 	uint64_t now = 0;
+	uint32_t received = loop.take(worker, line, &now);
 
-	for (unsigned int i = 0; i < worker->line_count; i++) {
-		struct line *line = worker->lines[i];
-		bool owed = line->unsettled;
-		uint32_t received = loop.take(worker, line, &now);
-
-		if (UNLIKELY(owed))
-			line->unsettled = line->gap || received == LINE_RX_BURST;
-		idle &= received == 0;
-		if (received < LINE_RX_BURST)
-			continue;
+	if (UNLIKELY(owed))
+		line->unsettled = line->gap || received == LINE_RX_BURST;
+	if (received == LINE_RX_BURST) {
 		loop_release(worker, loop, line, now, true);
-		full |= 1U << i;
+		return;
 	}
-	if (idle) {
+	if (received == 0 && !last && !busy)
+		return;
+	if (received == 0) {
 		now = dp_cycles();
 		worker_look(worker, now, false);
 	}
-	if (full == 0)
+	if (!busy)
 		now = loop_wait(worker, loop, now);
 	for (unsigned int i = 0; i < worker->line_count; i++) {
-		if (!(full & 1U << i))
+		if (!busy || worker->lines[i] == line)
 			loop_release(worker, loop, worker->lines[i], now, false);
 	}
 }
 
 static ALWAYS_INLINED void loop_rounds(struct worker *worker, struct loop loop, unsigned int rounds)
 {
-	for (unsigned int i = 0; i < rounds; i++)
-		loop_round(worker, loop);
+	for (unsigned int i = 0; i < rounds; i++) {
+		for (unsigned int l = 0; l < worker->line_count; l++)
+			loop_step(worker, loop, worker->lines[l], l + 1 == worker->line_count);
+	}
 	for (unsigned int i = 0; i < worker->line_count; i++)
 		worker->lines[i]->count.calls += rounds;
 }
