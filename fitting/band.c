@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "simulator_priv.h"
 
 /* Candidates of less weight than this are left out. */
 static const double weight_least = 0.01;
 static const double confidence = 0.95;
+/* A band narrower than this is none: the curve is held there, as at 0, where it is 1 by definition. */
+static const double half_width_least = 1e-9;
 
 /* The levels around a jump: where in between it is, nobody can tell. */
 static void find_gap(const struct problem *problem, double threshold_us, double *low_us, double *high_us)
@@ -40,27 +43,16 @@ static bool replicate(struct simulator *simulator, const struct fit_settings *se
 {
 	const struct problem *problem = simulator->problem;
 	size_t n = problem->count;
-	double *y = simulator->work + 8 * n, *noise = y + n;
+	double *noise = simulator->work + 9 * n;
 	double scale = simulator->noise.scale;
-	struct candidate_curve curve = {.problem = problem};
-	struct solution solution = {0};
+	struct candidate_curve curve;
+	struct solution solution;
 
 	if (isfinite(simulator->noise.dof))
 		scale *= t_factor(simulator->noise.dof, rng);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		noise[i] = scale * rng_normal(rng) / problem->root_weight[i];
-		y[i] = simulator->fitted[i] + noise[i];
-	}
-	curve.member = candidate_member(simulator->candidate);
-	curve.coefficients = solution.coefficients;
-	if (simulator->candidate->family == FIT_MONOTONE)
-		pooled_fit(problem, y, &curve.pooled, simulator->work);
-	else
-		simulator_refit(simulator, noise, y, &curve.member, &solution);
-	if (simulator->candidate->family != FIT_MONOTONE && !isfinite(solution.rss)) {
-		curve.member = candidate_member(simulator->candidate);
-		curve.coefficients = simulator->candidate->coefficients;
-	}
+	simulator_curve(simulator, noise, &curve, &solution);
 	*low_us = *high_us = curve.member.threshold_us;
 	if (curve.member.form == CURVE_FORM_JUMP && isnan(settings->threshold_us)) {
 		find_gap(problem, curve.member.threshold_us, low_us, high_us);
@@ -94,6 +86,7 @@ static double quantile(const double *sorted, size_t count, double at)
 struct simulation {
 	double *values; /* count x replicates: the replicates of one x lie together */
 	double *p;
+	double *sorted;       /* replicates */
 	double *lows, *highs; /* of the thresholds found */
 	size_t replicates, done, threshold_count;
 };
@@ -132,18 +125,42 @@ static size_t share_of(const struct fit *fit, size_t index, size_t replicates)
 	return (size_t)(fit->candidates[index].weight / total * (double)replicates);
 }
 
-static void read_off(struct simulation *simulation, size_t count, double *low, double *high,
-		     struct curve_threshold *threshold)
+/*
+ * How far from `centre`, in half-widths of the band, whole replicates stay: the sup-t band of Montiel Olea and
+ * Plagborg-Moller, "Simultaneous confidence bands", J. Applied Econometrics 34 (2019), from a bootstrap.
+ */
+static double whole_factor(const struct simulation *simulation, const double *centre, size_t count, const double *low,
+			   const double *high)
+{
+	double *farthest = simulation->sorted;
+
+	for (size_t i = 0; i < simulation->done; i++) {
+		farthest[i] = 0;
+		for (size_t j = 0; j < count; j++) {
+			double half = (high[j] - low[j]) / 2;
+			double away = fabs(simulation->values[j * simulation->replicates + i] - centre[j]);
+
+			if (half > half_width_least)
+				farthest[i] = fmax(farthest[i], away / half);
+		}
+	}
+	qsort(farthest, simulation->done, sizeof *farthest, compare_doubles);
+	return quantile(farthest, simulation->done, confidence);
+}
+
+static void read_off(struct simulation *simulation, size_t count, struct band *band, struct curve_threshold *threshold)
 {
 	double tail = (1 - confidence) / 2;
 
 	for (size_t j = 0; j < count; j++) {
-		double *sorted = simulation->values + j * simulation->replicates;
+		double *sorted = simulation->sorted;
 
+		memcpy(sorted, simulation->values + j * simulation->replicates, simulation->done * sizeof *sorted);
 		qsort(sorted, simulation->done, sizeof *sorted, compare_doubles);
-		low[j] = quantile(sorted, simulation->done, tail);
-		high[j] = quantile(sorted, simulation->done, 1 - tail);
+		band->low[j] = quantile(sorted, simulation->done, tail);
+		band->high[j] = quantile(sorted, simulation->done, 1 - tail);
 	}
+	band->whole_factor = whole_factor(simulation, band->centre, count, band->low, band->high);
 	if (simulation->threshold_count < simulation->done / 4 || threshold->form == CURVE_FORM_NONE)
 		return;
 	qsort(simulation->lows, simulation->threshold_count, sizeof(double), compare_doubles);
@@ -155,7 +172,7 @@ static void read_off(struct simulation *simulation, size_t count, double *low, d
 }
 
 int simulate_band(const struct problem *problem, const struct fit_settings *settings, const struct fit *fit,
-		  struct noise noise, const double *x, size_t count, double *low, double *high,
+		  struct noise noise, const double *x, size_t count, struct band *band,
 		  struct curve_threshold *threshold)
 {
 	struct simulation simulation = {.replicates = (size_t)settings->replicates};
@@ -164,12 +181,13 @@ int simulate_band(const struct problem *problem, const struct fit_settings *sett
 	size_t shared = 0;
 
 	simulation.values =
-		malloc((count * (simulation.replicates + 1) + 2 * (simulation.replicates + 1)) * sizeof(double));
+		malloc((count * (simulation.replicates + 1) + 3 * (simulation.replicates + 1)) * sizeof(double));
 	if (!simulation.values)
 		return -ENOMEM;
 	simulation.p = simulation.values + count * simulation.replicates;
 	simulation.lows = simulation.p + count;
 	simulation.highs = simulation.lows + simulation.replicates + 1;
+	simulation.sorted = simulation.highs + simulation.replicates + 1;
 	rng_seed(&rng, settings->seed);
 	for (size_t i = 1; rc == 0 && i < fit->candidate_count; i++) {
 		size_t share = share_of(fit, i, simulation.replicates);
@@ -181,7 +199,7 @@ int simulate_band(const struct problem *problem, const struct fit_settings *sett
 		rc = run_candidate(problem, settings, &fit->candidates[0], noise, simulation.replicates - shared, x,
 				   count, &rng, &simulation);
 	if (rc == 0 && simulation.done > 0)
-		read_off(&simulation, count, low, high, threshold);
+		read_off(&simulation, count, band, threshold);
 	free(simulation.values);
 	return rc == 0 && simulation.done == 0 ? -EDOM : rc;
 }

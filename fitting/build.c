@@ -237,10 +237,11 @@ static void spread_band(const double *x, const double *low, const double *high, 
 }
 
 static int fill_band(const struct problem *problem, const struct fit_settings *settings, const struct fit *fit,
-		     struct noise noise, struct curve *curve)
+		     struct noise noise, const struct candidate_curve *shape, struct curve *curve)
 {
 	size_t points = curve->table_count < BAND_POINTS_MAXIMUM ? curve->table_count : BAND_POINTS_MAXIMUM;
-	double *x = malloc(3 * points * sizeof *x);
+	double *x = malloc(4 * points * sizeof *x);
+	struct band band = {.centre = x + points, .low = x + 2 * points, .high = x + 3 * points};
 	int rc;
 
 	if (settings->replicates < 1 || !x) {
@@ -252,7 +253,8 @@ static int fill_band(const struct problem *problem, const struct fit_settings *s
 		x[i] = fmin(problem->end_us, points > 1 ? CURVE_STEP_US * (double)(curve->table_count - 1) * (double)i /
 								  (double)(points - 1)
 							: 0);
-	rc = simulate_band(problem, settings, fit, noise, x, points, x + points, x + 2 * points, &curve->threshold);
+	candidate_curve_fill(shape, x, points, x + points);
+	rc = simulate_band(problem, settings, fit, noise, x, points, &band, &curve->threshold);
 	if (rc == -EDOM) {
 		free(x);
 		return 0;
@@ -262,8 +264,9 @@ static int fill_band(const struct problem *problem, const struct fit_settings *s
 	if (rc == 0 && (!curve->band_low || !curve->band_high))
 		rc = -ENOMEM;
 	if (rc == 0)
-		spread_band(x, x + points, x + 2 * points, points, curve);
+		spread_band(x, band.low, band.high, points, curve);
 	curve->band_confidence = 0.95;
+	curve->band_whole_factor = band.whole_factor;
 	free(x);
 	return rc;
 }
@@ -326,11 +329,13 @@ int build_curve(const struct problem *problem, const struct fit_settings *settin
 		rc = fill_table(problem, &shape, curve);
 	}
 	if (rc == 0)
+		rc = passes_widen(problem, settings, fit, &noise);
+	if (rc == 0)
 		rc = fill_coefficients(problem, chosen, noise, curve);
 	if (rc == 0)
 		rc = fill_levels(fit, &shape, curve);
 	if (rc == 0)
-		rc = fill_band(problem, settings, fit, noise, curve);
+		rc = fill_band(problem, settings, fit, noise, &shape, curve);
 	if (rc == 0)
 		rc = advise_measurements(problem, noise, fit);
 	if (rc == 0)

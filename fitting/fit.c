@@ -23,8 +23,7 @@ void fit_settings_default(struct fit_settings *settings)
 	};
 }
 
-/* Quantile of the normal distribution that an F value lies at (Paulson 1942). */
-static double f_to_normal(double f, double dof_above, double dof_below)
+double fit_f_to_normal(double f, double dof_above, double dof_below)
 {
 	double root = cbrt(f), a = 2 / (9 * dof_above), b = 2 / (9 * dof_below);
 
@@ -49,7 +48,7 @@ struct noise fit_noise(const struct problem *problem, const struct fit_settings 
 		return (struct noise){1, INFINITY};
 	if (scatter_dof < 1)
 		return (struct noise){sqrt(fmax(level_variance, 0)), fmax(level_dof, 2)};
-	if (f_to_normal(level_variance / (problem->scatter / scatter_dof), level_dof, scatter_dof) >
+	if (fit_f_to_normal(level_variance / (problem->scatter / scatter_dof), level_dof, scatter_dof) >
 	    lack_of_fit_quantile) {
 		fit->overdispersion = level_variance / (problem->scatter / scatter_dof);
 		return (struct noise){sqrt(level_variance), fmax(level_dof, 2)};
@@ -109,6 +108,12 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 		     "Levels scatter %.1f times as much about the curve as their runs do about them (drift between "
 		     "levels?): the band is widened by that.\n",
 		     sqrt(fit->overdispersion));
+	if (fit->passes_drift)
+		warn(fit,
+		     "The curve varies %.1f times as much from pass to pass as single runs explain (the machine "
+		     "drifts): "
+		     "the band is widened by that.\n",
+		     sqrt(fit->pass_dispersion));
 	if (fit->decision.open)
 		warn_form(fit);
 	if (problem->count < 8)

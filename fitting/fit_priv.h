@@ -147,6 +147,9 @@ void form_probabilities(struct fit *fit);
 int choose_candidates(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
 		      struct error *err);
 
+/* Quantile of the normal distribution that an F value lies at (Paulson 1942). */
+double fit_f_to_normal(double f, double dof_above, double dof_below);
+
 /* Noise of a level's mean is scale / root_weight; dof of the estimate. */
 struct noise {
 	double scale, dof;
@@ -154,11 +157,24 @@ struct noise {
 struct noise fit_noise(const struct problem *problem, const struct fit_settings *settings, struct fit *fit);
 
 /*
- * Simulates sweeps from the candidates, each as often as its weight says, fits each anew, and fills low and high (95 %)
+ * Widens the noise by what complete passes differ more than their single runs explain: drift while the sweep lasted,
+ * which falls on all levels of a pass alike. fit->pass_dispersion says by how much. 0 or -ENOMEM.
+ */
+int passes_widen(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
+		 struct noise *noise);
+
+struct band {
+	const double *centre; /* the curve */
+	double *low, *high;
+	double whole_factor; /* as curve->band_whole_factor */
+};
+
+/*
+ * Simulates sweeps from the candidates, each as often as its weight says, fits each anew, and fills the band (95 %)
  * at the points x; the chosen candidate's threshold's interval goes to *threshold.
  */
 int simulate_band(const struct problem *problem, const struct fit_settings *settings, const struct fit *fit,
-		  struct noise noise, const double *x, size_t count, double *low, double *high,
+		  struct noise noise, const double *x, size_t count, struct band *band,
 		  struct curve_threshold *threshold);
 
 /* Fills fit->decision; 0 or -ENOMEM. */

@@ -51,6 +51,7 @@ static int take_runs(struct preparation *preparation, size_t metric)
 								       .value = row->value,
 								       .deviation = row->deviation,
 								       .runs = (long)row->runs,
+								       .pass = row->run,
 								       .line = row->line};
 	}
 	qsort(preparation->runs, preparation->count, sizeof *preparation->runs, compare_runs);
@@ -187,6 +188,8 @@ int observations_prepare(const struct sweep *sweep, const struct observation_set
 		rc = prepare_levels(&preparation);
 	if (rc == 0)
 		rc = prepare_weights(&preparation);
+	if (rc == 0)
+		rc = prepare_passes(&preparation);
 	free(preparation.runs);
 	if (rc != 0)
 		observations_free(observations);
@@ -197,5 +200,6 @@ void observations_free(struct observations *observations)
 {
 	free(observations->levels);
 	free(observations->outliers);
+	free(observations->passes);
 	memset(observations, 0, sizeof *observations);
 }

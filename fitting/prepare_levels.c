@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs gathered to levels, and what each level's mean is worth. */
+/* Runs gathered to levels, what each level's mean is worth, and the passes. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -151,5 +151,50 @@ int prepare_weights(struct preparation *preparation)
 		weigh_as_given(out);
 	}
 	free(work);
+	return 0;
+}
+
+/* The mean of the runs of a pass at [from, to), as both directions may have one there; NAN if there is none. */
+static double pass_value(const struct preparation *preparation, size_t from, size_t to, int64_t pass)
+{
+	double sum = 0;
+	size_t count = 0;
+
+	for (size_t i = from; i < to; i++) {
+		const struct run *run = &preparation->runs[i];
+
+		if (run->pass != pass || (run->outlier && preparation->settings->without_outliers))
+			continue;
+		sum += run->y;
+		count++;
+	}
+	return count ? sum / (double)count : NAN;
+}
+
+int prepare_passes(struct preparation *preparation)
+{
+	struct observations *out = preparation->out;
+	size_t first_end = prepare_level_end(preparation, 0), to;
+
+	if (preparation->sweep->plain)
+		return 0;
+	out->passes = malloc(first_end * out->count * sizeof *out->passes);
+	if (!out->passes)
+		return error_set(preparation->err, ENOMEM, "out of memory");
+	for (size_t k = 0; k < first_end; k++) {
+		double *row = out->passes + out->pass_count * out->count;
+		int64_t pass = preparation->runs[k].pass;
+		size_t level = 0;
+		bool complete = true;
+
+		for (size_t earlier = 0; earlier < k && complete; earlier++)
+			complete = preparation->runs[earlier].pass != pass;
+		for (size_t from = 0; from < preparation->count && complete; from = to) {
+			to = prepare_level_end(preparation, from);
+			row[level] = pass_value(preparation, from, to, pass);
+			complete = isfinite(row[level++]);
+		}
+		out->pass_count += complete;
+	}
 	return 0;
 }

@@ -10,6 +10,7 @@ struct run {
 	double deviation;      /* plain form */
 	double score;          /* robust deviations from the level's median */
 	long runs, line;
+	int64_t pass; /* number of the run */
 	bool outlier;
 };
 
@@ -30,5 +31,7 @@ int prepare_outliers(struct preparation *preparation);
 /* Gathers the runs to out->levels; then weighs the levels. */
 int prepare_levels(struct preparation *preparation);
 int prepare_weights(struct preparation *preparation);
+/* Gathers the complete passes. */
+int prepare_passes(struct preparation *preparation);
 
 #endif

@@ -271,3 +271,26 @@ void simulator_refit(struct simulator *simulator, const double *noise, const dou
 	else
 		refit_designs(simulator, y, member, solution);
 }
+
+void simulator_curve(struct simulator *simulator, const double *noise, struct candidate_curve *curve,
+		     struct solution *solution)
+{
+	const struct fit_candidate *candidate = simulator->candidate;
+	double *y = simulator->work + 8 * simulator->problem->count;
+
+	for (size_t i = 0; i < simulator->problem->count; i++)
+		y[i] = simulator->fitted[i] + noise[i];
+	*curve = (struct candidate_curve){.problem = simulator->problem,
+					  .member = candidate_member(candidate),
+					  .coefficients = solution->coefficients};
+	*solution = (struct solution){0};
+	if (candidate->family == FIT_MONOTONE) {
+		pooled_fit(simulator->problem, y, &curve->pooled, simulator->work);
+		return;
+	}
+	simulator_refit(simulator, noise, y, &curve->member, solution);
+	if (isfinite(solution->rss))
+		return;
+	curve->member = candidate_member(candidate);
+	curve->coefficients = candidate->coefficients;
+}

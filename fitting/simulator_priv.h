@@ -37,4 +37,11 @@ int simulator_create(const struct problem *problem, const struct fit_settings *s
 void simulator_refit(struct simulator *simulator, const double *noise, const double *y, struct member *member,
 		     struct solution *solution);
 
+/*
+ * The candidate fitted anew to its own curve plus `noise` (count; not in simulator->work). *curve points into the
+ * simulator and to *solution; if the fit cannot be, it is the candidate itself.
+ */
+void simulator_curve(struct simulator *simulator, const double *noise, struct candidate_curve *curve,
+		     struct solution *solution);
+
 #endif

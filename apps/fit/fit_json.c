@@ -89,11 +89,11 @@ json_t *fit_to_json(const struct fit *fit)
 					 known_number(threshold->has_interval ? threshold->low_us : NAN), "high_us",
 					 known_number(threshold->has_interval ? threshold->high_us : NAN));
 
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "application",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:I, s:I, s:f, s:f, s:o, s:o, s:o, s:o}", "application",
 			 curve->application, "metric", curve->metric, "model", curve->model, "equation",
 			 curve->equation, "reason", fit->reason, "threshold", at, "form", form_json(fit), "runs",
 			 (json_int_t)fit->observations.runs, "levels", (json_int_t)fit->observations.count, "r_squared",
-			 curve->goodness.r_squared, "overdispersion", fit->overdispersion, "candidates",
-			 candidates_json(fit), "outliers", outliers_json(&fit->observations), "warnings",
-			 warnings_json(fit));
+			 curve->goodness.r_squared, "overdispersion", fit->overdispersion, "pass_dispersion",
+			 known_number(fit->pass_dispersion), "candidates", candidates_json(fit), "outliers",
+			 outliers_json(&fit->observations), "warnings", warnings_json(fit));
 }

@@ -25,6 +25,7 @@ struct curve *curve_create(void)
 	curve->baseline_deviation = NAN;
 	curve->baseline_rtt_us = NAN;
 	curve->threshold.at_us = NAN;
+	curve->band_whole_factor = NAN;
 	for (int form = 0; form < CURVE_FORMS; form++)
 		curve->threshold.probability[form] = NAN;
 	return curve;

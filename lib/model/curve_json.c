@@ -339,6 +339,7 @@ static void read_table(struct json_reader *reader, const json_t *root, struct cu
 	if (reader->failed)
 		return;
 	curve->band_confidence = json_need_number(reader, band, "band", "confidence", 0, 1);
+	curve->band_whole_factor = json_may_number(reader, band, "band", "whole_curve_factor", 0, 1e9, NAN);
 	curve->band_low =
 		read_numbers(reader, json_need_array(reader, band, "band", "low"), "band.low", curve->table_count);
 	curve->band_high =
@@ -427,6 +428,17 @@ struct curve *curve_from_memory(const char *name, const char *text, size_t bytes
 	return curve;
 }
 
+static json_t *band_json(const struct curve *curve)
+{
+	json_t *band = json_pack("{s:f, s:o, s:o}", "confidence", curve->band_confidence, "low",
+				 numbers(curve->band_low, curve->table_count), "high",
+				 numbers(curve->band_high, curve->table_count));
+
+	if (isfinite(curve->band_whole_factor))
+		json_object_set_new(band, "whole_curve_factor", json_real(curve->band_whole_factor));
+	return band;
+}
+
 static json_t *curve_json(const struct curve *curve)
 {
 	json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "schema", CURVE_SCHEMA, "application",
@@ -449,10 +461,7 @@ static json_t *curve_json(const struct curve *curve)
 		root, "table",
 		json_pack("{s:f, s:o}", "step_us", CURVE_STEP_US, "p", numbers(curve->table, curve->table_count)));
 	if (curve->band_low && curve->band_high)
-		json_object_set_new(root, "band",
-				    json_pack("{s:f, s:o, s:o}", "confidence", curve->band_confidence, "low",
-					      numbers(curve->band_low, curve->table_count), "high",
-					      numbers(curve->band_high, curve->table_count)));
+		json_object_set_new(root, "band", band_json(curve));
 	return root;
 }
 

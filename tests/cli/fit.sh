@@ -64,6 +64,18 @@ printf '%s\n' "$out" | grep -qE 'greatest difference 0\.000|greatest difference 
 run "$nomora" fit --compare curve.json time.json --json --plot both.svg
 [ "$code" -eq 0 ] && [ -s both.svg ] && printf '%s' "$out" | grep -q 'nomora.curve_comparison/1' &&
 	pass "--compare --json --plot" || fail "--compare --json --plot" "$out" "$err"
+awk -F, -v OFS=, 'NR > 1 { $7 *= 1 - $1 / 2500 } { print }' sweep.csv >worse.csv
+"$nomora" fit worse.csv -q -o worse.json
+run "$nomora" fit --compare curve.json worse.json --json
+[ "$code" -eq 3 ] && printf '%s' "$out" | grep -q '"verdict": "differ"' && pass "--compare: curves that differ, exit 3" ||
+	fail "--compare: curves that differ, exit 3" "exit $code" "$out" "$err"
+# The same performance on a machine that is slower throughout is the same curve.
+awk -F, -v OFS=, 'NR > 1 { $7 *= 0.7 } { print }' sweep.csv >slower.csv
+"$nomora" fit slower.csv -q -o slower.json
+run "$nomora" fit --compare curve.json slower.json
+[ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q 'the curves agree' && printf '%s\n' "$out" | grep -q '^baselines .*-30.0 %' &&
+	pass "--compare: another baseline is told, and is no difference" ||
+	fail "--compare: another baseline is told, and is no difference" "exit $code" "$out" "$err"
 mkdir several
 check "several sweeps go to a folder, onto one plot" sh -c "
 	'$nomora' fit sweep.csv time.csv -q -o several --plot several.png &&

@@ -88,8 +88,11 @@ struct fit {
 	struct fit_candidate *candidates; /* by AICc, the chosen one first */
 	double dof;                       /* of the chosen one */
 	double overdispersion; /* levels scatter about the curve this much more than runs about levels; >= 1 */
-	char reason[320];      /* one sentence: why this one */
-	char warnings[1024];   /* a sentence a line; "" = none */
+	/* Variance of the curve by its complete passes, to that by its single runs; NAN = fewer than two passes. */
+	double pass_dispersion;
+	bool passes_drift;                    /* which single runs alone would show in one sweep of twenty */
+	char reason[320];                     /* one sentence: why this one */
+	char warnings[1024];                  /* a sentence a line; "" = none */
 	double form_probability[CURVE_FORMS]; /* by enum curve_form; NAN when the form was asked for */
 	struct fit_decision decision;
 	struct curve *curve;

@@ -4,6 +4,7 @@
  * gathered by delay level. Outlying runs are flagged by the median absolute deviation, never dropped unless asked.
  * Weights come from the scatter within levels: constant or proportional to performance, whichever is likelier; single
  * levels' deviations, noisy when a level has a few runs, are not used as they stand unless they are all there is.
+ * Runs of one number were made in one pass over the levels: what they have in common is drift.
  * Performance is dimensionless, x is the added round trip in µs. Not shared between threads.
  */
 #ifndef FITTING_OBSERVATIONS_H
@@ -45,6 +46,9 @@ struct observations {
 	struct observation_level *levels; /* by rising x */
 	size_t outlier_count;
 	struct observation_outlier *outliers;
+	/* Complete passes, runs of one number that every level has: pass_count rows of count, normalised. */
+	size_t pass_count;
+	double *passes;
 	long runs;             /* all of them */
 	double scatter;        /* weighted sum of squares of the runs about their levels' means */
 	double scatter_dof;    /* runs - levels, where several runs were made */

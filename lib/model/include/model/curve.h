@@ -78,6 +78,8 @@ struct curve {
 	double *table;                /* p, unclamped */
 	double *band_low, *band_high; /* table_count entries each; NULL = not known */
 	double band_confidence;       /* 0.95 */
+	/* As often, the whole curve lies within this many half-widths of the band about the table; NAN = not known. */
+	double band_whole_factor;
 	/* Made by curve_prepare(): what curve_eval() reads. */
 	double smallest;   /* of `evaluated`: p beyond the domain */
 	double *evaluated; /* the table with every entry taken into CURVE_FLOOR..1 */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the passes of a sweep say of its curve's deviation. Runs at one level deviate from each other by chance and by
+ * drift of the machine between their passes; the band takes all of it for chance that each level has for itself. Drift
+ * is not: it falls on all levels of a pass, and a curve through many levels averages it no better than through one. So
+ * the candidate is fitted to each pass as well, and where these curves vary more than single runs make them, that is
+ * what a repetition of the sweep would show.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "simulator_priv.h"
+
+enum { REPLICATES = 200 };
+
+/* Drift that chance would show in one sweep of twenty is told, and costs the band its degrees of freedom. */
+static const double drift_quantile = 1.645;
+
+struct spread {
+	size_t count; /* levels */
+	double *mean, *squares;
+	double curves;
+};
+
+static void add_curve(struct spread *spread, const double *p)
+{
+	spread->curves++;
+	for (size_t i = 0; i < spread->count; i++) {
+		double step = p[i] - spread->mean[i];
+
+		spread->mean[i] += step / spread->curves;
+		spread->squares[i] += step * (p[i] - spread->mean[i]);
+	}
+}
+
+/* Variance of a curve, mean over the levels. */
+static double variance_of(const struct spread *spread)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < spread->count; i++)
+		sum += spread->squares[i] / (spread->curves - 1);
+	return sum / (double)spread->count;
+}
+
+static void add_answer(struct simulator *simulator, const double *noise, double *p, struct spread *spread)
+{
+	struct candidate_curve curve;
+	struct solution solution;
+
+	simulator_curve(simulator, noise, &curve, &solution);
+	candidate_curve_fill(&curve, simulator->problem->x, simulator->problem->count, p);
+	add_curve(spread, p);
+}
+
+/* A pass's distance from the mean of the passes, as small as that mean's own deviation: variances then are the mean's.
+ */
+static void pass_noise(const struct observations *observations, size_t pass, double *noise)
+{
+	double root = sqrt((double)observations->pass_count);
+
+	for (size_t i = 0; i < observations->count; i++) {
+		double mean = 0;
+
+		for (size_t k = 0; k < observations->pass_count; k++)
+			mean += observations->passes[k * observations->count + i];
+		mean /= (double)observations->pass_count;
+		noise[i] = (observations->passes[pass * observations->count + i] - mean) / root;
+	}
+}
+
+/* The same of single runs that know nothing of each other. */
+static void chance_noise(const struct problem *problem, struct noise noise, struct rng *rng, double *values)
+{
+	for (size_t i = 0; i < problem->count; i++)
+		values[i] = noise.scale * rng_normal(rng) / problem->root_weight[i];
+}
+
+static double dispersion(struct simulator *simulator, const struct observations *observations, uint64_t seed,
+			 double *storage)
+{
+	const struct problem *problem = simulator->problem;
+	size_t n = problem->count;
+	struct spread by_pass = {n, storage, storage + n, 0}, by_chance = {n, storage + 2 * n, storage + 3 * n, 0};
+	double *noise = storage + 4 * n, *p = storage + 5 * n, chance;
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (size_t k = 0; k < observations->pass_count; k++) {
+		pass_noise(observations, k, noise);
+		add_answer(simulator, noise, p, &by_pass);
+	}
+	for (int i = 0; i < REPLICATES; i++) {
+		chance_noise(problem, simulator->noise, &rng, noise);
+		add_answer(simulator, noise, p, &by_chance);
+	}
+	chance = variance_of(&by_chance);
+	return chance > 0 ? variance_of(&by_pass) / chance : NAN;
+}
+
+int passes_widen(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
+		 struct noise *noise)
+{
+	double dof = (double)fit->observations.pass_count - 1;
+	struct simulator simulator;
+	double *storage;
+	int rc;
+
+	fit->pass_dispersion = NAN;
+	if (fit->observations.pass_count < 2 || settings->absolute_sigma || !(noise->scale > 0))
+		return 0;
+	storage = calloc(6 * problem->count, sizeof *storage);
+	if (!storage)
+		return -ENOMEM;
+	rc = simulator_create(problem, settings, &fit->candidates[0], *noise, &simulator);
+	if (rc == 0)
+		fit->pass_dispersion = dispersion(&simulator, &fit->observations, settings->seed, storage);
+	if (rc != -ENOMEM)
+		free(simulator.storage);
+	free(storage);
+	if (rc != 0)
+		return rc == -EDOM ? 0 : rc;
+	if (fit->pass_dispersion > 1)
+		noise->scale *= sqrt(fit->pass_dispersion);
+	fit->passes_drift = fit_f_to_normal(fit->pass_dispersion, dof, noise->dof) > drift_quantile;
+	if (fit->passes_drift)
+		noise->dof = fmin(noise->dof, fmax(dof, 2));
+	return 0;
+}
