@@ -28,13 +28,15 @@ struct scaling {
 	int32_t *first; /* [nodes + 1] */
 	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] set aside */
 	struct residual *arcs;
-	int32_t *reverse; /* [residual arcs] */
-	int32_t *origin;  /* [residual arcs] the problem's arc that it stands for, -1: for the way back */
-	int64_t *price;   /* [nodes] scaled potential */
-	int64_t *excess;  /* [nodes] */
-	int32_t *next;    /* [nodes] arc at which the search for an admissible one goes on */
-	int32_t *queue;   /* [nodes] active nodes, circular */
-	bool *queued;     /* [nodes] */
+	int32_t *reverse;     /* [residual arcs] */
+	int32_t *origin;      /* [residual arcs] the problem's arc that it stands for, -1: for the way back */
+	int64_t *price;       /* [nodes] scaled potential */
+	int64_t *trial_price; /* [nodes] prices that scaling_settle() tries */
+	int32_t *parent;      /* [nodes] its arcs */
+	int64_t *excess;      /* [nodes] */
+	int32_t *next;        /* [nodes] arc at which the search for an admissible one goes on */
+	int32_t *queue;       /* [nodes] active nodes, circular */
+	bool *queued;         /* [nodes] */
 	int32_t queue_begin, queue_count;
 	int32_t *rank;                        /* [nodes] of the global update, in epsilons; and of the proof */
 	int32_t *bucket_next, *bucket_before; /* [nodes] lists of equal rank */
@@ -42,6 +44,7 @@ struct scaling {
 	int32_t bucket_count;
 	int64_t epsilon, largest_cost;
 	uint64_t pushes, relabels, phases;
+	int64_t scans; /* arcs that phases looked at */
 	struct mcf_watcher watcher;
 	int64_t relabels_since_update;
 	bool set_aside; /* some arcs are */
@@ -58,6 +61,13 @@ void scaling_refine(struct scaling *scaling);
 void scaling_begin_phase(struct scaling *scaling, int64_t limit);
 /* Arcs are scanned all again. */
 void scaling_take_back(struct scaling *scaling);
+/*
+ * scaling_settle.c: between phases. Looks for prices that prove the flow optimal, filling negative cycles, for no
+ * longer than the phase took that looked at `phase_scans` arcs. The flow stays feasible; false: the prices are what
+ * they were.
+ */
+bool scaling_settle(struct scaling *scaling, int64_t phase_scans);
+
 /* Is every residual arc's reduced cost at least -epsilon? */
 bool scaling_is_optimal(const struct scaling *scaling);
 
@@ -67,6 +77,14 @@ void scaling_push(struct scaling *scaling, int32_t tail, int32_t arc, int32_t am
 bool scaling_global_update(struct scaling *scaling);
 /* Can every active node reach a deficit? rank[v] = 1 where v cannot: then it is a cut that proves infeasibility. */
 bool scaling_deficits_reachable(struct scaling *scaling);
+
+static inline void scaling_report(const struct scaling *scaling)
+{
+	mcf_report(&scaling->watcher, (struct mcf_statistics){.algorithm = "scaling",
+							      .pushes = scaling->pushes,
+							      .relabels = scaling->relabels,
+							      .phases = scaling->phases});
+}
 
 static inline int64_t scaling_reduced(const struct scaling *scaling, int32_t tail, const struct residual *arc)
 {

@@ -72,6 +72,7 @@ static int32_t find_admissible(struct scaling *scaling, int32_t node, int64_t *l
 		int64_t seen = arcs[i].room > 0 ? arcs[i].cost - price[arcs[i].head] : INT64_MAX;
 
 		if (seen < -own) {
+			scaling->scans += i - scaling->next[node];
 			scaling->next[node] = i;
 			return i;
 		}
@@ -97,6 +98,7 @@ static void relabel(struct scaling *scaling, int32_t node, int32_t back, int64_t
 		if (arcs[i].room > 0 && arcs[i].cost - price[arcs[i].head] < least)
 			least = arcs[i].cost - price[arcs[i].head];
 	}
+	scaling->scans += scaling->end[node] - scaling->first[node];
 	scaling->relabels++;
 	scaling->relabels_since_update++;
 	if (least == INT64_MAX) { /* no way out at all, unless by an arc that was set aside */
@@ -168,10 +170,7 @@ void scaling_refine(struct scaling *scaling)
 			if (!scaling_global_update(scaling))
 				scaling->infeasible = true;
 			scaling->relabels_since_update = 0;
-			mcf_report(&scaling->watcher, (struct mcf_statistics){.algorithm = "scaling",
-									      .pushes = scaling->pushes,
-									      .relabels = scaling->relabels,
-									      .phases = scaling->phases});
+			scaling_report(scaling);
 			if (scaling->set_aside && scaling->relabels > relabels_most)
 				scaling_take_back(scaling);
 		}

@@ -35,6 +35,7 @@ static void scan_into(struct scaling *scaling, int32_t node)
 {
 	int32_t rank = scaling->rank[node], none = scaling->bucket_count;
 
+	scaling->scans += scaling->end[node] - scaling->first[node];
 	for (int32_t i = scaling->first[node]; i < scaling->end[node]; i++) {
 		int32_t tail = scaling->arcs[i].head, found;
 		int64_t steps;
