@@ -12,7 +12,6 @@
 enum {
 	CHANGE_MOST_ARCS = INT32_MAX / 8,
 	CACHE_LINE = 64,
-	HELD_MARK = 1 << 30, /* beyond every cost + 1 */
 };
 
 /* 0, -EINVAL or -ERANGE; *arc_count is how many arcs the change names. */
@@ -60,8 +59,8 @@ static int32_t column_limit(const struct group *group, const struct structured_b
 }
 
 /*
- * Of the blocks that change, row_cost is the wanted arc's cost, or STRUCTURED_NO_ARC; held[] of their columns is the
- * wanted arc's cost + 1, or 0, and column_leaves[] is set.
+ * Of the blocks that change, row_cost is the wanted arc's cost, or STRUCTURED_NO_ARC; wanted[] of their columns as it
+ * says there.
  */
 static void note_wanted(struct structured *state, const struct group *group, const struct structured_row_change *change)
 {
@@ -75,10 +74,10 @@ static void note_wanted(struct structured *state, const struct group *group, con
 		block->row_cost = arcs->cost != STRUCTURED_NO_ARC && arcs->cost < aggregator_cost ? arcs->cost
 												  : STRUCTURED_NO_ARC;
 		for (int32_t i = 0; i < block->member_count; i++)
-			state->column_leaves[block->members[i]] = true;
+			state->wanted[block->members[i]] = NONE;
 		for (int32_t i = 0; i < arcs->column_count; i++)
 			if (arcs->columns[i].cost < limit)
-				state->held[arcs->columns[i].target] = arcs->columns[i].cost + 1;
+				state->wanted[arcs->columns[i].target] = arcs->columns[i].cost + 1;
 	}
 }
 
@@ -89,77 +88,84 @@ static void forget_wanted(struct structured *state, const struct structured_row_
 
 		block->row_cost = INT32_MAX;
 		for (int32_t i = 0; i < block->member_count; i++)
-			state->column_leaves[block->members[i]] = false;
+			state->wanted[block->members[i]] = 0;
 	}
 }
 
 /*
- * Places of the arcs that leave, into row_places; how many. What is wanted and there is no longer wanted. An arc to a
- * column that is gone leaves as well: a row that had it would be told again when it comes back.
+ * The arcs that leave, into the scratch; the others close up. How many leave. What is wanted and there is no longer
+ * wanted. An arc to a column that is gone leaves as well: a row that had it would be told again when it comes back.
  */
-static int32_t note_leaving(struct structured *state, const struct group *group)
+static int32_t part_arcs(struct structured *state, struct group *g)
 {
-	const struct arc *arcs = group->arcs;
-	int32_t *places = state->row_places;
-	int32_t count = 0;
+	struct row_arc *left = state->row_arcs;
+	int32_t count = 0, kept = 0;
 
-	for (int32_t i = 0; i < group->arc_count; i++) {
-		struct arc arc = arcs[i];
+	/* Without branches on what stays: that is not foreseeable. */
+	for (int32_t i = 0; i < g->arc_count; i++) {
+		struct arc arc = g->arcs[i];
+		int32_t back = g->backs[i];
+		bool stays, changes;
 
-		places[count] = i;
 		if (arc.target >= 0) {
-			if (!state->column_leaves[arc.target])
-				continue;
-			bool stays = state->held[arc.target] == arc.cost + 1;
+			int32_t *wanted = &state->wanted[arc.target];
 
-			if (stays)
-				state->held[arc.target] = 0;
-			count += !stays;
-		} else if (state->blocks[~arc.target].row_cost == arc.cost) {
-			state->blocks[~arc.target].row_cost = STRUCTURED_NO_ARC;
+			changes = *wanted != 0;
+			stays = *wanted == arc.cost + 1;
+			*wanted = stays ? NONE : *wanted;
 		} else {
-			count += state->blocks[~arc.target].row_cost != INT32_MAX;
+			int32_t *wanted = &state->blocks[~arc.target].row_cost;
+
+			changes = *wanted != INT32_MAX;
+			stays = *wanted == arc.cost;
+			*wanted = stays ? STRUCTURED_NO_ARC : *wanted;
 		}
+		left[count] = (struct row_arc){arc.target, arc.cost, back};
+		g->arcs[kept] = arc;
+		g->backs[kept] = back;
+		count += changes & !stays;
+		kept += !changes | stays;
 	}
-	if (!state->referenced)
-		return count;
-	for (int32_t i = 0; i < count; i++)
-		reference_fetch(state, arcs[places[i]].target, group->backs[places[i]]);
+	g->arc_count = kept;
 	return count;
 }
 
 /* The cost wanted of an arc to the target, which then is no longer wanted; STRUCTURED_NO_ARC: none. */
 static int32_t take_wanted(struct structured *state, int32_t target)
 {
-	int32_t cost = target >= 0 ? state->held[target] - 1 : state->blocks[~target].row_cost;
+	int32_t *wanted = target >= 0 ? &state->wanted[target] : &state->blocks[~target].row_cost;
+	int32_t cost = target < 0 ? *wanted : *wanted > 0 ? *wanted - 1 : STRUCTURED_NO_ARC;
 
-	if (target >= 0)
-		state->held[target] = 0;
-	else
-		state->blocks[~target].row_cost = STRUCTURED_NO_ARC;
+	*wanted = target < 0 ? STRUCTURED_NO_ARC : NONE;
 	return cost;
 }
 
-/* The arcs that come in, into the scratch, with the references of those that leave or with others; how many. */
-static int32_t collect_coming(struct structured *state, int32_t group, const struct structured_row_change *change,
-			      int32_t leaving)
+/* Of the arcs that left, those that come again at another cost, with their references; how many. */
+static int32_t collect_repriced(struct structured *state, int32_t leaving)
 {
-	const struct group *g = &state->groups[group];
 	struct row_arc *arcs = state->row_arcs;
 	int32_t count = 0;
 
+	for (int32_t i = 0; i < leaving && state->referenced; i++)
+		__builtin_prefetch(&reference_list_of(state, arcs[i].target)->items[arcs[i].back], 1);
 	for (int32_t i = 0; i < leaving; i++) {
-		int32_t place = state->row_places[i], target = g->arcs[place].target;
-		int32_t cost = take_wanted(state, target);
+		int32_t target = arcs[i].target, back = arcs[i].back, cost = take_wanted(state, target);
 
-		if (cost != STRUCTURED_NO_ARC) {
-			arcs[count++] = (struct row_arc){target, cost, g->backs[place]};
-			if (state->referenced)
-				reference_reprice(state, target, g->backs[place], cost);
-		} else if (state->referenced) {
-			reference_unlink(state, target, g->backs[place]);
-		}
+		if (state->referenced && cost != STRUCTURED_NO_ARC)
+			reference_list_of(state, target)->items[back].cost = cost;
+		else if (state->referenced)
+			reference_unlink(state, target, back);
+		arcs[count] = (struct row_arc){target, cost, back};
+		count += cost != STRUCTURED_NO_ARC;
 	}
+	return count;
+}
+
+/* What else comes, behind `count` arcs in the scratch; how many then. */
+static int32_t collect_coming(struct structured *state, int32_t group, const struct structured_row_change *change,
+			      int32_t count)
+{
+	struct row_arc *arcs = state->row_arcs;
 	int32_t first = count;
 
 	for (int32_t b = 0; b < change->block_count; b++) {
@@ -171,9 +177,8 @@ static int32_t collect_coming(struct structured *state, int32_t group, const str
 		for (int32_t i = 0; i < from->column_count; i++) {
 			int32_t column = from->columns[i].target;
 
-			if (state->held[column] == 0)
-				continue;
-			arcs[count++] = (struct row_arc){column, take_wanted(state, column), NONE};
+			arcs[count] = (struct row_arc){column, state->wanted[column] - 1, NONE};
+			count += state->wanted[column] > 0;
 		}
 	}
 	for (int32_t i = first; i < count && state->referenced; i++)
@@ -181,24 +186,13 @@ static int32_t collect_coming(struct structured *state, int32_t group, const str
 	return count;
 }
 
-/* Arcs in row_places leave, `coming`, ascending, come in; what is before all of them is not touched. */
-static void exchange_arcs(const struct structured *state, struct group *g, int32_t leaving,
-			  const struct row_arc *coming, int32_t coming_count)
+/* `coming`, ascending, among the group's arcs, from the dearest on: what is before all of them is not touched. */
+static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t count)
 {
-	int32_t kept = leaving > 0 ? state->row_places[0] : g->arc_count;
-
-	for (int32_t i = 0; i < leaving; i++) {
-		int32_t first = state->row_places[i] + 1;
-		int32_t end = i + 1 < leaving ? state->row_places[i + 1] : g->arc_count;
-
-		memmove(g->arcs + kept, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
-		memmove(g->backs + kept, g->backs + first, (size_t)(end - first) * sizeof(*g->backs));
-		kept += end - first;
-	}
-	int32_t to = kept + coming_count;
+	int32_t kept = g->arc_count, to = kept + count;
 
 	g->arc_count = to;
-	for (int32_t i = coming_count - 1; i >= 0; i--) {
+	for (int32_t i = count - 1; i >= 0; i--) {
 		for (; kept > 0 && g->arcs[kept - 1].cost > coming[i].cost; kept--) {
 			g->arcs[--to] = g->arcs[kept - 1];
 			g->backs[to] = g->backs[kept - 1];
@@ -212,30 +206,30 @@ static void exchange_arcs(const struct structured *state, struct group *g, int32
 static void mark_running(struct structured *state, const struct group *g, const struct structured_row_change *change)
 {
 	for (int32_t i = 0; i < g->limited_count; i++)
-		state->held[g->running[i].column] |= HELD_MARK;
+		state->held[g->running[i].column] = 1;
 	for (int32_t i = 0; i < change->running_count; i++)
-		state->held[change->running[i].column] |= HELD_MARK;
+		state->held[change->running[i].column] = 1;
 }
 
 static void forget_running(struct structured *state, const struct group *g, const struct structured_row_change *change)
 {
 	for (int32_t i = 0; i < g->limited_count; i++)
-		state->held[g->running[i].column] &= ~HELD_MARK;
+		state->held[g->running[i].column] = 0;
 	for (int32_t i = 0; i < change->running_count; i++)
-		state->held[change->running[i].column] &= ~HELD_MARK;
+		state->held[change->running[i].column] = 0;
 }
 
 /* Whether the units came, and are to come, by an arc without a limit of the same cost. */
 static bool share_stands(const struct structured *state, const struct group *g, const struct structured_share *share)
 {
-	int32_t held = state->held[share->column],
+	int32_t wanted = state->wanted[share->column],
 		shortcut = state->blocks[state->column_blocks[share->column]].row_cost;
 
-	if (held & HELD_MARK)
+	if (state->held[share->column] != 0)
 		return false;
-	if (shortcut == INT32_MAX)
+	if (wanted == 0)
 		return true;
-	return share->cost == (held > 0 ? held - 1 : shortcut == STRUCTURED_NO_ARC ? g->aggregator_cost : shortcut);
+	return share->cost == (wanted > 0 ? wanted - 1 : shortcut == STRUCTURED_NO_ARC ? g->aggregator_cost : shortcut);
 }
 
 /* Units whose arcs may be others are taken off them, and stay on their columns; how many shares. */
@@ -257,23 +251,24 @@ static int install_change(struct structured *state, int32_t group, const struct 
 {
 	struct group *g = &state->groups[group];
 
-	if (!list_reserve((void **)&state->row_places, &state->row_place_room, g->arc_count + 1,
-			  sizeof(*state->row_places)) ||
-	    row_reserve_scratch(state, 2 * arc_count, g->share_count) ||
-	    !group_reserve_arcs(state, g, g->arc_count, g->arc_count + arc_count))
+	int32_t most = g->arc_count + arc_count;
+
+	if (row_reserve_scratch(state, most + arc_count, g->share_count) ||
+	    !group_reserve_arcs(state, g, g->arc_count, most))
 		return -ENOMEM;
-	struct row_arc *coming = state->row_arcs + arc_count;
+	struct row_arc *coming = state->row_arcs + most;
 	bool was_changed = g->in_changed_list;
 
 	note_wanted(state, g, change);
 	int32_t held_count = detach_flow(state, group, change);
 
 	running_drop(state, group);
-	int32_t leaving = note_leaving(state, g), count = collect_coming(state, group, change, leaving);
+	int32_t count = collect_repriced(state, part_arcs(state, g));
 
-	row_sort_arcs(state->row_arcs, count, coming);
-	exchange_arcs(state, g, leaving, coming, count);
+	count = collect_coming(state, group, change, count);
 	forget_wanted(state, change);
+	row_sort_arcs(state->row_arcs, count, coming);
+	merge_arcs(g, coming, count);
 	if (!running_add(state, group, change->running, change->running_count))
 		return -ENOMEM;
 	row_attach_flow(state, group, held_count, was_changed);

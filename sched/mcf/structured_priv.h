@@ -206,12 +206,16 @@ struct structured {
 	struct flood flood;
 	struct arena arena;
 	/* Scratch of the installation of rows. */
-	int32_t *held;       /* [column_room] units that wait for an arc, all 0 between calls */
-	bool *column_leaves; /* [column_room] it is gone; or arcs to it are being changed */
+	int32_t *held; /* [column_room] units that wait for an arc, all 0 between calls */
+	/*
+	 * [column_room] of the arc to it in the row that is being changed: 0 if it stays as it is, cost + 1, or NONE if
+	 * there is to be none, as always while the column does not exist.
+	 */
+	int32_t *wanted;
 	struct row_arc *row_arcs;
 	struct structured_share *row_held; /* units without an arc, and the columns that they stay on */
-	int32_t row_arc_room, row_held_room, row_place_room;
-	int32_t *row_places;
+	int32_t row_arc_room, row_held_room, moved_group_room;
+	int32_t *moved_groups; /* of units that a column had no slots for */
 	uint64_t scans, searches, augmentations;
 	uint64_t scan_limit; /* of this solve: past it, the simplex goes on */
 	uint64_t patience;   /* that limit in passes over all arcs; from scratch half of it */
@@ -238,7 +242,7 @@ void group_add_pending(struct structured *state, int32_t group, int32_t units);
 void group_changed(struct structured *state, int32_t group);
 
 /* structured_running.c: arcs of limited capacity. */
-bool arc_is_limited(const struct group *group, int32_t target, int32_t cost);
+int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */
 /* INT32_MAX but for limited arcs. */
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
 int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost);
@@ -248,13 +252,9 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 
 /* structured_reference.c */
 void references_build(struct structured *state);
-void references_link(struct structured *state, int32_t group);
 void references_unlink(struct structured *state, int32_t group);
 /* `cost` as in struct reference; returns its place. */
 int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost);
-void reference_unlink(struct structured *state, int32_t target, int32_t place);
-void reference_reprice(struct structured *state, int32_t target, int32_t place, int32_t cost);
-void reference_fetch(struct structured *state, int32_t target, int32_t place); /* into the cache */
 /* `fresh`, ascending by cost, is about to take the place of the group's arcs: what both have is left alone. */
 void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count);
 
@@ -318,6 +318,11 @@ int32_t market_free_column(struct structured *state);
 void market_bind(struct structured *state, int32_t column, int32_t units);
 void market_settle(struct structured *state);
 
+static inline bool arc_is_limited(const struct group *group, int32_t target, int32_t cost)
+{
+	return group->limited_count > 0 && limited_find(group, target, cost) != NONE;
+}
+
 static inline int32_t arc_room(const struct group *group, int32_t arc)
 {
 	return group->limited_count == 0 ? INT32_MAX
@@ -343,6 +348,19 @@ static inline bool state_halted(const struct structured *state)
 static inline void group_bid(struct structured *state, int32_t group)
 {
 	state->bids[group] = state->groups[group].supply > 0 ? state->groups[group].price : BIDS_NOTHING;
+}
+
+static inline struct reference_list *reference_list_of(const struct structured *state, int32_t target)
+{
+	return target >= 0 ? &state->column_references[target] : &state->block_references[~target];
+}
+
+static inline void reference_unlink(struct structured *state, int32_t target, int32_t place)
+{
+	struct reference_list *list = reference_list_of(state, target);
+
+	list->items[place] = (struct reference){NONE, list->spare};
+	list->spare = place + 1;
 }
 
 static inline int32_t reference_cost(const struct reference *reference)

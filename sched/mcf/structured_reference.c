@@ -8,14 +8,9 @@
 
 #include "structured_priv.h"
 
-static struct reference_list *target_list(struct structured *state, int32_t target)
-{
-	return target >= 0 ? &state->column_references[target] : &state->block_references[~target];
-}
-
 int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost)
 {
-	struct reference_list *list = target_list(state, target);
+	struct reference_list *list = reference_list_of(state, target);
 	int32_t place = list->spare - 1;
 
 	if (place >= 0) {
@@ -37,35 +32,6 @@ int32_t reference_link(struct structured *state, int32_t group, int32_t target, 
 	return place;
 }
 
-void reference_unlink(struct structured *state, int32_t target, int32_t place)
-{
-	struct reference_list *list = target_list(state, target);
-
-	list->items[place] = (struct reference){NONE, list->spare};
-	list->spare = place + 1;
-}
-
-void reference_reprice(struct structured *state, int32_t target, int32_t place, int32_t cost)
-{
-	target_list(state, target)->items[place].cost = cost;
-}
-
-void reference_fetch(struct structured *state, int32_t target, int32_t place)
-{
-	__builtin_prefetch(&target_list(state, target)->items[place], 1);
-}
-
-void references_link(struct structured *state, int32_t group)
-{
-	struct group *g = &state->groups[group];
-
-	for (int32_t i = 0; i < g->arc_count; i++) {
-		int32_t target = g->arcs[i].target, cost = g->arcs[i].cost;
-
-		g->backs[i] = reference_link(state, group, target, arc_is_limited(g, target, cost) ? ~cost : cost);
-	}
-}
-
 void references_unlink(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
@@ -82,12 +48,12 @@ static int64_t arc_rank(int32_t target, int32_t cost)
 
 static void fetch_list(struct structured *state, int32_t target)
 {
-	__builtin_prefetch(target_list(state, target), 1);
+	__builtin_prefetch(reference_list_of(state, target), 1);
 }
 
 static void fetch_item(struct structured *state, int32_t target, int32_t back)
 {
-	const struct reference_list *list = target_list(state, target);
+	const struct reference_list *list = reference_list_of(state, target);
 	int32_t place = back != NONE ? back : list->spare > 0 ? list->spare - 1 : list->count;
 
 	if (place < list->room)
@@ -174,6 +140,21 @@ static bool reserve_lists(struct structured *state)
 	return true;
 }
 
+/* The lists have room and are empty. */
+static void name_arcs(struct structured *state, int32_t group)
+{
+	const struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < g->arc_count; i++) {
+		struct arc arc = g->arcs[i];
+		struct reference_list *list = reference_list_of(state, arc.target);
+
+		g->backs[i] = list->count;
+		list->items[list->count++] =
+			(struct reference){group, arc_is_limited(g, arc.target, arc.cost) ? ~arc.cost : arc.cost};
+	}
+}
+
 void references_build(struct structured *state)
 {
 	state->referenced = true;
@@ -182,5 +163,5 @@ void references_build(struct structured *state)
 		return;
 	}
 	for (int32_t group = 0; group < state->group_count; group++)
-		references_link(state, group);
+		name_arcs(state, group);
 }

@@ -9,8 +9,7 @@
 
 #include "structured_priv.h"
 
-/* Place among the limited ones; NONE: it is none. */
-static int32_t limited_find(const struct group *group, int32_t column, int32_t cost)
+int32_t limited_find(const struct group *group, int32_t column, int32_t cost)
 {
 	int32_t low = 0, high = group->limited_count;
 
@@ -26,11 +25,6 @@ static int32_t limited_find(const struct group *group, int32_t column, int32_t c
 	return low < group->limited_count && group->running[low].column == column && group->running[low].cost == cost
 		       ? low
 		       : NONE;
-}
-
-bool arc_is_limited(const struct group *group, int32_t target, int32_t cost)
-{
-	return group->limited_count > 0 && limited_find(group, target, cost) != NONE;
 }
 
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost)
@@ -50,10 +44,10 @@ int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost)
 	return room > 0 ? room : 0;
 }
 
-/* The first arc that costs as much, or more. */
-static int32_t first_arc(const struct group *g, int32_t cost)
+/* The first arc from `low` on that costs as much, or more. */
+static int32_t first_arc(const struct group *g, int32_t low, int32_t cost)
 {
-	int32_t low = 0, high = g->arc_count;
+	int32_t high = g->arc_count;
 
 	while (low < high) {
 		int32_t middle = low + (high - low) / 2;
@@ -66,28 +60,35 @@ static int32_t first_arc(const struct group *g, int32_t cost)
 	return low;
 }
 
+/* Arcs first..end-1 of the group move down to place `to`. */
+static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
+{
+	memmove(g->arcs + to, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
+	memmove(g->backs + to, g->backs + first, (size_t)(end - first) * sizeof(*g->backs));
+}
+
+/* Among the arcs the limited ones lie in the order in which they lie among the running. */
 void running_drop(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
-	int32_t kept = 0;
+	int32_t next = 0, kept = 0; /* the first arc behind the last one that left, and where it goes */
 
 	for (int32_t i = 0; i < g->limited_count; i++) {
 		const struct running *running = &g->running[i];
-		int32_t arc = first_arc(g, running->cost);
+		int32_t arc = first_arc(g, next, running->cost);
 
 		while (g->arcs[arc].target != running->column)
 			arc++;
 		if (state->referenced)
 			reference_unlink(state, running->column, g->backs[arc]);
-		g->backs[arc] = INT32_MIN; /* to leave */
+		if (i > 0)
+			close_up(g, next, arc, kept);
+		kept += arc - next;
+		next = arc + 1;
 	}
-	for (int32_t i = 0; i < g->arc_count && g->limited_count > 0; i++) {
-		g->arcs[kept] = g->arcs[i];
-		g->backs[kept] = g->backs[i];
-		kept += g->backs[i] != INT32_MIN;
-	}
-	if (g->limited_count > 0)
-		g->arc_count = kept;
+	if (next > 0)
+		close_up(g, next, g->arc_count, kept);
+	g->arc_count -= g->limited_count;
 	g->limited_count = g->running_count = 0;
 }
 

@@ -77,7 +77,7 @@ static bool reserve_visited(struct structured *state)
 int state_reserve_columns(struct structured *state, int32_t count)
 {
 	struct table tables[] = {{(void **)&state->held, sizeof(*state->held)},
-				 {(void **)&state->column_leaves, sizeof(*state->column_leaves)},
+				 {(void **)&state->wanted, sizeof(*state->wanted)},
 				 {(void **)&state->column_references, sizeof(*state->column_references)},
 				 {(void **)&state->prices, sizeof(*state->prices)},
 				 {(void **)&state->column_blocks, sizeof(*state->column_blocks)},
@@ -92,7 +92,7 @@ int state_reserve_columns(struct structured *state, int32_t count)
 		state->column_blocks[i] = NONE;
 		state->prices[i] = PRICE_CLOSED;
 		state->column_labels[i] = UINT64_MAX;
-		state->column_leaves[i] = true;
+		state->wanted[i] = NONE;
 	}
 	state->column_count = count;
 	return 0;
@@ -178,10 +178,10 @@ void structured_destroy(struct structured *state)
 	free(state->column_references);
 	free(state->block_references);
 	free(state->held);
-	free(state->column_leaves);
+	free(state->wanted);
 	free(state->row_arcs);
 	free(state->row_held);
-	free(state->row_places);
+	free(state->moved_groups);
 	free(state);
 }
 
@@ -287,10 +287,10 @@ static int column_resize(struct structured *state, int32_t column, int32_t capac
 	struct column *c = &state->columns[column];
 	int32_t old = c->capacity;
 
-	if (!list_reserve((void **)&state->row_places, &state->row_place_room, c->entry_count,
-			  sizeof(*state->row_places)))
+	if (!list_reserve((void **)&state->moved_groups, &state->moved_group_room, c->entry_count,
+			  sizeof(*state->moved_groups)))
 		return -ENOMEM;
-	int32_t moved = column_evict(state, column, capacity, state->row_places);
+	int32_t moved = column_evict(state, column, capacity, state->moved_groups);
 
 	c->free -= old;
 	state->total_free -= old;
@@ -301,7 +301,7 @@ static int column_resize(struct structured *state, int32_t column, int32_t capac
 	if (capacity == 0)
 		state->prices[column] = PRICE_CLOSED;
 	for (int32_t i = 0; i < moved; i++)
-		group_reprice(state, state->row_places[i]);
+		group_reprice(state, state->moved_groups[i]);
 	return state->no_memory ? -ENOMEM : 0;
 }
 
@@ -320,7 +320,7 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 		if (block_add_member(state, block, column))
 			return -ENOMEM;
 		*known = block;
-		state->column_leaves[column] = false;
+		state->wanted[column] = 0;
 		c->capacity = c->free = 0;
 	}
 	return capacity == c->capacity ? 0 : column_resize(state, column, capacity);
@@ -336,7 +336,7 @@ int structured_remove_column(struct structured *state, int32_t column)
 		return failed;
 	block_drop_member(state, state->column_blocks[column], column);
 	state->column_blocks[column] = NONE;
-	state->column_leaves[column] = true;
+	state->wanted[column] = NONE;
 	return 0;
 }
 
@@ -350,7 +350,7 @@ uint64_t structured_memory_bytes(const struct structured *state)
 	       (uint64_t)state->column_room *
 		       (sizeof(struct column) + sizeof(struct reference_list) + sizeof(*state->held) +
 			sizeof(*state->prices) + sizeof(*state->column_labels) + sizeof(*state->column_blocks) +
-			sizeof(*state->column_leaves)) +
+			sizeof(*state->wanted)) +
 	       (uint64_t)state->block_room * (sizeof(struct block) + sizeof(struct reference_list)) +
 	       (uint64_t)search->visited_room * sizeof(*search->visited) +
 	       (uint64_t)search->queue.item_room * sizeof(struct queue_item);
