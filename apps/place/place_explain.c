@@ -38,66 +38,107 @@ static void look_at(const struct place_world *world, uint32_t job, uint32_t root
 	option->performance = performance_at(world, curve, (double)rtt_us);
 }
 
-/* What the free slots offer to the tasks of one job, which are alike. */
-struct offer {
-	double mean;     /* predicted performance over all free slots, each alike; NAN when there is none */
-	int64_t best[2]; /* the two best machines with a free slot, -1 = there is none */
+/* Machines with free slots, in the layout's order, and scratch to look at them from a root. */
+struct vacancies {
+	struct vacancy {
+		uint32_t column, machine;
+		int32_t slots;
+	} * items;
+	size_t count;
+	int64_t slots; /* of all */
+	float *rtt_us; /* [the layout's columns] */
 };
 
-/* `rtt_us` is scratch of the layout's columns. */
-static struct offer look_around(const struct place_world *world, uint32_t job, uint32_t root, float *rtt_us)
+static void vacancies_free(struct vacancies *vacancies)
 {
-	const struct flownet *net = placer_net(world->placer);
-	const struct cost_layout *layout = world->layout;
-	const struct curve *curve = curve_of(world, job);
-	struct offer offer = {.best = {-1, -1}};
-	double sum = 0, slots = 0, best[2] = {-1, -1};
+	free(vacancies->items);
+	free(vacancies->rtt_us);
+}
 
-	latency_view_row(world->view, root, 0, layout->column_count, rtt_us);
+/* 0 or -ENOMEM; release with vacancies_free() in any case. */
+static int list_vacancies(const struct place_world *world, struct vacancies *vacancies)
+{
+	const struct cost_layout *layout = world->layout;
+
+	*vacancies = (struct vacancies){
+		.items = calloc((size_t)world->cluster->machine_count + 1, sizeof *vacancies->items),
+		.rtt_us = calloc((size_t)layout->column_count + 1, sizeof *vacancies->rtt_us),
+	};
+	if (!vacancies->items || !vacancies->rtt_us)
+		return -ENOMEM;
 	for (uint32_t c = 0; c < layout->column_count; c++) {
 		uint32_t machine = layout->machine_of_column[c];
-		int32_t here = machine == COST_NO_MACHINE ? 0 : flownet_free(net, machine);
-		double performance;
+		int32_t slots = machine == COST_NO_MACHINE ? 0 : flownet_free(placer_net(world->placer), machine);
 
-		if (here == 0)
+		if (slots == 0)
 			continue;
-		performance = performance_at(world, curve, (double)rtt_us[c]);
-		sum += here * performance;
-		slots += here;
+		vacancies->items[vacancies->count++] = (struct vacancy){c, machine, slots};
+		vacancies->slots += slots;
+	}
+	return 0;
+}
+
+/* Predicted performance of the job's tasks, the mean over all free slots, each alike; NAN when there is none. */
+static double mean_performance(const struct place_world *world, const struct vacancies *vacancies, uint32_t job,
+			       uint32_t root)
+{
+	const struct curve *curve = curve_of(world, job);
+	double sum = 0;
+
+	latency_view_row(world->view, root, 0, world->layout->column_count, vacancies->rtt_us);
+	for (size_t i = 0; i < vacancies->count; i++) {
+		const struct vacancy *vacancy = &vacancies->items[i];
+
+		sum += vacancy->slots * performance_at(world, curve, (double)vacancies->rtt_us[vacancy->column]);
+	}
+	return vacancies->count > 0 ? sum / (double)vacancies->slots : NAN;
+}
+
+/* The two best machines with a free slot for the job's tasks; -1 = there is none. */
+static void best_machines(const struct place_world *world, const struct vacancies *vacancies, uint32_t job,
+			  uint32_t root, int64_t machines[2])
+{
+	const struct curve *curve = curve_of(world, job);
+	double best[2] = {-1, -1};
+
+	machines[0] = machines[1] = -1;
+	latency_view_row(world->view, root, 0, world->layout->column_count, vacancies->rtt_us);
+	for (size_t i = 0; i < vacancies->count; i++) {
+		const struct vacancy *vacancy = &vacancies->items[i];
+		double performance = performance_at(world, curve, (double)vacancies->rtt_us[vacancy->column]);
+
 		if (performance > best[0]) {
-			offer.best[1] = offer.best[0];
+			machines[1] = machines[0];
 			best[1] = best[0];
-			offer.best[0] = machine;
+			machines[0] = vacancy->machine;
 			best[0] = performance;
 		} else if (performance > best[1]) {
-			offer.best[1] = machine;
+			machines[1] = vacancy->machine;
 			best[1] = performance;
 		}
 	}
-	offer.mean = slots > 0 ? sum / slots : NAN;
-	return offer;
 }
 
 /* Fills random's expectation of every task, looked up once per job. */
 int place_explain_before(struct place_world *world, struct place_outcome *outcome)
 {
 	const struct flownet *net = placer_net(world->placer);
-	float *rtt_us = calloc((size_t)world->layout->column_count + 1, sizeof *rtt_us);
+	struct vacancies vacancies;
 	double expected = NAN;
+	int code = list_vacancies(world, &vacancies);
 
-	if (!rtt_us)
-		return -ENOMEM;
-	for (size_t i = 0; i < outcome->task_count; i++) {
+	for (size_t i = 0; i < outcome->task_count && code == 0; i++) {
 		struct place_task *task = &outcome->tasks[i];
 		int32_t root = flownet_root_machine(net, task->job);
 
 		if (i == 0 || task->job != outcome->tasks[i - 1].job)
-			expected =
-				root == FLOWNET_NONE ? NAN : look_around(world, task->job, (uint32_t)root, rtt_us).mean;
+			expected = root == FLOWNET_NONE
+					   ? NAN
+					   : mean_performance(world, &vacancies, task->job, (uint32_t)root);
 		task->random_performance = expected;
 	}
-	free(rtt_us);
-	return 0;
+	vacancies_free(&vacancies);
+	return code;
 }
 
 static int64_t free_slots(const struct place_world *world)
@@ -129,8 +170,8 @@ static void explain_waiting(const struct place_world *world, const struct place_
 		snprintf(task->why, sizeof task->why, "%sno arc leads to a free slot", freed);
 }
 
-static void explain_task(const struct place_world *world, const struct place_outcome *outcome,
-			 const struct offer *offer, struct place_task *task)
+static void explain_task(const struct place_world *world, const struct place_outcome *outcome, const int64_t best[2],
+			 struct place_task *task)
 {
 	const struct flownet *net = placer_net(world->placer);
 	int32_t root = flownet_root_machine(net, task->job);
@@ -139,7 +180,7 @@ static void explain_task(const struct place_world *world, const struct place_out
 	task->taken.machine = flownet_task_machine(net, task->job, task->task);
 	task->next_best.machine = -1;
 	if (root != FLOWNET_NONE && !is_root) {
-		int64_t other = offer->best[offer->best[0] == task->taken.machine];
+		int64_t other = best[best[0] == task->taken.machine];
 
 		if (other >= 0)
 			look_at(world, task->job, (uint32_t)root, (uint32_t)other, &task->next_best);
@@ -189,24 +230,24 @@ static void add_up(const struct place_world *world, struct place_outcome *outcom
 
 int place_explain_after(struct place_world *world, struct place_outcome *outcome)
 {
-	float *rtt_us = calloc((size_t)world->layout->column_count + 1, sizeof *rtt_us);
-	struct offer offer = {.best = {-1, -1}};
+	struct vacancies vacancies;
+	int64_t best[2] = {-1, -1};
+	int code;
 
-	if (!rtt_us)
-		return -ENOMEM;
 	progress_update(world->progress, 4, "explaining");
-	outcome->free_after = free_slots(world);
-	for (size_t i = 0; i < outcome->task_count; i++) {
+	code = list_vacancies(world, &vacancies);
+	outcome->free_after = vacancies.slots;
+	for (size_t i = 0; i < outcome->task_count && code == 0; i++) {
 		struct place_task *task = &outcome->tasks[i];
 		int32_t root = flownet_root_machine(placer_net(world->placer), task->job);
 
 		if (root != FLOWNET_NONE && (i == 0 || task->job != outcome->tasks[i - 1].job))
-			offer = look_around(world, task->job, (uint32_t)root, rtt_us);
-		explain_task(world, outcome, &offer, task);
+			best_machines(world, &vacancies, task->job, (uint32_t)root, best);
+		explain_task(world, outcome, best, task);
 	}
-	free(rtt_us);
+	vacancies_free(&vacancies);
 	add_up(world, outcome);
-	return 0;
+	return code;
 }
 
 /* Writes what --dump-dimacs and --draw ask for. `network` is as it was before the solve, the tasks are where they are

@@ -218,29 +218,38 @@ static json_t *solver_json(const struct place_outcome *outcome)
 			 outcome->seconds, "verified", last->verified);
 }
 
+static json_t *settings_json(const struct place_settings *settings)
+{
+	return json_pack("{s:I,s:I,s:I,s:f,s:f,s:b,s:I,s:s,s:s,s:I}", "p_m", (json_int_t)settings->p_m, "p_r",
+			 (json_int_t)settings->p_r, "gamma", (json_int_t)settings->gamma, "omega_per_s",
+			 settings->omega_per_s, "beta_per_s", settings->beta_per_s, "preemption", settings->preemption,
+			 "unscheduled_capacity", (json_int_t)settings->unscheduled_capacity, "latency_reference",
+			 settings->reference == LATENCY_REFERENCE_ADDED ? "added" : "absolute", "latency_stat",
+			 (const char *[]){"max", "p99", "p50"}[settings->statistic], "rounds",
+			 (json_int_t)settings->rounds);
+}
+
+/* On one line, after `before`; the value is used up. */
+static bool print_value(const char *before, json_t *value, FILE *out)
+{
+	bool written = value && fputs(before, out) != EOF && json_dumpf(value, out, JSON_ENCODE_ANY) == 0;
+
+	json_decref(value);
+	return written;
+}
+
+/* Member by member, task by task: all of it as one value would take several hundred bytes a member of each task. */
 int place_print_json(const struct place_world *world, const struct place_outcome *outcome, FILE *out)
 {
-	const struct place_settings *settings = world->settings;
-	json_t *root = json_pack("{s:s,s:s}", "schema", "nomora.place/1", "policy", world->policy->name);
-	json_t *tasks = json_array();
-	int written;
+	bool written = print_value("{\n  \"schema\": ", json_string("nomora.place/1"), out) &&
+		       print_value(",\n  \"policy\": ", json_string(world->policy->name), out) &&
+		       print_value(",\n  \"settings\": ", settings_json(world->settings), out) &&
+		       fputs(",\n  \"tasks\": [", out) != EOF;
 
-	json_object_set_new(root, "settings",
-			    json_pack("{s:I,s:I,s:I,s:f,s:f,s:b,s:I,s:s,s:s,s:I}", "p_m", (json_int_t)settings->p_m,
-				      "p_r", (json_int_t)settings->p_r, "gamma", (json_int_t)settings->gamma,
-				      "omega_per_s", settings->omega_per_s, "beta_per_s", settings->beta_per_s,
-				      "preemption", settings->preemption, "unscheduled_capacity",
-				      (json_int_t)settings->unscheduled_capacity, "latency_reference",
-				      settings->reference == LATENCY_REFERENCE_ADDED ? "added" : "absolute",
-				      "latency_stat", (const char *[]){"max", "p99", "p50"}[settings->statistic],
-				      "rounds", (json_int_t)settings->rounds));
-	for (size_t i = 0; i < outcome->task_count; i++)
-		json_array_append_new(tasks, task_json(world, &outcome->tasks[i]));
-	json_object_set_new(root, "tasks", tasks);
-	json_object_set_new(root, "totals", totals_json(outcome));
-	json_object_set_new(root, "solver", solver_json(outcome));
-	written = json_dumpf(root, out, JSON_INDENT(2));
-	fputc('\n', out);
-	json_decref(root);
-	return written == 0 ? COMMAND_OK : COMMAND_FAILED;
+	for (size_t i = 0; i < outcome->task_count && written; i++)
+		written = print_value(i == 0 ? "\n    " : ",\n    ", task_json(world, &outcome->tasks[i]), out);
+	written = written && fputs("\n  ]", out) != EOF &&
+		  print_value(",\n  \"totals\": ", totals_json(outcome), out) &&
+		  print_value(",\n  \"solver\": ", solver_json(outcome), out) && fputs("\n}\n", out) != EOF;
+	return written ? COMMAND_OK : COMMAND_FAILED;
 }
