@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The algorithms that collapse first: `structured` (recognise the shape or refuse) and `auto` (whatever is fastest:
- * the structured solver where the network has its shape, else the simplex, on the small network where there is one).
+ * the structured solver where the network has its shape, else the simplex, on the small network where there is one; and
+ * the cost scaling where the simplex takes too long, as it may on deep trees and where all its pivots are degenerate).
  */
 #include <base/ns.h>
 
@@ -9,6 +10,29 @@
 #include "recognise_priv.h"
 
 typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);
+
+/*
+ * Nodes that the simplex may touch, an arc of the network. Measured: where it is the faster of the two it touches up to
+ * four fifths of WORK_AN_ARC, and ten times as many on the deepest trees.
+ */
+enum { WORK_AN_ARC = 2500 };
+
+static enum mcf_status solve_general(const struct mcf_problem *problem, struct mcf_solution *solution)
+{
+	int64_t arcs = (int64_t)problem->arc_count + problem->node_count;
+	enum mcf_status status;
+
+	solution->statistics.algorithm = "simplex";
+	status = mcf_simplex_within(problem, WORK_AN_ARC * arcs, solution);
+	if (status != MCF_UNSUITED)
+		return status;
+	solution->statistics.algorithm = "scaling";
+	status = mcf_scaling_algorithm(problem, solution);
+	if (status == MCF_OPTIMAL || status == MCF_INFEASIBLE)
+		return status;
+	solution->statistics.algorithm = "simplex";
+	return mcf_simplex_algorithm(problem, solution);
+}
 
 /* Solves the small network with `solve` and expands the answer. */
 static enum mcf_status solve_collapsed(const struct collapse *collapse, small_solver solve,
@@ -65,15 +89,12 @@ enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf
 		return MCF_NO_MEMORY;
 	solution->statistics.algorithm = "structured";
 	status = solve_collapsed(collapse, recognise_solve_quick, solution);
-	if (status == MCF_UNSUITED || status == MCF_COST_RANGE) {
-		solution->statistics.algorithm = "simplex";
-		if (solution->statistics.collapsed_arcs > 0)
-			status = solve_collapsed(collapse, mcf_simplex_algorithm, solution);
-	}
+	if ((status == MCF_UNSUITED || status == MCF_COST_RANGE) && solution->statistics.collapsed_arcs > 0)
+		status = solve_collapsed(collapse, solve_general, solution);
 	collapse_destroy(collapse);
 	if (status == MCF_UNSUITED || status == MCF_COST_RANGE) {
 		solution->statistics.collapsed_nodes = solution->statistics.collapsed_arcs = 0;
-		status = mcf_simplex_algorithm(problem, solution);
+		status = solve_general(problem, solution);
 	}
 	return status;
 }

@@ -111,6 +111,9 @@ static void load_arcs(struct mcf_simplex *simplex, const struct mcf_problem *pro
 		place_arc(
 			simplex, a, position,
 			(struct given_arc){problem->tail[a], problem->head[a], problem->capacity[a], problem->cost[a]});
+		/* An arc of negative cost mostly ends up full: it begins so, and need not be entered for that. */
+		if (problem->cost[a] < 0 && !(simplex->state[position] & ARC_PARKED))
+			simplex_flip(simplex, position);
 		position += stride;
 		if (position >= count)
 			position = ++start;
@@ -124,6 +127,7 @@ struct mcf_simplex *mcf_simplex_create(const struct mcf_problem *problem, int32_
 
 	if (!simplex)
 		return NULL;
+	simplex->work_most = INT64_MAX;
 	if (!reserve_nodes(simplex, nodes > node_limit ? nodes : node_limit) ||
 	    !reserve_arcs(simplex, arcs > arc_limit ? arcs : arc_limit)) {
 		mcf_simplex_destroy(simplex);

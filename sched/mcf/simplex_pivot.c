@@ -64,7 +64,7 @@ static inline void climb_head(const struct tree_node *tree, struct side *side)
 	side->node = n->parent;
 }
 
-static struct cycle find_cycle(const struct mcf_simplex *simplex, int32_t arc)
+static struct cycle find_cycle(struct mcf_simplex *simplex, int32_t arc)
 {
 	const struct tree_node *tree = simplex->tree;
 	struct side tail = {simplex->priced.tail[arc], NO_NODE, simplex->capacity[arc]};
@@ -76,6 +76,7 @@ static struct cycle find_cycle(const struct mcf_simplex *simplex, int32_t arc)
 			climb_tail(tree, &tail);
 		else
 			climb_head(tree, &head);
+		simplex->work++;
 	}
 	if (head.tightest != NO_NODE && head.room <= tail.room)
 		return (struct cycle){tail.node, head.tightest, false, head.room};
@@ -117,6 +118,7 @@ static void pivot(struct mcf_simplex *simplex, const struct entering_arc *in)
 	struct tree_node above;
 
 	simplex->pivots++;
+	simplex->work += SIMPLEX_WORK_PIVOT;
 	if (cycle.delta > 0)
 		push_along(simplex, in->arc, &cycle);
 	if (cycle.leaving == NO_NODE) {
@@ -172,7 +174,7 @@ void simplex_optimise(struct mcf_simplex *simplex)
 		enter_narrow(simplex);
 	if (simplex->cursor >= simplex->arc_count)
 		simplex->cursor = 0;
-	while (simplex_price(simplex, block, &in)) {
+	while (simplex->work <= simplex->work_most && simplex_price(simplex, block, &in)) {
 		pivot(simplex, &in);
 		if (simplex->pivots % PIVOTS_PER_REPORT == 0)
 			mcf_report(&simplex->watcher,

@@ -44,6 +44,7 @@ bool simplex_price(struct mcf_simplex *simplex, int32_t block, struct entering_a
 			cursor = 0;
 		left -= size;
 		if (best->reduced < 0) {
+			simplex->work += (simplex->arc_count - left) / SIMPLEX_ARCS_A_NODE;
 			simplex->cursor = cursor;
 			return true;
 		}

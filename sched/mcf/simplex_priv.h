@@ -29,6 +29,9 @@ enum { TREE_ROOT = 0, NO_NODE = -1 };
 enum { ARTIFICIAL_UP = -1, ARTIFICIAL_DOWN = -2 };
 enum arc_state { ARC_FLIPPED = 1, ARC_BASIC = 2, ARC_PARKED = 4 };
 
+/* What a pivot costs besides the nodes it touches, and how many priced arcs cost as much as a node: measured. */
+enum { SIMPLEX_WORK_PIVOT = 16, SIMPLEX_ARCS_A_NODE = 4 };
+
 #define ROOM_UNLIMITED (INT64_C(1) << 62)
 /* Potentials span less than twice the artificial cost, so reduced costs stay under three times that. */
 #define ARTIFICIAL_COST_NARROW (INT32_MAX / 3)
@@ -77,6 +80,8 @@ struct mcf_simplex {
 	int32_t cursor; /* where pricing goes on */
 	bool narrow;
 	uint64_t pivots;
+	int64_t work;      /* about the nodes touched in this solve, in SIMPLEX_* units */
+	int64_t work_most; /* a solve that takes more is given up; INT64_MAX: none is */
 	struct mcf_watcher watcher;
 	enum mcf_status status;
 };

@@ -117,6 +117,7 @@ static enum mcf_status read_status(struct mcf_simplex *simplex)
 enum mcf_status mcf_simplex_solve(struct mcf_simplex *simplex)
 {
 	simplex->pivots = 0;
+	simplex->work = 0;
 	simplex->status = check_supplies(simplex);
 	if (simplex->status != MCF_OPTIMAL)
 		return simplex->status;
@@ -127,6 +128,8 @@ enum mcf_status mcf_simplex_solve(struct mcf_simplex *simplex)
 	tree_rebuild(simplex);
 	tree_price(simplex);
 	simplex_optimise(simplex);
+	if (simplex->work > simplex->work_most)
+		return simplex->status = MCF_UNSUITED;
 	return simplex->status = read_status(simplex);
 }
 
@@ -193,15 +196,21 @@ enum mcf_status mcf_simplex_export(const struct mcf_simplex *simplex, struct mcf
 	return MCF_OPTIMAL;
 }
 
-enum mcf_status mcf_simplex_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
+enum mcf_status mcf_simplex_within(const struct mcf_problem *problem, int64_t work_most, struct mcf_solution *solution)
 {
 	struct mcf_simplex *simplex = mcf_simplex_create(problem, 0, 0);
 
 	if (!simplex)
 		return MCF_NO_MEMORY;
+	simplex->work_most = work_most;
 	simplex->watcher = solution->watcher;
 	mcf_simplex_solve(simplex);
 	mcf_simplex_export(simplex, solution);
 	mcf_simplex_destroy(simplex);
 	return solution->status;
+}
+
+enum mcf_status mcf_simplex_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
+{
+	return mcf_simplex_within(problem, INT64_MAX, solution);
 }

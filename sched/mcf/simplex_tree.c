@@ -133,16 +133,20 @@ static inline __attribute__((always_inline)) void shift_run(const struct mcf_sim
 	}
 }
 
-static void shift_potentials(const struct mcf_simplex *simplex, int32_t top, int32_t last, int64_t change)
+static void shift_potentials(struct mcf_simplex *simplex, int32_t top, int32_t last, int64_t change)
 {
+	int32_t size = simplex->tree[top].size;
+
 	/* Only differences count: whichever part is smaller moves. */
-	if (simplex->tree[top].size > simplex->node_count / 2) {
+	if (size > simplex->node_count / 2) {
 		int32_t first = simplex->link[last].next;
 
 		last = simplex->link[top].before;
 		top = first;
 		change = -change;
+		size = simplex->node_count + 1 - size;
 	}
+	simplex->work += size;
 	if (simplex->narrow)
 		shift_run(simplex, top, last, change, true);
 	else

@@ -255,3 +255,36 @@ Test(mcf_hand, names)
 	cr_expect_str_eq(mcf_algorithms[0].name, "auto");
 	cr_expect_null(mcf_algorithm_find("magic"));
 }
+
+/* One source at the end of a long path with short cuts: the simplex walks half the path for each of its pivots. */
+Test(mcf_hand, auto_leaves_deep_trees_to_the_scaling)
+{
+	enum { NODES = 10000, ARCS = 2 * (NODES - 1), UNITS = 1000 };
+	static int32_t tail[ARCS], head[ARCS], capacity[ARCS];
+	static int64_t cost[ARCS], supply[NODES];
+	const struct mcf_problem problem = {NODES, ARCS, tail, head, NULL, capacity, cost, supply};
+	struct mcf_solution solution = {0}, scaled = {0};
+	struct rng rng;
+
+	rng_seed(&rng, 1);
+	for (int32_t v = 0; v + 1 < NODES; v++) {
+		int32_t there = v + 2 + (int32_t)rng_below(&rng, 4);
+
+		tail[2 * v] = tail[2 * v + 1] = v;
+		head[2 * v] = v + 1;
+		head[2 * v + 1] = there < NODES ? there : NODES - 1;
+		capacity[2 * v] = UNITS;
+		capacity[2 * v + 1] = 1 + (int32_t)rng_below(&rng, 10);
+		cost[2 * v] = 1 + (int64_t)rng_below(&rng, 1000);
+		cost[2 * v + 1] = 1 + (int64_t)rng_below(&rng, 3000);
+	}
+	supply[0] = UNITS;
+	supply[NODES - 1] = -UNITS;
+	cr_assert_eq(mcf_solve(mcf_algorithm_find("auto"), &problem, &solution), MCF_OPTIMAL);
+	cr_assert_str_eq(solution.statistics.algorithm, "scaling");
+	flow_certificate_check("deep tree", &problem, &solution);
+	mcf_solve(mcf_algorithm_find("scaling"), &problem, &scaled);
+	cr_assert_eq(solution.cost, scaled.cost);
+	mcf_solution_free(&solution);
+	mcf_solution_free(&scaled);
+}
