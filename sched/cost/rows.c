@@ -55,13 +55,15 @@ struct cost_rows *cost_rows_create(const struct cost_layout *layout, struct cost
 	rows->source = source;
 	rows->settings = settings;
 	rows->kernel = cost_kernel_best();
+	rows->rows_at = calloc((size_t)machines + 1, sizeof *rows->rows_at);
 	rows->absent = calloc((size_t)machines + 1, sizeof *rows->absent);
 	rows->rtt_us = calloc((size_t)layout->column_count + 1, sizeof *rows->rtt_us);
 	rows->cost = calloc((size_t)layout->column_count + 1, sizeof *rows->cost);
 	rows->chosen = calloc((size_t)machines + 1, sizeof *rows->chosen);
 	rows->rack_cost = calloc((size_t)layout->rack_count + 1, sizeof *rows->rack_cost);
 	rows->spans = calloc((size_t)layout->rack_count + 1, sizeof *rows->spans);
-	if (!rows->absent || !rows->rtt_us || !rows->cost || !rows->chosen || !rows->rack_cost || !rows->spans) {
+	if (!rows->rows_at || !rows->absent || !rows->rtt_us || !rows->cost || !rows->chosen || !rows->rack_cost ||
+	    !rows->spans) {
 		cost_rows_destroy(rows);
 		errno = ENOMEM;
 		return NULL;
@@ -77,9 +79,11 @@ void cost_rows_destroy(struct cost_rows *rows)
 		for (uint32_t m = 0; m < rows->layout->cluster->machine_count; m++)
 			cached_row_free(rows->curves[k].by_root[m]);
 		free(rows->curves[k].by_root);
+		free(rows->curves[k].jobs);
 		cost_table_destroy(rows->curves[k].table);
 	}
 	free(rows->curves);
+	free(rows->rows_at);
 	free(rows->absent);
 	free(rows->rtt_us);
 	free(rows->cost);
@@ -92,21 +96,35 @@ void cost_rows_destroy(struct cost_rows *rows)
 int32_t cost_rows_add_curve(struct cost_rows *rows, const struct curve *curve, enum latency_reference reference)
 {
 	struct curve_rows *larger = reallocarray(rows->curves, (size_t)rows->curve_count + 1, sizeof *larger);
+	size_t machines = rows->layout->cluster->machine_count;
 	struct curve_rows *added;
 
 	if (!larger)
 		return -ENOMEM;
 	rows->curves = larger;
 	added = &larger[rows->curve_count];
-	added->count = 0;
 	added->table = cost_table_create(curve, reference);
-	added->by_root = calloc((size_t)rows->layout->cluster->machine_count + 1, sizeof *added->by_root);
-	if (!added->table || !added->by_root) {
+	added->by_root = calloc(machines + 1, sizeof *added->by_root);
+	added->jobs = calloc(machines + 1, sizeof *added->jobs);
+	if (!added->table || !added->by_root || !added->jobs) {
 		cost_table_destroy(added->table);
 		free(added->by_root);
+		free(added->jobs);
 		return -ENOMEM;
 	}
 	return rows->curve_count++;
+}
+
+static void drop(struct cost_rows *rows, int32_t curve, uint32_t root)
+{
+	struct cached_row **place = &rows->curves[curve].by_root[root];
+
+	if (!*place)
+		return;
+	cached_row_free(*place);
+	*place = NULL;
+	rows->rows_at[root]--;
+	rows->kept--;
 }
 
 const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint32_t root)
@@ -117,14 +135,15 @@ const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint
 		*place = cached_row_create(root, rows->layout->rack_count, rows->settings.machine_threshold);
 		if (!*place)
 			return NULL;
-		rows->curves[curve].count++;
+		rows->rows_at[root]++;
+		rows->kept++;
 	}
 	if ((*place)->dirty_count == 0) {
 		rows->work.hits++;
 		return &(*place)->row;
 	}
 	if (rows_refresh(rows, rows->curves[curve].table, *place) != 0) {
-		cost_rows_drop(rows, curve, root);
+		drop(rows, curve, root);
 		return NULL;
 	}
 	return &(*place)->row;
@@ -178,14 +197,21 @@ void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint1
 		cost[m] = rows->cost[layout->column_of_machine[m]];
 }
 
-static void dirty_rack(struct cached_row *cached, uint32_t rack)
+/* The rack becomes dirty in every row of this root. */
+static void dirty_rack(struct cost_rows *rows, uint32_t root, uint32_t rack)
 {
 	uint64_t bit = UINT64_C(1) << rack % 64;
 
-	if (!cached || (cached->dirty[rack / 64] & bit))
+	if (rows->rows_at[root] == 0)
 		return;
-	cached->dirty[rack / 64] |= bit;
-	cached->dirty_count++;
+	for (int32_t k = 0; k < rows->curve_count; k++) {
+		struct cached_row *cached = rows->curves[k].by_root[root];
+
+		if (!cached || (cached->dirty[rack / 64] & bit))
+			continue;
+		cached->dirty[rack / 64] |= bit;
+		cached->dirty_count++;
+	}
 }
 
 /* The rack becomes dirty in the rows of every root in `from_rack`. */
@@ -193,13 +219,9 @@ static void dirty_from_rack(struct cost_rows *rows, uint32_t from_rack, uint32_t
 {
 	const struct cost_layout *layout = rows->layout;
 
-	for (int32_t k = 0; k < rows->curve_count; k++) {
-		if (rows->curves[k].count == 0)
-			continue;
-		for (uint32_t c = layout->rack_first[from_rack]; c < layout->rack_first[from_rack + 1]; c++) {
-			if (layout->machine_of_column[c] != COST_NO_MACHINE)
-				dirty_rack(rows->curves[k].by_root[layout->machine_of_column[c]], rack);
-		}
+	for (uint32_t c = layout->rack_first[from_rack]; c < layout->rack_first[from_rack + 1]; c++) {
+		if (layout->machine_of_column[c] != COST_NO_MACHINE)
+			dirty_rack(rows, layout->machine_of_column[c], rack);
 	}
 }
 
@@ -210,8 +232,7 @@ static void dirty_towards(struct cost_rows *rows, uint32_t from, uint32_t to, en
 	uint32_t from_rack = cluster->machines[from].rack, to_rack = cluster->machines[to].rack;
 
 	if (moved == LATENCY_MOVED_PAIR) {
-		for (int32_t k = 0; k < rows->curve_count; k++)
-			dirty_rack(rows->curves[k].by_root[from], to_rack);
+		dirty_rack(rows, from, to_rack);
 		return;
 	}
 	if (moved == LATENCY_MOVED_RACK_PAIR) {
@@ -260,13 +281,23 @@ void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool presen
 		dirty_from_rack(rows, rack, rows->layout->cluster->machines[machine].rack);
 }
 
-void cost_rows_drop(struct cost_rows *rows, int32_t curve, uint32_t root)
+void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root)
 {
-	if (!rows->curves[curve].by_root[root])
-		return;
-	rows->curves[curve].count--;
-	cached_row_free(rows->curves[curve].by_root[root]);
-	rows->curves[curve].by_root[root] = NULL;
+	if (curve < rows->curve_count)
+		rows->curves[curve].jobs[root]++;
+}
+
+void cost_rows_root_left(struct cost_rows *rows, int32_t curve, uint32_t root)
+{
+	uint32_t *jobs = curve < rows->curve_count ? &rows->curves[curve].jobs[root] : NULL;
+
+	if (jobs && *jobs > 0 && --*jobs == 0)
+		drop(rows, curve, root);
+}
+
+uint64_t cost_rows_kept(const struct cost_rows *rows)
+{
+	return rows->kept;
 }
 
 const struct cost_rows_work *cost_rows_work(const struct cost_rows *rows)

@@ -18,8 +18,8 @@ struct cached_row {
 
 struct curve_rows {
 	struct cost_table *table;
-	uint32_t count;              /* rows in by_root */
 	struct cached_row **by_root; /* [machines] NULL = not cached */
+	uint32_t *jobs;              /* [machines] with this curve and their root there */
 };
 
 struct cost_rows {
@@ -29,6 +29,8 @@ struct cost_rows {
 	const struct cost_kernel *kernel;
 	struct curve_rows *curves;
 	int32_t curve_count;
+	uint32_t *rows_at;             /* [machines] rows by this root, of all curves: most machines have none */
+	uint64_t kept;                 /* rows in all */
 	uint8_t *absent;               /* [machines] */
 	uint32_t absences;             /* how many are */
 	float *rtt_us;                 /* [columns] scratch */

@@ -132,6 +132,8 @@ static void link_root(struct flownet *net, uint32_t job, int32_t machine)
 	net->jobs[job].next_root = net->machines[machine].first_root;
 	net->machines[machine].first_root = job;
 	net->jobs[job].root_machine = machine;
+	if (net->policy.root)
+		net->policy.root(net->policy.context, job, (uint32_t)machine, true);
 }
 
 static void unlink_root(struct flownet *net, uint32_t job, int32_t machine)
@@ -143,6 +145,8 @@ static void unlink_root(struct flownet *net, uint32_t job, int32_t machine)
 		link = &net->jobs[*link].next_root;
 	if (*link != FLOWNET_NONE)
 		*link = net->jobs[job].next_root;
+	if (net->policy.root)
+		net->policy.root(net->policy.context, job, (uint32_t)machine, false);
 }
 
 /* The machine's slots, or how many tasks it has, change by this. */

@@ -44,6 +44,18 @@ static void fetch_for_net(void *context, uint32_t job, int32_t root, enum cost_f
 		cost_rows_fetch(placer->rows, placer->curve_of_job[job], (uint32_t)root, step);
 }
 
+static void root_for_net(void *context, uint32_t job, uint32_t machine, bool runs)
+{
+	struct placer *placer = context;
+
+	if (job >= placer->job_room)
+		return; /* it has no curve */
+	if (runs)
+		cost_rows_root_came(placer->rows, placer->curve_of_job[job], machine);
+	else
+		cost_rows_root_left(placer->rows, placer->curve_of_job[job], machine);
+}
+
 static int32_t at_for_net(void *context, uint32_t job, int32_t root, uint32_t machine)
 {
 	struct placer *placer = context;
@@ -103,6 +115,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 		.root_first = policy->root_first,
 		.row = row_for_net,
 		.fetch = policy->cached_rows ? fetch_for_net : NULL,
+		.root = policy->cached_rows ? root_for_net : NULL,
 		.at = at_for_net,
 		.choose = choose_for_net,
 		.present = present_for_net,
@@ -175,6 +188,11 @@ int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve)
 struct flownet *placer_net(struct placer *placer)
 {
 	return placer->net;
+}
+
+uint64_t placer_rows_kept(const struct placer *placer)
+{
+	return cost_rows_kept(placer->rows);
 }
 
 int32_t placer_latency_cost(struct placer *placer, uint32_t job, uint32_t root, uint32_t machine)

@@ -178,3 +178,33 @@ Test(cost_rows, dense_rows_hold_every_machine)
 		cr_expect_eq(placer_latency_cost(world.placer, 0, 3, m), cost[m]);
 	test_world_free(&world);
 }
+
+Test(cost_rows, a_row_goes_with_the_last_root)
+{
+	struct cost_rows_settings thresholds = {105, 110};
+	struct test_world world;
+	struct cost_rows *rows;
+	uint64_t version;
+	struct rng rng;
+
+	rng_seed(&rng, 5);
+	test_world_make(&world, 1, 2, 6, 2);
+	test_world_random_curves(&world, &rng);
+	rows = cost_rows_create(world.layout, cost_source_from_view(world.view), thresholds);
+	cr_assert_eq(cost_rows_add_curve(rows, world.curves[0], LATENCY_REFERENCE_ABSOLUTE), 0);
+	cr_assert_eq(cost_rows_add_curve(rows, world.curves[1], LATENCY_REFERENCE_ABSOLUTE), 1);
+	for (int job = 0; job < 2; job++)
+		cost_rows_root_came(rows, 0, 3);
+	cost_rows_root_came(rows, 1, 3);
+	version = cost_rows_get(rows, 0, 3)->version;
+	cost_rows_get(rows, 1, 3);
+	cost_rows_root_left(rows, 0, 3);
+	cr_expect_eq(cost_rows_kept(rows), 2, "another job has its root there");
+	cr_expect_eq(cost_rows_get(rows, 0, 3)->version, version);
+	cost_rows_root_left(rows, 0, 3);
+	cr_expect_eq(cost_rows_kept(rows), 1, "the other curve's row stays");
+	cost_rows_latency_moved(rows, 3, 4, LATENCY_MOVED_PAIR);
+	cr_expect_neq(cost_rows_get(rows, 0, 3)->version, version, "made anew");
+	cost_rows_destroy(rows);
+	test_world_free(&world);
+}

@@ -272,3 +272,32 @@ Test(policy, random_gives_every_free_slot_the_same_chance)
 	cr_expect_float_eq(taken[1], 1000, 110);
 	cr_expect_float_eq(taken[2], 2500, 123);
 }
+
+/* Jobs come and go, and their roots with them: rows are those of the roots that run. */
+Test(policy, rows_of_former_roots_are_dropped)
+{
+	enum { JOBS = 6, ROUNDS = 40 };
+	struct rng rng;
+
+	rng_seed(&rng, 3);
+	make(2, 2, 3, 4);
+	test_world_start(&world, "nomora", NULL);
+	for (int round = 0; round < ROUNDS; round++) {
+		uint32_t job = (uint32_t)rng_below(&rng, JOBS);
+
+		if (flownet_job_limit(world.net) > job && flownet_task_limit(world.net, job) > 0)
+			cr_assert_eq(flownet_job_ended(world.net, job), 0);
+		else
+			test_world_add_job(&world, job, 0, 4);
+		solve();
+		solve();
+		cr_expect_leq(placer_rows_kept(world.placer), JOBS);
+	}
+	cr_expect_gt(placer_rows_kept(world.placer), 0);
+	for (uint32_t job = 0; job < flownet_job_limit(world.net); job++) {
+		if (flownet_task_limit(world.net, job) > 0)
+			cr_assert_eq(flownet_job_ended(world.net, job), 0);
+	}
+	cr_expect_eq(placer_rows_kept(world.placer), 0);
+	test_world_free(&world);
+}

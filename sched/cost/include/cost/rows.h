@@ -3,7 +3,8 @@
  * Rows of costs: what it costs a task of a job (its curve, its root's machine) to run on each machine, anywhere in
  * each rack, anywhere at all (NoMora 5.2, table 2 and eq. 6 to 9). A row keeps only the arcs that the network wants:
  * machines up to p_m, racks up to p_r, and the cluster. Rows are cached by curve and root, and mended rack by rack
- * where a latency moved. Costs are integers, 100 times the inverse of performance. Owned by one thread.
+ * where a latency moved, for as long as a job has its root there. Costs are integers, 100 times the inverse of
+ * performance. Owned by one thread.
  */
 #ifndef COST_ROWS_H
 #define COST_ROWS_H
@@ -105,8 +106,13 @@ void cost_rows_all_moved(struct cost_rows *rows);
 /* The machine left the cluster or came back: no arc leads to an absent machine, and no maximum counts it. */
 void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool present);
 
-/* Forgets a row that no job needs any more. */
-void cost_rows_drop(struct cost_rows *rows, int32_t curve, uint32_t root);
+/*
+ * A job with this curve has its root on this machine from now on, or no more; of the last one that leaves the row is
+ * forgotten. Rows of roots that were never announced are kept.
+ */
+void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root);
+void cost_rows_root_left(struct cost_rows *rows, int32_t curve, uint32_t root);
+uint64_t cost_rows_kept(const struct cost_rows *rows); /* how many there are */
 
 const struct cost_rows_work *cost_rows_work(const struct cost_rows *rows);
 

@@ -49,6 +49,8 @@ struct flownet_policy {
 	/* A machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task that the
 	 * network would put on any of them. There is one. NULL = the first. */
 	uint32_t (*choose)(void *context, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
+	/* The job's root runs on `machine` from now on, or no more: nobody may ask for its row. May be NULL. */
+	void (*root)(void *context, uint32_t job, uint32_t machine, bool runs);
 	/* Told before the rows that this moves are asked for; both may be NULL. */
 	void (*present)(void *context, uint32_t machine, bool present);
 	void (*moved)(void *context, uint32_t a, uint32_t b, enum latency_moved moved);
