@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A matrix in colours (viridis: even in lightness, safe for colour-blind readers and in grey) with row and column
- * labels, separators between groups such as racks, a colour bar, and hatched cells (grey ones, where there are many) for
- * missing values. Everything is borrowed for the call. One thread.
+ * labels, separators between groups such as racks, a colour bar, and hatched cells (grey ones, where there are many)
+ * for missing values. Everything is borrowed for the call. One thread.
  */
 #ifndef PLOT_HEATMAP_H
 #define PLOT_HEATMAP_H
