@@ -388,6 +388,69 @@ Test(observations, given_deviations_weigh_the_levels)
 	observations_free(&observations);
 }
 
+Test(observations, rows_that_stand_for_several_runs_are_pooled)
+{
+	const double mean = (4 * 0.9 + 3 * 0.94) / 7;
+	const double squares = 4 * pow(0.9 - mean, 2) + 3 * pow(0.94 - mean, 2) + 3 * 0.02 * 0.02 + 2 * 0.04 * 0.04;
+	struct observations observations;
+	struct error err = {0};
+
+	cr_assert_eq(prepare_text("0,1,0.01,5\n10,0.9,0.02,4\n10,0.94,0.04,3\n20,0.8,0.01,5\n", &observations, &err), 0,
+		     "%s", err.text);
+	cr_assert_eq(observations.levels[1].runs, 7);
+	cr_assert_float_eq(observations.levels[1].mean, mean, 1e-12);
+	cr_assert_float_eq(observations.levels[1].deviation, sqrt(squares / 6), 1e-12);
+	observations_free(&observations);
+}
+
+/* Four runs at each of five delays, `odd` of those at 30 us far below the others. */
+static size_t outliers_with(int odd)
+{
+	struct observations observations;
+	struct error err = {0};
+	char text[1000], *at = text;
+	size_t found;
+
+	for (int level = 0; level < 5; level++)
+		for (int run = 0; run < 4; run++)
+			at += sprintf(at, "%d,%g\n", 10 * level,
+				      level == 3 && run < odd ? 0.4 : 1 - 0.05 * level + 0.002 * run);
+	cr_assert_eq(prepare_text(text, &observations, &err), 0, "%s", err.text);
+	found = observations.outlier_count;
+	observations_free(&observations);
+	return found;
+}
+
+Test(observations, one_run_is_an_outlier_and_half_a_level_is_none)
+{
+	cr_assert_eq(outliers_with(0), 0);
+	cr_assert_eq(outliers_with(1), 1);
+	cr_assert_eq(outliers_with(2), 0);
+}
+
+/* Scatter of a tenth of the performance, at three delays with so many runs each. */
+static enum observation_noise noise_of(int runs)
+{
+	struct observations observations;
+	struct error err = {0};
+	char text[1000], *at = text;
+	enum observation_noise noise;
+
+	for (int level = 0; level < 3; level++)
+		for (int run = 0; run < runs; run++)
+			at += sprintf(at, "%d,%g\n", 10 * level, (1 - 0.45 * level) * (1 + 0.1 * (run % 2 ? 1 : -1)));
+	cr_assert_eq(prepare_text(text, &observations, &err), 0, "%s", err.text);
+	noise = observations.noise;
+	observations_free(&observations);
+	return noise;
+}
+
+Test(observations, a_few_runs_do_not_tell_how_noise_grows)
+{
+	cr_assert_eq(noise_of(4), NOISE_CONSTANT, "9 degrees of freedom");
+	cr_assert_eq(noise_of(5), NOISE_PROPORTIONAL, "12 degrees of freedom");
+}
+
 /* Added latency never helps: not even at 0, where the free line would begin at 1.1. */
 Test(fit, no_curve_starts_above_a_known_baseline)
 {
