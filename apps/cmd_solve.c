@@ -187,7 +187,7 @@ int command_solve(int argc, char **argv)
 	struct option_operands operands;
 	int code;
 
-	for (int i = 0; mcf_algorithms[i].name && i < ALGORITHMS_MOST; i++)
+	for (int i = 0; i < ALGORITHMS_MOST && mcf_algorithms[i].name; i++)
 		names[i] = mcf_algorithms[i].name;
 	code = command_parse(&usage, argc, argv, &settings, &operands);
 	if (code >= 0)

@@ -78,14 +78,12 @@ out:
 /* covariance := J covariance J'. */
 static void transform(double *covariance, const double *jacobian, size_t size)
 {
-	double half[REPORTED_MAXIMUM * REPORTED_MAXIMUM];
+	double half[REPORTED_MAXIMUM * REPORTED_MAXIMUM] = {0};
 
 	for (size_t i = 0; i < size; i++)
-		for (size_t j = 0; j < size; j++) {
-			half[i * size + j] = 0;
+		for (size_t j = 0; j < size; j++)
 			for (size_t k = 0; k < size; k++)
 				half[i * size + j] += jacobian[i * size + k] * covariance[k * size + j];
-		}
 	for (size_t i = 0; i < size; i++)
 		for (size_t j = 0; j < size; j++) {
 			covariance[i * size + j] = 0;

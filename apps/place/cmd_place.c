@@ -90,7 +90,7 @@ static const struct option_usage usage = {
 /* Row 0 of --algorithm is the solver that is kept between rounds; the others solve the whole network each time. */
 static void list_choices(void)
 {
-	for (int i = 0; policies[i] && i < CHOICES_MOST - 1; i++)
+	for (int i = 0; i < CHOICES_MOST - 1 && policies[i]; i++)
 		policy_names[i] = policies[i]->name;
 	algorithm_names[0] = structured;
 	for (int i = 0, next = 1; mcf_algorithms[i].name && next < CHOICES_MOST - 1; i++) {

@@ -36,8 +36,7 @@ int report_doctor(FILE *out, const char *path, struct error *err)
 {
 	json_t *root = json_read_file(path, err);
 	struct json_reader reader = {path, 0, err, false};
-	const json_t *findings, *finding;
-	size_t i;
+	const json_t *findings;
 
 	if (!root)
 		return err ? -err->code : -EINVAL;
@@ -48,10 +47,8 @@ int report_doctor(FILE *out, const char *path, struct error *err)
 		(long long)json_may_integer(&reader, root, "", "warn", 0, 100000, 0),
 		(long long)json_may_integer(&reader, root, "", "fail", 0, 100000, 0));
 	fputs("<table><tr><th></th><th>check</th><th>found</th><th>what mends it</th></tr>\n", out);
-	if (!reader.failed) {
-		json_array_foreach (findings, i, finding)
-			print_finding(out, &reader, finding);
-	}
+	for (size_t i = 0; !reader.failed && i < json_array_size(findings); i++)
+		print_finding(out, &reader, json_array_get(findings, i));
 	fputs("</table>\n", out);
 	json_decref(root);
 	return reader.failed ? -EINVAL : 0;

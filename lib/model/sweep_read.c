@@ -348,7 +348,7 @@ static int refuse_duplicates(struct parser *parser)
 
 static struct sweep *sweep_read(struct file_lines *lines, struct error *err)
 {
-	struct error scratch;
+	struct error scratch = {0};
 	struct parser parser = {.err = err ? err : &scratch};
 	struct sweep *sweep = calloc(1, sizeof *sweep);
 	int rc;

@@ -295,7 +295,7 @@ static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32
 float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, enum latency_origin *origin)
 {
 	const struct measured_pair *pair = find_pair(&view->rows[a], view->layout->column_of_machine[b]);
-	enum latency_origin unused;
+	enum latency_origin unused = LATENCY_ORIGIN_MEASURED;
 
 	origin = origin ? origin : &unused;
 	*origin = LATENCY_ORIGIN_MEASURED;

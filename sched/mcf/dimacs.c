@@ -38,24 +38,27 @@ void mcf_network_free(struct mcf_network *network)
 	*network = (struct mcf_network){0};
 }
 
+static bool grow(void **array, size_t bytes)
+{
+	void *grown = realloc(*array, bytes);
+
+	if (grown)
+		*array = grown;
+	return grown != NULL;
+}
+
 static bool reserve_arcs(struct mcf_network *network, int32_t room)
 {
 	size_t count = (size_t)room + 1;
-	int32_t *tail = realloc(network->tail, count * sizeof *tail);
-	int32_t *head = realloc(network->head, count * sizeof *head);
-	int32_t *capacity = realloc(network->capacity, count * sizeof *capacity);
-	int64_t *cost = realloc(network->cost, count * sizeof *cost);
-	int32_t *lower = network->lower ? realloc(network->lower, count * sizeof *lower) : NULL;
-	bool complete = tail && head && capacity && cost && (lower || !network->lower);
 
-	network->tail = tail ? tail : network->tail;
-	network->head = head ? head : network->head;
-	network->capacity = capacity ? capacity : network->capacity;
-	network->cost = cost ? cost : network->cost;
-	network->lower = lower ? lower : network->lower;
-	if (complete)
-		network->arc_room = room;
-	return complete;
+	if (!grow((void **)&network->tail, count * sizeof *network->tail) ||
+	    !grow((void **)&network->head, count * sizeof *network->head) ||
+	    !grow((void **)&network->capacity, count * sizeof *network->capacity) ||
+	    !grow((void **)&network->cost, count * sizeof *network->cost) ||
+	    (network->lower && !grow((void **)&network->lower, count * sizeof *network->lower)))
+		return false;
+	network->arc_room = room;
+	return true;
 }
 
 __attribute__((format(printf, 3, 4))) static int refuse(struct reader *reader, const char *field, const char *format,
