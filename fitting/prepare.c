@@ -12,6 +12,11 @@ enum { LEVELS_MINIMUM = 3, LEVELS_MAXIMUM = 2000 };
 /* Delays closer than this, µs, are the same level: an injector sets nanoseconds. */
 static const double same_level_us = 1e-3;
 
+/* A performance, or its deviation, of more baselines than this is no measurement, and its square could overflow. */
+static const double performance_most = 1e6;
+/* Nor is a smaller deviation one; 0 is "not known". */
+static const double deviation_least = 1e-12;
+
 static int fail(const struct preparation *preparation, long line, const char *field, const char *text)
 {
 	return error_at(preparation->err, (struct error_place){preparation->sweep->file, line, field}, EINVAL, "%s",
@@ -120,6 +125,28 @@ static int refuse_shapeless(const struct preparation *preparation)
 	return fail(preparation, runs[preparation->count - 1].line, field, text);
 }
 
+/* The runs' y is set. */
+static int refuse_absurd(const struct preparation *preparation)
+{
+	char text[160];
+
+	for (size_t i = 0; i < preparation->count; i++) {
+		const struct run *run = &preparation->runs[i];
+
+		if (run->deviation > 0 && run->deviation < deviation_least) {
+			snprintf(text, sizeof text, "found %g, expected 0 (not known) or at least %g", run->deviation,
+				 deviation_least);
+			return fail(preparation, run->line, "deviation", text);
+		}
+		if (run->y <= performance_most && run->deviation <= performance_most)
+			continue;
+		snprintf(text, sizeof text, "%.3g times the baseline: at most %g times expected",
+			 fmax(run->y, run->deviation), performance_most);
+		return fail(preparation, run->line, run->y <= performance_most ? "deviation" : "value", text);
+	}
+	return 0;
+}
+
 /* Baseline from the runs at x = 0; performance relative to it, higher is better. */
 static int normalise(struct preparation *preparation)
 {
@@ -182,6 +209,8 @@ int observations_prepare(const struct sweep *sweep, const struct observation_set
 		rc = refuse_shapeless(&preparation);
 	if (rc == 0)
 		rc = normalise(&preparation);
+	if (rc == 0)
+		rc = refuse_absurd(&preparation);
 	if (rc == 0)
 		rc = prepare_outliers(&preparation);
 	if (rc == 0)

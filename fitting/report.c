@@ -49,9 +49,13 @@ static void print_coefficients(const struct fit *fit, FILE *out)
 	if (!curve->coefficient_count)
 		return;
 	fprintf(out, "\n  %-10s %14s %12s\n", "parameter", "value", "std. error");
-	for (size_t k = 0; k < curve->coefficient_count; k++)
-		fprintf(out, "  %-10s %14.6g %12.3g\n", curve->coefficients[k].name, curve->coefficients[k].value,
-			curve->coefficients[k].standard_error);
+	for (size_t k = 0; k < curve->coefficient_count; k++) {
+		char error[32] = "-"; /* not known: the fit leaves the coefficient free, or is exact */
+
+		if (isfinite(curve->coefficients[k].standard_error))
+			snprintf(error, sizeof error, "%.3g", curve->coefficients[k].standard_error);
+		fprintf(out, "  %-10s %14.6g %12s\n", curve->coefficients[k].name, curve->coefficients[k].value, error);
+	}
 }
 
 static void print_candidates(const struct fit *fit, FILE *out)
