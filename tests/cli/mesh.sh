@@ -35,6 +35,12 @@ refuses "no subcommand of that name" 2 "no command 'shwo'" "$nomora" mesh shwo
 refuses "draw without a picture" 2 '--output is missing' "$nomora" mesh draw "$scratch/all.csv"
 refuses "a picture of another kind" 1 'gif' "$nomora" mesh draw "$scratch/all.csv" -o "$scratch/a.gif"
 
+sed 's/^h2,h10.*/h2,h2,900,900,900,0,50,1000/' "$scratch/all.csv" >"$scratch/self.csv"
+run "$nomora" mesh show "$scratch/self.csv" --json
+check "a host's way to itself is no pair of the summary" python3 -c '
+import json, sys
+groups = json.loads(sys.argv[1])["summary"].values()
+assert sum(g["pairs"] for g in groups) == 3 and max(g["max_us"] or 0 for g in groups) == 130, groups' "$out"
 run "$nomora" mesh show "$scratch/all.csv" --cluster "$scratch/cluster.json"
 if [ "$code" -eq 0 ] && [ "$(printf '%s\n' "$out" | sed -n 2p | tr -s ' ')" = " h10 h1 h2" ] &&
 	printf '%s\n' "$out" | grep -q '1 pairs without an answer'; then

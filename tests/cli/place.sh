@@ -112,6 +112,18 @@ expect "with it, it moves into its root's rack" \
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json --preemption --beta-per-s 5
 expect "beta holds it" '[t["machine"] for t in d["tasks"]]' "['h1', 'h5']"
 
+# A root on h1 with two slots left there, one in its rack, four elsewhere.
+cat >uneven.json <<'END'
+{"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100}, "machines": [
+{"name": "h1", "rack": "r1", "slots": 3}, {"name": "h2", "rack": "r1", "slots": 1}, {"name": "h3", "rack": "r2", "slots": 4}]}
+END
+echo '{"id": "j", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, "w"]}' >uneven.jsonl
+run "$nomora" place --cluster uneven.json --jobs uneven.jsonl --curves "$curves" --latency-reference absolute --json
+expect "random takes each free slot alike, not each machine" \
+	'abs([t["random_performance"] for t in d["tasks"] if t["task"] == "w"][0] - sum(n * json.load(open("'"$curves"'/memcached.json"))["table"]["p"][x] for n, x in ((2, 0), (1, 3), (4, 10))) / 7) < 1e-4' True
+expect "the next best machine is another one, also where this one has a slot left" \
+	'[(t["machine"], t["next_best"]["machine"]) for t in d["tasks"] if t["task"] == "w"]' "[('h1', 'h2')]"
+
 # More tasks than slots.
 echo '{"id": "big", "curve": "spark", "root": 0, "tasks": 20}' >big.jsonl
 run "${place[@]}" --jobs big.jsonl --latency mesh.csv --json --strict
