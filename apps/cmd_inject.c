@@ -20,7 +20,6 @@
 
 enum {
 	DESCRIPTORS = 1024,
-	MBUF_BYTES = 2048,
 	SPARE_MBUFS = 2048, /* bursts under way, copies, the lcores' caches */
 	POLL_NS = 100000000,
 };
@@ -35,7 +34,7 @@ int command_inject(int argc, char **argv);
 
 struct settings {
 	double delay_us, delay_ab_us, delay_ba_us, subtract_ns, stall_us, hiccup_ns, duration_s, expected_pps;
-	int64_t slots, lcores, nice;
+	int64_t slots, lcores, nice, mtu;
 	const char *control, *capture, *cpus;
 	bool json, verbose, calibrate, hardware_stamps, trust_counter;
 	int driver;
@@ -71,6 +70,8 @@ static const struct option_row rows[] = {
 	ROW(INTEGER, seed, "seed", 0, "N", 0, 9007199254740992.0, "of the random modes"),
 	OPTION_HEADING("Ports and memory"),
 	ROW(CHOICE, driver, "driver", 0, "NAME", dp_port_driver_names, "for a Linux interface"),
+	ROW(INTEGER, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,
+	    "carried at least; the interfaces' own stays as it is"),
 	ROW(INTEGER, slots, "slots", 0, "N", 1024, 4194304, "packets held per direction"),
 	ROW(DOUBLE, expected_pps, "expect-pps", 0, "N", 0, 1e9,
 	    "refuse delays that this rate would overflow; 0: unknown"),
@@ -153,6 +154,7 @@ static int open_control(struct session *session, struct error *err)
 static int start_eal(struct session *session, const struct option_operands *operands, struct error *err)
 {
 	const struct settings *settings = &session->settings;
+	uint16_t mbuf_bytes = dp_pool_bytes((uint16_t)settings->mtu);
 	uint64_t mbufs = 2 * ((uint64_t)settings->slots + 2 * DESCRIPTORS) + SPARE_MBUFS;
 	struct dp_eal_options options = {
 		.program = "nomora-injector",
@@ -161,7 +163,7 @@ static int start_eal(struct session *session, const struct option_operands *oper
 		.workers = (unsigned int)settings->lcores,
 		.cpus = settings->cpus,
 		/* A buffer takes its data, headroom and about 300 bytes of header; af_xdp's frames come on top. */
-		.memory_MiB = (unsigned int)((mbufs * (MBUF_BYTES + 512)) >> 20) + 96,
+		.memory_MiB = (unsigned int)((mbufs * (mbuf_bytes + 512U)) >> 20) + 96,
 		.extra = operands->rest,
 		.extra_count = operands->rest_count,
 		.verbose = settings->verbose,
@@ -172,7 +174,7 @@ static int start_eal(struct session *session, const struct option_operands *oper
 	if (status)
 		return status;
 	session->eal = true;
-	session->pool = dp_pool_create("packets", (unsigned int)mbufs, MBUF_BYTES, err);
+	session->pool = dp_pool_create("packets", (unsigned int)mbufs, mbuf_bytes, err);
 	if (!session->pool)
 		return -ENOMEM;
 	if (!settings->trust_counter)
@@ -191,6 +193,7 @@ static int open_ports(struct session *session, struct error *err)
 			.name = session->names[i],
 			.driver = (enum dp_port_driver)session->settings.driver,
 			.descriptors = DESCRIPTORS,
+			.mtu = (uint16_t)session->settings.mtu,
 			.pool = session->pool,
 			.promiscuous = true,
 			.hardware_rx_stamps = session->settings.hardware_stamps,
@@ -437,6 +440,7 @@ int command_inject(int argc, char **argv)
 		.settings = {.delay_ab_us = NOT_GIVEN,
 			     .delay_ba_us = NOT_GIVEN,
 			     .slots = 16384,
+			     .mtu = 1500,
 			     .lcores = 1,
 			     .nice = -20,
 			     .seed = 1,

@@ -21,7 +21,13 @@
 #include "eal_log_priv.h"
 #include "port_priv.h"
 
-enum { DEFAULT_DESCRIPTORS = 1024 };
+enum {
+	DEFAULT_DESCRIPTORS = 1024,
+	XDP_MTU_MAXIMUM = 3000,         /* frame, headroom and the driver's own header share a page */
+	SLOT_BLOCK_BYTES = 65536,       /* what af_packet's ring is allocated by */
+	SLOTS_MAXIMUM = 4096,           /* ride out a stall of a quarter of a second at 10 kpps, or 4 ms at 1 Mpps */
+	SLOTS_BYTES_MAXIMUM = 16 << 20, /* of a ring: two a port, memory of the kernel's */
+};
 
 const char *const dp_port_driver_names[] = {"auto", "af_xdp", "af_packet", NULL};
 
@@ -63,6 +69,19 @@ static int plug_device(struct dp_port *port, const char *arguments, struct error
 	return 0;
 }
 
+static int set_mtu(const struct dp_port *port, uint16_t mtu, const struct rte_eth_dev_info *info,
+		   struct rte_eth_rxmode *mode, struct error *err)
+{
+	/* The slots are what counts with af_packet, whose driver knows of no MTU. */
+	if (mtu <= RTE_ETHER_MTU || strcmp(info->driver_name, "net_af_packet") == 0)
+		return 0;
+	if (mtu > info->max_mtu)
+		return error_set(err, ENOTSUP, "%s: driver %s carries an MTU of %u at most, not %u", port->name,
+				 info->driver_name, info->max_mtu, mtu);
+	mode->mtu = mtu;
+	return 0;
+}
+
 static int configure_device(struct dp_port *port, const struct dp_port_options *options, struct error *err)
 {
 	struct rte_eth_conf configuration = {0};
@@ -82,6 +101,9 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 		if (rte_mbuf_dyn_rx_timestamp_register(&port->stamps.offset, &port->stamps.flag) != 0)
 			return error_set(err, rte_errno, "%s: no room for stamps in an mbuf", port->name);
 	}
+	status = set_mtu(port, options->mtu, &info, &configuration.rxmode, err);
+	if (status)
+		return status;
 	dp_sockets_look(&before);
 	status = rte_eth_dev_configure(port->id, 1, 1, &configuration);
 	port->configured = true;
@@ -119,21 +141,27 @@ static int open_existing(struct dp_port *port, const struct dp_port_options *opt
 	return configure_device(port, options, err);
 }
 
-static int refuse_long_frames(struct dp_port *port, const char *arguments, struct error *err)
+static int refuse_long_frames(struct dp_port *port, const struct dp_port_options *options, const char *arguments,
+			      struct error *err)
 {
 	unsigned int bytes = dp_af_packet_frame_bytes(arguments);
 	unsigned int mtu = dp_interface_mtu(port->interface); /* the driver would say 1500 */
 
 	if (port->socket_fd < 0)
 		return 0;
+	if (options->mtu > RTE_ETHER_MTU && options->mtu + RTE_ETHER_HDR_LEN > (int)bytes)
+		return error_set(
+			err, EINVAL,
+			"%s: its slots hold frames of %u bytes, too short for an MTU of %u: blocksz=%d,framesz=%u",
+			port->name, bytes, options->mtu, SLOT_BLOCK_BYTES, dp_af_packet_slot_bytes(options->mtu));
 	port->long_fd = dp_socket_refuse_longer(port->socket_fd, port->interface, bytes, err);
 	if (port->long_fd < 0)
 		return port->long_fd;
 	if (mtu + RTE_ETHER_HDR_LEN > bytes)
 		log_warning(
 			"%s has an MTU of %u: frames of more than %u bytes are not carried, but dropped and counted "
-			"as rx_errors ('ip link set dev %s mtu 1500')",
-			port->interface, mtu, bytes, port->interface);
+			"as rx_errors ('ip link set dev %s mtu %u', or open the port for a larger MTU)",
+			port->interface, mtu, bytes, port->interface, options->mtu ? options->mtu : RTE_ETHER_MTU);
 	return 0;
 }
 
@@ -154,7 +182,7 @@ static int open_vdev(struct dp_port *port, const struct dp_port_options *options
 	if (!status)
 		status = configure_device(port, options, err);
 	if (!status && strncmp(port->device, "net_af_packet", strlen("net_af_packet")) == 0)
-		status = refuse_long_frames(port, arguments, err);
+		status = refuse_long_frames(port, options, arguments, err);
 	return status;
 }
 
@@ -179,20 +207,21 @@ static void release(struct dp_port *port)
 
 static int open_interface_with(struct dp_port *port, const struct dp_port_options *options, bool xdp, struct error *err)
 {
+	unsigned int slot = dp_af_packet_slot_bytes(options->mtu);
 	char arguments[160];
 
 	snprintf(port->device, sizeof port->device, "net_%s_%s", xdp ? "af_xdp" : "af_packet", options->name);
 	if (xdp)
 		snprintf(arguments, sizeof arguments, "iface=%s,start_queue=0,queue_count=1", options->name);
-	else /* 4096 frames ride out a stall of a quarter of a second at 10 kpps, or 4 ms at 1 Mpps */
-		snprintf(arguments, sizeof arguments, "iface=%s,blocksz=65536,framesz=2048,framecnt=4096",
-			 options->name);
+	else
+		snprintf(arguments, sizeof arguments, "iface=%s,blocksz=%d,framesz=%u,framecnt=%u", options->name,
+			 SLOT_BLOCK_BYTES, slot, RTE_MIN((unsigned int)SLOTS_MAXIMUM, SLOTS_BYTES_MAXIMUM / slot));
 	return open_vdev(port, options, arguments, err);
 }
 
 static int open_interface(struct dp_port *port, const struct dp_port_options *options, struct error *err)
 {
-	bool one_queue = dp_interface_rx_queues(options->name) == 1;
+	bool one_queue = dp_interface_rx_queues(options->name) == 1, fits = options->mtu <= XDP_MTU_MAXIMUM;
 	struct error first = {0};
 	int status;
 
@@ -204,9 +233,13 @@ static int open_interface(struct dp_port *port, const struct dp_port_options *op
 					 "%s has %u receive queues, af_xdp would see only the first: 'ethtool -L %s "
 					 "combined 1' (or rx 1 tx 1) first, or --driver af_packet",
 					 options->name, dp_interface_rx_queues(options->name), options->name);
+		if (!fits)
+			return error_set(err, ENOTSUP,
+					 "%s: af_xdp carries an MTU of %d at most, not %u: --driver af_packet",
+					 options->name, XDP_MTU_MAXIMUM, options->mtu);
 		return open_interface_with(port, options, true, err);
 	}
-	if (one_queue) {
+	if (one_queue && fits) {
 		status = open_interface_with(port, options, true, &first);
 		if (!status || status == -ENODEV || status == -EPERM || status == -EBUSY) {
 			if (status && err)
@@ -277,6 +310,11 @@ void dp_port_close(struct dp_port *port)
 		return;
 	release(port);
 	free(port);
+}
+
+uint16_t dp_pool_bytes(uint16_t mtu)
+{
+	return (uint16_t)dp_af_packet_slot_bytes(RTE_MIN(mtu, DP_MTU_MAXIMUM));
 }
 
 uint16_t dp_port_id(const struct dp_port *port)

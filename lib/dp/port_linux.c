@@ -24,6 +24,10 @@
 #define SOL_XDP 283
 #endif
 
+/* A slot's header up to the frame's first byte: tpacket2_hdr, an address, aligned, minus the Ethernet header. */
+#define SLOT_HEAD (TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - ETH_HLEN)
+enum { VLAN_TAG = 4 };
+
 bool dp_port_is_pci(const char *name)
 {
 	static const char *const shapes[] = {"xxxx:xx:xx.x", "xx:xx.x"};
@@ -206,13 +210,19 @@ int dp_sockets_new(const struct dp_sockets *before)
 
 unsigned int dp_af_packet_frame_bytes(const char *arguments)
 {
-	/* The slot's header up to the frame's first byte: tpacket2_hdr, an address, aligned, minus the Ethernet header.
-	 */
-	const unsigned int head = TPACKET_ALIGN(TPACKET2_HDRLEN + 16) - ETH_HLEN;
 	const char *given = strstr(arguments, "framesz=");
 	unsigned long slot = given ? strtoul(given + strlen("framesz="), NULL, 10) : 2048;
 
-	return slot > head ? (unsigned int)slot - head : 0;
+	return slot > SLOT_HEAD ? (unsigned int)slot - SLOT_HEAD : 0;
+}
+
+unsigned int dp_af_packet_slot_bytes(unsigned int mtu)
+{
+	unsigned int bytes = 2048;
+
+	while (bytes < SLOT_HEAD + mtu + ETH_HLEN + VLAN_TAG)
+		bytes *= 2;
+	return bytes;
 }
 
 /* Takes frames of more than `bytes` alone, one byte of each, or the others alone, whole. */

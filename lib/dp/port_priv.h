@@ -59,6 +59,9 @@ uint64_t dp_socket_refused(int counting_fd);
 /* The longest frame that fits a slot of af_packet's driver, from its arguments ("framesz=", 2048 if not given). */
 unsigned int dp_af_packet_frame_bytes(const char *arguments);
 
+/* The slot of af_packet's driver that holds frames of this MTU, a power of two. */
+unsigned int dp_af_packet_slot_bytes(unsigned int mtu);
+
 /* Packets that the kernel dropped since the last call, for want of room. */
 uint64_t dp_socket_missed(int socket_fd, uint64_t *xdp_total_before);
 

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -126,6 +127,21 @@ Test(port, stamps_are_refused_where_the_driver_has_none)
 
 	cr_assert_null(dp_port_open(&options, &err));
 	cr_assert_eq(err.code, ENOTSUP, "%s", err.text);
+}
+
+Test(port, buffers_hold_what_the_mtu_asks_for)
+{
+	cr_assert_eq(dp_pool_bytes(0), 2048);
+	cr_assert_eq(dp_pool_bytes(1500), 2048);
+	for (uint16_t mtu = 68; mtu <= DP_MTU_MAXIMUM; mtu++) {
+		unsigned int slot = dp_pool_bytes(mtu);
+		char arguments[32];
+
+		snprintf(arguments, sizeof arguments, "framesz=%u", slot);
+		cr_assert_geq(dp_af_packet_frame_bytes(arguments), mtu + 18U, "%u", mtu);
+		cr_assert(slot == 2048 || dp_af_packet_slot_bytes(mtu) < 2 * (mtu + 100U),
+			  "%u: no larger than it must be", mtu);
+	}
 }
 
 Test(port_lock, is_held_once_and_given_back)

@@ -109,4 +109,28 @@ if start --delay-us 1000 --only proto:icmp && with=$(ping_us); then
 else
 	fail "filter" "$(cat "$scratch/log")"
 fi
+
+# Jumbo frames, whole, there and back; longer ones and those of a port opened for less are dropped and counted.
+for name in a b; do
+	ip -n "$prefix-$name" link set app0 mtu 9000
+	ip -n "$prefix-mid" link set "inj-$name" mtu 9000
+done
+jumbo() { ip netns exec "$prefix-a" ping -n -q -M "do" -s 8972 -c 20 -i 0.01 -W 2 10.77.0.2; }
+if start --mtu 9000 --delay-us 100; then
+	run jumbo
+	[ "$code" -eq 0 ] && pass "an MTU of 9000" || fail "an MTU of 9000" "$out" "$(cat "$scratch/log")"
+	stop
+else
+	fail "an MTU of 9000" "$(cat "$scratch/log")"
+fi
+if start --driver af_packet --delay-us 100; then
+	run jumbo
+	refused=$("$nomora" inject-ctl "$control" stats --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["rx_errors"])')
+	[ "$code" -ne 0 ] && [ "$refused" -ge 20 ] && pass "frames over the MTU are counted" || fail "frames over the MTU are counted" "$refused" "$out"
+	stop
+else
+	fail "frames over the MTU are counted" "$(cat "$scratch/log")"
+fi
+run ip netns exec "$prefix-mid" "$nomora" inject inj-a inj-b --mtu 9000 --driver af_xdp
+[ "$code" -eq 1 ] && case $err in *3000*) pass "af_xdp says what it carries" ;; *) fail "af_xdp says what it carries" "$err" ;; esac
 plan

@@ -37,11 +37,17 @@ struct dp_pool;
 struct dp_pool *dp_pool_create(const char *name, unsigned int count, uint16_t data_bytes, struct error *err);
 void dp_pool_free(struct dp_pool *pool);
 
+/* The `data_bytes` that hold a frame of this MTU, at most DP_MTU_MAXIMUM, with its header and a tag, from any driver.
+ */
+#define DP_MTU_MAXIMUM 9600
+uint16_t dp_pool_bytes(uint16_t mtu);
+
 struct dp_port_options {
 	const char *name;
 	enum dp_port_driver driver; /* looked at for Linux interfaces only */
 	uint16_t descriptors;       /* RX and TX; 0 = 1024, cut to what the device takes */
-	struct dp_pool *pool;       /* for RX */
+	struct dp_pool *pool;       /* for RX; its buffers hold a whole frame */
+	uint16_t mtu;               /* carried at least; 0 = 1500. An interface's own MTU stays as it is */
 	bool promiscuous;
 	bool hardware_rx_stamps; /* every packet stamped by the NIC; -ENOTSUP where it cannot */
 };
@@ -77,7 +83,8 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
 
 /*
  * Device counters since start. missed: the device had no room or descriptor; no_mbuf: the pool was empty; errors:
- * broken, or too long for the device (with af_packet, for its slots of 2048 bytes: such a frame is dropped, never cut).
+ * broken, or too long for the device (with af_packet, for its slots, 2048 bytes at the MTU of 1500: such a frame is
+ * dropped, never cut).
  */
 struct dp_port_statistics {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_mbuf;
