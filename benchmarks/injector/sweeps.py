@@ -1,22 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two sweeps of each plan compared: sweeps.py [--markdown] FOLDER PLAN...; reads FOLDER/PLAN-{1,2}.csv and their logs."""
+"""Two sweeps of each plan compared: sweeps.py FOLDER PLAN... prints a line of JSON for each delay and each plan;
+sweeps.py --document FILE.md FOLDER PLAN... puts tables in place of what stands behind FILE.md's line that says
+'tables:', and rows and curves into the folder of that name beside it. Reads FOLDER/PLAN-{1,2}.{csv,csv.log,json,svg}
+and FOLDER/PLAN-compare.json, which sweeps.sh leaves there."""
 import csv
 import json
 import math
 import os
+import shutil
 import statistics
 import sys
 
+# Two-sided 95 % quantiles of Student's t by degrees of freedom, from 1.
+STUDENT = [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145]
+
 
 def read_sweep(path):
-    """{metric: {delay: [values]}} in the order of the metrics, a request's time in us."""
-    metrics = {}
+    """{metric: {delay: [values]}} in the order of the metrics, a request's time in us; and when the first and last run began."""
+    metrics, stamps = {}, []
     with open(path) as file:
         for row in csv.DictReader(file):
             scale = 1e3 if row["unit"] == "ms" else 1
             metrics.setdefault(row["metric"], {}).setdefault(float(row["delay_us"]), []).append(scale * float(row["value"]))
-    return metrics
+            stamps.append(row["started_at"])
+    return metrics, (min(stamps), max(stamps))
 
 
 def read_log(path):
@@ -39,84 +47,132 @@ def read_log(path):
     return stalled, off, accepted, disturbed, attempts
 
 
-# Two-sided 95 % quantiles of Student's t by degrees of freedom, from 1.
-STUDENT = [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228]
-
-
 def deviation(values):
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
+def level(delay, one, two, times):
+    """What two sweeps say of a delay: rates of the runs of each, and the times of a request of both."""
+    mean = statistics.mean(one)
+    # Welch: how far the means may lie apart by the deviations that the sweeps state themselves, 95 %
+    errors = [deviation(values) ** 2 / len(values) for values in (one, two)]
+    parts = sum(error ** 2 / (len(values) - 1) for error, values in zip(errors, (one, two)) if len(values) > 1)
+    degrees = max(int(sum(errors) ** 2 / parts), 1) if parts else 1
+    return {"delay_us": delay, "rates": (mean, statistics.mean(two)),
+            "difference_percent": 100 * (statistics.mean(two) - mean) / mean,
+            "allowed_percent": 100 * STUDENT[min(degrees, len(STUDENT)) - 1] * math.sqrt(sum(errors)) / mean,
+            "run_percent": 100 * math.hypot(deviation(one), deviation(two)) / math.sqrt(2) / mean,
+            "time_us": statistics.mean(times), "median_us": statistics.median(times)}
+
+
 def compare(folder, plan):
-    """One dictionary for each delay, and what the logs say."""
-    sweeps = [read_sweep(f"{folder}/{plan}-{number}.csv") for number in (1, 2)]
+    """A dictionary of what the files of a plan say."""
+    sweeps, spans = zip(*(read_sweep(f"{folder}/{plan}-{number}.csv") for number in (1, 2)))
     rate = next(iter(sweeps[0]))
     time = next(name for name in sweeps[0] if "latency_mean" in name or "time" in name)
-    rows = []
-    for delay in sorted(sweeps[0][rate]):
-        one, two = (sweep[rate][delay] for sweep in sweeps)
-        mean = statistics.mean(one)
-        times = sweeps[0][time][delay] + sweeps[1][time][delay]
-        rows.append({
-            "delay_us": delay, "rates": (mean, statistics.mean(two)), "runs": (len(one), len(two)),
-            "difference_percent": 100 * (statistics.mean(two) - mean) / mean,
-            # how far the means may lie apart by the deviations that the sweeps state themselves, 95 %
-            "allowed_percent": 100 * STUDENT[min(len(one) + len(two) - 2, len(STUDENT)) - 1] / mean * math.hypot(
-                deviation(one) / math.sqrt(len(one)), deviation(two) / math.sqrt(len(two))),
-            "run_percent": 100 * math.hypot(deviation(one), deviation(two)) / math.sqrt(2) / mean,
-            "time_us": statistics.mean(times)})
+    rows = [level(delay, sweeps[0][rate][delay], sweeps[1][rate][delay], sweeps[0][time][delay] + sweeps[1][time][delay])
+            for delay in sorted(sweeps[0][rate])]
     for row in rows:
         row["rise_us"] = row["time_us"] - rows[0]["time_us"]
-    return rows, [read_log(f"{folder}/{plan}-{number}.csv.log") for number in (1, 2)]
+        row["median_rise_us"] = row["median_us"] - rows[0]["median_us"]
+    logs = [read_log(f"{folder}/{plan}-{number}.csv.log") for number in (1, 2)]
+    result = {"plan": plan, "rows": rows, "span": (min(span[0] for span in spans), max(span[1] for span in spans)),
+              "passes": min(len(values) for sweep in sweeps for values in sweep[rate].values())}
+    for at, name in enumerate(("stalled", "off", "runs", "disturbed", "attempts")):
+        result[name] = logs[0][at] + logs[1][at]
+    for name in ("compare", "1"):
+        path = f"{folder}/{plan}-{name}.json"
+        if os.path.exists(path):
+            with open(path) as file:
+                result["comparison" if name == "compare" else "curve"] = json.load(file)
+    return result
 
 
-def print_json(folder, plan, rows, logs):
-    curves = {}
-    if os.path.exists(f"{folder}/{plan}-compare.json"):
-        with open(f"{folder}/{plan}-compare.json") as file:
-            comparison = json.load(file)
-        curves = {"curve_rms": round(comparison["rms_difference"], 5),
-                  "curve_worst": round(comparison["greatest_difference"]["difference"], 5)}
+def agrees(row):
+    return abs(row["difference_percent"]) <= row["allowed_percent"]
+
+
+def print_json(_, result):
+    rows = result["rows"]
     for row in rows:
-        line = {"benchmark": "sweep", "plan": plan, "delay_us": row["delay_us"], "rate_per_s": row["rates"],
-                "request_us": round(row["time_us"], 2),
-                "rise_per_added": round(row["rise_us"] / (2 * row["delay_us"]), 4) if row["delay_us"] else None,
-                "difference_percent": round(row["difference_percent"], 3),
-                "run_deviation_percent": round(row["run_percent"], 3), "allowed_percent": round(row["allowed_percent"], 3),
-                "agree": abs(row["difference_percent"]) <= row["allowed_percent"]}
-        print(json.dumps(line), flush=True)
-    print(json.dumps({
-        "benchmark": "sweep_agreement", "plan": plan, "delays": len(rows),
-        "agree": sum(abs(row["difference_percent"]) <= row["allowed_percent"] for row in rows),
-        "worst_difference_percent": round(max(abs(row["difference_percent"]) for row in rows), 3),
-        "median_run_deviation_percent": round(statistics.median(row["run_percent"] for row in rows), 3),
-        "stalled_percent": round(statistics.median(logs[0][0] + logs[1][0]), 3),
-        "runs": logs[0][2] + logs[1][2], "disturbed": logs[0][3] + logs[1][3], "attempts": logs[0][4] + logs[1][4]} | curves), flush=True)
+        print(json.dumps({
+            "benchmark": "sweep", "plan": result["plan"], "delay_us": row["delay_us"], "rate_per_s": row["rates"],
+            "request_us": round(row["time_us"], 2),
+            "rise_per_added": round(row["rise_us"] / (2 * row["delay_us"]), 4) if row["delay_us"] else None,
+            "median_rise_per_added": round(row["median_rise_us"] / (2 * row["delay_us"]), 4) if row["delay_us"] else None,
+            "difference_percent": round(row["difference_percent"], 3),
+            "run_deviation_percent": round(row["run_percent"], 3), "allowed_percent": round(row["allowed_percent"], 3),
+            "agree": agrees(row)}), flush=True)
+    line = {"benchmark": "sweep_agreement", "plan": result["plan"], "delays": len(rows), "agree": sum(map(agrees, rows)),
+            "worst_difference_percent": round(max(abs(row["difference_percent"]) for row in rows), 3),
+            "median_run_deviation_percent": round(statistics.median(row["run_percent"] for row in rows), 3),
+            "stalled_percent": round(statistics.median(result["stalled"]), 3),
+            "runs": result["runs"], "disturbed": result["disturbed"], "attempts": result["attempts"]}
+    if "comparison" in result:
+        comparison = result["comparison"]
+        line |= {"curves": comparison["verdict"], "curve_rms": round(comparison["rms_difference"], 5),
+                 "curve_worst": round(comparison["greatest_difference"]["difference"], 5),
+                 "half_widths": comparison.get("whole_curve", {}).get("worst")}
+    print(json.dumps(line), flush=True)
 
 
-def print_markdown(_, plan, rows, logs):
-    print(f"## {plan}\n\n![curve](sweeps/{plan}.svg)\n")
-    print("| D, µs | round trip added, µs | rate, first sweep | second sweep | deviation of a run | difference "
-          "| mean request time, µs | rise | rise ÷ 2 D |")
-    print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for row in rows:
-        ratio = f"{row['rise_us'] / (2 * row['delay_us']):.2f}" if row["delay_us"] else ""
-        print(f"| {row['delay_us']:g} | {2 * row['delay_us']:g} | {row['rates'][0]:,.0f} | {row['rates'][1]:,.0f} "
-              f"| {row['run_percent']:.1f} % | {row['difference_percent']:+.1f} % | {row['time_us']:.1f} "
-              f"| {row['rise_us']:.1f} | {ratio} |")
-    stalled, off = logs[0][0] + logs[1][0], logs[0][1] + logs[1][1]
-    print(f"\n{logs[0][4] + logs[1][4]} attempts for {logs[0][2] + logs[1][2]} runs, {logs[0][3] + logs[1][3]} disturbed. "
-          f"The injector stalled {statistics.median(stalled):.1f} % of the time (median run; worst {max(stalled):.1f} %). "
-          f"Ping was off by {statistics.median(off):.0f} µs (median), {max(off):.0f} µs at most.\n")
+def summary(results):
+    yield ("| plan | metric at D = 0 | curve | the two curves | greatest difference | of the stated half-widths (allowed) "
+           "| delays that agree by themselves | rise ÷ 2 D at the longest delay: mean, median |")
+    yield "|---|---:|---|---|---:|---:|---:|---:|"
+    for result in results:
+        rows, comparison, curve = result["rows"], result["comparison"], result["curve"]
+        greatest, whole, last = comparison["greatest_difference"], comparison["whole_curve"], rows[-1]
+        yield (f"| {result['plan']} | {statistics.mean(rows[0]['rates']):,.0f} {curve['unit']} | `{curve['model']['equation']}` "
+               f"| {comparison['verdict']} | {greatest['difference']:.3f} at {greatest['x_us']:g} µs "
+               f"| {whole['worst']:.2f} ({whole['allowed']:.2f}) | {sum(map(agrees, rows))} of {len(rows)} "
+               f"| {last['rise_us'] / (2 * last['delay_us']):.3f}, {last['median_rise_us'] / (2 * last['delay_us']):.3f} |")
+
+
+def table(result, folder):
+    stalled, off = result["stalled"], result["off"]
+    yield f"\n## {result['plan']}\n\n![curve]({folder}/{result['plan']}.svg)\n"
+    yield ("| D, µs | first sweep, 1/s | second, 1/s | difference | allowed | deviation of a run | mean request time, µs | rise "
+           "| rise ÷ 2 D | of the median |")
+    yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for row in result["rows"]:
+        added = 2 * row["delay_us"]
+        ratios = f"{row['rise_us'] / added:.2f} | {row['median_rise_us'] / added:.2f}" if added else "|"
+        yield (f"| {row['delay_us']:g} | {row['rates'][0]:,.0f} | {row['rates'][1]:,.0f} | {row['difference_percent']:+.1f} % "
+               f"| {row['allowed_percent']:.1f} % | {row['run_percent']:.1f} % | {row['time_us']:.1f} | {row['rise_us']:.1f} "
+               f"| {ratios} |")
+    yield (f"\n{result['passes']} passes a sweep, begun {result['span'][0]}, last run {result['span'][1]}. {result['attempts']} attempts "
+           f"for {result['runs']} runs, {result['disturbed']} of which count as disturbed. The injector stalled "
+           f"{statistics.median(stalled):.1f} % of the time (median run; worst {max(stalled):.1f} %). Ping was off by "
+           f"{statistics.median(off):.0f} µs (median), {max(off):.0f} µs at most.")
+
+
+def write_document(path, folder, results):
+    """Replaces what stands behind the line with 'tables:', copies rows and first curves beside it."""
+    beside = os.path.splitext(path)[0]
+    with open(path) as file:
+        lines = file.read().splitlines()
+    head = lines[:next(at for at, line in enumerate(lines) if "tables:" in line) + 1]
+    for result in results:
+        plan = result["plan"]
+        head += table(result, os.path.basename(beside)) if result is not results[0] else \
+            [""] + list(summary(results)) + list(table(result, os.path.basename(beside)))
+        shutil.copy(f"{folder}/{plan}-1.svg", f"{beside}/{plan}.svg")
+        for number in (1, 2):
+            shutil.copy(f"{folder}/{plan}-{number}.csv", f"{beside}/{plan}-{number}.csv")
+    with open(path, "w") as file:
+        file.write("\n".join(head) + "\n")
 
 
 def main():
     arguments = sys.argv[1:]
-    markdown = "--markdown" in arguments
-    folder, *plans = [word for word in arguments if word != "--markdown"]
-    for plan in plans:
-        rows, logs = compare(folder, plan)
-        (print_markdown if markdown else print_json)(folder, plan, rows, logs)
+    document = arguments[1] if arguments[0] == "--document" else None
+    folder, *plans = arguments[2:] if document else arguments
+    results = [compare(folder, plan) for plan in plans]
+    if document:
+        write_document(document, folder, results)
+    for result in [] if document else results:
+        print_json(folder, result)
 
 
 main()

@@ -3,10 +3,10 @@
 # The plans that ship, each swept twice: by how much a request's time rises, of the round trip that was added, and
 # whether the two sweeps agree within the deviation that they state themselves. One line of JSON for each delay and for
 # each plan. The passes of a sweep, each delay once, lie apart by those of all the others, so that the deviation between
-# them has the machine's drift over the whole time. Wants root and a quiet machine; about 17 s for each pass of a plan's
-# two sweeps and delay of a run: 8 delays, 6 plans and 4 passes take 15 minutes. Rows, curves and plots stay in FOLDER
-# (docs/sweeps.md has its tables from `sweeps.py --markdown FOLDER PLAN...`); an empty FOLDER is one that goes. What is
-# there already is not swept again: the same command goes on where it was cut off, and with more PASSES it adds them.
+# them has the machine's drift over the whole time. Wants root and a quiet machine; a pass takes about 17 s: 6 plans, 2
+# sweeps and 4 passes take 15 minutes. Rows, curves and plots stay in FOLDER (`sweeps.py --document docs/sweeps.md FOLDER
+# PLAN...` puts them into that document); an empty FOLDER is one that goes. What is there already is not swept again: the
+# same command goes on where it was cut off, and with more PASSES it adds them.
 # sweeps.sh NOMORA FOLDER [DELAYS [PLANS [PASSES]]]
 set -u
 nomora=$1

@@ -94,7 +94,7 @@ int host_run(const struct host *host, const struct command *command, struct proc
 					 ns_to_s(command->timeout));
 	} else if (code < 0) {
 		error_prefix(err, "%s", command->phase);
-	} else if (host->kind == HOST_SSH && result->exit_code == SSH_FAILED) {
+	} else if (host->kind == HOST_SSH && result->exit_code == SSH_FAILED && !ssh_is_own_code(result->output)) {
 		code = ssh_explain(host->ssh, command->phase, result->output, err);
 		process_result_free(result);
 	}

@@ -28,6 +28,7 @@ int injector_read(const char *control, struct injector_state *state, struct erro
 	state->disturbed = json_may_number(&reader, answer, "", "disturbed", 0, 1e18, 0);
 	state->stalls = json_may_number(&reader, answer, "", "stalls", 0, 1e18, 0);
 	state->stall_us = json_may_number(&reader, answer, "", "stall_us_total", 0, 1e18, 0);
+	state->transmit_stall_us = json_may_number(&reader, answer, "", "stall_us_in_transmit", 0, 1e18, 0);
 	json_decref(answer);
 	return reader.failed ? -err->code : 0;
 }

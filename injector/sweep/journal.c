@@ -130,10 +130,11 @@ json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *att
 		json_object_set_new(entry, "rtt_expected_us", json_real(attempt->rtt_expected_us));
 	}
 	json_object_set_new(entry, "injector",
-			    json_pack("{s:f,s:f,s:f,s:f,s:f}", "packets", after->packets - before->packets, "dropped",
-				      after->dropped - before->dropped, "disturbed",
+			    json_pack("{s:f,s:f,s:f,s:f,s:f,s:f}", "packets", after->packets - before->packets,
+				      "dropped", after->dropped - before->dropped, "disturbed",
 				      after->disturbed - before->disturbed, "stalls", after->stalls - before->stalls,
-				      "stall_us", after->stall_us - before->stall_us));
+				      "stall_us", after->stall_us - before->stall_us, "transmit_stall_us",
+				      after->transmit_stall_us - before->transmit_stall_us));
 	json_object_set_new(entry, "steal_percent", json_real(ticks > 0 ? 100 * steal / ticks : 0));
 	json_object_set_new(entry, "busy_percent", json_real(attempt->busy_percent));
 	json_object_set_new(entry, "load", json_real(attempt->host_before.load));

@@ -37,7 +37,8 @@ void attempt_judge(const struct plan *plan, struct attempt *attempt)
 {
 	double packets = attempt->after.packets - attempt->before.packets;
 	double disturbed = attempt->after.disturbed - attempt->before.disturbed;
-	double stall_us = attempt->after.stall_us - attempt->before.stall_us;
+	double stall_us = attempt->after.stall_us - attempt->before.stall_us -
+			  (attempt->after.transmit_stall_us - attempt->before.transmit_stall_us);
 	double dropped = attempt->after.dropped - attempt->before.dropped;
 	double ticks = attempt->host_after.total_ticks - attempt->host_before.total_ticks;
 	double steal = attempt->host_after.steal_ticks - attempt->host_before.steal_ticks;
@@ -94,6 +95,17 @@ static double settle(const struct plan *plan, const volatile sig_atomic_t *stop)
 	return ticks >= SETTLE_TICKS ? 100 * (1 - (after.our_free_ticks - before.our_free_ticks) / ticks) : 0;
 }
 
+/* The same again while others have the processors, as long as the plan has patience: they would spoil an attempt. */
+static double settle_in_quiet(const struct plan *plan, const volatile sig_atomic_t *stop)
+{
+	struct ns deadline = ns_add(ns_now_monotonic(), (struct ns){(int64_t)(plan->quiet_patience_s * 1e9)});
+	double busy_percent = settle(plan, stop);
+
+	while (busy_percent > plan->maximum_busy_percent && ns_now_monotonic().v < deadline.v && !(stop && *stop))
+		busy_percent = settle(plan, stop);
+	return busy_percent;
+}
+
 /*
  * Sets the delay; with rtt-check, pings before and after. The round trip without delay is taken anew each time: it
  * moves with what else this machine does, and only the difference is the injector's.
@@ -116,7 +128,7 @@ static int set_delay(struct sweeper *sweeper, struct attempt *attempt, struct er
 		code = injector_set(plan->injector, ab_us, ba_us, err);
 	if (code)
 		return code;
-	attempt->busy_percent = settle(plan, stop);
+	attempt->busy_percent = settle_in_quiet(plan, stop);
 	if (plan->rtt_check) {
 		code = rtt_ping(&sweeper->client_host, plan->server_address, plan->rtt_count, stop, &attempt->rtt_us,
 				err);

@@ -14,16 +14,18 @@
 
 enum { ARGUMENTS = 16, CONNECT_PATIENCE_S = 30, SOCKET_BYTES = 108 /* sun_path */, CONTROL_BYTES = SOCKET_BYTES + 16 };
 
+#define SSH_OWN_255 "255 is the exit code of the command itself"
+
 /*
  * What runs a command at the other end, as $1. A hang-up reaches this shell alone (servers take it as a wish to read
  * their configuration anew), which ends the command's whole group. The terminal exists for that hang-up only: the
  * command reads nothing and writes into a pipe, its exit code comes out by descriptor 3, and no carriage returns are
- * put into its output.
+ * put into its output. 255 is what ssh itself ends with when it fails: a command's own is said so in a last line.
  */
 static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "s=$({ { trap 'kill -TERM -$p; sleep 1; kill -KILL -$p' HUP TERM; "
 			      "setsid /bin/sh -c \"$1\" </dev/null 3>&- 4>&- & p=$!; wait $p; echo $? >&3; } 2>&1 | "
-			      "cat >&4; } 3>&1); exit $s";
+			      "cat >&4; } 3>&1); test $s != 255 || printf '\\n" SSH_OWN_255 "\\n' >&4; exit $s";
 
 struct ssh {
 	const char *target, *config;
@@ -215,11 +217,29 @@ struct process *ssh_start(struct ssh *ssh, const struct command *command, struct
 	return process;
 }
 
+bool ssh_is_open(struct ssh *ssh)
+{
+	char why[256];
+
+	return ssh && !has_ended(ssh, (struct ns){0}, why, sizeof why);
+}
+
+bool ssh_is_own_code(char *output)
+{
+	static const char mark[] = "\n" SSH_OWN_255 "\n";
+	size_t length = output ? strlen(output) : 0, bytes = sizeof mark - 1;
+
+	if (length < bytes || strcmp(output + length - bytes, mark) != 0)
+		return false;
+	output[length - bytes] = '\0';
+	return true;
+}
+
 int ssh_explain(struct ssh *ssh, const char *phase, char *output, struct error *err)
 {
 	char why[256];
 
 	if (has_ended(ssh, (struct ns){NS_PER_S}, why, sizeof why))
 		return error_set(err, ECONNRESET, "%s: the connection to ssh:%s broke: %s", phase, ssh->target, why);
-	return error_set(err, ECHILD, "%s: failed with exit code 255: %.300s", phase, last_line(output));
+	return error_set(err, ECOMM, "%s: ssh:%s failed: %.300s", phase, ssh->target, last_line(output));
 }

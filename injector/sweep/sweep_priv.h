@@ -61,7 +61,11 @@ struct ssh *ssh_open(const char *target, const char *config, const char *folder,
 void ssh_close(struct ssh *ssh); /* NULL is legal */
 /* Starts a command over the connection, which is made anew if it has ended. `stop` is the command's. */
 struct process *ssh_start(struct ssh *ssh, const struct command *command, struct error *err);
-/* After ssh's own exit code, 255: why the connection ended, or what the command printed last if it did not end. */
+/* Is the connection there, so far as is known? NULL is none. */
+bool ssh_is_open(struct ssh *ssh);
+/* After exit code 255: was it the command's own? Then the line that says so is taken off its output. */
+bool ssh_is_own_code(char *output);
+/* After ssh's own exit code: why the connection ended, or what ssh said last if it did not end. */
 int ssh_explain(struct ssh *ssh, const char *phase, char *output, struct error *err);
 
 /* The last line with something on it, in place; "it printed nothing" if there is none. */
@@ -88,6 +92,7 @@ struct injector_state {
 	double disturbed; /* packets whose stay met a stall */
 	double stalls;
 	double stall_us;
+	double transmit_stall_us; /* of these, in its own calls that send: what waking a receiver costs it */
 };
 
 int injector_read(const char *control, struct injector_state *state, struct error *err);

@@ -10,6 +10,8 @@
 #include <base/file.h>
 
 static const struct ns server_grace = {2 * NS_PER_S};
+/* At the other end a server is killed a second after it was told to end. */
+static const struct ns remote_patience = {5 * NS_PER_S};
 
 static bool told_to_stop(const struct sweeper *sweeper)
 {
@@ -90,14 +92,27 @@ static int wait_until_ready(struct sweeper *sweeper, struct error *err)
 	}
 }
 
+/* What the server and its children have in their environment and nobody else has. */
+static void mark_server(const struct sweeper *sweeper, char *mark, size_t bytes)
+{
+	snprintf(mark, bytes, "NOMORA_SWEEP_SERVER=%s", strrchr(sweeper->scratch, '/') + 1);
+}
+
 int sweeper_start_server(struct sweeper *sweeper, struct error *err)
 {
 	struct command command = sweeper_command(sweeper, "server", sweeper->plan->server, 0);
-	char path[128];
+	const char *environment[ENVIRONMENT_MAXIMUM + 2] = {NULL};
+	char path[128], mark[128];
+	size_t count = 0;
 	int code;
 
 	snprintf(path, sizeof path, "%s/server.log", sweeper->scratch);
 	command.output_path = path;
+	for (; sweeper->environment[count]; count++)
+		environment[count] = sweeper->environment[count];
+	mark_server(sweeper, mark, sizeof mark);
+	environment[count] = mark;
+	command.environment = environment;
 	sweeper->server = host_start(&sweeper->server_host, &command, err);
 	if (!sweeper->server)
 		return -err->code;
@@ -107,12 +122,31 @@ int sweeper_start_server(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
+/* Our end of a server over ssh is gone at once; the server itself holds its port until it has ended as well. */
+static void await_remote_end(struct sweeper *sweeper)
+{
+	struct command command = sweeper_command(sweeper, "end of the server", NULL, ns_to_s(remote_patience));
+	char line[256], mark[128];
+	struct error err = {0};
+
+	mark_server(sweeper, mark, sizeof mark);
+	snprintf(line, sizeof line, "while grep -qszxF '%s' /proc/[0-9]*/environ; do sleep 0.05; done", mark);
+	command.line = line;
+	command.stop = NULL; /* also, and above all, when we were told to stop */
+	if (host_must_run(&sweeper->server_host, &command, &err) != 0)
+		sweeper_say(sweeper, "%s", err.text);
+}
+
 void sweeper_stop_server(struct sweeper *sweeper)
 {
+	bool was_there = sweeper->server;
+
 	if (sweeper->server)
 		process_stop(sweeper->server, server_grace);
 	process_destroy(sweeper->server);
 	sweeper->server = NULL;
+	if (was_there && ssh_is_open(sweeper->server_host.ssh))
+		await_remote_end(sweeper);
 }
 
 static int parse_plan(struct sweeper *sweeper, struct error *err)

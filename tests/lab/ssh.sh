@@ -71,8 +71,15 @@ PYTHON
 )
 case $verdict in ok*) pass "the delay is there: $verdict; no command has a terminal" ;; *) fail "the delay is there: $verdict" "$(cat out.csv)" ;; esac
 check "one login for each host, whatever the number of commands" test "$(cat sshd-h?.log | grep -c Accepted)" -eq 2
-check "the server has ended" wait_for 5 gone h1 memcached
+check "the server has ended with the sweep" gone h1 memcached
 check "no session is left" wait_for 5 sh -c "test \$(ip netns pids $lab-h1 | wc -l) -eq 1 && test \$(ip netns pids $lab-h2 | wc -l) -eq 1"
+
+# ssh's own exit code, 255, can be a command's as well
+sed -e '/^metric/d' -e '/^client =/d' ssh.plan >exit.plan
+printf '%s\n' 'client = echo done; exit 255' 'metric = code - lower exit' >>exit.plan
+run on h3 "$nomora" sweep "$scratch/exit.plan" --share-machine -o exit.csv --delays 0 --repetitions 1
+[ "$code" -eq 0 ] && grep -q '^0,both,0,code,-,lower,255,' exit.csv && pass "a command's own exit code of 255" ||
+	fail "a command's own exit code of 255" "exit $code" "$err" "$(cat exit.csv)"
 
 # --- what is refused ---
 : >empty
@@ -105,7 +112,7 @@ wait "$holder" || code=$?
 	pass "a host that vanishes in mid-run is named" || fail "a host that vanishes in mid-run is named" "exit $code" "$(cat lost.err)"
 ip -n "$lab-h2" link set eth0 up
 sed -i 's/--duration 60/--duration 0.3/' ssh.plan
-wait_for 10 gone h1 memcached # it is ended at its own end, and holds the port until then
+check "the other host's server has ended with the sweep" gone h1 memcached
 run "${sweep[@]}" -o killed.csv --delays "0 10" --repetitions 1
 [ "$code" -eq 0 ] && [ "$(grep -c '^0,both,0,tty' killed.csv)" -eq 1 ] && pass "when it is back, the same file goes on" || fail "when it is back, the same file goes on" "$err"
 plan

@@ -46,6 +46,15 @@ Test(judge, stalls_count_by_the_time_of_this_run_alone)
 	expect("stalled");
 }
 
+Test(judge, stalls_in_calls_that_send_are_the_injectors_own)
+{
+	attempt.after.stall_us += 900e3;
+	attempt.after.transmit_stall_us += 701e3;
+	expect(NULL);
+	attempt.after.transmit_stall_us -= 2e3;
+	expect("stalled 10");
+}
+
 Test(judge, disturbed_packets_count_by_share)
 {
 	attempt.after.disturbed += 100;

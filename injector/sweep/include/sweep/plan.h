@@ -43,6 +43,7 @@ struct plan {
 	int64_t attempts;
 	double maximum_stall_percent, maximum_disturbed_percent, maximum_steal_percent, maximum_busy_percent,
 		maximum_load;
+	double quiet_patience_s; /* how long a run waits for others to leave the processors */
 	bool rtt_check;
 	int64_t rtt_count;
 	double rtt_tolerance_percent, rtt_tolerance_us;
