@@ -312,28 +312,55 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Rack values for the columns first..end-1, padding -1. */
-static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t end, float *rtt_us)
+/* `count` is a multiple of COST_LANES. */
+static void fill_lanes(float *rtt_us, uint32_t count, float value)
 {
-	const struct cost_layout *layout = view->layout;
-	uint32_t root_rack = rack_of(view, root), column = first, rack = 0, low = 0, high = layout->rack_count;
+	float lanes[COST_LANES];
 
-	while (low < high) { /* the last rack that starts at or before `first` */
+	for (int i = 0; i < COST_LANES; i++)
+		lanes[i] = value;
+	for (uint32_t c = 0; c < count; c += COST_LANES)
+		memcpy(rtt_us + c, lanes, sizeof lanes);
+}
+
+/* The rack that the column lies in. */
+static uint32_t rack_of_column(const struct cost_layout *layout, uint32_t column)
+{
+	uint32_t low = 0, high = layout->rack_count;
+
+	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (layout->rack_first[middle + 1] <= first)
+		if (layout->rack_first[middle + 1] <= column)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (rack = low; column < end; rack++) {
+	return low;
+}
+
+/* Rack values for the columns first..end-1, padding -1. */
+static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t end, float *rtt_us)
+{
+	const struct cost_layout *layout = view->layout;
+	uint32_t root_rack = rack_of(view, root), column = first;
+	const float *measured = pair_map_row(&view->rack_maximum, root_rack);
+
+	for (uint32_t rack = rack_of_column(layout, first); column < end; rack++) {
 		uint32_t rack_end = smaller(layout->rack_first[rack + 1], end);
 		/* A rack's machines come first, its padding after them. */
 		uint32_t machines_end = layout->rack_first[rack] + layout->cluster->racks[rack].machine_count;
+		float value = measured ? measured[rack] : -1;
 		enum latency_origin origin;
-		float value = rack_value(view, root_rack, rack, &origin);
 
-		for (machines_end = smaller(machines_end, rack_end); column < machines_end; column++)
+		if (value < 0)
+			value = rack_value(view, root_rack, rack, &origin);
+		machines_end = smaller(machines_end, rack_end);
+		if (column == layout->rack_first[rack] && rack_end == layout->rack_first[rack + 1]) {
+			fill_lanes(rtt_us + (column - first), rack_end - column, value);
+			column = machines_end;
+		}
+		for (; column < machines_end; column++)
 			rtt_us[column - first] = value;
 		for (; column < rack_end; column++)
 			rtt_us[column - first] = -1;

@@ -6,6 +6,7 @@
 #ifndef COST_PAIR_MAP_H
 #define COST_PAIR_MAP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { PAIR_MAP_SQUARE_LIMIT = 2048 }; /* 16 MiB */
@@ -21,6 +22,12 @@ struct pair_map {
 static inline uint64_t pair_key(uint32_t a, uint32_t b)
 {
 	return (a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a) + 1;
+}
+
+/* Values of the pairs that `a` is in, by the other; NULL: only pair_map_get() knows. */
+static inline const float *pair_map_row(const struct pair_map *map, uint32_t a)
+{
+	return map->square ? map->square + (size_t)a * map->limit : NULL;
 }
 
 int pair_map_init(struct pair_map *map, uint32_t limit); /* 0 or -ENOMEM */
