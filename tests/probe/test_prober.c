@@ -80,6 +80,21 @@ static bool answer(const struct prober_probe *asked, uint64_t sent, int64_t ther
 	return prober_answer(&prober, &frame, (uint64_t)(t2 + 700 + back_ns));
 }
 
+/* An answer to it would come to our own reflector. */
+Test(prober, no_path_has_the_port_of_the_reflectors)
+{
+	uint16_t taken;
+
+	options = options_for(4);
+	make();
+	taken = prober.ports[2];
+	tear_down();
+	options.udp_port = taken;
+	make();
+	for (int i = 0; i < 4; i++)
+		cr_assert_neq(prober.ports[i], taken);
+}
+
 static const uint64_t begin_ticks = UINT64_C(1795188663000000000);
 
 Test(prober, each_peer_gets_its_probes_in_even_steps_over_all_paths)
