@@ -87,11 +87,13 @@ static int start_one(const struct lab *lab, size_t index, const char *program, c
 	const char *argv[ARGUMENTS_MAXIMUM] = {"ip",         "netns",  "exec",           lab->injector_netns,
 					       program,      "inject", injector->port_a, injector->port_b,
 					       "--delay-us", delay,    "--control",      injector->control};
-	char log_path[128], cpu[16];
+	char log_path[128], cpu[16], mtu[16];
 	size_t count = 12;
 	bool has_cpus = false;
 	pid_t pid;
 
+	snprintf(mtu, sizeof mtu, "--mtu=%d", lab->mtu_bytes);
+	argv[count++] = mtu;
 	for (const char *const *word = extra; word && *word; word++)
 		has_cpus = has_cpus || strncmp(*word, "--cpus", 6) == 0;
 	if (!has_cpus && lab_injector_cpu(index) >= 0) {

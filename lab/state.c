@@ -37,8 +37,8 @@ static json_t *injectors_to_json(const struct lab *lab)
 		const struct lab_injector *injector = &lab->injectors[i];
 		char run[256];
 
-		snprintf(run, sizeof run, "ip netns exec %s nomora inject %s %s --delay-us D --control %s",
-			 lab->injector_netns, injector->port_a, injector->port_b, injector->control);
+		snprintf(run, sizeof run, "ip netns exec %s nomora inject %s %s --delay-us D --mtu %d --control %s",
+			 lab->injector_netns, injector->port_a, injector->port_b, lab->mtu_bytes, injector->control);
 		json_array_append_new(injectors,
 				      json_pack("{s:s,s:s,s:s,s:s,s:s,s:s}", "place", injector->place, "netns",
 						lab->injector_netns, "port_a", injector->port_a, "port_b",

@@ -26,8 +26,9 @@ void lab_show(const struct lab *lab)
 		if (stats)
 			printf("    nomora inject-ctl %s stats\n", injector->control);
 		else
-			printf("    ip netns exec %s nomora inject %s %s --delay-us 10 --control %s\n",
-			       lab->injector_netns, injector->port_a, injector->port_b, injector->control);
+			printf("    ip netns exec %s nomora inject %s %s --delay-us 10 --mtu %d --control %s\n",
+			       lab->injector_netns, injector->port_a, injector->port_b, lab->mtu_bytes,
+			       injector->control);
 		json_decref(stats);
 	}
 	printf("  run something on a host: nomora lab exec h1 --name %s -- COMMAND\n", lab->name);
