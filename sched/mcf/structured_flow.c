@@ -74,8 +74,8 @@ int32_t flow_units(const struct group *group, int32_t column, int32_t cost)
 
 static void share_add(struct structured *state, struct group *g, int32_t place, int32_t column, int32_t cost)
 {
-	struct structured_share *shares = arena_grow(&state->arena, g->shares, &g->share_room, g->share_count,
-						     g->share_count + 1, sizeof(*shares));
+	struct structured_share *shares = arena_grow(&state->arena, g->shares, &rooms_of(state, g)->shares,
+						     g->share_count, g->share_count + 1, sizeof(*shares));
 
 	if (!shares) {
 		state->no_memory = true;
@@ -85,6 +85,14 @@ static void share_add(struct structured *state, struct group *g, int32_t place, 
 	memmove(shares + place + 1, shares + place, (size_t)(g->share_count - place) * sizeof(*shares));
 	shares[place] = (struct structured_share){.column = column, .cost = cost};
 	g->share_count++;
+}
+
+static void limited_flow(struct group *g, int32_t column, int32_t cost, int32_t units)
+{
+	int32_t place = limited_perhaps(g, column) ? limited_find(g, column, cost) : NONE;
+
+	if (place != NONE)
+		g->running[place].flow += units;
 }
 
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
@@ -99,6 +107,7 @@ void flow_add(struct structured *state, int32_t group, int32_t column, int32_t c
 			return;
 	}
 	g->shares[place].units += units;
+	limited_flow(g, column, cost, units);
 	state->column_cost += (int64_t)units * cost;
 	group_changed(state, group);
 }
@@ -111,6 +120,7 @@ void flow_take(struct structured *state, int32_t group, int32_t column, int32_t 
 
 	group_changed(state, group);
 	g->shares[place].units -= units;
+	limited_flow(g, column, cost, -units);
 	state->column_cost -= (int64_t)units * cost;
 	if (g->shares[place].units > 0)
 		return;

@@ -191,16 +191,20 @@ int structured_remove_group(struct structured *state, int32_t group)
 		withdraw(state, group, g->supply);
 	if (state->referenced)
 		references_unlink(state, group);
-	arena_release(&state->arena, g->arcs, g->arc_room, sizeof(*g->arcs));
-	arena_release(&state->arena, g->backs, g->back_room, sizeof(*g->backs));
-	arena_release(&state->arena, g->shares, g->share_room, sizeof(*g->shares));
-	arena_release(&state->arena, g->running, g->running_room, sizeof(*g->running));
+	struct rooms *rooms = rooms_of(state, g);
+
+	arena_release(&state->arena, g->arcs, rooms->arcs, sizeof(*g->arcs));
+	arena_release(&state->arena, g->backs, rooms->backs, sizeof(*g->backs));
+	arena_release(&state->arena, g->shares, rooms->shares, sizeof(*g->shares));
+	arena_release(&state->arena, g->running, rooms->running, sizeof(*g->running));
 	g->arcs = NULL;
 	g->backs = NULL;
 	g->shares = NULL;
 	g->running = NULL;
-	g->share_count = g->share_room = g->arc_count = g->arc_room = g->back_room = 0;
-	g->running_count = g->limited_count = g->running_room = 0;
+	*rooms = (struct rooms){0};
+	g->share_count = g->arc_count = 0;
+	g->running_count = g->limited_count = 0;
+	g->limited_bits = 0;
 	g->supply = 0;
 	group_bid(state, group);
 	g->exists = false;

@@ -44,6 +44,7 @@ struct running {
 	int32_t column;
 	int32_t cost;
 	int32_t units;
+	int32_t flow; /* of a limited arc: the units of the group's share of that column and cost */
 };
 
 /* An arc of a row that is being installed. */
@@ -129,10 +130,15 @@ struct group {
 	int32_t supply, excess;
 	struct running *running; /* [running_count], of which limited_count are arcs of their own */
 	int32_t *backs;          /* [arc_count] each arc's place in its target's list of references */
-	int32_t share_room, arc_room, back_room, running_room;
-	uint32_t flood; /* the last flood that reached it */
+	uint64_t limited_bits;   /* of its limited arcs their columns modulo 64: tells most others apart */
+	uint32_t flood;          /* the last flood that reached it */
 	int32_t level, flood_arc;
 	bool exists, in_excess_list, in_pending_list, in_changed_list;
+};
+
+/* Room of a group's arrays: apart, for it is asked for only when they grow. */
+struct rooms {
+	int32_t arcs, backs, shares, running;
 };
 
 /* Ids with a flag in their owner that says "already in". */
@@ -184,7 +190,8 @@ struct flood {
 
 struct structured {
 	struct group *groups;
-	int32_t *bids; /* [group_room] each group's price again, close together: most searches need no more */
+	int32_t *bids;       /* [group_room] each group's price again, close together: most searches need no more */
+	struct rooms *rooms; /* [group_room] */
 	struct column *columns;
 	int32_t *prices;                        /* [column_room] */
 	int32_t *column_blocks;                 /* [column_room] NONE: the column does not exist */
@@ -318,15 +325,26 @@ int32_t market_free_column(struct structured *state);
 void market_bind(struct structured *state, int32_t column, int32_t units);
 void market_settle(struct structured *state);
 
+static inline struct rooms *rooms_of(const struct structured *state, const struct group *group)
+{
+	return &state->rooms[group - state->groups];
+}
+
+static inline bool limited_perhaps(const struct group *group, int32_t target)
+{
+	return group->limited_bits >> (target & 63) & 1;
+}
+
 static inline bool arc_is_limited(const struct group *group, int32_t target, int32_t cost)
 {
-	return group->limited_count > 0 && limited_find(group, target, cost) != NONE;
+	return limited_perhaps(group, target) && limited_find(group, target, cost) != NONE;
 }
 
 static inline int32_t arc_room(const struct group *group, int32_t arc)
 {
-	return group->limited_count == 0 ? INT32_MAX
-					 : arc_room_at(group, group->arcs[arc].target, group->arcs[arc].cost);
+	return limited_perhaps(group, group->arcs[arc].target)
+		       ? arc_room_at(group, group->arcs[arc].target, group->arcs[arc].cost)
+		       : INT32_MAX;
 }
 
 static inline bool arc_has_room(const struct group *group, int32_t arc)

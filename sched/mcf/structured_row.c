@@ -206,15 +206,15 @@ void row_attach_flow(struct structured *state, int32_t group, int32_t held_count
 /* Room for `needed` arcs, of which the first `used` are kept. */
 bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed)
 {
-	struct arc *arcs = arena_grow(&state->arena, g->arcs, &g->arc_room, used, needed, sizeof(*arcs));
+	struct arc *arcs = arena_grow(&state->arena, g->arcs, &rooms_of(state, g)->arcs, used, needed, sizeof(*arcs));
 
 	if (arcs)
 		g->arcs = arcs;
-	int32_t *backs = arena_grow(&state->arena, g->backs, &g->back_room, used, needed, sizeof(*backs));
+	int32_t *backs = arena_grow(&state->arena, g->backs, &rooms_of(state, g)->backs, used, needed, sizeof(*backs));
 
 	if (backs)
 		g->backs = backs;
-	if (needed > g->arc_room || needed > g->back_room)
+	if (needed > rooms_of(state, g)->arcs || needed > rooms_of(state, g)->backs)
 		state->no_memory = true;
 	return !state->no_memory;
 }

@@ -29,7 +29,7 @@ int32_t limited_find(const struct group *group, int32_t column, int32_t cost)
 
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost)
 {
-	int32_t place = group->limited_count > 0 ? limited_find(group, target, cost) : NONE;
+	int32_t place = limited_find(group, target, cost);
 
 	return place == NONE ? INT32_MAX : group->running[place].units;
 }
@@ -37,9 +37,11 @@ int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost)
 /* Units that came over a block at the same cost count as well, though they leave the arc its room. */
 int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost)
 {
-	if (!arc_is_limited(group, target, cost))
+	int32_t place = limited_find(group, target, cost);
+
+	if (place == NONE)
 		return INT32_MAX;
-	int32_t room = arc_capacity(group, target, cost) - flow_units(group, target, cost);
+	int32_t room = group->running[place].units - group->running[place].flow;
 
 	return room > 0 ? room : 0;
 }
@@ -90,6 +92,7 @@ void running_drop(struct structured *state, int32_t group)
 		close_up(g, next, g->arc_count, kept);
 	g->arc_count -= g->limited_count;
 	g->limited_count = g->running_count = 0;
+	g->limited_bits = 0;
 }
 
 /* The least cost of an arc without a limit to each column where units run, as held[] + 1. */
@@ -184,7 +187,7 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 
 	if (count == 0)
 		return true;
-	items = arena_grow(&state->arena, g->running, &g->running_room, 0, count, sizeof(*items));
+	items = arena_grow(&state->arena, g->running, &rooms_of(state, g)->running, 0, count, sizeof(*items));
 	if (!items || !group_reserve_arcs(state, g, g->arc_count, g->arc_count + count)) {
 		state->no_memory = true;
 		return false;
@@ -198,13 +201,15 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 		int32_t plain = state->held[from->column] - 1;
 
 		if (plain <= from->cost)
-			items[--remembered] = (struct running){from->column, plain, from->units};
+			items[--remembered] = (struct running){from->column, plain, from->units, 0};
 		else
-			items[limited++] = (struct running){from->column, from->cost, from->units};
+			items[limited++] = (struct running){from->column, from->cost, from->units, 0};
 	}
 	for (int32_t i = 0; i < count; i++)
 		state->held[running[i].column] = 0;
 	g->limited_count = sort_running(items, limited);
+	for (int32_t i = 0; i < g->limited_count; i++)
+		g->limited_bits |= UINT64_C(1) << (items[i].column & 63);
 	int32_t others = sort_running(items + remembered, count - remembered);
 
 	memmove(items + g->limited_count, items + remembered, (size_t)others * sizeof(*items));

@@ -11,6 +11,8 @@
 
 static void forget_group(struct group *g)
 {
+	for (int32_t i = 0; i < g->limited_count; i++)
+		g->running[i].flow = 0;
 	g->share_count = 0;
 	g->pending = g->unrouted = g->unscheduled_flow = 0;
 	g->excess = g->supply;
@@ -24,9 +26,8 @@ void start_forget(struct structured *state, int32_t market_price)
 	state->total_free = state->total_pending = state->column_cost = 0;
 	state->excess_list.count = state->pending_list.count = state->hole_list.count = 0;
 	state->free_list.count = 0;
-	/* Free slots are taken from the list's end: columns in ascending order are cheapest to add to a group's shares.
 	 */
-	for (int32_t i = state->column_count - 1; i >= 0; i--) {
+	for (int32_t i = 0; i < state->column_count; i++) {
 		struct column *column = &state->columns[i];
 
 		column->entry_count = 0;

@@ -113,13 +113,16 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 	return 0;
 }
 
+_Static_assert(sizeof(struct group) == 2 * CACHE_LINE_BYTES, "two cache lines");
+
 static bool reserve_groups(struct structured *state, int32_t count)
 {
 	struct table tables[] = {{(void **)&state->bids, sizeof(*state->bids)},
 				 {(void **)&state->group_labels, sizeof(*state->group_labels)},
+				 {(void **)&state->rooms, sizeof(*state->rooms)},
 				 {(void **)&state->groups, sizeof(*state->groups)}};
 
-	return tables_reserve(tables, 3, &state->group_room, count) && reserve_visited(state);
+	return tables_reserve(tables, 4, &state->group_room, count) && reserve_visited(state);
 }
 
 int state_reserve_groups(struct structured *state, int32_t count)
@@ -169,6 +172,7 @@ void structured_destroy(struct structured *state)
 	free(state->changed_list.ids);
 	free(state->groups);
 	free(state->bids);
+	free(state->rooms);
 	free(state->group_labels);
 	free(state->columns);
 	free(state->prices);
@@ -345,8 +349,8 @@ uint64_t structured_memory_bytes(const struct structured *state)
 	const struct search *search = &state->search;
 
 	return sizeof(*state) + state->arena.total_bytes +
-	       (uint64_t)state->group_room *
-		       (sizeof(struct group) + sizeof(*state->bids) + sizeof(*state->group_labels)) +
+	       (uint64_t)state->group_room * (sizeof(struct group) + sizeof(struct rooms) + sizeof(*state->bids) +
+					      sizeof(*state->group_labels)) +
 	       (uint64_t)state->column_room *
 		       (sizeof(struct column) + sizeof(struct reference_list) + sizeof(*state->held) +
 			sizeof(*state->prices) + sizeof(*state->column_labels) + sizeof(*state->column_blocks) +
