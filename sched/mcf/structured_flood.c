@@ -15,10 +15,8 @@ static bool group_has_exit(struct structured *state, int32_t group)
 	const struct group *g = &state->groups[group];
 	int32_t column;
 
-	if (!state->flood.waiting && g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price)
+	if (g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price)
 		return true;
-	if (state->flood.market)
-		return false;
 	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost + state->market_price == g->price)
 		return true;
 	return group_exit(state, group, g->price - state->market_price + 1, &column) != NONE;
@@ -172,13 +170,11 @@ static int32_t flood_exits(struct structured *state, int32_t group, int32_t want
 	struct group *g = &state->groups[group];
 	int32_t sent = 0, column, exit;
 
-	if (!state->flood.waiting && g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price) {
+	if (g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price) {
 		sent = least(wanted, g->unscheduled_capacity - g->unscheduled_flow);
 		g->unscheduled_flow += sent;
 		group_changed(state, group);
 	}
-	if (state->flood.market)
-		return sent;
 	while (sent < wanted &&
 	       (exit = group_exit(state, group, g->price - state->market_price + 1, &column)) != NONE) {
 		int32_t units = least(wanted - sent, least(state->columns[column].free, arc_room(g, exit)));
@@ -278,12 +274,10 @@ static void forget_floods(struct structured *state)
 	state->flood.stamp = 1;
 }
 
-static void flood_begin(struct structured *state, bool market, bool waiting)
+static void flood_begin(struct structured *state)
 {
 	if (++state->flood.stamp == 0)
 		forget_floods(state);
-	state->flood.market = market;
-	state->flood.waiting = waiting;
 	state->flood.exit_level = INT32_MAX;
 	state->search.visited_count = 0;
 	state->augmentations++;
@@ -291,61 +285,7 @@ static void flood_begin(struct structured *state, bool market, bool waiting)
 
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units)
 {
-	flood_begin(state, false, false);
+	flood_begin(state);
 	reach_group(state, group, 0);
 	return flood_layers(state) ? flood_group(state, group, units) : 0;
-}
-
-/* From the aggregator: units that were sold move on, or take the slots of others that do. */
-int64_t flood_from_market(struct structured *state)
-{
-	int64_t before = state->total_pending;
-
-	flood_begin(state, true, false);
-	for (int32_t i = 0; i < state->pending_list.count; i++)
-		if (state->groups[state->pending_list.ids[i]].pending > 0)
-			reach_group(state, state->pending_list.ids[i], 0);
-	for (int32_t i = 0; i < state->column_count; i++)
-		if (state->prices[i] == state->market_price)
-			reach_column(state, i, 0);
-	int32_t roots = state->search.visited_count;
-
-	if (!flood_layers(state))
-		return 0;
-	for (int32_t i = 0; i < roots && state->total_pending > 0; i++) {
-		int32_t node = state->search.visited[i];
-
-		if (node < 0)
-			group_add_pending(state, ~node, -flood_group(state, ~node, state->groups[~node].pending));
-		else
-			market_bind(state, node, flood_column(state, node, (int32_t)state->total_pending));
-	}
-	return before - state->total_pending;
-}
-
-/* Units that wait at exactly the price of being scheduled take free slots. */
-int64_t flood_from_waiting(struct structured *state)
-{
-	int64_t before = state->total_free - state->total_pending;
-
-	flood_begin(state, false, true);
-	for (int32_t i = 0; i < state->group_count; i++) {
-		const struct group *g = &state->groups[i];
-
-		if ((g->unscheduled_flow > 0 && g->unscheduled_cost == g->price) ||
-		    (g->unrouted > 0 && g->price == UNROUTED_COST))
-			reach_group(state, i, 0);
-	}
-	int32_t roots = state->search.visited_count;
-	bool found = flood_layers(state);
-
-	for (int32_t i = 0; found && i < roots && state->total_free > state->total_pending; i++) {
-		struct group *g = &state->groups[~state->search.visited[i]];
-		int32_t *waiting = g->unrouted > 0 ? &g->unrouted : &g->unscheduled_flow;
-		int64_t room = state->total_free - state->total_pending;
-
-		*waiting -= flood_group(state, ~state->search.visited[i], room < *waiting ? (int32_t)room : *waiting);
-		group_changed(state, ~state->search.visited[i]);
-	}
-	return before - (state->total_free - state->total_pending);
 }

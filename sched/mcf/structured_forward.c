@@ -6,6 +6,76 @@
  */
 #include "structured_search.h"
 
+/* What waits at the group for its price. */
+static int32_t *waiting_at(struct group *group)
+{
+	return group->price == UNROUTED_COST ? &group->unrouted : &group->unscheduled_flow;
+}
+
+/* Where a unit that waits elsewhere would come to a slot at the market's price. */
+static void market_targets(struct structured *state, int32_t group, int32_t distance)
+{
+	const struct search *search = &state->search;
+	const struct group *g = &state->groups[group];
+	int32_t base = distance - g->price + state->market_price, best = search->best, column;
+
+	if (g->aggregator_cost != STRUCTURED_NO_ARC)
+		best = least(best, base + g->aggregator_cost);
+	int32_t exit = group_exit(state, group, best - base, &column);
+
+	if (exit != NONE)
+		best = base + g->arcs[exit].cost;
+	market_meet(state, group, best);
+}
+
+/* Units that the search's tree can bring from the market to the group; they are counted on each arc of the way. */
+static int32_t tree_take(struct structured *state, int32_t group)
+{
+	int32_t units = INT32_MAX;
+
+	for (int32_t pass = 0; pass < 2 && units > 0; pass++) {
+		for (int32_t at = group; at != NONE;) {
+			struct group *g = &state->groups[at];
+
+			int32_t column = g->parent_column;
+
+			if (pass == 0)
+				units = least(units, (column == NONE ? g->pending : flow_units(g, column, g->parent)) -
+							     g->counted);
+			else
+				g->counted += units;
+			at = column == NONE ? NONE : state->columns[column].parent_group;
+		}
+	}
+	return units;
+}
+
+/*
+ * Ways out for the market's units: along the tree, and farther off for those on each of the group's columns, when the
+ * market outbids them there.
+ */
+static void exit_targets(struct structured *state, int32_t group, int32_t distance)
+{
+	const struct group *g = &state->groups[group];
+	int32_t room = g->unscheduled_capacity - g->unscheduled_flow, best = state->search.best;
+	int32_t exit = room > 0 ? g->unscheduled_cost : UNROUTED_COST;
+
+	if (distance - g->price + exit >= best)
+		return;
+	int32_t units = least(tree_take(state, group), room > 0 ? room : INT32_MAX);
+
+	market_leave(state, group, distance - g->price + exit, units);
+	for (int32_t i = 0; i < g->share_count && units < room; i++) {
+		const struct structured_share *share = &g->shares[i];
+		bool own_parent = share->column == g->parent_column && share->cost == g->parent;
+		int32_t own = share->units - (own_parent ? g->counted : 0);
+
+		own = least(own, room - units);
+		market_leave(state, group, exit - share->cost - state->market_price, own);
+		units += own;
+	}
+}
+
 /* A group's own ways to the sink, as soon as it is reached: the last layer of a search, the widest, is not expanded. */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
@@ -13,13 +83,15 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	const struct group *g = &state->groups[group];
 	int32_t base = distance - g->price, column, exit;
 
-	if (search->leap.wanted > 0)
+	if (search->source == FROM_WAITING) {
+		market_targets(state, group, distance);
+		return;
+	}
+	if (search->source == FROM_MARKET)
 		return;
 	if (g->unscheduled_flow < g->unscheduled_capacity)
 		search_target(search, TARGET_UNSCHEDULED, group, base + g->unscheduled_cost);
 	search_target(search, TARGET_UNROUTED, group, base + UNROUTED_COST);
-	if (search->source == NONE)
-		return;
 	base += state->market_price;
 	if (g->aggregator_cost != STRUCTURED_NO_ARC)
 		search_target(search, TARGET_MARKET, group, base + g->aggregator_cost);
@@ -38,6 +110,7 @@ static void relax_group(struct structured *state, int32_t group, int32_t distanc
 	state->group_labels[group] = search_label(search, distance);
 	state->groups[group].parent = cost;
 	state->groups[group].parent_column = column;
+	state->groups[group].counted = 0;
 	search_fetch(state->groups[group].arcs);
 	group_targets(state, group, distance);
 	queue_push(&search->queue, ~group, distance);
@@ -55,7 +128,8 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 	c->parent_group = parent_group;
 	c->parent_arc = parent_arc;
 	if (c->free > 0) {
-		search_target(search, TARGET_COLUMN, column, distance);
+		if (search->source == FROM_GROUP)
+			search_target(search, TARGET_COLUMN, column, distance);
 	} else {
 		search_fetch(c->entries);
 		queue_push(&search->queue, column, distance);
@@ -109,8 +183,8 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 	const struct group *g = &state->groups[group];
 	int32_t base = distance - g->price, near[SEARCH_SPAN];
 
-	if (state->search.leap.wanted > 0)
-		leap_note_group(state, group, distance);
+	if (state->search.source == FROM_MARKET)
+		exit_targets(state, group, distance);
 	for (int32_t next = 0; next < g->arc_count;) {
 		int32_t first = next, count = near_arcs(state, g, base, first, near, &next);
 
@@ -183,21 +257,16 @@ static const struct search_direction forward = {settle_group, settle_column, set
 
 void search_group_forward(struct structured *state, int32_t group)
 {
-	search_begin(state, group, INT32_MAX);
+	search_begin(state, FROM_GROUP, INT32_MAX);
 	relax_group(state, group, 0, NONE, NONE);
 	search_run(state, &forward);
 	search_move_prices(state, 1);
 }
 
-/*
- * From the aggregator: over every block, and back over the units that were sold but have no slot. With `wanted`, to
- * where that many units have a way out (structured_leap.c).
- */
-void search_market_forward(struct structured *state, int64_t wanted, int32_t limit)
+/* From the aggregator to ways out: over every block, and back over the units that were sold but have no slot. */
+void search_from_market(struct structured *state)
 {
-	search_begin(state, NONE, limit);
-	if (wanted > 0)
-		leap_begin(state, wanted);
+	search_begin(state, FROM_MARKET, INT32_MAX);
 	for (int32_t i = 0; i < state->pending_list.count; i++)
 		if (state->groups[state->pending_list.ids[i]].pending > 0)
 			relax_group(state, state->pending_list.ids[i], 0, NONE, NONE);
@@ -205,10 +274,32 @@ void search_market_forward(struct structured *state, int64_t wanted, int32_t lim
 		if (state->blocks[block].member_count > 0)
 			relax_block(state, block, 0, -state->market_price, NONE, NONE);
 	search_run(state, &forward);
-	if (wanted > 0)
-		leap_last_exit(&state->search);
-	search_move_prices(state, 1);
-	state->market_price += state->search.best;
+}
+
+/* From all units that wait, to wherever one of them would first come to a slot at the market's price. */
+void search_from_waiting(struct structured *state, int32_t limit)
+{
+	search_begin(state, FROM_WAITING, limit + 1);
+	for (int32_t i = 0; i < state->group_count; i++) {
+		const struct group *g = &state->groups[i];
+
+		if (g->unrouted > 0)
+			relax_group(state, i, g->price - UNROUTED_COST, NONE, NONE);
+		else if (g->unscheduled_flow > 0)
+			relax_group(state, i, g->price - g->unscheduled_cost, NONE, NONE);
+	}
+	search_run(state, &forward);
+	state->search.best--;
+}
+
+/* Units at the group that started the search. */
+static int32_t root_room(const struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+
+	if (state->search.source == FROM_MARKET)
+		return g->pending;
+	return state->search.source == FROM_WAITING ? *waiting_at(g) : INT32_MAX;
 }
 
 /* Least room on the way back, at most `units`. */
@@ -236,7 +327,7 @@ static int32_t path_room(const struct structured *state, const struct target *ta
 
 		column = g->parent_column;
 		if (column == NONE)
-			return state->search.source == NONE ? least(units, g->pending) : units;
+			return least(units, root_room(state, group));
 		units = least(units, flow_units(g, column, g->parent));
 	}
 }
@@ -260,8 +351,12 @@ static void path_apply(struct structured *state, int32_t group, int32_t units)
 		group = c->parent_group;
 		flow_add(state, group, column, state->groups[group].arcs[c->parent_arc].cost, units);
 	}
-	if (state->search.source == NONE)
+	if (state->search.source == FROM_MARKET)
 		group_add_pending(state, group, -units);
+	if (state->search.source != FROM_WAITING)
+		return;
+	*waiting_at(&state->groups[group]) -= units;
+	group_changed(state, group);
 }
 
 /* One unit or more to a free slot; slots of several columns may be needed. */
@@ -304,10 +399,6 @@ int32_t search_augment(struct structured *state, int32_t units)
 		int32_t group = c->parent_group;
 
 		column_fill(state, node, units);
-		if (group == NONE) {
-			market_bind(state, node, units);
-			return units;
-		}
 		flow_add(state, group, node, state->groups[group].arcs[c->parent_arc].cost, units);
 		path_apply(state, group, units);
 		return units;
@@ -321,4 +412,32 @@ int32_t search_augment(struct structured *state, int32_t units)
 		group_add_pending(state, node, units);
 	path_apply(state, node, units);
 	return units;
+}
+
+/*
+ * Where the last search has had the market and those that wait meet, if it still is on the way: units go along that
+ * path, how many is returned.
+ */
+int32_t meeting_augment(struct structured *state, int32_t group, int32_t units)
+{
+	struct search *search = &state->search;
+	const struct group *g = &state->groups[group];
+	enum target_kind kind = TARGET_SLOT;
+
+	if (state->group_labels[group] > search_label(search, search->best))
+		return 0;
+	if (search->source == FROM_WAITING) {
+		if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost + state->market_price == g->price)
+			kind = TARGET_MARKET;
+	} else if (g->unscheduled_flow < g->unscheduled_capacity) {
+		kind = TARGET_UNSCHEDULED;
+		if (g->unscheduled_cost != g->price)
+			return 0;
+	} else {
+		kind = TARGET_UNROUTED;
+		if (g->price != UNROUTED_COST)
+			return 0;
+	}
+	search->target = (struct target){kind, group};
+	return search_augment(state, units);
 }

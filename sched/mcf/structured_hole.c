@@ -7,14 +7,12 @@
  */
 #include "structured_search.h"
 
-/* Who of the group would gain by letting go. A leap counts them when the group is settled. */
+/* Who of the group would gain by letting go. */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
 	struct search *search = &state->search;
 	const struct group *g = &state->groups[group];
 
-	if (search->leap.wanted > 0)
-		return;
 	if (g->unscheduled_flow > 0)
 		search_target(search, TARGET_UNSCHEDULED, group, distance + g->price - g->unscheduled_cost);
 	if (g->unrouted > 0)
@@ -24,8 +22,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 			      distance + g->price - g->aggregator_cost - state->market_price);
 }
 
-/* `cost`: of the own arc that would get the unit for `column`, ~cost over its block; NONE and NONE: the aggregator's.
- */
+/* `cost`: of the own arc that would get the unit for `column`, ~cost over its block. */
 static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t cost, int32_t column)
 {
 	struct search *search = &state->search;
@@ -52,8 +49,7 @@ static void relax_column(struct structured *state, int32_t column, int32_t dista
 	c->parent_group = group;
 	c->parent_arc = cost;
 	search_fetch(&state->column_references[column]);
-	if (search->source != NONE)
-		search_target(search, TARGET_COLUMN, column, distance + state->prices[column] - state->market_price);
+	search_target(search, TARGET_COLUMN, column, distance + state->prices[column] - state->market_price);
 	queue_push(&search->queue, column, distance);
 }
 
@@ -117,8 +113,6 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 {
 	const struct group *g = &state->groups[group];
 
-	if (state->search.leap.wanted > 0)
-		leap_note(&state->search, distance + g->price - g->unscheduled_cost, g->unscheduled_flow);
 	for (int32_t i = 0; i < g->share_count; i++) {
 		const struct structured_share *share = &g->shares[i];
 
@@ -154,8 +148,6 @@ static int32_t path_room(const struct structured *state, const struct target *ta
 		}
 		const struct group *g = &state->groups[group];
 
-		if (g->parent_column == NONE)
-			return least(units, 1); /* a free slot is chosen when it is taken */
 		if (g->parent >= 0)
 			units = least(units, arc_room_at(g, g->parent_column, g->parent));
 		column = g->parent_column;
@@ -196,13 +188,9 @@ static void path_apply(struct structured *state, const struct target *target, in
 			flow_take(state, group, column, state->columns[column].parent_arc, units);
 		}
 		const struct group *g = &state->groups[group];
-		bool market = g->parent_column == NONE;
-		int32_t cost = market ? g->aggregator_cost : g->parent < 0 ? ~g->parent : g->parent;
 
-		column = market ? market_free_column(state) : g->parent_column;
-		flow_add(state, group, column, cost, units);
-		if (market)
-			break;
+		column = g->parent_column;
+		flow_add(state, group, column, g->parent < 0 ? ~g->parent : g->parent, units);
 	}
 	column_fill(state, column, units);
 }
@@ -223,7 +211,7 @@ static void hole_fill(struct structured *state, int32_t column)
 	while (c->free > 0 && c->capacity > 0 && state->prices[column] > state->market_price && !state_halted(state)) {
 		int32_t free = c->free;
 
-		search_begin(state, column, state->prices[column] - state->market_price);
+		search_begin(state, FROM_HOLE, state->prices[column] - state->market_price);
 		root_column(state, column);
 		search_run(state, &backward);
 		search_move_prices(state, -1);
@@ -231,6 +219,7 @@ static void hole_fill(struct structured *state, int32_t column)
 			path_apply(state, &state->search.target, c->free);
 		state->stalled = c->free >= free && state->prices[column] > state->market_price;
 	}
+	state->exit_epoch += c->free > 0; /* its slots have come to be at the market's price */
 }
 
 void holes_fill(struct structured *state)
@@ -242,32 +231,4 @@ void holes_fill(struct structured *state)
 		hole_fill(state, column);
 	}
 	state->hole_list.count = 0;
-}
-
-/*
- * More slots than units at a market price above 0: it falls until somebody takes a slot, or to 0. With `wanted`, until
- * that many would take one, who are left to structured_leap.c.
- */
-void market_lower(struct structured *state, int64_t wanted, int32_t limit)
-{
-	struct search *search = &state->search;
-
-	search_begin(state, NONE, limit);
-	if (wanted > 0)
-		leap_begin(state, wanted);
-	for (int32_t i = 0; i < state->free_list.count; i++) {
-		if (state->columns[state->free_list.ids[i]].free > 0)
-			root_column(state, state->free_list.ids[i]);
-	}
-	for (int32_t group = 0; group < state->group_count; group++) {
-		const struct group *g = &state->groups[group];
-
-		if (g->exists && g->supply > 0 && g->aggregator_cost != STRUCTURED_NO_ARC)
-			relax_group(state, group, g->aggregator_cost + state->market_price - g->price, NONE, NONE);
-	}
-	search_run(state, &backward);
-	search_move_prices(state, -1);
-	state->market_price -= search->best;
-	if (search->target.node != NONE)
-		path_apply(state, &search->target, 1);
 }

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The aggregator as a market. Searches sell to it and buy from it at one price, as if it had slots without end; here
- * what was sold is bound to slots. Too few: its price rises until somebody lets go (searches from the aggregator). Too
- * many at a price above 0: it falls until somebody comes, or to 0, where slots may stay free.
+ * what was sold is bound to slots.
+ *
+ * Too few: its price leaps to where about half as many units as it lacks slots for have a way out. Whoever was passed
+ * on the way is pulled off and pushed again, which is local; where nobody was passed the paths found are used. Nearly
+ * all columns and groups are tied to the market at no reduced cost, so that each such search sees most of the network.
+ *
+ * Too many at a price above 0: it falls, step by step, until somebody comes, or to 0, where slots may stay free. These
+ * searches come from the other end, forward from all units that wait, and meet the market: those they pass keep so much
+ * of the difference as they are nearer to that end, everybody else's price moves with the market's. They are a hundred
+ * times smaller, so that a leap too far costs little.
  */
-#include <stdlib.h>
+#include <string.h>
 
-#include "structured_priv.h"
+#include "structured_search.h"
 
 /* A free slot's column; all of them have the market's price. NONE when there is none. */
-int32_t market_free_column(struct structured *state)
+static int32_t market_free_column(struct structured *state)
 {
 	struct id_list *list = &state->free_list;
 
@@ -62,91 +70,170 @@ static void bind_free(struct structured *state)
 	}
 }
 
-static int64_t flood_raise(struct structured *state)
+/* The running search, of units that wait, comes to the market at `group`; it goes on to others that are no farther. */
+void market_meet(struct structured *state, int32_t group, int32_t distance)
 {
-	int64_t total = 0;
+	struct search *search = &state->search;
 
-	for (int64_t sent = 1; sent > 0 && state->total_pending > 0; total += sent)
-		sent = flood_from_market(state);
-	return total;
-}
-
-static int64_t flood_fall(struct structured *state)
-{
-	int64_t total = 0;
-
-	for (int64_t sent = 1; sent > 0 && state->total_free > state->total_pending && state->market_price > 0;
-	     total += sent)
-		sent = flood_from_waiting(state);
-	return total;
-}
-
-/* To the next way out, which is taken: nearer by a unit at least. */
-static void market_step(struct structured *state)
-{
-	if (state->total_pending > 0) {
-		search_market_forward(state, 0, INT32_MAX);
-		search_augment(state, (int32_t)state->total_pending);
-		flood_raise(state);
-	} else {
-		market_lower(state, 0, state->market_price);
-		flood_fall(state);
+	if (distance >= search->best)
+		return;
+	if (distance < search->best - 1) {
+		search->best = distance + 1;
+		state->meeting_list.count = 0;
 	}
-}
-
-/* False when neither the price nor a unit has moved. */
-static bool market_leap(struct structured *state, int64_t boost, int32_t limit)
-{
-	bool raise = state->total_pending > 0,
-	     moved = raise ? leap_raise(state, boost, limit) : leap_fall(state, boost, limit);
-
-	bind_free(state);
-	if (raise && state->total_pending > 0)
-		return flood_from_market(state) > 0 || moved;
-	if (!raise && state->total_free > 0 && state->market_price > 0)
-		return flood_from_waiting(state) > 0 || moved;
-	return true;
+	list_push(state, &state->meeting_list, group);
 }
 
 /*
- * Leaps may overshoot, but never beyond a price that has been seen to be too high or too low. They may also fall short:
- * a large group that waits counts in full, though few of its units may find a way. Then the next one is for more units.
- * The last word is the single steps', which always get nearer.
+ * The running search, from the market, comes to a way out at `group` for so many units. It goes on to the least
+ * distance within which enough have one; beyond the window, to the first.
  */
+void market_leave(struct structured *state, int32_t group, int32_t distance, int64_t units)
+{
+	struct search *search = &state->search;
+	struct leap *leap = &search->leap;
+
+	if (units <= 0 || distance >= search->best)
+		return;
+	list_push(state, &state->meeting_list, group);
+	if (distance >= LEAP_WINDOW) {
+		search->best = distance + 1;
+		return;
+	}
+	leap->exits[distance] += units;
+	leap->found += units;
+	if (leap->found >= leap->wanted)
+		search->best = least(search->best, LEAP_WINDOW);
+	while (search->best > 1 && search->best <= LEAP_WINDOW &&
+	       leap->found - leap->exits[search->best - 1] >= leap->wanted)
+		leap->found -= leap->exits[--search->best];
+}
+
+/* Fewer than wanted: as far as the last one, so that nobody is passed without need. */
+static void leap_search(struct structured *state)
+{
+	struct search *search = &state->search;
+	struct leap *leap = &search->leap;
+
+	leap->wanted = (state->total_pending + 1) / 2;
+	leap->found = 0;
+	memset(leap->exits, 0, sizeof(leap->exits));
+	search_from_market(state);
+	search->best--;
+	if (leap->found == 0)
+		return;
+	search->best = least(search->best, LEAP_WINDOW - 1);
+	while (leap->exits[search->best] == 0)
+		search->best--;
+}
+
+/* Those of the last search for whom waiting has come to be cheaper; false when there are none. */
+static bool pull_passed(struct structured *state)
+{
+	const struct search *search = &state->search;
+	bool passed = false;
+
+	for (int32_t i = 0; i < search->visited_count; i++) {
+		if (search->visited[i] >= 0)
+			continue;
+		int32_t group = ~search->visited[i];
+		const struct group *g = &state->groups[group];
+		bool room = g->unscheduled_flow < g->unscheduled_capacity;
+
+		if (g->price <= (room ? g->unscheduled_cost : UNROUTED_COST))
+			continue;
+		group_reprice(state, group);
+		passed = true;
+	}
+	return passed;
+}
+
+/* Units of a group whose price is that of waiting leave columns at the market's price to those sold; `units` at most.
+ */
+static void leave_columns(struct structured *state, int32_t group, int64_t units)
+{
+	struct group *g = &state->groups[group];
+
+	if (g->unscheduled_cost != g->price)
+		return;
+	for (int32_t i = g->share_count - 1; i >= 0; i--) {
+		struct structured_share share = g->shares[i];
+		int32_t room = g->unscheduled_capacity - g->unscheduled_flow;
+		int32_t taken = least(share.units, room);
+
+		taken = units < taken ? (int32_t)units : taken;
+		if (taken <= 0)
+			return;
+		if (state->prices[share.column] != state->market_price || share.cost + state->market_price != g->price)
+			continue;
+		flow_take(state, group, share.column, share.cost, taken);
+		g->unscheduled_flow += taken;
+		market_bind(state, share.column, taken);
+		units -= taken;
+	}
+}
+
+/* More units sold than slots. False when neither the price nor a unit has moved. */
+static bool market_raise(struct structured *state)
+{
+	int64_t before = state->total_pending;
+
+	leap_search(state);
+	if (state->meeting_list.count == 0)
+		return false;
+	search_move_prices(state, 1);
+	state->market_price += state->search.best;
+	if (pull_passed(state)) {
+		push_all(state);
+		holes_fill(state);
+		return true;
+	}
+	for (int32_t i = 0; i < state->meeting_list.count && state->total_pending > 0; i++)
+		meeting_augment(state, state->meeting_list.ids[i], (int32_t)state->total_pending);
+	for (int32_t i = 0; i < state->meeting_list.count && state->total_pending > 0; i++)
+		leave_columns(state, state->meeting_list.ids[i], state->total_pending);
+	return state->search.best > 0 || state->total_pending < before;
+}
+
+/* The market's price and those of all who are tied to it; what the last search has found to be nearer stays behind. */
+static void lower_prices(struct structured *state, int32_t by)
+{
+	state->market_price -= by;
+	for (int32_t i = 0; i < state->column_count; i++)
+		state->prices[i] -= state->prices[i] == PRICE_CLOSED ? 0 : by;
+	for (int32_t i = 0; i < state->block_count; i++)
+		state->blocks[i].floor -= state->blocks[i].floor == PRICE_CLOSED ? 0 : by;
+	for (int32_t i = 0; i < state->group_count; i++) {
+		state->groups[i].price -= by;
+		group_bid(state, i);
+	}
+	search_move_prices(state, 1);
+}
+
+/* More slots than units at a market price above 0: to where some that wait come in, or to 0. */
+static bool market_lower(struct structured *state)
+{
+	int64_t before = state->total_free - state->total_pending, left = before;
+
+	search_from_waiting(state, state->market_price);
+	lower_prices(state, state->search.best);
+	for (int32_t i = 0; i < state->meeting_list.count && left > 0; i++) {
+		meeting_augment(state, state->meeting_list.ids[i], (int32_t)left);
+		left = state->total_free - state->total_pending;
+	}
+	return left < before || state->market_price == 0;
+}
+
 void market_settle(struct structured *state)
 {
-	enum { LEAPS = 24, BOOST_MOST = 1 << 12 };
-	int64_t boost = 1;
-	int32_t low = -1, high = INT32_MAX;
-
-	for (int32_t leaps = 0; !state_halted(state); leaps++) {
+	while (!state_halted(state)) {
 		bind_free(state);
-		int64_t before = state->total_pending - state->total_free;
-		int32_t price = state->market_price;
-
-		if (state->total_pending == 0 && (state->total_free == 0 || price == 0))
+		if (state->total_pending == 0 && (state->total_free == 0 || state->market_price == 0))
 			return;
-		if (before > 0)
-			low = price;
-		else
-			high = price;
-		int32_t limit = before > 0 ? high - price : low < 0 ? price : price - low;
+		if (!state->referenced)
+			references_build(state);
+		bool moved = state->total_pending > 0 ? market_raise(state) : market_lower(state);
 
-		if (boost > 1 && low >= 0 && high < INT32_MAX)
-			limit = (limit + 1) / 2;
-		bool step = leaps >= LEAPS || !market_leap(state, boost, limit);
-
-		if (state_halted(state))
-			return;
-		if (step)
-			market_step(state);
-		int64_t after = state->total_pending - state->total_free;
-
-		state->stalled = step && llabs(after) >= llabs(before) && state->market_price == price;
-
-		if ((before > 0) != (after > 0))
-			boost = 1;
-		else if (llabs(after) > llabs(before) / 2 && boost < BOOST_MOST)
-			boost *= 2;
+		state->stalled |= !moved;
 	}
 }

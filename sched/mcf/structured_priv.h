@@ -9,8 +9,8 @@
  *     routed over the aggregator but not yet bound to a column), excess (queued).
  * A solve pushes the excess, fills the holes and settles the market; then what is left satisfies the certificate.
  * Work is bounded: a search settles a node once, since nothing is nearer than what is being settled; every push, hole
- * and single step of the market moves a unit or ends it, so that there are no more of them than units, and leaps of the
- * market are counted. A step that did not move one would go on for ever: the solve ends as MCF_STALLED.
+ * and move of the market moves a unit or its price, which after having fallen rises no more. One that did neither would
+ * go on for ever: the solve ends as MCF_STALLED.
  */
 #ifndef STRUCTURED_PRIV_H
 #define STRUCTURED_PRIV_H
@@ -117,8 +117,7 @@ struct group {
 	int32_t pending, unrouted;
 	/*
 	 * Forward: cost of the share at parent_column that is taken back (NONE: the excess is). Backward: cost of the
-	 * own arc that gets flow, ~cost when it leads over a block, to parent_column (NONE: over the aggregator to the
-	 * market).
+	 * own arc that gets flow, ~cost when it leads over a block, to parent_column.
 	 */
 	int32_t parent, parent_column;
 	int32_t arc_count;
@@ -133,6 +132,7 @@ struct group {
 	uint64_t limited_bits;   /* of its limited arcs their columns modulo 64: tells most others apart */
 	uint32_t flood;          /* the last flood that reached it */
 	int32_t level, flood_arc;
+	int32_t counted; /* of the units of `parent`: those that a search from the market counts on */
 	bool exists, in_excess_list, in_pending_list, in_changed_list;
 };
 
@@ -155,22 +155,21 @@ struct target {
 	int32_t node; /* column or group */
 };
 
-/*
- * A leap of the market's price: the search doesn't stop at the first way out but where the units that have one come to
- * `wanted`. `exits` counts them by distance; the search's `best` is the least distance within which there are enough.
- */
+/* Backward from a hole; forward from a group's excess, from the market, or from all units that wait. */
+enum search_source { FROM_HOLE, FROM_GROUP, FROM_MARKET, FROM_WAITING };
+
+/* Units that a search from the market has found a way out for, by distance: structured_market.c. */
 enum { LEAP_WINDOW = 4096 };
 
 struct leap {
-	int64_t wanted; /* 0: not a leap */
-	int64_t found;  /* at `best` or nearer */
+	int64_t wanted, found; /* found: nearer than the search's `best` */
 	int64_t exits[LEAP_WINDOW];
 };
 
 struct search {
 	uint32_t stamp;
-	uint64_t era;    /* the upper half of this search's labels */
-	int32_t source;  /* group, or NONE for the market; backward: column, or NONE */
+	uint64_t era; /* the upper half of this search's labels */
+	enum search_source source;
 	int32_t reached; /* distance of the node that is being settled; no other comes before it */
 	int32_t best;    /* distance of the target; nodes at this distance or beyond are of no use */
 	struct target target;
@@ -184,8 +183,6 @@ struct search {
 struct flood {
 	uint32_t stamp;
 	int32_t exit_level; /* the first layer with a way to the sink */
-	bool market;        /* from the market: neither it nor free slots are ways out */
-	bool waiting;       /* of waiting units: waiting is no way out */
 };
 
 struct structured {
@@ -209,6 +206,7 @@ struct structured {
 	int64_t total_free, total_pending;
 	int64_t column_cost; /* of all flow on arcs to columns */
 	struct id_list excess_list, pending_list, hole_list, free_list, changed_list;
+	struct id_list meeting_list; /* groups: where the market and those that wait have met in a search */
 	struct search search;
 	struct flood flood;
 	struct arena arena;
@@ -296,8 +294,10 @@ void start_fresh(struct structured *state, int32_t market_price);
 
 /* structured_forward.c */
 void search_group_forward(struct structured *state, int32_t group);
-void search_market_forward(struct structured *state, int64_t wanted, int32_t limit);
+void search_from_market(struct structured *state);
+void search_from_waiting(struct structured *state, int32_t limit);
 int32_t search_augment(struct structured *state, int32_t units);
+int32_t meeting_augment(struct structured *state, int32_t group, int32_t units);
 
 /* structured_exit.c: free slots at the market's price. */
 int32_t block_exit(struct structured *state, int32_t block);
@@ -305,23 +305,13 @@ int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32
 
 /* structured_flood.c */
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
-int64_t flood_from_market(struct structured *state);
-int64_t flood_from_waiting(struct structured *state);
 
 /* structured_hole.c */
 void holes_fill(struct structured *state);
-void market_lower(struct structured *state, int64_t wanted, int32_t limit);
-
-/* structured_leap.c */
-void leap_begin(struct structured *state, int64_t wanted);
-void leap_note(struct search *search, int32_t distance, int64_t units);
-void leap_note_group(struct structured *state, int32_t group, int32_t distance);
-void leap_last_exit(struct search *search);
-bool leap_raise(struct structured *state, int64_t boost, int32_t limit);
-bool leap_fall(struct structured *state, int64_t boost, int32_t limit);
 
 /* structured_market.c */
-int32_t market_free_column(struct structured *state);
+void market_meet(struct structured *state, int32_t group, int32_t distance);
+void market_leave(struct structured *state, int32_t group, int32_t distance, int64_t units);
 void market_bind(struct structured *state, int32_t column, int32_t units);
 void market_settle(struct structured *state);
 

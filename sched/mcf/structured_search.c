@@ -13,7 +13,7 @@ static void forget_labels(struct structured *state)
 	state->search.stamp = 1;
 }
 
-void search_begin(struct structured *state, int32_t source, int32_t limit)
+void search_begin(struct structured *state, enum search_source source, int32_t limit)
 {
 	struct search *search = &state->search;
 
@@ -25,7 +25,7 @@ void search_begin(struct structured *state, int32_t source, int32_t limit)
 	search->best = limit;
 	search->reached = 0;
 	search->visited_count = 0;
-	search->leap.wanted = 0;
+	state->meeting_list.count = 0;
 	search->target.node = NONE;
 	state->searches++;
 }
@@ -39,13 +39,17 @@ static void fetch_next(const struct structured *state)
 		search_fetch(state->column_references[node].items);
 }
 
+/*
+ * Searches for a move of the market's price look for several targets, so that nodes as far as the nearest one are of
+ * use and `best` is one more than its distance; but nothing is expanded there.
+ */
 void search_run(struct structured *state, const struct search_direction *direction)
 {
 	struct search *search = &state->search;
-	int32_t node, key;
+	int32_t node, key, ties = search->source == FROM_MARKET || search->source == FROM_WAITING;
 
 	while (queue_pop(&search->queue, &node, &key)) {
-		if (key >= search->best)
+		if (key >= search->best - ties)
 			break;
 		search->reached = key;
 		fetch_next(state);

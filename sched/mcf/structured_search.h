@@ -24,7 +24,7 @@ struct search_direction {
 	void (*block)(struct structured *state, int32_t block);
 };
 
-void search_begin(struct structured *state, int32_t source, int32_t limit);
+void search_begin(struct structured *state, enum search_source source, int32_t limit);
 void search_run(struct structured *state, const struct search_direction *direction);
 /* Of the settled nodes nearer than the target: up (sign 1) or down (-1) by as much. */
 void search_move_prices(struct structured *state, int32_t sign);

@@ -38,7 +38,7 @@ static void repair(struct structured *state)
 
 /*
  * Where the market's price is looked for first. With more units than slots it ends up not far below what waiting costs:
- * a quarter below the dearest was near enough wherever it was measured, and a wrong guess costs a few leaps.
+ * a quarter below the dearest was near enough wherever it was measured, and a wrong guess costs little.
  */
 static int32_t first_price(const struct structured *state)
 {

@@ -170,6 +170,7 @@ void structured_destroy(struct structured *state)
 	free(state->hole_list.ids);
 	free(state->free_list.ids);
 	free(state->changed_list.ids);
+	free(state->meeting_list.ids);
 	free(state->groups);
 	free(state->bids);
 	free(state->rooms);

@@ -27,7 +27,7 @@ static int32_t draw_block(int32_t column)
 
 static void draw_costs(struct world *world, struct world_group *group)
 {
-	int32_t home = draw(world, 0, WORLD_BLOCKS - 1), few = draw(world, 5, 80);
+	int32_t home = draw(world, 0, WORLD_BLOCKS - 1), few = world->wide ? 100 : draw(world, 5, 80);
 
 	for (int32_t i = 0; i < WORLD_COLUMNS; i++) {
 		bool near = draw_block(i) == home;
@@ -37,9 +37,11 @@ static void draw_costs(struct world *world, struct world_group *group)
 			group->column_cost[i] = near && chance(world, 60) ? 1 : draw(world, 0, world->cost_top);
 	}
 	for (int32_t i = 0; i < WORLD_BLOCKS; i++)
-		group->block_cost[i] = chance(world, 30) ? draw(world, 1, world->cost_top + 2) : STRUCTURED_NO_ARC;
-	group->aggregator_cost =
-		chance(world, 75) ? draw(world, world->cost_top / 2, world->cost_top * 2) : STRUCTURED_NO_ARC;
+		group->block_cost[i] =
+			chance(world, world->wide ? 100 : 30) ? draw(world, 1, world->cost_top + 2) : STRUCTURED_NO_ARC;
+	group->aggregator_cost = chance(world, world->wide ? 100 : 75)
+					 ? draw(world, world->cost_top / 2, world->cost_top * 2)
+					 : STRUCTURED_NO_ARC;
 }
 
 static void draw_unscheduled(struct world *world, struct world_group *group)
@@ -98,9 +100,10 @@ static void add_group(struct world *world, int32_t id)
 	structured_set_supply(world->state, id, group->supply);
 }
 
-void world_create(struct world *world, uint64_t seed, int32_t slots_percent)
+static void create(struct world *world, uint64_t seed, int32_t slots_percent, bool wide)
 {
 	memset(world, 0, sizeof(*world));
+	world->wide = wide;
 	rng_seed(&world->rng, seed);
 	world->state = structured_create(0, 0, 0);
 	world->column_count = draw(world, 1, WORLD_COLUMNS);
@@ -118,6 +121,16 @@ void world_create(struct world *world, uint64_t seed, int32_t slots_percent)
 	}
 	for (int32_t i = 0; i < world->group_count; i++)
 		add_group(world, i);
+}
+
+void world_create(struct world *world, uint64_t seed, int32_t slots_percent)
+{
+	create(world, seed, slots_percent, false);
+}
+
+void world_create_wide(struct world *world, uint64_t seed, int32_t slots_percent)
+{
+	create(world, seed, slots_percent, true);
 }
 
 void world_destroy(struct world *world)

@@ -28,6 +28,7 @@ struct world {
 	int32_t cost_top;                               /* of arcs to columns and blocks */
 	int32_t capacity_top, supply_top;
 	bool always_routable;            /* unscheduled capacity suffices */
+	bool wide;                       /* rows reach over all columns and blocks */
 	int32_t capacity[WORLD_COLUMNS]; /* -1 = no such column */
 	struct world_group groups[WORLD_GROUPS];
 	struct structured_result result;
@@ -36,6 +37,8 @@ struct world {
 
 /* Draws a world of the given looseness: slots per unit of supply, in percent. */
 void world_create(struct world *world, uint64_t seed, int32_t slots_percent);
+/* The same with every group's arcs leading to all columns and blocks, and over the aggregator. */
+void world_create_wide(struct world *world, uint64_t seed, int32_t slots_percent);
 void world_destroy(struct world *world);
 
 /* One random event of an operating cluster, applied to both sides. */

@@ -56,3 +56,29 @@ Test(structured_walk, long_one)
 {
 	walk(999, 1500, 95);
 }
+
+/* Mostly more units than slots, rows over the whole cluster: nearly each event moves the market's price. */
+Test(structured_walk, wide_oversubscribed)
+{
+	enum { WALKS = 24, EVENTS = 250 };
+	int32_t oversubscribed = 0;
+
+	for (uint64_t seed = 401; seed < 401 + WALKS; seed++) {
+		struct world world;
+
+		world_create_wide(&world, seed, 25);
+		for (int32_t event = 0; event < EVENTS; event++) {
+			cr_assert(world_solve(&world, false), "seed %llu, event %d: no answer",
+				  (unsigned long long)seed, event);
+			cr_assert(world_check(&world), "seed %llu, event %d: %s", (unsigned long long)seed, event,
+				  world.text);
+			oversubscribed += world.result.unscheduled + world.result.unrouted > 0;
+			if (event % 3 == 0)
+				world_adopt(&world);
+			for (int32_t burst = event % 5 == 0 ? 4 : 1; burst > 0; burst--)
+				world_event(&world);
+		}
+		world_destroy(&world);
+	}
+	cr_expect_gt(oversubscribed, WALKS * EVENTS * 3 / 5);
+}
