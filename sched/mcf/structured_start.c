@@ -26,7 +26,6 @@ void start_forget(struct structured *state, int32_t market_price)
 	state->total_free = state->total_pending = state->column_cost = 0;
 	state->excess_list.count = state->pending_list.count = state->hole_list.count = 0;
 	state->free_list.count = 0;
-	 */
 	for (int32_t i = 0; i < state->column_count; i++) {
 		struct column *column = &state->columns[i];
 
