@@ -94,7 +94,8 @@ static void spread_group(struct structured *state, int32_t group)
 
 		if (arc->target < 0)
 			reach_block(state, ~arc->target, price, g->level + 1);
-		else if (state->prices[arc->target] == price && arc_has_room(g, i))
+		else if (state->prices[arc->target] == price &&
+			 state->columns[arc->target].flood != state->flood.stamp && arc_has_room(g, i))
 			reach_column(state, arc->target, g->level + 1);
 	}
 	state->scans += (uint64_t)i;

@@ -129,7 +129,7 @@ struct group {
 	int32_t supply, excess;
 	struct running *running; /* [running_count], of which limited_count are arcs of their own */
 	int32_t *backs;          /* [arc_count] each arc's place in its target's list of references */
-	uint64_t limited_bits;   /* of its limited arcs their columns modulo 64: tells most others apart */
+	uint32_t limited_bits;   /* of its limited arcs their columns modulo 32: tells most others apart */
 	uint32_t flood;          /* the last flood that reached it */
 	int32_t level, flood_arc;
 	int32_t counted; /* of the units of `parent`: those that a search from the market counts on */
@@ -322,7 +322,7 @@ static inline struct rooms *rooms_of(const struct structured *state, const struc
 
 static inline bool limited_perhaps(const struct group *group, int32_t target)
 {
-	return group->limited_bits >> (target & 63) & 1;
+	return group->limited_bits >> (target & 31) & 1;
 }
 
 static inline bool arc_is_limited(const struct group *group, int32_t target, int32_t cost)

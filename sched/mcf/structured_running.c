@@ -209,7 +209,7 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 		state->held[running[i].column] = 0;
 	g->limited_count = sort_running(items, limited);
 	for (int32_t i = 0; i < g->limited_count; i++)
-		g->limited_bits |= UINT64_C(1) << (items[i].column & 63);
+		g->limited_bits |= UINT32_C(1) << (items[i].column & 31);
 	int32_t others = sort_running(items + remembered, count - remembered);
 
 	memmove(items + g->limited_count, items + remembered, (size_t)others * sizeof(*items));

@@ -113,8 +113,6 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 	return 0;
 }
 
-_Static_assert(sizeof(struct group) == 2 * CACHE_LINE_BYTES, "two cache lines");
-
 static bool reserve_groups(struct structured *state, int32_t count)
 {
 	struct table tables[] = {{(void **)&state->bids, sizeof(*state->bids)},
