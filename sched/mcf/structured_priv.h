@@ -131,8 +131,11 @@ struct group {
 	int32_t *backs;          /* [arc_count] each arc's place in its target's list of references */
 	uint32_t limited_bits;   /* of its limited arcs their columns modulo 32: tells most others apart */
 	uint32_t flood;          /* the last flood that reached it */
-	int32_t level, flood_arc;
-	int32_t counted; /* of the units of `parent`: those that a search from the market counts on */
+	int32_t level;
+	union {
+		int32_t flood_arc;
+		int32_t counted; /* of the units of `parent`: those that a search from the market counts on */
+	};
 	bool exists, in_excess_list, in_pending_list, in_changed_list;
 };
 
