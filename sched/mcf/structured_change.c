@@ -104,7 +104,7 @@ static int32_t part_arcs(struct structured *state, struct group *g)
 	/* Without branches on what stays: that is not foreseeable. */
 	for (int32_t i = 0; i < g->arc_count; i++) {
 		struct arc arc = g->arcs[i];
-		int32_t back = g->backs[i];
+		struct tie tie = g->ties[i];
 		bool stays, changes;
 
 		if (arc.target >= 0) {
@@ -120,9 +120,9 @@ static int32_t part_arcs(struct structured *state, struct group *g)
 			stays = *wanted == arc.cost;
 			*wanted = stays ? STRUCTURED_NO_ARC : *wanted;
 		}
-		left[count] = (struct row_arc){arc.target, arc.cost, back};
+		left[count] = (struct row_arc){arc.target, arc.cost, tie.place};
 		g->arcs[kept] = arc;
-		g->backs[kept] = back;
+		g->ties[kept] = tie;
 		count += changes & !stays;
 		kept += !changes | stays;
 	}
@@ -195,10 +195,10 @@ static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t co
 	for (int32_t i = count - 1; i >= 0; i--) {
 		for (; kept > 0 && g->arcs[kept - 1].cost > coming[i].cost; kept--) {
 			g->arcs[--to] = g->arcs[kept - 1];
-			g->backs[to] = g->backs[kept - 1];
+			g->ties[to] = g->ties[kept - 1];
 		}
 		g->arcs[--to] = (struct arc){coming[i].target, coming[i].cost};
-		g->backs[to] = coming[i].back;
+		g->ties[to] = (struct tie){.place = coming[i].back};
 	}
 }
 
@@ -311,6 +311,6 @@ void structured_fetch_arcs(const struct structured *state, int32_t group)
 	for (int line = 0; line < LINES; line++)
 		__builtin_prefetch((const char *)g->arcs + (ptrdiff_t)line * CACHE_LINE);
 	for (int line = 0; line < LINES / 2; line++)
-		__builtin_prefetch((const char *)g->backs + (ptrdiff_t)line * CACHE_LINE);
+		__builtin_prefetch((const char *)g->ties + (ptrdiff_t)line * CACHE_LINE);
 	structured_fetch_shares(state, group);
 }

@@ -87,12 +87,13 @@ static void share_add(struct structured *state, struct group *g, int32_t place, 
 	g->share_count++;
 }
 
-static void limited_flow(struct group *g, int32_t column, int32_t cost, int32_t units)
+static void limited_flow(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
 {
+	const struct group *g = &state->groups[group];
 	int32_t place = limited_perhaps(g, column) ? limited_find(g, column, cost) : NONE;
 
 	if (place != NONE)
-		g->running[place].flow += units;
+		limited_change(state, group, place, units, 0);
 }
 
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
@@ -107,7 +108,7 @@ void flow_add(struct structured *state, int32_t group, int32_t column, int32_t c
 			return;
 	}
 	g->shares[place].units += units;
-	limited_flow(g, column, cost, units);
+	limited_flow(state, group, column, cost, units);
 	state->column_cost += (int64_t)units * cost;
 	group_changed(state, group);
 }
@@ -120,7 +121,7 @@ void flow_take(struct structured *state, int32_t group, int32_t column, int32_t 
 
 	group_changed(state, group);
 	g->shares[place].units -= units;
-	limited_flow(g, column, cost, -units);
+	limited_flow(state, group, column, cost, -units);
 	state->column_cost -= (int64_t)units * cost;
 	if (g->shares[place].units > 0)
 		return;

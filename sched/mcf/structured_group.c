@@ -154,11 +154,16 @@ static int32_t cost_of_unit(const struct structured *state, int32_t group, int32
 }
 
 /* One unit less runs there. */
-static void forget_unit(struct group *g, int32_t column, int32_t cost)
+static void forget_unit(struct structured *state, int32_t group, int32_t column, int32_t cost)
 {
+	struct group *g = &state->groups[group];
+
 	for (int32_t i = 0; i < g->running_count; i++) {
 		if (g->running[i].column == column && g->running[i].cost == cost) {
-			g->running[i].units -= g->running[i].units > 0;
+			if (i < g->limited_count)
+				limited_change(state, group, i, 0, -(g->running[i].units > 0));
+			else
+				g->running[i].units -= g->running[i].units > 0;
 			return;
 		}
 	}
@@ -174,7 +179,7 @@ int structured_end_unit(struct structured *state, int32_t group, int32_t column)
 	if (cost == STRUCTURED_NO_ARC)
 		return -EINVAL;
 	flow_take(state, group, column, cost, 1);
-	forget_unit(g, column, cost);
+	forget_unit(state, group, column, cost);
 	g->supply--;
 	group_bid(state, group);
 	column_free(state, column, 1);
@@ -194,11 +199,11 @@ int structured_remove_group(struct structured *state, int32_t group)
 	struct rooms *rooms = rooms_of(state, g);
 
 	arena_release(&state->arena, g->arcs, rooms->arcs, sizeof(*g->arcs));
-	arena_release(&state->arena, g->backs, rooms->backs, sizeof(*g->backs));
+	arena_release(&state->arena, g->ties, rooms->ties, sizeof(*g->ties));
 	arena_release(&state->arena, g->shares, rooms->shares, sizeof(*g->shares));
 	arena_release(&state->arena, g->running, rooms->running, sizeof(*g->running));
 	g->arcs = NULL;
-	g->backs = NULL;
+	g->ties = NULL;
 	g->shares = NULL;
 	g->running = NULL;
 	*rooms = (struct rooms){0};

@@ -71,9 +71,9 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	queue_push(&search->queue, block + NODE_BLOCK, distance);
 }
 
-/* `base`: distance and price of the list's owner, `target` as in an arc. */
-static void settle_references(struct structured *state, const struct reference_list *list, int32_t target, int32_t base,
-			      int32_t column)
+/* `base`: distance and price of the list's owner. */
+static void settle_references(struct structured *state, const struct reference_list *list, bool over_block,
+			      int32_t base, int32_t column)
 {
 	int32_t near[SEARCH_SPAN];
 
@@ -84,13 +84,9 @@ static void settle_references(struct structured *state, const struct reference_l
 
 		for (int32_t i = 0; i < count; i++) {
 			struct reference reference = items[near[i]];
-			int32_t cost = reference_cost(&reference);
 
-			/* The limited arc may be full. */
-			if (reference.cost < 0 && arc_room_at(&state->groups[reference.group], target, cost) == 0)
-				continue;
-			relax_group(state, reference.group, base + cost - state->bids[reference.group],
-				    target < 0 ? ~cost : cost, column);
+			relax_group(state, reference.group, base + reference.cost - state->bids[reference.group],
+				    over_block ? ~reference.cost : reference.cost, column);
 		}
 	}
 	state->scans += (uint64_t)list->count;
@@ -99,14 +95,14 @@ static void settle_references(struct structured *state, const struct reference_l
 static void settle_column(struct structured *state, int32_t column, int32_t distance)
 {
 	relax_block(state, column, distance);
-	settle_references(state, &state->column_references[column], column, distance + state->prices[column], column);
+	settle_references(state, &state->column_references[column], false, distance + state->prices[column], column);
 }
 
 static void settle_block(struct structured *state, int32_t block)
 {
 	const struct block *b = &state->blocks[block];
 
-	settle_references(state, &state->block_references[block], ~block, b->key + b->floor, b->parent_column);
+	settle_references(state, &state->block_references[block], true, b->key + b->floor, b->parent_column);
 }
 
 static void settle_group(struct structured *state, int32_t group, int32_t distance)

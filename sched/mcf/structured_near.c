@@ -9,7 +9,7 @@ int32_t near_portable(const struct reference *items, int32_t count, const int32_
 		int32_t group = items[i].group == NONE ? 0 : items[i].group;
 
 		near[found] = i;
-		found += (items[i].group != NONE) & (reference_cost(&items[i]) - bids[group] < below);
+		found += (items[i].group != NONE) & (items[i].cost - bids[group] < below);
 	}
 	return found;
 }
@@ -34,7 +34,6 @@ __attribute__((target("avx512f"))) int32_t near_avx512(const struct reference *i
 		__mmask16 named = _mm512_cmpge_epi32_mask(group, _mm512_setzero_si512());
 		__m512i bid = _mm512_mask_i32gather_epi32(limit, named, group, bids, 4);
 
-		cost = _mm512_xor_si512(cost, _mm512_srai_epi32(cost, 31)); /* of limited arcs too */
 		for (uint32_t bits = _mm512_mask_cmplt_epi32_mask(named, _mm512_sub_epi32(cost, bid), limit); bits != 0;
 		     bits &= bits - 1)
 			near[found++] = i + __builtin_ctz(bits);

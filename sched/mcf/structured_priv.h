@@ -27,12 +27,20 @@ enum {
 	NONE = -1,
 	BIDS_NOTHING = -(1 << 30), /* of a group without supply: less than any price */
 	NODE_BLOCK = 1 << 29,      /* added to a block's number where columns and ~groups are nodes too */
+	REFERENCE_FULL = 3 << 28,  /* less BIDS_NOTHING fits 31 bits; less any bid it is above every price */
 };
 
 /* Ascending by cost. Most are looked at for their cost and left: what else there is to know of them lies apart. */
 struct arc {
 	int32_t target; /* column, or ~block */
 	int32_t cost;   /* per unit */
+};
+
+/* What else is known of the arc of the same place. */
+struct tie {
+	int32_t place : 30;   /* in its target's list of references; NONE: in none yet */
+	uint32_t limited : 1; /* it is the arc of a `running` */
+	uint32_t full : 1;    /* a limited one without room */
 };
 
 /*
@@ -63,10 +71,10 @@ struct entry {
 	int32_t cost;
 };
 
-/* An arc into a column or block, seen from there. */
+/* An arc into a column or block, seen from there. Limited arcs without room cost so much that nobody looks at them. */
 struct reference {
 	int32_t group; /* NONE: a spare item */
-	int32_t cost;  /* ~cost of a limited arc; of a spare item the next spare one's place + 1 */
+	int32_t cost;  /* or REFERENCE_FULL; of a spare item the next spare one's place + 1 */
 };
 
 struct reference_list {
@@ -128,7 +136,7 @@ struct group {
 	int32_t share_count, limited_count, running_count;
 	int32_t supply, excess;
 	struct running *running; /* [running_count], of which limited_count are arcs of their own */
-	int32_t *backs;          /* [arc_count] each arc's place in its target's list of references */
+	struct tie *ties;        /* [arc_count] */
 	uint32_t limited_bits;   /* of its limited arcs their columns modulo 32: tells most others apart */
 	uint32_t flood;          /* the last flood that reached it */
 	int32_t level;
@@ -141,7 +149,7 @@ struct group {
 
 /* Room of a group's arrays: apart, for it is asked for only when they grow. */
 struct rooms {
-	int32_t arcs, backs, shares, running;
+	int32_t arcs, ties, shares, running;
 };
 
 /* Ids with a flag in their owner that says "already in". */
@@ -253,6 +261,8 @@ void group_changed(struct structured *state, int32_t group);
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */
 /* INT32_MAX but for limited arcs. */
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
+/* More units on the limited arc at this place of `running`, or room for more. */
+void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units);
 int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost);
 /* The limited arcs and what is remembered leave the row, then come in anew. Costs the row, if there are any. */
 void running_drop(struct structured *state, int32_t group);
@@ -335,14 +345,13 @@ static inline bool arc_is_limited(const struct group *group, int32_t target, int
 
 static inline int32_t arc_room(const struct group *group, int32_t arc)
 {
-	return limited_perhaps(group, group->arcs[arc].target)
-		       ? arc_room_at(group, group->arcs[arc].target, group->arcs[arc].cost)
-		       : INT32_MAX;
+	return group->ties[arc].limited ? arc_room_at(group, group->arcs[arc].target, group->arcs[arc].cost)
+					: INT32_MAX;
 }
 
 static inline bool arc_has_room(const struct group *group, int32_t arc)
 {
-	return arc_room(group, arc) > 0;
+	return !group->ties[arc].full;
 }
 
 static inline bool state_failed(const struct structured *state)
@@ -372,11 +381,6 @@ static inline void reference_unlink(struct structured *state, int32_t target, in
 
 	list->items[place] = (struct reference){NONE, list->spare};
 	list->spare = place + 1;
-}
-
-static inline int32_t reference_cost(const struct reference *reference)
-{
-	return reference->cost < 0 ? ~reference->cost : reference->cost;
 }
 
 static inline int32_t least(int32_t a, int32_t b)

@@ -37,7 +37,7 @@ void references_unlink(struct structured *state, int32_t group)
 	const struct group *g = &state->groups[group];
 
 	for (int32_t i = 0; i < g->arc_count; i++)
-		reference_unlink(state, g->arcs[i].target, g->backs[i]);
+		reference_unlink(state, g->arcs[i].target, g->ties[i].place);
 }
 
 /* Blocks before columns: the order in which rows are collected, and arcs of equal cost kept. */
@@ -75,8 +75,8 @@ static void compare_rows(struct structured *state, struct group *g, struct row_a
 		int64_t new = arc_rank(fresh[k].target, fresh[k].cost);
 
 		if (old == new) {
-			fresh[k++].back = g->backs[i];
-			g->backs[i++] = NONE;
+			fresh[k++].back = g->ties[i].place;
+			g->ties[i++].place = NONE;
 		} else if (old < new) {
 			fetch_list(state, g->arcs[i++].target);
 		} else {
@@ -96,14 +96,14 @@ void references_replace(struct structured *state, int32_t group, struct row_arc 
 
 	compare_rows(state, g, fresh, count);
 	for (int32_t i = 0; i < g->arc_count; i++)
-		if (g->backs[i] != NONE)
-			fetch_item(state, g->arcs[i].target, g->backs[i]);
+		if (g->ties[i].place != NONE)
+			fetch_item(state, g->arcs[i].target, g->ties[i].place);
 	for (int32_t k = 0; k < count; k++)
 		if (fresh[k].back == NONE)
 			fetch_item(state, fresh[k].target, NONE);
 	for (int32_t i = 0; i < g->arc_count; i++)
-		if (g->backs[i] != NONE)
-			reference_unlink(state, g->arcs[i].target, g->backs[i]);
+		if (g->ties[i].place != NONE)
+			reference_unlink(state, g->arcs[i].target, g->ties[i].place);
 	for (int32_t k = 0; k < count; k++)
 		if (fresh[k].back == NONE)
 			fresh[k].back = reference_link(state, group, fresh[k].target, fresh[k].cost);
@@ -149,9 +149,8 @@ static void name_arcs(struct structured *state, int32_t group)
 		struct arc arc = g->arcs[i];
 		struct reference_list *list = reference_list_of(state, arc.target);
 
-		g->backs[i] = list->count;
-		list->items[list->count++] =
-			(struct reference){group, arc_is_limited(g, arc.target, arc.cost) ? ~arc.cost : arc.cost};
+		g->ties[i].place = list->count;
+		list->items[list->count++] = (struct reference){group, g->ties[i].full ? REFERENCE_FULL : arc.cost};
 	}
 }
 

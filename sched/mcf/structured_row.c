@@ -210,11 +210,11 @@ bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used,
 
 	if (arcs)
 		g->arcs = arcs;
-	int32_t *backs = arena_grow(&state->arena, g->backs, &rooms_of(state, g)->backs, used, needed, sizeof(*backs));
+	struct tie *ties = arena_grow(&state->arena, g->ties, &rooms_of(state, g)->ties, used, needed, sizeof(*ties));
 
-	if (backs)
-		g->backs = backs;
-	if (needed > rooms_of(state, g)->arcs || needed > rooms_of(state, g)->backs)
+	if (ties)
+		g->ties = ties;
+	if (needed > rooms_of(state, g)->arcs || needed > rooms_of(state, g)->ties)
 		state->no_memory = true;
 	return !state->no_memory;
 }
@@ -249,7 +249,7 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 		return -ENOMEM;
 	for (int32_t i = 0; i < count; i++) {
 		g->arcs[i] = (struct arc){fresh[i].target, fresh[i].cost};
-		g->backs[i] = fresh[i].back;
+		g->ties[i] = (struct tie){.place = fresh[i].back};
 	}
 	g->arc_count = count;
 	if (!running_add(state, group, row->running, row->running_count))

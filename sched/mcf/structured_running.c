@@ -62,11 +62,40 @@ static int32_t first_arc(const struct group *g, int32_t low, int32_t cost)
 	return low;
 }
 
+/* Where the row has the limited arc of the same cost to the column, from `low` on. */
+static int32_t limited_arc(const struct group *g, int32_t low, const struct running *running)
+{
+	int32_t arc = first_arc(g, low, running->cost);
+
+	while (g->arcs[arc].target != running->column)
+		arc++;
+	return arc;
+}
+
+void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units)
+{
+	struct group *g = &state->groups[group];
+	struct running *running = &g->running[place];
+	bool was_full = running->flow >= running->units, full;
+
+	running->flow += flow;
+	running->units += units;
+	full = running->flow >= running->units;
+	if (full == was_full)
+		return;
+	struct tie *tie = &g->ties[limited_arc(g, 0, running)];
+
+	tie->full = full;
+	if (state->referenced)
+		state->column_references[running->column].items[tie->place].cost =
+			full ? REFERENCE_FULL : running->cost;
+}
+
 /* Arcs first..end-1 of the group move down to place `to`. */
 static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
 {
 	memmove(g->arcs + to, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
-	memmove(g->backs + to, g->backs + first, (size_t)(end - first) * sizeof(*g->backs));
+	memmove(g->ties + to, g->ties + first, (size_t)(end - first) * sizeof(*g->ties));
 }
 
 /* Among the arcs the limited ones lie in the order in which they lie among the running. */
@@ -77,12 +106,10 @@ void running_drop(struct structured *state, int32_t group)
 
 	for (int32_t i = 0; i < g->limited_count; i++) {
 		const struct running *running = &g->running[i];
-		int32_t arc = first_arc(g, next, running->cost);
+		int32_t arc = limited_arc(g, next, running);
 
-		while (g->arcs[arc].target != running->column)
-			arc++;
 		if (state->referenced)
-			reference_unlink(state, running->column, g->backs[arc]);
+			reference_unlink(state, running->column, g->ties[arc].place);
 		if (i > 0)
 			close_up(g, next, arc, kept);
 		kept += arc - next;
@@ -136,7 +163,7 @@ static int compare_running(const void *left, const void *right)
 /* Ascending; those of equal column and cost become one. How many are left. */
 static int32_t sort_running(struct running *running, int32_t count)
 {
-	enum { FEW = 8 };
+	enum { FEW = 24 };
 	int32_t kept = 0;
 
 	if (count > FEW)
@@ -171,12 +198,13 @@ static void insert_arcs(struct structured *state, int32_t group)
 
 		for (; from > 0 && g->arcs[from - 1].cost > running.cost; from--) {
 			g->arcs[--to] = g->arcs[from - 1];
-			g->backs[to] = g->backs[from - 1];
+			g->ties[to] = g->ties[from - 1];
 		}
 		if (state->referenced)
-			back = reference_link(state, group, running.column, ~running.cost);
+			back = reference_link(state, group, running.column,
+					      running.units > 0 ? running.cost : REFERENCE_FULL);
 		g->arcs[--to] = (struct arc){running.column, running.cost};
-		g->backs[to] = back;
+		g->ties[to] = (struct tie){.place = back, .limited = 1, .full = running.units == 0};
 	}
 }
 

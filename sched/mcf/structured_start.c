@@ -9,10 +9,12 @@
 
 #include "structured_priv.h"
 
-static void forget_group(struct group *g)
+static void forget_group(struct structured *state, int32_t group)
 {
+	struct group *g = &state->groups[group];
+
 	for (int32_t i = 0; i < g->limited_count; i++)
-		g->running[i].flow = 0;
+		limited_change(state, group, i, -g->running[i].flow, 0);
 	g->share_count = 0;
 	g->pending = g->unrouted = g->unscheduled_flow = 0;
 	g->excess = g->supply;
@@ -38,7 +40,7 @@ void start_forget(struct structured *state, int32_t market_price)
 	for (int32_t i = 0; i < state->block_count; i++)
 		state->blocks[i].floor = market_price;
 	for (int32_t i = 0; i < state->group_count; i++) {
-		forget_group(&state->groups[i]);
+		forget_group(state, i);
 		if (state->groups[i].supply > 0)
 			group_changed(state, i);
 	}

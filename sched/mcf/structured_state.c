@@ -249,19 +249,16 @@ static int32_t column_evict(struct structured *state, int32_t column, int32_t ca
 	return count;
 }
 
-static int32_t price_least(const struct structured *state, const struct reference_list *list, int32_t target,
-			   int32_t price)
+static int32_t price_least(const struct structured *state, const struct reference_list *list, int32_t price)
 {
 	for (int32_t i = 0; i < list->count; i++) {
 		const struct reference *reference = &list->items[i];
 
 		if (reference->group == NONE)
 			continue;
-		int32_t cost = reference_cost(reference), bid = state->bids[reference->group] - cost;
+		int32_t bid = state->bids[reference->group] - reference->cost;
 
-		if (bid > price &&
-		    (reference->cost >= 0 || arc_room_at(&state->groups[reference->group], target, cost) > 0))
-			price = bid;
+		price = bid > price ? bid : price;
 	}
 	return price;
 }
@@ -276,8 +273,8 @@ static void column_open(struct structured *state, int32_t column)
 	if (state->solved) {
 		if (!state->referenced)
 			references_build(state);
-		price = price_least(state, &state->column_references[column], column, price);
-		price = price_least(state, &state->block_references[number], ~number, price);
+		price = price_least(state, &state->column_references[column], price);
+		price = price_least(state, &state->block_references[number], price);
 	}
 	state->prices[column] = price;
 	if (price < block->floor || block->member_count == 1)

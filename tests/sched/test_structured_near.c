@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The vectors find the same near references as the portable way: spare items, limited arcs, ragged ends, ties. */
+/* The vectors find the same near references as the portable way: spare items, full arcs, ragged ends, ties. */
 #include <criterion/criterion.h>
 
 #include <base/rng.h>
@@ -14,7 +14,8 @@ static void draw_items(struct rng *rng, struct reference *items, int32_t count)
 	for (int32_t i = 0; i < count; i++) {
 		int32_t cost = 100 + (int32_t)rng_below(rng, 6);
 
-		items[i] = (struct reference){(int32_t)rng_below(rng, GROUPS), rng_below(rng, 8) ? cost : ~cost};
+		items[i] =
+			(struct reference){(int32_t)rng_below(rng, GROUPS), rng_below(rng, 8) ? cost : REFERENCE_FULL};
 		if (rng_below(rng, 10) == 0)
 			items[i] = (struct reference){NONE, (int32_t)rng_below(rng, SEARCH_SPAN)};
 	}
@@ -48,13 +49,13 @@ Test(structured_near, vectors_find_what_the_portable_way_finds)
 
 Test(structured_near, a_reference_is_near_when_its_cost_exceeds_the_bid_by_less)
 {
-	const struct reference items[] = {{0, 105}, {NONE, 0}, {1, ~104}, {2, 100}};
+	const struct reference items[] = {{0, 105}, {NONE, 0}, {1, REFERENCE_FULL}, {1, 104}, {2, 100}};
 	const int32_t bids[] = {103, 103, BIDS_NOTHING};
-	int32_t near[4];
+	int32_t near[5];
 
-	cr_assert_eq(near_portable(items, 4, bids, 2, near), 1);
-	cr_assert_eq(near[0], 2);
-	cr_assert_eq(near_references(items, 4, bids, 3, near), 2);
+	cr_assert_eq(near_portable(items, 5, bids, 2, near), 1);
+	cr_assert_eq(near[0], 3);
+	cr_assert_eq(near_references(items, 5, bids, 3, near), 2);
 	cr_assert_eq(near[0], 0);
-	cr_assert_eq(near[1], 2);
+	cr_assert_eq(near[1], 3);
 }
