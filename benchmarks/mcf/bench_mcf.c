@@ -90,11 +90,13 @@ static int run_algorithm(const char *name, const struct mcf_algorithm *row, cons
 	if (solution.status != MCF_UNSUITED)
 		bad = !mcf_verify(problem, &solution, &verdict);
 	printf("{\"benchmark\": \"mcf\", \"network\": \"%s\", \"algorithm\": \"%s\", \"chosen\": \"%s\", \"status\": "
-	       "\"%s\", \"nodes\": %d, \"arcs\": %d, \"cpu_s\": %.4f, \"cost\": %lld, \"proved\": %s, \"ratio\": %.2f, "
-	       "\"ratio_to_same\": %.2f}\n",
+	       "\"%s\", \"nodes\": %d, \"arcs\": %d, \"cpu_s\": %.4f, \"cost\": %lld, \"proved\": %s",
 	       name, row->name, solution.statistics.algorithm, mcf_status_name(solution.status), problem->node_count,
-	       problem->arc_count, seconds[REPEATS / 2], (long long)solution.cost, bad ? "false" : "true",
-	       best / seconds[REPEATS / 2], same / seconds[REPEATS / 2]);
+	       problem->arc_count, seconds[REPEATS / 2], (long long)solution.cost, bad ? "false" : "true");
+	if (best > 0)
+		printf(", \"ratio\": %.2f, \"ratio_to_same\": %.2f", best / seconds[REPEATS / 2],
+		       same / seconds[REPEATS / 2]);
+	printf("}\n");
 	fflush(stdout);
 	mcf_solution_free(&solution);
 	return bad;

@@ -21,7 +21,7 @@
 #include "lemon_peer.h"
 #endif
 
-enum { REPEATS = 5, ROUNDS = 60, TURNOVER = 300 /* units ended and arrived a round at 12,500 machines */ };
+enum { REPEATS = 5, ROUNDS = 200, TURNOVER = 300 /* units ended and arrived a round at 12,500 machines */ };
 
 static const char *wanted_part = "";
 
