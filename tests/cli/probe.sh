@@ -35,10 +35,16 @@ at_exit "$nomora" lab down --name "$lab"
 address_of() { awk -v name="$1" '$1 == name { print $2 }' "$scratch/peers"; }
 
 # Background processes are started without a function between, so that $! is the process itself.
+# The capture has so many answered probes of h1.
+captured() {
+	"$nomora" rtt "$scratch/h1.pcap" --peers "$scratch/peers" --json >"$scratch/rtt.json" 2>/dev/null &&
+		jq -e --argjson wanted "$1" '[.pairs[] | select(.src == "h1") | .samples] | add >= $wanted' "$scratch/rtt.json" >/dev/null
+}
+
 # The mesh, with a capture at h1's port of the switch.
 capture=
 if command -v tcpdump >/dev/null; then
-	ip netns exec "$lab-sw" tcpdump -i h1 -U -w "$scratch/h1.pcap" --time-stamp-precision=nano udp port 862 2>"$scratch/tcpdump.log" &
+	ip netns exec "$lab-sw" tcpdump -i h1 -U -B 8192 -w "$scratch/h1.pcap" --time-stamp-precision=nano udp port 862 2>"$scratch/tcpdump.log" &
 	capture=$!
 	at_exit kill "$capture"
 	wait_for 10 grep -q listening "$scratch/tcpdump.log"
@@ -77,7 +83,8 @@ received=$(jq '[.peers[].received] | add' "$scratch/h1.json")
 
 # The same by the capture. The switch's port is one veth away: up to 30 us and 10 % are the way there and its wake-up.
 if [ -n "$capture" ]; then
-	wait_for 10 test "$(stat -c %s "$scratch/h1.pcap")" -gt 100000
+	# The last packets reach the file some time after the wire; while it grows, its end may be cut in half.
+	wait_for 10 captured "$received"
 	kill "$capture"
 	wait "$capture" 2>/dev/null
 	"$nomora" rtt "$scratch/h1.pcap" --peers "$scratch/peers" --json >"$scratch/rtt.json"
