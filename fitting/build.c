@@ -239,13 +239,16 @@ static int fill_band(const struct problem *problem, const struct fit_settings *s
 {
 	size_t points = curve->table_count < BAND_POINTS_MAXIMUM ? curve->table_count : BAND_POINTS_MAXIMUM;
 	double *x = malloc(4 * points * sizeof *x);
-	struct band band = {.centre = x + points, .low = x + 2 * points, .high = x + 3 * points};
+	struct band band = {0};
 	int rc;
 
 	if (settings->replicates < 1 || !x) {
 		free(x);
 		return settings->replicates < 1 ? 0 : -ENOMEM;
 	}
+	band.centre = x + points;
+	band.low = x + 2 * points;
+	band.high = x + 3 * points;
 	/* At 0 itself every curve is 1 by definition of the baseline: that is no knowledge about 0 to 5 us. */
 	for (size_t i = 0; i < points; i++)
 		x[i] = fmin(problem->end_us, points > 1 ? CURVE_STEP_US * (double)(curve->table_count - 1) * (double)i /

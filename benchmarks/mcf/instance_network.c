@@ -15,21 +15,24 @@ struct builder {
 	bool failed;
 };
 
+static bool resize(void **array, size_t count, size_t bytes)
+{
+	void *grown = realloc(*array, count * bytes);
+
+	if (grown)
+		*array = grown;
+	return grown != NULL;
+}
+
 static void grow(struct builder *builder)
 {
 	size_t room = builder->room ? builder->room * 2 : 1 << 16;
-	int32_t *tail = realloc(builder->tail, room * sizeof *tail);
-	int32_t *head = realloc(builder->head, room * sizeof *head);
-	int32_t *capacity = realloc(builder->capacity, room * sizeof *capacity);
-	int64_t *cost = realloc(builder->cost, room * sizeof *cost);
 
-	builder->tail = tail ? tail : builder->tail;
-	builder->head = head ? head : builder->head;
-	builder->capacity = capacity ? capacity : builder->capacity;
-	builder->cost = cost ? cost : builder->cost;
-	builder->failed = !tail || !head || !capacity || !cost;
-	if (!builder->failed)
-		builder->room = room;
+	builder->failed = !resize((void **)&builder->tail, room, sizeof *builder->tail) ||
+			  !resize((void **)&builder->head, room, sizeof *builder->head) ||
+			  !resize((void **)&builder->capacity, room, sizeof *builder->capacity) ||
+			  !resize((void **)&builder->cost, room, sizeof *builder->cost);
+	builder->room = builder->failed ? builder->room : room;
 }
 
 static void add_arc(struct builder *builder, int32_t tail, int32_t head, int32_t capacity, int32_t cost)
