@@ -32,6 +32,8 @@ int net_walk_sort(struct flownet *net, struct net_walk *walk)
 {
 	uint32_t racks = net->cluster->rack_count, *starts = net->walk_starts, *sorted;
 
+	if (walk->count == 0)
+		return 0;
 	if (net_reserve((void **)&net->walk_sorted, &net->walk_sorted_room, walk->count, sizeof *net->walk_sorted) != 0)
 		return -ENOMEM;
 	sorted = net->walk_sorted;
