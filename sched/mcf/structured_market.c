@@ -204,6 +204,8 @@ static void lower_prices(struct structured *state, int32_t by)
 	for (int32_t i = 0; i < state->block_count; i++)
 		state->blocks[i].floor -= state->blocks[i].floor == PRICE_CLOSED ? 0 : by;
 	for (int32_t i = 0; i < state->group_count; i++) {
+		if (state->groups[i].supply == 0)
+			continue; /* it has no price */
 		state->groups[i].price -= by;
 		group_bid(state, i);
 	}
