@@ -15,9 +15,8 @@
  * Work.     Where more units than slots meet rows that reach over the whole cluster, searches may look at the same arcs
  *           hundreds of times. So a solve from scratch that has looked at 32 times as many as there are, or a repair at
  *           64 times, leaves the network to the network simplex and takes its flow and prices over; that needs about
- *           70 bytes an arc while it lasts, and every group's answer counts as changed. At 12,500 machines searches
- *           that end by themselves took 15 to 19 passes over the arcs from scratch and up to 47 in a repair, the others
- *           some 1,000; the simplex takes as long as about 70.
+ *           70 bytes an arc while it lasts, and every group's answer counts as changed. The simplex takes as long as
+ *           about 70 passes over the arcs; searches that do not end by themselves before that need some 1,000.
  * Numbers.  0 <= cost <= STRUCTURED_COST_MAXIMUM (1 << 20); violations are refused with -ERANGE. Capacities and
  *           supplies are int32, their sum fits int32 as well. Ids are the caller's, dense from 0: memory grows with the
  *           largest id used. Linear in groups + columns + arcs otherwise.
