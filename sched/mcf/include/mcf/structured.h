@@ -16,7 +16,7 @@
  *           hundreds of times. So a solve from scratch that has looked at 32 times as many as there are, or a repair at
  *           64 times, leaves the network to the network simplex and takes its flow and prices over; that needs about
  *           70 bytes an arc while it lasts, and every group's answer counts as changed. The simplex takes as long as
- *           about 70 passes over the arcs; searches that do not end by themselves before that need some 1,000.
+ *           about 70 passes over the arcs.
  * Numbers.  0 <= cost <= STRUCTURED_COST_MAXIMUM (1 << 20); violations are refused with -ERANGE. Capacities and
  *           supplies are int32, their sum fits int32 as well. Ids are the caller's, dense from 0: memory grows with the
  *           largest id used. Linear in groups + columns + arcs otherwise.
