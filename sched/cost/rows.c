@@ -277,6 +277,8 @@ void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool presen
 		rows->absences--;
 	else
 		rows->absences++;
+	if (rows->kept == 0)
+		return; /* as when a cluster is told, machine by machine */
 	for (uint32_t rack = 0; rack < rows->layout->rack_count; rack++)
 		dirty_from_rack(rows, rack, rows->layout->cluster->machines[machine].rack);
 }
