@@ -44,6 +44,23 @@ static void print_table(const char *program, const char *summary, const struct c
 		strchr(program, ' ') ? "the man page has all of them." : "each has a man page, nomora-COMMAND(1).");
 }
 
+const char *const command_pictures[] = {".svg", ".png", NULL};
+
+int command_check_ending(const char *option, const char *path, const char *const *endings, struct error *err)
+{
+	size_t bytes = strlen(path);
+	char known[80] = "";
+
+	for (int i = 0; endings[i]; i++) {
+		size_t tail = strlen(endings[i]), used = strlen(known);
+
+		if (bytes > tail && strcasecmp(path + bytes - tail, endings[i]) == 0)
+			return 0;
+		snprintf(known + used, sizeof known - used, "%s%s", i ? " or " : "", endings[i]);
+	}
+	return error_set(err, EINVAL, "%s: found '%s', expected a name that ends in %s", option, path, known);
+}
+
 int command_own_program(char *path, struct error *err)
 {
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);

@@ -27,6 +27,14 @@ int command_fail(const struct error *err, enum command_exit code);
 int command_parse(const struct option_usage *usage, int argc, char **argv, void *settings,
 		  struct option_operands *operands);
 
+/*
+ * Does a name end in one of `endings` (NULL-terminated, in any case, with something before it)? It says which form to
+ * write, so another one is a usage error, found before any file is read. 0 or -EINVAL with err set.
+ */
+int command_check_ending(const char *option, const char *path, const char *const *endings, struct error *err);
+/* Endings of pictures. */
+extern const char *const command_pictures[];
+
 /* Where our own program lies, at most PATH_MAX bytes. 0 or -errno. */
 int command_own_program(char *path, struct error *err);
 

@@ -255,12 +255,6 @@ static int run(const struct settings *settings, const struct fit_settings *how, 
 
 static int check_names(const struct settings *settings, int operands)
 {
-	for (size_t i = 0; i < settings->plots.count; i++) {
-		const char *dot = strrchr(settings->plots.items[i], '.');
-
-		if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0))
-			return usage_error("--plot: a picture's name must end in .svg or .png");
-	}
 	if (operands > 1 && settings->application)
 		return usage_error("--application names one sweep; several take their files' names");
 	if (operands > 1 && settings->output && strcmp(settings->output, "-") == 0)
@@ -283,16 +277,35 @@ static int fit_sweeps(const struct settings *settings, const struct option_opera
 	return COMMAND_OK;
 }
 
+/* What would be ignored is refused, and so is a name that no picture can have. */
+static int check_outputs(const struct settings *settings)
+{
+	bool draws = !settings->nist && !settings->expression.expression;
+	struct error err = {0};
+
+	if (!draws && settings->plots.count)
+		return usage_error("--plot draws curves: leave it out with --nist and --expr");
+	if ((settings->nist || settings->compare) && settings->output)
+		return usage_error("--output is for what was fitted: leave it out with --nist and --compare");
+	for (size_t i = 0; i < settings->plots.count; i++)
+		if (command_check_ending("--plot", settings->plots.items[i], command_pictures, &err) != 0)
+			return usage_error(err.text);
+	return 0;
+}
+
 static int dispatch(struct settings *settings, const struct option_operands *operands)
 {
+	int code = check_outputs(settings);
+
+	if (code != 0)
+		return code;
 	if (settings->nist)
 		return operands->count ? usage_error("--nist takes its file itself: no operands")
 				       : command_fit_nist(settings->nist, settings->json);
 	if (settings->compare) {
 		if (operands->count != 2)
 			return usage_error("--compare needs two curve files");
-		return fit_compare_files(operands->items[0], operands->items[1],
-					 settings->plots.count ? settings->plots.items[0] : NULL, settings->json);
+		return fit_compare_files(operands->items[0], operands->items[1], &settings->plots, settings->json);
 	}
 	if (operands->count == 0)
 		return usage_error("no sweep given");

@@ -138,7 +138,7 @@ static void print_text(const struct comparison *comparison)
 		       comparison->baseline_allowed_percent);
 }
 
-int fit_compare_files(const char *first_path, const char *second_path, const char *plot, bool json)
+int fit_compare_files(const char *first_path, const char *second_path, const struct option_list *plots, bool json)
 {
 	struct error err = {0};
 	struct curve *first = curve_load(first_path, &err);
@@ -148,8 +148,8 @@ int fit_compare_files(const char *first_path, const char *second_path, const cha
 		.first = first, .second = second, .first_path = first_path, .second_path = second_path};
 	int rc = second ? 0 : -1;
 
-	if (rc == 0 && plot)
-		rc = fit_plot(both, 2, plot, &err);
+	for (size_t i = 0; rc == 0 && i < plots->count; i++)
+		rc = fit_plot(both, 2, plots->items[i], &err);
 	if (rc == 0) {
 		fit_compare(first, second, &comparison.at);
 		agreement_judge(first, second, &comparison.agreement);

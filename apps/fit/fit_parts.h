@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include <base/error.h>
+#include <base/options.h>
 #include <fitting/fit.h>
 #include <model/curve.h>
 
@@ -21,8 +22,8 @@ struct fit_difference {
 };
 void fit_compare(const struct curve *first, const struct curve *second, struct fit_difference *difference);
 
-/* Prints the comparison, as text or nomora.curve_comparison/1, and draws it unless plot is NULL. A command_exit. */
-int fit_compare_files(const char *first, const char *second, const char *plot, bool json);
+/* Prints the comparison, as text or nomora.curve_comparison/1, and draws it to `plots`. A command_exit. */
+int fit_compare_files(const char *first, const char *second, const struct option_list *plots, bool json);
 
 /* One element of nomora.fit/1's "fits". NULL if out of memory. */
 json_t *fit_to_json(const struct fit *fit);

@@ -164,6 +164,7 @@ static int export_view(const struct mesh_view *view, const struct mesh_settings 
 struct mesh_command {
 	struct option_usage usage;
 	struct mesh_settings defaults; /* without an output there, the user has to name one */
+	const char *const *endings;    /* that the output may have; NULL = any */
 	int (*with_files)(const struct option_operands *operands, const struct mesh_settings *settings,
 			  struct error *err);
 	int (*with_view)(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err);
@@ -201,6 +202,7 @@ static const struct mesh_command draw = {
 		  .rows = draw_rows,
 		  .operands_minimum = 1,
 		  .operands_maximum = 1},
+	.endings = command_pictures,
 	.with_view = draw_view,
 };
 
@@ -243,6 +245,8 @@ static int run(const struct mesh_command *command, int argc, char **argv)
 		return code;
 	if (!settings.output) {
 		error_set(&err, EINVAL, "--output is missing: which .svg or .png file?");
+		code = command_fail(&err, COMMAND_USAGE);
+	} else if (command->endings && command_check_ending("--output", settings.output, command->endings, &err) != 0) {
 		code = command_fail(&err, COMMAND_USAGE);
 	} else {
 		code = act(command, &operands, &settings, &err) ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;

@@ -32,6 +32,7 @@ static const char teach[] =
 
 static const char *const statistics[] = {"max", "p99", "p50", NULL};
 static const char *const references[] = {"added", "absolute", NULL};
+static const char *const place_drawings[] = {".dot", ".json", NULL};
 static const char structured[] = "structured";
 static const char *policy_names[CHOICES_MOST], *algorithm_names[CHOICES_MOST];
 
@@ -109,6 +110,8 @@ static int check_settings(const struct place_settings *settings, struct error *e
 		return error_set(err, EINVAL, text, "jobs");
 	if (!settings->curves)
 		return error_set(err, EINVAL, text, "curves");
+	if (settings->draw)
+		return command_check_ending("--draw", settings->draw, place_drawings, err);
 	return 0;
 }
 

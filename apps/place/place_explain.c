@@ -276,7 +276,7 @@ static int write_network(const struct place_world *world, const struct flownet_n
 		out = file_writer_stream(writer);
 		if (i == 0)
 			flownet_network_write_dimacs(network, net, &names, out);
-		else if (length > 5 && strcmp(paths[i] + length - 5, ".json") == 0)
+		else if (length > 5 && strcasecmp(paths[i] + length - 5, ".json") == 0)
 			flownet_network_write_json(network, net, &names, flow, out);
 		else
 			flownet_network_write_dot(network, net, &names, flow, out);

@@ -47,6 +47,18 @@ for words in --help --version "mesh show $scratch/mesh.csv" "mesh --help" "mesh 
 	# shellcheck disable=SC2086
 	refuses "a full disk: $words" 1 "error: cannot write (to standard output|the answer)" to_full "$nomora" $words
 done
+# A picture's name says its form: another one is a usage error of every command, before any file is looked at.
+while IFS='|' read -r words kinds; do
+	for name in a.gif svg .svg a.svg.gz -; do
+		# shellcheck disable=SC2086
+		refuses "no picture: ${words%% -*} $name" 2 "found '$name', expected a name that ends in $kinds" "$nomora" $words $name
+	done
+done <<-'END'
+	mesh draw no-such.csv -o|.svg or .png
+	fit no-such.csv --plot|.svg or .png
+	fit --compare no-such.json no-such.json --plot|.svg or .png
+	place -c no-such.json -j no-such.jsonl -C no-such --draw|.dot or .json
+END
 printf '%s\n\033]0;title\007,h2,1,1,1,0,1,1\n' $header >"$scratch/escape.csv"
 run "$nomora" mesh show "$scratch/escape.csv"
 printf '%s' "$err" | grep -q 'escape.csv:2: ' && ! printf '%s' "$err" | grep -q "$(printf '\033')" &&

@@ -61,8 +61,8 @@ awk -F, -v OFS=, 'NR > 1 { $4 = "time"; $5 = "s"; $6 = "lower"; $7 = 1e6 / $7 } 
 run "$nomora" fit --compare curve.json time.json
 printf '%s\n' "$out" | grep -qE 'greatest difference 0\.000|greatest difference [0-9.]+e-0' &&
 	pass "times are normalised to baseline/time" || fail "times are normalised to baseline/time" "$out" "$err"
-run "$nomora" fit --compare curve.json time.json --json --plot both.svg
-[ "$code" -eq 0 ] && [ -s both.svg ] && printf '%s' "$out" | grep -q 'nomora.curve_comparison/1' &&
+run "$nomora" fit --compare curve.json time.json --json --plot both.svg --plot both.png
+[ "$code" -eq 0 ] && [ -s both.svg ] && [ -s both.png ] && printf '%s' "$out" | grep -q 'nomora.curve_comparison/1' &&
 	pass "--compare --json --plot" || fail "--compare --json --plot" "$out" "$err"
 awk -F, -v OFS=, 'NR > 1 { $7 *= 1 - $1 / 2500 } { print }' sweep.csv >worse.csv
 "$nomora" fit worse.csv -q -o worse.json
@@ -161,7 +161,10 @@ refuses "a curve.json with a wrong field" 1 "wrong.json: threshold.form: 'leap'"
 sed 's,nomora.curve/1,nomora.curve/9,' curve.json >wrong.json
 refuses "a curve.json of another schema" 1 'wrong.json: schema: .*nomora.curve/1' "$nomora" fit --compare curve.json wrong.json
 refuses "a sweep that goes nowhere" 1 'no-such' "$nomora" fit sweep.csv -o no-such/curve.json
-refuses "a picture of an unknown kind" 2 'must end in .svg or .png' "$nomora" fit sweep.csv --plot curve.jpg -o bad.json
+refuses "a plot of what is no curve" 2 'leave it out with --nist and --expr' \
+	"$nomora" fit sweep.csv --expr 'b1*x' --start b1=1 --plot bad.svg
+refuses "an output of what fits nothing" 2 'leave it out with --nist and --compare' \
+	"$nomora" fit --compare curve.json curve.json -o bad.json
 refuses "a model that is none" 2 'expected auto, polynomial' "$nomora" fit sweep.csv --model cubic
 refuses "degree without polynomial" 2 'for polynomials' "$nomora" fit sweep.csv --model log --degree 2
 refuses "no operand" 2 'no sweep' "$nomora" fit
