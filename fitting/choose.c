@@ -17,7 +17,6 @@
 
 /* The papers' model, a polynomial behind a threshold, stands unless another is this much better in AICc. */
 static const double papers_grace = 4;
-enum grounds { BY_AICC, BY_SIMPLICITY, BY_THE_PAPERS, BY_CROSS_VALIDATION };
 
 /* Candidates this near in AICc are as good: the simplest is taken. */
 static const double as_good = 2;
@@ -220,24 +219,24 @@ static bool is_papers_model(const struct fit *fit, size_t index)
 }
 
 /* First in AICc's order that may be chosen and that left-out levels don't speak against. */
-static size_t first_sound(const struct fit *fit, enum grounds *grounds)
+static size_t first_sound(const struct fit *fit, enum choice_grounds *grounds)
 {
-	*grounds = BY_AICC;
+	*grounds = CHOSEN_BY_AICC;
 	for (size_t i = 0; i < fit->candidate_count; i++) {
 		if (!eligible(fit, i))
 			continue;
 		if (!vetoed(fit, i))
 			return i;
-		*grounds = BY_CROSS_VALIDATION;
+		*grounds = CHOSEN_BY_CROSS_VALIDATION;
 	}
-	*grounds = BY_AICC;
+	*grounds = CHOSEN_BY_AICC;
 	for (size_t i = 0; i < fit->candidate_count; i++)
 		if (eligible(fit, i))
 			return i;
 	return 0;
 }
 
-static size_t pick(const struct fit *fit, enum grounds *grounds)
+size_t choose_pick(const struct fit *fit, enum choice_grounds *grounds)
 {
 	size_t first = first_sound(fit, grounds), chosen = first;
 	double best = fit->candidates[first].aicc;
@@ -246,14 +245,14 @@ static size_t pick(const struct fit *fit, enum grounds *grounds)
 		if (eligible(fit, i) && is_papers_model(fit, i) && !vetoed(fit, i) &&
 		    fit->candidates[i].aicc < best + papers_grace) {
 			chosen = i;
-			*grounds = BY_THE_PAPERS;
+			*grounds = CHOSEN_BY_THE_PAPERS;
 		}
 	for (size_t i = first, near = chosen; i < fit->candidate_count; i++)
 		if (eligible(fit, i) && !vetoed(fit, i) && is_papers_model(fit, i) == is_papers_model(fit, chosen) &&
 		    fit->candidates[i].aicc < fit->candidates[near].aicc + as_good &&
 		    fit->candidates[i].parameters < fit->candidates[chosen].parameters) {
 			chosen = i;
-			*grounds = BY_SIMPLICITY;
+			*grounds = CHOSEN_BY_SIMPLICITY;
 		}
 	return chosen;
 }
@@ -275,7 +274,7 @@ static const struct fit_candidate *runner_up(const struct fit *fit)
 	return NULL;
 }
 
-static void explain(const struct fit_settings *settings, enum grounds grounds, struct fit *fit)
+static void explain(const struct fit_settings *settings, enum choice_grounds grounds, struct fit *fit)
 {
 	const struct fit_candidate *chosen = &fit->candidates[0], *next = runner_up(fit);
 	char *text = fit->reason;
@@ -293,20 +292,20 @@ static void explain(const struct fit_settings *settings, enum grounds grounds, s
 		return;
 	}
 	switch (grounds) {
-	case BY_AICC:
+	case CHOSEN_BY_AICC:
 		used = snprintf(text, bytes, ": its AICc is the lowest, %.1f under the next family's (%s)",
 				next->aicc - chosen->aicc, fit_family_name(next->family));
 		break;
-	case BY_SIMPLICITY:
+	case CHOSEN_BY_SIMPLICITY:
 		used = snprintf(text, bytes, ": the fewest parameters (%zu) of those within %g of the lowest AICc",
 				chosen->parameters, as_good);
 		break;
-	case BY_THE_PAPERS:
+	case CHOSEN_BY_THE_PAPERS:
 		used = snprintf(text, bytes,
 				": the papers' model, and none is better by more than %g in AICc (%s by %.1f)",
 				papers_grace, fit_family_name(next->family), chosen->aicc - next->aicc);
 		break;
-	case BY_CROSS_VALIDATION:
+	case CHOSEN_BY_CROSS_VALIDATION:
 		used = snprintf(text, bytes, ": candidates of lower AICc err more at delay levels left out");
 		break;
 	}
@@ -319,7 +318,7 @@ int choose_candidates(const struct problem *problem, const struct fit_settings *
 		      struct error *err)
 {
 	struct fit_candidate chosen;
-	enum grounds grounds;
+	enum choice_grounds grounds;
 	size_t index;
 	int rc;
 
@@ -341,7 +340,7 @@ int choose_candidates(const struct problem *problem, const struct fit_settings *
 		fit->form_probability[form] = NAN;
 	if (settings->form == FIT_AUTO && settings->family != FIT_MONOTONE)
 		form_probabilities(fit);
-	index = pick(fit, &grounds);
+	index = choose_pick(fit, &grounds);
 	chosen = fit->candidates[index];
 	memmove(&fit->candidates[1], &fit->candidates[0], index * sizeof chosen);
 	fit->candidates[0] = chosen;

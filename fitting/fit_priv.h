@@ -143,6 +143,16 @@ struct member candidate_member(const struct fit_candidate *candidate);
 double form_evidence(const struct problem *problem, const struct member *best, bool threshold_forced, double *storage);
 void form_probabilities(struct fit *fit);
 
+enum choice_grounds {
+	CHOSEN_BY_AICC,
+	CHOSEN_BY_SIMPLICITY,
+	CHOSEN_BY_THE_PAPERS,
+	CHOSEN_BY_CROSS_VALIDATION,
+};
+/* Place of the candidate to take, of fit->candidates in rising AICc (at least one), by fit->form_probability as well.
+ */
+size_t choose_pick(const struct fit *fit, enum choice_grounds *grounds);
+
 /* Fills fit->candidates, in order, with their weights. */
 int choose_candidates(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
 		      struct error *err);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "axis_priv.h"
+
+/* Five pieces: ticks for a range of 0 to maximum, one about every 100 of 500 pixels. */
+struct linear_case {
+	double maximum, step;
+	size_t ticks;
+};
+
+Test(axis, steps_are_the_next_1_2_2_5_or_5)
+{
+	static const struct linear_case cases[] = {
+		{5, 1, 6},     {5.1, 2, 3},      {10, 2, 6},    {10.1, 2.5, 5},  {12.5, 2.5, 6},
+		{12.6, 5, 3},  {25, 5, 6},       {25.1, 10, 3}, {50, 10, 6},     {0.5, 0.1, 6},
+		{0.6, 0.2, 4}, {0.01, 0.002, 6}, {1e6, 2e5, 6}, {1e-6, 2e-7, 6}, {1.2e9, 2.5e8, 5},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct axis axis = {.maximum = cases[i].maximum, .to = 500};
+
+		axis_place_ticks(&axis, 100);
+		cr_expect(fabs(axis.step / cases[i].step - 1) < 1e-9, "0..%g: a step of %g, not %g", axis.maximum,
+			  axis.step, cases[i].step);
+		cr_expect_eq(axis.tick_count, cases[i].ticks, "0..%g: %zu ticks, not %zu", axis.maximum,
+			     axis.tick_count, cases[i].ticks);
+		for (size_t t = 0; t < axis.tick_count; t++)
+			cr_expect(axis.ticks[t].labelled &&
+					  fabs(axis.ticks[t].value - (double)t * axis.step) < 1e-9 * axis.maximum,
+				  "0..%g: tick %zu is at %g", axis.maximum, t, axis.ticks[t].value);
+	}
+}
+
+Test(axis, ticks_lie_within_the_range_and_on_multiples_of_the_step)
+{
+	struct axis axis = {.minimum = -0.3, .maximum = 1.05, .from = 400, .to = 0};
+
+	axis_place_ticks(&axis, 100);
+	cr_assert(fabs(axis.step - 0.5) < 1e-12, "%g", axis.step);
+	cr_assert_eq(axis.tick_count, 3);
+	for (size_t t = 0; t < 3; t++)
+		cr_assert(fabs(axis.ticks[t].value - 0.5 * (double)t) < 1e-12);
+	cr_assert_eq(axis_pixel(&axis, axis.minimum), 400, "up is towards 0");
+	cr_assert(fabs(axis_pixel(&axis, axis.maximum)) < 1e-9);
+}
+
+/* Labels of a logarithmic axis, in words: "1 2 5 10". */
+static void labels(double minimum, double maximum, char *text, size_t bytes)
+{
+	struct axis axis = {.logarithmic = true, .minimum = minimum, .maximum = maximum, .to = 500};
+
+	axis_place_ticks(&axis, 100);
+	cr_assert_eq(axis.step, 0);
+	*text = '\0';
+	for (size_t t = 0; t < axis.tick_count; t++)
+		if (axis.ticks[t].labelled)
+			snprintf(text + strlen(text), bytes - strlen(text), "%s%g", *text ? " " : "",
+				 axis.ticks[t].value);
+}
+
+Test(axis, decades_are_labelled_as_room_allows)
+{
+	static const struct {
+		double minimum, maximum;
+		char labels[64];
+	} cases[] = {
+		{2, 9, "2 3 4 5 7"},        {1, 10, "1 2 5 10"},           {1, 500, "1 2 5 10 20 50 100 200 500"},
+		{1, 1000, "1 10 100 1000"}, {1, 1e6, "1 100 10000 1e+06"}, {0.1, 1, "0.1 0.2 0.5 1"},
+	};
+	char text[200];
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		labels(cases[i].minimum, cases[i].maximum, text, sizeof text);
+		cr_expect_str_eq(text, cases[i].labels, "%g..%g: '%s', not '%s'", cases[i].minimum, cases[i].maximum,
+				 text, cases[i].labels);
+	}
+}
+
+Test(axis, takes_what_can_be_drawn)
+{
+	struct axis linear = {.maximum = 1, .to = 1}, logarithmic = {.logarithmic = true, .minimum = 1, .maximum = 100};
+
+	logarithmic.to = 200;
+	cr_assert(axis_accepts(&linear, -1) && axis_accepts(&linear, 0));
+	cr_assert(!axis_accepts(&linear, NAN) && !axis_accepts(&linear, INFINITY));
+	cr_assert(!axis_accepts(&logarithmic, 0) && !axis_accepts(&logarithmic, -1) && axis_accepts(&logarithmic, 0.1));
+	cr_assert(fabs(axis_pixel(&logarithmic, 10) - 100) < 1e-9);
+}
