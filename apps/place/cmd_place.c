@@ -139,12 +139,9 @@ int command_place(int argc, char **argv)
 	if (code == 0)
 		code = place_run(&world, &outcome, &err);
 	progress_destroy(world.progress);
-	if (code != 0)
-		code = command_fail(&err, COMMAND_FAILED);
-	else if (settings.json)
-		code = place_print_json(&world, &outcome, stdout);
-	else
-		code = place_print_table(&world, &outcome, stdout);
+	if (code == 0 && (settings.json ? place_print_json : place_print_table)(&world, &outcome, stdout) != 0)
+		code = error_set(&err, EIO, "cannot write the answer to standard output");
+	code = code == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
 	if (code == COMMAND_OK && settings.strict && outcome.totals.waiting > 0)
 		code = COMMAND_NEGATIVE;
 	place_outcome_free(&outcome);

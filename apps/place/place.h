@@ -75,22 +75,26 @@ struct place_task {
 	struct place_option taken, next_best;
 	enum flownet_arc arc;
 	int32_t arc_cost;
-	double random_performance; /* expected over the slots that were free; NAN = there were none */
+	double random_performance; /* expected over the slots that were free; NAN = there were none, or no root */
 	char why[160];             /* it waits; "" = it does not */
 };
 
 struct place_totals {
 	uint64_t tasks, roots, placed, running, waiting, moved;
-	uint64_t compared;  /* placed tasks whose root is placed: the two means are over these */
-	double performance; /* mean of the predicted ones; NAN if there are none */
-	double random_performance;
-	double worst;          /* least predicted one */
-	uint64_t in_root_rack; /* tasks in their root's rack */
+	uint64_t predicted; /* tasks on a machine, their roots too */
+	uint64_t compared;  /* those of them that random has an expectation for: all, or none where no slot was free */
+	double performance; /* mean of the predicted; NAN if there are none */
+	double random_performance; /* mean of the compared; NAN if there are none */
+	double worst;              /* least predicted one */
+	uint64_t in_root_rack;     /* tasks in their root's rack */
 };
 
 struct place_outcome {
 	struct place_task *tasks;
 	size_t task_count;
+	/* When the last solve began: */
+	int32_t *free_slots; /* [machines] */
+	bool *root_known;    /* [jobs] its root was on a machine */
 	struct place_totals totals;
 	int64_t slots, free_before, free_after;
 	int64_t roots_placed, others_placed; /* by the first solve, by the second, of the last round */
@@ -102,10 +106,11 @@ struct place_outcome {
 /* Runs the rounds and fills the outcome; release with place_outcome_free(). */
 int place_run(struct place_world *world, struct place_outcome *outcome, struct error *err);
 void place_outcome_free(struct place_outcome *outcome);
-/* Called by place_run(): random's expectation before the last solve, all else after it. 0 or -ENOMEM. */
-int place_explain_before(struct place_world *world, struct place_outcome *outcome);
+/* Called by place_run(): what the last solve begins with, and after it what came of that. 0 or -ENOMEM. */
+int place_explain_before(const struct place_world *world, struct place_outcome *outcome);
 int place_explain_after(struct place_world *world, struct place_outcome *outcome);
 
+/* 0 or -EIO. */
 int place_print_table(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
 int place_print_json(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
 

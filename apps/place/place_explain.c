@@ -2,7 +2,7 @@
 /*
  * A round, and why it came out so. "One round" is two solves: roots first, then, with their places known, the others
  * (NoMora 5.2). Random's expectation is over the slots that were free when the others were placed, each with equal
- * chance, the root where it is.
+ * chance, the root where it is: of a root that came in the same solve the slot is its own.
  */
 #include "place.h"
 
@@ -55,8 +55,8 @@ static void vacancies_free(struct vacancies *vacancies)
 	free(vacancies->rtt_us);
 }
 
-/* 0 or -ENOMEM; release with vacancies_free() in any case. */
-static int list_vacancies(const struct place_world *world, struct vacancies *vacancies)
+/* Slots of each machine as given, or those that are free now (NULL). 0 or -ENOMEM; vacancies_free() in any case. */
+static int list_vacancies(const struct place_world *world, const int32_t *free_slots, struct vacancies *vacancies)
 {
 	const struct cost_layout *layout = world->layout;
 
@@ -68,8 +68,10 @@ static int list_vacancies(const struct place_world *world, struct vacancies *vac
 		return -ENOMEM;
 	for (uint32_t c = 0; c < layout->column_count; c++) {
 		uint32_t machine = layout->machine_of_column[c];
-		int32_t slots = machine == COST_NO_MACHINE ? 0 : flownet_free(placer_net(world->placer), machine);
+		int32_t slots = 0;
 
+		if (machine != COST_NO_MACHINE)
+			slots = free_slots ? free_slots[machine] : flownet_free(placer_net(world->placer), machine);
 		if (slots == 0)
 			continue;
 		vacancies->items[vacancies->count++] = (struct vacancy){c, machine, slots};
@@ -78,20 +80,23 @@ static int list_vacancies(const struct place_world *world, struct vacancies *vac
 	return 0;
 }
 
-/* Predicted performance of the job's tasks, the mean over all free slots, each alike; NAN when there is none. */
+/* Predicted performance of the job's tasks, the mean over all slots but `taken` of the root's machine, each alike; NAN
+ * when there is none. */
 static double mean_performance(const struct place_world *world, const struct vacancies *vacancies, uint32_t job,
-			       uint32_t root)
+			       uint32_t root, int32_t taken)
 {
 	const struct curve *curve = curve_of(world, job);
+	int64_t slots = vacancies->slots - taken;
 	double sum = 0;
 
 	latency_view_row(world->view, root, 0, world->layout->column_count, vacancies->rtt_us);
 	for (size_t i = 0; i < vacancies->count; i++) {
 		const struct vacancy *vacancy = &vacancies->items[i];
 
-		sum += vacancy->slots * performance_at(world, curve, (double)vacancies->rtt_us[vacancy->column]);
+		sum += (vacancy->slots - (vacancy->machine == root ? taken : 0)) *
+		       performance_at(world, curve, (double)vacancies->rtt_us[vacancy->column]);
 	}
-	return vacancies->count > 0 ? sum / (double)vacancies->slots : NAN;
+	return slots > 0 ? sum / (double)slots : NAN;
 }
 
 /* The two best machines with a free slot for the job's tasks; -1 = there is none. */
@@ -119,29 +124,43 @@ static void best_machines(const struct place_world *world, const struct vacancie
 	}
 }
 
-/* Fills random's expectation of every task, looked up once per job. */
-int place_explain_before(struct place_world *world, struct place_outcome *outcome)
+int place_explain_before(const struct place_world *world, struct place_outcome *outcome)
 {
 	const struct flownet *net = placer_net(world->placer);
+
+	outcome->free_slots = calloc((size_t)world->cluster->machine_count + 1, sizeof *outcome->free_slots);
+	outcome->root_known = calloc(world->jobs->count + 1, sizeof *outcome->root_known);
+	if (!outcome->free_slots || !outcome->root_known)
+		return -ENOMEM;
+	for (uint32_t m = 0; m < world->cluster->machine_count; m++)
+		outcome->free_slots[m] = flownet_free(net, m);
+	for (uint32_t j = 0; j < world->jobs->count; j++)
+		outcome->root_known[j] = flownet_root_machine(net, j) != FLOWNET_NONE;
+	return 0;
+}
+
+/* Fills random's expectation of every task, looked up once per job. 0 or -ENOMEM. */
+static int explain_random(const struct place_world *world, struct place_outcome *outcome)
+{
 	struct vacancies vacancies;
 	double expected = NAN;
-	int code = list_vacancies(world, &vacancies);
+	int code = list_vacancies(world, outcome->free_slots, &vacancies);
 
 	for (size_t i = 0; i < outcome->task_count && code == 0; i++) {
 		struct place_task *task = &outcome->tasks[i];
-		int32_t root = flownet_root_machine(net, task->job);
+		int32_t root = flownet_root_machine(placer_net(world->placer), task->job);
 
 		if (i == 0 || task->job != outcome->tasks[i - 1].job)
-			expected = root == FLOWNET_NONE
-					   ? NAN
-					   : mean_performance(world, &vacancies, task->job, (uint32_t)root);
+			expected = root == FLOWNET_NONE ? NAN
+							: mean_performance(world, &vacancies, task->job, (uint32_t)root,
+									   !outcome->root_known[task->job]);
 		task->random_performance = expected;
 	}
 	vacancies_free(&vacancies);
 	return code;
 }
 
-static int64_t free_slots(const struct place_world *world)
+static int64_t count_free(const struct place_world *world)
 {
 	int64_t slots = 0;
 
@@ -218,13 +237,14 @@ static void add_up(const struct place_world *world, struct place_outcome *outcom
 			continue;
 		totals->in_root_rack += cluster->machines[task->taken.machine].rack == cluster->machines[root].rack;
 		totals->worst = fmin(totals->worst, task->taken.performance);
+		totals->predicted++;
+		totals->performance += task->taken.performance;
 		if (isnan(task->random_performance))
 			continue;
 		totals->compared++;
-		totals->performance += task->taken.performance;
 		totals->random_performance += task->random_performance;
 	}
-	totals->performance /= (double)totals->compared;
+	totals->performance /= (double)totals->predicted;
 	totals->random_performance /= (double)totals->compared;
 }
 
@@ -235,7 +255,9 @@ int place_explain_after(struct place_world *world, struct place_outcome *outcome
 	int code;
 
 	progress_update(world->progress, 4, "explaining");
-	code = list_vacancies(world, &vacancies);
+	if (explain_random(world, outcome) != 0)
+		return -ENOMEM;
+	code = list_vacancies(world, NULL, &vacancies);
 	outcome->free_after = vacancies.slots;
 	for (size_t i = 0; i < outcome->task_count && code == 0; i++) {
 		struct place_task *task = &outcome->tasks[i];
@@ -388,7 +410,7 @@ int place_run(struct place_world *world, struct place_outcome *outcome, struct e
 		return error_set(err, ENOMEM, "out of memory");
 	}
 	outcome->slots = cluster_slots(world->cluster);
-	outcome->free_before = free_slots(world);
+	outcome->free_before = count_free(world);
 	for (int64_t round = 1; round <= settings->rounds && code == 0; round++) {
 		if (round > 1)
 			flownet_time_passed(placer_net(world->placer), settings->round_s);
@@ -403,5 +425,7 @@ int place_run(struct place_world *world, struct place_outcome *outcome, struct e
 void place_outcome_free(struct place_outcome *outcome)
 {
 	free(outcome->tasks);
+	free(outcome->free_slots);
+	free(outcome->root_known);
 	*outcome = (struct place_outcome){0};
 }

@@ -9,8 +9,6 @@
 
 #include <jansson.h>
 
-#include "command.h"
-
 enum { CELL_BYTES = 192, COLUMNS = 7 };
 
 static const char *const headings[COLUMNS] = {"JOB.TASK",    "MACHINE",   "RTT TO ROOT", "PERFORMANCE",
@@ -118,13 +116,14 @@ static void print_totals(const struct place_world *world, const struct place_out
 		"\n%" PRIu64 " placed, %" PRIu64 " stay, %" PRIu64 " moved or preempted, %" PRIu64 " wait; %" PRId64
 		" slots left\n",
 		totals->placed, totals->running, totals->moved, totals->waiting, outcome->free_after);
+	if (totals->predicted > 0)
+		fprintf(out, "Predicted performance, mean of %" PRIu64 " tasks: %s %.1f %%", totals->predicted,
+			world->policy->name, 100 * totals->performance);
 	if (totals->compared > 0)
-		fprintf(out,
-			"Predicted performance, mean of %" PRIu64
-			" tasks: %s %.1f %%, random %.1f %% (expected over the free "
-			"slots); worst task %.1f %%\n%" PRIu64 " of them in their root's rack\n",
-			totals->compared, world->policy->name, 100 * totals->performance,
-			100 * totals->random_performance, 100 * totals->worst, totals->in_root_rack);
+		fprintf(out, ", random %.1f %% (expected over the free slots)", 100 * totals->random_performance);
+	if (totals->predicted > 0)
+		fprintf(out, "; worst task %.1f %%\n%" PRIu64 " of them in their root's rack\n", 100 * totals->worst,
+			totals->in_root_rack);
 	fprintf(out, "Solved by %s in %.3f ms%s; cost %" PRId64 "\n", outcome->last.algorithm, outcome->seconds * 1e3,
 		outcome->last.verified ? ", proved optimal" : "", outcome->last.cost);
 }
@@ -151,7 +150,7 @@ int place_print_table(const struct place_world *world, const struct place_outcom
 		print_row(&row, width, out);
 	}
 	print_totals(world, outcome, out);
-	return COMMAND_OK;
+	return ferror(out) ? -EIO : 0;
 }
 
 static json_t *number_or_null(double value)
@@ -197,15 +196,16 @@ static json_t *totals_json(const struct place_outcome *outcome)
 {
 	const struct place_totals *totals = &outcome->totals;
 
-	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:I,s:I,s:I,s:I}", "tasks",
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:I,s:I,s:I,s:I}", "tasks",
 			 (json_int_t)totals->tasks, "roots", (json_int_t)totals->roots, "placed",
 			 (json_int_t)totals->placed, "stay", (json_int_t)totals->running, "moved",
-			 (json_int_t)totals->moved, "waiting", (json_int_t)totals->waiting, "compared",
-			 (json_int_t)totals->compared, "mean_performance", number_or_null(totals->performance),
-			 "random_mean_performance", number_or_null(totals->random_performance), "worst_performance",
-			 number_or_null(totals->worst), "in_root_rack", (json_int_t)totals->in_root_rack, "slots",
-			 (json_int_t)outcome->slots, "slots_free_before", (json_int_t)outcome->free_before,
-			 "slots_free_after", (json_int_t)outcome->free_after);
+			 (json_int_t)totals->moved, "waiting", (json_int_t)totals->waiting, "predicted",
+			 (json_int_t)totals->predicted, "compared", (json_int_t)totals->compared, "mean_performance",
+			 number_or_null(totals->performance), "random_mean_performance",
+			 number_or_null(totals->random_performance), "worst_performance", number_or_null(totals->worst),
+			 "in_root_rack", (json_int_t)totals->in_root_rack, "slots", (json_int_t)outcome->slots,
+			 "slots_free_before", (json_int_t)outcome->free_before, "slots_free_after",
+			 (json_int_t)outcome->free_after);
 }
 
 static json_t *solver_json(const struct place_outcome *outcome)
@@ -251,5 +251,5 @@ int place_print_json(const struct place_world *world, const struct place_outcome
 	written = written && fputs("\n  ]", out) != EOF &&
 		  print_value(",\n  \"totals\": ", totals_json(outcome), out) &&
 		  print_value(",\n  \"solver\": ", solver_json(outcome), out) && fputs("\n}\n", out) != EOF;
-	return written ? COMMAND_OK : COMMAND_FAILED;
+	return written ? 0 : -EIO;
 }

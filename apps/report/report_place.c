@@ -198,7 +198,7 @@ int report_placement(FILE *out, const char *path, const char *random_path, const
 		"a "
 		"root to talk to: <b>%.3f</b>, worst %.3f; %.0f sit in their root's rack. Random placement of the same "
 		"tasks, the roots being where they are, is expected to give <b>%.3f</b>.</p>\n",
-		total(totals, "placed"), total(totals, "tasks"), total(totals, "compared"),
+		total(totals, "placed"), total(totals, "tasks"), total(totals, "predicted"),
 		total(totals, "mean_performance"), total(totals, "worst_performance"), total(totals, "in_root_rack"),
 		total(totals, "random_mean_performance"));
 	if (cluster) {

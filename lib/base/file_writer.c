@@ -134,13 +134,28 @@ static int sync_folder(const char *path)
 	return code;
 }
 
+/*
+ * errno of a stream that a write has failed on, 0 if none has. That write's own is gone by now; one more byte, into
+ * what is bad already, tells it again.
+ */
+static int stream_error(FILE *stream)
+{
+	if (!ferror(stream))
+		return 0;
+	clearerr(stream);
+	errno = 0;
+	if (fputc('\n', stream) == EOF || fflush(stream) == EOF)
+		return errno ? errno : EIO;
+	return EIO;
+}
+
 int file_writer_commit(struct file_writer *writer, struct error *err)
 {
 	FILE *stream = writer->stream;
-	int code = 0;
+	int code = stream_error(stream);
 
 	errno = 0;
-	if (ferror(stream) || fflush(stream) == EOF || (writer->temporary && fsync(fileno(stream)) < 0))
+	if (code == 0 && (fflush(stream) == EOF || (writer->temporary && fsync(fileno(stream)) < 0)))
 		code = errno ? errno : EIO;
 	if (stream != stdout && fclose(stream) == EOF && !code)
 		code = errno;

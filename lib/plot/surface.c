@@ -87,7 +87,7 @@ int drawing_save(const struct drawing *drawing, const char *path, struct error *
 		return err && err->code ? -err->code : -EIO;
 	out = file_writer_stream(writer);
 	rc = ends_in(path, ".png") ? write_png(drawing, out, err) : write_svg(drawing, out, err);
-	if (rc == 0)
+	if (rc == 0 || ferror(out)) /* of the latter the writer knows the reason */
 		return file_writer_commit(writer, err);
 	file_writer_discard(writer);
 	return rc;

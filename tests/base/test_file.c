@@ -82,6 +82,14 @@ Test(file, a_full_disk_is_an_error_and_leaves_nothing)
 	fputs("data", file_writer_stream(writer));
 	cr_assert_eq(file_writer_commit(writer, &err), -ENOSPC);
 	cr_assert_eq(entries(), 0);
+	/* the write that failed is long past */
+	writer = file_writer_open("b", &err);
+	cr_assert_not_null(freopen("/dev/full", "w", file_writer_stream(writer)));
+	for (int i = 0; i < 100000; i++)
+		fputs("data", file_writer_stream(writer));
+	errno = 0;
+	cr_assert_eq(file_writer_commit(writer, &err), -ENOSPC);
+	cr_assert_eq(entries(), 0);
 }
 
 Test(file, links_and_modes_stay_and_a_pipe_is_written_to)

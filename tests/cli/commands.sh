@@ -40,12 +40,25 @@ run "$nomora"
 header=src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
 printf '%s\nh1,h2,10,20,30,0,100,1000\n' $header >"$scratch/mesh.csv"
 echo 'p min 1 0' >"$scratch/net.dimacs"
+echo '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r", "slots": 9}]}' >"$scratch/cluster.json"
+for job in $(seq 30); do # more than fits into stdio's buffer
+	echo "{\"id\": \"job$job\", \"curve\": \"spark\", \"root\": 0, \"tasks\": 5}"
+done >"$scratch/jobs.jsonl"
+ln -s /dev/full "$scratch/full.svg"
 to_full() { "$@" >/dev/full; }
 for words in --help --version "mesh show $scratch/mesh.csv" "mesh --help" "mesh export $scratch/mesh.csv" "solve --help" \
 	"solve $scratch/net.dimacs --json" "doctor --json" "sweep $source_root/lab/demo.plan --dry-run" \
+	"place -c $scratch/cluster.json -j $scratch/jobs.jsonl -C $source_root/curves" \
+	"place -c $scratch/cluster.json -j $scratch/jobs.jsonl -C $source_root/curves --json" \
+	"place -c $scratch/cluster.json -j $scratch/jobs.jsonl -C $source_root/curves --dump-dimacs /dev/full" \
+	"mesh merge $scratch/mesh.csv -o /dev/full" "mesh export $scratch/mesh.csv --json -o /dev/full" \
+	"mesh show $scratch/mesh.csv --json" "mesh draw $scratch/mesh.csv -o $scratch/full.svg" \
+	"fit $source_root/docs/sweeps/memcached-1.csv --metric queries_per_second --replicates 0 -q -o /dev/full" \
+	"fit $source_root/docs/sweeps/memcached-1.csv --metric queries_per_second --replicates 0" \
+	"report --latency $scratch/mesh.csv -o /dev/full" \
 	"fit $source_root/docs/sweeps/memcached-1.csv --quiet --json --metric queries_per_second"; do
 	# shellcheck disable=SC2086
-	refuses "a full disk: $words" 1 "error: cannot write (to standard output|the answer)" to_full "$nomora" $words
+	refuses "a full disk: $words" 1 "error: .*(cannot write (to standard output|the answer)|full[^ ]*: No space left)" to_full "$nomora" $words
 done
 # A picture's name says its form: another one is a usage error of every command, before any file is looked at.
 while IFS='|' read -r words kinds; do

@@ -87,6 +87,9 @@ assert not any(flow.values()), "the flow is not conserved"'
 for policy in random load_spreading quincy first_fit; do
 	run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --json --policy "$policy"
 	expect "$policy places all" 'd["totals"]["waiting"], d["policy"]' "(0, '$policy')"
+	expect "$policy is compared with random, task by task" \
+		'd["totals"]["predicted"], d["totals"]["compared"], abs(sum(t["random_performance"] for t in d["tasks"] if t["state"] == "placed") / 9 - d["totals"]["random_mean_performance"]) < 1e-9' \
+		"(9, 9, True)"
 done
 run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --policy random --seed 5
 first=$(printf '%s\n' "$out" | grep -v '^Solved')
@@ -123,6 +126,24 @@ expect "random takes each free slot alike, not each machine" \
 	'abs([t["random_performance"] for t in d["tasks"] if t["task"] == "w"][0] - sum(n * json.load(open("'"$curves"'/memcached.json"))["table"]["p"][x] for n, x in ((2, 0), (1, 3), (4, 10))) / 7) < 1e-4' True
 expect "the next best machine is another one, also where this one has a slot left" \
 	'[(t["machine"], t["next_best"]["machine"]) for t in d["tasks"] if t["task"] == "w"]' "[('h1', 'h2')]"
+
+# A root takes the last slot: random has nothing for the task that waits for it there, and means leave that out.
+cat >last.json <<'END'
+{"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100}, "machines": [
+{"name": "h1", "rack": "r1", "slots": 3}, {"name": "h2", "rack": "r2", "slots": 1}]}
+END
+cat >last.jsonl <<'END'
+{"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w", "machine": "h1"}]}
+{"id": "b", "curve": "memcached", "root": "r", "tasks": ["r", {"name": "w", "machine": "h1"}]}
+END
+run "$nomora" place --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit --latency-reference absolute --json
+expect "without a slot beside the root's own random has no expectation" \
+	'[t["random_performance"] is None for t in d["tasks"] if t["state"] == "placed"], d["totals"]["predicted"], d["totals"]["compared"]' \
+	"([False, True], 2, 1)"
+expect "means are over those that have one" \
+	'd["totals"]["random_mean_performance"] == d["tasks"][1]["random_performance"] and abs(d["totals"]["mean_performance"] - sum(d["tasks"][i]["performance"] for i in (1, 3)) / 2) < 1e-9' True
+run "$nomora" place --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit
+printf '%s\n' "$out" | grep -q 'mean of 2 tasks: first_fit .* %, random .* % (expected' && pass "so says the table" || fail "so says the table" "$out"
 
 # More tasks than slots.
 echo '{"id": "big", "curve": "spark", "root": 0, "tasks": 20}' >big.jsonl
