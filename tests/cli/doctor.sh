@@ -69,6 +69,7 @@ make_host() {
 expect() {
 	local name=$1 wanted=$2 finding=$3 level=$4 pattern=$5 line
 	shift 5
+	"$nomora" doctor --root "$host" "$@" --json >>"$scratch/findings" 2>/dev/null
 	run "$nomora" doctor --root "$host" "$@"
 	line=$(printf '%s\n' "$out" | grep -E "^$level +$finding ")
 	if [ "$code" -eq "$wanted" ] && printf '%s\n' "$line" | grep -qE -- "$pattern"; then
@@ -164,6 +165,24 @@ fi
 rm -rf "$host"
 mkdir "$host"
 expect "an empty host" 3 tsc fail 'no x86'
+# The table of notes names the checks that really point to each, and no other.
+check "every check is in its note's row, and every row's checks are made" python3 - "$scratch/findings" "$source_root/firmware-notes" <<'END'
+import json, re, sys
+text, made, at = open(sys.argv[1]).read(), set(), 0
+while at < len(text.rstrip()):
+    value, at = json.JSONDecoder().raw_decode(text, at)
+    made |= {(f["note"], f["check"]) for f in value["findings"]}
+    at += len(text[at:]) - len(text[at:].lstrip())
+rows = re.findall(r"^\| \[([\w-]+)\]\(([\w.-]+)\) \|.*\| (.*) \|$", open(sys.argv[2] + "/README.md").read(), re.M)
+told = {(note, check) for note, _, checks in rows for check in checks.split(", ")}
+print("not in the table:", sorted(made - told), "never made:", sorted(told - made))
+sys.exit(made != told or len(rows) != 13)
+END
+for note in "$source_root"/firmware-notes/[a-z]*.md; do
+	check "$(basename "$note"): why, what shows it, what sets it, source" awk '
+		/^\*\*Why\.\*\*/ {part = "why"; why++} /^\*\*Shows\*\*/ {part = "shows"} /^\*\*Sets[.*,]*/ {part = "sets"; sets++} /^\*\*Source\.\*\*/ {source++}
+		/^    / {lines[part]++} END {exit !(why == 1 && sets == 1 && source == 1 && lines["shows"] > 0)}' "$note"
+done
 refuses "a root that is none" 1 '--root: expected a folder' "$nomora" doctor --root "$scratch/nowhere"
 refuses "a port that does not exist" 1 "no network interface 'nope'" "$nomora" doctor --port nope
 run "$nomora" doctor
