@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nomora place, in parts: place_world.c reads the files and sets the network up, place_explain.c says what became of
- * each task and what else it could have got, place_report.c prints that.
+ * nomora place, in parts: place_world.c reads the files and sets the network up, place_run.c solves, place_explain.c
+ * says what became of each task and what else it could have got, place_report.c prints that.
  */
 #ifndef APPS_PLACE_H
 #define APPS_PLACE_H
@@ -63,7 +63,7 @@ enum place_state {
 /* Where a task could be and what that would mean. */
 struct place_option {
 	int64_t machine; /* -1 = there is none */
-	int32_t cost;    /* 100 / p, by the policy's own costs where they differ */
+	int32_t cost;    /* 100 / p, whatever the policy asks */
 	double rtt_us, performance;
 	enum latency_origin origin;
 };

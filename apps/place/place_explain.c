@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A round, and why it came out so. "One round" is two solves: roots first, then, with their places known, the others
- * (NoMora 5.2). Random's expectation is over the slots that were free when the others were placed, each with equal
- * chance, the root where it is: of a root that came in the same solve the slot is its own.
+ * Why a round came out as it did. Random's expectation is over the slots that were free when the others were placed,
+ * each with equal chance, the root where it is: of a root that came in the same solve the slot is its own.
  */
 #include "place.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <base/file.h>
-#include <base/ns.h>
 
 static const struct curve *curve_of(const struct place_world *world, uint32_t job)
 {
@@ -160,37 +155,64 @@ static int explain_random(const struct place_world *world, struct place_outcome 
 	return code;
 }
 
-static int64_t count_free(const struct place_world *world)
-{
-	int64_t slots = 0;
+/* What the policy asks for the free slot that it asks least for; alike for all tasks of a job but its root. */
+struct cheapest {
+	int64_t job; /* of whom the rest is told; -1 = of nobody yet */
+	bool is_root;
+	uint32_t machine;
+	int32_t cost;
+	enum flownet_arc arc; /* FLOWNET_ARC_NONE: there is none */
+};
 
-	for (uint32_t m = 0; m < world->cluster->machine_count; m++)
-		slots += flownet_free(placer_net(world->placer), m);
-	return slots;
+static void find_cheapest(const struct place_world *world, const struct vacancies *vacancies,
+			  const struct place_task *task, bool is_root, struct cheapest *found)
+{
+	if (found->job == task->job && found->is_root == is_root)
+		return;
+	*found = (struct cheapest){.job = task->job, .is_root = is_root, .cost = INT32_MAX, .arc = FLOWNET_ARC_NONE};
+	for (size_t i = 0; i < vacancies->count; i++) {
+		uint32_t machine = vacancies->items[i].machine;
+		int32_t cost;
+		enum flownet_arc arc =
+			flownet_arc_to(placer_net(world->placer), task->job, task->task, (int32_t)machine, &cost);
+
+		if (arc == FLOWNET_ARC_NONE || cost >= found->cost)
+			continue;
+		found->machine = machine;
+		found->cost = cost;
+		found->arc = arc;
+	}
 }
 
-static void explain_waiting(const struct place_world *world, const struct place_outcome *outcome,
-			    struct place_task *task, int32_t root)
+static void explain_waiting(const struct place_world *world, const struct vacancies *vacancies, struct place_task *task,
+			    int32_t root, struct cheapest *cheapest)
 {
 	const struct flownet *net = placer_net(world->placer);
 	const char *freed = task->from >= 0 ? "preempted; " : "";
+	bool is_root = task->task == flownet_root_task(net, task->job);
 
 	task->state = PLACE_WAITING;
 	task->arc_cost = 0;
 	task->arc = flownet_arc_to(net, task->job, task->task, FLOWNET_NONE, &task->arc_cost);
-	if (world->policy->root_first && root == FLOWNET_NONE && task->task != flownet_root_task(net, task->job))
+	if (world->policy->root_first && root == FLOWNET_NONE && !is_root) {
 		snprintf(task->why, sizeof task->why, "waits for its root, which has no machine");
-	else if (outcome->free_after == 0)
+		return;
+	}
+	if (vacancies->count == 0) {
 		snprintf(task->why, sizeof task->why, "%sno free slot in the cluster", freed);
-	else if (task->next_best.machine >= 0)
-		snprintf(task->why, sizeof task->why, "%swaiting costs %d, the best free slot (%s) %d", freed,
-			 task->arc_cost, world->cluster->machines[task->next_best.machine].name, task->next_best.cost);
+		return;
+	}
+	find_cheapest(world, vacancies, task, is_root, cheapest);
+	if (cheapest->arc != FLOWNET_ARC_NONE)
+		snprintf(task->why, sizeof task->why, "%swaiting costs %d, the cheapest free slot (%s) %d by %s", freed,
+			 task->arc_cost, world->cluster->machines[cheapest->machine].name, cheapest->cost,
+			 flownet_arc_name(cheapest->arc));
 	else
 		snprintf(task->why, sizeof task->why, "%sno arc leads to a free slot", freed);
 }
 
-static void explain_task(const struct place_world *world, const struct place_outcome *outcome, const int64_t best[2],
-			 struct place_task *task)
+static void explain_task(const struct place_world *world, const struct vacancies *vacancies, const int64_t best[2],
+			 struct place_task *task, struct cheapest *cheapest)
 {
 	const struct flownet *net = placer_net(world->placer);
 	int32_t root = flownet_root_machine(net, task->job);
@@ -205,7 +227,7 @@ static void explain_task(const struct place_world *world, const struct place_out
 			look_at(world, task->job, (uint32_t)root, (uint32_t)other, &task->next_best);
 	}
 	if (task->taken.machine < 0) {
-		explain_waiting(world, outcome, task, root);
+		explain_waiting(world, vacancies, task, root, cheapest);
 		return;
 	}
 	task->state = is_root ? PLACE_ROOT : root == FLOWNET_NONE ? PLACE_ORPHAN : PLACE_TASK;
@@ -251,6 +273,7 @@ static void add_up(const struct place_world *world, struct place_outcome *outcom
 int place_explain_after(struct place_world *world, struct place_outcome *outcome)
 {
 	struct vacancies vacancies;
+	struct cheapest cheapest = {.job = -1};
 	int64_t best[2] = {-1, -1};
 	int code;
 
@@ -265,167 +288,9 @@ int place_explain_after(struct place_world *world, struct place_outcome *outcome
 
 		if (root != FLOWNET_NONE && (i == 0 || task->job != outcome->tasks[i - 1].job))
 			best_machines(world, &vacancies, task->job, (uint32_t)root, best);
-		explain_task(world, outcome, best, task);
+		explain_task(world, &vacancies, best, task, &cheapest);
 	}
 	vacancies_free(&vacancies);
 	add_up(world, outcome);
 	return code;
-}
-
-/* Writes what --dump-dimacs and --draw ask for. `network` is as it was before the solve, the tasks are where they are
- * now: that is the flow. */
-static int write_network(const struct place_world *world, const struct flownet_network *network, struct error *err)
-{
-	const struct place_settings *settings = world->settings;
-	const char *const paths[] = {settings->dump_dimacs, settings->draw};
-	const struct flownet *net = placer_net(world->placer);
-	struct flownet_names names = place_names(world);
-	int32_t *flow = calloc((size_t)network->problem.arc_count + 1, sizeof *flow);
-	int code = flow ? flownet_network_route(network, net, flow) : -ENOMEM;
-
-	for (int i = 0; i < 2 && code == 0; i++) {
-		size_t length = paths[i] ? strlen(paths[i]) : 0;
-		struct file_writer *writer;
-		FILE *out;
-
-		if (!paths[i])
-			continue;
-		writer = file_writer_open(paths[i], err);
-		if (!writer) {
-			free(flow);
-			return -(err->code ? err->code : EIO);
-		}
-		out = file_writer_stream(writer);
-		if (i == 0)
-			flownet_network_write_dimacs(network, net, &names, out);
-		else if (length > 5 && strcasecmp(paths[i] + length - 5, ".json") == 0)
-			flownet_network_write_json(network, net, &names, flow, out);
-		else
-			flownet_network_write_dot(network, net, &names, flow, out);
-		code = file_writer_commit(writer, err);
-	}
-	free(flow);
-	return code == -ENOMEM ? error_set(err, ENOMEM, "out of memory") : code;
-}
-
-static void note_moves(struct place_outcome *outcome, const struct flownet_round *round, const size_t *first_of_job)
-{
-	for (size_t i = 0; i < round->move_count; i++) {
-		const struct flownet_move *move = &round->moves[i];
-		struct place_task *task = &outcome->tasks[first_of_job[move->job] + move->task];
-
-		task->arc = move->arc;
-		task->arc_cost = move->cost;
-	}
-}
-
-static int solve_once(struct place_world *world, struct place_outcome *outcome, const size_t *first_of_job,
-		      struct error *err)
-{
-	int code = flownet_solve(placer_net(world->placer), &outcome->last, err);
-
-	if (code != 0)
-		return code;
-	note_moves(outcome, &outcome->last, first_of_job);
-	outcome->solves++;
-	outcome->seconds += outcome->last.apply_s + outcome->last.solve_s + outcome->last.extract_s;
-	outcome->last.moves = NULL;
-	return 0;
-}
-
-static bool a_root_waits(const struct place_world *world)
-{
-	const struct flownet *net = placer_net(world->placer);
-
-	for (uint32_t j = 0; world->policy->root_first && j < world->jobs->count; j++) {
-		if (flownet_root_machine(net, j) == FLOWNET_NONE)
-			return true;
-	}
-	return false;
-}
-
-/* One round. The last one's second solve is the one that is drawn and compared with random. */
-static int run_round(struct place_world *world, struct place_outcome *outcome, const size_t *first_of_job, bool last,
-		     struct error *err)
-{
-	bool wants_network = last && (world->settings->dump_dimacs || world->settings->draw);
-	struct flownet_network network = {0};
-	int code = 0;
-
-	outcome->roots_placed = outcome->others_placed = 0;
-	progress_update(world->progress, 2, "placing roots");
-	if (a_root_waits(world)) {
-		code = solve_once(world, outcome, first_of_job, err);
-		outcome->roots_placed = (int64_t)outcome->last.move_count;
-	}
-	progress_update(world->progress, 3, "placing the others");
-	if (code == 0 && wants_network)
-		code = flownet_network_build(placer_net(world->placer), &network, err);
-	if (code == 0 && last && place_explain_before(world, outcome) != 0)
-		code = error_set(err, ENOMEM, "out of memory");
-	if (code == 0)
-		code = solve_once(world, outcome, first_of_job, err);
-	outcome->others_placed = (int64_t)outcome->last.move_count;
-	if (code == 0 && wants_network)
-		code = write_network(world, &network, err);
-	flownet_network_free(&network);
-	return code;
-}
-
-static int list_tasks(const struct place_world *world, struct place_outcome *outcome, size_t *first_of_job)
-{
-	size_t count = 0;
-
-	for (size_t j = 0; j < world->jobs->count; j++)
-		count += world->jobs->items[j].task_count;
-	outcome->tasks = calloc(count + 1, sizeof *outcome->tasks);
-	if (!outcome->tasks)
-		return -ENOMEM;
-	for (uint32_t j = 0; j < world->jobs->count; j++) {
-		first_of_job[j] = outcome->task_count;
-		for (uint32_t t = 0; t < world->jobs->items[j].task_count; t++) {
-			outcome->tasks[outcome->task_count++] = (struct place_task){
-				.job = j,
-				.task = t,
-				.from = world->jobs->items[j].tasks[t].machine,
-				.arc = FLOWNET_ARC_NONE,
-				.random_performance = NAN,
-			};
-		}
-	}
-	return 0;
-}
-
-int place_run(struct place_world *world, struct place_outcome *outcome, struct error *err)
-{
-	const struct place_settings *settings = world->settings;
-	size_t *first_of_job = calloc(world->jobs->count + 1, sizeof *first_of_job);
-	int code = first_of_job ? 0 : -ENOMEM;
-
-	*outcome = (struct place_outcome){0};
-	if (code == 0)
-		code = list_tasks(world, outcome, first_of_job);
-	if (code != 0) {
-		free(first_of_job);
-		return error_set(err, ENOMEM, "out of memory");
-	}
-	outcome->slots = cluster_slots(world->cluster);
-	outcome->free_before = count_free(world);
-	for (int64_t round = 1; round <= settings->rounds && code == 0; round++) {
-		if (round > 1)
-			flownet_time_passed(placer_net(world->placer), settings->round_s);
-		code = run_round(world, outcome, first_of_job, round == settings->rounds, err);
-	}
-	free(first_of_job);
-	if (code == 0 && place_explain_after(world, outcome) != 0)
-		code = error_set(err, ENOMEM, "out of memory");
-	return code;
-}
-
-void place_outcome_free(struct place_outcome *outcome)
-{
-	free(outcome->tasks);
-	free(outcome->free_slots);
-	free(outcome->root_known);
-	*outcome = (struct place_outcome){0};
 }

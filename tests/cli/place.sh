@@ -145,6 +145,40 @@ expect "means are over those that have one" \
 run "$nomora" place --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit
 printf '%s\n' "$out" | grep -q 'mean of 2 tasks: first_fit .* %, random .* % (expected' && pass "so says the table" || fail "so says the table" "$out"
 
+# Why a task waits though slots are free: it is cheaper, as the policy counts; until it has waited long enough.
+cat >wait.json <<'END'
+{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 2}, {"name": "h2", "rack": "r1", "slots": 1},
+{"name": "h3", "rack": "r2", "slots": 2}]}
+END
+echo '{"id": "a", "curve": "memcached", "root": "r", "tasks": ["r", "w1", "w2"]}' >wait.jsonl
+waits() { # NAME WANTED OPTION...: the reasons of all that wait
+	local name=$1 wanted=$2
+	shift 2
+	run "$nomora" place --cluster wait.json --jobs wait.jsonl --curves "$curves" --json "$@"
+	expect "$name" '[t["why_waiting"] for t in d["tasks"] if t["state"] == "waiting"]' "$wanted"
+}
+dear="waiting costs 50, the cheapest free slot (h1) 100 by"
+waits "waiting is cheaper" "['$dear machine', '$dear machine']" --gamma 50
+waits "by a policy's own costs" "['waiting costs 50, the cheapest free slot (h2) 100 by rack']" --gamma 50 --policy quincy
+waits "so it may be for a root that is placed with the others" "['$dear cluster', '$dear cluster', '$dear cluster']" --gamma 50 --policy random
+waits "and for one that goes first" "['waiting costs 0, the cheapest free slot (h1) 0 by cluster', 'waits for its root, which has no machine', 'waits for its root, which has no machine']" --gamma 0
+waits "time passes from round to round" "['${dear/50/80} machine', '${dear/50/80} machine']" --gamma 50 --omega-per-s 30 --rounds 2
+waits "until waiting is dear" "[]" --gamma 50 --omega-per-s 15 --round-s 2 --rounds 3
+echo '{"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w1", "machine": "h3"}, {"name": "w2", "waited_s": 2}]}' >wait.jsonl
+waits "preempted" "['preempted; $dear machine', '$dear machine']" --gamma 50 --preemption
+waits "what waited before counts" "[]" --gamma 50 --omega-per-s 30
+run "$nomora" place --cluster wait.json --jobs wait.jsonl --curves "$curves" --strict
+[ "$code" -eq 0 ] && pass "--strict: nobody waits" || fail "--strict: nobody waits" "exit $code"
+run "$nomora" place --cluster wait.json --jobs wait.jsonl --curves "$curves" --algorithm scaling --json
+expect "the solver that was asked for solves" 'd["solver"]["algorithm"]' scaling
+
+# A curve that knows its testbed's own round trip: it is taken off, or not.
+mkdir testbed && sed 's/"baseline_rtt_us": null/"baseline_rtt_us": 60/' "$curves/memcached.json" >testbed/memcached.json
+for reference in added:0.0 absolute:60.0; do
+	run "$nomora" place --cluster wait.json --jobs wait.jsonl --curves testbed --latency-reference "${reference%:*}" --json
+	expect "--latency-reference ${reference%:*}" '(lambda t: abs(t["performance"] - json.load(open("testbed/memcached.json"))["table"]["p"][int(round((t["rtt_us"] - 60 + '"${reference#*:}"') / 10))]) < 1e-9)([t for t in d["tasks"] if t["task"] == "w1"][0])' True
+done
+
 # More tasks than slots.
 echo '{"id": "big", "curve": "spark", "root": 0, "tasks": 20}' >big.jsonl
 run "${place[@]}" --jobs big.jsonl --latency mesh.csv --json --strict

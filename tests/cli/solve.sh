@@ -19,6 +19,9 @@ printf '%s' "$out" | grep -q '"schema": "nomora.solve/1"' && printf '%s' "$out" 
 	printf '%s' "$out" | grep -q '"cost": 6' && pass "JSON" || fail "JSON" "$out" "$err"
 sed 's/^n 1 2/n 1 7/; s/^n 4 -2/n 4 -7/' "$net" >"$scratch/too_much"
 for algorithm in auto simplex scaling; do
+	run "$nomora" solve --json --algorithm "$algorithm" "$scratch/too_much"
+	[ "$code" -eq 3 ] && printf '%s' "$out" | grep -q '"status": "infeasible"' && pass "infeasible as JSON by $algorithm" ||
+		fail "infeasible as JSON by $algorithm" "exit $code" "$out"
 	refuses "infeasible by $algorithm" 3 '^c infeasible' "$nomora" solve --verify --algorithm "$algorithm" "$scratch/too_much"
 done
 sed 's/^a 2 3 .*/a 2 9 0 2 1/' "$net" >"$scratch/bad"

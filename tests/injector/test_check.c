@@ -89,6 +89,29 @@ static void begin(bool other_order)
 	put_section();
 }
 
+/* The same with a comment of five bytes before the flags: options are padded to four. */
+static void put_commented_packet(uint32_t interface, uint64_t time, uint8_t content, uint32_t flags)
+{
+	put_32(6);
+	put_32(60);
+	put_32(interface);
+	put_32((uint32_t)(time >> 32));
+	put_32((uint32_t)time);
+	put_32(1);
+	put_32(60);
+	file[length] = content;
+	length += 4;
+	put_16(1);
+	put_16(5);
+	memcpy(file + length, "hello", 5);
+	length += 8;
+	put_16(2);
+	put_16(4);
+	put_32(flags);
+	put_32(0);
+	put_32(60);
+}
+
 static int read_one(struct pcapng_packet *packet, struct error *err)
 {
 	struct pcapng_reader *reader = pcapng_open_memory("made", file, length, err);
@@ -149,6 +172,41 @@ Test(pcapng, refuses_what_is_damaged_and_says_where)
 	memset(file, 'a', 100);
 	length = 100;
 	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "text");
+}
+
+Test(pcapng, options_are_padded_to_four_bytes)
+{
+	struct pcapng_packet packet;
+	struct error err = {0};
+
+	begin(false);
+	put_interface(9);
+	put_commented_packet(0, 7, 'x', 2);
+	cr_assert_eq(read_one(&packet, &err), 1, "%s", err.text);
+	cr_assert_eq(packet.direction, PCAPNG_OUTBOUND);
+}
+
+Test(pcapng, interfaces_are_a_sections_own)
+{
+	struct pcapng_packet packet;
+	struct error err = {0};
+	struct pcapng_reader *reader;
+
+	begin(false);
+	put_interface(6);
+	put_packet(0, 5, 'x', 1);
+	put_section();
+	put_interface(9);
+	put_packet(0, 5, 'y', 1);
+	put_section();
+	put_packet(0, 5, 'z', 1); /* nobody described it here */
+	reader = pcapng_open_memory("made", file, length, &err);
+	cr_assert_eq(pcapng_next(reader, &packet, &err), 1, "%s", err.text);
+	cr_assert_eq(packet.time.v, 5000);
+	cr_assert_eq(pcapng_next(reader, &packet, &err), 1, "%s", err.text);
+	cr_assert_eq(packet.time.v, 5, "the second section's resolution");
+	cr_assert_eq(pcapng_next(reader, &packet, &err), -EBADMSG);
+	pcapng_close(reader);
 }
 
 Test(pcapng, a_pcap_file_is_called_by_its_name)
@@ -226,6 +284,26 @@ Test(delays, equal_frames_are_matched_in_order_and_the_odd_ones_counted)
 	cr_assert_eq(histogram_maximum(report.direction[CHECK_AB].delay_ns), 10010);
 	cr_assert_eq(report.direction[CHECK_BA].early, 1);
 	cr_assert_eq(histogram_maximum(report.direction[CHECK_BA].deviation_ns), 9100);
+	check_report_free(&report);
+	unlink(path);
+}
+
+Test(delays, what_rounding_explains_is_not_early)
+{
+	struct check_report report;
+	struct error err = {0};
+	char path[64];
+
+	begin(false);
+	put_interface(9);
+	put_interface(9);
+	put_packet(0, 1000, 'a', 1);
+	put_packet(0, 2000, 'b', 1);
+	put_packet(1, 10990, 'a', 2); /* 10 ns early */
+	put_packet(1, 11989, 'b', 2); /* 11 */
+	write_file(path);
+	cr_assert_eq(check_delays(path, (double[]){10, 10}, &report, &err), 0, "%s", err.text);
+	cr_assert_eq(report.direction[CHECK_AB].early, 1);
 	check_report_free(&report);
 	unlink(path);
 }

@@ -62,6 +62,9 @@ static const struct refusal refusals[] = {
 	{HEAD "\"machines\": [\n{\"name\": \"a\", \"rack\": \"r\", \"pod\": \"p\", \"slots\": 1},\n"
 	      "{\"name\": \"b\", \"rack\": \"r\", \"pod\": \"q\", \"slots\": 1}]}",
 	 "in pod 'p' and in pod 'q'", 4},
+	{HEAD "\"racks\": [{\"name\": \"r\", \"pod\": \"p\"}],\n"
+	      "\"machines\": [{\"name\": \"a\", \"rack\": \"r\", \"pod\": \"q\", \"slots\": 1}]}",
+	 "\"racks\" puts rack 'r' into pod 'p'", 3},
 	{HEAD "\"machines\": [\n{\"name\": \"a\", \"rack\": \"r\", \"slots\": -1}]}", "slots", 3},
 	{HEAD "\"machines\": [\n{\"name\": \"a\", \"rack\": \"r\", \"slots\": 1.5}]}", "slots", 3},
 	{HEAD "\"machines\": [\n{\"name\": \"\", \"rack\": \"r\", \"slots\": 1}]}", "name", 3},

@@ -75,6 +75,18 @@ static const struct bad_file bad_files[] = {
 	{HEADER "a,b,1,2,3,0,1,2\na,b,1,2,3,0,1,3\n", "m.csv:3: dst: the pair a -> b is there twice"},
 };
 
+Test(latency_matrix, there_is_no_zero_below_zero)
+{
+	struct error err = {0};
+	struct latency_matrix *matrix = parse(HEADER "a,b,-0,-0.0,3,-0,1,2\n", &err);
+	const struct latency_entry *entry;
+
+	cr_assert_not_null(matrix, "%s", err.text);
+	entry = latency_matrix_at(matrix, 0);
+	cr_assert(!signbit(entry->rtt_p50_us) && !signbit(entry->rtt_p99_us) && !signbit(entry->loss));
+	latency_matrix_destroy(matrix);
+}
+
 Test(latency_matrix, refuses_bad_files_with_their_place)
 {
 	for (size_t i = 0; i < sizeof bad_files / sizeof bad_files[0]; i++) {

@@ -29,6 +29,17 @@ Test(session, tells_fresh_late_double_and_unknown)
 	session_destroy(session);
 }
 
+Test(session, a_deadline_before_the_counter_began_gives_nothing_up)
+{
+	struct session *session = session_create(8);
+
+	session_send(session, 3);
+	cr_assert_eq(session_expire(session, (uint64_t)-5), 0, "5 ticks before 0");
+	cr_assert_eq(session_outstanding(session), 1);
+	cr_assert_eq(session_expire(session, 4), 1);
+	session_destroy(session);
+}
+
 Test(session, a_full_window_gives_up_the_oldest)
 {
 	struct session *session = session_create(4);

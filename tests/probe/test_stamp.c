@@ -86,6 +86,30 @@ Test(stamp, what_is_written_reads_back_to_the_nanosecond)
 	}
 }
 
+Test(stamp, times_at_the_edges_of_seconds_and_eras)
+{
+	static const int64_t moments_ns[] = {-500000000,
+					     -1,
+					     0,
+					     999999999,
+					     INT64_C(2085978495999999999),
+					     INT64_C(2085978496000000000)}; /* the last two part NTP's eras */
+	uint8_t bytes[STAMP_BYTES];
+
+	for (size_t i = 0; i < sizeof moments_ns / sizeof moments_ns[0]; i++) {
+		struct stamp_request request = {1, {moments_ns[i]}, {false, STAMP_NTP, 0, 1}, 0}, out;
+
+		stamp_write_request(&request, bytes);
+		cr_assert_eq(stamp_read_request(bytes, STAMP_BYTES, &out), 0);
+		cr_expect_eq(out.sent_at.v, moments_ns[i], "%lld, not %lld", (long long)out.sent_at.v,
+			     (long long)moments_ns[i]);
+		/* The last fraction of another's second is not yet the next one. */
+		memset(bytes + 8, 0xff, 4);
+		cr_assert_eq(stamp_read_request(bytes, STAMP_BYTES, &out), 0);
+		cr_expect_eq(((out.sent_at.v % NS_PER_S) + NS_PER_S) % NS_PER_S, 999999999);
+	}
+}
+
 Test(stamp, broken_packets_are_refused)
 {
 	struct stamp_request request = {1, moment, {false, STAMP_PTP, 0, 1}, 0};

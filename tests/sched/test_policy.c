@@ -102,6 +102,38 @@ Test(policy, a_root_leaves_large_racks_to_large_jobs)
 	test_world_free(&world);
 }
 
+Test(policy, a_root_keeps_off_the_slots_that_a_job_begun_earlier_will_want)
+{
+	/* Job 0's root runs in rack 0 and its other three tasks want what is left there. Rack 0 is the tighter one, and
+	 * the dearer rack 1 makes it the cheaper one as well; but job 1 finds no room in it. */
+	make(1, 2, 4, 1);
+	test_world_start(&world, "nomora", NULL);
+	for (uint32_t a = 4; a < 8; a++)
+		for (uint32_t b = 4; b < 8; b++)
+			if (a != b)
+				latency_view_set(world.view, a, b, 60);
+	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
+	for (uint32_t t = 1; t < 4; t++)
+		cr_assert_eq(flownet_task_arrived(world.net, 0, t, 0), 0);
+	test_world_add_job(&world, 1, 0, 3);
+	solve();
+	cr_expect_eq(rack_of(1, 0), 1);
+	test_world_free(&world);
+}
+
+Test(policy, a_job_too_large_for_any_rack_begins_in_the_roomiest)
+{
+	make(1, 3, 2, 1);
+	test_world_start(&world, "nomora", NULL);
+	cr_assert_eq(flownet_slots_changed(world.net, 2, 3), 0); /* rack 1: 4 slots, the others 2 */
+	test_world_add_job(&world, 0, 0, 6);
+	solve();
+	cr_expect_eq(rack_of(0, 0), 1);
+	test_world_free(&world);
+}
+
 Test(policy, a_roots_own_slot_is_not_there_for_the_rest_of_its_job)
 {
 	/* One slot on machine 0, two on machine 1: only on the latter can both tasks be on the root's machine (p = 1),
