@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <base/file.h>
+#include <base/name.h>
 
 enum { JSON_BYTES_MAXIMUM = 1 << 30 };
 
@@ -278,6 +279,10 @@ static const char *string(struct json_reader *reader, const json_t *object, cons
 	}
 	if (needed && json_string_length(value) == 0) {
 		json_fail(reader, where, key, "is empty");
+		return fallback;
+	}
+	if (!name_is_printable(json_string_value(value), "\n\t")) {
+		json_fail(reader, where, key, "expected text without control characters");
 		return fallback;
 	}
 	return json_string_value(value);

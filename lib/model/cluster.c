@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/array.h>
+#include <base/name.h>
 
 /* Same rack and above: medians of the order that public clouds show between VMs; a cluster file should say its own. */
 static const struct cluster_default_rtt default_rtt = {
@@ -119,6 +120,8 @@ int64_t cluster_add_machine(struct cluster *cluster, const char *name, const cha
 
 	if (!name[0] || !rack[0])
 		return error_set(err, EINVAL, "expected a name that is not empty, for the machine and for its rack");
+	if (!name_is_printable(name, "") || !name_is_printable(rack, "") || (pod && !name_is_printable(pod, "")))
+		return error_set(err, EINVAL, "expected names without control characters");
 	if (slots < 0 || slots > CLUSTER_SLOTS_MAXIMUM)
 		return error_set(err, EINVAL, "machine '%s' has %lld slots; expected 0..%d", name, (long long)slots,
 				 CLUSTER_SLOTS_MAXIMUM);

@@ -9,16 +9,19 @@
 
 #include <base/array.h>
 #include <base/json.h>
+#include <base/name.h>
 
 #include "jobs_priv.h"
 
 enum { PLACE_BYTES = 64, NAME_BYTES = 32, LINE_BYTES = 256 << 20 /* JOB_TASKS_MAXIMUM tasks, each on a machine */ };
 static const double seconds_maximum = 1e10, weight_minimum = 1e-9, weight_maximum = 1e9;
 
-static char *copy_string(struct json_reader *reader, const char *text)
+static char *copy_name(struct json_reader *reader, const char *where, const char *key, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
 
+	if (text && !name_is_printable(text, ""))
+		json_fail(reader, where, key, "expected a name without control characters");
 	if (text && !copy)
 		json_fail(reader, "", "", "out of memory");
 	return copy;
@@ -31,15 +34,16 @@ static void read_task(struct json_reader *reader, const json_t *value, const cha
 	if (json_is_string(value)) {
 		if (json_string_length(value) == 0)
 			json_fail(reader, where, NULL, "the name is empty");
-		task->name = copy_string(reader, json_string_value(value));
+		task->name = copy_name(reader, where, NULL, json_string_value(value));
 		return;
 	}
 	if (!json_is_object(value)) {
 		json_fail(reader, where, NULL, "expected a task's name, or an object with its \"name\"");
 		return;
 	}
-	task->name = copy_string(reader, json_need_string(reader, value, where, "name"));
-	task->machine_name = copy_string(reader, json_may_string(reader, value, where, "machine", NULL));
+	task->name = copy_name(reader, where, "name", json_need_string(reader, value, where, "name"));
+	task->machine_name =
+		copy_name(reader, where, "machine", json_may_string(reader, value, where, "machine", NULL));
 	task->running_s = json_may_number(reader, value, where, "running_s", 0, seconds_maximum, 0);
 	task->waited_s = json_may_number(reader, value, where, "waited_s", 0, seconds_maximum, 0);
 	task->weight = json_may_number(reader, value, where, "weight", weight_minimum, weight_maximum, 1);
@@ -55,7 +59,7 @@ static void name_tasks(struct json_reader *reader, struct job *job)
 	for (uint32_t t = 0; t < job->task_count && !reader->failed; t++) {
 		snprintf(name, sizeof name, "t%u", t);
 		job->tasks[t] = (struct job_task){.machine = JOB_NO_MACHINE, .weight = 1};
-		job->tasks[t].name = copy_string(reader, name);
+		job->tasks[t].name = copy_name(reader, "", "tasks", name);
 	}
 }
 
@@ -183,8 +187,8 @@ static int read_job(struct json_reader *reader, const json_t *object, struct job
 	if (!names)
 		json_fail(reader, "", NULL, "out of memory");
 	if (!reader->failed) {
-		job->id = copy_string(reader, json_need_string(reader, object, "", "id"));
-		job->curve = copy_string(reader, json_need_string(reader, object, "", "curve"));
+		job->id = copy_name(reader, "", "id", json_need_string(reader, object, "", "id"));
+		job->curve = copy_name(reader, "", "curve", json_need_string(reader, object, "", "curve"));
 		read_tasks(reader, object, job, names);
 		job->root = read_task_reference(reader, json_object_get(object, "root"), "", "root", job, names);
 		read_dependencies(reader, object, job, names);

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include <base/file.h>
+#include <base/name.h>
 #include <base/number.h>
 #include <model/sweep.h>
 
@@ -133,6 +134,8 @@ static int copy_name(struct parser *parser, const char *field, const char *text,
 		return fail(parser, field, "is empty");
 	if (strlen(text) >= bytes)
 		return fail(parser, field, "'%.20s...' is too long", text);
+	if (!name_is_printable(text, ""))
+		return fail(parser, field, "expected text without control characters");
 	memcpy(into, text, strlen(text) + 1);
 	return 0;
 }

@@ -13,3 +13,21 @@ Test(name, is_one_word_of_utf8_that_fits)
 	cr_assert(name_is_valid("h1.rack-2", 10));
 	cr_assert(name_is_valid("gr\xc3\xbc\xc3\x9f", 16));
 }
+
+Test(name, control_characters_of_both_halves_are_seen)
+{
+	static const char bad[][8] = {"\x1b[31m",
+				      "a\x07",
+				      "\x7f",
+				      "a\nb",
+				      "\xc2\x9b"
+				      "1m",
+				      "\xc2\x80"};
+
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		cr_assert_not(name_is_printable(bad[i], "\t"), "case %zu", i);
+	cr_assert(name_is_printable("two words, \"quoted\"", ""));
+	cr_assert(name_is_printable("\xc2\xa0\xc2\xb5s \xe2\x82\xac", ""), "what follows C1 is printed");
+	cr_assert(name_is_printable("a\tb\n", "\n\t"));
+	cr_assert(name_is_printable("", ""));
+}

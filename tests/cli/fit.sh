@@ -118,6 +118,8 @@ rows "$(row 0 0 q 5)" "$(row 0 1 q 6)" "$(row 0 2 q 7)"
 bad "one level" 'bad.csv:4: delay_us: 1 delay only'
 rows "$(row 0 0 q 5)" "$(row 1 0 q 5)" "$(row 2 0 q 5)" "$(row 3 0 q 5)"
 bad "all values equal" 'bad.csv:5: value: every value is 5'
+rows "$(row 0 0 "$(printf 'q\033[31m')" 5)" "$(row 1 0 "$(printf 'q\033[31m')" 4)"
+bad "a metric that would drive the terminal" "bad.csv:2: metric: expected text without control characters"
 rows "$(row 0 0 q 5)" "$(row 1 0 q nan)" "$(row 2 0 q 4)"
 bad "NaN" "bad.csv:3: value: 'nan' is not a finite number"
 rows "$(row 0 0 q 5)" "$(row 1 0 q inf)" "$(row 2 0 q 4)"

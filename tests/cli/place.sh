@@ -220,6 +220,12 @@ bad_jobs() {
 	printf '%s\n' "$3" >bad.jsonl
 	refuses "$1" 1 "$2" "${place[@]}" --jobs bad.jsonl
 }
+bad_jobs "a job that would drive the terminal" "bad.jsonl:1: id: expected text without control characters" \
+	'{"id": "a\u001b[31m", "curve": "spark", "root": 0, "tasks": 2}'
+bad_jobs "a task that would break the table" "bad.jsonl:1: tasks\[0\]: expected a name without control characters" \
+	'{"id": "a", "curve": "spark", "root": 0, "tasks": ["t\n0"]}'
+bad_cluster "a machine that would" "bad.json:2: machines\[0\].rack: expected names without control" '{"schema": "nomora.cluster/1", "machines": [
+{"name": "h\n1", "rack": "r", "slots": 1}]}'
 bad_jobs "a missing curve" "bad.jsonl:2: curve: job 'b' needs curve 'nope'" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
 {"id": "b", "curve": "nope", "root": 0, "tasks": 2}'
 bad_jobs "a curve that is a path" "bad.jsonl:1: curve: '../x' is no curve's name" '{"id": "a", "curve": "../x", "root": 0, "tasks": 2}'

@@ -10,4 +10,10 @@
  */
 bool name_is_valid(const char *name, size_t capacity);
 
+/*
+ * Has UTF-8 text no control characters (U+0001 to 1F, 7F to 9F) but those of `allowed`, an ASCII string? Printed, it
+ * then neither breaks a table nor drives a terminal.
+ */
+bool name_is_printable(const char *text, const char *allowed);
+
 #endif

@@ -59,8 +59,8 @@ void cluster_destroy(struct cluster *cluster); /* NULL is legal */
 
 /*
  * Adds one machine, its rack and its pod where they are new. Returns its number, or -EEXIST (the name is taken),
- * -EINVAL (empty name, slots out of range, the rack is known in another pod) or -ENOMEM, with err set.
- * pod NULL: the rack's pod if the rack is known, else the pod "".
+ * -EINVAL (empty name, control characters in it, slots out of range, the rack is known in another pod) or -ENOMEM, with
+ * err set. pod NULL: the rack's pod if the rack is known, else the pod "".
  */
 int64_t cluster_add_machine(struct cluster *cluster, const char *name, const char *rack, const char *pod, int64_t slots,
 			    struct error *err);
