@@ -18,6 +18,7 @@ for command in $commands; do
 	else
 		fail "$command --help" "exit $code" "$out" "$err"
 	fi
+	help=$out
 	run "$nomora" "$command" --version
 	[ "$code" -eq 0 ] && [ -n "$out" ] && pass "$command --version" || fail "$command --version" "exit $code" "$out$err"
 	page=$source_root/docs/man/nomora-$command.1
@@ -29,6 +30,17 @@ for command in $commands; do
 		complaints=$(groff -man -Tutf8 -ww -z "$page" 2>&1)
 		[ -z "$complaints" ] && pass "$command has a man page" || fail "$command has a man page" "$complaints"
 	fi
+	# A macro's line names each option, as in ".BR \-o ", " \-\-output"; a key of sweep's plan stands without dashes.
+	subcommands=$(printf '%s\n' "$help" | sed -n '/^Commands:/,/^$/p' | awk '/^  /{print $1}')
+	untold=
+	for option in $(for sub in ${subcommands:-''}; do "$nomora" "$command" $sub --help; done |
+		grep -oE '^ +(-[A-Za-z], )?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+' | sort -u); do
+		case $option in --help | --version | --config) told=nomora.1 ;; *) told=nomora-$command.1 ;; esac
+		[ "$command" != sweep ] || word="(--)?${option#--}"
+		[ "$command" = sweep ] || word=$option
+		sed 's/\\-/-/g' "$source_root/docs/man/$told" | grep -qE "^\.[BIR]{1,2} (.*[^a-z-])?$word([^a-z0-9-]|\$)" || untold="$untold $option"
+	done
+	[ -z "$untold" ] && pass "$command: its man page has every option" || fail "$command: its man page has every option" "not:$untold"
 	refuses "$command refuses an unknown option" 2 "unknown or ambiguous option|no command" \
 		"$nomora" "$command" --no-such-option
 done
