@@ -55,6 +55,8 @@ static const struct option_usage usage = {
 /* What must live as long as the plan that points to it. */
 struct surroundings {
 	const struct plan *plan;
+	const char *file;
+	const struct option_strings *strings; /* of that file */
 	struct lab lab;
 	struct lab_guard *guard;
 	char server_host[HOST_TEXT_BYTES], client_host[HOST_TEXT_BYTES];
@@ -110,8 +112,15 @@ static const char *resolve_host(const struct lab *lab, const char *text, char re
 	return resolved;
 }
 
-/* Points the plan at the lab that will be made for it. */
-static int resolve_lab(struct plan *plan, struct surroundings *around, struct error *err)
+/* Puts the place in front of err that a value came from, if that is the plan's file and not the command line. */
+static int blame(const struct surroundings *around, const char *value, struct error *err)
+{
+	long line = options_line_of(around->strings, value);
+
+	return line > 0 ? error_prefix(err, "%s:%ld", around->file, line) : -err->code;
+}
+
+static int plan_lab(const struct plan *plan, struct surroundings *around, struct error *err)
 {
 	const char *places[] = {plan->lab_inject};
 	struct lab_spec spec = {.name = plan->lab,
@@ -119,13 +128,21 @@ static int resolve_lab(struct plan *plan, struct surroundings *around, struct er
 				.racks = (int)plan->lab_racks,
 				.slots = 1,
 				.mtu_bytes = 1500,
-				.places = places,
-				.place_count = 1};
-	const struct lab_host *server, *client;
-	int code = lab_plan(&spec, &around->lab, err);
+				.places = places};
 
-	if (code)
-		return code;
+	if (lab_check_name(plan->lab, err) != 0)
+		return blame(around, plan->lab, err);
+	if (lab_plan(&spec, &around->lab, err) != 0)
+		return error_prefix(err, "%s", around->file);
+	spec.place_count = 1;
+	return lab_plan(&spec, &around->lab, err) == 0 ? 0 : blame(around, plan->lab_inject, err);
+}
+
+/* Points the plan at the lab that will be made for it. */
+static int resolve_lab(struct plan *plan, struct surroundings *around, struct error *err)
+{
+	const struct lab_host *server, *client;
+
 	server = lab_find_host(&around->lab, plan->server_host);
 	if (server && !plan->server_address)
 		plan->server_address = server->address;
@@ -135,11 +152,12 @@ static int resolve_lab(struct plan *plan, struct surroundings *around, struct er
 	plan->injector = around->lab.injectors[0].control;
 	plan->server_host = resolve_host(&around->lab, plan->server_host, around->server_host);
 	plan->client_host = resolve_host(&around->lab, plan->client_host, around->client_host);
-	if (plan->rtt_check && !plan->server_address)
-		return error_set(
-			err, EINVAL,
-			"server-host '%s' is no host of the lab: give its server-address for the check by ping",
-			plan->server_host);
+	if (plan->rtt_check && !plan->server_address) {
+		error_set(err, EINVAL,
+			  "server-host '%s' is no host of the lab: give its server-address for the check by ping",
+			  plan->server_host);
+		return blame(around, plan->server_host, err);
+	}
 	return 0;
 }
 
@@ -168,7 +186,13 @@ static int make_lab(void *context, struct error *err)
 	const char *words[INJECTOR_WORDS + 1] = {NULL};
 	size_t count = 0;
 	int code = text ? lab_check_free(plan->lab, err) : error_set(err, ENOMEM, "out of memory");
+	int other = code == -EEXIST ? sweeper_find_other(plan->injector) : 0;
 
+	if (other)
+		code = error_set(err, EBUSY,
+				 "another sweep, process %d, uses the lab '%s': wait until it has ended, or give this "
+				 "one another --lab",
+				 other, plan->lab);
 	if (!code) {
 		around->guard = lab_guard_start(plan->lab, err);
 		code = around->guard ? lab_up(&around->lab, err) : -err->code;
@@ -366,29 +390,47 @@ static int start(struct plan *plan, struct surroundings *around)
 	return plan->nice != 0 ? carry_out_with_priority(plan, around) : carry_out(plan, around);
 }
 
-/* What can be refused before anything is started. */
-static int check_all(struct plan *plan, const char *file, struct surroundings *around, struct error *err)
+/* Each metric and each host is parsed again by the sweep: here their errors have lines. */
+static int check_values(const struct plan *plan, const struct surroundings *around, struct error *err)
 {
 	static double delays[SCHEDULE_DELAYS_MAXIMUM];
-	int code = plan_check(plan, file, err);
+	const char *const hosts[] = {plan->server_host, plan->client_host};
 
-	if (!code && schedule_parse_delays(plan->delays, delays, err) < 0)
-		code = error_prefix(err, "%s", file);
-	for (size_t i = 0; i < plan->metrics.count && !code; i++) {
+	if (schedule_parse_delays(plan->delays, delays, err) < 0)
+		return blame(around, plan->delays, err);
+	for (size_t i = 0; i < plan->metrics.count; i++) {
 		struct metric metric;
 
-		code = metric_parse(plan->metrics.items[i], &metric, err);
-		if (code)
-			error_prefix(err, "%s", file);
-		else
-			metric_free(&metric);
+		if (metric_parse(plan->metrics.items[i], &metric, err) != 0)
+			return blame(around, plan->metrics.items[i], err);
+		metric_free(&metric);
 	}
+	for (size_t i = 0; i < 2; i++) {
+		bool in_lab = plan->lab && lab_find_host(&around->lab, hosts[i]);
+
+		if (!in_lab && sweeper_check_host(hosts[i], err) != 0) {
+			error_prefix(err, i == 0 ? "server-host" : "client-host");
+			return blame(around, hosts[i], err);
+		}
+	}
+	return 0;
+}
+
+/* What can be refused before anything is started. */
+static int check_all(struct plan *plan, struct surroundings *around, struct error *err)
+{
+	int code = plan_check(plan, around->file, err);
+
 	if (!code)
 		code = find_program(around, err);
 	if (!code)
-		code = find_plan_folder(file, around, err);
+		code = find_plan_folder(around->file, around, err);
 	plan->folder = around->plan_folder;
 	around->plan = plan;
+	if (!code && plan->lab)
+		code = plan_lab(plan, around, err);
+	if (!code)
+		code = check_values(plan, around, err);
 	if (!code && plan->lab)
 		code = resolve_lab(plan, around, err);
 	return code;
@@ -418,7 +460,9 @@ int command_sweep(int argc, char **argv)
 		code = command_parse(&usage, argc, argv, &plan, &operands);
 	if (code < 0) {
 		catch_signals();
-		if (check_all(&plan, file, &around, &err) != 0)
+		around.file = file;
+		around.strings = strings;
+		if (check_all(&plan, &around, &err) != 0)
 			code = command_fail(&err, COMMAND_USAGE);
 		else
 			code = plan.dry_run ? print_schedule(&plan) : start(&plan, &around);

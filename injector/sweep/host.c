@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include <base/file.h>
+#include <sweep/sweeper.h>
 
 enum { SSH_FAILED = 255 }; /* exit code of ssh itself */
 
@@ -27,6 +28,13 @@ int host_parse(const char *text, struct host *host, struct error *err)
 				 "host '%s': expected local, netns:NAME, ssh:TARGET, or a host of the plan's lab",
 				 text);
 	return 0;
+}
+
+int sweeper_check_host(const char *text, struct error *err)
+{
+	struct host host;
+
+	return host_parse(text, &host, err);
 }
 
 int host_connect(struct host *host, const char *config, const char *folder, const volatile sig_atomic_t *stop,

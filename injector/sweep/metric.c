@@ -12,6 +12,8 @@
 
 #include <base/number.h>
 
+#include "sweep_priv.h"
+
 /* Copies the next word; returns what is behind it, or NULL if there is none or it is too long or has a comma. */
 static const char *take_word(const char *text, char *word, size_t bytes)
 {
@@ -39,6 +41,14 @@ static int parse_how(const char *how, struct metric *metric, struct error *err)
 	} else if (strncmp(how, "json:", 5) == 0 && metric->how[0]) {
 		metric->source = METRIC_JSON;
 	} else if (strncmp(how, "regex:", 6) == 0 && metric->how[0]) {
+		if (pattern_parts(metric->how) > PATTERN_PARTS_MAXIMUM)
+			return error_set(
+				err, E2BIG,
+				"metric '%s': the pattern '%.60s%s' is too large: expected at most %d bytes, and "
+				"at most %d parts when its {m,n} and + are written out, each within another "
+				"multiplied",
+				metric->name, metric->how, strlen(metric->how) > 60 ? "..." : "", PATTERN_BYTES_MAXIMUM,
+				PATTERN_PARTS_MAXIMUM);
 		metric->source = METRIC_REGEX;
 		code = regcomp(&metric->expression, metric->how, REG_EXTENDED | REG_NEWLINE);
 		if (code) {

@@ -83,6 +83,16 @@ int rtt_ping(const struct host *host, const char *address, int64_t count, const 
 /* Median of the "time=1.23 ms" in ping's output, in µs; -ENOENT if there are none. Pure. */
 int rtt_parse_ping(const char *output, double *median_us);
 
+/* --- a metric's pattern ------------------------------------------------------------------------------------- */
+
+enum { PATTERN_BYTES_MAXIMUM = 1000, PATTERN_PARTS_MAXIMUM = 500 };
+
+/*
+ * Into how many parts, about, an extended regular expression is compiled; PATTERN_PARTS_MAXIMUM + 1 for any that is
+ * longer than PATTERN_BYTES_MAXIMUM or has more parts: its time grows by their third power. Pure.
+ */
+size_t pattern_parts(const char *pattern);
+
 /* --- the injector ------------------------------------------------------------------------------------------- */
 
 struct injector_state {
@@ -96,6 +106,12 @@ struct injector_state {
 };
 
 int injector_read(const char *control, struct injector_state *state, struct error *err);
+/*
+ * Keeps other sweeps from this injector, whatever network namespace they run in. 0 and a descriptor for
+ * injector_unlock(), or -errno with err set: EBUSY names the process that has it.
+ */
+int injector_lock(const char *control, int *lock, struct error *err);
+void injector_unlock(const char *control, int lock);
 int injector_set(const char *control, double delay_ab_us, double delay_ba_us, struct error *err);
 
 /* --- this machine ------------------------------------------------------------------------------------------- */

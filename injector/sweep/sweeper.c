@@ -323,15 +323,11 @@ static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 		scratch_remove(sweeper->scratch);
 }
 
-static int carry_out(struct sweeper *sweeper, struct error *err)
+static int carry_out_locked(struct sweeper *sweeper, const struct injector_state *found, struct error *err)
 {
-	struct injector_state found;
 	struct awake *awake = NULL;
-	int code = injector_read(sweeper->plan->injector, &found, err);
+	int code = make_surroundings(sweeper, err);
 
-	if (code)
-		return code;
-	code = make_surroundings(sweeper, err);
 	if (!code)
 		code = connect_hosts(sweeper, err);
 	if (!code && sweeper->plan->keep_awake) {
@@ -342,8 +338,26 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 		code = prepare(sweeper, err);
 	if (!code)
 		code = make_all_runs(sweeper, err);
-	tidy_up(sweeper, &found);
+	tidy_up(sweeper, found);
 	awake_stop(awake);
+	return code;
+}
+
+static int carry_out(struct sweeper *sweeper, struct error *err)
+{
+	const char *control = sweeper->plan->injector;
+	struct injector_state found;
+	int lock, code = injector_read(control, &found, err); /* no file is made beside what is no injector */
+
+	if (!code)
+		code = injector_lock(control, &lock, err);
+	if (code)
+		return code;
+	/* Again: a sweep that has ended meanwhile has put the old delays back. */
+	code = injector_read(control, &found, err);
+	if (!code)
+		code = carry_out_locked(sweeper, &found, err);
+	injector_unlock(control, lock);
 	return code;
 }
 

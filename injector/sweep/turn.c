@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -16,23 +17,61 @@
 
 static const char name[] = "nomora-sweep"; /* behind a leading zero byte */
 
+static socklen_t set_address(struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	memcpy(address->sun_path + 1, name, strlen(name));
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+}
+
 /* 0 and a descriptor that holds the lock, -EAGAIN while another sweep has it, or -errno with err set. */
 static int try_turn(int *turn, struct error *err)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+	struct sockaddr_un address;
+	socklen_t bytes = set_address(&address);
 	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), code;
 
 	if (descriptor < 0)
 		return error_set(err, errno, "cannot make a socket: %s", strerror(errno));
-	memcpy(address.sun_path + 1, name, strlen(name));
-	if (bind(descriptor, (const struct sockaddr *)&address, bytes) == 0) {
+	/* It listens, for others to see whose it is. */
+	if (bind(descriptor, (const struct sockaddr *)&address, bytes) == 0 && listen(descriptor, 16) == 0) {
 		*turn = descriptor;
 		return 0;
 	}
 	code = errno;
 	close(descriptor);
 	return code == EADDRINUSE ? -EAGAIN : error_set(err, code, "cannot take the sweeps' lock: %s", strerror(code));
+}
+
+/* Who holds the lock, 0 if that cannot be told. */
+static pid_t find_holder(void)
+{
+	struct sockaddr_un address;
+	socklen_t bytes = set_address(&address), length = sizeof(struct ucred);
+	struct ucred who = {0};
+	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (descriptor < 0)
+		return 0;
+	if (connect(descriptor, (const struct sockaddr *)&address, bytes) != 0 ||
+	    getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0)
+		who.pid = 0;
+	close(descriptor);
+	return who.pid;
+}
+
+static void tell(const struct sweeper_hooks *hooks)
+{
+	pid_t holder = find_holder();
+	char who[40] = "", line[200];
+
+	if (!hooks->say)
+		return;
+	if (holder > 0)
+		snprintf(who, sizeof who, ", process %d,", (int)holder);
+	snprintf(line, sizeof line, "another sweep%s runs on this machine: waiting for it (or use --share-machine)",
+		 who);
+	hooks->say(hooks->context, line);
 }
 
 int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error *err)
@@ -46,9 +85,8 @@ int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error
 			return code;
 		if (hooks->stop && *hooks->stop)
 			return error_set(err, EINTR, "stopped while waiting for another sweep on this machine");
-		if (!told && hooks->say)
-			hooks->say(hooks->context,
-				   "another sweep runs on this machine: waiting for it (or use --share-machine)");
+		if (!told)
+			tell(hooks);
 		told = true;
 		sleep_unless((struct ns){200 * NS_PER_MS}, hooks->stop);
 	}

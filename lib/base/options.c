@@ -15,6 +15,7 @@ enum { ROWS_MAXIMUM = 128, FIRST_LONG_CODE = 1000, CODE_HELP = 900, CODE_VERSION
 /* Strings that came out of a config file and must outlive it. */
 struct option_strings {
 	struct option_strings *next;
+	long line; /* of that file */
 	char text[];
 };
 
@@ -127,13 +128,14 @@ static const struct option_row *find_row(const struct option_usage *usage, const
 	return NULL;
 }
 
-static const char *keep_string(struct option_strings **strings, const char *text)
+static const char *keep_string(struct option_strings **strings, const char *text, long line)
 {
 	struct option_strings *node = malloc(sizeof *node + strlen(text) + 1);
 
 	if (!node)
 		return NULL;
 	strcpy(node->text, text);
+	node->line = line;
 	node->next = *strings;
 	*strings = node;
 	return node->text;
@@ -159,7 +161,7 @@ static int read_line(const struct option_usage *usage, struct error_place place,
 	place.field = fields[0];
 	if (!row)
 		return error_at(err, place, EINVAL, "there is no such option; '%s --help' lists them", usage->command);
-	kept = keep_string(strings, fields[1]);
+	kept = keep_string(strings, fields[1], place.line);
 	if (!kept)
 		return error_set(err, ENOMEM, "out of memory");
 	return set_field(row, kept, settings, fields[0], err) < 0 ? error_prefix(err, "%s:%ld", place.file, place.line)
@@ -183,6 +185,13 @@ int options_read_file(const struct option_usage *usage, const char *path, void *
 	}
 	file_lines_close(lines);
 	return status;
+}
+
+long options_line_of(const struct option_strings *strings, const char *text)
+{
+	while (strings && strings->text != text)
+		strings = strings->next;
+	return strings ? strings->line : 0;
 }
 
 /* A number outside of the range is not a value to be given: it means "not set". */

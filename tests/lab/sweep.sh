@@ -47,6 +47,7 @@ run "${sweep[@]}" -o killed.csv --delays "0 10" --repetitions 1
 "${sweep[@]}" -o term.csv --delays "0..90/10" --repetitions 1 >/dev/null 2>&1 &
 running=$!
 wait_for 30 sh -c "ip netns pids $lab-h1 | grep -q ."
+refuses "a second sweep in the same lab names the first" 1 "another sweep, process [0-9]+, uses the lab '$lab'" "${sweep[@]}" -o second.csv
 kill -TERM "$running"
 code=0
 wait "$running" || code=$?

@@ -37,11 +37,17 @@ struct sweeper_summary {
 	double elapsed_s;
 };
 
+/* 0 if `text` says where a command is to run (local, netns:NAME, ssh:TARGET), else -EINVAL with err set. */
+int sweeper_check_host(const char *text, struct error *err);
+
 /*
  * Waits until no other sweep runs on this machine; *turn is to be closed when ours is over. Take it before a lab is
  * made: an idle injector costs a CPU as well. 0, -EINTR when told to stop, or -errno with err set.
  */
 int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error *err);
+
+/* The process whose sweep steps the injector with this control socket now, 0 = none. */
+int sweeper_find_other(const char *control);
 
 /*
  * 0 when every planned run is in the file; -EINTR when told to stop; else -errno with err set. Whatever the outcome,

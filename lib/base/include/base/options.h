@@ -136,4 +136,7 @@ void options_help(const struct option_usage *usage, const void *defaults, FILE *
 int options_read_file(const struct option_usage *usage, const char *path, void *settings,
 		      struct option_strings **strings, struct error *err);
 
+/* The line that a text (that very pointer) was read from, 0 if it is from elsewhere: the command line, a default. */
+long options_line_of(const struct option_strings *strings, const char *text);
+
 #endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One sweep at a time steps an injector: two would set their delays under each other's measurement. The lock is on a
+ * file beside the injector's control socket (in a lab that is the lab's state folder), which all network namespaces
+ * see. It goes with its holder, however that ends; the file says who that is.
+ */
+#include <sweep/sweeper.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sweep_priv.h"
+
+static void name_file(const char *control, char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "%s.sweep", control);
+}
+
+static pid_t read_holder(int descriptor)
+{
+	char text[24] = "";
+	ssize_t bytes = pread(descriptor, text, sizeof text - 1, 0);
+
+	return bytes > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+static int write_holder(int descriptor)
+{
+	char text[24];
+	int length = snprintf(text, sizeof text, "%d\n", (int)getpid());
+
+	return ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) == length ? 0 : -errno;
+}
+
+/* 0 and *descriptor, -EWOULDBLOCK and who holds it, or -errno. */
+static int try_lock(const char *path, int *descriptor, pid_t *holder)
+{
+	struct stat held, named;
+	int code;
+
+	for (;;) {
+		*descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+		if (*descriptor < 0)
+			return -errno;
+		if (flock(*descriptor, LOCK_EX | LOCK_NB) != 0) {
+			code = errno;
+			*holder = read_holder(*descriptor);
+			close(*descriptor);
+			return -code;
+		}
+		/* Who held it before us removed the file. */
+		if (fstat(*descriptor, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
+		    held.st_dev == named.st_dev)
+			break;
+		close(*descriptor);
+	}
+	code = write_holder(*descriptor);
+	if (code)
+		close(*descriptor);
+	return code;
+}
+
+int injector_lock(const char *control, int *lock, struct error *err)
+{
+	char path[PATH_MAX];
+	pid_t holder = 0;
+	int code;
+
+	name_file(control, path);
+	code = try_lock(path, lock, &holder);
+	if (code == -EWOULDBLOCK)
+		return error_set(
+			err, EBUSY,
+			"another sweep, process %d, steps the injector at %s: wait until it has ended, or stop "
+			"it by 'kill %d'",
+			(int)holder, control, (int)holder);
+	return code ? error_set(err, -code, "cannot lock %s: %s", path, strerror(-code)) : 0;
+}
+
+void injector_unlock(const char *control, int lock)
+{
+	char path[PATH_MAX];
+
+	name_file(control, path);
+	unlink(path);
+	close(lock);
+}
+
+int sweeper_find_other(const char *control)
+{
+	char path[PATH_MAX];
+	pid_t holder = 0;
+	int descriptor;
+
+	name_file(control, path);
+	descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor < 0)
+		return 0;
+	if (flock(descriptor, LOCK_SH | LOCK_NB) != 0)
+		holder = read_holder(descriptor);
+	close(descriptor);
+	return (int)holder;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * glibc's regcomp() writes repetitions out: a{1,255} becomes 255 copies of a and a+ two, and what is repeated within a
+ * repetition multiplies, until memory is gone. So the parts are counted before it is called.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep_priv.h"
+
+/* A sequence between parentheses: its parts, and those of the atom that a repetition would be of. */
+struct sequence {
+	size_t parts, atom;
+};
+
+static void add_atom(struct sequence *sequence, size_t parts)
+{
+	sequence->parts += parts;
+	sequence->atom = parts;
+}
+
+static void repeat(struct sequence *sequence, size_t times)
+{
+	sequence->parts += sequence->atom * (times - 1);
+	sequence->atom *= times;
+}
+
+/* From behind "[" to behind its "]", or to the end. Classes such as [:digit:] have brackets of their own. */
+static const char *skip_brackets(const char *at)
+{
+	at += *at == '^';
+	at += *at == ']';
+	while (*at && *at != ']') {
+		const char kind = at[0] == '[' ? at[1] : '\0';
+
+		at++;
+		if (kind == ':' || kind == '.' || kind == '=') {
+			at++;
+			while (*at && !(at[0] == kind && at[1] == ']'))
+				at++;
+			at += *at ? 2 : 0;
+		}
+	}
+	return at + (*at != '\0');
+}
+
+/* From behind "{" to behind its "}"; how many copies it takes, 1 where it is no interval. */
+static const char *read_interval(const char *at, size_t *times)
+{
+	char *end;
+	unsigned long least = strtoul(at, &end, 10), most = least;
+	bool has_least = end != at;
+
+	*times = 1;
+	if (*end == ',') {
+		const char *upper = end + 1;
+
+		most = strtoul(upper, &end, 10);
+		if (end == upper)
+			most = least < PATTERN_PARTS_MAXIMUM ? least + 1 : least;
+	} else if (!has_least) {
+		return at;
+	}
+	if (*end != '}')
+		return at;
+	*times = most < 1 ? 1 : most > PATTERN_PARTS_MAXIMUM ? PATTERN_PARTS_MAXIMUM + 1 : most;
+	return end + 1;
+}
+
+size_t pattern_parts(const char *pattern)
+{
+	struct sequence stack[PATTERN_BYTES_MAXIMUM + 1] = {{0}};
+	struct sequence *now = stack;
+	const char *at = pattern;
+
+	if (strlen(pattern) > PATTERN_BYTES_MAXIMUM)
+		return PATTERN_PARTS_MAXIMUM + 1;
+	while (*at) {
+		const char c = *at++;
+		size_t times = 1;
+
+		if (c == '(') {
+			*++now = (struct sequence){0};
+		} else if (c == ')' && now > stack) {
+			now--;
+			add_atom(now, now[1].parts + 1);
+		} else if (c == '|') {
+			add_atom(now, 1);
+		} else if (c == '+') {
+			repeat(now, 2);
+		} else if (c == '{' && now->atom > 0) {
+			at = read_interval(at, &times);
+			repeat(now, times);
+		} else if (c == '[') {
+			at = skip_brackets(at);
+			add_atom(now, 1);
+		} else if (c != '*' && c != '?') {
+			at += c == '\\' && *at;
+			add_atom(now, 1);
+		}
+		if (now->parts > PATTERN_PARTS_MAXIMUM)
+			return PATTERN_PARTS_MAXIMUM + 1;
+	}
+	while (now > stack) {
+		now--;
+		now->parts += now[1].parts;
+	}
+	return stack->parts > PATTERN_PARTS_MAXIMUM ? PATTERN_PARTS_MAXIMUM + 1 : stack->parts;
+}
