@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "structured_priv.h"
+#include "structured_part.h"
 
 enum {
 	CHANGE_MOST_ARCS = INT32_MAX / 8,
@@ -96,38 +96,19 @@ static void forget_wanted(struct structured *state, const struct structured_row_
  * The arcs that leave, into the scratch; the others close up. How many leave. What is wanted and there is no longer
  * wanted. An arc to a column that is gone leaves as well: a row that had it would be told again when it comes back.
  */
-static int32_t part_arcs(struct structured *state, struct group *g)
+static int32_t part_group(struct structured *state, struct group *g)
 {
-	struct row_arc *left = state->row_arcs;
-	int32_t count = 0, kept = 0;
+	struct parting parting = {
+		.arcs = g->arcs,
+		.ties = g->ties,
+		.wanted = state->wanted,
+		.blocks = state->blocks,
+		.left = state->row_left,
+	};
 
-	/* Without branches on what stays: that is not foreseeable. */
-	for (int32_t i = 0; i < g->arc_count; i++) {
-		struct arc arc = g->arcs[i];
-		struct tie tie = g->ties[i];
-		bool stays, changes;
-
-		if (arc.target >= 0) {
-			int32_t *wanted = &state->wanted[arc.target];
-
-			changes = *wanted != 0;
-			stays = *wanted == arc.cost + 1;
-			*wanted = stays ? NONE : *wanted;
-		} else {
-			int32_t *wanted = &state->blocks[~arc.target].row_cost;
-
-			changes = *wanted != INT32_MAX;
-			stays = *wanted == arc.cost;
-			*wanted = stays ? STRUCTURED_NO_ARC : *wanted;
-		}
-		left[count] = (struct row_arc){arc.target, arc.cost, tie.place};
-		g->arcs[kept] = arc;
-		g->ties[kept] = tie;
-		count += changes & !stays;
-		kept += !changes | stays;
-	}
-	g->arc_count = kept;
-	return count;
+	part_arcs(&parting, g->arc_count);
+	g->arc_count = parting.kept;
+	return parting.left_count;
 }
 
 /* The cost wanted of an arc to the target, which then is no longer wanted; STRUCTURED_NO_ARC: none. */
@@ -143,13 +124,14 @@ static int32_t take_wanted(struct structured *state, int32_t target)
 /* Of the arcs that left, those that come again at another cost, with their references; how many. */
 static int32_t collect_repriced(struct structured *state, int32_t leaving)
 {
+	const struct parted_arc *left = state->row_left;
 	struct row_arc *arcs = state->row_arcs;
 	int32_t count = 0;
 
 	for (int32_t i = 0; i < leaving && state->referenced; i++)
-		__builtin_prefetch(&reference_list_of(state, arcs[i].target)->items[arcs[i].back], 1);
+		__builtin_prefetch(&reference_list_of(state, left[i].target)->items[left[i].back], 1);
 	for (int32_t i = 0; i < leaving; i++) {
-		int32_t target = arcs[i].target, back = arcs[i].back, cost = take_wanted(state, target);
+		int32_t target = left[i].target, back = left[i].back, cost = take_wanted(state, target);
 
 		if (state->referenced && cost != STRUCTURED_NO_ARC)
 			reference_list_of(state, target)->items[back].cost = cost;
@@ -186,19 +168,31 @@ static int32_t collect_coming(struct structured *state, int32_t group, const str
 	return count;
 }
 
-/* `coming`, ascending, among the group's arcs, from the dearest on: what is before all of them is not touched. */
+/* Arcs first..end-1 of the group move up by so many places. */
+static void move_up(struct group *g, int32_t first, int32_t end, int32_t places)
+{
+	memmove(g->arcs + first + places, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
+	memmove(g->ties + first + places, g->ties + first, (size_t)(end - first) * sizeof(*g->ties));
+}
+
+/*
+ * `coming`, ascending, among the group's arcs, from the dearest on: what is before all of them is not touched. Costs
+ * are few: those of one cost come at once.
+ */
 static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t count)
 {
-	int32_t kept = g->arc_count, to = kept + count;
+	int32_t kept = g->arc_count;
 
-	g->arc_count = to;
-	for (int32_t i = count - 1; i >= 0; i--) {
-		for (; kept > 0 && g->arcs[kept - 1].cost > coming[i].cost; kept--) {
-			g->arcs[--to] = g->arcs[kept - 1];
-			g->ties[to] = g->ties[kept - 1];
+	g->arc_count = kept + count;
+	while (count > 0) {
+		int32_t cost = coming[count - 1].cost, place = group_first_arc(g, 0, kept, cost + 1);
+
+		move_up(g, place, kept, count);
+		for (; count > 0 && coming[count - 1].cost == cost; count--) {
+			g->arcs[place + count - 1] = (struct arc){coming[count - 1].target, cost};
+			g->ties[place + count - 1] = (struct tie){.place = coming[count - 1].back};
 		}
-		g->arcs[--to] = (struct arc){coming[i].target, coming[i].cost};
-		g->ties[to] = (struct tie){.place = coming[i].back};
+		kept = place;
 	}
 }
 
@@ -254,6 +248,8 @@ static int install_change(struct structured *state, int32_t group, const struct 
 	int32_t most = g->arc_count + arc_count;
 
 	if (row_reserve_scratch(state, most + arc_count, g->share_count) ||
+	    !list_reserve((void **)&state->row_left, &state->row_left_room, g->arc_count + PART_SLACK,
+			  sizeof(*state->row_left)) ||
 	    !group_reserve_arcs(state, g, g->arc_count, most))
 		return -ENOMEM;
 	struct row_arc *coming = state->row_arcs + most;
@@ -263,7 +259,7 @@ static int install_change(struct structured *state, int32_t group, const struct 
 	int32_t held_count = detach_flow(state, group, change);
 
 	running_drop(state, group);
-	int32_t count = collect_repriced(state, part_arcs(state, g));
+	int32_t count = collect_repriced(state, part_group(state, g));
 
 	count = collect_coming(state, group, change, count);
 	forget_wanted(state, change);

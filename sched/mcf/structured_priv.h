@@ -229,8 +229,9 @@ struct structured {
 	 */
 	int32_t *wanted;
 	struct row_arc *row_arcs;
+	struct parted_arc *row_left;
 	struct structured_share *row_held; /* units without an arc, and the columns that they stay on */
-	int32_t row_arc_room, row_held_room, moved_group_room;
+	int32_t row_arc_room, row_left_room, row_held_room, moved_group_room;
 	int32_t *moved_groups; /* of units that a column had no slots for */
 	uint64_t scans, searches, augmentations;
 	uint64_t scan_limit; /* of this solve: past it, the simplex goes on */
@@ -352,6 +353,20 @@ static inline int32_t arc_room(const struct group *group, int32_t arc)
 static inline bool arc_has_room(const struct group *group, int32_t arc)
 {
 	return !group->ties[arc].full;
+}
+
+/* The first of the group's arcs low..high-1 that costs as much, or more; `high` if none does. */
+static inline int32_t group_first_arc(const struct group *group, int32_t low, int32_t high, int32_t cost)
+{
+	while (low < high) {
+		int32_t middle = low + (high - low) / 2;
+
+		if (group->arcs[middle].cost < cost)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 static inline bool state_failed(const struct structured *state)

@@ -46,26 +46,10 @@ int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost)
 	return room > 0 ? room : 0;
 }
 
-/* The first arc from `low` on that costs as much, or more. */
-static int32_t first_arc(const struct group *g, int32_t low, int32_t cost)
-{
-	int32_t high = g->arc_count;
-
-	while (low < high) {
-		int32_t middle = low + (high - low) / 2;
-
-		if (g->arcs[middle].cost < cost)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Where the row has the limited arc of the same cost to the column, from `low` on. */
 static int32_t limited_arc(const struct group *g, int32_t low, const struct running *running)
 {
-	int32_t arc = first_arc(g, low, running->cost);
+	int32_t arc = group_first_arc(g, low, g->arc_count, running->cost);
 
 	while (g->arcs[arc].target != running->column)
 		arc++;

@@ -183,6 +183,7 @@ void structured_destroy(struct structured *state)
 	free(state->held);
 	free(state->wanted);
 	free(state->row_arcs);
+	free(state->row_left);
 	free(state->row_held);
 	free(state->moved_groups);
 	free(state);
