@@ -3,9 +3,9 @@
  * How exact the delay is, end to end: a client stamps a packet and sends it into ring port A, the line holds it, the
  * client's far side takes it out of port B, notes how late it is against D, stamps it again and reflects it. All on one
  * thread, so that no second CPU is needed: while the client sends, notes or reflects one packet, the line cannot
- * receive or release another, and this is part of the lateness; "one way" rows leave the reflecting out, and
- * undisturbed_release_after_due_ns is what the line says of itself. Gaps between packets are uniform over half to one
- * and a half of the mean, so that arrivals do not keep step with departures.
+ * receive or release another, and this is part of the lateness (so the client does one of these at a time); "one way"
+ * rows leave the reflecting out, and undisturbed_release_after_due_ns is what the line says of itself. Gaps between
+ * packets are uniform over half to one and a half of the mean, so that arrivals do not keep step with departures.
  *
  * A packet is undisturbed when no gap over 1 us in this thread fell into its stay and none over 300 ns into its sending
  * or receiving; a reflected one, when it was undisturbed before as well. Arguments: seconds per figure (default 0.5).
@@ -23,14 +23,9 @@
 
 #include <rte_cycles.h>
 
-#include <base/rng.h>
-
 #include "bench.h"
 
-enum { RING_SIZE = 2048, MBUFS = 16383, BURST = 32, FRAME_BYTES = 60, SAMPLES = 1 << 21, HOGS_MAXIMUM = 64 };
-
-static const double delays_us[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
-static const double rates_pps[] = {1e5, 1e6};
+enum { RING_SIZE = 2048, MBUFS = 16383, BURST = 8, SPARE = 64, SAMPLES = 1 << 21, HOGS_MAXIMUM = 64 };
 
 static int64_t *lateness; /* scratch, SAMPLES */
 
@@ -45,12 +40,13 @@ struct client {
 	struct samples samples;
 	int64_t delay_cycles;
 	uint64_t stall_cycles, gap_cycles, last_look, stall_end, stalls;
-	struct stamp *fresh[2 * BURST + 1]; /* sent since the last look */
+	struct stamp *fresh[BURST]; /* sent since the last look */
 	unsigned int fresh_count;
 	bool gap; /* the last look found one */
 	bool reflects;
-	struct rng rng;
-	uint64_t sent;
+	struct bench_pace pace;
+	struct rte_mbuf *spare[SPARE]; /* back from their way: the next to be sent */
+	unsigned int spare_count;
 };
 
 /* Payload. */
@@ -91,69 +87,76 @@ static void note(struct client *client, struct stamp *stamp, uint64_t now)
 		samples->marked[samples->count++] = 2 * late + (int64_t)stamp->disturbed;
 }
 
-static void depart(struct client *client, int port, struct rte_mbuf *packet)
+static void put_away(struct client *client, struct rte_mbuf *packet)
+{
+	if (client->spare_count < SPARE)
+		client->spare[client->spare_count++] = packet;
+	else
+		rte_pktmbuf_free(packet);
+}
+
+static void depart(struct client *client, int port, struct rte_mbuf *packet, uint64_t now)
 {
 	struct stamp *stamp = stamp_of(packet);
 
 	client->fresh[client->fresh_count++] = stamp;
-	stamp->sent = rte_rdtsc();
-	if (rte_ring_sp_enqueue(client->bench->in[port], packet) == 0) {
-		client->sent++;
+	stamp->sent = now;
+	if (rte_ring_sp_enqueue(client->bench->in[port], packet) == 0)
 		return;
-	}
 	client->fresh_count--;
-	rte_pktmbuf_free(packet);
+	put_away(client, packet);
 }
 
-static void start_exchange(struct client *client)
+static void start_exchange(struct client *client, uint64_t now)
 {
-	struct rte_mbuf *packet = rte_pktmbuf_alloc(client->bench->pool);
+	struct rte_mbuf *packet =
+		client->spare_count > 0 ? client->spare[--client->spare_count] : bench_packet(client->bench);
 
 	if (!packet)
 		return;
-	rte_pktmbuf_append(packet, FRAME_BYTES);
 	stamp_of(packet)->disturbed = 0;
-	depart(client, 0, packet);
+	depart(client, 0, packet, now);
 }
 
-/* From port B: measure, stamp again, reflect. From port A: measure, done. */
-static void receive(struct client *client, int port)
+/* From port B: measure, stamp again, reflect. From port A: measure, done. Returns the number of packets. */
+static unsigned int receive(struct client *client, int port, uint64_t now)
 {
 	struct rte_mbuf *packets[BURST];
 	unsigned int count = rte_ring_sc_dequeue_burst(client->bench->out[port], (void **)packets, BURST, NULL);
-	uint64_t now;
 
-	if (count == 0)
-		return;
-	now = look(client);
 	for (unsigned int i = 0; i < count; i++) {
 		note(client, stamp_of(packets[i]), now);
 		if (port == 1 && client->reflects)
-			depart(client, 1, packets[i]);
+			depart(client, 1, packets[i], now);
 		else
-			rte_pktmbuf_free(packets[i]);
+			put_away(client, packets[i]);
 	}
+	return count;
+}
+
+/*
+ * One thing at a time, so that the line has its turn after each. The counter is read once for all that a turn does:
+ * what the line sent before was there by then, and what is sent in this turn is as late as it takes the client to send
+ * it.
+ */
+static void turn(struct client *client, uint64_t now, bool sends)
+{
+	if (sends && bench_pace_due(&client->pace, now))
+		start_exchange(client, now);
+	else if (receive(client, 1, now) == 0)
+		receive(client, 0, now);
+	injector_poll(client->bench->injector, 1);
 }
 
 static void run(struct client *client, double rate_pps, double seconds)
 {
-	double cycles_per_s = 1e9 / client->bench->clock.ns_per_cycle;
-	uint64_t gap = (uint64_t)(cycles_per_s / rate_pps), millisecond = (uint64_t)(cycles_per_s / 1000);
-	uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * cycles_per_s), next = start;
+	uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * 1e9 / client->bench->clock.ns_per_cycle);
 
 	client->last_look = start;
 	client->stall_end = start;
-	for (uint64_t now = start; now < end; now = look(client)) {
-		if (now >= next) {
-			start_exchange(client);
-			next += gap / 2 + rng_below(&client->rng, gap);
-			if (next + millisecond < now)
-				next = now; /* after a stall: no burst to catch up */
-		}
-		injector_poll(client->bench->injector, 1);
-		receive(client, 1);
-		receive(client, 0);
-	}
+	bench_pace_start(&client->pace, client->bench, rate_pps, start);
+	for (uint64_t now = start; now < end; now = look(client))
+		turn(client, now, true);
 }
 
 static void drain(struct client *client)
@@ -162,15 +165,15 @@ static void drain(struct client *client)
 	struct error err;
 
 	do {
-		injector_poll(client->bench->injector, 1);
-		receive(client, 1);
-		receive(client, 0);
+		for (int i = 0; i < 64; i++)
+			turn(client, look(client), false);
 		injector_read(client->bench->injector, &statistics, &err);
 	} while (statistics.direction[0].held + statistics.direction[1].held + rte_ring_count(client->bench->in[1]) +
-			 rte_ring_count(client->bench->in[0]) >
+			 rte_ring_count(client->bench->in[0]) + rte_ring_count(client->bench->out[1]) +
+			 rte_ring_count(client->bench->out[0]) >
 		 0);
-	receive(client, 1);
-	receive(client, 0);
+	rte_pktmbuf_free_bulk(client->spare, client->spare_count);
+	client->spare_count = 0;
 }
 
 /* Sorts the undisturbed packets to the front, and returns how many there are. */
@@ -213,7 +216,6 @@ static double measure(struct bench *bench, struct samples *buffers, const char *
 	size_t clean;
 
 	samples->count = 0;
-	rng_seed(&client.rng, 1);
 	bench_make_injector(bench, &(struct bench_options){.delay_us = delay_us, .subtract_ns = subtract_ns});
 	run(&client, rate_pps, seconds);
 	drain(&client);
@@ -271,24 +273,24 @@ int main(int argc, char **argv)
 	memset(buffers.marked, 1, SAMPLES * sizeof(int64_t)); /* no page fault in the measurement */
 	bench_start(&bench, MBUFS, RING_SIZE);
 	measure(&bench, &buffers, "warm-up", true, 10, 0, 1e6, seconds);
-	for (size_t d = 0; d < sizeof delays_us / sizeof delays_us[0]; d++) {
-		for (size_t r = 0; r < sizeof rates_pps / sizeof rates_pps[0]; r++) {
-			double floor_ns =
-				measure(&bench, &buffers, "fixed", true, delays_us[d], 0, rates_pps[r], seconds);
+	for (size_t d = 0; d < BENCH_DELAYS; d++) {
+		for (size_t r = 0; r < BENCH_RATES; r++) {
+			double floor_ns = measure(&bench, &buffers, "fixed", true, bench_delays_us[d], 0,
+						  bench_rates_pps[r], seconds);
 
 			if (floor_ns < least_ns)
 				least_ns = floor_ns;
 		}
 	}
-	for (size_t r = 0; r < sizeof rates_pps / sizeof rates_pps[0]; r++) {
-		measure(&bench, &buffers, "one way", false, 10, 0, rates_pps[r], seconds);
-		measure(&bench, &buffers, "one way", false, 100, 0, rates_pps[r], seconds);
+	for (size_t r = 0; r < BENCH_RATES; r++) {
+		measure(&bench, &buffers, "one way", false, 10, 0, bench_rates_pps[r], seconds);
+		measure(&bench, &buffers, "one way", false, 100, 0, bench_rates_pps[r], seconds);
 	}
 	/* The least time of the path taken off: the earliest packet is on time, the others late by the path's scatter.
 	 */
-	for (size_t r = 0; r < sizeof rates_pps / sizeof rates_pps[0] && isfinite(least_ns); r++) {
-		measure(&bench, &buffers, "path subtracted", true, 10, least_ns, rates_pps[r], seconds);
-		measure(&bench, &buffers, "path subtracted", true, 100, least_ns, rates_pps[r], seconds);
+	for (size_t r = 0; r < BENCH_RATES && isfinite(least_ns); r++) {
+		measure(&bench, &buffers, "path subtracted", true, 10, least_ns, bench_rates_pps[r], seconds);
+		measure(&bench, &buffers, "path subtracted", true, 100, least_ns, bench_rates_pps[r], seconds);
 	}
 	contend(&bench, &buffers, seconds);
 	bench_stop(&bench);

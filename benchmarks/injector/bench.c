@@ -10,6 +10,8 @@
 #include <dp/eal.h>
 #include <dp/port.h>
 
+enum { FRAME_BYTES = 60 };
+
 static void need(bool ok, const char *what)
 {
 	if (ok)
@@ -89,6 +91,38 @@ void bench_stop(struct bench *bench)
 	for (int i = 0; i < 2; i++)
 		rte_eth_dev_close(bench->ports[i]);
 	dp_eal_stop();
+}
+
+const double bench_delays_us[BENCH_DELAYS] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
+const double bench_rates_pps[BENCH_RATES] = {1e5, 1e6};
+
+struct rte_mbuf *bench_packet(struct bench *bench)
+{
+	struct rte_mbuf *packet = rte_pktmbuf_alloc(bench->pool);
+
+	if (packet)
+		rte_pktmbuf_append(packet, FRAME_BYTES);
+	return packet;
+}
+
+void bench_pace_start(struct bench_pace *pace, const struct bench *bench, double rate_pps, uint64_t now)
+{
+	double cycles_per_s = 1e9 / bench->clock.ns_per_cycle;
+
+	pace->next = now;
+	pace->gap = (uint64_t)(cycles_per_s / rate_pps);
+	pace->catch_up = (uint64_t)(cycles_per_s / 1000);
+	rng_seed(&pace->rng, 1);
+}
+
+bool bench_pace_due(struct bench_pace *pace, uint64_t now)
+{
+	if (now < pace->next)
+		return false;
+	pace->next += pace->gap / 2 + rng_below(&pace->rng, pace->gap);
+	if (pace->next + pace->catch_up < now)
+		pace->next = now;
+	return true;
 }
 
 double bench_ns(const struct bench *bench, double cycles)

@@ -3,8 +3,10 @@
 #ifndef BENCHMARKS_INJECTOR_BENCH_H
 #define BENCHMARKS_INJECTOR_BENCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include <base/rng.h>
 #include <jansson.h>
 #include <rte_mbuf.h>
 #include <rte_ring.h>
@@ -31,6 +33,24 @@ void bench_make_injector(struct bench *bench, const struct bench_options *option
 void bench_stop(struct bench *bench);
 
 double bench_ns(const struct bench *bench, double cycles);
+
+/* What accuracy is measured at: us, packets a second. */
+enum { BENCH_DELAYS = 9, BENCH_RATES = 2 };
+extern const double bench_delays_us[BENCH_DELAYS], bench_rates_pps[BENCH_RATES];
+
+/* A frame of 60 bytes, or NULL. */
+struct rte_mbuf *bench_packet(struct bench *bench);
+
+/* When a client sends: gaps uniform over half to one and a half of the mean; cycles. */
+struct bench_pace {
+	uint64_t next, gap, catch_up;
+	struct rng rng;
+};
+
+void bench_pace_start(struct bench_pace *pace, const struct bench *bench, double rate_pps, uint64_t now);
+
+/* It is time for a packet; the one after that is drawn. After a stall no burst makes up for it. */
+bool bench_pace_due(struct bench_pace *pace, uint64_t now);
 
 /* Prints one line: {"benchmark": ..., rest}; takes `fields`. */
 void bench_print(const char *name, json_t *fields);

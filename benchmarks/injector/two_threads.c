@@ -23,15 +23,11 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
-#include <base/rng.h>
 #include <dp/eal.h>
 
 #include "bench.h"
 
-enum { RING_SIZE = 2048, MBUFS = 16383, BURST = 32, FRAME_BYTES = 60, SAMPLES = 1 << 21, GAPS = 1 << 20 };
-
-static const double delays_us[] = {1, 2, 5, 10, 20, 50, 100, 200, 500};
-static const double rates_pps[] = {1e5, 1e6};
+enum { RING_SIZE = 2048, MBUFS = 16383, BURST = 32, SAMPLES = 1 << 21, GAPS = 1 << 20 };
 
 static int64_t *lateness; /* scratch, SAMPLES */
 
@@ -55,7 +51,7 @@ struct client {
 	struct sample *samples; /* SAMPLES */
 	size_t count;
 	struct looks *looks;
-	struct rng rng;
+	struct bench_pace pace;
 	uint64_t under_way;
 };
 
@@ -93,11 +89,10 @@ static void depart(struct client *client, int port, struct rte_mbuf *packet)
 
 static void start_exchange(struct client *client)
 {
-	struct rte_mbuf *packet = rte_pktmbuf_alloc(client->bench->pool);
+	struct rte_mbuf *packet = bench_packet(client->bench);
 
 	if (!packet)
 		return;
-	rte_pktmbuf_append(packet, FRAME_BYTES);
 	client->under_way++;
 	depart(client, 0, packet);
 }
@@ -126,18 +121,13 @@ static void receive(struct client *client, int port)
 
 static void run(struct client *client, double rate_pps, double seconds)
 {
-	double cycles_per_s = 1e9 / client->bench->clock.ns_per_cycle;
-	uint64_t gap = (uint64_t)(cycles_per_s / rate_pps), millisecond = (uint64_t)(cycles_per_s / 1000);
-	uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * cycles_per_s), next = start;
+	uint64_t start = rte_rdtsc(), end = start + (uint64_t)(seconds * 1e9 / client->bench->clock.ns_per_cycle);
 
 	client->looks->last = start;
+	bench_pace_start(&client->pace, client->bench, rate_pps, start);
 	for (uint64_t now = start; now < end || client->under_way > 0; now = look(client->looks)) {
-		if (now >= next && now < end) {
+		if (now < end && bench_pace_due(&client->pace, now))
 			start_exchange(client);
-			next += gap / 2 + rng_below(&client->rng, gap);
-			if (next + millisecond < now)
-				next = now; /* after a stall: no burst to catch up */
-		}
 		receive(client, 1);
 		receive(client, 0);
 	}
@@ -183,7 +173,6 @@ static void one_run(struct bench *bench, struct client *client, double delay_us,
 	struct error err = {0};
 
 	client->count = client->looks->count = 0;
-	rng_seed(&client->rng, 1);
 	bench_make_injector(bench, &(struct bench_options){.delay_us = delay_us, .subtract_ns = subtract_ns});
 	if (injector_start(bench->injector, &err)) {
 		fprintf(stderr, "benchmark: %s\n", err.text);
@@ -288,13 +277,13 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	measure(&bench, &client, &line_looks, "warm-up", 10, 0, 1e6, seconds);
-	for (size_t d = 0; d < sizeof delays_us / sizeof delays_us[0]; d++) {
-		for (size_t r = 0; r < sizeof rates_pps / sizeof rates_pps[0]; r++)
-			least_ns = fmin(least_ns, measure(&bench, &client, &line_looks, "two threads", delays_us[d], 0,
-							  rates_pps[r], seconds));
+	for (size_t d = 0; d < BENCH_DELAYS; d++) {
+		for (size_t r = 0; r < BENCH_RATES; r++)
+			least_ns = fmin(least_ns, measure(&bench, &client, &line_looks, "two threads",
+							  bench_delays_us[d], 0, bench_rates_pps[r], seconds));
 	}
-	for (size_t r = 0; r < sizeof rates_pps / sizeof rates_pps[0] && isfinite(least_ns); r++)
-		measure(&bench, &client, &line_looks, "two threads, path subtracted", 10, least_ns, rates_pps[r],
+	for (size_t r = 0; r < BENCH_RATES && isfinite(least_ns); r++)
+		measure(&bench, &client, &line_looks, "two threads, path subtracted", 10, least_ns, bench_rates_pps[r],
 			seconds);
 	bench_stop(&bench);
 	free(client.samples);
