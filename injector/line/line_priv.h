@@ -22,6 +22,7 @@ enum {
 	LINE_RX_BURST = 32,
 	LINE_TX_BURST = 16,        /* small, so that the last packet of a burst is not released late */
 	LINE_TX_ROUNDS = 4,        /* bursts per poll at most: a backlog does not keep the other direction waiting */
+	LINE_WAITS = 4,            /* for due times, a step at most */
 	LINE_POLLS_PER_CHORE = 64, /* polls between two looks at configuration and requests */
 	/* Lateness in cycles: exact under 32, then 16 steps an octave (6 %), up to 2^36 cycles. */
 	LATENESS_STEP_BITS = 4,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What both loops do in a round, a step for each port: receive a burst, and release what is due on either line, so that
- * no packet waits for more than one burst's work. Only between two ports that both have nothing is there no release,
- * and no reading of the counter. When nothing is due yet, but will be before the next burst would be received,
- * they wait for that very moment with an eye on the counter instead. A wait takes about as long as a round at most, and
- * none is begun while a port fills whole bursts, so that nothing arrives unseen for much longer than without it. A
- * line whose port just filled one is released at once, and alone: what it works on next is still in the cache.
+ * no packet waits for more than one burst's work. After a port that had nothing there is no release and no reading of
+ * the counter, but at the end of a round without any. When nothing is due yet, but will be before the next look at
+ * the counter, they wait for that very moment with an eye on it instead, and again after the release, a few times at
+ * most. A wait takes about as long as a round, and none is begun while a port fills whole bursts, so that nothing
+ * arrives unseen for much longer than without it. A line whose port just filled one is released at once, and alone:
+ * what it works on next is still in the cache.
  *
  * A gap is the time between two looks at the counter. Over the stall threshold it disturbs every packet that is held.
  * A shorter one, a hiccup, disturbs only those that arrived or left in it: the others were waiting anyway. What was in
@@ -42,26 +43,6 @@ struct loop {
 	bool (*next)(const struct line *line, uint64_t *due);
 };
 
-/* Waits for the first packet that is due, if that is soon and none is due yet. Returns the counter. */
-static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, struct loop loop, uint64_t now)
-{
-	int64_t left = INT64_MAX;
-	uint64_t due, first;
-
-	for (unsigned int i = 0; i < worker->line_count; i++) {
-		if (loop.next(worker->lines[i], &due) && (int64_t)(due - now) < left)
-			left = (int64_t)(due - now);
-	}
-	if (left <= 0 || left > worker->wait_cycles)
-		return now;
-	first = now + (uint64_t)left;
-	do {
-		now = dp_cycles();
-		worker_look(worker, now, false);
-	} while ((int64_t)(now - first) < 0);
-	return now;
-}
-
 static ALWAYS_INLINED void loop_release(struct worker *worker, struct loop loop, struct line *line, uint64_t now,
 					bool full)
 {
@@ -69,7 +50,49 @@ static ALWAYS_INLINED void loop_release(struct worker *worker, struct loop loop,
 	line->gap = false;
 }
 
-static ALWAYS_INLINED void loop_step(struct worker *worker, struct loop loop, struct line *line, bool last)
+/* Until the next packet of either line is due. */
+static ALWAYS_INLINED int64_t loop_left(const struct worker *worker, struct loop loop, uint64_t now)
+{
+	int64_t left = INT64_MAX;
+	uint64_t due;
+
+	for (unsigned int i = 0; i < worker->line_count; i++) {
+		if (loop.next(worker->lines[i], &due) && (int64_t)(due - now) < left)
+			left = (int64_t)(due - now);
+	}
+	return left;
+}
+
+/* Returns the counter. */
+static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, uint64_t due)
+{
+	uint64_t now;
+
+	do {
+		now = dp_cycles();
+		worker_look(worker, now, false);
+	} while ((int64_t)(now - due) < 0);
+	return now;
+}
+
+/* Releases what is due on both lines, and what will be before the loop comes by again. */
+static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop loop, uint64_t now)
+{
+	int64_t left = loop_left(worker, loop, now);
+
+	for (unsigned int wait = 0; wait < LINE_WAITS; wait++) {
+		if (left > 0 && left <= worker->wait_cycles)
+			now = loop_wait(worker, now + (uint64_t)left);
+		for (unsigned int i = 0; i < worker->line_count; i++)
+			loop_release(worker, loop, worker->lines[i], now, false);
+		left = loop_left(worker, loop, now);
+		if (left <= 0 || left > worker->wait_cycles || UNLIKELY(worker->lines[0]->unsettled))
+			return; /* unsettled: a gap, so first of all what arrived in it */
+	}
+}
+
+/* `looked`: so did the step before, in this round. Returns whether this one looked at the counter. */
+static ALWAYS_INLINED bool loop_step(struct worker *worker, struct loop loop, struct line *line, bool last, bool looked)
 {
 	bool owed = line->unsettled, busy = worker->full;
 	uint64_t now = 0;
@@ -79,27 +102,28 @@ static ALWAYS_INLINED void loop_step(struct worker *worker, struct loop loop, st
 		line->unsettled = line->gap || received == LINE_RX_BURST;
 	if (received == LINE_RX_BURST) {
 		loop_release(worker, loop, line, now, true);
-		return;
+		return true;
 	}
-	if (received == 0 && !last && !busy)
-		return;
+	if (received == 0 && (!last || looked) && !busy)
+		return false;
 	if (received == 0) {
 		now = dp_cycles();
 		worker_look(worker, now, false);
 	}
-	if (!busy)
-		now = loop_wait(worker, loop, now);
-	for (unsigned int i = 0; i < worker->line_count; i++) {
-		if (!busy || worker->lines[i] == line)
-			loop_release(worker, loop, worker->lines[i], now, false);
-	}
+	if (busy)
+		loop_release(worker, loop, line, now, false);
+	else
+		loop_release_both(worker, loop, now);
+	return true;
 }
 
 static ALWAYS_INLINED void loop_rounds(struct worker *worker, struct loop loop, unsigned int rounds)
 {
 	for (unsigned int i = 0; i < rounds; i++) {
+		bool looked = false;
+
 		for (unsigned int l = 0; l < worker->line_count; l++)
-			loop_step(worker, loop, worker->lines[l], l + 1 == worker->line_count);
+			looked = loop_step(worker, loop, worker->lines[l], l + 1 == worker->line_count, looked);
 	}
 	for (unsigned int i = 0; i < worker->line_count; i++)
 		worker->lines[i]->count.calls += rounds;

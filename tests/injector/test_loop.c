@@ -224,6 +224,34 @@ Test(loop, a_packet_alone_leaves_within_one_reading)
 	}
 }
 
+/* A look at the other port would take longer than the second has left. */
+Test(loop, what_is_due_right_after_another_is_waited_for_too)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 2, 6 * STEP);
+		while (world.next_in < world.count)
+			round_of();
+		cr_assert_gt(world.packets[1].received, world.packets[0].received, "in bursts of their own");
+		world.other_port = WAIT - 2 * STEP;
+		run();
+		for (size_t i = 0; i < world.count; i++)
+			cr_assert_leq(world.packets[i].left - due(&world.packets[i]), 2 * STEP,
+				      "loop %d, packet %zu: %lu", kind, i,
+				      world.packets[i].left - due(&world.packets[i]));
+	}
+}
+
+Test(loop, a_round_that_received_looks_once)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		make(kind, 1, 0);
+		world.now = 1000;
+		round_of();
+		cr_assert_eq(world.next_in, 1);
+		cr_assert_eq(world.now, 1000 + (kind ? 2 : 1) * STEP, "loop %d: %lu", kind, world.now);
+	}
+}
+
 Test(loop, a_lower_delay_keeps_the_order)
 {
 	for (int kind = 0; kind < 2; kind++) {
