@@ -104,28 +104,37 @@ Test(policy, a_root_leaves_large_racks_to_large_jobs)
 
 Test(policy, a_root_keeps_off_the_slots_that_a_job_begun_earlier_will_want)
 {
-	/* Job 0's root runs in rack 0 and its other three tasks want what is left there. Rack 0 is the tighter one, and
-	 * the dearer rack 1 makes it the cheaper one as well; but job 1 finds no room in it. */
+	/* Job 1's root runs in rack 0; its other three tasks cost 125 there, so that waiting, at 110, is cheaper as
+	 * yet, but they want what is left there. Rack 0 is the tighter one, and the dearer rack 1 makes it the cheaper
+	 * one as well; but job 0 finds no room in it. */
+	struct policy_settings settings;
+
 	make(1, 2, 4, 1);
-	test_world_start(&world, "nomora", NULL);
+	world.cluster->default_rtt = (struct cluster_default_rtt){40, 40, 200, 200};
+	policy_settings_default(&settings);
+	settings.flow.gamma = 110;
+	test_world_start(&world, "nomora", &settings);
 	for (uint32_t a = 4; a < 8; a++)
 		for (uint32_t b = 4; b < 8; b++)
 			if (a != b)
 				latency_view_set(world.view, a, b, 60);
-	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
-	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
-	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
+	cr_assert_eq(placer_set_job_curve(world.placer, 1, 0), 0);
+	cr_assert_eq(flownet_job_arrived(world.net, 1, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 1, 0, 0, 0), 0);
 	for (uint32_t t = 1; t < 4; t++)
-		cr_assert_eq(flownet_task_arrived(world.net, 0, t, 0), 0);
-	test_world_add_job(&world, 1, 0, 3);
+		cr_assert_eq(flownet_task_arrived(world.net, 1, t, 0), 0);
+	test_world_add_job(&world, 0, 0, 3);
 	solve();
-	cr_expect_eq(rack_of(1, 0), 1);
+	cr_expect_eq(rack_of(0, 0), 1);
 	test_world_free(&world);
 }
 
 Test(policy, a_job_too_large_for_any_rack_begins_in_the_roomiest)
 {
+	/* p = 0.5 in a rack: what a rack has no slot for must count as dearer still, else the smallest is the cheapest.
+	 */
 	make(1, 3, 2, 1);
+	world.cluster->default_rtt = (struct cluster_default_rtt){70, 70, 200, 200};
 	test_world_start(&world, "nomora", NULL);
 	cr_assert_eq(flownet_slots_changed(world.net, 2, 3), 0); /* rack 1: 4 slots, the others 2 */
 	test_world_add_job(&world, 0, 0, 6);
