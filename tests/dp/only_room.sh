@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # lib/dp is the only room that knows DPDK: no other source file names anything of it. Tests and benchmarks may, where
 # they build virtual ports. Argument: the source folder.
-cd "$1"
+cd "$1" || exit 2
 if grep -rnE '\<rte_[a-z]|\<RTE_[A-Z]|\<__rte_' --include='*.[ch]' apps fitting injector lab lib probe sched |
 	grep -vE '^lib/dp/|^[^:]*:[0-9]+:( \*|/\*|.*/\*.*rte_[a-z_.]*h )|librte_'; then
 	echo "these lines use DPDK outside of lib/dp: add what they need to dp/packet.h" >&2

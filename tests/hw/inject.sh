@@ -58,7 +58,7 @@ said() { grep -q "$1" "$scratch/console" || ! alive; }
 # guest SECONDS COMMAND: runs it in the guest, what it says goes to $answer; its exit code.
 commands=0
 guest() {
-	local part line= deadline=$((SECONDS + $1))
+	local part line="" deadline=$((SECONDS + $1))
 	commands=$((commands + 1))
 	printf '%d %s\n' "$commands" "$2" >&3
 	answer=

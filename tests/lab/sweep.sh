@@ -13,8 +13,8 @@ at_exit "$nomora" lab down --name "$lab"
 memcached_plan=$source_root/injector/sweep/profiles/memcached.plan
 sweep=("$nomora" sweep "$memcached_plan" --lab "$lab" --share-machine --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20)
 nothing_left() {
-	if wait_for 15 sh -c "! ip netns list | grep -q '^$lab-' && ! ls /run/nomora/$lab[.-]* 2>/dev/null" &&
-		! ps -eo args | grep -qE "[1]0\.77\.1\.1 -p 11211|$lab-[h]1"; then
+	if wait_for 15 sh -c "! ip netns list | grep -q '^$lab-' && ! ls /run/nomora/${lab}[.-]* 2>/dev/null" &&
+		! ps -eo args | grep -qE "[1]0\.77\.1\.1 -p 11211|${lab}-[h]1"; then
 		pass "$1"
 	else
 		fail "$1" "$(ip netns list | grep "^$lab-")" "$(ps -eo pid,args | grep -E "[1]0\.77\.1\.1 -p 11211|$lab-[h]1")"
