@@ -73,6 +73,9 @@ static inline int64_t collapse_cost(const struct collapse *collapse, int32_t arc
 /* collapse_group.c: fills kind, through, group, members. False when out of memory. */
 bool collapse_find_groups(struct collapse *collapse);
 
+/* collapse_worth.c: false where collapsing would hardly make it smaller, or without memory to tell. */
+bool collapse_is_worthwhile(const struct mcf_problem *problem);
+
 /* collapse.c. NULL when out of memory. `problem` has no lower bounds and is borrowed. */
 struct collapse *collapse_create(const struct mcf_problem *problem);
 void collapse_destroy(struct collapse *collapse); /* NULL is legal */

@@ -20,11 +20,8 @@ bool mcf_total_cost(const struct mcf_problem *problem, const int32_t *flow, int6
 /* Bounds of mcf/mcf.h. */
 bool mcf_cost_in_range(int32_t node_count, int64_t largest_cost);
 
-/*
- * The simplex where it touches about `work_most` nodes at most, so that many arcs of pricing counting as one; else it
- * gives up with MCF_UNSUITED.
- */
-enum mcf_status mcf_simplex_within(const struct mcf_problem *problem, int64_t work_most, struct mcf_solution *solution);
+/* The simplex, unless the scaling is likely to be faster (simplex_patience.c): then MCF_UNSUITED. */
+enum mcf_status mcf_simplex_unless_slow(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 /* The algorithms, each in its own file; they see problems without lower bounds, checked. */
 enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);

@@ -3,7 +3,7 @@
  * Pivots of the network simplex: the hot path. The leaving arc is the last that blocks the cycle, seen from its apex
  * in the cycle's direction (Cunningham's rule), which keeps the tree strongly feasible.
  */
-#include "simplex_priv.h"
+#include "simplex_price_priv.h"
 
 enum { PIVOTS_PER_REPORT = 1000 };
 /* Arcs priced at a time: about the square root of all (Kiraly & Kovacs 2012), but not more than stay near. */
@@ -135,6 +135,18 @@ static void pivot(struct mcf_simplex *simplex, const struct entering_arc *in)
 		  cycle.on_tail_side ? -in->reduced : in->reduced);
 }
 
+void simplex_enter(struct mcf_simplex *simplex, int32_t arc)
+{
+	struct entering_arc in = {.arc = arc};
+
+	if (simplex->narrow)
+		simplex_price_narrow(simplex, arc, arc + 1, &in);
+	else
+		simplex_price_wide(simplex, arc, arc + 1, &in);
+	if (in.reduced < 0)
+		pivot(simplex, &in);
+}
+
 static int32_t block_size(int32_t arc_count)
 {
 	int32_t size = BLOCK_LEAST;
@@ -174,11 +186,16 @@ void simplex_optimise(struct mcf_simplex *simplex)
 		enter_narrow(simplex);
 	if (simplex->cursor >= simplex->arc_count)
 		simplex->cursor = 0;
-	while (simplex->work <= simplex->work_most && simplex_price(simplex, block, &in)) {
+	if (simplex->fresh)
+		simplex_start(simplex);
+	simplex->fresh = false;
+	while (!simplex->given_up && simplex_price(simplex, block, &in)) {
 		pivot(simplex, &in);
 		if (simplex->pivots % PIVOTS_PER_REPORT == 0)
 			mcf_report(&simplex->watcher,
 				   (struct mcf_statistics){.algorithm = "simplex", .pivots = simplex->pivots});
+		if (simplex->work > simplex->patience)
+			simplex->given_up = simplex_is_slow(simplex);
 	}
 	settle_potentials(simplex);
 }

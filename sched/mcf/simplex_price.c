@@ -2,8 +2,7 @@
 /* Pricing of the network simplex: block search, going round the arcs. */
 #include "simplex_price_priv.h"
 
-/* The most attractive of arcs begin..end-1; of equals the first. */
-static void price_wide(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best)
+void simplex_price_wide(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best)
 {
 	const struct priced_arcs *priced = &simplex->priced;
 	const int64_t *potential = simplex->potential;
@@ -22,7 +21,7 @@ static void price_range(const struct mcf_simplex *simplex, int32_t begin, int32_
 	if (simplex->narrow)
 		simplex_price_narrow(simplex, begin, end, best);
 	else
-		price_wide(simplex, begin, end, best);
+		simplex_price_wide(simplex, begin, end, best);
 }
 
 bool simplex_price(struct mcf_simplex *simplex, int32_t block, struct entering_arc *best)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pricing with 32-bit costs and potentials, by the widest vectors that the processor has. */
+/* Pricing of a range of arcs, with 64-bit costs and potentials or, by the widest vectors there are, with 32-bit ones.
+ */
 #ifndef MCF_SIMPLEX_PRICE_PRIV_H
 #define MCF_SIMPLEX_PRICE_PRIV_H
 
@@ -9,9 +10,10 @@
  * Makes *best the most attractive of arcs begin..end-1 where it beats what is there; of equals the first, whatever the
  * processor: every machine pivots alike.
  */
+void simplex_price_wide(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);
 void simplex_price_narrow(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);
 
-/* Its two ways. */
+/* Two ways of the narrow one. */
 void simplex_price_portable(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);
 #if defined(__x86_64__)
 void simplex_price_avx512(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * State of the network simplex, shared by its files: simplex.c (the network and its changes), simplex_solve.c (a
- * solve, the answer), simplex_pivot.c (the pivot), simplex_price*.c (pricing) and simplex_tree.c (the spanning tree).
+ * solve, the answer), simplex_start.c (its first pivots), simplex_patience.c (whether to go on), simplex_pivot.c (the
+ * pivot), simplex_price*.c (pricing) and simplex_tree.c (the spanning tree).
  *
  * An arc is priced in its residual orientation: when it stands at its capacity it is stored turned round with its
  * cost negated ("flipped"). So every arc outside the basis carries nothing in stored orientation, may be entered
@@ -71,7 +72,7 @@ struct mcf_simplex {
 	int64_t *potential;
 	int32_t *narrow_potential; /* valid while a narrow solve runs */
 	int64_t *balance;          /* supply less what flipped arcs send away at full capacity */
-	int32_t *child, *sibling;  /* scratch of tree_rebuild() */
+	int32_t *child, *sibling;  /* scratch of tree_rebuild() and simplex_start() */
 	int64_t largest_cost;      /* |cost|, of any arc so far */
 	int64_t artificial_cost;   /* outweighs any path of real arcs */
 	mcf_wide baseline_cost;    /* of the flipped arcs at capacity */
@@ -79,9 +80,12 @@ struct mcf_simplex {
 	int32_t loop_count;
 	int32_t cursor; /* where pricing goes on */
 	bool narrow;
+	bool fresh; /* all nodes hang from the root still, as created */
 	uint64_t pivots;
-	int64_t work;      /* about the nodes touched in this solve, in SIMPLEX_* units */
-	int64_t work_most; /* a solve that takes more is given up; INT64_MAX: none is */
+	int64_t work;          /* about the nodes touched in this solve, in SIMPLEX_* units */
+	int64_t patience;      /* at so much work simplex_is_slow() is asked; INT64_MAX: never */
+	int64_t missing_first; /* units over artificial arcs before the first pivot */
+	bool given_up;
 	struct mcf_watcher watcher;
 	enum mcf_status status;
 };
@@ -129,7 +133,18 @@ static inline int64_t tree_stored_flow(const struct mcf_simplex *simplex, int32_
 /* simplex_price.c: the most attractive arc of the next block that has one; false when there is none at all. */
 bool simplex_price(struct mcf_simplex *simplex, int32_t block, struct entering_arc *best);
 
-/* simplex_pivot.c: pivots until no arc is attractive. */
+/* simplex_patience.c: units that still come over artificial arcs from the root. */
+int64_t simplex_missing_units(const struct mcf_simplex *simplex);
+/* The solve is to be given up where another algorithm is likely to be faster. */
+void simplex_be_impatient(struct mcf_simplex *simplex);
+bool simplex_is_slow(struct mcf_simplex *simplex);
+
+/* simplex_start.c: pivots worth making before any pricing. */
+void simplex_start(struct mcf_simplex *simplex);
+
+/* simplex_pivot.c: the arc enters the basis if it is attractive. */
+void simplex_enter(struct mcf_simplex *simplex, int32_t arc);
+/* Pivots until no arc is attractive. */
 void simplex_optimise(struct mcf_simplex *simplex);
 /* Turns a stored arc round: its baseline flow goes from 0 to capacity or back. */
 void simplex_flip(struct mcf_simplex *simplex, int32_t arc);

@@ -118,6 +118,7 @@ enum mcf_status mcf_simplex_solve(struct mcf_simplex *simplex)
 {
 	simplex->pivots = 0;
 	simplex->work = 0;
+	simplex->given_up = false;
 	simplex->status = check_supplies(simplex);
 	if (simplex->status != MCF_OPTIMAL)
 		return simplex->status;
@@ -127,8 +128,9 @@ enum mcf_status mcf_simplex_solve(struct mcf_simplex *simplex)
 	settle_flows(simplex);
 	tree_rebuild(simplex);
 	tree_price(simplex);
+	simplex->missing_first = simplex_missing_units(simplex);
 	simplex_optimise(simplex);
-	if (simplex->work > simplex->work_most)
+	if (simplex->given_up)
 		return simplex->status = MCF_UNSUITED;
 	return simplex->status = read_status(simplex);
 }
@@ -196,13 +198,14 @@ enum mcf_status mcf_simplex_export(const struct mcf_simplex *simplex, struct mcf
 	return MCF_OPTIMAL;
 }
 
-enum mcf_status mcf_simplex_within(const struct mcf_problem *problem, int64_t work_most, struct mcf_solution *solution)
+static enum mcf_status solve_once(const struct mcf_problem *problem, bool patient, struct mcf_solution *solution)
 {
 	struct mcf_simplex *simplex = mcf_simplex_create(problem, 0, 0);
 
 	if (!simplex)
 		return MCF_NO_MEMORY;
-	simplex->work_most = work_most;
+	if (!patient)
+		simplex_be_impatient(simplex);
 	simplex->watcher = solution->watcher;
 	mcf_simplex_solve(simplex);
 	mcf_simplex_export(simplex, solution);
@@ -210,7 +213,12 @@ enum mcf_status mcf_simplex_within(const struct mcf_problem *problem, int64_t wo
 	return solution->status;
 }
 
+enum mcf_status mcf_simplex_unless_slow(const struct mcf_problem *problem, struct mcf_solution *solution)
+{
+	return solve_once(problem, false, solution);
+}
+
 enum mcf_status mcf_simplex_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
-	return mcf_simplex_within(problem, INT64_MAX, solution);
+	return solve_once(problem, true, solution);
 }
