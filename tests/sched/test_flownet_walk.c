@@ -12,7 +12,7 @@
 
 #include "place_world.h"
 
-enum { JOBS = 14, TASKS = 12, EVENTS = 2500, PODS = 2, RACKS_PER_POD = 2, RACKS = PODS * RACKS_PER_POD };
+enum { JOBS = 14, TASKS = 12, EVENTS = 5000, PODS = 2, RACKS_PER_POD = 2, RACKS = PODS * RACKS_PER_POD };
 
 struct walk {
 	const char *policy; /* not in a Criterion table: its parameters may not hold pointers */
