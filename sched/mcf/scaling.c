@@ -27,6 +27,7 @@ static bool allocate(struct scaling *scaling)
 	scaling->price = calloc(nodes, sizeof *scaling->price);
 	scaling->trial_price = malloc(nodes * sizeof *scaling->trial_price);
 	scaling->parent = malloc(nodes * sizeof *scaling->parent);
+	scaling->parent_tail = malloc(nodes * sizeof *scaling->parent_tail);
 	scaling->excess = malloc(nodes * sizeof *scaling->excess);
 	scaling->next = malloc(nodes * sizeof *scaling->next);
 	scaling->queue = malloc(nodes * sizeof *scaling->queue);
@@ -36,9 +37,9 @@ static bool allocate(struct scaling *scaling)
 	scaling->bucket_before = malloc(nodes * sizeof *scaling->bucket_before);
 	scaling->bucket = malloc((size_t)scaling->bucket_count * sizeof *scaling->bucket);
 	return scaling->first && scaling->arcs && scaling->reverse && scaling->origin && scaling->end &&
-	       scaling->price && scaling->trial_price && scaling->parent && scaling->excess && scaling->next &&
-	       scaling->queue && scaling->queued && scaling->rank && scaling->bucket_next && scaling->bucket_before &&
-	       scaling->bucket;
+	       scaling->price && scaling->trial_price && scaling->parent && scaling->parent_tail && scaling->excess &&
+	       scaling->next && scaling->queue && scaling->queued && scaling->rank && scaling->bucket_next &&
+	       scaling->bucket_before && scaling->bucket;
 }
 
 static void release(struct scaling *scaling)
@@ -51,6 +52,7 @@ static void release(struct scaling *scaling)
 	free(scaling->price);
 	free(scaling->trial_price);
 	free(scaling->parent);
+	free(scaling->parent_tail);
 	free(scaling->excess);
 	free(scaling->next);
 	free(scaling->queue);

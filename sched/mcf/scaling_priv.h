@@ -33,6 +33,7 @@ struct scaling {
 	int64_t *price;       /* [nodes] scaled potential */
 	int64_t *trial_price; /* [nodes] prices that scaling_settle() tries */
 	int32_t *parent;      /* [nodes] its arcs */
+	int32_t *parent_tail; /* [nodes] where they come from */
 	int64_t *excess;      /* [nodes] */
 	int32_t *next;        /* [nodes] arc at which the search for an admissible one goes on */
 	int32_t *queue;       /* [nodes] active nodes, circular */

@@ -14,17 +14,20 @@ enum mark { UNSEEN, ON_WAY, IN_ORDER };
 enum { NO_ARC = -1 };
 /*
  * Measured, in scans of all arcs: what passes may take at least, what a pass adds to that, how often cycles are looked
- * for, and what beginning a phase takes. A scan of a phase costs several of a pass, which goes along the arrays.
+ * for, and what beginning a phase takes. A scan of a phase costs several of a pass, which goes along the arrays;
+ * looking for cycles goes from node to node and costs several of a pass a node.
  */
 enum { SCANS_BASE = 4, PASSES_PER_SCAN = 8, LOOKS_PER_SCAN = 4, SCANS_OF_BEGINNING = 2, PASS_SCANS_A_SCAN = 3 };
+enum { SCANS_OF_LOOKING = 4 };
 /* The part of all that passes may take while they stay long. */
 enum { SCANS_PART = 4 };
 
 struct settle {
 	struct scaling *scaling;
-	int64_t *price;  /* [nodes] as far as they are found */
-	int32_t *parent; /* [nodes] arc that lowered the price last, or NO_ARC */
-	int32_t *label;  /* [label_count] nodes that may have arcs of negative length out: the next pass starts there */
+	int64_t *price;       /* [nodes] as far as they are found */
+	int32_t *parent;      /* [nodes] arc that lowered the price last, or NO_ARC */
+	int32_t *parent_tail; /* [nodes] of that arc */
+	int32_t *label; /* [label_count] nodes that may have arcs of negative length out: the next pass starts there */
 	bool *labelled;
 	int32_t *order; /* [nodes] from order_begin: nodes of the pass, tails before heads */
 	int32_t *way;   /* [depth] nodes above the search; arcs by which it went down are at next[] */
@@ -36,11 +39,6 @@ struct settle {
 static inline int64_t length(const struct settle *settle, int32_t tail, const struct residual *arc)
 {
 	return arc->cost + settle->price[tail] - settle->price[arc->head] + 1;
-}
-
-static int32_t tail_of(const struct scaling *scaling, int32_t arc)
-{
-	return scaling->arcs[scaling->reverse[arc]].head;
 }
 
 static void label(struct settle *settle, int32_t node)
@@ -139,6 +137,7 @@ static void lower_heads(struct settle *settle, int32_t node)
 			continue;
 		settle->price[arc->head] += negative;
 		settle->parent[arc->head] = i;
+		settle->parent_tail[arc->head] = node;
 		if (settle->mark[arc->head] != IN_ORDER)
 			label(settle, arc->head);
 	}
@@ -171,10 +170,10 @@ static void fill_parents(struct settle *settle, int32_t start)
 		const struct residual *arc = &scaling->arcs[settle->parent[node]];
 
 		room = arc->room < room ? arc->room : room;
-		node = tail_of(scaling, settle->parent[node]);
+		node = settle->parent_tail[node];
 	} while (node != start);
 	do {
-		int32_t arc = settle->parent[node], tail = tail_of(scaling, arc);
+		int32_t arc = settle->parent[node], tail = settle->parent_tail[node];
 
 		scaling_push(scaling, tail, arc, room);
 		settle->parent[node] = NO_ARC;
@@ -188,6 +187,7 @@ static void fill_parent_cycles(struct settle *settle)
 	const struct scaling *scaling = settle->scaling;
 	int32_t *seen_from = settle->order; /* free between passes */
 
+	settle->scans += (int64_t)SCANS_OF_LOOKING * scaling->node_count;
 	memset(seen_from, 0xff, (size_t)scaling->node_count * sizeof *seen_from);
 	for (int32_t start = 0; start < scaling->node_count; start++) {
 		int32_t node = start;
@@ -196,7 +196,7 @@ static void fill_parent_cycles(struct settle *settle)
 			seen_from[node] = start;
 			if (settle->parent[node] == NO_ARC)
 				break;
-			node = tail_of(scaling, settle->parent[node]);
+			node = settle->parent_tail[node];
 		}
 		if (seen_from[node] == start && settle->parent[node] != NO_ARC)
 			fill_parents(settle, node);
@@ -228,6 +228,7 @@ bool scaling_settle(struct scaling *scaling, int64_t phase_scans)
 	struct settle settle = {.scaling = scaling,
 				.price = scaling->trial_price,
 				.parent = scaling->parent,
+				.parent_tail = scaling->parent_tail,
 				.label = scaling->queue,
 				.labelled = scaling->queued,
 				.order = scaling->bucket_next,
