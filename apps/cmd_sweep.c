@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora sweep: a plan file carried out, with a lab and an injector of its own if the plan says so. */
 #include "command.h"
+#include "sweep_print.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <base/json.h>
 #include <base/log.h>
 #include <base/process.h>
 #include <base/progress.h>
@@ -213,46 +213,6 @@ static int make_lab(void *context, struct error *err)
 	return code;
 }
 
-static int print_schedule(const struct plan *plan)
-{
-	static double delays[SCHEDULE_DELAYS_MAXIMUM];
-	struct error err = {0};
-	int count = schedule_parse_delays(plan->delays, delays, &err);
-	struct schedule_run *runs;
-	json_t *list;
-	size_t total;
-
-	if (count < 0)
-		return command_fail(&err, COMMAND_USAGE);
-	total = (size_t)count * (size_t)plan->repetitions;
-	runs = schedule_create(delays, (size_t)count, plan->repetitions, plan->order, (uint64_t)plan->seed);
-	if (!runs) {
-		error_set(&err, ENOMEM, "out of memory");
-		return command_fail(&err, COMMAND_FAILED);
-	}
-	list = json_array();
-	if (!plan->json)
-		printf("%zu runs: %d delays, %lld repetitions; at most %lld attempts of %g s each\n", total, count,
-		       (long long)plan->repetitions, (long long)plan->attempts, plan->timeout_s);
-	for (size_t i = 0; i < total; i++) {
-		if (plan->json)
-			json_array_append_new(list, json_pack("{s:f,s:I}", "delay_us", runs[i].delay_us, "run",
-							      (json_int_t)runs[i].run));
-		else
-			printf("%5zu  %8.10g us  run %lld\n", i + 1, runs[i].delay_us, (long long)runs[i].run);
-	}
-	free(runs);
-	if (plan->json) {
-		json_t *root = json_pack("{s:s,s:O}", "schema", "nomora.sweep-schedule/1", "runs", list);
-
-		json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-		putchar('\n');
-		json_decref(root);
-	}
-	json_decref(list);
-	return COMMAND_OK;
-}
-
 static void show_progress(void *context, size_t done, size_t total, const char *note)
 {
 	struct surroundings *around = context;
@@ -268,39 +228,6 @@ static void say(void *context, const char *line)
 
 	progress_clear(around->bar);
 	log_info("%s", line);
-}
-
-static void print_summary(const struct plan *plan, const struct sweeper_summary *summary)
-{
-	if (plan->json) {
-		json_t *root = json_pack(
-			"{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "schema", "nomora.sweep/1", "application",
-			plan->application, "output", plan->output, "planned", (json_int_t)summary->planned, "found",
-			(json_int_t)summary->found, "made", (json_int_t)summary->made, "repeated",
-			(json_int_t)summary->repeated, "disturbed", (json_int_t)summary->disturbed, "failed",
-			(json_int_t)summary->failed, "extra", (json_int_t)summary->extra, "unrepeatable",
-			(json_int_t)summary->unrepeatable, "elapsed_s", summary->elapsed_s);
-
-		json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-		putchar('\n');
-		json_decref(root);
-		return;
-	}
-	printf("%s: %zu of %zu runs made in %.1f s", plan->output, summary->made, summary->planned + summary->extra,
-	       summary->elapsed_s);
-	if (summary->found)
-		printf(", %zu were there", summary->found);
-	if (summary->repeated)
-		printf(", %zu attempts repeated", summary->repeated);
-	if (summary->extra)
-		printf(", %zu of them for precision", summary->extra);
-	if (summary->unrepeatable)
-		printf(", %zu delays not repeatable", summary->unrepeatable);
-	if (summary->disturbed)
-		printf(", %zu runs disturbed (see %s.log)", summary->disturbed, plan->output);
-	if (summary->failed)
-		printf(", %zu left out", summary->failed);
-	putchar('\n');
 }
 
 static int carry_out(struct plan *plan, struct surroundings *around)
@@ -330,7 +257,7 @@ static int carry_out(struct plan *plan, struct surroundings *around)
 	}
 	if (code)
 		return command_fail(&err, COMMAND_FAILED);
-	print_summary(plan, &summary);
+	sweep_print_summary(plan, &summary);
 	return COMMAND_OK;
 }
 
@@ -465,7 +392,7 @@ int command_sweep(int argc, char **argv)
 		if (check_all(&plan, &around, &err) != 0)
 			code = command_fail(&err, COMMAND_USAGE);
 		else
-			code = plan.dry_run ? print_schedule(&plan) : start(&plan, &around);
+			code = plan.dry_run ? sweep_print_schedule(&plan) : start(&plan, &around);
 		options_free(&operands);
 	}
 	/* The file's strings go the way of any other operands'. */

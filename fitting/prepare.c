@@ -9,9 +9,6 @@
 
 enum { LEVELS_MINIMUM = 3, LEVELS_MAXIMUM = 2000 };
 
-/* Delays closer than this, µs, are the same level: an injector sets nanoseconds. */
-static const double same_level_us = 1e-3;
-
 /* A performance, or its deviation, of more baselines than this is no measurement, and its square could overflow. */
 static const double performance_most = 1e6;
 /* Nor is a smaller deviation one; 0 is "not known". */
@@ -39,6 +36,7 @@ static int take_runs(struct preparation *preparation, size_t metric)
 {
 	const struct sweep *sweep = preparation->sweep;
 	bool lower = sweep->metrics[metric].better == SWEEP_LOWER;
+	int rc;
 
 	preparation->runs = calloc(sweep->count, sizeof *preparation->runs);
 	if (!preparation->runs)
@@ -59,8 +57,9 @@ static int take_runs(struct preparation *preparation, size_t metric)
 								       .pass = row->run,
 								       .line = row->line};
 	}
+	rc = prepare_references(preparation);
 	qsort(preparation->runs, preparation->count, sizeof *preparation->runs, compare_runs);
-	return 0;
+	return rc;
 }
 
 static bool has_level(const struct preparation *preparation, double x_us)
@@ -70,12 +69,12 @@ static bool has_level(const struct preparation *preparation, double x_us)
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (preparation->runs[middle].x_us < x_us - same_level_us)
+		if (preparation->runs[middle].x_us < x_us - PREPARE_SAME_LEVEL_US)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < preparation->count && preparation->runs[low].x_us <= x_us + same_level_us;
+	return low < preparation->count && preparation->runs[low].x_us <= x_us + PREPARE_SAME_LEVEL_US;
 }
 
 /* A delay at which only other metrics were measured: the benchmark failed there, and a fit would hide it. */
@@ -104,7 +103,7 @@ static int refuse_shapeless(const struct preparation *preparation)
 	char text[160];
 
 	for (size_t i = 1; i < preparation->count; i++) {
-		levels += runs[i].x_us > runs[i - 1].x_us + same_level_us;
+		levels += runs[i].x_us > runs[i - 1].x_us + PREPARE_SAME_LEVEL_US;
 		different += runs[i].value != runs[0].value;
 	}
 	if (levels < LEVELS_MINIMUM) {
@@ -162,7 +161,7 @@ static int normalise(struct preparation *preparation)
 			preparation->runs[i].y = preparation->runs[i].value;
 		return 0;
 	}
-	for (; (size_t)count < preparation->count && preparation->runs[count].x_us <= same_level_us; count++)
+	for (; (size_t)count < preparation->count && preparation->runs[count].x_us <= PREPARE_SAME_LEVEL_US; count++)
 		sum += preparation->runs[count].value;
 	if (count == 0)
 		return fail(preparation, preparation->runs[0].line, "delay_us",
@@ -173,9 +172,12 @@ static int normalise(struct preparation *preparation)
 	for (long i = 0; i < count; i++)
 		squares += pow(preparation->runs[i].value - out->baseline_value, 2);
 	out->baseline_deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-	for (size_t i = 0; i < preparation->count; i++)
-		preparation->runs[i].y = lower ? out->baseline_value / preparation->runs[i].value
-					       : preparation->runs[i].value / out->baseline_value;
+	for (size_t i = 0; i < preparation->count; i++) {
+		const struct run *run = &preparation->runs[i];
+		double performance = lower ? out->baseline_value / run->value : run->value / out->baseline_value;
+
+		preparation->runs[i].y = performance / (1 - run->drift);
+	}
 	return 0;
 }
 
@@ -183,7 +185,8 @@ size_t prepare_level_end(const struct preparation *preparation, size_t from)
 {
 	size_t to = from + 1;
 
-	while (to < preparation->count && preparation->runs[to].x_us <= preparation->runs[from].x_us + same_level_us)
+	while (to < preparation->count &&
+	       preparation->runs[to].x_us <= preparation->runs[from].x_us + PREPARE_SAME_LEVEL_US)
 		to++;
 	return to;
 }

@@ -20,6 +20,8 @@ static void print_head(const struct fit *fit, FILE *out)
 	else
 		fprintf(out, "  baseline     %.6g %s, deviation %.2g\n", observations->baseline_value, curve->unit,
 			observations->baseline_deviation);
+	if (observations->drift_taken_off)
+		fprintf(out, "  drift        taken off by the runs at delay 0 beside each run\n");
 	if (observations->run_deviation > 0)
 		fprintf(out, "  noise        %.2g %% per run, %s\n", 100 * observations->run_deviation,
 			noise_words[observations->noise]);

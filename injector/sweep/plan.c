@@ -18,6 +18,10 @@ const struct option_row plan_rows[] = {
 	OPTION_INTEGER(struct plan, repetitions, "repetitions", 'r', "N", 1, 10000, "runs at each delay"),
 	OPTION_CHOICE(struct plan, order, "order", 0, "ORDER", orders, "of the delays within each repetition"),
 	OPTION_INTEGER(struct plan, seed, "seed", 's', "N", 0, 0x1p53, "of the random order"),
+	OPTION_INTEGER(
+		struct plan, reference_every, "reference-every", 0, "N", 0, 1000,
+		"runs between two more at the smallest delay, by which 'nomora fit' takes off the machine's drift; "
+		"0: none"),
 	OPTION_HEADING("The path"),
 	OPTION_STRING(struct plan, injector, "injector", 'i', "SOCKET", "control socket of a running injector"),
 	OPTION_STRING(struct plan, lab, "lab", 'l', "NAME",

@@ -17,7 +17,7 @@ static void add_value(struct level *level, const struct sweep_row *row)
 	level->runs++;
 	level->mean += step / (double)level->runs;
 	level->deviation += step * (row->value - level->mean);
-	if (row->run >= level->next_run)
+	if (row->run >= level->next_run && row->run < SWEEP_REFERENCE_RUN)
 		level->next_run = row->run + 1;
 }
 

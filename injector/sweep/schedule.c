@@ -9,6 +9,7 @@
 
 #include <base/number.h>
 #include <base/rng.h>
+#include <model/sweep.h>
 #include <sweep/plan.h>
 
 struct delay_list {
@@ -157,5 +158,51 @@ struct schedule_run *schedule_create(const double *delays_us, size_t delay_count
 			runs[(size_t)repetition * delay_count + i] = (struct schedule_run){delays[i], repetition};
 	}
 	free(delays);
+	return runs;
+}
+
+static struct schedule_run *add_reference(struct schedule_run *at, double delay_us, size_t repetition, size_t index)
+{
+	*at = (struct schedule_run){delay_us, SWEEP_REFERENCE_RUN +
+						      (int64_t)(repetition * (SCHEDULE_DELAYS_MAXIMUM + 1) + index)};
+	return at + 1;
+}
+
+/* One repetition with its references; returns what is behind it. */
+static struct schedule_run *copy_repetition(struct schedule_run *to, const struct schedule_run *from, size_t count,
+					    double smallest_us, size_t every)
+{
+	const struct schedule_run *begin = to;
+
+	for (size_t i = 0; i < count; i++) {
+		bool beside = from[i].delay_us == smallest_us || (to > begin && to[-1].delay_us == smallest_us);
+
+		if (i % every == 0 && !beside)
+			to = add_reference(to, smallest_us, (size_t)from[i].run, i);
+		*to++ = from[i];
+	}
+	return to[-1].delay_us == smallest_us ? to : add_reference(to, smallest_us, (size_t)from[0].run, count);
+}
+
+struct schedule_run *schedule_of_plan(const struct plan *plan, const double *delays_us, size_t delay_count,
+				      size_t *run_count)
+{
+	size_t repetitions = (size_t)plan->repetitions, every = (size_t)plan->reference_every;
+	struct schedule_run *plain =
+		schedule_create(delays_us, delay_count, plan->repetitions, plan->order, (uint64_t)plan->seed);
+	struct schedule_run *runs, *end;
+	double smallest_us = delays_us[0];
+
+	*run_count = delay_count * repetitions;
+	if (!plain || every == 0)
+		return plain;
+	for (size_t i = 1; i < delay_count; i++)
+		smallest_us = fmin(smallest_us, delays_us[i]);
+	runs = calloc((2 * delay_count + 1) * repetitions, sizeof *runs);
+	end = runs;
+	for (size_t i = 0; runs && i < repetitions; i++)
+		end = copy_repetition(end, plain + i * delay_count, delay_count, smallest_us, every);
+	*run_count = (size_t)(end - runs);
+	free(plain);
 	return runs;
 }

@@ -170,10 +170,8 @@ static int parse_plan(struct sweeper *sweeper, struct error *err)
 		code = host_parse(plan->client_host, &sweeper->client_host, err);
 	if (code)
 		return code;
-	sweeper->run_count = (size_t)count * (size_t)plan->repetitions;
+	sweeper->runs = schedule_of_plan(plan, sweeper->delays_us, (size_t)count, &sweeper->run_count);
 	sweeper->summary->planned = sweeper->run_count;
-	sweeper->runs = schedule_create(sweeper->delays_us, (size_t)count, plan->repetitions, plan->order,
-					(uint64_t)plan->seed);
 	return sweeper->runs ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 

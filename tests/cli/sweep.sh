@@ -79,6 +79,17 @@ check "a line that was cut off spoils no other" sh -c "grep -c '^{\"event\":\"\(
 [ "$code" -eq 0 ] && [ "$(wc -l <good.csv)" -eq 28 ] && pass "more repetitions are added" || fail "more repetitions are added" "$out$err"
 refuses "another plan's file" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --client 'echo value = 1'
 
+# --- references ---
+plan_with 'delays = 0 5 10 20' 'repetitions = 1' 'reference-every = 1' 'order = ascending' 'client = echo "value = $NOMORA_RUN"' "$good" >reference.plan
+run "$nomora" sweep reference.plan --dry-run
+check "--dry-run shows the references" test "$(printf '%s\n' "$out" | grep -oE '[0-9]+ us  (run|reference)' | tr -d '\n')" = \
+	"0 us  run5 us  run0 us  reference10 us  run0 us  reference20 us  run0 us  reference"
+run "$nomora" sweep reference.plan -o reference.csv
+check "they are made and have numbers of their own" sh -c "test \$(wc -l <reference.csv) -eq 8 && test \$(grep -cE '^0,both,100000[234],value,1,higher,100000' reference.csv) -eq 3"
+run "$nomora" sweep reference.plan -o reference.csv --repetitions 2
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '7 of 14 runs made.*7 were there' && pass "a second repetition goes on from them" ||
+	fail "a second repetition goes on from them" "$out$err"
+
 # --- how far the runs agree ---
 plan_with 'delays = 0 10' 'repetitions = 3' 'precision-percent = 5' \
 	'client = echo "value = $((100 + (NOMORA_DELAY_US * (NOMORA_RUN % 2) * 5)))"' "$good" >wavers.plan

@@ -110,6 +110,70 @@ static void assert_lawful(const struct curve *curve)
 	}
 }
 
+/* A machine that takes up to 30 % longer at times for its own part of an operation, beside the delay's. */
+static struct sweep *draw_drifting(bool references, bool times)
+{
+	static const double delays_us[] = {0, 5, 20, 100};
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	struct error err = {0};
+	struct sweep *sweep;
+
+	fputs("delay_us,direction,run,metric,unit,better,value\n", out);
+	for (int pass = 0; pass < 7; pass++) {
+		double own_us = 40 * (0.85 + 0.05 * pass);
+
+		for (int level = 0; level < 4; level++) {
+			double delay_us = delays_us[(level + pass) % 4];
+			double took_us = own_us + 2 * delay_us;
+
+			fprintf(out, "%g,both,%d,m,u,%s,%.17g\n", delay_us, pass, times ? "lower" : "higher",
+				times ? took_us : 1e6 / took_us);
+			if (references)
+				fprintf(out, "0,both,%d,m,u,%s,%.17g\n", SWEEP_REFERENCE_RUN + 10 * pass + level,
+					times ? "lower" : "higher", times ? own_us : 1e6 / own_us);
+		}
+	}
+	fclose(out);
+	sweep = sweep_from_memory("drifting", text, bytes, &err);
+	cr_assert(sweep, "%s", err.text);
+	free(text);
+	return sweep;
+}
+
+static struct observations prepare_drifting(bool references, bool times)
+{
+	struct sweep *sweep = draw_drifting(references, times);
+	struct observations observations;
+	struct error err = {0};
+
+	cr_assert_eq(observations_prepare(sweep, &(struct observation_settings){0}, &observations, &err), 0, "%s",
+		     err.text);
+	cr_expect_eq(observations.drift_taken_off, references);
+	sweep_destroy(sweep);
+	return observations;
+}
+
+Test(fit, references_take_the_drift_off)
+{
+	for (int times = 0; times < 2; times++) {
+		struct observations without = prepare_drifting(false, times), with = prepare_drifting(true, times);
+
+		for (size_t i = 1; i < 4; i++) {
+			const struct observation_level *level = &with.levels[i];
+
+			/* Between two passes the references differ by 5 %, and a run there has their mean. */
+			cr_expect_lt(level->deviation, 0.25 * without.levels[i].deviation, "x %g us: %g, without %g",
+				     level->x_us, level->deviation, without.levels[i].deviation);
+			cr_expect_float_eq(level->mean, 40 / (40 + level->x_us), 0.015, "x %g us: %g", level->x_us,
+					   level->mean);
+		}
+		observations_free(&without);
+		observations_free(&with);
+	}
+}
+
 /* The study in small: forms that one per cent noise can show, coverage, law. */
 Test(fit, refits_the_papers_curves, .timeout = 120)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <model/sweep.h>
 #include <sweep/plan.h>
 #include <sweep/schedule.h>
 
@@ -106,6 +107,39 @@ Test(schedule, orders_are_what_they_say)
 	free(up);
 	free(down);
 	free(as);
+}
+
+Test(schedule, references_stand_between_the_runs)
+{
+	static const double given[] = {5, 0, 9, 3};
+	struct plan plan = {.repetitions = 2, .order = PLAN_AS_GIVEN, .reference_every = 1};
+	static const double wanted[] = {0, 5, 0, 9, 0, 3, 0}; /* the one at 0 itself is among them */
+	size_t count, fewer;
+	struct schedule_run *runs = schedule_of_plan(&plan, given, 4, &count), *short_runs;
+
+	cr_assert_eq(count, 14);
+	for (size_t i = 0; i < count; i++) {
+		bool reference = i % 7 == 0 || i % 7 == 4 || i % 7 == 6;
+
+		cr_expect_eq(runs[i].delay_us, wanted[i % 7], "run %zu is at %g us", i, runs[i].delay_us);
+		cr_expect_eq(runs[i].run >= SWEEP_REFERENCE_RUN, reference, "run %zu", i);
+		for (size_t k = 0; k < i; k++)
+			cr_expect(runs[k].delay_us != runs[i].delay_us || runs[k].run != runs[i].run);
+	}
+	plan.repetitions = 1;
+	short_runs = schedule_of_plan(&plan, given, 4, &fewer);
+	cr_assert_eq(fewer, 7);
+	cr_assert_eq(memcmp(runs, short_runs, fewer * sizeof *runs), 0);
+	free(short_runs);
+	free(runs);
+	plan.reference_every = 3;
+	runs = schedule_of_plan(&plan, given, 4, &count);
+	cr_assert_eq(count, 7); /* R 5 0 9 R 3 R */
+	free(runs);
+	plan.reference_every = 0;
+	runs = schedule_of_plan(&plan, given, 4, &count);
+	cr_assert_eq(count, 4);
+	free(runs);
 }
 
 Test(schedule, random_order_depends_on_the_seed_alone)

@@ -4,7 +4,8 @@
  * gathered by delay level. Outlying runs are flagged by the median absolute deviation, never dropped unless asked.
  * Weights come from the scatter within levels: constant or proportional to performance, whichever is likelier; single
  * levels' deviations, noisy when a level has a few runs, are not used as they stand unless they are all there is.
- * Runs of one number were made in one pass over the levels: what they have in common is drift.
+ * Runs of one number were made in one pass over the levels: what they have in common is drift. Where the sweep has
+ * references (model/sweep.h), what the runs at delay 0 beside a run took more than usual is taken off it first.
  * Performance is dimensionless, x is the added round trip in µs. Not shared between threads.
  */
 #ifndef FITTING_OBSERVATIONS_H
@@ -40,6 +41,7 @@ struct observations {
 	struct sweep_metric metric;
 	bool baseline_known; /* plain form: performance is normalised already, 1 is the baseline exactly */
 	double baseline_value, baseline_deviation; /* of the metric, in its unit */
+	bool drift_taken_off;                      /* by references */
 	enum observation_noise noise;
 	double run_deviation; /* typical deviation of one run, normalised; 0 = not known */
 	size_t count;

@@ -25,6 +25,7 @@ struct plan {
 	int64_t repetitions;
 	int order; /* enum plan_order */
 	int64_t seed;
+	int64_t reference_every; /* runs; 0 = no references */
 	/* the path */
 	const char *injector, *lab;
 	int64_t lab_hosts, lab_racks;

@@ -31,4 +31,15 @@ struct schedule_run {
 struct schedule_run *schedule_create(const double *delays_us, size_t delay_count, int64_t repetitions, int order,
 				     uint64_t seed);
 
+struct plan;
+
+/*
+ * The runs of a plan with these delays: those of schedule_create() with references (model/sweep.h) between them, one
+ * before each `reference-every` of a repetition and one behind its last, but none beside a run that is at the smallest
+ * delay itself. As a repetition has its own, the schedule of fewer repetitions is the beginning of that of more. NULL
+ * if out of memory. Free with free().
+ */
+struct schedule_run *schedule_of_plan(const struct plan *plan, const double *delays_us, size_t delay_count,
+				      size_t *run_count);
+
 #endif

@@ -28,6 +28,12 @@ enum {
 
 #define SWEEP_DELAY_MAXIMUM_US 500e3 /* per direction */
 
+/*
+ * Runs from this number on are references: made at the smallest delay between the others, they tell how fast the
+ * machine was just then.
+ */
+#define SWEEP_REFERENCE_RUN 1000000
+
 enum sweep_direction { SWEEP_BOTH, SWEEP_AB, SWEEP_BA };
 enum sweep_better { SWEEP_HIGHER, SWEEP_LOWER };
 
