@@ -132,6 +132,13 @@ struct flownet {
 	size_t plan_count, plan_room;
 };
 
+/* The policy's cost of the machine where the task runs now: it need not be asked. */
+static inline void net_running_cost_known(struct flownet *net, uint32_t job, uint32_t task, int32_t cost)
+{
+	net->jobs[job].tasks[task].cost = cost;
+	net->jobs[job].tasks[task].cost_epoch = net->jobs[job].cost_epoch;
+}
+
 /* Room for `count` elements in *items; 0 or -ENOMEM. */
 int net_reserve(void **items, size_t *room, size_t count, size_t size);
 
@@ -143,8 +150,6 @@ bool net_job_open(const struct flownet *net, const struct net_job *job); /* its 
 int32_t net_machine_capacity(const struct net_machine *machine);         /* for tasks that are not pinned */
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
-/* The policy's cost of the machine where the task runs now: it need not be asked. */
-void net_running_cost_known(struct flownet *net, uint32_t job, uint32_t task, int32_t cost);
 void net_job_free(struct net_job *job); /* what it owns; it may be used again */
 /* Moves a task between waiting (FLOWNET_NONE) and machines, with all that hangs on it. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);

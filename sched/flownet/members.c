@@ -4,6 +4,8 @@
 
 #include "flownet_priv.h"
 
+enum { KNOWN_COSTS = 4 };
+
 static int compare_members(const void *left, const void *right)
 {
 	const struct net_member *a = left, *b = right;
@@ -34,9 +36,32 @@ static void sort_members(struct net_member *members, size_t count)
 	}
 }
 
+/* Tasks of a job share machines: the cost of one is that of the next. */
+struct known_costs {
+	int32_t machine[KNOWN_COSTS], cost[KNOWN_COSTS];
+};
+
+static int32_t running_cost(struct flownet *net, uint32_t job, uint32_t task, struct known_costs *known,
+			    bool *discounted)
+{
+	const struct net_job *entry = &net->jobs[job];
+	const struct net_task *runs = &entry->tasks[task];
+	int32_t place = runs->machine % KNOWN_COSTS, cost;
+
+	if (runs->cost_epoch != entry->cost_epoch && known->machine[place] == runs->machine)
+		net_running_cost_known(net, job, task, known->cost[place]);
+	if (runs->cost_epoch == entry->cost_epoch && net->settings.beta_per_s <= 0)
+		return runs->cost;
+	cost = net_running_cost(net, job, task, discounted);
+	known->machine[place] = runs->machine;
+	known->cost[place] = runs->cost;
+	return cost;
+}
+
 int64_t net_members(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = &net->jobs[job];
+	struct known_costs known = {.machine = {FLOWNET_NONE, FLOWNET_NONE, FLOWNET_NONE, FLOWNET_NONE}};
 	bool root_first = net->policy.root_first, open = net_job_open(net, entry), mixed = false;
 	/* Of tasks that are no roots; a root that runs is pinned, one that waits is a member. */
 	bool runners = open && net->settings.preemption;
@@ -54,14 +79,14 @@ int64_t net_members(struct flownet *net, uint32_t job)
 		if (task->machine == TASK_ABSENT || (root ? runs : runs ? !runners : !open))
 			continue;
 		*member = (struct net_member){
-			.unscheduled_cost = net_unscheduled_cost(net, entry, t),
+			.unscheduled_cost = runs ? net->settings.gamma : net_unscheduled_cost(net, entry, t),
 			.running_cost = FLOWNET_NONE,
 			.task = t,
 			.machine = task->machine,
 			.root = root,
 		};
 		if (runs)
-			member->running_cost = net_running_cost(net, job, t, &member->discounted);
+			member->running_cost = running_cost(net, job, t, &known, &member->discounted);
 		mixed |= root != members[0].root || member->unscheduled_cost != members[0].unscheduled_cost;
 		count++;
 	}

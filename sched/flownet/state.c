@@ -108,12 +108,6 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 	return runs->cost > discount ? runs->cost - discount : 0;
 }
 
-void net_running_cost_known(struct flownet *net, uint32_t job, uint32_t task, int32_t cost)
-{
-	net->jobs[job].tasks[task].cost = cost;
-	net->jobs[job].tasks[task].cost_epoch = net->jobs[job].cost_epoch;
-}
-
 /* Adds `sign` for each pinned task of the job to its machine's count. */
 static int count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason)
 {
