@@ -213,29 +213,46 @@ static void forget_running(struct structured *state, const struct group *g, cons
 		state->held[change->running[i].column] = 0;
 }
 
-/* Whether the units came, and are to come, by an arc without a limit of the same cost. */
-static bool share_stands(const struct structured *state, const struct group *g, const struct structured_share *share)
+/* What an arc without a limit to the column is to cost, or a shortcut to it; STRUCTURED_NO_ARC: there is none. */
+static int32_t wanted_cost(const struct structured *state, const struct group *g, int32_t column)
 {
-	int32_t wanted = state->wanted[share->column],
-		shortcut = state->blocks[state->column_blocks[share->column]].row_cost;
+	int32_t shortcut = state->blocks[state->column_blocks[column]].row_cost;
 
-	if (state->held[share->column] != 0)
-		return false;
-	if (wanted == 0)
-		return true;
-	return share->cost == (wanted > 0 ? wanted - 1 : shortcut == STRUCTURED_NO_ARC ? g->aggregator_cost : shortcut);
+	if (state->wanted[column] > 0)
+		return state->wanted[column] - 1;
+	return shortcut == STRUCTURED_NO_ARC ? g->aggregator_cost : shortcut;
 }
 
-/* Units whose arcs may be others are taken off them, and stay on their columns; how many shares. */
+static bool share_is_alone(const struct group *g, int32_t place)
+{
+	int32_t column = g->shares[place].column;
+
+	return (place == 0 || g->shares[place - 1].column != column) &&
+	       (place == g->share_count - 1 || g->shares[place + 1].column != column);
+}
+
+/* Units whose arcs may be others stay on their columns: at the cost that is known, or in hand; how many shares are. */
 static int32_t detach_flow(struct structured *state, int32_t group, const struct structured_row_change *change)
 {
 	const struct group *g = &state->groups[group];
 	int32_t count = 0;
 
 	mark_running(state, g, change);
-	for (int32_t i = g->share_count - 1; i >= 0; i--)
-		if (!share_stands(state, g, &g->shares[i]))
+	for (int32_t i = g->share_count - 1; i >= 0; i--) {
+		const struct structured_share *share = &g->shares[i];
+		bool limited = state->held[share->column] != 0;
+
+		if (!limited && state->wanted[share->column] == 0)
+			continue;
+		int32_t cost = limited ? STRUCTURED_NO_ARC : wanted_cost(state, g, share->column);
+
+		if (cost == share->cost)
+			continue;
+		if (cost != STRUCTURED_NO_ARC && share_is_alone(g, i))
+			flow_reprice(state, group, i, cost);
+		else
 			row_detach_share(state, group, i, count++);
+	}
 	forget_running(state, g, change);
 	return count;
 }

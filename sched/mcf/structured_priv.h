@@ -251,6 +251,8 @@ int32_t block_exact_floor(struct structured *state, int32_t block);       /* the
 /* structured_flow.c: units on columns, at the cost of the arc that they came by; and who must hear of it. */
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
+/* The units of the group's share at this place, its only one of that column, come at another cost. */
+void flow_reprice(struct structured *state, int32_t group, int32_t place, int32_t cost);
 int32_t flow_units(const struct group *group, int32_t column, int32_t cost);
 void column_free(struct structured *state, int32_t column, int32_t units);
 void column_fill(struct structured *state, int32_t column, int32_t units);
