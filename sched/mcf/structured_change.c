@@ -14,6 +14,26 @@ enum {
 	CACHE_LINE = 64,
 };
 
+/* Whether the block's arcs may not be told: -EINVAL, -ERANGE, or 0. Without branches: none is wrong, as a rule. */
+static int block_arcs_check(const struct structured *state, const struct structured_block_arcs *arcs)
+{
+	const int32_t *column_blocks = state->column_blocks;
+	uint32_t column_count = (uint32_t)state->column_count;
+	bool dear = arcs->cost != STRUCTURED_NO_ARC && !row_cost_legal(arcs->cost), wrong = false;
+
+	if (arcs->block < 0 || arcs->block >= state->block_count || arcs->column_count < 0 ||
+	    (arcs->column_count > 0 && column_count == 0))
+		return -EINVAL;
+	for (int32_t i = 0; i < arcs->column_count; i++) {
+		uint32_t column = (uint32_t)arcs->columns[i].target;
+		bool outside = column >= column_count;
+
+		wrong |= outside | (column_blocks[outside ? 0 : column] != arcs->block);
+		dear |= (uint32_t)arcs->columns[i].cost > STRUCTURED_COST_MAXIMUM;
+	}
+	return wrong ? -EINVAL : dear ? -ERANGE : 0;
+}
+
 /* 0, -EINVAL or -ERANGE; *arc_count is how many arcs the change names. */
 static int change_check(const struct structured *state, const struct structured_row_change *change, int32_t *arc_count)
 {
@@ -23,19 +43,12 @@ static int change_check(const struct structured *state, const struct structured_
 	if (change->block_count < 0 || change->running_count < 0)
 		return -EINVAL;
 	for (int32_t b = 0; b < change->block_count; b++) {
-		const struct structured_block_arcs *arcs = &change->blocks[b];
+		int failed = block_arcs_check(state, &change->blocks[b]);
 
-		if (arcs->block < 0 || arcs->block >= state->block_count || arcs->column_count < 0)
-			return -EINVAL;
-		dear |= arcs->cost != STRUCTURED_NO_ARC && !row_cost_legal(arcs->cost);
-		for (int32_t i = 0; i < arcs->column_count; i++) {
-			int32_t column = arcs->columns[i].target;
-
-			if (column < 0 || column >= state->column_count || state->column_blocks[column] != arcs->block)
-				return -EINVAL;
-			dear |= !row_cost_legal(arcs->columns[i].cost);
-		}
-		count += arcs->column_count;
+		if (failed == -EINVAL)
+			return failed;
+		dear |= failed != 0;
+		count += change->blocks[b].column_count;
 	}
 	for (int32_t i = 0; i < change->running_count; i++) {
 		const struct structured_running *running = &change->running[i];
@@ -66,29 +79,34 @@ static void note_wanted(struct structured *state, const struct group *group, con
 {
 	int32_t aggregator_cost = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
 
+	int32_t *wanted = state->wanted;
+
 	for (int32_t b = 0; b < change->block_count; b++) {
 		const struct structured_block_arcs *arcs = &change->blocks[b];
 		struct block *block = &state->blocks[arcs->block];
-		int32_t limit = column_limit(group, arcs);
+		int32_t limit = column_limit(group, arcs), members = block->member_count;
 
 		block->row_cost = arcs->cost != STRUCTURED_NO_ARC && arcs->cost < aggregator_cost ? arcs->cost
 												  : STRUCTURED_NO_ARC;
-		for (int32_t i = 0; i < block->member_count; i++)
-			state->wanted[block->members[i]] = NONE;
+		for (int32_t i = 0; i < members; i++)
+			wanted[block->members[i]] = NONE;
 		for (int32_t i = 0; i < arcs->column_count; i++)
-			if (arcs->columns[i].cost < limit)
-				state->wanted[arcs->columns[i].target] = arcs->columns[i].cost + 1;
+			wanted[arcs->columns[i].target] =
+				arcs->columns[i].cost < limit ? arcs->columns[i].cost + 1 : NONE;
 	}
 }
 
 static void forget_wanted(struct structured *state, const struct structured_row_change *change)
 {
+	int32_t *wanted = state->wanted;
+
 	for (int32_t b = 0; b < change->block_count; b++) {
 		struct block *block = &state->blocks[change->blocks[b].block];
+		int32_t members = block->member_count;
 
 		block->row_cost = INT32_MAX;
-		for (int32_t i = 0; i < block->member_count; i++)
-			state->wanted[block->members[i]] = 0;
+		for (int32_t i = 0; i < members; i++)
+			wanted[block->members[i]] = 0;
 	}
 }
 
@@ -121,23 +139,32 @@ static int32_t take_wanted(struct structured *state, int32_t target)
 	return cost;
 }
 
+/* The reference of an arc that left goes as well, or gets the cost at which the arc comes again. */
+static void change_reference(struct structured *state, const struct parted_arc *left, int32_t cost)
+{
+	if (cost != STRUCTURED_NO_ARC)
+		reference_list_of(state, left->target)->items[left->back].cost = cost;
+	else
+		reference_unlink(state, left->target, left->back);
+}
+
 /* Of the arcs that left, those that come again at another cost, with their references; how many. */
 static int32_t collect_repriced(struct structured *state, int32_t leaving)
 {
 	const struct parted_arc *left = state->row_left;
 	struct row_arc *arcs = state->row_arcs;
+	bool referenced = state->referenced;
 	int32_t count = 0;
 
-	for (int32_t i = 0; i < leaving && state->referenced; i++)
+	for (int32_t i = 0; i < leaving && referenced; i++)
 		__builtin_prefetch(&reference_list_of(state, left[i].target)->items[left[i].back], 1);
 	for (int32_t i = 0; i < leaving; i++) {
-		int32_t target = left[i].target, back = left[i].back, cost = take_wanted(state, target);
+		struct parted_arc arc = left[i];
+		int32_t cost = take_wanted(state, arc.target);
 
-		if (state->referenced && cost != STRUCTURED_NO_ARC)
-			reference_list_of(state, target)->items[back].cost = cost;
-		else if (state->referenced)
-			reference_unlink(state, target, back);
-		arcs[count] = (struct row_arc){target, cost, back};
+		if (referenced)
+			change_reference(state, &arc, cost);
+		arcs[count] = (struct row_arc){arc.target, cost, arc.back};
 		count += cost != STRUCTURED_NO_ARC;
 	}
 	return count;
@@ -148,6 +175,7 @@ static int32_t collect_coming(struct structured *state, int32_t group, const str
 			      int32_t count)
 {
 	struct row_arc *arcs = state->row_arcs;
+	const int32_t *wanted = state->wanted;
 	int32_t first = count;
 
 	for (int32_t b = 0; b < change->block_count; b++) {
@@ -159,12 +187,15 @@ static int32_t collect_coming(struct structured *state, int32_t group, const str
 		for (int32_t i = 0; i < from->column_count; i++) {
 			int32_t column = from->columns[i].target;
 
-			arcs[count] = (struct row_arc){column, state->wanted[column] - 1, NONE};
-			count += state->wanted[column] > 0;
+			arcs[count].target = column;
+			count += wanted[column] > 0;
 		}
 	}
-	for (int32_t i = first; i < count && state->referenced; i++)
-		arcs[i].back = reference_link(state, group, arcs[i].target, arcs[i].cost);
+	for (int32_t i = first; i < count; i++) {
+		if (arcs[i].target >= 0)
+			arcs[i].cost = wanted[arcs[i].target] - 1;
+		arcs[i].back = state->referenced ? reference_link(state, group, arcs[i].target, arcs[i].cost) : NONE;
+	}
 	return count;
 }
 
