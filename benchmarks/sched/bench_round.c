@@ -9,8 +9,9 @@
  *   drifting  each latency to a machine that the job has an arc to (p_m) is measured anew with chance 1/4, and then
  *             lies within 10 us of what it was at first: each cost moves by a few units
  *
- * What happens in a round is drawn before its clock starts; from then on all counts: round trips are stored, events
- * told, rows read from stored round trips (those of the root's pod; the others, which no round asks for, are a hash).
+ * The first round makes ready for the others. What happens in a round is drawn before its clock starts; from then on
+ * all counts: round trips are stored, events told, rows read from stored round trips (those of the root's pod; the
+ * others, which no round asks for, are a hash).
  *
  * bench_round [MACHINES [SHARE ROUNDS [drifting]]]: without arguments 1,250 and 12,500 machines. One JSON line a
  * figure; CPU time.
@@ -92,6 +93,7 @@ static void run_first(struct load *load)
 	struct error err = {0};
 
 	need(flownet_solve(load->net, &round, &err) == 0, err.text);
+	need(flownet_prepare(load->net) == 0, "memory");
 	seconds = cpu_seconds() - begin;
 	parts[1] = round.apply_s;
 	parts[2] = round.solve_s;

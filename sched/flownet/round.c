@@ -97,6 +97,11 @@ int flownet_solve(struct flownet *net, struct flownet_round *round, struct error
 	return 0;
 }
 
+int flownet_prepare(struct flownet *net)
+{
+	return net->solver ? structured_prepare(net->solver) : 0;
+}
+
 uint64_t flownet_rounds(const struct flownet *net)
 {
 	return net->rounds;

@@ -4,6 +4,7 @@
  * built when the first hole or opened column asks for them, and kept from then on. A reference names the arc by its
  * cost, not its place, and stays at its place in the list: arcs may shift, and others may leave, without a look at it.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "structured_priv.h"
@@ -163,4 +164,11 @@ void references_build(struct structured *state)
 	}
 	for (int32_t group = 0; group < state->group_count; group++)
 		name_arcs(state, group);
+}
+
+int structured_prepare(struct structured *state)
+{
+	if (!state->referenced)
+		references_build(state);
+	return state->no_memory ? -ENOMEM : 0;
 }

@@ -70,3 +70,21 @@ Test(structured_references, each_arc_is_named_once)
 	}
 	cr_assert_gt(checked, 2000);
 }
+
+Test(structured_references, prepared_they_are_named_before_anything_changes)
+{
+	for (uint64_t seed = 421; seed <= 430; seed++) {
+		struct world world;
+
+		world_create(&world, seed, 90);
+		for (int32_t event = 0; event < 100; event++) {
+			cr_assert(world_solve(&world, false));
+			cr_assert_eq(structured_prepare(world.state), 0);
+			check_references(world.state, event);
+			world_event(&world);
+			check_references(world.state, event);
+		}
+		cr_assert_str_eq(world.text, "");
+		world_destroy(&world);
+	}
+}

@@ -157,6 +157,12 @@ struct flownet_round {
 	double apply_s, solve_s, extract_s; /* wall */
 };
 
+/*
+ * After the first round: others will follow, and what the first of them would have to do once is done now, so that it
+ * takes no longer than any other. 0 or -ENOMEM.
+ */
+int flownet_prepare(struct flownet *net);
+
 /* Applies what is pending, solves, moves tasks. 0, -ENOMEM, -ERANGE (costs), -EIO (the certificate does not hold). */
 int flownet_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 

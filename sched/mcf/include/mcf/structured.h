@@ -144,6 +144,12 @@ struct structured_result {
 /* Repairs what changed since the last solve; the first solve is one from scratch. */
 enum mcf_status structured_solve(struct structured *state, struct structured_result *result);
 
+/*
+ * Does now what the first solve after a change would do, once: lists the arcs by their targets, at 8 bytes an arc and
+ * some 15 ns. For a state that is to be repaired often, after its first solve. 0 or -ENOMEM.
+ */
+int structured_prepare(struct structured *state);
+
 /* Forgets flow and prices (units still run where `running` says), then solves. */
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result);
 
