@@ -65,6 +65,16 @@ else
 fi
 check "a heat map" "$nomora" mesh draw "$scratch/all.csv" --cluster "$scratch/cluster.json" -o "$scratch/a.svg"
 grep -q '<svg' "$scratch/a.svg" && pass "is an SVG" || fail "is an SVG"
+# Loss is drawn in percent on a linear scale that ends at 1 % or more: both ends of the colours tell which cell is which.
+least='rgb(26.7%,0.5%,32.9%)' most='rgb(99.3%,90.6%,14.4%)'
+for loss in 0.5:yes 0.01:yes 0.005:no; do
+	printf '%s\nh1,h2,1,2,3,%s,9,1\nh2,h1,1,2,3,0,9,1\n' $header "${loss%:*}" >"$scratch/loss.csv"
+	"$nomora" mesh draw "$scratch/loss.csv" --stat loss -o "$scratch/loss.svg"
+	seen=no
+	grep -qF "$most" "$scratch/loss.svg" && seen=yes
+	[ "$seen" = "${loss#*:}" ] && grep -qF "$least" "$scratch/loss.svg" && pass "a loss of ${loss%:*} and none, in colours" ||
+		fail "a loss of ${loss%:*} and none, in colours" "most: $seen"
+done
 run "$nomora" mesh export "$scratch/all.csv" --format table
 [ "$(printf '%s\n' "$out" | sed -n 2p)" = "h1,,10,110" ] && pass "a square table" || fail "a square table" "$out"
 if command -v jq >/dev/null; then
