@@ -13,6 +13,7 @@
 #include <base/histogram.h>
 #include <base/json.h>
 #include <base/log.h>
+#include <base/progress.h>
 #include <rtt/capture.h>
 #include <rtt/peers.h>
 #include <rtt/stamp.h>
@@ -46,6 +47,8 @@ static const char teach[] =
 	"\n"
 	"Exit code 3: the capture has no answered probe.\n";
 
+enum { PROGRESS_EVERY = 4096 }; /* round trips */
+
 /* Asker and answerer. */
 struct pair {
 	uint32_t source, destination;
@@ -58,6 +61,8 @@ struct pairs {
 	bool gross;
 	FILE *samples;
 	struct peers peers;
+	struct progress *progress;
+	uint64_t taken;
 	struct error *err;
 };
 
@@ -122,6 +127,12 @@ static int take_sample(void *context, const struct capture_sample *sample)
 	if (!pair)
 		return error_set(pairs->err, ENOMEM, "out of memory after %zu pairs of hosts", pairs->count);
 	histogram_record(pair->rtt, rtt.v);
+	if (++pairs->taken % PROGRESS_EVERY == 0) {
+		char note[48];
+
+		snprintf(note, sizeof note, "%" PRIu64 " round trips", pairs->taken);
+		progress_update(pairs->progress, 0, note);
+	}
 	if (pairs->samples)
 		fprintf(pairs->samples, "%" PRId64 ".%09" PRId64 ",%s,%s,%u,%" PRIu32 ",%.3f,%.3f\n",
 			sample->requested_at.v / NS_PER_S, sample->requested_at.v % NS_PER_S,
@@ -199,8 +210,10 @@ static int read_capture(const char *path, const struct rtt_settings *settings, s
 		pairs->samples = file_writer_stream(writer);
 		fputs("captured_at,src,dst,source_port,sequence,rtt_us,residence_us\n", pairs->samples);
 	}
+	pairs->progress = progress_create(stderr, "reading", 0);
 	if (!code)
 		code = capture_read(path, (uint16_t)settings->udp_port, take_sample, pairs, counters, err);
+	progress_destroy(pairs->progress);
 	if (writer && code)
 		file_writer_discard(writer);
 	else if (writer)

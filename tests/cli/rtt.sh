@@ -19,6 +19,56 @@ if command -v jq >/dev/null; then
 	printf '%s' "$out" | jq -e --argjson net "$net" '[.pairs[].rtt_us.mean] | add > $net' >/dev/null &&
 		pass "gross is more than net" || fail "gross is more than net" "$out"
 fi
+# A capture made here, so that every figure is known: two askers, two answerers, 40 exchanges of each pair, one broken
+# request in the middle, one request and one answer twice, one request without an answer, one answer without a request.
+cat >"$scratch/make.py" <<'END'
+import struct, sys
+def head(source, destination, source_port, port, octets):
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + octets, 0, 0x4000, 64, 17, 0, bytes(source), bytes(destination))
+    total = sum(struct.unpack(">10H", ip))
+    total = (total & 0xffff) + (total >> 16)
+    ip = ip[:10] + struct.pack(">H", ~((total & 0xffff) + (total >> 16)) & 0xffff) + ip[12:]
+    return b"\x02\0\0\0\0\1\x02\0\0\0\0\2\x08\x00" + ip + struct.pack(">HHHH", source_port, port, 8 + octets, 0)
+seconds, packets = 1700000000, []
+def stamp(ns):  # PTP's form
+    return struct.pack(">II", ns // 10**9, ns % 10**9)
+def ask(at, a, b, number, error=0xc001):
+    packets.append((at, head(a, b, 40000, 862, 44) + struct.pack(">I", number) + stamp(at) + struct.pack(">HH", error, 7) + bytes(28)))
+def answer(at, a, b, number, asked, rtt, residence):
+    body = struct.pack(">I", number) + stamp(asked + residence + 5000) + struct.pack(">HH", 0xc001, 7) + stamp(asked + 5000)
+    body += struct.pack(">I", number) + stamp(asked) + struct.pack(">HHBBH", 0xc001, 0, 64, 0, 0)
+    packets.append((at, head(b, a, 862, 40000, 44) + body))
+begin, number = seconds * 10**9, 0
+for turn in range(40):
+    for a in 1, 2:
+        for b in 3, 4:
+            at = begin + number * 10**6
+            rtt, residence = (10 * a + b) * 1000 + turn, 2000
+            ask(at, (10, 0, 0, a), (10, 0, 0, b), number)
+            answer(at + rtt + residence, (10, 0, 0, a), (10, 0, 0, b), number, at, rtt, residence)
+            if number == 80:
+                packets += packets[-2:]
+                ask(at, (10, 0, 0, 1), (10, 0, 0, 3), 9999, error=0xc000)
+            number += 1
+ask(begin + 10**9, (10, 0, 0, 1), (10, 0, 0, 3), 1000)
+answer(begin + 10**9, (10, 0, 0, 1), (10, 0, 0, 3), 1001, begin, 10, 0)
+sys.stdout.buffer.write(struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 65535, 1))
+for at, bytes_ in packets:
+    sys.stdout.buffer.write(struct.pack("<IIII", at // 10**9, at % 10**9, len(bytes_), len(bytes_)) + bytes_)
+END
+python3 "$scratch/make.py" >"$scratch/known.pcap"
+run "$nomora" rtt "$scratch/known.pcap" --json
+check "every figure of a capture that is known" python3 -c '
+import json, sys
+seen = json.loads(sys.argv[1])
+assert seen["packets"] == {"captured": 325, "requests": 161, "answers": 161, "paired": 160, "unanswered": 1, "orphans": 1, "repeated": 2, "broken": 1}, seen["packets"]
+pairs = {(p["src"], p["dst"]): p for p in seen["pairs"]}
+assert len(seen["pairs"]) == 4 and set(pairs) == {(f"10.0.0.{a}", f"10.0.0.{b}") for a in (1, 2) for b in (3, 4)}, seen["pairs"]
+for (a, b), p in pairs.items():
+    base = 10 * int(a[-1]) + int(b[-1])
+    assert p["samples"] == 40 and abs(p["rtt_us"]["min"] - base) < 0.02 and abs(p["rtt_us"]["max"] - base - 0.039) < 0.02 and abs(p["rtt_us"]["p50"] - base - 0.02) < 0.02, p
+' "$out"
+printf '%s' "$err" | grep -q '2 packets are in the capture twice' && pass "packets twice are told of" || fail "packets twice are told of" "$err"
 check "from stdin, with samples" sh -c "'$nomora' rtt - --samples '$scratch/s.csv' <'$capture'"
 [ "$(wc -l <"$scratch/s.csv")" -gt 5 ] && pass "samples" || fail "samples" "$(cat "$scratch/s.csv")"
 refuses "no such file" 1 'nowhere' "$nomora" rtt "$scratch/nowhere"
