@@ -209,10 +209,13 @@ Test(file, limits_and_fields)
 {
 	struct error err = {0};
 	FILE *out = fopen("x", "w");
-	char line[] = " a , \"b c\",,d", *fields[3];
+	char line[] = " a , \"b c\",,d", *fields[3], *text;
 
 	fputs("123456", out);
 	fclose(out);
+	text = file_read_all("x", 6, NULL, &err);
+	cr_assert_str_eq(text, "123456", "as much as is allowed");
+	free(text);
 	cr_assert_null(file_read_all("x", 5, NULL, &err));
 	cr_assert_eq(err.code, EFBIG);
 	cr_assert_null(file_read_all("absent", 5, NULL, &err));

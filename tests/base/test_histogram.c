@@ -205,3 +205,13 @@ Test(histogram, impossible_ranges_are_refused)
 	cr_assert_null(histogram_create(1, INT64_MAX, 3));
 	histogram_destroy(NULL);
 }
+
+Test(histogram, of_nothing_everything_is_0)
+{
+	struct histogram *histogram = histogram_create(1, 1000, 2);
+
+	cr_assert_eq(histogram_percentile(histogram, 50), 0);
+	cr_assert_eq(histogram_percentile(histogram, 100), 0);
+	cr_assert_eq(histogram_deviation(histogram), 0);
+	histogram_destroy(histogram);
+}

@@ -104,9 +104,10 @@ Test(cluster, lines_are_found_whatever_the_layout)
 {
 	struct error err = {0};
 
-	/* The key's name inside a string and inside an object; brackets and quotes in strings; all on one line. */
+	/* The key's name as a string, inside a string and inside an object; brackets and quotes in strings; all on one
+	 * line. */
 	cr_assert_null(parse(
-		"{\"note\": \"machines: [\\\" {\", \"x\": {\"machines\": [1,\n2]},\n"
+		"{\"about\": \"machines\", \"note\": \"machines: [\\\" {\", \"x\": {\"machines\": [1,\n2]},\n"
 		"\"schema\": \"nomora.cluster/1\", \"machines\": [" MACHINE("a]", "r") ",\n\n" MACHINE("a]", "r") "]}",
 		&err));
 	cr_expect_eq(strncmp(err.text, "c.json:5:", 9), 0, "%s", err.text);
