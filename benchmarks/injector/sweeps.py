@@ -17,14 +17,28 @@ STUDENT = [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
 
 
 def read_sweep(path):
-    """{metric: {delay: [values]}} in the order of the metrics, a request's time in us; and when the first and last run began."""
-    metrics, stamps = {}, []
+    """{metric: {delay: [values]}} in the order of the metrics, a request's time in us; {metric: {delay: [rises]}}, each
+    run's over those at delay 0 beside it; and when the first and last run began."""
+    metrics, stamps, in_order = {}, [], {}
     with open(path) as file:
         for row in csv.DictReader(file):
             scale = 1e3 if row["unit"] == "ms" else 1
             metrics.setdefault(row["metric"], {}).setdefault(float(row["delay_us"]), []).append(scale * float(row["value"]))
+            in_order.setdefault(row["metric"], []).append((float(row["delay_us"]), scale * float(row["value"])))
             stamps.append(row["started_at"])
-    return metrics, (min(stamps), max(stamps))
+    return metrics, {name: read_rises(runs) for name, runs in in_order.items()}, (min(stamps), max(stamps))
+
+
+def read_rises(runs):
+    """{delay: [value less the mean of the last one at delay 0 before it and the first behind it]}"""
+    rises = {}
+    for at, (delay, value) in enumerate(runs):
+        before = next((other for zero, other in reversed(runs[:at]) if not zero), None)
+        behind = next((other for zero, other in runs[at + 1:] if not zero), None)
+        beside = [other for other in (before, behind) if other is not None]
+        if delay and beside:
+            rises.setdefault(delay, []).append(value - statistics.mean(beside))
+    return rises
 
 
 def read_log(path):
@@ -51,8 +65,8 @@ def deviation(values):
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
-def level(delay, one, two, times):
-    """What two sweeps say of a delay: rates of the runs of each, and the times of a request of both."""
+def level(delay, one, two, times, rises):
+    """What two sweeps say of a delay: rates of the runs of each, and the times of a request of both and their rises."""
     mean = statistics.mean(one)
     # Welch: how far the means may lie apart by the deviations that the sweeps state themselves, 95 %
     errors = [deviation(values) ** 2 / len(values) for values in (one, two)]
@@ -62,19 +76,18 @@ def level(delay, one, two, times):
             "difference_percent": 100 * (statistics.mean(two) - mean) / mean,
             "allowed_percent": 100 * STUDENT[min(degrees, len(STUDENT)) - 1] * math.sqrt(sum(errors)) / mean,
             "run_percent": 100 * math.hypot(deviation(one), deviation(two)) / math.sqrt(2) / mean,
-            "time_us": statistics.mean(times), "median_us": statistics.median(times)}
+            "time_us": statistics.mean(times), "rise_us": statistics.mean(rises), "median_rise_us": statistics.median(rises),
+            "rise_error_us": deviation(rises) / math.sqrt(len(rises))}
 
 
 def compare(folder, plan):
     """A dictionary of what the files of a plan say."""
-    sweeps, spans = zip(*(read_sweep(f"{folder}/{plan}-{number}.csv") for number in (1, 2)))
+    sweeps, rises, spans = zip(*(read_sweep(f"{folder}/{plan}-{number}.csv") for number in (1, 2)))
     rate = next(iter(sweeps[0]))
     time = next(name for name in sweeps[0] if "latency_mean" in name or "time" in name)
-    rows = [level(delay, sweeps[0][rate][delay], sweeps[1][rate][delay], sweeps[0][time][delay] + sweeps[1][time][delay])
+    rows = [level(delay, sweeps[0][rate][delay], sweeps[1][rate][delay], sweeps[0][time][delay] + sweeps[1][time][delay],
+                  sum((rise[time].get(delay, [0.0]) for rise in rises), []))
             for delay in sorted(sweeps[0][rate])]
-    for row in rows:
-        row["rise_us"] = row["time_us"] - rows[0]["time_us"]
-        row["median_rise_us"] = row["median_us"] - rows[0]["median_us"]
     logs = [read_log(f"{folder}/{plan}-{number}.csv.log") for number in (1, 2)]
     result = {"plan": plan, "rows": rows, "span": (min(span[0] for span in spans), max(span[1] for span in spans)),
               "passes": min(len(values) for sweep in sweeps for values in sweep[rate].values())}
@@ -99,6 +112,7 @@ def print_json(_, result):
             "benchmark": "sweep", "plan": result["plan"], "delay_us": row["delay_us"], "rate_per_s": row["rates"],
             "request_us": round(row["time_us"], 2),
             "rise_per_added": round(row["rise_us"] / (2 * row["delay_us"]), 4) if row["delay_us"] else None,
+            "rise_error_per_added": round(row["rise_error_us"] / (2 * row["delay_us"]), 4) if row["delay_us"] else None,
             "median_rise_per_added": round(row["median_rise_us"] / (2 * row["delay_us"]), 4) if row["delay_us"] else None,
             "difference_percent": round(row["difference_percent"], 3),
             "run_deviation_percent": round(row["run_percent"], 3), "allowed_percent": round(row["allowed_percent"], 3),
@@ -137,7 +151,7 @@ def table(result, folder):
     yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for row in result["rows"]:
         added = 2 * row["delay_us"]
-        ratios = f"{row['rise_us'] / added:.2f} | {row['median_rise_us'] / added:.2f}" if added else "|"
+        ratios = f"{row['rise_us'] / added:.2f} ± {row['rise_error_us'] / added:.2f} | {row['median_rise_us'] / added:.2f}" if added else "|"
         yield (f"| {row['delay_us']:g} | {row['rates'][0]:,.0f} | {row['rates'][1]:,.0f} | {row['difference_percent']:+.1f} % "
                f"| {row['allowed_percent']:.1f} % | {row['run_percent']:.1f} % | {row['time_us']:.1f} | {row['rise_us']:.1f} "
                f"| {ratios} |")

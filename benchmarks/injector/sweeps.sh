@@ -3,8 +3,8 @@
 # The plans that ship, each swept twice: by how much a request's time rises, of the round trip that was added, and
 # whether the two sweeps agree within the deviation that they state themselves. One line of JSON for each delay and for
 # each plan. The passes of a sweep, each delay once, lie apart by those of all the others, so that the deviation between
-# them has the machine's drift over the whole time. Wants root and a quiet machine; a pass takes about 17 s: 6 plans, 2
-# sweeps and 4 passes take 15 minutes. Rows, curves and plots stay in FOLDER (`sweeps.py --document docs/sweeps.md FOLDER
+# them has the machine's drift over the whole time; each has references between its runs, for fit to take that off. Wants
+# root and a quiet machine; a pass takes about 20 s: 6 plans, 2 sweeps and 4 passes take 16 minutes. Rows, curves and plots stay in FOLDER (`sweeps.py --document docs/sweeps.md FOLDER
 # PLAN...` puts them into that document); an empty FOLDER is one that goes. What is there already is not swept again: the
 # same command goes on where it was cut off, and with more PASSES it adds them.
 # sweeps.sh NOMORA FOLDER [DELAYS [PLANS [PASSES]]]
@@ -27,7 +27,7 @@ for pass in $(seq "$passes"); do
 	for plan in $plans; do
 		for sweep in 1 2; do
 			"$nomora" sweep "$here/../../injector/sweep/profiles/$plan.plan" -o "$folder/$plan-$sweep.csv" --seed $sweep \
-				--repetitions "$pass" --precision-percent 0 ${delays:+--delays "$delays"} >&2 ||
+				--repetitions "$pass" --reference-every 2 --precision-percent 0 ${delays:+--delays "$delays"} >&2 ||
 				echo "sweeps.sh: $plan, sweep $sweep, pass $pass: not finished" >&2
 		done
 	done
