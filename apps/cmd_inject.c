@@ -19,6 +19,7 @@
 #include <injector/monitor.h>
 
 enum {
+	SLOTS_DEFAULT = 16384,
 	DESCRIPTORS = 1024,
 	SPARE_MBUFS = 2048, /* bursts under way, copies, the lcores' caches */
 	POLL_NS = 100000000,
@@ -72,7 +73,7 @@ static const struct option_row rows[] = {
 	ROW(CHOICE, driver, "driver", 0, "NAME", dp_port_driver_names, "for a Linux interface"),
 	ROW(INTEGER, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,
 	    "carried at least; the interfaces' own stays as it is"),
-	ROW(INTEGER, slots, "slots", 0, "N", 1024, 4194304, "packets held per direction"),
+	ROW(INTEGER, slots, "slots", 0, "N", 1024, 4194304, "packets held per direction (default 16384)"),
 	ROW(DOUBLE, expected_pps, "expect-pps", 0, "N", 0, 1e9,
 	    "refuse delays that this rate would overflow; 0: unknown"),
 	ROW(INTEGER, lcores, "lcores", 0, "N", 1, 2, "busy CPUs: one for both directions, or one for each"),
@@ -151,11 +152,26 @@ static int open_control(struct session *session, struct error *err)
 	return session->control ? 0 : -1;
 }
 
+/*
+ * Unless given: fewer than usual where the rate to expect leaves most of them empty at the longest delay there is, as a
+ * buffer is set aside for each. A mode may hold packets for longer than that.
+ */
+static uint32_t slots(const struct settings *settings)
+{
+	uint32_t needed = injector_slots_needed(INJECTOR_DELAY_MAXIMUM_US, settings->expected_pps);
+
+	if (settings->slots > 0)
+		return (uint32_t)settings->slots;
+	if (needed > SLOTS_DEFAULT || !(settings->expected_pps > 0) || injector_modes_wanted(&settings->modes))
+		return SLOTS_DEFAULT;
+	return needed;
+}
+
 static int start_eal(struct session *session, const struct option_operands *operands, struct error *err)
 {
 	const struct settings *settings = &session->settings;
-	uint16_t mbuf_bytes = dp_pool_bytes((uint16_t)settings->mtu);
-	uint64_t mbufs = 2 * ((uint64_t)settings->slots + 2 * DESCRIPTORS) + SPARE_MBUFS;
+	uint16_t mbuf_bytes = dp_pool_bytes((uint16_t)settings->mtu, session->names, 2);
+	uint64_t mbufs = 2 * ((uint64_t)slots(settings) + 2 * DESCRIPTORS) + SPARE_MBUFS;
 	struct dp_eal_options options = {
 		.program = "nomora-injector",
 		.ports = session->names,
@@ -274,7 +290,7 @@ static int start_injector(struct session *session, struct error *err)
 		.port_b = dp_port_id(session->ports[1]),
 		.lcores = lcores,
 		.lcore_count = (unsigned int)settings->lcores,
-		.slots = (uint32_t)settings->slots,
+		.slots = slots(settings),
 		.delay_us = {settings->delay_ab_us, settings->delay_ba_us},
 		.subtract_ns = settings->subtract_ns,
 		.transmit_is_system_call = bursts_are_system_calls(session),
@@ -439,7 +455,6 @@ int command_inject(int argc, char **argv)
 	struct session session = {
 		.settings = {.delay_ab_us = NOT_GIVEN,
 			     .delay_ba_us = NOT_GIVEN,
-			     .slots = 16384,
 			     .mtu = 1500,
 			     .lcores = 1,
 			     .nice = -20,

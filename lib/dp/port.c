@@ -312,9 +312,21 @@ void dp_port_close(struct dp_port *port)
 	free(port);
 }
 
-uint16_t dp_pool_bytes(uint16_t mtu)
+static bool may_be_slotted(const char *name)
 {
-	return (uint16_t)dp_af_packet_slot_bytes(RTE_MIN(mtu, DP_MTU_MAXIMUM));
+	return !dp_port_is_pci(name) && (!dp_port_is_vdev(name) || strncmp(name, "net_af_", strlen("net_af_")) == 0);
+}
+
+uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count)
+{
+	unsigned int carried = RTE_MIN(mtu, DP_MTU_MAXIMUM);
+	unsigned int frame = carried + RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN + RTE_ETHER_CRC_LEN;
+
+	for (size_t i = 0; i < port_count; i++) {
+		if (may_be_slotted(ports[i]))
+			return (uint16_t)dp_af_packet_slot_bytes(carried);
+	}
+	return (uint16_t)RTE_MAX(2048U, RTE_ALIGN_CEIL(frame, 1024U));
 }
 
 uint16_t dp_port_id(const struct dp_port *port)

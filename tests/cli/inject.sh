@@ -105,6 +105,11 @@ run timeout --foreground -s INT 3 "${inject[@]}" net_null0 net_null1
 grep -q 'packets disturbed' "$scratch/err" && pass "ends cleanly by SIGINT" || fail "ends cleanly by SIGINT" "$err"
 run "${inject[@]}" net_null0 net_null1 --duration 0.3 --delay-us 5 --capture "$scratch/run.pcapng"
 [ "$code" -eq 0 ] && pass "stops after --duration" || fail "stops after --duration" "$err"
+run "${inject[@]}" net_null0 net_null1 --duration 0.1 --mtu 9000 --expect-pps 138000 -- -m 160
+[ "$code" -eq 0 ] && pass "jumbo frames at a rate that is told take no more than they need" ||
+	fail "jumbo frames at a rate that is told take no more than they need" "$err"
+refuses "jumbo frames at any rate in as little memory" 1 "no memory for .* give fewer slots" \
+	"${inject[@]}" net_null0 net_null1 --duration 0.1 --mtu 9000 -- -m 160
 run "$nomora" inject-check "$scratch/run.pcapng" --json
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '"schema": "nomora.inject-check/1"' && pass "the capture is readable" ||
 	fail "the capture is readable" "$err"

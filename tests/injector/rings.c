@@ -55,8 +55,11 @@ void rings_open(struct rings *rings, const struct rings_options *options)
 	struct error err = {0};
 
 	memset(rings, 0, sizeof *rings);
+	rings->frame_bytes = options->frame_bytes ? options->frame_bytes : 60;
 	cr_assert_eq(dp_eal_start(&eal, &err), 0, "%s", err.text);
-	rings->pool = (struct rte_mempool *)dp_pool_create("pool", 32767, 256, &err);
+	rings->pool = (struct rte_mempool *)dp_pool_create(
+		"pool", options->frame_bytes ? 4095 : 32767,
+		options->frame_bytes ? dp_pool_bytes(9000, (const char *const[]){"net_ring0"}, 1) : 256, &err);
 	cr_assert_not_null(rings->pool, "%s", err.text);
 	cr_assert_eq(dp_clock_calibrate(&rings->clock, (struct ns){INT64_C(20000000)}, &err), 0);
 	make_port(rings, 0, options->out_ring);
@@ -132,8 +135,9 @@ bool rings_send(struct rings *rings, int port, uint64_t sequence)
 
 	if (!packet)
 		return false;
-	payload = (struct rings_payload *)rte_pktmbuf_append(packet, 60);
-	memset(payload, 0, 60);
+	payload = (struct rings_payload *)rte_pktmbuf_append(packet, (uint16_t)rings->frame_bytes);
+	cr_assert_not_null(payload, "a buffer holds the frame");
+	memset(payload, (int)(sequence & 0xff), rings->frame_bytes);
 	payload->sequence = sequence;
 	payload->sent = rte_rdtsc();
 	if (rings->stamps.offset >= 0) {

@@ -17,9 +17,10 @@ struct rings_options {
 	double delay_us[2];
 	uint32_t slots;
 	unsigned int lcores;
-	double stall_us;       /* 0 = one second: nothing is a stall */
-	double hiccup_ns;      /* 0 = one second */
-	unsigned int out_ring; /* size of what leaves, 0 = 8192 */
+	double stall_us;          /* 0 = one second: nothing is a stall */
+	double hiccup_ns;         /* 0 = one second */
+	unsigned int frame_bytes; /* 0 = 60 */
+	unsigned int out_ring;    /* size of what leaves, 0 = 8192 */
 	struct injector_mode_settings modes;
 	const char *capture; /* file */
 	bool stamps;         /* client writes its TSC where a NIC would stamp */
@@ -34,6 +35,7 @@ struct rings {
 	struct injector_capture *capture;
 	struct injector *injector;
 	struct dp_stamps stamps;
+	unsigned int frame_bytes;
 };
 
 /* What the client writes into each frame. */

@@ -343,6 +343,44 @@ Test(line, a_calibrated_delay_is_short_by_what_was_taken_off)
 	rings_close(&rings);
 }
 
+/* 9000 bytes of payload, header and tag, in buffers of the size that is made for them. */
+static void carry_jumbo_frames(const char *duplicate)
+{
+	struct rings_options options = {
+		.delay_us = {100, 0}, .frame_bytes = 9018, .slots = 1024, .modes = {.duplicate = duplicate, .seed = 1}};
+	struct ns start = ns_now_monotonic();
+	uint64_t sent = 0, received = 0, expected = duplicate ? 2000 : 1000;
+	struct rings rings;
+
+	rings_open(&rings, &options);
+	rings_start(&rings);
+	while (received < expected && in_time(start, 60)) {
+		struct rte_mbuf *packet;
+
+		if (sent < 1000 && sent < received + 200)
+			sent += rings_send(&rings, 0, sent);
+		if (rings_receive(&rings, 1, &packet, 1) == 0)
+			continue;
+		cr_assert_eq(packet->pkt_len, 9018);
+		cr_assert_eq(packet->nb_segs, 1);
+		cr_assert_eq(rte_pktmbuf_mtod(packet, uint8_t *)[9017], rings_payload(packet)->sequence & 0xff);
+		rte_pktmbuf_free(packet);
+		received++;
+	}
+	cr_assert_eq(received, expected);
+	rings_close(&rings);
+}
+
+Test(line, jumbo_frames_pass_whole)
+{
+	carry_jumbo_frames(NULL);
+}
+
+Test(line, jumbo_frames_are_copied_whole)
+{
+	carry_jumbo_frames("100");
+}
+
 Test(line, refuses_what_it_cannot_do)
 {
 	struct rings_options options = {.delay_us = {10, 10}};

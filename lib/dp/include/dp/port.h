@@ -15,6 +15,7 @@
 #define DP_PORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <base/error.h>
@@ -37,10 +38,13 @@ struct dp_pool;
 struct dp_pool *dp_pool_create(const char *name, unsigned int count, uint16_t data_bytes, struct error *err);
 void dp_pool_free(struct dp_pool *pool);
 
-/* The `data_bytes` that hold a frame of this MTU, at most DP_MTU_MAXIMUM, with its header and a tag, from any driver.
+/*
+ * The `data_bytes` that hold a frame of this MTU, at most DP_MTU_MAXIMUM, with its header and tags, from any of these
+ * ports: whole KiB, in which cards count their buffers (82599 datasheet, SRRCTL.BSIZEPACKET), 2 at least; a power of
+ * two where a port is an interface or an af_packet device, whose slots are copied out whole.
  */
 #define DP_MTU_MAXIMUM 9600
-uint16_t dp_pool_bytes(uint16_t mtu);
+uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count);
 
 struct dp_port_options {
 	const char *name;
