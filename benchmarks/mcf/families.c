@@ -168,11 +168,169 @@ static void draw_torus(struct family_builder *builder, int32_t size)
 	}
 }
 
+/*
+ * GOTO with every length once: from each node seven arcs forward, at k * k parts of the reach, so that what is long is
+ * dear and few arcs are like others.
+ */
+static void draw_goto(struct family_builder *builder, int32_t size)
+{
+	int32_t reach = 1;
+
+	while (reach * reach < size)
+		reach++;
+	set_nodes(builder, size);
+	send(builder, 0, size - 1, reach * CAPACITY_MOST);
+	for (int32_t v = 0; v + 1 < size; v++)
+		add_arc(builder, v, v + 1, reach * CAPACITY_MOST, 10 * COST_MOST);
+	for (int32_t v = 0; v < size; v++) {
+		for (int32_t k = 1; k < 8; k++) {
+			int32_t length = 1 + k * k * reach / 64;
+
+			add_arc(builder, v, (v + length) % size, draw(builder, 1, CAPACITY_MOST),
+				length * length + draw(builder, 0, 3 * length * length));
+		}
+	}
+}
+
+/* A grid of `length` rows from one source to one sink; across it narrow streets both ways. */
+static void draw_strip(struct family_builder *builder, int32_t length, int32_t width)
+{
+	int32_t source = length * width, sink = source + 1;
+
+	set_nodes(builder, length * width + 2);
+	send(builder, source, sink, 300 * width);
+	for (int32_t y = 0; y < width; y++) {
+		add_arc(builder, source, y, CAPACITY_MOST, 0);
+		add_arc(builder, (length - 1) * width + y, sink, CAPACITY_MOST, 0);
+	}
+	for (int32_t x = 0; x < length; x++) {
+		for (int32_t y = 0; y < width; y++) {
+			int32_t here = x * width + y;
+
+			if (x + 1 < length)
+				add_arc(builder, here, here + width, draw(builder, CAPACITY_MOST / 2, CAPACITY_MOST),
+					draw(builder, 1, COST_MOST));
+			if (y + 1 == width)
+				continue;
+			add_arc(builder, here, here + 1, draw(builder, 1, CAPACITY_MOST), draw(builder, 1, COST_MOST));
+			add_arc(builder, here + 1, here, draw(builder, 1, CAPACITY_MOST), draw(builder, 1, COST_MOST));
+		}
+	}
+}
+
+static void draw_square_grid(struct family_builder *builder, int32_t size)
+{
+	draw_strip(builder, size, size);
+}
+
+static void draw_long_grid(struct family_builder *builder, int32_t size)
+{
+	draw_strip(builder, size, 16);
+}
+
+/* Streets both ways on a plane, two in five of those across missing; trips of few units, at a high price over the air.
+ */
+static void draw_roads(struct family_builder *builder, int32_t size)
+{
+	set_nodes(builder, size * size);
+	for (int32_t y = 0; y < size; y++) {
+		for (int32_t x = 0; x < size; x++) {
+			int32_t here = y * size + x, there[] = {here + 1, here + size};
+			bool open[] = {x + 1 < size && (y == 0 || draw(builder, 1, 5) <= 3), y + 1 < size};
+
+			for (int k = 0; k < 2; k++) {
+				int32_t length = draw(builder, 10, CAPACITY_MOST);
+
+				if (!open[k])
+					continue;
+				add_arc(builder, here, there[k], draw(builder, 1, 40), length);
+				add_arc(builder, there[k], here, draw(builder, 1, 40), length);
+			}
+		}
+	}
+	for (int32_t k = 0; k < size; k++) {
+		int32_t from = draw(builder, 0, size * size - 1), to = draw(builder, 0, size * size - 1);
+
+		send(builder, from, to, 10);
+		add_arc(builder, from, to, 10, 100 * COST_MOST);
+	}
+}
+
+/* Nothing is sent, but half of the arcs pay for flow: negative cycles are to be filled. */
+static void draw_circulation(struct family_builder *builder, int32_t size)
+{
+	set_nodes(builder, size);
+	for (int32_t a = 0; a < 8 * size; a++)
+		add_arc(builder, draw(builder, 0, size - 1), draw(builder, 0, size - 1),
+			draw(builder, 1, CAPACITY_MOST), draw(builder, -COST_MOST / 2, COST_MOST / 2));
+}
+
+/* A chain whose links are 500 narrow arcs each: a cost that rises with the flow. */
+static void draw_parallel(struct family_builder *builder, int32_t size)
+{
+	set_nodes(builder, size);
+	send(builder, 0, size - 1, 1500);
+	for (int32_t v = 0; v + 1 < size; v++) {
+		for (int32_t k = 0; k < 500; k++)
+			add_arc(builder, v, v + 1, draw(builder, 1, 10), draw(builder, 1, COST_MOST));
+	}
+}
+
+/* All trips go over one node. */
+static void draw_star(struct family_builder *builder, int32_t size)
+{
+	set_nodes(builder, size + 1);
+	for (int32_t v = 0; v < size; v++) {
+		add_arc(builder, v, size, draw(builder, 100, CAPACITY_MOST), draw(builder, 1, COST_MOST));
+		add_arc(builder, size, v, draw(builder, 100, CAPACITY_MOST), draw(builder, 1, COST_MOST));
+	}
+	for (int32_t v = 0; v + 1 < size; v += 2)
+		send(builder, v, v + 1, draw(builder, 1, 100));
+}
+
+/* Stores at 50 sites over `size` days, to keep or to ship in one or two days; what is made early is wanted late. */
+static void draw_days(struct family_builder *builder, int32_t size)
+{
+	enum { SITES = 50 };
+
+	set_nodes(builder, SITES * size);
+	for (int32_t day = 0; day + 1 < size; day++) {
+		for (int32_t site = 0; site < SITES; site++) {
+			int32_t here = day * SITES + site;
+
+			add_arc(builder, here, here + SITES, 100 * CAPACITY_MOST, 1);
+			for (int k = 0; k < 4 && day + 2 < size; k++)
+				add_arc(builder, here,
+					(day + draw(builder, 1, 2)) * SITES + draw(builder, 0, SITES - 1),
+					draw(builder, 1, 50), draw(builder, 1, 100));
+		}
+	}
+	for (int32_t day = 0; day < size / 2; day++) {
+		for (int k = 0; k < 10; k++) {
+			int32_t site = draw(builder, 0, SITES - 1);
+
+			send(builder, day * SITES + site, (day + size / 2) * SITES + site, draw(builder, 1, 20));
+		}
+	}
+}
+
 const struct family families[] = {
-	{"transport", 500, draw_transport}, {"assignment", 8000, draw_assignment},
-	{"sparse", 16384, draw_sparse},     {"few_ends", 32768, draw_few_ends},
-	{"dense", 1500, draw_dense},        {"grid", 110, draw_grid},
-	{"torus", 8192, draw_torus},        {NULL, 0, NULL},
+	{"transport", 500, draw_transport},
+	{"assignment", 8000, draw_assignment},
+	{"sparse", 16384, draw_sparse},
+	{"few_ends", 32768, draw_few_ends},
+	{"dense", 1500, draw_dense},
+	{"grid", 110, draw_grid},
+	{"torus", 8192, draw_torus},
+	{"goto", 4096, draw_goto},
+	{"square_grid", 100, draw_square_grid},
+	{"long_grid", 600, draw_long_grid},
+	{"roads", 110, draw_roads},
+	{"circulation", 2048, draw_circulation},
+	{"parallel", 150, draw_parallel},
+	{"star", 10000, draw_star},
+	{"days", 150, draw_days},
+	{NULL, 0, NULL},
 };
 
 int family_make(const struct family *family, int32_t size, uint64_t seed, struct mcf_problem *problem)

@@ -2,7 +2,7 @@
 /*
  * The algorithms that collapse first: `structured` (recognise the shape or refuse) and `auto` (whatever is fastest:
  * the structured solver where the network has its shape, else the simplex, on the small network where there is one; and
- * the cost scaling where the simplex takes too long, as it may on deep trees and where all its pivots are degenerate).
+ * the cost scaling where that suits it better from the start or the simplex turns out to be slow).
  */
 #include <base/ns.h>
 
@@ -10,6 +10,14 @@
 #include "recognise_priv.h"
 
 typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);
+
+/*
+ * Many nodes: the tree leaves the cache, and a pivot goes through much of it. Measured at 130,000 nodes and 8 arcs a
+ * node, random arcs and grids with short cuts: the scaling is 1.5 to 4 times as fast; at 65,000 it is the slower. On
+ * roads and wide grids, of 3 arcs a node, it takes 1.3 to 2 times as long, and on circulations with rare negative
+ * arcs 2. Many arcs a node, as in scheduling networks, keep the tree flat.
+ */
+enum { MANY_NODES = 100000, ARCS_LEAST = 6, ARCS_MOST = 15 };
 
 /* Without costs any flow will do: measured, the scaling finds one in a quarter of the simplex's time. */
 static bool is_free(const struct mcf_problem *problem)
@@ -21,11 +29,28 @@ static bool is_free(const struct mcf_problem *problem)
 	return true;
 }
 
+static bool is_circulation(const struct mcf_problem *problem)
+{
+	for (int32_t v = 0; v < problem->node_count; v++) {
+		if (problem->supply[v] != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool suits_scaling(const struct mcf_problem *problem)
+{
+	int32_t arcs_a_node = problem->node_count > 0 ? problem->arc_count / problem->node_count : 0;
+	bool large = problem->node_count >= MANY_NODES && arcs_a_node >= ARCS_LEAST && arcs_a_node <= ARCS_MOST;
+
+	return (large && !is_circulation(problem)) || is_free(problem);
+}
+
 static enum mcf_status solve_general(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
 	enum mcf_status status = MCF_UNSUITED;
 
-	if (!is_free(problem)) {
+	if (!suits_scaling(problem)) {
 		solution->statistics.algorithm = "simplex";
 		status = mcf_simplex_unless_slow(problem, solution);
 	}
