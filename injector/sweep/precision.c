@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+/* References among the runs for precision: behind those of any number of repetitions. */
+static const int64_t extra_references = INT64_C(1000) * SWEEP_REFERENCE_RUN;
+
 static void add_value(struct level *level, const struct sweep_row *row)
 {
 	double step = row->value - level->mean;
@@ -19,6 +22,8 @@ static void add_value(struct level *level, const struct sweep_row *row)
 	level->deviation += step * (row->value - level->mean);
 	if (row->run >= level->next_run && row->run < SWEEP_REFERENCE_RUN)
 		level->next_run = row->run + 1;
+	if (row->run >= level->next_reference)
+		level->next_reference = row->run + 1;
 }
 
 int levels_read(const struct sweeper *sweeper, struct level *levels, struct error *err)
@@ -27,7 +32,7 @@ int levels_read(const struct sweeper *sweeper, struct level *levels, struct erro
 	int metric;
 
 	for (size_t i = 0; i < sweeper->delay_count; i++)
-		levels[i] = (struct level){.delay_us = sweeper->delays_us[i]};
+		levels[i] = (struct level){.delay_us = sweeper->delays_us[i], .next_reference = extra_references};
 	if (!sweeper_has_rows(sweeper))
 		return 0;
 	sweep = sweep_load(sweeper->plan->output, err);
@@ -62,10 +67,24 @@ bool level_is_repeatable(const struct plan *plan, const struct level *level)
 	return plan->precision_percent <= 0 || level_error_percent(level) <= plan->precision_percent;
 }
 
+/* The runs that were made at the smallest delay tell which numbers are free. */
+static size_t add_references(struct sweeper *sweeper, const struct level *levels, const struct schedule_run *runs,
+			     size_t count)
+{
+	double smallest_us = schedule_smallest(sweeper->delays_us, sweeper->delay_count);
+	int64_t number = 0;
+
+	for (size_t i = 0; i < sweeper->delay_count; i++)
+		if (levels[i].delay_us == smallest_us)
+			number = levels[i].next_reference;
+	return schedule_add_references(runs, count, smallest_us, sweeper->plan->reference_every, number, sweeper->runs);
+}
+
 int sweeper_schedule_extra(struct sweeper *sweeper, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
 	struct level levels[SCHEDULE_DELAYS_MAXIMUM];
+	struct schedule_run runs[SCHEDULE_DELAYS_MAXIMUM];
 	size_t count = 0;
 	int code;
 
@@ -76,8 +95,12 @@ int sweeper_schedule_extra(struct sweeper *sweeper, struct error *err)
 		return code;
 	for (size_t i = 0; i < sweeper->delay_count; i++)
 		if (!level_is_repeatable(plan, &levels[i]) && levels[i].runs < 2 * plan->repetitions)
-			sweeper->runs[count++] =
+			runs[count++] =
 				(struct schedule_run){.delay_us = levels[i].delay_us, .run = levels[i].next_run};
+	if (count > 0 && plan->reference_every > 0)
+		count = add_references(sweeper, levels, runs, count);
+	else
+		memcpy(sweeper->runs, runs, count * sizeof *runs);
 	sweeper->run_count = count;
 	sweeper->summary->extra += count;
 	return (int)count;

@@ -161,48 +161,51 @@ struct schedule_run *schedule_create(const double *delays_us, size_t delay_count
 	return runs;
 }
 
-static struct schedule_run *add_reference(struct schedule_run *at, double delay_us, size_t repetition, size_t index)
+double schedule_smallest(const double *delays_us, size_t delay_count)
 {
-	*at = (struct schedule_run){delay_us, SWEEP_REFERENCE_RUN +
-						      (int64_t)(repetition * (SCHEDULE_DELAYS_MAXIMUM + 1) + index)};
-	return at + 1;
+	double smallest_us = delays_us[0];
+
+	for (size_t i = 1; i < delay_count; i++)
+		smallest_us = fmin(smallest_us, delays_us[i]);
+	return smallest_us;
 }
 
-/* One repetition with its references; returns what is behind it. */
-static struct schedule_run *copy_repetition(struct schedule_run *to, const struct schedule_run *from, size_t count,
-					    double smallest_us, size_t every)
+size_t schedule_add_references(const struct schedule_run *runs, size_t count, double smallest_us, int64_t every,
+			       int64_t first_number, struct schedule_run *to)
 {
-	const struct schedule_run *begin = to;
+	size_t made = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		bool beside = from[i].delay_us == smallest_us || (to > begin && to[-1].delay_us == smallest_us);
+	for (size_t i = 0; i <= count; i++) {
+		bool due = i % (size_t)every == 0 || i == count;
+		bool beside = (i < count && runs[i].delay_us == smallest_us) ||
+			      (made > 0 && to[made - 1].delay_us == smallest_us);
 
-		if (i % every == 0 && !beside)
-			to = add_reference(to, smallest_us, (size_t)from[i].run, i);
-		*to++ = from[i];
+		if (due && !beside)
+			to[made++] = (struct schedule_run){smallest_us, first_number + (int64_t)i};
+		if (i < count)
+			to[made++] = runs[i];
 	}
-	return to[-1].delay_us == smallest_us ? to : add_reference(to, smallest_us, (size_t)from[0].run, count);
+	return made;
 }
 
 struct schedule_run *schedule_of_plan(const struct plan *plan, const double *delays_us, size_t delay_count,
 				      size_t *run_count)
 {
-	size_t repetitions = (size_t)plan->repetitions, every = (size_t)plan->reference_every;
+	size_t repetitions = (size_t)plan->repetitions;
 	struct schedule_run *plain =
 		schedule_create(delays_us, delay_count, plan->repetitions, plan->order, (uint64_t)plan->seed);
-	struct schedule_run *runs, *end;
-	double smallest_us = delays_us[0];
+	struct schedule_run *runs;
+	double smallest_us = schedule_smallest(delays_us, delay_count);
 
 	*run_count = delay_count * repetitions;
-	if (!plain || every == 0)
+	if (!plain || plan->reference_every == 0)
 		return plain;
-	for (size_t i = 1; i < delay_count; i++)
-		smallest_us = fmin(smallest_us, delays_us[i]);
 	runs = calloc((2 * delay_count + 1) * repetitions, sizeof *runs);
-	end = runs;
+	*run_count = 0;
 	for (size_t i = 0; runs && i < repetitions; i++)
-		end = copy_repetition(end, plain + i * delay_count, delay_count, smallest_us, every);
-	*run_count = (size_t)(end - runs);
+		*run_count += schedule_add_references(
+			plain + i * delay_count, delay_count, smallest_us, plan->reference_every,
+			SWEEP_REFERENCE_RUN + (int64_t)i * (SCHEDULE_DELAYS_MAXIMUM + 1), runs + *run_count);
 	free(plain);
 	return runs;
 }

@@ -65,6 +65,7 @@ void split_delay(const struct plan *plan, double delay_us, double *ab_us, double
 struct level {
 	double delay_us;
 	int64_t runs, next_run; /* how many there are, and the number after the highest */
+	int64_t next_reference; /* of those that were made for precision: the number after the highest */
 	double mean, deviation; /* standard deviation of a run */
 };
 

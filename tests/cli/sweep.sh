@@ -104,6 +104,11 @@ run "$nomora" sweep wavers.plan -o wavers.csv
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*1 delays not repeatable' && pass "the same command says so again and makes none" ||
 	fail "the same command says so again and makes none" "$out$err"
 
+run "$nomora" sweep wavers.plan -o referenced.csv --reference-every 1
+[ "$code" -eq 0 ] && [ "$(grep -c '^10,both,[0-5],' referenced.csv)" -eq 6 ] && [ "$(grep -cE '^0,both,100000000[0-9],' referenced.csv)" -eq 6 ] &&
+	[ "$(cut -d, -f1,3 referenced.csv | sort | uniq -d | wc -l)" -eq 0 ] && pass "runs for precision have references, each with a number of its own" ||
+	fail "runs for precision have references, each with a number of its own" "$out$err" "$(cat referenced.csv)"
+
 # --- failures ---
 plan_with 'delays = 0..80/10' 'order = ascending' 'repetitions = 1' 'attempts = 1' \
 	'client = test "$NOMORA_DELAY_US" != 60 || test -e '"$scratch"'/mended || { echo out of luck; exit 7; }; echo value = 1' "$good" >dies.plan

@@ -31,13 +31,21 @@ struct schedule_run {
 struct schedule_run *schedule_create(const double *delays_us, size_t delay_count, int64_t repetitions, int order,
 				     uint64_t seed);
 
+double schedule_smallest(const double *delays_us, size_t delay_count);
+
+/*
+ * Runs with references (model/sweep.h) between them: one before each `every`, and one behind the last, but none beside
+ * a run that is at the smallest delay itself. `to` has room for 2 * count + 1; references are numbered from
+ * first_number on, with gaps. Returns how many there are then.
+ */
+size_t schedule_add_references(const struct schedule_run *runs, size_t count, double smallest_us, int64_t every,
+			       int64_t first_number, struct schedule_run *to);
+
 struct plan;
 
 /*
- * The runs of a plan with these delays: those of schedule_create() with references (model/sweep.h) between them, one
- * before each `reference-every` of a repetition and one behind its last, but none beside a run that is at the smallest
- * delay itself. As a repetition has its own, the schedule of fewer repetitions is the beginning of that of more. NULL
- * if out of memory. Free with free().
+ * The runs of a plan with these delays: those of schedule_create(), each repetition with its references. The schedule
+ * of fewer repetitions is the beginning of that of more. NULL if out of memory. Free with free().
  */
 struct schedule_run *schedule_of_plan(const struct plan *plan, const double *delays_us, size_t delay_count,
 				      size_t *run_count);
