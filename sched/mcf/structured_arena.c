@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "structured_arena.h"
 
 enum { UNIT_BYTES = 16, CHUNK_BYTES = 1 << 20 };
+
+/* Beyond so many bytes pieces are found through fewer, larger pages: searches touch them in no order. */
+enum { LARGE_FROM = 8 << 20, LARGE_CHUNK_BYTES = 4 << 20, LARGE_PAGE_BYTES = 2 << 20 };
 
 struct arena_chunk {
 	struct arena_chunk *next;
@@ -21,6 +26,22 @@ static int piece_class(uint64_t bytes, uint64_t *piece_bytes)
 	return class;
 }
 
+/* A chunk for a piece of so many bytes; *chunk_bytes is what it has room for. */
+static struct arena_chunk *chunk_take(const struct arena *arena, uint64_t piece_bytes, uint64_t *chunk_bytes)
+{
+	bool large = arena->total_bytes >= LARGE_FROM;
+	uint64_t least_bytes = large ? LARGE_CHUNK_BYTES - sizeof(struct arena_chunk) : CHUNK_BYTES;
+	struct arena_chunk *chunk;
+
+	*chunk_bytes = piece_bytes > least_bytes ? piece_bytes : least_bytes;
+	if (!large || piece_bytes > least_bytes)
+		return malloc(sizeof(*chunk) + *chunk_bytes);
+	chunk = aligned_alloc(LARGE_PAGE_BYTES, LARGE_CHUNK_BYTES);
+	if (chunk)
+		(void)madvise(chunk, LARGE_CHUNK_BYTES, MADV_HUGEPAGE); /* a system without them has done no harm */
+	return chunk;
+}
+
 static void *piece_take(struct arena *arena, uint64_t bytes, uint64_t *piece_bytes)
 {
 	int class = piece_class(bytes, piece_bytes);
@@ -31,8 +52,8 @@ static void *piece_take(struct arena *arena, uint64_t bytes, uint64_t *piece_byt
 		return piece;
 	}
 	if (arena->left_bytes < *piece_bytes) {
-		uint64_t chunk_bytes = *piece_bytes > CHUNK_BYTES ? *piece_bytes : CHUNK_BYTES;
-		struct arena_chunk *chunk = malloc(sizeof(*chunk) + chunk_bytes);
+		uint64_t chunk_bytes;
+		struct arena_chunk *chunk = chunk_take(arena, *piece_bytes, &chunk_bytes);
 
 		if (!chunk)
 			return NULL;
