@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -17,6 +18,16 @@ static json_t *echo(void *context, const char *line, struct error *err)
 	if (strcmp(line, "fail") == 0) {
 		error_set(err, EINVAL, "as you wish");
 		return NULL;
+	}
+	if (strncmp(line, "long ", 5) == 0) {
+		size_t bytes = strtoul(line + 5, NULL, 10);
+		char *text = malloc(bytes + 1);
+		json_t *reply;
+
+		memset(text, 'x', bytes);
+		reply = json_pack("{s:s#}", "line", text, (int)bytes);
+		free(text);
+		return reply;
 	}
 	++*(int *)context;
 	return json_pack("{s:s,s:i}", "line", line, "count", *(int *)context);
@@ -75,6 +86,51 @@ Test(control, requests_are_answered_and_errors_travel)
 	cr_assert_neq(access(server.path, F_OK), 0);
 	cr_assert_null(control_request(server.path, "hello", (struct ns){NS_PER_S}, &err));
 	cr_assert_eq(err.code, ENOENT);
+}
+
+/* Around the size of the buffer that an answer is read into at first, and far beyond what a socket takes at once. */
+Test(control, answers_of_any_length_arrive_whole)
+{
+	static const size_t lengths[] = {0, 4060, 4070, 4080, 4090, 4096, 4100, 8192, 100000, 2000000};
+	struct error err = {0};
+	struct server server;
+
+	start(&server, &err);
+	for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+		char line[32];
+		json_t *reply;
+
+		snprintf(line, sizeof line, "long %zu", lengths[i]);
+		reply = control_request(server.path, line, (struct ns){20 * NS_PER_S}, &err);
+		cr_assert_not_null(reply, "%zu: %s", lengths[i], err.text);
+		cr_expect_eq(json_string_length(json_object_get(reply, "line")), lengths[i]);
+		json_decref(reply);
+	}
+	stop(&server);
+}
+
+static void *hang_up(void *argument)
+{
+	close(accept(*(int *)argument, NULL, NULL));
+	return NULL;
+}
+
+Test(control, a_server_that_hangs_up_has_not_answered)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct error err = {0};
+	pthread_t thread;
+
+	snprintf(address.sun_path, sizeof address.sun_path, "/tmp/nomora-control-%d", (int)getpid());
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+	cr_assert_eq(listen(fd, 1), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, hang_up, &fd), 0);
+	cr_assert_null(control_request(address.sun_path, "", (struct ns){10 * NS_PER_S}, &err));
+	cr_expect(err.code == ECONNRESET || err.code == EPIPE, "%d: %s", err.code, err.text);
+	pthread_join(thread, NULL);
+	close(fd);
+	unlink(address.sun_path);
 }
 
 Test(control, a_live_socket_is_refused_a_dead_one_replaced_and_a_file_left_alone)

@@ -115,6 +115,18 @@ expect "with it, it moves into its root's rack" \
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json --preemption --beta-per-s 5
 expect "beta holds it" '[t["machine"] for t in d["tasks"]]' "['h1', 'h5']"
 
+run "${place[@]}" --jobs far.jsonl --latency mesh.csv
+printf '%s\n' "$out" | grep -q '^p.r (root) *h1 (rack1), stays *0 running$' &&
+	printf '%s\n' "$out" | grep -qE '^p.a +h5 \(rack2\), stays +2[0-9]{2}\.0 us measured +0\.[0-9]{3} +[0-9]+ running +h1 1\.000 +0\.[0-9]{3}$' &&
+	pass "the table: who stays, where it would be better" || fail "the table: who stays, where it would be better" "$out"
+run "${place[@]}" --jobs far.jsonl --latency mesh.csv --preemption
+printf '%s\n' "$out" | grep -qE '^p.a +h1 \(rack1\), was h5 ' && pass "who moves" || fail "who moves" "$out"
+sed 's/"h5"/"h0"/; s/"h1"/"h5"/; s/"h0"/"h1"/' far.jsonl >back.jsonl
+run "${place[@]}" --jobs back.jsonl --latency mesh.csv --preemption
+printf '%s\n' "$out" | grep -qE '^p.a +h5 \(rack2\), was h1 ' && pass "also from the first machine" || fail "also from the first machine" "$out"
+run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json
+expect "the first machine may be the next best" '[t["next_best"]["machine"] for t in d["tasks"] if t["task"] == "a"]' "['h1']"
+
 # A root on h1 with two slots left there, one in its rack, four elsewhere.
 cat >uneven.json <<'END'
 {"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100}, "machines": [
