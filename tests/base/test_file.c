@@ -74,6 +74,8 @@ Test(file, a_full_disk_is_an_error_and_leaves_nothing)
 	cr_assert_eq(err.code, ENOENT);
 	cr_assert_eq(file_writer_try("no/such/folder/x", &err), -ENOENT);
 	cr_assert_eq(file_writer_try("b", &err), 0);
+	cr_assert_eq(file_writer_try("/dev/null", &err), 0);
+	cr_assert_eq(file_writer_try("-", &err), 0);
 	cr_assert_eq(entries(), 0);
 	cr_assert_null(file_writer_open(".", &err));
 	cr_assert_eq(err.code, EISDIR);

@@ -180,6 +180,33 @@ Test(policy, nomora_moves_a_task_when_its_latency_rises_and_only_with_preemption
 	}
 }
 
+Test(policy, jobs_with_one_root_machine_each_go_by_their_own_curve)
+{
+	static const double level[] = {0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9},
+			    steep[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3};
+
+	/* No cost is under p_m: both flow through the cluster, where the policy chooses. Machine 3 is the nearest. */
+	make(1, 1, 4, 2);
+	test_world_set_curve(&world, 0, level, sizeof level / sizeof level[0]);
+	test_world_set_curve(&world, 1, steep, sizeof steep / sizeof steep[0]);
+	test_world_start(&world, "nomora", NULL);
+	latency_view_set(world.view, 0, 1, 60);
+	latency_view_set(world.view, 0, 2, 50);
+	latency_view_set(world.view, 0, 3, 10);
+	for (uint32_t j = 0; j < 2; j++) {
+		cr_assert_eq(placer_set_job_curve(world.placer, j, (int32_t)j), 0);
+		cr_assert_eq(flownet_job_arrived(world.net, j, 0), 0);
+		cr_assert_eq(flownet_task_found(world.net, j, 0, 0, 0), 0);
+		cr_assert_eq(flownet_task_arrived(world.net, j, 1, 0), 0);
+	}
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), 1, "all alike: the first, not %d",
+		     flownet_task_machine(world.net, 0, 1));
+	cr_expect_eq(flownet_task_machine(world.net, 1, 1), 3, "the nearest, not %d",
+		     flownet_task_machine(world.net, 1, 1));
+	test_world_free(&world);
+}
+
 Test(policy, quincy_goes_by_distance_and_ignores_latency)
 {
 	make(2, 2, 2, 2);
