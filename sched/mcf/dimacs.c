@@ -366,6 +366,15 @@ int mcf_dimacs_parse(const char *name, const char *text, size_t bytes, struct mc
 	return close_reader(&reader, code);
 }
 
+/* Asked at the end of the data, before the last line, which a cut leaves half, is taken for a bad one. */
+static bool is_cut_off(gzFile file)
+{
+	int zlib_code;
+
+	gzerror(file, &zlib_code);
+	return zlib_code == Z_BUF_ERROR;
+}
+
 /* Chunk by chunk; what follows the last newline of a chunk moves to the front of the next. */
 static int read_chunks(struct reader *reader, gzFile file)
 {
@@ -403,6 +412,8 @@ static int read_chunks(struct reader *reader, gzFile file)
 		kept = bytes - whole;
 		memmove(buffer, buffer + whole, kept);
 	}
+	if (code == 0 && is_cut_off(file))
+		code = refuse(reader, NULL, "the gzip stream ends early; was the file cut off?");
 	if (code == 0 && kept > 0) {
 		buffer[kept] = '\n';
 		code = read_lines(reader, buffer, kept + 1);
@@ -427,8 +438,6 @@ int mcf_dimacs_read(const char *path, struct mcf_network *network, struct error 
 				errno ? strerror(errno) : "out of memory");
 	gzbuffer(file, CHUNK_BYTES);
 	code = read_chunks(&reader, file);
-	/* A gzip stream that ends early shows here at the latest. */
-	if (gzclose_r(file) == Z_BUF_ERROR && code == 0)
-		code = refuse(&reader, NULL, "the gzip stream ends early; was the file cut off?");
+	gzclose_r(file);
 	return close_reader(&reader, code);
 }

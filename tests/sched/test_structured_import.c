@@ -75,3 +75,25 @@ Test(structured_import, rounds_after_it)
 	walk_many(201, 55);
 	walk_many(301, 20);
 }
+
+/* A root's single arc leads to the aggregator and costs nothing: an arc like any other, that the answer names. */
+Test(structured_import, free_aggregator)
+{
+	struct structured *state = structured_create(0, 0, 0);
+	struct structured_row row = {.aggregator_cost = 0, .unscheduled_cost = 100, .unscheduled_capacity = 10};
+	struct structured_result result;
+
+	for (int32_t column = 0; column < 2; column++)
+		cr_assert_eq(structured_set_column(state, column, 0, 1), 0);
+	for (int32_t group = 0; group < 2; group++) {
+		row.unscheduled_cost -= group; /* so that the second one waits */
+		cr_assert_eq(structured_set_row(state, group, &row), 0);
+		cr_assert_eq(structured_set_supply(state, group, 2), 0);
+	}
+	import_simplex(state);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_expect_eq(result.searches, 0, "repaired");
+	cr_expect_eq(structured_unscheduled(state, 0), 0);
+	cr_expect_eq(structured_unscheduled(state, 1), 2);
+	structured_destroy(state);
+}
