@@ -141,10 +141,8 @@ static unsigned int receive(struct client *client, int port, uint64_t now)
  */
 static void turn(struct client *client, uint64_t now, bool sends)
 {
-	if (sends && bench_pace_due(&client->pace, now))
+	if (receive(client, 1, now) == 0 && receive(client, 0, now) == 0 && sends && bench_pace_due(&client->pace, now))
 		start_exchange(client, now);
-	else if (receive(client, 1, now) == 0)
-		receive(client, 0, now);
 	injector_poll(client->bench->injector, 1);
 }
 
