@@ -28,54 +28,6 @@ static void market_targets(struct structured *state, int32_t group, int32_t dist
 	market_meet(state, group, best);
 }
 
-/* Units that the search's tree can bring from the market to the group; they are counted on each arc of the way. */
-static int32_t tree_take(struct structured *state, int32_t group)
-{
-	int32_t units = INT32_MAX;
-
-	for (int32_t pass = 0; pass < 2 && units > 0; pass++) {
-		for (int32_t at = group; at != NONE;) {
-			struct group *g = &state->groups[at];
-
-			int32_t column = g->parent_column;
-
-			if (pass == 0)
-				units = least(units, (column == NONE ? g->pending : flow_units(g, column, g->parent)) -
-							     g->counted);
-			else
-				g->counted += units;
-			at = column == NONE ? NONE : state->columns[column].parent_group;
-		}
-	}
-	return units;
-}
-
-/*
- * Ways out for the market's units: along the tree, and farther off for those on each of the group's columns, when the
- * market outbids them there.
- */
-static void exit_targets(struct structured *state, int32_t group, int32_t distance)
-{
-	const struct group *g = &state->groups[group];
-	int32_t room = g->unscheduled_capacity - g->unscheduled_flow, best = state->search.best;
-	int32_t exit = room > 0 ? g->unscheduled_cost : UNROUTED_COST;
-
-	if (distance - g->price + exit >= best)
-		return;
-	int32_t units = least(tree_take(state, group), room > 0 ? room : INT32_MAX);
-
-	market_leave(state, group, distance - g->price + exit, units);
-	for (int32_t i = 0; i < g->share_count && units < room; i++) {
-		const struct structured_share *share = &g->shares[i];
-		bool own_parent = share->column == g->parent_column && share->cost == g->parent;
-		int32_t own = share->units - (own_parent ? g->counted : 0);
-
-		own = least(own, room - units);
-		market_leave(state, group, exit - share->cost - state->market_price, own);
-		units += own;
-	}
-}
-
 /* A group's own ways to the sink, as soon as it is reached: the last layer of a search, the widest, is not expanded. */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
@@ -87,8 +39,6 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 		market_targets(state, group, distance);
 		return;
 	}
-	if (search->source == FROM_MARKET)
-		return;
 	if (g->unscheduled_flow < g->unscheduled_capacity)
 		search_target(search, TARGET_UNSCHEDULED, group, base + g->unscheduled_cost);
 	search_target(search, TARGET_UNROUTED, group, base + UNROUTED_COST);
@@ -110,7 +60,6 @@ static void relax_group(struct structured *state, int32_t group, int32_t distanc
 	state->group_labels[group] = search_label(search, distance);
 	state->groups[group].parent = cost;
 	state->groups[group].parent_column = column;
-	state->groups[group].counted = 0;
 	search_fetch(state->groups[group].arcs);
 	group_targets(state, group, distance);
 	queue_push(&search->queue, ~group, distance);
@@ -183,8 +132,6 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 	const struct group *g = &state->groups[group];
 	int32_t base = distance - g->price, near[SEARCH_SPAN];
 
-	if (state->search.source == FROM_MARKET)
-		exit_targets(state, group, distance);
 	for (int32_t next = 0; next < g->arc_count;) {
 		int32_t first = next, count = near_arcs(state, g, base, first, near, &next);
 
@@ -263,19 +210,6 @@ void search_group_forward(struct structured *state, int32_t group)
 	search_move_prices(state, 1);
 }
 
-/* From the aggregator to ways out: over every block, and back over the units that were sold but have no slot. */
-void search_from_market(struct structured *state)
-{
-	search_begin(state, FROM_MARKET, INT32_MAX);
-	for (int32_t i = 0; i < state->pending_list.count; i++)
-		if (state->groups[state->pending_list.ids[i]].pending > 0)
-			relax_group(state, state->pending_list.ids[i], 0, NONE, NONE);
-	for (int32_t block = 0; block < state->block_count; block++)
-		if (state->blocks[block].member_count > 0)
-			relax_block(state, block, 0, -state->market_price, NONE, NONE);
-	search_run(state, &forward);
-}
-
 /* From all units that wait, to wherever one of them would first come to a slot at the market's price. */
 void search_from_waiting(struct structured *state, int32_t limit)
 {
@@ -297,8 +231,6 @@ static int32_t root_room(const struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
 
-	if (state->search.source == FROM_MARKET)
-		return g->pending;
 	return state->search.source == FROM_WAITING ? *waiting_at(g) : INT32_MAX;
 }
 
@@ -351,8 +283,6 @@ static void path_apply(struct structured *state, int32_t group, int32_t units)
 		group = c->parent_group;
 		flow_add(state, group, column, state->groups[group].arcs[c->parent_arc].cost, units);
 	}
-	if (state->search.source == FROM_MARKET)
-		group_add_pending(state, group, -units);
 	if (state->search.source != FROM_WAITING)
 		return;
 	*waiting_at(&state->groups[group]) -= units;
@@ -426,18 +356,8 @@ int32_t meeting_augment(struct structured *state, int32_t group, int32_t units)
 
 	if (state->group_labels[group] > search_label(search, search->best))
 		return 0;
-	if (search->source == FROM_WAITING) {
-		if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost + state->market_price == g->price)
-			kind = TARGET_MARKET;
-	} else if (g->unscheduled_flow < g->unscheduled_capacity) {
-		kind = TARGET_UNSCHEDULED;
-		if (g->unscheduled_cost != g->price)
-			return 0;
-	} else {
-		kind = TARGET_UNROUTED;
-		if (g->price != UNROUTED_COST)
-			return 0;
-	}
+	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost + state->market_price == g->price)
+		kind = TARGET_MARKET;
 	search->target = (struct target){kind, group};
 	return search_augment(state, units);
 }

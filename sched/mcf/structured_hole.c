@@ -13,6 +13,11 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	struct search *search = &state->search;
 	const struct group *g = &state->groups[group];
 
+	if (search->source == TO_MARKET) {
+		if (g->pending > 0)
+			market_meet(state, ~group, distance);
+		return;
+	}
 	if (g->unscheduled_flow > 0)
 		search_target(search, TARGET_UNSCHEDULED, group, distance + g->price - g->unscheduled_cost);
 	if (g->unrouted > 0)
@@ -49,7 +54,10 @@ static void relax_column(struct structured *state, int32_t column, int32_t dista
 	c->parent_group = group;
 	c->parent_arc = cost;
 	search_fetch(&state->column_references[column]);
-	search_target(search, TARGET_COLUMN, column, distance + state->prices[column] - state->market_price);
+	if (search->source == FROM_HOLE)
+		search_target(search, TARGET_COLUMN, column, distance + state->prices[column] - state->market_price);
+	else
+		market_meet(state, column, distance + state->prices[column] - state->market_price);
 	queue_push(&search->queue, column, distance);
 }
 
@@ -118,7 +126,7 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 	state->scans += (uint64_t)g->share_count;
 }
 
-static const struct search_direction backward = {settle_group, settle_column, settle_block};
+const struct search_direction backward = {settle_group, settle_column, settle_block};
 
 /* Least room on the way from the target to the slot that started the search, at most `units`. */
 static int32_t path_room(const struct structured *state, const struct target *target, int32_t units)
@@ -189,6 +197,11 @@ static void path_apply(struct structured *state, const struct target *target, in
 		flow_add(state, group, column, g->parent < 0 ? ~g->parent : g->parent, units);
 	}
 	column_fill(state, column, units);
+}
+
+void backward_root(struct structured *state, int32_t group, int32_t distance)
+{
+	relax_group(state, group, distance, NONE, NONE);
 }
 
 static void root_column(struct structured *state, int32_t column)

@@ -3,17 +3,14 @@
  * The aggregator as a market. Searches sell to it and buy from it at one price, as if it had slots without end; here
  * what was sold is bound to slots.
  *
- * Too few: its price leaps to where about half as many units as it lacks slots for have a way out. Whoever was passed
- * on the way is pulled off and pushed again, which is local; where nobody was passed the paths found are used. Nearly
- * all columns and groups are tied to the market at no reduced cost, so that each such search sees most of the network.
+ * Too few: its price rises to where the next unit has a way out, found backward from all of those. Nearly all columns
+ * and groups are tied to the market at no reduced cost, so that a search from there would see most of the network.
  *
  * Too many at a price above 0: it falls, step by step, until somebody comes, or to 0, where slots may stay free. These
  * searches come from the other end, forward from all units that wait, and meet the market: those they pass keep so much
  * of the difference as they are nearer to that end, everybody else's price moves with the market's. They are a hundred
  * times smaller, so that a leap too far costs little.
  */
-#include <string.h>
-
 #include "structured_search.h"
 
 /* A free slot's column; all of them have the market's price. NONE when there is none. */
@@ -70,8 +67,9 @@ static void bind_free(struct structured *state)
 	}
 }
 
-/* The running search, of units that wait, comes to the market at `group`; it goes on to others that are no farther. */
-void market_meet(struct structured *state, int32_t group, int32_t distance)
+/* The running search, from units that wait or ways out, comes to the market at `node`; it goes on to others no farther.
+ */
+void market_meet(struct structured *state, int32_t node, int32_t distance)
 {
 	struct search *search = &state->search;
 
@@ -81,96 +79,7 @@ void market_meet(struct structured *state, int32_t group, int32_t distance)
 		search->best = distance + 1;
 		state->meeting_list.count = 0;
 	}
-	list_push(state, &state->meeting_list, group);
-}
-
-/*
- * The running search, from the market, comes to a way out at `group` for so many units. It goes on to the least
- * distance within which enough have one; beyond the window, to the first.
- */
-void market_leave(struct structured *state, int32_t group, int32_t distance, int64_t units)
-{
-	struct search *search = &state->search;
-	struct leap *leap = &search->leap;
-
-	if (units <= 0 || distance >= search->best)
-		return;
-	list_push(state, &state->meeting_list, group);
-	if (distance >= LEAP_WINDOW) {
-		search->best = distance + 1;
-		return;
-	}
-	leap->exits[distance] += units;
-	leap->found += units;
-	if (leap->found >= leap->wanted)
-		search->best = least(search->best, LEAP_WINDOW);
-	while (search->best > 1 && search->best <= LEAP_WINDOW &&
-	       leap->found - leap->exits[search->best - 1] >= leap->wanted)
-		leap->found -= leap->exits[--search->best];
-}
-
-/* Fewer than wanted: as far as the last one, so that nobody is passed without need. */
-static void leap_search(struct structured *state)
-{
-	struct search *search = &state->search;
-	struct leap *leap = &search->leap;
-
-	leap->wanted = (state->total_pending + 1) / 2;
-	leap->found = 0;
-	memset(leap->exits, 0, sizeof(leap->exits));
-	search_from_market(state);
-	search->best--;
-	if (leap->found == 0)
-		return;
-	search->best = least(search->best, LEAP_WINDOW - 1);
-	while (leap->exits[search->best] == 0)
-		search->best--;
-}
-
-/* Those of the last search for whom waiting has come to be cheaper; false when there are none. */
-static bool pull_passed(struct structured *state)
-{
-	const struct search *search = &state->search;
-	bool passed = false;
-
-	for (int32_t i = 0; i < search->visited_count; i++) {
-		if (search->visited[i] >= 0)
-			continue;
-		int32_t group = ~search->visited[i];
-		const struct group *g = &state->groups[group];
-		bool room = g->unscheduled_flow < g->unscheduled_capacity;
-
-		if (g->price <= (room ? g->unscheduled_cost : UNROUTED_COST))
-			continue;
-		group_reprice(state, group);
-		passed = true;
-	}
-	return passed;
-}
-
-/* Units of a group whose price is that of waiting leave columns at the market's price to those sold; `units` at most.
- */
-static void leave_columns(struct structured *state, int32_t group, int64_t units)
-{
-	struct group *g = &state->groups[group];
-
-	if (g->unscheduled_cost != g->price)
-		return;
-	for (int32_t i = g->share_count - 1; i >= 0; i--) {
-		struct structured_share share = g->shares[i];
-		int32_t room = g->unscheduled_capacity - g->unscheduled_flow;
-		int32_t taken = least(share.units, room);
-
-		taken = units < taken ? (int32_t)units : taken;
-		if (taken <= 0)
-			return;
-		if (state->prices[share.column] != state->market_price || share.cost + state->market_price != g->price)
-			continue;
-		flow_take(state, group, share.column, share.cost, taken);
-		g->unscheduled_flow += taken;
-		market_bind(state, share.column, taken);
-		units -= taken;
-	}
+	list_push(state, &state->meeting_list, node);
 }
 
 /* More units sold than slots. False when neither the price nor a unit has moved. */
@@ -178,20 +87,11 @@ static bool market_raise(struct structured *state)
 {
 	int64_t before = state->total_pending;
 
-	leap_search(state);
+	search_market_backward(state);
 	if (state->meeting_list.count == 0)
 		return false;
-	search_move_prices(state, 1);
-	state->market_price += state->search.best;
-	if (pull_passed(state)) {
-		push_all(state);
-		holes_fill(state);
-		return true;
-	}
 	for (int32_t i = 0; i < state->meeting_list.count && state->total_pending > 0; i++)
-		meeting_augment(state, state->meeting_list.ids[i], (int32_t)state->total_pending);
-	for (int32_t i = 0; i < state->meeting_list.count && state->total_pending > 0; i++)
-		leave_columns(state, state->meeting_list.ids[i], state->total_pending);
+		outlet_augment(state, state->meeting_list.ids[i], (int32_t)state->total_pending);
 	return state->search.best > 0 || state->total_pending < before;
 }
 
@@ -199,16 +99,7 @@ static bool market_raise(struct structured *state)
 static void lower_prices(struct structured *state, int32_t by)
 {
 	state->market_price -= by;
-	for (int32_t i = 0; i < state->column_count; i++)
-		state->prices[i] -= state->prices[i] == PRICE_CLOSED ? 0 : by;
-	for (int32_t i = 0; i < state->block_count; i++)
-		state->blocks[i].floor -= state->blocks[i].floor == PRICE_CLOSED ? 0 : by;
-	for (int32_t i = 0; i < state->group_count; i++) {
-		if (state->groups[i].supply == 0)
-			continue; /* it has no price */
-		state->groups[i].price -= by;
-		group_bid(state, i);
-	}
+	prices_shift(state, -by);
 	search_move_prices(state, 1);
 }
 

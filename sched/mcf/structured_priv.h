@@ -22,6 +22,7 @@
 
 enum {
 	PATIENCE = 64,           /* of a new state, see structured.h, Work */
+	REPAIR_SCANS = 100000,   /* of a new state */
 	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost that is met in practice */
 	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
 	NONE = -1,
@@ -140,10 +141,7 @@ struct group {
 	uint32_t limited_bits;   /* of its limited arcs their columns modulo 32: tells most others apart */
 	uint32_t flood;          /* the last flood that reached it */
 	int32_t level;
-	union {
-		int32_t flood_arc;
-		int32_t counted; /* of the units of `parent`: those that a search from the market counts on */
-	};
+	int32_t flood_arc;
 	bool exists, in_excess_list, in_pending_list, in_changed_list;
 };
 
@@ -167,15 +165,7 @@ struct target {
 };
 
 /* Backward from a hole; forward from a group's excess, from the market, or from all units that wait. */
-enum search_source { FROM_HOLE, FROM_GROUP, FROM_MARKET, FROM_WAITING };
-
-/* Units that a search from the market has found a way out for, by distance: structured_market.c. */
-enum { LEAP_WINDOW = 4096 };
-
-struct leap {
-	int64_t wanted, found; /* found: nearer than the search's `best` */
-	int64_t exits[LEAP_WINDOW];
-};
+enum search_source { FROM_HOLE, FROM_GROUP, TO_MARKET, FROM_WAITING };
 
 struct search {
 	uint32_t stamp;
@@ -188,7 +178,6 @@ struct search {
 	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
 	int32_t visited_room;
 	struct queue queue;
-	struct leap leap;
 };
 
 struct flood {
@@ -217,7 +206,7 @@ struct structured {
 	int64_t total_free, total_pending;
 	int64_t column_cost; /* of all flow on arcs to columns */
 	struct id_list excess_list, pending_list, hole_list, free_list, changed_list;
-	struct id_list meeting_list; /* groups: where the market and those that wait have met in a search */
+	struct id_list meeting_list; /* groups, or columns and ~groups: where the market and a way out have met */
 	struct search search;
 	struct flood flood;
 	struct arena arena;
@@ -234,9 +223,14 @@ struct structured {
 	int32_t row_arc_room, row_left_room, row_held_room, moved_group_room;
 	int32_t *moved_groups; /* of units that a column had no slots for */
 	uint64_t scans, searches, augmentations;
-	uint64_t scan_limit; /* of this solve: past it, the simplex goes on */
-	uint64_t patience;   /* that limit in passes over all arcs; from scratch half of it */
-	int64_t arc_total;   /* of all groups, as of the last solve */
+	uint64_t scan_limit;    /* of what is being tried: past it, it is given up */
+	uint64_t patience;      /* that limit in passes over all arcs */
+	uint64_t repair_scans;  /* a repair may look at as many, or at as many as ... */
+	uint64_t scratch_scans; /* ... the last solve from nothing */
+	int32_t skip, pause; /* solves without an attempt to repair: still to come, and after the next one given up */
+	int32_t peak_price;  /* of the market, falling slowly */
+	bool started_over;
+	int64_t arc_total, unit_total; /* of all groups, as of the last solve */
 };
 
 /* structured_state.c */
@@ -310,7 +304,6 @@ void start_fresh(struct structured *state, int32_t market_price);
 
 /* structured_forward.c */
 void search_group_forward(struct structured *state, int32_t group);
-void search_from_market(struct structured *state);
 void search_from_waiting(struct structured *state, int32_t limit);
 int32_t search_augment(struct structured *state, int32_t units);
 int32_t meeting_augment(struct structured *state, int32_t group, int32_t units);
@@ -319,6 +312,12 @@ int32_t meeting_augment(struct structured *state, int32_t group, int32_t units);
 int32_t block_exit(struct structured *state, int32_t block);
 int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column);
 
+/* structured_outlet.c */
+void prices_shift(struct structured *state, int32_t by);
+void search_market_backward(struct structured *state);
+/* Units along a path that the search has found; how many went. `node`: of the meeting list. */
+int32_t outlet_augment(struct structured *state, int32_t node, int32_t units);
+
 /* structured_flood.c */
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
 
@@ -326,8 +325,7 @@ int32_t flood_from_group(struct structured *state, int32_t group, int32_t units)
 void holes_fill(struct structured *state);
 
 /* structured_market.c */
-void market_meet(struct structured *state, int32_t group, int32_t distance);
-void market_leave(struct structured *state, int32_t group, int32_t distance, int64_t units);
+void market_meet(struct structured *state, int32_t node, int32_t distance);
 void market_bind(struct structured *state, int32_t column, int32_t units);
 void market_settle(struct structured *state);
 

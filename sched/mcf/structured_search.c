@@ -46,7 +46,7 @@ static void fetch_next(const struct structured *state)
 void search_run(struct structured *state, const struct search_direction *direction)
 {
 	struct search *search = &state->search;
-	int32_t node, key, ties = search->source == FROM_MARKET || search->source == FROM_WAITING;
+	int32_t node, key, ties = search->source == TO_MARKET || search->source == FROM_WAITING;
 
 	while (queue_pop(&search->queue, &node, &key)) {
 		if (key >= search->best - ties)

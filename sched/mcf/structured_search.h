@@ -24,6 +24,9 @@ struct search_direction {
 	void (*block)(struct structured *state, int32_t block);
 };
 
+extern const struct search_direction backward; /* structured_hole.c */
+void backward_root(struct structured *state, int32_t group, int32_t distance);
+
 void search_begin(struct structured *state, enum search_source source, int32_t limit);
 void search_run(struct structured *state, const struct search_direction *direction);
 /* Of the settled nodes nearer than the target: up (sign 1) or down (-1) by as much. */
