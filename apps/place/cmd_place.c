@@ -67,7 +67,7 @@ static const struct option_row rows[] = {
 		      "added: take the testbed's own round trip off first; absolute: raw, as the papers"),
 	OPTION_HEADING("Solving"),
 	OPTION_CHOICE(struct place_settings, algorithm, "algorithm", 'a', "NAME", algorithm_names,
-		      "flow solver; all find the same cost"),
+		      "flow solver; in each solve all find the same cost"),
 	OPTION_INTEGER(struct place_settings, rounds, "rounds", 0, "N", 1, 100000, "rounds; the last one is explained"),
 	OPTION_DOUBLE(struct place_settings, round_s, "round-s", 0, "S", 0, 1e9, "time from one round to the next"),
 	OPTION_FLAG(struct place_settings, verify, "verify", 'V', "prove each answer optimal"),

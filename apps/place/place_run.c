@@ -163,6 +163,8 @@ int place_run(struct place_world *world, struct place_outcome *outcome, struct e
 		if (round > 1)
 			flownet_time_passed(placer_net(world->placer), settings->round_s);
 		code = run_round(world, outcome, first_of_job, round == settings->rounds, err);
+		if (code == 0 && round == 1 && settings->rounds > 1 && flownet_prepare(placer_net(world->placer)) != 0)
+			code = error_set(err, ENOMEM, "out of memory");
 	}
 	free(first_of_job);
 	if (code == 0 && place_explain_after(world, outcome) != 0)
