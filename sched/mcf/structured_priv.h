@@ -230,7 +230,7 @@ struct structured {
 	int32_t skip, pause; /* solves without an attempt to repair: still to come, and after the next one given up */
 	int32_t peak_price;  /* of the market, falling slowly */
 	bool started_over;
-	int64_t arc_total, unit_total; /* of all groups, as of the last solve */
+	int64_t arc_total; /* of all groups, as of the last solve */
 };
 
 /* structured_state.c */

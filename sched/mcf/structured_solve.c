@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One round: excess is pushed, holes are filled, the market is settled. That repairs the last answer; where the repair
- * would take longer than a start from nothing, or has, there is one.
+ * has taken longer than starts from nothing do, there is one.
  */
 #include "structured_priv.h"
 
 enum {
 	SEARCHES_ALIKE = 2,   /* paths of no reduced cost one after the other, before a flood looks for all of them */
-	EXCESS_PART = 16,     /* of all units: where more are excess, a start from nothing is the faster */
-	EXCESS_ANYWAY = 1000, /* as many are repaired in any case */
 	REPAIR_SCRATCHES = 8, /* a repair may look at as many arcs as so many starts from nothing */
 	PAUSE_MOST = 16,      /* solves without an attempt to repair, after attempts that were given up */
 	PEAK_PART = 16,       /* of its lead over the market's price, which the remembered one loses */
@@ -119,12 +117,11 @@ static enum mcf_status fill_result(struct structured *state, struct structured_r
 					     .augmentations = state->augmentations,
 					     .started_over = state->started_over,
 					     .handed_over = state->scan_limit == UINT64_MAX};
-	state->arc_total = state->unit_total = 0;
+	state->arc_total = 0;
 	for (int32_t i = 0; i < state->group_count; i++) {
 		const struct group *g = &state->groups[i];
 
 		state->arc_total += g->arc_count;
-		state->unit_total += g->supply;
 		result->unscheduled += g->unscheduled_flow;
 		result->unrouted += g->unrouted;
 		result->cost += (int64_t)g->unscheduled_flow * g->unscheduled_cost;
@@ -136,22 +133,11 @@ static enum mcf_status fill_result(struct structured *state, struct structured_r
 	return result->status;
 }
 
-static bool repair_pays(const struct structured *state)
-{
-	int64_t excess = 0;
-
-	for (int32_t i = 0; i < state->excess_list.count; i++)
-		excess += state->groups[state->excess_list.ids[i]].excess;
-	return excess <= EXCESS_ANYWAY || excess <= state->unit_total / EXCESS_PART;
-}
-
 /* True when it is done. Attempts that are given up one after the other come ever more rarely. */
 static bool attempt_repair(struct structured *state)
 {
 	uint64_t most = REPAIR_SCRATCHES * state->scratch_scans;
 
-	if (!repair_pays(state))
-		return false;
 	if (state->skip > 0) {
 		state->skip--;
 		return false;

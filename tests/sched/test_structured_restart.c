@@ -71,39 +71,3 @@ Test(structured_restart, oversubscribed_over_the_whole_cluster)
 	walk_many(501, 55, true);
 	walk_many(601, 20, true);
 }
-
-/* Nothing of a few hundred excess units is left to a start from nothing; more than a part of all units is. */
-Test(structured_restart, many_units_at_once)
-{
-	enum { GROUPS = 40, UNITS = 100 };
-	struct structured *state = structured_create(GROUPS, 1, 1);
-	struct structured_result result;
-
-	for (int32_t column = 0; column < GROUPS; column++)
-		cr_assert_eq(structured_set_column(state, column, column / 8, UNITS), 0);
-	for (int32_t group = 0; group < GROUPS; group++) {
-		const struct structured_arc arc = {group, 1};
-		const struct structured_row row = {.aggregator_cost = 5,
-						   .unscheduled_cost = STRUCTURED_NO_ARC,
-						   .column_count = 1,
-						   .columns = &arc};
-
-		cr_assert_eq(structured_set_row(state, group, &row), 0);
-		cr_assert_eq(structured_set_supply(state, group, UNITS), 0);
-	}
-	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
-	for (int32_t moved = 9; moved <= 11; moved += 2) {
-		for (int32_t group = 0; group < moved; group++) {
-			const struct structured_arc arc = {(group + 20 + moved) % GROUPS, moved};
-			const struct structured_row row = {.aggregator_cost = 50,
-							   .unscheduled_cost = STRUCTURED_NO_ARC,
-							   .column_count = 1,
-							   .columns = &arc};
-
-			cr_assert_eq(structured_set_row(state, group, &row), 0);
-		}
-		cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
-		cr_expect_eq(result.started_over, moved > 10, "%d", moved);
-	}
-	structured_destroy(state);
-}

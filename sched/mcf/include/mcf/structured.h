@@ -12,17 +12,19 @@
  *           bounded by the prices. Blocks and the aggregator carry no flow of their own: they are shortcuts of the
  *           search, and a unit that takes one gets an arc to its column at the shortcut's cost. The price of the
  *           aggregator is the market's: searches buy and sell there, and what is then out of balance is settled once.
- * Work.     A repair is given up, and the network solved from nothing, where more than a sixteenth of all units have to
- *           find a place (and more than 1,000), or where it has looked at 8 times as many arcs as the last solve from
- *           nothing had; what runs where `running` says stays there if that is optimal, but among equals more units
- *           move than a repair would. Repairs given up one after the other are attempted ever more rarely, one solve
- *           in 17 at last. With more units than slots a solve from nothing begins near the market's last price; one
- * that looks at too much begins anew at another. At 64 times as many arcs as there are, the network simplex takes over;
- * that needs about 70 bytes an arc while it lasts, and every group's answer counts as changed. Numbers.  0 <= cost <=
- * STRUCTURED_COST_MAXIMUM (1 << 20); violations are refused with -ERANGE. Capacities and supplies are int32, their sum
- * fits int32 as well. Ids are the caller's, dense from 0: memory grows with the largest id used. Linear in groups +
- * columns + arcs otherwise. Errors.   int functions return 0 or -EINVAL, -ERANGE, -ENOMEM. After -ENOMEM or MCF_STALLED
- * the state may only be destroyed. Threads.  None inside; one state belongs to one thread at a time. Rows are copied.
+ * Work.     A repair is given up, and the network solved from nothing, where it has looked at 8 times as many arcs as
+ *           the last solve from nothing had; what runs where `running` says stays there if that is optimal, but among
+ *           equals more units move than a repair would. Repairs given up one after the other are attempted ever more
+ *           rarely, one solve in 17 at last. With more units than slots a solve from nothing begins near the market's
+ *           last price; one that looks at too much begins anew at another. At 64 times as many arcs as there are, the
+ *           network simplex takes over; that needs about 70 bytes an arc while it lasts, and every group's answer
+ *           counts as changed.
+ * Numbers.  0 <= cost <= STRUCTURED_COST_MAXIMUM (1 << 20); violations are refused with -ERANGE. Capacities and
+ *           supplies are int32, their sum fits int32 as well. Ids are the caller's, dense from 0: memory grows with the
+ *           largest id used. Linear in groups + columns + arcs otherwise.
+ * Errors.   int functions return 0 or -EINVAL, -ERANGE, -ENOMEM. After -ENOMEM or MCF_STALLED the state may only be
+ *           destroyed.
+ * Threads.  None inside; one state belongs to one thread at a time. Rows are copied.
  */
 #ifndef MCF_STRUCTURED_H
 #define MCF_STRUCTURED_H
