@@ -4,9 +4,10 @@
 # whether the two sweeps agree within the deviation that they state themselves. One line of JSON for each delay and for
 # each plan. The passes of a sweep, each delay once, lie apart by those of all the others, so that the deviation between
 # them has the machine's drift over the whole time; each has references between its runs, for fit to take that off. Wants
-# root and a quiet machine; a pass takes about 20 s: 6 plans, 2 sweeps and 4 passes take 16 minutes. Rows, curves and plots stay in FOLDER (`sweeps.py --document docs/sweeps.md FOLDER
-# PLAN...` puts them into that document); an empty FOLDER is one that goes. What is there already is not swept again: the
-# same command goes on where it was cut off, and with more PASSES it adds them.
+# root and a quiet machine; a pass takes about 20 s: 6 plans, 2 sweeps and 4 passes take 16 minutes. Rows, curves and
+# plots stay in FOLDER (`sweeps.py --document docs/sweeps.md FOLDER PLAN...` puts them into that document); an empty
+# FOLDER is one that goes. What is there already is not swept again: the same command goes on where it was cut off, and
+# with more PASSES it adds them.
 # sweeps.sh NOMORA FOLDER [DELAYS [PLANS [PASSES]]]
 set -u
 nomora=$1
