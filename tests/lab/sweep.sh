@@ -46,7 +46,7 @@ run "${sweep[@]}" -o killed.csv --delays "0 10" --repetitions 1
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q 'were there\|runs made' && pass "and the same file goes on" || fail "and the same file goes on" "$err"
 "${sweep[@]}" -o term.csv --delays "0..90/10" --repetitions 1 >/dev/null 2>&1 &
 running=$!
-wait_for 30 sh -c "ip netns pids $lab-h1 | grep -q ."
+wait_for 30 sh -c "find /run/nomora -path '*$lab*.sweep' -size +0 | grep -q ." # it says who has the injector
 refuses "a second sweep in the same lab names the first" 1 "another sweep, process [0-9]+, uses the lab '$lab'" "${sweep[@]}" -o second.csv
 kill -TERM "$running"
 code=0
