@@ -63,10 +63,13 @@ static void put_interface(int resolution)
 	put_32(total);
 }
 
-static void put_packet(uint32_t interface, uint64_t time, uint8_t content, uint32_t flags)
+/* With a comment of five bytes before the flags: options are padded to four. */
+static void put_packet_block(uint32_t interface, uint64_t time, uint8_t content, uint32_t flags, bool commented)
 {
+	uint32_t bytes = commented ? 60 : 48;
+
 	put_32(6);
-	put_32(48);
+	put_32(bytes);
 	put_32(interface);
 	put_32((uint32_t)(time >> 32));
 	put_32((uint32_t)time);
@@ -74,11 +77,22 @@ static void put_packet(uint32_t interface, uint64_t time, uint8_t content, uint3
 	put_32(60);
 	file[length] = content;
 	length += 4;
+	if (commented) {
+		put_16(1);
+		put_16(5);
+		memcpy(file + length, "hello", 5);
+		length += 8;
+	}
 	put_16(2);
 	put_16(4);
 	put_32(flags);
 	put_32(0);
-	put_32(48);
+	put_32(bytes);
+}
+
+static void put_packet(uint32_t interface, uint64_t time, uint8_t content, uint32_t flags)
+{
+	put_packet_block(interface, time, content, flags, false);
 }
 
 static void begin(bool other_order)
@@ -87,29 +101,6 @@ static void begin(bool other_order)
 	length = 0;
 	swap = other_order;
 	put_section();
-}
-
-/* The same with a comment of five bytes before the flags: options are padded to four. */
-static void put_commented_packet(uint32_t interface, uint64_t time, uint8_t content, uint32_t flags)
-{
-	put_32(6);
-	put_32(60);
-	put_32(interface);
-	put_32((uint32_t)(time >> 32));
-	put_32((uint32_t)time);
-	put_32(1);
-	put_32(60);
-	file[length] = content;
-	length += 4;
-	put_16(1);
-	put_16(5);
-	memcpy(file + length, "hello", 5);
-	length += 8;
-	put_16(2);
-	put_16(4);
-	put_32(flags);
-	put_32(0);
-	put_32(60);
 }
 
 static int read_one(struct pcapng_packet *packet, struct error *err)
@@ -181,7 +172,7 @@ Test(pcapng, options_are_padded_to_four_bytes)
 
 	begin(false);
 	put_interface(9);
-	put_commented_packet(0, 7, 'x', 2);
+	put_packet_block(0, 7, 'x', 2, true);
 	cr_assert_eq(read_one(&packet, &err), 1, "%s", err.text);
 	cr_assert_eq(packet.direction, PCAPNG_OUTBOUND);
 }
