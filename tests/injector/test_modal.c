@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_pause.h>
 
 #include "rings.h"
@@ -39,7 +38,7 @@ static void run(const struct rings_options *options, double delay_us, struct out
 		const struct injector_direction_statistics *ab = &outcome->statistics.direction[0];
 		struct rte_mbuf *packets[32];
 		unsigned int count = rings_receive(&rings, 1, packets, 32);
-		uint64_t now = rte_rdtsc();
+		uint64_t now = rings_now();
 
 		for (unsigned int i = 0; i < count; i++) {
 			const struct rings_payload *payload = rings_payload(packets[i]);
