@@ -61,16 +61,15 @@ static int join(const struct option_operands *operands, char line[LINE_BYTES], s
 static int print_answer(const json_t *answer, bool json)
 {
 	const char *metrics = json_string_value(json_object_get(answer, "metrics"));
-	int status;
+	struct error err = {0};
 
-	if (metrics && !json)
-		status = fputs(metrics, stdout) < 0;
-	else
-		status = json_dumpf(answer, stdout, json ? JSON_COMPACT : JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
-	if (!status && fflush(stdout) == 0)
-		return COMMAND_OK;
-	log_error("cannot write the answer: %s", strerror(errno));
-	return COMMAND_FAILED;
+	if (metrics && !json) {
+		fputs(metrics, stdout);
+	} else {
+		json_dumpf(answer, stdout, json ? JSON_COMPACT : JSON_INDENT(2));
+		putchar('\n');
+	}
+	return command_flush(&err) == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
 }
 
 int command_inject_ctl(int argc, char **argv)
@@ -91,7 +90,9 @@ int command_inject_ctl(int argc, char **argv)
 	} else {
 		answer = control_request(operands.items[0], line, (struct ns){(int64_t)(settings.timeout_s * 1e9)},
 					 &err);
-		status = answer ? print_answer(answer, settings.json) : command_fail(&err, COMMAND_FAILED);
+		/* What the injector refuses are words of our command line. */
+		status = answer ? print_answer(answer, settings.json)
+				: command_fail(&err, err.code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
 		json_decref(answer);
 	}
 	options_free(&operands);

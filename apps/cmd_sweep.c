@@ -59,6 +59,8 @@ struct surroundings {
 	const struct option_strings *strings; /* of that file */
 	struct lab lab;
 	struct lab_guard *guard;
+	int claim;        /* on the lab's name; -1 = none */
+	bool plan_is_bad; /* what is refused is the plan's, not the command line's */
 	char server_host[HOST_TEXT_BYTES], client_host[HOST_TEXT_BYTES];
 	char program[PATH_MAX], folder[PATH_MAX], plan_folder[PATH_MAX];
 	struct progress *bar;
@@ -113,10 +115,11 @@ static const char *resolve_host(const struct lab *lab, const char *text, char re
 }
 
 /* Puts the place in front of err that a value came from, if that is the plan's file and not the command line. */
-static int blame(const struct surroundings *around, const char *value, struct error *err)
+static int blame(struct surroundings *around, const char *value, struct error *err)
 {
 	long line = options_line_of(around->strings, value);
 
+	around->plan_is_bad = line > 0;
 	return line > 0 ? error_prefix(err, "%s:%ld", around->file, line) : -err->code;
 }
 
@@ -132,8 +135,10 @@ static int plan_lab(const struct plan *plan, struct surroundings *around, struct
 
 	if (lab_check_name(plan->lab, err) != 0)
 		return blame(around, plan->lab, err);
-	if (lab_plan(&spec, &around->lab, err) != 0)
+	if (lab_plan(&spec, &around->lab, err) != 0) {
+		around->plan_is_bad = true;
 		return error_prefix(err, "%s", around->file);
+	}
 	spec.place_count = 1;
 	return lab_plan(&spec, &around->lab, err) == 0 ? 0 : blame(around, plan->lab_inject, err);
 }
@@ -178,6 +183,25 @@ static void leave_injector_cpu(const struct plan *plan)
 		sched_setaffinity(0, sizeof cpus, &cpus);
 }
 
+/* The lab's name for this sweep alone, from before the lab is made until it is down; else who has it. */
+static int claim_lab(const struct plan *plan, struct surroundings *around, struct error *err)
+{
+	int other = 0, code = sweeper_claim_lab(plan->lab, &around->claim, &other, err);
+	char who[40] = "";
+
+	if (!code)
+		code = lab_check_free(plan->lab, err);
+	if (code == -EEXIST)
+		other = sweeper_find_other(plan->injector); /* one that steps a lab of the user's */
+	if (code != -EAGAIN && !(code == -EEXIST && other > 0))
+		return code;
+	if (other > 0)
+		snprintf(who, sizeof who, ", process %d,", other);
+	return error_set(err, EBUSY,
+			 "another sweep%s uses the lab '%s': wait until it has ended, or give this one another --lab",
+			 who, plan->lab);
+}
+
 static int make_lab(void *context, struct error *err)
 {
 	struct surroundings *around = context;
@@ -185,14 +209,8 @@ static int make_lab(void *context, struct error *err)
 	char *text = strdup(plan->lab_injector_arguments ? plan->lab_injector_arguments : ""), *save = NULL;
 	const char *words[INJECTOR_WORDS + 1] = {NULL};
 	size_t count = 0;
-	int code = text ? lab_check_free(plan->lab, err) : error_set(err, ENOMEM, "out of memory");
-	int other = code == -EEXIST ? sweeper_find_other(plan->injector) : 0;
+	int code = text ? claim_lab(plan, around, err) : error_set(err, ENOMEM, "out of memory");
 
-	if (other)
-		code = error_set(err, EBUSY,
-				 "another sweep, process %d, uses the lab '%s': wait until it has ended, or give this "
-				 "one another --lab",
-				 other, plan->lab);
 	if (!code) {
 		around->guard = lab_guard_start(plan->lab, err);
 		code = around->guard ? lab_up(&around->lab, err) : -err->code;
@@ -249,6 +267,8 @@ static int carry_out(struct plan *plan, struct surroundings *around)
 	progress_destroy(around->bar);
 	if (around->guard && lab_guard_release(around->guard, true, &down) < 0)
 		log_warning("%s", down.text);
+	if (around->claim >= 0)
+		close(around->claim);
 	if (turn >= 0)
 		close(turn);
 	if (code == -EINTR || (code && summary.made + summary.found > 0)) {
@@ -318,7 +338,7 @@ static int start(struct plan *plan, struct surroundings *around)
 }
 
 /* Each metric and each host is parsed again by the sweep: here their errors have lines. */
-static int check_values(const struct plan *plan, const struct surroundings *around, struct error *err)
+static int check_values(const struct plan *plan, struct surroundings *around, struct error *err)
 {
 	static double delays[SCHEDULE_DELAYS_MAXIMUM];
 	const char *const hosts[] = {plan->server_host, plan->client_host};
@@ -348,6 +368,7 @@ static int check_all(struct plan *plan, struct surroundings *around, struct erro
 {
 	int code = plan_check(plan, around->file, err);
 
+	around->plan_is_bad = code; /* or lacks something */
 	if (!code)
 		code = find_program(around, err);
 	if (!code)
@@ -365,7 +386,7 @@ static int check_all(struct plan *plan, struct surroundings *around, struct erro
 
 int command_sweep(int argc, char **argv)
 {
-	static struct surroundings around;
+	static struct surroundings around = {.claim = -1};
 	struct plan plan;
 	struct option_operands operands;
 	struct option_strings *strings = NULL;
@@ -382,7 +403,7 @@ int command_sweep(int argc, char **argv)
 	options_free(&operands);
 	plan_defaults(&plan);
 	if (options_read_file(&usage, file, &plan, &strings, &err) < 0)
-		code = command_fail(&err, err.code == EINVAL || err.code == ERANGE ? COMMAND_USAGE : COMMAND_FAILED);
+		code = command_fail(&err, COMMAND_FAILED);
 	else
 		code = command_parse(&usage, argc, argv, &plan, &operands);
 	if (code < 0) {
@@ -390,7 +411,7 @@ int command_sweep(int argc, char **argv)
 		around.file = file;
 		around.strings = strings;
 		if (check_all(&plan, &around, &err) != 0)
-			code = command_fail(&err, COMMAND_USAGE);
+			code = command_fail(&err, around.plan_is_bad ? COMMAND_FAILED : COMMAND_USAGE);
 		else
 			code = plan.dry_run ? sweep_print_schedule(&plan) : start(&plan, &around);
 		options_free(&operands);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <base/file.h>
 #include <base/log.h>
 
 int command_fail(const struct error *err, enum command_exit code)
@@ -26,6 +27,8 @@ int command_parse(const struct option_usage *usage, int argc, char **argv, void 
 		return -1;
 	case OPTIONS_DONE:
 		return COMMAND_OK;
+	case OPTIONS_FAILED:
+		return command_fail(&err, COMMAND_FAILED);
 	case OPTIONS_BAD:
 		break;
 	}
@@ -88,14 +91,19 @@ static int exec_program(const char *program, char **argv)
 	return command_fail(&err, COMMAND_FAILED);
 }
 
+int command_flush(struct error *err)
+{
+	int code = file_stream_flush(stdout);
+
+	return code ? error_set(err, -code, "cannot write to standard output: %s", strerror(-code)) : 0;
+}
+
 /* What was printed may be lost yet, on a full disk for one: then the command has failed, and says so once. */
 static int flush_answer(int code)
 {
-	errno = 0;
-	if ((fflush(stdout) == 0 && !ferror(stdout)) || code == COMMAND_FAILED)
-		return code;
-	log_error("cannot write to standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
-	return COMMAND_FAILED;
+	struct error err = {0};
+
+	return code == COMMAND_FAILED || command_flush(&err) == 0 ? code : command_fail(&err, COMMAND_FAILED);
 }
 
 int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv)

@@ -35,6 +35,9 @@ int command_check_ending(const char *option, const char *path, const char *const
 /* Endings of pictures. */
 extern const char *const command_pictures[];
 
+/* What was printed on standard output is with its reader now: 0, or -errno with err set. */
+int command_flush(struct error *err);
+
 /* Where our own program lies, at most PATH_MAX bytes. 0 or -errno. */
 int command_own_program(char *path, struct error *err);
 

@@ -274,6 +274,15 @@ static const struct fit_candidate *runner_up(const struct fit *fit)
 	return NULL;
 }
 
+/* Candidates of another form, less likely as a whole, may have a lower AICc; pooled levels, which have no form, too. */
+static bool is_lowest(const struct fit *fit)
+{
+	for (size_t i = 1; i < fit->candidate_count; i++)
+		if (fit->candidates[i].aicc < fit->candidates[0].aicc)
+			return false;
+	return true;
+}
+
 static void explain(const struct fit_settings *settings, enum choice_grounds grounds, struct fit *fit)
 {
 	const struct fit_candidate *chosen = &fit->candidates[0], *next = runner_up(fit);
@@ -293,8 +302,9 @@ static void explain(const struct fit_settings *settings, enum choice_grounds gro
 	}
 	switch (grounds) {
 	case CHOSEN_BY_AICC:
-		used = snprintf(text, bytes, ": its AICc is the lowest, %.1f under the next family's (%s)",
-				next->aicc - chosen->aicc, fit_family_name(next->family));
+		used = snprintf(text, bytes, ": its AICc is the lowest%s, %.1f under the next family's (%s)",
+				is_lowest(fit) ? "" : " of the likeliest form", next->aicc - chosen->aicc,
+				fit_family_name(next->family));
 		break;
 	case CHOSEN_BY_SIMPLICITY:
 		used = snprintf(text, bytes, ": the fewest parameters (%zu) of those within %g of the lowest AICc",

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -107,7 +106,7 @@ static void print_outliers(const struct fit *fit, FILE *out)
 	}
 }
 
-int fit_report(const struct fit *fit, FILE *out)
+void fit_report(const struct fit *fit, FILE *out)
 {
 	print_head(fit, out);
 	print_coefficients(fit, out);
@@ -122,5 +121,4 @@ int fit_report(const struct fit *fit, FILE *out)
 		fprintf(out, "%swarning: %.*s\n", line == fit->warnings ? "\n" : "", (int)(end - line), line);
 		line = *end ? end + 1 : end;
 	}
-	return ferror(out) ? -EIO : 0;
 }

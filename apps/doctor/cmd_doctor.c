@@ -11,7 +11,8 @@
 int command_doctor(int argc, char **argv);
 
 struct doctor_settings {
-	const char *root, *port;
+	const char *root, *port, *cpus;
+	double stalls_s;
 	int purpose;
 	bool json, brief;
 };
@@ -22,6 +23,9 @@ static const struct option_row rows[] = {
 	OPTION_CHOICE(struct doctor_settings, purpose, "for", 'f', "PURPOSE", purpose_names,
 		      "lab: the virtual rack; nic: a NIC of its own, where more is a must"),
 	OPTION_STRING(struct doctor_settings, port, "port", 'p', "NAME", "look at this network interface only"),
+	OPTION_DOUBLE(struct doctor_settings, stalls_s, "stalls", 's', "SECONDS", 0.01, 3600,
+		      "measure too: poll on each isolated CPU (on all, where none is) and count stalls over 1 us"),
+	OPTION_STRING(struct doctor_settings, cpus, "cpus", 'c', "LIST", "the CPUs that --stalls polls on, as 2-3,5"),
 	OPTION_FLAG(struct doctor_settings, brief, "brief", 'b', "leave out what is in order"),
 	OPTION_FLAG(struct doctor_settings, json, "json", 'j', "print JSON"),
 	OPTION_STRING(struct doctor_settings, root, "root", 0, "DIR",
@@ -34,6 +38,7 @@ static const char teach[] =
 	"mends it and the note in firmware-notes/ that says why.\n"
 	"\n"
 	"  nomora doctor --brief\n"
+	"  nomora doctor --stalls 2 --cpus 2-3\n"
 	"  nomora doctor --for nic --json | jq '.findings[] | select(.level != \"ok\")'\n"
 	"\n"
 	"Exit code 3: something is in the way (a fail).\n";
@@ -44,6 +49,10 @@ static int examine(struct doctor *doctor, const struct doctor_settings *settings
 
 	if (settings->root && (stat(settings->root, &status) != 0 || !S_ISDIR(status.st_mode)))
 		return error_set(err, ENOTDIR, "--root: expected a folder, found '%s'", settings->root);
+	if (settings->root && settings->stalls_s > 0)
+		return error_set(err, EINVAL, "--stalls measures this host: not with --root");
+	if (settings->cpus && !(settings->stalls_s > 0))
+		return error_set(err, EINVAL, "--cpus is for --stalls");
 	if (settings->port && !doctor_exists(doctor, "/sys/class/net/%s", settings->port))
 		return error_set(err, ENODEV, "--port: there is no network interface '%s'", settings->port);
 	doctor_check_cpu(doctor);
@@ -51,6 +60,9 @@ static int examine(struct doctor *doctor, const struct doctor_settings *settings
 	doctor_check_host(doctor);
 	doctor_check_kernel(doctor);
 	doctor_check_nic(doctor);
+	doctor_check_quiet(doctor);
+	if (settings->stalls_s > 0 && doctor_measure_stalls(doctor, settings->stalls_s, settings->cpus, err) != 0)
+		return -err->code;
 	if (doctor->out_of_memory)
 		return error_set(err, ENOMEM, "out of memory");
 	if (settings->json)
@@ -80,7 +92,7 @@ int command_doctor(int argc, char **argv)
 	doctor.purpose = (enum doctor_purpose)settings.purpose;
 	doctor.port = settings.port;
 	if (examine(&doctor, &settings, &err))
-		code = command_fail(&err, COMMAND_FAILED);
+		code = command_fail(&err, err.code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
 	else
 		code = doctor_count(&doctor, FINDING_FAIL) ? COMMAND_NEGATIVE : COMMAND_OK;
 	free(doctor.findings);

@@ -47,6 +47,8 @@ void doctor_add(struct doctor *doctor, const char *check, enum finding_level lev
 
 /* WARN in the lab, FAIL on a NIC. */
 enum finding_level doctor_serious(const struct doctor *doctor);
+/* WARN: the file is there but cannot be read or understood, so that the check says nothing. */
+void doctor_unclear(struct doctor *doctor, const char *check, const char *note, const char *path);
 bool doctor_is_live(const struct doctor *doctor);
 
 /* First line of root/path without its end and blanks; false if it cannot be read. The path is a printf format. */
@@ -54,6 +56,14 @@ bool doctor_read(const struct doctor *doctor, char *text, size_t bytes, const ch
 	__attribute__((format(printf, 4, 5)));
 bool doctor_read_integer(const struct doctor *doctor, int64_t *value, const char *path, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A number that a kernel may lack. UNCLEAR has added its finding. */
+enum doctor_answer {
+	DOCTOR_ABSENT,
+	DOCTOR_UNCLEAR,
+	DOCTOR_READ,
+};
+enum doctor_answer doctor_ask_integer(struct doctor *doctor, const char *check, const char *note, int64_t *value,
+				      const char *path);
 bool doctor_exists(const struct doctor *doctor, const char *path, ...) __attribute__((format(printf, 2, 3)));
 FILE *doctor_open(const struct doctor *doctor, const char *path);
 /* Value of "key<blanks or colon>value" in a file of such lines; the first that matches. */
@@ -72,6 +82,7 @@ struct cpu_set_bits {
 	unsigned int count;
 };
 bool cpu_set_parse(const char *list, struct cpu_set_bits *set);
+void cpu_set_add(struct cpu_set_bits *set, unsigned int cpu);
 bool cpu_set_has(const struct cpu_set_bits *set, unsigned int cpu);
 bool cpu_set_within(const struct cpu_set_bits *inner, const struct cpu_set_bits *outer);
 bool cpu_set_meets(const struct cpu_set_bits *a, const struct cpu_set_bits *b);
@@ -82,8 +93,15 @@ bool doctor_isolated(const struct doctor *doctor, struct cpu_set_bits *set);
 void doctor_check_cpu(struct doctor *doctor);    /* clock, frequency, idle states, SMT, isolation, ticks */
 void doctor_check_memory(struct doctor *doctor); /* memory, hugepages, NUMA, THP, KSM */
 void doctor_check_kernel(struct doctor *doctor); /* AF_PACKET, AF_XDP, namespaces, TUN, IOMMU, VFIO, rights, limits */
-void doctor_check_host(struct doctor *doctor);   /* virtual machine, stolen time, load, watchdog, DPDK */
-void doctor_check_nic(struct doctor *doctor);    /* ports: driver, firmware, PCIe, offloads, pauses, interrupts */
+void doctor_check_host(struct doctor *doctor);   /* virtual machine, stolen time, load, CPU flaws, DPDK */
+void doctor_check_nic(struct doctor *doctor);    /* ports: driver, firmware, PCIe, offloads, pauses, stamps */
+void doctor_check_quiet(struct doctor *doctor); /* what interrupts a polling CPU: IRQs, irqbalance, watchdogs, timers */
+
+/*
+ * Polls the time stamp counter on each of `cpus` (NULL: the isolated ones, or all that this process may use) for
+ * `seconds`, all at once, and adds a finding for each: gaps over 1 us are stalls. This host only.
+ */
+int doctor_measure_stalls(struct doctor *doctor, double seconds, const char *cpus, struct error *err);
 
 /* doctor_report.c */
 void doctor_print(const struct doctor *doctor, bool all, FILE *out);

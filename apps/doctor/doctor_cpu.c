@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define NOHZ_FULL "/sys/devices/system/cpu/nohz_full"
+
 /* An idle state that takes longer to leave than this shows in every delay. */
 enum { IDLE_EXIT_LIMIT_US = 10 };
 
@@ -126,9 +128,11 @@ static void check_power(struct doctor *doctor, const struct cpu_scan *scan)
 
 static void check_smt(struct doctor *doctor)
 {
-	int64_t active;
+	int64_t active = 0;
 
-	if (!doctor_read_integer(doctor, &active, "/sys/devices/system/cpu/smt/active") || !active)
+	if (doctor_ask_integer(doctor, "smt", "power", &active, "/sys/devices/system/cpu/smt/active") == DOCTOR_UNCLEAR)
+		return;
+	if (!active)
 		doctor_add(doctor, "smt", FINDING_OK, "power", NULL, "no two threads share a core (SMT off or absent)");
 	else
 		doctor_add(doctor, "smt", FINDING_WARN, "power",
@@ -142,45 +146,79 @@ static void print_range(unsigned int first, unsigned int last, char *text, size_
 }
 
 /* Half of the CPUs, the upper ones, is a start: CPU 0 always has housekeeping to do. */
-static void suggest_isolation(unsigned int cpus, char *fix, size_t bytes)
+static void suggest_isolation(const struct doctor *doctor, unsigned int cpus, char *fix, size_t bytes)
 {
 	unsigned int first = cpus >= 4 ? cpus / 2 : 1, last = cpus > 1 ? cpus - 1 : 1;
-	char list[32], rest[32];
+	char list[32], rest[32], ticks[96] = "";
 
 	print_range(first, last, list, sizeof list);
 	print_range(0, first - 1, rest, sizeof rest);
-	snprintf(
-		fix, bytes,
-		"isolcpus=managed_irq,domain,%s nohz_full=%s rcu_nocbs=%s irqaffinity=%s on the kernel's command line, "
-		"then reboot",
-		list, list, list, rest);
+	if (doctor_exists(doctor, NOHZ_FULL)) /* else the kernel does not know the words */
+		snprintf(ticks, sizeof ticks, "nohz_full=%s rcu_nocbs=%s ", list, list);
+	snprintf(fix, bytes,
+		 "isolcpus=managed_irq,domain,%s %sirqaffinity=%s on the kernel's command line, then reboot", list,
+		 ticks, rest);
 }
 
-static void check_isolation(struct doctor *doctor, unsigned int cpus)
+static void check_count(struct doctor *doctor, unsigned int cpus)
 {
-	struct cpu_set_bits isolated, ticks;
-	char list[1024], fix[256];
-
 	if (cpus < 2)
 		doctor_add(doctor, "cpus", doctor_serious(doctor), "cores", "give the machine two CPUs or more",
 			   "%u CPU: the injector and what it delays will fight for it", cpus);
 	else
 		doctor_add(doctor, "cpus", FINDING_OK, "cores", NULL, "%u CPUs", cpus);
-	if (!doctor_isolated(doctor, &isolated) || isolated.count == 0) {
-		suggest_isolation(cpus, fix, sizeof fix);
+}
+
+static void check_ticks(struct doctor *doctor, const struct cpu_set_bits *isolated)
+{
+	static const char found[] = "isolated CPUs still take the timer tick: 100 to 1000 stalls a second (CONFIG_HZ)";
+	struct cpu_set_bits ticks;
+	char list[1024];
+
+	if (!doctor_exists(doctor, NOHZ_FULL))
+		doctor_add(doctor, "nohz_full", FINDING_WARN, "cores",
+			   "a kernel with CONFIG_NO_HZ_FULL (Debian's has it)", "%s", found);
+	else if (!doctor_read(doctor, list, sizeof list, NOHZ_FULL))
+		doctor_unclear(doctor, "nohz_full", "cores", NOHZ_FULL);
+	else if (cpu_set_parse(list, &ticks) && cpu_set_within(isolated, &ticks)) /* "(null)" where none was given */
+		doctor_add(doctor, "nohz_full", FINDING_OK, "cores", NULL, "isolated CPUs run without the timer tick");
+	else
+		doctor_add(doctor, "nohz_full", FINDING_WARN, "cores",
+			   "nohz_full= and rcu_nocbs= with the list of isolcpus= on the kernel's command line", "%s",
+			   found);
+}
+
+static void check_isolation(struct doctor *doctor, unsigned int cpus)
+{
+	static const char path[] = "/sys/devices/system/cpu/isolated";
+	struct cpu_set_bits isolated;
+	char fix[256];
+
+	if (!doctor_isolated(doctor, &isolated) && doctor_exists(doctor, "%s", path)) {
+		doctor_unclear(doctor, "isolcpus", "cores", path);
+		return;
+	}
+	if (isolated.count == 0) {
+		suggest_isolation(doctor, cpus, fix, sizeof fix);
 		doctor_add(doctor, "isolcpus", doctor_serious(doctor), "cores", fix,
 			   "no CPU is isolated: polling loops are interrupted by other work (stalls are counted, not "
 			   "avoided)");
 		return;
 	}
 	doctor_add(doctor, "isolcpus", FINDING_OK, "cores", NULL, "%u isolated CPUs", isolated.count);
-	if (doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/nohz_full") &&
-	    cpu_set_parse(list, &ticks) && cpu_set_within(&isolated, &ticks))
-		doctor_add(doctor, "nohz_full", FINDING_OK, "cores", NULL, "isolated CPUs run without the timer tick");
-	else
-		doctor_add(doctor, "nohz_full", FINDING_WARN, "cores",
-			   "nohz_full= and rcu_nocbs= with the list of isolcpus= on the kernel's command line",
-			   "isolated CPUs still take the timer tick: a stall of some us, 250 or 1000 times a second");
+	check_ticks(doctor, &isolated);
+}
+
+/* The folders of /sys/devices/system/cpu are of CPUs that are offline too. */
+static unsigned int count_online(const struct doctor *doctor, unsigned int folders)
+{
+	struct cpu_set_bits online;
+	char list[1024];
+
+	if (doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/online") && cpu_set_parse(list, &online) &&
+	    online.count > 0)
+		return online.count;
+	return folders;
 }
 
 void doctor_check_cpu(struct doctor *doctor)
@@ -192,5 +230,7 @@ void doctor_check_cpu(struct doctor *doctor)
 	check_clock_source(doctor);
 	check_power(doctor, &scan);
 	check_smt(doctor);
+	scan.cpus = count_online(doctor, scan.cpus);
+	check_count(doctor, scan.cpus);
 	check_isolation(doctor, scan.cpus);
 }

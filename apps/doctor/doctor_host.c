@@ -40,8 +40,10 @@ static void check_steal(struct doctor *doctor)
 	struct cpu_time first, second;
 	double share, recent = 0;
 
-	if (!read_cpu_time(doctor, &first))
+	if (!read_cpu_time(doctor, &first)) {
+		doctor_unclear(doctor, "steal", "virtual", "/proc/stat");
 		return;
+	}
 	share = first.stolen / first.total;
 	if (doctor_is_live(doctor)) {
 		nanosleep(&(struct timespec){0, STEAL_WINDOW_MS * 1000000L}, NULL);
@@ -62,8 +64,10 @@ static void check_virtual(struct doctor *doctor)
 {
 	char flags[16384], vendor[128] = "unknown";
 
-	if (!doctor_lookup(doctor, "/proc/cpuinfo", "flags", flags, sizeof flags))
+	if (!doctor_lookup(doctor, "/proc/cpuinfo", "flags", flags, sizeof flags)) {
+		doctor_unclear(doctor, "hardware", "virtual", "/proc/cpuinfo");
 		return;
+	}
 	if (!strstr(flags, " hypervisor")) {
 		doctor_add(doctor, "hardware", FINDING_OK, "virtual", NULL, "no hypervisor below");
 		return;
@@ -82,9 +86,15 @@ static void check_load(struct doctor *doctor)
 	struct cpu_set_bits online = {0};
 	double load;
 
-	if (!doctor_read(doctor, text, sizeof text, "/proc/loadavg") || sscanf(text, "%lf", &load) != 1 ||
-	    !doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/online") || !cpu_set_parse(list, &online))
+	if (!doctor_read(doctor, text, sizeof text, "/proc/loadavg") || sscanf(text, "%lf", &load) != 1) {
+		doctor_unclear(doctor, "load", "cores", "/proc/loadavg");
 		return;
+	}
+	if (!doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/online") ||
+	    !cpu_set_parse(list, &online) || online.count == 0) {
+		doctor_unclear(doctor, "load", "cores", "/sys/devices/system/cpu/online");
+		return;
+	}
 	if (load > online.count * 0.5)
 		doctor_add(doctor, "load", FINDING_WARN, "cores", "ps -eo pcpu,args --sort=-pcpu | head",
 			   "load is %.2f on %u CPUs: other work disturbs the measurement", load, online.count);
@@ -92,34 +102,72 @@ static void check_load(struct doctor *doctor)
 		doctor_add(doctor, "load", FINDING_OK, "cores", NULL, "load is %.2f on %u CPUs", load, online.count);
 }
 
-static void check_watchdog(struct doctor *doctor)
-{
-	int64_t watchdog = 0;
+struct flaw_scan {
+	unsigned int listed, mitigated, open, unread;
+};
 
-	doctor_read_integer(doctor, &watchdog, "/proc/sys/kernel/nmi_watchdog");
-	if (watchdog)
-		doctor_add(doctor, "watchdog", FINDING_WARN, "cores",
-			   "sysctl -w kernel.nmi_watchdog=0 (for good: nmi_watchdog=0)",
-			   "the NMI watchdog interrupts polling cores and takes a performance counter");
+static void scan_flaw(struct doctor *doctor, const char *name, void *context)
+{
+	struct flaw_scan *scan = context;
+	char state[256];
+
+	scan->listed++;
+	if (!doctor_read(doctor, state, sizeof state, "/sys/devices/system/cpu/vulnerabilities/%s", name))
+		scan->unread++;
+	else if (strncmp(state, "Mitigation", 10) == 0)
+		scan->mitigated++;
+	else if (strncmp(state, "Vulnerable", 10) == 0)
+		scan->open++;
+}
+
+/* Told, not judged: whether to run without mitigations is not a question of measuring. */
+static void check_flaws(struct doctor *doctor)
+{
+	static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";
+	char microcode[64] = "not told";
+	struct flaw_scan scan = {0};
+
+	doctor_each(doctor, folder, scan_flaw, &scan);
+	if (scan.unread || (scan.listed == 0 && doctor_exists(doctor, folder))) {
+		doctor_unclear(doctor, "mitigations", "kernel", folder);
+		return;
+	}
+	doctor_lookup(doctor, "/proc/cpuinfo", "microcode", microcode, sizeof microcode);
+	doctor_add(doctor, "mitigations", FINDING_OK, "kernel", NULL,
+		   "of %u CPU flaws %u are mitigated and %u open, microcode %s: the same on hosts that are compared",
+		   scan.listed, scan.mitigated, scan.open, microcode);
+}
+
+/* ABI number of the library that is installed in one of the places of distributions and of `meson install`; 0 = none.
+ */
+static int find_dpdk(const struct doctor *doctor)
+{
+	static const char *const folders[] = {"usr/lib/*",       "usr/lib",       "usr/lib64",
+					      "usr/local/lib/*", "usr/local/lib", "usr/local/lib64"};
+	char pattern[PATH_MAX];
+	int abi = 0;
+
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0] && abi != DPDK_ABI_WANTED; i++) {
+		glob_t found = {0};
+
+		if (snprintf(pattern, sizeof pattern, "%s/%s/librte_eal.so.[0-9]*", doctor->root, folders[i]) >=
+		    (int)sizeof pattern)
+			continue;
+		if (glob(pattern, 0, NULL, &found) == 0)
+			for (size_t j = 0; j < found.gl_pathc; j++) {
+				int one = atoi(strstr(strrchr(found.gl_pathv[j], '/'), ".so.") + 4);
+
+				abi = one == DPDK_ABI_WANTED || abi == 0 ? one : abi;
+			}
+		globfree(&found);
+	}
+	return abi;
 }
 
 static void check_dpdk(struct doctor *doctor)
 {
-	char pattern[PATH_MAX];
-	int abi = 0;
-	glob_t found;
+	int abi = find_dpdk(doctor);
 
-	if (snprintf(pattern, sizeof pattern, "%s/usr/lib*/*/librte_eal.so.[0-9]*", doctor->root) >=
-	    (int)sizeof pattern)
-		return;
-	if (glob(pattern, 0, NULL, &found) == 0) {
-		for (size_t i = 0; i < found.gl_pathc; i++) {
-			int one = atoi(strstr(found.gl_pathv[i], ".so.") + 4);
-
-			abi = one == DPDK_ABI_WANTED || abi == 0 ? one : abi;
-		}
-	}
-	globfree(&found);
 	if (abi == DPDK_ABI_WANTED)
 		doctor_add(doctor, "dpdk", FINDING_OK, "kernel", NULL, "DPDK %d.11 is installed (ABI %d)", abi - 1,
 			   abi);
@@ -136,6 +184,6 @@ void doctor_check_host(struct doctor *doctor)
 	check_virtual(doctor);
 	check_steal(doctor);
 	check_load(doctor);
-	check_watchdog(doctor);
+	check_flaws(doctor);
 	check_dpdk(doctor);
 }

@@ -15,6 +15,10 @@ static void check_protocol(struct doctor *doctor, const char *check, const char 
 {
 	char rest[256], fix[128];
 
+	if (!doctor_read(doctor, rest, sizeof rest, "/proc/net/protocols")) {
+		doctor_unclear(doctor, check, "kernel", "/proc/net/protocols");
+		return;
+	}
 	if (doctor_lookup(doctor, "/proc/net/protocols", protocol, rest, sizeof rest)) {
 		doctor_add(doctor, check, FINDING_OK, "kernel", NULL, "the kernel has %s sockets", check);
 		return;
@@ -42,6 +46,17 @@ static void check_facilities(struct doctor *doctor)
 			   "no /dev/net/tun: net_tap ports and emulated NICs' host side do not work");
 }
 
+/* CapEff of this process. */
+static bool read_capabilities(struct doctor *doctor, uint64_t *effective)
+{
+	char text[64], *end;
+
+	if (!doctor_lookup(doctor, "/proc/self/status", "CapEff", text, sizeof text))
+		return false;
+	*effective = strtoull(text, &end, 16);
+	return end != text && *end == '\0';
+}
+
 static void check_rights(struct doctor *doctor)
 {
 	static const struct {
@@ -51,12 +66,13 @@ static void check_rights(struct doctor *doctor)
 		      {CAPABILITY_NET_RAW, "CAP_NET_RAW"},
 		      {CAPABILITY_IPC_LOCK, "CAP_IPC_LOCK"},
 		      {CAPABILITY_SYS_ADMIN, "CAP_SYS_ADMIN"}};
-	char text[64], missing[128] = "";
+	char missing[128] = "";
 	uint64_t effective;
 
-	if (!doctor_lookup(doctor, "/proc/self/status", "CapEff", text, sizeof text))
+	if (!read_capabilities(doctor, &effective)) {
+		doctor_unclear(doctor, "rights", "kernel", "/proc/self/status");
 		return;
-	effective = strtoull(text, NULL, 16);
+	}
 	for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
 		if (!(effective >> wanted[i].bit & 1))
 			snprintf(missing + strlen(missing), sizeof missing - strlen(missing), " %s", wanted[i].name);
@@ -68,29 +84,48 @@ static void check_rights(struct doctor *doctor)
 		doctor_add(doctor, "rights", FINDING_OK, "kernel", NULL, "may make namespaces and open ports");
 }
 
-/* "Max locked memory  unlimited  unlimited  bytes": the soft limit, -1 = unlimited. */
+/* "Max locked memory  unlimited  unlimited  bytes": the soft limit, INT64_MAX = unlimited. */
 static bool read_limit(struct doctor *doctor, const char *name, int64_t *limit)
 {
-	char rest[256];
+	char rest[256], *end;
 
 	if (!doctor_lookup(doctor, "/proc/self/limits", name, rest, sizeof rest))
 		return false;
-	*limit = strncmp(rest, "unlimited", 9) == 0 ? -1 : strtoll(rest, NULL, 10);
-	return true;
+	*limit = INT64_MAX;
+	if (strncmp(rest, "unlimited", 9) == 0)
+		return true;
+	*limit = strtoll(rest, &end, 10);
+	return end != rest && *limit >= 0;
 }
 
-static void check_limits(struct doctor *doctor)
+static void check_locked(struct doctor *doctor)
 {
-	int64_t locked, files;
+	uint64_t effective = 0;
+	int64_t locked;
 
-	if (read_limit(doctor, "Max locked memory", &locked) && locked >= 0 && locked >> 20 < LOCKED_GOOD_MIB)
+	if (!read_limit(doctor, "Max locked memory", &locked))
+		doctor_unclear(doctor, "memlock", "kernel", "/proc/self/limits");
+	else if (locked >> 20 >= LOCKED_GOOD_MIB)
+		doctor_add(doctor, "memlock", FINDING_OK, "kernel", NULL, "may lock memory as it needs");
+	else if (read_capabilities(doctor, &effective) && effective >> CAPABILITY_IPC_LOCK & 1)
+		doctor_add(doctor, "memlock", FINDING_OK, "kernel", NULL,
+			   "may lock memory as it needs: CAP_IPC_LOCK, so that the limit of %" PRId64
+			   " MiB does not bind",
+			   locked >> 20);
+	else
 		doctor_add(
 			doctor, "memlock", doctor_serious(doctor), "kernel",
 			"ulimit -l unlimited (for good: LimitMEMLOCK=infinity in the unit, or /etc/security/limits.d)",
 			"may lock %" PRId64 " MiB: af_xdp and VFIO pin their buffers", locked >> 20);
-	else
-		doctor_add(doctor, "memlock", FINDING_OK, "kernel", NULL, "may lock memory as it needs");
-	if (read_limit(doctor, "Max open files", &files) && files >= 0 && files < FILES_GOOD)
+}
+
+static void check_files(struct doctor *doctor)
+{
+	int64_t files;
+
+	if (!read_limit(doctor, "Max open files", &files))
+		doctor_unclear(doctor, "files", "kernel", "/proc/self/limits");
+	else if (files < FILES_GOOD)
 		doctor_add(doctor, "files", FINDING_WARN, "kernel", "ulimit -n 65536",
 			   "may open %" PRId64 " files: too few for hundreds of clients", files);
 	else
@@ -135,7 +170,8 @@ static void check_iommu(struct doctor *doctor)
 void doctor_check_kernel(struct doctor *doctor)
 {
 	check_rights(doctor);
-	check_limits(doctor);
+	check_locked(doctor);
+	check_files(doctor);
 	check_facilities(doctor);
 	check_iommu(doctor);
 }

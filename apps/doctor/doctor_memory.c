@@ -12,9 +12,9 @@ static void check_available(struct doctor *doctor)
 	char text[64];
 	int64_t available_MiB;
 
-	if (!doctor_lookup(doctor, "/proc/meminfo", "MemAvailable", text, sizeof text)) {
-		doctor_add(doctor, "memory", FINDING_WARN, "memory", "mount -t proc proc /proc",
-			   "the kernel does not say how much memory is free");
+	if (!doctor_lookup(doctor, "/proc/meminfo", "MemAvailable", text, sizeof text) || text[0] < '0' ||
+	    text[0] > '9') {
+		doctor_unclear(doctor, "memory", "memory", "/proc/meminfo");
 		return;
 	}
 	available_MiB = strtoll(text, NULL, 10) / 1024;
@@ -59,10 +59,9 @@ static void check_hugepages(struct doctor *doctor)
 			   "%" PRId64 " of %" PRId64 " MiB free, %d wanted", scan.free_MiB, scan.total_MiB,
 			   HUGEPAGES_GOOD_MIB);
 	else
-		doctor_add(
-			doctor, "hugepages", doctor_serious(doctor), "memory", fix,
-			"none: DPDK runs on ordinary memory, which is enough for Linux interfaces but not for a NIC's "
-			"DMA");
+		doctor_add(doctor, "hugepages", doctor_serious(doctor), "memory", fix,
+			   "none: DPDK runs on ordinary memory, which does for Linux interfaces; for a NIC it asks for "
+			   "these");
 }
 
 struct node_scan {
@@ -88,7 +87,9 @@ static void check_numa(struct doctor *doctor)
 		doctor_add(doctor, "numa", FINDING_OK, "memory", NULL, "one memory node");
 		return;
 	}
-	doctor_read_integer(doctor, &balancing, "/proc/sys/kernel/numa_balancing");
+	if (doctor_ask_integer(doctor, "numa", "memory", &balancing, "/proc/sys/kernel/numa_balancing") ==
+	    DOCTOR_UNCLEAR)
+		return;
 	if (balancing)
 		doctor_add(doctor, "numa", FINDING_WARN, "memory", "sysctl -w kernel.numa_balancing=0",
 			   "%u memory nodes with automatic balancing: pages are unmapped under running programs",
@@ -99,22 +100,39 @@ static void check_numa(struct doctor *doctor)
 			   scan.nodes);
 }
 
-static void check_background(struct doctor *doctor)
+/* "always [madvise] never": the one in brackets. */
+static void check_transparent(struct doctor *doctor)
 {
+	static const char path[] = "/sys/kernel/mm/transparent_hugepage/enabled";
 	char enabled[128];
-	int64_t merging = 0;
 
-	if (doctor_read(doctor, enabled, sizeof enabled, "/sys/kernel/mm/transparent_hugepage/enabled") &&
-	    strstr(enabled, "[always]"))
+	if (!doctor_read(doctor, enabled, sizeof enabled, path)) {
+		if (doctor_exists(doctor, path))
+			doctor_unclear(doctor, "thp", "memory", path);
+		else
+			doctor_add(doctor, "thp", FINDING_OK, "memory", NULL,
+				   "this kernel has no transparent hugepages");
+	} else if (strstr(enabled, "[always]"))
 		doctor_add(doctor, "thp", FINDING_WARN, "memory",
 			   "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
 			   "transparent hugepages are always on: khugepaged moves memory of running applications");
-	else
+	else if (strstr(enabled, "[madvise]") || strstr(enabled, "[never]"))
 		doctor_add(doctor, "thp", FINDING_OK, "memory", NULL, "transparent hugepages only on request or off");
-	doctor_read_integer(doctor, &merging, "/sys/kernel/mm/ksm/run");
+	else
+		doctor_unclear(doctor, "thp", "memory", path);
+}
+
+static void check_merging(struct doctor *doctor)
+{
+	int64_t merging = 0;
+
+	if (doctor_ask_integer(doctor, "ksm", "memory", &merging, "/sys/kernel/mm/ksm/run") == DOCTOR_UNCLEAR)
+		return;
 	if (merging == 1)
 		doctor_add(doctor, "ksm", FINDING_WARN, "memory", "echo 0 > /sys/kernel/mm/ksm/run",
 			   "same-page merging is on: it write-protects memory behind the programs' backs");
+	else
+		doctor_add(doctor, "ksm", FINDING_OK, "memory", NULL, "no same-page merging");
 }
 
 void doctor_check_memory(struct doctor *doctor)
@@ -122,5 +140,6 @@ void doctor_check_memory(struct doctor *doctor)
 	check_available(doctor);
 	check_hugepages(doctor);
 	check_numa(doctor);
-	check_background(doctor);
+	check_transparent(doctor);
+	check_merging(doctor);
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -11,10 +12,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Which received packets the NIC stamps; the numbers are those of the file that stands for ethtool. */
+enum nic_stamps {
+	STAMPS_UNKNOWN = -1,
+	STAMPS_NONE,
+	STAMPS_PTP,
+	STAMPS_ALL,
+};
+
 /* What ethtool tells; -1 = the driver does not say. Under --root it is read from ethtool/NAME, lines "key=value". */
 struct nic_settings {
 	char firmware[64];
-	int rx_pause, tx_pause, gro, lro, tso, rx_usecs;
+	int rx_pause, tx_pause, gro, lro, tso, rx_usecs, adaptive_rx, stamps;
 };
 
 struct nic {
@@ -40,6 +49,21 @@ static int ask_flag(int socket_fd, struct ifreq *request, uint32_t command)
 	return status == 0 ? (int)value.data : -1;
 }
 
+static enum nic_stamps ask_stamps(int socket_fd, struct ifreq *request)
+{
+	struct ethtool_ts_info info = {.cmd = ETHTOOL_GET_TS_INFO};
+	int status;
+
+	request->ifr_data = (char *)&info;
+	status = ioctl(socket_fd, SIOCETHTOOL, request);
+	request->ifr_data = NULL;
+	if (status != 0)
+		return STAMPS_UNKNOWN;
+	if (!(info.so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE) || !(info.rx_filters >> 1))
+		return STAMPS_NONE;
+	return info.rx_filters & 1u << HWTSTAMP_FILTER_ALL ? STAMPS_ALL : STAMPS_PTP;
+}
+
 static void ask_kernel(const char *name, struct nic_settings *settings)
 {
 	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
@@ -61,11 +85,14 @@ static void ask_kernel(const char *name, struct nic_settings *settings)
 		settings->tx_pause = pause.tx_pause != 0;
 	}
 	request.ifr_data = (char *)&coalesce;
-	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0)
+	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0) {
 		settings->rx_usecs = (int)coalesce.rx_coalesce_usecs;
+		settings->adaptive_rx = coalesce.use_adaptive_rx_coalesce != 0;
+	}
 	settings->gro = ask_flag(socket_fd, &request, ETHTOOL_GGRO);
 	settings->tso = ask_flag(socket_fd, &request, ETHTOOL_GTSO);
 	flags = ask_flag(socket_fd, &request, ETHTOOL_GFLAGS);
+	settings->stamps = ask_stamps(socket_fd, &request);
 	settings->lro = flags < 0 ? -1 : (flags & ETH_FLAG_LRO) != 0;
 	close(socket_fd);
 }
@@ -77,7 +104,8 @@ static void ask_file(const struct doctor *doctor, const char *name, struct nic_s
 		int *value;
 	} numbers[] = {{"rx_pause", &settings->rx_pause}, {"tx_pause", &settings->tx_pause},
 		       {"gro", &settings->gro},           {"lro", &settings->lro},
-		       {"tso", &settings->tso},           {"rx_usecs", &settings->rx_usecs}};
+		       {"tso", &settings->tso},           {"rx_usecs", &settings->rx_usecs},
+		       {"stamps", &settings->stamps},     {"adaptive_rx", &settings->adaptive_rx}};
 	char path[128], text[64];
 
 	snprintf(path, sizeof path, "/ethtool/%.63s", name);
@@ -101,7 +129,7 @@ static void read_nic(const struct doctor *doctor, const char *name, struct nic *
 {
 	char device[192];
 
-	*nic = (struct nic){.settings = {"", -1, -1, -1, -1, -1, -1}, .speed_Mbps = -1};
+	*nic = (struct nic){.settings = {"", -1, -1, -1, -1, -1, -1, -1, STAMPS_UNKNOWN}, .speed_Mbps = -1};
 	snprintf(nic->name, sizeof nic->name, "%s", name);
 	snprintf(device, sizeof device, "/sys/class/net/%.63s/device", name);
 	doctor_link_name(doctor, nic->driver, sizeof nic->driver, "%s/driver", device);
@@ -117,24 +145,60 @@ static void read_nic(const struct doctor *doctor, const char *name, struct nic *
 
 static const char sfp_fix[] = "options ixgbe allow_unsupported_sfp=1 in /etc/modprobe.d, then reload the driver";
 
+static bool is_ixgbe(const struct nic *nic)
+{
+	return strcmp(nic->driver, "ixgbe") == 0;
+}
+
 static void check_driver(struct doctor *doctor, const struct nic *nic)
 {
-	char text[8] = "", speed[40] = "speed unknown";
+	char speed[40] = "speed unknown";
 
 	if (nic->speed_Mbps > 0)
 		snprintf(speed, sizeof speed, "%" PRId64 " Mb/s", nic->speed_Mbps);
-	doctor_add(doctor, "nic", FINDING_OK, strcmp(nic->driver, "ixgbe") == 0 ? "x520-firmware" : "kernel", NULL,
+	doctor_add(doctor, "nic", FINDING_OK, is_ixgbe(nic) ? "x520-firmware" : "kernel", NULL,
 		   "%s: driver %s, firmware %s, link %s, %s", nic->name, nic->driver[0] ? nic->driver : "unknown",
 		   nic->settings.firmware[0] ? nic->settings.firmware : "not told",
 		   nic->operstate[0] ? nic->operstate : "unknown", speed);
-	if (strcmp(nic->driver, "ixgbe") != 0)
+}
+
+/* The X550 goes by ixgbe too and stamps every packet, so the driver's name alone says little. */
+static void check_stamps(struct doctor *doctor, const struct nic *nic)
+{
+	static const char fix[] =
+		"stamp with the time stamp counter (default), or probe in PTP mode with a DPDK built for it";
+	int stamps = nic->settings.stamps;
+
+	if (stamps == STAMPS_ALL)
+		doctor_add(doctor, "nic-stamps", FINDING_OK, "x520-timestamps", NULL,
+			   "%s: stamps every received packet", nic->name);
+	else if (stamps == STAMPS_NONE)
+		doctor_add(doctor, "nic-stamps", FINDING_OK, "x520-timestamps", NULL,
+			   "%s: stamps nothing; the time stamp counter is used", nic->name);
+	else if (stamps == STAMPS_PTP || is_ixgbe(nic))
+		doctor_add(doctor, "nic-stamps", FINDING_WARN, "x520-timestamps", fix, "%s: %s", nic->name,
+			   !is_ixgbe(nic)         ? "stamps PTP packets only"
+			   : stamps == STAMPS_PTP ? "stamps PTP packets only, one at a time"
+						  : "if an 82599 or X540: stamps PTP packets only, one at a time");
+}
+
+static void check_sfp(struct doctor *doctor, const struct nic *nic)
+{
+	char text[16] = "", fix[128];
+
+	if (!is_ixgbe(nic) || strcmp(nic->operstate, "up") == 0)
 		return;
-	doctor_add(doctor, "nic-stamps", FINDING_WARN, "x520-timestamps",
-		   "stamp with the time stamp counter (default), or probe in PTP mode with a DPDK built for it",
-		   "%s: an 82599 or X540 stamps PTP packets only, one at a time", nic->name);
+	if (doctor_read(doctor, text, sizeof text, "/sys/class/net/%s/flags", nic->name) &&
+	    !(strtoul(text, NULL, 16) & IFF_UP)) {
+		snprintf(fix, sizeof fix, "ip link set %s up, then look again", nic->name);
+		doctor_add(doctor, "sfp", FINDING_WARN, "x520-sfp", fix,
+			   "%s is switched off: whether its module is taken is not known", nic->name);
+		return;
+	}
 	/* Older kernels, Debian 12's among them, do not tell the parameter. */
+	text[0] = '\0';
 	doctor_read(doctor, text, sizeof text, "/sys/module/ixgbe/parameters/allow_unsupported_sfp");
-	if (strcmp(nic->operstate, "up") != 0 && text[0] != '1' && text[0] != 'Y')
+	if (text[0] != '1' && text[0] != 'Y')
 		doctor_add(doctor, "sfp", FINDING_WARN, "x520-sfp", sfp_fix,
 			   "%s has no link: no cable, or a module that Intel did not code, which ixgbe refuses%s",
 			   nic->name, text[0] ? "" : " unless told otherwise");
@@ -142,7 +206,7 @@ static void check_driver(struct doctor *doctor, const struct nic *nic)
 
 static void check_pcie(struct doctor *doctor, const struct nic *nic)
 {
-	char fix[128];
+	char fix[160];
 
 	if (nic->width <= 0 || nic->width_maximum <= 0)
 		return;
@@ -151,11 +215,33 @@ static void check_pcie(struct doctor *doctor, const struct nic *nic)
 			   nic->name, nic->width, nic->link_speed);
 		return;
 	}
-	snprintf(fix, sizeof fix, "move the card to a slot with %" PRId64 " lanes: lspci -s %.40s -vv | grep Lnk",
-		 nic->width_maximum, nic->pci);
+	snprintf(fix, sizeof fix, "a slot with %" PRId64 " lanes that are wired, at %s: lspci -s %.40s -vv | grep Lnk",
+		 nic->width_maximum, nic->link_speed_maximum, nic->pci);
 	doctor_add(doctor, "pcie", FINDING_WARN, "x520-pcie", fix,
-		   "%s: x%" PRId64 " at %s of x%" PRId64 " at %s: two ports at 10 Gb/s need x8 at 5 GT/s", nic->name,
-		   nic->width, nic->link_speed, nic->width_maximum, nic->link_speed_maximum);
+		   "%s: x%" PRId64 " at %s of x%" PRId64 " at %s: an 82599 with two ports needs x8 at 5 GT/s",
+		   nic->name, nic->width, nic->link_speed, nic->width_maximum, nic->link_speed_maximum);
+}
+
+/* The kernel shows the files only for a link that can sleep. */
+static void check_aspm(struct doctor *doctor, const struct nic *nic)
+{
+	int64_t l0s = 0, l1 = 0;
+	bool told = doctor_read_integer(doctor, &l0s, "/sys/bus/pci/devices/%s/link/l0s_aspm", nic->pci);
+	char fix[160];
+
+	told |= doctor_read_integer(doctor, &l1, "/sys/bus/pci/devices/%s/link/l1_aspm", nic->pci);
+	if (!nic->pci[0] || !told)
+		return;
+	if (!l0s && !l1) {
+		doctor_add(doctor, "aspm", FINDING_OK, "x520-pcie", NULL, "%s: its PCIe link does not sleep",
+			   nic->name);
+		return;
+	}
+	snprintf(fix, sizeof fix, "echo 0 > /sys/bus/pci/devices/%.40s/link/%s (for good: pcie_aspm=off)", nic->pci,
+		 l1 ? "l1_aspm" : "l0s_aspm");
+	doctor_add(doctor, "aspm", FINDING_WARN, "x520-pcie", fix,
+		   "%s: its PCIe link may sleep (ASPM%s%s): the packet that wakes it waits", nic->name,
+		   l0s ? " L0s" : "", l1 ? " L1" : "");
 }
 
 static void check_pauses(struct doctor *doctor, const struct nic *nic)
@@ -188,10 +274,24 @@ static void check_offloads(struct doctor *doctor, const struct nic *nic)
 	else if (settings->gro == 0)
 		doctor_add(doctor, "offloads", FINDING_OK, "x520-queues", NULL, "%s: no merging, no segmentation",
 			   nic->name);
+}
+
+/* ixgbe has no adaptive flag: its "rx-usecs 1" is the dynamic mode, and the one that it starts with. */
+static void check_coalescing(struct doctor *doctor, const struct nic *nic)
+{
+	const struct nic_settings *settings = &nic->settings;
+	char fix[128];
+
 	if (settings->rx_usecs < 0)
 		return;
-	snprintf(fix, sizeof fix, "ethtool -C %s adaptive-rx off rx-usecs 0", nic->name);
-	if (settings->rx_usecs > 1)
+	snprintf(fix, sizeof fix, "ethtool -C %s %srx-usecs 0", nic->name,
+		 settings->adaptive_rx == 1 ? "adaptive-rx off " : "");
+	if (settings->adaptive_rx == 1 || (is_ixgbe(nic) && settings->rx_usecs == 1))
+		doctor_add(doctor, "coalescing", FINDING_WARN, "x520-queues", fix,
+			   "%s: interrupts wait for a time that changes with the load (Linux applications on this "
+			   "port; DPDK polls)",
+			   nic->name);
+	else if (settings->rx_usecs > 0)
 		doctor_add(doctor, "coalescing", FINDING_WARN, "x520-queues", fix,
 			   "%s: interrupts wait up to %d us (Linux applications on this port; DPDK polls)", nic->name,
 			   settings->rx_usecs);
@@ -220,65 +320,6 @@ static void check_node(struct doctor *doctor, const struct nic *nic)
 			   nic->name, nic->numa_node);
 }
 
-struct irq_scan {
-	const struct cpu_set_bits *isolated;
-	unsigned int irqs, inside;
-};
-
-static void scan_irq(struct doctor *doctor, const char *name, void *context)
-{
-	struct irq_scan *scan = context;
-	struct cpu_set_bits affinity;
-	char list[1024];
-
-	if (!doctor_read(doctor, list, sizeof list, "/proc/irq/%s/smp_affinity_list", name) ||
-	    !cpu_set_parse(list, &affinity))
-		return;
-	scan->irqs++;
-	scan->inside += cpu_set_meets(&affinity, scan->isolated);
-}
-
-static void check_interrupts(struct doctor *doctor)
-{
-	struct cpu_set_bits isolated;
-	struct irq_scan scan = {.isolated = &isolated};
-
-	if (!doctor_isolated(doctor, &isolated) || isolated.count == 0)
-		return; /* said already */
-	doctor_each(doctor, "/proc/irq", scan_irq, &scan);
-	if (scan.inside)
-		doctor_add(
-			doctor, "irq-affinity", FINDING_WARN, "cores",
-			"for i in /proc/irq/*/smp_affinity_list; do echo 0-1 > $i; done (with your housekeeping CPUs)",
-			"%u of %u interrupts may come to isolated CPUs", scan.inside, scan.irqs);
-	else
-		doctor_add(doctor, "irq-affinity", FINDING_OK, "cores", NULL,
-			   "none of %u interrupts may come to isolated CPUs", scan.irqs);
-}
-
-static void scan_process(struct doctor *doctor, const char *name, void *context)
-{
-	bool *found = context;
-	char command[32];
-
-	if (name[0] >= '0' && name[0] <= '9' && doctor_read(doctor, command, sizeof command, "/proc/%s/comm", name) &&
-	    strcmp(command, "irqbalance") == 0)
-		*found = true;
-}
-
-static void check_balancer(struct doctor *doctor)
-{
-	bool found = false;
-
-	doctor_each(doctor, "/proc", scan_process, &found);
-	if (found)
-		doctor_add(doctor, "irqbalance", FINDING_WARN, "cores",
-			   "systemctl disable --now irqbalance (or IRQBALANCE_BANNED_CPULIST= in its defaults)",
-			   "irqbalance runs: it moves interrupts while you measure");
-	else
-		doctor_add(doctor, "irqbalance", FINDING_OK, "cores", NULL, "irqbalance does not run");
-}
-
 static void scan_interface(struct doctor *doctor, const char *name, void *context)
 {
 	struct nic_scan *scan = context;
@@ -289,9 +330,13 @@ static void scan_interface(struct doctor *doctor, const char *name, void *contex
 	scan->ports++;
 	read_nic(doctor, name, &nic);
 	check_driver(doctor, &nic);
+	check_stamps(doctor, &nic);
+	check_sfp(doctor, &nic);
 	check_pcie(doctor, &nic);
+	check_aspm(doctor, &nic);
 	check_pauses(doctor, &nic);
 	check_offloads(doctor, &nic);
+	check_coalescing(doctor, &nic);
 	check_node(doctor, &nic);
 }
 
@@ -321,15 +366,16 @@ static void scan_pci(struct doctor *doctor, const char *name, void *context)
 		check_driverless(doctor, name);
 		return;
 	}
-	if (strcmp(driver, "vfio-pci") != 0)
+	if (strcmp(driver, "vfio-pci") != 0 && strcmp(driver, "igb_uio") != 0 && strcmp(driver, "uio_pci_generic") != 0)
 		return;
 	scan->bound++;
 	snprintf(device, sizeof device, "/sys/bus/pci/devices/%.63s", name);
 	snprintf(nic.name, sizeof nic.name, "%s", name);
 	snprintf(nic.pci, sizeof nic.pci, "%s", name);
 	read_pci(doctor, device, &nic);
-	doctor_add(doctor, "nic", FINDING_OK, "iommu", NULL, "%s is bound to vfio-pci: DPDK's", name);
+	doctor_add(doctor, "nic", FINDING_OK, "iommu", NULL, "%s is bound to %s: DPDK's", name, driver);
 	check_pcie(doctor, &nic);
+	check_aspm(doctor, &nic);
 	check_node(doctor, &nic);
 }
 
@@ -347,6 +393,4 @@ void doctor_check_nic(struct doctor *doctor)
 	if (scan.ports + scan.bound == 0)
 		doctor_add(doctor, "nic", doctor_serious(doctor), "kernel", "nomora lab up (virtual hosts need no NIC)",
 			   "no network hardware");
-	check_interrupts(doctor);
-	check_balancer(doctor);
 }

@@ -44,6 +44,14 @@ enum finding_level doctor_serious(const struct doctor *doctor)
 	return doctor->purpose == DOCTOR_NIC ? FINDING_FAIL : FINDING_WARN;
 }
 
+void doctor_unclear(struct doctor *doctor, const char *check, const char *note, const char *path)
+{
+	char fix[128];
+
+	snprintf(fix, sizeof fix, "cat %.100s", path);
+	doctor_add(doctor, check, FINDING_WARN, note, fix, "%s cannot be read or understood: not checked", path);
+}
+
 bool doctor_is_live(const struct doctor *doctor)
 {
 	return doctor->root[0] == '\0';
@@ -100,6 +108,17 @@ bool doctor_read_integer(const struct doctor *doctor, int64_t *value, const char
 	fits = full_path(doctor, whole, path, arguments);
 	va_end(arguments);
 	return fits && read_first_line(whole, text, sizeof text) && number_parse_i64(text, value) == 0;
+}
+
+enum doctor_answer doctor_ask_integer(struct doctor *doctor, const char *check, const char *note, int64_t *value,
+				      const char *path)
+{
+	if (doctor_read_integer(doctor, value, "%s", path))
+		return DOCTOR_READ;
+	if (!doctor_exists(doctor, "%s", path))
+		return DOCTOR_ABSENT;
+	doctor_unclear(doctor, check, note, path);
+	return DOCTOR_UNCLEAR;
 }
 
 bool doctor_exists(const struct doctor *doctor, const char *path, ...)
@@ -194,9 +213,9 @@ size_t doctor_each(struct doctor *doctor, const char *folder,
 	return (size_t)count;
 }
 
-static void set_cpu(struct cpu_set_bits *set, unsigned int cpu)
+void cpu_set_add(struct cpu_set_bits *set, unsigned int cpu)
 {
-	if (cpu_set_has(set, cpu))
+	if (cpu >= DOCTOR_CPUS || cpu_set_has(set, cpu))
 		return;
 	set->words[cpu / 64] |= UINT64_C(1) << (cpu % 64);
 	set->count++;
@@ -217,7 +236,7 @@ bool cpu_set_parse(const char *list, struct cpu_set_bits *set)
 		if (last >= DOCTOR_CPUS || first > last)
 			return false;
 		for (unsigned long cpu = first; cpu <= last; cpu++)
-			set_cpu(set, (unsigned int)cpu);
+			cpu_set_add(set, (unsigned int)cpu);
 		if (*end != ',' && *end != '\0')
 			return false;
 		list = *end ? end + 1 : end;

@@ -15,6 +15,7 @@
 
 #include <base/json.h>
 #include <base/log.h>
+#include <base/name.h>
 
 int command_fit(int argc, char **argv);
 
@@ -149,6 +150,16 @@ static void name_of_file(const char *path, char *name, size_t bytes)
 		snprintf(name, bytes, "application");
 }
 
+/* What goes into JSON and onto terminals: printable UTF-8. */
+static int check_application(const char *name, struct error *err)
+{
+	json_t *text = name_is_printable(name, "") && name[0] ? json_string(name) : NULL;
+	int rc = text ? 0 : error_set(err, EINVAL, "expected UTF-8 without control characters, found '%.200s'", name);
+
+	json_decref(text);
+	return rc;
+}
+
 static int fit_file(const struct settings *settings, const struct fit_settings *how, const char *path, struct fit *fit,
 		    struct error *err)
 {
@@ -163,11 +174,16 @@ static int fit_file(const struct settings *settings, const struct fit_settings *
 
 	if (!sweep)
 		return -EINVAL;
+	name_of_file(path, name, sizeof name);
+	named.application = settings->application ? settings->application : name;
+	rc = check_application(named.application, err);
+	if (rc != 0) {
+		sweep_destroy(sweep);
+		return error_prefix(err, "the file's name, for the application (--application gives another)");
+	}
 	if (sweep->metric_count > 1 && !settings->metric)
 		log_info("%s has %zu metrics: fitting '%s'; --metric takes another", path, sweep->metric_count,
 			 sweep->metrics[0].name);
-	name_of_file(path, name, sizeof name);
-	named.application = settings->application ? settings->application : name;
 	rc = observations_prepare(sweep, &observing, &observations, err);
 	sweep_destroy(sweep);
 	if (rc != 0)
@@ -245,7 +261,7 @@ static int run(const struct settings *settings, const struct fit_settings *how, 
 	for (size_t i = 0; rc == 0 && i < count && !settings->json && !settings->quiet && !to_stdout; i++) {
 		if (i > 0)
 			putchar('\n');
-		rc = fit_report(&fits[i], stdout);
+		fit_report(&fits[i], stdout);
 	}
 	for (size_t i = 0; i < done; i++)
 		fit_free(&fits[i]);
@@ -255,6 +271,12 @@ static int run(const struct settings *settings, const struct fit_settings *how, 
 
 static int check_names(const struct settings *settings, int operands)
 {
+	struct error err = {0};
+
+	if (settings->application && check_application(settings->application, &err) != 0) {
+		error_prefix(&err, "--application");
+		return usage_error(err.text);
+	}
 	if (operands > 1 && settings->application)
 		return usage_error("--application names one sweep; several take their files' names");
 	if (operands > 1 && settings->output && strcmp(settings->output, "-") == 0)
@@ -277,25 +299,75 @@ static int fit_sweeps(const struct settings *settings, const struct option_opera
 	return COMMAND_OK;
 }
 
-/* What would be ignored is refused, and so is a name that no picture can have. */
-static int check_outputs(const struct settings *settings)
+/* What fit does, and which options mean something to it. */
+struct purpose {
+	const char *name; /* for messages */
+	const char *takes[20];
+};
+
+static const struct purpose sweeps = {"a sweep",
+				      {"output", "plot", "metric", "application", "baseline-rtt-us", "json", "quiet",
+				       "model", "degree", "threshold", "continuous", "absolute-sigma",
+				       "without-outliers", "replicates", "seed", NULL}};
+static const struct purpose curves = {"--compare", {"compare", "plot", "json", NULL}};
+static const struct purpose nist = {"--nist", {"nist", "json", NULL}};
+static const struct purpose formula = {"--expr",
+				       {"expr", "output", "metric", "json", "quiet", "absolute-sigma", "seed", "start",
+					"response", "bounds", "fix", "y-column", "deviation-column", "loss",
+					"loss-scale", "multistart", NULL}};
+
+static bool is_set(const struct option_row *row, const struct settings *settings, const struct settings *defaults)
 {
-	bool draws = !settings->nist && !settings->expression.expression;
+	const char *field = (const char *)settings + row->offset, *unset = (const char *)defaults + row->offset;
+
+	switch (row->kind) {
+	case OPTION_KIND_FLAG:
+		return *(const bool *)field;
+	case OPTION_KIND_INTEGER:
+	case OPTION_KIND_DOUBLE: /* bit by bit: NAN is a default */
+		return memcmp(field, unset, sizeof(int64_t)) != 0;
+	case OPTION_KIND_STRING:
+		return *(const char *const *)field != *(const char *const *)unset;
+	case OPTION_KIND_CHOICE:
+		return *(const int *)field != *(const int *)unset;
+	case OPTION_KIND_LIST:
+		return ((const struct option_list *)(const void *)field)->count > 0;
+	case OPTION_KIND_END:
+	case OPTION_KIND_HEADING:
+		break;
+	}
+	return false;
+}
+
+/* What would be ignored is refused, and so is a name that no picture can have. */
+static int check_options(const struct settings *settings, const struct settings *defaults)
+{
+	const struct purpose *purpose = settings->nist                    ? &nist
+					: settings->compare               ? &curves
+					: settings->expression.expression ? &formula
+									  : &sweeps;
 	struct error err = {0};
 
-	if (!draws && settings->plots.count)
-		return usage_error("--plot draws curves: leave it out with --nist and --expr");
-	if ((settings->nist || settings->compare) && settings->output)
-		return usage_error("--output is for what was fitted: leave it out with --nist and --compare");
+	for (const struct option_row *row = rows; row->kind != OPTION_KIND_END; row++) {
+		const char *const *taken = purpose->takes;
+
+		while (*taken && row->name && strcmp(*taken, row->name) != 0)
+			taken++;
+		if (*taken || !is_set(row, settings, defaults))
+			continue;
+		error_set(&err, EINVAL, "--%s means nothing to %s: leave it out%s", row->name, purpose->name,
+			  purpose == &sweeps ? ", or give --expr" : "");
+		return usage_error(err.text);
+	}
 	for (size_t i = 0; i < settings->plots.count; i++)
 		if (command_check_ending("--plot", settings->plots.items[i], command_pictures, &err) != 0)
 			return usage_error(err.text);
 	return 0;
 }
 
-static int dispatch(struct settings *settings, const struct option_operands *operands)
+static int dispatch(struct settings *settings, const struct settings *defaults, const struct option_operands *operands)
 {
-	int code = check_outputs(settings);
+	int code = check_options(settings, defaults);
 
 	if (code != 0)
 		return code;
@@ -315,6 +387,7 @@ static int dispatch(struct settings *settings, const struct option_operands *ope
 		return usage_error("--expr fits one file of columns");
 	settings->expression.absolute_sigma = settings->absolute_sigma;
 	settings->expression.json = settings->json;
+	settings->expression.quiet = settings->quiet;
 	settings->expression.seed = settings->seed;
 	settings->expression.metric = settings->metric;
 	settings->expression.input = operands->items[0];
@@ -326,13 +399,15 @@ int command_fit(int argc, char **argv)
 {
 	struct settings settings = {
 		.model = "auto", .threshold_us = NAN, .baseline_rtt_us = NAN, .replicates = 400, .seed = 1};
+	struct settings defaults;
 	struct option_operands operands = {0};
 	int code;
 
 	fit_expression_defaults(&settings.expression);
+	defaults = settings;
 	code = command_parse(&usage, argc, argv, &settings, &operands);
 	if (code < 0)
-		code = dispatch(&settings, &operands);
+		code = dispatch(&settings, &defaults, &operands);
 	options_free(&operands);
 	return code;
 }

@@ -111,7 +111,7 @@ static int fit_and_report(const struct fit_expression_settings *settings, const 
 		return command_fail(&err, COMMAND_FAILED);
 	}
 	exit_code = result.converged ? COMMAND_OK : COMMAND_NEGATIVE;
-	if (!settings->json)
+	if (!settings->json && !settings->quiet)
 		fit_expression_print(&report);
 	if (fit_expression_write_json(&report, &err) != 0)
 		exit_code = command_fail(&err, COMMAND_FAILED);

@@ -31,6 +31,7 @@ struct fit_expression_settings {
 	int64_t seed;                 /* --seed, default 1 */
 	bool absolute_sigma;          /* --absolute-sigma */
 	bool json;                    /* --json: schema nomora.fit_expression/1 */
+	bool quiet;                   /* --quiet: no report */
 	const char *input;            /* operand: the data file, "-" = stdin */
 	const char *output;           /* -o: JSON result here as well; NULL = none */
 };

@@ -9,6 +9,7 @@
 
 #include <base/file.h>
 #include <base/json.h>
+#include <base/progress.h>
 
 int command_mesh(int argc, char **argv);
 
@@ -64,18 +65,21 @@ static const struct option_row export_rows[] = {
 static int merge_files(const struct option_operands *operands, const struct mesh_settings *settings, struct error *err)
 {
 	struct latency_matrix *all = latency_matrix_create();
+	struct progress *bar = progress_create(stderr, "mesh", 0);
 	int code = all ? 0 : error_set(err, ENOMEM, "out of memory");
 
 	for (int i = 0; !code && i < operands->count; i++) {
-		struct latency_matrix *one = latency_matrix_read(operands->items[i], err);
+		struct latency_matrix *one = latency_matrix_read(operands->items[i], bar, err);
 
 		code = one ? latency_matrix_merge(all, one, (enum latency_merge)settings->how, err) : -err->code;
 		if (one && code)
 			error_prefix(err, "%s", operands->items[i]);
 		latency_matrix_destroy(one);
 	}
+	progress_update(bar, 0, "writing");
 	if (!code)
 		code = latency_matrix_write(all, settings->output, err);
+	progress_destroy(bar);
 	latency_matrix_destroy(all);
 	return code;
 }
@@ -221,15 +225,21 @@ static const struct mesh_command export = {
 static int act(const struct mesh_command *command, const struct option_operands *operands,
 	       const struct mesh_settings *settings, struct error *err)
 {
+	struct progress *bar;
 	struct mesh_view view;
 	int code;
 
 	if (command->with_files)
 		return command->with_files(operands, settings, err);
-	code = mesh_view_open(&view, operands->items[0], settings->cluster, err);
-	if (code)
-		return code;
-	code = command->with_view(&view, settings, err);
+	bar = progress_create(stderr, "mesh", 0);
+	code = mesh_view_open(&view, operands->items[0], settings->cluster, bar, err);
+	if (command->endings)
+		progress_update(bar, 0, "drawing");
+	else
+		progress_clear(bar); /* others print */
+	if (!code)
+		code = command->with_view(&view, settings, err);
+	progress_destroy(bar);
 	mesh_view_close(&view);
 	return code;
 }

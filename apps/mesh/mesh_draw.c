@@ -25,6 +25,28 @@ struct drawing {
 	size_t group_count;
 };
 
+/* Pair after pair, not place after place: looking each of a million up takes longer than reading them. */
+static int fill_values(const struct mesh_view *view, enum mesh_statistic statistic, double *values)
+{
+	size_t count = view->count;
+	uint32_t *places = calloc(count + 1, sizeof *places);
+
+	if (!places)
+		return -ENOMEM;
+	for (uint32_t place = 0; place < count; place++)
+		places[view->hosts[place]] = place;
+	for (size_t i = 0; i < count * count; i++)
+		values[i] = NAN;
+	for (size_t i = 0; i < latency_matrix_count(view->matrix); i++) {
+		const struct latency_entry *entry = latency_matrix_at(view->matrix, i);
+
+		values[places[entry->source] * count + places[entry->destination]] =
+			mesh_entry_value(entry, statistic) * (statistic == MESH_LOSS ? 100 : 1);
+	}
+	free(places);
+	return 0;
+}
+
 static int fill_drawing(const struct mesh_view *view, enum mesh_statistic statistic, struct drawing *drawing)
 {
 	size_t count = view->count;
@@ -38,11 +60,8 @@ static int fill_drawing(const struct mesh_view *view, enum mesh_statistic statis
 		drawing->labels[row] = mesh_view_name(view, row);
 		if (row > 0 && view->racks[row] != view->racks[row - 1])
 			drawing->groups[drawing->group_count++] = row;
-		for (uint32_t column = 0; column < count; column++)
-			drawing->values[row * count + column] =
-				mesh_view_value(view, row, column, statistic) * (statistic == MESH_LOSS ? 100 : 1);
 	}
-	return 0;
+	return fill_values(view, statistic, drawing->values);
 }
 
 /* 0 when there is none. */
@@ -132,6 +151,10 @@ void mesh_print_table(const struct mesh_view *view, enum mesh_statistic statisti
 {
 	int width = name_width(view);
 
+	if (view->count == 0) {
+		fputs("there are no pairs in it\n", out);
+		return;
+	}
 	if (view->count > COLUMNS_SHOWN) {
 		fprintf(out,
 			"%u hosts: too many for a table here; 'nomora mesh draw' shows them, 'export' gives them\n",

@@ -4,28 +4,56 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS };
 
 struct collection {
 	double *p50_us, *p99_us; /* of the pairs with an answer */
 	size_t answered;
-	double worst_us, loss;
+	double lowest_p50_us, highest_p50_us, worst_us, loss;
 	uint64_t pairs, samples;
 };
 
-static int compare_doubles(const void *a, const void *b)
+/*
+ * The value of this rank, from 0, of values that are not negative: such doubles are in the order of their bits, and a
+ * pass over them finds 16 bits of the answer. Linear whatever their order; sorting takes ten times as long for a
+ * million.
+ */
+static double value_of_rank(const double *values, size_t count, size_t rank)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	static uint32_t counts[DIGITS];
+	uint64_t known = 0, mask = 0;
+	double value;
 
-	return (x > y) - (x < y);
+	for (int shift = 64 - DIGIT_BITS; shift >= 0; shift -= DIGIT_BITS) {
+		uint64_t digit = 0;
+
+		memset(counts, 0, sizeof counts);
+		for (size_t i = 0; i < count; i++) {
+			uint64_t bits;
+
+			memcpy(&bits, &values[i], sizeof bits);
+			if ((bits & mask) == known)
+				counts[bits >> shift & (DIGITS - 1)]++;
+		}
+		for (; rank >= counts[digit]; digit++)
+			rank -= counts[digit];
+		known |= digit << shift;
+		mask |= (uint64_t)(DIGITS - 1) << shift;
+	}
+	memcpy(&value, &known, sizeof value);
+	return value;
 }
 
-/* Sorts. */
-static double median(double *values, size_t count)
+static double median(const double *values, size_t count)
 {
+	double upper;
+
 	if (count == 0)
 		return NAN;
-	qsort(values, count, sizeof *values, compare_doubles);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+	upper = value_of_rank(values, count, count / 2);
+	return count % 2 ? upper : (value_of_rank(values, count, count / 2 - 1) + upper) / 2;
 }
 
 static void collect(struct collection *collection, const struct latency_entry *entry)
@@ -35,6 +63,8 @@ static void collect(struct collection *collection, const struct latency_entry *e
 	collection->loss += entry->loss;
 	if (entry->samples == 0)
 		return;
+	collection->lowest_p50_us = fmin(collection->lowest_p50_us, entry->rtt_p50_us);
+	collection->highest_p50_us = fmax(collection->highest_p50_us, entry->rtt_p50_us);
 	collection->p50_us[collection->answered] = entry->rtt_p50_us;
 	collection->p99_us[collection->answered++] = entry->rtt_p99_us;
 	collection->worst_us = fmax(collection->worst_us, entry->rtt_max_us);
@@ -46,6 +76,8 @@ static void finish(struct collection *collection, struct mesh_group *group)
 
 	*group = (struct mesh_group){
 		.pairs = collection->pairs,
+		.lowest_p50_us = collection->lowest_p50_us,
+		.highest_p50_us = collection->highest_p50_us,
 		.silent = collection->pairs - answered,
 		.samples = collection->samples,
 		.p50_us = median(collection->p50_us, answered),
@@ -53,8 +85,6 @@ static void finish(struct collection *collection, struct mesh_group *group)
 		.worst_us = answered ? collection->worst_us : NAN,
 		.loss = collection->pairs ? collection->loss / (double)collection->pairs : NAN,
 	};
-	group->lowest_p50_us = answered ? collection->p50_us[0] : NAN;
-	group->highest_p50_us = answered ? collection->p50_us[answered - 1] : NAN;
 }
 
 /* Of each host of the matrix, -1 = the cluster does not have it. NULL: out of memory. */
@@ -88,6 +118,7 @@ int mesh_summarise(const struct latency_matrix *matrix, const struct cluster *cl
 	int code = racks && times ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !code && i < MESH_RELATIONS; i++) {
+		collections[i].lowest_p50_us = collections[i].highest_p50_us = NAN; /* fmin(), fmax() pass over it */
 		collections[i].p50_us = times + 2 * i * count;
 		collections[i].p99_us = times + (2 * i + 1) * count;
 	}

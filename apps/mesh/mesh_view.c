@@ -46,10 +46,11 @@ static int order_hosts(struct mesh_view *view)
 	return 0;
 }
 
-int mesh_view_open(struct mesh_view *view, const char *matrix_path, const char *cluster_path, struct error *err)
+int mesh_view_open(struct mesh_view *view, const char *matrix_path, const char *cluster_path, struct progress *bar,
+		   struct error *err)
 {
 	*view = (struct mesh_view){0};
-	view->matrix = latency_matrix_read(matrix_path, err);
+	view->matrix = latency_matrix_read(matrix_path, bar, err);
 	if (view->matrix && cluster_path)
 		view->cluster = cluster_read(cluster_path, err);
 	if (!view->matrix || (cluster_path && !view->cluster)) {
@@ -84,7 +85,7 @@ const char *mesh_view_rack(const struct mesh_view *view, uint32_t place)
 	return view->racks[place] < 0 ? "(unknown)" : view->cluster->racks[view->racks[place]].name;
 }
 
-static double entry_value(const struct latency_entry *entry, enum mesh_statistic statistic)
+double mesh_entry_value(const struct latency_entry *entry, enum mesh_statistic statistic)
 {
 	switch (statistic) {
 	case MESH_P50:
@@ -103,7 +104,7 @@ double mesh_view_value(const struct mesh_view *view, uint32_t row, uint32_t colu
 {
 	const struct latency_entry *entry = latency_matrix_get(view->matrix, view->hosts[row], view->hosts[column]);
 
-	return entry ? entry_value(entry, statistic) : NAN;
+	return entry ? mesh_entry_value(entry, statistic) : NAN;
 }
 
 static json_t *json_figure(double value)

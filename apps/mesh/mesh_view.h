@@ -25,14 +25,16 @@ struct mesh_view {
 	int64_t *racks;  /* of each place; -1 = the cluster does not know the host */
 };
 
-/* Reads both files (cluster_path may be NULL). 0 or -errno with err set. */
-int mesh_view_open(struct mesh_view *view, const char *matrix_path, const char *cluster_path, struct error *err);
+/* Reads both files (cluster_path and bar may be NULL). 0 or -errno with err set. */
+int mesh_view_open(struct mesh_view *view, const char *matrix_path, const char *cluster_path, struct progress *bar,
+		   struct error *err);
 void mesh_view_close(struct mesh_view *view);
 
 const char *mesh_view_name(const struct mesh_view *view, uint32_t place);
 const char *mesh_view_rack(const struct mesh_view *view, uint32_t place);
 /* NAN when the pair was not measured (or has no answer). */
 double mesh_view_value(const struct mesh_view *view, uint32_t row, uint32_t column, enum mesh_statistic statistic);
+double mesh_entry_value(const struct latency_entry *entry, enum mesh_statistic statistic); /* NAN: no answer */
 
 /* mesh_draw.c. title NULL: by the statistic. */
 int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const char *title, const char *path,

@@ -139,8 +139,13 @@ int command_place(int argc, char **argv)
 	if (code == 0)
 		code = place_run(&world, &outcome, &err);
 	progress_destroy(world.progress);
-	if (code == 0 && (settings.json ? place_print_json : place_print_table)(&world, &outcome, stdout) != 0)
-		code = error_set(&err, EIO, "cannot write the answer to standard output");
+	if (code == 0) {
+		int printed = (settings.json ? place_print_json : place_print_table)(&world, &outcome, stdout);
+
+		code = command_flush(&err);
+		if (code == 0 && printed != 0)
+			code = error_set(&err, ENOMEM, "out of memory");
+	}
 	code = code == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
 	if (code == COMMAND_OK && settings.strict && outcome.totals.waiting > 0)
 		code = COMMAND_NEGATIVE;

@@ -67,7 +67,7 @@ static int load_latency(struct place_world *world, struct error *err)
 		return error_set(err, ENOMEM, "out of memory");
 	if (!settings->latency)
 		return 0;
-	world->matrix = latency_matrix_read(settings->latency, err);
+	world->matrix = latency_matrix_read(settings->latency, world->progress, err);
 	if (!world->matrix)
 		return -(err->code ? err->code : EINVAL);
 	if (latency_view_load(world->view, world->matrix, (enum latency_statistic)settings->statistic, &world->loaded,

@@ -54,7 +54,7 @@ struct inputs {
 
 static int load_mesh(const char *path, struct inputs *inputs, struct error *err)
 {
-	struct latency_matrix *matrix = latency_matrix_read(path, err);
+	struct latency_matrix *matrix = latency_matrix_read(path, NULL, err);
 
 	if (!matrix)
 		return -err->code;

@@ -92,6 +92,7 @@ int main(int argc, char **argv)
 	case OPTIONS_DONE:
 		return 0;
 	case OPTIONS_BAD:
+	case OPTIONS_FAILED:
 		log_error("%s", err.text);
 		return 2;
 	}

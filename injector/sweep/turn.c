@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One sweep at a time on a machine: two would disturb each other and both pass it off as the network's doing. The lock
- * is a name in the abstract socket space, which leaves no file and goes with its holder.
+ * One sweep at a time on a machine: two would disturb each other and both pass it off as the network's doing. And one
+ * sweep at a time makes a lab of a name, claimed before there is any of it. Each lock is a name in the abstract socket
+ * space, which leaves no file and goes with its holder.
  */
 #include <sweep/sweeper.h>
 
@@ -15,27 +16,30 @@
 
 #include "sweep_priv.h"
 
-static const char name[] = "nomora-sweep"; /* behind a leading zero byte */
+static const char machine[] = "nomora-sweep", lab_prefix[] = "nomora-sweep-lab-";
 
-static socklen_t set_address(struct sockaddr_un *address)
+/* The name stands behind a leading zero byte. */
+static socklen_t set_address(const char *name, struct sockaddr_un *address)
 {
+	size_t bytes = strnlen(name, sizeof address->sun_path - 1);
+
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	memcpy(address->sun_path + 1, name, strlen(name));
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+	memcpy(address->sun_path + 1, name, bytes);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
 }
 
 /* 0 and a descriptor that holds the lock, -EAGAIN while another sweep has it, or -errno with err set. */
-static int try_turn(int *turn, struct error *err)
+static int try_lock(const char *name, int *lock, struct error *err)
 {
 	struct sockaddr_un address;
-	socklen_t bytes = set_address(&address);
+	socklen_t bytes = set_address(name, &address);
 	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), code;
 
 	if (descriptor < 0)
 		return error_set(err, errno, "cannot make a socket: %s", strerror(errno));
 	/* It listens, for others to see whose it is. */
 	if (bind(descriptor, (const struct sockaddr *)&address, bytes) == 0 && listen(descriptor, 16) == 0) {
-		*turn = descriptor;
+		*lock = descriptor;
 		return 0;
 	}
 	code = errno;
@@ -44,10 +48,10 @@ static int try_turn(int *turn, struct error *err)
 }
 
 /* Who holds the lock, 0 if that cannot be told. */
-static pid_t find_holder(void)
+static pid_t find_holder(const char *name)
 {
 	struct sockaddr_un address;
-	socklen_t bytes = set_address(&address), length = sizeof(struct ucred);
+	socklen_t bytes = set_address(name, &address), length = sizeof(struct ucred);
 	struct ucred who = {0};
 	int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -62,7 +66,7 @@ static pid_t find_holder(void)
 
 static void tell(const struct sweeper_hooks *hooks)
 {
-	pid_t holder = find_holder();
+	pid_t holder = find_holder(machine);
 	char who[40] = "", line[200];
 
 	if (!hooks->say)
@@ -79,7 +83,7 @@ int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error
 	bool told = false;
 
 	for (;;) {
-		int code = try_turn(turn, err);
+		int code = try_lock(machine, turn, err);
 
 		if (code != -EAGAIN)
 			return code;
@@ -90,4 +94,16 @@ int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error
 		told = true;
 		sleep_unless((struct ns){200 * NS_PER_MS}, hooks->stop);
 	}
+}
+
+int sweeper_claim_lab(const char *lab, int *claim, int *other, struct error *err)
+{
+	char name[sizeof((struct sockaddr_un *)NULL)->sun_path];
+	int code;
+
+	snprintf(name, sizeof name, "%s%s", lab_prefix, lab);
+	code = try_lock(name, claim, err);
+	if (code == -EAGAIN)
+		*other = (int)find_holder(name);
+	return code;
 }

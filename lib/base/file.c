@@ -277,18 +277,23 @@ size_t file_mark_bytes(const char *text, size_t bytes)
 	return bytes >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
 }
 
-static char *trim(char *text)
+static bool is_blank(char c)
 {
-	size_t length;
+	return c == ' ' || c == '\t';
+}
 
-	text += strspn(text, " \t");
-	length = strlen(text);
-	while (length > 0 && strchr(" \t", text[length - 1]))
-		text[--length] = '\0';
-	if (length >= 2 && text[0] == '"' && text[length - 1] == '"') {
-		text[length - 1] = '\0';
+/* `end` is that of the text, where it is given its NUL. */
+static char *trim(char *text, char *end)
+{
+	while (text < end && is_blank(*text))
 		text++;
+	while (end > text && is_blank(end[-1]))
+		end--;
+	if (end - text >= 2 && text[0] == '"' && end[-1] == '"') {
+		text++;
+		end--;
 	}
+	*end = '\0';
 	return text;
 }
 
@@ -297,12 +302,12 @@ size_t file_split(char *line, char separator, char **fields, size_t capacity)
 	size_t count = 0;
 
 	for (char *at = line; at;) {
-		char *next = strchr(at, separator);
+		char *end = strchrnul(at, separator), *next = *end ? end + 1 : NULL;
 
-		if (next)
-			*next++ = '\0';
 		if (count < capacity)
-			fields[count] = trim(at);
+			fields[count] = trim(at, end);
+		else
+			*end = '\0';
 		count++;
 		at = next;
 	}

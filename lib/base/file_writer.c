@@ -134,29 +134,28 @@ static int sync_folder(const char *path)
 	return code;
 }
 
-/*
- * errno of a stream that a write has failed on, 0 if none has. That write's own is gone by now; one more byte, into
- * what is bad already, tells it again.
- */
-static int stream_error(FILE *stream)
+/* The failed write's own errno is gone by now; one more byte, into what is bad already, tells it again. */
+int file_stream_flush(FILE *stream)
 {
-	if (!ferror(stream))
-		return 0;
-	clearerr(stream);
+	bool failed = ferror(stream);
+
 	errno = 0;
-	if (fputc('\n', stream) == EOF || fflush(stream) == EOF)
-		return errno ? errno : EIO;
-	return EIO;
+	if (failed) {
+		clearerr(stream);
+		fputc('\n', stream);
+	}
+	if (fflush(stream) == 0 && !failed)
+		return 0;
+	return errno ? -errno : -EIO;
 }
 
 int file_writer_commit(struct file_writer *writer, struct error *err)
 {
 	FILE *stream = writer->stream;
-	int code = stream_error(stream);
+	int code = -file_stream_flush(stream);
 
-	errno = 0;
-	if (code == 0 && (fflush(stream) == EOF || (writer->temporary && fsync(fileno(stream)) < 0)))
-		code = errno ? errno : EIO;
+	if (code == 0 && writer->temporary && fsync(fileno(stream)) < 0)
+		code = errno;
 	if (stream != stdout && fclose(stream) == EOF && !code)
 		code = errno;
 	if (writer->temporary && !code && rename(writer->temporary, writer->path) < 0)

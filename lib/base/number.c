@@ -4,9 +4,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { DIGITS_SHORT = 18 };
 
 /* strtod also takes blanks, hex, "inf" and "nan"; a file's number is none of these. */
 static int looks_decimal(const char *text)
@@ -14,11 +17,46 @@ static int looks_decimal(const char *text)
 	return text[0] != '\0' && strspn(text, "+-.0123456789eE") == strlen(text) && strpbrk(text, "0123456789");
 }
 
+/*
+ * Digits with a point or without, so few of them that the number is one whole number of at most 53 bits over a power of
+ * ten, both exact: their quotient is rounded once, as strtod() rounds, in a tenth of its time. Others are left to it.
+ */
+static bool parse_short(const char *text, double *value)
+{
+	static const double tens[DIGITS_SHORT + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8, 1e9,
+						      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18};
+	const char *c = text + (text[0] == '-' || text[0] == '+');
+	uint64_t whole = 0;
+	int digits = 0, behind = 0;
+	bool point = false;
+
+	for (;; c++) {
+		if (*c >= '0' && *c <= '9') {
+			if (++digits > DIGITS_SHORT)
+				return false;
+			whole = whole * 10 + (uint64_t)(*c - '0');
+			behind += point;
+		} else if (*c == '.' && !point) {
+			point = true;
+		} else {
+			break;
+		}
+	}
+	if (*c != '\0' || digits == 0 || whole > UINT64_C(1) << 53)
+		return false;
+	*value = (double)whole / tens[behind];
+	if (text[0] == '-')
+		*value = -*value;
+	return true;
+}
+
 int number_parse_double(const char *text, double *value)
 {
 	char *end;
 	double parsed;
 
+	if (parse_short(text, value))
+		return 0;
 	if (!looks_decimal(text))
 		return -EINVAL;
 	parsed = strtod(text, &end);

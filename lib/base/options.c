@@ -141,7 +141,8 @@ static const char *keep_string(struct option_strings **strings, const char *text
 	return node->text;
 }
 
-static int read_line(const struct option_usage *usage, struct error_place place, char *line, void *settings,
+/* `seen` has the line that each row's name stood in, 0 = none: of two lines one would be for nothing. */
+static int read_line(const struct option_usage *usage, struct error_place place, char *line, void *settings, long *seen,
 		     struct option_strings **strings, struct error *err)
 {
 	char *fields[2];
@@ -161,6 +162,10 @@ static int read_line(const struct option_usage *usage, struct error_place place,
 	place.field = fields[0];
 	if (!row)
 		return error_at(err, place, EINVAL, "there is no such option; '%s --help' lists them", usage->command);
+	if (row->kind != OPTION_KIND_LIST && seen[row - usage->rows] > 0)
+		return error_at(err, place, EEXIST, "given in line %ld already; expected once",
+				seen[row - usage->rows]);
+	seen[row - usage->rows] = place.line;
 	kept = keep_string(strings, fields[1], place.line);
 	if (!kept)
 		return error_set(err, ENOMEM, "out of memory");
@@ -172,6 +177,7 @@ int options_read_file(const struct option_usage *usage, const char *path, void *
 		      struct option_strings **strings, struct error *err)
 {
 	struct file_lines *lines = file_lines_open(path, err);
+	long seen[2 * ROWS_MAXIMUM] = {0}; /* headings are rows as well */
 	char *line;
 	int status;
 
@@ -179,7 +185,7 @@ int options_read_file(const struct option_usage *usage, const char *path, void *
 		return err ? -err->code : -EIO;
 	while ((status = file_lines_next(lines, &line, err)) > 0) {
 		status = read_line(usage, (struct error_place){path, file_lines_number(lines), NULL}, line, settings,
-				   strings, err);
+				   seen, strings, err);
 		if (status < 0)
 			break;
 	}
@@ -200,21 +206,31 @@ static bool in_range(const struct option_row *row, double value)
 	return value >= row->minimum && value <= row->maximum;
 }
 
+/* Range and default of a number; `field` NULL: no default. */
+static void print_limits(const struct option_row *row, const void *field, FILE *out)
+{
+	double value = 0;
+	char range[80], number[32];
+
+	print_range(row, range, sizeof range);
+	if (field)
+		value = row->kind == OPTION_KIND_INTEGER ? (double)*(const int64_t *)field : *(const double *)field;
+	number_print_double(value, number, sizeof number);
+	if (field && in_range(row, value))
+		fprintf(out, " (%s, default %s)", range, number);
+	else
+		fprintf(out, " (%s)", range);
+}
+
 static void print_default(const struct option_row *row, const void *defaults, FILE *out)
 {
-	const void *field = (const char *)defaults + row->offset;
-	char number[32];
+	const void *field = defaults ? (const char *)defaults + row->offset : NULL;
 
+	if (row->kind == OPTION_KIND_INTEGER || row->kind == OPTION_KIND_DOUBLE)
+		print_limits(row, field, out);
+	if (!field)
+		return;
 	switch (row->kind) {
-	case OPTION_KIND_INTEGER:
-		if (in_range(row, (double)*(const int64_t *)field))
-			fprintf(out, " (default %" PRId64 ")", *(const int64_t *)field);
-		break;
-	case OPTION_KIND_DOUBLE:
-		number_print_double(*(const double *)field, number, sizeof number);
-		if (in_range(row, *(const double *)field))
-			fprintf(out, " (default %s)", number);
-		break;
 	case OPTION_KIND_STRING:
 		if (*(const char *const *)field)
 			fprintf(out, " (default %s)", *(const char *const *)field);
@@ -229,7 +245,7 @@ static void print_default(const struct option_row *row, const void *defaults, FI
 
 static void print_row(const struct option_row *row, const void *defaults, FILE *out)
 {
-	char left[80], range[80], choices[300] = "";
+	char left[80], choices[300] = "";
 	int width;
 
 	if (row->kind == OPTION_KIND_HEADING) {
@@ -247,11 +263,7 @@ static void print_row(const struct option_row *row, const void *defaults, FILE *
 			 row->choices[i]);
 	if (choices[0])
 		fprintf(out, ": %s", choices);
-	print_range(row, range, sizeof range);
-	if (row->kind == OPTION_KIND_INTEGER || row->kind == OPTION_KIND_DOUBLE)
-		fprintf(out, ", %s", range);
-	if (defaults)
-		print_default(row, defaults, out);
+	print_default(row, defaults, out);
 	fputc('\n', out);
 }
 
@@ -367,7 +379,7 @@ static enum option_outcome run_pass(const struct option_usage *usage, const stru
 		if (code == CODE_CONFIG) {
 			if (pass == PASS_CONFIG &&
 			    options_read_file(usage, optarg, settings, &operands->strings, err) < 0)
-				return OPTIONS_BAD;
+				return OPTIONS_FAILED;
 			continue;
 		}
 		if (code == CODE_HELP || code == 'h') {

@@ -7,12 +7,73 @@
 #include <dp/eal.h>
 #include <dp/port.h>
 
+/* Buffers cached per lcore: they keep bursts off the shared ring. */
+enum { CACHED = 256 };
+
+static void free_chunk(struct rte_mempool_memhdr *chunk, void *zone)
+{
+	(void)chunk;
+	rte_memzone_free(zone);
+}
+
+/*
+ * Buffers side by side. On pages of 4 KiB DPDK gives each a page, or several, of its own, as if a card were to find it
+ * by its physical address: then all of them share the same few lines of the first cache, and each takes a TLB entry.
+ */
+static int populate_densely(struct rte_mempool *pool)
+{
+	const struct rte_memzone *zone;
+	size_t chunk, align;
+	ssize_t bytes = rte_mempool_op_calc_mem_size_default(pool, pool->size, 0, &chunk, &align);
+	int count;
+
+	if (bytes < 0)
+		return (int)bytes;
+	zone = rte_memzone_reserve_aligned(pool->name, (size_t)bytes, (int)rte_socket_id(), 0, (unsigned int)align);
+	if (!zone)
+		return -rte_errno;
+	count = rte_mempool_populate_iova(pool, zone->addr, (rte_iova_t)(uintptr_t)zone->addr, zone->len, free_chunk,
+					  (void *)(uintptr_t)zone);
+	if (count > 0)
+		return 0;
+	rte_memzone_free(zone);
+	return count < 0 ? count : -ENOMEM;
+}
+
+/* What rte_pktmbuf_pool_create() does, but for the layout. */
+static struct rte_mempool *create_dense_pool(const char *name, unsigned int count, uint16_t room_bytes)
+{
+	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room_bytes};
+	struct rte_mempool *pool =
+		rte_mempool_create_empty(name, count, (unsigned int)sizeof(struct rte_mbuf) + room_bytes, CACHED,
+					 sizeof private, (int)rte_socket_id(), RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+	int status;
+
+	if (!pool)
+		return NULL;
+	status = rte_mempool_set_ops_byname(pool, "ring_mp_mc", NULL);
+	if (!status) {
+		rte_pktmbuf_pool_init(pool, &private);
+		status = populate_densely(pool);
+	}
+	if (status) {
+		rte_mempool_free(pool);
+		rte_errno = -status;
+		return NULL;
+	}
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	return pool;
+}
+
 struct dp_pool *dp_pool_create(const char *name, unsigned int count, uint16_t data_bytes, struct error *err)
 {
-	/* 256 buffers cached per lcore keep bursts off the shared ring. */
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		name, count, 256, 0, (uint16_t)(data_bytes + RTE_PKTMBUF_HEADROOM), (int)rte_socket_id());
+	uint16_t room_bytes = (uint16_t)(data_bytes + RTE_PKTMBUF_HEADROOM);
+	struct rte_mempool *pool;
 
+	if (!rte_eal_has_hugepages() && rte_eal_iova_mode() == RTE_IOVA_VA)
+		pool = create_dense_pool(name, count, room_bytes);
+	else
+		pool = rte_pktmbuf_pool_create(name, count, CACHED, 0, room_bytes, (int)rte_socket_id());
 	if (!pool)
 		error_set(err, rte_errno,
 			  "no memory for %u packet buffers (%u MiB): %s; give fewer slots, or more memory or hugepages",

@@ -115,7 +115,9 @@ static uint32_t read_task_reference(struct json_reader *reader, const json_t *va
 	if (json_is_string(value))
 		json_fail(reader, where, key, "'%s' is none of this job's tasks", json_string_value(value));
 	else
-		json_fail(reader, where, key, "expected the name of one of this job's tasks");
+		json_fail(reader, where, key,
+			  "expected the name of one of this job's tasks, or its number from 0 to %u",
+			  job->task_count - 1);
 	return 0;
 }
 

@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <base/number.h>
 
 static const char header_line[] = "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at";
+
+enum { ROWS_BETWEEN_LOOKS = 1 << 16 };
 
 enum column {
 	COLUMN_SOURCE,
@@ -108,7 +111,7 @@ static int read_row(const struct row_place *row, struct latency_matrix *matrix, 
 {
 	struct latency_entry entry = {0};
 	char *fields[COLUMN_COUNT];
-	size_t count = file_split(line, ',', fields, COLUMN_COUNT);
+	size_t count = file_split(line, ',', fields, COLUMN_COUNT), known;
 	double updated_at_s, whole_s;
 	int code;
 
@@ -126,13 +129,16 @@ static int read_row(const struct row_place *row, struct latency_matrix *matrix, 
 	whole_s = floor(updated_at_s);
 	entry.updated_at =
 		(struct ns){(int64_t)whole_s * NS_PER_S + llround((updated_at_s - whole_s) * 1e6) * NS_PER_US};
-	if (latency_matrix_get(matrix, entry.source, entry.destination))
+	known = latency_matrix_count(matrix);
+	code = latency_matrix_set(matrix, &entry);
+	if (code)
+		return error_at(row->err, place_of(row, COLUMN_SOURCE), -code, "cannot add the row: %s",
+				strerror(-code));
+	if (latency_matrix_count(matrix) == known)
 		return error_at(row->err, place_of(row, COLUMN_DESTINATION), EEXIST, "the pair %s -> %s is there twice",
 				latency_matrix_host(matrix, entry.source),
 				latency_matrix_host(matrix, entry.destination));
-	code = latency_matrix_set(matrix, &entry);
-	return code ? error_at(row->err, place_of(row, COLUMN_SOURCE), -code, "cannot add the row: %s", strerror(-code))
-		    : 0;
+	return 0;
 }
 
 static int skips(const char *line)
@@ -140,7 +146,17 @@ static int skips(const char *line)
 	return line[strspn(line, " \t")] == '\0' || line[0] == '#';
 }
 
-static int read_rows(struct latency_matrix *matrix, struct file_lines *lines, struct error *err)
+static void show_progress(struct progress *bar, const struct latency_matrix *matrix)
+{
+	char note[64];
+
+	if (!bar || latency_matrix_count(matrix) % ROWS_BETWEEN_LOOKS)
+		return;
+	snprintf(note, sizeof note, "reading, %zu pairs", latency_matrix_count(matrix));
+	progress_update(bar, 0, note);
+}
+
+static int read_rows(struct latency_matrix *matrix, struct file_lines *lines, struct progress *bar, struct error *err)
 {
 	struct row_place row = {lines, err};
 	int header_seen = 0, code;
@@ -156,6 +172,7 @@ static int read_rows(struct latency_matrix *matrix, struct file_lines *lines, st
 		if (header_seen && (code = read_row(&row, matrix, line)))
 			return code;
 		header_seen = 1;
+		show_progress(bar, matrix);
 	}
 	if (code < 0)
 		return code;
@@ -165,7 +182,7 @@ static int read_rows(struct latency_matrix *matrix, struct file_lines *lines, st
 	return 0;
 }
 
-struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct error *err)
+static struct latency_matrix *parse(struct file_lines *lines, struct progress *bar, struct error *err)
 {
 	struct latency_matrix *matrix = latency_matrix_create();
 	struct error local = {0};
@@ -176,21 +193,26 @@ struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct err
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (read_rows(matrix, lines, err)) {
+	if (read_rows(matrix, lines, bar, err)) {
 		latency_matrix_destroy(matrix);
 		return NULL;
 	}
 	return matrix;
 }
 
-struct latency_matrix *latency_matrix_read(const char *path, struct error *err)
+struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct error *err)
+{
+	return parse(lines, NULL, err);
+}
+
+struct latency_matrix *latency_matrix_read(const char *path, struct progress *bar, struct error *err)
 {
 	struct file_lines *lines = file_lines_open(path, err);
 	struct latency_matrix *matrix;
 
 	if (!lines)
 		return NULL;
-	matrix = latency_matrix_parse(lines, err);
+	matrix = parse(lines, bar, err);
 	file_lines_close(lines);
 	return matrix;
 }

@@ -95,15 +95,18 @@ static int cut_partial_line(struct sweep_writer *writer, off_t size, struct erro
 	return 0;
 }
 
-/* An existing file must have our header: values appended under another one would be read as something else. */
+/*
+ * An existing file must have our header, or as much of it as a writer that died has left: values appended under another
+ * one would be read as something else, and a file that is no sweep is not ours to cut.
+ */
 static int check_header(struct sweep_writer *writer, struct error *err)
 {
-	char found[sizeof SWEEP_HEADER] = "";
+	char found[sizeof SWEEP_HEADER];
 	ssize_t got = pread(writer->fd, found, sizeof found - 1, 0);
 
 	if (got < 0)
 		return io_error(writer, "read", err);
-	if (strcmp(found, SWEEP_HEADER) == 0)
+	if (memcmp(found, SWEEP_HEADER, (size_t)got) == 0)
 		return 0;
 	return error_at(err, (struct error_place){writer->path, 1, NULL}, EINVAL,
 			"this is not a sweep that can be continued: expected the header %s,started_at", SWEEP_COLUMNS);
@@ -122,9 +125,11 @@ static int take_up(struct sweep_writer *writer, struct error *err)
 		return io_error(writer, "look at", err);
 	if (!S_ISREG(info.st_mode))
 		return error_set(err, EINVAL, "%s: not a regular file", writer->path);
-	rc = cut_partial_line(writer, info.st_size, err);
+	rc = check_header(writer, err);
+	if (rc == 0)
+		rc = cut_partial_line(writer, info.st_size, err);
 	if (rc == 0 && writer->bytes > 0)
-		return check_header(writer, err);
+		return 0;
 	if (rc == 0)
 		rc = write_whole(writer, SWEEP_HEADER, strlen(SWEEP_HEADER), err);
 	return rc == 0 ? sync_folder(writer, err) : rc;
@@ -133,17 +138,23 @@ static int take_up(struct sweep_writer *writer, struct error *err)
 struct sweep_writer *sweep_writer_open(const char *path, struct error *err)
 {
 	struct sweep_writer *writer = calloc(1, sizeof *writer);
+	bool made;
+	int rc;
 
 	if (!writer || !(writer->path = strdup(path))) {
 		error_set(err, ENOMEM, "out of memory");
 		free(writer);
 		return NULL;
 	}
-	writer->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	if (writer->fd < 0)
-		io_error(writer, "open", err);
-	else if (take_up(writer, err) == 0)
+	writer->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	made = writer->fd >= 0;
+	if (!made)
+		writer->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	rc = writer->fd < 0 ? io_error(writer, "open", err) : take_up(writer, err);
+	if (rc == 0)
 		return writer;
+	if (made && rc != -EWOULDBLOCK)
+		unlink(path);
 	sweep_writer_close(writer);
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <plot/heatmap.h>
 
@@ -17,7 +18,7 @@ static const struct text_style axis_style = {.size = 13, .grey = 0.15, .place = 
 enum { EDGE = 14, BAR_WIDTH = 16, BAR_GAP = 22, BAR_LABELS = 64, LABEL_MAXIMUM = 160 };
 
 /* Beyond so many cells they are drawn as one picture, twice as fine as its cells up to CELLS_FINE. */
-enum { CELLS_VECTOR = 10000, CELLS_FINE = 4000000 };
+enum { CELLS_VECTOR = 10000, CELLS_FINE = 1000000 };
 #define MISSING_GREY 0.88
 
 struct layout {
@@ -146,8 +147,13 @@ static void draw_raster(const struct layout *layout, size_t fine)
 	for (size_t y = 0; data && y < height; y++) {
 		uint32_t *line = (uint32_t *)(void *)(data + y * stride);
 
+		if (y % fine) {
+			memcpy(line, data + (y - 1) * stride, stride);
+			continue;
+		}
 		for (size_t x = 0; x < width; x++)
-			line[x] = cell_pixel(layout, map->values[y / fine * map->columns + x / fine]);
+			line[x] = x % fine ? line[x - 1]
+					   : cell_pixel(layout, map->values[y / fine * map->columns + x / fine]);
 	}
 	cairo_surface_mark_dirty(picture);
 	cairo_save(layout->cr);

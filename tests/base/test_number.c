@@ -52,3 +52,34 @@ Test(number, printed_doubles_read_back_exactly)
 	number_print_double(0.1, text, sizeof text);
 	cr_assert_str_eq(text, "0.1");
 }
+
+Test(number, decimals_of_any_length_are_what_strtod_makes_of_them)
+{
+	static const char edges[][24] = {"-0",   "-.0",   "5.", "+.5", "9007199254740992", "9007199254740993", "0.1",
+					 "0000", "00.10", "1.", "-1",  "900719925474099.3"};
+	struct rng rng;
+	char text[32];
+	double value, wanted;
+
+	for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
+		wanted = strtod(edges[i], NULL);
+		cr_assert_eq(number_parse_double(edges[i], &value), 0, "%s", edges[i]);
+		cr_assert_eq(memcmp(&value, &wanted, sizeof value), 0, "%s", edges[i]);
+	}
+	rng_seed(&rng, 2);
+	for (int i = 0; i < 200000; i++) {
+		int digits = 1 + (int)(rng_next(&rng) % 22), point = (int)(rng_next(&rng) % 24), at = 0;
+
+		if (rng_next(&rng) % 4 == 0)
+			text[at++] = '-';
+		for (int digit = 0; digit < digits; digit++) {
+			if (digit == point)
+				text[at++] = '.';
+			text[at++] = (char)('0' + rng_next(&rng) % 10);
+		}
+		text[at] = '\0';
+		wanted = strtod(text, NULL);
+		cr_assert_eq(number_parse_double(text, &value), 0, "%s", text);
+		cr_assert_eq(memcmp(&value, &wanted, sizeof value), 0, "%s", text);
+	}
+}

@@ -70,8 +70,77 @@ for words in --help --version "mesh show $scratch/mesh.csv" "mesh --help" "mesh 
 	"report --latency $scratch/mesh.csv -o /dev/full" \
 	"fit $source_root/docs/sweeps/memcached-1.csv --quiet --json --metric queries_per_second"; do
 	# shellcheck disable=SC2086
-	refuses "a full disk: $words" 1 "error: .*(cannot write (to standard output|the answer)|full[^ ]*: No space left)" to_full "$nomora" $words
+	refuses "a full disk: $words" 1 "error: .*(cannot write (to standard output|[^ ]*full[^ ]*): No space left)" to_full "$nomora" $words
 done
+# A disk that is full leaves no file, and says so.
+cat >"$scratch/full.plan" <<-END
+	injector = $scratch/nobody.sock
+	client = true
+	metric = value 1 higher exit
+	share-machine = yes
+END
+mkdir "$scratch/disk"
+on_full_disk() {
+	unshare -m sh -c 'mount -t tmpfs -o size=4k none "$0" && cd "$0" && head -c 4096 /dev/zero >fill && "$@"; code=$?
+		[ "$(ls)" = fill ] || { ls -A; code=9; }; exit $code' "$scratch/disk" "$@"
+}
+if on_full_disk true 2>/dev/null; then
+	for words in "sweep $scratch/full.plan -o out.csv" "mesh merge $scratch/mesh.csv -o out.csv" \
+		"mesh draw $scratch/mesh.csv -o out.png" "mesh draw $scratch/mesh.csv -o out.svg" \
+		"mesh export $scratch/mesh.csv -o out.json" "report --latency $scratch/mesh.csv -o out.html" \
+		"fit $source_root/docs/sweeps/memcached-1.csv --metric queries_per_second --replicates 0 -o out.json" \
+		"fit $source_root/docs/sweeps/memcached-1.csv --metric queries_per_second --replicates 0 --plot out.svg" \
+		"fit $source_root/docs/sweeps/memcached-1.csv --expr 1/(1+x/k) --start k=10 -o out.json" \
+		"place -c $scratch/cluster.json -j $scratch/jobs.jsonl -C $source_root/curves --dump-dimacs out.dimacs" \
+		"place -c $scratch/cluster.json -j $scratch/jobs.jsonl -C $source_root/curves --draw out.dot"; do
+		# shellcheck disable=SC2086
+		refuses "no room for a file: ${words%% *} ${words##* }" 1 "error: .*out[^ ]*: (cannot write: )?No space left" on_full_disk "$nomora" $words
+	done
+else
+	skip "no room for a file" "file systems cannot be mounted here"
+fi
+
+# A file that is bad is exit 1 whatever it is for, bad words are exit 2, of every command.
+cp "$source_root/curves/spark.json" "$scratch/curve.json"
+printf 'not an option\n' >"$scratch/bad.config"
+printf 'seed = 1\nseed = 2\n' >"$scratch/twice.config"
+while IFS='|' read -r words good; do
+	# shellcheck disable=SC2086
+	for bad in $scratch/empty $scratch /no/such/file; do
+		[ "$bad" != "$scratch/empty" ] || : >"$bad"
+		refuses "a bad file: ${words//$scratch\//} $(basename "$bad")" 1 "error: .*$bad" "$nomora" $words "$bad" $good
+	done
+done <<-END
+	fit|--quiet
+	fit --nist|
+	fit --compare|$scratch/curve.json
+	fit --quiet --expr b*x --start b=1|
+	solve|
+	rtt|
+	mesh show|
+	mesh merge|
+	mesh show $scratch/mesh.csv --cluster|
+	inject-check|
+	report -o $scratch/page.html --latency|
+	report -o $scratch/page.html --curve|
+	place -c|-j $scratch/jobs.jsonl -C $source_root/curves
+	place -c $scratch/cluster.json -C $source_root/curves -l|-j $scratch/jobs.jsonl
+	sweep -o $scratch/no.csv|
+END
+for command in $commands; do
+	case $command in
+	inject | reflect | probe) [ -x "$bin/nomora-injector" ] || continue ;;
+	esac
+	sub=
+	case $command in
+	lab) sub=status ;;
+	mesh) sub=show ;;
+	esac
+	refuses "$command --config of a bad file" 1 "bad.config:1: expected 'name = value'" "$nomora" "$command" $sub --config "$scratch/bad.config"
+	refuses "$command --config of no file" 1 "no-such.config: No such file" "$nomora" "$command" $sub --config "$scratch/no-such.config"
+done
+refuses "an option twice in a file" 1 'twice.config:2: seed: given in line 1 already' "$nomora" place --config "$scratch/twice.config"
+
 # A picture's name says its form: another one is a usage error of every command, before any file is looked at.
 while IFS='|' read -r words kinds; do
 	for name in a.gif svg .svg a.svg.gz -; do

@@ -163,10 +163,38 @@ refuses "a curve.json with a wrong field" 1 "wrong.json: threshold.form: 'leap'"
 sed 's,nomora.curve/1,nomora.curve/9,' curve.json >wrong.json
 refuses "a curve.json of another schema" 1 'wrong.json: schema: .*nomora.curve/1' "$nomora" fit --compare curve.json wrong.json
 refuses "a sweep that goes nowhere" 1 'no-such' "$nomora" fit sweep.csv -o no-such/curve.json
-refuses "a plot of what is no curve" 2 'leave it out with --nist and --expr' \
-	"$nomora" fit sweep.csv --expr 'b1*x' --start b1=1 --plot bad.svg
-refuses "an output of what fits nothing" 2 'leave it out with --nist and --compare' \
-	"$nomora" fit --compare curve.json curve.json -o bad.json
+# What an option would mean nothing to refuses it by its name.
+while IFS='|' read -r purpose words; do
+	for option in $words; do
+		value=${option#*=}
+		[ "$value" != "$option" ] || value=
+		case $purpose in
+		--nist) first=(--nist no-such.dat) ;;
+		--expr) first=(sweep.csv --expr 'b1*x' --start b1=1) ;;
+		--compare) first=(--compare curve.json curve.json) ;;
+		*) first=(sweep.csv) ;;
+		esac
+		refuses "$purpose with --${option%%=*}" 2 "--${option%%=*} means nothing to $purpose: leave it out" \
+			"$nomora" fit "${first[@]}" "--${option%%=*}" ${value:+"$value"}
+	done
+done <<-'END'
+	--nist|output=bad.json plot=bad.svg metric=m application=a baseline-rtt-us=5 quiet model=log degree=2 threshold=9 continuous absolute-sigma without-outliers replicates=9 seed=2 expr=x start=b1=1 response=y bounds=b1=0:1 fix=b1 y-column=y deviation-column=d loss=huber loss-scale=2 multistart=3 compare
+	--expr|plot=bad.svg application=a baseline-rtt-us=5 model=log degree=2 threshold=9 continuous without-outliers replicates=9
+	--compare|output=bad.json metric=m application=a baseline-rtt-us=5 quiet model=log degree=2 threshold=9 continuous absolute-sigma without-outliers replicates=9 seed=2 expr=x start=b1=1 multistart=3
+	a sweep|start=b1=1 response=y bounds=b1=0:1 fix=b1 y-column=y deviation-column=d loss=huber loss-scale=2 multistart=3
+END
+run "$nomora" fit sweep.csv --expr 'a/(b+x)' --start a=1,b=100 --quiet
+[ "$code" -eq 0 ] && [ -z "$out$err" ] && pass "--expr --quiet has no report" || fail "--expr --quiet has no report" "exit $code" "$out$err"
+# An application's name drives no terminal and fits into JSON, wherever it comes from.
+cp sweep.csv "$(printf 'a\033[31m.csv')"
+cp sweep.csv "$(printf 'b\377.csv')"
+for name in "$(printf 'a\033[31m')" "$(printf 'b\377')"; do
+	refuses "an application that is not printable, from a file" 1 "the file's name.*--application gives another.*expected UTF-8 without control" \
+		"$nomora" fit "$name.csv" --replicates 0 -o bad.json
+	refuses "and as an option" 2 '--application: expected UTF-8 without control' "$nomora" fit sweep.csv --application "$name"
+	run "$nomora" fit "$name.csv" --replicates 0 --application good -o named.json
+	[ "$code" -eq 0 ] && grep -q '"application": "good"' named.json && pass "another name goes" || fail "another name goes" "$out$err"
+done
 refuses "a model that is none" 2 'expected auto, polynomial' "$nomora" fit sweep.csv --model cubic
 refuses "degree without polynomial" 2 'for polynomials' "$nomora" fit sweep.csv --model log --degree 2
 refuses "no operand" 2 'no sweep' "$nomora" fit

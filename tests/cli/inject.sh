@@ -41,8 +41,15 @@ refuses "a CPU that is not there" 2 "no CPU 4000|is no CPU|expected numbers" "${
 refuses "an EAL argument that is unknown" 2 "DPDK does not start" "${inject[@]}" net_null0 net_null1 -- --no-such-option
 refuses "a control path in no folder" 1 "control socket" "${inject[@]}" net_null0 net_null1 --control "$scratch/no/where"
 refuses "a capture in no folder" 1 "cannot create the capture" "${inject[@]}" net_null0 net_null1 --capture "$scratch/no/where"
-refuses "a replay file that is no series" 2 "series:2: .*not a number" \
+refuses "a replay file that is no series" 1 "series:2: .*not a number" \
 	"${inject[@]}" net_null0 net_null1 --replay <(:) --replay "$(printf '1\ntwo\n' >"$scratch/series"; echo "$scratch/series")"
+refuses "a replay file with a delay out of range" 1 "value 2, 20000 us, is out of range" \
+	"${inject[@]}" net_null0 net_null1 --replay "$(printf '1\n20000\n' >"$scratch/range"; echo "$scratch/range")"
+refuses "a file of steps that is none" 1 "steps:2: found 1 fields" \
+	"${inject[@]}" net_null0 net_null1 --steps "$(printf '0:1\n5\n' >"$scratch/steps"; echo "$scratch/steps")"
+refuses "a file of steps in no order" 1 "expected seconds that rise" \
+	"${inject[@]}" net_null0 net_null1 --steps "$(printf '0:1\n0:2\n' >"$scratch/order"; echo "$scratch/order")"
+refuses "steps that are none" 2 "found 1 fields" "${inject[@]}" net_null0 net_null1 --steps 0:1,5
 refuses "inject-ctl where nobody listens" 1 "nothing answers" "$nomora" inject-ctl "$scratch/nobody" stats
 refuses "inject-check of a text" 1 "not a pcapng file" "$nomora" inject-check "$0"
 refuses "inject-check of nothing" 1 "No such file" "$nomora" inject-check "$scratch/nothing"
@@ -58,10 +65,10 @@ check "set changes both directions" "$nomora" inject-ctl "$control" set delay_us
 [ "$(value delay_ab_us) $(value delay_ba_us)" = "20.5 20.5" ] && pass "the new delay is told" || fail "the new delay is told"
 "$nomora" inject-ctl "$control" set delay_ab_us=1 delay_ba_us=2 >/dev/null
 [ "$(value delay_ab_us) $(value delay_ba_us)" = "1.0 2.0" ] && pass "one by one" || fail "one by one"
-refuses "set out of range" 1 "out of range" "$nomora" inject-ctl "$control" set delay_us=10001
-refuses "set of nothing" 1 "set what" "$nomora" inject-ctl "$control" set
-refuses "set of an unknown name" 1 "expected delay_us=" "$nomora" inject-ctl "$control" set dealy_us=1
-refuses "an unknown command" 1 "there is no command" "$nomora" inject-ctl "$control" frobnicate
+refuses "set out of range" 2 "out of range" "$nomora" inject-ctl "$control" set delay_us=10001
+refuses "set of nothing" 2 "set what" "$nomora" inject-ctl "$control" set
+refuses "set of an unknown name" 2 "expected delay_us=" "$nomora" inject-ctl "$control" set dealy_us=1
+refuses "an unknown command" 2 "there is no command" "$nomora" inject-ctl "$control" frobnicate
 run "$nomora" inject-ctl "$control" metrics
 printf '%s\n' "$out" | grep -q '^nomora_injector_sent_packets_total{direction="ab"} [0-9]' &&
 	pass "metrics are Prometheus text" || fail "metrics are Prometheus text" "$out"

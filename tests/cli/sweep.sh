@@ -29,26 +29,26 @@ refuses_plan() {
 	if compgen -G 'bad.csv*' >/dev/null; then fail "$name: leaves no file" "$(ls bad.csv*)"; rm -f bad.csv*; fi
 }
 refuses "a plan that is not there" 1 'missing\.plan' "$nomora" sweep missing.plan
-refuses_plan "a plan without commands" 2 'bad\.plan: client: no command' "$good"
-refuses_plan "a plan without metrics" 2 'metric: no metric' 'client = true'
-refuses_plan "an unknown name" 2 'bad\.plan:5: clint: there is no such option' 'clint = true'
-refuses_plan "a line that is none" 2 "bad\.plan:5: expected 'name = value'" 'client'
-refuses_plan "an unknown way to a metric" 2 "bad\.plan:6: metric 'a': .* no way to find it" 'client = true' 'metric = a b higher yaml:x'
-refuses_plan "neither higher nor lower" 2 'expected higher or lower' 'client = true' 'metric = a b more exit'
-refuses_plan "a pattern that is wrong" 2 'pattern .* is wrong' 'client = true' 'metric = a b higher regex:(('
-refuses_plan "a pattern that would take gigabytes" 2 "bad\.plan:6: metric 'a': .* too large" 'client = true' 'metric = a b higher regex:(((a{1,255}){1,255}){1,255})'
-refuses_plan "a delay of -1" 2 'bad\.plan:7: delays: .* out of range' 'client = true' "$good" 'delays = -1'
-refuses_plan "a delay of 10^9" 2 'out of range' 'client = true' "$good" 'delays = 0 1e9'
-refuses_plan "a word among the delays" 2 "bad\.plan:7: delays: 'five': expected a number" 'client = true' "$good" 'delays = 0 five'
-refuses_plan "a range that goes nowhere" 2 'FROM <= TO' 'client = true' "$good" 'delays = 9..1/2'
-refuses_plan "a value out of range" 2 'bad\.plan:5' 'repetitions = 0'
-refuses_plan "injector and lab" 2 'one of them' 'client = true' "$good" 'lab = lab9'
+refuses_plan "a plan without commands" 1 'bad\.plan: client: no command' "$good"
+refuses_plan "a plan without metrics" 1 'metric: no metric' 'client = true'
+refuses_plan "an unknown name" 1 'bad\.plan:5: clint: there is no such option' 'clint = true'
+refuses_plan "a line that is none" 1 "bad\.plan:5: expected 'name = value'" 'client'
+refuses_plan "an unknown way to a metric" 1 "bad\.plan:6: metric 'a': .* no way to find it" 'client = true' 'metric = a b higher yaml:x'
+refuses_plan "neither higher nor lower" 1 'expected higher or lower' 'client = true' 'metric = a b more exit'
+refuses_plan "a pattern that is wrong" 1 'pattern .* is wrong' 'client = true' 'metric = a b higher regex:(('
+refuses_plan "a pattern that would take gigabytes" 1 "bad\.plan:6: metric 'a': .* too large" 'client = true' 'metric = a b higher regex:(((a{1,255}){1,255}){1,255})'
+refuses_plan "a delay of -1" 1 'bad\.plan:7: delays: .* out of range' 'client = true' "$good" 'delays = -1'
+refuses_plan "a delay of 10^9" 1 'out of range' 'client = true' "$good" 'delays = 0 1e9'
+refuses_plan "a word among the delays" 1 "bad\.plan:7: delays: 'five': expected a number" 'client = true' "$good" 'delays = 0 five'
+refuses_plan "a range that goes nowhere" 1 'FROM <= TO' 'client = true' "$good" 'delays = 9..1/2'
+refuses_plan "a value out of range" 1 'bad\.plan:5' 'repetitions = 0'
+refuses_plan "injector and lab" 1 'one of them' 'client = true' "$good" 'lab = lab9'
 plan_with 'client = true' "$good" >bad.plan
-run "$nomora" sweep bad.plan --delays 5,x
+refuses "a word among the delays of the command line" 2 "delays: 'x'" "$nomora" sweep bad.plan --delays 5,x
 check "a word among the delays of the command line has no line of the file" sh -c "grep -q \"error: delays: 'x'\" err"
-refuses_plan "a host of an unknown kind" 2 "bad\.plan:7: client-host: host 'h9'" 'client = true' "$good" 'client-host = h9'
+refuses_plan "a host of an unknown kind" 1 "bad\.plan:7: client-host: host 'h9'" 'client = true' "$good" 'client-host = h9'
 printf '%s\n' 'client = true' "$good" 'lab = lab9' 'lab-inject = h7' >place.plan
-refuses "a place that the lab does not have" 2 "place\.plan:4: no place 'h7'" "$nomora" sweep place.plan -o place.csv
+refuses "a place that the lab does not have" 1 "place\.plan:4: no place 'h7'" "$nomora" sweep place.plan -o place.csv
 printf 'injector = %s/nobody.sock\nclient = true\n%s\nshare-machine = true\n' "$scratch" "$good" >absent.plan
 refuses "an injector that is not there" 1 'nobody\.sock' "$nomora" sweep absent.plan -o absent.csv
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,6 +88,30 @@ Test(port, a_virtual_device_sends_and_counts)
 	dp_port_close(port);
 	cr_assert_null(open_port("net_null3,size=bad", &err));
 	cr_assert_eq(rte_eth_dev_count_avail(), 0, "a closed or refused port leaves no device");
+}
+
+/* A page each would put all of them on the same lines of the first cache: half the forwarding rate. */
+Test(port, buffers_lie_side_by_side_and_a_pool_can_be_made_again)
+{
+	struct dp_pool *small;
+	struct error err = {0};
+	struct rte_mbuf *a, *b;
+
+	for (int i = 0; i < 3; i++) {
+		small = dp_pool_create("small", 1023, 2048, &err);
+		cr_assert_not_null(small, "%s", err.text);
+		a = rte_pktmbuf_alloc((struct rte_mempool *)small);
+		b = rte_pktmbuf_alloc((struct rte_mempool *)small);
+		cr_assert_leq(labs((char *)a - (char *)b), 2560);
+		cr_assert_neq(labs((char *)a - (char *)b) % 4096, 0);
+		if (!dp_eal_has_hugepages())
+			cr_assert_eq(a->buf_iova, (rte_iova_t)(uintptr_t)a->buf_addr);
+		rte_pktmbuf_free(a);
+		rte_pktmbuf_free(b);
+		dp_pool_free(small);
+	}
+	cr_assert_null(dp_pool_create("large", 1 << 20, 2048, &err));
+	cr_assert_not_null(strstr(err.text, "give fewer slots"), "%s", err.text);
 }
 
 Test(port, a_pair_joined_by_memory_carries_frames)

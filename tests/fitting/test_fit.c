@@ -88,6 +88,17 @@ static struct sweep *draw_more(const struct sweep *sweep, const struct truth *tr
 	return more;
 }
 
+/* "The lowest" of all candidates, or only of the likeliest form: does the sentence say which? */
+static void assert_lowest_is_so(const struct fit *fit)
+{
+	bool lowest = true;
+
+	for (size_t i = 1; i < fit->candidate_count; i++)
+		lowest = lowest && fit->candidates[0].aicc <= fit->candidates[i].aicc;
+	if (strstr(fit->reason, "AICc is the lowest"))
+		cr_assert_eq(lowest, !strstr(fit->reason, "lowest of the likeliest form"), "%s", fit->reason);
+}
+
 static void fit_sweep(const struct sweep *sweep, const struct fit_settings *settings, struct fit *fit)
 {
 	struct observations observations;
@@ -96,6 +107,7 @@ static void fit_sweep(const struct sweep *sweep, const struct fit_settings *sett
 	cr_assert_eq(observations_prepare(sweep, &(struct observation_settings){0}, &observations, &err), 0, "%s",
 		     err.text);
 	cr_assert_eq(fit_observations(&observations, settings, fit, &err), 0, "%s", err.text);
+	assert_lowest_is_so(fit);
 }
 
 static void assert_lawful(const struct curve *curve)

@@ -11,7 +11,7 @@ cd "$scratch" || exit 1
 lab=s$((BASHPID % 100000))
 at_exit "$nomora" lab down --name "$lab"
 memcached_plan=$source_root/injector/sweep/profiles/memcached.plan
-sweep=("$nomora" sweep "$memcached_plan" --lab "$lab" --share-machine --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20)
+sweep=("$nomora" sweep "$memcached_plan" --lab "$lab" --share-machine --reference-every 0 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20)
 nothing_left() {
 	if wait_for 15 sh -c "! ip netns list | grep -q '^$lab-' && ! ls /run/nomora/${lab}[.-]* 2>/dev/null" &&
 		! ps -eo args | grep -qE "[1]0\.77\.1\.1 -p 11211|${lab}-[h]1"; then
@@ -46,8 +46,10 @@ run "${sweep[@]}" -o killed.csv --delays "0 10" --repetitions 1
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q 'were there\|runs made' && pass "and the same file goes on" || fail "and the same file goes on" "$err"
 "${sweep[@]}" -o term.csv --delays "0..90/10" --repetitions 1 >/dev/null 2>&1 &
 running=$!
+wait_for 30 sh -c "ip netns list | grep -q '^$lab-'" # the first of its namespaces: the lab is far from ready
+refuses "a second sweep names the first while that makes the lab" 1 "another sweep, process [0-9]+, uses the lab '$lab'" "${sweep[@]}" -o second.csv
 wait_for 30 sh -c "find /run/nomora -path '*$lab*.sweep' -size +0 | grep -q ." # it says who has the injector
-refuses "a second sweep in the same lab names the first" 1 "another sweep, process [0-9]+, uses the lab '$lab'" "${sweep[@]}" -o second.csv
+refuses "and when that has the injector" 1 "another sweep, process [0-9]+, uses the lab '$lab'" "${sweep[@]}" -o second.csv
 kill -TERM "$running"
 code=0
 wait "$running" || code=$?

@@ -10,6 +10,7 @@
 #include <model/sweep.h>
 
 #define HEADER "delay_us,direction,run,metric,unit,better,value,started_at\n"
+#define HEADER_BEGUN "delay_us,direction,ru"
 
 static struct sweep *read_text(const char *text, struct error *err)
 {
@@ -218,19 +219,48 @@ Test(sweep_writer, refuses_what_is_no_row_and_writes_none_of_it)
 
 Test(sweep_writer, leaves_a_file_that_is_no_sweep_alone)
 {
+	/* also where the line that ends the file has no end, as what a dead writer leaves */
+	static const char texts[][120] = {"something of somebody\n", "x", HEADER_BEGUN "y", "one,two\nthree"};
+
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+		struct error err = {0};
+		char path[64], found[120] = "";
+		FILE *file;
+
+		make_path(path, sizeof path);
+		file = fopen(path, "w");
+		fputs(texts[i], file);
+		fclose(file);
+		cr_assert_null(sweep_writer_open(path, &err));
+		cr_assert(strstr(err.text, "not a sweep"));
+		file = fopen(path, "r");
+		cr_assert_gt(fread(found, 1, sizeof found - 1, file), 0);
+		fclose(file);
+		cr_assert_str_eq(found, texts[i]);
+		unlink(path);
+	}
+}
+
+Test(sweep_writer, takes_up_a_header_that_a_dead_writer_left_unfinished)
+{
 	struct error err = {0};
-	char path[64], line[32] = "";
+	char path[64];
+	struct sweep_record one = record(5, 1, 2);
+	struct sweep_writer *writer;
+	struct sweep *sweep;
 	FILE *file;
 
 	make_path(path, sizeof path);
 	file = fopen(path, "w");
-	fputs("something of somebody\n", file);
+	fputs(HEADER_BEGUN, file);
 	fclose(file);
-	cr_assert_null(sweep_writer_open(path, &err));
-	cr_assert(strstr(err.text, "not a sweep"));
-	file = fopen(path, "r");
-	cr_assert(fgets(line, sizeof line, file));
-	fclose(file);
-	cr_assert_str_eq(line, "something of somebody\n");
+	writer = sweep_writer_open(path, &err);
+	cr_assert(writer, "%s", err.text);
+	cr_assert_eq(sweep_writer_append(writer, &one, 1, &err), 0);
+	sweep_writer_close(writer);
+	sweep = sweep_load(path, &err);
+	cr_assert(sweep, "%s", err.text);
+	cr_assert_eq(sweep->count, 1);
+	sweep_destroy(sweep);
 	unlink(path);
 }

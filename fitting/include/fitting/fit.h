@@ -106,7 +106,7 @@ int fit_observations(struct observations *observations, const struct fit_setting
 		     struct error *err);
 void fit_free(struct fit *fit); /* of a zeroed or filled one */
 
-/* The report that a person reads. 0 or -errno of the stream. */
-int fit_report(const struct fit *fit, FILE *out);
+/* The report that a person reads. */
+void fit_report(const struct fit *fit, FILE *out);
 
 #endif

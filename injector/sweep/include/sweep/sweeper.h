@@ -50,6 +50,12 @@ int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error
 int sweeper_find_other(const char *control);
 
 /*
+ * The name of a lab is ours until *claim is closed; claim it before anything of the lab is made. 0, -EAGAIN and the
+ * process whose sweep has it (0 = cannot be told), or -errno with err set.
+ */
+int sweeper_claim_lab(const char *lab, int *claim, int *other, struct error *err);
+
+/*
  * 0 when every planned run is in the file; -EINTR when told to stop; else -errno with err set. Whatever the outcome,
  * the plan's programs have ended, the injector has its old delay, and the file holds whole runs only.
  */

@@ -29,6 +29,12 @@ int file_writer_try(const char *path, struct error *err);
 int file_writer_commit(struct file_writer *writer, struct error *err);
 void file_writer_discard(struct file_writer *writer); /* NULL is legal */
 
+/*
+ * Flushes: 0 when all that was ever written to the stream has gone out, else the reason, -errno, also when it was an
+ * earlier write that failed. What is behind such a stream is bad, and has one byte more.
+ */
+int file_stream_flush(FILE *stream);
+
 /* Whole file (plain or gzip, "-" = stdin) as a NUL-terminated string that the caller frees; at most `limit` bytes. */
 char *file_read_all(const char *path, size_t limit, size_t *bytes, struct error *err);
 

@@ -103,9 +103,10 @@ struct option_usage {
 };
 
 enum option_outcome {
-	OPTIONS_RUN,  /* parsed: go on */
-	OPTIONS_DONE, /* --help or --version was printed: exit 0 */
-	OPTIONS_BAD,  /* err says why: print it, exit 2 */
+	OPTIONS_RUN,    /* parsed: go on */
+	OPTIONS_DONE,   /* --help or --version was printed: exit 0 */
+	OPTIONS_BAD,    /* the command line is wrong, err says why: print it, exit 2 */
+	OPTIONS_FAILED, /* the config file cannot be used, as any file that is bad: print err, exit 1 */
 };
 
 /* What is left after the options. `strings` belongs to options. */

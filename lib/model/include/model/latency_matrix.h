@@ -20,6 +20,7 @@
 #include <base/error.h>
 #include <base/file.h>
 #include <base/ns.h>
+#include <base/progress.h>
 
 enum { LATENCY_NAME_BYTES = 64 }; /* longest host name with its NUL */
 
@@ -43,8 +44,9 @@ struct latency_matrix;
 struct latency_matrix *latency_matrix_create(void);         /* NULL: out of memory */
 void latency_matrix_destroy(struct latency_matrix *matrix); /* NULL is legal */
 
-/* Reads a file (plain or gzip, "-" = stdin). NULL with err set ("file:line: field: ..."): bad rows, a pair twice. */
-struct latency_matrix *latency_matrix_read(const char *path, struct error *err);
+/* Reads a file (plain or gzip, "-" = stdin). NULL with err set ("file:line: field: ..."): bad rows, a pair twice.
+ * `bar`, which may be NULL, shows how far it is. */
+struct latency_matrix *latency_matrix_read(const char *path, struct progress *bar, struct error *err);
 /* The same from lines that the caller opened, and closes. */
 struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct error *err);
 /* Whole or not at all ("-" = stdout), rows in the order in which they were set. */
