@@ -314,6 +314,40 @@ static void draw_days(struct family_builder *builder, int32_t size)
 	}
 }
 
+/* Forty layers, arcs from each node to six of the next, and one dear arc past all of them. */
+static void draw_layers(struct family_builder *builder, int32_t size)
+{
+	enum { LAYERS = 40, ARCS_A_NODE = 6 };
+	int32_t source = LAYERS * size, sink = source + 1;
+
+	set_nodes(builder, LAYERS * size + 2);
+	send(builder, source, sink, 50 * size);
+	add_arc(builder, source, sink, 50 * size, 100 * COST_MOST);
+	for (int32_t v = 0; v < size; v++) {
+		add_arc(builder, source, v, CAPACITY_MOST, 0);
+		add_arc(builder, source - size + v, sink, CAPACITY_MOST, 0);
+	}
+	for (int32_t v = 0; v < source - size; v++) {
+		for (int32_t k = 0; k < ARCS_A_NODE; k++)
+			add_arc(builder, v, (v / size + 1) * size + draw(builder, 0, size - 1), draw(builder, 1, 100),
+				draw(builder, 1, COST_MOST));
+	}
+}
+
+/* The most that goes through a square grid: an arc back pays for every unit, the others cost nothing. */
+static void draw_most_flow(struct family_builder *builder, int32_t size)
+{
+	int32_t source = size * size, sink = source + 1;
+
+	draw_square_grid(builder, size);
+	if (builder->failed)
+		return;
+	builder->supply[source] = builder->supply[sink] = 0;
+	for (int32_t a = 0; a < builder->arc_count; a++)
+		builder->cost[a] = 0;
+	add_arc(builder, sink, source, CAPACITY_MOST * size, -1);
+}
+
 const struct family families[] = {
 	{"transport", 500, draw_transport},
 	{"assignment", 8000, draw_assignment},
@@ -330,6 +364,8 @@ const struct family families[] = {
 	{"parallel", 150, draw_parallel},
 	{"star", 10000, draw_star},
 	{"days", 150, draw_days},
+	{"layers", 300, draw_layers},
+	{"most_flow", 100, draw_most_flow},
 	{NULL, 0, NULL},
 };
 

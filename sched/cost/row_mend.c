@@ -114,23 +114,39 @@ static uint32_t find_rack(const struct cost_row *row, uint32_t rack)
 	return low;
 }
 
-int32_t cost_row_machine(const struct cost_row *row, uint32_t rack, uint32_t machine)
+/* The arcs first..end-1 of a rack ascend, as a rule over consecutive machines: nearly all of a near rack are there. */
+static int32_t machine_in_span(const struct cost_row *row, uint32_t first, uint32_t end, uint32_t machine)
 {
-	uint32_t first = 0, end = row->machine_count;
+	int64_t ahead = (int64_t)machine - row->machines[first].target;
+	uint32_t place;
 
-	if (row->spans) {
-		uint32_t span = find_span(row, rack);
+	if (ahead < 0)
+		return COST_ABSENT;
+	place = ahead < (int64_t)(end - first) ? first + (uint32_t)ahead : end - 1;
+	while (row->machines[place].target > (int32_t)machine)
+		place--;
+	return row->machines[place].target == (int32_t)machine ? row->machines[place].cost : COST_ABSENT;
+}
 
-		if (span == row->span_count || row->spans[span].rack != rack)
-			return COST_ABSENT;
-		first = row->spans[span].first;
-		end = row->spans[span + 1].first;
-	}
-	for (uint32_t i = first; i < end; i++) {
+static int32_t machine_anywhere(const struct cost_row *row, uint32_t machine)
+{
+	for (uint32_t i = 0; i < row->machine_count; i++) {
 		if (row->machines[i].target == (int32_t)machine)
 			return row->machines[i].cost;
 	}
 	return COST_ABSENT;
+}
+
+int32_t cost_row_machine(const struct cost_row *row, uint32_t rack, uint32_t machine)
+{
+	uint32_t span;
+
+	if (!row->spans)
+		return machine_anywhere(row, machine);
+	span = find_span(row, rack);
+	if (span == row->span_count || row->spans[span].rack != rack)
+		return COST_ABSENT;
+	return machine_in_span(row, row->spans[span].first, row->spans[span + 1].first, machine);
 }
 
 struct structured_block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack)

@@ -92,7 +92,8 @@ static bool is_settled(const struct flownet *net, const struct net_member *membe
 
 /*
  * To `share`, or to wait when that is NULL. Units that cost no more than the row's limit have an arc to their machine:
- * a way over the rack or the cluster costs no less than it, and tasks with an arc of their own to there stay.
+ * a way over the rack or the cluster costs no less than it, and tasks with an arc of their own to there stay. The
+ * machines will be asked for when the plan is carried out.
  */
 static int plan(struct flownet *net, uint32_t job, const struct net_member *member,
 		const struct structured_share *share, int32_t machine_limit)
@@ -112,42 +113,48 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 		added->move.arc = flownet_arc_to(net, job, member->task, to, &added->move.cost);
 	}
 	added->settled = is_settled(net, member, &added->move, machine_limit);
+	if (member->machine != FLOWNET_NONE)
+		__builtin_prefetch(&net->machines[member->machine], 1);
+	if (to != FLOWNET_NONE)
+		__builtin_prefetch(&net->machines[to], 1);
 	return 0;
 }
 
-/* The share of a column, NULL if the class has none there. */
-static struct structured_share *share_of(const struct flownet *net, int32_t count, int32_t column)
+/*
+ * Whoever is where a unit is, stays: of those `task` becomes UINT32_MAX. How many are left. Shares are found by their
+ * machine: a search among them would go ways that are not foreseeable.
+ */
+static size_t settle_members(struct flownet *net, struct net_member *members, size_t count, int32_t share_count)
 {
-	int32_t low = 0, high = count;
+	int32_t *share_at = net->share_at;
+	size_t left = 0;
 
-	while (low < high) {
-		int32_t middle = low + (high - low) / 2;
+	for (int32_t i = 0; i < share_count; i++)
+		share_at[net->shares[i].column] = i;
+	for (size_t i = 0; i < count; i++) {
+		int32_t place = members[i].machine == FLOWNET_NONE ? FLOWNET_NONE : share_at[members[i].machine];
 
-		if (net->shares[middle].column < column)
-			low = middle + 1;
-		else
-			high = middle;
+		if (place != FLOWNET_NONE && net->shares[place].units > 0) {
+			net->shares[place].units--;
+			members[i].task = UINT32_MAX;
+		} else {
+			left++;
+		}
 	}
-	return low < count && net->shares[low].column == column ? &net->shares[low] : NULL;
+	for (int32_t i = 0; i < share_count; i++)
+		share_at[net->shares[i].column] = FLOWNET_NONE;
+	return left;
 }
 
 int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
 		      int32_t machine_limit)
 {
 	struct net_member *members = net->members + first;
+	size_t left = settle_members(net, members, count, share_count);
 	int32_t next = 0;
 
-	/* Whoever is where a unit is, stays: `task` marks those that are settled. */
-	for (size_t i = 0; i < count; i++) {
-		struct structured_share *share =
-			members[i].machine == FLOWNET_NONE ? NULL : share_of(net, share_count, members[i].machine);
-
-		if (share && share->units > 0) {
-			share->units--;
-			members[i].task = UINT32_MAX;
-		}
-	}
-	for (int pass = 0; pass < 2; pass++) { /* those that must leave their machine, then those that wait */
+	/* Those that must leave their machine, then those that wait. */
+	for (int pass = 0; pass < 2 && left > 0; pass++) {
 		for (size_t i = 0; i < count; i++) {
 			if (members[i].task == UINT32_MAX || (members[i].machine == FLOWNET_NONE) != (pass == 1))
 				continue;

@@ -38,7 +38,8 @@ struct net_class {
 struct net_job {
 	bool present;
 	bool touched;
-	bool look; /* its tasks and the solver's units may have come apart, whatever the solver's answer */
+	bool recount; /* tasks run elsewhere than the solver was told: arcs of their own may be others */
+	bool look;    /* its tasks and the solver's units may have come apart, whatever the solver's answer */
 	uint32_t root;
 	int32_t root_machine; /* where the root runs, FLOWNET_NONE while it does not */
 	uint32_t task_limit;  /* tasks[task_limit] */
@@ -122,6 +123,7 @@ struct flownet {
 	size_t running_room;
 	struct structured_block_arcs *racks; /* scratch of one class */
 	size_t rack_room;
+	int32_t *share_at;               /* [cluster->machine_count] place in `shares`; FLOWNET_NONE between calls */
 	struct structured_share *shares; /* scratch of one class */
 	size_t share_room;
 	bool following; /* tasks are moved to where the solver has them */

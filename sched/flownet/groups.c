@@ -238,13 +238,40 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 	return code == 0 ? structured_set_supply(net->solver, known->group, (int32_t)(end - first)) : code;
 }
 
+/* Tasks that may move, of a job of which nothing but their number may have changed since the solver was told; or 0. */
+static uint32_t recounted(const struct flownet *net, const struct net_job *job)
+{
+	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
+	bool root_runs = net_root_machine(job) != FLOWNET_NONE;
+
+	if (job->recount || timed || !net->settings.preemption || (net->policy.root_first && !root_runs) ||
+	    job->class_count != 1 || job->first.root || job->first.running_digest != 0)
+		return 0;
+	return job->waiting + job->running - net->policy.root_first;
+}
+
+static int apply_count(struct flownet *net, struct net_job *job, uint32_t count)
+{
+	struct net_class *known = &job->first;
+	int32_t capacity = unscheduled_capacity(net, job);
+	int code = 0;
+
+	if (known->unscheduled_capacity != capacity)
+		code = structured_set_unscheduled(net->solver, known->group, known->unscheduled_cost, capacity);
+	known->unscheduled_capacity = capacity;
+	return code == 0 ? structured_set_supply(net->solver, known->group, (int32_t)count) : code;
+}
+
 static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 {
 	struct net_job *entry = &net->jobs[job];
-	uint32_t left = 0;
+	uint32_t left = 0, alike = arcs ? 0 : recounted(net, entry);
 	int64_t count;
 	int code;
 
+	if (alike > 0)
+		return apply_count(net, entry, alike);
+	entry->recount = false;
 	net->row = arcs && net_job_open(net, entry) ? class_row(net, job, false) : NULL;
 	count = net_members(net, job);
 	net->row = NULL;

@@ -19,8 +19,11 @@ struct flownet *flownet_create(const struct cluster *cluster, const struct flown
 	net->machines = calloc((size_t)cluster->machine_count + 1, sizeof *net->machines);
 	net->rack_free = calloc((size_t)cluster->rack_count + 1, sizeof *net->rack_free);
 	net->walk_starts = calloc((size_t)cluster->rack_count + 2, sizeof *net->walk_starts);
-	if (!net->machines || !net->rack_free || !net->walk_starts)
+	net->share_at = calloc((size_t)cluster->machine_count + 1, sizeof *net->share_at);
+	if (!net->machines || !net->rack_free || !net->walk_starts || !net->share_at)
 		goto out_of_memory;
+	for (uint32_t m = 0; m < cluster->machine_count; m++)
+		net->share_at[m] = FLOWNET_NONE;
 	for (uint32_t m = 0; m < cluster->machine_count; m++)
 		net->machines[m] = (struct net_machine){
 			.told = FLOWNET_NONE, .first_root = FLOWNET_NONE, .rack = cluster->machines[m].rack};
@@ -57,6 +60,7 @@ void flownet_destroy(struct flownet *net)
 	free(net->members);
 	free(net->running);
 	free(net->racks);
+	free(net->share_at);
 	free(net->shares);
 	free(net->moves);
 	free(net->plans);

@@ -207,6 +207,7 @@ int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 	else if (net_is_pinned(net, entry, task))
 		net->machines[before].pinned--;
 	set_machine(net, job, task, machine);
+	entry->recount |= machine != FLOWNET_NONE && !net->settled;
 	if (is_root && code == 0)
 		code = count_pins(net, entry, 1, reason);
 	else if (net_is_pinned(net, entry, task))

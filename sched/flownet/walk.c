@@ -64,6 +64,7 @@ static void fetch_for_apply(const struct flownet *net, const struct net_job *job
 		structured_fetch_arcs(net->solver, job->first.group);
 		step = COST_FETCH_ROW;
 	} else if (steps_ahead == AHEAD / 4) {
+		structured_fetch_columns(net->solver, job->first.group);
 		step = COST_FETCH_ARCS;
 	}
 	if (row)

@@ -23,6 +23,7 @@ static bool allocate(struct scaling *scaling)
 	scaling->arcs = malloc(2 * arcs * sizeof *scaling->arcs);
 	scaling->reverse = malloc(2 * arcs * sizeof *scaling->reverse);
 	scaling->origin = malloc(2 * arcs * sizeof *scaling->origin);
+	scaling->whole = malloc(2 * arcs * sizeof *scaling->whole);
 	scaling->end = malloc(nodes * sizeof *scaling->end);
 	scaling->price = calloc(nodes, sizeof *scaling->price);
 	scaling->trial_price = malloc(nodes * sizeof *scaling->trial_price);
@@ -36,10 +37,10 @@ static bool allocate(struct scaling *scaling)
 	scaling->bucket_next = malloc(nodes * sizeof *scaling->bucket_next);
 	scaling->bucket_before = malloc(nodes * sizeof *scaling->bucket_before);
 	scaling->bucket = malloc((size_t)scaling->bucket_count * sizeof *scaling->bucket);
-	return scaling->first && scaling->arcs && scaling->reverse && scaling->origin && scaling->end &&
-	       scaling->price && scaling->trial_price && scaling->parent && scaling->parent_tail && scaling->excess &&
-	       scaling->next && scaling->queue && scaling->queued && scaling->rank && scaling->bucket_next &&
-	       scaling->bucket_before && scaling->bucket;
+	return scaling->first && scaling->arcs && scaling->reverse && scaling->origin && scaling->whole &&
+	       scaling->end && scaling->price && scaling->trial_price && scaling->parent && scaling->parent_tail &&
+	       scaling->excess && scaling->next && scaling->queue && scaling->queued && scaling->rank &&
+	       scaling->bucket_next && scaling->bucket_before && scaling->bucket;
 }
 
 static void release(struct scaling *scaling)
@@ -48,6 +49,7 @@ static void release(struct scaling *scaling)
 	free(scaling->arcs);
 	free(scaling->reverse);
 	free(scaling->origin);
+	free(scaling->whole);
 	free(scaling->end);
 	free(scaling->price);
 	free(scaling->trial_price);
@@ -91,6 +93,7 @@ static void build(struct scaling *scaling)
 		scaling->arcs[back] = (struct residual){tail, 0, -cost};
 		scaling->reverse[there] = back;
 		scaling->reverse[back] = there;
+		scaling->whole[there] = scaling->whole[back] = problem->capacity[a];
 		scaling->origin[there] = a;
 		scaling->origin[back] = -1;
 		cost = cost < 0 ? -cost : cost;

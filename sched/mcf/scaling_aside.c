@@ -6,12 +6,14 @@
 static void exchange(struct scaling *scaling, int32_t i, int32_t j)
 {
 	struct residual arc = scaling->arcs[i];
-	int32_t reverse = scaling->reverse[i], origin = scaling->origin[i];
+	int32_t reverse = scaling->reverse[i], origin = scaling->origin[i], whole = scaling->whole[i];
 
 	scaling->arcs[i] = scaling->arcs[j];
 	scaling->reverse[i] = scaling->reverse[j];
 	scaling->origin[i] = scaling->origin[j];
+	scaling->whole[i] = scaling->whole[j];
 	scaling->arcs[j] = arc;
+	scaling->whole[j] = whole;
 	scaling->reverse[j] = reverse;
 	scaling->origin[j] = origin;
 	scaling->reverse[scaling->reverse[i]] = i;

@@ -29,6 +29,7 @@ struct scaling {
 	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] set aside */
 	struct residual *arcs;
 	int32_t *reverse;     /* [residual arcs] */
+	int32_t *whole;       /* [residual arcs] its room and its reverse's together: that one lies far away */
 	int32_t *origin;      /* [residual arcs] the problem's arc that it stands for, -1: for the way back */
 	int64_t *price;       /* [nodes] scaled potential */
 	int64_t *trial_price; /* [nodes] prices that scaling_settle() tries */
@@ -47,7 +48,7 @@ struct scaling {
 	uint64_t pushes, relabels, phases;
 	int64_t scans; /* arcs that phases looked at */
 	struct mcf_watcher watcher;
-	int64_t relabels_since_update;
+	int64_t relabels_since_update, relabels_per_update;
 	bool set_aside; /* some arcs are */
 	bool infeasible, out_of_range;
 };
@@ -65,7 +66,7 @@ void scaling_take_back(struct scaling *scaling);
 /*
  * scaling_settle.c: between phases. Looks for prices that prove the flow optimal, filling negative cycles, for no
  * longer than the phase took that looked at `phase_scans` arcs. The flow stays feasible; false: the prices are what
- * they were.
+ * they were, or such that few arcs keep them from being a proof.
  */
 bool scaling_settle(struct scaling *scaling, int64_t phase_scans);
 
@@ -85,6 +86,23 @@ static inline void scaling_report(const struct scaling *scaling)
 							      .pushes = scaling->pushes,
 							      .relabels = scaling->relabels,
 							      .phases = scaling->phases});
+}
+
+/* Has its reverse room? */
+static inline bool scaling_has_way_back(const struct scaling *scaling, int32_t arc)
+{
+	return scaling->arcs[arc].room < scaling->whole[arc];
+}
+
+/*
+ * cost - price[head], INT64_MAX when the arc has no room. Whether it has is as good as random, so that both are worked
+ * out: a branch there is mostly mispredicted.
+ */
+static inline int64_t scaling_seen(const int64_t *price, const struct residual *arc)
+{
+	int64_t full = -(int64_t)(arc->room == 0);
+
+	return ((arc->cost - price[arc->head]) & ~full) | (INT64_MAX & full);
 }
 
 static inline int64_t scaling_reduced(const struct scaling *scaling, int32_t tail, const struct residual *arc)

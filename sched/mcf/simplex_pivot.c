@@ -188,6 +188,7 @@ void simplex_optimise(struct mcf_simplex *simplex)
 		simplex->cursor = 0;
 	if (simplex->fresh)
 		simplex_start(simplex);
+	simplex->work = 0; /* that of the start says nothing of what follows */
 	simplex->fresh = false;
 	while (!simplex->given_up && simplex_price(simplex, block, &in)) {
 		pivot(simplex, &in);

@@ -16,6 +16,22 @@ void simplex_price_wide(const struct mcf_simplex *simplex, int32_t begin, int32_
 	}
 }
 
+int32_t simplex_attractive_arcs(const struct mcf_simplex *simplex)
+{
+	int32_t count = 0;
+
+	for (int32_t a = 0; a < simplex->arc_count; a++) {
+		struct entering_arc arc = {0};
+
+		if (simplex->narrow)
+			simplex_price_portable(simplex, a, a + 1, &arc);
+		else
+			simplex_price_wide(simplex, a, a + 1, &arc);
+		count += arc.reduced < 0;
+	}
+	return count;
+}
+
 static void price_range(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best)
 {
 	if (simplex->narrow)

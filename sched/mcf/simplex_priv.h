@@ -84,6 +84,7 @@ struct mcf_simplex {
 	uint64_t pivots;
 	int64_t work;          /* about the nodes touched in this solve, in SIMPLEX_* units */
 	int64_t patience;      /* at so much work simplex_is_slow() is asked; INT64_MAX: never */
+	int32_t look;          /* which look that will be */
 	int64_t missing_first; /* units over artificial arcs before the first pivot */
 	bool given_up;
 	struct mcf_watcher watcher;
@@ -138,6 +139,9 @@ int64_t simplex_missing_units(const struct mcf_simplex *simplex);
 /* The solve is to be given up where another algorithm is likely to be faster. */
 void simplex_be_impatient(struct mcf_simplex *simplex);
 bool simplex_is_slow(struct mcf_simplex *simplex);
+
+/* simplex_price.c: arcs that could be entered now. */
+int32_t simplex_attractive_arcs(const struct mcf_simplex *simplex);
 
 /* simplex_start.c: pivots worth making before any pricing. */
 void simplex_start(struct mcf_simplex *simplex);

@@ -10,7 +10,7 @@
 #include "simplex_priv.h"
 
 /* Nodes that entering the way may touch, an arc of the network, while the simplex is not to be waited for. */
-enum { START_WORK_MOST = 400 };
+enum { START_WORK_MOST = 200 };
 
 struct ends {
 	int32_t source, sink; /* NO_NODE: none */

@@ -191,6 +191,8 @@ static int32_t collect_coming(struct structured *state, int32_t group, const str
 			count += wanted[column] > 0;
 		}
 	}
+	for (int32_t i = first; i < count && state->referenced; i++)
+		reference_fetch(state, arcs[i].target, NONE);
 	for (int32_t i = first; i < count; i++) {
 		if (arcs[i].target >= 0)
 			arcs[i].cost = wanted[arcs[i].target] - 1;
@@ -303,9 +305,12 @@ static int install_change(struct structured *state, int32_t group, const struct 
 	struct row_arc *coming = state->row_arcs + most;
 	bool was_changed = g->in_changed_list;
 
+	for (int32_t i = 0; i < g->share_count; i++)
+		__builtin_prefetch(state->columns[g->shares[i].column].entries, 1);
 	note_wanted(state, g, change);
 	int32_t held_count = detach_flow(state, group, change);
 
+	state->arc_total -= g->arc_count;
 	running_drop(state, group);
 	int32_t count = collect_repriced(state, part_group(state, g));
 
@@ -315,6 +320,7 @@ static int install_change(struct structured *state, int32_t group, const struct 
 	merge_arcs(g, coming, count);
 	if (!running_add(state, group, change->running, change->running_count))
 		return -ENOMEM;
+	state->arc_total += g->arc_count;
 	row_attach_flow(state, group, held_count, was_changed);
 	return 0;
 }
@@ -341,6 +347,18 @@ void structured_fetch(const struct structured *state, int32_t group)
 		__builtin_prefetch(&state->groups[group], 1);
 		__builtin_prefetch((const char *)&state->groups[group] + CACHE_LINE, 1);
 	}
+}
+
+void structured_fetch_columns(const struct structured *state, int32_t group)
+{
+	enum { MOST_SHARES = 24 };
+
+	if (group < 0 || group >= state->group_count)
+		return;
+	const struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < least(g->share_count, MOST_SHARES); i++)
+		__builtin_prefetch(&state->columns[g->shares[i].column], 1);
 }
 
 /* The first few lines: the processor sees where it goes from there. */

@@ -3,8 +3,11 @@
  * Many units at once, along arcs of reduced cost 0 only (a search has made the nearest way out free): Dinic's blocking
  * flow. Breadth first from the roots to the first layer with exits, then depth first along the layers, every node
  * passing over each of its arcs once. Large jobs would need a search for every other unit without it.
+ *
+ * Outward, for units that the market has sold without having slots, the layers are those of the search from all ways to
+ * wait (structured_outlet.c). A step of the market's price lets a few units go, each of which would need a search.
  */
-#include "structured_priv.h"
+#include "structured_search.h"
 
 enum { DEPTH_MAXIMUM = 400 };
 
@@ -86,19 +89,25 @@ static void spread_block(struct structured *state, int32_t block)
 static void spread_group(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
-	int32_t i = 0;
+	const struct near_scope scope = {
+		.prices = state->prices, .base = -g->price, .market_price = state->market_price, .below = 1};
+	int32_t near[SEARCH_SPAN], seen = SEARCH_SPAN;
 
-	for (; i < g->arc_count && g->arcs[i].cost + state->market_price <= g->price; i++) {
-		const struct arc *arc = &g->arcs[i];
-		int32_t price = g->price - arc->cost;
+	for (int32_t first = 0; first < g->arc_count && seen == SEARCH_SPAN; first += SEARCH_SPAN) {
+		int32_t span = least(g->arc_count - first, SEARCH_SPAN);
+		int32_t count = near_arcs(g->arcs + first, span, &scope, near, &seen);
 
-		if (arc->target < 0)
-			reach_block(state, ~arc->target, price, g->level + 1);
-		else if (state->prices[arc->target] == price &&
-			 state->columns[arc->target].flood != state->flood.stamp && arc_has_room(g, i))
-			reach_column(state, arc->target, g->level + 1);
+		for (int32_t i = 0; i < count; i++) {
+			const struct arc *arc = &g->arcs[first + near[i]];
+			int32_t price = g->price - arc->cost;
+
+			if (arc->target < 0)
+				reach_block(state, ~arc->target, price, g->level + 1);
+			else if (state->prices[arc->target] == price && arc_has_room(g, first + near[i]))
+				reach_column(state, arc->target, g->level + 1);
+		}
+		state->scans += (uint64_t)seen;
 	}
-	state->scans += (uint64_t)i;
 }
 
 static void spread_column(struct structured *state, int32_t column)
@@ -152,7 +161,7 @@ static int32_t flood_column(struct structured *state, int32_t column, int32_t wa
 		int32_t sent = 0;
 
 		state->scans++;
-		if (g->flood == state->flood.stamp && g->level == c->level + 1 &&
+		if (g->flood == state->flood.stamp && g->level > c->level &&
 		    entry.cost + state->prices[column] == g->price)
 			sent = flood_group(state, entry.group, least(wanted - made, flow_units(g, column, entry.cost)));
 		if (sent == 0) {
@@ -193,11 +202,28 @@ static int32_t flood_exits(struct structured *state, int32_t group, int32_t want
 	return sent;
 }
 
+/* The group's own way to wait, where it costs the group's price. */
+static int32_t flood_wait(struct structured *state, int32_t group, int32_t wanted)
+{
+	struct group *g = &state->groups[group];
+
+	if (g->price == UNROUTED_COST) {
+		g->unrouted += wanted;
+	} else if (g->price == g->unscheduled_cost) {
+		wanted = least(wanted, g->unscheduled_capacity - g->unscheduled_flow);
+		g->unscheduled_flow += wanted;
+	} else {
+		return 0;
+	}
+	group_changed(state, group);
+	return wanted;
+}
+
 static bool column_is_next(const struct structured *state, int32_t column, int32_t price, int32_t level)
 {
 	const struct column *c = &state->columns[column];
 
-	return c->flood == state->flood.stamp && c->level == level && state->prices[column] == price;
+	return state->prices[column] == price && c->flood == state->flood.stamp && c->level > level;
 }
 
 /* Over an arc to a block; later groups go on where this one found no more room. */
@@ -212,7 +238,7 @@ static int32_t flood_block(struct structured *state, int32_t group, int32_t arc,
 		int32_t column = b->members[b->flood_member];
 
 		state->scans++;
-		if (!column_is_next(state, column, b->floor, b->level + 1))
+		if (!column_is_next(state, column, b->floor, b->level))
 			continue;
 		int32_t made = flood_column(state, column, wanted - sent);
 
@@ -229,7 +255,7 @@ static bool block_is_next(const struct structured *state, int32_t block, int32_t
 {
 	const struct block *b = &state->blocks[block];
 
-	return b->flood == state->flood.stamp && b->level == level && b->floor == price;
+	return b->flood == state->flood.stamp && b->level > level && b->floor == price;
 }
 
 static int32_t flood_group(struct structured *state, int32_t group, int32_t wanted)
@@ -239,6 +265,10 @@ static int32_t flood_group(struct structured *state, int32_t group, int32_t want
 
 	if (g->level == state->flood.exit_level)
 		return flood_exits(state, group, wanted);
+	if (state->flood.outward)
+		sent = flood_wait(state, group, wanted);
+	if (sent == wanted)
+		return sent;
 	for (; g->flood_arc < g->arc_count; g->flood_arc++) {
 		const struct arc *arc = &g->arcs[g->flood_arc];
 
@@ -246,9 +276,9 @@ static int32_t flood_group(struct structured *state, int32_t group, int32_t want
 			break;
 		state->scans++;
 		if (arc->target < 0) {
-			if (block_is_next(state, ~arc->target, g->price - arc->cost, g->level + 1))
+			if (block_is_next(state, ~arc->target, g->price - arc->cost, g->level))
 				sent += flood_block(state, group, g->flood_arc, wanted - sent);
-		} else if (column_is_next(state, arc->target, g->price - arc->cost, g->level + 1) &&
+		} else if (column_is_next(state, arc->target, g->price - arc->cost, g->level) &&
 			   arc_has_room(g, g->flood_arc)) {
 			int32_t column = arc->target;
 			int32_t made = flood_column(state, column, least(wanted - sent, arc_room(g, g->flood_arc)));
@@ -280,6 +310,7 @@ static void flood_begin(struct structured *state)
 	if (++state->flood.stamp == 0)
 		forget_floods(state);
 	state->flood.exit_level = INT32_MAX;
+	state->flood.outward = false;
 	state->search.visited_count = 0;
 	state->augmentations++;
 }
@@ -289,4 +320,60 @@ int32_t flood_from_group(struct structured *state, int32_t group, int32_t units)
 	flood_begin(state);
 	reach_group(state, group, 0);
 	return flood_layers(state) ? flood_group(state, group, units) : 0;
+}
+
+void flood_outward_begin(struct structured *state)
+{
+	flood_begin(state);
+	state->flood.outward = true;
+}
+
+static void mark_group(struct structured *state, int32_t group)
+{
+	struct group *g = &state->groups[group];
+	int32_t column = g->parent_column;
+
+	g->flood = state->flood.stamp;
+	g->flood_arc = 0;
+	if (column == NONE)
+		g->level = 0;
+	else if (g->parent >= 0)
+		g->level = state->columns[column].level - 1;
+	else
+		g->level = state->blocks[state->column_blocks[column]].level - 1;
+}
+
+void flood_mark(struct structured *state, int32_t node)
+{
+	if (node < 0) {
+		mark_group(state, ~node);
+	} else if (node >= NODE_BLOCK) {
+		struct block *b = &state->blocks[node - NODE_BLOCK];
+
+		b->flood = state->flood.stamp;
+		b->level = state->columns[b->parent_column].level - 1;
+		b->flood_member = 0;
+	} else {
+		struct column *c = &state->columns[node];
+
+		c->flood = state->flood.stamp;
+		c->level = state->groups[c->parent_group].level - 1;
+		c->flood_entry = 0;
+	}
+}
+
+int32_t flood_outward(struct structured *state, int32_t node, int32_t units)
+{
+	int32_t level = node >= 0 ? state->columns[node].level : state->groups[~node].level, sent;
+
+	if (level < -DEPTH_MAXIMUM)
+		return 0;
+	if (node >= 0) {
+		sent = flood_column(state, node, units);
+		market_bind(state, node, sent);
+	} else {
+		sent = flood_group(state, ~node, least(units, state->groups[~node].pending));
+		group_add_pending(state, ~node, -sent);
+	}
+	return sent;
 }

@@ -107,45 +107,35 @@ static void relax_block(struct structured *state, int32_t block, int32_t distanc
 	queue_push(&search->queue, block + NODE_BLOCK, key);
 }
 
-/* Places of the arcs from `first` on, SEARCH_SPAN at most, that may lead anywhere nearer; *next is the first not seen.
- */
-static int32_t near_arcs(const struct structured *state, const struct group *g, int32_t base, int32_t first,
-			 int32_t *near, int32_t *next)
-{
-	const struct search *search = &state->search;
-	int32_t end = least(g->arc_count, first + SEARCH_SPAN), count = 0, i = first;
-
-	for (; i < end && base + g->arcs[i].cost + state->market_price < search->best; i++) {
-		int32_t target = g->arcs[i].target, column = target < 0 ? 0 : target;
-		int32_t distance = base + g->arcs[i].cost + state->prices[column];
-
-		near[count] = i;
-		count += (target < 0) |
-			 ((distance < search->best) & (search_label(search, distance) < state->column_labels[column]));
-	}
-	*next = i < end ? g->arc_count : i;
-	return count;
-}
-
 static void settle_group(struct structured *state, int32_t group, int32_t distance)
 {
 	const struct group *g = &state->groups[group];
-	int32_t base = distance - g->price, near[SEARCH_SPAN];
+	struct near_scope scope = {.prices = state->prices,
+				   .labels = state->column_labels,
+				   .era = state->search.era,
+				   .base = distance - g->price,
+				   .market_price = state->market_price};
+	int32_t near[SEARCH_SPAN], seen, span;
 
-	for (int32_t next = 0; next < g->arc_count;) {
-		int32_t first = next, count = near_arcs(state, g, base, first, near, &next);
+	for (int32_t first = 0; first < g->arc_count; first += SEARCH_SPAN) {
+		span = least(g->arc_count - first, SEARCH_SPAN);
+		scope.below = state->search.best;
+		int32_t count = near_arcs(g->arcs + first, span, &scope, near, &seen);
 
-		state->scans += (uint64_t)(next - first);
 		for (int32_t i = 0; i < count; i++) {
-			const struct arc *arc = &g->arcs[near[i]];
+			const struct arc *arc = &g->arcs[first + near[i]];
 
 			if (arc->target < 0)
-				relax_block(state, ~arc->target, distance, arc->cost - g->price, group, near[i]);
-			else if (arc_has_room(g, near[i]))
-				relax_column(state, arc->target, base + arc->cost + state->prices[arc->target], group,
-					     near[i]);
+				relax_block(state, ~arc->target, distance, arc->cost - g->price, group,
+					    first + near[i]);
+			else if (arc_has_room(g, first + near[i]))
+				relax_column(state, arc->target, scope.base + arc->cost + state->prices[arc->target],
+					     group, first + near[i]);
 		}
+		if (seen < span)
+			break;
 	}
+	state->scans += (uint64_t)g->arc_count;
 }
 
 static void settle_column(struct structured *state, int32_t column, int32_t distance)

@@ -207,6 +207,7 @@ int structured_remove_group(struct structured *state, int32_t group)
 	g->shares = NULL;
 	g->running = NULL;
 	*rooms = (struct rooms){0};
+	state->arc_total -= g->arc_count;
 	g->share_count = g->arc_count = 0;
 	g->running_count = g->limited_count = 0;
 	g->limited_bits = 0;

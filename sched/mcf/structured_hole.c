@@ -40,7 +40,7 @@ static void relax_group(struct structured *state, int32_t group, int32_t distanc
 	g->parent_column = column;
 	search_fetch(g->shares);
 	group_targets(state, group, distance);
-	queue_push(&search->queue, ~group, distance);
+	search_enqueue(search, ~group, distance);
 }
 
 static void relax_column(struct structured *state, int32_t column, int32_t distance, int32_t group, int32_t cost)
@@ -58,7 +58,7 @@ static void relax_column(struct structured *state, int32_t column, int32_t dista
 		search_target(search, TARGET_COLUMN, column, distance + state->prices[column] - state->market_price);
 	else
 		market_meet(state, column, distance + state->prices[column] - state->market_price);
-	queue_push(&search->queue, column, distance);
+	search_enqueue(search, column, distance);
 }
 
 static void relax_block(struct structured *state, int32_t column, int32_t distance)
@@ -76,7 +76,7 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	b->stamp = search->stamp;
 	b->key = distance;
 	b->parent_column = column;
-	queue_push(&search->queue, block + NODE_BLOCK, distance);
+	search_enqueue(search, block + NODE_BLOCK, distance);
 }
 
 /* `base`: distance and price of the list's owner. */

@@ -91,7 +91,9 @@ static bool market_raise(struct structured *state)
 	if (state->meeting_list.count == 0)
 		return false;
 	for (int32_t i = 0; i < state->meeting_list.count && state->total_pending > 0; i++)
-		outlet_augment(state, state->meeting_list.ids[i], (int32_t)state->total_pending);
+		flood_outward(state, state->meeting_list.ids[i], (int32_t)state->total_pending);
+	if (state->total_pending == before) /* so long a way that no flood goes along it */
+		outlet_augment(state, state->meeting_list.ids[0], (int32_t)state->total_pending);
 	return state->search.best > 0 || state->total_pending < before;
 }
 

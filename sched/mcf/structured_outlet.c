@@ -37,11 +37,12 @@ static void raise_others(struct structured *state)
 
 void search_market_backward(struct structured *state)
 {
+	flood_outward_begin(state);
 	search_begin(state, TO_MARKET, INT32_MAX);
 	for (int32_t i = 0; i < state->group_count; i++)
 		if (state->groups[i].supply > 0)
 			backward_root(state, i, waiting_cost(&state->groups[i]) - state->groups[i].price);
-	search_run(state, &backward);
+	search_run_layers(state, &backward);
 	if (state->meeting_list.count == 0)
 		return;
 	state->search.best--;

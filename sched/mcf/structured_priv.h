@@ -54,6 +54,7 @@ struct running {
 	int32_t cost;
 	int32_t units;
 	int32_t flow; /* of a limited arc: the units of the group's share of that column and cost */
+	int32_t arc;  /* of a limited arc: its place among the group's arcs */
 };
 
 /* An arc of a row that is being installed. */
@@ -142,12 +143,17 @@ struct group {
 	uint32_t flood;          /* the last flood that reached it */
 	int32_t level;
 	int32_t flood_arc;
-	bool exists, in_excess_list, in_pending_list, in_changed_list;
+	bool exists, in_excess_list, in_pending_list, in_changed_list, in_uncounted_list;
 };
 
 /* Room of a group's arrays: apart, for it is asked for only when they grow. */
 struct rooms {
 	int32_t arcs, ties, shares, running;
+};
+
+/* Units that wait, all together, or those of one group as they were counted. */
+struct waiting {
+	int64_t unscheduled, unrouted, cost;
 };
 
 /* Ids with a flag in their owner that says "already in". */
@@ -183,29 +189,32 @@ struct search {
 struct flood {
 	uint32_t stamp;
 	int32_t exit_level; /* the first layer with a way to the sink */
+	bool outward;       /* to ways to wait: levels count down from there, so that they rise along a path too */
 };
 
 struct structured {
 	struct group *groups;
-	int32_t *bids;       /* [group_room] each group's price again, close together: most searches need no more */
-	struct rooms *rooms; /* [group_room] */
+	int32_t *bids;           /* [group_room] each group's price again, close together: most searches need no more */
+	struct rooms *rooms;     /* [group_room] */
+	struct waiting *counted; /* [group_room] what each has in `waiting` */
+	struct waiting waiting;  /* but for what the groups of the uncounted list have other than counted */
 	struct column *columns;
 	int32_t *prices;                        /* [column_room] */
 	int32_t *column_blocks;                 /* [column_room] NONE: the column does not exist */
 	uint64_t *group_labels, *column_labels; /* [group_room], [column_room] see structured_search.h */
 	struct block *blocks;
 	int32_t group_count, group_room, column_count, column_room, block_count, block_room;
-	struct reference_list *column_references; /* [column_room] */
-	struct reference_list *block_references;  /* [block_room] */
-	bool referenced;                          /* the two above are kept; built by the first repair */
-	bool solved;                              /* flow and prices are those of an optimum, but for what is queued */
+	struct reference_list *column_references; /* [column_room], as the next is [block_room], while `referenced` */
+	struct reference_list *block_references;
+	bool referenced; /* the two above are kept; built by the first repair */
+	bool solved;     /* flow and prices are those of an optimum, but for what is queued */
 	bool no_memory;
 	bool stalled; /* a step that must get nearer has not */
 	int32_t market_price;
-	uint32_t exit_epoch; /* moves when a slot comes free */
-	int64_t total_free, total_pending;
-	int64_t column_cost; /* of all flow on arcs to columns */
-	struct id_list excess_list, pending_list, hole_list, free_list, changed_list;
+	uint32_t exit_epoch;                               /* moves when a slot comes free */
+	int64_t total_capacity, total_free, total_pending; /* the last two once there was a solve */
+	int64_t column_cost;                               /* of all flow on arcs to columns */
+	struct id_list excess_list, pending_list, hole_list, free_list, changed_list, uncounted_list;
 	struct id_list meeting_list; /* groups, or columns and ~groups: where the market and a way out have met */
 	struct search search;
 	struct flood flood;
@@ -230,7 +239,7 @@ struct structured {
 	int32_t skip, pause; /* solves without an attempt to repair: still to come, and after the next one given up */
 	int32_t peak_price;  /* of the market, falling slowly */
 	bool started_over;
-	int64_t arc_total; /* of all groups, as of the last solve */
+	int64_t arc_total; /* of all groups */
 };
 
 /* structured_state.c */
@@ -252,7 +261,8 @@ void column_free(struct structured *state, int32_t column, int32_t units);
 void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
 void group_add_pending(struct structured *state, int32_t group, int32_t units);
-void group_changed(struct structured *state, int32_t group);
+void group_changed(struct structured *state, int32_t group);   /* answers otherwise, or may */
+void group_uncounted(struct structured *state, int32_t group); /* may have other units that wait, or at another cost */
 
 /* structured_running.c: arcs of limited capacity. */
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */
@@ -270,6 +280,8 @@ void references_build(struct structured *state);
 void references_unlink(struct structured *state, int32_t group);
 /* `cost` as in struct reference; returns its place. */
 int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost);
+/* Brings the item at this place, or where one that is linked next will lie (NONE), nearer the cache. */
+void reference_fetch(const struct structured *state, int32_t target, int32_t back);
 /* `fresh`, ascending by cost, is about to take the place of the group's arcs: what both have is left alone. */
 void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count);
 
@@ -315,11 +327,16 @@ int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32
 /* structured_outlet.c */
 void prices_shift(struct structured *state, int32_t by);
 void search_market_backward(struct structured *state);
-/* Units along a path that the search has found; how many went. `node`: of the meeting list. */
+/* Units along the path by which the search has come to `node`, of the meeting list; how many went. */
 int32_t outlet_augment(struct structured *state, int32_t node, int32_t units);
 
 /* structured_flood.c */
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
+/* The same toward ways to wait, in the layers that a search from there gives: it marks each node that it settles. */
+void flood_outward_begin(struct structured *state);
+void flood_mark(struct structured *state, int32_t node);
+/* Units that the market has sold go out by way of `node`, of the meeting list; how many went. */
+int32_t flood_outward(struct structured *state, int32_t node, int32_t units);
 
 /* structured_hole.c */
 void holes_fill(struct structured *state);
@@ -377,6 +394,12 @@ static inline bool state_failed(const struct structured *state)
 static inline bool state_halted(const struct structured *state)
 {
 	return state_failed(state) || state->scans > state->scan_limit;
+}
+
+/* Whether it has a bid: told without a look at the group. */
+static inline bool group_has_supply(const struct structured *state, int32_t group)
+{
+	return state->bids[group] != BIDS_NOTHING;
 }
 
 /* After each change of the group's price, or of its supply from or to 0. */

@@ -56,9 +56,7 @@ bool queue_spread(struct queue *queue)
 			queue->beyond = item;
 			continue;
 		}
-		queue->items[item].next = queue->bits[slot / 64] >> (slot % 64) & 1 ? queue->heads[slot] : -1;
-		queue->heads[slot] = item;
-		queue->bits[slot / 64] |= UINT64_C(1) << (slot % 64);
+		queue_append(queue, item, slot);
 	}
 	return true;
 }

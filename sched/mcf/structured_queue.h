@@ -2,7 +2,9 @@
 /*
  * Dial's buckets for keys that never fall below the last one taken: a window of buckets with a bitmap of the non-empty
  * ones, and a bag for keys beyond it, spread anew when the window is used up. Any int32 key works; keys within the
- * window cost O(1). Stale nodes are the caller's to skip. No globals.
+ * window cost O(1). There, of equal keys the one pushed first is taken first: searches go broad, find ways of few
+ * steps, and what a node will be asked for has time to come from memory. Stale nodes are the caller's to skip. No
+ * globals.
  */
 #ifndef STRUCTURED_QUEUE_H
 #define STRUCTURED_QUEUE_H
@@ -18,6 +20,10 @@ struct queue_item {
 	int32_t next;
 };
 
+struct queue_bucket {
+	int32_t first, last;
+};
+
 struct queue {
 	int32_t base; /* key of bucket 0 */
 	int32_t word; /* first word of the bitmap that may have a bit */
@@ -27,13 +33,28 @@ struct queue {
 	bool no_memory;
 	struct queue_item *items;
 	uint64_t bits[QUEUE_WORDS];
-	int32_t heads[QUEUE_WINDOW]; /* valid where the bit is set */
+	struct queue_bucket buckets[QUEUE_WINDOW]; /* valid where the bit is set */
 };
 
 void queue_clear(struct queue *queue);
 void queue_free(struct queue *queue);
 bool queue_grow(struct queue *queue);
 bool queue_spread(struct queue *queue);
+
+/* The item, of a key in the window, behind the others of its key. */
+static inline void queue_append(struct queue *queue, int32_t item, int32_t slot)
+{
+	struct queue_bucket *bucket = &queue->buckets[slot];
+	uint64_t bit = UINT64_C(1) << (slot % 64);
+
+	queue->items[item].next = -1;
+	if (queue->bits[slot / 64] & bit)
+		queue->items[bucket->last].next = item;
+	else
+		bucket->first = item;
+	bucket->last = item;
+	queue->bits[slot / 64] |= bit;
+}
 
 /* key >= the last key taken. */
 static inline void queue_push(struct queue *queue, int32_t node, int32_t key)
@@ -50,9 +71,7 @@ static inline void queue_push(struct queue *queue, int32_t node, int32_t key)
 		queue->beyond = item;
 		return;
 	}
-	queue->items[item].next = queue->bits[slot / 64] >> (slot % 64) & 1 ? queue->heads[slot] : -1;
-	queue->heads[slot] = item;
-	queue->bits[slot / 64] |= UINT64_C(1) << (slot % 64);
+	queue_append(queue, item, slot);
 }
 
 /* False when empty. */
@@ -67,11 +86,11 @@ static inline bool queue_pop(struct queue *queue, int32_t *node, int32_t *key)
 			return false;
 	}
 	int32_t slot = queue->word * 64 + __builtin_ctzll(queue->bits[queue->word]);
-	const struct queue_item *item = &queue->items[queue->heads[slot]];
+	const struct queue_item *item = &queue->items[queue->buckets[slot].first];
 
 	*node = item->node;
 	*key = item->key;
-	queue->heads[slot] = queue->ahead = item->next;
+	queue->buckets[slot].first = queue->ahead = item->next;
 	if (item->next < 0)
 		queue->bits[queue->word] &= queue->bits[queue->word] - 1;
 	return true;

@@ -52,7 +52,7 @@ static void fetch_list(struct structured *state, int32_t target)
 	__builtin_prefetch(reference_list_of(state, target), 1);
 }
 
-static void fetch_item(struct structured *state, int32_t target, int32_t back)
+void reference_fetch(const struct structured *state, int32_t target, int32_t back)
 {
 	const struct reference_list *list = reference_list_of(state, target);
 	int32_t place = back != NONE ? back : list->spare > 0 ? list->spare - 1 : list->count;
@@ -98,10 +98,10 @@ void references_replace(struct structured *state, int32_t group, struct row_arc 
 	compare_rows(state, g, fresh, count);
 	for (int32_t i = 0; i < g->arc_count; i++)
 		if (g->ties[i].place != NONE)
-			fetch_item(state, g->arcs[i].target, g->ties[i].place);
+			reference_fetch(state, g->arcs[i].target, g->ties[i].place);
 	for (int32_t k = 0; k < count; k++)
 		if (fresh[k].back == NONE)
-			fetch_item(state, fresh[k].target, NONE);
+			reference_fetch(state, fresh[k].target, NONE);
 	for (int32_t i = 0; i < g->arc_count; i++)
 		if (g->ties[i].place != NONE)
 			reference_unlink(state, g->arcs[i].target, g->ties[i].place);
@@ -157,6 +157,17 @@ static void name_arcs(struct structured *state, int32_t group)
 
 void references_build(struct structured *state)
 {
+	struct reference_list *columns = calloc((size_t)state->column_room, sizeof(*columns));
+	struct reference_list *blocks = calloc((size_t)state->block_room + 1, sizeof(*blocks));
+
+	if (!columns || !blocks) {
+		free(columns);
+		free(blocks);
+		state->no_memory = true;
+		return;
+	}
+	state->column_references = columns;
+	state->block_references = blocks;
 	state->referenced = true;
 	if (!reserve_lists(state)) {
 		state->no_memory = true;

@@ -238,6 +238,8 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 		return -ENOMEM;
 	bool was_changed = g->in_changed_list;
 	int32_t held_count = detach_flow(state, group), count = collect_arcs(state, row);
+
+	state->arc_total -= g->arc_count;
 	struct row_arc *fresh = state->row_arcs + wanted;
 
 	row_sort_arcs(state->row_arcs, count, fresh);
@@ -254,6 +256,7 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 	g->arc_count = count;
 	if (!running_add(state, group, row->running, row->running_count))
 		return -ENOMEM;
+	state->arc_total += g->arc_count;
 	row_attach_flow(state, group, held_count, was_changed);
 	return 0;
 }
@@ -262,6 +265,7 @@ static void set_unscheduled(struct structured *state, int32_t group, int32_t cos
 {
 	struct group *g = &state->groups[group];
 
+	group_uncounted(state, group);
 	g->unscheduled_cost = cost == STRUCTURED_NO_ARC ? 0 : cost;
 	g->unscheduled_capacity = cost == STRUCTURED_NO_ARC ? 0 : capacity;
 	if (g->unscheduled_flow > g->unscheduled_capacity) {
@@ -314,14 +318,20 @@ static int install_running(struct structured *state, int32_t group, const struct
 {
 	struct group *g = &state->groups[group];
 
+	if (running_count == 0 && g->limited_count == 0) {
+		g->running_count = 0; /* what was only remembered had no arcs */
+		return 0;
+	}
 	if (running_count > INT32_MAX / 4 || row_reserve_scratch(state, 0, g->share_count))
 		return -ENOMEM;
 	bool was_changed = g->in_changed_list;
 	int32_t held_count = detach_flow(state, group);
 
+	state->arc_total -= g->arc_count;
 	running_drop(state, group);
 	if (!running_add(state, group, running, running_count))
 		return -ENOMEM;
+	state->arc_total += g->arc_count;
 	row_attach_flow(state, group, held_count, was_changed);
 	return 0;
 }

@@ -46,16 +46,6 @@ int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost)
 	return room > 0 ? room : 0;
 }
 
-/* Where the row has the limited arc of the same cost to the column, from `low` on. */
-static int32_t limited_arc(const struct group *g, int32_t low, const struct running *running)
-{
-	int32_t arc = group_first_arc(g, low, g->arc_count, running->cost);
-
-	while (g->arcs[arc].target != running->column)
-		arc++;
-	return arc;
-}
-
 void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units)
 {
 	struct group *g = &state->groups[group];
@@ -67,7 +57,7 @@ void limited_change(struct structured *state, int32_t group, int32_t place, int3
 	full = running->flow >= running->units;
 	if (full == was_full)
 		return;
-	struct tie *tie = &g->ties[limited_arc(g, 0, running)];
+	struct tie *tie = &g->ties[running->arc];
 
 	tie->full = full;
 	if (state->referenced)
@@ -90,7 +80,7 @@ void running_drop(struct structured *state, int32_t group)
 
 	for (int32_t i = 0; i < g->limited_count; i++) {
 		const struct running *running = &g->running[i];
-		int32_t arc = limited_arc(g, next, running);
+		int32_t arc = running->arc;
 
 		if (state->referenced)
 			reference_unlink(state, running->column, g->ties[arc].place);
@@ -135,33 +125,32 @@ static void note_costs(struct structured *state, const struct group *g, const st
 			state->blocks[~g->arcs[i].target].row_cost = INT32_MAX;
 }
 
-static int compare_running(const void *left, const void *right)
+static uint64_t running_rank(const struct running *running)
 {
-	const struct running *a = left, *b = right;
-
-	if (a->cost != b->cost)
-		return a->cost < b->cost ? -1 : 1;
-	return a->column < b->column ? -1 : a->column > b->column;
+	return (uint64_t)(uint32_t)running->cost << 32 | (uint32_t)running->column;
 }
 
 /* Ascending; those of equal column and cost become one. How many are left. */
 static int32_t sort_running(struct running *running, int32_t count)
 {
-	enum { FEW = 24 };
+	static const int32_t gaps[] = {21577, 9589, 4262, 1894, 842, 374, 166, 74, 33, 15, 6, 1}; /* Shell's sort */
 	int32_t kept = 0;
 
-	if (count > FEW)
-		qsort(running, (size_t)count, sizeof(*running), compare_running);
-	for (int32_t i = 1; i < count && count <= FEW; i++) {
-		struct running item = running[i];
-		int32_t place = i;
+	for (size_t k = 0; k < sizeof(gaps) / sizeof(*gaps); k++) {
+		int32_t gap = gaps[k];
 
-		for (; place > 0 && compare_running(&running[place - 1], &item) > 0; place--)
-			running[place] = running[place - 1];
-		running[place] = item;
+		for (int32_t i = gap; i < count; i++) {
+			struct running item = running[i];
+			uint64_t rank = running_rank(&item);
+			int32_t place = i;
+
+			for (; place >= gap && running_rank(&running[place - gap]) > rank; place -= gap)
+				running[place] = running[place - gap];
+			running[place] = item;
+		}
 	}
 	for (int32_t i = 1; i < count; i++) {
-		if (compare_running(&running[i], &running[kept]) == 0)
+		if (running_rank(&running[i]) == running_rank(&running[kept]))
 			running[kept].units += running[i].units;
 		else
 			running[++kept] = running[i];
@@ -188,6 +177,7 @@ static void insert_arcs(struct structured *state, int32_t group)
 			back = reference_link(state, group, running.column,
 					      running.units > 0 ? running.cost : REFERENCE_FULL);
 		g->arcs[--to] = (struct arc){running.column, running.cost};
+		g->running[i].arc = to;
 		g->ties[to] = (struct tie){.place = back, .limited = 1, .full = running.units == 0};
 	}
 }
@@ -213,9 +203,9 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 		int32_t plain = state->held[from->column] - 1;
 
 		if (plain <= from->cost)
-			items[--remembered] = (struct running){from->column, plain, from->units, 0};
+			items[--remembered] = (struct running){from->column, plain, from->units, 0, NONE};
 		else
-			items[limited++] = (struct running){from->column, from->cost, from->units, 0};
+			items[limited++] = (struct running){from->column, from->cost, from->units, 0, NONE};
 	}
 	for (int32_t i = 0; i < count; i++)
 		state->held[running[i].column] = 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "structured_search.h"
 
+enum { LAYERS_BEYOND_PART = 4 }; /* of the nodes that are settled at the first meeting: so many more */
+
 /* The stamp has come round: labels of 2^32 searches ago would look fresh. */
 static void forget_labels(struct structured *state)
 {
@@ -70,6 +72,74 @@ void search_run(struct structured *state, const struct search_direction *directi
 	}
 }
 
+/* As near as the market: what lies behind it has no need of it. */
+static bool at_market(const struct structured *state, int32_t node)
+{
+	if (node < 0)
+		return state->groups[~node].pending > 0;
+	return node < NODE_BLOCK && state->prices[node] == state->market_price;
+}
+
+static void settle(struct structured *state, const struct search_direction *direction, int32_t node, int32_t key)
+{
+	flood_mark(state, node);
+	if (at_market(state, node))
+		return;
+	if (node >= NODE_BLOCK)
+		direction->block(state, node - NODE_BLOCK);
+	else if (node >= 0)
+		direction->column(state, node, key);
+	else
+		direction->group(state, ~node, key);
+}
+
+/* The node has not come nearer since it was queued. */
+static bool is_fresh(const struct structured *state, int32_t node, int32_t key)
+{
+	if (node >= NODE_BLOCK)
+		return state->blocks[node - NODE_BLOCK].key == key;
+	return (int32_t)(node >= 0 ? state->column_labels[node] : state->group_labels[~node]) == key;
+}
+
+/*
+ * Settles those of `visited` from *next on. False: enough is known. A meeting is at hand, and nodes as near as it are
+ * of use for other ways to it alone; most would be seen in vain.
+ */
+static bool settle_layer(struct structured *state, const struct search_direction *direction, int32_t *next,
+			 int32_t *most)
+{
+	struct search *search = &state->search;
+
+	for (; *next < search->visited_count; ++*next) {
+		if (state->meeting_list.count > 0 && search->reached == search->best - 1) {
+			*most = least(*most, *next + *next / LAYERS_BEYOND_PART);
+			if (*next >= *most)
+				return false;
+		}
+		settle(state, direction, search->visited[*next], search->reached);
+	}
+	return true;
+}
+
+void search_run_layers(struct structured *state, const struct search_direction *direction)
+{
+	struct search *search = &state->search;
+	int32_t node, key, next = 0, most = INT32_MAX;
+
+	while (settle_layer(state, direction, &next, &most)) {
+		if (!queue_pop(&search->queue, &node, &key) || key >= search->best)
+			break;
+		search->reached = key;
+		do {
+			if (is_fresh(state, node, key))
+				search->visited[search->visited_count++] = node;
+		} while (queue_peek(&search->queue, &node) && queue_pop(&search->queue, &node, &key));
+	}
+	search->visited_count = next;
+	for (int32_t i = 0; i < state->meeting_list.count; i++)
+		flood_mark(state, state->meeting_list.ids[i]);
+}
+
 /* A block has no price of its own, only a bound on its columns'. */
 void search_move_prices(struct structured *state, int32_t sign)
 {
@@ -77,6 +147,9 @@ void search_move_prices(struct structured *state, int32_t sign)
 
 	for (int32_t i = 0; i < search->visited_count; i++) {
 		int32_t node = search->visited[i];
+
+		if (node >= NODE_BLOCK)
+			continue;
 		int32_t moved =
 			search->best - (int32_t)(node >= 0 ? state->column_labels[node] : state->group_labels[~node]);
 

@@ -29,6 +29,8 @@ void backward_root(struct structured *state, int32_t group, int32_t distance);
 
 void search_begin(struct structured *state, enum search_source source, int32_t limit);
 void search_run(struct structured *state, const struct search_direction *direction);
+/* The same in layers, and somewhat beyond the first meeting; marks for a flood what it settles, and the meetings. */
+void search_run_layers(struct structured *state, const struct search_direction *direction);
 /* Of the settled nodes nearer than the target: up (sign 1) or down (-1) by as much. */
 void search_move_prices(struct structured *state, int32_t sign);
 
@@ -46,6 +48,31 @@ int32_t near_portable(const struct reference *items, int32_t count, const int32_
 int32_t near_avx512(const struct reference *items, int32_t count, const int32_t *bids, int32_t below, int32_t *near);
 #endif
 
+/* Where a group's arcs may lead to anything near. */
+struct near_scope {
+	const int32_t *prices;  /* of columns */
+	const uint64_t *labels; /* of columns; NULL: all that is near is of use, whatever is known of it */
+	uint64_t era;           /* of the labels */
+	int32_t base;           /* of the distance over an arc: with its cost and its target's price */
+	int32_t market_price;
+	int32_t below;
+};
+
+/*
+ * structured_near_arcs.c: places in near[] of those of the arcs, which ascend by cost, that lead to a block or to a
+ * column at a distance less than `below` that its label improves on; how many. *seen is how many arcs were looked at:
+ * the rest are too dear for any column. `count` is SEARCH_SPAN at most, `near` has room for as many in any case.
+ */
+int32_t near_arcs(const struct arc *arcs, int32_t count, const struct near_scope *scope, int32_t *near, int32_t *seen);
+
+/* Its two ways. */
+int32_t near_arcs_portable(const struct arc *arcs, int32_t count, const struct near_scope *scope, int32_t *near,
+			   int32_t *seen);
+#if defined(__x86_64__)
+int32_t near_arcs_avx512(const struct arc *arcs, int32_t count, const struct near_scope *scope, int32_t *near,
+			 int32_t *seen);
+#endif
+
 static inline uint64_t search_label(const struct search *search, int32_t distance)
 {
 	return search->era | (uint32_t)distance;
@@ -55,6 +82,18 @@ static inline uint64_t search_label(const struct search *search, int32_t distanc
 static inline bool search_improves(const struct search *search, int32_t distance, uint64_t known)
 {
 	return distance < search->best && search_label(search, distance) < known && distance >= search->reached;
+}
+
+/*
+ * A search in layers (toward the market) takes the nodes of one distance first come first served, so that paths have
+ * few arcs: those that come up at the distance that is being settled join the end of `visited`.
+ */
+static inline void search_enqueue(struct search *search, int32_t node, int32_t distance)
+{
+	if (search->source == TO_MARKET && distance == search->reached)
+		search->visited[search->visited_count++] = node;
+	else
+		queue_push(&search->queue, node, distance);
 }
 
 /* Two cache lines of what a queued node will be asked for: its list lies anywhere in memory. */

@@ -6,7 +6,6 @@
 #include "structured_priv.h"
 
 enum {
-	SEARCHES_ALIKE = 2,   /* paths of no reduced cost one after the other, before a flood looks for all of them */
 	REPAIR_SCRATCHES = 8, /* a repair may look at as many arcs as so many starts from nothing */
 	PAUSE_MOST = 16,      /* solves without an attempt to repair, after attempts that were given up */
 	PEAK_PART = 16,       /* of its lead over the market's price, which the remembered one loses */
@@ -18,16 +17,13 @@ enum {
 static void push_excess(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
-	int32_t alike = 0;
 
-	g->in_excess_list = false;
 	while (g->excess > 0 && !state_halted(state)) {
 		int32_t excess = g->excess;
 
 		search_group_forward(state, group);
-		alike = state->search.best == 0 ? alike + 1 : 0;
 		g->excess -= search_augment(state, g->excess);
-		if (alike >= SEARCHES_ALIKE && g->excess > 0)
+		if (g->excess > 0)
 			g->excess -= flood_from_group(state, group, g->excess);
 		state->stalled = g->excess >= excess;
 	}
@@ -35,8 +31,10 @@ static void push_excess(struct structured *state, int32_t group)
 
 void push_all(struct structured *state)
 {
-	for (int32_t i = 0; i < state->excess_list.count && !state_halted(state); i++)
+	for (int32_t i = 0; i < state->excess_list.count; i++) {
+		state->groups[state->excess_list.ids[i]].in_excess_list = false;
 		push_excess(state, state->excess_list.ids[i]);
+	}
 	state->excess_list.count = 0;
 }
 
@@ -52,18 +50,18 @@ static void repair(struct structured *state)
 /* The dearest way to wait, or 0 with slots for all units, which the market then has at that price. */
 static int32_t dearest_wait(const struct structured *state)
 {
-	int64_t units = 0, slots = 0;
+	int64_t units = 0, slots = state->total_capacity;
 	int32_t dearest = 0;
 
 	for (int32_t i = 0; i < state->group_count; i++) {
+		if (!group_has_supply(state, i))
+			continue;
 		const struct group *g = &state->groups[i];
 
 		units += g->supply;
-		if (g->supply > 0 && g->unscheduled_capacity > 0 && g->unscheduled_cost > dearest)
+		if (g->unscheduled_capacity > 0 && g->unscheduled_cost > dearest)
 			dearest = g->unscheduled_cost;
 	}
-	for (int32_t i = 0; i < state->column_count; i++)
-		slots += state->columns[i].capacity;
 	return units > slots && slots > 0 ? dearest : 0;
 }
 
@@ -100,32 +98,38 @@ static void note_price(struct structured *state)
 		state->peak_price -= (below + PEAK_PART - 1) / PEAK_PART;
 }
 
-static int64_t count_arcs(const struct structured *state)
+/* Of most groups no unit waits, and none has begun to. */
+static void count_waiting(struct structured *state)
 {
-	int64_t count = 0;
+	struct waiting *all = &state->waiting;
 
-	for (int32_t i = 0; i < state->group_count; i++)
-		count += state->groups[i].arc_count;
-	return count;
+	for (int32_t i = 0; i < state->uncounted_list.count; i++) {
+		int32_t group = state->uncounted_list.ids[i];
+		struct group *g = &state->groups[group];
+		struct waiting *counted = &state->counted[group];
+		struct waiting waiting = {g->unscheduled_flow, g->unrouted,
+					  (int64_t)g->unscheduled_flow * g->unscheduled_cost};
+
+		all->unscheduled += waiting.unscheduled - counted->unscheduled;
+		all->unrouted += waiting.unrouted - counted->unrouted;
+		all->cost += waiting.cost - counted->cost;
+		*counted = waiting;
+		g->in_uncounted_list = false;
+	}
+	state->uncounted_list.count = 0;
 }
 
 static enum mcf_status fill_result(struct structured *state, struct structured_result *result)
 {
-	*result = (struct structured_result){.cost = state->column_cost,
+	count_waiting(state);
+	*result = (struct structured_result){.cost = state->column_cost + state->waiting.cost,
+					     .unscheduled = state->waiting.unscheduled,
+					     .unrouted = state->waiting.unrouted,
 					     .searches = state->searches,
 					     .scans = state->scans,
 					     .augmentations = state->augmentations,
 					     .started_over = state->started_over,
 					     .handed_over = state->scan_limit == UINT64_MAX};
-	state->arc_total = 0;
-	for (int32_t i = 0; i < state->group_count; i++) {
-		const struct group *g = &state->groups[i];
-
-		state->arc_total += g->arc_count;
-		result->unscheduled += g->unscheduled_flow;
-		result->unrouted += g->unrouted;
-		result->cost += (int64_t)g->unscheduled_flow * g->unscheduled_cost;
-	}
 	result->status = state->no_memory       ? MCF_NO_MEMORY
 			 : state->stalled       ? MCF_STALLED
 			 : result->unrouted > 0 ? MCF_INFEASIBLE
@@ -178,7 +182,7 @@ static bool attempt_from(struct structured *state, int32_t market_price, uint64_
 
 static void solve_from_nothing(struct structured *state)
 {
-	uint64_t most = state->patience * (uint64_t)count_arcs(state);
+	uint64_t most = state->patience * (uint64_t)state->arc_total;
 	uint64_t few = AGAIN_SCANS * state->scratch_scans;
 	int32_t dearest = dearest_wait(state), price = first_price(state, dearest);
 

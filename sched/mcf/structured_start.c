@@ -18,7 +18,15 @@ static void forget_group(struct structured *state, int32_t group)
 	g->share_count = 0;
 	g->pending = g->unrouted = g->unscheduled_flow = 0;
 	g->excess = g->supply;
-	g->in_excess_list = g->in_pending_list = false;
+}
+
+static void forget_lists(struct structured *state)
+{
+	for (int32_t i = 0; i < state->excess_list.count; i++)
+		state->groups[state->excess_list.ids[i]].in_excess_list = false;
+	for (int32_t i = 0; i < state->pending_list.count; i++)
+		state->groups[state->pending_list.ids[i]].in_pending_list = false;
+	state->excess_list.count = state->pending_list.count = state->hole_list.count = state->free_list.count = 0;
 }
 
 void start_forget(struct structured *state, int32_t market_price)
@@ -26,8 +34,7 @@ void start_forget(struct structured *state, int32_t market_price)
 	state->solved = true;
 	state->market_price = market_price;
 	state->total_free = state->total_pending = state->column_cost = 0;
-	state->excess_list.count = state->pending_list.count = state->hole_list.count = 0;
-	state->free_list.count = 0;
+	forget_lists(state);
 	for (int32_t i = 0; i < state->column_count; i++) {
 		struct column *column = &state->columns[i];
 
@@ -40,9 +47,10 @@ void start_forget(struct structured *state, int32_t market_price)
 	for (int32_t i = 0; i < state->block_count; i++)
 		state->blocks[i].floor = market_price;
 	for (int32_t i = 0; i < state->group_count; i++) {
+		if (!group_has_supply(state, i))
+			continue;
 		forget_group(state, i);
-		if (state->groups[i].supply > 0)
-			group_changed(state, i);
+		group_changed(state, i);
 	}
 }
 
@@ -135,6 +143,8 @@ static int64_t *order_by_regret(struct structured *state, int32_t *count)
 	if (!order)
 		return NULL;
 	for (int32_t i = 0; i < state->group_count; i++) {
+		if (!group_has_supply(state, i))
+			continue;
 		const struct group *g = &state->groups[i];
 		int64_t way_out = g->aggregator_cost == STRUCTURED_NO_ARC ? UNROUTED_COST : g->aggregator_cost;
 
@@ -151,7 +161,7 @@ void start_fresh(struct structured *state, int32_t market_price)
 
 	start_forget(state, market_price);
 	for (int32_t i = 0; i < state->group_count; i++)
-		if (state->groups[i].excess > 0)
+		if (group_has_supply(state, i))
 			keep_running(state, i);
 	int64_t *order = order_by_regret(state, &count);
 
@@ -170,6 +180,6 @@ void start_fresh(struct structured *state, int32_t market_price)
 	}
 	free(order);
 	for (int32_t i = 0; i < state->group_count; i++)
-		if (state->groups[i].supply > 0)
+		if (group_has_supply(state, i))
 			check_price(state, i);
 }

@@ -78,15 +78,15 @@ int state_reserve_columns(struct structured *state, int32_t count)
 {
 	struct table tables[] = {{(void **)&state->held, sizeof(*state->held)},
 				 {(void **)&state->wanted, sizeof(*state->wanted)},
-				 {(void **)&state->column_references, sizeof(*state->column_references)},
 				 {(void **)&state->prices, sizeof(*state->prices)},
 				 {(void **)&state->column_blocks, sizeof(*state->column_blocks)},
 				 {(void **)&state->column_labels, sizeof(*state->column_labels)},
-				 {(void **)&state->columns, sizeof(*state->columns)}};
+				 {(void **)&state->columns, sizeof(*state->columns)},
+				 {(void **)&state->column_references, sizeof(*state->column_references)}};
 
 	if (count <= state->column_count)
 		return 0;
-	if (!tables_reserve(tables, 7, &state->column_room, count) || !reserve_visited(state))
+	if (!tables_reserve(tables, state->referenced ? 7 : 6, &state->column_room, count) || !reserve_visited(state))
 		return -ENOMEM;
 	for (int32_t i = state->column_count; i < count; i++) {
 		state->column_blocks[i] = NONE;
@@ -100,12 +100,12 @@ int state_reserve_columns(struct structured *state, int32_t count)
 
 int state_reserve_blocks(struct structured *state, int32_t count)
 {
-	struct table tables[] = {{(void **)&state->block_references, sizeof(*state->block_references)},
-				 {(void **)&state->blocks, sizeof(*state->blocks)}};
+	struct table tables[] = {{(void **)&state->blocks, sizeof(*state->blocks)},
+				 {(void **)&state->block_references, sizeof(*state->block_references)}};
 
 	if (count <= state->block_count)
 		return 0;
-	if (!tables_reserve(tables, 2, &state->block_room, count) || !reserve_visited(state))
+	if (!tables_reserve(tables, state->referenced ? 2 : 1, &state->block_room, count) || !reserve_visited(state))
 		return -ENOMEM;
 	for (int32_t i = state->block_count; i < count; i++)
 		state->blocks[i].row_cost = INT32_MAX;
@@ -118,9 +118,10 @@ static bool reserve_groups(struct structured *state, int32_t count)
 	struct table tables[] = {{(void **)&state->bids, sizeof(*state->bids)},
 				 {(void **)&state->group_labels, sizeof(*state->group_labels)},
 				 {(void **)&state->rooms, sizeof(*state->rooms)},
+				 {(void **)&state->counted, sizeof(*state->counted)},
 				 {(void **)&state->groups, sizeof(*state->groups)}};
 
-	return tables_reserve(tables, 4, &state->group_room, count) && reserve_visited(state);
+	return tables_reserve(tables, 5, &state->group_room, count) && reserve_visited(state);
 }
 
 int state_reserve_groups(struct structured *state, int32_t count)
@@ -173,6 +174,8 @@ void structured_destroy(struct structured *state)
 	free(state->groups);
 	free(state->bids);
 	free(state->rooms);
+	free(state->counted);
+	free(state->uncounted_list.ids);
 	free(state->group_labels);
 	free(state->columns);
 	free(state->prices);
@@ -272,9 +275,9 @@ static void column_open(struct structured *state, int32_t column)
 	int32_t number = state->column_blocks[column], price = state->market_price;
 	struct block *block = &state->blocks[number];
 
-	if (state->solved) {
-		if (!state->referenced)
-			references_build(state);
+	if (!state->referenced)
+		references_build(state);
+	if (state->referenced) {
 		price = price_least(state, &state->column_references[column], price);
 		price = price_least(state, &state->block_references[number], price);
 	}
@@ -296,6 +299,7 @@ static int column_resize(struct structured *state, int32_t column, int32_t capac
 
 	c->free -= old;
 	state->total_free -= old;
+	state->total_capacity += capacity - old;
 	c->capacity = capacity;
 	if (old == 0 && capacity > 0)
 		column_open(state, column);
@@ -325,7 +329,15 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 		state->wanted[column] = 0;
 		c->capacity = c->free = 0;
 	}
-	return capacity == c->capacity ? 0 : column_resize(state, column, capacity);
+	if (capacity == c->capacity)
+		return 0;
+	if (state->solved)
+		return column_resize(state, column, capacity);
+	/* Nothing is on it; lists and totals are made when the first solve starts. */
+	state->total_capacity += capacity - c->capacity;
+	c->capacity = c->free = capacity;
+	state->prices[column] = capacity > 0 ? state->market_price : PRICE_CLOSED;
+	return 0;
 }
 
 int structured_remove_column(struct structured *state, int32_t column)
@@ -347,13 +359,14 @@ uint64_t structured_memory_bytes(const struct structured *state)
 	const struct search *search = &state->search;
 
 	return sizeof(*state) + state->arena.total_bytes +
-	       (uint64_t)state->group_room * (sizeof(struct group) + sizeof(struct rooms) + sizeof(*state->bids) +
-					      sizeof(*state->group_labels)) +
+	       (uint64_t)state->group_room * (sizeof(struct group) + sizeof(struct rooms) + sizeof(*state->counted) +
+					      sizeof(*state->bids) + sizeof(*state->group_labels)) +
 	       (uint64_t)state->column_room *
-		       (sizeof(struct column) + sizeof(struct reference_list) + sizeof(*state->held) +
-			sizeof(*state->prices) + sizeof(*state->column_labels) + sizeof(*state->column_blocks) +
-			sizeof(*state->wanted)) +
-	       (uint64_t)state->block_room * (sizeof(struct block) + sizeof(struct reference_list)) +
+		       (sizeof(struct column) + (state->referenced ? sizeof(struct reference_list) : 0) +
+			sizeof(*state->held) + sizeof(*state->prices) + sizeof(*state->column_labels) +
+			sizeof(*state->column_blocks) + sizeof(*state->wanted)) +
+	       (uint64_t)state->block_room *
+		       (sizeof(struct block) + (state->referenced ? sizeof(struct reference_list) : 0)) +
 	       (uint64_t)search->visited_room * sizeof(*search->visited) +
 	       (uint64_t)search->queue.item_room * sizeof(struct queue_item);
 }

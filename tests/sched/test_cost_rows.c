@@ -34,6 +34,7 @@ static void check_row(const struct test_world *world, const struct cost_row *row
 			cr_assert_eq(row->machines[i].cost, cost);
 		}
 		cr_assert_eq(chosen, !absent[m] && cost <= limit.machine);
+		cr_assert_eq(cost_row_machine(row, rack, m), chosen ? cost : COST_ABSENT);
 		machines += chosen;
 	}
 	cr_assert_eq(machines, row->machine_count, "an arc twice");

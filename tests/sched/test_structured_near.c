@@ -6,7 +6,7 @@
 
 #include "structured_search.h"
 
-enum { GROUPS = 300, DRAWS = 20000 };
+enum { GROUPS = 300, COLUMNS = 200, DRAWS = 20000 };
 
 #if defined(__x86_64__)
 static void draw_items(struct rng *rng, struct reference *items, int32_t count)
@@ -45,7 +45,77 @@ Test(structured_near, vectors_find_what_the_portable_way_finds)
 	}
 	cr_assert_gt(total, DRAWS);
 }
+
+/* Ascending by cost, a tenth of them to blocks. */
+static void draw_arcs(struct rng *rng, struct arc *arcs, int32_t count)
+{
+	int32_t cost = 100;
+
+	for (int32_t i = 0; i < count; i++) {
+		int32_t target = (int32_t)rng_below(rng, COLUMNS);
+
+		cost += rng_below(rng, 8) == 0;
+		arcs[i] = (struct arc){rng_below(rng, 10) ? target : ~target, cost};
+	}
+}
+
+Test(structured_near, vectors_find_the_arcs_that_the_portable_way_finds)
+{
+	int32_t prices[COLUMNS], near[SEARCH_SPAN], wanted[SEARCH_SPAN], seen, seen_wanted, total = 0, pruned = 0;
+	struct arc arcs[SEARCH_SPAN];
+	uint64_t labels[COLUMNS];
+	struct rng rng;
+
+	if (!__builtin_cpu_supports("avx512f"))
+		cr_skip_test("this processor has no AVX-512");
+	rng_seed(&rng, 17);
+	for (int32_t draw = 0; draw < DRAWS; draw++) {
+		int32_t count = (int32_t)rng_below(&rng, SEARCH_SPAN + 1);
+		struct near_scope scope = {.prices = prices,
+					   .labels = rng_below(&rng, 4) ? labels : NULL,
+					   .era = UINT64_C(0xfffffff0) << 32,
+					   .base = -100 - (int32_t)rng_below(&rng, 6),
+					   .market_price = (int32_t)rng_below(&rng, 3),
+					   .below = 1 + (int32_t)rng_below(&rng, 12)};
+
+		for (int32_t c = 0; c < COLUMNS && draw % 20 == 0; c++) {
+			prices[c] = rng_below(&rng, 9) ? 2 + (int32_t)rng_below(&rng, 8) : PRICE_CLOSED;
+			labels[c] = rng_below(&rng, 2) ? scope.era | rng_below(&rng, 12) : UINT64_MAX;
+		}
+		draw_arcs(&rng, arcs, count);
+		int32_t found = near_arcs_portable(arcs, count, &scope, wanted, &seen_wanted);
+
+		cr_assert_eq(near_arcs_avx512(arcs, count, &scope, near, &seen), found, "draw %d", draw);
+		cr_assert_eq(seen, seen_wanted, "draw %d", draw);
+		for (int32_t i = 0; i < found; i++)
+			cr_assert_eq(near[i], wanted[i], "draw %d: place %d, not %d", draw, near[i], wanted[i]);
+		total += found;
+		pruned += seen < count;
+	}
+	cr_assert_gt(total, DRAWS);
+	cr_assert_gt(pruned, DRAWS / 10);
+}
 #endif
+
+Test(structured_near, an_arc_is_near_over_a_block_or_to_a_column_that_its_label_says_is_farther)
+{
+	const struct arc arcs[] = {{0, 100}, {~0, 100}, {1, 101}, {2, 101}, {3, 102}, {~1, 109}};
+	const int32_t prices[] = {5, 0, 0, 9};
+	const uint64_t labels[] = {UINT64_MAX, 7U << 8 | 1, 7U << 8 | 2, UINT64_MAX};
+	const struct near_scope scope = {
+		.prices = prices, .labels = labels, .era = 7U << 8, .base = -100, .market_price = 1, .below = 6};
+	int32_t near[SEARCH_SPAN], seen;
+
+	/* Column 0 is at 5, 1 was at 1 before, 2 is at 1 and was at 2, 3 is too dear; the last block's arc is pruned.
+	 */
+	cr_assert_eq(near_arcs_portable(arcs, 6, &scope, near, &seen), 3);
+	cr_assert_eq(near[0], 0);
+	cr_assert_eq(near[1], 1);
+	cr_assert_eq(near[2], 3);
+	cr_assert_eq(seen, 5);
+	cr_assert_eq(near_arcs(arcs, 6, &scope, near, &seen), 3);
+	cr_assert_eq(near[2], 3);
+}
 
 Test(structured_near, a_reference_is_near_when_its_cost_exceeds_the_bid_by_less)
 {

@@ -45,7 +45,7 @@ struct cost_row {
 	uint64_t mended_from;  /* the version from which only the `changed` racks differ; 0: anything may */
 	int32_t cluster_cost;  /* largest of all machines; COST_ABSENT when there is none */
 	uint32_t machine_count, rack_count, span_count, changed_count;
-	struct structured_arc *machines; /* [machine_count] cost <= p_m, rack by rack */
+	struct structured_arc *machines; /* [machine_count] cost <= p_m, rack by rack, ascending in each */
 	struct structured_arc *racks;    /* [rack_count] largest cost of the rack <= p_r, ascending */
 	struct cost_span *spans;         /* [span_count + 1] of racks with arcs in `machines`, ascending, and the end;
 					    NULL: in any order */

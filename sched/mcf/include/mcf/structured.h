@@ -105,11 +105,12 @@ int structured_change_row(struct structured *state, int32_t group, const struct 
 
 /*
  * Groups lie far apart in memory: brings one nearer the cache that is about to change or to be read; then, some time
- * later, its arcs or what structured_read() looks at.
+ * later, its arcs or what structured_read() looks at; then, after either, the columns where its units are.
  */
 void structured_fetch(const struct structured *state, int32_t group);
 void structured_fetch_arcs(const struct structured *state, int32_t group);
 void structured_fetch_shares(const struct structured *state, int32_t group);
+void structured_fetch_columns(const struct structured *state, int32_t group);
 
 /*
  * Picks the arcs of a dense row: targets[i] = first + i for each costs[i] <= threshold, in ascending order.

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* More units than slots: many at a time are sold without a slot, and the market's price rises to where they wait. */
+#include <criterion/criterion.h>
+
+#include <mcf/verify.h>
+
+#include "structured_world.h"
+
+enum { LINKS = 300, WAIT = 2000, FIRST_WAIT = 1000 };
+
+static bool certified(const struct structured *state)
+{
+	struct structured_export out;
+	struct mcf_verdict verdict;
+
+	cr_assert_eq(structured_export(state, &out), 0);
+	bool right = mcf_verify(&out.problem, &out.solution, &verdict);
+
+	structured_export_free(&out);
+	return right;
+}
+
+static void add_link(struct structured *state, int32_t link, int32_t unscheduled_cost)
+{
+	const struct structured_arc arcs[] = {{link, 100}, {link + 1, 99}};
+	const struct structured_running running = {link, 100, 1};
+	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
+					   .unscheduled_cost = unscheduled_cost,
+					   .unscheduled_capacity = 1,
+					   .columns = arcs,
+					   .column_count = link == LINKS - 1 ? 1 : 2,
+					   .running = &running,
+					   .running_count = 1};
+
+	cr_assert_eq(structured_set_column(state, link, 0, 1), 0);
+	cr_assert_eq(structured_set_row(state, link, &row), 0);
+	cr_assert_eq(structured_set_supply(state, link, 1), 0);
+}
+
+/* Each unit would rather be where the next one is, and only the last can wait for little. */
+Test(structured_market, one_more_unit_moves_all_the_others_by_one)
+{
+	struct structured *state = structured_create(LINKS + 1, LINKS, 1);
+	struct structured_result result;
+	struct structured_share share;
+	const struct structured_row anywhere = {
+		.aggregator_cost = 500, .unscheduled_cost = WAIT, .unscheduled_capacity = 1};
+
+	for (int32_t link = 0; link < LINKS; link++)
+		add_link(state, link, link == LINKS - 1 ? FIRST_WAIT : WAIT);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(result.cost, 100 * LINKS);
+	cr_assert_eq(structured_set_row(state, LINKS, &anywhere), 0);
+	cr_assert_eq(structured_set_supply(state, LINKS, 1), 0);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_expect_eq(result.cost, 500 + 99 * (LINKS - 1) + FIRST_WAIT);
+	cr_expect_eq(structured_unscheduled(state, LINKS - 1), 1);
+	cr_expect_eq(structured_read(state, LINKS, &share, 1), 1);
+	cr_expect_eq(share.column, 0);
+	cr_expect(certified(state));
+	structured_destroy(state);
+}
+
+/* Jobs of many units come and go where slots are few: `times` as many as the world's slots are drawn for. */
+static int32_t surges(uint64_t seed, bool wide, int32_t times)
+{
+	enum { EVENTS = 200 };
+	struct world world;
+	int64_t before = 0;
+	int32_t moved = 0;
+
+	if (wide)
+		world_create_wide(&world, seed, 60);
+	else
+		world_create(&world, seed, 60);
+	world.supply_top *= times;
+	world.always_routable |= seed % 3 > 0;
+	for (int32_t event = 0; event < EVENTS; event++) {
+		cr_assert(world_solve(&world, false), "seed %llu, event %d: no answer", (unsigned long long)seed,
+			  event);
+		cr_assert(world_check(&world), "seed %llu, event %d: %s", (unsigned long long)seed, event, world.text);
+		int64_t waiting = world.result.unscheduled + world.result.unrouted;
+
+		moved += waiting > before + 2 || waiting + 2 < before;
+		before = waiting;
+		if (event % 4 == 0)
+			world_adopt(&world);
+		for (int32_t burst = event % 6 == 0 ? 6 : 1; burst > 0; burst--)
+			world_event(&world);
+	}
+	world_destroy(&world);
+	return moved;
+}
+
+Test(structured_market, surges)
+{
+	int32_t moved = 0;
+
+	for (uint64_t seed = 1; seed <= 10; seed++)
+		moved += surges(seed, false, 4);
+	for (uint64_t seed = 11; seed <= 20; seed++)
+		moved += surges(seed, true, 4);
+	cr_expect_gt(moved, 20 * 200 / 8, "%d", moved);
+}
+
+Test(structured_market, surges_of_a_few_units)
+{
+	for (uint64_t seed = 31; seed <= 40; seed++)
+		surges(seed, seed % 2 == 0, 1);
+}
