@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	BLOCK_SECTION = 0x0a0d0d0a,
@@ -71,9 +72,15 @@ static struct pcapng_reader *create(const char *name, FILE *file, struct error *
 struct pcapng_reader *pcapng_open(const char *path, struct error *err)
 {
 	FILE *file = fopen(path, "rbe");
+	struct stat info;
 
 	if (!file) {
 		error_set(err, errno, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode)) {
+		fclose(file);
+		error_set(err, EISDIR, "%s: it is a folder, expected a pcapng file", path);
 		return NULL;
 	}
 	return create(path, file, err);

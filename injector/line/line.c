@@ -17,9 +17,10 @@
 enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 
 /*
- * The longest wait for a due time: about two rounds over idle ports in memory. Lateness at 1 Mpps there and back on one
- * thread, 99th percentile, where a reading of the counter takes 24 ns: 93 ns with 100, 84 with 120, 70 with 140; but
- * what waits to be received is later by then: end to end 486, 532 and 722.
+ * The longest wait for a due time where the loop cannot measure its rounds, as others poll it: about two over idle
+ * ports in memory. Lateness at 1 Mpps there and back on one thread, 99th percentile, where a reading of the counter
+ * takes 24 ns and an idle round 65: 93 ns with 100, 84 with 120, 70 with 140; but what waits to be received is later by
+ * then: end to end 486, 532 and 722.
  */
 #define WAIT_NS 130.0
 
@@ -119,6 +120,7 @@ static void create_workers(struct injector *injector, const struct injector_sett
 		worker->gap_cycles = cycles_of(injector, fmin(settings->hiccup_ns, settings->stall_us * 1e3));
 		worker->timed_transmit = settings->transmit_is_system_call;
 		worker->wait_cycles = (int64_t)cycles_of(injector, WAIT_NS);
+		worker->chunk_cycles = UINT64_MAX;
 		for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
 			if (d % injector->worker_count != i)
 				continue;

@@ -105,7 +105,8 @@ struct worker {
 	bool full;                                                    /* [L] a whole burst was received then */
 	uint64_t gap_cycles;                                          /* [C] a longer gap is a hiccup at least */
 	uint64_t stall_gap_cycles;                                    /* [C] a longer gap is a stall */
-	int64_t wait_cycles;                                          /* [C] a wait for a due time at most */
+	int64_t wait_cycles;                                          /* [L] a wait for a due time at most */
+	uint64_t chunk_cycles;                                        /* [L] the least time between two chores */
 	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups; /* [L] */
 	uint64_t stall_transmit_cycles;                               /* [L] of stall_cycles: in calls that transmit */
 	bool timed_transmit;                                          /* [C] that is told */
@@ -142,6 +143,18 @@ static inline void worker_chores(struct worker *worker)
 		worker_answer(worker);
 }
 
+/*
+ * LINE_POLLS_PER_CHORE rounds took `cycles`: idle ones, if no others took less. What falls due within two of them is
+ * worth a wait, and where a round would be a hiccup, that is long enough.
+ */
+static inline void worker_learn_round(struct worker *worker, uint64_t cycles)
+{
+	if (LIKELY(cycles >= worker->chunk_cycles))
+		return;
+	worker->chunk_cycles = cycles;
+	worker->wait_cycles = (int64_t)MIN(2 * cycles / LINE_POLLS_PER_CHORE, worker->gap_cycles);
+}
+
 /* A call that transmits took `cycles`. */
 static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
 {
@@ -151,16 +164,23 @@ static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
 	worker->transmit_cycles += cycles;
 }
 
-/* Looks at the clock, and notes a gap since the look before. `full`: a whole burst was just received. */
+/* Looks at the clock, and notes a gap since the look before, in which `whole` whole bursts were received and sent. */
+static inline void worker_look_after(struct worker *worker, uint64_t now, unsigned int whole)
+{
+	uint64_t gap = now - worker->last_look, most = worker->gap_cycles;
+
+	if (whole > 0 || worker->full)
+		most = whole > 1 ? whole * worker->stall_gap_cycles : worker->stall_gap_cycles;
+	worker->last_look = now;
+	worker->full = whole > 0;
+	if (UNLIKELY(gap > most))
+		worker_note_gap(worker, gap);
+}
+
+/* The same for one burst. `full`: it was a whole one. */
 static inline void worker_look(struct worker *worker, uint64_t now, bool full)
 {
-	uint64_t gap = now - worker->last_look;
-	bool busy = full || worker->full;
-
-	worker->last_look = now;
-	worker->full = full;
-	if (UNLIKELY(gap > (busy ? worker->stall_gap_cycles : worker->gap_cycles)))
-		worker_note_gap(worker, gap);
+	worker_look_after(worker, now, full);
 }
 
 static inline uint32_t lateness_bucket(uint64_t cycles)

@@ -4,14 +4,17 @@
  * no packet waits for more than one burst's work. After a port that had nothing there is no release and no reading of
  * the counter, but at the end of a round without any. When nothing is due yet, but will be before the next look at
  * the counter, they wait for that very moment with an eye on it instead, and again after the release, a few times at
- * most. A wait takes about as long as a round, and none is begun while a port fills whole bursts, so that nothing
- * arrives unseen for much longer than without it. A line whose port just filled one is released at once, and alone:
- * what it works on next is still in the cache.
+ * most. A wait is two idle rounds long at most, as they were measured, and none is begun while a port fills whole
+ * bursts, so that nothing arrives unseen for much longer than without it. A line whose port just filled one is released
+ * at once, and alone: what it works on next is still in the cache.
  *
  * A gap is the time between two looks at the counter. Over the stall threshold it disturbs every packet that is held.
  * A shorter one, a hiccup, disturbs only those that arrived or left in it: the others were waiting anyway. What was in
  * a receive queue meanwhile arrived in the gap; it has all been received when a burst begun after the look is short.
  * To receive or release a whole burst takes as long as it does, and only stalls are told from it.
+ *
+ * Where no line of the lcore delays anything or holds any packet, a round receives and sends for each port in turn, and
+ * reads the counter once, at its end.
  */
 #ifndef INJECTOR_LOOP_PRIV_H
 #define INJECTOR_LOOP_PRIV_H
@@ -41,6 +44,8 @@ struct loop {
 	void (*release)(struct worker *worker, struct line *line, uint64_t now, bool full);
 	/* When the next packet is due; false: none is held. */
 	bool (*next)(const struct line *line, uint64_t *due);
+	/* A whole round where nothing is delayed or held; false: this is no such round. */
+	bool (*pass)(struct worker *worker);
 };
 
 static ALWAYS_INLINED void loop_release(struct worker *worker, struct loop loop, struct line *line, uint64_t now,
@@ -122,6 +127,8 @@ static ALWAYS_INLINED void loop_rounds(struct worker *worker, struct loop loop, 
 	for (unsigned int i = 0; i < rounds; i++) {
 		bool looked = false;
 
+		if (loop.pass && loop.pass(worker))
+			continue;
 		for (unsigned int l = 0; l < worker->line_count; l++)
 			looked = loop_step(worker, loop, worker->lines[l], l + 1 == worker->line_count, looked);
 	}
@@ -133,7 +140,10 @@ static ALWAYS_INLINED void loop_run(struct worker *worker, struct loop loop)
 {
 	worker->last_look = dp_cycles();
 	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed)) {
+		uint64_t before = worker->last_look;
+
 		loop_rounds(worker, loop, LINE_POLLS_PER_CHORE);
+		worker_learn_round(worker, worker->last_look - before);
 		worker_chores(worker);
 	}
 }

@@ -152,7 +152,7 @@ static bool next(const struct line *line, uint64_t *due)
 	return line->heap.count > 0;
 }
 
-static const struct loop modal = {take, release, next};
+static const struct loop modal = {take, release, next, NULL};
 
 void worker_modal_loop(struct worker *worker)
 {

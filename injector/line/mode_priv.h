@@ -62,4 +62,7 @@ static inline void modes_apply(const struct injector_modes *modes, const struct 
 /* "percent" 0..100 as a threshold for 64 random bits; helper of loss, gilbert and duplicate. */
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err);
 
+/* What a file says wrongly is no fault of the specification that names it: -EBADMSG for -EINVAL, with err's text. */
+int mode_blame_file(int status, struct error *err);
+
 #endif

@@ -25,7 +25,7 @@ static int replay_create(const struct mode_context *context, const char *specifi
 	int status = series_read(specification, 1, ',', &series, err);
 
 	if (status)
-		return status;
+		return mode_blame_file(status, err);
 	replay = calloc(1, sizeof *replay + series.rows * sizeof replay->delay_cycles[0]);
 	if (!replay)
 		status = error_set(err, ENOMEM, "no memory for the series of --replay");
@@ -45,7 +45,7 @@ static int replay_create(const struct mode_context *context, const char *specifi
 		*state = replay;
 	}
 	free(series.values);
-	return status;
+	return mode_blame_file(status, err);
 }
 
 static void replay_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)

@@ -55,7 +55,7 @@ static int steps_create(const struct mode_context *context, const char *specific
 			  : series_parse(name, specification, 2, ':', &series, err);
 
 	if (status)
-		return status;
+		return file ? mode_blame_file(status, err) : status;
 	steps = calloc(1, sizeof *steps + series.rows * sizeof steps->steps[0]);
 	status = steps ? fill(steps, &series, context->clock, name, err)
 		       : error_set(err, ENOMEM, "no memory for --steps");
@@ -64,7 +64,7 @@ static int steps_create(const struct mode_context *context, const char *specific
 		free(steps);
 	else
 		*state = steps;
-	return status;
+	return file ? mode_blame_file(status, err) : status;
 }
 
 static void steps_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)

@@ -108,3 +108,12 @@ int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, 
 	*threshold = percent >= 100 ? UINT64_MAX : (uint64_t)ldexp(percent / 100, 64);
 	return 0;
 }
+
+int mode_blame_file(int status, struct error *err)
+{
+	if (status != -EINVAL)
+		return status;
+	if (err)
+		err->code = EBADMSG;
+	return -EBADMSG;
+}

@@ -22,10 +22,12 @@ static struct {
 	uint64_t jump_again;   /* cycles, in the call after the one that jumped */
 	uint64_t send;         /* cycles that it takes */
 	bool flood;            /* port 1 gives whole bursts, always */
+	uint64_t stop_at;      /* 0: never */
 	unsigned int refusals; /* so many bursts to come lose their last 7 packets */
 } world;
 
 static struct dp_packet flood;
+static struct worker worker;
 
 static void jump(void)
 {
@@ -49,6 +51,8 @@ uint16_t dp_receive(uint16_t port, struct dp_packet **packets, uint16_t count)
 	uint16_t received = 0;
 
 	world.now += port == 1 ? world.other_port : 0;
+	if (world.stop_at && world.now >= world.stop_at)
+		atomic_store(&worker.stop, true);
 	for (; port == 1 && world.flood && received < count; received++)
 		packets[received] = &flood;
 	while (port == 0 && received < count && world.next_in < world.count &&
@@ -128,7 +132,6 @@ static struct dp_packet *slots[2][SLOTS + LINE_RX_BURST];
 static struct line_burst bursts[2][SLOTS];
 static struct heap_entry entries[2][SLOTS];
 static struct line lines[2];
-static struct worker worker;
 static bool modal;
 
 /* `gap` cycles between the arrivals of `count` packets, from 1000 on. */
@@ -159,6 +162,7 @@ static void make(bool with_modal, size_t count, uint64_t gap)
 	worker.gap_cycles = GAP;
 	worker.stall_gap_cycles = STALL;
 	worker.wait_cycles = WAIT;
+	worker.chunk_cycles = UINT64_MAX;
 }
 
 static void round_of(void)
@@ -241,6 +245,31 @@ Test(loop, what_is_due_right_after_another_is_waited_for_too)
 	}
 }
 
+/* Also where the first rounds met a stall, and where packets make some of them longer. */
+Test(loop, what_is_due_within_two_idle_rounds_is_waited_for)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		for (uint64_t other_port = 40; other_port <= 240; other_port += 100) {
+			make(kind, 400, 3000);
+			world.other_port = other_port;
+			world.jump_at = 500;
+			world.jump = 100 * STALL;
+			world.stop_at = 1500000;
+			if (modal)
+				worker_modal_loop(&worker);
+			else
+				worker_fixed_loop(&worker);
+			cr_assert_eq(world.left, world.count);
+			cr_assert_eq(worker.wait_cycles, MIN(2 * (other_port + STEP), GAP), "loop %d: %ld", kind,
+				     worker.wait_cycles);
+			for (size_t i = 150; i < world.count; i++)
+				cr_assert_leq(world.packets[i].left - due(&world.packets[i]), 2 * STEP,
+					      "loop %d, packet %zu: %lu", kind, i,
+					      world.packets[i].left - due(&world.packets[i]));
+		}
+	}
+}
+
 Test(loop, a_round_that_received_looks_once)
 {
 	for (int kind = 0; kind < 2; kind++) {
@@ -299,6 +328,109 @@ Test(loop, whole_bursts_are_no_disturbance_and_no_delay_is_none)
 		cr_assert_leq(world.packets[0].left, world.packets[0].received + (kind ? 3 : 1) * STEP, "loop %d",
 			      kind);
 	}
+}
+
+/* What is held when the delay falls to none goes first; what comes while nothing is held passes; and back again. */
+Test(loop, a_thousand_changes_through_no_delay_keep_every_packet_in_order)
+{
+	static const uint64_t delays[] = {0, 300, 0, 10, 0, DELAY / 5};
+
+	for (int kind = 0; kind < 2; kind++) {
+		uint64_t passed = 0;
+		int changes = 0;
+
+		make(kind, PACKETS, 180);
+		lines[1].delay_cycles = 0;
+		for (int round = 0; world.left < world.count && round < 1000000; round++) {
+			if (round % 24 == 0 && changes < 1000)
+				lines[0].delay_cycles = delays[changes++ % 6];
+			if (round % 700 == 0)
+				world.refusals = 1;
+			if (round % 50 == 0) /* a burst, so that there is something to refuse */
+				world.now += GAP / 2;
+			round_of();
+			if (lines[0].delay_cycles == 0 && world.left > 0 && world.left == world.next_in)
+				passed += world.packets[world.left - 1].left == world.packets[world.left - 1].received;
+		}
+		run(); /* dp_transmit() looks at the order, this at the sum */
+		cr_assert_eq(changes, 1000);
+		cr_assert_eq(worker.snapshot.count[0].rx_packets, PACKETS);
+		cr_assert_eq(lateness_count(lines[0].late_clean) + lateness_count(lines[0].late_disturbed), PACKETS);
+		if (!modal)
+			cr_assert_gt(passed, 100, "%lu", passed);
+	}
+}
+
+Test(loop, no_delay_is_none_and_what_the_port_refuses_leaves_next)
+{
+	make(false, 3 * LINE_RX_BURST, 0);
+	lines[0].delay_cycles = lines[1].delay_cycles = 0;
+	world.refusals = 1;
+	world.now = 1000;
+	round_of();
+	cr_assert_eq(world.left, LINE_RX_BURST - 7);
+	cr_assert_eq(lines[0].head - lines[0].tail, 7);
+	cr_assert_eq(world.packets[0].left, world.packets[0].received);
+	run();
+	cr_assert_eq(worker.snapshot.count[0].tx_full, 7);
+	cr_assert_eq(lateness_count(lines[0].late_clean), 3 * LINE_RX_BURST);
+	cr_assert_eq(worker.snapshot.count[0].disturbed, 0);
+}
+
+/* At the end of the ring what was refused wraps around to its start. */
+Test(loop, refused_packets_wrap_around_the_ring)
+{
+	for (uint32_t head = SLOTS - LINE_RX_BURST; head < SLOTS; head++) {
+		make(false, 2 * LINE_RX_BURST, 0);
+		lines[0].head = lines[0].tail = lines[0].counted = lines[0].disturbed_head = head;
+		lines[0].delay_cycles = lines[1].delay_cycles = 0;
+		world.refusals = 1;
+		run();
+		cr_assert_eq(worker.snapshot.count[0].tx_packets, 2 * LINE_RX_BURST);
+	}
+}
+
+/* One reading a round, so the work on a whole burst of either port lies in a gap. */
+Test(loop, at_no_delay_two_whole_bursts_take_twice_as_long)
+{
+	for (uint64_t jump = STALL + STALL / 2; jump <= 2 * STALL + STALL / 2; jump += STALL) {
+		make(false, 8 * LINE_RX_BURST, 0);
+		lines[0].delay_cycles = lines[1].delay_cycles = 0;
+		world.flood = true;
+		world.jump_at = 1000;
+		world.jump = jump;
+		world.jump_in_transmit = true;
+		run();
+		cr_assert_eq(worker.stalls, jump > 2 * STALL, "%lu", jump);
+		cr_assert_eq(worker.snapshot.count[0].disturbed > 0, jump > 2 * STALL);
+	}
+	make(false, 8 * LINE_RX_BURST, 0);
+	lines[0].delay_cycles = lines[1].delay_cycles = 0;
+	world.jump_at = 1000;
+	world.jump = STALL + STALL / 2;
+	world.jump_in_transmit = true;
+	run();
+	cr_assert_eq(worker.stalls, 1, "one port alone");
+}
+
+Test(loop, at_no_delay_a_hiccup_disturbs_what_arrives_or_leaves_in_it)
+{
+	make(false, 4, 5000);
+	lines[0].delay_cycles = lines[1].delay_cycles = 0;
+	world.jump_at = 6000;
+	world.jump = 2 * GAP;
+	world.jump_in_transmit = true;
+	run();
+	cr_assert_eq(worker.hiccups, 1);
+	cr_assert_eq(worker.snapshot.count[0].disturbed, 1);
+	cr_assert_eq(lateness_count(lines[0].late_clean), 3);
+	make(false, 4, 5000);
+	lines[0].delay_cycles = lines[1].delay_cycles = 0;
+	world.jump_at = 3000;
+	world.jump = 2 * GAP;
+	run();
+	cr_assert_eq(worker.hiccups, 1);
+	cr_assert_eq(worker.snapshot.count[0].disturbed, 0, "it was over before the next came");
 }
 
 Test(loop, a_whole_burst_does_not_wait_for_the_other_port)

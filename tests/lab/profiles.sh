@@ -7,7 +7,7 @@ profiles=$source_root/injector/sweep/profiles
 for plan_file in "$profiles"/*.plan; do
 	name=$(basename "$plan_file" .plan)
 	run "$nomora" sweep "$plan_file" --dry-run
-	[ "$code" -eq 0 ] && [ "$(printf '%s\n' "$out" | grep -c ' us ')" -eq 24 ] && pass "$name: 24 runs planned" || fail "$name: 24 runs planned" "$out$err"
+	[ "$code" -eq 0 ] && [ "$(printf '%s\n' "$out" | grep -c ' us ')" -eq 36 ] && pass "$name: 36 runs planned" || fail "$name: 36 runs planned" "$out$err"
 done
 finish_early() { skip "runs" "$1"; plan; exit 0; }
 [ "$(id -u)" -eq 0 ] || finish_early "needs root"
@@ -23,7 +23,7 @@ try() {
 	for program in "$@"; do
 		command -v "$program" >/dev/null || [ -x "$program" ] || { skip "$name" "$program is not installed"; return; }
 	done
-	run "$nomora" sweep "$profiles/$name.plan" -o "$scratch/$name.csv" --lab "$lab" --share-machine --delays "0 500" --repetitions 1 --attempts 3 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20
+	run "$nomora" sweep "$profiles/$name.plan" -o "$scratch/$name.csv" --lab "$lab" --share-machine --delays "0 500" --repetitions 1 --reference-every 0 --attempts 3 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20
 	if [ "$code" -ne 0 ]; then fail "$name" "exit $code" "$err"; return; fi
 	verdict=$(python3 -c 'import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))

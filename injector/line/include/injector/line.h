@@ -10,6 +10,8 @@
  * A stall is a gap between two looks at the clock that is longer than a threshold: an interrupt, a descheduling, a slow
  * system call. Each packet whose stay met one counts as disturbed, those in the receive queue included. A hiccup is a
  * shorter gap, yet longer than a round of the loop should take: it disturbs the packets that arrived or left in it.
+ * Where neither direction has a delay and both ports fill whole bursts of 32, they lie between two looks together, and
+ * a stall is a gap of over twice the threshold.
  *
  * Lateness is the counter's last reading before the burst that a packet left in, less its due time; that reading is
  * taken anew for each burst, 32 packets at most.

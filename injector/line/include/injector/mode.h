@@ -37,7 +37,7 @@ struct injector_mode_settings {
 /* True if anything beside the fixed delay is asked for. */
 bool injector_modes_wanted(const struct injector_mode_settings *settings);
 
-/* NULL with err set: -EINVAL (bad or overlapping specification), -ENOENT (file), -ENOMEM. */
+/* NULL with err set: -EINVAL (bad or overlapping specification), -EBADMSG (bad file), -ENOENT (file), -ENOMEM. */
 struct injector_modes *injector_modes_create(const struct injector_mode_settings *settings,
 					     const struct dp_clock *clock, struct error *err);
 void injector_modes_destroy(struct injector_modes *modes); /* NULL is legal */
