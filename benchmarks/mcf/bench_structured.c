@@ -92,9 +92,9 @@ static void scratch(const char *name, const struct instance_settings *settings, 
 	if (result.cost > 0) {
 		qsort(seconds, REPEATS, sizeof(*seconds), compare_doubles);
 		printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"machines\": %d, \"tasks\": %d, "
-		       "\"unscheduled\": %lld, \"cpu_ms\": %.2f, \"state_mb\": %.1f}\n",
+		       "\"unscheduled\": %lld, \"cpu_ms\": %.2f, \"scans\": %llu, \"state_mb\": %.1f}\n",
 		       name, settings->machines, settings->running + settings->waiting, (long long)result.unscheduled,
-		       1e3 * seconds[REPEATS / 2], 1e-6 * (double)bytes);
+		       1e3 * seconds[REPEATS / 2], (unsigned long long)result.scans, 1e-6 * (double)bytes);
 		fflush(stdout);
 		if (peers && !instance_problem_by_job(instance, &problem)) {
 			lemon(name, "collapsed", &problem, result.cost);
@@ -137,7 +137,7 @@ static void rounds(const char *name, struct instance_settings settings, double r
 	if (!strstr(name, wanted_part))
 		return;
 	int32_t tasks = settings.running + settings.waiting;
-	double rows_ms[ROUNDS], solver_ms[ROUNDS];
+	double rows_ms[ROUNDS], solver_ms[ROUNDS], scans = 0, moves = 0;
 	struct structured_result result;
 	struct structured_export out;
 
@@ -161,8 +161,8 @@ static void rounds(const char *name, struct instance_settings settings, double r
 	double start_ms = 1e3 * rounds_start(cluster, &result);
 
 	printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"step\": \"from scratch\", \"machines\": %d, "
-	       "\"unscheduled\": %lld, \"cpu_ms\": %.2f}\n",
-	       name, settings.machines, (long long)result.unscheduled, start_ms);
+	       "\"unscheduled\": %lld, \"cpu_ms\": %.2f, \"scans\": %llu}\n",
+	       name, settings.machines, (long long)result.unscheduled, start_ms, (unsigned long long)result.scans);
 	if (peers && !structured_export(rounds_state(cluster), &out)) {
 		lemon(name, "collapsed", &out.problem, out.solution.cost);
 		structured_export_free(&out);
@@ -173,15 +173,17 @@ static void rounds(const char *name, struct instance_settings settings, double r
 		rows_ms[i] = 1e3 * seconds.rows;
 		solver_ms[i] = 1e3 * seconds.solver;
 		restarts += result.started_over;
+		scans += (double)result.scans / count; /* arcs looked at: no clock, so the same on every machine */
+		moves += (double)rounds_moves(cluster) / count;
 	}
 	qsort(rows_ms, (size_t)count, sizeof(*rows_ms), compare_doubles);
 	qsort(solver_ms, (size_t)count, sizeof(*solver_ms), compare_doubles);
 	printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"step\": \"round\", \"machines\": %d, \"tasks\": "
 	       "%lld, "
 	       "\"recosted\": %.2f, \"p50_ms\": %.2f, \"p99_ms\": %.2f, \"rows_p50_ms\": %.2f, \"unscheduled\": %lld, "
-	       "\"from_nothing\": %d, \"certified\": %s, \"state_mb\": %.1f}\n",
+	       "\"from_nothing\": %d, \"scans\": %.0f, \"moves\": %.1f, \"certified\": %s, \"state_mb\": %.1f}\n",
 	       name, settings.machines, (long long)rounds_units(cluster), recost, solver_ms[count / 2],
-	       solver_ms[count * 99 / 100], rows_ms[count / 2], (long long)result.unscheduled, restarts,
+	       solver_ms[count * 99 / 100], rows_ms[count / 2], (long long)result.unscheduled, restarts, scans, moves,
 	       certified(rounds_state(cluster)) ? "true" : "false",
 	       1e-6 * (double)structured_memory_bytes(rounds_state(cluster)));
 	fflush(stdout);

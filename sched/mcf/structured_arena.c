@@ -9,7 +9,7 @@
 enum { UNIT_BYTES = 16, CHUNK_BYTES = 1 << 20 };
 
 /* Beyond so many bytes pieces are found through fewer, larger pages: searches touch them in no order. */
-enum { LARGE_FROM = 8 << 20, LARGE_CHUNK_BYTES = 4 << 20, LARGE_PAGE_BYTES = 2 << 20 };
+enum { LARGE_FROM = 1 << 20, LARGE_CHUNK_BYTES = 4 << 20, LARGE_PAGE_BYTES = 2 << 20 };
 
 struct arena_chunk {
 	struct arena_chunk *next;

@@ -175,7 +175,7 @@ static int32_t flood_column(struct structured *state, int32_t column, int32_t wa
 	return made;
 }
 
-static int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted)
+int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted)
 {
 	struct group *g = &state->groups[group];
 	int32_t sent = 0, column, exit;
@@ -305,7 +305,7 @@ static void forget_floods(struct structured *state)
 	state->flood.stamp = 1;
 }
 
-static void flood_begin(struct structured *state)
+void flood_begin(struct structured *state)
 {
 	if (++state->flood.stamp == 0)
 		forget_floods(state);

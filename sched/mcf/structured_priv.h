@@ -189,6 +189,7 @@ struct search {
 struct flood {
 	uint32_t stamp;
 	int32_t exit_level; /* the first layer with a way to the sink */
+	bool deep;          /* dives instead: structured_dive.c */
 	bool outward;       /* to ways to wait: levels count down from there, so that they rise along a path too */
 };
 
@@ -330,7 +331,13 @@ void search_market_backward(struct structured *state);
 /* Units along the path by which the search has come to `node`, of the meeting list; how many went. */
 int32_t outlet_augment(struct structured *state, int32_t node, int32_t units);
 
+/* structured_dive.c: the same as flood_from_group(). */
+int32_t dive_from_group(struct structured *state, int32_t group, int32_t units);
+
 /* structured_flood.c */
+void flood_begin(struct structured *state);
+/* Up to `wanted` units go the group's own ways to the sink that cost its price; how many. */
+int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted);
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
 /* The same toward ways to wait, in the layers that a search from there gives: it marks each node that it settles. */
 void flood_outward_begin(struct structured *state);

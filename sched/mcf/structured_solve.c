@@ -23,7 +23,9 @@ static void push_excess(struct structured *state, int32_t group)
 
 		search_group_forward(state, group);
 		g->excess -= search_augment(state, g->excess);
-		if (g->excess > 0)
+		if (g->excess > 0 && state->flood.deep)
+			g->excess -= dive_from_group(state, group, g->excess);
+		else if (g->excess > 0)
 			g->excess -= flood_from_group(state, group, g->excess);
 		state->stalled = g->excess >= excess;
 	}
@@ -168,6 +170,10 @@ static bool attempt_from(struct structured *state, int32_t market_price, uint64_
 
 	state->scan_limit = before + scans;
 	start_fresh(state, market_price);
+	state->flood.deep = market_price == 0; /* slots for all: most that is passed has a way out */
+	if (!state_failed(state))
+		push_all(state);
+	state->flood.deep = false;
 	if (!state_failed(state))
 		repair(state);
 	if (!state_failed(state) && state_halted(state))
