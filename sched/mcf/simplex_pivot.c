@@ -184,6 +184,7 @@ void simplex_optimise(struct mcf_simplex *simplex)
 	simplex->narrow = simplex->artificial_cost <= ARTIFICIAL_COST_NARROW;
 	if (simplex->narrow)
 		enter_narrow(simplex);
+	simplex->gathers = simplex->narrow && simplex_gathers_pay(simplex);
 	if (simplex->cursor >= simplex->arc_count)
 		simplex->cursor = 0;
 	if (simplex->fresh)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <time.h>
+
 #include "simplex_price_priv.h"
 
 void simplex_price_portable(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best)
@@ -56,12 +58,49 @@ __attribute__((target("avx512f"))) void simplex_price_avx512(const struct mcf_si
 }
 #endif
 
+#if defined(__x86_64__)
+enum { TRIAL_ARCS = 8192, TRIALS = 4 };
+
+typedef void price_function(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);
+
+static int64_t shortest_ns(const struct mcf_simplex *simplex, price_function *price)
+{
+	int64_t shortest = INT64_MAX;
+
+	for (int i = 0; i < TRIALS; i++) {
+		struct entering_arc best = {0};
+		struct timespec begin, end;
+		int64_t ns;
+
+		clock_gettime(CLOCK_MONOTONIC, &begin);
+		price(simplex, 0, TRIAL_ARCS, &best);
+		clock_gettime(CLOCK_MONOTONIC, &end);
+		ns = (int64_t)(end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
+		shortest = ns < shortest ? ns : shortest;
+	}
+	return shortest;
+}
+#endif
+
+bool simplex_gathers_pay(const struct mcf_simplex *simplex)
+{
+#if defined(__x86_64__)
+	if (!__builtin_cpu_supports("avx512f") || simplex->arc_count < TRIAL_ARCS)
+		return false;
+	return shortest_ns(simplex, simplex_price_avx512) < shortest_ns(simplex, simplex_price_portable);
+#else
+	(void)simplex;
+	return false;
+#endif
+}
+
 void simplex_price_narrow(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best)
 {
 #if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx512f"))
+	if (simplex->gathers) {
 		simplex_price_avx512(simplex, begin, end, best);
-	else
+		return;
+	}
 #endif
-		simplex_price_portable(simplex, begin, end, best);
+	simplex_price_portable(simplex, begin, end, best);
 }

@@ -80,7 +80,8 @@ struct mcf_simplex {
 	int32_t loop_count;
 	int32_t cursor; /* where pricing goes on */
 	bool narrow;
-	bool fresh; /* all nodes hang from the root still, as created */
+	bool gathers; /* a narrow solve prices by vectors */
+	bool fresh;   /* all nodes hang from the root still, as created */
 	uint64_t pivots;
 	int64_t work;          /* about the nodes touched in this solve, in SIMPLEX_* units */
 	int64_t patience;      /* at so much work simplex_is_slow() is asked; INT64_MAX: never */
