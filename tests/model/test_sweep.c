@@ -168,7 +168,8 @@ Test(sweep_writer, appends_what_is_read_back)
 	unlink(path);
 }
 
-Test(sweep_writer, cuts_off_the_line_that_a_dead_writer_left)
+/* What a file of this text holds once a writer has added a run to it. The caller destroys it. */
+static struct sweep *continue_text(const char *text)
 {
 	struct error err = {0};
 	char path[64];
@@ -179,7 +180,7 @@ Test(sweep_writer, cuts_off_the_line_that_a_dead_writer_left)
 
 	make_path(path, sizeof path);
 	file = fopen(path, "w");
-	fputs(HEADER "0,both,0,qps,1/s,higher,1,\n5,both,0,qps,1/s,hig", file);
+	fputs(text, file);
 	fclose(file);
 	writer = sweep_writer_open(path, &err);
 	cr_assert(writer, "%s", err.text);
@@ -187,10 +188,17 @@ Test(sweep_writer, cuts_off_the_line_that_a_dead_writer_left)
 	sweep_writer_close(writer);
 	sweep = sweep_load(path, &err);
 	cr_assert(sweep, "%s", err.text);
+	unlink(path);
+	return sweep;
+}
+
+Test(sweep_writer, cuts_off_the_line_that_a_dead_writer_left)
+{
+	struct sweep *sweep = continue_text(HEADER "0,both,0,qps,1/s,higher,1,\n5,both,0,qps,1/s,hig");
+
 	cr_assert_eq(sweep->count, 2);
 	cr_assert_eq(sweep->rows[1].run, 1);
 	sweep_destroy(sweep);
-	unlink(path);
 }
 
 Test(sweep_writer, refuses_what_is_no_row_and_writes_none_of_it)
@@ -243,24 +251,8 @@ Test(sweep_writer, leaves_a_file_that_is_no_sweep_alone)
 
 Test(sweep_writer, takes_up_a_header_that_a_dead_writer_left_unfinished)
 {
-	struct error err = {0};
-	char path[64];
-	struct sweep_record one = record(5, 1, 2);
-	struct sweep_writer *writer;
-	struct sweep *sweep;
-	FILE *file;
+	struct sweep *sweep = continue_text(HEADER_BEGUN);
 
-	make_path(path, sizeof path);
-	file = fopen(path, "w");
-	fputs(HEADER_BEGUN, file);
-	fclose(file);
-	writer = sweep_writer_open(path, &err);
-	cr_assert(writer, "%s", err.text);
-	cr_assert_eq(sweep_writer_append(writer, &one, 1, &err), 0);
-	sweep_writer_close(writer);
-	sweep = sweep_load(path, &err);
-	cr_assert(sweep, "%s", err.text);
 	cr_assert_eq(sweep->count, 1);
 	sweep_destroy(sweep);
-	unlink(path);
 }
