@@ -124,7 +124,9 @@ static int report(const struct settings *settings, struct run *run)
 		code = print_json(run);
 	else if (run->solution.status == MCF_OPTIMAL)
 		code = mcf_dimacs_write_solution(&run->network.problem, &run->solution, settings->flow, stdout);
-	if (command_flush(&err) != 0 || (code < 0 && error_set(&err, ENOMEM, "out of memory")))
+	if (command_flush(&err) == 0 && code < 0)
+		error_set(&err, ENOMEM, "out of memory");
+	if (err.code)
 		return command_fail(&err, COMMAND_FAILED);
 	return run->solution.status == MCF_OPTIMAL ? COMMAND_OK : fail_solve(run);
 }

@@ -6,7 +6,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include <base/ns.h>
 
 enum {
 	STALL_NS = 1000,              /* as the injector counts them */
@@ -23,30 +24,22 @@ struct stall_watch {
 	pthread_t thread;
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 static uint64_t ticks(void)
 {
 #ifdef __x86_64__
 	return __builtin_ia32_rdtsc();
 #else
-	return (uint64_t)now_ns();
+	return (uint64_t)ns_now_monotonic().v;
 #endif
 }
 
 static double measure_rate(void)
 {
-	int64_t start_ns = now_ns(), end_ns;
+	int64_t start_ns = ns_now_monotonic().v, end_ns;
 	uint64_t start = ticks();
 
 	do
-		end_ns = now_ns();
+		end_ns = ns_now_monotonic().v;
 	while (end_ns - start_ns < CALIBRATION_NS);
 	return (double)(ticks() - start) / (double)(end_ns - start_ns);
 }

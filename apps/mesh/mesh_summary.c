@@ -31,9 +31,10 @@ static double value_of_rank(const double *values, size_t count, size_t rank)
 
 		memset(counts, 0, sizeof counts);
 		for (size_t i = 0; i < count; i++) {
+			double value_or_0 = values[i] + 0.0; /* -0 is 0 */
 			uint64_t bits;
 
-			memcpy(&bits, &values[i], sizeof bits);
+			memcpy(&bits, &value_or_0, sizeof bits);
 			if ((bits & mask) == known)
 				counts[bits >> shift & (DIGITS - 1)]++;
 		}
