@@ -182,9 +182,10 @@ void simplex_optimise(struct mcf_simplex *simplex)
 	struct entering_arc in = {0};
 
 	simplex->narrow = simplex->artificial_cost <= ARTIFICIAL_COST_NARROW;
-	if (simplex->narrow)
+	if (simplex->narrow) {
 		enter_narrow(simplex);
-	simplex->gathers = simplex->narrow && simplex_gathers_pay(simplex);
+		simplex_choose_pricing(simplex);
+	}
 	if (simplex->cursor >= simplex->arc_count)
 		simplex->cursor = 0;
 	if (simplex->fresh)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <time.h>
+#include <base/ns.h>
 
 #include "simplex_price_priv.h"
 
@@ -63,34 +63,36 @@ enum { TRIAL_ARCS = 8192, TRIALS = 4 };
 
 typedef void price_function(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);
 
-static int64_t shortest_ns(const struct mcf_simplex *simplex, price_function *price)
+static int64_t shortest_ns(const struct mcf_simplex *simplex, int32_t count, price_function *price)
 {
 	int64_t shortest = INT64_MAX;
 
 	for (int i = 0; i < TRIALS; i++) {
 		struct entering_arc best = {0};
-		struct timespec begin, end;
-		int64_t ns;
+		struct ns begin = ns_now_monotonic();
 
-		clock_gettime(CLOCK_MONOTONIC, &begin);
-		price(simplex, 0, TRIAL_ARCS, &best);
-		clock_gettime(CLOCK_MONOTONIC, &end);
-		ns = (int64_t)(end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec - begin.tv_nsec;
-		shortest = ns < shortest ? ns : shortest;
+		price(simplex, 0, count, &best);
+		int64_t took = ns_sub(ns_now_monotonic(), begin).v;
+
+		shortest = took < shortest ? took : shortest;
 	}
 	return shortest;
 }
 #endif
 
-bool simplex_gathers_pay(const struct mcf_simplex *simplex)
+void simplex_choose_pricing(struct mcf_simplex *simplex)
 {
 #if defined(__x86_64__)
-	if (!__builtin_cpu_supports("avx512f") || simplex->arc_count < TRIAL_ARCS)
-		return false;
-	return shortest_ns(simplex, simplex_price_avx512) < shortest_ns(simplex, simplex_price_portable);
+	int32_t count = simplex->arc_count < TRIAL_ARCS ? simplex->arc_count : TRIAL_ARCS;
+
+	if (count < 2 * simplex->trial_arcs || count == simplex->trial_arcs)
+		return;
+	simplex->trial_arcs = count;
+	simplex->gathers =
+		__builtin_cpu_supports("avx512f") &&
+		shortest_ns(simplex, count, simplex_price_avx512) < shortest_ns(simplex, count, simplex_price_portable);
 #else
 	(void)simplex;
-	return false;
 #endif
 }
 

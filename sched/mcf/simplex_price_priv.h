@@ -14,10 +14,11 @@ void simplex_price_wide(const struct mcf_simplex *simplex, int32_t begin, int32_
 void simplex_price_narrow(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);
 
 /*
- * Whether vectors that gather potentials are the quicker of the narrow one's two ways, tried on the first arcs: on
- * processors whose microcode guards gathers they are not, by up to a third. Both ways pick the same arcs.
+ * Before a narrow solve: whether vectors that gather potentials are the quicker of its two ways, tried on the first
+ * arcs, and again when there are twice as many. On processors whose microcode guards gathers they are not, by up to a
+ * third. Both ways pick the same arcs.
  */
-bool simplex_gathers_pay(const struct mcf_simplex *simplex);
+void simplex_choose_pricing(struct mcf_simplex *simplex);
 
 /* Two ways of the narrow one. */
 void simplex_price_portable(const struct mcf_simplex *simplex, int32_t begin, int32_t end, struct entering_arc *best);

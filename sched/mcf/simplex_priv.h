@@ -78,9 +78,10 @@ struct mcf_simplex {
 	mcf_wide baseline_cost;    /* of the flipped arcs at capacity */
 	int64_t total_cost;
 	int32_t loop_count;
-	int32_t cursor; /* where pricing goes on */
+	int32_t cursor;     /* where pricing goes on */
+	int32_t trial_arcs; /* ... so many arcs */
 	bool narrow;
-	bool gathers; /* a narrow solve prices by vectors */
+	bool gathers; /* a narrow solve prices by vectors, as was quicker on the first ... */
 	bool fresh;   /* all nodes hang from the root still, as created */
 	uint64_t pivots;
 	int64_t work;          /* about the nodes touched in this solve, in SIMPLEX_* units */

@@ -8,7 +8,7 @@
  */
 #include "structured_search.h"
 
-enum { OPEN, CLOSED, DIVE_DEPTH_MAXIMUM = 400 };
+enum { OPEN, CLOSED };
 
 static int32_t dive_group(struct structured *state, int32_t group, int32_t wanted, int32_t depth);
 
@@ -127,7 +127,7 @@ static int32_t dive_group(struct structured *state, int32_t group, int32_t wante
 	g->level = CLOSED;
 	int32_t sent = flood_exits(state, group, wanted);
 
-	if (sent < wanted && depth < DIVE_DEPTH_MAXIMUM)
+	if (sent < wanted && depth < FLOOD_DEPTH_MAXIMUM)
 		sent += dive_arcs(state, group, wanted - sent, depth);
 	g->level = sent < wanted ? CLOSED : OPEN;
 	return sent;

@@ -9,8 +9,6 @@
  */
 #include "structured_search.h"
 
-enum { DEPTH_MAXIMUM = 400 };
-
 static int32_t flood_group(struct structured *state, int32_t group, int32_t wanted);
 
 static bool group_has_exit(struct structured *state, int32_t group)
@@ -133,7 +131,7 @@ static bool flood_layers(struct structured *state)
 				: node >= NODE_BLOCK ? state->blocks[node - NODE_BLOCK].level
 						     : state->columns[node].level;
 
-		if (level >= flood->exit_level || level > DEPTH_MAXIMUM)
+		if (level >= flood->exit_level || level > FLOOD_DEPTH_MAXIMUM)
 			break;
 		if (node < 0)
 			spread_group(state, ~node);
@@ -142,7 +140,7 @@ static bool flood_layers(struct structured *state)
 		else
 			spread_column(state, node);
 	}
-	return flood->exit_level <= DEPTH_MAXIMUM;
+	return flood->exit_level <= FLOOD_DEPTH_MAXIMUM;
 }
 
 /* Makes room for up to `wanted` units on the column; the caller puts them there at once. */
@@ -366,7 +364,7 @@ int32_t flood_outward(struct structured *state, int32_t node, int32_t units)
 {
 	int32_t level = node >= 0 ? state->columns[node].level : state->groups[~node].level, sent;
 
-	if (level < -DEPTH_MAXIMUM)
+	if (level < -FLOOD_DEPTH_MAXIMUM)
 		return 0;
 	if (node >= 0) {
 		sent = flood_column(state, node, units);

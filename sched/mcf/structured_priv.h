@@ -298,9 +298,6 @@ void row_detach_share(struct structured *state, int32_t group, int32_t place, in
 /* The units in hand find the cheapest arcs to where they are. */
 void row_attach_flow(struct structured *state, int32_t group, int32_t held_count, bool was_changed);
 
-/* structured_solve.c */
-void push_all(struct structured *state);
-
 /* structured_group.c: makes the price the least over arcs with room; what is dearer becomes excess. */
 void group_reprice(struct structured *state, int32_t group);
 

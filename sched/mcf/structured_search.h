@@ -17,6 +17,9 @@
 /* Nodes looked at in one go, without a branch that depends on their labels: such branches are not foreseeable. */
 enum { SEARCH_SPAN = 64 };
 
+/* Steps of a flood or a dive from its root: they recurse. */
+enum { FLOOD_DEPTH_MAXIMUM = 400 };
+
 /* How one direction goes on from a settled node. */
 struct search_direction {
 	void (*group)(struct structured *state, int32_t group, int32_t distance);

@@ -31,7 +31,7 @@ static void push_excess(struct structured *state, int32_t group)
 	}
 }
 
-void push_all(struct structured *state)
+static void push_all(struct structured *state)
 {
 	for (int32_t i = 0; i < state->excess_list.count; i++) {
 		state->groups[state->excess_list.ids[i]].in_excess_list = false;
@@ -172,10 +172,8 @@ static bool attempt_from(struct structured *state, int32_t market_price, uint64_
 	start_fresh(state, market_price);
 	state->flood.deep = market_price == 0; /* slots for all: most that is passed has a way out */
 	if (!state_failed(state))
-		push_all(state);
-	state->flood.deep = false;
-	if (!state_failed(state))
 		repair(state);
+	state->flood.deep = false;
 	if (!state_failed(state) && state_halted(state))
 		return false;
 	uint64_t twice = 2 * state->scratch_scans;

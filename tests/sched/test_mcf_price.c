@@ -45,12 +45,13 @@ Test(mcf_price, vectors_pick_what_the_portable_way_picks)
 		simplex_price_avx512(&simplex, begin, end, &found);
 		cr_assert_eq(found.arc, wanted.arc, "arcs %d to %d: %d, not %d", begin, end, found.arc, wanted.arc);
 		cr_assert_eq(found.reduced, wanted.reduced);
-		found = (struct entering_arc){-1, 0};
-		wanted = found;
-		simplex.gathers = false;
+		simplex.arc_count = draw % (ARCS + 1);
+		simplex.trial_arcs = 0;
+		simplex_choose_pricing(&simplex);
+		cr_assert_eq(simplex.trial_arcs, simplex.arc_count);
+		found = wanted = (struct entering_arc){-1, 0};
+		simplex_price_portable(&simplex, begin, end, &wanted);
 		simplex_price_narrow(&simplex, begin, end, &found);
-		simplex.gathers = true;
-		simplex_price_narrow(&simplex, begin, end, &wanted);
 		cr_assert_eq(found.arc, wanted.arc, "whichever way was the quicker one");
 	}
 }
