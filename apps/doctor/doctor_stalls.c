@@ -91,11 +91,16 @@ static void report(struct doctor *doctor, const struct stall_watch *watch)
 
 static int choose_cpus(const struct doctor *doctor, const char *list, struct cpu_set_bits *chosen, struct error *err)
 {
+	struct cpu_set_bits online;
+	char there[256];
 	cpu_set_t allowed;
 
 	if (list) {
 		if (!cpu_set_parse(list, chosen) || chosen->count == 0)
 			return error_set(err, EINVAL, "--cpus: expected a list as 2-3,5, found '%s'", list);
+		if (doctor_read(doctor, there, sizeof there, "/sys/devices/system/cpu/online") &&
+		    cpu_set_parse(there, &online) && !cpu_set_within(chosen, &online))
+			return error_set(err, EINVAL, "--cpus: this host's CPUs are %s, found '%s'", there, list);
 		return 0;
 	}
 	if (doctor_isolated(doctor, chosen) && chosen->count > 0)

@@ -292,8 +292,8 @@ has "a busy CPU" "^warn +stalls +CPU $cpu: [1-9][0-9]* stalls .* [1-9][0-9.]* % 
 refuses "stalls of another host" 2 '--stalls measures this host' "$nomora" doctor --root "$host" --stalls 1
 refuses "CPUs for nothing" 2 '--cpus is for --stalls' "$nomora" doctor --cpus 0
 refuses "CPUs that are no list" 2 "--cpus: expected a list as 2-3,5, found 'all'" "$nomora" doctor --stalls 0.01 --cpus all
-run "$nomora" doctor --stalls 0.01 --cpus 1000
-has "a CPU that is not there" '^warn +stalls +CPU 1000: this process may not run there'
+refuses "a CPU that is not there" 2 "--cpus: this host's CPUs are [0-9,-]+, found '0,1000'" \
+	"$nomora" doctor --stalls 0.01 --cpus 0,1000
 rm -rf "$host"
 mkdir "$host"
 expect "an empty host" 3 tsc fail 'no x86'
