@@ -392,8 +392,9 @@ static int read_chunks(struct reader *reader, gzFile file)
 			int zlib_code;
 			const char *text = gzerror(file, &zlib_code);
 
-			code = refuse(reader, NULL, "cannot read on: %s",
-				      zlib_code == Z_ERRNO ? strerror(errno) : text);
+			if (zlib_code == Z_ERRNO)
+				text = errno == EISDIR ? "it is a folder, expected a file" : strerror(errno);
+			code = refuse(reader, NULL, "cannot read on: %s", text);
 			break;
 		}
 		if (got == 0)

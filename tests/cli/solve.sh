@@ -31,6 +31,7 @@ refuses "a file cut in half" 1 'cut:[0-9]+: ' "$nomora" solve "$scratch/cut"
 head -c 60 "$net.gz" >"$scratch/cut.gz"
 refuses "a gzip file cut in half" 1 'cut.gz:[0-9]+: the gzip stream ends early' "$nomora" solve "$scratch/cut.gz"
 refuses "a file that is not there" 1 'nowhere: cannot open: No such file' "$nomora" solve "$scratch/nowhere"
+refuses "a folder" 1 "it is a folder, expected a file" "$nomora" solve "$scratch"
 refuses "an unknown algorithm" 2 'algorithm' "$nomora" solve --algorithm magic "$net"
 refuses "no file" 2 'missing|operand' "$nomora" solve
 plan
