@@ -116,7 +116,8 @@ static int show_view(const struct mesh_view *view, const struct mesh_settings *s
 	if (mesh_summarise(view->matrix, view->cluster, groups))
 		return error_set(err, ENOMEM, "out of memory");
 	mesh_print_table(view, (enum mesh_statistic)settings->statistic, stdout);
-	putchar('\n');
+	if (view->count > 0)
+		putchar('\n');
 	print_group(view->cluster ? "same rack" : "all", &groups[MESH_SAME_RACK]);
 	print_group("other racks", &groups[MESH_OTHER_RACK]);
 	print_group("rack unknown", &groups[MESH_UNKNOWN_RACK]);
