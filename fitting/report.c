@@ -4,6 +4,12 @@
 
 #include "fit_priv.h"
 
+/* A search for a threshold ends beside 0, not on it: what no clock can tell from 0 is shown as 0. */
+static double shown_us(double us)
+{
+	return us < 1e-6 ? 0 : us;
+}
+
 static void print_head(const struct fit *fit, FILE *out)
 {
 	const struct curve *curve = fit->curve;
@@ -29,10 +35,11 @@ static void print_head(const struct fit *fit, FILE *out)
 	if (curve->threshold.form == CURVE_FORM_NONE)
 		fprintf(out, "  threshold    none: performance falls from the start\n");
 	else if (curve->threshold.has_interval)
-		fprintf(out, "  threshold    %.4g us (%s), 95 %% interval %.4g to %.4g us\n", curve->threshold.at_us,
-			curve_form_name(curve->threshold.form), curve->threshold.low_us, curve->threshold.high_us);
+		fprintf(out, "  threshold    %.4g us (%s), 95 %% interval %.4g to %.4g us\n", shown_us(curve->threshold.at_us),
+			curve_form_name(curve->threshold.form), shown_us(curve->threshold.low_us),
+			curve->threshold.high_us);
 	else
-		fprintf(out, "  threshold    %.4g us (%s)\n", curve->threshold.at_us,
+		fprintf(out, "  threshold    %.4g us (%s)\n", shown_us(curve->threshold.at_us),
 			curve_form_name(curve->threshold.form));
 	if (isfinite(fit->form_probability[CURVE_FORM_NONE]))
 		fprintf(out, "  form         jump %.1f %%, corner %.1f %%, no threshold %.1f %% likely\n",
@@ -68,7 +75,7 @@ static void print_candidates(const struct fit *fit, FILE *out)
 		char threshold[24] = "-";
 
 		if (candidate->form != CURVE_FORM_NONE)
-			snprintf(threshold, sizeof threshold, "%.4g", candidate->threshold_us);
+			snprintf(threshold, sizeof threshold, "%.4g", shown_us(candidate->threshold_us));
 		fprintf(out, "%c %-14s %-6s %9s %2zu %10.1f %10.1f %9.2g %6.1f%%%s\n", i == 0 ? '*' : ' ',
 			fit_family_name(candidate->family), curve_form_name(candidate->form), threshold,
 			candidate->parameters, candidate->aicc, candidate->bic, candidate->cross_validation,
