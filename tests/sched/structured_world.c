@@ -180,7 +180,15 @@ static void event_recost(struct world *world, int32_t id)
 	send_row(world, id);
 }
 
-/* Other costs in a block or two, told as such; what leads to columns that are gone is forgotten by that. */
+/* A change of a row forgets what leads to columns that are gone. */
+static void forget_gone(const struct world *world, struct world_group *group)
+{
+	for (int32_t i = 0; i < world->column_count; i++)
+		if (world->capacity[i] < 0)
+			group->column_cost[i] = STRUCTURED_NO_ARC;
+}
+
+/* Other costs in a block or two, told as such. */
 static void event_change(struct world *world, int32_t id)
 {
 	struct world_group *group = &world->groups[id];
@@ -188,14 +196,13 @@ static void event_change(struct world *world, int32_t id)
 	struct structured_block_arcs blocks[WORLD_BLOCKS];
 	struct structured_row_change change = {.blocks = blocks, .running = group->running};
 
+	forget_gone(world, group);
 	for (int32_t b = 0; b < WORLD_BLOCKS; b++) {
 		struct structured_block_arcs *arcs = &blocks[change.block_count];
 		bool alive = false, chosen = chance(world, 35);
 
 		*arcs = (struct structured_block_arcs){.block = b, .columns = columns[b]};
 		for (int32_t i = 0; i < world->column_count; i++) {
-			if (world->capacity[i] < 0)
-				group->column_cost[i] = STRUCTURED_NO_ARC;
 			if (world->capacity[i] < 0 || draw_block(i) != b || !chosen)
 				continue;
 			alive = true;
@@ -232,7 +239,16 @@ static void event_running(struct world *world, int32_t id)
 	for (int32_t i = 0; i < group->running_count; i++)
 		group->running[i] = (struct structured_running){draw(world, 0, world->column_count - 1),
 								draw(world, 0, world->cost_top), draw(world, 1, 3)};
-	structured_set_running(world->state, id, group->running, group->running_count);
+	if (chance(world, 70)) {
+		structured_set_running(world->state, id, group->running, group->running_count);
+		return;
+	}
+	const struct structured_row_change change = {.running = group->running,
+						     .running_count = group->running_count};
+
+	forget_gone(world, group);
+	if (structured_change_row(world->state, id, &change))
+		snprintf(world->text, sizeof(world->text), "change_row %d of no blocks refused", id);
 }
 
 /* The world's own notion of which running arc loses the unit follows the solver's rule: any one on that column. */
