@@ -84,15 +84,6 @@ static int merge_files(const struct option_operands *operands, const struct mesh
 	return code;
 }
 
-static int print_json(const struct mesh_view *view, const char *path, struct error *err)
-{
-	json_t *root = mesh_view_to_json(view);
-	int code = root ? json_write_file(path, root, err) : error_set(err, ENOMEM, "out of memory");
-
-	json_decref(root);
-	return code;
-}
-
 static void print_group(const char *label, const struct mesh_group *group)
 {
 	if (group->pairs == 0)
@@ -112,7 +103,7 @@ static int show_view(const struct mesh_view *view, const struct mesh_settings *s
 	struct mesh_group groups[MESH_RELATIONS];
 
 	if (settings->json)
-		return print_json(view, "-", err);
+		return mesh_write_json(view, "-", err);
 	if (mesh_summarise(view->matrix, view->cluster, groups))
 		return error_set(err, ENOMEM, "out of memory");
 	mesh_print_table(view, (enum mesh_statistic)settings->statistic, stdout);
@@ -161,7 +152,7 @@ static int export_table(const struct mesh_view *view, enum mesh_statistic statis
 static int export_view(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err)
 {
 	if (settings->json || settings->format == EXPORT_JSON)
-		return print_json(view, settings->output, err);
+		return mesh_write_json(view, settings->output, err);
 	return export_table(view, (enum mesh_statistic)settings->statistic, settings->output, err);
 }
 

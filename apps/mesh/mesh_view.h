@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <jansson.h>
-
 #include <base/error.h>
 #include <model/cluster.h>
 #include <model/latency_matrix.h>
@@ -41,7 +39,7 @@ int mesh_draw(const struct mesh_view *view, enum mesh_statistic statistic, const
 	      struct error *err);
 void mesh_print_table(const struct mesh_view *view, enum mesh_statistic statistic, FILE *out);
 
-/* nomora.mesh/1; NULL if out of memory. */
-json_t *mesh_view_to_json(const struct mesh_view *view);
+/* mesh_json.c: nomora.mesh/1 to the file ("-" = stdout); 0 or -errno with err set. */
+int mesh_write_json(const struct mesh_view *view, const char *path, struct error *err);
 
 #endif

@@ -9,6 +9,8 @@
 
 #include <jansson.h>
 
+#include <base/json.h>
+
 enum { CELL_BYTES = 192, COLUMNS = 7 };
 
 static const char *const headings[COLUMNS] = {"JOB.TASK",    "MACHINE",   "RTT TO ROOT", "PERFORMANCE",
@@ -229,27 +231,18 @@ static json_t *settings_json(const struct place_settings *settings)
 			 (json_int_t)settings->rounds);
 }
 
-/* On one line, after `before`; the value is used up. */
-static bool print_value(const char *before, json_t *value, FILE *out)
-{
-	bool written = value && fputs(before, out) != EOF && json_dumpf(value, out, JSON_ENCODE_ANY) == 0;
-
-	json_decref(value);
-	return written;
-}
-
 /* Member by member, task by task: all of it as one value would take several hundred bytes a member of each task. */
 int place_print_json(const struct place_world *world, const struct place_outcome *outcome, FILE *out)
 {
-	bool written = print_value("{\n  \"schema\": ", json_string("nomora.place/1"), out) &&
-		       print_value(",\n  \"policy\": ", json_string(world->policy->name), out) &&
-		       print_value(",\n  \"settings\": ", settings_json(world->settings), out) &&
+	bool written = json_print_member(out, "{\n  \"schema\": ", json_string("nomora.place/1")) &&
+		       json_print_member(out, ",\n  \"policy\": ", json_string(world->policy->name)) &&
+		       json_print_member(out, ",\n  \"settings\": ", settings_json(world->settings)) &&
 		       fputs(",\n  \"tasks\": [", out) != EOF;
 
 	for (size_t i = 0; i < outcome->task_count && written; i++)
-		written = print_value(i == 0 ? "\n    " : ",\n    ", task_json(world, &outcome->tasks[i]), out);
+		written = json_print_member(out, i == 0 ? "\n    " : ",\n    ", task_json(world, &outcome->tasks[i]));
 	written = written && fputs("\n  ]", out) != EOF &&
-		  print_value(",\n  \"totals\": ", totals_json(outcome), out) &&
-		  print_value(",\n  \"solver\": ", solver_json(outcome), out) && fputs("\n}\n", out) != EOF;
+		  json_print_member(out, ",\n  \"totals\": ", totals_json(outcome)) &&
+		  json_print_member(out, ",\n  \"solver\": ", solver_json(outcome)) && fputs("\n}\n", out) != EOF;
 	return written ? 0 : -EIO;
 }

@@ -37,37 +37,65 @@ json_t *json_read_file(const char *path, struct error *err)
 	return value;
 }
 
+/* In millionths, as most figures are: without a search for how many digits it takes. 0 if it has more, or a sign. */
+static size_t millionths_text(double value, char *text)
+{
+	enum { MILLION = 1000000, PLACES = 6 };
+	const double largest = 9e15; /* < 2^53: each whole number up to there is a double */
+
+	if (signbit(value) || !(value * MILLION < largest))
+		return 0;
+	int64_t count = llround(value * MILLION);
+
+	/* The division rounds to the double that is nearest to the decimal, as reading it does. */
+	if ((double)count / MILLION != value)
+		return 0;
+	int bytes = snprintf(text, JSON_REAL_BYTES, "%lld.%0*lld", (long long)(count / MILLION), PLACES,
+			     (long long)(count % MILLION));
+
+	while (text[bytes - 1] == '0' && text[bytes - 2] != '.')
+		bytes--;
+	text[bytes] = '\0';
+	return (size_t)bytes;
+}
+
+size_t json_real_text(double value, char text[static JSON_REAL_BYTES])
+{
+	size_t bytes = isfinite(value) ? millionths_text(value, text) : 0;
+
+	if (!isfinite(value))
+		bytes = (size_t)snprintf(text, JSON_REAL_BYTES, "null");
+	for (int digits = 15; bytes == 0; digits++) {
+		bytes = (size_t)snprintf(text, JSON_REAL_BYTES, "%.*g", digits, value);
+		if (digits < 17 && strtod(text, NULL) != value)
+			bytes = 0;
+	}
+	if (isfinite(value) && !strpbrk(text, ".e")) {
+		memcpy(text + bytes, ".0", sizeof ".0");
+		bytes += 2;
+	}
+	return bytes;
+}
+
 /* Copies the number at *from, shortened if it is a real; moves *from past it and returns where the copy ends. */
 static char *copy_number(const char **from, char *to)
 {
-	size_t length = strspn(*from, "+-.0123456789eE");
-	char shorter[40];
+	size_t length = strspn(*from, "+-.0123456789eE"), bytes = length;
+	char shorter[JSON_REAL_BYTES];
 
-	for (int digits = 15; digits < 17 && memchr(*from, '.', length); digits++) {
-		double value = strtod(*from, NULL);
-		size_t bytes = (size_t)snprintf(shorter, sizeof shorter - 2, "%.*g", digits, value);
-
-		if (strtod(shorter, NULL) != value)
-			continue;
-		/* A real stays a real. */
-		if (!strpbrk(shorter, ".e")) {
-			memcpy(shorter + bytes, ".0", 2);
-			bytes += 2;
-		}
-		if (bytes > length)
-			break;
+	if (memchr(*from, '.', length))
+		bytes = json_real_text(strtod(*from, NULL), shorter);
+	if (bytes < length)
 		memcpy(to, shorter, bytes);
-		*from += length;
-		return to + bytes;
-	}
-	memmove(to, *from, length);
+	else
+		memmove(to, *from, bytes = length);
 	*from += length;
-	return to + length;
+	return to + bytes;
 }
 
-char *json_to_text(const json_t *value)
+static char *to_text(const json_t *value, size_t layout)
 {
-	char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY), *to = text;
+	char *text = json_dumps(value, layout | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY), *to = text;
 	bool quoted = false;
 
 	/* In place: a number never grows. */
@@ -85,6 +113,21 @@ char *json_to_text(const json_t *value)
 	if (text)
 		*to = '\0';
 	return text;
+}
+
+char *json_to_text(const json_t *value)
+{
+	return to_text(value, JSON_INDENT(2));
+}
+
+bool json_print_member(FILE *out, const char *before, json_t *value)
+{
+	char *text = value ? to_text(value, 0) : NULL;
+	bool written = text && fputs(before, out) != EOF && fputs(text, out) != EOF;
+
+	free(text);
+	json_decref(value);
+	return written;
 }
 
 int json_write_file(const char *path, const json_t *value, struct error *err)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <base/json.h>
@@ -124,5 +126,82 @@ Test(json, reals_are_as_short_as_they_can_be)
 		cr_assert(json_is_real(json_array_get(back, i + 3)));
 	json_decref(array);
 	json_decref(back);
+	free(text);
+}
+
+static int significant_digits(const char *text)
+{
+	int digits = 0, zeros = 0;
+
+	for (; *text && *text != 'e'; text++) {
+		if (*text < '0' || *text > '9' || (digits == 0 && *text == '0'))
+			continue;
+		zeros = *text == '0' ? zeros + 1 : 0;
+		digits++;
+	}
+	return digits - zeros;
+}
+
+static void check_real(double value)
+{
+	char text[JSON_REAL_BYTES], shortest[JSON_REAL_BYTES];
+	int digits = 15; /* with as many each decimal comes back */
+
+	cr_assert_eq(json_real_text(value, text), strlen(text));
+	double back = strtod(text, NULL);
+
+	cr_assert(back == value && signbit(back) == signbit(value), "%.17g became %s", value, text);
+	cr_assert(strpbrk(text, ".e"), "%s is no real", text);
+	while (snprintf(shortest, sizeof shortest, "%.*g", digits, value) > 0 && strtod(shortest, NULL) != value)
+		digits++;
+	cr_assert_leq(significant_digits(text), digits, "%.17g became %s", value, text);
+}
+
+Test(json, a_real_reads_back_and_has_no_digit_too_many)
+{
+	static const double edges[] = {
+		0,    -0.0,  0.000001, 1.1e-6, 4.5e-7,           1e-7, -0.25, 0.1 + 0.2, 8999999999.999999, 9e9, 9e15,
+		1e22, 1e300, 5e-324,   0.3,    1763700025.506902};
+	static const double parts[] = {1e3, 1e6, 7, 1e7};
+	uint64_t state = 7;
+
+	for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+		check_real(edges[i]);
+	for (size_t i = 0; i < 20000; i++) {
+		double any;
+
+		state = state * 6364136223846793005 + 1442695040888963407;
+		memcpy(&any, &state, sizeof any);
+		if (isfinite(any))
+			check_real(any);
+		check_real((double)(state >> 44) / parts[i % 4]);
+	}
+}
+
+Test(json, a_real_as_json_has_it)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} cases[] = {{20, "20.0"}, {26.974, "26.974"}, {0, "0.0"}, {1e30, "1e+30"}, {NAN, "null"}, {-INFINITY, "null"}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		char text[JSON_REAL_BYTES];
+
+		json_real_text(cases[i].value, text);
+		cr_assert_str_eq(text, cases[i].text);
+	}
+}
+
+Test(json, a_member_is_one_line)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	cr_assert(json_print_member(out, ", \"x\": ", json_pack("{s:f,s:[i,n]}", "a", 0.95, "b", 1)));
+	cr_assert_not(json_print_member(out, "nothing", NULL));
+	fclose(out);
+	cr_assert_str_eq(text, ", \"x\": {\"a\": 0.95, \"b\": [1, null]}");
 	free(text);
 }

@@ -31,6 +31,19 @@ json_t *json_read_text(const char *name, long line, const char *text, size_t byt
  */
 char *json_to_text(const json_t *value);
 
+/*
+ * The fewest digits that read back as the same double; a real as JSON has it ("5.0", "1e+30"), or "null" if it is no
+ * number. Returns the length.
+ */
+enum { JSON_REAL_BYTES = 40 };
+size_t json_real_text(double value, char text[static JSON_REAL_BYTES]);
+
+/*
+ * `before`, then the value on one line; the value is used up. For what is too much to be held as one value. False if
+ * out of memory (or value is NULL) or the stream is bad.
+ */
+bool json_print_member(FILE *out, const char *before, json_t *value);
+
 /* Writes json_to_text() atomically, with a newline at the end. */
 int json_write_file(const char *path, const json_t *value, struct error *err);
 

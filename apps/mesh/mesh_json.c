@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A mesh as JSON, pair by pair: a thousand hosts have a million, which as one value would take two gigabytes, and as
+ * values of their own most of the time.
+ */
+#include "mesh_view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <base/file.h>
+#include <base/json.h>
+
+static json_t *json_figure(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *group_to_json(const struct mesh_group *group)
+{
+	return json_pack("{s:I,s:I,s:I,s:o,s:o,s:o,s:o}", "pairs", (json_int_t)group->pairs, "silent",
+			 (json_int_t)group->silent, "samples", (json_int_t)group->samples, "median_p50_us",
+			 json_figure(group->p50_us), "median_p99_us", json_figure(group->p99_us), "max_us",
+			 json_figure(group->worst_us), "mean_loss", json_figure(group->loss));
+}
+
+static void names_free(char **names, size_t count)
+{
+	for (size_t i = 0; names && i < count; i++)
+		free(names[i]);
+	free(names);
+}
+
+/* Of each host of the matrix, quoted; NULL if out of memory. */
+static char **quote_names(const struct latency_matrix *matrix, size_t count)
+{
+	char **names = calloc(count + 1, sizeof *names);
+
+	for (size_t i = 0; names && i < count; i++) {
+		json_t *name = json_string(latency_matrix_host(matrix, (uint32_t)i));
+
+		names[i] = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
+		json_decref(name);
+		if (!names[i]) {
+			names_free(names, count);
+			return NULL;
+		}
+	}
+	return names;
+}
+
+static void print_pair(const struct latency_entry *entry, char *const *names, FILE *out)
+{
+	const struct {
+		const char *key;
+		double value;
+	} figures[] = {
+		{"rtt_p50_us", entry->rtt_p50_us},          {"rtt_p99_us", entry->rtt_p99_us},
+		{"rtt_max_us", entry->rtt_max_us},          {"loss", entry->loss},
+		{"updated_at", ns_to_s(entry->updated_at)},
+	};
+	char text[JSON_REAL_BYTES];
+
+	fprintf(out, "{\"src\": %s, \"dst\": %s, \"samples\": %" PRIu64, names[entry->source],
+		names[entry->destination], entry->samples);
+	for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+		json_real_text(figures[i].value, text);
+		fprintf(out, ", \"%s\": %s", figures[i].key, text);
+	}
+	fputc('}', out);
+}
+
+static bool print_hosts(const struct mesh_view *view, FILE *out)
+{
+	bool written = true;
+
+	for (uint32_t i = 0; i < view->count && written; i++)
+		written = json_print_member(
+			out, i == 0 ? "\n    " : ",\n    ",
+			json_pack("{s:s,s:s}", "name", mesh_view_name(view, i), "rack", mesh_view_rack(view, i)));
+	return written;
+}
+
+static bool print_mesh(const struct mesh_view *view, char *const *names, const struct mesh_group *groups, FILE *out)
+{
+	fputs("{\n  \"schema\": \"nomora.mesh/1\",\n  \"hosts\": [", out);
+	if (!print_hosts(view, out))
+		return false;
+	fputs("\n  ],\n  \"pairs\": [", out);
+	for (size_t i = 0; i < latency_matrix_count(view->matrix); i++) {
+		fputs(i == 0 ? "\n    " : ",\n    ", out);
+		print_pair(latency_matrix_at(view->matrix, i), names, out);
+	}
+	fputs("\n  ],\n  \"summary\": {", out);
+	return json_print_member(out, "\n    \"same_rack\": ", group_to_json(&groups[MESH_SAME_RACK])) &&
+	       json_print_member(out, ",\n    \"other_rack\": ", group_to_json(&groups[MESH_OTHER_RACK])) &&
+	       json_print_member(out, ",\n    \"unknown_rack\": ", group_to_json(&groups[MESH_UNKNOWN_RACK])) &&
+	       fputs("\n  }\n}\n", out) != EOF;
+}
+
+int mesh_write_json(const struct mesh_view *view, const char *path, struct error *err)
+{
+	size_t host_count = latency_matrix_hosts(view->matrix);
+	char **names = quote_names(view->matrix, host_count);
+	struct mesh_group groups[MESH_RELATIONS];
+	struct file_writer *writer;
+	int code;
+
+	if (!names || mesh_summarise(view->matrix, view->cluster, groups)) {
+		names_free(names, host_count);
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	writer = file_writer_open(path, err);
+	if (writer && !print_mesh(view, names, groups, file_writer_stream(writer)) &&
+	    !ferror(file_writer_stream(writer))) {
+		file_writer_discard(writer);
+		code = error_set(err, ENOMEM, "out of memory");
+	} else {
+		code = writer ? file_writer_commit(writer, err) : -err->code;
+	}
+	names_free(names, host_count);
+	return code;
+}
