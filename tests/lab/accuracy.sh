@@ -27,6 +27,8 @@ print(*(2 * float(re.search(what + r" = +([0-9.]+)", text).group(1)) for what in
 # One way, there and then back, of echo requests and replies seen at both hosts: two lines.
 stamps_us() {
 	local host
+	: >"$scratch/h1.err" # what the last ones wrote is no sign of these
+	: >"$scratch/h2.err"
 	for host in h1 h2; do
 		on "$host" tcpdump -i eth0 -n -tt -l --time-stamp-precision=nano --immediate-mode icmp >"$scratch/$host.txt" 2>"$scratch/$host.err" &
 		eval "dump_$host=$!"

@@ -96,6 +96,7 @@ run "$nomora" lab up --name "$lab" --hosts 2 --racks 1 --while "ip netns list | 
 [ "$code" -eq 6 ] && [ "$out" = 4 ] && pass "--while runs the command and exits with its code" || fail "--while runs the command and exits with its code" "exit $code" "$out$err"
 nothing_left "--while removes the lab"
 for signal in INT TERM HUP KILL; do
+	: >"$scratch/foreground" # the background may come to it late: what the last one wrote is no sign of this one
 	# A shell that runs it in the background has SIGINT ignored for it; a terminal has not.
 	python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])' \
 		"$nomora" lab up --name "$lab" --hosts 2 --racks 1 --foreground >"$scratch/foreground" 2>&1 &

@@ -18,6 +18,7 @@ at_exit kill $!
 
 # start_capture HOST: at the switch's end of the host's link; its process is left in $capture.
 start_capture() {
+	: >"$scratch/$1.log" # what the last one wrote is no sign of this one
 	ip netns exec "$lab-sw" tcpdump -i "$1" -B 16384 --immediate-mode -U -w "$scratch/$1.pcap" --time-stamp-precision=nano udp port 862 \
 		2>"$scratch/$1.log" &
 	capture=$!
