@@ -38,7 +38,7 @@ static const char teach[] =
 	"mends it and the note in firmware-notes/ that says why.\n"
 	"\n"
 	"  nomora doctor --brief\n"
-	"  nomora doctor --stalls 2 --cpus 2-3\n"
+	"  nomora doctor --stalls 2 --cpus 1\n"
 	"  nomora doctor --for nic --json | jq '.findings[] | select(.level != \"ok\")'\n"
 	"\n"
 	"Exit code 3: something is in the way (a fail).\n";
