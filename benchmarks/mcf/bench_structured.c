@@ -25,7 +25,7 @@
 enum {
 	REPEATS = 5,
 	ROUNDS = 200,
-	ROUNDS_WIDE = 40,
+	ROUNDS_WIDE = 200,
 	TURNOVER = 300 /* units ended and arrived a round at 12,500 machines */
 };
 

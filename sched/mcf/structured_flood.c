@@ -4,6 +4,8 @@
  * flow. Breadth first from the roots to the first layer with exits, then depth first along the layers, every node
  * passing over each of its arcs once. Large jobs would need a search for every other unit without it.
  *
+ * Inward, from all units that wait for a price that the market has fallen to, waiting is no exit.
+ *
  * Outward, for units that the market has sold without having slots, the layers are those of the search from all ways to
  * wait (structured_outlet.c). A step of the market's price lets a few units go, each of which would need a search.
  */
@@ -16,7 +18,7 @@ static bool group_has_exit(struct structured *state, int32_t group)
 	const struct group *g = &state->groups[group];
 	int32_t column;
 
-	if (g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price)
+	if (!state->flood.inward && g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price)
 		return true;
 	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost + state->market_price == g->price)
 		return true;
@@ -131,7 +133,7 @@ static bool flood_layers(struct structured *state)
 				: node >= NODE_BLOCK ? state->blocks[node - NODE_BLOCK].level
 						     : state->columns[node].level;
 
-		if (level >= flood->exit_level || level > FLOOD_DEPTH_MAXIMUM)
+		if (level >= flood->exit_level || level > FLOOD_DEPTH_MAXIMUM || state_halted(state))
 			break;
 		if (node < 0)
 			spread_group(state, ~node);
@@ -178,7 +180,7 @@ int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted)
 	struct group *g = &state->groups[group];
 	int32_t sent = 0, column, exit;
 
-	if (g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price) {
+	if (!state->flood.inward && g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price) {
 		sent = least(wanted, g->unscheduled_capacity - g->unscheduled_flow);
 		g->unscheduled_flow += sent;
 		group_changed(state, group);
@@ -308,7 +310,7 @@ void flood_begin(struct structured *state)
 	if (++state->flood.stamp == 0)
 		forget_floods(state);
 	state->flood.exit_level = INT32_MAX;
-	state->flood.outward = false;
+	state->flood.outward = state->flood.inward = false;
 	state->search.visited_count = 0;
 	state->augmentations++;
 }
@@ -318,6 +320,38 @@ int32_t flood_from_group(struct structured *state, int32_t group, int32_t units)
 	flood_begin(state);
 	reach_group(state, group, 0);
 	return flood_layers(state) ? flood_group(state, group, units) : 0;
+}
+
+/* What waits at the group for its price; NULL: nothing does. */
+static int32_t *tight_waiting(struct group *g)
+{
+	if (g->unrouted > 0)
+		return g->price == UNROUTED_COST ? &g->unrouted : NULL;
+	return g->unscheduled_flow > 0 && g->price == g->unscheduled_cost ? &g->unscheduled_flow : NULL;
+}
+
+int32_t flood_inward(struct structured *state, int32_t units)
+{
+	int32_t sent = 0;
+
+	flood_begin(state);
+	state->flood.inward = true;
+	for (int32_t i = 0; i < state->group_count; i++)
+		if (group_has_supply(state, i) && tight_waiting(&state->groups[i]))
+			reach_group(state, i, 0);
+	int32_t roots = state->search.visited_count;
+
+	if (!flood_layers(state))
+		return 0;
+	for (int32_t i = 0; i < roots && sent < units; i++) {
+		int32_t group = ~state->search.visited[i];
+		int32_t *waiting = tight_waiting(&state->groups[group]);
+		int32_t came = flood_group(state, group, least(units - sent, *waiting));
+
+		*waiting -= came;
+		sent += came;
+	}
+	return sent;
 }
 
 void flood_outward_begin(struct structured *state)

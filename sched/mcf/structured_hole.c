@@ -223,6 +223,8 @@ static void hole_fill(struct structured *state, int32_t column)
 		search_begin(state, FROM_HOLE, state->prices[column] - state->market_price);
 		root_column(state, column);
 		search_run(state, &backward);
+		if (state_halted(state))
+			return;
 		search_move_prices(state, -1);
 		if (state->search.target.node != NONE)
 			path_apply(state, &state->search.target, c->free);

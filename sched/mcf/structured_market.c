@@ -9,7 +9,7 @@
  * Too many at a price above 0: it falls, step by step, until somebody comes, or to 0, where slots may stay free. These
  * searches come from the other end, forward from all units that wait, and meet the market: those they pass keep so much
  * of the difference as they are nearer to that end, everybody else's price moves with the market's. They are a hundred
- * times smaller, so that a leap too far costs little.
+ * times smaller, and at each price a flood brings in all that wait for it, so that a price too high costs little.
  */
 #include "structured_search.h"
 
@@ -111,8 +111,14 @@ static bool market_lower(struct structured *state)
 	int64_t before = state->total_free - state->total_pending, left = before;
 
 	search_from_waiting(state, state->market_price);
+	if (state_halted(state))
+		return false;
 	lower_prices(state, state->search.best);
-	for (int32_t i = 0; i < state->meeting_list.count && left > 0; i++) {
+	for (int32_t came = 1; came > 0 && left > 0 && !state_halted(state);
+	     left = state->total_free - state->total_pending)
+		came = flood_inward(state, (int32_t)left);
+	/* So long a way that no flood goes along it. */
+	for (int32_t i = 0; i < state->meeting_list.count && left == before && left > 0; i++) {
 		meeting_augment(state, state->meeting_list.ids[i], (int32_t)left);
 		left = state->total_free - state->total_pending;
 	}
@@ -125,10 +131,10 @@ void market_settle(struct structured *state)
 		bind_free(state);
 		if (state->total_pending == 0 && (state->total_free == 0 || state->market_price == 0))
 			return;
-		if (!state->referenced)
+		if (state->total_pending > 0 && !state->referenced)
 			references_build(state);
 		bool moved = state->total_pending > 0 ? market_raise(state) : market_lower(state);
 
-		state->stalled |= !moved;
+		state->stalled |= !moved && !state_halted(state);
 	}
 }

@@ -190,6 +190,7 @@ struct flood {
 	uint32_t stamp;
 	int32_t exit_level; /* the first layer with a way to the sink */
 	bool deep;          /* dives instead: structured_dive.c */
+	bool inward;        /* from ways to wait, which then are no way to the sink */
 	bool outward;       /* to ways to wait: levels count down from there, so that they rise along a path too */
 };
 
@@ -239,6 +240,7 @@ struct structured {
 	uint64_t scratch_scans; /* ... the last solve from nothing */
 	int32_t skip, pause; /* solves without an attempt to repair: still to come, and after the next one given up */
 	int32_t peak_price;  /* of the market, falling slowly */
+	int32_t start_price; /* of the market, where the last start from nothing began, or would better have */
 	bool started_over;
 	int64_t arc_total; /* of all groups */
 };
@@ -336,6 +338,8 @@ void flood_begin(struct structured *state);
 /* Up to `wanted` units go the group's own ways to the sink that cost its price; how many. */
 int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted);
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
+/* Up to `units` of all that wait come in by shortest ways that cost nothing more; how many. */
+int32_t flood_inward(struct structured *state, int32_t units);
 /* The same toward ways to wait, in the layers that a search from there gives: it marks each node that it settles. */
 void flood_outward_begin(struct structured *state);
 void flood_mark(struct structured *state, int32_t node);

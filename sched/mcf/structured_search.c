@@ -50,7 +50,7 @@ void search_run(struct structured *state, const struct search_direction *directi
 	struct search *search = &state->search;
 	int32_t node, key, ties = search->source == TO_MARKET || search->source == FROM_WAITING;
 
-	while (queue_pop(&search->queue, &node, &key)) {
+	while (!state_halted(state) && queue_pop(&search->queue, &node, &key)) {
 		if (key >= search->best - ties)
 			break;
 		search->reached = key;

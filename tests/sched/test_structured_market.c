@@ -61,6 +61,56 @@ Test(structured_market, one_more_unit_moves_all_the_others_by_one)
 	structured_destroy(state);
 }
 
+/* A group of two that has one slot, and waits for so much that the market's price is first looked for far above. */
+static void add_dear(struct structured *state, int32_t group, int32_t column)
+{
+	const struct structured_arc arc = {column, 100};
+	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
+					   .unscheduled_cost = 4 * FIRST_WAIT,
+					   .unscheduled_capacity = 2,
+					   .columns = &arc,
+					   .column_count = 1};
+
+	cr_assert_eq(structured_set_column(state, column, 1, 1), 0);
+	cr_assert_eq(structured_set_row(state, group, &row), 0);
+	cr_assert_eq(structured_set_supply(state, group, 2), 0);
+}
+
+/* The only free slot is at the other end of a row of units, each of which can move by one. */
+Test(structured_market, one_that_waits_comes_in_where_all_the_others_move_by_one)
+{
+	enum { FREE = LINKS, DEAR = LINKS + 1 };
+	struct structured *state = structured_create(LINKS + 2, LINKS + 2, 2);
+	struct structured_result result;
+	struct structured_share share;
+
+	for (int32_t link = 0; link <= LINKS; link++) {
+		const struct structured_arc arcs[] = {{link, 100}, {link + 1, 100}};
+		const struct structured_running running = {link, 100, 1};
+		/* The last group is who waits: for column 0. */
+		const struct structured_arc entry = {0, 100};
+		const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
+						   .unscheduled_cost = FIRST_WAIT,
+						   .unscheduled_capacity = 1,
+						   .columns = link < LINKS ? arcs : &entry,
+						   .column_count = link < LINKS ? 2 : 1,
+						   .running = &running,
+						   .running_count = link < LINKS ? 1 : 0};
+
+		cr_assert_eq(structured_set_column(state, link, 0, 1), 0);
+		cr_assert_eq(structured_set_row(state, link, &row), 0);
+		cr_assert_eq(structured_set_supply(state, link, 1), 0);
+	}
+	add_dear(state, DEAR, DEAR);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_expect_eq(result.cost, 100 * (LINKS + 2) + 4 * FIRST_WAIT);
+	cr_expect_eq(structured_unscheduled(state, LINKS), 0);
+	cr_expect_eq(structured_read(state, LINKS - 1, &share, 1), 1);
+	cr_expect_eq(share.column, FREE);
+	cr_expect(certified(state));
+	structured_destroy(state);
+}
+
 /* Jobs of many units come and go where slots are few: `times` as many as the world's slots are drawn for. */
 static int32_t surges(uint64_t seed, bool wide, int32_t times)
 {
