@@ -100,24 +100,47 @@ TARGET_AVX512 static void rack_large_table(const struct cost_table *table, const
 	}
 }
 
+/* The table's first 128 entries. */
+struct small_table {
+	__m512i low_a, low_b, high_a, high_b;
+};
+
+/* Thirty-two costs. */
+TARGET_AVX512 static inline __m512i lookup_32(const struct small_table *table, __m512i index)
+{
+	__mmask32 high = _mm512_test_epi16_mask(index, _mm512_set1_epi16(64));
+	__m512i low_half = _mm512_permutex2var_epi16(table->low_a, index, table->low_b);
+
+	return _mm512_mask_mov_epi16(low_half, high, _mm512_permutex2var_epi16(table->high_a, index, table->high_b));
+}
+
 TARGET_AVX512 static void rack_small_table(const struct cost_table *table, const float *rtt_us, uint32_t columns,
 					   uint16_t *cost, __m256i *largest, __m256i *smallest)
 {
-	__m256i bias = _mm256_set1_epi16((short)COST_MAXIMUM_BIAS);
 	__m512 baseline = _mm512_set1_ps(table->baseline_us), limit = _mm512_set1_ps((float)(table->count - 1));
-	__m512i low_a = _mm512_load_si512(table->small), low_b = _mm512_load_si512(table->small + 32);
-	__m512i high_a = _mm512_load_si512(table->small + 64), high_b = _mm512_load_si512(table->small + 96);
+	struct small_table small = {_mm512_load_si512(table->small), _mm512_load_si512(table->small + 32),
+				    _mm512_load_si512(table->small + 64), _mm512_load_si512(table->small + 96)};
+	__m512i bias = _mm512_set1_epi16((short)COST_MAXIMUM_BIAS);
+	__m512i most = _mm512_setzero_si512(), fewest = _mm512_set1_epi16(-1);
+	uint32_t c = 0;
 
-	for (uint32_t c = 0; c < columns; c += 16) {
-		__m256i narrow = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c, baseline, limit));
-		__m512i index = _mm512_castsi256_si512(narrow);
-		__mmask32 high = _mm512_test_epi16_mask(index, _mm512_set1_epi16(64));
-		__m512i low_half = _mm512_permutex2var_epi16(low_a, index, low_b);
-		__m512i high_half = _mm512_permutex2var_epi16(high_a, index, high_b);
-		__m256i value = _mm512_castsi512_si256(_mm512_mask_blend_epi16(high, low_half, high_half));
+	for (; c + 32 <= columns; c += 32) {
+		__m256i first = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c, baseline, limit));
+		__m256i second = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c + 16, baseline, limit));
+		__m512i value = lookup_32(&small, _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1));
+
+		_mm512_storeu_si512(cost + c, value);
+		most = _mm512_max_epu16(most, _mm512_add_epi16(value, bias));
+		fewest = _mm512_min_epu16(fewest, value);
+	}
+	*largest = _mm256_max_epu16(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
+	*smallest = _mm256_min_epu16(_mm512_castsi512_si256(fewest), _mm512_extracti64x4_epi64(fewest, 1));
+	if (c < columns) {
+		__m256i index = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c, baseline, limit));
+		__m256i value = _mm512_castsi512_si256(lookup_32(&small, _mm512_castsi256_si512(index)));
 
 		_mm256_storeu_si256((__m256i *)(void *)(cost + c), value);
-		*largest = _mm256_max_epu16(*largest, _mm256_add_epi16(value, bias));
+		*largest = _mm256_max_epu16(*largest, _mm256_add_epi16(value, _mm512_castsi512_si256(bias)));
 		*smallest = _mm256_min_epu16(*smallest, value);
 	}
 }

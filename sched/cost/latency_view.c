@@ -312,15 +312,18 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* `count` is a multiple of COST_LANES. */
-static void fill_lanes(float *rtt_us, uint32_t count, float value)
+/* Sixteen at a time, where they are whole racks: a loop of its own length would be written for any. */
+static void fill_columns(float *rtt_us, uint32_t count, float value)
 {
 	float lanes[COST_LANES];
+	uint32_t c = 0;
 
 	for (int i = 0; i < COST_LANES; i++)
 		lanes[i] = value;
-	for (uint32_t c = 0; c < count; c += COST_LANES)
+	for (; c + COST_LANES <= count; c += COST_LANES)
 		memcpy(rtt_us + c, lanes, sizeof lanes);
+	for (; c < count; c++)
+		rtt_us[c] = value;
 }
 
 /* The rack that the column lies in. */
@@ -347,23 +350,17 @@ static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_
 	const float *measured = pair_map_row(&view->rack_maximum, root_rack);
 
 	for (uint32_t rack = rack_of_column(layout, first); column < end; rack++) {
-		uint32_t rack_end = smaller(layout->rack_first[rack + 1], end);
-		/* A rack's machines come first, its padding after them. */
-		uint32_t machines_end = layout->rack_first[rack] + layout->cluster->racks[rack].machine_count;
+		uint32_t rack_end = smaller(layout->rack_first[rack + 1], end), padding = rack_end;
 		float value = measured ? measured[rack] : -1;
 		enum latency_origin origin;
 
 		if (value < 0)
 			value = rack_value(view, root_rack, rack, &origin);
-		machines_end = smaller(machines_end, rack_end);
-		if (column == layout->rack_first[rack] && rack_end == layout->rack_first[rack + 1]) {
-			fill_lanes(rtt_us + (column - first), rack_end - column, value);
-			column = machines_end;
-		}
-		for (; column < machines_end; column++)
-			rtt_us[column - first] = value;
-		for (; column < rack_end; column++)
-			rtt_us[column - first] = -1;
+		fill_columns(rtt_us + (column - first), rack_end - column, value);
+		/* A rack's machines come first, its padding after them. */
+		while (padding > column && layout->machine_of_column[padding - 1] == COST_NO_MACHINE)
+			rtt_us[--padding - first] = -1;
+		column = rack_end;
 	}
 }
 

@@ -226,6 +226,24 @@ static void set_top(const struct cost_rows *rows, struct cached_row *cached, uin
 	bit_assign(cached->tops, rack, cost == cached->top);
 }
 
+/* Which racks have the largest cost, of all racks' costs. */
+static void set_tops(const struct cost_rows *rows, struct cached_row *cached)
+{
+	uint32_t racks = rows->layout->rack_count;
+
+	cached->top_count = 0;
+	for (uint32_t word = 0; word < bit_words(racks); word++) {
+		const uint16_t *cost = rows->rack_cost + word * 64;
+		uint32_t count = racks - word * 64 < 64 ? racks - word * 64 : 64;
+		uint64_t bits = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			bits |= (uint64_t)(cost[i] == cached->top) << i;
+		cached->tops[word] = bits;
+		cached->top_count += (uint32_t)__builtin_popcountll(bits);
+	}
+}
+
 static void set_cluster_cost(struct cached_row *cached)
 {
 	cached->row.cluster_cost = cached->top > 0 ? cached->top : COST_ABSENT;
@@ -259,10 +277,9 @@ static int refresh_whole(struct cost_rows *rows, const struct cost_table *table,
 	memcpy(row->spans, rows->spans, (spans + 1) * sizeof *row->spans);
 	row->machine_count = count;
 	row->span_count = spans;
-	row->rack_count = cached->top_count = 0;
-	memset(cached->tops, 0, bit_words(racks) * sizeof *cached->tops);
+	set_tops(rows, cached);
+	row->rack_count = 0;
 	for (uint32_t r = 0; r < racks; r++) {
-		set_top(rows, cached, r, rows->rack_cost[r]);
 		if (rows->rack_cost[r] > 0 && rows->rack_cost[r] <= rows->settings.rack_threshold)
 			row->racks[row->rack_count++] = (struct structured_arc){(int32_t)r, rows->rack_cost[r]};
 	}
