@@ -132,10 +132,10 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 				relax_column(state, arc->target, scope.base + arc->cost + state->prices[arc->target],
 					     group, first + near[i]);
 		}
+		state->scans += (uint64_t)seen;
 		if (seen < span)
 			break;
 	}
-	state->scans += (uint64_t)g->arc_count;
 }
 
 static void settle_column(struct structured *state, int32_t column, int32_t distance)

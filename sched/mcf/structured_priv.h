@@ -314,6 +314,17 @@ void import_simplex(struct structured *state);
 void start_forget(struct structured *state, int32_t market_price);
 void start_fresh(struct structured *state, int32_t market_price);
 
+/* structured_attempt.c */
+void start_solve(struct structured *state);
+/* Where the last solve, of whatever kind, has left the market. */
+void start_note_price(struct structured *state);
+
+/* structured_solve.c */
+void push_excess(struct structured *state, int32_t group); /* to the nearest ways to the sink */
+void push_all(struct structured *state);
+void settle_market(struct structured *state); /* once no excess is left */
+void repair(struct structured *state);
+
 /* structured_forward.c */
 void search_group_forward(struct structured *state, int32_t group);
 void search_from_waiting(struct structured *state, int32_t limit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One round: excess is pushed, holes are filled, the market is settled. That repairs the last answer; where the repair
- * has taken longer than starts from nothing do, or is expected to, there is one.
+ * has taken longer than starts from nothing do, or is expected to, there is one (structured_attempt.c).
  */
 #include "structured_priv.h"
 
@@ -9,17 +9,11 @@ enum {
 	START_BETTER = 4,     /* times the arcs that a start looks at, which it does faster, and a repair leaves it */
 	REPAIR_SCRATCHES = 8, /* a repair may look at as many arcs as so many starts from nothing */
 	REFERENCE_SCANS = 8,  /* what listing an arc by its target is worth */
-	REPAIR_PART = 256,    /* of all arcs it looks at for each unit that is to be placed, where slots are short */
+	REPAIR_PART = 2048,   /* of all arcs it looks at for each unit that is to be placed, where slots are short */
 	PAUSE_MOST = 16,      /* solves without an attempt to repair, after attempts that were given up */
-	PEAK_PART = 16,       /* of its lead over the market's price, which the remembered one loses */
-	HEADROOM_PART = 32,   /* of what lies between the remembered price and the dearest way to wait */
-	LEAP_PART = 8,        /* of what lies between that price and a price that was too low */
-	FEW_LEFT_PART = 512,  /* of all slots: fewer than these left is a start at nearly too low a price */
-	MANY_LEFT_PART = 32,  /* of all slots: more than these left is a start at too high a price */
-	START_PART = 4,       /* of what lies between that price and the answer's: by so much it is lowered */
 };
 
-static void push_excess(struct structured *state, int32_t group)
+void push_excess(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
 
@@ -38,7 +32,7 @@ static void push_excess(struct structured *state, int32_t group)
 	}
 }
 
-static void push_all(struct structured *state)
+void push_all(struct structured *state)
 {
 	for (int32_t i = 0; i < state->excess_list.count; i++) {
 		state->groups[state->excess_list.ids[i]].in_excess_list = false;
@@ -47,8 +41,7 @@ static void push_all(struct structured *state)
 	state->excess_list.count = 0;
 }
 
-/* When all excess is somewhere. */
-static void settle(struct structured *state)
+void settle_market(struct structured *state)
 {
 	if (state->hole_list.count > 0 && !state->referenced)
 		references_build(state);
@@ -56,74 +49,10 @@ static void settle(struct structured *state)
 	market_settle(state);
 }
 
-static void repair(struct structured *state)
+void repair(struct structured *state)
 {
 	push_all(state);
-	settle(state);
-}
-
-/* The dearest way to wait, or 0 with slots for all units, which the market then has at that price. */
-static int32_t dearest_wait(const struct structured *state)
-{
-	int64_t units = 0, slots = state->total_capacity;
-	int32_t dearest = 0;
-
-	for (int32_t i = 0; i < state->group_count; i++) {
-		if (!group_has_supply(state, i))
-			continue;
-		const struct group *g = &state->groups[i];
-
-		units += g->supply;
-		if (g->unscheduled_capacity > 0 && g->unscheduled_cost > dearest)
-			dearest = g->unscheduled_cost;
-	}
-	return units > slots && slots > 0 ? dearest : 0;
-}
-
-/*
- * Where the market's price is looked for first. With more units than slots it ends up not far below what waiting costs:
- * a quarter below the dearest was near enough wherever it was measured. Once it is known, a little above where it was,
- * and no lower than where a start has gone well: where slots run short each search sees most of the network, while a
- * slot too many costs little.
- */
-static int32_t first_price(const struct structured *state, int32_t dearest)
-{
-	int32_t price = dearest - dearest / 4;
-
-	if (state->peak_price > 0 && state->peak_price < dearest)
-		price = state->peak_price + (dearest - state->peak_price) / HEADROOM_PART;
-	return state->start_price > price && state->start_price < dearest ? state->start_price : price;
-}
-
-/* A start at that price has gone well, and left so many slots for units that first had to wait. */
-static void note_start(struct structured *state, int32_t price, int32_t dearest, int64_t left)
-{
-	state->start_price = price;
-	if (left < state->total_capacity / FEW_LEFT_PART)
-		state->start_price += (dearest - price) / HEADROOM_PART;
-	else if (left > state->total_capacity / MANY_LEFT_PART)
-		state->start_price -= (price - state->market_price + START_PART - 1) / START_PART;
-}
-
-/* Where to begin after an attempt that was given up: as far as its price fell, or above where slots were lacking. */
-static int32_t next_price(const struct structured *state, int32_t dearest)
-{
-	int32_t price = state->market_price;
-
-	if (state->total_free > state->total_pending || price >= dearest)
-		return least(price, dearest);
-	return price + (dearest - price + LEAP_PART - 1) / LEAP_PART;
-}
-
-/* Prices of the market at which nobody comes or goes span a range: its upper end is remembered for a while. */
-static void note_price(struct structured *state)
-{
-	int32_t below = state->peak_price - state->market_price;
-
-	if (below <= 0)
-		state->peak_price = state->market_price;
-	else if (state->market_price > 0)
-		state->peak_price -= (below + PEAK_PART - 1) / PEAK_PART;
+	settle_market(state);
 }
 
 /* Of most groups no unit waits, and none has begun to. */
@@ -205,63 +134,6 @@ static bool attempt_repair(struct structured *state)
 	return false;
 }
 
-enum attempt {
-	ATTEMPT_ENDED, /* done, or failed */
-	ATTEMPT_SHORT, /* slots are lacking at that price */
-	ATTEMPT_LONG,  /* given up */
-};
-
-static enum attempt attempt_from(struct structured *state, int32_t market_price, int32_t dearest, uint64_t scans)
-{
-	uint64_t before = state->scans;
-
-	state->scan_limit = before + scans;
-	start_fresh(state, market_price);
-	state->flood.deep = market_price == 0; /* slots for all: most that is passed has a way out */
-	if (!state_failed(state))
-		push_all(state);
-	state->flood.deep = false;
-	int64_t left = state->total_free - state->total_pending;
-
-	if (left < 0 && market_price < dearest && !state->referenced && !state_halted(state))
-		return ATTEMPT_SHORT; /* to begin at a higher price takes less than all references */
-	if (!state_halted(state))
-		settle(state);
-	if (!state_failed(state) && state_halted(state))
-		return ATTEMPT_LONG;
-	note_start(state, market_price, dearest, left);
-	uint64_t twice = 2 * state->scratch_scans;
-
-	state->scratch_scans = state->scans - before;
-	if (twice > 0 && twice < state->scratch_scans)
-		state->scratch_scans = twice;
-	return ATTEMPT_ENDED;
-}
-
-/* Attempts at one price after the other; the first that is done in about what the last one took will do. */
-static void solve_from_nothing(struct structured *state)
-{
-	uint64_t most = state->patience * (uint64_t)state->arc_total;
-	uint64_t scans = state->scratch_scans > 0 ? state->scratch_scans + state->scratch_scans / 2 : most;
-	int32_t dearest = dearest_wait(state), price = first_price(state, dearest);
-
-	for (;;) {
-		enum attempt attempt = attempt_from(state, price, dearest, scans < most ? scans : most);
-
-		if (attempt == ATTEMPT_ENDED)
-			return;
-		if (attempt == ATTEMPT_LONG && scans >= most)
-			break;
-		if (attempt == ATTEMPT_LONG)
-			scans += scans / 2 + 1;
-		price = next_price(state, dearest);
-	}
-	state->scan_limit = UINT64_MAX;
-	import_simplex(state);
-	if (!state_failed(state))
-		repair(state);
-}
-
 enum mcf_status structured_solve(struct structured *state, struct structured_result *result)
 {
 	bool repairs = state->solved;
@@ -271,11 +143,11 @@ enum mcf_status structured_solve(struct structured *state, struct structured_res
 	state->started_over = false;
 	if (!state_failed(state) && !(repairs && attempt_repair(state))) {
 		state->started_over = repairs;
-		solve_from_nothing(state);
+		start_solve(state);
 	}
 	if (state->search.queue.no_memory)
 		state->no_memory = true;
-	note_price(state);
+	start_note_price(state);
 	return fill_result(state, result);
 }
 

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A start from nothing with more units than slots needs a price of the market to begin at. Below the one at which as
+ * many want slots as there are, slots run out while units are pushed, and each search sees most of the network; above
+ * it some wait that come in afterwards, by floods, for little each. So attempts begin at a price that is rather too
+ * high, are given up as soon as slots are lacking or they take much longer than the last one did, and what went well is
+ * remembered. With slots for all that price is 0.
+ */
+#include "structured_priv.h"
+
+enum {
+	PEAK_PART = 16,          /* of its lead over the market's price, which the remembered one loses */
+	HEADROOM_PART = 32,      /* of what lies between the remembered price and the dearest way to wait */
+	FIRST_HEADROOM_PART = 8, /* the same after the first start of all, which says little of the others */
+	LEAP_PART = 16,          /* of what lies between that price and a price that was too low */
+	LEAP_FAR_PART = 4,       /* the same where many slots were lacking */
+	LACKING_PART = 2048,     /* of all slots: as few units without one are pushed nevertheless */
+	FEW_LEFT_PART = 128,     /* of all slots: fewer than these left is a start at nearly too low a price */
+	MANY_LEFT_PART = 32,     /* of all slots: more than these left is a start at too high a price */
+	START_PART = 2,          /* of what lies between that price and the answer's: by so much it is lowered */
+	UNIT_SCANS = 64,         /* arcs for each slot that the first attempt of all may look at, with too few slots */
+	ATTEMPT_PART = 4,        /* of all arcs each attempt may look at, if not at more */
+};
+
+/* The dearest way to wait, or 0 with slots for all units, which the market then has at that price. */
+static int32_t dearest_wait(const struct structured *state)
+{
+	int64_t units = 0, slots = state->total_capacity;
+	int32_t dearest = 0;
+
+	for (int32_t i = 0; i < state->group_count; i++) {
+		if (!group_has_supply(state, i))
+			continue;
+		const struct group *g = &state->groups[i];
+
+		units += g->supply;
+		if (g->unscheduled_capacity > 0 && g->unscheduled_cost > dearest)
+			dearest = g->unscheduled_cost;
+	}
+	return units > slots && slots > 0 ? dearest : 0;
+}
+
+/*
+ * Where the market's price is looked for first. With more units than slots it ends up not far below what waiting costs:
+ * a quarter below the dearest was near enough wherever it was measured. Once it is known, a little above where it was,
+ * and no lower than where a start has gone well: where slots run short each search sees most of the network, while a
+ * slot too many costs little.
+ */
+static int32_t first_price(const struct structured *state, int32_t dearest)
+{
+	int32_t price = dearest - dearest / 4;
+
+	if (state->peak_price > 0 && state->peak_price < dearest)
+		price = state->peak_price + (dearest - state->peak_price) / HEADROOM_PART;
+	return state->start_price > price && state->start_price < dearest ? state->start_price : price;
+}
+
+/* A start at that price has gone well, and left so many slots for units that first had to wait. */
+static void note_start(struct structured *state, int32_t price, int32_t dearest, int64_t left)
+{
+	state->start_price = price;
+	if (left > state->total_capacity / MANY_LEFT_PART)
+		state->start_price -= (price - state->market_price + START_PART - 1) / START_PART;
+	else if (state->scratch_scans == 0)
+		state->start_price += (dearest - price) / FIRST_HEADROOM_PART;
+	else if (left < state->total_capacity / FEW_LEFT_PART)
+		state->start_price += (dearest - price) / HEADROOM_PART;
+}
+
+/*
+ * Where to begin after an attempt that was given up: as far as its price fell, or above where slots were lacking, for
+ * so many units that were not yet placed.
+ */
+static int32_t next_price(const struct structured *state, int32_t dearest, int64_t lacking)
+{
+	int32_t price = state->market_price, part = LEAP_PART;
+
+	if (state->total_free > state->total_pending || price >= dearest)
+		return least(price, dearest);
+	if (lacking > state->total_capacity / MANY_LEFT_PART)
+		part = LEAP_FAR_PART;
+	return price + (dearest - price + part - 1) / part;
+}
+
+/* Prices of the market at which nobody comes or goes span a range: its upper end is remembered for a while. */
+void start_note_price(struct structured *state)
+{
+	int32_t below = state->peak_price - state->market_price;
+
+	if (below <= 0)
+		state->peak_price = state->market_price;
+	else if (state->market_price > 0)
+		state->peak_price -= (below + PEAK_PART - 1) / PEAK_PART;
+}
+
+enum attempt {
+	ATTEMPT_ENDED, /* done, or failed */
+	ATTEMPT_SHORT, /* slots are lacking at that price */
+	ATTEMPT_LONG,  /* given up */
+};
+
+/* Pushes all excess. If all slots are gone before, and not just few units are left, it stops: how many those are. */
+static int64_t push_while_slots(struct structured *state)
+{
+	for (int32_t i = 0; i < state->excess_list.count; i++) {
+		int64_t lacking = 0;
+
+		push_excess(state, state->excess_list.ids[i]);
+		if (state->total_free > state->total_pending || state_halted(state))
+			continue;
+		for (int32_t k = i; k < state->excess_list.count; k++)
+			lacking += state->groups[state->excess_list.ids[k]].excess;
+		if (lacking > state->total_capacity / LACKING_PART)
+			return lacking;
+		break;
+	}
+	push_all(state);
+	return 0;
+}
+
+static enum attempt attempt_from(struct structured *state, int32_t market_price, int32_t dearest, uint64_t scans,
+				 int64_t *lacking)
+{
+	uint64_t before = state->scans;
+
+	*lacking = 0;
+	state->scan_limit = before + scans;
+	start_fresh(state, market_price);
+	if (!state_failed(state) && market_price > 0 && market_price < dearest)
+		*lacking = push_while_slots(state);
+	if (*lacking > 0)
+		return ATTEMPT_SHORT;
+	state->flood.deep = market_price == 0; /* slots for all: most that is passed has a way out */
+	if (!state_failed(state))
+		push_all(state);
+	state->flood.deep = false;
+	int64_t left = state->total_free - state->total_pending;
+
+	if (left < 0 && market_price < dearest && !state->referenced && !state_halted(state))
+		return ATTEMPT_SHORT; /* to begin at a higher price takes less than all references */
+	if (!state_halted(state))
+		settle_market(state);
+	if (!state_failed(state) && state_halted(state))
+		return ATTEMPT_LONG;
+	note_start(state, market_price, dearest, left);
+	uint64_t twice = 2 * state->scratch_scans;
+
+	state->scratch_scans = state->scans - before;
+	if (twice > 0 && twice < state->scratch_scans)
+		state->scratch_scans = twice;
+	return ATTEMPT_ENDED;
+}
+
+/* How many arcs the first attempt may look at: somewhat more than the last one that was done has. */
+static uint64_t first_scans(const struct structured *state, int32_t dearest, uint64_t most)
+{
+	uint64_t arcs = (uint64_t)state->arc_total / ATTEMPT_PART;
+	uint64_t last = state->scratch_scans + state->scratch_scans / 2;
+
+	if (last == 0 && dearest == 0)
+		return most; /* there is one price only */
+	if (last == 0)
+		last = UNIT_SCANS * (uint64_t)state->total_capacity;
+	return last < arcs ? arcs : last;
+}
+
+/* Attempts at one price after the other; the first that is done in about what the last one took will do. */
+void start_solve(struct structured *state)
+{
+	uint64_t most = state->patience * (uint64_t)state->arc_total;
+	int32_t dearest = dearest_wait(state), price = first_price(state, dearest);
+	uint64_t scans = first_scans(state, dearest, most);
+
+	for (;;) {
+		int64_t lacking;
+		enum attempt attempt = attempt_from(state, price, dearest, scans < most ? scans : most, &lacking);
+
+		if (attempt == ATTEMPT_ENDED)
+			return;
+		if (attempt == ATTEMPT_LONG && scans >= most)
+			break;
+		if (attempt == ATTEMPT_LONG)
+			scans += scans / 2 + 1;
+		price = next_price(state, dearest, lacking);
+	}
+	state->scan_limit = UINT64_MAX;
+	import_simplex(state);
+	if (!state_failed(state))
+		repair(state);
+}
