@@ -35,9 +35,9 @@ static void print_head(const struct fit *fit, FILE *out)
 	if (curve->threshold.form == CURVE_FORM_NONE)
 		fprintf(out, "  threshold    none: performance falls from the start\n");
 	else if (curve->threshold.has_interval)
-		fprintf(out, "  threshold    %.4g us (%s), 95 %% interval %.4g to %.4g us\n", shown_us(curve->threshold.at_us),
-			curve_form_name(curve->threshold.form), shown_us(curve->threshold.low_us),
-			curve->threshold.high_us);
+		fprintf(out, "  threshold    %.4g us (%s), 95 %% interval %.4g to %.4g us\n",
+			shown_us(curve->threshold.at_us), curve_form_name(curve->threshold.form),
+			shown_us(curve->threshold.low_us), curve->threshold.high_us);
 	else
 		fprintf(out, "  threshold    %.4g us (%s)\n", shown_us(curve->threshold.at_us),
 			curve_form_name(curve->threshold.form));
