@@ -20,21 +20,22 @@ static bool certified(const struct structured *state)
 	return right;
 }
 
-static void add_link(struct structured *state, int32_t link, int32_t unscheduled_cost)
+/* A slot on column `group`, and the group's row: its units wait for so much, and `runs` of them run on that column. */
+static void add_group(struct structured *state, int32_t group, const struct structured_arc *arcs, int32_t arc_count,
+		      int32_t unscheduled_cost, int32_t runs)
 {
-	const struct structured_arc arcs[] = {{link, 100}, {link + 1, 99}};
-	const struct structured_running running = {link, 100, 1};
+	const struct structured_running running = {group, 100, runs};
 	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
 					   .unscheduled_cost = unscheduled_cost,
-					   .unscheduled_capacity = 1,
+					   .unscheduled_capacity = INT32_MAX,
 					   .columns = arcs,
-					   .column_count = link == LINKS - 1 ? 1 : 2,
+					   .column_count = arc_count,
 					   .running = &running,
-					   .running_count = 1};
+					   .running_count = runs > 0};
 
-	cr_assert_eq(structured_set_column(state, link, 0, 1), 0);
-	cr_assert_eq(structured_set_row(state, link, &row), 0);
-	cr_assert_eq(structured_set_supply(state, link, 1), 0);
+	cr_assert_eq(structured_set_column(state, group, 0, 1), 0);
+	cr_assert_eq(structured_set_row(state, group, &row), 0);
+	cr_assert_eq(structured_set_supply(state, group, 1), 0);
 }
 
 /* Each unit would rather be where the next one is, and only the last can wait for little. */
@@ -46,8 +47,12 @@ Test(structured_market, one_more_unit_moves_all_the_others_by_one)
 	const struct structured_row anywhere = {
 		.aggregator_cost = 500, .unscheduled_cost = WAIT, .unscheduled_capacity = 1};
 
-	for (int32_t link = 0; link < LINKS; link++)
-		add_link(state, link, link == LINKS - 1 ? FIRST_WAIT : WAIT);
+	for (int32_t link = 0; link < LINKS; link++) {
+		const struct structured_arc arcs[] = {{link, 100}, {link + 1, 99}};
+		bool last = link == LINKS - 1;
+
+		add_group(state, link, arcs, last ? 1 : 2, last ? FIRST_WAIT : WAIT, 1);
+	}
 	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
 	cr_assert_eq(result.cost, 100 * LINKS);
 	cr_assert_eq(structured_set_row(state, LINKS, &anywhere), 0);
@@ -61,47 +66,26 @@ Test(structured_market, one_more_unit_moves_all_the_others_by_one)
 	structured_destroy(state);
 }
 
-/* A group of two that has one slot, and waits for so much that the market's price is first looked for far above. */
-static void add_dear(struct structured *state, int32_t group, int32_t column)
-{
-	const struct structured_arc arc = {column, 100};
-	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
-					   .unscheduled_cost = 4 * FIRST_WAIT,
-					   .unscheduled_capacity = 2,
-					   .columns = &arc,
-					   .column_count = 1};
-
-	cr_assert_eq(structured_set_column(state, column, 1, 1), 0);
-	cr_assert_eq(structured_set_row(state, group, &row), 0);
-	cr_assert_eq(structured_set_supply(state, group, 2), 0);
-}
-
-/* The only free slot is at the other end of a row of units, each of which can move by one. */
+/*
+ * The only free slot is at the other end of a row of units, each of which can move by one. A group of two that has one
+ * slot waits for so much that the market's price is first looked for far above.
+ */
 Test(structured_market, one_that_waits_comes_in_where_all_the_others_move_by_one)
 {
 	enum { FREE = LINKS, DEAR = LINKS + 1 };
-	struct structured *state = structured_create(LINKS + 2, LINKS + 2, 2);
+	static const struct structured_arc entry = {0, 100}, own = {DEAR, 100};
+	struct structured *state = structured_create(LINKS + 2, LINKS + 2, 1);
 	struct structured_result result;
 	struct structured_share share;
 
-	for (int32_t link = 0; link <= LINKS; link++) {
+	for (int32_t link = 0; link < LINKS; link++) {
 		const struct structured_arc arcs[] = {{link, 100}, {link + 1, 100}};
-		const struct structured_running running = {link, 100, 1};
-		/* The last group is who waits: for column 0. */
-		const struct structured_arc entry = {0, 100};
-		const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
-						   .unscheduled_cost = FIRST_WAIT,
-						   .unscheduled_capacity = 1,
-						   .columns = link < LINKS ? arcs : &entry,
-						   .column_count = link < LINKS ? 2 : 1,
-						   .running = &running,
-						   .running_count = link < LINKS ? 1 : 0};
 
-		cr_assert_eq(structured_set_column(state, link, 0, 1), 0);
-		cr_assert_eq(structured_set_row(state, link, &row), 0);
-		cr_assert_eq(structured_set_supply(state, link, 1), 0);
+		add_group(state, link, arcs, 2, FIRST_WAIT, 1);
 	}
-	add_dear(state, DEAR, DEAR);
+	add_group(state, LINKS, &entry, 1, FIRST_WAIT, 0);
+	add_group(state, DEAR, &own, 1, 4 * FIRST_WAIT, 0);
+	cr_assert_eq(structured_set_supply(state, DEAR, 2), 0);
 	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
 	cr_expect_eq(result.cost, 100 * (LINKS + 2) + 4 * FIRST_WAIT);
 	cr_expect_eq(structured_unscheduled(state, LINKS), 0);
