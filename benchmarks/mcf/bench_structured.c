@@ -25,7 +25,6 @@
 enum {
 	REPEATS = 5,
 	ROUNDS = 200,
-	ROUNDS_WIDE = 200,
 	TURNOVER = 300 /* units ended and arrived a round at 12,500 machines */
 };
 
@@ -145,7 +144,7 @@ static void rounds(const char *name, struct instance_settings settings, double r
 
 	settings.waiting += (ROUNDS + 4) * turnover;
 	bool wide = settings.wide;
-	int32_t count = wide ? ROUNDS_WIDE : ROUNDS, restarts = 0;
+	int32_t restarts = 0;
 
 	settings.wide = false; /* the rounds make their own rows: the instance need not */
 	struct instance *instance = instance_create(&settings);
@@ -167,23 +166,23 @@ static void rounds(const char *name, struct instance_settings settings, double r
 		lemon(name, "collapsed", &out.problem, out.solution.cost);
 		structured_export_free(&out);
 	}
-	for (int32_t i = 0; i < count; i++) {
+	for (int32_t i = 0; i < ROUNDS; i++) {
 		struct round_seconds seconds = rounds_next(cluster, turnover, recost, &result);
 
 		rows_ms[i] = 1e3 * seconds.rows;
 		solver_ms[i] = 1e3 * seconds.solver;
 		restarts += result.started_over;
-		scans += (double)result.scans / count; /* arcs looked at: no clock, so the same on every machine */
-		moves += (double)rounds_moves(cluster) / count;
+		scans += (double)result.scans / ROUNDS; /* arcs looked at: no clock, so the same on every machine */
+		moves += (double)rounds_moves(cluster) / ROUNDS;
 	}
-	qsort(rows_ms, (size_t)count, sizeof(*rows_ms), compare_doubles);
-	qsort(solver_ms, (size_t)count, sizeof(*solver_ms), compare_doubles);
+	qsort(rows_ms, ROUNDS, sizeof(*rows_ms), compare_doubles);
+	qsort(solver_ms, ROUNDS, sizeof(*solver_ms), compare_doubles);
 	printf("{\"figure\": \"%s\", \"solver\": \"structured\", \"step\": \"round\", \"machines\": %d, \"tasks\": "
 	       "%lld, "
 	       "\"recosted\": %.2f, \"p50_ms\": %.2f, \"p99_ms\": %.2f, \"rows_p50_ms\": %.2f, \"unscheduled\": %lld, "
 	       "\"from_nothing\": %d, \"scans\": %.0f, \"moves\": %.1f, \"certified\": %s, \"state_mb\": %.1f}\n",
-	       name, settings.machines, (long long)rounds_units(cluster), recost, solver_ms[count / 2],
-	       solver_ms[count * 99 / 100], rows_ms[count / 2], (long long)result.unscheduled, restarts, scans, moves,
+	       name, settings.machines, (long long)rounds_units(cluster), recost, solver_ms[ROUNDS / 2],
+	       solver_ms[ROUNDS * 99 / 100], rows_ms[ROUNDS / 2], (long long)result.unscheduled, restarts, scans, moves,
 	       certified(rounds_state(cluster)) ? "true" : "false",
 	       1e-6 * (double)structured_memory_bytes(rounds_state(cluster)));
 	fflush(stdout);
