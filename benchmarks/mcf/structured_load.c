@@ -72,8 +72,15 @@ struct load *load_create(const struct instance *instance)
 		load_destroy(load);
 		return NULL;
 	}
-	for (int32_t i = 0; i < instance->job_count; i++)
-		fill_group(load, &instance->jobs[i], &load->groups[i]);
+	for (int32_t i = 0; i < instance->job_count; i++) {
+		struct load_group *group = &load->groups[load->group_count];
+
+		fill_group(load, &instance->jobs[i], group);
+		if (group->supply > 0)
+			load->group_count++;
+		else
+			*group = (struct load_group){0};
+	}
 	return load;
 }
 
@@ -92,15 +99,17 @@ struct structured *load_state(const struct load *load)
 {
 	const struct instance *instance = load->instance;
 	struct structured *state =
-		structured_create(instance->job_count, instance->settings.machines, instance->rack_count);
+		structured_create(load->group_count, instance->settings.machines, instance->rack_count);
 
 	if (!state)
 		return NULL;
-	for (int32_t i = 0; i < instance->settings.machines; i++)
-		structured_set_column(state, i, i / instance->settings.machines_per_rack, instance->slots[i]);
-	for (int32_t i = 0; i < instance->job_count; i++) {
-		if (load->groups[i].supply == 0)
-			continue;
+	for (int32_t machine = 0, rack = 0; rack < instance->rack_count; rack++) {
+		int32_t end = (rack + 1) * instance->settings.machines_per_rack;
+
+		for (; machine < end && machine < instance->settings.machines; machine++)
+			structured_set_column(state, machine, rack, instance->slots[machine]);
+	}
+	for (int32_t i = 0; i < load->group_count; i++) {
 		structured_set_row(state, i, &load->groups[i].row);
 		structured_set_supply(state, i, load->groups[i].supply);
 	}
@@ -111,7 +120,7 @@ int64_t load_read(const struct load *load, const struct structured *state)
 {
 	int64_t units = 0;
 
-	for (int32_t i = 0; i < load->instance->job_count; i++) {
+	for (int32_t i = 0; i < load->group_count; i++) {
 		int32_t count = structured_read(state, i, load->shares, load->share_room);
 
 		for (int32_t k = 0; k < count; k++)

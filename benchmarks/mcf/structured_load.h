@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An instance as rows of the structured solver: one group a job. Rows are prepared once and loaded many times. */
+/* An instance as rows of the structured solver: one group a job with units. Rows are prepared once and loaded many
+ * times. */
 #ifndef STRUCTURED_LOAD_H
 #define STRUCTURED_LOAD_H
 
@@ -14,7 +15,8 @@ struct load_group {
 
 struct load {
 	const struct instance *instance;
-	struct load_group *groups; /* [instance->job_count] */
+	struct load_group *groups; /* [group_count] */
+	int32_t group_count;
 	struct structured_arc *arcs;
 	struct structured_running *running;
 	struct structured_share *shares;

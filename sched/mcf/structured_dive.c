@@ -21,7 +21,7 @@ static bool is_open(const struct structured *state, uint32_t flood, int32_t leve
 static int32_t dive_column(struct structured *state, int32_t column, int32_t wanted, int32_t depth)
 {
 	struct column *c = &state->columns[column];
-	int32_t made = least(c->free, wanted);
+	int32_t made = least(state->free_slots[column], wanted);
 
 	if (c->flood != state->flood.stamp)
 		c->flood_entry = 0;

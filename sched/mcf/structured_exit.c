@@ -17,7 +17,7 @@ int32_t block_exit(struct structured *state, int32_t block)
 	for (; b->exit_member < b->member_count; b->exit_member++) {
 		int32_t column = b->members[b->exit_member];
 
-		if (state->prices[column] == state->market_price && state->columns[column].free > 0)
+		if (state->prices[column] == state->market_price && state->free_slots[column] > 0)
 			return column;
 	}
 	return NONE;
@@ -39,7 +39,7 @@ int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32
 			return NONE;
 		*column = arc->target >= 0 ? arc->target : block_exit(state, ~arc->target);
 		if (*column != NONE && state->prices[*column] == state->market_price &&
-		    state->columns[*column].free > 0 && arc_has_room(g, g->exit_arc))
+		    state->free_slots[*column] > 0 && arc_has_room(g, g->exit_arc))
 			return g->exit_arc;
 	}
 	return NONE;

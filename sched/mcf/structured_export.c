@@ -111,14 +111,13 @@ static void write_shared(struct writer *w)
 		write_arc(w, w->aggregator, w->first_block + i, INT32_MAX, 0, flow);
 	}
 	for (int32_t i = 0; i < state->column_count; i++) {
-		const struct column *column = &state->columns[i];
-
 		potential[w->first_column + i] = -(int64_t)state->prices[i];
 		if (state->column_blocks[i] == NONE)
 			continue;
 		write_arc(w, w->first_block + state->column_blocks[i], w->first_column + i, INT32_MAX, 0,
 			  w->column_flow[i]);
-		write_arc(w, w->first_column + i, w->sink, column->capacity, 0, column->capacity - column->free);
+		write_arc(w, w->first_column + i, w->sink, state->capacities[i], 0,
+			  state->capacities[i] - state->free_slots[i]);
 	}
 	potential[w->aggregator] = -(int64_t)state->market_price;
 }

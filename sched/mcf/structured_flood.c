@@ -51,7 +51,7 @@ static void reach_column(struct structured *state, int32_t column, int32_t level
 	c->level = level;
 	c->flood_entry = 0;
 	state->search.visited[state->search.visited_count++] = column;
-	if (c->free > 0 && flood->exit_level == INT32_MAX)
+	if (state->free_slots[column] > 0 && flood->exit_level == INT32_MAX)
 		flood->exit_level = level;
 }
 
@@ -149,7 +149,7 @@ static bool flood_layers(struct structured *state)
 static int32_t flood_column(struct structured *state, int32_t column, int32_t wanted)
 {
 	struct column *c = &state->columns[column];
-	int32_t made = least(c->free, wanted);
+	int32_t made = least(state->free_slots[column], wanted);
 
 	if (made > 0)
 		column_fill(state, column, made);
@@ -187,7 +187,7 @@ int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted)
 	}
 	while (sent < wanted &&
 	       (exit = group_exit(state, group, g->price - state->market_price + 1, &column)) != NONE) {
-		int32_t units = least(wanted - sent, least(state->columns[column].free, arc_room(g, exit)));
+		int32_t units = least(wanted - sent, least(state->free_slots[column], arc_room(g, exit)));
 
 		column_fill(state, column, units);
 		flow_add(state, group, column, g->arcs[exit].cost, units);

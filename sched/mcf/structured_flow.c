@@ -7,13 +7,14 @@
 
 #include "structured_priv.h"
 
-static void entry_add(struct structured *state, int32_t group, struct column *column, int32_t cost)
+static void entry_add(struct structured *state, int32_t group, int32_t number, int32_t cost)
 {
-	if (column->entry_count == column->entry_room) {
-		int32_t needed = column->entry_count     ? column->entry_count + 1
-				 : column->capacity < 10 ? column->capacity
-							 : 10;
-		struct entry *entries = arena_grow(&state->arena, column->entries, &column->entry_room,
+	struct column *column = &state->columns[number];
+
+	if (column->entry_count == state->entry_rooms[number]) {
+		int32_t slots = state->capacities[number];
+		int32_t needed = column->entry_count ? column->entry_count + 1 : slots < 10 ? slots : 10;
+		struct entry *entries = arena_grow(&state->arena, column->entries, &state->entry_rooms[number],
 						   column->entry_count, needed < 2 ? 2 : needed, sizeof(*entries));
 
 		if (!entries) {
@@ -111,7 +112,7 @@ void flow_add(struct structured *state, int32_t group, int32_t column, int32_t c
 	int32_t place = share_place(g, column, cost);
 
 	if (!share_is(g, place, column, cost)) {
-		entry_add(state, group, &state->columns[column], cost);
+		entry_add(state, group, column, cost);
 		share_add(state, g, place, column, cost);
 		if (state->no_memory)
 			return;
@@ -153,26 +154,26 @@ void flow_reprice(struct structured *state, int32_t group, int32_t place, int32_
 
 void column_free(struct structured *state, int32_t column, int32_t units)
 {
-	struct column *c = &state->columns[column];
+	uint8_t *lists = &state->column_lists[column];
 
-	c->free += units;
+	state->free_slots[column] += units;
 	state->total_free += units;
-	if (c->free == 0)
+	if (state->free_slots[column] == 0)
 		return;
 	state->exit_epoch++;
-	if (!c->in_free_list) {
-		c->in_free_list = true;
+	if (!(*lists & IN_FREE_LIST)) {
+		*lists |= IN_FREE_LIST;
 		list_push(state, &state->free_list, column);
 	}
-	if (state->prices[column] > state->market_price && !c->in_hole_list) {
-		c->in_hole_list = true;
+	if (state->prices[column] > state->market_price && !(*lists & IN_HOLE_LIST)) {
+		*lists |= IN_HOLE_LIST;
 		list_push(state, &state->hole_list, column);
 	}
 }
 
 void column_fill(struct structured *state, int32_t column, int32_t units)
 {
-	state->columns[column].free -= units;
+	state->free_slots[column] -= units;
 	state->total_free -= units;
 }
 

@@ -76,7 +76,7 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 	state->column_labels[column] = search_label(search, distance);
 	c->parent_group = parent_group;
 	c->parent_arc = parent_arc;
-	if (c->free > 0) {
+	if (state->free_slots[column] > 0) {
 		if (search->source == FROM_GROUP)
 			search_target(search, TARGET_COLUMN, column, distance);
 	} else {
@@ -232,7 +232,7 @@ static int32_t path_room(const struct structured *state, const struct target *ta
 	if (target->kind == TARGET_UNSCHEDULED)
 		units = least(units, state->groups[group].unscheduled_capacity - state->groups[group].unscheduled_flow);
 	if (target->kind == TARGET_COLUMN)
-		units = least(units, state->columns[column].free);
+		units = least(units, state->free_slots[column]);
 	else
 		column = NONE;
 	for (;;) {
@@ -292,7 +292,7 @@ static int32_t augment_slots(struct structured *state, const struct target *targ
 
 		if (exit == NONE)
 			break;
-		room = least(room, state->columns[column].free);
+		room = least(room, state->free_slots[column]);
 		room = least(room, arc_room(g, exit));
 		column_fill(state, column, room);
 		path_apply(state, target->node, room);

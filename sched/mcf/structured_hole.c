@@ -215,10 +215,11 @@ static void root_column(struct structured *state, int32_t column)
 
 static void hole_fill(struct structured *state, int32_t column)
 {
-	const struct column *c = &state->columns[column];
+	const int32_t *slots = &state->free_slots[column];
 
-	while (c->free > 0 && c->capacity > 0 && state->prices[column] > state->market_price && !state_halted(state)) {
-		int32_t free = c->free;
+	while (*slots > 0 && state->capacities[column] > 0 && state->prices[column] > state->market_price &&
+	       !state_halted(state)) {
+		int32_t before = *slots;
 
 		search_begin(state, FROM_HOLE, state->prices[column] - state->market_price);
 		root_column(state, column);
@@ -227,10 +228,10 @@ static void hole_fill(struct structured *state, int32_t column)
 			return;
 		search_move_prices(state, -1);
 		if (state->search.target.node != NONE)
-			path_apply(state, &state->search.target, c->free);
-		state->stalled = c->free >= free && state->prices[column] > state->market_price;
+			path_apply(state, &state->search.target, *slots);
+		state->stalled = *slots >= before && state->prices[column] > state->market_price;
 	}
-	state->exit_epoch += c->free > 0; /* its slots have come to be at the market's price */
+	state->exit_epoch += *slots > 0; /* its slots have come to be at the market's price */
 }
 
 void holes_fill(struct structured *state)
@@ -238,7 +239,7 @@ void holes_fill(struct structured *state)
 	for (int32_t i = 0; i < state->hole_list.count; i++) {
 		int32_t column = state->hole_list.ids[i];
 
-		state->columns[column].in_hole_list = false;
+		state->column_lists[column] &= (uint8_t)~IN_HOLE_LIST;
 		hole_fill(state, column);
 	}
 	state->hole_list.count = 0;

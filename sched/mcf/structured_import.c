@@ -89,7 +89,7 @@ static void read_columns(struct reader *reader, int32_t first_column, int64_t si
 		reader->left[i] = next_flow(reader);
 		if (next_flow(reader) == 0)
 			price = 0;
-		if (state->columns[i].capacity == 0)
+		if (state->capacities[i] == 0)
 			continue;
 		state->prices[i] = (int32_t)price;
 		market_price = least(market_price, state->prices[i]);

@@ -21,9 +21,9 @@ static int32_t market_free_column(struct structured *state)
 	while (list->count > 0) {
 		int32_t column = list->ids[list->count - 1];
 
-		if (state->columns[column].free > 0)
+		if (state->free_slots[column] > 0)
 			return column;
-		state->columns[column].in_free_list = false;
+		state->column_lists[column] &= (uint8_t)~IN_FREE_LIST;
 		list->count--;
 	}
 	return NONE;
@@ -59,7 +59,7 @@ static void bind_free(struct structured *state)
 
 		if (column == NONE)
 			return;
-		int32_t free = state->columns[column].free;
+		int32_t free = state->free_slots[column];
 		int32_t units = state->total_pending < free ? (int32_t)state->total_pending : free;
 
 		market_bind(state, column, units);

@@ -19,6 +19,7 @@
 
 #include "structured_arena.h"
 #include "structured_queue.h"
+#include "structured_table.h"
 
 enum {
 	PATIENCE = 64,           /* of a new state, see structured.h, Work */
@@ -85,22 +86,25 @@ struct reference_list {
 	int32_t spare; /* place + 1; 0: none */
 };
 
-/* One cache line. What searches look at first lies apart, close together: state->prices, state->column_labels. */
+/*
+ * Half a cache line. What is looked at of many columns lies apart, close together: state->prices, state->column_labels,
+ * state->free_slots; and what each has from the start on, so that pages of these are only touched where there is flow.
+ */
 struct column {
-	int32_t free;         /* slots without a unit */
 	int32_t parent_group; /* NONE: from the market, or the search's start */
 	/*
 	 * Forward: the parent_group's arc, to the column or to its block; NONE: the aggregator. Backward: the cost of
 	 * the parent_group's unit that leaves.
 	 */
 	int32_t parent_arc;
-	int32_t entry_count, entry_room;
-	struct entry *entries;
-	int32_t capacity;
+	int32_t entry_count;
 	uint32_t flood; /* the last flood that reached it */
+	struct entry *entries;
 	int32_t level, flood_entry;
-	bool in_free_list, in_hole_list;
 };
+
+/* In state->column_lists, where the column is in these. */
+enum { IN_FREE_LIST = 1, IN_HOLE_LIST = 2 };
 
 struct block {
 	int32_t floor;    /* <= least price of its open columns */
@@ -202,6 +206,9 @@ struct structured {
 	struct waiting waiting;  /* but for what the groups of the uncounted list have other than counted */
 	struct column *columns;
 	int32_t *prices;                        /* [column_room] */
+	int32_t *capacities, *free_slots;       /* [column_room] slots, and those without a unit */
+	int32_t *entry_rooms;                   /* [column_room] of columns' entries */
+	uint8_t *column_lists;                  /* [column_room] */
 	int32_t *column_blocks;                 /* [column_room] NONE: the column does not exist */
 	uint64_t *group_labels, *column_labels; /* [group_room], [column_room] see structured_search.h */
 	struct block *blocks;
@@ -246,7 +253,6 @@ struct structured {
 };
 
 /* structured_state.c */
-bool list_reserve(void **items, int32_t *room, int32_t needed, uint64_t item_bytes);
 void list_push(struct structured *state, struct id_list *list, int32_t id);
 int state_reserve_columns(struct structured *state, int32_t count);
 int state_reserve_blocks(struct structured *state, int32_t count);

@@ -157,12 +157,12 @@ static void name_arcs(struct structured *state, int32_t group)
 
 void references_build(struct structured *state)
 {
-	struct reference_list *columns = calloc((size_t)state->column_room, sizeof(*columns));
-	struct reference_list *blocks = calloc((size_t)state->block_room + 1, sizeof(*blocks));
+	struct reference_list *columns = zeroed_take((uint64_t)state->column_room * sizeof(*columns));
+	struct reference_list *blocks = zeroed_take((uint64_t)state->block_room * sizeof(*blocks));
 
 	if (!columns || !blocks) {
-		free(columns);
-		free(blocks);
+		zeroed_free(columns);
+		zeroed_free(blocks);
 		state->no_memory = true;
 		return;
 	}

@@ -29,21 +29,36 @@ static void forget_lists(struct structured *state)
 	state->excess_list.count = state->pending_list.count = state->hole_list.count = state->free_list.count = 0;
 }
 
+/* All slots are free, at the market's price. */
+static void free_columns(struct structured *state, int32_t market_price)
+{
+	struct id_list *list = &state->free_list;
+
+	if (!list_reserve((void **)&list->ids, &list->room, state->column_count, sizeof(*list->ids))) {
+		state->no_memory = true;
+		return;
+	}
+	for (int32_t i = 0; i < state->column_count; i++) {
+		int32_t slots = state->capacities[i];
+
+		state->columns[i].entry_count = 0;
+		state->prices[i] = slots > 0 ? market_price : PRICE_CLOSED;
+		state->free_slots[i] = slots;
+		state->total_free += slots;
+		state->column_lists[i] = slots > 0 ? IN_FREE_LIST : 0;
+		if (slots > 0)
+			list->ids[list->count++] = i;
+	}
+	state->exit_epoch++;
+}
+
 void start_forget(struct structured *state, int32_t market_price)
 {
 	state->solved = true;
 	state->market_price = market_price;
 	state->total_free = state->total_pending = state->column_cost = 0;
 	forget_lists(state);
-	for (int32_t i = 0; i < state->column_count; i++) {
-		struct column *column = &state->columns[i];
-
-		column->entry_count = 0;
-		state->prices[i] = column->capacity > 0 ? market_price : PRICE_CLOSED;
-		column->free = 0;
-		column->in_free_list = column->in_hole_list = false;
-		column_free(state, i, column->capacity);
-	}
+	free_columns(state, market_price);
 	for (int32_t i = 0; i < state->block_count; i++)
 		state->blocks[i].floor = market_price;
 	for (int32_t i = 0; i < state->group_count; i++) {
@@ -58,7 +73,7 @@ static void take_slots(struct structured *state, int32_t group, int32_t column, 
 {
 	struct group *g = &state->groups[group];
 
-	units = least(units, least(state->columns[column].free, g->excess));
+	units = least(units, least(state->free_slots[column], g->excess));
 	if (units <= 0)
 		return;
 	flow_add(state, group, column, cost, units);

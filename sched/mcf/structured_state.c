@@ -6,57 +6,10 @@
 
 #include "structured_priv.h"
 
-enum { CACHE_LINE_BYTES = 64 };
-
-struct table {
-	void **items;
-	uint64_t item_bytes;
-};
-
-/* More than the old room, by half at least, so that growth one by one stays linear. */
-static int32_t larger_room(int32_t room, int32_t needed)
-{
-	int64_t wanted = (int64_t)room + room / 2;
-
-	if (wanted < needed)
-		wanted = needed;
-	return wanted > INT32_MAX ? INT32_MAX : (int32_t)wanted;
-}
-
-/* Tables that share a room grow together; what is new is zero. Items of a cache line's size lie on one. */
-static bool tables_reserve(const struct table *tables, int32_t count, int32_t *room, int32_t needed)
-{
-	if (needed <= *room)
-		return true;
-	int32_t wanted = larger_room(*room, needed);
-
-	for (int32_t i = 0; i < count; i++) {
-		uint64_t old_bytes = (uint64_t)*room * tables[i].item_bytes;
-		uint64_t bytes = (uint64_t)wanted * tables[i].item_bytes + CACHE_LINE_BYTES - 1;
-		char *larger = aligned_alloc(CACHE_LINE_BYTES, bytes / CACHE_LINE_BYTES * CACHE_LINE_BYTES);
-
-		if (!larger)
-			return false;
-		if (*tables[i].items)
-			memcpy(larger, *tables[i].items, old_bytes);
-		memset(larger + old_bytes, 0, (uint64_t)wanted * tables[i].item_bytes - old_bytes);
-		free(*tables[i].items);
-		*tables[i].items = larger;
-	}
-	*room = wanted;
-	return true;
-}
-
-bool list_reserve(void **items, int32_t *room, int32_t needed, uint64_t item_bytes)
-{
-	const struct table table = {items, item_bytes};
-
-	return tables_reserve(&table, 1, room, needed < 64 ? 64 : needed);
-}
-
 void list_push(struct structured *state, struct id_list *list, int32_t id)
 {
-	if (!list_reserve((void **)&list->ids, &list->room, list->count + 1, sizeof(*list->ids))) {
+	if (list->count == list->room &&
+	    !list_reserve((void **)&list->ids, &list->room, list->count + 1, sizeof(*list->ids))) {
 		state->no_memory = true;
 		return;
 	}
@@ -74,6 +27,12 @@ static bool reserve_visited(struct structured *state)
 			      state->group_room + state->column_room + state->block_room);
 }
 
+static void fill(int32_t *items, int32_t count, int32_t item)
+{
+	for (int32_t i = 0; i < count; i++)
+		items[i] = item;
+}
+
 int state_reserve_columns(struct structured *state, int32_t count)
 {
 	struct table tables[] = {{(void **)&state->held, sizeof(*state->held)},
@@ -81,19 +40,23 @@ int state_reserve_columns(struct structured *state, int32_t count)
 				 {(void **)&state->prices, sizeof(*state->prices)},
 				 {(void **)&state->column_blocks, sizeof(*state->column_blocks)},
 				 {(void **)&state->column_labels, sizeof(*state->column_labels)},
+				 {(void **)&state->capacities, sizeof(*state->capacities)},
+				 {(void **)&state->free_slots, sizeof(*state->free_slots)},
+				 {(void **)&state->entry_rooms, sizeof(*state->entry_rooms)},
+				 {(void **)&state->column_lists, sizeof(*state->column_lists)},
 				 {(void **)&state->columns, sizeof(*state->columns)},
 				 {(void **)&state->column_references, sizeof(*state->column_references)}};
 
 	if (count <= state->column_count)
 		return 0;
-	if (!tables_reserve(tables, state->referenced ? 7 : 6, &state->column_room, count) || !reserve_visited(state))
+	if (!tables_reserve(tables, state->referenced ? 11 : 10, &state->column_room, count) || !reserve_visited(state))
 		return -ENOMEM;
-	for (int32_t i = state->column_count; i < count; i++) {
-		state->column_blocks[i] = NONE;
-		state->prices[i] = PRICE_CLOSED;
-		state->column_labels[i] = UINT64_MAX;
-		state->wanted[i] = NONE;
-	}
+	fill(state->column_blocks + state->column_count, count - state->column_count, NONE);
+	fill(state->prices + state->column_count, count - state->column_count, PRICE_CLOSED);
+	fill(state->wanted + state->column_count, count - state->column_count, NONE);
+	for (uint64_t *label = state->column_labels + state->column_count; label < state->column_labels + count;
+	     label++)
+		*label = UINT64_MAX;
 	state->column_count = count;
 	return 0;
 }
@@ -164,32 +127,36 @@ void structured_destroy(struct structured *state)
 		return;
 	arena_free(&state->arena);
 	queue_free(&state->search.queue);
-	free(state->search.visited);
-	free(state->excess_list.ids);
-	free(state->pending_list.ids);
-	free(state->hole_list.ids);
-	free(state->free_list.ids);
-	free(state->changed_list.ids);
-	free(state->meeting_list.ids);
-	free(state->groups);
-	free(state->bids);
-	free(state->rooms);
-	free(state->counted);
-	free(state->uncounted_list.ids);
-	free(state->group_labels);
-	free(state->columns);
-	free(state->prices);
-	free(state->column_blocks);
-	free(state->column_labels);
-	free(state->blocks);
-	free(state->column_references);
-	free(state->block_references);
-	free(state->held);
-	free(state->wanted);
-	free(state->row_arcs);
-	free(state->row_left);
-	free(state->row_held);
-	free(state->moved_groups);
+	zeroed_free(state->search.visited);
+	zeroed_free(state->excess_list.ids);
+	zeroed_free(state->pending_list.ids);
+	zeroed_free(state->hole_list.ids);
+	zeroed_free(state->free_list.ids);
+	zeroed_free(state->changed_list.ids);
+	zeroed_free(state->meeting_list.ids);
+	zeroed_free(state->groups);
+	zeroed_free(state->bids);
+	zeroed_free(state->rooms);
+	zeroed_free(state->counted);
+	zeroed_free(state->uncounted_list.ids);
+	zeroed_free(state->group_labels);
+	zeroed_free(state->columns);
+	zeroed_free(state->prices);
+	zeroed_free(state->capacities);
+	zeroed_free(state->free_slots);
+	zeroed_free(state->entry_rooms);
+	zeroed_free(state->column_lists);
+	zeroed_free(state->column_blocks);
+	zeroed_free(state->column_labels);
+	zeroed_free(state->blocks);
+	zeroed_free(state->column_references);
+	zeroed_free(state->block_references);
+	zeroed_free(state->held);
+	zeroed_free(state->wanted);
+	zeroed_free(state->row_arcs);
+	zeroed_free(state->row_left);
+	zeroed_free(state->row_held);
+	zeroed_free(state->moved_groups);
 	free(state);
 }
 
@@ -212,12 +179,15 @@ int32_t block_exact_floor(struct structured *state, int32_t block)
 static int block_add_member(struct structured *state, int32_t block, int32_t column)
 {
 	struct block *b = &state->blocks[block];
-	int32_t *members = arena_grow(&state->arena, b->members, &b->member_room, b->member_count, b->member_count + 1,
-				      sizeof(*members));
 
-	if (!members)
-		return -ENOMEM;
-	b->members = members;
+	if (b->member_count == b->member_room) {
+		int32_t *members = arena_grow(&state->arena, b->members, &b->member_room, b->member_count,
+					      b->member_count + 1, sizeof(*members));
+
+		if (!members)
+			return -ENOMEM;
+		b->members = members;
+	}
 	b->members[b->member_count++] = column;
 	return 0;
 }
@@ -237,8 +207,8 @@ static void block_drop_member(struct structured *state, int32_t block, int32_t c
 /* Units beyond `capacity` leave, the last to come first; their groups are noted in `moved` and counted. */
 static int32_t column_evict(struct structured *state, int32_t column, int32_t capacity, int32_t *moved)
 {
-	struct column *c = &state->columns[column];
-	int32_t used = c->capacity - c->free, count = 0;
+	const struct column *c = &state->columns[column];
+	int32_t used = state->capacities[column] - state->free_slots[column], count = 0;
 
 	while (used > capacity) {
 		struct entry last = c->entries[c->entry_count - 1];
@@ -247,7 +217,7 @@ static int32_t column_evict(struct structured *state, int32_t column, int32_t ca
 		flow_take(state, last.group, column, last.cost, units);
 		group_add_excess(state, last.group, units);
 		moved[count++] = last.group;
-		c->free += units;
+		state->free_slots[column] += units;
 		state->total_free += units;
 		used -= units;
 	}
@@ -289,18 +259,17 @@ static void column_open(struct structured *state, int32_t column)
 /* A running arc that was full and cheap has room again once a unit is evicted, hence the new prices at the end. */
 static int column_resize(struct structured *state, int32_t column, int32_t capacity)
 {
-	struct column *c = &state->columns[column];
-	int32_t old = c->capacity;
+	int32_t old = state->capacities[column];
 
-	if (!list_reserve((void **)&state->moved_groups, &state->moved_group_room, c->entry_count,
+	if (!list_reserve((void **)&state->moved_groups, &state->moved_group_room, state->columns[column].entry_count,
 			  sizeof(*state->moved_groups)))
 		return -ENOMEM;
 	int32_t moved = column_evict(state, column, capacity, state->moved_groups);
 
-	c->free -= old;
+	state->free_slots[column] -= old;
 	state->total_free -= old;
 	state->total_capacity += capacity - old;
-	c->capacity = capacity;
+	state->capacities[column] = capacity;
 	if (old == 0 && capacity > 0)
 		column_open(state, column);
 	column_free(state, column, capacity);
@@ -317,7 +286,6 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 		return -EINVAL;
 	if (state_reserve_columns(state, column + 1) || state_reserve_blocks(state, block + 1))
 		return -ENOMEM;
-	struct column *c = &state->columns[column];
 	int32_t *known = &state->column_blocks[column];
 
 	if (*known != NONE && *known != block)
@@ -327,15 +295,15 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 			return -ENOMEM;
 		*known = block;
 		state->wanted[column] = 0;
-		c->capacity = c->free = 0;
+		state->capacities[column] = state->free_slots[column] = 0;
 	}
-	if (capacity == c->capacity)
+	if (capacity == state->capacities[column])
 		return 0;
 	if (state->solved)
 		return column_resize(state, column, capacity);
 	/* Nothing is on it; lists and totals are made when the first solve starts. */
-	state->total_capacity += capacity - c->capacity;
-	c->capacity = c->free = capacity;
+	state->total_capacity += capacity - state->capacities[column];
+	state->capacities[column] = state->free_slots[column] = capacity;
 	state->prices[column] = capacity > 0 ? state->market_price : PRICE_CLOSED;
 	return 0;
 }
@@ -364,7 +332,8 @@ uint64_t structured_memory_bytes(const struct structured *state)
 	       (uint64_t)state->column_room *
 		       (sizeof(struct column) + (state->referenced ? sizeof(struct reference_list) : 0) +
 			sizeof(*state->held) + sizeof(*state->prices) + sizeof(*state->column_labels) +
-			sizeof(*state->column_blocks) + sizeof(*state->wanted)) +
+			sizeof(*state->capacities) + sizeof(*state->free_slots) + sizeof(*state->entry_rooms) +
+			sizeof(*state->column_lists) + sizeof(*state->column_blocks) + sizeof(*state->wanted)) +
 	       (uint64_t)state->block_room *
 		       (sizeof(struct block) + (state->referenced ? sizeof(struct reference_list) : 0)) +
 	       (uint64_t)search->visited_room * sizeof(*search->visited) +
