@@ -65,7 +65,10 @@ static void lemon(const char *name, const char *network, const struct mcf_proble
 #endif
 }
 
-static void scratch(const char *name, const struct instance_settings *settings, bool peers)
+/* Beside the solver: nobody, LEMON on the network with one node a job, or on the one with a node each task as well. */
+enum peers { NO_PEERS, PEERS_COLLAPSED, PEERS_ALL };
+
+static void scratch(const char *name, const struct instance_settings *settings, enum peers peers)
 {
 	if (!strstr(name, wanted_part))
 		return;
@@ -95,11 +98,11 @@ static void scratch(const char *name, const struct instance_settings *settings, 
 		       name, settings->machines, settings->running + settings->waiting, (long long)result.unscheduled,
 		       1e3 * seconds[REPEATS / 2], (unsigned long long)result.scans, 1e-6 * (double)bytes);
 		fflush(stdout);
-		if (peers && !instance_problem_by_job(instance, &problem)) {
+		if (peers >= PEERS_COLLAPSED && !instance_problem_by_job(instance, &problem)) {
 			lemon(name, "collapsed", &problem, result.cost);
 			instance_problem_free(&problem);
 		}
-		if (peers && !instance_problem(instance, &problem)) {
+		if (peers >= PEERS_ALL && !instance_problem(instance, &problem)) {
 			lemon(name, "per_task", &problem, result.cost);
 			instance_problem_free(&problem);
 		}
@@ -212,15 +215,18 @@ int main(int argc, char **argv)
 	for (int32_t i = 0; i < 3 && sizes[i] <= largest; i++) {
 		struct instance_settings settings = sized(sizes[i], true);
 
-		scratch("scratch, preemption", &settings, sizes[i] <= 12500);
+		enum peers peers = sizes[i] <= 12500 ? PEERS_ALL : NO_PEERS;
+
+		scratch("scratch, preemption", &settings, peers);
 		settings = sized(sizes[i], false);
-		scratch("scratch, no preemption", &settings, sizes[i] <= 12500);
+		scratch("scratch, no preemption", &settings, peers);
 	}
 	rounds("rounds, 2 %", sized(machines, true), 0.02, false);
 	rounds("rounds, 80 %", sized(machines, true), 0.8, false);
 	struct instance_settings over = sized(machines, true);
 
 	over.waiting = (int32_t)(2.5 * machines); /* 10 slots a machine on average */
+	scratch("scratch, 5 % oversubscribed, running anywhere", &over, PEERS_COLLAPSED);
 	rounds("rounds, 5 % oversubscribed", over, 0.02, true);
 	over.wide = true;
 	rounds("rounds, wide rows, 5 % oversubscribed", over, 0.02, false);

@@ -12,17 +12,33 @@ enum {
 	PEAK_PART = 16,          /* of its lead over the market's price, which the remembered one loses */
 	HEADROOM_PART = 32,      /* of what lies between the remembered price and the dearest way to wait */
 	FIRST_HEADROOM_PART = 8, /* the same after the first start of all, which says little of the others */
-	LEAP_PART = 16,          /* of what lies between that price and a price that was too low */
-	LEAP_FAR_PART = 4,       /* the same where many slots were lacking */
-	LACKING_PART = 2048,     /* of all slots: as few units without one are pushed nevertheless */
-	FEW_LEFT_PART = 128,     /* of all slots: fewer than these left is a start at nearly too low a price */
-	MANY_LEFT_PART = 32,     /* of all slots: more than these left is a start at too high a price */
-	START_PART = 2,          /* of what lies between that price and the answer's: by so much it is lowered */
-	UNIT_SCANS = 64,         /* arcs for each slot that the first attempt of all may look at, with too few slots */
-	ATTEMPT_PART = 4,        /* of all arcs each attempt may look at, if not at more */
+	LEAP_PART =
+		16, /* of what lies between that price and a price that was too low, though no lower than its bound */
+	LACKING_PART = 2048,  /* of all slots: as few units without one are pushed nevertheless */
+	FEW_LEFT_PART = 128,  /* of all slots: fewer than these left is a start at nearly too low a price */
+	MANY_LEFT_PART = 32,  /* of all slots: more than these left is a start at too high a price */
+	START_PART = 2,       /* of what lies between that price and the answer's: by so much it is lowered */
+	CROWDED_PART = 8,     /* of all slots: so many more are wanted where the price is likely to be near its bound */
+	PRICE_STEPS = 1024,   /* as finely that bound is told */
+	UNIT_SCANS = 32,      /* arcs for each slot that the first attempt of all may look at, with too few slots */
+	ATTEMPT_PART = 4,     /* of all arcs each attempt may look at, if not at more */
+	SIMPLEX_PASSES = 32,  /* over all arcs: what the simplex's time is taken for */
+	HAND_OVER_PASSES = 8, /* over all arcs: after these an attempt that is given up is the last */
 };
 
-/* The dearest way to wait, or 0 with slots for all units, which the market then has at that price. */
+/* What can be told of the market's price without placing anybody. */
+struct outlook {
+	int32_t dearest; /* way to wait, or 0 with slots for all units, which the market then has at that price */
+	int32_t bound;   /* the market's price is not higher */
+	bool crowded;    /* many more units want slots than there are, at a price far below the dearest way to wait */
+};
+
+/* A quarter below the dearest way to wait: near enough wherever slots are a little short. */
+static int32_t usual_price(int32_t dearest)
+{
+	return dearest - dearest / 4;
+}
+
 static int32_t dearest_wait(const struct structured *state)
 {
 	int64_t units = 0, slots = state->total_capacity;
@@ -40,19 +56,59 @@ static int32_t dearest_wait(const struct structured *state)
 	return units > slots && slots > 0 ? dearest : 0;
 }
 
-/*
- * Where the market's price is looked for first. With more units than slots it ends up not far below what waiting costs:
- * a quarter below the dearest was near enough wherever it was measured. Once it is known, a little above where it was,
- * and no lower than where a start has gone well: where slots run short each search sees most of the network, while a
- * slot too many costs little.
- */
-static int32_t first_price(const struct structured *state, int32_t dearest)
+/* What a unit of the group may pay for a slot at most, 0..dearest: less than it costs to wait and not to go. */
+static int32_t worth_of_slot(const struct group *g, int32_t dearest)
 {
-	int32_t price = dearest - dearest / 4;
+	int32_t way = g->aggregator_cost == STRUCTURED_NO_ARC ? UNROUTED_COST : g->aggregator_cost;
+
+	if (g->unscheduled_capacity == 0)
+		return dearest;
+	if (g->arc_count > 0)
+		way = least(way, g->arcs[0].cost);
+	return way < g->unscheduled_cost ? g->unscheduled_cost - way : 0;
+}
+
+/*
+ * At the market's price no more units want slots than there are. Units that cannot all have the cheapest slots they
+ * know want fewer at each price than are counted here, so the price at which this count fits is an upper bound.
+ */
+static struct outlook look_out(const struct structured *state)
+{
+	struct outlook outlook = {.dearest = dearest_wait(state)};
+	int64_t wanting[PRICE_STEPS] = {0}, units = 0, at_usual = 0;
+	int32_t width = outlook.dearest / PRICE_STEPS + 1, step = PRICE_STEPS, usual = usual_price(outlook.dearest);
+
+	if (outlook.dearest == 0)
+		return outlook;
+	for (int32_t i = 0; i < state->group_count; i++) {
+		if (!group_has_supply(state, i))
+			continue;
+		int32_t worth = worth_of_slot(&state->groups[i], outlook.dearest);
+
+		wanting[worth / width] += state->groups[i].supply;
+		at_usual += worth > usual ? state->groups[i].supply : 0;
+	}
+	while (step > 0 && units <= state->total_capacity)
+		units += wanting[--step];
+	outlook.bound = least((step + 1) * width - 1, outlook.dearest);
+	outlook.crowded = at_usual > state->total_capacity + state->total_capacity / CROWDED_PART;
+	return outlook;
+}
+
+/*
+ * Where the market's price is looked for first. Once it is known, a little above where it was, and no lower than where
+ * a start has gone well: where slots run short each search sees most of the network, while a slot too many costs
+ * little.
+ */
+static int32_t first_price(const struct structured *state, const struct outlook *outlook)
+{
+	int32_t dearest = outlook->dearest, price = outlook->crowded ? outlook->bound : usual_price(dearest);
 
 	if (state->peak_price > 0 && state->peak_price < dearest)
 		price = state->peak_price + (dearest - state->peak_price) / HEADROOM_PART;
-	return state->start_price > price && state->start_price < dearest ? state->start_price : price;
+	if (state->start_price > price && state->start_price < dearest)
+		price = state->start_price;
+	return least(price, outlook->bound);
 }
 
 /* A start at that price has gone well, and left so many slots for units that first had to wait. */
@@ -71,15 +127,17 @@ static void note_start(struct structured *state, int32_t price, int32_t dearest,
  * Where to begin after an attempt that was given up: as far as its price fell, or above where slots were lacking, for
  * so many units that were not yet placed.
  */
-static int32_t next_price(const struct structured *state, int32_t dearest, int64_t lacking)
+static int32_t next_price(const struct structured *state, const struct outlook *outlook, int64_t lacking)
 {
-	int32_t price = state->market_price, part = LEAP_PART;
+	int32_t price = state->market_price, dearest = outlook->dearest;
 
 	if (state->total_free > state->total_pending || price >= dearest)
 		return least(price, dearest);
+	if (price >= outlook->bound)
+		return price + (dearest - price + LEAP_PART - 1) / LEAP_PART;
 	if (lacking > state->total_capacity / MANY_LEFT_PART)
-		part = LEAP_FAR_PART;
-	return price + (dearest - price + part - 1) / part;
+		return outlook->bound;
+	return price + (outlook->bound - price + 1) / 2;
 }
 
 /* Prices of the market at which nobody comes or goes span a range: its upper end is remembered for a while. */
@@ -151,39 +209,50 @@ static enum attempt attempt_from(struct structured *state, int32_t market_price,
 	return ATTEMPT_ENDED;
 }
 
-/* How many arcs the first attempt may look at: somewhat more than the last one that was done has. */
-static uint64_t first_scans(const struct structured *state, int32_t dearest, uint64_t most)
+/*
+ * How many arcs the first attempt may look at: somewhat more than the last start did, but no more than where slots are
+ * short the simplex is worth. With slots for all there is one price only, and nothing else to try.
+ */
+static uint64_t first_scans(const struct structured *state, int32_t dearest, uint64_t passes)
 {
-	uint64_t arcs = (uint64_t)state->arc_total / ATTEMPT_PART;
-	uint64_t last = state->scratch_scans + state->scratch_scans / 2;
+	uint64_t least_scans = (uint64_t)state->arc_total / ATTEMPT_PART;
+	uint64_t scans = UNIT_SCANS * (uint64_t)state->total_capacity, bound = scans > passes ? scans : passes;
 
-	if (last == 0 && dearest == 0)
-		return most; /* there is one price only */
-	if (last == 0)
-		last = UNIT_SCANS * (uint64_t)state->total_capacity;
-	return last < arcs ? arcs : last;
+	if (dearest == 0)
+		return UINT64_MAX;
+	if (state->scratch_scans > 0)
+		scans = state->scratch_scans + state->scratch_scans / 2;
+	if (scans > bound)
+		scans = bound;
+	return scans < least_scans ? least_scans : scans;
 }
 
-/* Attempts at one price after the other; the first that is done in about what the last one took will do. */
+/*
+ * Attempts at one price after the other; the first that is done in about what the last one took will do. Where they
+ * take long nevertheless, the simplex is faster.
+ */
 void start_solve(struct structured *state)
 {
-	uint64_t most = state->patience * (uint64_t)state->arc_total;
-	int32_t dearest = dearest_wait(state), price = first_price(state, dearest);
-	uint64_t scans = first_scans(state, dearest, most);
+	uint64_t arcs = (uint64_t)state->arc_total, most = state->patience * arcs, passes = HAND_OVER_PASSES * arcs;
+	struct outlook outlook = look_out(state);
+	int32_t price = first_price(state, &outlook);
+	uint64_t scans = first_scans(state, outlook.dearest, passes);
 
 	for (;;) {
 		int64_t lacking;
-		enum attempt attempt = attempt_from(state, price, dearest, scans < most ? scans : most, &lacking);
+		enum attempt attempt =
+			attempt_from(state, price, outlook.dearest, scans < most ? scans : most, &lacking);
 
 		if (attempt == ATTEMPT_ENDED)
 			return;
-		if (attempt == ATTEMPT_LONG && scans >= most)
+		if (attempt == ATTEMPT_LONG && (scans >= most || state->scans >= passes))
 			break;
 		if (attempt == ATTEMPT_LONG)
 			scans += scans / 2 + 1;
-		price = next_price(state, dearest, lacking);
+		price = next_price(state, &outlook, lacking);
 	}
 	state->scan_limit = UINT64_MAX;
+	state->scratch_scans = SIMPLEX_PASSES * arcs;
 	import_simplex(state);
 	if (!state_failed(state))
 		repair(state);
