@@ -223,9 +223,13 @@ int main(int argc, char **argv)
 	}
 	rounds("rounds, 2 %", sized(machines, true), 0.02, false);
 	rounds("rounds, 80 %", sized(machines, true), 0.8, false);
-	struct instance_settings over = sized(machines, true);
+	struct instance_settings full = sized(machines, true), over = full;
 
-	over.waiting = (int32_t)(2.5 * machines); /* 10 slots a machine on average */
+	full.waiting = (int32_t)(1.5 * machines); /* 10 slots a machine on average */
+	scratch("scratch, 95 % full", &full, PEERS_COLLAPSED);
+	full.waiting = (int32_t)(1.9 * machines);
+	scratch("scratch, 99 % full", &full, PEERS_COLLAPSED);
+	over.waiting = (int32_t)(2.5 * machines);
 	scratch("scratch, 5 % oversubscribed, running anywhere", &over, PEERS_COLLAPSED);
 	rounds("rounds, 5 % oversubscribed", over, 0.02, true);
 	over.wide = true;

@@ -322,6 +322,27 @@ int32_t flood_from_group(struct structured *state, int32_t group, int32_t units)
 	return flood_layers(state) ? flood_group(state, group, units) : 0;
 }
 
+int32_t flood_from_excess(struct structured *state)
+{
+	const struct id_list *list = &state->excess_list;
+	int32_t sent = 0;
+
+	flood_begin(state);
+	for (int32_t i = 0; i < list->count; i++)
+		if (state->groups[list->ids[i]].excess > 0)
+			reach_group(state, list->ids[i], 0);
+	if (!flood_layers(state))
+		return 0;
+	for (int32_t i = 0; i < list->count; i++) {
+		struct group *g = &state->groups[list->ids[i]];
+		int32_t out = g->excess > 0 ? flood_group(state, list->ids[i], g->excess) : 0;
+
+		g->excess -= out;
+		sent += out;
+	}
+	return sent;
+}
+
 /* What waits at the group for its price; NULL: nothing does. */
 static int32_t *tight_waiting(struct group *g)
 {

@@ -77,7 +77,7 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 	c->parent_group = parent_group;
 	c->parent_arc = parent_arc;
 	if (state->free_slots[column] > 0) {
-		if (search->source == FROM_GROUP)
+		if (search->source == FROM_GROUP || search->source == FROM_EXCESS)
 			search_target(search, TARGET_COLUMN, column, distance);
 	} else {
 		search_fetch(c->entries);
@@ -200,6 +200,16 @@ void search_group_forward(struct structured *state, int32_t group)
 	search_move_prices(state, 1);
 }
 
+void search_from_excess(struct structured *state)
+{
+	search_begin(state, FROM_EXCESS, INT32_MAX);
+	for (int32_t i = 0; i < state->excess_list.count; i++)
+		if (state->groups[state->excess_list.ids[i]].excess > 0)
+			relax_group(state, state->excess_list.ids[i], 0, NONE, NONE);
+	search_run(state, &forward);
+	search_move_prices(state, 1);
+}
+
 /* From all units that wait, to wherever one of them would first come to a slot at the market's price. */
 void search_from_waiting(struct structured *state, int32_t limit)
 {
@@ -216,12 +226,21 @@ void search_from_waiting(struct structured *state, int32_t limit)
 	state->search.best--;
 }
 
-/* Units at the group that started the search. */
-static int32_t root_room(const struct structured *state, int32_t group)
+/* Units at a group that started the search among others; NULL: it was the only one, and the caller counts them. */
+static int32_t *root_units(const struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
 
-	return state->search.source == FROM_WAITING ? *waiting_at(g) : INT32_MAX;
+	if (state->search.source == FROM_EXCESS)
+		return &g->excess;
+	return state->search.source == FROM_WAITING ? waiting_at(g) : NULL;
+}
+
+static int32_t root_room(const struct structured *state, int32_t group)
+{
+	const int32_t *units = root_units(state, group);
+
+	return units ? *units : INT32_MAX;
 }
 
 /* Least room on the way back, at most `units`. */
@@ -273,9 +292,11 @@ static void path_apply(struct structured *state, int32_t group, int32_t units)
 		group = c->parent_group;
 		flow_add(state, group, column, state->groups[group].arcs[c->parent_arc].cost, units);
 	}
-	if (state->search.source != FROM_WAITING)
+	int32_t *left = root_units(state, group);
+
+	if (!left)
 		return;
-	*waiting_at(&state->groups[group]) -= units;
+	*left -= units;
 	group_changed(state, group);
 }
 

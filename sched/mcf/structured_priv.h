@@ -22,8 +22,9 @@
 #include "structured_table.h"
 
 enum {
-	PATIENCE = 64,           /* of a new state, see structured.h, Work */
+	PATIENCE = 128,          /* of a new state, see structured.h, Work */
 	REPAIR_SCANS = 100000,   /* of a new state */
+	ALONE_PASSES = 10,       /* of a new state */
 	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost that is met in practice */
 	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
 	NONE = -1,
@@ -174,8 +175,11 @@ struct target {
 	int32_t node; /* column or group */
 };
 
-/* Backward from a hole; forward from a group's excess, from the market, or from all units that wait. */
-enum search_source { FROM_HOLE, FROM_GROUP, TO_MARKET, FROM_WAITING };
+/*
+ * Backward from a hole, or from all ways to wait to the market; forward from a group's excess, from that of all groups,
+ * or from all units that wait.
+ */
+enum search_source { FROM_HOLE, TO_MARKET, FROM_GROUP, FROM_EXCESS, FROM_WAITING };
 
 struct search {
 	uint32_t stamp;
@@ -243,6 +247,7 @@ struct structured {
 	uint64_t scans, searches, augmentations;
 	uint64_t scan_limit;    /* of what is being tried: past it, it is given up */
 	uint64_t patience;      /* that limit in passes over all arcs */
+	uint64_t alone_passes;  /* over all arcs: after these a start with slots for all pushes the rest together */
 	uint64_t repair_scans;  /* a repair may look at as many, or at as many as ... */
 	uint64_t scratch_scans; /* ... the last solve from nothing */
 	int32_t skip, pause; /* solves without an attempt to repair: still to come, and after the next one given up */
@@ -333,6 +338,7 @@ void repair(struct structured *state);
 
 /* structured_forward.c */
 void search_group_forward(struct structured *state, int32_t group);
+void search_from_excess(struct structured *state); /* of all groups in the list */
 void search_from_waiting(struct structured *state, int32_t limit);
 int32_t search_augment(struct structured *state, int32_t units);
 int32_t meeting_augment(struct structured *state, int32_t group, int32_t units);
@@ -355,6 +361,7 @@ void flood_begin(struct structured *state);
 /* Up to `wanted` units go the group's own ways to the sink that cost its price; how many. */
 int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted);
 int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
+int32_t flood_from_excess(struct structured *state); /* of all groups in the list, by shortest ways; how many units */
 /* Up to `units` of all that wait come in by shortest ways that cost nothing more; how many. */
 int32_t flood_inward(struct structured *state, int32_t units);
 /* The same toward ways to wait, in the layers that a search from there gives: it marks each node that it settles. */

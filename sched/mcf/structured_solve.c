@@ -13,11 +13,12 @@ enum {
 	PAUSE_MOST = 16,      /* solves without an attempt to repair, after attempts that were given up */
 };
 
-void push_excess(struct structured *state, int32_t group)
+/* Begins no search past that many arcs looked at. */
+static void push_until(struct structured *state, int32_t group, uint64_t scans)
 {
 	struct group *g = &state->groups[group];
 
-	while (g->excess > 0 && !state_halted(state)) {
+	while (g->excess > 0 && state->scans <= scans && !state_halted(state)) {
 		int32_t excess = g->excess;
 
 		search_group_forward(state, group);
@@ -32,12 +33,54 @@ void push_excess(struct structured *state, int32_t group)
 	}
 }
 
+void push_excess(struct structured *state, int32_t group)
+{
+	push_until(state, group, UINT64_MAX);
+}
+
+static int64_t excess_units(const struct structured *state)
+{
+	int64_t units = 0;
+
+	for (int32_t i = 0; i < state->excess_list.count; i++)
+		units += state->groups[state->excess_list.ids[i]].excess;
+	return units;
+}
+
+/*
+ * Pushes what all groups of the list have. What is left where slots are few are some large jobs that all have to get
+ * through the same full racks: to let a dozen units of one out means to look at all of those, as it does for each.
+ */
+static void push_together(struct structured *state)
+{
+	int64_t left = excess_units(state);
+
+	while (left > 0 && !state_halted(state)) {
+		int64_t before = left;
+		int32_t sent;
+
+		search_from_excess(state);
+		if (state_halted(state))
+			return;
+		left -= search_augment(state, INT32_MAX);
+		do {
+			sent = flood_from_excess(state);
+			left -= sent;
+		} while (sent > 0 && left > 0 && !state_halted(state));
+		state->stalled = left >= before && !state_halted(state);
+	}
+}
+
 void push_all(struct structured *state)
 {
-	for (int32_t i = 0; i < state->excess_list.count; i++) {
+	uint64_t passes = state->alone_passes * (uint64_t)state->arc_total;
+	uint64_t scans = state->flood.deep ? state->scans + passes : UINT64_MAX;
+
+	for (int32_t i = 0; i < state->excess_list.count; i++)
+		push_until(state, state->excess_list.ids[i], scans);
+	push_together(state);
+	for (int32_t i = 0; i < state->excess_list.count; i++)
 		state->groups[state->excess_list.ids[i]].in_excess_list = false;
-		push_excess(state, state->excess_list.ids[i]);
-	}
 	state->excess_list.count = 0;
 }
 

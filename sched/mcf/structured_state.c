@@ -110,6 +110,7 @@ struct structured *structured_create(int32_t group_hint, int32_t column_hint, in
 	queue_clear(&state->search.queue);
 	state->patience = PATIENCE;
 	state->repair_scans = REPAIR_SCANS;
+	state->alone_passes = ALONE_PASSES;
 	/* There always is a column 0: searches read its price beside an arc to a block. */
 	if ((group_hint > 0 && !reserve_groups(state, group_hint)) ||
 	    state_reserve_columns(state, column_hint > 0 ? column_hint : 1) ||

@@ -71,3 +71,34 @@ Test(structured_restart, oversubscribed_over_the_whole_cluster)
 	walk_many(501, 55, true);
 	walk_many(601, 20, true);
 }
+
+/* Starts that push what all groups have together, from the first unit on or after some that went alone. */
+static void push_together_many(uint64_t first_seed, int32_t slots_percent, bool wide)
+{
+	for (uint64_t seed = first_seed; seed < first_seed + 12; seed++) {
+		struct world world;
+
+		if (wide)
+			world_create_wide(&world, seed, slots_percent);
+		else
+			world_create(&world, seed, slots_percent);
+		for (int32_t event = 0; event < 200; event++) {
+			world.state->alone_passes = (uint64_t)(event % 3);
+			cr_assert(world_solve(&world, true), "seed %llu, event %d: no answer", (unsigned long long)seed,
+				  event);
+			cr_assert(world_check(&world), "seed %llu, event %d: %s", (unsigned long long)seed, event,
+				  world.text);
+			if (event % 7 == 0)
+				world_adopt(&world);
+			world_event(&world);
+		}
+		world_destroy(&world);
+	}
+}
+
+Test(structured_restart, together)
+{
+	push_together_many(701, 180, false);
+	push_together_many(801, 105, false);
+	push_together_many(901, 105, true);
+}
