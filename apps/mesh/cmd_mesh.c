@@ -94,7 +94,8 @@ static void print_group(const char *label, const struct mesh_group *group)
 		       group->worst_us);
 	printf("loss %.4g %%", group->loss * 100);
 	if (group->silent)
-		printf(", %llu pairs without an answer", (unsigned long long)group->silent);
+		printf(", %llu pair%s without an answer", (unsigned long long)group->silent,
+		       group->silent == 1 ? "" : "s");
 	putchar('\n');
 }
 

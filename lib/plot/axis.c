@@ -43,20 +43,35 @@ static void place_decades(struct axis *axis, double pieces)
 	}
 }
 
+static void place_steps(struct axis *axis, double pieces)
+{
+	axis->step = nice_step(axis->maximum - axis->minimum, pieces);
+	double first = ceil(axis->minimum / axis->step - 1e-9);
+
+	axis->tick_count = 0;
+	for (int i = 0; i < AXIS_TICKS_MAXIMUM; i++)
+		add_tick(axis, (first + i) * axis->step, true);
+}
+
+static int count_labels(const struct axis *axis)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < axis->tick_count; i++)
+		count += axis->ticks[i].labelled;
+	return count;
+}
+
+/* A logarithmic range so narrow that no two round numbers lie in it has even steps, which it hardly bends. */
 void axis_place_ticks(struct axis *axis, double spacing)
 {
 	double pieces = fmax(2, fabs(axis->to - axis->from) / spacing);
-	double first;
 
 	axis->tick_count = 0;
-	if (axis->logarithmic) {
+	if (axis->logarithmic)
 		place_decades(axis, pieces);
-		return;
-	}
-	axis->step = nice_step(axis->maximum - axis->minimum, pieces);
-	first = ceil(axis->minimum / axis->step - 1e-9);
-	for (int i = 0; i < AXIS_TICKS_MAXIMUM; i++)
-		add_tick(axis, (first + i) * axis->step, true);
+	if (!axis->logarithmic || count_labels(axis) < 2)
+		place_steps(axis, pieces);
 }
 
 bool axis_accepts(const struct axis *axis, double value)

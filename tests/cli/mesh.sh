@@ -42,7 +42,7 @@ groups = json.loads(sys.argv[1])["summary"].values()
 assert sum(g["pairs"] for g in groups) == 3 and max(g["max_us"] or 0 for g in groups) == 130, groups' "$out"
 run "$nomora" mesh show "$scratch/all.csv" --cluster "$scratch/cluster.json"
 if [ "$code" -eq 0 ] && [ "$(printf '%s\n' "$out" | sed -n 2p | tr -s ' ')" = " h10 h1 h2" ] &&
-	printf '%s\n' "$out" | grep -q '1 pairs without an answer'; then
+	printf '%s\n' "$out" | grep -q ', 1 pair without an answer'; then
 	pass "shown in the order of racks"
 else
 	fail "shown in the order of racks" "$out"

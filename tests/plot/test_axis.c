@@ -55,7 +55,6 @@ static void labels(double minimum, double maximum, char *text, size_t bytes)
 	struct axis axis = {.logarithmic = true, .minimum = minimum, .maximum = maximum, .to = 500};
 
 	axis_place_ticks(&axis, 100);
-	cr_assert_eq(axis.step, 0);
 	*text = '\0';
 	for (size_t t = 0; t < axis.tick_count; t++)
 		if (axis.ticks[t].labelled)
@@ -69,8 +68,15 @@ Test(axis, decades_are_labelled_as_room_allows)
 		double minimum, maximum;
 		char labels[64];
 	} cases[] = {
-		{2, 9, "2 3 4 5 7"},        {1, 10, "1 2 5 10"},           {1, 500, "1 2 5 10 20 50 100 200 500"},
-		{1, 1000, "1 10 100 1000"}, {1, 1e6, "1 100 10000 1e+06"}, {0.1, 1, "0.1 0.2 0.5 1"},
+		{2, 9, "2 3 4 5 7"},
+		{1, 10, "1 2 5 10"},
+		{1, 500, "1 2 5 10 20 50 100 200 500"},
+		{1, 1000, "1 10 100 1000"},
+		{1, 1e6, "1 100 10000 1e+06"},
+		{0.1, 1, "0.1 0.2 0.5 1"},
+		{20.5, 21, "20.5 20.6 20.7 20.8 20.9 21"},
+		{60, 95, "60 70 80 90"},
+		{8, 9.9, "8 8.5 9 9.5"},
 	};
 	char text[200];
 
