@@ -14,16 +14,17 @@ enum {
 	FIRST_HEADROOM_PART = 8, /* the same after the first start of all, which says little of the others */
 	LEAP_PART =
 		16, /* of what lies between that price and a price that was too low, though no lower than its bound */
-	LACKING_PART = 2048,  /* of all slots: as few units without one are pushed nevertheless */
-	FEW_LEFT_PART = 128,  /* of all slots: fewer than these left is a start at nearly too low a price */
-	MANY_LEFT_PART = 32,  /* of all slots: more than these left is a start at too high a price */
-	START_PART = 2,       /* of what lies between that price and the answer's: by so much it is lowered */
-	CROWDED_PART = 8,     /* of all slots: so many more are wanted where the price is likely to be near its bound */
-	PRICE_STEPS = 1024,   /* as finely that bound is told */
-	UNIT_SCANS = 32,      /* arcs for each slot that the first attempt of all may look at, with too few slots */
-	ATTEMPT_PART = 4,     /* of all arcs each attempt may look at, if not at more */
-	SIMPLEX_PASSES = 32,  /* over all arcs: what the simplex's time is taken for */
-	HAND_OVER_PASSES = 8, /* over all arcs: after these an attempt that is given up is the last */
+	LACKING_PART = 2048, /* of all slots: as few units without one are pushed nevertheless */
+	FEW_LEFT_PART = 128, /* of all slots: fewer than these left is a start at nearly too low a price */
+	MANY_LEFT_PART = 32, /* of all slots: more than these left is a start at too high a price */
+	START_PART = 2,      /* of what lies between that price and the answer's: by so much it is lowered */
+	CROWDED_PART = 8,    /* of all slots: so many more are wanted where the price is likely to be near its bound */
+	PRICE_STEPS = 1024,  /* as finely that bound is told */
+	UNIT_SCANS = 32,     /* arcs for each slot that the first attempt of all may look at, with too few slots */
+	ATTEMPT_PART = 4,    /* of all arcs each attempt may look at, if not at more */
+	SIMPLEX_PASSES =
+		32,       /* over all arcs: what the simplex is taken for; an attempt given up after them is the last */
+	FIRST_PASSES = 8, /* the same in the first start of all, which may be far from the price and everything else */
 };
 
 /* What can be told of the market's price without placing anybody. */
@@ -233,7 +234,8 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
  */
 void start_solve(struct structured *state)
 {
-	uint64_t arcs = (uint64_t)state->arc_total, most = state->patience * arcs, passes = HAND_OVER_PASSES * arcs;
+	uint64_t arcs = (uint64_t)state->arc_total, most = state->patience * arcs;
+	uint64_t passes = (state->scratch_scans > 0 ? SIMPLEX_PASSES : FIRST_PASSES) * arcs;
 	struct outlook outlook = look_out(state);
 	int32_t price = first_price(state, &outlook);
 	uint64_t scans = first_scans(state, outlook.dearest, passes);

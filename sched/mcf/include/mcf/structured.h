@@ -18,9 +18,8 @@
  *           rarely, one solve in 17 at last. With more units than slots a solve from nothing begins near the market's
  *           last price, above it where slots ran short there; one that looks at too much begins anew at another. Where
  *           that is likely to take less than a repair, with long rows and many units to be placed, none is attempted.
- *           At 128 times as many arcs as there are, and at 8 times in an attempt with too few slots, the network
- *           simplex takes over; that needs about 70 bytes an arc while it lasts, and every group's answer counts as
- *           changed.
+ *           At 128 times as many arcs as there are, and with too few slots at 8 to 32 times, the network simplex
+ *           takes over; that needs about 70 bytes an arc while it lasts, and every group's answer counts as changed.
  * Numbers.  0 <= cost <= STRUCTURED_COST_MAXIMUM (1 << 20); violations are refused with -ERANGE. Capacities and
  *           supplies are int32, their sum fits int32 as well. Ids are the caller's, dense from 0: memory grows with the
  *           largest id used. Linear in groups + columns + arcs otherwise.
