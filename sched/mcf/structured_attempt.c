@@ -4,7 +4,7 @@
  * many want slots as there are, slots run out while units are pushed, and each search sees most of the network; above
  * it some wait that come in afterwards, by floods, for little each. So attempts begin at a price that is rather too
  * high, are given up as soon as slots are lacking or they take much longer than the last one did, and what went well is
- * remembered. With slots for all that price is 0.
+ * remembered. Where they take long nevertheless, the simplex is faster. With slots for all that price is 0.
  */
 #include "structured_priv.h"
 
@@ -12,8 +12,7 @@ enum {
 	PEAK_PART = 16,          /* of its lead over the market's price, which the remembered one loses */
 	HEADROOM_PART = 32,      /* of what lies between the remembered price and the dearest way to wait */
 	FIRST_HEADROOM_PART = 8, /* the same after the first start of all, which says little of the others */
-	LEAP_PART =
-		16, /* of what lies between that price and a price that was too low, though no lower than its bound */
+	LEAP_PART = 16,      /* of what lies between that price and one too low, where it is no lower than the bound */
 	LACKING_PART = 2048, /* of all slots: as few units without one are pushed nevertheless */
 	FEW_LEFT_PART = 128, /* of all slots: fewer than these left is a start at nearly too low a price */
 	MANY_LEFT_PART = 32, /* of all slots: more than these left is a start at too high a price */
@@ -22,9 +21,8 @@ enum {
 	PRICE_STEPS = 1024,  /* as finely that bound is told */
 	UNIT_SCANS = 32,     /* arcs for each slot that the first attempt of all may look at, with too few slots */
 	ATTEMPT_PART = 4,    /* of all arcs each attempt may look at, if not at more */
-	SIMPLEX_PASSES =
-		32,       /* over all arcs: what the simplex is taken for; an attempt given up after them is the last */
-	FIRST_PASSES = 8, /* the same in the first start of all, which may be far from the price and everything else */
+	SIMPLEX_PASSES = 32, /* over all arcs, the simplex's worth: after these an attempt given up is the last */
+	FIRST_PASSES = 8,    /* the same in the first start of all, which may be far from the price */
 };
 
 /* What can be told of the market's price without placing anybody. */
@@ -228,10 +226,7 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
 	return scans < least_scans ? least_scans : scans;
 }
 
-/*
- * Attempts at one price after the other; the first that is done in about what the last one took will do. Where they
- * take long nevertheless, the simplex is faster.
- */
+/* Attempts at one price after the other; the first that is done in about what the last one took will do. */
 void start_solve(struct structured *state)
 {
 	uint64_t arcs = (uint64_t)state->arc_total, most = state->patience * arcs;
