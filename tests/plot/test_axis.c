@@ -50,11 +50,12 @@ Test(axis, ticks_lie_within_the_range_and_on_multiples_of_the_step)
 }
 
 /* Labels of a logarithmic axis, in words: "1 2 5 10". */
-static void labels(double minimum, double maximum, char *text, size_t bytes)
+static void labels(double minimum, double maximum, double step, char *text, size_t bytes)
 {
 	struct axis axis = {.logarithmic = true, .minimum = minimum, .maximum = maximum, .to = 500};
 
 	axis_place_ticks(&axis, 100);
+	cr_assert(fabs(axis.step - step) < 1e-9, "%g..%g: a step of %g", minimum, maximum, axis.step);
 	*text = '\0';
 	for (size_t t = 0; t < axis.tick_count; t++)
 		if (axis.ticks[t].labelled)
@@ -67,6 +68,7 @@ Test(axis, decades_are_labelled_as_room_allows)
 	static const struct {
 		double minimum, maximum;
 		char labels[64];
+		double step; /* of a range too narrow for decades */
 	} cases[] = {
 		{2, 9, "2 3 4 5 7"},
 		{1, 10, "1 2 5 10"},
@@ -74,14 +76,14 @@ Test(axis, decades_are_labelled_as_room_allows)
 		{1, 1000, "1 10 100 1000"},
 		{1, 1e6, "1 100 10000 1e+06"},
 		{0.1, 1, "0.1 0.2 0.5 1"},
-		{20.5, 21, "20.5 20.6 20.7 20.8 20.9 21"},
-		{60, 95, "60 70 80 90"},
-		{8, 9.9, "8 8.5 9 9.5"},
+		{20.5, 21, "20.5 20.6 20.7 20.8 20.9 21", 0.1},
+		{60, 95, "60 70 80 90", 10},
+		{8, 9.9, "8 8.5 9 9.5", 0.5},
 	};
 	char text[200];
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		labels(cases[i].minimum, cases[i].maximum, text, sizeof text);
+		labels(cases[i].minimum, cases[i].maximum, cases[i].step, text, sizeof text);
 		cr_expect_str_eq(text, cases[i].labels, "%g..%g: '%s', not '%s'", cases[i].minimum, cases[i].maximum,
 				 text, cases[i].labels);
 	}
