@@ -9,6 +9,7 @@
 #include <base/log.h>
 #include <base/ns.h>
 #include <base/progress.h>
+#include <mcf/algorithms.h>
 #include <mcf/dimacs.h>
 #include <mcf/verify.h>
 

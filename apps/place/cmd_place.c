@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <base/log.h>
+#include <mcf/algorithms.h>
 
 #include "command.h"
 #include "place.h"

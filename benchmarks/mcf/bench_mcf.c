@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <mcf/algorithms.h>
 #include <mcf/verify.h>
 
 #include "families.h"

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of algorithms; each has its own file. */
-#include "mcf_priv.h"
+#include <string.h>
+
+#include <mcf/algorithms.h>
+#include <mcf/scaling.h>
+#include <mcf/simplex.h>
+
+#include "auto_priv.h"
 
 const struct mcf_algorithm mcf_algorithms[] = {
 	{"auto", "collapse what is identical, then the fastest that fits", mcf_auto_algorithm},
@@ -9,3 +14,12 @@ const struct mcf_algorithm mcf_algorithms[] = {
 	{"structured", "collapse, then the solver made for scheduling networks", mcf_structured_algorithm},
 	{NULL, NULL, NULL},
 };
+
+const struct mcf_algorithm *mcf_algorithm_find(const char *name)
+{
+	for (const struct mcf_algorithm *row = mcf_algorithms; row->name; row++) {
+		if (strcmp(row->name, name) == 0)
+			return row;
+	}
+	return NULL;
+}

@@ -8,6 +8,7 @@
 #include <criterion/parameterized.h>
 
 #include <flownet/network.h>
+#include <mcf/algorithms.h>
 #include <mcf/verify.h>
 
 #include "place_world.h"

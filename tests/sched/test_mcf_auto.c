@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 
 #include <flow_certificate.h>
-#include <mcf/mcf.h>
+#include <mcf/algorithms.h>
 
 #include "families.h"
 

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 
+#include <mcf/algorithms.h>
 #include <mcf/verify.h>
 
 #include "flow_certificate.h"

@@ -5,6 +5,8 @@
 
 #include <criterion/criterion.h>
 
+#include <mcf/algorithms.h>
+
 #include "flow_certificate.h"
 #include "mcf_world.h"
 

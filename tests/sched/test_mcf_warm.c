@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 
+#include <mcf/algorithms.h>
 #include <mcf/simplex.h>
 
 #include "flow_certificate.h"

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What linear.c (double), extended.c (long double) and workspace.c share. */
+#ifndef FITTING_LINEAR_PRIV_H
+#define FITTING_LINEAR_PRIV_H
+
+#include <fitting/linear.h>
+
+#include "qr_priv.h"
+
+/* One block of memory; every array is sized for the maxima. */
+struct linear_workspace {
+	size_t rows_maximum, columns_maximum;
+	struct qr_double qr;
+	struct qr_extended qr_extended;
+	double *root_weights;         /* rows */
+	double *target;               /* rows: weighted response, then Q'b */
+	double *orthogonal;           /* rows: weighted residuals being refined */
+	double *correction;           /* columns */
+	double *root;                 /* columns x columns */
+	long double *precise_rows;    /* rows */
+	long double *precise_rows2;   /* rows */
+	long double *solution;        /* columns */
+	long double *precise_columns; /* columns */
+	long double *precise_root;    /* columns x columns */
+	long double *expansion;       /* columns x columns: powers of x from powers of t */
+	/* what results point to */
+	double *coefficients, *covariance_absolute, *covariance_scaled, *standard_errors, *residuals;
+};
+
+/* Sums that R^2 needs, and chi2, from unweighted residuals in long double. */
+struct linear_sums {
+	long double chi2, about_zero, about_mean;
+};
+
+/* Fills everything that follows from solution, precise_rows (residuals), sums and covariance_absolute. */
+void linear_finish(struct linear_workspace *workspace, size_t rows, size_t columns, bool has_intercept,
+		   const struct linear_sums *sums, struct linear_result *result);
+
+#endif

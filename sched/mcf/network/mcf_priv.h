@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the algorithms share beside <mcf/mcf.h>. */
+#ifndef MCF_PRIV_H
+#define MCF_PRIV_H
+
+#include <mcf/mcf.h>
+
+/* Sums of int64 products; -Wpedantic wants it marked. */
+__extension__ typedef __int128 mcf_wide;
+
+static inline void mcf_report(const struct mcf_watcher *watcher, struct mcf_statistics work)
+{
+	if (watcher->report)
+		watcher->report(watcher->context, &work);
+}
+
+/* Flow-weighted cost; false when it does not fit int64. */
+bool mcf_total_cost(const struct mcf_problem *problem, const int32_t *flow, int64_t *cost);
+
+/* Bounds of mcf/mcf.h. */
+bool mcf_cost_in_range(int32_t node_count, int64_t largest_cost);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hands a recognised network to the structured solver and reads flow and potentials back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <mcf/simplex.h>
+#include <mcf/verify.h>
+
+#include "recognise_priv.h"
+
+/* Price of what cannot take a unit: above any path's cost, so that arcs there are never under-used. */
+#define PRICE_CLOSED (INT64_C(1) << 40)
+
+/* Room for one group's row, and where its arcs to a column are; `stamp` tells whose they are. */
+struct workspace {
+	struct structured_arc *columns, *blocks;
+	struct structured_running *running;
+	struct structured_share *shares;
+	int32_t share_room;
+	int32_t *stamp, *wide_arc, *narrow_arc; /* [columns] */
+	int32_t *next;                          /* [arcs] further narrow arc to the same column */
+	int64_t *price;                         /* [nodes] */
+};
+
+static enum mcf_status from_code(int code)
+{
+	return code == 0 ? MCF_OPTIMAL : code == -12 ? MCF_NO_MEMORY : MCF_UNSUITED;
+}
+
+static bool open_workspace(const struct shape *shape, struct workspace *work)
+{
+	size_t columns = (size_t)shape->column_count + 1, arcs = (size_t)shape->problem->arc_count + 1;
+	size_t widest = 1;
+
+	for (int32_t v = 0; v < shape->problem->node_count; v++) {
+		size_t size = (size_t)(shape->first[v + 1] - shape->first[v]) + 1;
+
+		widest = size > widest ? size : widest;
+	}
+	work->columns = malloc(widest * sizeof *work->columns);
+	work->blocks = malloc(widest * sizeof *work->blocks);
+	work->running = malloc(widest * sizeof *work->running);
+	work->share_room = shape->column_count;
+	work->shares = malloc(columns * sizeof *work->shares);
+	work->stamp = malloc(columns * sizeof *work->stamp);
+	work->wide_arc = malloc(columns * sizeof *work->wide_arc);
+	work->narrow_arc = malloc(columns * sizeof *work->narrow_arc);
+	work->next = malloc(arcs * sizeof *work->next);
+	work->price = malloc(((size_t)shape->problem->node_count + 1) * sizeof *work->price);
+	if (!work->columns || !work->blocks || !work->running || !work->shares || !work->stamp || !work->wide_arc ||
+	    !work->narrow_arc || !work->next || !work->price)
+		return false;
+	memset(work->stamp, 0xff, columns * sizeof *work->stamp);
+	return true;
+}
+
+static void close_workspace(struct workspace *work)
+{
+	free(work->columns);
+	free(work->blocks);
+	free(work->running);
+	free(work->shares);
+	free(work->stamp);
+	free(work->wide_arc);
+	free(work->narrow_arc);
+	free(work->next);
+	free(work->price);
+}
+
+static int compare_arcs(const void *left, const void *right)
+{
+	const struct structured_arc *a = left, *b = right;
+
+	return (a->target > b->target) - (a->target < b->target);
+}
+
+/* Of parallel arcs the cheapest stays; the others never carry anything. */
+static int32_t keep_cheapest(struct structured_arc *arcs, int32_t count)
+{
+	int32_t kept = 0;
+
+	qsort(arcs, (size_t)count, sizeof *arcs, compare_arcs);
+	for (int32_t i = 0; i < count; i++) {
+		if (kept > 0 && arcs[kept - 1].target == arcs[i].target)
+			arcs[kept - 1].cost = arcs[i].cost < arcs[kept - 1].cost ? arcs[i].cost : arcs[kept - 1].cost;
+		else
+			arcs[kept++] = arcs[i];
+	}
+	return kept;
+}
+
+static int add_row(const struct shape *shape, struct structured *state, struct workspace *work, int32_t node)
+{
+	const struct mcf_problem *problem = shape->problem;
+	struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
+				     .unscheduled_cost = STRUCTURED_NO_ARC,
+				     .columns = work->columns,
+				     .blocks = work->blocks,
+				     .running = work->running};
+	int code;
+
+	for (int32_t i = shape->first[node]; i < shape->first[node + 1]; i++) {
+		int32_t arc = shape->out[i], head = problem->head[arc], cost = (int32_t)problem->cost[arc];
+		struct structured_arc target = {shape->id[head], cost};
+
+		switch ((enum role)shape->role[head]) {
+		case ROLE_SINK:
+			row.unscheduled_cost = cost;
+			row.unscheduled_capacity = problem->capacity[arc];
+			break;
+		case ROLE_AGGREGATOR:
+			row.aggregator_cost = cost;
+			break;
+		case ROLE_BLOCK:
+			work->blocks[row.block_count++] = target;
+			break;
+		case ROLE_COLUMN:
+			if (problem->capacity[arc] >= problem->supply[node])
+				work->columns[row.column_count++] = target;
+			else if (problem->capacity[arc] > 0)
+				work->running[row.running_count++] =
+					(struct structured_running){target.target, cost, problem->capacity[arc]};
+			break;
+		default: /* leads nowhere */
+			break;
+		}
+	}
+	row.column_count = keep_cheapest(work->columns, row.column_count);
+	row.block_count = keep_cheapest(work->blocks, row.block_count);
+	code = structured_set_row(state, shape->id[node], &row);
+	return code < 0 ? code : structured_set_supply(state, shape->id[node], (int32_t)problem->supply[node]);
+}
+
+static int load(const struct shape *shape, struct structured *state, struct workspace *work)
+{
+	int code = 0;
+
+	for (int32_t c = 0; c < shape->column_count && code == 0; c++) {
+		int32_t node = shape->column_node[c];
+
+		code = structured_set_column(state, c, shape->block[node],
+					     shape->problem->capacity[shape->out[shape->first[node]]]);
+	}
+	for (int32_t v = 0; v < shape->problem->node_count && code == 0; v++) {
+		if (shape->role[v] == ROLE_GROUP)
+			code = add_row(shape, state, work, v);
+	}
+	return code;
+}
+
+/* Sorts a group's arcs to columns by where they lead; notes its cheapest ways to blocks as they come. */
+static void note_arcs(const struct shape *shape, struct workspace *work, int32_t node)
+{
+	const struct mcf_problem *problem = shape->problem;
+
+	for (int32_t i = shape->first[node]; i < shape->first[node + 1]; i++) {
+		int32_t arc = shape->out[i], head = problem->head[arc], column = shape->id[head];
+
+		if (shape->role[head] != ROLE_COLUMN || problem->capacity[arc] == 0)
+			continue;
+		if (work->stamp[column] != node) {
+			work->stamp[column] = node;
+			work->wide_arc[column] = work->narrow_arc[column] = -1;
+		}
+		if (problem->capacity[arc] < problem->supply[node]) {
+			work->next[arc] = work->narrow_arc[column];
+			work->narrow_arc[column] = arc;
+		} else if (work->wide_arc[column] < 0 || problem->cost[arc] < problem->cost[work->wide_arc[column]]) {
+			work->wide_arc[column] = arc;
+		}
+	}
+}
+
+/* The cheapest arc of unlimited capacity from a group by which a column can be reached, or -1. */
+static int32_t best_wide(const struct shape *shape, const struct workspace *work, int32_t node, int32_t column)
+{
+	const struct mcf_problem *problem = shape->problem;
+	int32_t best = work->stamp[column] == node ? work->wide_arc[column] : -1;
+	int32_t by_block = shape->by_block[shape->column_node[column]];
+	int32_t block = by_block >= 0 ? problem->tail[by_block] : -1;
+
+	for (int32_t i = shape->first[node]; i < shape->first[node + 1]; i++) {
+		int32_t arc = shape->out[i], head = problem->head[arc];
+		bool leads = head == block || (head == shape->aggregator && block >= 0 && shape->by_block[block] >= 0);
+
+		if (leads && (best < 0 || problem->cost[arc] < problem->cost[best]))
+			best = arc;
+	}
+	return best;
+}
+
+/* Units of a group on a column: on its own cheap arcs first, the rest on the cheapest wide way there. */
+static void give_share(const struct shape *shape, const struct workspace *work, int32_t node,
+		       struct structured_share share, int32_t *flow)
+{
+	const struct mcf_problem *problem = shape->problem;
+	int32_t left = share.units, wide = best_wide(shape, work, node, share.column);
+	int32_t column_node = shape->column_node[share.column], head;
+
+	flow[shape->out[shape->first[column_node]]] += share.units;
+	while (left > 0) {
+		int32_t best = -1, room;
+
+		for (int32_t arc = work->stamp[share.column] == node ? work->narrow_arc[share.column] : -1; arc >= 0;
+		     arc = work->next[arc]) {
+			if (flow[arc] < problem->capacity[arc] &&
+			    (best < 0 || problem->cost[arc] < problem->cost[best]))
+				best = arc;
+		}
+		if (best < 0 || (wide >= 0 && problem->cost[wide] < problem->cost[best]))
+			break;
+		room = problem->capacity[best] - flow[best];
+		room = room < left ? room : left;
+		flow[best] += room;
+		left -= room;
+	}
+	if (left == 0 || wide < 0)
+		return;
+	flow[wide] += left;
+	head = problem->head[wide];
+	if (head == column_node)
+		return;
+	flow[shape->by_block[column_node]] += left;
+	if (head == shape->aggregator)
+		flow[shape->by_block[problem->tail[shape->by_block[column_node]]]] += left;
+}
+
+/* A group's shares; the solver counts a column once for each arc until it has room for all. -1 = out of memory. */
+static int32_t read_shares(const struct structured *state, struct workspace *work, int32_t group)
+{
+	int32_t count = structured_read(state, group, work->shares, work->share_room);
+
+	if (count > work->share_room) {
+		struct structured_share *grown = realloc(work->shares, (size_t)count * sizeof *grown);
+
+		if (!grown)
+			return -1;
+		work->shares = grown;
+		work->share_room = count;
+		count = structured_read(state, group, work->shares, work->share_room);
+	}
+	return count;
+}
+
+static bool read_flow(const struct shape *shape, const struct structured *state, struct workspace *work, int32_t *flow)
+{
+	const struct mcf_problem *problem = shape->problem;
+
+	memset(flow, 0, (size_t)problem->arc_count * sizeof *flow);
+	for (int32_t v = 0; v < problem->node_count; v++) {
+		int32_t count;
+
+		if (shape->role[v] != ROLE_GROUP)
+			continue;
+		note_arcs(shape, work, v);
+		count = read_shares(state, work, shape->id[v]);
+		if (count < 0)
+			return false;
+		for (int32_t i = 0; i < count; i++)
+			give_share(shape, work, v, work->shares[i], flow);
+		for (int32_t i = shape->first[v]; i < shape->first[v + 1]; i++) {
+			if (problem->head[shape->out[i]] == shape->sink)
+				flow[shape->out[i]] = structured_unscheduled(state, shape->id[v]);
+		}
+	}
+	return true;
+}
+
+/*
+ * Cheapest way on from a node. Arcs that are as wide as what they lead to, or as all that can come, limit nothing:
+ * they count even when full. A group's narrow arcs count while they have room.
+ */
+static int64_t cheapest_on(const struct shape *shape, const struct workspace *work, int32_t node, const int32_t *flow)
+{
+	const struct mcf_problem *problem = shape->problem;
+	int64_t best = PRICE_CLOSED;
+
+	for (int32_t i = shape->first[node]; i < shape->first[node + 1]; i++) {
+		int32_t arc = shape->out[i];
+		int64_t price = problem->cost[arc] + work->price[problem->head[arc]];
+		bool narrow = shape->role[node] == ROLE_GROUP &&
+			      (problem->capacity[arc] < problem->supply[node] || problem->head[arc] == shape->sink);
+
+		if (problem->capacity[arc] > (narrow ? flow[arc] : 0) && price < best)
+			best = price;
+	}
+	return best;
+}
+
+static void price_role(const struct shape *shape, struct workspace *work, enum role role, const int32_t *flow)
+{
+	for (int32_t v = 0; v < shape->problem->node_count; v++) {
+		if (shape->role[v] == role)
+			work->price[v] = cheapest_on(shape, work, v, flow);
+	}
+}
+
+/* Prices from the sink up; only the columns' come from the solver. */
+static void read_potentials(const struct shape *shape, const struct structured *state, struct workspace *work,
+			    const int32_t *flow, int64_t *potential)
+{
+	for (int32_t v = 0; v < shape->problem->node_count; v++)
+		work->price[v] = v == shape->sink ? 0 : PRICE_CLOSED;
+	for (int32_t c = 0; c < shape->column_count; c++) {
+		int32_t node = shape->column_node[c];
+
+		if (shape->problem->capacity[shape->out[shape->first[node]]] > 0)
+			work->price[node] = structured_column_price(state, c);
+	}
+	price_role(shape, work, ROLE_BLOCK, flow);
+	price_role(shape, work, ROLE_AGGREGATOR, flow);
+	price_role(shape, work, ROLE_GROUP, flow);
+	price_role(shape, work, ROLE_IDLE, flow);
+	for (int32_t v = 0; v < shape->problem->node_count; v++)
+		potential[v] = -work->price[v];
+}
+
+/* A safeguard that costs little beside the search: what the certificate does not prove is not handed out. */
+static bool is_proved(const struct mcf_problem *problem, struct mcf_solution *solution)
+{
+	struct mcf_verdict verdict;
+
+	solution->status = MCF_OPTIMAL;
+	return mcf_total_cost(problem, solution->flow, &solution->cost) && mcf_verify(problem, solution, &verdict);
+}
+
+static enum mcf_status solve_shape(const struct shape *shape, struct mcf_solution *solution)
+{
+	struct structured *state = structured_create(shape->group_count, shape->column_count, shape->block_count);
+	struct workspace work = {0};
+	struct structured_result result = {.status = MCF_NO_MEMORY};
+	enum mcf_status status = MCF_NO_MEMORY;
+
+	if (state && open_workspace(shape, &work))
+		status = from_code(load(shape, state, &work));
+	if (status == MCF_OPTIMAL)
+		status = structured_solve(state, &result);
+	if (status == MCF_OPTIMAL && !read_flow(shape, state, &work, solution->flow))
+		status = MCF_NO_MEMORY;
+	if (status == MCF_OPTIMAL) {
+		read_potentials(shape, state, &work, solution->flow, solution->potential);
+		solution->statistics.phases = result.searches;
+		if (!is_proved(shape->problem, solution))
+			status = MCF_UNSUITED;
+	}
+	close_workspace(&work);
+	structured_destroy(state);
+	return status;
+}
+
+static enum mcf_status solve_recognised(const struct mcf_problem *problem, bool oversubscribed_too,
+					struct mcf_solution *solution)
+{
+	struct shape shape;
+	enum mcf_status status = shape_find(problem, &shape);
+
+	if (status == MCF_OPTIMAL && !oversubscribed_too && shape.supply > shape.column_capacity)
+		status = MCF_UNSUITED;
+	if (status == MCF_OPTIMAL)
+		status = solve_shape(&shape, solution);
+	shape_free(&shape);
+	return status == MCF_INFEASIBLE ? mcf_simplex_algorithm(problem, solution) : status;
+}
+
+enum mcf_status recognise_solve(const struct mcf_problem *problem, struct mcf_solution *solution)
+{
+	return solve_recognised(problem, true, solution);
+}
+
+enum mcf_status recognise_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution)
+{
+	return solve_recognised(problem, false, solution);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * State of the cost-scaling solver (Goldberg 1997; partial augmentation as in Kiraly & Kovacs 2012). Costs are
+ * multiplied by node_count + 1; a flow is epsilon-optimal when no residual arc has a reduced cost under -epsilon, and
+ * optimal when it is so for epsilon = 1. A phase turns an (alpha epsilon)-optimal flow into an epsilon-optimal one.
+ *
+ * Arcs whose reduced cost is far from 0 hardly ever change their flow again: a phase sets them aside, on trust, and
+ * scans the others alone. The next phase looks at all arcs anew; after the last one those set aside are checked, and
+ * where one is violated the phase is repeated with all arcs (Goldberg's speculative arc fixing).
+ */
+#ifndef MCF_SCALING_PRIV_H
+#define MCF_SCALING_PRIV_H
+
+#include <mcf/scaling.h>
+
+#include "mcf_priv.h"
+
+enum { SCALING_ALPHA = 12 };
+
+/* An arc of the residual network, both directions of each arc; sorted by tail. 16 bytes: a scan reads nothing else. */
+struct residual {
+	int32_t head;
+	int32_t room; /* what may still go along it */
+	int64_t cost; /* scaled; of the other direction its negative */
+};
+
+struct scaling {
+	const struct mcf_problem *problem;
+	int32_t node_count;
+	int32_t *first; /* [nodes + 1] */
+	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] set aside */
+	struct residual *arcs;
+	int32_t *reverse;     /* [residual arcs] */
+	int32_t *whole;       /* [residual arcs] its room and its reverse's together: that one lies far away */
+	int32_t *origin;      /* [residual arcs] the problem's arc that it stands for, -1: for the way back */
+	int64_t *price;       /* [nodes] scaled potential */
+	int64_t *trial_price; /* [nodes] prices that scaling_settle() tries */
+	int32_t *parent;      /* [nodes] its arcs */
+	int32_t *parent_tail; /* [nodes] where they come from */
+	int64_t *excess;      /* [nodes] */
+	int32_t *next;        /* [nodes] arc at which the search for an admissible one goes on */
+	int32_t *queue;       /* [nodes] active nodes, circular */
+	bool *queued;         /* [nodes] */
+	int32_t queue_begin, queue_count;
+	int32_t *rank;                        /* [nodes] of the global update, in epsilons; and of the proof */
+	int32_t *bucket_next, *bucket_before; /* [nodes] lists of equal rank */
+	int32_t *bucket;                      /* [bucket_count] */
+	int32_t bucket_count;
+	int64_t epsilon, largest_cost;
+	uint64_t pushes, relabels, phases;
+	int64_t scans; /* arcs that phases looked at */
+	struct mcf_watcher watcher;
+	int64_t relabels_since_update, relabels_per_update;
+	bool set_aside; /* some arcs are */
+	bool infeasible, out_of_range;
+};
+
+/* refine.c: one phase with the present epsilon. Sets infeasible or out_of_range when it cannot be ended. */
+void scaling_refine(struct scaling *scaling);
+
+/*
+ * aside.c: makes the flow epsilon-optimal by saturating arcs, and sets those aside whose reduced cost is over
+ * `limit` either way.
+ */
+void scaling_begin_phase(struct scaling *scaling, int64_t limit);
+/* Arcs are scanned all again. */
+void scaling_take_back(struct scaling *scaling);
+/*
+ * settle.c: between phases. Looks for prices that prove the flow optimal, filling negative cycles, for no
+ * longer than the phase took that looked at `phase_scans` arcs. The flow stays feasible; false: the prices are what
+ * they were, or such that few arcs keep them from being a proof.
+ */
+bool scaling_settle(struct scaling *scaling, int64_t phase_scans);
+
+/* Is every residual arc's reduced cost at least -epsilon? */
+bool scaling_is_optimal(const struct scaling *scaling);
+
+void scaling_push(struct scaling *scaling, int32_t tail, int32_t arc, int32_t amount);
+
+/* update.c: lowers prices by distance from the deficits. False when an active node cannot reach any. */
+bool scaling_global_update(struct scaling *scaling);
+/* Can every active node reach a deficit? rank[v] = 1 where v cannot: then it is a cut that proves infeasibility. */
+bool scaling_deficits_reachable(struct scaling *scaling);
+
+static inline void scaling_report(const struct scaling *scaling)
+{
+	mcf_report(&scaling->watcher, (struct mcf_statistics){.algorithm = "scaling",
+							      .pushes = scaling->pushes,
+							      .relabels = scaling->relabels,
+							      .phases = scaling->phases});
+}
+
+/* Has its reverse room? */
+static inline bool scaling_has_way_back(const struct scaling *scaling, int32_t arc)
+{
+	return scaling->arcs[arc].room < scaling->whole[arc];
+}
+
+/*
+ * cost - price[head], INT64_MAX when the arc has no room. Whether it has is as good as random, so that both are worked
+ * out: a branch there is mostly mispredicted.
+ */
+static inline int64_t scaling_seen(const int64_t *price, const struct residual *arc)
+{
+	int64_t full = -(int64_t)(arc->room == 0);
+
+	return ((arc->cost - price[arc->head]) & ~full) | (INT64_MAX & full);
+}
+
+static inline int64_t scaling_reduced(const struct scaling *scaling, int32_t tail, const struct residual *arc)
+{
+	return arc->cost + scaling->price[tail] - scaling->price[arc->head];
+}
+
+#endif

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside of the structured solver. Prices are costs to the sink; the reduced cost of an arc v -> w is
+ * cost + price(w) - price(v). Between any two calls:
+ *   - every arc of a group with supply that has room has a reduced cost >= 0; every unit that is routed lies on an arc
+ *     of reduced cost <= 0 (< 0 only where the arc is full);
+ *   - market_price <= price of every open column; a column's `free` slots at a price above it are holes, queued;
+ *   - a unit is in exactly one of: a column arc's flow, unscheduled, unrouted, pending (sold to the market, that is
+ *     routed over the aggregator but not yet bound to a column), excess (queued).
+ * A solve pushes the excess, fills the holes and settles the market; then what is left satisfies the certificate.
+ * Work is bounded: a search settles a node once, since nothing is nearer than what is being settled; every push, hole
+ * and move of the market moves a unit or its price, which after having fallen rises no more. One that did neither would
+ * go on for ever: the solve ends as MCF_STALLED.
+ */
+#ifndef STRUCTURED_PRIV_H
+#define STRUCTURED_PRIV_H
+
+#include <mcf/structured.h>
+
+#include "structured_arena.h"
+#include "structured_queue.h"
+#include "structured_table.h"
+
+enum {
+	PATIENCE = 128,          /* of a new state, see structured.h, Work */
+	REPAIR_SCANS = 100000,   /* of a new state */
+	ALONE_PASSES = 10,       /* of a new state */
+	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost that is met in practice */
+	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
+	NONE = -1,
+	BIDS_NOTHING = -(1 << 30), /* of a group without supply: less than any price */
+	NODE_BLOCK = 1 << 29,      /* added to a block's number where columns and ~groups are nodes too */
+	REFERENCE_FULL = 3 << 28,  /* less BIDS_NOTHING fits 31 bits; less any bid it is above every price */
+};
+
+/* Ascending by cost. Most are looked at for their cost and left: what else there is to know of them lies apart. */
+struct arc {
+	int32_t target; /* column, or ~block */
+	int32_t cost;   /* per unit */
+};
+
+/* What else is known of the arc of the same place. */
+struct tie {
+	int32_t place : 30;   /* in its target's list of references; NONE: in none yet */
+	uint32_t limited : 1; /* it is the arc of a `running` */
+	uint32_t full : 1;    /* a limited one without room */
+};
+
+/*
+ * Units that ran on a column when the row was told. If no arc without a limit leads there for as little, they have an
+ * arc of their own, of that capacity; else it is only remembered that they run there, at that arc's cost. A group's
+ * limited ones come first, ascending by cost, then column; then the others, ascending by cost.
+ */
+struct running {
+	int32_t column;
+	int32_t cost;
+	int32_t units;
+	int32_t flow; /* of a limited arc: the units of the group's share of that column and cost */
+	int32_t arc;  /* of a limited arc: its place among the group's arcs */
+};
+
+/* An arc of a row that is being installed. */
+struct row_arc {
+	int32_t target, cost; /* as in struct arc */
+	int32_t back;         /* NONE: it has no reference yet */
+};
+
+/*
+ * Flow into a column, seen from the column: for each of its groups one entry a cost. The group has a share of the same
+ * column and cost, which says how many units. They may come on an arc to the column or over its block or the aggregator
+ * at that arc's cost: no other arc costs the same.
+ */
+struct entry {
+	int32_t group;
+	int32_t cost;
+};
+
+/* An arc into a column or block, seen from there. Limited arcs without room cost so much that nobody looks at them. */
+struct reference {
+	int32_t group; /* NONE: a spare item */
+	int32_t cost;  /* or REFERENCE_FULL; of a spare item the next spare one's place + 1 */
+};
+
+struct reference_list {
+	struct reference *items;
+	int32_t count, room;
+	int32_t spare; /* place + 1; 0: none */
+};
+
+/*
+ * Half a cache line. What is looked at of many columns lies apart, close together: state->prices, state->column_labels,
+ * state->free_slots; and what each has from the start on, so that pages of these are only touched where there is flow.
+ */
+struct column {
+	int32_t parent_group; /* NONE: from the market, or the search's start */
+	/*
+	 * Forward: the parent_group's arc, to the column or to its block; NONE: the aggregator. Backward: the cost of
+	 * the parent_group's unit that leaves.
+	 */
+	int32_t parent_arc;
+	int32_t entry_count;
+	uint32_t flood; /* the last flood that reached it */
+	struct entry *entries;
+	int32_t level, flood_entry;
+};
+
+/* In state->column_lists, where the column is in these. */
+enum { IN_FREE_LIST = 1, IN_HOLE_LIST = 2 };
+
+struct block {
+	int32_t floor;    /* <= least price of its open columns */
+	int32_t distance; /* forward: without the columns' prices */
+	int32_t key;      /* forward: with the floor, where the search looks at the columns; backward: the distance */
+	uint32_t stamp;
+	int32_t parent_group, parent_arc;
+	int32_t parent_column; /* backward searches */
+	int32_t exit_member;   /* members before it have no free slot, while exit_epoch is the state's */
+	uint32_t exit_epoch;
+	uint32_t flood; /* the last flood that reached it, and that made the floor exact */
+	uint32_t exact;
+	int32_t level, flood_member;
+	int32_t member_count, member_room;
+	int32_t *members; /* columns */
+	int32_t row_cost; /* INT32_MAX, but while a row is installed */
+};
+
+/* Two cache lines, of which searches need the first. */
+struct group {
+	int32_t price; /* valid while supply > 0 */
+	int32_t aggregator_cost;
+	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
+	int32_t pending, unrouted;
+	/*
+	 * Forward: cost of the share at parent_column that is taken back (NONE: the excess is). Backward: cost of the
+	 * own arc that gets flow, ~cost when it leads over a block, to parent_column.
+	 */
+	int32_t parent, parent_column;
+	int32_t arc_count;
+	struct arc *arcs;                /* [arc_count] */
+	struct structured_share *shares; /* [share_count] ascending by column, then cost */
+	int32_t exit_arc;                /* arcs before it lead to no free slot, while exit_epoch is the state's */
+	uint32_t exit_epoch;
+	int32_t share_count, limited_count, running_count;
+	int32_t supply, excess;
+	struct running *running; /* [running_count], of which limited_count are arcs of their own */
+	struct tie *ties;        /* [arc_count] */
+	uint32_t limited_bits;   /* of its limited arcs their columns modulo 32: tells most others apart */
+	uint32_t flood;          /* the last flood that reached it */
+	int32_t level;
+	int32_t flood_arc;
+	bool exists, in_excess_list, in_pending_list, in_changed_list, in_uncounted_list;
+};
+
+/* Room of a group's arrays: apart, for it is asked for only when they grow. */
+struct rooms {
+	int32_t arcs, ties, shares, running;
+};
+
+/* Units that wait, all together, or those of one group as they were counted. */
+struct waiting {
+	int64_t unscheduled, unrouted, cost;
+};
+
+/* Ids with a flag in their owner that says "already in". */
+struct id_list {
+	int32_t *ids;
+	int32_t count, room;
+};
+
+/* TARGET_SLOT: a group's exit to a free slot at the market's price; TARGET_COLUMN: a hole, at a higher price. */
+enum target_kind { TARGET_SLOT, TARGET_COLUMN, TARGET_MARKET, TARGET_UNSCHEDULED, TARGET_UNROUTED };
+
+struct target {
+	enum target_kind kind;
+	int32_t node; /* column or group */
+};
+
+/*
+ * Backward from a hole, or from all ways to wait to the market; forward from a group's excess, from that of all groups,
+ * or from all units that wait.
+ */
+enum search_source { FROM_HOLE, TO_MARKET, FROM_GROUP, FROM_EXCESS, FROM_WAITING };
+
+struct search {
+	uint32_t stamp;
+	uint64_t era; /* the upper half of this search's labels */
+	enum search_source source;
+	int32_t reached; /* distance of the node that is being settled; no other comes before it */
+	int32_t best;    /* distance of the target; nodes at this distance or beyond are of no use */
+	struct target target;
+	int32_t visited_count;
+	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
+	int32_t visited_room;
+	struct queue queue;
+};
+
+struct flood {
+	uint32_t stamp;
+	int32_t exit_level; /* the first layer with a way to the sink */
+	bool deep;          /* dives instead: dive.c */
+	bool inward;        /* from ways to wait, which then are no way to the sink */
+	bool outward;       /* to ways to wait: levels count down from there, so that they rise along a path too */
+};
+
+struct structured {
+	struct group *groups;
+	int32_t *bids;           /* [group_room] each group's price again, close together: most searches need no more */
+	struct rooms *rooms;     /* [group_room] */
+	struct waiting *counted; /* [group_room] what each has in `waiting` */
+	struct waiting waiting;  /* but for what the groups of the uncounted list have other than counted */
+	struct column *columns;
+	int32_t *prices;                        /* [column_room] */
+	int32_t *capacities, *free_slots;       /* [column_room] slots, and those without a unit */
+	int32_t *entry_rooms;                   /* [column_room] of columns' entries */
+	uint8_t *column_lists;                  /* [column_room] */
+	int32_t *column_blocks;                 /* [column_room] NONE: the column does not exist */
+	uint64_t *group_labels, *column_labels; /* [group_room], [column_room] see structured_search.h */
+	struct block *blocks;
+	int32_t group_count, group_room, column_count, column_room, block_count, block_room;
+	struct reference_list *column_references; /* [column_room], as the next is [block_room], while `referenced` */
+	struct reference_list *block_references;
+	bool referenced; /* the two above are kept; built by the first repair */
+	bool solved;     /* flow and prices are those of an optimum, but for what is queued */
+	bool no_memory;
+	bool stalled; /* a step that must get nearer has not */
+	int32_t market_price;
+	uint32_t exit_epoch;                               /* moves when a slot comes free */
+	int64_t total_capacity, total_free, total_pending; /* the last two once there was a solve */
+	int64_t column_cost;                               /* of all flow on arcs to columns */
+	struct id_list excess_list, pending_list, hole_list, free_list, changed_list, uncounted_list;
+	struct id_list meeting_list; /* groups, or columns and ~groups: where the market and a way out have met */
+	struct search search;
+	struct flood flood;
+	struct arena arena;
+	/* Scratch of the installation of rows. */
+	int32_t *held; /* [column_room] units that wait for an arc, all 0 between calls */
+	/*
+	 * [column_room] of the arc to it in the row that is being changed: 0 if it stays as it is, cost + 1, or NONE if
+	 * there is to be none, as always while the column does not exist.
+	 */
+	int32_t *wanted;
+	struct row_arc *row_arcs;
+	struct parted_arc *row_left;
+	struct structured_share *row_held; /* units without an arc, and the columns that they stay on */
+	int32_t row_arc_room, row_left_room, row_held_room, moved_group_room;
+	int32_t *moved_groups; /* of units that a column had no slots for */
+	uint64_t scans, searches, augmentations;
+	uint64_t scan_limit;    /* of what is being tried: past it, it is given up */
+	uint64_t patience;      /* that limit in passes over all arcs */
+	uint64_t alone_passes;  /* over all arcs: after these a start with slots for all pushes the rest together */
+	uint64_t repair_scans;  /* a repair may look at as many, or at as many as ... */
+	uint64_t scratch_scans; /* ... the last solve from nothing */
+	int32_t skip, pause; /* solves without an attempt to repair: still to come, and after the next one given up */
+	int32_t peak_price;  /* of the market, falling slowly */
+	int32_t start_price; /* of the market, where the last start from nothing began, or would better have */
+	bool started_over;
+	int64_t arc_total; /* of all groups */
+};
+
+/* state.c */
+void list_push(struct structured *state, struct id_list *list, int32_t id);
+int state_reserve_columns(struct structured *state, int32_t count);
+int state_reserve_blocks(struct structured *state, int32_t count);
+int state_reserve_groups(struct structured *state, int32_t count);
+int32_t block_least_price(const struct structured *state, int32_t block); /* PRICE_CLOSED: no open column */
+int32_t block_exact_floor(struct structured *state, int32_t block);       /* the same, kept as the block's floor */
+
+/* flow.c: units on columns, at the cost of the arc that they came by; and who must hear of it. */
+void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
+void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
+/* The units of the group's share at this place, its only one of that column, come at another cost. */
+void flow_reprice(struct structured *state, int32_t group, int32_t place, int32_t cost);
+int32_t flow_units(const struct group *group, int32_t column, int32_t cost);
+void column_free(struct structured *state, int32_t column, int32_t units);
+void column_fill(struct structured *state, int32_t column, int32_t units);
+void group_add_excess(struct structured *state, int32_t group, int32_t units);
+void group_add_pending(struct structured *state, int32_t group, int32_t units);
+void group_changed(struct structured *state, int32_t group);   /* answers otherwise, or may */
+void group_uncounted(struct structured *state, int32_t group); /* may have other units that wait, or at another cost */
+
+/* running.c: arcs of limited capacity. */
+int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */
+/* INT32_MAX but for limited arcs. */
+int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
+/* More units on the limited arc at this place of `running`, or room for more. */
+void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units);
+int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost);
+/* The limited arcs and what is remembered leave the row, then come in anew. Costs the row, if there are any. */
+void running_drop(struct structured *state, int32_t group);
+bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);
+
+/* reference.c */
+void references_build(struct structured *state);
+void references_unlink(struct structured *state, int32_t group);
+/* `cost` as in struct reference; returns its place. */
+int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost);
+/* Brings the item at this place, or where one that is linked next will lie (NONE), nearer the cache. */
+void reference_fetch(const struct structured *state, int32_t target, int32_t back);
+/* `fresh`, ascending by cost, is about to take the place of the group's arcs: what both have is left alone. */
+void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count);
+
+/* row.c */
+bool row_cost_legal(int32_t cost);
+int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held);
+/* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
+void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to);
+bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed);
+/* The group's units at the place of its shares no longer have an arc, but stay on their column: the count'th in hand.
+ */
+void row_detach_share(struct structured *state, int32_t group, int32_t place, int32_t count);
+/* The units in hand find the cheapest arcs to where they are. */
+void row_attach_flow(struct structured *state, int32_t group, int32_t held_count, bool was_changed);
+
+/* group.c: makes the price the least over arcs with room; what is dearer becomes excess. */
+void group_reprice(struct structured *state, int32_t group);
+
+/* export.c: whether the group's arc to the sink for what cannot be routed is in the export. */
+bool export_has_unrouted(const struct group *group);
+
+/* import.c: flow and prices anew, by the network simplex; fails as a search does. */
+void import_simplex(struct structured *state);
+
+/* start.c */
+/* No unit is anywhere, and every open column has the market's price. */
+void start_forget(struct structured *state, int32_t market_price);
+void start_fresh(struct structured *state, int32_t market_price);
+
+/* attempt.c */
+void start_solve(struct structured *state);
+/* Where the last solve, of whatever kind, has left the market. */
+void start_note_price(struct structured *state);
+
+/* solve.c */
+void push_excess(struct structured *state, int32_t group); /* to the nearest ways to the sink */
+void push_all(struct structured *state);
+void settle_market(struct structured *state); /* once no excess is left */
+void repair(struct structured *state);
+
+/* forward.c */
+void search_group_forward(struct structured *state, int32_t group);
+void search_from_excess(struct structured *state); /* of all groups in the list */
+void search_from_waiting(struct structured *state, int32_t limit);
+int32_t search_augment(struct structured *state, int32_t units);
+int32_t meeting_augment(struct structured *state, int32_t group, int32_t units);
+
+/* exit.c: free slots at the market's price. */
+int32_t block_exit(struct structured *state, int32_t block);
+int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column);
+
+/* outlet.c */
+void prices_shift(struct structured *state, int32_t by);
+void search_market_backward(struct structured *state);
+/* Units along the path by which the search has come to `node`, of the meeting list; how many went. */
+int32_t outlet_augment(struct structured *state, int32_t node, int32_t units);
+
+/* dive.c: the same as flood_from_group(). */
+int32_t dive_from_group(struct structured *state, int32_t group, int32_t units);
+
+/* flood.c */
+void flood_begin(struct structured *state);
+/* Up to `wanted` units go the group's own ways to the sink that cost its price; how many. */
+int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted);
+int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
+int32_t flood_from_excess(struct structured *state); /* of all groups in the list, by shortest ways; how many units */
+/* Up to `units` of all that wait come in by shortest ways that cost nothing more; how many. */
+int32_t flood_inward(struct structured *state, int32_t units);
+/* The same toward ways to wait, in the layers that a search from there gives: it marks each node that it settles. */
+void flood_outward_begin(struct structured *state);
+void flood_mark(struct structured *state, int32_t node);
+/* Units that the market has sold go out by way of `node`, of the meeting list; how many went. */
+int32_t flood_outward(struct structured *state, int32_t node, int32_t units);
+
+/* hole.c */
+void holes_fill(struct structured *state);
+
+/* market.c */
+void market_meet(struct structured *state, int32_t node, int32_t distance);
+void market_bind(struct structured *state, int32_t column, int32_t units);
+void market_settle(struct structured *state);
+
+static inline struct rooms *rooms_of(const struct structured *state, const struct group *group)
+{
+	return &state->rooms[group - state->groups];
+}
+
+static inline bool limited_perhaps(const struct group *group, int32_t target)
+{
+	return group->limited_bits >> (target & 31) & 1;
+}
+
+static inline bool arc_is_limited(const struct group *group, int32_t target, int32_t cost)
+{
+	return limited_perhaps(group, target) && limited_find(group, target, cost) != NONE;
+}
+
+static inline int32_t arc_room(const struct group *group, int32_t arc)
+{
+	return group->ties[arc].limited ? arc_room_at(group, group->arcs[arc].target, group->arcs[arc].cost)
+					: INT32_MAX;
+}
+
+static inline bool arc_has_room(const struct group *group, int32_t arc)
+{
+	return !group->ties[arc].full;
+}
+
+/* The first of the group's arcs low..high-1 that costs as much, or more; `high` if none does. */
+static inline int32_t group_first_arc(const struct group *group, int32_t low, int32_t high, int32_t cost)
+{
+	while (low < high) {
+		int32_t middle = low + (high - low) / 2;
+
+		if (group->arcs[middle].cost < cost)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static inline bool state_failed(const struct structured *state)
+{
+	return state->no_memory || state->stalled;
+}
+
+static inline bool state_halted(const struct structured *state)
+{
+	return state_failed(state) || state->scans > state->scan_limit;
+}
+
+/* Whether it has a bid: told without a look at the group. */
+static inline bool group_has_supply(const struct structured *state, int32_t group)
+{
+	return state->bids[group] != BIDS_NOTHING;
+}
+
+/* After each change of the group's price, or of its supply from or to 0. */
+static inline void group_bid(struct structured *state, int32_t group)
+{
+	state->bids[group] = state->groups[group].supply > 0 ? state->groups[group].price : BIDS_NOTHING;
+}
+
+static inline struct reference_list *reference_list_of(const struct structured *state, int32_t target)
+{
+	return target >= 0 ? &state->column_references[target] : &state->block_references[~target];
+}
+
+static inline void reference_unlink(struct structured *state, int32_t target, int32_t place)
+{
+	struct reference_list *list = reference_list_of(state, target);
+
+	list->items[place] = (struct reference){NONE, list->spare};
+	list->spare = place + 1;
+}
+
+static inline int32_t least(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
+}
+
+#endif
