@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * state.c keeps machines, jobs and tasks; changes.c the pending changes; groups.c feeds the structured solver;
- * members.c lists the tasks of a job by class; walk.c says in which order jobs are looked at; network.c builds the
- * whole network; extract.c turns an answer into moves; round.c puts a round together.
+ * state.c keeps machines, jobs and tasks, which *_events.c change and view.c shows; costs.c says what a task costs;
+ * changes.c keeps the pending changes; groups.c feeds the structured solver, answer.c reads it; members.c lists the
+ * tasks of a job by class; walk.c says in which order jobs are looked at; network.c builds the whole network;
+ * extract.c turns an answer into moves; round.c puts a round together.
  */
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
@@ -145,16 +146,29 @@ static inline void net_running_cost_known(struct flownet *net, uint32_t job, uin
 int net_reserve(void **items, size_t *room, size_t count, size_t size);
 
 /* state.c */
-struct net_job *net_job_at(const struct flownet *net, uint32_t job);
+struct net_job *net_job_at(const struct flownet *net, uint32_t job);                  /* NULL: not there */
+struct net_task *net_task_at(const struct flownet *net, uint32_t job, uint32_t task); /* likewise */
 int32_t net_root_machine(const struct net_job *job);
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
 bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
 int32_t net_machine_capacity(const struct net_machine *machine);         /* for tasks that are not pinned */
-int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
-int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
-void net_job_free(struct net_job *job); /* what it owns; it may be used again */
+/* Adds `sign` for each pinned task of the job to its machine's count; 0 or -ENOMEM. */
+int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
+/* The machine's slots, or how many tasks it has, become these. */
+void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running);
+/* The task waits or runs since so many seconds ago. */
+void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s);
+/* Takes the task, which is there, off its machine, puts it on another; no pins, no changes. */
+void net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine);
 /* Moves a task between waiting (FLOWNET_NONE) and machines, with all that hangs on it. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
+
+/* costs.c */
+int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
+int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
+
+/* job_events.c */
+void net_job_free(struct net_job *job); /* what it owns; it may be used again */
 
 /* members.c: movable tasks of a job, class by class; fills net->members. Negative: -ENOMEM. */
 int64_t net_members(struct flownet *net, uint32_t job);
@@ -166,6 +180,7 @@ void net_changes_clear(struct flownet *net);
 
 /* walk.c */
 int net_walk_add(struct net_walk *walk, uint32_t job);         /* 0 or -ENOMEM */
+int net_touch(struct flownet *net, uint32_t job);              /* to net->touched, once; 0 or -ENOMEM */
 int net_walk_sort(struct flownet *net, struct net_walk *walk); /* by the rack of the jobs' roots; 0 or -ENOMEM */
 /* While the job at this place is looked at, those after it are brought nearer the cache. */
 enum net_walk_for { NET_WALK_APPLY, NET_WALK_EXTRACT };
@@ -173,10 +188,14 @@ void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size
 
 /* groups.c: the structured solver. */
 int net_groups_apply(struct flownet *net);
-int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err);
+/* NULL: the solver knows none. */
+struct net_class *net_class_find(struct net_job *job, bool root, int32_t unscheduled_cost);
 /* A unit of the task's class left for good from where the solver has it. */
 void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);
 void net_groups_forget_job(struct flownet *net, uint32_t job);
+
+/* answer.c: solves, and plans what becomes of the tasks. */
+int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
 /* general.c: any algorithm of mcf on the whole network. */
 int net_general_solve(struct flownet *net, struct flownet_round *round, struct error *err);

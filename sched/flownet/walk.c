@@ -19,6 +19,16 @@ int net_walk_add(struct net_walk *walk, uint32_t job)
 	return 0;
 }
 
+int net_touch(struct flownet *net, uint32_t job)
+{
+	struct net_job *entry = net_job_at(net, job);
+
+	if (!entry || entry->touched)
+		return 0;
+	entry->touched = true;
+	return net_walk_add(&net->touched, job);
+}
+
 /* Jobs without a running root come last. */
 static uint32_t rack_of_job(const struct flownet *net, uint32_t job)
 {

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The structured solver's answer: proved on request, and read for the jobs that it is new for. */
+#include <errno.h>
+
+#include <mcf/verify.h>
+
+#include "flownet_priv.h"
+
+/* Shares of a group into net->shares; how many, or -ENOMEM. */
+static int32_t read_shares(struct flownet *net, int32_t group)
+{
+	int32_t count = structured_read(net->solver, group, net->shares, (int32_t)net->share_room);
+
+	if (count <= (int32_t)net->share_room)
+		return count;
+	if (net_reserve((void **)&net->shares, &net->share_room, (size_t)count, sizeof *net->shares) != 0)
+		return -ENOMEM;
+	return structured_read(net->solver, group, net->shares, count);
+}
+
+/* All classes of one job. */
+static int extract_job(struct flownet *net, uint32_t job)
+{
+	struct net_job *entry = net_job_at(net, job);
+	int64_t count = entry ? net_members(net, job) : 0;
+
+	for (size_t first = 0; count > 0 && first < (size_t)count;) {
+		const struct net_member *member = &net->members[first];
+		const struct net_class *known = net_class_find(entry, member->root, member->unscheduled_cost);
+		size_t end = net_class_end(net, first, (size_t)count);
+		int32_t shares = read_shares(net, known->group);
+
+		if (shares < 0 || net_extract_class(net, job, first, end - first, shares, known->machine_limit) != 0)
+			return -ENOMEM;
+		first = end;
+	}
+	return count < 0 ? -ENOMEM : 0;
+}
+
+/*
+ * The solver says which groups answer otherwise than before. Jobs with events are looked at as well: who a unit stands
+ * for may have changed though the units did not. Tasks that only followed the last answer need no look.
+ */
+static int extract_touched(struct flownet *net)
+{
+	const int32_t *groups;
+	int32_t count = structured_changed(net->solver, &groups);
+	int code = 0;
+
+	for (int32_t i = 0; i < count && code == 0; i++)
+		code = net_touch(net, net->job_of_group[groups[i]]);
+	if (code == 0)
+		code = net_walk_sort(net, &net->touched);
+	for (size_t i = 0; i < net->touched.count; i++) {
+		uint32_t job = net->touched.jobs[i];
+
+		net_walk_fetch(net, &net->touched, i, NET_WALK_EXTRACT);
+		if (code == 0)
+			code = extract_job(net, job);
+		net->jobs[job].touched = false;
+	}
+	net->touched.count = 0;
+	structured_changed_clear(net->solver);
+	return code;
+}
+
+static int verify(const struct flownet *net, struct error *err)
+{
+	struct structured_export export = {0};
+	struct mcf_verdict verdict;
+	int code = structured_export(net->solver, &export);
+
+	if (code != 0)
+		code = error_set(err, -code, "out of memory");
+	else if (!mcf_verify(&export.problem, &export.solution, &verdict))
+		code = error_set(err, EIO, "the solver's answer does not stand the proof: %s", verdict.text);
+	structured_export_free(&export);
+	return code;
+}
+
+int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err)
+{
+	struct structured_result result = {0};
+	enum mcf_status status = structured_solve(net->solver, &result);
+	int code = 0;
+
+	round->algorithm = "structured";
+	round->cost = result.cost;
+	round->unscheduled = result.unscheduled;
+	round->unrouted = result.unrouted;
+	if (status != MCF_OPTIMAL && status != MCF_INFEASIBLE)
+		return error_set(err, status == MCF_NO_MEMORY ? ENOMEM : ERANGE, "the flow solver: %s",
+				 mcf_status_name(status));
+	if (net->settings.verify) {
+		code = verify(net, err);
+		round->verified = code == 0;
+	}
+	if (code == 0)
+		code = extract_touched(net);
+	return code == 0 || code == -EIO ? code : error_set(err, -code, "out of memory");
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What policies and programs read of the state. */
+#include "flownet_priv.h"
+
+int32_t flownet_slots(const struct flownet *net, uint32_t machine)
+{
+	return net->machines[machine].slots;
+}
+
+int32_t flownet_running(const struct flownet *net, uint32_t machine)
+{
+	return net->machines[machine].running;
+}
+
+int32_t flownet_free(const struct flownet *net, uint32_t machine)
+{
+	const struct net_machine *entry = &net->machines[machine];
+
+	return entry->present && entry->slots > entry->running ? entry->slots - entry->running : 0;
+}
+
+int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack)
+{
+	return net->rack_free[rack];
+}
+
+const struct cluster *flownet_cluster(const struct flownet *net)
+{
+	return net->cluster;
+}
+
+uint32_t flownet_job_limit(const struct flownet *net)
+{
+	return net->job_limit;
+}
+
+uint32_t flownet_task_limit(const struct flownet *net, uint32_t job)
+{
+	return net_job_at(net, job) ? net->jobs[job].task_limit : 0;
+}
+
+uint32_t flownet_root_task(const struct flownet *net, uint32_t job)
+{
+	return net->jobs[job].root;
+}
+
+int32_t flownet_root_machine(const struct flownet *net, uint32_t job)
+{
+	const struct net_job *entry = net_job_at(net, job);
+
+	return entry ? net_root_machine(entry) : FLOWNET_NONE;
+}
+
+int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t task)
+{
+	const struct net_task *entry = net_task_at(net, job, task);
+
+	return entry ? entry->machine : FLOWNET_NONE;
+}
+
+bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task)
+{
+	return net_task_at(net, job, task) != NULL;
+}
+
+uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job)
+{
+	return net_job_at(net, job) ? net->jobs[job].waiting : 0;
+}
