@@ -135,6 +135,22 @@ struct flownet {
 	size_t plan_count, plan_room;
 };
 
+/* NULL: not there. */
+static inline struct net_job *net_job_at(const struct flownet *net, uint32_t job)
+{
+	return job < net->job_limit && net->jobs[job].present ? &net->jobs[job] : NULL;
+}
+
+/* NULL: not there. */
+static inline struct net_task *net_task_at(const struct flownet *net, uint32_t job, uint32_t task)
+{
+	struct net_job *entry = net_job_at(net, job);
+
+	if (!entry || task >= entry->task_limit || entry->tasks[task].machine == TASK_ABSENT)
+		return NULL;
+	return &entry->tasks[task];
+}
+
 /* The policy's cost of the machine where the task runs now: it need not be asked. */
 static inline void net_running_cost_known(struct flownet *net, uint32_t job, uint32_t task, int32_t cost)
 {
@@ -146,8 +162,6 @@ static inline void net_running_cost_known(struct flownet *net, uint32_t job, uin
 int net_reserve(void **items, size_t *room, size_t count, size_t size);
 
 /* state.c */
-struct net_job *net_job_at(const struct flownet *net, uint32_t job);                  /* NULL: not there */
-struct net_task *net_task_at(const struct flownet *net, uint32_t job, uint32_t task); /* likewise */
 int32_t net_root_machine(const struct net_job *job);
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
 bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */

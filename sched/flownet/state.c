@@ -22,20 +22,6 @@ int net_reserve(void **items, size_t *room, size_t count, size_t size)
 	return 0;
 }
 
-struct net_job *net_job_at(const struct flownet *net, uint32_t job)
-{
-	return job < net->job_limit && net->jobs[job].present ? &net->jobs[job] : NULL;
-}
-
-struct net_task *net_task_at(const struct flownet *net, uint32_t job, uint32_t task)
-{
-	struct net_job *entry = net_job_at(net, job);
-
-	if (!entry || task >= entry->task_limit || entry->tasks[task].machine == TASK_ABSENT)
-		return NULL;
-	return &entry->tasks[task];
-}
-
 int32_t net_root_machine(const struct net_job *job)
 {
 	return job->root_machine;
