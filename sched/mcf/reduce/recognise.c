@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hands a recognised network to the structured solver and reads flow and potentials back. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 /* Price of what cannot take a unit: above any path's cost, so that arcs there are never under-used. */
 #define PRICE_CLOSED (INT64_C(1) << 40)
 
-/* Room for one group's row, and where its arcs to a column are; `stamp` tells whose they are. */
+/* Room for one group's row, and where its arcs are; stamps tell whose. */
 struct workspace {
 	struct structured_arc *columns, *blocks;
 	struct structured_running *running;
@@ -19,18 +20,20 @@ struct workspace {
 	int32_t share_room;
 	int32_t *stamp, *wide_arc, *narrow_arc; /* [columns] */
 	int32_t *next;                          /* [arcs] further narrow arc to the same column */
+	int32_t *block_stamp, *block_arc;       /* [blocks] the cheapest to the block */
+	int32_t aggregator_arc;                 /* the cheapest, -1 = none */
 	int64_t *price;                         /* [nodes] */
 };
 
 static enum mcf_status from_code(int code)
 {
-	return code == 0 ? MCF_OPTIMAL : code == -12 ? MCF_NO_MEMORY : MCF_UNSUITED;
+	return code == 0 ? MCF_OPTIMAL : code == -ENOMEM ? MCF_NO_MEMORY : MCF_UNSUITED;
 }
 
 static bool open_workspace(const struct shape *shape, struct workspace *work)
 {
 	size_t columns = (size_t)shape->column_count + 1, arcs = (size_t)shape->problem->arc_count + 1;
-	size_t widest = 1;
+	size_t blocks = (size_t)shape->block_count + 1, widest = 1;
 
 	for (int32_t v = 0; v < shape->problem->node_count; v++) {
 		size_t size = (size_t)(shape->first[v + 1] - shape->first[v]) + 1;
@@ -46,11 +49,14 @@ static bool open_workspace(const struct shape *shape, struct workspace *work)
 	work->wide_arc = malloc(columns * sizeof *work->wide_arc);
 	work->narrow_arc = malloc(columns * sizeof *work->narrow_arc);
 	work->next = malloc(arcs * sizeof *work->next);
+	work->block_stamp = malloc(blocks * sizeof *work->block_stamp);
+	work->block_arc = malloc(blocks * sizeof *work->block_arc);
 	work->price = malloc(((size_t)shape->problem->node_count + 1) * sizeof *work->price);
 	if (!work->columns || !work->blocks || !work->running || !work->shares || !work->stamp || !work->wide_arc ||
-	    !work->narrow_arc || !work->next || !work->price)
+	    !work->narrow_arc || !work->next || !work->block_stamp || !work->block_arc || !work->price)
 		return false;
 	memset(work->stamp, 0xff, columns * sizeof *work->stamp);
+	memset(work->block_stamp, 0xff, blocks * sizeof *work->block_stamp);
 	return true;
 }
 
@@ -64,6 +70,8 @@ static void close_workspace(struct workspace *work)
 	free(work->wide_arc);
 	free(work->narrow_arc);
 	free(work->next);
+	free(work->block_stamp);
+	free(work->block_arc);
 	free(work->price);
 }
 
@@ -148,25 +156,44 @@ static int load(const struct shape *shape, struct structured *state, struct work
 	return code;
 }
 
-/* Sorts a group's arcs to columns by where they lead; notes its cheapest ways to blocks as they come. */
+/* The cheaper of two arcs of the network, -1 = none. */
+static int32_t cheaper(const struct mcf_problem *problem, int32_t left, int32_t right)
+{
+	return right < 0 || (left >= 0 && problem->cost[left] <= problem->cost[right]) ? left : right;
+}
+
+static void note_column_arc(const struct mcf_problem *problem, struct workspace *work, int32_t node, int32_t column,
+			    int32_t arc)
+{
+	if (work->stamp[column] != node) {
+		work->stamp[column] = node;
+		work->wide_arc[column] = work->narrow_arc[column] = -1;
+	}
+	if (problem->capacity[arc] < problem->supply[node]) {
+		work->next[arc] = work->narrow_arc[column];
+		work->narrow_arc[column] = arc;
+	} else {
+		work->wide_arc[column] = cheaper(problem, work->wide_arc[column], arc);
+	}
+}
+
+/* Sorts a group's arcs by where they lead. */
 static void note_arcs(const struct shape *shape, struct workspace *work, int32_t node)
 {
 	const struct mcf_problem *problem = shape->problem;
 
+	work->aggregator_arc = -1;
 	for (int32_t i = shape->first[node]; i < shape->first[node + 1]; i++) {
-		int32_t arc = shape->out[i], head = problem->head[arc], column = shape->id[head];
+		int32_t arc = shape->out[i], head = problem->head[arc], id = shape->id[head];
 
-		if (shape->role[head] != ROLE_COLUMN || problem->capacity[arc] == 0)
-			continue;
-		if (work->stamp[column] != node) {
-			work->stamp[column] = node;
-			work->wide_arc[column] = work->narrow_arc[column] = -1;
-		}
-		if (problem->capacity[arc] < problem->supply[node]) {
-			work->next[arc] = work->narrow_arc[column];
-			work->narrow_arc[column] = arc;
-		} else if (work->wide_arc[column] < 0 || problem->cost[arc] < problem->cost[work->wide_arc[column]]) {
-			work->wide_arc[column] = arc;
+		if (shape->role[head] == ROLE_COLUMN && problem->capacity[arc] > 0)
+			note_column_arc(problem, work, node, id, arc);
+		if (shape->role[head] == ROLE_AGGREGATOR)
+			work->aggregator_arc = cheaper(problem, work->aggregator_arc, arc);
+		if (shape->role[head] == ROLE_BLOCK) {
+			work->block_arc[id] =
+				cheaper(problem, work->block_stamp[id] == node ? work->block_arc[id] : -1, arc);
+			work->block_stamp[id] = node;
 		}
 	}
 }
@@ -177,16 +204,14 @@ static int32_t best_wide(const struct shape *shape, const struct workspace *work
 	const struct mcf_problem *problem = shape->problem;
 	int32_t best = work->stamp[column] == node ? work->wide_arc[column] : -1;
 	int32_t by_block = shape->by_block[shape->column_node[column]];
-	int32_t block = by_block >= 0 ? problem->tail[by_block] : -1;
 
-	for (int32_t i = shape->first[node]; i < shape->first[node + 1]; i++) {
-		int32_t arc = shape->out[i], head = problem->head[arc];
-		bool leads = head == block || (head == shape->aggregator && block >= 0 && shape->by_block[block] >= 0);
+	if (by_block < 0)
+		return best;
+	int32_t block = problem->tail[by_block], id = shape->id[block];
 
-		if (leads && (best < 0 || problem->cost[arc] < problem->cost[best]))
-			best = arc;
-	}
-	return best;
+	if (work->block_stamp[id] == node)
+		best = cheaper(problem, best, work->block_arc[id]);
+	return shape->by_block[block] >= 0 ? cheaper(problem, best, work->aggregator_arc) : best;
 }
 
 /* Units of a group on a column: on its own cheap arcs first, the rest on the cheapest wide way there. */

@@ -8,7 +8,10 @@
 
 #include "simplex_priv.h"
 
-enum { STRIDE_LEAST = 3 };
+enum {
+	STRIDE_LEAST = 3,
+	SKEWED = 3, /* times as many arcs as the average tail has are an arc's tail's: they are those of few */
+};
 
 static bool resize(void **array, int32_t count, size_t bytes)
 {
@@ -102,17 +105,25 @@ static void place_arc(struct mcf_simplex *simplex, int32_t arc, int32_t position
  * Arcs of a node mostly come side by side; priced in that order a block sees few nodes. So they are dealt out with a
  * stride of as many as a node has (the same trick as in LEMON, whose stride is the arcs a node, with arcs or without).
  * Measured, against a stride of the square root of their number: up to three times fewer pivots on grids, where a block
- * of neighbours is better than one of nodes from all over.
+ * of neighbours is better than one of nodes from all over. Where most arcs are those of few nodes, by cost perhaps,
+ * that stride says nothing of them, and the square root is better: on scheduling networks by job a quarter fewer
+ * pivots, with four sources for 20,000 sinks two thirds fewer.
  */
 static int32_t arc_stride(struct mcf_simplex *simplex, const struct mcf_problem *problem)
 {
-	int32_t *has_arcs = simplex->child, tails = 0; /* scratch */
+	int32_t *arcs_of = simplex->child, tails = 0, root = 1; /* scratch */
+	int64_t squares = 0;
 
-	memset(has_arcs, 0, (size_t)problem->node_count * sizeof *has_arcs);
+	memset(arcs_of, 0, (size_t)problem->node_count * sizeof *arcs_of);
 	for (int32_t a = 0; a < problem->arc_count; a++) {
-		tails += !has_arcs[problem->tail[a]];
-		has_arcs[problem->tail[a]] = 1;
+		tails += arcs_of[problem->tail[a]] == 0;
+		squares += 2 * (int64_t)arcs_of[problem->tail[a]]++ + 1;
 	}
+	while ((int64_t)root * root < problem->arc_count)
+		root++;
+	/* An arc's tail has squares / arc_count arcs on average, a tail arc_count / tails. */
+	if ((double)squares * tails > SKEWED * (double)problem->arc_count * problem->arc_count)
+		return root;
 	return tails > 0 && problem->arc_count / tails > STRIDE_LEAST ? problem->arc_count / tails : STRIDE_LEAST;
 }
 

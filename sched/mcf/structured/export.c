@@ -16,6 +16,8 @@ struct writer {
 	int32_t first_column, first_block, aggregator, sink;
 	int32_t *column_flow; /* from the block */
 	int64_t *block_flow;  /* from the aggregator */
+	bool *block_used;     /* some group leads to it */
+	bool aggregator_used;
 };
 
 /* Left out where it cannot be needed: its cost alone would keep the simplex from 32-bit numbers. */
@@ -88,9 +90,12 @@ static void write_group(struct writer *w, int32_t group)
 		int32_t head = arc->target >= 0 ? w->first_column + arc->target : w->first_block + ~arc->target;
 
 		write_arc(w, group, head, arc_capacity(g, arc->target, arc->cost), arc->cost, 0);
+		if (arc->target < 0)
+			w->block_used[~arc->target] = true;
 	}
 	for (int32_t i = 0; i < g->share_count; i++)
 		over_aggregator += write_share(w, g, &g->shares[i], w->solution->flow + first);
+	w->aggregator_used |= g->aggregator_cost != STRUCTURED_NO_ARC;
 	if (g->aggregator_cost != STRUCTURED_NO_ARC)
 		write_arc(w, group, w->aggregator, INT32_MAX, g->aggregator_cost, over_aggregator);
 	if (g->unscheduled_capacity > 0)
@@ -99,6 +104,10 @@ static void write_group(struct writer *w, int32_t group)
 		write_arc(w, group, w->sink, INT32_MAX, UNROUTED_COST, g->unrouted);
 }
 
+/*
+ * Where no unit can come from, an arc takes none: joined to each other by arcs of their own, columns that groups lead
+ * to one by one would be one large tree to the simplex, in which each pivot moves most of them.
+ */
 static void write_shared(struct writer *w)
 {
 	const struct structured *state = w->state;
@@ -108,14 +117,16 @@ static void write_shared(struct writer *w)
 		int32_t flow = w->block_flow[i] > INT32_MAX ? INT32_MAX : (int32_t)w->block_flow[i];
 
 		potential[w->first_block + i] = -(int64_t)block_least_price(state, i);
-		write_arc(w, w->aggregator, w->first_block + i, INT32_MAX, 0, flow);
+		write_arc(w, w->aggregator, w->first_block + i, w->aggregator_used ? INT32_MAX : 0, 0, flow);
 	}
 	for (int32_t i = 0; i < state->column_count; i++) {
 		potential[w->first_column + i] = -(int64_t)state->prices[i];
-		if (state->column_blocks[i] == NONE)
+		int32_t block = state->column_blocks[i];
+
+		if (block == NONE)
 			continue;
-		write_arc(w, w->first_block + state->column_blocks[i], w->first_column + i, INT32_MAX, 0,
-			  w->column_flow[i]);
+		write_arc(w, w->first_block + block, w->first_column + i,
+			  w->aggregator_used || w->block_used[block] ? INT32_MAX : 0, 0, w->column_flow[i]);
 		write_arc(w, w->first_column + i, w->sink, state->capacities[i], 0,
 			  state->capacities[i] - state->free_slots[i]);
 	}
@@ -130,7 +141,8 @@ static int allocate(struct structured_export *out, struct writer *w, int32_t nod
 	out->numbers = calloc((size_t)(arcs + nodes), sizeof(int64_t));
 	w->column_flow = calloc((size_t)w->state->column_count + 1, sizeof(*w->column_flow));
 	w->block_flow = calloc((size_t)w->state->block_count + 1, sizeof(*w->block_flow));
-	if (!out->arrays || !out->numbers || !w->column_flow || !w->block_flow ||
+	w->block_used = calloc((size_t)w->state->block_count + 1, sizeof(*w->block_used));
+	if (!out->arrays || !out->numbers || !w->column_flow || !w->block_flow || !w->block_used ||
 	    mcf_solution_reserve(&out->solution, nodes, (int32_t)arcs) != MCF_OPTIMAL)
 		return -ENOMEM;
 	w->tail = out->arrays;
@@ -189,6 +201,7 @@ int structured_export(const struct structured *state, struct structured_export *
 		structured_export_free(out);
 	free(w.column_flow);
 	free(w.block_flow);
+	free(w.block_used);
 	return failed;
 }
 
