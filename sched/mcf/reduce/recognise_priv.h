@@ -38,7 +38,7 @@ void shape_free(struct shape *shape);
  */
 enum mcf_status recognise_solve(const struct mcf_problem *problem, struct mcf_solution *solution);
 
-/* The same where it is quick: MCF_UNSUITED also when there are more units than the columns take. */
+/* The same where it is quick: MCF_UNSUITED also with more units than the columns take, or when it takes long. */
 enum mcf_status recognise_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 #endif

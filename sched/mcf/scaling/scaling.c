@@ -6,7 +6,11 @@
 
 #include "scaling_priv.h"
 
-enum { BUCKETS_MOST = 1 << 22 };
+/*
+ * Ranks that a global update tells apart. An arc that costs as much as any is as long as SCALING_ALPHA epsilons in the
+ * first phase, which makes one more; a way may have every node. With one too few a long path was never updated.
+ */
+enum { RANKS_PER_NODE = SCALING_ALPHA + 2, BUCKETS_MOST = 1 << 23 };
 /* Under so many units of cost the flow may be optimal: measured, it mostly is under a half, seldom over 2. */
 enum { SETTLE_FROM = 2 };
 /* No reduced cost is over it: nothing is set aside. */
@@ -16,8 +20,8 @@ static bool allocate(struct scaling *scaling)
 {
 	size_t nodes = (size_t)scaling->node_count + 2, arcs = (size_t)scaling->problem->arc_count + 1;
 
-	scaling->bucket_count = scaling->node_count < BUCKETS_MOST / SCALING_ALPHA
-					? (scaling->node_count + 1) * SCALING_ALPHA
+	scaling->bucket_count = scaling->node_count < BUCKETS_MOST / RANKS_PER_NODE
+					? (scaling->node_count + 1) * RANKS_PER_NODE
 					: BUCKETS_MOST;
 	scaling->first = calloc(nodes, sizeof *scaling->first);
 	scaling->arcs = malloc(2 * arcs * sizeof *scaling->arcs);
@@ -37,6 +41,7 @@ static bool allocate(struct scaling *scaling)
 	scaling->bucket_next = malloc(nodes * sizeof *scaling->bucket_next);
 	scaling->bucket_before = malloc(nodes * sizeof *scaling->bucket_before);
 	scaling->bucket = malloc((size_t)scaling->bucket_count * sizeof *scaling->bucket);
+	scaling->buckets_used = scaling->bucket_count;
 	return scaling->first && scaling->arcs && scaling->reverse && scaling->origin && scaling->whole &&
 	       scaling->end && scaling->price && scaling->trial_price && scaling->parent && scaling->parent_tail &&
 	       scaling->excess && scaling->next && scaling->queue && scaling->queued && scaling->rank &&

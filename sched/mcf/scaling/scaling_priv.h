@@ -46,6 +46,7 @@ struct scaling {
 	int32_t *bucket_next, *bucket_before; /* [nodes] lists of equal rank */
 	int32_t *bucket;                      /* [bucket_count] */
 	int32_t bucket_count;
+	int32_t buckets_used; /* the last updates left nothing in those from here on */
 	int64_t epsilon, largest_cost;
 	uint64_t pushes, relabels, phases;
 	int64_t scans; /* arcs that phases looked at */

@@ -16,6 +16,7 @@ static void bucket_put(struct scaling *scaling, int32_t node, int32_t rank)
 		scaling->bucket_before[old] = node;
 	scaling->bucket[rank] = node;
 	scaling->rank[node] = rank;
+	scaling->buckets_used = rank < scaling->buckets_used ? scaling->buckets_used : rank + 1;
 }
 
 static void bucket_take(struct scaling *scaling, int32_t node)
@@ -84,7 +85,8 @@ bool scaling_global_update(struct scaling *scaling)
 {
 	int32_t none = scaling->bucket_count, rank, active = 0;
 
-	memset(scaling->bucket, 0xff, (size_t)none * sizeof *scaling->bucket);
+	memset(scaling->bucket, 0xff, (size_t)scaling->buckets_used * sizeof *scaling->bucket);
+	scaling->buckets_used = 0;
 	for (int32_t v = 0; v < scaling->node_count; v++) {
 		scaling->rank[v] = none;
 		if (scaling->excess[v] < 0)

@@ -248,6 +248,10 @@ void start_solve(struct structured *state)
 			scans += scans / 2 + 1;
 		price = next_price(state, &outlook, lacking);
 	}
+	if (state->gives_up) {
+		state->given_up = true;
+		return;
+	}
 	state->scan_limit = UINT64_MAX;
 	state->scratch_scans = SIMPLEX_PASSES * arcs;
 	import_simplex(state);

@@ -132,6 +132,7 @@ static enum mcf_status fill_result(struct structured *state, struct structured_r
 					     .handed_over = state->scan_limit == UINT64_MAX};
 	result->status = state->no_memory       ? MCF_NO_MEMORY
 			 : state->stalled       ? MCF_STALLED
+			 : state->given_up      ? MCF_UNSUITED
 			 : result->unrouted > 0 ? MCF_INFEASIBLE
 						: MCF_OPTIMAL;
 	return result->status;
@@ -192,6 +193,12 @@ enum mcf_status structured_solve(struct structured *state, struct structured_res
 		state->no_memory = true;
 	start_note_price(state);
 	return fill_result(state, result);
+}
+
+void structured_give_up_after(struct structured *state, uint32_t passes)
+{
+	state->gives_up = true;
+	state->patience = passes;
 }
 
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result)

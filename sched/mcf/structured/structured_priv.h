@@ -222,7 +222,9 @@ struct structured {
 	bool referenced; /* the two above are kept; built by the first repair */
 	bool solved;     /* flow and prices are those of an optimum, but for what is queued */
 	bool no_memory;
-	bool stalled; /* a step that must get nearer has not */
+	bool stalled;  /* a step that must get nearer has not */
+	bool gives_up; /* rather than hand over */
+	bool given_up;
 	int32_t market_price;
 	uint32_t exit_epoch;                               /* moves when a slot comes free */
 	int64_t total_capacity, total_free, total_pending; /* the last two once there was a solve */
@@ -420,7 +422,7 @@ static inline int32_t group_first_arc(const struct group *group, int32_t low, in
 
 static inline bool state_failed(const struct structured *state)
 {
-	return state->no_memory || state->stalled;
+	return state->no_memory || state->stalled || state->given_up;
 }
 
 static inline bool state_halted(const struct structured *state)

@@ -136,7 +136,7 @@ int structured_end_unit(struct structured *state, int32_t group, int32_t column)
 int structured_remove_group(struct structured *state, int32_t group);
 
 struct structured_result {
-	enum mcf_status status; /* MCF_OPTIMAL, MCF_INFEASIBLE, MCF_NO_MEMORY, MCF_STALLED */
+	enum mcf_status status; /* MCF_OPTIMAL, MCF_INFEASIBLE, MCF_NO_MEMORY, MCF_STALLED, MCF_UNSUITED */
 	int64_t cost;           /* of all routed units */
 	int64_t unscheduled;    /* units */
 	int64_t unrouted; /* > 0 when MCF_INFEASIBLE: the fewest possible; the rest is then routed at least cost */
@@ -155,6 +155,12 @@ enum mcf_status structured_solve(struct structured *state, struct structured_res
  * solve. 0 or -ENOMEM.
  */
 int structured_prepare(struct structured *state);
+
+/*
+ * A solve that has looked at so many times as many arcs as there are is given up from now on, instead of handed over:
+ * MCF_UNSUITED, and the state may only be destroyed. For callers that have another way to solve it.
+ */
+void structured_give_up_after(struct structured *state, uint32_t passes);
 
 /* Forgets flow and prices (units still run where `running` says), then solves. */
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result);
