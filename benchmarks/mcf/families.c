@@ -348,6 +348,44 @@ static void draw_most_flow(struct family_builder *builder, int32_t size)
 	add_arc(builder, sink, source, CAPACITY_MOST * size, -1);
 }
 
+/* One way for all, all arcs as dear. */
+static void draw_path(struct family_builder *builder, int32_t size)
+{
+	set_nodes(builder, size + 1);
+	for (int32_t v = 0; v < size; v++)
+		add_arc(builder, v, v + 1, 5, 1);
+	send(builder, 0, size, 5);
+}
+
+/* Four large jobs, each with an arc to every one of `size` slots, cheapest first, and a dear way to wait. */
+static void draw_large_jobs(struct family_builder *builder, int32_t size)
+{
+	static const int64_t primes[] = {7919, 104729, 1299709, 15485863};
+	enum {
+		JOBS = sizeof primes / sizeof *primes,
+		COST_LEAST = 100,
+		COST_WAITING = 1001,
+		COSTS = COST_WAITING - COST_LEAST
+	};
+	int32_t sink = JOBS + size;
+
+	set_nodes(builder, sink + 1);
+	for (int32_t job = 0; job < JOBS; job++) {
+		int32_t units = size / 5, offset = draw(builder, 0, size - 1);
+
+		for (int32_t rank = 0; rank < size; rank++) {
+			int32_t cost = COST_LEAST + (int32_t)((int64_t)rank * COSTS / size);
+
+			/* No size is a multiple of such a prime: every slot once, in an order of the job's own. */
+			add_arc(builder, job, JOBS + (int32_t)((offset + rank * primes[job]) % size), units, cost);
+		}
+		add_arc(builder, job, sink, units, COST_WAITING);
+		send(builder, job, sink, units);
+	}
+	for (int32_t slot = 0; slot < size; slot++)
+		add_arc(builder, JOBS + slot, sink, 1, 0);
+}
+
 const struct family families[] = {
 	{"transport", 500, draw_transport},
 	{"assignment", 8000, draw_assignment},
@@ -366,6 +404,8 @@ const struct family families[] = {
 	{"days", 150, draw_days},
 	{"layers", 300, draw_layers},
 	{"most_flow", 100, draw_most_flow},
+	{"path", 30000, draw_path},
+	{"large_jobs", 20000, draw_large_jobs},
 	{NULL, 0, NULL},
 };
 

@@ -49,6 +49,18 @@ static void walk_many(uint64_t first_seed, int32_t slots_percent)
 	cr_expect_gt(handed_over, 12 * 300 / 20);
 }
 
+/* For a caller with another way: no answer rather than the simplex's. */
+Test(structured_import, given_up)
+{
+	struct world world;
+
+	world_create_wide(&world, 1, 70);
+	structured_give_up_after(world.state, 0);
+	cr_expect_eq(structured_solve(world.state, &world.result), MCF_UNSUITED);
+	cr_expect_not(world.result.handed_over);
+	world_destroy(&world);
+}
+
 Test(structured_import, loose)
 {
 	import_many(1, 1000, 200);
