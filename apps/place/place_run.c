@@ -20,40 +20,60 @@ static int64_t count_free(const struct place_world *world)
 	return slots;
 }
 
+static int write_dimacs(const struct place_world *world, const struct flownet_network *network, const int32_t *flow,
+			FILE *out)
+{
+	struct flownet_names names = place_names(world);
+
+	(void)flow;
+	return flownet_network_write_dimacs(network, placer_net(world->placer), &names, out);
+}
+
+static int write_drawing(const struct place_world *world, const struct flownet_network *network, const int32_t *flow,
+			 FILE *out)
+{
+	struct flownet_names names = place_names(world);
+	const char *ending = strrchr(world->settings->draw, '.');
+	bool json = ending && strcasecmp(ending, ".json") == 0;
+
+	return (json ? flownet_network_write_json : flownet_network_write_dot)(network, placer_net(world->placer),
+									       &names, flow, out);
+}
+
+/* A whole file, or none. What a bad stream has to say the commit tells. */
+static int write_file(const struct place_world *world, const struct flownet_network *network, const int32_t *flow,
+		      const char *path,
+		      int (*write)(const struct place_world *, const struct flownet_network *, const int32_t *, FILE *),
+		      struct error *err)
+{
+	struct file_writer *writer = file_writer_open(path, err);
+	int code;
+
+	if (!writer)
+		return -(err->code ? err->code : EIO);
+	code = write(world, network, flow, file_writer_stream(writer));
+	if (code == 0 || code == -EIO)
+		return file_writer_commit(writer, err);
+	file_writer_discard(writer);
+	return error_set(err, -code, "cannot write %s: %s", path, strerror(-code));
+}
+
 /* Writes what --dump-dimacs and --draw ask for. `network` is as it was before the solve, the tasks are where they are
  * now: that is the flow. */
 static int write_network(const struct place_world *world, const struct flownet_network *network, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
-	const char *const paths[] = {settings->dump_dimacs, settings->draw};
-	const struct flownet *net = placer_net(world->placer);
-	struct flownet_names names = place_names(world);
 	int32_t *flow = calloc((size_t)network->problem.arc_count + 1, sizeof *flow);
-	int code = flow ? flownet_network_route(network, net, flow) : -ENOMEM;
+	int code = flow ? flownet_network_route(network, placer_net(world->placer), flow) : -ENOMEM;
 
-	for (int i = 0; i < 2 && code == 0; i++) {
-		size_t length = paths[i] ? strlen(paths[i]) : 0;
-		struct file_writer *writer;
-		FILE *out;
-
-		if (!paths[i])
-			continue;
-		writer = file_writer_open(paths[i], err);
-		if (!writer) {
-			free(flow);
-			return -(err->code ? err->code : EIO);
-		}
-		out = file_writer_stream(writer);
-		if (i == 0)
-			flownet_network_write_dimacs(network, net, &names, out);
-		else if (length > 5 && strcasecmp(paths[i] + length - 5, ".json") == 0)
-			flownet_network_write_json(network, net, &names, flow, out);
-		else
-			flownet_network_write_dot(network, net, &names, flow, out);
-		code = file_writer_commit(writer, err);
-	}
+	if (code != 0)
+		error_set(err, -code, "out of memory");
+	if (code == 0 && settings->dump_dimacs)
+		code = write_file(world, network, flow, settings->dump_dimacs, write_dimacs, err);
+	if (code == 0 && settings->draw)
+		code = write_file(world, network, flow, settings->draw, write_drawing, err);
 	free(flow);
-	return code == -ENOMEM ? error_set(err, ENOMEM, "out of memory") : code;
+	return code;
 }
 
 static void note_moves(struct place_outcome *outcome, const struct flownet_round *round, const size_t *first_of_job)

@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-enum { NAME_BYTES = 320 };
+#include <base/json.h>
 
 static const char *kind_name(enum flownet_node_kind kind)
 {
@@ -17,47 +17,70 @@ static const char *kind_name(enum flownet_node_kind kind)
 	return names[kind];
 }
 
-static void job_name(const struct flownet_names *names, uint32_t job, char *text, size_t bytes)
+/* Formatted text that the caller frees; NULL if out of memory. */
+__attribute__((format(printf, 1, 2))) static char *text_of(const char *format, ...)
 {
-	if (names && names->job)
-		snprintf(text, bytes, "%s", names->job(names->context, job));
-	else
-		snprintf(text, bytes, "J%u", job);
+	va_list arguments;
+	char *text;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	return length < 0 ? NULL : text;
 }
 
-/* "web.client1", "U(web)", "X", "R(r1)", "h1", "S": the paper's letters where a node has no name of its own. */
-static void node_name(const struct flownet_network *network, const struct flownet *net,
-		      const struct flownet_names *names, int32_t node, char *text, size_t bytes)
+static char *job_name(const struct flownet_names *names, uint32_t job)
+{
+	return names && names->job ? strdup(names->job(names->context, job)) : text_of("J%" PRIu32, job);
+}
+
+static char *task_name(const struct flownet_names *names, uint32_t job, uint32_t task)
+{
+	return names && names->task ? strdup(names->task(names->context, job, task)) : text_of("T%" PRIu32, task);
+}
+
+static char *name_of_task(const struct flownet_names *names, const struct flownet_node *node)
+{
+	char *job = job_name(names, node->number), *task = task_name(names, node->number, node->task);
+	char *name = job && task ? text_of("%s.%s", job, task) : NULL;
+
+	free(job);
+	free(task);
+	return name;
+}
+
+static char *name_of_unscheduled(const struct flownet_names *names, const struct flownet_node *node)
+{
+	char *job = job_name(names, node->number), *name = job ? text_of("U(%s)", job) : NULL;
+
+	free(job);
+	return name;
+}
+
+/* "web.client1", "U(web)", "X", "R(r1)", "h1", "S": the paper's letters where a node has no name of its own. The
+ * caller frees it; NULL if out of memory. */
+static char *node_name(const struct flownet_network *network, const struct flownet *net,
+		       const struct flownet_names *names, int32_t node)
 {
 	const struct flownet_node *entry = &network->nodes[node];
 	const struct cluster *cluster = flownet_cluster(net);
-	char job[NAME_BYTES / 2];
 
 	switch (entry->kind) {
 	case FLOWNET_NODE_TASK:
-		job_name(names, entry->number, job, sizeof job);
-		if (names && names->task)
-			snprintf(text, bytes, "%s.%s", job, names->task(names->context, entry->number, entry->task));
-		else
-			snprintf(text, bytes, "%s.T%u", job, entry->task);
-		break;
+		return name_of_task(names, entry);
 	case FLOWNET_NODE_UNSCHEDULED:
-		job_name(names, entry->number, job, sizeof job);
-		snprintf(text, bytes, "U(%s)", job);
-		break;
+		return name_of_unscheduled(names, entry);
 	case FLOWNET_NODE_CLUSTER:
-		snprintf(text, bytes, "X");
-		break;
+		return strdup("X");
 	case FLOWNET_NODE_RACK:
-		snprintf(text, bytes, "R(%s)", cluster->racks[entry->number].name);
-		break;
+		return text_of("R(%s)", cluster->racks[entry->number].name);
 	case FLOWNET_NODE_MACHINE:
-		snprintf(text, bytes, "%s", cluster->machines[entry->number].name);
-		break;
+		return strdup(cluster->machines[entry->number].name);
 	case FLOWNET_NODE_SINK:
-		snprintf(text, bytes, "S");
 		break;
 	}
+	return strdup("S");
 }
 
 static int stream_state(FILE *out)
@@ -69,12 +92,15 @@ int flownet_network_write_dimacs(const struct flownet_network *network, const st
 				 const struct flownet_names *names, FILE *out)
 {
 	const struct mcf_problem *problem = &network->problem;
-	char name[NAME_BYTES];
 
 	fprintf(out, "c NoMora's network of one round: task, unscheduled, cluster, rack, machine, sink\n");
 	for (int32_t v = 0; v < problem->node_count; v++) {
-		node_name(network, net, names, v, name, sizeof name);
+		char *name = node_name(network, net, names, v);
+
+		if (!name)
+			return -ENOMEM;
 		fprintf(out, "c node %" PRId32 " %s %s\n", v + 1, kind_name(network->nodes[v].kind), name);
+		free(name);
 	}
 	fprintf(out, "p min %" PRId32 " %" PRId32 "\n", problem->node_count, problem->arc_count);
 	for (int32_t v = 0; v < problem->node_count; v++) {
@@ -116,14 +142,17 @@ int flownet_network_write_dot(const struct flownet_network *network, const struc
 			      const struct flownet_names *names, const int32_t *flow, FILE *out)
 {
 	const struct mcf_problem *problem = &network->problem;
-	char name[NAME_BYTES];
 
 	fprintf(out, "digraph flownet {\n\trankdir=LR;\n\tnode [fontname=\"sans-serif\",fontsize=11];\n"
 		     "\tedge [fontname=\"sans-serif\",fontsize=9,color=\"#888888\"];\n");
 	for (int32_t v = 0; v < problem->node_count; v++) {
-		node_name(network, net, names, v, name, sizeof name);
+		char *name = node_name(network, net, names, v);
+
+		if (!name)
+			return -ENOMEM;
 		fprintf(out, "\tn%" PRId32 " [label=", v);
 		write_quoted(name, out);
+		free(name);
 		fprintf(out, ",%s];\n", node_style(network->nodes[v].kind));
 	}
 	for (int32_t a = 0; a < problem->arc_count; a++) {
@@ -141,33 +170,44 @@ int flownet_network_write_dot(const struct flownet_network *network, const struc
 	return stream_state(out);
 }
 
+static json_t *node_json(const struct flownet_network *network, const struct flownet *net,
+			 const struct flownet_names *names, int32_t node)
+{
+	char *name = node_name(network, net, names, node);
+	json_t *object = name ? json_pack("{s:i,s:s,s:s,s:I}", "id", node, "kind", kind_name(network->nodes[node].kind),
+					  "name", name, "supply", (json_int_t)network->supply[node])
+			      : NULL;
+
+	free(name);
+	return object;
+}
+
+static json_t *arc_json(const struct flownet_network *network, const int32_t *flow, int32_t arc)
+{
+	json_t *object = json_pack("{s:i,s:i,s:i,s:I}", "from", network->tail[arc], "to", network->head[arc],
+				   "capacity", network->capacity[arc], "cost", (json_int_t)network->cost[arc]);
+
+	if (flow && json_object_set_new(object, "flow", json_integer(flow[arc])) != 0) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
+}
+
+/* Node by node and arc by arc: all of it as one value would take several times the network's own memory. */
 int flownet_network_write_json(const struct flownet_network *network, const struct flownet *net,
 			       const struct flownet_names *names, const int32_t *flow, FILE *out)
 {
 	const struct mcf_problem *problem = &network->problem;
-	json_t *root = json_object(), *nodes = json_array(), *arcs = json_array();
-	char name[NAME_BYTES];
-	int code;
+	bool written = json_print_member(out, "{\n\"schema\": ", json_string("nomora.flownet/1")) &&
+		       fputs(",\n\"nodes\": [", out) != EOF;
 
-	json_object_set_new(root, "schema", json_string("nomora.flownet/1"));
-	for (int32_t v = 0; v < problem->node_count; v++) {
-		node_name(network, net, names, v, name, sizeof name);
-		json_array_append_new(nodes,
-				      json_pack("{s:i,s:s,s:s,s:I}", "id", v, "kind", kind_name(network->nodes[v].kind),
-						"name", name, "supply", (json_int_t)problem->supply[v]));
-	}
-	for (int32_t a = 0; a < problem->arc_count; a++) {
-		json_t *arc = json_pack("{s:i,s:i,s:i,s:I}", "from", problem->tail[a], "to", problem->head[a],
-					"capacity", problem->capacity[a], "cost", (json_int_t)problem->cost[a]);
-
-		if (flow)
-			json_object_set_new(arc, "flow", json_integer(flow[a]));
-		json_array_append_new(arcs, arc);
-	}
-	json_object_set_new(root, "nodes", nodes);
-	json_object_set_new(root, "arcs", arcs);
-	code = json_dumpf(root, out, JSON_INDENT(1)) == 0 ? stream_state(out) : -EIO;
-	fputc('\n', out);
-	json_decref(root);
-	return code;
+	for (int32_t v = 0; v < problem->node_count && written; v++)
+		written = json_print_member(out, v == 0 ? "\n" : ",\n", node_json(network, net, names, v));
+	written = written && fputs("\n],\n\"arcs\": [", out) != EOF;
+	for (int32_t a = 0; a < problem->arc_count && written; a++)
+		written = json_print_member(out, a == 0 ? "\n" : ",\n", arc_json(network, flow, a));
+	if (written && fputs("\n]}\n", out) != EOF)
+		return stream_state(out);
+	return ferror(out) ? -EIO : -ENOMEM;
 }
