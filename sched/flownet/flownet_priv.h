@@ -3,7 +3,7 @@
  * state.c keeps machines, jobs and tasks, which *_events.c change and view.c shows; costs.c says what a task costs;
  * changes.c keeps the pending changes; groups.c feeds the structured solver, answer.c reads it; members.c lists the
  * tasks of a job by class; walk.c says in which order jobs are looked at; network.c builds the whole network;
- * extract.c turns an answer into moves; round.c puts a round together.
+ * extract.c turns an answer into moves; wait.c says whom U_J holds; round.c puts a round together.
  */
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
@@ -87,6 +87,13 @@ struct net_plan {
 	bool settled; /* once carried out, the job is as the solver knows it */
 };
 
+/* A task that waits: its job, what waiting costs it, and its number or its arc's. */
+struct net_waiter {
+	uint32_t job;
+	int32_t number;
+	int64_t cost;
+};
+
 /* Jobs that are looked at one after the other. */
 struct net_walk {
 	uint32_t *jobs;
@@ -165,6 +172,7 @@ int net_reserve(void **items, size_t *room, size_t count, size_t size);
 int32_t net_root_machine(const struct net_job *job);
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
 bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
+bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
 int32_t net_machine_capacity(const struct net_machine *machine);         /* for tasks that are not pinned */
 /* Adds `sign` for each pinned task of the job to its machine's count; 0 or -ENOMEM. */
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
@@ -180,6 +188,12 @@ int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 /* costs.c */
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
+
+/* wait.c */
+/* Job by job; those that come first go through U_J. */
+void net_waiters_sort(struct net_waiter *waiters, size_t count);
+/* Of U_J -> S. */
+int32_t net_unscheduled_width(const struct flownet *net, const struct net_job *job);
 
 /* job_events.c */
 void net_job_free(struct net_job *job); /* what it owns; it may be used again */

@@ -135,7 +135,7 @@ static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32
 	const struct cost_row *row;
 	int32_t node;
 
-	if (state->machine == TASK_ABSENT || (!root && !pinned && !net_job_open(net, entry)))
+	if (state->machine == TASK_ABSENT || !net_takes_part(net, entry, task))
 		return;
 	node = add_node(builder, (struct flownet_node){.kind = FLOWNET_NODE_TASK, .number = job, .task = task}, 1);
 	if (builder->code == 0)
@@ -166,13 +166,12 @@ static void add_job(struct builder *builder, uint32_t job)
 {
 	const struct net_job *entry = net_job_at(builder->net, job);
 	struct flownet_node unscheduled = {.kind = FLOWNET_NODE_UNSCHEDULED, .number = job};
-	int32_t limit = builder->net->settings.unscheduled_capacity, tasks, node;
+	int32_t node;
 
 	if (!entry || entry->waiting + entry->running == 0)
 		return;
-	tasks = (int32_t)(entry->waiting + entry->running);
 	node = add_node(builder, unscheduled, 0);
-	add_arc(builder, node, NODE_SINK, limit > 0 && limit < tasks ? limit : tasks, 0);
+	add_arc(builder, node, NODE_SINK, net_unscheduled_width(builder->net, entry), 0);
 	for (uint32_t t = 0; t < entry->task_limit; t++)
 		add_task(builder, job, t, node);
 }

@@ -4,16 +4,38 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "flownet_priv.h"
+
 /* Arcs by the place where they are looked for: towards a rack (from X), towards a machine (from its rack), to S. */
 struct arc_index {
 	int32_t *to_node;   /* [nodes] the arc from X to this rack, or from its rack to this machine */
 	int32_t *from_node; /* [nodes] the arc from this node to the sink */
+	int32_t *node_of_machine;
 };
 
-static void index_arcs(const struct flownet_network *network, struct arc_index *index)
+static void free_index(struct arc_index *index)
 {
-	for (int32_t v = 0; v < network->problem.node_count; v++)
+	free(index->to_node);
+	free(index->from_node);
+	free(index->node_of_machine);
+}
+
+/* 0 or -ENOMEM; free_index() in any case. */
+static int index_arcs(const struct flownet_network *network, const struct flownet *net, struct arc_index *index)
+{
+	size_t nodes = (size_t)network->problem.node_count;
+
+	index->to_node = malloc((nodes + 1) * sizeof *index->to_node);
+	index->from_node = malloc((nodes + 1) * sizeof *index->from_node);
+	index->node_of_machine =
+		calloc((size_t)flownet_cluster(net)->machine_count + 1, sizeof *index->node_of_machine);
+	if (!index->to_node || !index->from_node || !index->node_of_machine)
+		return -ENOMEM;
+	for (int32_t v = 0; v < network->problem.node_count; v++) {
 		index->to_node[v] = index->from_node[v] = -1;
+		if (network->nodes[v].kind == FLOWNET_NODE_MACHINE)
+			index->node_of_machine[network->nodes[v].number] = v;
+	}
 	for (int32_t a = 0; a < network->problem.arc_count; a++) {
 		int32_t tail = network->tail[a], head = network->head[a];
 
@@ -22,6 +44,7 @@ static void index_arcs(const struct flownet_network *network, struct arc_index *
 		if (network->nodes[head].kind == FLOWNET_NODE_SINK && index->from_node[tail] < 0)
 			index->from_node[tail] = a;
 	}
+	return 0;
 }
 
 /* Does an arc to `node` lead to the machine node (-1: to waiting)? */
@@ -54,57 +77,88 @@ static void send(const struct flownet_network *network, const struct arc_index *
 	flow[index->from_node[node]]++;
 }
 
-static bool is_full(const struct flownet_network *network, const struct arc_index *index, int32_t node,
-		    const int32_t *flow)
+/* How far round a task's arc goes: to the machine itself or to waiting, through its rack, through the cluster. */
+static int detour(const struct flownet_network *network, int32_t arc)
 {
-	return flow[index->from_node[node]] == network->capacity[index->from_node[node]];
+	enum flownet_node_kind kind = network->nodes[network->head[arc]].kind;
+
+	return kind == FLOWNET_NODE_CLUSTER ? 2 : kind == FLOWNET_NODE_RACK;
+}
+
+/* The cheapest of the task's arcs first..end-1 that lead to the target, the most direct of equal ones, and of those the
+ * first: a task stays where it runs. -1: there is none. */
+static int32_t best_arc(const struct flownet_network *network, const struct arc_index *index, int32_t first,
+			int32_t end, int32_t target)
+{
+	int32_t best = -1;
+
+	for (int32_t a = first; a < end; a++) {
+		if (!leads_to(network, index, network->head[a], target))
+			continue;
+		if (best < 0 || network->cost[a] < network->cost[best] ||
+		    (network->cost[a] == network->cost[best] && detour(network, a) < detour(network, best)))
+			best = a;
+	}
+	return best;
+}
+
+/* Each job's waiters through its U while that holds them, the rest by their own arcs to the sink. */
+static void send_waiters(const struct flownet_network *network, const struct arc_index *index,
+			 struct net_waiter *waiters, size_t count, int32_t *flow)
+{
+	net_waiters_sort(waiters, count);
+	for (size_t i = 0; i < count; i++) {
+		int32_t arc = waiters[i].number;
+		int32_t onward = index->from_node[network->head[arc]], aside = index->from_node[network->tail[arc]];
+
+		if (flow[onward] == network->capacity[onward] && aside >= 0) {
+			flow[aside]++;
+		} else {
+			flow[arc]++;
+			flow[onward]++;
+		}
+	}
+}
+
+/* Sends the units that are on machines; those that wait are only listed. How many those are. */
+static size_t send_placed(const struct flownet_network *network, const struct flownet *net,
+			  const struct arc_index *index, struct net_waiter *waiters, int32_t *flow)
+{
+	int32_t arcs = network->problem.arc_count, end;
+	size_t count = 0;
+
+	for (int32_t a = 0; a < arcs; a = end) {
+		int32_t tail = network->tail[a], best, machine;
+		const struct flownet_node *task = &network->nodes[tail];
+
+		for (end = a + 1; end < arcs && network->tail[end] == tail; end++)
+			;
+		if (task->kind != FLOWNET_NODE_TASK || network->nodes[network->head[a]].kind == FLOWNET_NODE_SINK)
+			continue;
+		machine = flownet_task_machine(net, task->number, task->task);
+		best = best_arc(network, index, a, end, machine == FLOWNET_NONE ? -1 : index->node_of_machine[machine]);
+		if (best >= 0 && machine == FLOWNET_NONE) {
+			waiters[count++] =
+				(struct net_waiter){.job = task->number, .cost = network->cost[best], .number = best};
+		} else if (best >= 0) {
+			flow[best]++;
+			send(network, index, network->head[best], index->node_of_machine[machine], flow);
+		}
+	}
+	return count;
 }
 
 int flownet_network_route(const struct flownet_network *network, const struct flownet *net, int32_t *flow)
 {
-	size_t nodes = (size_t)network->problem.node_count;
-	struct arc_index index = {
-		.to_node = malloc((nodes + 1) * sizeof *index.to_node),
-		.from_node = malloc((nodes + 1) * sizeof *index.from_node),
-	};
-	int32_t *machine_node = calloc((size_t)flownet_cluster(net)->machine_count + 1, sizeof *machine_node);
-	int32_t arcs = network->problem.arc_count;
+	struct net_waiter *waiters = malloc(((size_t)network->problem.node_count + 1) * sizeof *waiters);
+	struct arc_index index = {0};
+	int code = index_arcs(network, net, &index);
 
-	if (!index.to_node || !index.from_node || !machine_node) {
-		free(index.to_node);
-		free(index.from_node);
-		free(machine_node);
-		return -ENOMEM;
-	}
-	index_arcs(network, &index);
-	for (int32_t v = 0; v < (int32_t)nodes; v++) {
-		if (network->nodes[v].kind == FLOWNET_NODE_MACHINE)
-			machine_node[network->nodes[v].number] = v;
-	}
-	for (int32_t a = 0; a < arcs;) {
-		int32_t task = network->tail[a], best = -1, machine, target;
-
-		if (network->nodes[task].kind != FLOWNET_NODE_TASK ||
-		    network->nodes[network->head[a]].kind == FLOWNET_NODE_SINK) {
-			a++;
-			continue;
-		}
-		machine = flownet_task_machine(net, network->nodes[task].number, network->nodes[task].task);
-		target = machine == FLOWNET_NONE ? -1 : machine_node[machine];
-		for (; a < arcs && network->tail[a] == task; a++) {
-			if (leads_to(network, &index, network->head[a], target) &&
-			    (best < 0 || network->cost[a] <= network->cost[best]))
-				best = a;
-		}
-		if (target < 0 && index.from_node[task] >= 0 && is_full(network, &index, network->head[best], flow)) {
-			flow[index.from_node[task]]++;
-		} else if (best >= 0) {
-			flow[best]++;
-			send(network, &index, network->head[best], target, flow);
-		}
-	}
-	free(index.to_node);
-	free(index.from_node);
-	free(machine_node);
-	return 0;
+	if (!waiters)
+		code = -ENOMEM;
+	if (code == 0)
+		send_waiters(network, &index, waiters, send_placed(network, net, &index, waiters, flow), flow);
+	free(waiters);
+	free_index(&index);
+	return code;
 }

@@ -32,6 +32,13 @@ bool net_job_open(const struct flownet *net, const struct net_job *job)
 	return !net->policy.root_first || net_root_machine(job) != FLOWNET_NONE;
 }
 
+bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	if (net_task_runs(&job->tasks[task]) || (net->policy.root_first && task == job->root))
+		return true;
+	return net_job_open(net, job);
+}
+
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task)
 {
 	if (!net_task_runs(&job->tasks[task]))

@@ -132,7 +132,7 @@ enum flownet_arc {
 	FLOWNET_ARC_RACK,
 	FLOWNET_ARC_MACHINE,
 	FLOWNET_ARC_RUNNING, /* to where it runs */
-	FLOWNET_ARC_NONE,    /* not in the network: it waits for its root */
+	FLOWNET_ARC_NONE,    /* not in the network: it waits for its root; or U_J is too narrow for it */
 };
 const char *flownet_arc_name(enum flownet_arc arc);
 
@@ -182,6 +182,11 @@ bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
 /* Cheapest arc by which the task may get to `machine` (FLOWNET_NONE: to wait), as the network stands. */
 enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_t task, int32_t machine, int32_t *cost);
+/*
+ * Which of the job's waiting tasks find no way, as the network stands, because U_J -> S is too narrow for all: those
+ * for which waiting is dearest, of equals the last. unrouted[flownet_task_limit()]. 0 or -ENOMEM.
+ */
+int flownet_list_unrouted(const struct flownet *net, uint32_t job, bool *unrouted);
 uint64_t flownet_memory_bytes(const struct flownet *net); /* of the solver */
 
 #endif
