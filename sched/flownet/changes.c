@@ -14,7 +14,7 @@ static const char *const reason_names[FLOWNET_REASONS] = {
 	[FLOWNET_TASK_ENDED] = "task ended",         [FLOWNET_TASK_PLACED] = "task placed",
 	[FLOWNET_TASK_PREEMPTED] = "task preempted", [FLOWNET_ROOT_PLACED] = "root placed",
 	[FLOWNET_ROOT_LOST] = "root lost",           [FLOWNET_LATENCY_CHANGED] = "latency changed",
-	[FLOWNET_TIME_PASSED] = "time passed",
+	[FLOWNET_TIME_PASSED] = "time passed",       [FLOWNET_OTHERS_HELD] = "others held back or let in",
 };
 
 const char *flownet_reason_name(enum flownet_reason reason)

@@ -30,6 +30,14 @@ static int32_t cost_at_machine(const struct flownet *net, uint32_t job, uint32_t
 	return cost;
 }
 
+/* Held back, a task waits for a root's sake alone: to stay costs less than to wait. */
+static int32_t staying_cost(const struct flownet *net, int32_t cost)
+{
+	if (!net->others_held || cost < net->settings.gamma)
+		return cost;
+	return net->settings.gamma > 0 ? net->settings.gamma - 1 : 0;
+}
+
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted)
 {
 	const struct net_job *entry = &net->jobs[job];
@@ -47,5 +55,5 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 			   ? cost_of_time(net->settings.beta_per_s, net->now_s - entry->since_s[task])
 			   : 0;
 	*discounted = discount > 0;
-	return runs->cost > discount ? runs->cost - discount : 0;
+	return staying_cost(net, runs->cost > discount ? runs->cost - discount : 0);
 }

@@ -53,7 +53,7 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 	*cost = 0;
 	if (runs_there)
 		cheaper(&best, cost, FLOWNET_ARC_RUNNING, net_running_cost(net, job, task, &discounted));
-	if (net_is_pinned(net, entry, task) || (!root && !net_job_open(net, entry)))
+	if (net_is_pinned(net, entry, task) || !net_takes_part(net, entry, task))
 		return best;
 	if (machine == FLOWNET_NONE) {
 		*cost = net_unscheduled_cost(net, entry, task);
@@ -63,6 +63,8 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 		cheaper(&best, cost, FLOWNET_ARC_CLUSTER, 0);
 		return best;
 	}
+	if (net->others_held)
+		return best;
 	row = net->policy.row(net->policy.context, job, net_root_machine(entry));
 	if (!row)
 		return best;

@@ -134,8 +134,9 @@ struct flownet {
 	int32_t *share_at;               /* [cluster->machine_count] place in `shares`; FLOWNET_NONE between calls */
 	struct structured_share *shares; /* scratch of one class */
 	size_t share_room;
-	bool following; /* tasks are moved to where the solver has them */
-	bool settled;   /* and the solver need not be told of the one that is being moved */
+	bool others_held; /* flownet_hold_others(); never without root_first */
+	bool following;   /* tasks are moved to where the solver has them */
+	bool settled;     /* and the solver need not be told of the one that is being moved */
 	struct flownet_move *moves;
 	size_t move_count, move_room;
 	struct net_plan *plans;
@@ -173,7 +174,7 @@ int32_t net_root_machine(const struct net_job *job);
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
 bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
-int32_t net_machine_capacity(const struct net_machine *machine);         /* for tasks that are not pinned */
+int32_t net_machine_capacity(const struct net_machine *machine); /* for tasks that are not pinned */
 /* Adds `sign` for each pinned task of the job to its machine's count; 0 or -ENOMEM. */
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
 /* The machine's slots, or how many tasks it has, become these. */

@@ -153,8 +153,11 @@ static int set_whole_row(struct flownet *net, const struct net_class *entry, con
 static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool root)
 {
 	static const struct cost_row root_row = {.machine_limit = -1};
+	static const struct cost_row held_row = {.cluster_cost = COST_ABSENT, .machine_limit = -1};
 
-	return root ? &root_row : net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
+	if (root || net->others_held)
+		return root ? &root_row : &held_row;
+	return net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
 }
 
 /* The racks alone that a mending changed since the solver was told. */
@@ -242,8 +245,9 @@ static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
 	bool root_runs = net_root_machine(job) != FLOWNET_NONE;
 
-	if (job->recount || timed || !net->settings.preemption || (net->policy.root_first && !root_runs) ||
-	    job->class_count != 1 || job->first.root || job->first.running_digest != 0)
+	if (job->recount || timed || !net->settings.preemption ||
+	    (net->policy.root_first && !root_runs) || job->class_count != 1 || job->first.root ||
+	    job->first.running_digest != 0)
 		return 0;
 	return job->waiting + job->running - net->policy.root_first;
 }
@@ -270,7 +274,7 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 	if (alike > 0)
 		return apply_count(net, entry, alike);
 	entry->recount = false;
-	net->row = arcs && net_job_open(net, entry) ? class_row(net, job, false) : NULL;
+	net->row = arcs && net_job_open(net, entry) && !net->others_held ? class_row(net, job, false) : NULL;
 	count = net_members(net, job);
 	net->row = NULL;
 	code = count < 0 ? (int)count : 0;

@@ -123,6 +123,22 @@ int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task)
 	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_ENDED) : code;
 }
 
+int flownet_hold_others(struct flownet *net, bool held)
+{
+	int code = 0;
+
+	if (!net->policy.root_first || net->others_held == held)
+		return 0;
+	net->others_held = held;
+	for (uint32_t j = 0; j < net->job_limit && code == 0; j++) {
+		const struct net_job *job = net_job_at(net, j);
+
+		if (job && net_job_open(net, job) && (job->waiting > 0 || net->settings.preemption))
+			code = net_change_job(net, j, FLOWNET_CHANGE_ARCS, FLOWNET_OTHERS_HELD);
+	}
+	return code;
+}
+
 void net_job_free(struct net_job *job)
 {
 	free(job->tasks);

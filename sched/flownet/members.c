@@ -50,7 +50,7 @@ static int32_t running_cost(struct flownet *net, uint32_t job, uint32_t task, st
 
 	if (runs->cost_epoch != entry->cost_epoch && known->machine[place] == runs->machine)
 		net_running_cost_known(net, job, task, known->cost[place]);
-	if (runs->cost_epoch == entry->cost_epoch && net->settings.beta_per_s <= 0)
+	if (runs->cost_epoch == entry->cost_epoch && net->settings.beta_per_s <= 0 && !net->others_held)
 		return runs->cost;
 	cost = net_running_cost(net, job, task, discounted);
 	known->machine[place] = runs->machine;
@@ -64,7 +64,7 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	struct known_costs known = {.machine = {FLOWNET_NONE, FLOWNET_NONE, FLOWNET_NONE, FLOWNET_NONE}};
 	bool root_first = net->policy.root_first, open = net_job_open(net, entry), mixed = false;
 	/* Of tasks that are no roots; a root that runs is pinned, one that waits is a member. */
-	bool runners = open && net->settings.preemption;
+	bool runners = open && net->settings.preemption, waiters = open && !net->others_held;
 	struct net_member *members;
 	size_t count = 0;
 
@@ -76,7 +76,7 @@ int64_t net_members(struct flownet *net, uint32_t job)
 		bool root = root_first && t == entry->root, runs = net_task_runs(task);
 		struct net_member *member = &members[count];
 
-		if (task->machine == TASK_ABSENT || (root ? runs : runs ? !runners : !open))
+		if (task->machine == TASK_ABSENT || (root ? runs : runs ? !runners : !waiters))
 			continue;
 		*member = (struct net_member){
 			.unscheduled_cost = runs ? net->settings.gamma : net_unscheduled_cost(net, entry, t),

@@ -155,6 +155,8 @@ static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32
 		add_arc(builder, node, NODE_CLUSTER, 1, 0);
 		return;
 	}
+	if (net->others_held)
+		return;
 	row = net->policy.row(net->policy.context, job, net_root_machine(entry));
 	if (row)
 		add_row(builder, node, row);

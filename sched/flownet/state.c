@@ -36,7 +36,7 @@ bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32
 {
 	if (net_task_runs(&job->tasks[task]) || (net->policy.root_first && task == job->root))
 		return true;
-	return net_job_open(net, job);
+	return net_job_open(net, job) && !net->others_held;
 }
 
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task)

@@ -85,6 +85,7 @@ enum flownet_reason {
 	FLOWNET_ROOT_LOST,
 	FLOWNET_LATENCY_CHANGED,
 	FLOWNET_TIME_PASSED,
+	FLOWNET_OTHERS_HELD,
 	FLOWNET_REASONS, /* how many there are */
 };
 const char *flownet_reason_name(enum flownet_reason reason);
@@ -121,6 +122,12 @@ int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task);
 int flownet_costs_changed(struct flownet *net, uint32_t job);
 int flownet_latency_changed(struct flownet *net, uint32_t a, uint32_t b, enum latency_moved moved);
 int flownet_time_passed(struct flownet *net, double seconds);
+/*
+ * While the others are held back, a solve places waiting roots alone: others that wait are not in the network, those
+ * that run stay or, with preemption and where no slot is free, make room for a root. For rounds of two solves (NoMora
+ * 5.2). Nothing happens with a policy that has no root_first. 0 or -ENOMEM.
+ */
+int flownet_hold_others(struct flownet *net, bool held);
 
 /* Changes that wait for the next round; borrowed until the next call that changes the network. */
 const struct flownet_change *flownet_pending(const struct flownet *net, size_t *count);

@@ -45,9 +45,9 @@ void flownet_network_free(struct flownet_network *network);
 
 /*
  * The flow that the tasks' present machines mean on a network that was built before they moved there: each unit takes
- * the cheapest of its task's arcs that leads to its machine, the most direct of equal ones, to stay before all. Of those
- * that wait U_J holds the cheapest, so that the flow is optimal if the places are. flow[problem.arc_count] starts at 0.
- * 0 or -ENOMEM.
+ * the cheapest of its task's arcs that leads to its machine, the most direct of equal ones, to stay before all. Of
+ * those that wait U_J holds the cheapest, so that the flow is optimal if the places are. flow[problem.arc_count] starts
+ * at 0. 0 or -ENOMEM.
  */
 int flownet_network_route(const struct flownet_network *network, const struct flownet *net, int32_t *flow);
 
