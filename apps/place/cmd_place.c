@@ -16,8 +16,8 @@ enum { CHOICES_MOST = 16, PLACE_STAGES = 5 };
 
 static const char teach[] =
 	"Jobs are placed by predicted performance: the round trip between a task's machine and its job's root,\n"
-	"put into the job's curve (CURVES/NAME.json). Roots go first, to a rack with room for the whole job; the\n"
-	"others follow in the next solve of the same command. Example:\n"
+	"put into the job's curve (CURVES/NAME.json). Roots that wait go first and alone, to a rack with room for the\n"
+	"whole job; all others follow in the next solve of the same command. Example:\n"
 	"\n"
 	"  $ cat cluster.json\n"
 	"  {\"schema\": \"nomora.cluster/1\", \"machines\": [\n"
@@ -76,7 +76,7 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(struct place_settings, json, "json", 0, "print JSON, nomora.place/1"),
 	OPTION_FLAG(struct place_settings, strict, "strict", 0, "exit 3 if a task waits"),
 	OPTION_STRING(struct place_settings, dump_dimacs, "dump-dimacs", 0, "FILE",
-		      "write the network of the last solve for 'nomora solve'"),
+		      "write the network of the last solve, roots placed, for 'nomora solve'"),
 	OPTION_STRING(struct place_settings, draw, "draw", 0, "FILE", "draw it with its flow: .dot or .json"),
 	OPTION_END,
 };
@@ -111,6 +111,10 @@ static int check_settings(const struct place_settings *settings, struct error *e
 		return error_set(err, EINVAL, text, "jobs");
 	if (!settings->curves)
 		return error_set(err, EINVAL, text, "curves");
+	if (settings->dump_dimacs && strcmp(settings->dump_dimacs, "-") == 0 && settings->json)
+		return error_set(err, EINVAL,
+				 "--dump-dimacs - and --json would both write to standard output; give the network a "
+				 "file: --dump-dimacs FILE");
 	if (settings->draw)
 		return command_check_ending("--draw", settings->draw, place_drawings, err);
 	return 0;

@@ -97,7 +97,7 @@ struct place_outcome {
 	bool *root_known;    /* [jobs] its root was on a machine */
 	struct place_totals totals;
 	int64_t slots, free_before, free_after;
-	int64_t roots_placed, others_placed; /* by the first solve, by the second, of the last round */
+	int64_t roots_placed, others_placed; /* roots by the first solve, moves of the second; last round */
 	struct flownet_round last;           /* of the last solve; moves not valid any more */
 	uint64_t solves;
 	double seconds; /* of all solves, changes and extraction included */

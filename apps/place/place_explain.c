@@ -184,25 +184,41 @@ static void find_cheapest(const struct place_world *world, const struct vacancie
 	}
 }
 
-static void explain_waiting(const struct place_world *world, const struct vacancies *vacancies, struct place_task *task,
-			    int32_t root, struct cheapest *cheapest)
+/* What the tasks of a job are explained by. */
+struct explainer {
+	const struct place_world *world;
+	const bool *root_known;
+	struct vacancies vacancies; /* now */
+	int64_t best[2];            /* best_machines() of this job */
+	struct cheapest cheapest;
+	bool *unrouted; /* [tasks of this job] U is too narrow for it; NULL: it holds all */
+};
+
+static void explain_waiting(struct explainer *explainer, struct place_task *task)
 {
+	const struct place_world *world = explainer->world;
+	struct cheapest *cheapest = &explainer->cheapest;
 	const struct flownet *net = placer_net(world->placer);
 	const char *freed = task->from >= 0 ? "preempted; " : "";
 	bool is_root = task->task == flownet_root_task(net, task->job);
 
 	task->state = PLACE_WAITING;
 	task->arc_cost = 0;
-	task->arc = flownet_arc_to(net, task->job, task->task, FLOWNET_NONE, &task->arc_cost);
-	if (world->policy->root_first && root == FLOWNET_NONE && !is_root) {
-		snprintf(task->why, sizeof task->why, "waits for its root, which has no machine");
+	task->arc = FLOWNET_ARC_NONE;
+	if (world->policy->root_first && !explainer->root_known[task->job] && !is_root) {
+		snprintf(task->why, sizeof task->why, "%s",
+			 flownet_root_machine(net, task->job) == FLOWNET_NONE
+				 ? "waits for its root, which has no machine"
+				 : "waits for the next round, its root came last in this one");
 		return;
 	}
-	if (vacancies->count == 0) {
+	if (!explainer->unrouted || !explainer->unrouted[task->task])
+		task->arc = flownet_arc_to(net, task->job, task->task, FLOWNET_NONE, &task->arc_cost);
+	if (explainer->vacancies.count == 0) {
 		snprintf(task->why, sizeof task->why, "%sno free slot in the cluster", freed);
 		return;
 	}
-	find_cheapest(world, vacancies, task, is_root, cheapest);
+	find_cheapest(world, &explainer->vacancies, task, is_root, cheapest);
 	if (cheapest->arc != FLOWNET_ARC_NONE)
 		snprintf(task->why, sizeof task->why, "%swaiting costs %d, the cheapest free slot (%s) %d by %s", freed,
 			 task->arc_cost, world->cluster->machines[cheapest->machine].name, cheapest->cost,
@@ -211,9 +227,9 @@ static void explain_waiting(const struct place_world *world, const struct vacanc
 		snprintf(task->why, sizeof task->why, "%sno arc leads to a free slot", freed);
 }
 
-static void explain_task(const struct place_world *world, const struct vacancies *vacancies, const int64_t best[2],
-			 struct place_task *task, struct cheapest *cheapest)
+static void explain_task(struct explainer *explainer, struct place_task *task)
 {
+	const struct place_world *world = explainer->world;
 	const struct flownet *net = placer_net(world->placer);
 	int32_t root = flownet_root_machine(net, task->job);
 	bool is_root = task->task == flownet_root_task(net, task->job);
@@ -221,22 +237,30 @@ static void explain_task(const struct place_world *world, const struct vacancies
 	task->taken.machine = flownet_task_machine(net, task->job, task->task);
 	task->next_best.machine = -1;
 	if (root != FLOWNET_NONE && !is_root) {
-		int64_t other = best[best[0] == task->taken.machine];
+		int64_t other = explainer->best[explainer->best[0] == task->taken.machine];
 
 		if (other >= 0)
 			look_at(world, task->job, (uint32_t)root, (uint32_t)other, &task->next_best);
 	}
 	if (task->taken.machine < 0) {
-		explain_waiting(world, vacancies, task, root, cheapest);
+		explain_waiting(explainer, task);
 		return;
 	}
 	task->state = is_root ? PLACE_ROOT : root == FLOWNET_NONE ? PLACE_ORPHAN : PLACE_TASK;
 	if (task->state == PLACE_TASK)
 		look_at(world, task->job, (uint32_t)root, (uint32_t)task->taken.machine, &task->taken);
-	if (task->from == task->taken.machine) {
-		task->arc = FLOWNET_ARC_RUNNING;
-		flownet_arc_to(net, task->job, task->task, (int32_t)task->from, &task->arc_cost);
-	}
+	if (task->arc == FLOWNET_ARC_NONE)
+		task->arc = flownet_arc_to(net, task->job, task->task, (int32_t)task->taken.machine, &task->arc_cost);
+}
+
+static int begin_job(struct explainer *explainer, uint32_t job)
+{
+	const struct flownet *net = placer_net(explainer->world->placer);
+	int32_t root = flownet_root_machine(net, job);
+
+	if (root != FLOWNET_NONE)
+		best_machines(explainer->world, &explainer->vacancies, job, (uint32_t)root, explainer->best);
+	return explainer->unrouted ? flownet_list_unrouted(net, job, explainer->unrouted) : 0;
 }
 
 static void add_up(const struct place_world *world, struct place_outcome *outcome)
@@ -272,25 +296,29 @@ static void add_up(const struct place_world *world, struct place_outcome *outcom
 
 int place_explain_after(struct place_world *world, struct place_outcome *outcome)
 {
-	struct vacancies vacancies;
-	struct cheapest cheapest = {.job = -1};
-	int64_t best[2] = {-1, -1};
+	struct explainer explainer = {
+		.world = world, .root_known = outcome->root_known, .best = {-1, -1}, .cheapest = {.job = -1}};
 	int code;
 
 	progress_update(world->progress, 4, "explaining");
 	if (explain_random(world, outcome) != 0)
 		return -ENOMEM;
-	code = list_vacancies(world, NULL, &vacancies);
-	outcome->free_after = vacancies.slots;
+	code = list_vacancies(world, NULL, &explainer.vacancies);
+	outcome->free_after = explainer.vacancies.slots;
+	if (code == 0 && world->settings->unscheduled_capacity > 0) {
+		explainer.unrouted = calloc(outcome->task_count + 1, sizeof *explainer.unrouted);
+		code = explainer.unrouted ? 0 : -ENOMEM;
+	}
 	for (size_t i = 0; i < outcome->task_count && code == 0; i++) {
 		struct place_task *task = &outcome->tasks[i];
-		int32_t root = flownet_root_machine(placer_net(world->placer), task->job);
 
-		if (root != FLOWNET_NONE && (i == 0 || task->job != outcome->tasks[i - 1].job))
-			best_machines(world, &vacancies, task->job, (uint32_t)root, best);
-		explain_task(world, &vacancies, best, task, &cheapest);
+		if (i == 0 || task->job != outcome->tasks[i - 1].job)
+			code = begin_job(&explainer, task->job);
+		if (code == 0)
+			explain_task(&explainer, task);
 	}
-	vacancies_free(&vacancies);
+	free(explainer.unrouted);
+	vacancies_free(&explainer.vacancies);
 	add_up(world, outcome);
 	return code;
 }

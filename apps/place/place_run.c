@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rounds. "One round" is two solves: roots first, then, with their places known, the others (NoMora 5.2).
+ * Rounds. "One round" is two solves: roots that wait alone, then, with their places known, the others (NoMora 5.2).
  */
 #include "place.h"
 
@@ -97,7 +97,6 @@ static int solve_once(struct place_world *world, struct place_outcome *outcome, 
 	note_moves(outcome, &outcome->last, first_of_job);
 	outcome->solves++;
 	outcome->seconds += outcome->last.apply_s + outcome->last.solve_s + outcome->last.extract_s;
-	outcome->last.moves = NULL;
 	return 0;
 }
 
@@ -112,6 +111,33 @@ static bool a_root_waits(const struct place_world *world)
 	return false;
 }
 
+static int hold_others(struct place_world *world, bool held, struct error *err)
+{
+	int code = flownet_hold_others(placer_net(world->placer), held);
+
+	return code == 0 ? 0 : error_set(err, -code, "out of memory");
+}
+
+/* Roots alone: where they are decides what the others cost. With preemption, tasks that make room for one move too. */
+static int place_roots(struct place_world *world, struct place_outcome *outcome, const size_t *first_of_job,
+		       struct error *err)
+{
+	int code = hold_others(world, true, err);
+
+	if (code == 0)
+		code = solve_once(world, outcome, first_of_job, err);
+	for (size_t i = 0; i < outcome->last.move_count && code == 0; i++)
+		outcome->roots_placed += outcome->last.moves[i].to != FLOWNET_NONE;
+	return code == 0 ? hold_others(world, false, err) : code;
+}
+
+/* Arcs are those of the round that is explained. */
+static void forget_moves(struct place_outcome *outcome)
+{
+	for (size_t i = 0; i < outcome->task_count; i++)
+		outcome->tasks[i].arc = FLOWNET_ARC_NONE;
+}
+
 /* One round. The last one's second solve is the one that is drawn and compared with random. */
 static int run_round(struct place_world *world, struct place_outcome *outcome, const size_t *first_of_job, bool last,
 		     struct error *err)
@@ -121,11 +147,10 @@ static int run_round(struct place_world *world, struct place_outcome *outcome, c
 	int code = 0;
 
 	outcome->roots_placed = outcome->others_placed = 0;
+	forget_moves(outcome);
 	progress_update(world->progress, 2, "placing roots");
-	if (a_root_waits(world)) {
-		code = solve_once(world, outcome, first_of_job, err);
-		outcome->roots_placed = (int64_t)outcome->last.move_count;
-	}
+	if (a_root_waits(world))
+		code = place_roots(world, outcome, first_of_job, err);
 	progress_update(world->progress, 3, "placing the others");
 	if (code == 0 && wants_network)
 		code = flownet_network_build(placer_net(world->placer), &network, err);
@@ -134,6 +159,7 @@ static int run_round(struct place_world *world, struct place_outcome *outcome, c
 	if (code == 0)
 		code = solve_once(world, outcome, first_of_job, err);
 	outcome->others_placed = (int64_t)outcome->last.move_count;
+	outcome->last.moves = NULL;
 	if (code == 0 && wants_network)
 		code = write_network(world, &network, err);
 	flownet_network_free(&network);

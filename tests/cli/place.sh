@@ -157,6 +157,65 @@ expect "means are over those that have one" \
 run "$nomora" place --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit
 printf '%s\n' "$out" | grep -q 'mean of 2 tasks: first_fit .* %, random .* % (expected' && pass "so says the table" || fail "so says the table" "$out"
 
+# Another job's root that waits makes a first solve: what runs beside it is placed, compared and drawn as without it.
+cat >beside.json <<'END'
+{"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100}, "machines": [
+{"name": "h1", "rack": "a", "slots": 5}, {"name": "h3", "rack": "b", "slots": 5}]}
+END
+echo '{"id": "A", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, "w1", "w2", "w3", "w4"]}' >alone.jsonl
+{ cat alone.jsonl; echo '{"id": "B", "curve": "memcached", "root": "r", "tasks": ["r"]}'; } >beside.jsonl
+beside=("$nomora" place --curves "$curves" --latency-reference absolute)
+for case in alone:4,5 beside:4,4; do
+	run "${beside[@]}" --cluster beside.json --jobs "${case%:*}.jsonl" --json
+	expect "random over the slots that were free, ${case%:*}" \
+		'[abs(t["random_performance"] - sum(n * json.load(open("'"$curves"'/memcached.json"))["table"]["p"][x] for n, x in zip(('"${case#*:}"'), (0, 10))) / sum(('"${case#*:}"'))) < 1e-4 for t in d["tasks"] if t["state"] == "placed"]' \
+		"[True, True, True, True]"
+done
+sed 's/"h3", "rack": "b", "slots": 5/"h3", "rack": "b", "slots": 1/' beside.json >one.json
+run "${beside[@]}" --cluster one.json --jobs beside.jsonl --json
+expect "also where the root takes the last slot elsewhere" '[t["random_performance"] for t in d["tasks"] if t["state"] == "placed"]' "[1.0, 1.0, 1.0, 1.0]"
+run "${beside[@]}" --cluster beside.json --jobs beside.jsonl --draw beside_net.json
+printf '%s\n' "$out" | grep -q 'roots first (1 placed), then the others, their roots known (4 moves)' && pass "the roots alone go first" ||
+	fail "the roots alone go first" "$out"
+check "the drawing has all that the others could choose" python3 -c '
+import json
+d = json.load(open("beside_net.json"))
+ids = {n["name"]: n["id"] for n in d["nodes"]}
+for task in ("A.w1", "A.w4"):
+    to = {n["name"] for a in d["arcs"] for n in d["nodes"] if a["from"] == ids[task] and a["to"] == n["id"]}
+    assert {"U(A)", "X", "h1"} <= to, (task, to)'
+
+# A full cluster: with preemption a root gets in, and its job with it in the same round.
+cat >crowd.jsonl <<'END'
+{"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w1", "machine": "h1", "running_s": 1000}, {"name": "w2", "machine": "h1"}, {"name": "w3", "machine": "h2"}, {"name": "w4", "machine": "h3"}, {"name": "w5", "machine": "h3"}, {"name": "w6", "machine": "h3"}, {"name": "w7", "machine": "h3"}]}
+{"id": "b", "curve": "memcached", "root": "r", "tasks": ["r", "w"]}
+END
+crowd=("$nomora" place --cluster uneven.json --curves "$curves" --json --verify)
+run "${crowd[@]}" --jobs crowd.jsonl --preemption
+expect "with preemption a root takes the dearest place, its task one beside it" \
+	'[(t["machine"], t["arc"]) for t in d["tasks"] if t["job"] == "b"], sum(t["state"] == "waiting" for t in d["tasks"])' \
+	"([('h3', 'cluster'), ('h3', 'machine')], 2)"
+run "$nomora" place --cluster uneven.json --curves "$curves" --jobs crowd.jsonl --preemption
+printf '%s\n' "$out" | grep -q 'roots first (1 placed)' && pass "who makes room is not counted as placed" || fail "who makes room is not counted as placed" "$out"
+run "${crowd[@]}" --jobs alone.jsonl --rounds 2
+expect "the last round is explained: what the first one placed stays" '{t["arc"] for t in d["tasks"]}' "{'running'}"
+run "${crowd[@]}" --jobs crowd.jsonl
+expect "without it, it waits" '[t["why_waiting"] for t in d["tasks"] if t["job"] == "b"]' \
+	"['no free slot in the cluster', 'waits for its root, which has no machine']"
+# Where beta makes staying free, it is all the same whether a root waits: it may come as late as in the second solve.
+python3 -c 'import json
+print(json.dumps({"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": n, "machine": m, "running_s": 1000} for n, m in zip("rvwxyz", ("h1", "h1", "h2", "h2", "h3", "h3"))]}))
+print(json.dumps({"id": "b", "curve": "memcached", "root": "r", "tasks": ["r", "late"]}))' >kept.jsonl
+sed 's/"slots": [134]/"slots": 2/g' uneven.json >even.json
+for algorithm in structured auto simplex scaling; do
+	run "$nomora" place --cluster even.json --curves "$curves" --json --jobs kept.jsonl --preemption --gamma 50 --beta-per-s 5 \
+		--algorithm $algorithm --draw kept.json
+	in_network=$(python3 -c 'import json; print("b.late" in {n["name"] for n in json.load(open("kept.json"))["nodes"]})')
+	expect "who has no part in the last solve has no arc, $algorithm" \
+		'[(t["arc"] != "none", t["why_waiting"].startswith("waits for")) for t in d["tasks"] if t["task"] == "late"]' \
+		"[($in_network, $([ "$in_network" = True ] && echo False || echo True))]"
+done
+
 # Why a task waits though slots are free: it is cheaper, as the policy counts; until it has waited long enough.
 cat >wait.json <<'END'
 {"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 2}, {"name": "h2", "rack": "r1", "slots": 1},
@@ -200,6 +259,29 @@ expect "four wait, and it is said why" \
 	"$(python3 -c 'print(["no free slot in the cluster"] * 4)')"
 run "${place[@]}" --jobs big.jsonl --latency mesh.csv --json --unscheduled-capacity 1
 expect "the paper's capacity of 1 leaves three without a way" 'd["solver"]["unscheduled"], d["solver"]["unrouted"]' "(1, 3)"
+# U holds one of those that wait, whom it costs least; the drawing is the optimum of its own network.
+echo '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "a", "slots": 2}]}' >narrow.json
+echo '{"id": "A", "curve": "memcached", "root": "r", "tasks": ["r", {"name": "x", "waited_s": 100}, "w", {"name": "y", "waited_s": 1}, {"name": "z", "waited_s": 50}]}' >narrow.jsonl
+run "$nomora" place --cluster narrow.json --jobs narrow.jsonl --curves "$curves" --json --unscheduled-capacity 1 --omega-per-s 3 \
+	--draw narrow_net.json --dump-dimacs narrow.min
+expect "the cheapest waits by an arc, the others by none" \
+	'sorted((t["arc"], t["arc_cost"]) for t in d["tasks"] if t["state"] == "waiting"), d["solver"]["unscheduled"], d["solver"]["unrouted"]' \
+	"([('none', 0), ('none', 0), ('unscheduled', 1001)], 1, 2)"
+drawn=$(python3 -c 'import json; print("s", sum(a["flow"] * a["cost"] for a in json.load(open("narrow_net.json"))["arcs"]))')
+run "$nomora" solve narrow.min
+[ "$drawn" = "$out" ] && pass "the drawn flow is optimal" || fail "the drawn flow is optimal" "$drawn, not $out"
+
+# A name of 400 bytes, cut at no letter.
+python3 -c 'import json; print(json.dumps({"id": "é" * 200, "curve": "memcached", "root": "r", "tasks": ["r", "w"]}))' >long.jsonl
+check "a long name" "${place[@]}" --jobs long.jsonl --draw long.json --dump-dimacs long.min
+check "is drawn whole" python3 -c '
+import json
+d = json.load(open("long.json"))
+ids = {n["id"] for n in d["nodes"]}
+assert all(a["from"] in ids and a["to"] in ids for a in d["arcs"]), "arcs of nodes that are not there"
+assert {"é" * 200 + ".w", "U(" + "é" * 200 + ")"} <= {n["name"] for n in d["nodes"]}
+assert " " + "é" * 200 + ".w\n" in open("long.min").read()'
+
 sed 's/"slots": 2/"slots": 0/' cluster.json >full.json
 run "$nomora" place --cluster full.json --curves "$curves" --jobs jobs.jsonl --json
 expect "a full cluster: roots wait, the others for them" \
@@ -257,6 +339,15 @@ printf '%s\nh1,h2,1,2,x,0,9,1\n' "$header" >bad.csv
 refuses "a bad matrix" 1 "bad.csv:2: " "${place[@]}" --jobs jobs.jsonl --latency bad.csv
 refuses "a cluster that is not there" 1 "none.json: No such file" "$nomora" place --cluster none.json --jobs jobs.jsonl --curves "$curves"
 refuses "a drawing that cannot be written" 1 "/no/such/folder" "${place[@]}" --jobs jobs.jsonl --draw /no/such/folder/x.dot
+ln -s /dev/full full_net.json
+ln -s /dev/full full_net.dot
+for drawing in full_net.json full_net.dot; do
+	refuses "a drawing onto a full disk, $drawing" 1 "cannot write /dev/full: No space left" "${place[@]}" --jobs jobs.jsonl --draw "$drawing"
+done
+refuses "the network and JSON on one stream" 2 "--dump-dimacs - and --json would both write to standard output; .*--dump-dimacs FILE" \
+	"${place[@]}" --jobs jobs.jsonl --dump-dimacs - --json
+[ -z "$out" ] && pass "nothing was written" || fail "nothing was written" "$out"
+refuses "a drawing on standard output" 2 "found '-', expected a name that ends in .dot or .json" "${place[@]}" --jobs jobs.jsonl --draw -
 refuses "no curves given" 2 "--curves is missing" "$nomora" place --cluster cluster.json --jobs jobs.jsonl
 refuses "a policy that is not there" 2 "policy" "${place[@]}" --jobs jobs.jsonl --policy best
 refuses "a negative beta" 2 "beta-per-s" "${place[@]}" --jobs jobs.jsonl --beta-per-s -1
