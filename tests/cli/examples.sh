@@ -45,7 +45,9 @@ documented curve cat memcached.json
 documented mesh "$nomora" mesh show latency.csv --cluster cluster.json --json
 documented place "$nomora" place -c cluster.json -j jobs.jsonl -l latency.csv -C curves --json
 documented "place --draw" sh -c "'$nomora' place -c cluster.json -j jobs.jsonl -C curves --draw net.json >/dev/null && cat net.json"
-documented solve "$nomora" solve "$source_root/tests/data/mcf/S1.dmx.gz" --verify --json
+documented solve "$nomora" solve "$source_root/tests/data/mcf/S1.dmx.gz" --verify --json --flow
+printf "p min 2 1\nn 1 5\nn 2 -5\na 1 2 0 4 1\n" >narrow.dimacs
+documented "solve, infeasible" "$nomora" solve narrow.dimacs --json
 documented "sweep --dry-run" "$nomora" sweep "$source_root/lab/demo.plan" --dry-run --json
 
 # transcript NAME: lines "$ cat FILE", what is in it, "$ COMMAND", what it prints (if anything is said of that), on stdin.

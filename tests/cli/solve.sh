@@ -24,6 +24,26 @@ for algorithm in auto simplex scaling; do
 		fail "infeasible as JSON by $algorithm" "exit $code" "$out"
 	refuses "infeasible by $algorithm" 3 '^c infeasible' "$nomora" solve --verify --algorithm "$algorithm" "$scratch/too_much"
 done
+refuses "why it is infeasible" 3 '^c infeasible: .*too_much: 7 units have to leave 1 of the 4 nodes \(1\), but what leaves them, 2 arcs, carries 6$' \
+	"$nomora" solve "$scratch/too_much"
+run "$nomora" solve --json --flow "$scratch/too_much"
+check "so says JSON" python3 -c 'import json, sys; d = json.loads(sys.argv[1]); sys.exit(d["cut"] != {"nodes": 1, "supply": 7, "lower_in": 0, "arcs": 2, "capacity": 6} or "cost" in d or "flow" in d)' "$out"
+printf 'p min 12 2\nn 1 1\nn 12 -1\na 1 2 0 3 0\na 12 2 2 3 0\n' >"$scratch/bounds"
+refuses "by lower bounds, beyond nodes without a way" 3 '3 units have to leave [0-9]+ of the 12 nodes .*, 1 of supply and 2 that lower bounds send there, but no arc leaves them$' \
+	"$nomora" solve --verify "$scratch/bounds"
+printf 'p min 2 1\nn 1 2000000000\nn 2 -2000000000\na 1 2 0 2147483647 90000000000000000\n' >"$scratch/dear"
+refuses "a cost beyond 64 bits names its file" 1 'dear: the total cost of the answer does not fit 64 bits' "$nomora" solve --json "$scratch/dear"
+printf '%s' "$out" | grep -q '"status": "cost_range"' && pass "its JSON has the status" || fail "its JSON has the status" "$out"
+run "$nomora" solve --json --algorithm structured "$net"
+[ "$code" -eq 1 ] && printf '%s' "$out" | grep -q '"status": "unsuited"' && pass "so has that of a shape which does not suit" ||
+	fail "so has that of a shape which does not suit" "exit $code" "$out"
+run "$nomora" solve --json --flow "$net"
+check "the flow as JSON" python3 -c 'import json, sys; d = json.loads(sys.argv[1]); sys.exit(d["flow"] != [[2, 1, 3, 2], [5, 3, 4, 2]] or d["cost"] != 6)' "$out"
+printf 'p min 2 1\na 1 2 0 3 1\n' >"$scratch/idle"
+run "$nomora" solve --json --flow "$scratch/idle"
+check "no flow is an empty list" python3 -c 'import json, sys; sys.exit(json.loads(sys.argv[1])["flow"] != [])' "$out"
+run "$nomora" solve --json "$net"
+printf '%s' "$out" | grep -q '"flow"' && fail "none was asked for" "$out" || pass "none was asked for"
 sed 's/^a 2 3 .*/a 2 9 0 2 1/' "$net" >"$scratch/bad"
 refuses "an unknown node" 1 'bad:7: HEAD: found 9, expected 1..4' "$nomora" solve "$scratch/bad"
 head -c 60 "$net" >"$scratch/cut"
