@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a policy remembers from one choice to the next must not outlive what the cluster was like then. */
+#include <criterion/criterion.h>
+
+#include "place_world.h"
+
+/* Neither p_m nor p_r lets an arc through: every task flows through the cluster, where the policy chooses. */
+static const double steep[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3};
+
+static struct test_world world;
+
+static void make(uint32_t machines, int64_t slots)
+{
+	test_world_make(&world, 1, 1, machines, slots);
+	test_world_set_curve(&world, 0, steep, sizeof steep / sizeof steep[0]);
+	test_world_start(&world, "nomora", NULL);
+}
+
+static void solve(void)
+{
+	struct flownet_round round;
+	struct error err = {0};
+
+	cr_assert_eq(flownet_solve(world.net, &round, &err), 0, "%s", err.text);
+}
+
+static void set_latency(uint32_t a, uint32_t b, float rtt_us)
+{
+	int moved = latency_view_set(world.view, a, b, rtt_us);
+
+	cr_assert_geq(moved, 0);
+	cr_assert_eq(flownet_latency_changed(world.net, a, b, (enum latency_moved)moved), 0);
+}
+
+/* Job 0 with its root on machine 0, which has no slot left. */
+static void add_rooted_job(void)
+{
+	cr_assert_eq(flownet_slots_changed(world.net, 0, 1), 0);
+	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
+}
+
+/* Where the job's next task goes. */
+static int32_t place_another(uint32_t task)
+{
+	cr_assert_eq(flownet_task_arrived(world.net, 0, task, 0), 0);
+	solve();
+	return flownet_task_machine(world.net, 0, task);
+}
+
+Test(policy_changes, the_next_task_of_a_job_goes_to_a_nearer_machine_that_came)
+{
+	make(4, 3);
+	cr_assert_eq(flownet_machine_removed(world.net, 3), 0);
+	add_rooted_job();
+	set_latency(0, 1, 40);
+	set_latency(0, 2, 50);
+	set_latency(0, 3, 10);
+	cr_expect_eq(place_another(1), 1);
+	cr_assert_eq(flownet_machine_added(world.net, 3, 3), 0);
+	cr_expect_eq(place_another(2), 3);
+	test_world_free(&world);
+}
+
+Test(policy_changes, the_next_task_of_a_job_goes_by_the_latency_that_moved)
+{
+	make(3, 3);
+	add_rooted_job();
+	set_latency(0, 1, 20);
+	set_latency(0, 2, 40);
+	cr_expect_eq(place_another(1), 1);
+	set_latency(0, 1, 60);
+	cr_expect_eq(place_another(2), 2);
+	test_world_free(&world);
+}
+
+/* Two pairs of near machines; a root takes the pair that is the nearer when it comes. */
+Test(policy_changes, the_next_root_goes_by_the_latency_that_moved)
+{
+	make(4, 2);
+	set_latency(0, 1, 50);
+	set_latency(2, 3, 30);
+	test_world_add_job(&world, 0, 0, 3);
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 0, 0), 2);
+	cr_assert_eq(flownet_job_ended(world.net, 0), 0);
+	set_latency(0, 1, 20);
+	test_world_add_job(&world, 1, 0, 3);
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 1, 0), 0);
+	test_world_free(&world);
+}
+
+/* The nearer pair has no room for the first root's job, but for the next one's. */
+Test(policy_changes, the_next_root_goes_where_slots_have_come_free)
+{
+	make(4, 2);
+	set_latency(0, 1, 20);
+	set_latency(2, 3, 30);
+	set_latency(1, 3, 60); /* what was not measured is taken for as much */
+	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	for (uint32_t t = 0; t < 2; t++)
+		cr_assert_eq(flownet_task_found(world.net, 0, t, 1, 0), 0);
+	test_world_add_job(&world, 1, 0, 3);
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 1, 0), 2);
+	cr_assert_eq(flownet_job_ended(world.net, 0), 0);
+	cr_assert_eq(flownet_job_ended(world.net, 1), 0);
+	test_world_add_job(&world, 2, 0, 3);
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 2, 0), 0);
+	test_world_free(&world);
+}
