@@ -185,6 +185,15 @@ int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root,
 	return (int32_t)cost_table_at(rows->curves[curve].table, rtt_us);
 }
 
+void cost_rows_rack(struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t rack, uint16_t *cost)
+{
+	uint32_t first = rows->layout->rack_first[rack], count = rows->layout->rack_first[rack + 1] - first;
+	uint16_t maximum, minimum;
+
+	rows_fetch(rows, root, first, count);
+	rows->kernel->rack(rows->curves[curve].table, rows->rtt_us + first, count, cost, &maximum, &minimum);
+}
+
 void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint16_t *cost)
 {
 	const struct cost_layout *layout = rows->layout;

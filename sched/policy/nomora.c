@@ -15,6 +15,11 @@ static int32_t at(struct placer *placer, uint32_t job, int32_t root, uint32_t ma
 	return placer_latency_cost(placer, job, (uint32_t)root, machine);
 }
 
+static void rack_costs(struct placer *placer, uint32_t job, uint32_t root, uint32_t rack, uint16_t *cost)
+{
+	cost_rows_rack(placer->rows, placer->curve_of_job[job], root, rack, cost);
+}
+
 /* Costs of all machines, kept for the next task of the same job. */
 static const uint16_t *dense_costs(struct placer *placer, uint32_t job, int32_t root)
 {
@@ -55,5 +60,6 @@ const struct policy policy_nomora = {
 	.row = row,
 	.cached_rows = true,
 	.at = at,
+	.rack = rack_costs,
 	.choose = choose,
 };

@@ -95,7 +95,10 @@ static int create_rows(struct placer *placer, struct cost_source source)
 	placer->dense = calloc((size_t)cluster->machine_count + 1, sizeof *placer->dense);
 	placer->reserved = calloc((size_t)cluster->rack_count + 1, sizeof *placer->reserved);
 	placer->distance_row.racks = calloc((size_t)cluster->rack_count + 1, sizeof *placer->distance_row.racks);
-	if (!placer->rows || !placer->dense || !placer->reserved || !placer->distance_row.racks)
+	placer->rest = rest_costs_create(placer->layout);
+	placer->candidates = policy_candidates_create(cluster->machine_count);
+	if (!placer->rows || !placer->dense || !placer->reserved || !placer->distance_row.racks || !placer->rest ||
+	    !placer->candidates)
 		return -ENOMEM;
 	placer->most_slots = 1;
 	for (uint32_t m = 0; m < cluster->machine_count; m++) {
@@ -157,6 +160,8 @@ void placer_destroy(struct placer *placer)
 	free(placer->curve_of_job);
 	free(placer->dense);
 	free(placer->reserved);
+	rest_costs_destroy(placer->rest);
+	free(placer->candidates);
 	free(placer->distance_row.racks);
 	free(placer);
 }

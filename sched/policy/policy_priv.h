@@ -5,6 +5,10 @@
 #include <base/rng.h>
 #include <policy/policy.h>
 
+#include "rest_priv.h"
+
+struct root_candidate; /* root.c */
+
 struct placer {
 	const struct policy *policy;
 	const struct cost_layout *layout;
@@ -23,6 +27,8 @@ struct placer {
 	int32_t dense_root;
 	int64_t *reserved; /* [racks] slots that jobs with a placed root will want this round */
 	uint64_t reserved_round;
+	struct rest_costs *rest;
+	struct root_candidate *candidates; /* [machines] scratch */
 	uint64_t spread_round; /* load_spreading's: where it is, and the fewest tasks of a machine from there on */
 	uint32_t spread_column;
 	int32_t spread_load;
@@ -37,7 +43,9 @@ int32_t policy_fixed_at(struct placer *placer, uint32_t job, int32_t root, uint3
 /* Machines of `rack`, or of the cluster when that is FLOWNET_NONE: columns first..end-1. */
 void policy_columns(const struct placer *placer, int32_t rack, uint32_t *first, uint32_t *end);
 
-/* root.c: a place for a root, in a rack with room for all of its job. */
+/* root.c: room for as many candidates as there are machines; NULL if out of memory. */
+struct root_candidate *policy_candidates_create(uint32_t machines);
+/* A place for a root, in a rack with room for all of its job. */
 uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job);
 
 #endif

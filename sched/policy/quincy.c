@@ -20,6 +20,18 @@ static int32_t at(struct placer *placer, uint32_t job, int32_t root, uint32_t ma
 	return cluster->racks[rack].pod == cluster->racks[root_rack].pod ? COST_SAME_POD : COST_OTHER_POD;
 }
 
+static void rack_costs(struct placer *placer, uint32_t job, uint32_t root, uint32_t rack, uint16_t *cost)
+{
+	uint32_t first, end;
+
+	policy_columns(placer, (int32_t)rack, &first, &end);
+	for (uint32_t c = first; c < end; c++) {
+		uint32_t machine = placer->layout->machine_of_column[c];
+
+		cost[c - first] = (uint16_t)(machine == COST_NO_MACHINE ? 0 : at(placer, job, (int32_t)root, machine));
+	}
+}
+
 static const struct cost_row *row(struct placer *placer, uint32_t job, int32_t root)
 {
 	const struct cluster *cluster = placer->layout->cluster;
@@ -74,5 +86,6 @@ const struct policy policy_quincy = {
 	.preempts = true,
 	.row = row,
 	.at = at,
+	.rack = rack_costs,
 	.choose = choose,
 };

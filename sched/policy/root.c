@@ -11,10 +11,22 @@
 
 enum { RACKS_LOOKED_AT = 4 };
 
+struct root_candidate {
+	int64_t cost; /* of the rest of the job; a lower bound unless it is known */
+	uint32_t machine, rack_rank;
+	int32_t free;
+	bool known;
+};
+
 struct rack_choice {
 	int64_t room; /* free slots less those reserved */
 	uint32_t rack;
 };
+
+struct root_candidate *policy_candidates_create(uint32_t machines)
+{
+	return calloc((size_t)machines + 1, sizeof(struct root_candidate));
+}
 
 static void reserve_for_open_jobs(struct placer *placer, const struct flownet *net)
 {
@@ -62,68 +74,84 @@ static uint32_t best_racks(const struct placer *placer, const struct flownet *ne
 	return count;
 }
 
-/* What the other tasks would cost with the root on `root`, filling its rack from the cheapest slot on. */
-static int64_t cost_of_rest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
-			    int64_t tasks)
+/* The machines of the best racks that have a free slot, in the order of racks and columns; returns how many. */
+static uint32_t list_candidates(struct placer *placer, const struct flownet *net, uint32_t job, int64_t tasks)
 {
 	const struct cost_layout *layout = placer->layout;
-	uint32_t rack = layout->cluster->machines[root].rack;
-	int64_t slots_at[COST_MAXIMUM + 1] = {0}, total = 0;
+	struct rack_choice racks[RACKS_LOOKED_AT];
+	uint32_t rack_count = best_racks(placer, net, tasks, racks), count = 0;
 
-	for (uint32_t c = layout->rack_first[rack]; c < layout->rack_first[rack + 1]; c++) {
-		uint32_t machine = layout->machine_of_column[c];
+	for (uint32_t i = 0; i < rack_count; i++) {
+		if ((racks[i].room >= tasks) != (racks[0].room >= tasks))
+			break; /* the whole job fits into the ones before */
+		for (uint32_t c = layout->rack_first[racks[i].rack]; c < layout->rack_first[racks[i].rack + 1]; c++) {
+			uint32_t machine = layout->machine_of_column[c];
 
-		if (machine != COST_NO_MACHINE && flownet_free(net, machine) > 0)
-			slots_at[placer->policy->at(placer, job, (int32_t)root, machine)] +=
-				flownet_free(net, machine) - (machine == root);
+			if (machine == COST_NO_MACHINE || flownet_free(net, machine) == 0)
+				continue;
+			placer->candidates[count++] = (struct root_candidate){
+				.cost = rest_cost_bound(placer, net, job, machine, tasks - 1),
+				.machine = machine,
+				.rack_rank = i,
+				.free = flownet_free(net, machine),
+			};
+		}
 	}
-	for (int64_t cost = 0; cost <= COST_MAXIMUM && tasks > 0; cost++) {
-		int64_t taken = slots_at[cost] < tasks ? slots_at[cost] : tasks;
+	return count;
+}
 
-		total += taken * cost;
-		tasks -= taken;
-	}
-	return total + tasks * COST_MAXIMUM;
+/*
+ * Is `a` the better machine: the cheaper, then in the better rack, then with more free slots. Where nothing could be
+ * cheaper, free slots don't matter.
+ */
+static bool is_better_root(const struct root_candidate *a, const struct root_candidate *b, int64_t least)
+{
+	if (a->cost != b->cost)
+		return a->cost < b->cost;
+	if (a->rack_rank != b->rack_rank)
+		return a->rack_rank < b->rack_rank;
+	return a->cost > least && a->free > b->free;
+}
+
+/* The first of the best candidates: whoever is best by its bound is looked at, until that is one whose cost is known.
+ */
+static uint32_t best_candidate(struct placer *placer, const struct flownet *net, uint32_t job, int64_t tasks,
+			       uint32_t count)
+{
+	int64_t least = (tasks - 1) * placer->policy->least_cost;
+	struct root_candidate *best;
+
+	do {
+		best = &placer->candidates[0];
+		for (uint32_t i = 1; i < count; i++) {
+			if (is_better_root(&placer->candidates[i], best, least))
+				best = &placer->candidates[i];
+		}
+		if (best->known)
+			return best->machine;
+		best->cost = rest_cost(placer, net, job, best->machine, tasks - 1);
+		best->known = true;
+	} while (true);
+}
+
+static uint32_t first_free(const struct flownet *net)
+{
+	uint32_t machine = 0;
+
+	while (flownet_free(net, machine) == 0)
+		machine++;
+	return machine;
 }
 
 uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job)
 {
-	const struct cost_layout *layout = placer->layout;
-	int64_t tasks = flownet_waiting_tasks(net, job), best_cost = INT64_MAX;
-	int64_t least = (tasks - 1) * placer->policy->least_cost;
-	struct rack_choice racks[RACKS_LOOKED_AT];
-	uint32_t best = COST_NO_MACHINE, count;
+	int64_t tasks = flownet_waiting_tasks(net, job);
+	uint32_t count, best;
 
 	if (placer->reserved_round != flownet_rounds(net))
 		reserve_for_open_jobs(placer, net);
-	count = best_racks(placer, net, tasks, racks);
-	if (placer->settings.root_anywhere)
-		count = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		if (i > 0 && (racks[i].room >= tasks) != (racks[0].room >= tasks))
-			break; /* the whole job fits into the ones before */
-		if (best_cost <= least)
-			break;
-		for (uint32_t c = layout->rack_first[racks[i].rack];
-		     c < layout->rack_first[racks[i].rack + 1] && best_cost > least; c++) {
-			uint32_t machine = layout->machine_of_column[c];
-			int64_t cost;
-
-			if (machine == COST_NO_MACHINE || flownet_free(net, machine) == 0)
-				continue;
-			cost = cost_of_rest(placer, net, job, machine, tasks - 1);
-			if (cost < best_cost ||
-			    (cost == best_cost && layout->cluster->machines[best].rack == racks[i].rack &&
-			     flownet_free(net, machine) > flownet_free(net, best))) {
-				best = machine;
-				best_cost = cost;
-			}
-		}
-	}
-	for (uint32_t m = 0; best == COST_NO_MACHINE; m++) {
-		if (flownet_free(net, m) > 0)
-			best = m;
-	}
-	placer->reserved[layout->cluster->machines[best].rack] += tasks - 1;
+	count = placer->settings.root_anywhere ? 0 : list_candidates(placer, net, job, tasks);
+	best = count > 0 ? best_candidate(placer, net, job, tasks, count) : first_free(net);
+	placer->reserved[placer->layout->cluster->machines[best].rack] += tasks - 1;
 	return best;
 }

@@ -58,11 +58,17 @@ void test_world_random_curves(struct test_world *world, struct rng *rng)
 
 void test_world_start(struct test_world *world, const char *policy, const struct policy_settings *settings)
 {
+	test_world_start_policy(world, policy_find(policy), settings);
+}
+
+void test_world_start_policy(struct test_world *world, const struct policy *policy,
+			     const struct policy_settings *settings)
+{
 	struct policy_settings defaults;
 	struct error err = {0};
 
 	policy_settings_default(&defaults);
-	world->placer = placer_create(policy_find(policy), world->layout, cost_source_from_view(world->view),
+	world->placer = placer_create(policy, world->layout, cost_source_from_view(world->view),
 				      settings ? settings : &defaults, &err);
 	need(world->placer != NULL, err.text);
 	world->net = placer_net(world->placer);

@@ -25,6 +25,8 @@ void test_world_set_curve(struct test_world *world, int number, const double *p,
 void test_world_random_curves(struct test_world *world, struct rng *rng);
 /* Makes the placer with these settings (NULL: the defaults) and adds all machines. */
 void test_world_start(struct test_world *world, const char *policy, const struct policy_settings *settings);
+void test_world_start_policy(struct test_world *world, const struct policy *policy,
+			     const struct policy_settings *settings);
 void test_world_free(struct test_world *world);
 
 /* A job whose first task is its root. */

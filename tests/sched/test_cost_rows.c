@@ -180,6 +180,33 @@ Test(cost_rows, dense_rows_hold_every_machine)
 	test_world_free(&world);
 }
 
+Test(cost_rows, a_rack_costs_what_its_machines_do_one_by_one)
+{
+	struct cost_rows_settings thresholds = {105, 110};
+	struct test_world world;
+	struct cost_rows *rows;
+	uint16_t cost[32];
+	struct rng rng;
+
+	rng_seed(&rng, 6);
+	test_world_make(&world, 1, 3, 20, 2);
+	test_world_random_curves(&world, &rng);
+	for (int pair = 0; pair < 300; pair++)
+		latency_view_set(world.view, (uint32_t)rng_below(&rng, 60), (uint32_t)rng_below(&rng, 60),
+				 (float)rng_below(&rng, 300));
+	latency_view_set(world.view, 25, 25, 250); /* a machine to itself */
+	rows = cost_rows_create(world.layout, cost_source_from_view(world.view), thresholds);
+	cr_assert_eq(cost_rows_add_curve(rows, world.curves[0], LATENCY_REFERENCE_ABSOLUTE), 0);
+	cost_rows_set_present(rows, 30, false);
+	cost_rows_rack(rows, 0, 25, 1, cost);
+	for (uint32_t i = 0; i < 20; i++)
+		cr_expect_eq(cost[i], i == 10 ? COST_ABSENT : cost_rows_at(rows, 0, 25, 20 + i), "machine %u", 20 + i);
+	for (uint32_t i = 20; i < 32; i++)
+		cr_expect_eq(cost[i], COST_ABSENT);
+	cost_rows_destroy(rows);
+	test_world_free(&world);
+}
+
 Test(cost_rows, a_row_goes_with_the_last_root)
 {
 	struct cost_rows_settings thresholds = {105, 110};

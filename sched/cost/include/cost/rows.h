@@ -94,6 +94,10 @@ void cost_rows_fetch(const struct cost_rows *rows, int32_t curve, uint32_t root,
 /* Cost of one machine (whether or not it is under a threshold). */
 int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t machine);
 
+/* The same of a rack's columns of the layout, COST_ABSENT for those without a machine and machines that are not there.
+ */
+void cost_rows_rack(struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t rack, uint16_t *cost);
+
 /* The same of every machine: cost[machine_count], COST_ABSENT for machines that are not there. */
 void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint16_t *cost);
 

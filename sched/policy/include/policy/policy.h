@@ -37,6 +37,10 @@ struct policy {
 	/* What flownet asks for; contracts in flownet/flownet.h, with the placer as context. */
 	const struct cost_row *(*row)(struct placer *placer, uint32_t job, int32_t root);
 	int32_t (*at)(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
+	/* at() of the rack's columns of the layout, 0..COST_MAXIMUM; any figure for those without a machine. For
+	 * root_first.
+	 */
+	void (*rack)(struct placer *placer, uint32_t job, uint32_t root, uint32_t rack, uint16_t *cost);
 	uint32_t (*choose)(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
 };
 

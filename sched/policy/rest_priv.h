@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the rest of a job would cost by where its root is: its other tasks take the cheapest slots that are free in the
+ * root's rack, and what the rack has no slot for costs COST_MAXIMUM. Finding it is a pass over the rack. While a round
+ * hands out slots they only become fewer, so that what one job was told bounds from below, until the round ends, what
+ * later jobs with the same curve would pay; only the roots of the least bound need another pass. Owned by one placer.
+ */
+#ifndef POLICY_REST_PRIV_H
+#define POLICY_REST_PRIV_H
+
+#include <stdint.h>
+
+#include <cost/layout.h>
+#include <flownet/flownet.h>
+
+struct placer;
+struct rest_costs;
+
+/* NULL if out of memory. The layout must outlive it. */
+struct rest_costs *rest_costs_create(const struct cost_layout *layout);
+void rest_costs_destroy(struct rest_costs *costs); /* NULL is legal */
+
+/* No more than rest_cost() of the same `tasks` (the root not counted). */
+int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
+			int64_t tasks);
+int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, int64_t tasks);
+
+#endif
