@@ -215,6 +215,18 @@ for algorithm in structured auto simplex scaling; do
 		'[(t["arc"] != "none", t["why_waiting"].startswith("waits for")) for t in d["tasks"] if t["task"] == "late"]' \
 		"[($in_network, $([ "$in_network" = True ] && echo False || echo True))]"
 done
+# A machine measured to itself: two tasks on it get that, those on another machine the cluster's constant.
+printf '%s\nh1,h1,500,600,700,0,9,1\n' "$header" >self.csv
+cat >self.jsonl <<'END'
+{"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w", "machine": "h1"}]}
+{"id": "b", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h3"}, {"name": "w", "machine": "h3"}]}
+END
+run "$nomora" place --cluster uneven.json --jobs self.jsonl --curves "$curves" --latency self.csv --json
+expect "what was measured of a machine to itself wins over same_machine" \
+	'[(t["rtt_us"], t["rtt_origin"]) for t in d["tasks"] if t["task"] == "w"]' "[(700.0, 'measured'), (1.0, 'same machine')]"
+sed 's/, "machine": "h1"}\]/}]/' self.jsonl | head -1 >beside.jsonl
+run "$nomora" place --cluster uneven.json --jobs beside.jsonl --curves "$curves" --latency self.csv --json
+expect "and is what the machine costs" '[t["machine"] for t in d["tasks"]]' "['h1', 'h2']"
 
 # Why a task waits though slots are free: it is cheaper, as the policy counts; until it has waited long enough.
 cat >wait.json <<'END'

@@ -2,7 +2,8 @@
 /*
  * The round trip between any two machines of a cluster, measured or not, and where each value comes from. A pair that
  * was not measured gets the largest round trip measured between the two racks, else between the two pods, else the
- * topology's default. Round trips are microseconds of type float (24 bits: exact to 1 ns up to 16 ms).
+ * topology's default; a machine to itself, where that was not measured, the constant for it. Round trips are
+ * microseconds of type float (24 bits: exact to 1 ns up to 16 ms).
  *
  * A pair has one value: the larger of what either end saw, if both measured (NoMora 5.2: the maximum, because nobody
  * knows which of the paths a flow will take). One writer; readers need its lock.
@@ -26,7 +27,7 @@ enum latency_origin {
 	LATENCY_ORIGIN_RACK_PAIR,    /* maximum over the measured pairs between the two racks */
 	LATENCY_ORIGIN_POD_PAIR,     /* maximum over the measured pairs between the two pods */
 	LATENCY_ORIGIN_TOPOLOGY,     /* the cluster's default for this distance */
-	LATENCY_ORIGIN_SAME_MACHINE, /* the cluster's constant within a machine */
+	LATENCY_ORIGIN_SAME_MACHINE, /* the cluster's constant within a machine that was not measured to itself */
 };
 
 /* "measured", "rack pair", "pod pair", "topology", "same machine". */
