@@ -225,6 +225,35 @@ void json_need_schema(struct json_reader *reader, const json_t *object, const ch
 		json_fail(reader, "", "schema", "found '%.80s', expected '%s'", found, schema);
 }
 
+const char *json_unknown_key(const json_t *object, const char *const *known)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
+		const char *const *name = known;
+
+		while (*name && strcmp(*name, key) != 0)
+			name++;
+		if (!*name)
+			return key;
+	}
+	return NULL;
+}
+
+void json_need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known)
+{
+	const char *key = json_unknown_key(object, known), *nearest = key ? name_nearest(key, known) : NULL;
+	char list[300] = "";
+
+	if (!key)
+		return;
+	for (const char *const *name = known; *name; name++)
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", name == known ? "" : ", ", *name);
+	json_fail(reader, where, name_is_printable(key, "") ? key : NULL, "unknown key%s%s%s Expected one of %s",
+		  nearest ? ", did you mean '" : ".", nearest ? nearest : "", nearest ? "'?" : "", list);
+}
+
 static double number(struct json_reader *reader, const json_t *object, const char *where, const char *key,
 		     double minimum, double maximum, bool needed, double fallback)
 {

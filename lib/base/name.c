@@ -16,6 +16,54 @@ bool name_is_printable(const char *text, const char *allowed)
 	return true;
 }
 
+enum { COMPARED_BYTES = 32 };
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Optimal string alignment distance, row by row; both are shorter than COMPARED_BYTES. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t rows[3][COMPARED_BYTES] = {0}, *before = rows[0], *above = rows[1], *row = rows[2], width = strlen(b);
+
+	for (size_t j = 0; j <= width; j++)
+		above[j] = j;
+	for (size_t i = 1; i <= strlen(a); i++) {
+		size_t *spare = before;
+
+		row[0] = i;
+		for (size_t j = 1; j <= width; j++) {
+			row[j] = least(above[j - 1] + (a[i - 1] != b[j - 1]), least(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = least(row[j], before[j - 2] + 1);
+		}
+		before = above;
+		above = row;
+		row = spare;
+	}
+	return above[width];
+}
+
+const char *name_nearest(const char *typed, const char *const *names)
+{
+	const char *nearest = NULL;
+	size_t length = strlen(typed), fewest = (length + 1) / 3 + 1;
+
+	if (length >= COMPARED_BYTES)
+		return NULL;
+	for (; *names; names++) {
+		size_t edits = strlen(*names) < COMPARED_BYTES ? distance(typed, *names) : fewest;
+
+		if (edits >= fewest)
+			continue;
+		nearest = *names;
+		fewest = edits;
+	}
+	return nearest;
+}
+
 bool name_is_valid(const char *name, size_t capacity)
 {
 	json_t *text;

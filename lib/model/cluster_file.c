@@ -14,12 +14,31 @@
 
 enum { PLACE_BYTES = 64, RTT_MAXIMUM_US = 60000000, FILE_BYTES_MAXIMUM = 1 << 29 };
 
-static void read_default_rtt(struct json_reader *reader, const json_t *root, struct cluster_default_rtt *rtt)
+static const char *const file_keys[] = {"schema", "default_rtt_us", "racks", "machines", NULL},
+			 *const rtt_keys[] = {"same_machine", "same_rack", "same_pod", "other_pod", NULL},
+			 *const rack_keys[] = {"name", "pod", NULL},
+			 *const machine_keys[] = {"name", "rack", "pod", "slots", NULL};
+
+/* Of the outermost object, or of the one that is its `where`: the line is the key's own. */
+static void need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known,
+		       const char *text)
+{
+	const char *unknown = json_unknown_key(object, known);
+
+	if (!unknown || reader->failed)
+		return;
+	reader->line = json_lines_key(text, where[0] ? where : NULL, unknown);
+	json_need_known(reader, object, where, known);
+}
+
+static void read_default_rtt(struct json_reader *reader, const json_t *root, const char *text,
+			     struct cluster_default_rtt *rtt)
 {
 	const json_t *object = json_object_get(root, "default_rtt_us");
 
 	if (!object)
 		return;
+	need_known(reader, object, "default_rtt_us", rtt_keys, text);
 	object = json_need_object(reader, root, "", "default_rtt_us");
 	rtt->same_machine_us = json_may_number(reader, object, "default_rtt_us", "same_machine", 0, RTT_MAXIMUM_US,
 					       rtt->same_machine_us);
@@ -45,6 +64,7 @@ static json_t *read_rack_list(struct json_reader *reader, const json_t *root, co
 
 		reader->line = json_lines_next(&lines);
 		snprintf(where, sizeof where, "racks[%zu]", i);
+		json_need_known(reader, object, where, rack_keys);
 		name = json_need_string(reader, object, where, "name");
 		pod = json_may_string(reader, object, where, "pod", NULL);
 		if (reader->failed)
@@ -61,13 +81,16 @@ static json_t *read_rack_list(struct json_reader *reader, const json_t *root, co
 static void read_machine(struct json_reader *reader, const json_t *object, const char *where, const json_t *racks,
 			 struct cluster *cluster)
 {
-	const char *name = json_need_string(reader, object, where, "name");
-	const char *rack = json_need_string(reader, object, where, "rack");
-	const char *pod = json_may_string(reader, object, where, "pod", NULL);
-	int64_t slots = json_need_integer(reader, object, where, "slots", 0, CLUSTER_SLOTS_MAXIMUM);
+	const char *name, *rack, *pod;
+	int64_t slots;
 	const json_t *listed;
 	struct error err = {0};
 
+	json_need_known(reader, object, where, machine_keys);
+	name = json_need_string(reader, object, where, "name");
+	rack = json_need_string(reader, object, where, "rack");
+	pod = json_may_string(reader, object, where, "pod", NULL);
+	slots = json_need_integer(reader, object, where, "slots", 0, CLUSTER_SLOTS_MAXIMUM);
 	if (reader->failed)
 		return;
 	listed = racks ? json_object_get(racks, rack) : NULL;
@@ -120,7 +143,8 @@ static struct cluster *cluster_from_json(const char *file, const json_t *root, c
 		return NULL;
 	}
 	json_need_schema(&reader, root, "nomora.cluster/1");
-	read_default_rtt(&reader, root, &cluster->default_rtt);
+	need_known(&reader, root, "", file_keys, text);
+	read_default_rtt(&reader, root, text, &cluster->default_rtt);
 	racks = read_rack_list(&reader, root, text);
 	machines = json_need_array(&reader, root, "", "machines");
 	if (!reader.failed && json_array_size(machines) == 0)

@@ -16,6 +16,10 @@
 enum { PLACE_BYTES = 64, NAME_BYTES = 32, LINE_BYTES = 256 << 20 /* JOB_TASKS_MAXIMUM tasks, each on a machine */ };
 static const double seconds_maximum = 1e10, weight_minimum = 1e-9, weight_maximum = 1e9;
 
+static const char *const job_keys[] = {"id", "curve", "root", "tasks", "dependencies", "weights", NULL},
+			 *const task_keys[] = {"name", "machine", "running_s", "waited_s", "weight", NULL},
+			 *const dependency_keys[] = {"task", "needs", "weight", NULL};
+
 static char *copy_name(struct json_reader *reader, const char *where, const char *key, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL;
@@ -41,6 +45,7 @@ static void read_task(struct json_reader *reader, const json_t *value, const cha
 		json_fail(reader, where, NULL, "expected a task's name, or an object with its \"name\"");
 		return;
 	}
+	json_need_known(reader, value, where, task_keys);
 	task->name = copy_name(reader, where, "name", json_need_string(reader, value, where, "name"));
 	task->machine_name =
 		copy_name(reader, where, "machine", json_may_string(reader, value, where, "machine", NULL));
@@ -128,6 +133,7 @@ static void read_dependency(struct json_reader *reader, const json_t *object, co
 		json_fail(reader, where, NULL, "expected {\"task\": NAME, \"needs\": NAME}");
 		return;
 	}
+	json_need_known(reader, object, where, dependency_keys);
 	dependency->task = read_task_reference(reader, json_object_get(object, "task"), where, "task", job, names);
 	dependency->needs = read_task_reference(reader, json_object_get(object, "needs"), where, "needs", job, names);
 	dependency->weight = json_may_number(reader, object, where, "weight", weight_minimum, weight_maximum, 1);
@@ -189,6 +195,7 @@ static int read_job(struct json_reader *reader, const json_t *object, struct job
 	if (!names)
 		json_fail(reader, "", NULL, "out of memory");
 	if (!reader->failed) {
+		json_need_known(reader, object, "", job_keys);
 		job->id = copy_name(reader, "", "id", json_need_string(reader, object, "", "id"));
 		job->curve = copy_name(reader, "", "curve", json_need_string(reader, object, "", "curve"));
 		read_tasks(reader, object, job, names);

@@ -25,22 +25,52 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-struct json_lines json_lines_find(const char *text, const char *key)
+static bool is_key(const char *at, const char *key)
 {
 	size_t length = strlen(key);
+
+	if (*at != '"' || strncmp(at + 1, key, length) != 0 || at[length + 1] != '"')
+		return false;
+	at += length + 2;
+	while (is_blank(*at))
+		at++;
+	return *at == ':';
+}
+
+long json_lines_key(const char *text, const char *object, const char *key)
+{
+	int depth = 0;
+	bool inside = false;
+	long line = 1;
+
+	for (const char *at = text; *at; at = step(at, &line)) {
+		if (*at == '{' || *at == '[')
+			depth++;
+		else if (*at == '}' || *at == ']')
+			depth--;
+		if (depth == 1 && *at == '"' && object)
+			inside = is_key(at, object);
+		if (depth == (object ? 2 : 1) && (inside || !object) && is_key(at, key))
+			return line;
+	}
+	return 0;
+}
+
+struct json_lines json_lines_find(const char *text, const char *key)
+{
 	int depth = 0;
 	long line = 1;
 
 	for (const char *at = text; *at; at = step(at, &line)) {
-		bool is_key = depth == 1 && *at == '"' && strncmp(at + 1, key, length) == 0 && at[length + 1] == '"';
+		bool found = depth == 1 && is_key(at, key);
 
 		if (*at == '{' || *at == '[')
 			depth++;
 		else if (*at == '}' || *at == ']')
 			depth--;
-		if (!is_key)
+		if (!found)
 			continue;
-		for (at += length + 2; is_blank(*at) || *at == ':'; at = step(at, &line))
+		for (at += strlen(key) + 2; is_blank(*at) || *at == ':'; at = step(at, &line))
 			;
 		if (*at == '[')
 			return (struct json_lines){.at = at + 1, .line = line};

@@ -16,6 +16,10 @@ struct json_lines {
 /* Goes to the array that is the value of `key` in the outermost object. */
 struct json_lines json_lines_find(const char *text, const char *key);
 
+/* Line of a key of the outermost object, or of the object that is the value of its key `object`; 0 if it is not found.
+ */
+long json_lines_key(const char *text, const char *object, const char *key);
+
 /* Line of the next element, 0 when there is none. */
 long json_lines_next(struct json_lines *lines);
 

@@ -14,6 +14,35 @@ Test(name, is_one_word_of_utf8_that_fits)
 	cr_assert(name_is_valid("gr\xc3\xbc\xc3\x9f", 16));
 }
 
+Test(name, the_nearest_is_a_slip_away)
+{
+	static const char *const names[] = {"name", "machine", "running_s", "waited_s", "weight", NULL};
+	static const struct {
+		char typed[40], nearest[12]; /* "": none */
+	} cases[] = {
+		{"machne", "machine"},
+		{"mahcine", "machine"},
+		{"machines", "machine"},
+		{"Machine", "machine"},
+		{"running", "running_s"},
+		{"wiated_s", "waited_s"},
+		{"wait", ""},
+		{"nmae", "name"},
+		{"host", ""},
+		{"", ""},
+		{"n", ""},
+		{"aenm", ""},
+		{"weigth", "weight"},
+		{"machinemachinemachinemachinemachine", ""},
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const char *nearest = name_nearest(cases[i].typed, names);
+
+		cr_expect_str_eq(nearest ? nearest : "", cases[i].nearest, "'%s'", cases[i].typed);
+	}
+}
+
 Test(name, control_characters_of_both_halves_are_seen)
 {
 	static const char bad[][8] = {"\x1b[31m",

@@ -332,6 +332,11 @@ bad_jobs "a task that would break the table" "bad.jsonl:1: tasks\[0\]: expected 
 	'{"id": "a", "curve": "spark", "root": 0, "tasks": ["t\n0"]}'
 bad_cluster "a machine that would" "bad.json:2: machines\[0\].rack: expected names without control" '{"schema": "nomora.cluster/1", "machines": [
 {"name": "h\n1", "rack": "r", "slots": 1}]}'
+bad_cluster "a key of the cluster mistyped" "bad.json:2: default_rtt_us.same_rakc: unknown key, did you mean 'same_rack'" \
+	'{"schema": "nomora.cluster/1",
+"default_rtt_us": {"same_rakc": 500}, "machines": [{"name": "h1", "rack": "r", "slots": 1}]}'
+bad_jobs "a task's key mistyped" "bad.jsonl:1: tasks\[0\].machne: unknown key, did you mean 'machine'. Expected one of name, machine" \
+	'{"id": "a", "curve": "spark", "root": "r", "tasks": [{"name": "r", "machne": "h1"}]}'
 bad_jobs "a missing curve" "bad.jsonl:2: curve: job 'b' needs curve 'nope'" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
 {"id": "b", "curve": "nope", "root": 0, "tasks": 2}'
 bad_jobs "a curve that is a path" "bad.jsonl:1: curve: '../x' is no curve's name" '{"id": "a", "curve": "../x", "root": 0, "tasks": 2}'

@@ -114,6 +114,18 @@ static const struct refusal refusals[] = {
 	{JOB("[\"r\", \"b\"]", ", \"dependencies\": [4]"), "dependencies[0]"},
 	{JOB("[\"r\", \"b\"]", ", \"weights\": {\"z\": 1}"), "weights.z"},
 	{JOB("[\"r\", \"b\"]", ", \"weights\": {\"b\": 0}"), "weights.b"},
+	{JOB("[\"r\"]", ", \"weigths\": {}"),
+	 "j.jsonl:1: weigths: unknown key, did you mean 'weights'? Expected one of id, "
+	 "curve, root, tasks, dependencies, weights"},
+	{"{\"name\": \"a\", \"curve\": \"k\", \"root\": 0, \"tasks\": 2}",
+	 "j.jsonl:1: name: unknown key. Expected one of id,"},
+	{JOB("[\"r\"]", "") "\n" JOB("[\"r\", {\"name\": \"b\", \"machne\": \"h1\"}]", ""),
+	 "j.jsonl:2: tasks[1].machne: unknown key, did you mean 'machine'? Expected one of name, machine, running_s, "
+	 "waited_s, weight"},
+	{JOB("[\"r\", \"b\"]", ", \"dependencies\": [{\"task\": \"b\", \"need\": \"r\"}]"),
+	 "j.jsonl:1: dependencies[0].need: unknown key, did you mean 'needs'? Expected one of task, needs, weight"},
+	{JOB("[\"r\", {\"name\": \"b\", \"x\\u001b[31m\": 1}]", ""),
+	 "j.jsonl:1: tasks[1]: unknown key. Expected one of name"},
 	{JOB("[\"r\"]", "") "\n\n" JOB("[\"r\"]", ""), "j.jsonl:3: id: job 'a' is there already, in line 1"},
 };
 

@@ -72,6 +72,11 @@ const json_t *json_need_array(struct json_reader *reader, const json_t *object, 
 const json_t *json_may_array(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 const json_t *json_need_object(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 
+/* The first key of the object that is none of `known` (ended by NULL); NULL when there is none, or it is no object. */
+const char *json_unknown_key(const json_t *object, const char *const *known);
+/* Such a key is trouble, told with those that are known and the one that it may have been meant for. */
+void json_need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known);
+
 /* Records trouble at where.key; the first one stays. */
 void json_fail(struct json_reader *reader, const char *where, const char *key, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

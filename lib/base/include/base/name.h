@@ -16,4 +16,10 @@ bool name_is_valid(const char *name, size_t capacity);
  */
 bool name_is_printable(const char *text, const char *allowed);
 
+/*
+ * The one of `names` (ended by NULL) that `typed` may have been meant for: fewest letters put in, left out, taken for
+ * another or swapped with the next, and no more than one in three (rounded). NULL when none is so near.
+ */
+const char *name_nearest(const char *typed, const char *const *names);
+
 #endif
