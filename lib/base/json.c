@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <base/file.h>
+#include <base/log.h>
 #include <base/name.h>
 
 enum { JSON_BYTES_MAXIMUM = 1 << 30 };
@@ -225,33 +226,53 @@ void json_need_schema(struct json_reader *reader, const json_t *object, const ch
 		json_fail(reader, "", "schema", "found '%.80s', expected '%s'", found, schema);
 }
 
-const char *json_unknown_key(const json_t *object, const char *const *known)
+static bool is_among(const char *key, const char *const *names)
+{
+	while (*names && strcmp(*names, key) != 0)
+		names++;
+	return *names != NULL;
+}
+
+const char *json_misspelt_key(const json_t *object, const char *const *known)
 {
 	const char *key;
 	json_t *value;
 
 	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
-		const char *const *name = known;
-
-		while (*name && strcmp(*name, key) != 0)
-			name++;
-		if (!*name)
+		if (!is_among(key, known) && name_nearest(key, known))
 			return key;
 	}
 	return NULL;
 }
 
+static void tell_foreign_key(struct json_reader *reader, const json_t *object, const char *where,
+			     const char *const *known)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach ((json_t *)(uintptr_t)object, key, value) {
+		if (reader->foreign_told || is_among(key, known) || !name_is_printable(key, ""))
+			continue;
+		log_warning("%s: %s%s%.80s is no key that is known here: it is ignored, as are others like it",
+			    reader->file, where, where[0] ? "." : "", key);
+		reader->foreign_told = true;
+	}
+}
+
 void json_need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known)
 {
-	const char *key = json_unknown_key(object, known), *nearest = key ? name_nearest(key, known) : NULL;
+	const char *key = json_misspelt_key(object, known);
 	char list[300] = "";
 
-	if (!key)
+	if (!key) {
+		tell_foreign_key(reader, object, where, known);
 		return;
+	}
 	for (const char *const *name = known; *name; name++)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", name == known ? "" : ", ", *name);
-	json_fail(reader, where, name_is_printable(key, "") ? key : NULL, "unknown key%s%s%s Expected one of %s",
-		  nearest ? ", did you mean '" : ".", nearest ? nearest : "", nearest ? "'?" : "", list);
+	json_fail(reader, where, name_is_printable(key, "") ? key : NULL,
+		  "unknown key, did you mean '%s'? Expected one of %s", name_nearest(key, known), list);
 }
 
 static double number(struct json_reader *reader, const json_t *object, const char *where, const char *key,

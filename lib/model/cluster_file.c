@@ -23,11 +23,12 @@ static const char *const file_keys[] = {"schema", "default_rtt_us", "racks", "ma
 static void need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known,
 		       const char *text)
 {
-	const char *unknown = json_unknown_key(object, known);
+	const char *misspelt = json_misspelt_key(object, known);
 
-	if (!unknown || reader->failed)
+	if (reader->failed)
 		return;
-	reader->line = json_lines_key(text, where[0] ? where : NULL, unknown);
+	if (misspelt)
+		reader->line = json_lines_key(text, where[0] ? where : NULL, misspelt);
 	json_need_known(reader, object, where, known);
 }
 

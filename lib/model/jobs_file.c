@@ -226,31 +226,30 @@ static int is_blank(const char *line)
 	return line[strspn(line, " \t\r")] == '\0';
 }
 
-/* One line into jobs; `ids` remembers the line of each id. */
-static int parse_line(struct jobs *jobs, struct file_lines *lines, const char *line, json_t *ids, struct error *err)
+/* The line that the reader is at into jobs; `ids` remembers the line of each id. */
+static int parse_line(struct jobs *jobs, struct json_reader *reader, const char *line, json_t *ids)
 {
-	struct json_reader reader = {.file = jobs->file, .line = file_lines_number(lines), .err = err};
-	json_t *object = json_read_text(jobs->file, reader.line, line, strlen(line), err);
+	json_t *object = json_read_text(jobs->file, reader->line, line, strlen(line), reader->err);
 	const json_t *earlier;
 	struct job job;
 	int outcome;
 
 	if (!object)
 		return -EINVAL;
-	outcome = read_job(&reader, object, &job);
+	outcome = read_job(reader, object, &job);
 	json_decref(object);
 	if (outcome != 0)
 		return outcome;
 	earlier = json_object_get(ids, job.id);
 	if (earlier) {
-		json_fail(&reader, "", "id", "job '%s' is there already, in line %lld", job.id,
+		json_fail(reader, "", "id", "job '%s' is there already, in line %lld", job.id,
 			  (long long)json_integer_value(earlier));
 		job_free(&job);
 		return -EEXIST;
 	}
-	if (json_object_set_new(ids, job.id, json_integer(reader.line)) != 0 || append_job(jobs, &job) != 0) {
+	if (json_object_set_new(ids, job.id, json_integer(reader->line)) != 0 || append_job(jobs, &job) != 0) {
 		job_free(&job);
-		return error_set(err, ENOMEM, "out of memory");
+		return error_set(reader->err, ENOMEM, "out of memory");
 	}
 	return 0;
 }
@@ -259,12 +258,14 @@ struct jobs *jobs_parse(struct file_lines *lines, struct error *err)
 {
 	struct jobs *jobs = calloc(1, sizeof *jobs);
 	json_t *ids = json_object();
+	struct json_reader reader = {.file = file_lines_name(lines)};
 	struct error ignored = {0};
 	char *line;
 	int more = -ENOMEM;
 
 	if (!err)
 		err = &ignored;
+	reader.err = err;
 	if (jobs)
 		jobs->file = strdup(file_lines_name(lines));
 	file_lines_limit(lines, LINE_BYTES);
@@ -275,7 +276,8 @@ struct jobs *jobs_parse(struct file_lines *lines, struct error *err)
 	while ((more = file_lines_next(lines, &line, err)) > 0) {
 		if (is_blank(line))
 			continue;
-		more = parse_line(jobs, lines, line, ids, err);
+		reader.line = file_lines_number(lines);
+		more = parse_line(jobs, &reader, line, ids);
 		if (more < 0)
 			break;
 	}

@@ -337,6 +337,11 @@ bad_cluster "a key of the cluster mistyped" "bad.json:2: default_rtt_us.same_rak
 "default_rtt_us": {"same_rakc": 500}, "machines": [{"name": "h1", "rack": "r", "slots": 1}]}'
 bad_jobs "a task's key mistyped" "bad.jsonl:1: tasks\[0\].machne: unknown key, did you mean 'machine'. Expected one of name, machine" \
 	'{"id": "a", "curve": "spark", "root": "r", "tasks": [{"name": "r", "machne": "h1"}]}'
+printf '%s\n' '{"id": "a", "curve": "spark", "root": 0, "tasks": [{"name": "r", "cpu": 2}], "priority": 1}' \
+	'{"id": "b", "curve": "spark", "root": 0, "tasks": 1, "priority": 2}' >foreign.jsonl
+"${place[@]}" --jobs foreign.jsonl >/dev/null 2>foreign.err
+[ "$(grep -c 'priority is no key that is known here' foreign.err)$(grep -c cpu foreign.err)" = 10 ] && pass "a foreign key is warned of once" ||
+	fail "a foreign key is warned of once" "$(cat foreign.err)"
 bad_jobs "a missing curve" "bad.jsonl:2: curve: job 'b' needs curve 'nope'" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
 {"id": "b", "curve": "nope", "root": 0, "tasks": 2}'
 bad_jobs "a curve that is a path" "bad.jsonl:1: curve: '../x' is no curve's name" '{"id": "a", "curve": "../x", "root": 0, "tasks": 2}'

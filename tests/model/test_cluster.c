@@ -22,7 +22,7 @@ Test(cluster, reads_machines_racks_and_pods)
 		      " \"machines\": [\n"
 		      "  {\"name\": \"a\", \"rack\": \"r2\", \"slots\": 3},\n"
 		      "  {\"name\": \"b\", \"rack\": \"r1\", \"pod\": \"p1\", \"slots\": 0},\n"
-		      "  {\"name\": \"c\", \"rack\": \"r2\", \"slots\": 5}]}",
+		      "  {\"name\": \"c\", \"rack\": \"r2\", \"slots\": 5, \"gpus\": 2}], \"about\": 1}",
 		      &err);
 
 	cr_assert_not_null(cluster, "%s", err.text);
@@ -78,12 +78,11 @@ static const struct refusal refusals[] = {
 	 "default_rtt_us.same_rakc: unknown key, did you mean 'same_rack'? Expected one of same_machine, same_rack, "
 	 "same_pod, other_pod",
 	 4},
-	{HEAD
-	 "\"racks\": [{\"name\": \"s\"},\n{\"name\": \"r\", \"slots\": 1}], \"machines\": [" MACHINE("a", "r") "]}",
-	 "racks[1].slots: unknown key. Expected one of name, pod", 3},
+	{HEAD "\"racks\": [{\"name\": \"s\"},\n{\"name\": \"r\", \"pods\": 1}], \"machines\": [" MACHINE("a", "r") "]}",
+	 "racks[1].pods: unknown key, did you mean 'pod'? Expected one of name, pod", 3},
 	{HEAD "\"machines\": [" MACHINE("a", "r") ",\n{\"name\": \"b\", \"rack\": \"r\", \"slot\": 1}]}",
 	 "machines[1].slot: unknown key, did you mean 'slots'? Expected one of name, rack, pod, slots", 3},
-	{HEAD "\"machines\": [" MACHINE("a", "r") "],\n\"notes\": 1}", "notes: unknown key. Expected", 3},
+	{HEAD "\"machines\": [" MACHINE("a", "r") "],\n\"about\": 1,\n\"machine\": 1}", "machine: unknown key, did", 4},
 	{"[]", "object", 0},
 };
 
@@ -118,8 +117,8 @@ Test(cluster, lines_are_found_whatever_the_layout)
 
 	/* The key's name as a string, inside a string and inside an object; brackets and quotes in strings; several on
 	 * one line. */
-	cr_assert_null(parse("{\"schema\": \"nomora.cluster/1\", \"racks\": {\"pods\": 1},\n\"default_rtt_us\": "
-			     "{\"same_pod\": \"pods\",\n\"pods\": 1}}",
+	cr_assert_null(parse("{\"schema\": \"nomora.cluster/1\", \"racks\": {\"same_pods\": 1},\n\"default_rtt_us\": "
+			     "{\"same_pod\": \"same_pods\",\n\"same_pods\": 1}}",
 			     &err));
-	cr_expect_eq(strncmp(err.text, "c.json:3: default_rtt_us.pods:", 30), 0, "%s", err.text);
+	cr_expect_eq(strncmp(err.text, "c.json:3: default_rtt_us.same_pods:", 35), 0, "%s", err.text);
 }

@@ -19,6 +19,7 @@ struct json_reader {
 	long line;         /* 0, or the line of a JSON-lines file */
 	struct error *err; /* first trouble; not NULL */
 	bool failed;
+	bool foreign_told; /* a key that is not known was warned of: once a reader is enough */
 };
 
 /* Parses a file ("-" = stdin); NULL with err set. The caller json_decref()s. */
@@ -72,9 +73,15 @@ const json_t *json_need_array(struct json_reader *reader, const json_t *object, 
 const json_t *json_may_array(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 const json_t *json_need_object(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 
-/* The first key of the object that is none of `known` (ended by NULL); NULL when there is none, or it is no object. */
-const char *json_unknown_key(const json_t *object, const char *const *known);
-/* Such a key is trouble, told with those that are known and the one that it may have been meant for. */
+/*
+ * The first key of the object that is none of `known` (ended by NULL), but near one of them; NULL when there is none, or
+ * it is no object.
+ */
+const char *json_misspelt_key(const json_t *object, const char *const *known);
+/*
+ * Such a key is trouble, told with those that are known and the one that it may have been meant for. Other unknown keys
+ * belong to somebody else: the first is warned of.
+ */
 void json_need_known(struct json_reader *reader, const json_t *object, const char *where, const char *const *known);
 
 /* Records trouble at where.key; the first one stays. */
