@@ -71,6 +71,9 @@ static const struct bad bads[] = {
 	{"p min 2 1\nn 1 1\nn 1 1\na 1 2 0 1 1\n", "net:3: NODE", "a second n line for node 1"},
 	{"p min 2 1\nn 3 1\na 1 2 0 1 1\n", "net:2: NODE", "found 3, expected 1..2"},
 	{"p min 2 1\nn 1 1\na 1 2 0 1 1\n", "net:3: SUPPLY", "the supplies sum to 1, expected 0"},
+	{"p min 4 1\nn 1 2305843009213693952\nn 2 2305843009213693952\nn 3 -2305843009213693952\nn 4 "
+	 "-2305843009213693952\na 1 2 0 1 1\n",
+	 "net:6: SUPPLY", "expected 2^62 at most"},
 	{"p min 2 1\nn 1 x\na 1 2 0 1 1\n", "net:2: SUPPLY", "found 'x'"},
 	{"p max 2 1\na 1 2 0 1 1\n", "net:1: p", "expected 'p min NODES ARCS'"},
 	{"p min 2 1\np min 2 1\n", "net:2", "a second p line"},
