@@ -245,9 +245,8 @@ static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
 	bool root_runs = net_root_machine(job) != FLOWNET_NONE;
 
-	if (job->recount || timed || !net->settings.preemption ||
-	    (net->policy.root_first && !root_runs) || job->class_count != 1 || job->first.root ||
-	    job->first.running_digest != 0)
+	if (job->recount || timed || !net->settings.preemption || (net->policy.root_first && !root_runs) ||
+	    job->class_count != 1 || job->first.root || job->first.running_digest != 0)
 		return 0;
 	return job->waiting + job->running - net->policy.root_first;
 }

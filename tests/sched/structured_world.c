@@ -243,8 +243,7 @@ static void event_running(struct world *world, int32_t id)
 		structured_set_running(world->state, id, group->running, group->running_count);
 		return;
 	}
-	const struct structured_row_change change = {.running = group->running,
-						     .running_count = group->running_count};
+	const struct structured_row_change change = {.running = group->running, .running_count = group->running_count};
 
 	forget_gone(world, group);
 	if (structured_change_row(world->state, id, &change))

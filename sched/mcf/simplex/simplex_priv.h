@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * State of the network simplex, shared by its files: simplex.c (the network and its changes), solve.c (a solve, the
- * answer), start.c (its first pivots), patience.c (whether to go on), pivot.c (the pivot), price*.c (pricing) and tree.c
- * (the spanning tree).
+ * answer), start.c (its first pivots), patience.c (whether to go on), pivot.c (the pivot), price*.c (pricing) and
+ * tree.c (the spanning tree).
  *
  * An arc is priced in its residual orientation: when it stands at its capacity it is stored turned round with its
  * cost negated ("flipped"). So every arc outside the basis carries nothing in stored orientation, may be entered

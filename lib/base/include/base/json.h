@@ -74,8 +74,8 @@ const json_t *json_may_array(struct json_reader *reader, const json_t *object, c
 const json_t *json_need_object(struct json_reader *reader, const json_t *object, const char *where, const char *key);
 
 /*
- * The first key of the object that is none of `known` (ended by NULL), but near one of them; NULL when there is none, or
- * it is no object.
+ * The first key of the object that is none of `known` (ended by NULL), but near one of them; NULL when there is none,
+ * or it is no object.
  */
 const char *json_misspelt_key(const json_t *object, const char *const *known);
 /*
