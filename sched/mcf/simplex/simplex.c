@@ -8,10 +8,12 @@
 
 #include "simplex_priv.h"
 
-enum {
-	STRIDE_LEAST = 3,
-	SKEWED = 3, /* times as many arcs as the average tail has are an arc's tail's: they are those of few */
-};
+enum { STRIDE_LEAST = 3 };
+/*
+ * An arc's tail has so many times as many arcs as the average tail: most arcs are those of few nodes. Measured on
+ * scheduling networks: at 1.6 times it makes no difference how they are mixed, at 1.7 and more it does.
+ */
+static const double skewed = 5.0 / 3;
 
 static bool resize(void **array, int32_t count, size_t bytes)
 {
@@ -122,7 +124,7 @@ static int32_t arc_stride(struct mcf_simplex *simplex, const struct mcf_problem 
 	while ((int64_t)root * root < problem->arc_count)
 		root++;
 	/* An arc's tail has squares / arc_count arcs on average, a tail arc_count / tails. */
-	if ((double)squares * tails > SKEWED * (double)problem->arc_count * problem->arc_count)
+	if ((double)squares * tails > skewed * (double)problem->arc_count * problem->arc_count)
 		return root;
 	return tails > 0 && problem->arc_count / tails > STRIDE_LEAST ? problem->arc_count / tails : STRIDE_LEAST;
 }
