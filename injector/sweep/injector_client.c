@@ -18,6 +18,7 @@ int injector_read(const char *control, struct injector_state *state, struct erro
 
 	if (!answer)
 		return error_prefix(err, "the injector at %s", control);
+	state->uptime_s = json_need_number(&reader, answer, "", "uptime_s", 0, 1e12);
 	state->delay_ab_us = json_need_number(&reader, answer, "", "delay_ab_us", 0, 1e9);
 	state->delay_ba_us = json_need_number(&reader, answer, "", "delay_ba_us", 0, 1e9);
 	state->packets = json_may_number(&reader, answer, "", "tx_ab", 0, 1e18, 0) +

@@ -13,6 +13,8 @@
 
 enum { SETTLE_TICKS = 5 }; /* the kernel counts in hundredths of a second: fewer say nothing */
 
+static const double delay_rounding_us = 1e-3, uptime_rounding_s = 1e-3;
+
 void split_delay(const struct plan *plan, double delay_us, double *ab_us, double *ba_us)
 {
 	*ab_us = plan->direction == SWEEP_BA ? 0 : delay_us;
@@ -63,6 +65,32 @@ void attempt_judge(const struct plan *plan, struct attempt *attempt)
 	    fabs(attempt->rtt_us - attempt->rtt_expected_us) >
 		    plan->rtt_tolerance_percent / 100 * attempt->rtt_expected_us + plan->rtt_tolerance_us)
 		add_reason(attempt, "round trip %.4g us, expected %.4g", attempt->rtt_us, attempt->rtt_expected_us);
+}
+
+static bool has_delay(const struct injector_state *state, double ab_us, double ba_us)
+{
+	return fabs(state->delay_ab_us - ab_us) < delay_rounding_us &&
+	       fabs(state->delay_ba_us - ba_us) < delay_rounding_us;
+}
+
+int attempt_check_delay(const struct plan *plan, const struct attempt *attempt, struct error *err)
+{
+	const struct injector_state *before = &attempt->before, *after = &attempt->after;
+	const struct injector_state *odd;
+	double ab_us, ba_us;
+
+	/* Its clock is ours, and it was asked before and after the time that we took. */
+	if (after->uptime_s - before->uptime_s < attempt->elapsed_s - uptime_rounding_s ||
+	    after->packets < before->packets)
+		return error_set(err, ESTALE, "the injector was restarted, or its counters reset, during the run");
+	split_delay(plan, attempt->run.delay_us, &ab_us, &ba_us);
+	odd = has_delay(before, ab_us, ba_us) ? after : before;
+	if (has_delay(odd, ab_us, ba_us))
+		return 0;
+	return error_set(err, ESTALE,
+			 "somebody else set the injector's delay: %.10g us from A to B and %.10g back, expected %.10g "
+			 "and %.10g",
+			 odd->delay_ab_us, odd->delay_ba_us, ab_us, ba_us);
 }
 
 static void stamp(char *text, size_t bytes)
@@ -177,6 +205,8 @@ static int measure(struct sweeper *sweeper, struct attempt *attempt, struct erro
 	if (!code)
 		code = injector_read(plan->injector, &attempt->after, err);
 	host_state_read(&attempt->host_after);
+	if (!code)
+		code = attempt_check_delay(plan, attempt, err);
 	if (!code)
 		code = extract_all(sweeper, &result, attempt, err);
 	process_result_free(&result);

@@ -96,6 +96,7 @@ size_t pattern_parts(const char *pattern);
 /* --- the injector ------------------------------------------------------------------------------------------- */
 
 struct injector_state {
+	double uptime_s; /* since it was started, or its counters were reset */
 	double delay_ab_us, delay_ba_us;
 	double packets;   /* sent, both ways */
 	double dropped;   /* ring full, no buffer, missed by the port */

@@ -54,6 +54,11 @@ struct attempt {
 
 /* Makes one planned run with as many attempts as it takes. 0 = its rows are on the disk, or it was skipped. */
 int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, struct error *err);
+/*
+ * Had the injector the run's delay from the beginning to the end, and was it the same one all the time? 0, or -ESTALE
+ * with err set: such an attempt is of another delay, or of one that nobody knows, and never counts. Pure.
+ */
+int attempt_check_delay(const struct plan *plan, const struct attempt *attempt, struct error *err);
 /* The gates, on what an attempt saw: fills attempt->reasons. Pure. */
 void attempt_judge(const struct plan *plan, struct attempt *attempt);
 /* What the plan's direction makes of a delay. */

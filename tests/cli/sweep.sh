@@ -140,6 +140,40 @@ run "$nomora" sweep late.plan -o late.csv --ready-timeout-s 0.3
 [ "$code" -eq 1 ] && printf '%s' "$err" | grep -q "not ready after 0.3 s" && pass "a server that is never ready" ||
 	fail "a server that is never ready" "exit $code" "$err"
 
+# --- an injector that others touch ---
+plan_with 'delays = 5' 'repetitions = 1' 'client = test -e touched || { touch touched; nomora inject-ctl '"$socket"' set delay_ba_us=777; }; echo value = 1' \
+	"$good" >touches.plan
+run "$nomora" sweep touches.plan -o touches.csv
+[ "$code" -eq 0 ] && [ "$(wc -l <touches.csv)" -eq 2 ] && grep -q '"attempt":1,"disturbed":true,"reasons":"somebody else .* 5 us from A to B and 777 back' touches.csv.log &&
+	grep -q '"event":"accepted".*"attempt":2,"disturbed":false' touches.csv.log && pass "a run during which somebody set a delay is made again" ||
+	fail "a run during which somebody set a delay is made again" "exit $code" "$out$err" "$(cat touches.csv.log)"
+refuses "a run whose delay is never right has no row" 1 'at 5 us, run 0: somebody else set the injector' \
+	"$nomora" sweep touches.plan -o never.csv --client "nomora inject-ctl $socket set delay_us=9; echo value = 1" --attempts 2
+check "not even as a disturbed one" test "$(wc -l <never.csv)" -eq 1
+
+start_second() {
+	"$nomora" inject net_ring0 net_ring1 --delay-us "$1" --nice 19 --control "$scratch/second.sock" >second.log 2>&1 &
+	second=$!
+	at_exit kill "$second"
+	wait_for 20 "$nomora" inject-ctl "$scratch/second.sock" stats
+}
+start_second 0
+plan_with 'delays = 5' 'repetitions = 1' 'client = touch running; until test -e restarted; do sleep 0.02; done; echo value = 1' "$good" >restarts.plan
+"$nomora" sweep restarts.plan -o restarts.csv --injector "$scratch/second.sock" >/dev/null 2>&1 &
+sweep=$!
+wait_for 10 test -e running
+kill "$second"
+wait "$second"
+start_second 5 # what the run asks for
+touch restarted
+code=0
+wait "$sweep" || code=$?
+[ "$code" -eq 0 ] && [ "$(wc -l <restarts.csv)" -eq 2 ] && grep -q '"attempt":1,"disturbed":true,"reasons":"the injector was restarted' restarts.csv.log &&
+	grep -q '"event":"accepted".*"attempt":2,"disturbed":false' restarts.csv.log && pass "a run during which the injector was restarted is made again" ||
+	fail "a run during which the injector was restarted is made again" "exit $code" "$(cat restarts.csv.log)"
+kill "$second"
+wait "$second"
+
 # --- cut off ---
 plan_with 'delays = 0..9/1' 'repetitions = 2' 'client = sleep 0.05; echo value = 1' 'server = echo $$ >'"$scratch"'/server; exec sleep 985' \
 	'server-ready = test -e '"$scratch"'/server' "$good" >long.plan

@@ -2,6 +2,7 @@
 /* The gates: what each of them lets pass, and what not. */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include "sweeper_priv.h"
@@ -15,8 +16,21 @@ static void begin(void)
 	plan.maximum_stall_percent = plan.maximum_disturbed_percent = plan.maximum_steal_percent = 10;
 	memset(&attempt, 0, sizeof attempt);
 	attempt.elapsed_s = 2;
-	attempt.before = (struct injector_state){.packets = 100, .stall_us = 7, .disturbed = 5, .dropped = 3};
-	attempt.after = (struct injector_state){.packets = 1100, .stall_us = 7, .disturbed = 5, .dropped = 3};
+	attempt.run.delay_us = 50;
+	attempt.before = (struct injector_state){.uptime_s = 9,
+						 .delay_ab_us = 50,
+						 .delay_ba_us = 50,
+						 .packets = 100,
+						 .stall_us = 7,
+						 .disturbed = 5,
+						 .dropped = 3};
+	attempt.after = (struct injector_state){.uptime_s = 11.1,
+						.delay_ab_us = 50,
+						.delay_ba_us = 50,
+						.packets = 1100,
+						.stall_us = 7,
+						.disturbed = 5,
+						.dropped = 3};
 	attempt.host_before = (struct host_state){.total_ticks = 1000, .steal_ticks = 10, .load = 4};
 	attempt.host_after = (struct host_state){.total_ticks = 1200, .steal_ticks = 10, .load = 9};
 }
@@ -128,6 +142,39 @@ Test(judge, several_reasons_are_all_told)
 	attempt.after.dropped += 1;
 	attempt.after.stall_us += 1e6;
 	expect("dropped 1 packets; the injector stalled 50 %");
+}
+
+static void expect_delay(int code, const char *reason)
+{
+	struct error err = {0};
+
+	cr_assert_eq(attempt_check_delay(&plan, &attempt, &err), code, "%s", err.text);
+	cr_assert_neq(strstr(err.text, reason), NULL, "no '%s' in '%s'", reason, err.text);
+}
+
+Test(judge, the_delay_is_the_runs_at_its_beginning_and_its_end)
+{
+	expect_delay(0, "");
+	attempt.after.delay_ba_us = 49.9;
+	expect_delay(-ESTALE, "50 us from A to B and 49.9 back, expected 50 and 50");
+	attempt.after.delay_ba_us = 50;
+	attempt.before.delay_ab_us = 777;
+	expect_delay(-ESTALE, "777 us from A to B and 50 back, expected 50 and 50");
+	attempt.before.delay_ab_us = 50;
+	plan.direction = SWEEP_AB;
+	expect_delay(-ESTALE, "expected 50 and 0");
+	attempt.before.delay_ba_us = attempt.after.delay_ba_us = 0;
+	expect_delay(0, "");
+}
+
+Test(judge, one_injector_counts_from_the_beginning_to_the_end)
+{
+	attempt.after.uptime_s = 10.9; /* 1.9 s in a run of 2 s */
+	expect_delay(-ESTALE, "restarted");
+	attempt.after.uptime_s = 11;
+	expect_delay(0, "");
+	attempt.after.packets = 99;
+	expect_delay(-ESTALE, "restarted");
 }
 
 Test(judge, direction_splits_the_delay)
