@@ -337,6 +337,48 @@ static int start(struct plan *plan, struct surroundings *around)
 	return plan->nice != 0 ? carry_out_with_priority(plan, around) : carry_out(plan, around);
 }
 
+/* The metric of an item; -EEXIST if one of those before it has its name, as the rows of the two could not be told
+ * apart. */
+static int check_metric(const struct plan *plan, size_t item, char names[][SWEEP_NAME_BYTES],
+			struct surroundings *around, struct error *err)
+{
+	struct metric metric;
+	int code = metric_parse(plan->metrics.items[item], &metric, err);
+
+	if (code)
+		return code;
+	memcpy(names[item], metric.name, sizeof metric.name);
+	metric_free(&metric);
+	for (size_t i = 0; i < item; i++) {
+		long line = options_line_of(around->strings, plan->metrics.items[i]);
+		char where[32] = "on the command line";
+
+		if (strcmp(names[i], names[item]) != 0)
+			continue;
+		if (line > 0)
+			snprintf(where, sizeof where, "in line %ld", line);
+		return error_set(err, EEXIST, "metric '%s' is there already, %s: expected another name", names[i],
+				 where);
+	}
+	return 0;
+}
+
+static int check_metrics(const struct plan *plan, struct surroundings *around, struct error *err)
+{
+	static char names[SWEEP_METRICS_MAXIMUM][SWEEP_NAME_BYTES];
+
+	for (size_t i = 0; i < plan->metrics.count; i++) {
+		const char *item = plan->metrics.items[i];
+		int code = i < SWEEP_METRICS_MAXIMUM ? check_metric(plan, i, names, around, err)
+						     : error_set(err, E2BIG, "metric '%s': expected at most %d metrics",
+								 item, SWEEP_METRICS_MAXIMUM);
+
+		if (code)
+			return blame(around, item, err);
+	}
+	return 0;
+}
+
 /* Each metric and each host is parsed again by the sweep: here their errors have lines. */
 static int check_values(const struct plan *plan, struct surroundings *around, struct error *err)
 {
@@ -345,13 +387,8 @@ static int check_values(const struct plan *plan, struct surroundings *around, st
 
 	if (schedule_parse_delays(plan->delays, delays, err) < 0)
 		return blame(around, plan->delays, err);
-	for (size_t i = 0; i < plan->metrics.count; i++) {
-		struct metric metric;
-
-		if (metric_parse(plan->metrics.items[i], &metric, err) != 0)
-			return blame(around, plan->metrics.items[i], err);
-		metric_free(&metric);
-	}
+	if (check_metrics(plan, around, err) != 0)
+		return -err->code;
 	for (size_t i = 0; i < 2; i++) {
 		bool in_lab = plan->lab && lab_find_host(&around->lab, hosts[i]);
 

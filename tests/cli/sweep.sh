@@ -37,6 +37,9 @@ refuses_plan "an unknown way to a metric" 1 "bad\.plan:6: metric 'a': .* no way 
 refuses_plan "neither higher nor lower" 1 'expected higher or lower' 'client = true' 'metric = a b more exit'
 refuses_plan "a pattern that is wrong" 1 'pattern .* is wrong' 'client = true' 'metric = a b higher regex:(('
 refuses_plan "a pattern that would take gigabytes" 1 "bad\.plan:6: metric 'a': .* too large" 'client = true' 'metric = a b higher regex:(((a{1,255}){1,255}){1,255})'
+refuses_plan "a metric twice" 1 "bad\.plan:7: metric 'value' is there already, in line 6: expected another name" 'client = true' "$good" 'metric = value s lower elapsed'
+refuses_plan "more metrics than a file takes" 1 "bad\.plan:70: metric 'm65 .*': expected at most 64" 'client = true' \
+	"$(for i in {1..65}; do echo "metric = m$i s lower elapsed"; done)"
 refuses_plan "a delay of -1" 1 'bad\.plan:7: delays: .* out of range' 'client = true' "$good" 'delays = -1'
 refuses_plan "a delay of 10^9" 1 'out of range' 'client = true' "$good" 'delays = 0 1e9'
 refuses_plan "a word among the delays" 1 "bad\.plan:7: delays: 'five': expected a number" 'client = true' "$good" 'delays = 0 five'
@@ -44,6 +47,8 @@ refuses_plan "a range that goes nowhere" 1 'FROM <= TO' 'client = true' "$good" 
 refuses_plan "a value out of range" 1 'bad\.plan:5' 'repetitions = 0'
 refuses_plan "injector and lab" 1 'one of them' 'client = true' "$good" 'lab = lab9'
 plan_with 'client = true' "$good" >bad.plan
+refuses "a metric of the file on the command line again" 2 "error: metric 'value' is there already, in line 6" \
+	"$nomora" sweep bad.plan -o bad.csv --metric 'value 1 higher exit'
 refuses "a word among the delays of the command line" 2 "delays: 'x'" "$nomora" sweep bad.plan --delays 5,x
 check "a word among the delays of the command line has no line of the file" sh -c "grep -q \"error: delays: 'x'\" err"
 refuses_plan "a host of an unknown kind" 1 "bad\.plan:7: client-host: host 'h9'" 'client = true' "$good" 'client-host = h9'
