@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The folder that the plan's commands may write to. A sweep that was killed leaves one: the next sweep removes it. */
+/*
+ * The folder that the plan's commands may write to. A sweep that was killed leaves one: the next sweep ends what is
+ * left of its server and removes it.
+ */
 #include "sweep_priv.h"
 
 #include <dirent.h>
@@ -38,8 +41,10 @@ static void remove_orphans(void)
 		snprintf(path, sizeof path, "/tmp/%s", entry->d_name);
 		if (sscanf(entry->d_name, "nomora-sweep.%d.", &pid) == 1 && pid > 0 && kill(pid, 0) != 0 &&
 		    errno == ESRCH && lstat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
-		    status.st_uid == geteuid())
+		    status.st_uid == geteuid()) {
+			orphans_end(path);
 			scratch_remove(path);
+		}
 	}
 	if (folder)
 		closedir(folder);

@@ -132,6 +132,12 @@ void host_state_read(struct host_state *state); /* zeros where /proc does not te
 int scratch_make(char *path, size_t bytes, struct error *err);
 void scratch_remove(const char *path);
 
+/* What a server and its children have in their environment and nobody else has; the file that they print to. */
+void orphans_mark(const char *scratch, char *mark, size_t bytes);
+void orphans_name_log(const char *scratch, char *path, size_t bytes);
+/* Ends what is left on this machine of the server of a sweep that had this folder and is no more; waits for its end. */
+void orphans_end(const char *scratch);
+
 /* Keeps every processor that this process may use from idling, until stopped or until this process ends. */
 struct awake;
 struct awake *awake_start(struct error *err);

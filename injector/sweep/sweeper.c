@@ -59,7 +59,7 @@ static void quote_server_log(const struct sweeper *sweeper, char *text, size_t b
 	char path[128];
 	char *log;
 
-	snprintf(path, sizeof path, "%s/server.log", sweeper->scratch);
+	orphans_name_log(sweeper->scratch, path, sizeof path);
 	log = file_read_all(path, 1 << 20, NULL, NULL);
 	snprintf(text, bytes, "%.300s", last_line(log));
 	free(log);
@@ -92,12 +92,6 @@ static int wait_until_ready(struct sweeper *sweeper, struct error *err)
 	}
 }
 
-/* What the server and its children have in their environment and nobody else has. */
-static void mark_server(const struct sweeper *sweeper, char *mark, size_t bytes)
-{
-	snprintf(mark, bytes, "NOMORA_SWEEP_SERVER=%s", strrchr(sweeper->scratch, '/') + 1);
-}
-
 int sweeper_start_server(struct sweeper *sweeper, struct error *err)
 {
 	struct command command = sweeper_command(sweeper, "server", sweeper->plan->server, 0);
@@ -106,11 +100,11 @@ int sweeper_start_server(struct sweeper *sweeper, struct error *err)
 	size_t count = 0;
 	int code;
 
-	snprintf(path, sizeof path, "%s/server.log", sweeper->scratch);
+	orphans_name_log(sweeper->scratch, path, sizeof path);
 	command.output_path = path;
 	for (; sweeper->environment[count]; count++)
 		environment[count] = sweeper->environment[count];
-	mark_server(sweeper, mark, sizeof mark);
+	orphans_mark(sweeper->scratch, mark, sizeof mark);
 	environment[count] = mark;
 	command.environment = environment;
 	sweeper->server = host_start(&sweeper->server_host, &command, err);
@@ -129,7 +123,7 @@ static void await_remote_end(struct sweeper *sweeper)
 	char line[256], mark[128];
 	struct error err = {0};
 
-	mark_server(sweeper, mark, sizeof mark);
+	orphans_mark(sweeper->scratch, mark, sizeof mark);
 	snprintf(line, sizeof line, "while grep -qszxF '%s' /proc/[0-9]*/environ; do sleep 0.05; done", mark);
 	command.line = line;
 	command.stop = NULL; /* also, and above all, when we were told to stop */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a killed sweep's server left running. The kernel ends the program that we started, but neither its children nor
+ * one that has changed its user. They are known by the mark in their environment, or, where a program writes over that
+ * to show a title, by where they print.
+ */
+#include "sweep_priv.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <base/file.h>
+
+enum { PASSES = 5, PATIENCE_MS = 2000 }; /* a process may have forked while we looked */
+
+void orphans_mark(const char *scratch, char *mark, size_t bytes)
+{
+	snprintf(mark, bytes, "NOMORA_SWEEP_SERVER=%s", strrchr(scratch, '/') + 1);
+}
+
+void orphans_name_log(const char *scratch, char *path, size_t bytes)
+{
+	snprintf(path, bytes, "%s/server.log", scratch);
+}
+
+static bool is_marked(int pid, const char *mark)
+{
+	char path[64];
+	size_t bytes = 0;
+	char *environment;
+	bool found = false;
+
+	snprintf(path, sizeof path, "/proc/%d/environ", pid);
+	environment = file_read_all(path, 16 << 20, &bytes, NULL);
+	for (size_t at = 0; environment && at < bytes && !found; at += strlen(environment + at) + 1)
+		found = strcmp(environment + at, mark) == 0;
+	free(environment);
+	return found;
+}
+
+static bool prints_to(int pid, const char *log)
+{
+	bool found = false;
+
+	for (int descriptor = STDOUT_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
+		char path[64], target[300];
+		ssize_t length;
+
+		snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, descriptor);
+		length = readlink(path, target, sizeof target - 1);
+		target[length > 0 ? length : 0] = '\0';
+		found = found || strcmp(target, log) == 0;
+	}
+	return found;
+}
+
+/* Ends the process if it is one of them; its number cannot pass to another one meanwhile. Was it? */
+static bool end_process(int pid, const char *mark, const char *log)
+{
+	struct pollfd process = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	bool ours;
+
+	if (process.fd < 0)
+		return false;
+	ours = (is_marked(pid, mark) || prints_to(pid, log)) &&
+	       syscall(SYS_pidfd_send_signal, process.fd, SIGKILL, NULL, 0) == 0;
+	/* Its ports are free when it has ended. */
+	if (ours)
+		poll(&process, 1, PATIENCE_MS);
+	close(process.fd);
+	return ours;
+}
+
+static bool end_all(const char *mark, const char *log)
+{
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+	bool any = false;
+
+	while (folder && (entry = readdir(folder))) {
+		int pid = atoi(entry->d_name);
+
+		if (pid > 0 && pid != getpid() && end_process(pid, mark, log))
+			any = true;
+	}
+	if (folder)
+		closedir(folder);
+	return any;
+}
+
+void orphans_end(const char *scratch)
+{
+	char mark[128], log[320];
+
+	orphans_mark(scratch, mark, sizeof mark);
+	orphans_name_log(scratch, log, sizeof log);
+	for (int pass = 0; pass < PASSES && end_all(mark, log); pass++)
+		;
+}
