@@ -24,8 +24,8 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct settings, expect_ba_us, "expect-ba-us", 0, "US", -1, 10000,
 		      "from B to A (-1: as --expect-us)"),
 	OPTION_DOUBLE(struct settings, limit_us, "limit-us", 'l', "US", 0, 1e9,
-		      "exit 3 when the deviation is over this, or a packet is early, missing, extra or reordered; 0: "
-		      "no limit"),
+		      "exit 3 when the deviation is over this, a packet is early, missing, extra or reordered, or none "
+		      "was matched; 0: no limit"),
 	OPTION_DOUBLE(struct settings, percentile, "percentile", 'p', "P", 0, 100, "of the deviation, for --limit-us"),
 	OPTION_FLAG(struct settings, json, "json", 0, "schema nomora.inject-check/1"),
 	OPTION_END,
@@ -113,12 +113,15 @@ static void print_direction(const char *label, const struct check_direction_repo
 
 static int report_all(const char *path, const struct check_report *report, const struct settings *settings)
 {
-	bool over = false;
+	bool nothing = report->direction[CHECK_AB].matched + report->direction[CHECK_BA].matched == 0;
+	bool over = settings->limit_us > 0 && nothing;
 
-	for (int d = 0; d < CHECK_DIRECTIONS; d++)
-		over |= over_limit(&report->direction[d], settings);
 	if (report->cut_off)
 		log_warning("%s ends within a block: its writer was killed; what came before is used", path);
+	if (over)
+		log_warning("%s has no frame that came in and left: there is nothing to hold against the limit", path);
+	for (int d = 0; d < CHECK_DIRECTIONS; d++)
+		over |= over_limit(&report->direction[d], settings);
 	if (settings->json)
 		print_json(path, report, settings, over);
 	for (int d = 0; d < CHECK_DIRECTIONS && !settings->json; d++)

@@ -11,7 +11,10 @@
 #include "pending_priv.h"
 
 /* Two stamps, each rounded to a nanosecond, and the rate of the counter: nothing under this is early. */
-enum { ROUNDING_NS = 10, HIGHEST_NS = 2000000000 };
+enum { ROUNDING_NS = 10 };
+
+/* All that a histogram takes, 73 years: a capture may hold anything, and a percentile must not be under the minimum. */
+static const int64_t highest_ns = INT64_MAX / 4;
 
 struct matcher {
 	struct pending *pending[CHECK_DIRECTIONS];
@@ -69,8 +72,8 @@ static int create(struct matcher *matcher, struct check_report *report)
 	memset(report, 0, sizeof *report);
 	for (int d = 0; d < CHECK_DIRECTIONS; d++) {
 		matcher->pending[d] = pending_create();
-		report->direction[d].delay_ns = histogram_create(1, HIGHEST_NS, 4);
-		report->direction[d].deviation_ns = histogram_create(1, HIGHEST_NS, 4);
+		report->direction[d].delay_ns = histogram_create(1, highest_ns, 4);
+		report->direction[d].deviation_ns = histogram_create(1, highest_ns, 4);
 		if (!matcher->pending[d] || !report->direction[d].delay_ns || !report->direction[d].deviation_ns)
 			return -ENOMEM;
 	}

@@ -11,6 +11,8 @@
 enum {
 	BLOCK_SECTION = 0x0a0d0d0a,
 	BLOCK_INTERFACE = 1,
+	BLOCK_OBSOLETE_PACKET = 2,
+	BLOCK_SIMPLE_PACKET = 3,
 	BLOCK_PACKET = 6,
 	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
 	OPTION_FLAGS = 2,
@@ -19,6 +21,8 @@ enum {
 	BLOCK_MAXIMUM = 16 << 20,
 	INTERFACES_MAXIMUM = 64,
 };
+
+#define EXPECTED "expected Enhanced Packet Blocks, as 'nomora inject --capture' writes them"
 
 struct pcapng_reader {
 	char *name;
@@ -297,6 +301,10 @@ int pcapng_next(struct pcapng_reader *reader, struct pcapng_packet *packet, stru
 			return status;
 		if (type == BLOCK_PACKET)
 			return read_packet(reader, bytes, packet, err);
+		if (type == BLOCK_SIMPLE_PACKET)
+			return damaged(reader, err, "a Simple Packet Block, without time and direction: " EXPECTED);
+		if (type == BLOCK_OBSOLETE_PACKET)
+			return damaged(reader, err, "an obsolete Packet Block: " EXPECTED);
 		if (type == BLOCK_INTERFACE) {
 			status = add_interface(reader, bytes, err);
 			if (status)

@@ -165,6 +165,29 @@ Test(pcapng, refuses_what_is_damaged_and_says_where)
 	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "text");
 }
 
+Test(pcapng, frames_in_blocks_without_time_or_direction_are_refused)
+{
+	static const struct {
+		uint32_t type;
+		const char *name;
+	} cases[] = {{2, "obsolete Packet Block"}, {3, "Simple Packet Block"}};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct pcapng_packet packet;
+		struct error err = {0};
+
+		begin(false);
+		put_interface(9);
+		put_32(cases[i].type);
+		put_32(16);
+		put_32(0);
+		put_32(16);
+		cr_assert_eq(read_one(&packet, &err), -EBADMSG);
+		cr_assert_not_null(strstr(err.text, "made: block 3 at byte 76"), "%s", err.text);
+		cr_assert_not_null(strstr(err.text, cases[i].name), "%s", err.text);
+	}
+}
+
 Test(pcapng, options_are_padded_to_four_bytes)
 {
 	struct pcapng_packet packet;
@@ -295,6 +318,30 @@ Test(delays, what_rounding_explains_is_not_early)
 	write_file(path);
 	cr_assert_eq(check_delays(path, (double[]){10, 10}, &report, &err), 0, "%s", err.text);
 	cr_assert_eq(report.direction[CHECK_AB].early, 1);
+	check_report_free(&report);
+	unlink(path);
+}
+
+Test(delays, percentiles_of_long_stays_are_within_minimum_and_maximum)
+{
+	struct check_report report;
+	struct error err = {0};
+	char path[64];
+	int64_t median_ns;
+
+	begin(false);
+	put_interface(9);
+	put_interface(9);
+	put_packet(0, 1000, 'a', 1);
+	put_packet(0, 2000, 'b', 1);
+	put_packet(1, 100000001000, 'a', 2);      /* after 100 s */
+	put_packet(1, 31536000000002000, 'b', 2); /* after a year */
+	write_file(path);
+	cr_assert_eq(check_delays(path, (double[]){10, 10}, &report, &err), 0, "%s", err.text);
+	median_ns = histogram_percentile(report.direction[CHECK_AB].delay_ns, 50);
+	cr_assert(median_ns >= 100000000000 && median_ns <= 100010000000, "%lld", (long long)median_ns);
+	cr_assert_eq(histogram_percentile(report.direction[CHECK_AB].delay_ns, 100), 31536000000000000);
+	cr_assert_eq(histogram_saturated(report.direction[CHECK_AB].deviation_ns), 0);
 	check_report_free(&report);
 	unlink(path);
 }

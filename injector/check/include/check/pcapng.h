@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads pcapng (IETF draft-ietf-opsawg-pcapng) with what libpcap hides: the interface and the direction of each
- * frame. Both byte orders, any time resolution, several sections; blocks that it does not know are skipped. One thread.
+ * frame. Both byte orders, any time resolution, several sections. Frames in other blocks than Enhanced Packet
+ * Blocks are refused, blocks without frames skipped. One thread.
  */
 #ifndef CHECK_PCAPNG_H
 #define CHECK_PCAPNG_H
