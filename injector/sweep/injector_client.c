@@ -11,27 +11,40 @@
 
 static const struct ns patience = {5 * NS_PER_S};
 
+static double count(struct json_reader *reader, const json_t *answer, const char *name)
+{
+	return json_may_number(reader, answer, "", name, 0, 1e18, 0);
+}
+
+int injector_state_parse(const char *control, const json_t *answer, struct injector_state *state, struct error *err)
+{
+	struct json_reader reader = {.file = control, .err = err};
+
+	*state = (struct injector_state){
+		.uptime_s = json_need_number(&reader, answer, "", "uptime_s", 0, 1e12),
+		.delay_ab_us = json_need_number(&reader, answer, "", "delay_ab_us", 0, 1e9),
+		.delay_ba_us = json_need_number(&reader, answer, "", "delay_ba_us", 0, 1e9),
+		.packets = count(&reader, answer, "tx_ab") + count(&reader, answer, "tx_ba"),
+		.dropped = count(&reader, answer, "ring_full") + count(&reader, answer, "nombuf") +
+			   count(&reader, answer, "rx_missed") + count(&reader, answer, "rx_errors"),
+		.disturbed = count(&reader, answer, "disturbed"),
+		.stalls = count(&reader, answer, "stalls"),
+		.stall_us = count(&reader, answer, "stall_us_total"),
+		.transmit_stall_us = count(&reader, answer, "stall_us_in_transmit"),
+	};
+	return reader.failed ? -err->code : 0;
+}
+
 int injector_read(const char *control, struct injector_state *state, struct error *err)
 {
 	json_t *answer = control_request(control, "stats", patience, err);
-	struct json_reader reader = {.file = control, .err = err};
+	int code;
 
 	if (!answer)
 		return error_prefix(err, "the injector at %s", control);
-	state->uptime_s = json_need_number(&reader, answer, "", "uptime_s", 0, 1e12);
-	state->delay_ab_us = json_need_number(&reader, answer, "", "delay_ab_us", 0, 1e9);
-	state->delay_ba_us = json_need_number(&reader, answer, "", "delay_ba_us", 0, 1e9);
-	state->packets = json_may_number(&reader, answer, "", "tx_ab", 0, 1e18, 0) +
-			 json_may_number(&reader, answer, "", "tx_ba", 0, 1e18, 0);
-	state->dropped = json_may_number(&reader, answer, "", "ring_full", 0, 1e18, 0) +
-			 json_may_number(&reader, answer, "", "nombuf", 0, 1e18, 0) +
-			 json_may_number(&reader, answer, "", "rx_missed", 0, 1e18, 0);
-	state->disturbed = json_may_number(&reader, answer, "", "disturbed", 0, 1e18, 0);
-	state->stalls = json_may_number(&reader, answer, "", "stalls", 0, 1e18, 0);
-	state->stall_us = json_may_number(&reader, answer, "", "stall_us_total", 0, 1e18, 0);
-	state->transmit_stall_us = json_may_number(&reader, answer, "", "stall_us_in_transmit", 0, 1e18, 0);
+	code = injector_state_parse(control, answer, state, err);
 	json_decref(answer);
-	return reader.failed ? -err->code : 0;
+	return code;
 }
 
 int injector_set(const char *control, double delay_ab_us, double delay_ba_us, struct error *err)

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include <base/error.h>
 #include <base/ns.h>
 #include <base/process.h>
@@ -99,13 +101,15 @@ struct injector_state {
 	double uptime_s; /* since it was started, or its counters were reset */
 	double delay_ab_us, delay_ba_us;
 	double packets;   /* sent, both ways */
-	double dropped;   /* ring full, no buffer, missed by the port */
+	double dropped;   /* ring full, no buffer; missed or refused by the port */
 	double disturbed; /* packets whose stay met a stall */
 	double stalls;
 	double stall_us;
 	double transmit_stall_us; /* of these, in its own calls that send: what waking a receiver costs it */
 };
 
+/* From the answer to "stats"; `control` is named in messages. 0 or -errno with err set. Pure. */
+int injector_state_parse(const char *control, const json_t *answer, struct injector_state *state, struct error *err);
 int injector_read(const char *control, struct injector_state *state, struct error *err);
 /*
  * Keeps other sweeps from this injector, whatever network namespace they run in. 0 and a descriptor for
