@@ -45,14 +45,14 @@ static void end_torn_line(FILE *out)
 	fseek(out, 0, SEEK_END);
 }
 
-int journal_open(const struct plan *plan, struct journal **journal, struct error *err)
+int journal_open(const struct plan *plan, bool has_rows, struct journal **journal, struct error *err)
 {
 	char path[4096], ours[32], found[32];
 
 	snprintf(path, sizeof path, "%s.log", plan->output);
 	snprintf(ours, sizeof ours, "%016" PRIx64, plan_fingerprint(plan));
 	read_fingerprint(path, found, sizeof found);
-	if (*found && strcmp(found, ours) != 0 && !plan->force)
+	if (has_rows && *found && strcmp(found, ours) != 0 && !plan->force)
 		return error_set(
 			err, EEXIST,
 			"%s was made by a plan with other commands, hosts or metrics: give another --output, or "

@@ -369,7 +369,8 @@ int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, stru
 	code = parse_plan(sweeper, err);
 	if (!code) {
 		sweeper->writer = sweep_writer_open(plan->output, err);
-		code = sweeper->writer ? journal_open(plan, &sweeper->journal, err) : -err->code;
+		code = sweeper->writer ? journal_open(plan, sweeper_has_rows(sweeper), &sweeper->journal, err)
+				       : -err->code;
 	}
 	if (!code)
 		code = take_off_found(sweeper, err);

@@ -56,6 +56,8 @@ printf '%s\n' 'client = true' "$good" 'lab = lab9' 'lab-inject = h7' >place.plan
 refuses "a place that the lab does not have" 1 "place\.plan:4: no place 'h7'" "$nomora" sweep place.plan -o place.csv
 printf 'injector = %s/nobody.sock\nclient = true\n%s\nshare-machine = true\n' "$scratch" "$good" >absent.plan
 refuses "an injector that is not there" 1 'nobody\.sock' "$nomora" sweep absent.plan -o absent.csv
+run "$nomora" sweep absent.plan -o absent.csv --client 'echo value = 1' --injector "$socket" --delays 0
+[ "$code" -eq 0 ] && [ "$(wc -l <absent.csv)" -eq 4 ] && pass "a file without rows is no other plan's" || fail "a file without rows is no other plan's" "$err"
 
 # --- a sweep ---
 plan_with 'delays = 0 10 20' 'repetitions = 2' 'client = echo "value = $NOMORA_DELAY_US"; echo "{\"a\": {\"b\": [1, 7.5]}}"' \
