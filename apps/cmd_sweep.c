@@ -34,7 +34,7 @@ static const struct option_usage usage = {
 	.teach = "PLAN is a file of lines 'name = value' whose names are the options above; options on the command "
 		 "line win.\n"
 		 "Each run's rows are on the disk before the next begins: the same command goes on where it was cut "
-		 "off.\n"
+		 "off. Exit 3: runs are left out (on-failure = skip).\n"
 		 "Example, a plan that makes its own rack of two hosts:\n"
 		 "  application = memcached\n"
 		 "  delays = 0 5 10 20 50 100 200 500\n"
@@ -278,7 +278,12 @@ static int carry_out(struct plan *plan, struct surroundings *around)
 	if (code)
 		return command_fail(&err, COMMAND_FAILED);
 	sweep_print_summary(plan, &summary);
-	return COMMAND_OK;
+	if (summary.failed == 0)
+		return COMMAND_OK;
+	log_warning(
+		"%zu runs, whose benchmark failed in every attempt, are not in %s; the same command tries them again",
+		summary.failed, plan->output);
+	return COMMAND_NEGATIVE;
 }
 
 /* The sweep in a session of its own, whose priority is not that of the shell that we came from. Does not return. */

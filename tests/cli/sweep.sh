@@ -128,7 +128,14 @@ run "$nomora" sweep dies.plan -o dies.csv
 	pass "the same command goes on from there" || fail "the same command goes on from there" "$out$err"
 rm mended
 run "$nomora" sweep dies.plan -o skips.csv --on-failure skip
-[ "$code" -eq 0 ] && [ "$(wc -l <skips.csv)" -eq 9 ] && pass "on-failure skip leaves that run out" || fail "on-failure skip leaves that run out" "$out$err"
+[ "$code" -eq 3 ] && [ "$(wc -l <skips.csv)" -eq 9 ] && printf '%s' "$out" | grep -q '8 of 9 runs made.*1 left out' &&
+	printf '%s' "$err" | grep -q '1 runs, whose benchmark failed .* are not in skips.csv' && pass "on-failure skip leaves that run out: exit 3" ||
+	fail "on-failure skip leaves that run out: exit 3" "exit $code" "$out$err"
+touch mended
+run "$nomora" sweep dies.plan -o skips.csv --on-failure skip
+[ "$code" -eq 0 ] && [ "$(wc -l <skips.csv)" -eq 10 ] && pass "the same command tries it again" || fail "the same command tries it again" "exit $code" "$out$err"
+run "$nomora" sweep dies.plan -o none.csv --on-failure skip --client false --nice 1
+[ "$code" -eq 3 ] && [ "$(wc -l <none.csv)" -eq 1 ] && pass "no run at all is no success" || fail "no run at all is no success" "exit $code" "$out$err"
 
 plan_with 'delays = 0' 'repetitions = 1' 'attempts = 1' 'timeout-s = 0.3' \
 	'client = sleep 987 & echo $! >'"$scratch"'/child; wait' "$good" >hangs.plan
