@@ -213,6 +213,38 @@ static int measure(struct sweeper *sweeper, struct attempt *attempt, struct erro
 	return code;
 }
 
+/* after-run undoes what before-run did: it is due however the run went, also when we were told to stop. */
+static int run_after(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	struct command command = sweeper_command(sweeper, "after-run", plan->after_run, plan->ready_timeout_s);
+
+	command.stop = NULL;
+	return plan->after_run && *plan->after_run ? host_must_run(&sweeper->client_host, &command, err) : 0;
+}
+
+static int measure_between_hooks(struct sweeper *sweeper, struct attempt *attempt, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	struct error trouble = {0};
+	int code = run_hook(sweeper, "before-run", plan->before_run, err), after;
+
+	if (code)
+		return code;
+	code = run_hook(sweeper, "warm-up", plan->warm_up, err);
+	if (!code)
+		code = measure(sweeper, attempt, err);
+	after = run_after(sweeper, &trouble);
+	if (!after)
+		return code;
+	if (code) {
+		sweeper_say(sweeper, "%s", trouble.text);
+		return code;
+	}
+	*err = trouble;
+	return after;
+}
+
 static int make_attempt(struct sweeper *sweeper, struct attempt *attempt, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
@@ -226,13 +258,7 @@ static int make_attempt(struct sweeper *sweeper, struct attempt *attempt, struct
 	if (!code)
 		code = set_delay(sweeper, attempt, err);
 	if (!code)
-		code = run_hook(sweeper, "before-run", plan->before_run, err);
-	if (!code)
-		code = run_hook(sweeper, "warm-up", plan->warm_up, err);
-	if (!code)
-		code = measure(sweeper, attempt, err);
-	if (!code)
-		code = run_hook(sweeper, "after-run", plan->after_run, err);
+		code = measure_between_hooks(sweeper, attempt, err);
 	if (code || plan->server_restart == PLAN_RESTART_RUN)
 		sweeper_stop_server(sweeper);
 	return code;

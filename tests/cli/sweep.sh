@@ -141,6 +141,34 @@ plan_with 'delays = 0' 'repetitions = 1' 'attempts = 1' 'timeout-s = 0.3' \
 	'client = sleep 987 & echo $! >'"$scratch"'/child; wait' "$good" >hangs.plan
 refuses "an application that hangs" 1 'client: not done after 0.3 s' "$nomora" sweep hangs.plan -o hangs.csv
 check "it is stopped with its children" gone "$(cat child)"
+# before-run and after-run come in pairs, however the run between them ends; none follows a before-run that failed.
+hooks() {
+	local name=$1 wanted=$2
+	shift 2
+	rm -f phases
+	plan_with 'delays = 0' 'repetitions = 1' 'attempts = 2' 'setup = echo s >>phases' 'teardown = echo t >>phases' "$good" "$@" >hooks.plan
+	grep -q '^before-run' hooks.plan || echo 'before-run = echo b >>phases' >>hooks.plan
+	grep -q '^after-run' hooks.plan || echo 'after-run = echo a >>phases' >>hooks.plan
+	run "$nomora" sweep hooks.plan -o hooks.csv --force
+	if [ "$code" -eq 1 ] && [ "$(tr -d '\n' <phases)" = "$wanted" ]; then pass "$name"; else fail "$name" "exit $code" "$err" "$(cat phases)"; fi
+}
+hooks "after-run follows a client that fails" sbabat 'client = exit 7'
+hooks "one that takes too long" sbabat 'client = sleep 987' 'timeout-s = 0.1'
+hooks "one that prints no metric" sbabat 'client = true'
+hooks "and a warm-up that fails" sbabat 'warm-up = false' 'client = echo value = 1'
+hooks "but no before-run that fails" sbbt 'before-run = echo b >>phases; false' 'client = echo value = 1'
+hooks "an after-run that fails is told beside the client's failure" sbabat 'client = exit 7' 'after-run = echo a >>phases; echo oh dear; exit 5'
+check "and the client's is the run's" sh -c "grep -q 'after-run: failed with exit code 5: oh dear' err && grep -q 'at 0 us, run 0: client: failed with exit code 7' err"
+# Both take longer than it takes to notice that the sweep is to stop.
+rm -f phases
+plan_with 'delays = 0' 'setup = echo s >>phases' 'before-run = echo b >>phases' 'after-run = sleep 0.3; echo a >>phases' \
+	'teardown = sleep 0.3; echo t >>phases' 'client = touch begun; sleep 987' "$good" >stopped.plan
+"$nomora" sweep stopped.plan -o stopped.csv 2>/dev/null &
+sweep=$!
+wait_for 10 test -e begun
+kill -TERM "$sweep"
+wait "$sweep"
+check "told to stop, after-run and teardown still come" test "$(tr -d '\n' <phases)" = sbat
 plan_with 'delays = 0' 'repetitions = 1' 'attempts = 2' 'client = echo nothing' "$good" >silent.plan
 run "$nomora" sweep silent.plan -o silent.csv
 [ "$code" -eq 1 ] && printf '%s' "$err" | grep -q "nothing in the output matches" && pass "a metric that is not printed" ||
