@@ -297,6 +297,11 @@ static double stall_share(const struct attempt *attempt)
 	return attempt->elapsed_s > 0 ? (attempt->after.stall_us - attempt->before.stall_us) / attempt->elapsed_s : 0;
 }
 
+bool attempt_is_better(const struct attempt *attempt, const struct attempt *best)
+{
+	return attempt->measured && (!best->measured || stall_share(attempt) < stall_share(best));
+}
+
 /* The rows of the attempt that counts. */
 static int accept(struct sweeper *sweeper, const struct attempt *attempt, struct error *err)
 {
@@ -323,7 +328,7 @@ static void name_run(struct sweeper *sweeper, const struct schedule_run *run)
 int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
-	struct attempt best = {0}; /* of those that a gate refused: the one with the fewest stalls */
+	struct attempt best = {0}; /* of those that a gate refused */
 
 	name_run(sweeper, run);
 	for (int number = 1; number <= plan->attempts; number++) {
@@ -343,7 +348,7 @@ int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, st
 		journal_write(sweeper->journal, journal_attempt(sweeper, &attempt));
 		if (!attempt.reasons[0])
 			return accept(sweeper, &attempt, err);
-		if (attempt.measured && (!best.measured || stall_share(&attempt) < stall_share(&best)))
+		if (attempt_is_better(&attempt, &best))
 			best = attempt;
 		if (!best.measured)
 			*err = trouble;

@@ -144,6 +144,26 @@ Test(judge, several_reasons_are_all_told)
 	expect("dropped 1 packets; the injector stalled 50 %");
 }
 
+static struct attempt stalled(double stall_us, double elapsed_s)
+{
+	return (struct attempt){.measured = true,
+				.elapsed_s = elapsed_s,
+				.before = {.stall_us = 1e6},
+				.after = {.stall_us = 1e6 + stall_us}};
+}
+
+Test(judge, of_disturbed_attempts_the_one_that_stalled_least_is_kept)
+{
+	struct attempt none = {0}, little = stalled(100, 1), much = stalled(150, 1), long_one = stalled(150, 2);
+
+	cr_assert(attempt_is_better(&little, &much));
+	cr_assert_not(attempt_is_better(&much, &little));
+	cr_assert(attempt_is_better(&long_one, &little), "a share of the time, not a sum");
+	cr_assert(attempt_is_better(&much, &none), "any is better than none");
+	cr_assert_not(attempt_is_better(&none, &much), "what was not measured has no rows");
+	cr_assert_not(attempt_is_better(&much, &much), "the first of equal ones stays");
+}
+
 static void expect_delay(int code, const char *reason)
 {
 	struct error err = {0};
