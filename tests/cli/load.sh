@@ -80,6 +80,32 @@ check "no coordinated omission: a stop of 0.4 s in 1.2 s is in p95" python3 -c '
 v = json.load(open(sys.argv[1])); l = v["latency_us"]
 sys.exit(not (l["max"] > 390e3 and l["p95"] > 250e3 and l["mean"] > 40e3))' "$scratch/out"
 
+# stops_for SECONDS OPTION...: an open loop, into $out, during which the server stops for so long as soon as it was asked.
+stops_for() {
+	local seconds=$1 load
+	shift
+	ask stats reset >/dev/null
+	"$nomora" load "127.0.0.1:$port" --json --no-fill --keys 5000 --mode open --gap fixed --warm-up 0 --connections 1 "$@" >"$scratch/out" &
+	load=$!
+	wait_for 5 eval '[ "$(stat_of cmd_get)" -gt 100 ]'
+	kill -STOP "$server"
+	sleep "$seconds"
+	kill -CONT "$server"
+	wait "$load"
+	out=$(cat "$scratch/out")
+}
+# 0.4 s at 20,000 a second are more than may be under way: most requests are not even sent before the server goes on.
+stops_for 0.4 --rate 20000 --duration 1.5
+check "a request that waits to be sent is late as well, from when it was due" python3 -c 'import json, sys
+v = json.load(open(sys.argv[1]))
+print(v["latency_us"], v["service_us"])
+sys.exit(not (v["latency_us"]["p95"] > 200e3 and v["service_us"]["p95"] < 100e3))' "$scratch/out"
+stops_for 1.3 --rate 2000 --duration 1
+check "what was due before the end is measured, however late its answer" test "$(number measured.gets)+$(number measured.sets)" = \
+	"$(number total.gets)+$(number total.sets)"
+check "which was answered after it" python3 -c 'import sys; sys.exit(not (float(sys.argv[1]) > 300e3 and sys.argv[2] == "0"))' \
+	"$(number latency_us.max)" "$(number unanswered)"
+
 run "$nomora" load "127.0.0.1:$port" --duration 0.2 --warm-up 0
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q 'requests/s answered' && pass "text for people" || fail "text for people" "$out$err"
 ask stats reset >/dev/null
