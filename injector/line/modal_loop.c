@@ -20,7 +20,7 @@ static inline uint64_t arrival_of(const struct line *line, const struct dp_packe
 	return MIN(line->nic_clock.tsc_0 + (uint64_t)offset, now);
 }
 
-static void push(struct line *line, struct dp_packet *packet, uint64_t due)
+static void push(struct line *line, struct dp_packet *packet, uint64_t due, const struct verdict *verdict)
 {
 	if (line->heap.count == line->heap.capacity) {
 		dp_packet_free(packet);
@@ -28,16 +28,16 @@ static void push(struct line *line, struct dp_packet *packet, uint64_t due)
 		return;
 	}
 	heap_push(&line->heap, (struct heap_entry){
-				       .due = due,
+				       .due = verdict_leave(verdict, due),
 				       .sequence = line->sequence++,
 				       .disturbed = line->unsettled,
 				       .packet = packet,
 			       });
 }
 
-static void duplicate(struct line *line, struct dp_packet *packet, uint32_t copies, uint64_t due)
+static void duplicate(struct line *line, struct dp_packet *packet, uint64_t due, const struct verdict *verdict)
 {
-	for (uint32_t i = 0; i < copies; i++) {
+	for (uint32_t i = 0; i < verdict->copies; i++) {
 		struct dp_packet *copy = dp_packet_copy(packet);
 
 		if (!copy) {
@@ -45,7 +45,7 @@ static void duplicate(struct line *line, struct dp_packet *packet, uint32_t copi
 			return;
 		}
 		line->count.duplicated++;
-		push(line, copy, due);
+		push(line, copy, due, verdict);
 	}
 }
 
@@ -67,7 +67,7 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	}
 	if (verdict.bypass) {
 		line->count.bypassed++;
-		push(line, packet, now);
+		push(line, packet, now, &verdict);
 		return;
 	}
 	due = arrival + verdict.delay_cycles;
@@ -77,8 +77,8 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 		line->last_due = due;
 	}
 	if (verdict.copies)
-		duplicate(line, packet, verdict.copies, due);
-	push(line, packet, due);
+		duplicate(line, packet, due, &verdict);
+	push(line, packet, due, &verdict);
 }
 
 static void count_sent(struct line *line, uint16_t sent, uint64_t now)

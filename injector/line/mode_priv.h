@@ -15,12 +15,30 @@
 #include <dp/packet.h>
 #include <injector/mode.h>
 
+/* A link of limited rate: packets go onto it one after the other. */
+struct wire {
+	uint64_t free_at; /* TSC */
+};
+
 /* What becomes of one packet; modes change it one after the other. */
 struct verdict {
 	uint64_t delay_cycles; /* starts as the configured delay */
 	uint32_t copies;       /* extra ones */
 	bool lost, bypass, overtake;
+	struct wire *wire;    /* what it leaves by, and each copy of it; NULL = no limit */
+	uint64_t wire_cycles; /* on that */
 };
+
+/* When one that is due then leaves, and is charged for: to be called only for what is kept. */
+static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due)
+{
+	if (!verdict->wire)
+		return due;
+	if ((int64_t)(due - verdict->wire->free_at) < 0)
+		due = verdict->wire->free_at;
+	verdict->wire->free_at = due + verdict->wire_cycles;
+	return due;
+}
 
 struct mode_context {
 	const struct injector_mode_settings *settings;

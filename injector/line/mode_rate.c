@@ -14,7 +14,7 @@ enum { WIRE_OVERHEAD_BYTES = 24 };
 
 struct rate {
 	uint64_t cycles_per_byte_q16;
-	uint64_t free_at; /* TSC */
+	struct wire wire;
 };
 
 static int rate_create(const struct mode_context *context, const char *specification, void **state, struct error *err)
@@ -36,12 +36,10 @@ static int rate_create(const struct mode_context *context, const char *specifica
 static void rate_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct rate *rate = state;
-	uint64_t leave = now + verdict->delay_cycles;
 
-	if ((int64_t)(leave - rate->free_at) < 0)
-		leave = rate->free_at;
-	rate->free_at = leave + (((dp_packet_length(packet) + WIRE_OVERHEAD_BYTES) * rate->cycles_per_byte_q16) >> 16);
-	verdict->delay_cycles = leave - now;
+	(void)now;
+	verdict->wire = &rate->wire;
+	verdict->wire_cycles = ((dp_packet_length(packet) + WIRE_OVERHEAD_BYTES) * rate->cycles_per_byte_q16) >> 16;
 }
 
 const struct injector_mode mode_rate = {

@@ -11,7 +11,7 @@
 
 #include "mode_priv.h"
 
-/* In the order in which they act on a packet: the filter first, the rate (which needs the due time) last. */
+/* In the order in which they act on a packet: the filter first. */
 static const struct injector_mode *const modes[] = {
 	&mode_only,   &mode_loss, &mode_gilbert, &mode_duplicate, &mode_steps, &mode_jitter,
 	&mode_replay, &mode_rate, NULL,
@@ -50,6 +50,10 @@ static int check_overlap(const struct injector_mode_settings *settings, struct e
 	}
 	if (settings->reorder && !settings->jitter && !settings->replay)
 		return error_set(err, EINVAL, "--reorder needs --jitter or --replay: a fixed delay never reorders");
+	if (settings->reorder && settings->rate)
+		return error_set(
+			err, EINVAL,
+			"--reorder and --rate overlap: packets go onto a link one after the other; choose one");
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 
 #include "line_priv.h"
 
-enum { STEP = 10, DELAY = 10000, WAIT = 200, GAP = 300, STALL = 3000, PACKETS = 4000, SLOTS = 1024 };
+enum { STEP = 10, DELAY = 10000, WAIT = 200, GAP = 300, STALL = 3000, PACKETS = 4000, SLOTS = 1024, FRAME_BYTES = 60 };
 
 static struct {
 	uint64_t now, jump_at, jump;
@@ -76,6 +76,8 @@ uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
 		jump();
 	world.refusals -= world.refusals > 0;
 	for (uint16_t i = 0; i < sent; i++) {
+		while (world.packets[world.left].freed)
+			world.left++;
 		cr_assert_eq(packets[i], &world.packets[world.left], "order");
 		world.left++;
 		packets[i]->left = world.now;
@@ -117,7 +119,7 @@ uint16_t dp_packet_contiguous(const struct dp_packet *packet)
 uint32_t dp_packet_length(const struct dp_packet *packet)
 {
 	(void)packet;
-	return 60;
+	return FRAME_BYTES;
 }
 
 bool dp_packet_stamp(const struct dp_packet *packet, const struct dp_stamps *stamps, uint64_t *nic)
@@ -614,4 +616,32 @@ Test(loop, a_hiccup_while_a_packet_is_sent_is_noticed)
 		cr_assert_eq(worker.hiccups, 1);
 		cr_assert_eq(worker.snapshot.count[0].disturbed, kind ? 0 : 1, "the modal loop counts at once");
 	}
+}
+
+/* Twice what the link carries arrives, for four times as long as the slots hold: it stays busy, and what is dropped
+ * takes no time on it. */
+Test(loop, a_limited_link_stays_busy_while_packets_are_dropped)
+{
+	const struct injector_mode_settings settings = {.rate = "16"};
+	const struct dp_clock clock = {.ns_per_cycle = 1};
+	const struct mode_context context = {.settings = &settings, .clock = &clock};
+	struct injector_modes modes = {.count = 1, .items = {{.mode = &mode_rate}}};
+	const uint64_t wire = (FRAME_BYTES + 24) * 8 * 1000 / 16;
+	uint64_t before = 0;
+
+	cr_assert_eq(mode_rate.create(&context, settings.rate, &modes.items[0].state, NULL), 0);
+	make(true, PACKETS, wire / 2);
+	lines[0].modes = &modes;
+	for (uint64_t i = 0; i < 100000000 && (world.next_in < PACKETS || lines[0].heap.count > 0); i++)
+		round_of();
+	cr_assert_gt(lines[0].count.ring_full, 500);
+	cr_assert_eq(lines[0].count.tx_packets, PACKETS - lines[0].count.ring_full);
+	for (size_t i = 0; i < PACKETS; i++) {
+		if (!world.packets[i].gone)
+			continue;
+		if (before)
+			cr_assert_leq(world.packets[i].left - before, wire + 20 * STEP, "packet %zu", i);
+		before = world.packets[i].left;
+	}
+	mode_rate.destroy(modes.items[0].state);
 }

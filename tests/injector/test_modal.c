@@ -13,6 +13,7 @@ enum { COUNT = 20000, WINDOW = 2000 };
 struct outcome {
 	uint64_t sent, received, overtaken, early;
 	uint8_t seen[COUNT];
+	struct ns took; /* from before the first was sent until the last was here */
 	struct injector_statistics statistics;
 };
 
@@ -61,6 +62,7 @@ static void run(const struct rings_options *options, double delay_us, struct out
 		if (outcome->sent < COUNT && rte_ring_count(rings.in[0]) < WINDOW && ab->held < WINDOW)
 			outcome->sent += rings_send(&rings, 0, outcome->sent);
 	}
+	outcome->took = ns_sub(ns_now_monotonic(), start);
 	cr_assert_eq(outcome->sent, COUNT);
 	rings_close(&rings);
 }
@@ -115,6 +117,17 @@ Test(modal, losses_and_copies_are_counted_to_the_packet)
 	cr_assert_gt(absent, 1000);
 	cr_assert_gt(twice, 500);
 	cr_assert_eq(outcome.overtaken, 0, "a copy follows its original");
+	assert_sum();
+}
+
+Test(modal, copies_take_their_time_on_a_limited_link)
+{
+	struct rings_options options = {.modes = {.duplicate = "100", .rate = "400"}};
+
+	run(&options, 0, &outcome);
+	cr_assert_eq(outcome.received, 2 * COUNT);
+	/* 60 bytes and 24 more at 400 Mbit/s: 1.68 us each; the counter's rate is known to some 0.1 %. */
+	cr_assert_geq(outcome.took.v, (int64_t)(2 * COUNT * 1680 * 0.99), "%ld ns", outcome.took.v);
 	assert_sum();
 }
 

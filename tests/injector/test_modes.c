@@ -185,18 +185,26 @@ Test(modes, replay_goes_round)
 	unlink(path);
 }
 
+static uint64_t leave(const struct injector_modes *modes, uint64_t due)
+{
+	struct verdict verdict = judge(modes, 0);
+
+	return verdict_leave(&verdict, due);
+}
+
 Test(modes, rate_spaces_packets_by_their_wire_time)
 {
 	/* 84 bytes on the wire at 10 Mbit/s: 67.2 us. */
 	struct injector_modes *modes = create((struct injector_mode_settings){.rate = "10"});
 
-	cr_assert_eq(judge(modes, 0).delay_cycles, US(10), "the first one waits for nobody");
+	cr_assert_eq(leave(modes, US(10)), US(10), "the first one waits for nobody");
 	for (int i = 1; i < 10; i++) {
-		double cycles = (double)judge(modes, 0).delay_cycles; /* Criterion evaluates its arguments twice */
+		double cycles = (double)leave(modes, US(10)); /* Criterion evaluates its arguments twice */
 
 		cr_assert_float_eq(cycles, 20000 + i * 134400.0, 20.0, "packet %d", i);
 	}
-	cr_assert_eq(judge(modes, US(5000)).delay_cycles, US(10), "the link is idle again");
+	judge(modes, US(20)); /* dropped after that: never on the link */
+	cr_assert_eq(leave(modes, US(5000)), US(5000), "the link is idle again");
 	injector_modes_destroy(modes);
 }
 
@@ -313,6 +321,7 @@ Test(modes, refuses_bad_and_overlapping_specifications)
 		{.only = ""},
 		{.only = "tcp"},
 		{.reorder = true},
+		{.jitter = "uniform:1", .reorder = true, .rate = "10"},
 		{.loss = "1", .gilbert = "1,2"},
 		{.steps = "0:1", .jitter = "uniform:1"},
 		{.jitter = "uniform:1", .replay = "/nonexistent"},

@@ -12,7 +12,8 @@
  *   gilbert    "P,R[,LB[,LG]]" percent: good -> bad, bad -> good, loss in bad (100), loss in good (0) (Gilbert 1960,
  *              Elliott 1963)
  *   duplicate  "P" percent
- *   rate       "M" Mbit/s of frames with their 24 bytes of preamble, gap and check sequence
+ *   rate       "M" Mbit/s of frames with their 24 bytes of preamble, gap and check sequence; charged for what is kept,
+ *              copies included; not together with `reorder`
  *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp", several by commas (any of them)
  */
 #ifndef INJECTOR_MODE_H
