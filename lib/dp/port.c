@@ -35,6 +35,7 @@ struct dp_port {
 	char name[64];            /* as given, arguments cut off */
 	char device[64];          /* as EAL knows it */
 	char interface[IFNAMSIZ]; /* "" if none is behind it */
+	unsigned int interface_index;
 	uint16_t id;
 	bool plugged;    /* we attached the virtual device, so we detach it */
 	bool configured; /* so rte_eth_dev_close() is due */
@@ -174,6 +175,7 @@ static int open_vdev(struct dp_port *port, const struct dp_port_options *options
 		status = dp_interface_check(port->interface, err);
 		if (status)
 			return status;
+		port->interface_index = if_nametoindex(port->interface);
 		port->lock = dp_port_lock(port->interface, err);
 		if (port->lock < 0)
 			return port->lock;
@@ -362,6 +364,9 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 		report->link_up = link.link_status == RTE_ETH_LINK_UP;
 		report->speed_Mbps = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
 	}
+	/* The drivers of Linux interfaces say what the state was at the start. */
+	if (port->interface[0])
+		report->link_up = dp_interface_running(port->interface, port->interface_index);
 }
 
 void dp_port_statistics(struct dp_port *port, struct dp_port_statistics *statistics)

@@ -98,17 +98,34 @@ int dp_interface_check(const char *interface, struct error *err)
 	return status;
 }
 
-unsigned int dp_interface_mtu(const char *interface)
+/* Asks the kernel one thing about an interface. */
+static bool ask_interface(const char *interface, unsigned long question, struct ifreq *request)
 {
-	struct ifreq request = {0};
 	int socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), status;
 
 	if (socket_fd < 0)
-		return 0;
-	snprintf(request.ifr_name, sizeof request.ifr_name, "%s", interface);
-	status = ioctl(socket_fd, SIOCGIFMTU, &request);
+		return false;
+	snprintf(request->ifr_name, sizeof request->ifr_name, "%s", interface);
+	status = ioctl(socket_fd, question, request);
 	close(socket_fd);
-	return status == 0 ? (unsigned int)request.ifr_mtu : 0;
+	return status == 0;
+}
+
+unsigned int dp_interface_mtu(const char *interface)
+{
+	struct ifreq request = {0};
+
+	return ask_interface(interface, SIOCGIFMTU, &request) ? (unsigned int)request.ifr_mtu : 0;
+}
+
+bool dp_interface_running(const char *interface, unsigned int index)
+{
+	struct ifreq request = {0};
+	const int running = IFF_UP | IFF_RUNNING;
+
+	/* Another one may have taken the name of one that was deleted: its traffic does not reach our socket. */
+	return if_nametoindex(interface) == index && ask_interface(interface, SIOCGIFFLAGS, &request) &&
+	       (request.ifr_flags & running) == running;
 }
 
 unsigned int dp_interface_rx_queues(const char *interface)

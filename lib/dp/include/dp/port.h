@@ -74,10 +74,10 @@ const char *dp_port_interface(const struct dp_port *port);
 int dp_port_socket(const struct dp_port *port);
 
 struct dp_port_report {
-	char name[64];   /* as given, without a vdev's arguments */
-	char driver[32]; /* "net_af_xdp", "net_ixgbe" ... */
-	char mac[18];    /* "52:54:00:00:00:01" */
-	bool link_up;
+	char name[64];           /* as given, without a vdev's arguments */
+	char driver[32];         /* "net_af_xdp", "net_ixgbe" ... */
+	char mac[18];            /* "52:54:00:00:00:01" */
+	bool link_up;            /* now: of a Linux interface, that it is there, up, and has a carrier */
 	uint32_t speed_Mbps;     /* 0 = unknown */
 	int numa_node;           /* -1 = unknown */
 	bool hardware_rx_stamps; /* can stamp every packet */
@@ -88,7 +88,8 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
 /*
  * Device counters since start. missed: the device had no room or descriptor; no_mbuf: the pool was empty; errors:
  * broken, or too long for the device (with af_packet, for its slots, 2048 bytes at the MTU of 1500: such a frame is
- * dropped, never cut).
+ * dropped, never cut). tx_errors: taken for transmission, then dropped by the device, as a Linux interface that is down
+ * does.
  */
 struct dp_port_statistics {
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_mbuf;
