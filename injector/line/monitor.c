@@ -21,6 +21,7 @@ struct injector_monitor {
 	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* at the last reset */
 	struct ns started, last_sample;
 	uint64_t last_rx[INJECTOR_DIRECTIONS], last_ring_full[INJECTOR_DIRECTIONS];
+	bool link_was_up[INJECTOR_DIRECTIONS];
 	bool stopped;
 };
 
@@ -43,6 +44,7 @@ struct injector_monitor *injector_monitor_create(struct injector *injector, stru
 	monitor->ports[INJECTOR_AB] = port_a;
 	monitor->ports[INJECTOR_BA] = port_b;
 	monitor->capture = capture;
+	monitor->link_was_up[INJECTOR_AB] = monitor->link_was_up[INJECTOR_BA] = true;
 	monitor->started = monitor->last_sample = ns_now_monotonic();
 	return monitor;
 }
@@ -80,19 +82,29 @@ static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 	monitor->last_ring_full[d] = now->ring_full;
 }
 
+/* A port's counters since the start or the last reset. */
+static struct dp_port_statistics port_since_reset(const struct injector_monitor *monitor, unsigned int p)
+{
+	struct dp_port_statistics port;
+
+	dp_port_statistics(monitor->ports[p], &port);
+	port.rx_missed -= monitor->port_base[p].rx_missed;
+	port.rx_no_mbuf -= monitor->port_base[p].rx_no_mbuf;
+	port.rx_errors -= monitor->port_base[p].rx_errors;
+	port.tx_errors -= monitor->port_base[p].tx_errors;
+	return port;
+}
+
+/* `from` and `to`: the ports that it comes from and leaves by. */
 static json_t *direction_json(struct injector_monitor *monitor, unsigned int d,
 			      const struct injector_direction_statistics *count, double seconds,
-			      struct dp_port_statistics *port)
+			      const struct dp_port_statistics *from, const struct dp_port_statistics *to)
 {
 	double rx_pps = seconds > 0 && count->rx_packets >= monitor->last_rx[d]
 				? (double)(count->rx_packets - monitor->last_rx[d]) / seconds
 				: 0;
 	json_t *clean, *raw;
 
-	dp_port_statistics(monitor->ports[d], port);
-	port->rx_missed -= monitor->port_base[d].rx_missed;
-	port->rx_no_mbuf -= monitor->port_base[d].rx_no_mbuf;
-	port->rx_errors -= monitor->port_base[d].rx_errors;
 	warn_ring_full(monitor, d, count, rx_pps);
 	monitor->last_rx[d] = count->rx_packets;
 	histogram_reset(monitor->scratch);
@@ -101,15 +113,15 @@ static json_t *direction_json(struct injector_monitor *monitor, unsigned int d,
 	injector_read_lateness(monitor->injector, d, true, monitor->scratch);
 	raw = lateness_json(monitor->scratch);
 	histogram_merge(monitor->lateness, monitor->scratch);
-	return json_pack("{s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "delay_us",
-			 injector_delay_us(monitor->injector, d), "rx_packets", (json_int_t)count->rx_packets,
-			 "tx_packets", (json_int_t)count->tx_packets, "held", (json_int_t)count->held, "ring_full",
-			 (json_int_t)count->ring_full, "tx_full", (json_int_t)count->tx_full, "nombuf",
-			 (json_int_t)(count->no_mbuf + port->rx_no_mbuf), "rx_missed", (json_int_t)port->rx_missed,
-			 "rx_errors", (json_int_t)port->rx_errors, "lost", (json_int_t)count->lost, "duplicated",
-			 (json_int_t)count->duplicated, "bypassed", (json_int_t)count->bypassed, "disturbed",
-			 (json_int_t)count->disturbed, "rx_pps", rx_pps, "lateness_ns", raw, "undisturbed_lateness_ns",
-			 clean);
+	return json_pack(
+		"{s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "delay_us",
+		injector_delay_us(monitor->injector, d), "rx_packets", (json_int_t)count->rx_packets, "tx_packets",
+		(json_int_t)count->tx_packets, "held", (json_int_t)count->held, "ring_full",
+		(json_int_t)count->ring_full, "tx_full", (json_int_t)count->tx_full, "nombuf",
+		(json_int_t)(count->no_mbuf + from->rx_no_mbuf), "rx_missed", (json_int_t)from->rx_missed, "rx_errors",
+		(json_int_t)from->rx_errors, "tx_errors", (json_int_t)to->tx_errors, "lost", (json_int_t)count->lost,
+		"duplicated", (json_int_t)count->duplicated, "bypassed", (json_int_t)count->bypassed, "disturbed",
+		(json_int_t)count->disturbed, "rx_pps", rx_pps, "lateness_ns", raw, "undisturbed_lateness_ns", clean);
 }
 
 /* Sums and short names at the top: what a sweep looks at. */
@@ -120,7 +132,7 @@ static json_t *top_json(struct injector_monitor *monitor, const struct injector_
 						   *ba = &statistics->direction[INJECTOR_BA];
 
 	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
-			 "s:o, s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I}",
+			 "s:o, s:I, s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I}",
 			 "schema", "nomora.inject/1", "time", ns_to_s(ns_now_wall()), "uptime_s",
 			 ns_to_s(ns_sub(ns_now_monotonic(), monitor->started)), "delay_ab_us",
 			 injector_delay_us(monitor->injector, INJECTOR_AB), "delay_ba_us",
@@ -134,7 +146,8 @@ static json_t *top_json(struct injector_monitor *monitor, const struct injector_
 			 "stall_us_total", statistics->stall_total_us, "stall_max_us", statistics->stall_max_us,
 			 "stall_threshold_us", statistics->stall_threshold_us, "stall_us_in_transmit",
 			 statistics->transmit_timed ? json_real(statistics->stall_transmit_us) : json_null(),
-			 "rx_errors", (json_int_t)(port[0].rx_errors + port[1].rx_errors), "hiccups",
+			 "rx_errors", (json_int_t)(port[0].rx_errors + port[1].rx_errors), "tx_errors",
+			 (json_int_t)(port[0].tx_errors + port[1].tx_errors), "hiccups",
 			 (json_int_t)statistics->hiccups, "hiccup_threshold_ns", statistics->hiccup_threshold_ns,
 			 "subtract_ns", injector_subtract_ns(monitor->injector), "counter",
 			 injector_trusts_counter(monitor->injector) ? "trusted" : "invariant", "lateness_p50_ns",
@@ -144,18 +157,33 @@ static json_t *top_json(struct injector_monitor *monitor, const struct injector_
 			 (json_int_t)histogram_maximum(monitor->lateness));
 }
 
-static json_t *port_json(const struct dp_port *port)
+/* Once for each time that a link goes or comes back. */
+static void tell_link(struct injector_monitor *monitor, unsigned int p, const struct dp_port_report *report)
+{
+	if (report->link_up == monitor->link_was_up[p])
+		return;
+	monitor->link_was_up[p] = report->link_up;
+	if (report->link_up)
+		log_info("%s: the link is up again", report->name);
+	else
+		log_warning("%s: the link is down, or the interface is gone: nothing arrives, and what is sent is lost "
+			    "(tx_errors)",
+			    report->name);
+}
+
+static json_t *port_json(struct injector_monitor *monitor, unsigned int p)
 {
 	struct dp_port_report report;
 
-	dp_port_report(port, &report);
+	dp_port_report(monitor->ports[p], &report);
+	tell_link(monitor, p, &report);
 	return json_pack("{s:s, s:s, s:s, s:b, s:I}", "name", report.name, "driver", report.driver, "mac", report.mac,
 			 "link_up", report.link_up, "speed_Mbps", (json_int_t)report.speed_Mbps);
 }
 
 json_t *injector_monitor_sample(struct injector_monitor *monitor, struct error *err)
 {
-	struct dp_port_statistics port[INJECTOR_DIRECTIONS] = {0};
+	struct dp_port_statistics port[INJECTOR_DIRECTIONS];
 	struct injector_statistics statistics;
 	struct ns now = ns_now_monotonic();
 	double seconds = ns_to_s(ns_sub(now, monitor->last_sample));
@@ -164,14 +192,15 @@ json_t *injector_monitor_sample(struct injector_monitor *monitor, struct error *
 	if (injector_read(monitor->injector, &statistics, err))
 		return NULL;
 	histogram_reset(monitor->lateness);
+	for (unsigned int p = 0; p < INJECTOR_DIRECTIONS; p++)
+		port[p] = port_since_reset(monitor, p);
 	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++)
-		directions[d] = direction_json(monitor, d, &statistics.direction[d], seconds, &port[d]);
+		directions[d] = direction_json(monitor, d, &statistics.direction[d], seconds, &port[d], &port[!d]);
 	monitor->last_sample = now;
 	sample = top_json(monitor, &statistics, port);
 	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++)
 		json_object_set_new(sample, direction_names[d], directions[d]);
-	json_object_set_new(sample, "ports",
-			    json_pack("[o, o]", port_json(monitor->ports[0]), port_json(monitor->ports[1])));
+	json_object_set_new(sample, "ports", json_pack("[o, o]", port_json(monitor, 0), port_json(monitor, 1)));
 	if (monitor->capture)
 		json_object_set_new(sample, "capture",
 				    json_pack("{s:I, s:I}", "written",

@@ -14,7 +14,7 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 	const json_t *ab = json_object_get(sample, "ab"), *ba = json_object_get(sample, "ba");
 	double sent = number(sample, "tx_ab") + number(sample, "tx_ba");
 	double dropped = number(sample, "ring_full") + number(sample, "nombuf") + number(sample, "rx_missed") +
-			 number(sample, "rx_errors");
+			 number(sample, "rx_errors") + number(sample, "tx_errors");
 
 	char calls[64] = "";
 
@@ -24,14 +24,15 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 	snprintf(text, bytes,
 		 "%.1f s at %g/%g us: A->B %.0f in %.0f out, B->A %.0f in %.0f out; dropped %.0f (ring full %.0f, no "
 		 "buffer "
-		 "%.0f, missed %.0f, too long or broken %.0f), lost by mode %.0f; late p50 %.0f p99 %.0f p99.9 %.0f "
+		 "%.0f, missed %.0f, too long or broken %.0f, not sent by the port %.0f), lost by mode %.0f; late p50 "
+		 "%.0f p99 %.0f p99.9 %.0f "
 		 "max %.0f ns; %.0f stalls "
 		 "over %g us "
 		 "(%.1f ms, longest %.0f us%s), %.0f packets disturbed (%.2f %%)",
 		 number(sample, "uptime_s"), number(sample, "delay_ab_us"), number(sample, "delay_ba_us"),
 		 number(sample, "rx_ab"), number(sample, "tx_ab"), number(sample, "rx_ba"), number(sample, "tx_ba"),
 		 dropped, number(sample, "ring_full"), number(sample, "nombuf"), number(sample, "rx_missed"),
-		 number(sample, "rx_errors"), number(ab, "lost") + number(ba, "lost"),
+		 number(sample, "rx_errors"), number(sample, "tx_errors"), number(ab, "lost") + number(ba, "lost"),
 		 number(sample, "lateness_p50_ns"), number(sample, "lateness_p99_ns"),
 		 number(sample, "lateness_p99_9_ns"), number(sample, "lateness_max_ns"), number(sample, "stalls"),
 		 number(sample, "stall_threshold_us"), number(sample, "stall_us_total") / 1e3,
@@ -56,6 +57,8 @@ static const struct metric direction_metrics[] = {
 	{"rx_missed", "nomora_injector_missed_packets_total", "counter", "Dropped by the receive port.", 1},
 	{"rx_errors", "nomora_injector_receive_errors_total", "counter",
 	 "Dropped by the receive port: too long or broken.", 1},
+	{"tx_errors", "nomora_injector_transmit_errors_total", "counter",
+	 "Dropped by the transmit port after it had taken them.", 1},
 	{"lost", "nomora_injector_lost_packets_total", "counter", "Dropped on purpose by a loss mode.", 1},
 	{"duplicated", "nomora_injector_duplicated_packets_total", "counter", "Copies made on purpose.", 1},
 	{"bypassed", "nomora_injector_bypassed_packets_total", "counter", "Passed at once by the filter.", 1},

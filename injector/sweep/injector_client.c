@@ -26,7 +26,8 @@ int injector_state_parse(const char *control, const json_t *answer, struct injec
 		.delay_ba_us = json_need_number(&reader, answer, "", "delay_ba_us", 0, 1e9),
 		.packets = count(&reader, answer, "tx_ab") + count(&reader, answer, "tx_ba"),
 		.dropped = count(&reader, answer, "ring_full") + count(&reader, answer, "nombuf") +
-			   count(&reader, answer, "rx_missed") + count(&reader, answer, "rx_errors"),
+			   count(&reader, answer, "rx_missed") + count(&reader, answer, "rx_errors") +
+			   count(&reader, answer, "tx_errors"),
 		.disturbed = count(&reader, answer, "disturbed"),
 		.stalls = count(&reader, answer, "stalls"),
 		.stall_us = count(&reader, answer, "stall_us_total"),

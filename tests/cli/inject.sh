@@ -175,6 +175,57 @@ wait_for 10 counted && grep -q 'more than 1982 bytes are not carried' "$scratch/
 "$nomora" inject-ctl "$control" stop >/dev/null
 wait "$injector_pid"
 injector_pid=
+
+# Whoever sends into vb has sent to va; what the injector sends by va goes to vb.
+ask() { "$nomora" inject-ctl "$control" stats --json | python3 -c "import json,sys; s = json.load(sys.stdin); print($1)"; }
+asked() { [ "$(ask "$1")" = "$2" ]; } # asked EXPRESSION ANSWER
+send_frames() { # send_frames INTERFACE COUNT
+	"${within[@]}" python3 -c 'import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+for i in range(int(sys.argv[2])):
+    s.send((b"\xff" * 12 + b"\x88\xb5" + i.to_bytes(4, "big")).ljust(60, b"."))' "$@"
+}
+ip -n "$namespace" link add vc type veth peer name vd
+for interface in vc vd; do
+	ip netns exec "$namespace" sysctl -qw net.ipv6.conf.$interface.disable_ipv6=1
+	ip -n "$namespace" link set $interface up
+done
+"${within[@]}" "${inject[@]}" va vc --driver af_packet --nice 19 --control "$control" 2>"$scratch/log" &
+injector_pid=$!
+wait_for 30 "$nomora" inject-ctl "$control" stats
+asked 'all(p["link_up"] for p in s["ports"])' True && pass "links that are up are told" || fail "links that are up are told"
+ip -n "$namespace" link set vc down
+send_frames vb 100
+wait_for 10 asked 's["ab"]["tx_errors"]' 100 && asked 's["tx_errors"], s["ba"]["tx_errors"], s["ab"]["tx_packets"]' '100 0 100' &&
+	pass "what a port that is down drops is counted to the packet" ||
+	fail "what a port that is down drops is counted to the packet" "$("$nomora" inject-ctl "$control" stats --json)"
+run "$nomora" inject-ctl "$control" metrics
+printf '%s\n' "$out" | grep -q '^nomora_injector_transmit_errors_total{direction="ab"} 100$' &&
+	pass "and told to Prometheus" || fail "and told to Prometheus" "$out"
+asked '[p["link_up"] for p in s["ports"]]' '[True, False]' && pass "the link that is down is told" ||
+	fail "the link that is down is told"
+"$nomora" inject-ctl "$control" reset >/dev/null
+asked 's["tx_errors"]' 0 && pass "a reset takes them off" || fail "a reset takes them off"
+ip -n "$namespace" link set vc up
+wait_for 10 asked '[p["link_up"] for p in s["ports"]]' '[True, True]' && pass "so is the one that came back" ||
+	fail "so is the one that came back"
+ip -n "$namespace" link del vc
+wait_for 10 asked 's["ports"][1]["link_up"]' False && pass "an interface that is gone is down" ||
+	fail "an interface that is gone is down"
+[ "$(grep -c 'vc: the link is down' "$scratch/log")" -eq 2 ] && [ "$(grep -c 'vc: the link is up again' "$scratch/log")" -eq 1 ] &&
+	pass "each change is told once" || fail "each change is told once" "$(cat "$scratch/log")"
+kill -STOP "$injector_pid" # its receive ring has 4096 slots
+send_frames vb 5000
+kill -CONT "$injector_pid"
+wait_for 20 asked 's["ab"]["rx_missed"] > 0 and s["ab"]["rx_packets"] + s["ab"]["rx_missed"]' 5000 &&
+	pass "what the receive port had no room for is counted to the packet" ||
+	fail "what the receive port had no room for is counted to the packet" "$("$nomora" inject-ctl "$control" stats --json)"
+"$nomora" inject-ctl "$control" reset >/dev/null
+asked 's["rx_missed"], s["ab"]["rx_missed"]' '0 0' && pass "a reset takes it off" || fail "a reset takes it off"
+"$nomora" inject-ctl "$control" stop >/dev/null
+wait "$injector_pid"
+injector_pid=
 [ -z "$(ip -n "$namespace" -d link show va | grep -o 'prog/xdp')" ] && pass "no XDP program stays attached" ||
 	fail "no XDP program stays attached"
 plan
