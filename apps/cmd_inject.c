@@ -322,12 +322,18 @@ static int start_injector(struct session *session, struct error *err)
 
 static void announce(const struct session *session)
 {
+	const char *setter = injector_delay_setter(session->injector, INJECTOR_AB);
 	struct dp_port_report a, b;
+	char delay[64];
 
+	if (setter)
+		snprintf(delay, sizeof delay, "delays of --%s", setter);
+	else
+		snprintf(delay, sizeof delay, "%g us and %g us", session->settings.delay_ab_us,
+			 session->settings.delay_ba_us);
 	dp_port_report(session->ports[0], &a);
 	dp_port_report(session->ports[1], &b);
-	log_info("%s (%s) <-> %s (%s), %g us and %g us, memory %s", a.name, a.driver, b.name, b.driver,
-		 session->settings.delay_ab_us, session->settings.delay_ba_us,
+	log_info("%s (%s) <-> %s (%s), %s, memory %s", a.name, a.driver, b.name, b.driver, delay,
 		 dp_eal_has_hugepages() ? "from hugepages" : "without hugepages");
 }
 

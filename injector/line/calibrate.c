@@ -19,7 +19,6 @@ double injector_calibrate(struct injector *injector)
 {
 	double periods_ns[CHUNKS];
 	uint64_t end = dp_cycles() + (uint64_t)(50e6 / injector->clock.ns_per_cycle);
-	double before_ns = injector->subtract_ns;
 	unsigned int count = 0;
 
 	/* At least 16 chunks however slow the ports are; stalls fall into few of them, so the median does not see them.
@@ -31,9 +30,7 @@ double injector_calibrate(struct injector *injector)
 		periods_ns[count++] = (double)(dp_cycles() - start) * injector->clock.ns_per_cycle / ROUNDS;
 	}
 	qsort(periods_ns, count, sizeof periods_ns[0], compare);
-	injector->subtract_ns = periods_ns[count / 2] / 2;
-	if (injector_set_delay(injector, injector->delay_us, NULL))
-		injector->subtract_ns = before_ns;
+	injector_set_subtract_ns(injector, periods_ns[count / 2] / 2);
 	return injector->subtract_ns;
 }
 

@@ -13,10 +13,14 @@ struct injector {
 	struct dp_clock clock;
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
 	double delay_us[INJECTOR_DIRECTIONS];
+	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed */
 	double subtract_ns, expected_pps, stall_us, hiccup_ns;
 	uint32_t slots;
 	bool modal;
 };
+
+/* Publishes what is taken off every delay; as it was where there is no memory for that. */
+void injector_set_subtract_ns(struct injector *injector, double ns);
 
 /* The middle of a bucket, in cycles. */
 double lateness_middle(uint32_t bucket);

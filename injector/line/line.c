@@ -39,19 +39,42 @@ uint32_t injector_slots(const struct injector *injector)
 	return injector->slots;
 }
 
-static int check_delay(const double delay_us[INJECTOR_DIRECTIONS], double expected_pps, uint32_t slots,
-		       struct error *err)
+static double longest_us(const struct injector *injector, enum injector_direction direction, double delay_us)
+{
+	double us_per_cycle = injector->clock.ns_per_cycle / 1e3;
+	uint64_t cycles = (uint64_t)llround(delay_us / us_per_cycle);
+
+	return (double)modes_longest(injector->modes[direction], cycles) * us_per_cycle;
+}
+
+static int check_reach(const struct injector *injector, double delay_us, struct error *err)
+{
+	double packets = delay_us * 1e-6 * injector->expected_pps;
+	uint32_t needed = injector_slots_needed(delay_us, injector->expected_pps);
+
+	if (packets <= injector->slots)
+		return 0;
+	if (needed > SLOTS_MAXIMUM)
+		return error_set(err, EINVAL,
+				 "%g us at %g packets/s hold %.0f packets, more than any ring: expected a delay and a "
+				 "rate whose product is under the %d slots of --slots",
+				 delay_us, injector->expected_pps, packets, SLOTS_MAXIMUM);
+	return error_set(err, EINVAL,
+			 "%g us at %g packets/s hold %.0f packets, over the %u slots of the ring: --slots %u would do",
+			 delay_us, injector->expected_pps, packets, injector->slots, needed);
+}
+
+static int check_delay(const struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err)
 {
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
+		int status;
+
 		if (!(delay_us[i] >= 0 && delay_us[i] <= INJECTOR_DELAY_MAXIMUM_US))
 			return error_set(err, ERANGE, "a delay of %g us is out of range: expected 0 to %g", delay_us[i],
 					 INJECTOR_DELAY_MAXIMUM_US);
-		if (expected_pps > 0 && delay_us[i] * 1e-6 * expected_pps > slots)
-			return error_set(err, EINVAL,
-					 "%g us at %g packets/s hold %.0f packets, over the %u slots of the ring: "
-					 "--slots %u would do",
-					 delay_us[i], expected_pps, delay_us[i] * 1e-6 * expected_pps, slots,
-					 injector_slots_needed(delay_us[i], expected_pps));
+		status = check_reach(injector, longest_us(injector, i, delay_us[i]), err);
+		if (status)
+			return status;
 	}
 	return 0;
 }
@@ -62,6 +85,7 @@ static const struct line_config *make_config(const struct injector *injector)
 
 	if (!config)
 		return NULL;
+	config->subtract_cycles = (uint64_t)llround(injector->subtract_ns / injector->clock.ns_per_cycle);
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
 		double ns = injector->delay_us[i] * 1e3 - injector->subtract_ns;
 
@@ -152,8 +176,6 @@ struct injector *injector_create(const struct injector_settings *settings, const
 	}
 	while (slots < settings->slots)
 		slots *= 2;
-	if (check_delay(settings->delay_us, settings->expected_pps, slots, err))
-		return NULL;
 	injector = dp_memory(sizeof *injector);
 	if (!injector) {
 		error_set(err, ENOMEM, "no memory for the injector");
@@ -166,6 +188,11 @@ struct injector *injector_create(const struct injector_settings *settings, const
 	injector->stall_us = settings->stall_us;
 	injector->hiccup_ns = fmin(settings->hiccup_ns, settings->stall_us * 1e3);
 	injector->modal = needs_modal_loop(settings);
+	memcpy(injector->modes, settings->modes, sizeof injector->modes);
+	if (check_delay(injector, settings->delay_us, err)) {
+		injector_destroy(injector);
+		return NULL;
+	}
 	memcpy(injector->delay_us, settings->delay_us, sizeof injector->delay_us);
 	injector->config = make_config(injector);
 	if (!injector->config || create_line(injector, settings, INJECTOR_AB, err) ||
@@ -295,12 +322,27 @@ static int publish(struct injector *injector, struct error *err)
 
 int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err)
 {
-	int status = check_delay(delay_us, injector->expected_pps, injector->slots, err);
+	int status = check_delay(injector, delay_us, err);
 
+	for (unsigned int i = 0; !status && i < INJECTOR_DIRECTIONS; i++) {
+		const char *setter = injector_delay_setter(injector, i);
+
+		if (setter)
+			status = error_set(err, EINVAL, "the delay cannot be set: --%s decides it", setter);
+	}
 	if (status)
 		return status;
 	memcpy(injector->delay_us, delay_us, sizeof injector->delay_us);
 	return publish(injector, err);
+}
+
+void injector_set_subtract_ns(struct injector *injector, double ns)
+{
+	double before_ns = injector->subtract_ns;
+
+	injector->subtract_ns = ns;
+	if (publish(injector, NULL))
+		injector->subtract_ns = before_ns;
 }
 
 double injector_subtract_ns(const struct injector *injector)
@@ -311,6 +353,16 @@ double injector_subtract_ns(const struct injector *injector)
 bool injector_trusts_counter(const struct injector *injector)
 {
 	return injector->clock.trusted;
+}
+
+const char *injector_delay_setter(const struct injector *injector, enum injector_direction direction)
+{
+	return modes_delay_setter(injector->modes[direction]);
+}
+
+double injector_longest_delay_us(const struct injector *injector, enum injector_direction direction)
+{
+	return longest_us(injector, direction, injector->delay_us[direction]);
 }
 
 double injector_delay_us(const struct injector *injector, enum injector_direction direction)

@@ -49,6 +49,7 @@ struct nic_clock {
 /* Written once by the control thread, then published by one pointer and never changed. */
 struct line_config {
 	uint64_t delay_cycles[INJECTOR_DIRECTIONS];
+	uint64_t subtract_cycles; /* taken off these; modes that set a delay take it off theirs */
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
 };
 
@@ -83,6 +84,7 @@ struct line {
 	uint16_t outbox_count;          /* [L] taken from the heap, refused by the port so far */
 	struct dp_stamps stamps;        /* [C] */
 	struct nic_clock nic_clock;     /* [L] copy of the configuration */
+	uint64_t subtract_cycles;       /* [L] likewise */
 	struct capture_ring *capture;   /* [C] NULL = none */
 	uint8_t capture_rx, capture_tx; /* [C] which port, for the records */
 } CACHE_ALIGNED;

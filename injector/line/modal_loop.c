@@ -52,7 +52,7 @@ static void duplicate(struct line *line, struct dp_packet *packet, uint64_t due,
 static void take_packet(struct line *line, struct dp_packet *packet, uint64_t now)
 {
 	uint64_t arrival = arrival_of(line, packet, now);
-	struct verdict verdict = {.delay_cycles = line->delay_cycles};
+	struct verdict verdict = {.delay_cycles = line->delay_cycles, .subtract_cycles = line->subtract_cycles};
 	uint64_t due;
 
 	line->count.rx_packets++;

@@ -130,6 +130,13 @@ static void jitter_apply(void *state, const struct dp_packet *packet, uint64_t n
 	verdict->overtake = jitter->reorder;
 }
 
+static uint64_t jitter_longest(const void *state, uint64_t cycles)
+{
+	const struct jitter *jitter = state;
+
+	return cycles + (uint64_t)jitter->quantile_cycles[CELLS];
+}
+
 const struct injector_mode mode_jitter = {
 	.name = "jitter",
 	.offset = offsetof(struct injector_mode_settings, jitter),
@@ -137,4 +144,5 @@ const struct injector_mode mode_jitter = {
 	.create = jitter_create,
 	.apply = jitter_apply,
 	.destroy = free,
+	.longest = jitter_longest,
 };

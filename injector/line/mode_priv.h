@@ -25,9 +25,16 @@ struct verdict {
 	uint64_t delay_cycles; /* starts as the configured delay */
 	uint32_t copies;       /* extra ones */
 	bool lost, bypass, overtake;
-	struct wire *wire;    /* what it leaves by, and each copy of it; NULL = no limit */
-	uint64_t wire_cycles; /* on that */
+	uint64_t subtract_cycles; /* the path's own, to be taken off a delay that a mode sets anew */
+	struct wire *wire;        /* what it leaves by, and each copy of it; NULL = no limit */
+	uint64_t wire_cycles;     /* on that */
 };
+
+/* Instead of the configured delay. */
+static inline void verdict_set_delay(struct verdict *verdict, uint64_t cycles)
+{
+	verdict->delay_cycles = cycles > verdict->subtract_cycles ? cycles - verdict->subtract_cycles : 0;
+}
 
 /* When one that is due then leaves, and is charged for: to be called only for what is kept. */
 static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due)
@@ -55,6 +62,9 @@ struct injector_mode {
 	int (*create)(const struct mode_context *context, const char *specification, void **state, struct error *err);
 	void (*apply)(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict);
 	void (*destroy)(void *state);
+	/* The longest delay that it gives a packet; NULL = what it finds, `cycles`. */
+	uint64_t (*longest)(const void *state, uint64_t cycles);
+	bool sets_delay; /* the configured one does not count */
 };
 
 extern const struct injector_mode mode_only, mode_steps, mode_jitter, mode_replay, mode_loss, mode_gilbert,
@@ -69,6 +79,12 @@ struct injector_modes {
 		void *state;
 	} items[MODES_MAXIMUM];
 };
+
+/* The mode that the configured delay does not count beside; NULL, also for no modes at all: it does count. */
+const char *modes_delay_setter(const struct injector_modes *modes);
+
+/* The longest delay of any packet, where `cycles` are configured. */
+uint64_t modes_longest(const struct injector_modes *modes, uint64_t cycles);
 
 static inline void modes_apply(const struct injector_modes *modes, const struct dp_packet *packet, uint64_t now,
 			       struct verdict *verdict)

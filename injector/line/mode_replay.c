@@ -63,8 +63,20 @@ static void replay_apply(void *state, const struct dp_packet *packet, uint64_t n
 		replay->at = (replay->at + intervals) % replay->count;
 		replay->next += intervals * replay->interval_cycles;
 	}
-	verdict->delay_cycles = replay->delay_cycles[replay->at];
+	verdict_set_delay(verdict, replay->delay_cycles[replay->at]);
 	verdict->overtake = replay->reorder;
+}
+
+static uint64_t replay_longest(const void *state, uint64_t cycles)
+{
+	const struct replay *replay = state;
+
+	cycles = 0;
+	for (size_t i = 0; i < replay->count; i++) {
+		if (replay->delay_cycles[i] > cycles)
+			cycles = replay->delay_cycles[i];
+	}
+	return cycles;
 }
 
 const struct injector_mode mode_replay = {
@@ -74,4 +86,6 @@ const struct injector_mode mode_replay = {
 	.create = replay_create,
 	.apply = replay_apply,
 	.destroy = free,
+	.longest = replay_longest,
+	.sets_delay = true,
 };

@@ -78,7 +78,19 @@ static void steps_apply(void *state, const struct dp_packet *packet, uint64_t no
 	}
 	while (steps->at + 1 < steps->count && now - steps->start >= steps->steps[steps->at + 1].at_cycles)
 		steps->at++;
-	verdict->delay_cycles = steps->steps[steps->at].delay_cycles;
+	verdict_set_delay(verdict, steps->steps[steps->at].delay_cycles);
+}
+
+static uint64_t steps_longest(const void *state, uint64_t cycles)
+{
+	const struct steps *steps = state;
+
+	cycles = 0;
+	for (size_t i = 0; i < steps->count; i++) {
+		if (steps->steps[i].delay_cycles > cycles)
+			cycles = steps->steps[i].delay_cycles;
+	}
+	return cycles;
 }
 
 const struct injector_mode mode_steps = {
@@ -88,4 +100,6 @@ const struct injector_mode mode_steps = {
 	.create = steps_create,
 	.apply = steps_apply,
 	.destroy = free,
+	.longest = steps_longest,
+	.sets_delay = true,
 };

@@ -103,6 +103,24 @@ void injector_modes_destroy(struct injector_modes *set)
 	free(set);
 }
 
+const char *modes_delay_setter(const struct injector_modes *set)
+{
+	for (unsigned int i = 0; set && i < set->count; i++) {
+		if (set->items[i].mode->sets_delay)
+			return set->items[i].mode->name;
+	}
+	return NULL;
+}
+
+uint64_t modes_longest(const struct injector_modes *set, uint64_t cycles)
+{
+	for (unsigned int i = 0; set && i < set->count; i++) {
+		if (set->items[i].mode->longest)
+			cycles = set->items[i].mode->longest(set->items[i].state, cycles);
+	}
+	return cycles;
+}
+
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err)
 {
 	double percent;

@@ -58,6 +58,14 @@ void injector_monitor_destroy(struct injector_monitor *monitor)
 	free(monitor);
 }
 
+/* What is configured; null where a mode sets the delay: it changes while it is told. */
+static json_t *delay_json(const struct injector_monitor *monitor, enum injector_direction d)
+{
+	if (injector_delay_setter(monitor->injector, d))
+		return json_null();
+	return json_real(injector_delay_us(monitor->injector, d));
+}
+
 static json_t *lateness_json(const struct histogram *lateness)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:I}", "p50", (json_int_t)histogram_percentile(lateness, 50), "p99",
@@ -71,15 +79,21 @@ static json_t *lateness_json(const struct histogram *lateness)
 static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 			   const struct injector_direction_statistics *now, double rx_pps)
 {
-	double delay_us = injector_delay_us(monitor->injector, d);
+	double delay_us = injector_longest_delay_us(monitor->injector, d);
+	uint32_t slots = injector_slots(monitor->injector), needed = injector_slots_needed(delay_us, rx_pps);
+	unsigned long long dropped = now->ring_full - monitor->last_ring_full[d];
 
-	if (now->ring_full > monitor->last_ring_full[d])
-		log_warning("%s: %llu packets dropped, the ring of %u slots is full: %.0f packets/s for %g us need "
-			    "--slots %u",
-			    direction_names[d], (unsigned long long)(now->ring_full - monitor->last_ring_full[d]),
-			    injector_slots(monitor->injector), rx_pps, delay_us,
-			    injector_slots_needed(delay_us, rx_pps));
 	monitor->last_ring_full[d] = now->ring_full;
+	if (dropped == 0)
+		return;
+	if (needed > slots)
+		log_warning("%s: %llu packets dropped, the ring of %u slots is full: %.0f packets/s for up to %g us "
+			    "need --slots %u",
+			    direction_names[d], dropped, slots, rx_pps, delay_us, needed);
+	else
+		log_warning("%s: %llu packets dropped, the ring of %u slots is full: of %.0f packets/s that arrive, "
+			    "not all leave in time (a --rate, or the transmit port)",
+			    direction_names[d], dropped, slots, rx_pps);
 }
 
 /* A port's counters since the start or the last reset. */
@@ -113,15 +127,15 @@ static json_t *direction_json(struct injector_monitor *monitor, unsigned int d,
 	injector_read_lateness(monitor->injector, d, true, monitor->scratch);
 	raw = lateness_json(monitor->scratch);
 	histogram_merge(monitor->lateness, monitor->scratch);
-	return json_pack(
-		"{s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "delay_us",
-		injector_delay_us(monitor->injector, d), "rx_packets", (json_int_t)count->rx_packets, "tx_packets",
-		(json_int_t)count->tx_packets, "held", (json_int_t)count->held, "ring_full",
-		(json_int_t)count->ring_full, "tx_full", (json_int_t)count->tx_full, "nombuf",
-		(json_int_t)(count->no_mbuf + from->rx_no_mbuf), "rx_missed", (json_int_t)from->rx_missed, "rx_errors",
-		(json_int_t)from->rx_errors, "tx_errors", (json_int_t)to->tx_errors, "lost", (json_int_t)count->lost,
-		"duplicated", (json_int_t)count->duplicated, "bypassed", (json_int_t)count->bypassed, "disturbed",
-		(json_int_t)count->disturbed, "rx_pps", rx_pps, "lateness_ns", raw, "undisturbed_lateness_ns", clean);
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}",
+			 "delay_us", delay_json(monitor, d), "rx_packets", (json_int_t)count->rx_packets, "tx_packets",
+			 (json_int_t)count->tx_packets, "held", (json_int_t)count->held, "ring_full",
+			 (json_int_t)count->ring_full, "tx_full", (json_int_t)count->tx_full, "nombuf",
+			 (json_int_t)(count->no_mbuf + from->rx_no_mbuf), "rx_missed", (json_int_t)from->rx_missed,
+			 "rx_errors", (json_int_t)from->rx_errors, "tx_errors", (json_int_t)to->tx_errors, "lost",
+			 (json_int_t)count->lost, "duplicated", (json_int_t)count->duplicated, "bypassed",
+			 (json_int_t)count->bypassed, "disturbed", (json_int_t)count->disturbed, "rx_pps", rx_pps,
+			 "lateness_ns", raw, "undisturbed_lateness_ns", clean);
 }
 
 /* Sums and short names at the top: what a sweep looks at. */
@@ -131,30 +145,31 @@ static json_t *top_json(struct injector_monitor *monitor, const struct injector_
 	const struct injector_direction_statistics *ab = &statistics->direction[INJECTOR_AB],
 						   *ba = &statistics->direction[INJECTOR_BA];
 
-	return json_pack("{s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
-			 "s:o, s:I, s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I}",
-			 "schema", "nomora.inject/1", "time", ns_to_s(ns_now_wall()), "uptime_s",
-			 ns_to_s(ns_sub(ns_now_monotonic(), monitor->started)), "delay_ab_us",
-			 injector_delay_us(monitor->injector, INJECTOR_AB), "delay_ba_us",
-			 injector_delay_us(monitor->injector, INJECTOR_BA), "rx_ab", (json_int_t)ab->rx_packets,
-			 "tx_ab", (json_int_t)ab->tx_packets, "rx_ba", (json_int_t)ba->rx_packets, "tx_ba",
-			 (json_int_t)ba->tx_packets, "ring_full", (json_int_t)(ab->ring_full + ba->ring_full),
-			 "tx_full", (json_int_t)(ab->tx_full + ba->tx_full), "nombuf",
-			 (json_int_t)(ab->no_mbuf + ba->no_mbuf + port[0].rx_no_mbuf + port[1].rx_no_mbuf), "rx_missed",
-			 (json_int_t)(port[0].rx_missed + port[1].rx_missed), "disturbed",
-			 (json_int_t)(ab->disturbed + ba->disturbed), "stalls", (json_int_t)statistics->stalls,
-			 "stall_us_total", statistics->stall_total_us, "stall_max_us", statistics->stall_max_us,
-			 "stall_threshold_us", statistics->stall_threshold_us, "stall_us_in_transmit",
-			 statistics->transmit_timed ? json_real(statistics->stall_transmit_us) : json_null(),
-			 "rx_errors", (json_int_t)(port[0].rx_errors + port[1].rx_errors), "tx_errors",
-			 (json_int_t)(port[0].tx_errors + port[1].tx_errors), "hiccups",
-			 (json_int_t)statistics->hiccups, "hiccup_threshold_ns", statistics->hiccup_threshold_ns,
-			 "subtract_ns", injector_subtract_ns(monitor->injector), "counter",
-			 injector_trusts_counter(monitor->injector) ? "trusted" : "invariant", "lateness_p50_ns",
-			 (json_int_t)histogram_percentile(monitor->lateness, 50), "lateness_p99_ns",
-			 (json_int_t)histogram_percentile(monitor->lateness, 99), "lateness_p99_9_ns",
-			 (json_int_t)histogram_percentile(monitor->lateness, 99.9), "lateness_max_ns",
-			 (json_int_t)histogram_maximum(monitor->lateness));
+	return json_pack(
+		"{s:s, s:f, s:f, s:o, s:o, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
+		"s:o, s:I, s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I}",
+		"schema", "nomora.inject/1", "time", ns_to_s(ns_now_wall()), "uptime_s",
+		ns_to_s(ns_sub(ns_now_monotonic(), monitor->started)), "delay_ab_us", delay_json(monitor, INJECTOR_AB),
+		"delay_ba_us", delay_json(monitor, INJECTOR_BA), "delay_set_by",
+		injector_delay_setter(monitor->injector, INJECTOR_AB), "rx_ab", (json_int_t)ab->rx_packets, "tx_ab",
+		(json_int_t)ab->tx_packets, "rx_ba", (json_int_t)ba->rx_packets, "tx_ba", (json_int_t)ba->tx_packets,
+		"ring_full", (json_int_t)(ab->ring_full + ba->ring_full), "tx_full",
+		(json_int_t)(ab->tx_full + ba->tx_full), "nombuf",
+		(json_int_t)(ab->no_mbuf + ba->no_mbuf + port[0].rx_no_mbuf + port[1].rx_no_mbuf), "rx_missed",
+		(json_int_t)(port[0].rx_missed + port[1].rx_missed), "disturbed",
+		(json_int_t)(ab->disturbed + ba->disturbed), "stalls", (json_int_t)statistics->stalls, "stall_us_total",
+		statistics->stall_total_us, "stall_max_us", statistics->stall_max_us, "stall_threshold_us",
+		statistics->stall_threshold_us, "stall_us_in_transmit",
+		statistics->transmit_timed ? json_real(statistics->stall_transmit_us) : json_null(), "rx_errors",
+		(json_int_t)(port[0].rx_errors + port[1].rx_errors), "tx_errors",
+		(json_int_t)(port[0].tx_errors + port[1].tx_errors), "hiccups", (json_int_t)statistics->hiccups,
+		"hiccup_threshold_ns", statistics->hiccup_threshold_ns, "subtract_ns",
+		injector_subtract_ns(monitor->injector), "counter",
+		injector_trusts_counter(monitor->injector) ? "trusted" : "invariant", "lateness_p50_ns",
+		(json_int_t)histogram_percentile(monitor->lateness, 50), "lateness_p99_ns",
+		(json_int_t)histogram_percentile(monitor->lateness, 99), "lateness_p99_9_ns",
+		(json_int_t)histogram_percentile(monitor->lateness, 99.9), "lateness_max_ns",
+		(json_int_t)histogram_maximum(monitor->lateness));
 }
 
 /* Once for each time that a link goes or comes back. */

@@ -16,23 +16,28 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 	double dropped = number(sample, "ring_full") + number(sample, "nombuf") + number(sample, "rx_missed") +
 			 number(sample, "rx_errors") + number(sample, "tx_errors");
 
-	char calls[64] = "";
+	const char *setter = json_string_value(json_object_get(sample, "delay_set_by"));
+	char calls[64] = "", delay[64];
 
+	if (setter)
+		snprintf(delay, sizeof delay, "--%s", setter);
+	else
+		snprintf(delay, sizeof delay, "%g/%g us", number(sample, "delay_ab_us"), number(sample, "delay_ba_us"));
 	if (json_is_number(json_object_get(sample, "stall_us_in_transmit")))
 		snprintf(calls, sizeof calls, ", %.1f ms in calls that send",
 			 number(sample, "stall_us_in_transmit") / 1e3);
 	snprintf(text, bytes,
-		 "%.1f s at %g/%g us: A->B %.0f in %.0f out, B->A %.0f in %.0f out; dropped %.0f (ring full %.0f, no "
+		 "%.1f s at %s: A->B %.0f in %.0f out, B->A %.0f in %.0f out; dropped %.0f (ring full %.0f, no "
 		 "buffer "
 		 "%.0f, missed %.0f, too long or broken %.0f, not sent by the port %.0f), lost by mode %.0f; late p50 "
 		 "%.0f p99 %.0f p99.9 %.0f "
 		 "max %.0f ns; %.0f stalls "
 		 "over %g us "
 		 "(%.1f ms, longest %.0f us%s), %.0f packets disturbed (%.2f %%)",
-		 number(sample, "uptime_s"), number(sample, "delay_ab_us"), number(sample, "delay_ba_us"),
-		 number(sample, "rx_ab"), number(sample, "tx_ab"), number(sample, "rx_ba"), number(sample, "tx_ba"),
-		 dropped, number(sample, "ring_full"), number(sample, "nombuf"), number(sample, "rx_missed"),
-		 number(sample, "rx_errors"), number(sample, "tx_errors"), number(ab, "lost") + number(ba, "lost"),
+		 number(sample, "uptime_s"), delay, number(sample, "rx_ab"), number(sample, "tx_ab"),
+		 number(sample, "rx_ba"), number(sample, "tx_ba"), dropped, number(sample, "ring_full"),
+		 number(sample, "nombuf"), number(sample, "rx_missed"), number(sample, "rx_errors"),
+		 number(sample, "tx_errors"), number(ab, "lost") + number(ba, "lost"),
 		 number(sample, "lateness_p50_ns"), number(sample, "lateness_p99_ns"),
 		 number(sample, "lateness_p99_9_ns"), number(sample, "lateness_max_ns"), number(sample, "stalls"),
 		 number(sample, "stall_threshold_us"), number(sample, "stall_us_total") / 1e3,
@@ -112,6 +117,8 @@ char *injector_monitor_metrics(const json_t *sample)
 	for (size_t i = 0; i < sizeof direction_metrics / sizeof direction_metrics[0]; i++) {
 		const struct metric *metric = &direction_metrics[i];
 
+		if (json_is_null(json_object_get(json_object_get(sample, "ab"), metric->key)))
+			continue; /* not known is not 0 */
 		print_head(out, metric);
 		fprintf(out, "%s{direction=\"ab\"} %.15g\n%s{direction=\"ba\"} %.15g\n", metric->name,
 			number(json_object_get(sample, "ab"), metric->key) * metric->scale, metric->name,

@@ -9,6 +9,7 @@ void worker_adopt_config(struct worker *worker, const struct line_config *config
 {
 	for (unsigned int i = 0; i < worker->line_count; i++) {
 		worker->lines[i]->delay_cycles = config->delay_cycles[worker->directions[i]];
+		worker->lines[i]->subtract_cycles = config->subtract_cycles;
 		worker->lines[i]->nic_clock = config->nic_clock[worker->directions[i]];
 	}
 	worker->config = config;

@@ -37,6 +37,14 @@ refuses "a path that is both given and measured" 2 "overlap" \
 	"${inject[@]}" net_null0 net_null1 --calibrate --subtract-ns 30
 refuses "a delay beyond the ring's reach says which ring would do" 2 "--slots 32768 would do" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 500 --expect-pps 4e7
+refuses "a schedule beyond the ring's reach" 2 "10000 us at .* --slots 262144 would do" \
+	"${inject[@]}" net_null0 net_null1 --steps 0:10,5:10000 --expect-pps 14.88e6
+refuses "a jitter beyond the ring's reach" 2 "100[01][0-9.]* us at .* --slots 262144 would do" \
+	"${inject[@]}" net_null0 net_null1 --delay-us 10 --jitter uniform:10000 --expect-pps 14.88e6
+refuses "a delay beyond any ring's reach" 2 "under the 4194304 slots" \
+	"${inject[@]}" net_null0 net_null1 --delay-us 10000 --expect-pps 1e9
+refuses "a rate of packets that overtake" 2 "--reorder and --rate overlap" \
+	"${inject[@]}" net_null0 net_null1 --jitter uniform:5 --reorder --rate 10
 refuses "a CPU that is not there" 2 "no CPU 4000|is no CPU|expected numbers" "${inject[@]}" net_null0 net_null1 --cpus 1000
 refuses "an EAL argument that is unknown" 2 "DPDK does not start" "${inject[@]}" net_null0 net_null1 -- --no-such-option
 refuses "a control path in no folder" 1 "control socket" "${inject[@]}" net_null0 net_null1 --control "$scratch/no/where"
@@ -98,6 +106,22 @@ for number in INT TERM; do
 		fail "ends cleanly ($number), with a summary" "exit $code" "$(cat "$scratch/log")"
 	[ ! -e "$control" ] && pass "leaves no socket" || fail "leaves no socket"
 done
+start net_null0 net_null1 --steps 0:500
+refuses "set where a schedule decides" 2 "--steps decides it" "$nomora" inject-ctl "$control" set delay_us=50
+[ "$(value delay_set_by) $(value delay_ab_us)" = "steps None" ] && pass "no delay is told there, but who sets it" ||
+	fail "no delay is told there, but who sets it"
+run "$nomora" inject-ctl "$control" metrics
+case $out in
+*nomora_injector_delay_seconds*) fail "nor to Prometheus" "$out" ;;
+*nomora_injector_sent_packets_total*) pass "nor to Prometheus" ;;
+*) fail "nor to Prometheus" "$out" ;;
+esac
+"$nomora" inject-ctl "$control" stop >/dev/null
+wait "$injector_pid"
+injector_pid=
+run "${inject[@]}" net_null0 net_null1 --rate 1 --slots 1024 --duration 1.5 --nice 19
+printf '%s\n' "$err" | grep -q 'not all leave in time (a --rate' && ! printf '%s\n' "$err" | grep -q 'need --slots' &&
+	pass "a rate that is exceeded is no matter of slots" || fail "a rate that is exceeded is no matter of slots" "$err"
 start net_null0 net_null1 --calibrate --hiccup-ns 400 --trust-counter
 [ "$(value hiccup_threshold_ns)" = 400.0 ] && [ "$(value counter)" = invariant ] &&
 	pass "thresholds and the kind of counter are told" || fail "thresholds and the kind of counter are told"

@@ -163,6 +163,37 @@ Test(modes, steps_follow_the_clock_from_the_first_packet)
 	injector_modes_destroy(modes);
 }
 
+Test(modes, the_paths_own_time_is_taken_off_the_delays_that_modes_set)
+{
+	struct injector_modes *modes = create((struct injector_mode_settings){.steps = "0:10,1:0.2"});
+	struct verdict verdict = {.delay_cycles = US(50), .subtract_cycles = US(1)};
+
+	modes_apply(modes, (const struct dp_packet *)&packet, 0, &verdict);
+	cr_assert_eq(verdict.delay_cycles, US(9));
+	modes_apply(modes, (const struct dp_packet *)&packet, US(1e6), &verdict);
+	cr_assert_eq(verdict.delay_cycles, 0, "never under 0");
+	injector_modes_destroy(modes);
+}
+
+Test(modes, tell_the_longest_delay_and_who_sets_it)
+{
+	struct injector_modes *steps = create((struct injector_mode_settings){.steps = "0:10,1:70,2:5", .rate = "10"});
+	struct injector_modes *jitter = create((struct injector_mode_settings){.jitter = "uniform:100"});
+	struct injector_modes *loss = create((struct injector_mode_settings){.loss = "1"});
+
+	cr_assert_eq(modes_longest(steps, US(500)), US(70));
+	cr_assert_str_eq(modes_delay_setter(steps), "steps");
+	cr_assert_float_eq((double)modes_longest(jitter, US(500)), (double)US(600), (double)US(0.01));
+	cr_assert_null(modes_delay_setter(jitter));
+	cr_assert_eq(modes_longest(loss, US(500)), US(500));
+	cr_assert_null(modes_delay_setter(loss));
+	cr_assert_eq(modes_longest(NULL, US(500)), US(500));
+	cr_assert_null(modes_delay_setter(NULL));
+	injector_modes_destroy(steps);
+	injector_modes_destroy(jitter);
+	injector_modes_destroy(loss);
+}
+
 Test(modes, replay_goes_round)
 {
 	char path[64];
@@ -180,6 +211,8 @@ Test(modes, replay_goes_round)
 	cr_assert_eq(judge(modes, start + US(100)).delay_cycles, US(20));
 	cr_assert_eq(judge(modes, start + US(250)).delay_cycles, US(30));
 	cr_assert_eq(judge(modes, start + US(300)).delay_cycles, US(10));
+	cr_assert_eq(modes_longest(modes, US(500)), US(30));
+	cr_assert_str_eq(modes_delay_setter(modes), "replay");
 	cr_assert_eq(judge(modes, start + US(300 * 1000 + 400)).delay_cycles, US(20), "a long gap skips whole rounds");
 	injector_modes_destroy(modes);
 	unlink(path);

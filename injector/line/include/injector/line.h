@@ -49,7 +49,7 @@ struct injector_settings {
 	double stall_us;              /* a longer gap is a stall, > 0 */
 	double hiccup_ns;             /* a longer gap is a hiccup at least, > 0; at most stall_us counts */
 	int nice;                     /* of the busy threads: -20 is served first, 0 as this one; tried, not required */
-	double expected_pps;          /* per direction; 0 = not told. D * pps over the slots is refused */
+	double expected_pps;          /* per direction; 0 = not told. The longest D * pps over the slots is refused */
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
 	struct dp_stamps stamps[INJECTOR_DIRECTIONS]; /* the receive ports'; offset < 0: the arrival is what counts */
 	struct injector_capture *capture;             /* borrowed; NULL = none */
@@ -77,11 +77,18 @@ void injector_poll(struct injector *injector, unsigned int rounds);
 void injector_stop(struct injector *injector);
 void injector_destroy(struct injector *injector); /* stops first; NULL is legal */
 
-/* New delays, seen by the loop within some microseconds, when this has returned. -ERANGE or -EINVAL (ring's reach). */
+/*
+ * New delays, seen by the loop within some microseconds, when this has returned. -ERANGE or -EINVAL (ring's reach; a
+ * mode sets the delay).
+ */
 int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err);
 double injector_subtract_ns(const struct injector *injector);
 /* The CPU does not vouch for its counter, see dp/clock.h. */
 bool injector_trusts_counter(const struct injector *injector);
+/* The mode, steps or replay, that sets a direction's delay; the configured one is without effect then. NULL if none. */
+const char *injector_delay_setter(const struct injector *injector, enum injector_direction direction);
+/* Of any packet, that modes give it; a rate's wait not counted. */
+double injector_longest_delay_us(const struct injector *injector, enum injector_direction direction);
 double injector_delay_us(const struct injector *injector, enum injector_direction direction);
 
 /*
