@@ -452,8 +452,9 @@ static int run(struct session *session, const struct option_operands *operands, 
 	announce(session);
 	serve(session);
 	injector_stop(session->injector);
+	status = injector_capture_finish(session->capture, err); /* before the summary, which tells its counters */
 	summarise(session);
-	return 0;
+	return status;
 }
 
 int command_inject(int argc, char **argv)

@@ -81,9 +81,10 @@ static json_t *direction_json(const struct check_direction_report *report, const
 
 static void print_json(const char *path, const struct check_report *report, const struct settings *settings, bool over)
 {
-	json_t *object =
-		json_pack("{s:s, s:s, s:I, s:b, s:b}", "schema", "nomora.inject-check/1", "file", path, "frames",
-			  (json_int_t)report->frames, "cut_off", report->cut_off, "over_limit", over);
+	json_t *object = json_pack("{s:s, s:s, s:I, s:I, s:b, s:b}", "schema", "nomora.inject-check/1", "file", path,
+				   "frames", (json_int_t)report->frames, "lost",
+				   (json_int_t)(report->lost <= INT64_MAX ? report->lost : INT64_MAX), "cut_off",
+				   report->cut_off, "over_limit", over);
 
 	for (int d = 0; d < CHECK_DIRECTIONS; d++)
 		json_object_set_new(object, direction_names[d], direction_json(&report->direction[d], settings));
@@ -118,6 +119,10 @@ static int report_all(const char *path, const struct check_report *report, const
 
 	if (report->cut_off)
 		log_warning("%s ends within a block: its writer was killed; what came before is used", path);
+	if (report->lost > 0)
+		log_warning(
+			"%s lacks %llu frames that its writer could not keep: they make others seem missing or extra",
+			path, (unsigned long long)report->lost);
 	if (over)
 		log_warning("%s has no frame that came in and left: there is nothing to hold against the limit", path);
 	for (int d = 0; d < CHECK_DIRECTIONS; d++)

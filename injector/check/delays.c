@@ -110,6 +110,7 @@ static int match_all(struct pcapng_reader *reader, struct matcher *matcher, cons
 	}
 	for (int d = 0; d < CHECK_DIRECTIONS; d++)
 		report->direction[d].missing = report->direction[d].in - report->direction[d].matched;
+	report->lost = pcapng_dropped(reader);
 	report->cut_off = pcapng_cut_off(reader);
 	return status;
 }

@@ -13,9 +13,11 @@ enum {
 	BLOCK_INTERFACE = 1,
 	BLOCK_OBSOLETE_PACKET = 2,
 	BLOCK_SIMPLE_PACKET = 3,
+	BLOCK_STATISTICS = 5,
 	BLOCK_PACKET = 6,
 	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
 	OPTION_FLAGS = 2,
+	OPTION_DROPPED = 5,
 	OPTION_TIME_RESOLUTION = 9,
 	BLOCK_HEAD_BYTES = 8,
 	BLOCK_MAXIMUM = 16 << 20,
@@ -31,6 +33,7 @@ struct pcapng_reader {
 	size_t capacity;
 	uint64_t offset, index; /* of the current block */
 	bool swapped, in_section, cut_off;
+	uint64_t dropped;
 	uint32_t interface_count;
 	uint8_t resolution[INTERFACES_MAXIMUM]; /* as the option has it: top bit = power of two */
 };
@@ -117,6 +120,11 @@ int pcapng_cut_off(const struct pcapng_reader *reader)
 	return reader->cut_off;
 }
 
+uint64_t pcapng_dropped(const struct pcapng_reader *reader)
+{
+	return reader->dropped;
+}
+
 /* Calls for each option in bytes[at..end) of the block; stops at the end mark or where they do not fit. */
 typedef void (*option_taker)(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
 			     void *into);
@@ -150,6 +158,22 @@ static void take_packet_option(struct pcapng_reader *reader, uint16_t code, cons
 {
 	if (code == OPTION_FLAGS && bytes == 4)
 		*(uint32_t *)into = get_32(reader, value);
+}
+
+/* Saturates: a file may say anything. */
+static void take_statistics_option(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
+				   void *into)
+{
+	uint64_t dropped;
+
+	(void)into;
+	if (code != OPTION_DROPPED || bytes != sizeof dropped)
+		return;
+	memcpy(&dropped, value, sizeof dropped);
+	if (reader->swapped)
+		dropped = __builtin_bswap64(dropped);
+	if (__builtin_add_overflow(reader->dropped, dropped, &reader->dropped))
+		reader->dropped = UINT64_MAX;
 }
 
 static bool read_whole(struct pcapng_reader *reader, void *into, size_t bytes)
@@ -305,6 +329,8 @@ int pcapng_next(struct pcapng_reader *reader, struct pcapng_packet *packet, stru
 			return damaged(reader, err, "a Simple Packet Block, without time and direction: " EXPECTED);
 		if (type == BLOCK_OBSOLETE_PACKET)
 			return damaged(reader, err, "an obsolete Packet Block: " EXPECTED);
+		if (type == BLOCK_STATISTICS && bytes > 12)
+			read_options(reader, 12, bytes, take_statistics_option, NULL);
 		if (type == BLOCK_INTERFACE) {
 			status = add_interface(reader, bytes, err);
 			if (status)

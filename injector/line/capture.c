@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <injector/line.h>
 
@@ -14,7 +17,7 @@
 #include "pcapng_priv.h"
 
 /* The thread looks this often: 65536 records last 6.5 ms at 10 million frames a second. */
-enum { LOOK_NS = 1000000 };
+enum { LOOK_NS = 1000000, PORTS = 2 };
 
 struct injector_capture {
 	struct capture_ring rings[INJECTOR_DIRECTIONS];
@@ -22,9 +25,14 @@ struct injector_capture {
 	FILE *file;
 	char *path;
 	pthread_t thread;
+	bool finished;
 	_Atomic bool stop;
-	_Atomic uint64_t written;
-	int write_error; /* the thread's until it is joined */
+	/* The writer thread's; relaxed, since others only tell them. */
+	_Atomic uint64_t written[PORTS];   /* of each port, in the file for good */
+	_Atomic uint64_t unwritten[PORTS]; /* of each port, after a write had failed */
+	_Atomic int write_error;           /* -errno */
+	uint64_t pending[PORTS];           /* in the stream's buffer */
+	off_t good_bytes;                  /* the file up to the last frame that is in it for good */
 };
 
 struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction)
@@ -41,32 +49,76 @@ static const struct capture_record *peek(struct capture_ring *ring)
 	return &ring->records[tail & (CAPTURE_RECORDS - 1)];
 }
 
+static void count(_Atomic uint64_t counters[PORTS], uint64_t pending[PORTS])
+{
+	for (unsigned int p = 0; p < PORTS; p++) {
+		atomic_fetch_add_explicit(&counters[p], pending[p], memory_order_relaxed);
+		pending[p] = 0;
+	}
+}
+
+/* The file ends with a whole frame, and the counters say what it holds. */
+static void give_up(struct injector_capture *capture, int status)
+{
+	atomic_store(&capture->write_error, status);
+	count(capture->unwritten, capture->pending);
+	__fpurge(capture->file);
+	if (ftruncate(fileno(capture->file), capture->good_bytes) == 0)
+		fseeko(capture->file, capture->good_bytes, SEEK_SET);
+}
+
+/* What is in the stream's buffer is written when it has arrived in the file, not before. */
+static void settle(struct injector_capture *capture, int status)
+{
+	if (!status && fflush(capture->file) != 0)
+		status = -errno;
+	if (status) {
+		give_up(capture, status);
+		return;
+	}
+	count(capture->written, capture->pending);
+	capture->good_bytes = ftello(capture->file);
+}
+
+static int write_record(struct injector_capture *capture, const struct capture_record *record)
+{
+	const struct pcapng_frame frame = {
+		.wall_ns = (uint64_t)dp_clock_wall(&capture->clock, record->tsc).v,
+		.interface = record->port,
+		.outbound = record->outbound,
+		.captured = record->captured,
+		.length = record->length,
+		.bytes = record->bytes,
+	};
+
+	capture->pending[record->port]++;
+	return pcapng_write_frame(capture->file, &frame);
+}
+
 /* Writes what both rings hold, older records first. */
 static void drain(struct injector_capture *capture)
 {
+	int status = 0;
+
 	for (;;) {
 		const struct capture_record *first = peek(&capture->rings[0]), *second = peek(&capture->rings[1]);
 		bool take_first = first && (!second || (int64_t)(second->tsc - first->tsc) >= 0);
 		const struct capture_record *record = take_first ? first : second;
 		struct capture_ring *ring = &capture->rings[take_first ? 0 : 1];
-		struct pcapng_frame frame;
 
 		if (!record)
-			return;
-		frame = (struct pcapng_frame){
-			.wall_ns = (uint64_t)dp_clock_wall(&capture->clock, record->tsc).v,
-			.interface = record->port,
-			.outbound = record->outbound,
-			.captured = record->captured,
-			.length = record->length,
-			.bytes = record->bytes,
-		};
-		if (!capture->write_error)
-			capture->write_error = pcapng_write_frame(capture->file, &frame);
+			break;
+		if (status || capture->write_error)
+			capture->pending[record->port]++;
+		else
+			status = write_record(capture, record);
 		atomic_store_explicit(&ring->tail, atomic_load_explicit(&ring->tail, memory_order_relaxed) + 1,
 				      memory_order_release);
-		atomic_fetch_add_explicit(&capture->written, 1, memory_order_relaxed);
 	}
+	if (capture->write_error)
+		count(capture->unwritten, capture->pending);
+	else if (status || capture->pending[0] + capture->pending[1] > 0)
+		settle(capture, status);
 }
 
 static void *write_loop(void *argument)
@@ -87,9 +139,38 @@ static void free_capture(struct injector_capture *capture)
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++)
 		free(capture->rings[i].records);
 	if (capture->file)
-		fclose(capture->file);
+		fclose(capture->file); /* its buffer is empty */
 	free(capture->path);
 	free(capture);
+}
+
+/* Nothing useful is in it; a device or a pipe stays. */
+static void remove_file(const struct injector_capture *capture)
+{
+	struct stat info;
+
+	if (fstat(fileno(capture->file), &info) == 0 && S_ISREG(info.st_mode))
+		unlink(capture->path);
+}
+
+/* With its head, so that a full disk is told before any packet passes. */
+static int open_file(struct injector_capture *capture)
+{
+	int status;
+
+	capture->file = fopen(capture->path, "wbe");
+	if (!capture->file)
+		return -errno;
+	setvbuf(capture->file, NULL, _IOFBF, 1 << 20);
+	status = pcapng_write_header(capture->file, CAPTURE_SNAP_BYTES);
+	if (!status && fflush(capture->file) != 0)
+		status = -errno;
+	capture->good_bytes = ftello(capture->file);
+	if (status) {
+		__fpurge(capture->file);
+		remove_file(capture);
+	}
+	return status;
 }
 
 struct injector_capture *injector_capture_open(const char *path, const struct dp_clock *clock, struct error *err)
@@ -111,51 +192,90 @@ struct injector_capture *injector_capture_open(const char *path, const struct dp
 			return NULL;
 		}
 	}
-	capture->file = fopen(path, "wbe");
-	if (!capture->file) {
-		error_set(err, errno, "%s: cannot create the capture: %s", path, strerror(errno));
+	status = open_file(capture);
+	if (status) {
+		error_set(err, -status, "%s: cannot create the capture: %s", path, strerror(-status));
 		free_capture(capture);
 		return NULL;
 	}
-	setvbuf(capture->file, NULL, _IOFBF, 1 << 20);
-	status = pcapng_write_header(capture->file, CAPTURE_SNAP_BYTES);
-	if (!status)
-		status = -pthread_create(&capture->thread, NULL, write_loop, capture);
+	status = -pthread_create(&capture->thread, NULL, write_loop, capture);
 	if (status) {
 		error_set(err, -status, "%s: cannot start the capture: %s", path, strerror(-status));
+		remove_file(capture);
 		free_capture(capture);
 		return NULL;
 	}
 	return capture;
 }
 
-int injector_capture_close(struct injector_capture *capture, struct error *err)
+static uint64_t lost_at(const struct injector_capture *capture, unsigned int port)
+{
+	uint64_t lost = atomic_load_explicit(&capture->unwritten[port], memory_order_relaxed);
+
+	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++)
+		lost += atomic_load_explicit(&capture->rings[i].lost[port], memory_order_relaxed);
+	return lost;
+}
+
+/* The file tells as well what is not in it, where there is room for that. */
+static void write_totals(struct injector_capture *capture)
 {
 	int status = 0;
 
+	for (unsigned int p = 0; !status && p < PORTS; p++) {
+		uint64_t lost = lost_at(capture, p);
+
+		status =
+			pcapng_write_totals(capture->file, &(struct pcapng_totals){.wall_ns = (uint64_t)ns_now_wall().v,
+										   .interface = p,
+										   .seen = capture->written[p] + lost,
+										   .lost = lost});
+	}
+	settle(capture, status);
+}
+
+int injector_capture_finish(struct injector_capture *capture, struct error *err)
+{
 	if (!capture)
 		return 0;
-	atomic_store(&capture->stop, true);
-	pthread_join(capture->thread, NULL);
-	if (!capture->write_error && fflush(capture->file) != 0)
-		capture->write_error = -errno;
-	if (capture->write_error)
-		status = error_set(err, -capture->write_error, "%s: the capture is not whole: %s", capture->path,
-				   strerror(-capture->write_error));
-	free_capture(capture);
+	if (!capture->finished) {
+		capture->finished = true;
+		atomic_store(&capture->stop, true);
+		pthread_join(capture->thread, NULL);
+		write_totals(capture);
+	}
+	if (!capture->write_error)
+		return 0;
+	return error_set(err, -capture->write_error, "%s: the capture is not whole: %s", capture->path,
+			 strerror(-capture->write_error));
+}
+
+int injector_capture_close(struct injector_capture *capture, struct error *err)
+{
+	int status = injector_capture_finish(capture, err);
+
+	if (capture)
+		free_capture(capture);
 	return status;
+}
+
+int injector_capture_failed(const struct injector_capture *capture)
+{
+	return atomic_load_explicit(&capture->write_error, memory_order_relaxed);
+}
+
+const char *injector_capture_path(const struct injector_capture *capture)
+{
+	return capture->path;
 }
 
 uint64_t injector_capture_lost(const struct injector_capture *capture)
 {
-	uint64_t lost = 0;
-
-	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++)
-		lost += atomic_load_explicit(&capture->rings[i].lost, memory_order_relaxed);
-	return lost;
+	return lost_at(capture, 0) + lost_at(capture, 1);
 }
 
 uint64_t injector_capture_written(const struct injector_capture *capture)
 {
-	return atomic_load_explicit(&capture->written, memory_order_relaxed);
+	return atomic_load_explicit(&capture->written[0], memory_order_relaxed) +
+	       atomic_load_explicit(&capture->written[1], memory_order_relaxed);
 }

@@ -30,25 +30,22 @@ struct capture_record {
 struct capture_ring {
 	struct capture_record *records;      /* CAPTURE_RECORDS */
 	_Atomic uint32_t head CACHE_ALIGNED; /* producer */
-	_Atomic uint64_t lost;               /* producer: the ring was full */
+	_Atomic uint64_t lost[2];            /* producer: of port A and B, the ring was full */
 	_Atomic uint32_t tail CACHE_ALIGNED; /* consumer */
 };
 
 /* The ring that one direction's lcore fills. */
 struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction);
 
-/* Fills the record `ahead` of the committed ones; false (and counted) when the ring is full. */
+/* Fills the record `ahead` of the committed ones; false when the ring is full. */
 static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const struct dp_packet *packet, uint64_t tsc,
 				uint8_t port, bool outbound)
 {
 	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed) + ahead;
 	struct capture_record *record = &ring->records[head & (CAPTURE_RECORDS - 1)];
 
-	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) >= CAPTURE_RECORDS) {
-		atomic_store_explicit(&ring->lost, atomic_load_explicit(&ring->lost, memory_order_relaxed) + 1,
-				      memory_order_relaxed);
+	if (head - atomic_load_explicit(&ring->tail, memory_order_acquire) >= CAPTURE_RECORDS)
 		return false;
-	}
 	record->tsc = tsc;
 	record->length = dp_packet_length(packet);
 	record->captured = (uint16_t)MIN(dp_packet_contiguous(packet), (uint16_t)CAPTURE_SNAP_BYTES);
@@ -58,9 +55,14 @@ static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const
 	return true;
 }
 
-static inline void capture_commit(struct capture_ring *ring, uint32_t count)
+/* The first `filled` records are complete; `seen` frames passed at the port, the rest of them are lost to the file. */
+static inline void capture_commit(struct capture_ring *ring, uint8_t port, uint32_t filled, uint32_t seen)
 {
-	atomic_store_explicit(&ring->head, atomic_load_explicit(&ring->head, memory_order_relaxed) + count,
+	if (UNLIKELY(filled < seen))
+		atomic_store_explicit(&ring->lost[port],
+				      atomic_load_explicit(&ring->lost[port], memory_order_relaxed) + seen - filled,
+				      memory_order_relaxed);
+	atomic_store_explicit(&ring->head, atomic_load_explicit(&ring->head, memory_order_relaxed) + filled,
 			      memory_order_release);
 }
 

@@ -56,8 +56,9 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	uint64_t due;
 
 	line->count.rx_packets++;
-	if (line->capture && capture_fill(line->capture, 0, packet, arrival, line->capture_rx, false))
-		capture_commit(line->capture, 1);
+	if (line->capture)
+		capture_commit(line->capture, line->capture_rx,
+			       capture_fill(line->capture, 0, packet, arrival, line->capture_rx, false), 1);
 	if (line->modes)
 		modes_apply(line->modes, packet, now, &verdict);
 	if (verdict.lost) {
@@ -107,8 +108,8 @@ static bool send_outbox(struct worker *worker, struct line *line, uint64_t now)
 			captured++;
 	}
 	sent = loop_transmit(worker, line->tx_port, packets, count);
-	if (captured)
-		capture_commit(line->capture, MIN(captured, (uint32_t)sent));
+	if (line->capture) /* what was refused will be filled again */
+		capture_commit(line->capture, line->capture_tx, MIN(captured, (uint32_t)sent), sent);
 	count_sent(line, sent, now);
 	for (uint16_t i = sent; i < count; i++)
 		line->outbox[i - sent] = line->outbox[i];

@@ -21,7 +21,7 @@ struct injector_monitor {
 	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* at the last reset */
 	struct ns started, last_sample;
 	uint64_t last_rx[INJECTOR_DIRECTIONS], last_ring_full[INJECTOR_DIRECTIONS];
-	bool link_was_up[INJECTOR_DIRECTIONS];
+	bool link_was_up[INJECTOR_DIRECTIONS], capture_failure_told;
 	bool stopped;
 };
 
@@ -196,6 +196,18 @@ static json_t *port_json(struct injector_monitor *monitor, unsigned int p)
 			 "link_up", report.link_up, "speed_Mbps", (json_int_t)report.speed_Mbps);
 }
 
+static json_t *capture_json(struct injector_monitor *monitor)
+{
+	int status = injector_capture_failed(monitor->capture);
+
+	if (status && !monitor->capture_failure_told)
+		log_warning("%s: %s: the capture ends here, and all that passes from now on is missing in it",
+			    injector_capture_path(monitor->capture), strerror(-status));
+	monitor->capture_failure_told = status != 0;
+	return json_pack("{s:I, s:I}", "written", (json_int_t)injector_capture_written(monitor->capture), "lost",
+			 (json_int_t)injector_capture_lost(monitor->capture));
+}
+
 json_t *injector_monitor_sample(struct injector_monitor *monitor, struct error *err)
 {
 	struct dp_port_statistics port[INJECTOR_DIRECTIONS];
@@ -217,10 +229,7 @@ json_t *injector_monitor_sample(struct injector_monitor *monitor, struct error *
 		json_object_set_new(sample, direction_names[d], directions[d]);
 	json_object_set_new(sample, "ports", json_pack("[o, o]", port_json(monitor, 0), port_json(monitor, 1)));
 	if (monitor->capture)
-		json_object_set_new(sample, "capture",
-				    json_pack("{s:I, s:I}", "written",
-					      (json_int_t)injector_capture_written(monitor->capture), "lost",
-					      (json_int_t)injector_capture_lost(monitor->capture)));
+		json_object_set_new(sample, "capture", capture_json(monitor));
 	if (!sample)
 		error_set(err, ENOMEM, "no memory for the statistics");
 	return sample;

@@ -17,7 +17,12 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 			 number(sample, "rx_errors") + number(sample, "tx_errors");
 
 	const char *setter = json_string_value(json_object_get(sample, "delay_set_by"));
-	char calls[64] = "", delay[64];
+	const json_t *capture = json_object_get(sample, "capture");
+	char calls[64] = "", delay[64], captured[96] = "";
+
+	if (capture)
+		snprintf(captured, sizeof captured, "; capture: %.0f frames written, %.0f lost",
+			 number(capture, "written"), number(capture, "lost"));
 
 	if (setter)
 		snprintf(delay, sizeof delay, "--%s", setter);
@@ -33,7 +38,7 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 		 "%.0f p99 %.0f p99.9 %.0f "
 		 "max %.0f ns; %.0f stalls "
 		 "over %g us "
-		 "(%.1f ms, longest %.0f us%s), %.0f packets disturbed (%.2f %%)",
+		 "(%.1f ms, longest %.0f us%s), %.0f packets disturbed (%.2f %%)%s",
 		 number(sample, "uptime_s"), delay, number(sample, "rx_ab"), number(sample, "tx_ab"),
 		 number(sample, "rx_ba"), number(sample, "tx_ba"), dropped, number(sample, "ring_full"),
 		 number(sample, "nombuf"), number(sample, "rx_missed"), number(sample, "rx_errors"),
@@ -42,7 +47,7 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 		 number(sample, "lateness_p99_9_ns"), number(sample, "lateness_max_ns"), number(sample, "stalls"),
 		 number(sample, "stall_threshold_us"), number(sample, "stall_us_total") / 1e3,
 		 number(sample, "stall_max_us"), calls, number(sample, "disturbed"),
-		 sent > 0 ? 100 * number(sample, "disturbed") / sent : 0.0);
+		 sent > 0 ? 100 * number(sample, "disturbed") / sent : 0.0, captured);
 }
 
 struct metric {

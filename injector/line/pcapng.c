@@ -7,12 +7,15 @@
 enum {
 	BLOCK_SECTION = 0x0a0d0d0a,
 	BLOCK_INTERFACE = 1,
+	BLOCK_STATISTICS = 5,
 	BLOCK_PACKET = 6,
 	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
 	LINKTYPE_ETHERNET = 1,
 	OPTION_END_OF_OPTIONS = 0,
 	OPTION_INTERFACE_NAME = 2,
 	OPTION_PACKET_FLAGS = 2,
+	OPTION_RECEIVED = 4,
+	OPTION_DROPPED = 5,
 	OPTION_TIME_RESOLUTION = 9,
 	FLAG_INBOUND = 1,
 	FLAG_OUTBOUND = 2,
@@ -101,4 +104,34 @@ int pcapng_write_frame(FILE *file, const struct pcapng_frame *frame)
 	if (!status)
 		status = put(file, zeros, padded(frame->captured) - frame->captured);
 	return status ? status : put(file, &tail, sizeof tail);
+}
+
+int pcapng_write_totals(FILE *file, const struct pcapng_totals *totals)
+{
+	const struct {
+		uint32_t type, total, interface, time_high, time_low;
+		uint16_t received_code, received_bytes;
+		uint64_t received;
+		uint16_t dropped_code, dropped_bytes;
+		uint64_t dropped;
+		uint16_t end_code, end_bytes;
+		uint32_t total_again;
+	} __attribute__((packed)) block = {
+		BLOCK_STATISTICS,
+		sizeof block,
+		totals->interface,
+		(uint32_t)(totals->wall_ns >> 32),
+		(uint32_t)totals->wall_ns,
+		OPTION_RECEIVED,
+		sizeof block.received,
+		totals->seen,
+		OPTION_DROPPED,
+		sizeof block.dropped,
+		totals->lost,
+		OPTION_END_OF_OPTIONS,
+		0,
+		sizeof block,
+	};
+
+	return put(file, &block, sizeof block);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes pcapng (IETF draft-ietf-opsawg-pcapng): one section, two Ethernet interfaces "A" and "B" with nanosecond
- * stamps, enhanced packet blocks whose flags tell inbound from outbound. Host byte order, as the format allows.
+ * stamps, enhanced packet blocks whose flags tell inbound from outbound, and at the end a statistics block for each
+ * interface, which tells the frames that are not in the file. Host byte order, as the format allows.
  */
 #ifndef INJECTOR_PCAPNG_PRIV_H
 #define INJECTOR_PCAPNG_PRIV_H
@@ -18,8 +19,16 @@ struct pcapng_frame {
 	const uint8_t *bytes;
 };
 
+/* What an interface's frames came to. */
+struct pcapng_totals {
+	uint64_t wall_ns; /* now */
+	uint32_t interface;
+	uint64_t seen, lost; /* lost: of those seen, not in the file */
+};
+
 /* 0 or -errno. */
 int pcapng_write_header(FILE *file, uint32_t snap_bytes);
 int pcapng_write_frame(FILE *file, const struct pcapng_frame *frame);
+int pcapng_write_totals(FILE *file, const struct pcapng_totals *totals);
 
 #endif

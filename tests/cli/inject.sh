@@ -141,6 +141,9 @@ run timeout --foreground -s INT 3 "${inject[@]}" net_null0 net_null1
 grep -q 'packets disturbed' "$scratch/err" && pass "ends cleanly by SIGINT" || fail "ends cleanly by SIGINT" "$err"
 run "${inject[@]}" net_null0 net_null1 --duration 0.3 --delay-us 5 --capture "$scratch/run.pcapng"
 [ "$code" -eq 0 ] && pass "stops after --duration" || fail "stops after --duration" "$err"
+summary=$err
+refuses "a capture on a disk that is full" 1 "/dev/full: cannot create the capture: No space left" \
+	"${inject[@]}" net_null0 net_null1 --duration 5 --capture /dev/full
 run "${inject[@]}" net_null0 net_null1 --duration 0.1 --mtu 9000 --expect-pps 138000 -- -m 160
 [ "$code" -eq 0 ] && pass "jumbo frames at a rate that is told take no more than they need" ||
 	fail "jumbo frames at a rate that is told take no more than they need" "$err"
@@ -149,6 +152,15 @@ refuses "jumbo frames at any rate in as little memory" 1 "no memory for .* give 
 run "$nomora" inject-check "$scratch/run.pcapng" --json
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '"schema": "nomora.inject-check/1"' && pass "the capture is readable" ||
 	fail "the capture is readable" "$err"
+python3 - "$summary" "$scratch/out" <<-'END' && pass "each frame seen is in the capture, or told as lost, there too" ||
+	import json, re, sys
+	number = lambda pattern: [int(x) for x in re.search(pattern, sys.argv[1]).groups()]
+	seen = sum(number(r"A->B (\d+) in (\d+) out, B->A (\d+) in (\d+) out"))
+	written, lost = number(r"capture: (\d+) frames written, (\d+) lost")
+	check = json.load(open(sys.argv[2]))
+	sys.exit(not (seen == written + lost and lost > 0 and check["frames"] == written and check["lost"] == lost))
+END
+	fail "each frame seen is in the capture, or told as lost, there too" "$summary" "$(head -c 300 "$scratch/out")"
 ls -d /var/run/dpdk/nomora-$$ /var/run/dpdk/nomora-"${injector_pid:-none}" >/dev/null 2>&1 &&
 	fail "leaves no runtime folder" || pass "leaves no runtime folder"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rings.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <criterion/criterion.h>
 
@@ -79,6 +81,10 @@ void rings_open(struct rings *rings, const struct rings_options *options)
 	if (options->capture) {
 		rings->capture = injector_capture_open(options->capture, &rings->clock, &err);
 		cr_assert_not_null(rings->capture, "%s", err.text);
+		if (options->size_limit) {
+			signal(SIGXFSZ, SIG_IGN);
+			cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){options->size_limit, RLIM_INFINITY}), 0);
+		}
 	}
 	settings.capture = rings->capture;
 	settings.port_a = rings->ports[0];

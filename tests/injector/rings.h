@@ -23,8 +23,9 @@ struct rings_options {
 	unsigned int frame_bytes; /* 0 = 60 */
 	unsigned int out_ring;    /* size of what leaves, 0 = 8192 */
 	struct injector_mode_settings modes;
-	const char *capture; /* file */
-	bool stamps;         /* client writes its TSC where a NIC would stamp */
+	const char *capture;     /* file */
+	unsigned int size_limit; /* of files, bytes; 0 = none. Writing on fails as on a full disk */
+	bool stamps;             /* client writes its TSC where a NIC would stamp */
 };
 
 struct rings {

@@ -106,8 +106,10 @@ struct dp_packet *dp_packet_copy(const struct dp_packet *packet)
 
 uint8_t *dp_packet_bytes(const struct dp_packet *packet)
 {
+	static uint8_t none;
+
 	(void)packet;
-	return NULL;
+	return &none;
 }
 
 uint16_t dp_packet_contiguous(const struct dp_packet *packet)
@@ -644,4 +646,40 @@ Test(loop, a_limited_link_stays_busy_while_packets_are_dropped)
 		before = world.packets[i].left;
 	}
 	mode_rate.destroy(modes.items[0].state);
+}
+
+/* The port refuses bursts, and `room` records are free: what is seen is captured once, or counted as lost. */
+static void capture_while_refused(uint32_t room, struct capture_ring *ring)
+{
+	make(true, 40, 0);
+	world.refusals = 2;
+	*ring = (struct capture_ring){.records = calloc(CAPTURE_RECORDS, sizeof(struct capture_record))};
+	atomic_init(&ring->tail, room - CAPTURE_RECORDS);
+	lines[0].capture = ring;
+	lines[0].capture_tx = 1;
+	run();
+	cr_assert_gt(lines[0].count.tx_full, 0);
+	free(ring->records);
+}
+
+Test(loop, what_the_port_refuses_is_captured_when_it_leaves)
+{
+	struct capture_ring ring;
+
+	capture_while_refused(CAPTURE_RECORDS, &ring);
+	cr_assert_eq(ring.head, 80, "%u records", ring.head);
+	cr_assert_eq(ring.lost[0] + ring.lost[1], 0);
+}
+
+Test(loop, every_frame_without_a_record_is_counted_as_lost)
+{
+	struct capture_ring ring;
+
+	capture_while_refused(45, &ring);
+	cr_assert_eq(ring.head, 45);
+	cr_assert_eq(ring.lost[0], 0);
+	cr_assert_eq(ring.lost[1], 35, "%lu", ring.lost[1]);
+	capture_while_refused(10, &ring);
+	cr_assert_eq(ring.lost[0], 30);
+	cr_assert_eq(ring.lost[1], 40);
 }

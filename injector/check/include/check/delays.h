@@ -27,7 +27,8 @@ struct check_direction_report {
 struct check_report {
 	struct check_direction_report direction[CHECK_DIRECTIONS];
 	uint64_t frames;
-	bool cut_off; /* the file ends within a block */
+	uint64_t lost; /* frames that the file says are not in it: they count as missing or extra */
+	bool cut_off;  /* the file ends within a block */
 };
 
 /* expected_us[d] < 0: not known. 0 or -errno with err set. Free with check_report_free() either way. */

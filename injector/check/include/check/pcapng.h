@@ -35,6 +35,9 @@ struct pcapng_reader *pcapng_open_memory(const char *name, const uint8_t *bytes,
  */
 int pcapng_next(struct pcapng_reader *reader, struct pcapng_packet *packet, struct error *err);
 int pcapng_cut_off(const struct pcapng_reader *reader);
+
+/* Frames that the blocks read so far say are missing in the file (isb_ifdrop of interface statistics blocks). */
+uint64_t pcapng_dropped(const struct pcapng_reader *reader);
 void pcapng_close(struct pcapng_reader *reader); /* NULL is legal */
 
 #endif

@@ -14,13 +14,26 @@
 
 struct injector_capture;
 
-/* Opens the file and starts the thread; the file is whole after close (a shorter one is readable as well). */
+/*
+ * Opens the file, writes its head and starts the thread; the file is whole after close (a shorter one is readable as
+ * well). NULL with err set, and no file, when it cannot be written.
+ */
 struct injector_capture *injector_capture_open(const char *path, const struct dp_clock *clock, struct error *err);
 
-/* After injector_stop(): writes what is left. 0 or -errno with err set; frees either way. NULL is legal. */
+/*
+ * After injector_stop(): writes what is left and how much is missing; the counters hold until close. 0 or -errno with
+ * err set: a write failed, and the file ends with the last frame that could be written. NULL is legal.
+ */
+int injector_capture_finish(struct injector_capture *capture, struct error *err);
+
+/* Finishes, if that was not done, and frees. NULL is legal. */
 int injector_capture_close(struct injector_capture *capture, struct error *err);
 
-/* Frames that did not fit the ring between lcore and thread: they are missing in the file. */
+/* -errno once a write has failed: nothing is written from then on, and all that passes is lost. 0 otherwise. */
+int injector_capture_failed(const struct injector_capture *capture);
+const char *injector_capture_path(const struct injector_capture *capture);
+
+/* Frames that are missing in the file: the ring between lcore and thread was full, or a write failed. */
 uint64_t injector_capture_lost(const struct injector_capture *capture);
 uint64_t injector_capture_written(const struct injector_capture *capture);
 
