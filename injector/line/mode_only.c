@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Filter: only the application's packets are delayed, everything else passes at once. Looks at Ethernet (one or two
- * VLAN tags), IPv4 and IPv6 without extension headers, TCP and UDP. A later fragment has no ports: it matches by
- * address and protocol alone.
+ * VLAN tags), IPv4, IPv6 with its extension headers, TCP and UDP. A later fragment has no ports: it matches by address
+ * and protocol alone.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,6 +15,9 @@
 #include "mode_priv.h"
 
 enum { RULES_MAXIMUM = 16, PROTOCOL_ANY = 0 };
+
+/* Extension headers of IPv6. */
+enum { HOP_BY_HOP = 0, ROUTING = 43, FRAGMENT = 44, AUTHENTICATION = 51, DESTINATION = 60 };
 
 struct rule {
 	uint8_t protocol; /* IP's number, 0 = any */
@@ -146,6 +149,37 @@ static bool read_ipv4(const uint8_t *ip, size_t bytes, struct flow *flow, size_t
 	return *header >= 20;
 }
 
+/*
+ * Walks the extension headers (RFC 8200, section 4; AH: RFC 4302) to the protocol behind them. A later fragment has
+ * none of them after its own, so the protocol it names is the one of the first header that was cut.
+ */
+static void skip_extensions(const uint8_t *ip, size_t bytes, struct flow *flow, size_t *header)
+{
+	while (bytes >= *header + 8) {
+		const uint8_t *extension = ip + *header;
+
+		switch (flow->protocol) {
+		case HOP_BY_HOP:
+		case ROUTING:
+		case DESTINATION:
+			*header += ((size_t)extension[1] + 1) * 8;
+			break;
+		case AUTHENTICATION:
+			*header += ((size_t)extension[1] + 2) * 4;
+			break;
+		case FRAGMENT:
+			*header += 8;
+			flow->has_ports = load_16(extension + 2) >> 3 == 0;
+			break;
+		default:
+			return;
+		}
+		flow->protocol = extension[0];
+		if (!flow->has_ports)
+			return;
+	}
+}
+
 static bool read_ipv6(const uint8_t *ip, size_t bytes, struct flow *flow, size_t *header)
 {
 	if (bytes < 40 || ip[0] >> 4 != 6)
@@ -156,6 +190,7 @@ static bool read_ipv6(const uint8_t *ip, size_t bytes, struct flow *flow, size_t
 	flow->source = ip + 8;
 	flow->destination = ip + 24;
 	flow->has_ports = true;
+	skip_extensions(ip, bytes, flow, header);
 	return true;
 }
 

@@ -314,6 +314,47 @@ Test(modes, the_filter_knows_tags_fragments_ipv6_and_short_frames)
 	injector_modes_destroy(host);
 }
 
+/* An IPv6 frame with these headers between its own and what follows. */
+static void make_ipv6(uint8_t first, const uint8_t *extensions, size_t bytes)
+{
+	memset(frame, 0, sizeof frame);
+	memcpy(frame + 12, "\x86\xdd\x60", 3);
+	frame[20] = first;
+	frame[37] = frame[53] = 1;
+	memcpy(frame + 54, extensions, bytes);
+	memcpy(frame + 54 + bytes, "\x18\xeb\x9c\x40", 4); /* 6379, 40000 */
+	packet.data_len = packet.pkt_len = (uint16_t)(58 + bytes);
+}
+
+Test(modes, the_filter_walks_ipv6_extension_headers)
+{
+	/* Each names the next: hop by hop of 16 bytes, AH of 24, a fragment of 8, TCP. */
+	uint8_t headers[48] = {51, 1, [16] = 44, 4, [40] = 6};
+	struct injector_modes *port = create((struct injector_mode_settings){.only = "tcp:6379"});
+	struct injector_modes *protocol = create((struct injector_mode_settings){.only = "proto:tcp"});
+
+	make_ipv6(0, headers, sizeof headers);
+	cr_assert(!judge(port, 0).bypass, "the first fragment has ports");
+	headers[43] = 8; /* bytes on */
+	make_ipv6(0, headers, sizeof headers);
+	cr_assert(judge(port, 0).bypass, "a later one has none");
+	cr_assert(!judge(protocol, 0).bypass, "but a protocol");
+	headers[43] = 0;
+	headers[1] = 255; /* longer than the frame */
+	make_ipv6(0, headers, sizeof headers);
+	cr_assert(judge(port, 0).bypass);
+	headers[1] = 1;
+	for (uint16_t bytes = 0; bytes < 54 + sizeof headers + 4; bytes++) {
+		make_ipv6(0, headers, sizeof headers);
+		packet.data_len = bytes;
+		cr_assert(judge(port, 0).bypass, "%u bytes", bytes);
+	}
+	make_ipv6(43, (const uint8_t[]){60, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0}, 16);
+	cr_assert(!judge(port, 0).bypass, "routing, then destination options");
+	injector_modes_destroy(port);
+	injector_modes_destroy(protocol);
+}
+
 Test(modes, the_same_seed_gives_the_same_packets)
 {
 	struct injector_modes *a =
