@@ -344,7 +344,6 @@ static bool tick(struct session *session)
 	json_t *sample;
 	bool ok;
 
-	dp_clock_update(&session->clock);
 	if (session->settings.hardware_stamps &&
 	    injector_track_nic_clocks(session->injector, &session->tracker, session->ports, &err))
 		log_warning("%s", err.text);
@@ -422,14 +421,23 @@ static int close_session(struct session *session, struct error *err)
 	return status;
 }
 
-static int run(struct session *session, const struct option_operands *operands, struct error *err)
+static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = on_signal};
-	int status;
+	struct sigaction action = {.sa_handler = on_signal}, hangup;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	/* What nohup ignores stays ignored. */
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+static int run(struct session *session, const struct option_operands *operands, struct error *err)
+{
+	int status;
+
+	catch_signals();
 	if ((session->settings.modes.steps || session->settings.modes.replay) &&
 	    (session->settings.delay_ab_us > 0 || session->settings.delay_ba_us > 0))
 		return error_set(err, EINVAL,

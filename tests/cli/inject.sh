@@ -13,7 +13,8 @@ ready() { "$nomora" inject-ctl "$control" stats || ! kill -0 "$injector_pid"; }
 
 # In the background, until its control socket answers. Nothing is timed here: it need not starve the test.
 start() { # start ARGUMENT...
-	"${inject[@]}" "$@" --nice 19 --control "$control" >"$scratch/stream" 2>"$scratch/log" </dev/null &
+	env --default-signal=HUP "${inject[@]}" "$@" --nice 19 --control "$control" \
+		>"$scratch/stream" 2>"$scratch/log" </dev/null &
 	injector_pid=$!
 	wait_for 30 ready && kill -0 "$injector_pid" 2>/dev/null
 }
@@ -92,12 +93,12 @@ else
 fi
 wait_for 10 grep -q '"schema":"nomora.inject/1"' "$scratch/stream" && pass "one line of JSON a second" ||
 	fail "one line of JSON a second" "$(head -c 300 "$scratch/stream")"
-for number in INT TERM; do
+for number in INT TERM HUP; do
 	[ "$number" = INT ] || start net_null0 net_null1
 	if [ "$number" = INT ]; then # a background job of a script ignores SIGINT; the control socket stands in
 		"$nomora" inject-ctl "$control" stop >/dev/null
 	else
-		kill -TERM "$injector_pid"
+		kill -"$number" "$injector_pid"
 	fi
 	code=0
 	wait "$injector_pid" || code=$?
@@ -191,7 +192,7 @@ injector_pid=
 ip -n "$namespace" link set va mtu 9000 up
 ip -n "$namespace" link set vb mtu 9000 up
 ip netns exec "$namespace" sysctl -qw net.ipv6.conf.va.disable_ipv6=1 net.ipv6.conf.vb.disable_ipv6=1
-"${within[@]}" "${inject[@]}" va net_null1 --driver af_packet --control "$control" 2>"$scratch/log" &
+"${within[@]}" "${inject[@]}" va net_null1 --driver af_packet --nice 19 --control "$control" 2>"$scratch/log" &
 injector_pid=$!
 wait_for 30 "$nomora" inject-ctl "$control" stats
 "$nomora" inject-ctl "$control" reset >/dev/null
@@ -213,7 +214,10 @@ wait "$injector_pid"
 injector_pid=
 
 # Whoever sends into vb has sent to va; what the injector sends by va goes to vb.
-ask() { "$nomora" inject-ctl "$control" stats --json | python3 -c "import json,sys; s = json.load(sys.stdin); print($1)"; }
+ask() {
+	"$nomora" inject-ctl "$control" stats --json |
+		python3 -c "import json,sys; s = json.load(sys.stdin); print($1)"
+}
 asked() { [ "$(ask "$1")" = "$2" ]; } # asked EXPRESSION ANSWER
 send_frames() { # send_frames INTERFACE COUNT
 	"${within[@]}" python3 -c 'import socket, sys
@@ -230,10 +234,12 @@ done
 "${within[@]}" "${inject[@]}" va vc --driver af_packet --nice 19 --control "$control" 2>"$scratch/log" &
 injector_pid=$!
 wait_for 30 "$nomora" inject-ctl "$control" stats
-asked 'all(p["link_up"] for p in s["ports"])' True && pass "links that are up are told" || fail "links that are up are told"
+asked 'all(p["link_up"] for p in s["ports"])' True && pass "links that are up are told" ||
+	fail "links that are up are told"
 ip -n "$namespace" link set vc down
 send_frames vb 100
-wait_for 10 asked 's["ab"]["tx_errors"]' 100 && asked 's["tx_errors"], s["ba"]["tx_errors"], s["ab"]["tx_packets"]' '100 0 100' &&
+wait_for 10 asked 's["ab"]["tx_errors"]' 100 &&
+	asked 's["tx_errors"], s["ba"]["tx_errors"], s["ab"]["tx_packets"]' '100 0 100' &&
 	pass "what a port that is down drops is counted to the packet" ||
 	fail "what a port that is down drops is counted to the packet" "$("$nomora" inject-ctl "$control" stats --json)"
 run "$nomora" inject-ctl "$control" metrics
@@ -249,7 +255,8 @@ wait_for 10 asked '[p["link_up"] for p in s["ports"]]' '[True, True]' && pass "s
 ip -n "$namespace" link del vc
 wait_for 10 asked 's["ports"][1]["link_up"]' False && pass "an interface that is gone is down" ||
 	fail "an interface that is gone is down"
-[ "$(grep -c 'vc: the link is down' "$scratch/log")" -eq 2 ] && [ "$(grep -c 'vc: the link is up again' "$scratch/log")" -eq 1 ] &&
+[ "$(grep -c 'vc: the link is down' "$scratch/log")" -eq 2 ] &&
+	[ "$(grep -c 'vc: the link is up again' "$scratch/log")" -eq 1 ] &&
 	pass "each change is told once" || fail "each change is told once" "$(cat "$scratch/log")"
 kill -STOP "$injector_pid" # its receive ring has 4096 slots
 send_frames vb 5000
