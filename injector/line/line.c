@@ -72,6 +72,8 @@ static int check_delay(const struct injector *injector, const double delay_us[IN
 		if (!(delay_us[i] >= 0 && delay_us[i] <= INJECTOR_DELAY_MAXIMUM_US))
 			return error_set(err, ERANGE, "a delay of %g us is out of range: expected 0 to %g", delay_us[i],
 					 INJECTOR_DELAY_MAXIMUM_US);
+		if (fabs(delay_us[i] - round(delay_us[i] * 10) / 10) > 1e-9)
+			return error_set(err, EINVAL, "a delay of %g us: expected steps of 0.1 us", delay_us[i]);
 		status = check_reach(injector, longest_us(injector, i, delay_us[i]), err);
 		if (status)
 			return status;
@@ -387,8 +389,10 @@ static int request(struct injector *injector, enum worker_request what, struct e
 	for (unsigned int i = 0; i < injector->worker_count; i++) {
 		struct worker *worker = &injector->workers[i];
 
-		worker->request = what;
-		atomic_fetch_add_explicit(&worker->requested, 1, memory_order_release);
+		uint32_t number =
+			(atomic_load_explicit(&worker->requested, memory_order_relaxed) >> WORKER_REQUEST_BITS) + 1;
+
+		atomic_store_explicit(&worker->requested, number << WORKER_REQUEST_BITS | what, memory_order_release);
 		if (!worker->running)
 			worker_answer(worker);
 	}

@@ -89,7 +89,11 @@ struct line {
 	uint8_t capture_rx, capture_tx; /* [C] which port, for the records */
 } CACHE_ALIGNED;
 
-enum worker_request { WORKER_REQUEST_NONE, WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
+enum worker_request { WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
+
+/* What is asked for and its number are one word: a worker that was given up may come to it while the next is written.
+ */
+enum { WORKER_REQUEST_BITS = 1 };
 
 struct worker_snapshot {
 	struct line_counters count[INJECTOR_DIRECTIONS];
@@ -118,15 +122,14 @@ struct worker {
 	struct worker_snapshot snapshot;  /* [L] until `answered`, then [C] */
 	_Atomic(const struct line_config *) next_config CACHE_ALIGNED; /* [A] control -> lcore */
 	_Atomic(const struct line_config *) seen_config;               /* [A] lcore -> control */
-	_Atomic uint32_t requested;                                    /* [A] counts requests */
-	_Atomic uint32_t answered;                                     /* [A] */
-	enum worker_request request;                                   /* [C] before `requested` is raised */
-	_Atomic bool stop;                                             /* [A] */
-	_Atomic bool ended;                                            /* [A] the loop was left */
-	int nice;                                                      /* [C] */
-	bool modal;                                                    /* [C] which loop */
-	bool running;                                                  /* [C] */
-	unsigned int polls_since_chores;                               /* [C] where the caller polls */
+	_Atomic uint32_t requested;      /* [A] number << WORKER_REQUEST_BITS | enum worker_request */
+	_Atomic uint32_t answered;       /* [A] the last one of these */
+	_Atomic bool stop;               /* [A] */
+	_Atomic bool ended;              /* [A] the loop was left */
+	int nice;                        /* [C] */
+	bool modal;                      /* [C] which loop */
+	bool running;                    /* [C] */
+	unsigned int polls_since_chores; /* [C] where the caller polls */
 } CACHE_ALIGNED;
 
 /* Housekeeping, between bursts. */

@@ -88,12 +88,13 @@ static void reset(struct worker *worker)
 
 void worker_answer(struct worker *worker)
 {
-	if (worker->request == WORKER_REQUEST_RESET)
+	uint32_t requested = atomic_load_explicit(&worker->requested, memory_order_acquire);
+
+	if ((requested & ((1U << WORKER_REQUEST_BITS) - 1)) == WORKER_REQUEST_RESET)
 		reset(worker);
 	else
 		take_snapshot(worker);
-	atomic_store_explicit(&worker->answered, atomic_load_explicit(&worker->requested, memory_order_acquire),
-			      memory_order_release);
+	atomic_store_explicit(&worker->answered, requested, memory_order_release);
 }
 
 double lateness_middle(uint32_t bucket)

@@ -27,6 +27,8 @@ refuses "one port" 2 "something is missing" "${inject[@]}" net_null0
 refuses "the same port twice" 2 "expected two ports" "${inject[@]}" net_null0 net_null0
 refuses "delay -1" 2 "found '-1', expected a number from 0 to 10000" "${inject[@]}" net_null0 net_null1 --delay-us -1
 refuses "delay 1e9" 2 "found '1e9', expected a number from 0 to 10000" "${inject[@]}" net_null0 net_null1 --delay-us 1e9
+refuses "a delay between steps" 2 "0.05 us: expected steps of 0.1" \
+	"${inject[@]}" net_null0 net_null1 --delay-us 0.05
 refuses "an interface that is not there" 1 "no network interface 'nosuchif0'" "${inject[@]}" nosuchif0 net_null1
 refuses "a PCI device that is not there" 1 "no PCI device 0000:fe:1f.7" "${inject[@]}" 0000:fe:1f.7 net_null1
 refuses "a virtual device that no driver makes" 1 "net_nosuch0: DPDK cannot make" "${inject[@]}" net_nosuch0 net_null1
@@ -80,6 +82,7 @@ check "set changes both directions" "$nomora" inject-ctl "$control" set delay_us
 "$nomora" inject-ctl "$control" set delay_ab_us=1 delay_ba_us=2 >/dev/null
 [ "$(value delay_ab_us) $(value delay_ba_us)" = "1.0 2.0" ] && pass "one by one" || fail "one by one"
 refuses "set out of range" 2 "out of range" "$nomora" inject-ctl "$control" set delay_us=10001
+refuses "set between steps" 2 "expected steps of 0.1" "$nomora" inject-ctl "$control" set delay_us=1e-5
 refuses "set of nothing" 2 "set what" "$nomora" inject-ctl "$control" set
 refuses "set of an unknown name" 2 "expected delay_us=" "$nomora" inject-ctl "$control" set dealy_us=1
 refuses "an unknown command" 2 "there is no command" "$nomora" inject-ctl "$control" frobnicate

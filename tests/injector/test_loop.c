@@ -126,10 +126,9 @@ uint32_t dp_packet_length(const struct dp_packet *packet)
 
 bool dp_packet_stamp(const struct dp_packet *packet, const struct dp_stamps *stamps, uint64_t *nic)
 {
-	(void)packet;
 	(void)stamps;
-	(void)nic;
-	return false;
+	*nic = packet->stamp;
+	return packet->stamp != 0;
 }
 
 static struct dp_packet *slots[2][SLOTS + LINE_RX_BURST];
@@ -682,4 +681,36 @@ Test(loop, every_frame_without_a_record_is_counted_as_lost)
 	capture_while_refused(10, &ring);
 	cr_assert_eq(ring.lost[0], 30);
 	cr_assert_eq(ring.lost[1], 40);
+}
+
+Test(loop, a_stay_begins_at_the_stamp_but_never_after_the_packet_was_received)
+{
+	make(true, 200, 3000);
+	lines[0].nic_clock = (struct nic_clock){.multiplier = 1 << 24}; /* ticks are cycles */
+	for (size_t i = 0; i < world.count; i++)
+		world.packets[i].stamp = i % 2 ? world.packets[i].arrives - 500 : world.packets[i].arrives + 5000;
+	run();
+	for (size_t i = 0; i < world.count; i++) {
+		const struct dp_packet *packet = &world.packets[i];
+		uint64_t from = i % 2 ? packet->stamp + DELAY : due(packet);
+
+		cr_assert_geq(packet->left, from, "packet %zu", i);
+		cr_assert_leq(packet->left - from, 5 * STEP, "packet %zu: %lu", i, packet->left - from);
+	}
+}
+
+Test(loop, a_request_that_was_given_up_is_no_answer_to_the_next)
+{
+	make(true, 1, 0);
+	lines[0].count.lost = 7;
+	atomic_store(&worker.requested, 1U << WORKER_REQUEST_BITS | WORKER_REQUEST_RESET);
+	worker_answer(&worker);
+	cr_assert_eq(atomic_load(&worker.answered), 1U << WORKER_REQUEST_BITS | WORKER_REQUEST_RESET);
+	cr_assert_eq(lines[0].count.lost, 0);
+	lines[0].count.lost = 7;
+	atomic_store(&worker.requested, 2U << WORKER_REQUEST_BITS | WORKER_REQUEST_READ);
+	cr_assert_neq(atomic_load(&worker.answered), atomic_load(&worker.requested));
+	worker_answer(&worker);
+	cr_assert_eq(worker.snapshot.count[0].lost, 7);
+	cr_assert_eq(atomic_load(&worker.answered), atomic_load(&worker.requested));
 }

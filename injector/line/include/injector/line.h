@@ -42,8 +42,8 @@ struct injector_settings {
 	uint16_t port_a, port_b;    /* started DPDK ports, queue 0 */
 	const unsigned int *lcores; /* one: both directions; two: one direction each */
 	unsigned int lcore_count;
-	uint32_t slots; /* per direction; rounded up to a power of two, 1024..2^22 */
-	double delay_us[INJECTOR_DIRECTIONS];
+	uint32_t slots;                       /* per direction; rounded up to a power of two, 1024..2^22 */
+	double delay_us[INJECTOR_DIRECTIONS]; /* in steps of 0.1 */
 	double subtract_ns; /* the D = 0 path, taken off every delay; over its least time packets may be early */
 	bool transmit_is_system_call; /* so a stall's time in it is told apart: two more clock readings a burst */
 	double stall_us;              /* a longer gap is a stall, > 0 */
@@ -78,8 +78,8 @@ void injector_stop(struct injector *injector);
 void injector_destroy(struct injector *injector); /* stops first; NULL is legal */
 
 /*
- * New delays, seen by the loop within some microseconds, when this has returned. -ERANGE or -EINVAL (ring's reach; a
- * mode sets the delay).
+ * New delays, seen by the loop within some microseconds, when this has returned. -ERANGE or -EINVAL (no step of 0.1;
+ * ring's reach; a mode sets the delay).
  */
 int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err);
 double injector_subtract_ns(const struct injector *injector);

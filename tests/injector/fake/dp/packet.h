@@ -16,6 +16,7 @@ struct dp_packet {
 	uint64_t arrives;  /* at the port */
 	uint64_t received; /* by the loop: the counter as it stood then */
 	uint64_t left;
+	uint64_t stamp; /* the NIC's; 0 = none */
 	bool gone, freed;
 };
 
