@@ -101,7 +101,7 @@ struct injector_state {
 	double uptime_s; /* since it was started, or its counters were reset */
 	double delay_ab_us, delay_ba_us;
 	double packets;   /* sent, both ways */
-	double dropped;   /* ring full, no buffer; missed or refused by the port */
+	double dropped;   /* ring full, no buffer; missed, refused or not sent by a port */
 	double disturbed; /* packets whose stay met a stall */
 	double stalls;
 	double stall_us;

@@ -10,7 +10,8 @@
 static const char answer_text[] =
 	"{\"schema\": \"nomora.inject/1\", \"uptime_s\": 1.5, \"delay_ab_us\": 5.1, \"delay_ba_us\": 6.2,"
 	"\"tx_ab\": 1, \"tx_ba\": 20, \"ring_full\": 100, \"tx_full\": 0, \"nombuf\": 1000, \"rx_missed\": 10000,"
-	"\"rx_errors\": 100000, \"disturbed\": 7, \"stalls\": 8, \"stall_us_total\": 9.5, \"stall_us_in_transmit\": "
+	"\"rx_errors\": 100000, \"tx_errors\": 1000000, \"disturbed\": 7, \"stalls\": 8, \"stall_us_total\": 9.5, "
+	"\"stall_us_in_transmit\": "
 	"null}";
 
 static int parse(const char *text, struct injector_state *state, struct error *err)
@@ -30,7 +31,7 @@ Test(injector_state, every_way_to_lose_a_packet_is_a_drop)
 	struct error err = {0};
 
 	cr_assert_eq(parse(answer_text, &state, &err), 0, "%s", err.text);
-	cr_assert_eq(state.dropped, 111100, "%g", state.dropped);
+	cr_assert_eq(state.dropped, 1111100, "%g", state.dropped);
 }
 
 Test(injector_state, the_rest_is_as_it_is_told)
