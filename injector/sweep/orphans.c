@@ -37,7 +37,9 @@ static bool is_marked(int pid, const char *mark)
 
 	snprintf(path, sizeof path, "/proc/%d/environ", pid);
 	environment = file_read_all(path, 16 << 20, &bytes, NULL);
-	for (size_t at = 0; environment && at < bytes && !found; at += strlen(environment + at) + 1)
+	if (!environment)
+		return false;
+	for (size_t at = 0; at < bytes && !found; at += strlen(environment + at) + 1)
 		found = strcmp(environment + at, mark) == 0;
 	free(environment);
 	return found;

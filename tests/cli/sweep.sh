@@ -230,7 +230,7 @@ check "SIGKILL leaves the lock's file, which keeps nobody out" test -e "$socket.
 check "SIGKILL ends its server too" wait_for 5 gone "$(cat server)"
 # One child that is known by its environment alone, one by where it prints, and one whose user is another. A server of a
 # sweep that lives is none of theirs.
-as_nobody=sleep
+as_nobody='sleep'
 [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && as_nobody='setpriv --reuid 65534 --clear-groups sleep'
 plan_with 'delays = 0..9/1' 'client = sleep 0.05; echo value = 1' "$good" \
 	"server = sleep 985 >/dev/null 2>&1 & echo \$! >>$scratch/left; env -i sleep 985 & echo \$! >>$scratch/left; echo \$\$ >>$scratch/left; exec $as_nobody 985" >leaves.plan

@@ -177,9 +177,10 @@ Test(modes, the_paths_own_time_is_taken_off_the_delays_that_modes_set)
 
 Test(modes, tell_the_longest_delay_and_who_sets_it)
 {
-	struct injector_modes *steps = create((struct injector_mode_settings){.steps = "0:10,1:70,2:5", .rate = "10"});
-	struct injector_modes *jitter = create((struct injector_mode_settings){.jitter = "uniform:100"});
-	struct injector_modes *loss = create((struct injector_mode_settings){.loss = "1"});
+	const struct injector_mode_settings step_settings = {.steps = "0:10,1:70,2:5", .rate = "10"};
+	const struct injector_mode_settings jitter_settings = {.jitter = "uniform:100"}, loss_settings = {.loss = "1"};
+	struct injector_modes *steps = create(step_settings), *jitter = create(jitter_settings);
+	struct injector_modes *loss = create(loss_settings);
 
 	cr_assert_eq(modes_longest(steps, US(500)), US(70));
 	cr_assert_str_eq(modes_delay_setter(steps), "steps");

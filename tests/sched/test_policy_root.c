@@ -97,7 +97,7 @@ static int64_t cost_of_rest(struct placer *placer, const struct flownet *net, ui
 static uint32_t search(struct placer *placer, const struct flownet *net, uint32_t job)
 {
 	int64_t tasks = flownet_waiting_tasks(net, job), best_cost = INT64_MAX;
-	struct rack_room racks[RACKS_MAXIMUM];
+	struct rack_room racks[RACKS_MAXIMUM] = {0};
 	uint32_t count, best = COST_NO_MACHINE;
 
 	if (reserved_round != flownet_rounds(net))
