@@ -55,13 +55,18 @@ static const char teach[] =
 	"Exit status: 0 optimal (and, with --verify, proved so), 1 the file or the proof is bad, 3 infeasible: then\n"
 	"it says which nodes more has to leave than the arcs out of them carry.\n";
 
+static bool is_in_cut(const struct run *run, int32_t node)
+{
+	return run->solution.potential[node] >= run->cut.least_potential;
+}
+
 /* "1, 5, 7, ..." */
 static void print_cut_nodes(const struct run *run, FILE *out)
 {
 	int32_t named = 0;
 
 	for (int32_t v = 0; v < run->network.problem.node_count && named < NODES_NAMED; v++) {
-		if (run->solution.potential[v] >= run->cut.least_potential)
+		if (is_in_cut(run, v))
 			fprintf(out, "%s%" PRId32, named++ == 0 ? "" : ", ", v + 1);
 	}
 	if (named < run->cut.nodes)
@@ -127,11 +132,18 @@ static void print_json_flow(const struct run *run)
 	fputs("\n  ]", stdout);
 }
 
-static json_t *cut_json(const struct mcf_cut *cut)
+static json_t *cut_json(const struct run *run)
 {
-	return json_pack("{s:i, s:I, s:I, s:i, s:I}", "nodes", (int)cut->nodes, "supply", (json_int_t)cut->supply,
-			 "lower_in", (json_int_t)cut->lower_in, "arcs", (int)cut->arcs, "capacity",
-			 (json_int_t)cut->capacity);
+	const struct mcf_cut *cut = &run->cut;
+	json_t *first = json_array();
+
+	for (int32_t v = 0; v < run->network.problem.node_count && json_array_size(first) < NODES_NAMED; v++) {
+		if (is_in_cut(run, v) && json_array_append_new(first, json_integer(v + 1)) != 0)
+			break;
+	}
+	return json_pack("{s:i, s:o, s:I, s:I, s:i, s:I}", "nodes", (int)cut->nodes, "first_nodes", first, "supply",
+			 (json_int_t)cut->supply, "lower_in", (json_int_t)cut->lower_in, "arcs", (int)cut->arcs,
+			 "capacity", (json_int_t)cut->capacity);
 }
 
 static json_t *answer_json(const struct run *run)
@@ -151,7 +163,7 @@ static json_t *answer_json(const struct run *run)
 	if (run->solution.status == MCF_OPTIMAL)
 		json_object_set_new(root, "cost", json_integer(run->solution.cost));
 	if (run->solution.status == MCF_INFEASIBLE)
-		json_object_set_new(root, "cut", cut_json(&run->cut));
+		json_object_set_new(root, "cut", cut_json(run));
 	if (run->verified) {
 		json_object_set_new(root, "verified", json_true());
 		json_object_set_new(root, "verify_s", json_real(run->verify_s));

@@ -107,7 +107,7 @@ static void place_arc(struct mcf_simplex *simplex, int32_t arc, int32_t position
  * Arcs of a node mostly come side by side; priced in that order a block sees few nodes. So they are dealt out with a
  * stride of as many as a node has (the same trick as in LEMON, whose stride is the arcs a node, with arcs or without).
  * Measured, against a stride of the square root of their number: up to three times fewer pivots on grids, where a block
- * of neighbours is better than one of nodes from all over. Where most arcs are those of few nodes, by cost perhaps,
+ * of neighbours is better than one of nodes from all over. Where most arcs are those of few nodes, perhaps by cost,
  * that stride says nothing of them, and the square root is better: on scheduling networks by job a quarter fewer
  * pivots, with four sources for 20,000 sinks two thirds fewer.
  */
