@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Of the modal loop alone: rates, captures, stamps; and what a worker answers. */
+#include <stdlib.h>
+
+#include <criterion/criterion.h>
+
+#include "loop_world.h"
+
+/* Twice what the link carries arrives, for four times as long as the slots hold: it stays busy, and what is dropped
+ * takes no time on it. */
+Test(loop_modal, a_limited_link_stays_busy_while_packets_are_dropped)
+{
+	const struct injector_mode_settings settings = {.rate = "16"};
+	const struct dp_clock clock = {.ns_per_cycle = 1};
+	const struct mode_context context = {.settings = &settings, .clock = &clock};
+	struct injector_modes modes = {.count = 1, .items = {{.mode = &mode_rate}}};
+	const uint64_t wire = (FRAME_BYTES + 24) * 8 * 1000 / 16;
+	uint64_t before = 0;
+
+	cr_assert_eq(mode_rate.create(&context, settings.rate, &modes.items[0].state, NULL), 0);
+	loop_make(true, PACKETS, wire / 2);
+	lines[0].modes = &modes;
+	for (uint64_t i = 0; i < 100000000 && (world.next_in < PACKETS || lines[0].heap.count > 0); i++)
+		loop_round();
+	cr_assert_gt(lines[0].count.ring_full, 500);
+	cr_assert_eq(lines[0].count.tx_packets, PACKETS - lines[0].count.ring_full);
+	for (size_t i = 0; i < PACKETS; i++) {
+		if (!world.packets[i].gone)
+			continue;
+		if (before)
+			cr_assert_leq(world.packets[i].left - before, wire + 20 * STEP, "packet %zu", i);
+		before = world.packets[i].left;
+	}
+	mode_rate.destroy(modes.items[0].state);
+}
+
+/* The port refuses bursts, and `room` records are free: what is seen is captured once, or counted as lost. */
+static void capture_while_refused(uint32_t room, struct capture_ring *ring)
+{
+	loop_make(true, 40, 0);
+	world.refusals = 2;
+	*ring = (struct capture_ring){.records = calloc(CAPTURE_RECORDS, sizeof(struct capture_record))};
+	atomic_init(&ring->tail, room - CAPTURE_RECORDS);
+	lines[0].capture = ring;
+	lines[0].capture_tx = 1;
+	loop_run();
+	cr_assert_gt(lines[0].count.tx_full, 0);
+	free(ring->records);
+}
+
+Test(loop_modal, what_the_port_refuses_is_captured_when_it_leaves)
+{
+	struct capture_ring ring;
+
+	capture_while_refused(CAPTURE_RECORDS, &ring);
+	cr_assert_eq(ring.head, 80, "%u records", ring.head);
+	cr_assert_eq(ring.lost[0] + ring.lost[1], 0);
+}
+
+Test(loop_modal, every_frame_without_a_record_is_counted_as_lost)
+{
+	struct capture_ring ring;
+
+	capture_while_refused(45, &ring);
+	cr_assert_eq(ring.head, 45);
+	cr_assert_eq(ring.lost[0], 0);
+	cr_assert_eq(ring.lost[1], 35, "%lu", ring.lost[1]);
+	capture_while_refused(10, &ring);
+	cr_assert_eq(ring.lost[0], 30);
+	cr_assert_eq(ring.lost[1], 40);
+}
+
+Test(loop_modal, a_stay_begins_at_the_stamp_but_never_after_the_packet_was_received)
+{
+	loop_make(true, 200, 3000);
+	lines[0].nic_clock = (struct nic_clock){.multiplier = 1 << 24}; /* ticks are cycles */
+	for (size_t i = 0; i < world.count; i++)
+		world.packets[i].stamp = i % 2 ? world.packets[i].arrives - 500 : world.packets[i].arrives + 5000;
+	loop_run();
+	for (size_t i = 0; i < world.count; i++) {
+		const struct dp_packet *packet = &world.packets[i];
+		uint64_t from = i % 2 ? packet->stamp + DELAY : loop_due(packet);
+
+		cr_assert_geq(packet->left, from, "packet %zu", i);
+		cr_assert_leq(packet->left - from, 5 * STEP, "packet %zu: %lu", i, packet->left - from);
+	}
+}
+
+Test(loop_modal, a_request_that_was_given_up_is_no_answer_to_the_next)
+{
+	loop_make(true, 1, 0);
+	lines[0].count.lost = 7;
+	atomic_store(&worker.requested, 1U << WORKER_REQUEST_BITS | WORKER_REQUEST_RESET);
+	worker_answer(&worker);
+	cr_assert_eq(atomic_load(&worker.answered), 1U << WORKER_REQUEST_BITS | WORKER_REQUEST_RESET);
+	cr_assert_eq(lines[0].count.lost, 0);
+	lines[0].count.lost = 7;
+	atomic_store(&worker.requested, 2U << WORKER_REQUEST_BITS | WORKER_REQUEST_READ);
+	cr_assert_neq(atomic_load(&worker.answered), atomic_load(&worker.requested));
+	worker_answer(&worker);
+	cr_assert_eq(worker.snapshot.count[0].lost, 7);
+	cr_assert_eq(atomic_load(&worker.answered), atomic_load(&worker.requested));
+}
