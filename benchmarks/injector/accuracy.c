@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How exact the delay is, end to end: a client stamps a packet and sends it into ring port A, the line holds it, the
- * client's far side takes it out of port B, notes how late it is against D, stamps it again and reflects it. All on one
- * thread, so that no second CPU is needed: while the client sends, notes or reflects one packet, the line cannot
- * receive or release another, and this is part of the lateness (so the client does one of these at a time); "one way"
- * rows leave the reflecting out, and undisturbed_release_after_due_ns is what the line says of itself. Gaps between
- * packets are uniform over half to one and a half of the mean, so that arrivals do not keep step with departures.
+ * How exact the delay is, from port to port: a client stamps a packet and puts it into ring port A, the line holds it
+ * and hands it to port B, where a transmit callback stamps it; the client's far side takes it out, notes how late it
+ * was against D, stamps it again and reflects it. All on one thread, so that no second CPU is needed: while the client
+ * sends, notes or reflects one packet, the line cannot receive or release another, and this is part of the lateness (so
+ * the client does one of these at a time); "one way" rows leave the reflecting out. How long a packet that has left
+ * waits for the client to have its turn is not. undisturbed_release_after_due_ns is what the line says of itself. Gaps
+ * between packets are uniform over half to one and a half of the mean, so that arrivals do not keep step with
+ * departures.
  *
- * A packet is undisturbed when no gap over 1 us in this thread fell into its stay and none over 300 ns into its sending
- * or receiving; a reflected one, when it was undisturbed before as well. Arguments: seconds per figure (default 0.5).
+ * A packet is undisturbed when no gap over 1 us in this thread fell into its stay and none over 300 ns into its coming
+ * or going; a reflected one, when it was undisturbed before as well. Arguments: seconds per figure (default 0.5).
  *
  * The contended rows run beside busy threads on every CPU: undisturbed figures should stand, raw ones cannot.
  */
@@ -22,6 +24,7 @@
 #include <unistd.h>
 
 #include <rte_cycles.h>
+#include <rte_ethdev.h>
 
 #include "bench.h"
 
@@ -40,7 +43,7 @@ struct client {
 	struct samples samples;
 	int64_t delay_cycles;
 	uint64_t stall_cycles, gap_cycles, last_look, stall_end, stalls;
-	struct stamp *fresh[BURST]; /* sent since the last look */
+	struct stamp *fresh[BURST]; /* sent in this turn */
 	unsigned int fresh_count;
 	bool gap; /* the last look found one */
 	bool reflects;
@@ -51,7 +54,8 @@ struct client {
 
 /* Payload. */
 struct stamp {
-	uint64_t sent; /* TSC of the last departure */
+	uint64_t sent; /* TSC, as the client puts it into a port */
+	uint64_t left; /* TSC, as the line hands it to the other */
 	uint64_t disturbed;
 };
 
@@ -60,7 +64,7 @@ static struct stamp *stamp_of(struct rte_mbuf *packet)
 	return rte_pktmbuf_mtod_offset(packet, struct stamp *, 16);
 }
 
-/* A gap disturbs what was sent in it, and what is received at its end; a stall everything that is on its way. */
+/* A gap disturbs what was sent in this turn or leaves at its end, a stall everything that is on its way. */
 static uint64_t look(struct client *client)
 {
 	uint64_t now = rte_rdtsc(), gap = now - client->last_look;
@@ -69,7 +73,6 @@ static uint64_t look(struct client *client)
 	client->gap = gap > client->gap_cycles;
 	for (unsigned int i = 0; client->gap && i < client->fresh_count; i++)
 		client->fresh[i]->disturbed = 1;
-	client->fresh_count = 0;
 	if (gap > client->stall_cycles) {
 		client->stall_end = now;
 		client->stalls++;
@@ -77,12 +80,27 @@ static uint64_t look(struct client *client)
 	return now;
 }
 
-static void note(struct client *client, struct stamp *stamp, uint64_t now)
+/* The line hands these to a port. */
+static uint16_t stamp_left(uint16_t port, uint16_t queue, struct rte_mbuf *packets[], uint16_t count, void *context)
+{
+	struct client *client = context;
+	uint64_t now = look(client);
+
+	(void)port, (void)queue;
+	for (uint16_t i = 0; i < count; i++) {
+		struct stamp *stamp = stamp_of(packets[i]);
+
+		stamp->left = now;
+		stamp->disturbed |= client->gap || (int64_t)(stamp->sent - client->stall_end) <= 0;
+	}
+	return count;
+}
+
+static void note(struct client *client, const struct stamp *stamp)
 {
 	struct samples *samples = &client->samples;
-	int64_t late = (int64_t)(now - stamp->sent) - client->delay_cycles;
+	int64_t late = (int64_t)(stamp->left - stamp->sent) - client->delay_cycles;
 
-	stamp->disturbed |= client->gap || (int64_t)(stamp->sent - client->stall_end) <= 0;
 	if (samples->count < SAMPLES)
 		samples->marked[samples->count++] = 2 * late + (int64_t)stamp->disturbed;
 }
@@ -95,19 +113,19 @@ static void put_away(struct client *client, struct rte_mbuf *packet)
 		rte_pktmbuf_free(packet);
 }
 
-static void depart(struct client *client, int port, struct rte_mbuf *packet, uint64_t now)
+static void depart(struct client *client, int port, struct rte_mbuf *packet)
 {
 	struct stamp *stamp = stamp_of(packet);
 
 	client->fresh[client->fresh_count++] = stamp;
-	stamp->sent = now;
+	stamp->sent = rte_rdtsc();
 	if (rte_ring_sp_enqueue(client->bench->in[port], packet) == 0)
 		return;
 	client->fresh_count--;
 	put_away(client, packet);
 }
 
-static void start_exchange(struct client *client, uint64_t now)
+static void start_exchange(struct client *client)
 {
 	struct rte_mbuf *packet =
 		client->spare_count > 0 ? client->spare[--client->spare_count] : bench_packet(client->bench);
@@ -115,35 +133,34 @@ static void start_exchange(struct client *client, uint64_t now)
 	if (!packet)
 		return;
 	stamp_of(packet)->disturbed = 0;
-	depart(client, 0, packet, now);
+	depart(client, 0, packet);
 }
 
 /* From port B: measure, stamp again, reflect. From port A: measure, done. Returns the number of packets. */
-static unsigned int receive(struct client *client, int port, uint64_t now)
+static unsigned int receive(struct client *client, int port)
 {
 	struct rte_mbuf *packets[BURST];
 	unsigned int count = rte_ring_sc_dequeue_burst(client->bench->out[port], (void **)packets, BURST, NULL);
 
 	for (unsigned int i = 0; i < count; i++) {
-		note(client, stamp_of(packets[i]), now);
+		note(client, stamp_of(packets[i]));
 		if (port == 1 && client->reflects)
-			depart(client, 1, packets[i], now);
+			depart(client, 1, packets[i]);
 		else
 			put_away(client, packets[i]);
 	}
 	return count;
 }
 
-/*
- * One thing at a time, so that the line has its turn after each. The counter is read once for all that a turn does:
- * what the line sent before was there by then, and what is sent in this turn is as late as it takes the client to send
- * it.
- */
-static void turn(struct client *client, uint64_t now, bool sends)
+/* One thing at a time, so that the line has its turn after each. Returns the counter. */
+static uint64_t turn(struct client *client, uint64_t now, bool sends)
 {
-	if (receive(client, 1, now) == 0 && receive(client, 0, now) == 0 && sends && bench_pace_due(&client->pace, now))
-		start_exchange(client, now);
+	if (receive(client, 1) == 0 && receive(client, 0) == 0 && sends && bench_pace_due(&client->pace, now))
+		start_exchange(client);
 	injector_poll(client->bench->injector, 1);
+	now = look(client);
+	client->fresh_count = 0;
+	return now;
 }
 
 static void run(struct client *client, double rate_pps, double seconds)
@@ -153,8 +170,8 @@ static void run(struct client *client, double rate_pps, double seconds)
 	client->last_look = start;
 	client->stall_end = start;
 	bench_pace_start(&client->pace, client->bench, rate_pps, start);
-	for (uint64_t now = start; now < end; now = look(client))
-		turn(client, now, true);
+	for (uint64_t now = start; now < end;)
+		now = turn(client, now, true);
 }
 
 static void drain(struct client *client)
@@ -164,7 +181,7 @@ static void drain(struct client *client)
 
 	do {
 		for (int i = 0; i < 64; i++)
-			turn(client, look(client), false);
+			turn(client, client->last_look, false);
 		injector_read(client->bench->injector, &statistics, &err);
 	} while (statistics.direction[0].held + statistics.direction[1].held + rte_ring_count(client->bench->in[1]) +
 			 rte_ring_count(client->bench->in[0]) + rte_ring_count(client->bench->out[1]) +
@@ -207,6 +224,7 @@ static double measure(struct bench *bench, struct samples *buffers, const char *
 		.gap_cycles = (uint64_t)dp_clock_cycles(&bench->clock, (struct ns){300}),
 	};
 	struct samples *samples = &client.samples;
+	const struct rte_eth_rxtx_callback *callbacks[2];
 	struct injector_statistics statistics;
 	struct error err;
 	json_t *own, *undisturbed;
@@ -214,9 +232,13 @@ static double measure(struct bench *bench, struct samples *buffers, const char *
 	size_t clean;
 
 	samples->count = 0;
+	for (int i = 0; i < 2; i++)
+		callbacks[i] = rte_eth_add_tx_callback(bench->ports[i], 0, stamp_left, &client);
 	bench_make_injector(bench, &(struct bench_options){.delay_us = delay_us, .subtract_ns = subtract_ns});
 	run(&client, rate_pps, seconds);
 	drain(&client);
+	for (int i = 0; i < 2; i++)
+		rte_eth_remove_tx_callback(bench->ports[i], 0, callbacks[i]);
 	injector_read(bench->injector, &statistics, &err);
 	own = bench_own_lateness(bench);
 	injector_destroy(bench->injector);
