@@ -64,7 +64,7 @@ void attempt_judge(const struct plan *plan, struct attempt *attempt)
 	if (attempt->has_rtt &&
 	    fabs(attempt->rtt_us - attempt->rtt_expected_us) >
 		    plan->rtt_tolerance_percent / 100 * attempt->rtt_expected_us + plan->rtt_tolerance_us)
-		add_reason(attempt, "round trip %.4g us, expected %.4g", attempt->rtt_us, attempt->rtt_expected_us);
+		add_reason(attempt, "round trip %.0f us, expected %.0f", attempt->rtt_us, attempt->rtt_expected_us);
 }
 
 static bool has_delay(const struct injector_state *state, double ab_us, double ba_us)
