@@ -19,10 +19,10 @@ static int32_t read_shares(struct flownet *net, int32_t group)
 }
 
 /* All classes of one job. */
-static int extract_job(struct flownet *net, uint32_t job)
+static int extract_classes(struct flownet *net, uint32_t job)
 {
-	struct net_job *entry = net_job_at(net, job);
-	int64_t count = entry ? net_members(net, job) : 0;
+	struct net_job *entry = &net->jobs[job];
+	int64_t count = net_members(net, job);
 
 	for (size_t first = 0; count > 0 && first < (size_t)count;) {
 		const struct net_member *member = &net->members[first];
@@ -35,6 +35,17 @@ static int extract_job(struct flownet *net, uint32_t job)
 		first = end;
 	}
 	return count < 0 ? -ENOMEM : 0;
+}
+
+static int extract_job(struct flownet *net, uint32_t job)
+{
+	const struct net_job *entry = net_job_at(net, job);
+	int32_t shares;
+
+	if (!entry || !net_job_uniform(net, entry))
+		return entry ? extract_classes(net, job) : 0;
+	shares = read_shares(net, entry->first.group);
+	return shares < 0 ? -ENOMEM : net_extract_uniform(net, job, shares, entry->first.machine_limit);
 }
 
 /*

@@ -122,43 +122,39 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 	return 0;
 }
 
-/*
- * Whoever is where a unit is, stays: of those `task` becomes UINT32_MAX. How many are left. Shares are found by their
- * machine: a search among them would go ways that are not foreseeable.
- */
-static size_t settle_members(struct flownet *net, struct net_member *members, size_t count, int32_t share_count)
+/* Shares are found by their machine: a search among them would go ways that are not foreseeable. */
+static void note_shares(struct flownet *net, int32_t share_count)
 {
-	int32_t *share_at = net->share_at;
-	size_t left = 0;
-
 	for (int32_t i = 0; i < share_count; i++)
-		share_at[net->shares[i].column] = i;
-	for (size_t i = 0; i < count; i++) {
-		int32_t place = members[i].machine == FLOWNET_NONE ? FLOWNET_NONE : share_at[members[i].machine];
-
-		if (place != FLOWNET_NONE && net->shares[place].units > 0) {
-			net->shares[place].units--;
-			members[i].task = UINT32_MAX;
-		} else {
-			left++;
-		}
-	}
-	for (int32_t i = 0; i < share_count; i++)
-		share_at[net->shares[i].column] = FLOWNET_NONE;
-	return left;
+		net->share_at[net->shares[i].column] = i;
 }
 
-int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
-		      int32_t machine_limit)
+static void forget_shares(struct flownet *net, int32_t share_count)
 {
-	struct net_member *members = net->members + first;
-	size_t left = settle_members(net, members, count, share_count);
+	for (int32_t i = 0; i < share_count; i++)
+		net->share_at[net->shares[i].column] = FLOWNET_NONE;
+}
+
+/* Whoever is where a unit is, stays. */
+static bool stays(struct flownet *net, int32_t machine)
+{
+	int32_t place = machine < 0 ? FLOWNET_NONE : net->share_at[machine];
+
+	if (place == FLOWNET_NONE || net->shares[place].units == 0)
+		return false;
+	net->shares[place].units--;
+	return true;
+}
+
+/* Those that must leave their machine, then those that wait, to what is left of the shares. */
+static int plan_members(struct flownet *net, uint32_t job, const struct net_member *members, size_t count,
+			int32_t share_count, int32_t machine_limit)
+{
 	int32_t next = 0;
 
-	/* Those that must leave their machine, then those that wait. */
-	for (int pass = 0; pass < 2 && left > 0; pass++) {
+	for (int pass = 0; pass < 2 && count > 0; pass++) {
 		for (size_t i = 0; i < count; i++) {
-			if (members[i].task == UINT32_MAX || (members[i].machine == FLOWNET_NONE) != (pass == 1))
+			if ((members[i].machine == FLOWNET_NONE) != (pass == 1))
 				continue;
 			while (next < share_count && net->shares[next].units == 0)
 				next++;
@@ -172,6 +168,40 @@ int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t co
 		}
 	}
 	return 0;
+}
+
+int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
+		      int32_t machine_limit)
+{
+	struct net_member *members = net->members + first;
+	size_t left = 0;
+
+	note_shares(net, share_count);
+	for (size_t i = 0; i < count; i++) {
+		if (!stays(net, members[i].machine))
+			members[left++] = members[i];
+	}
+	forget_shares(net, share_count);
+	return plan_members(net, job, members, left, share_count, machine_limit);
+}
+
+int net_extract_uniform(struct flownet *net, uint32_t job, int32_t share_count, int32_t machine_limit)
+{
+	const struct net_job *entry = &net->jobs[job];
+	uint32_t limit = entry->task_limit, root = net->policy.root_first ? entry->root : limit;
+	size_t left = 0;
+
+	if (net_reserve((void **)&net->members, &net->member_room, limit, sizeof *net->members) != 0)
+		return -ENOMEM;
+	note_shares(net, share_count);
+	for (uint32_t t = 0; t < limit; t++) {
+		int32_t machine = entry->tasks[t].machine;
+
+		if (machine != TASK_ABSENT && t != root && !stays(net, machine))
+			net_member_set(net, job, t, &net->members[left++]);
+	}
+	forget_shares(net, share_count);
+	return plan_members(net, job, net->members, left, share_count, machine_limit);
 }
 
 static bool is_loose(const struct net_plan *entry)

@@ -173,6 +173,8 @@ int net_reserve(void **items, size_t *room, size_t count, size_t size);
 int32_t net_root_machine(const struct net_job *job);
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
 bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
+/* All tasks but a running root are members of its one class, and their order does not matter. */
+bool net_job_uniform(const struct flownet *net, const struct net_job *job);
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
 int32_t net_machine_capacity(const struct net_machine *machine); /* for tasks that are not pinned */
 /* Adds `sign` for each pinned task of the job to its machine's count; 0 or -ENOMEM. */
@@ -201,6 +203,7 @@ void net_job_free(struct net_job *job); /* what it owns; it may be used again */
 
 /* members.c: movable tasks of a job, class by class; fills net->members. Negative: -ENOMEM. */
 int64_t net_members(struct flownet *net, uint32_t job);
+void net_member_set(struct flownet *net, uint32_t job, uint32_t task, struct net_member *member); /* a task that is there */
 
 /* changes.c */
 int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reason reason);
@@ -231,10 +234,13 @@ int net_general_solve(struct flownet *net, struct flownet_round *round, struct e
 
 /*
  * extract.c. Plans what becomes of members[first..first+count-1], one class of the job, from net->shares (columns
- * ascending, units are used up); its row leads to every machine up to machine_limit. 0 or -ENOMEM.
+ * ascending, units are used up); its row leads to every machine up to machine_limit. The members are used up too. 0 or
+ * -ENOMEM.
  */
 int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t count, int32_t share_count,
 		      int32_t machine_limit);
+/* The same for all tasks of a uniform job, without a list of those that stay where they are. */
+int net_extract_uniform(struct flownet *net, uint32_t job, int32_t share_count, int32_t machine_limit);
 /* Makes the plans of all classes true: departures, arrivals, then those that choose() decides. Fills net->moves. */
 int net_extract_finish(struct flownet *net);
 /* End of the class that begins at members[first]. */

@@ -242,11 +242,7 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 /* Tasks that may move, of a job of which nothing but their number may have changed since the solver was told; or 0. */
 static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 {
-	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
-	bool root_runs = net_root_machine(job) != FLOWNET_NONE;
-
-	if (job->recount || timed || !net->settings.preemption || (net->policy.root_first && !root_runs) ||
-	    job->class_count != 1 || job->first.root || job->first.running_digest != 0)
+	if (job->recount || !net_job_uniform(net, job) || job->first.running_digest != 0)
 		return 0;
 	return job->waiting + job->running - net->policy.root_first;
 }
@@ -316,7 +312,6 @@ static int apply_capacity(struct flownet *net, uint32_t machine)
 	return code;
 }
 
-/* The job's answer is to be looked at in this round. */
 /* Jobs with changes, each once. */
 static int list_changed_jobs(struct flownet *net)
 {

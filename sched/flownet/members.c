@@ -58,6 +58,22 @@ static int32_t running_cost(struct flownet *net, uint32_t job, uint32_t task, st
 	return cost;
 }
 
+void net_member_set(struct flownet *net, uint32_t job, uint32_t task, struct net_member *member)
+{
+	const struct net_job *entry = &net->jobs[job];
+	int32_t machine = entry->tasks[task].machine;
+
+	*member = (struct net_member){
+		.unscheduled_cost = net_unscheduled_cost(net, entry, task),
+		.running_cost = FLOWNET_NONE,
+		.task = task,
+		.machine = machine,
+		.root = net->policy.root_first && task == entry->root,
+	};
+	if (machine != FLOWNET_NONE)
+		member->running_cost = net_running_cost(net, job, task, &member->discounted);
+}
+
 int64_t net_members(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = &net->jobs[job];

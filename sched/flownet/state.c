@@ -32,6 +32,14 @@ bool net_job_open(const struct flownet *net, const struct net_job *job)
 	return !net->policy.root_first || net_root_machine(job) != FLOWNET_NONE;
 }
 
+bool net_job_uniform(const struct flownet *net, const struct net_job *job)
+{
+	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
+
+	return !timed && net->settings.preemption && !net->others_held && net_job_open(net, job) &&
+	       job->class_count == 1 && !job->first.root;
+}
+
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task)
 {
 	if (net_task_runs(&job->tasks[task]) || (net->policy.root_first && task == job->root))
