@@ -299,8 +299,7 @@ static int install_change(struct structured *state, int32_t group, const struct 
 
 	if (row_reserve_scratch(state, most + arc_count, g->share_count) ||
 	    !list_reserve((void **)&state->row_left, &state->row_left_room, g->arc_count + PART_SLACK,
-			  sizeof(*state->row_left)) ||
-	    !group_reserve_arcs(state, g, g->arc_count, most))
+			  sizeof(*state->row_left)))
 		return -ENOMEM;
 	struct row_arc *coming = state->row_arcs + most;
 	bool was_changed = g->in_changed_list;
@@ -317,6 +316,8 @@ static int install_change(struct structured *state, int32_t group, const struct 
 	count = collect_coming(state, group, change, count);
 	forget_wanted(state, change);
 	row_sort_arcs(state->row_arcs, count, coming);
+	if (!group_reserve_arcs(state, g, g->arc_count, g->arc_count + count))
+		return -ENOMEM;
 	merge_arcs(g, coming, count);
 	if (!running_add(state, group, change->running, change->running_count))
 		return -ENOMEM;
