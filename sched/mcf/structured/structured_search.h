@@ -40,16 +40,10 @@ void search_move_prices(struct structured *state, int32_t sign);
 /*
  * near.c: places in near[] of those of `items` whose cost exceeds their group's bid by less than `below`,
  * ascending; how many. Most references are too dear: that is told by the bid alone, without a look at the group or the
- * arc. `near` has room for `count`, SEARCH_SPAN at most. A vector of references is looked at in one go.
+ * arc. `near` has room for `count`.
  */
 int32_t near_references(const struct reference *items, int32_t count, const int32_t *bids, int32_t below,
 			int32_t *near);
-
-/* Its two ways. */
-int32_t near_portable(const struct reference *items, int32_t count, const int32_t *bids, int32_t below, int32_t *near);
-#if defined(__x86_64__)
-int32_t near_avx512(const struct reference *items, int32_t count, const int32_t *bids, int32_t below, int32_t *near);
-#endif
 
 /* Where a group's arcs may lead to anything near. */
 struct near_scope {
@@ -62,19 +56,11 @@ struct near_scope {
 };
 
 /*
- * near_arcs.c: places in near[] of those of the arcs, which ascend by cost, that lead to a block or to a
- * column at a distance less than `below` that its label improves on; how many. *seen is how many arcs were looked at:
- * the rest are too dear for any column. `count` is SEARCH_SPAN at most, `near` has room for as many in any case.
+ * near.c: places in near[], which has room for `count`, of those of the arcs, which ascend by cost, that lead to a
+ * block or to a column at a distance less than `below` that its label improves on; how many. *seen is how many arcs
+ * were looked at: the rest are too dear for any column.
  */
 int32_t near_arcs(const struct arc *arcs, int32_t count, const struct near_scope *scope, int32_t *near, int32_t *seen);
-
-/* Its two ways. */
-int32_t near_arcs_portable(const struct arc *arcs, int32_t count, const struct near_scope *scope, int32_t *near,
-			   int32_t *seen);
-#if defined(__x86_64__)
-int32_t near_arcs_avx512(const struct arc *arcs, int32_t count, const struct near_scope *scope, int32_t *near,
-			 int32_t *seen);
-#endif
 
 static inline uint64_t search_label(const struct search *search, int32_t distance)
 {
