@@ -203,7 +203,8 @@ void net_job_free(struct net_job *job); /* what it owns; it may be used again */
 
 /* members.c: movable tasks of a job, class by class; fills net->members. Negative: -ENOMEM. */
 int64_t net_members(struct flownet *net, uint32_t job);
-void net_member_set(struct flownet *net, uint32_t job, uint32_t task, struct net_member *member); /* a task that is there */
+/* Of a task that is there. */
+void net_member_set(struct flownet *net, uint32_t job, uint32_t task, struct net_member *member);
 
 /* changes.c */
 int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reason reason);
