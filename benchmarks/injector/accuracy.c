@@ -28,7 +28,7 @@
 
 #include "bench.h"
 
-enum { RING_SIZE = 2048, MBUFS = 16383, BURST = 8, SPARE = 64, SAMPLES = 1 << 21, HOGS_MAXIMUM = 64 };
+enum { RING_SIZE = 2048, MBUFS = 16383, SPARE = 64, SAMPLES = 1 << 21, HOGS_MAXIMUM = 64 };
 
 static int64_t *lateness; /* scratch, SAMPLES */
 
@@ -43,11 +43,11 @@ struct client {
 	struct samples samples;
 	int64_t delay_cycles;
 	uint64_t stall_cycles, gap_cycles, last_look, stall_end, stalls;
-	struct stamp *fresh[BURST]; /* sent in this turn */
-	unsigned int fresh_count;
-	bool gap; /* the last look found one */
+	struct stamp *fresh; /* sent in this turn, or NULL */
+	bool gap;            /* the last look found one */
 	bool reflects;
 	struct bench_pace pace;
+	struct rte_mbuf *reflected;    /* taken out of port B, to be put in again; or NULL */
 	struct rte_mbuf *spare[SPARE]; /* back from their way: the next to be sent */
 	unsigned int spare_count;
 };
@@ -71,8 +71,8 @@ static uint64_t look(struct client *client)
 
 	client->last_look = now;
 	client->gap = gap > client->gap_cycles;
-	for (unsigned int i = 0; client->gap && i < client->fresh_count; i++)
-		client->fresh[i]->disturbed = 1;
+	if (client->gap && client->fresh)
+		client->fresh->disturbed = 1;
 	if (gap > client->stall_cycles) {
 		client->stall_end = now;
 		client->stalls++;
@@ -115,13 +115,11 @@ static void put_away(struct client *client, struct rte_mbuf *packet)
 
 static void depart(struct client *client, int port, struct rte_mbuf *packet)
 {
-	struct stamp *stamp = stamp_of(packet);
-
-	client->fresh[client->fresh_count++] = stamp;
-	stamp->sent = rte_rdtsc();
+	client->fresh = stamp_of(packet);
+	client->fresh->sent = rte_rdtsc();
 	if (rte_ring_sp_enqueue(client->bench->in[port], packet) == 0)
 		return;
-	client->fresh_count--;
+	client->fresh = NULL;
 	put_away(client, packet);
 }
 
@@ -136,31 +134,33 @@ static void start_exchange(struct client *client)
 	depart(client, 0, packet);
 }
 
-/* From port B: measure, stamp again, reflect. From port A: measure, done. Returns the number of packets. */
-static unsigned int receive(struct client *client, int port)
+/* One packet that left at this port, if there is any: from port A it is back, from port B it is to be reflected. */
+static bool receive(struct client *client, int port)
 {
-	struct rte_mbuf *packets[BURST];
-	unsigned int count = rte_ring_sc_dequeue_burst(client->bench->out[port], (void **)packets, BURST, NULL);
+	struct rte_mbuf *packet;
 
-	for (unsigned int i = 0; i < count; i++) {
-		note(client, stamp_of(packets[i]));
-		if (port == 1 && client->reflects)
-			depart(client, 1, packets[i]);
-		else
-			put_away(client, packets[i]);
-	}
-	return count;
+	if (rte_ring_sc_dequeue(client->bench->out[port], (void **)&packet) != 0)
+		return false;
+	note(client, stamp_of(packet));
+	if (port == 1 && client->reflects)
+		client->reflected = packet;
+	else
+		put_away(client, packet);
+	return true;
 }
 
-/* One thing at a time, so that the line has its turn after each. Returns the counter. */
+/* One small thing, so that the line has its turn after each. Returns the counter. */
 static uint64_t turn(struct client *client, uint64_t now, bool sends)
 {
-	if (receive(client, 1) == 0 && receive(client, 0) == 0 && sends && bench_pace_due(&client->pace, now))
+	client->fresh = NULL;
+	if (client->reflected) {
+		depart(client, 1, client->reflected);
+		client->reflected = NULL;
+	} else if (!receive(client, 1) && !receive(client, 0) && sends && bench_pace_due(&client->pace, now)) {
 		start_exchange(client);
+	}
 	injector_poll(client->bench->injector, 1);
-	now = look(client);
-	client->fresh_count = 0;
-	return now;
+	return look(client);
 }
 
 static void run(struct client *client, double rate_pps, double seconds)
@@ -183,10 +183,11 @@ static void drain(struct client *client)
 		for (int i = 0; i < 64; i++)
 			turn(client, client->last_look, false);
 		injector_read(client->bench->injector, &statistics, &err);
-	} while (statistics.direction[0].held + statistics.direction[1].held + rte_ring_count(client->bench->in[1]) +
-			 rte_ring_count(client->bench->in[0]) + rte_ring_count(client->bench->out[1]) +
-			 rte_ring_count(client->bench->out[0]) >
-		 0);
+	} while (client->reflected ||
+		 statistics.direction[0].held + statistics.direction[1].held + rte_ring_count(client->bench->in[1]) +
+				 rte_ring_count(client->bench->in[0]) + rte_ring_count(client->bench->out[1]) +
+				 rte_ring_count(client->bench->out[0]) >
+			 0);
 	rte_pktmbuf_free_bulk(client->spare, client->spare_count);
 	client->spare_count = 0;
 }
