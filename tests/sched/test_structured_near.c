@@ -22,7 +22,7 @@ static void draw_items(struct rng *rng, struct reference *items, int32_t count)
 
 Test(structured_near, references_are_found_by_their_definition)
 {
-	int32_t bids[GROUPS], near[SEARCH_SPAN], wanted[SEARCH_SPAN], total = 0;
+	int32_t bids[GROUPS] = {0}, near[SEARCH_SPAN], wanted[SEARCH_SPAN], total = 0;
 	struct reference items[SEARCH_SPAN];
 	struct rng rng;
 
