@@ -41,6 +41,10 @@ struct known_costs {
 	int32_t machine[KNOWN_COSTS], cost[KNOWN_COSTS];
 };
 
+static const struct known_costs nothing_known = {
+	.machine = {FLOWNET_NONE, FLOWNET_NONE, FLOWNET_NONE, FLOWNET_NONE},
+};
+
 static int32_t running_cost(struct flownet *net, uint32_t job, uint32_t task, struct known_costs *known,
 			    bool *discounted)
 {
@@ -58,26 +62,34 @@ static int32_t running_cost(struct flownet *net, uint32_t job, uint32_t task, st
 	return cost;
 }
 
-void net_member_set(struct flownet *net, uint32_t job, uint32_t task, struct net_member *member)
+static void fill_member(struct flownet *net, uint32_t job, uint32_t task, struct known_costs *known,
+			struct net_member *member)
 {
 	const struct net_job *entry = &net->jobs[job];
-	int32_t machine = entry->tasks[task].machine;
+	const struct net_task *runs = &entry->tasks[task];
 
 	*member = (struct net_member){
 		.unscheduled_cost = net_unscheduled_cost(net, entry, task),
 		.running_cost = FLOWNET_NONE,
 		.task = task,
-		.machine = machine,
+		.machine = runs->machine,
 		.root = net->policy.root_first && task == entry->root,
 	};
-	if (machine != FLOWNET_NONE)
-		member->running_cost = net_running_cost(net, job, task, &member->discounted);
+	if (net_task_runs(runs))
+		member->running_cost = running_cost(net, job, task, known, &member->discounted);
+}
+
+void net_member_set(struct flownet *net, uint32_t job, uint32_t task, struct net_member *member)
+{
+	struct known_costs known = nothing_known;
+
+	fill_member(net, job, task, &known, member);
 }
 
 int64_t net_members(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = &net->jobs[job];
-	struct known_costs known = {.machine = {FLOWNET_NONE, FLOWNET_NONE, FLOWNET_NONE, FLOWNET_NONE}};
+	struct known_costs known = nothing_known;
 	bool root_first = net->policy.root_first, open = net_job_open(net, entry), mixed = false;
 	/* Of tasks that are no roots; a root that runs is pinned, one that waits is a member. */
 	bool runners = open && net->settings.preemption, waiters = open && !net->others_held;
@@ -90,20 +102,11 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	for (uint32_t t = 0; t < entry->task_limit; t++) {
 		const struct net_task *task = &entry->tasks[t];
 		bool root = root_first && t == entry->root, runs = net_task_runs(task);
-		struct net_member *member = &members[count];
 
 		if (task->machine == TASK_ABSENT || (root ? runs : runs ? !runners : !waiters))
 			continue;
-		*member = (struct net_member){
-			.unscheduled_cost = runs ? net->settings.gamma : net_unscheduled_cost(net, entry, t),
-			.running_cost = FLOWNET_NONE,
-			.task = t,
-			.machine = task->machine,
-			.root = root,
-		};
-		if (runs)
-			member->running_cost = running_cost(net, job, t, &known, &member->discounted);
-		mixed |= root != members[0].root || member->unscheduled_cost != members[0].unscheduled_cost;
+		fill_member(net, job, t, &known, &members[count]);
+		mixed |= root != members[0].root || members[count].unscheduled_cost != members[0].unscheduled_cost;
 		count++;
 	}
 	if (mixed || net->settings.beta_per_s > 0)
