@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Without branches on what is near, which are not foreseeable. Vectors that gather prices and labels are no faster in
- * the whole: arcs are few in a row, and wide vectors slow the processor down for all the rest.
+ * Without branches on what is near, which are not foreseeable. Vectors that gather prices and labels were no faster in
+ * rounds, and cost a tenth of a start from nothing (docs/benchmarks.md).
  */
 #include "structured_search.h"
 
