@@ -22,11 +22,13 @@ chmod 755 "$scratch"
 on() { local host=$1; shift; "$nomora" lab exec "$host" --name "$lab" -- "$@"; }
 
 # --- two hosts with sshd ---
+# bash reads ~/.bashrc under sshd: with root's own, a test that cuts a session off could leave root's files half-written
+# (a lock of the user's tools that nobody takes away), and be stopped by them.
 ssh-keygen -q -t ed25519 -N '' -f key && ssh-keygen -q -t ed25519 -N '' -f host-key && ssh-keygen -q -t ed25519 -N '' -f stranger
-mkdir -p /run/sshd # wired into sshd
+mkdir -p /run/sshd home # the first is wired into sshd
 for host in 1 2; do
 	printf '%s\n' 'Port 2222' "ListenAddress 10.77.1.$host" "HostKey $scratch/host-key" "AuthorizedKeysFile $scratch/key.pub" \
-		'StrictModes no' 'UsePAM no' 'PermitRootLogin prohibit-password' 'PidFile none' >"sshd-h$host"
+		'StrictModes no' 'UsePAM no' 'PermitRootLogin prohibit-password' 'PidFile none' "SetEnv HOME=$scratch/home" >"sshd-h$host"
 	on "h$host" /usr/sbin/sshd -D -e -f "$scratch/sshd-h$host" >"sshd-h$host.log" 2>&1 &
 	printf 'Host h%s\n HostName 10.77.1.%s\n Port 2222\n User root\n' "$host" "$host"
 	printf '[10.77.1.%s]:2222 %s\n' "$host" "$(cut -d' ' -f1,2 host-key.pub)" >>known
