@@ -455,8 +455,13 @@ static int run(struct session *session, const struct option_operands *operands, 
 		status = create_modes(session, err);
 	if (status)
 		return status;
-	if (open_ports(session, err) || start_injector(session, err))
+	if (open_ports(session, err))
 		return -1;
+	if (start_injector(session, err)) {
+		injector_capture_discard(session->capture);
+		session->capture = NULL;
+		return -1;
+	}
 	announce(session);
 	serve(session);
 	injector_stop(session->injector);

@@ -259,6 +259,15 @@ int injector_capture_close(struct injector_capture *capture, struct error *err)
 	return status;
 }
 
+void injector_capture_discard(struct injector_capture *capture)
+{
+	if (!capture)
+		return;
+	injector_capture_finish(capture, NULL);
+	remove_file(capture);
+	free_capture(capture);
+}
+
 int injector_capture_failed(const struct injector_capture *capture)
 {
 	return atomic_load_explicit(&capture->write_error, memory_order_relaxed);

@@ -15,6 +15,7 @@ struct injector {
 	double delay_us[INJECTOR_DIRECTIONS];
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed */
 	double subtract_ns, expected_pps, stall_us, hiccup_ns;
+	uint64_t delay_changes;
 	uint32_t slots;
 	bool modal;
 };

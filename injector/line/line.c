@@ -89,9 +89,7 @@ static const struct line_config *make_config(const struct injector *injector)
 		return NULL;
 	config->subtract_cycles = (uint64_t)llround(injector->subtract_ns / injector->clock.ns_per_cycle);
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
-		double ns = injector->delay_us[i] * 1e3 - injector->subtract_ns;
-
-		config->delay_cycles[i] = ns > 0 ? (uint64_t)llround(ns / injector->clock.ns_per_cycle) : 0;
+		config->delay_cycles[i] = (uint64_t)llround(injector->delay_us[i] * 1e3 / injector->clock.ns_per_cycle);
 		config->nic_clock[i] = injector->nic_clock[i];
 	}
 	return config;
@@ -335,6 +333,7 @@ int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR
 	if (status)
 		return status;
 	memcpy(injector->delay_us, delay_us, sizeof injector->delay_us);
+	injector->delay_changes++;
 	return publish(injector, err);
 }
 
@@ -345,6 +344,11 @@ void injector_set_subtract_ns(struct injector *injector, double ns)
 	injector->subtract_ns = ns;
 	if (publish(injector, NULL))
 		injector->subtract_ns = before_ns;
+}
+
+uint64_t injector_delay_changes(const struct injector *injector)
+{
+	return injector->delay_changes;
 }
 
 double injector_subtract_ns(const struct injector *injector)

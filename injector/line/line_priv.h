@@ -49,7 +49,7 @@ struct nic_clock {
 /* Written once by the control thread, then published by one pointer and never changed. */
 struct line_config {
 	uint64_t delay_cycles[INJECTOR_DIRECTIONS];
-	uint64_t subtract_cycles; /* taken off these; modes that set a delay take it off theirs */
+	uint64_t subtract_cycles; /* the path's own, to be taken off what is held in the end */
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
 };
 
@@ -70,7 +70,7 @@ struct line {
 	bool sent_in_gap;                /* [L] */
 	uint32_t disturbed_head;         /* [L] packets before this met a stall; always the end of a burst */
 	uint64_t sent_at;                /* [L] TSC */
-	uint64_t delay_cycles;           /* [L] copy of the configuration */
+	uint64_t delay_cycles;           /* [L] what a packet is held for; the modal loop's: what modes begin with */
 	uint64_t last_due;               /* [L] keeps due times monotone when D is lowered */
 	struct line_counters count;      /* [L] */
 	uint64_t late_clean[LATENESS_BUCKETS] CACHE_ALIGNED; /* [L], read relaxed by [C] */
@@ -84,7 +84,7 @@ struct line {
 	uint16_t outbox_count;          /* [L] taken from the heap, refused by the port so far */
 	struct dp_stamps stamps;        /* [C] */
 	struct nic_clock nic_clock;     /* [L] copy of the configuration */
-	uint64_t subtract_cycles;       /* [L] likewise */
+	uint64_t subtract_cycles;       /* [L] likewise: taken off what they end with */
 	struct capture_ring *capture;   /* [C] NULL = none */
 	uint8_t capture_rx, capture_tx; /* [C] which port, for the records */
 } CACHE_ALIGNED;

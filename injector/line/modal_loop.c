@@ -52,7 +52,7 @@ static void duplicate(struct line *line, struct dp_packet *packet, uint64_t due,
 static void take_packet(struct line *line, struct dp_packet *packet, uint64_t now)
 {
 	uint64_t arrival = arrival_of(line, packet, now);
-	struct verdict verdict = {.delay_cycles = line->delay_cycles, .subtract_cycles = line->subtract_cycles};
+	struct verdict verdict = {.delay_cycles = line->delay_cycles};
 	uint64_t due;
 
 	line->count.rx_packets++;
@@ -71,7 +71,7 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 		push(line, packet, now, &verdict);
 		return;
 	}
-	due = arrival + verdict.delay_cycles;
+	due = arrival + verdict.delay_cycles - MIN(verdict.delay_cycles, line->subtract_cycles);
 	if (!verdict.overtake) {
 		if ((int64_t)(due - line->last_due) < 0)
 			due = line->last_due;

@@ -25,16 +25,9 @@ struct verdict {
 	uint64_t delay_cycles; /* starts as the configured delay */
 	uint32_t copies;       /* extra ones */
 	bool lost, bypass, overtake;
-	uint64_t subtract_cycles; /* the path's own, to be taken off a delay that a mode sets anew */
-	struct wire *wire;        /* what it leaves by, and each copy of it; NULL = no limit */
-	uint64_t wire_cycles;     /* on that */
+	struct wire *wire;    /* what it leaves by, and each copy of it; NULL = no limit */
+	uint64_t wire_cycles; /* on that */
 };
-
-/* Instead of the configured delay. */
-static inline void verdict_set_delay(struct verdict *verdict, uint64_t cycles)
-{
-	verdict->delay_cycles = cycles > verdict->subtract_cycles ? cycles - verdict->subtract_cycles : 0;
-}
 
 /* When one that is due then leaves, and is charged for: to be called only for what is kept. */
 static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due)

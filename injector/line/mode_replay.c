@@ -63,7 +63,7 @@ static void replay_apply(void *state, const struct dp_packet *packet, uint64_t n
 		replay->at = (replay->at + intervals) % replay->count;
 		replay->next += intervals * replay->interval_cycles;
 	}
-	verdict_set_delay(verdict, replay->delay_cycles[replay->at]);
+	verdict->delay_cycles = replay->delay_cycles[replay->at];
 	verdict->overtake = replay->reorder;
 }
 

@@ -78,7 +78,7 @@ static void steps_apply(void *state, const struct dp_packet *packet, uint64_t no
 	}
 	while (steps->at + 1 < steps->count && now - steps->start >= steps->steps[steps->at + 1].at_cycles)
 		steps->at++;
-	verdict_set_delay(verdict, steps->steps[steps->at].delay_cycles);
+	verdict->delay_cycles = steps->steps[steps->at].delay_cycles;
 }
 
 static uint64_t steps_longest(const void *state, uint64_t cycles)

@@ -146,12 +146,13 @@ static json_t *top_json(struct injector_monitor *monitor, const struct injector_
 						   *ba = &statistics->direction[INJECTOR_BA];
 
 	return json_pack(
-		"{s:s, s:f, s:f, s:o, s:o, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
+		"{s:s, s:f, s:f, s:o, s:o, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
 		"s:o, s:I, s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I}",
 		"schema", "nomora.inject/1", "time", ns_to_s(ns_now_wall()), "uptime_s",
 		ns_to_s(ns_sub(ns_now_monotonic(), monitor->started)), "delay_ab_us", delay_json(monitor, INJECTOR_AB),
 		"delay_ba_us", delay_json(monitor, INJECTOR_BA), "delay_set_by",
-		injector_delay_setter(monitor->injector, INJECTOR_AB), "rx_ab", (json_int_t)ab->rx_packets, "tx_ab",
+		injector_delay_setter(monitor->injector, INJECTOR_AB), "delay_changes",
+		(json_int_t)injector_delay_changes(monitor->injector), "rx_ab", (json_int_t)ab->rx_packets, "tx_ab",
 		(json_int_t)ab->tx_packets, "rx_ba", (json_int_t)ba->rx_packets, "tx_ba", (json_int_t)ba->tx_packets,
 		"ring_full", (json_int_t)(ab->ring_full + ba->ring_full), "tx_full",
 		(json_int_t)(ab->tx_full + ba->tx_full), "nombuf",

@@ -8,9 +8,12 @@
 void worker_adopt_config(struct worker *worker, const struct line_config *config)
 {
 	for (unsigned int i = 0; i < worker->line_count; i++) {
-		worker->lines[i]->delay_cycles = config->delay_cycles[worker->directions[i]];
-		worker->lines[i]->subtract_cycles = config->subtract_cycles;
-		worker->lines[i]->nic_clock = config->nic_clock[worker->directions[i]];
+		struct line *line = worker->lines[i];
+		uint64_t cycles = config->delay_cycles[worker->directions[i]];
+
+		line->delay_cycles = worker->modal ? cycles : cycles - MIN(cycles, config->subtract_cycles);
+		line->subtract_cycles = config->subtract_cycles;
+		line->nic_clock = config->nic_clock[worker->directions[i]];
 	}
 	worker->config = config;
 	atomic_store_explicit(&worker->seen_config, config, memory_order_release);

@@ -141,6 +141,7 @@ void loop_make(bool with_modal, size_t count, uint64_t gap)
 		worker.lines[d] = &lines[d];
 	}
 	worker.line_count = 2;
+	worker.modal = modal;
 	worker.last_look = world.now;
 	worker.gap_cycles = GAP;
 	worker.stall_gap_cycles = STALL;

@@ -86,6 +86,38 @@ Test(loop_modal, a_stay_begins_at_the_stamp_but_never_after_the_packet_was_recei
 	}
 }
 
+/* Alternately 1500 and 6000 cycles more than was configured. */
+static void add_delay(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
+{
+	(void)state;
+	(void)now;
+	verdict->delay_cycles += (packet - world.packets) % 2 ? 6000 : 1500;
+}
+
+Test(loop_modal, the_paths_own_time_is_taken_off_what_modes_make_of_the_delay)
+{
+	const struct injector_mode adding = {.name = "adding", .apply = add_delay};
+	struct injector_modes modes = {.count = 1, .items = {{.mode = &adding}}};
+
+	for (uint64_t configured = 0; configured <= DELAY; configured += DELAY) {
+		const struct line_config config = {.delay_cycles = {configured}, .subtract_cycles = 2000};
+
+		loop_make(true, 200, 20000);
+		lines[0].modes = &modes;
+		worker_adopt_config(&worker, &config);
+		loop_run();
+		for (size_t i = 0; i < world.count; i++) {
+			uint64_t held = world.packets[i].left - world.packets[i].received;
+			uint64_t sum = configured + (i % 2 ? 6000 : 1500), expected = sum > 2000 ? sum - 2000 : 0;
+
+			cr_assert_geq(held, expected, "packet %zu: %lu", i, held);
+			cr_assert_leq(held, expected + 10 * STEP, "packet %zu: %lu", i, held);
+		}
+		for (uint32_t i = lateness_bucket(10 * STEP); i < LATENESS_BUCKETS; i++)
+			cr_assert_eq(lines[0].late_clean[i], 0, "due before it came, told as late");
+	}
+}
+
 Test(loop_modal, a_request_that_was_given_up_is_no_answer_to_the_next)
 {
 	loop_make(true, 1, 0);

@@ -163,18 +163,6 @@ Test(modes, steps_follow_the_clock_from_the_first_packet)
 	injector_modes_destroy(modes);
 }
 
-Test(modes, the_paths_own_time_is_taken_off_the_delays_that_modes_set)
-{
-	struct injector_modes *modes = create((struct injector_mode_settings){.steps = "0:10,1:0.2"});
-	struct verdict verdict = {.delay_cycles = US(50), .subtract_cycles = US(1)};
-
-	modes_apply(modes, (const struct dp_packet *)&packet, 0, &verdict);
-	cr_assert_eq(verdict.delay_cycles, US(9));
-	modes_apply(modes, (const struct dp_packet *)&packet, US(1e6), &verdict);
-	cr_assert_eq(verdict.delay_cycles, 0, "never under 0");
-	injector_modes_destroy(modes);
-}
-
 Test(modes, tell_the_longest_delay_and_who_sets_it)
 {
 	const struct injector_mode_settings step_settings = {.steps = "0:10,1:70,2:5", .rate = "10"};

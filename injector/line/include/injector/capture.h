@@ -28,6 +28,8 @@ int injector_capture_finish(struct injector_capture *capture, struct error *err)
 
 /* Finishes, if that was not done, and frees. NULL is legal. */
 int injector_capture_close(struct injector_capture *capture, struct error *err);
+/* Instead, where nothing came of what was to be captured: no file stays. NULL is legal. */
+void injector_capture_discard(struct injector_capture *capture);
 
 /* -errno once a write has failed: nothing is written from then on, and all that passes is lost. 0 otherwise. */
 int injector_capture_failed(const struct injector_capture *capture);
