@@ -24,6 +24,7 @@ int injector_state_parse(const char *control, const json_t *answer, struct injec
 		.uptime_s = json_need_number(&reader, answer, "", "uptime_s", 0, 1e12),
 		.delay_ab_us = json_need_number(&reader, answer, "", "delay_ab_us", 0, 1e9),
 		.delay_ba_us = json_need_number(&reader, answer, "", "delay_ba_us", 0, 1e9),
+		.delay_changes = count(&reader, answer, "delay_changes"),
 		.packets = count(&reader, answer, "tx_ab") + count(&reader, answer, "tx_ba"),
 		.dropped = count(&reader, answer, "ring_full") + count(&reader, answer, "nombuf") +
 			   count(&reader, answer, "rx_missed") + count(&reader, answer, "rx_errors") +

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a killed sweep's server left running. The kernel ends the program that we started, but neither its children nor
- * one that has changed its user. They are known by the mark in their environment, or, where a program writes over that
- * to show a title, by where they print.
+ * What a killed sweep's commands left running. The kernel ends the program that we started, but neither its children
+ * nor one that has changed its user. They are known by the sweep's folder in their environment, or, where a server
+ * writes over that to show a title, by where it prints.
  */
 #include "sweep_priv.h"
 
@@ -97,9 +97,9 @@ static bool end_all(const char *mark, const char *log)
 
 void orphans_end(const char *scratch)
 {
-	char mark[128], log[320];
+	char mark[320], log[320];
 
-	orphans_mark(scratch, mark, sizeof mark);
+	snprintf(mark, sizeof mark, "NOMORA_SCRATCH=%s", scratch);
 	orphans_name_log(scratch, log, sizeof log);
 	for (int pass = 0; pass < PASSES && end_all(mark, log); pass++)
 		;

@@ -85,8 +85,12 @@ int attempt_check_delay(const struct plan *plan, const struct attempt *attempt, 
 		return error_set(err, ESTALE, "the injector was restarted, or its counters reset, during the run");
 	split_delay(plan, attempt->run.delay_us, &ab_us, &ba_us);
 	odd = has_delay(before, ab_us, ba_us) ? after : before;
-	if (has_delay(odd, ab_us, ba_us))
+	if (has_delay(odd, ab_us, ba_us) && after->delay_changes == before->delay_changes)
 		return 0;
+	if (has_delay(odd, ab_us, ba_us))
+		return error_set(
+			err, ESTALE,
+			"somebody else set the injector's delay during the run, and in the end to what it was");
 	return error_set(err, ESTALE,
 			 "somebody else set the injector's delay: %.10g us from A to B and %.10g back, expected %.10g "
 			 "and %.10g",

@@ -100,9 +100,10 @@ size_t pattern_parts(const char *pattern);
 struct injector_state {
 	double uptime_s; /* since it was started, or its counters were reset */
 	double delay_ab_us, delay_ba_us;
-	double packets;   /* sent, both ways */
-	double dropped;   /* ring full, no buffer; missed, refused or not sent by a port */
-	double disturbed; /* packets whose stay met a stall */
+	double delay_changes; /* how often it was set; 0 of an injector that does not tell */
+	double packets;       /* sent, both ways */
+	double dropped;       /* ring full, no buffer; missed, refused or not sent by a port */
+	double disturbed;     /* packets whose stay met a stall */
 	double stalls;
 	double stall_us;
 	double transmit_stall_us; /* of these, in its own calls that send: what waking a receiver costs it */
@@ -136,10 +137,10 @@ void host_state_read(struct host_state *state); /* zeros where /proc does not te
 int scratch_make(char *path, size_t bytes, struct error *err);
 void scratch_remove(const char *path);
 
-/* What a server and its children have in their environment and nobody else has; the file that they print to. */
+/* What a server and its children have in their environment and no other command has; the file that they print to. */
 void orphans_mark(const char *scratch, char *mark, size_t bytes);
 void orphans_name_log(const char *scratch, char *path, size_t bytes);
-/* Ends what is left on this machine of the server of a sweep that had this folder and is no more; waits for its end. */
+/* Ends what is left on this machine of the commands of a sweep that had this folder and is no more; waits for that. */
 void orphans_end(const char *scratch);
 
 /* Keeps every processor that this process may use from idling, until stopped or until this process ends. */

@@ -189,6 +189,9 @@ run "$nomora" sweep touches.plan -o touches.csv
 [ "$code" -eq 0 ] && [ "$(wc -l <touches.csv)" -eq 2 ] && grep -q '"attempt":1,"disturbed":true,"reasons":"somebody else .* 5 us from A to B and 777 back' touches.csv.log &&
 	grep -q '"event":"accepted".*"attempt":2,"disturbed":false' touches.csv.log && pass "a run during which somebody set a delay is made again" ||
 	fail "a run during which somebody set a delay is made again" "exit $code" "$out$err" "$(cat touches.csv.log)"
+printf '%s\n' "nomora inject-ctl $socket set delay_us=9" "nomora inject-ctl $socket set delay_us=5" 'echo value = 1' >there-and-back
+refuses "nor has one whose delay was changed and set back" 1 'at 5 us, run 0: somebody else set the injector.*to what it was' \
+	"$nomora" sweep touches.plan -o back.csv --client "sh $scratch/there-and-back" --attempts 2
 refuses "a run whose delay is never right has no row" 1 'at 5 us, run 0: somebody else set the injector' \
 	"$nomora" sweep touches.plan -o never.csv --client "nomora inject-ctl $socket set delay_us=9; echo value = 1" --attempts 2
 check "not even as a disturbed one" test "$(wc -l <never.csv)" -eq 1
@@ -228,29 +231,29 @@ kill -KILL "$sweep"
 wait "$sweep" 2>/dev/null
 check "SIGKILL leaves the lock's file, which keeps nobody out" test -e "$socket.sweep"
 check "SIGKILL ends its server too" wait_for 5 gone "$(cat server)"
-# One child that is known by its environment alone, one by where it prints, and one whose user is another. A server of a
-# sweep that lives is none of theirs.
+# A server's child that is known by its environment alone, one by where it prints, one whose user is another, and a child
+# of the client's. A server of a sweep that lives is none of theirs.
 as_nobody='sleep'
 [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && as_nobody='setpriv --reuid 65534 --clear-groups sleep'
-plan_with 'delays = 0..9/1' 'client = sleep 0.05; echo value = 1' "$good" \
+plan_with 'delays = 0..9/1' "client = test -e clients || { sleep 985 >/dev/null 2>&1 & echo \$! >>$scratch/clients; }; sleep 0.05; echo value = 1" "$good" \
 	"server = sleep 985 >/dev/null 2>&1 & echo \$! >>$scratch/left; env -i sleep 985 & echo \$! >>$scratch/left; echo \$\$ >>$scratch/left; exec $as_nobody 985" >leaves.plan
 "$nomora" sweep leaves.plan -o leaves.csv 2>/dev/null &
 sweep=$!
 wait_for 10 sh -c "test \"\$(wc -l <'$scratch/leaves.csv')\" -gt 2"
 kill -KILL "$sweep"
 wait "$sweep" 2>/dev/null
-children=$(head -n 2 left)
+children="$(head -n 2 left) $(cat clients)"
 living=$(mktemp -d "/tmp/nomora-sweep.$$.XXXXXX")
 at_exit rm -rf "$living"
-NOMORA_SWEEP_SERVER=${living##*/} sleep 985 >"$living/server.log" &
+NOMORA_SCRATCH=$living sleep 985 >"$living/server.log" &
 other=$!
 at_exit kill "$other"
-for child in $children; do gone "$child" && fail "the server's children outlive SIGKILL"; done
+for child in $children; do gone "$child" && fail "the children outlive SIGKILL"; done
 run "$nomora" sweep leaves.plan -o leaves.csv --delays 0
 [ "$code" -eq 0 ] || fail "the next sweep runs" "$err"
 left=0
-for child in $(head -n 3 left); do gone "$child" || left=$((left + 1)); done
-check "the next sweep ends what is left of a killed one's server" test "$left" -eq 0
+for child in $(head -n 3 left) $(cat clients); do gone "$child" || left=$((left + 1)); done
+check "the next sweep ends what is left of a killed one's server and client" test "$left" -eq 0
 check "and nothing of a sweep that lives" kill -0 "$other"
 
 "$nomora" sweep long.plan -o long.csv 2>/dev/null &

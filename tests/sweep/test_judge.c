@@ -181,6 +181,11 @@ Test(judge, the_delay_is_the_runs_at_its_beginning_and_its_end)
 	expect_delay(-ESTALE, "expected 50 and 0");
 	attempt.before.delay_ba_us = attempt.after.delay_ba_us = 0;
 	expect_delay(0, "");
+	attempt.before.delay_changes = 7;
+	attempt.after.delay_changes = 9;
+	expect_delay(-ESTALE, "in the end to what it was");
+	attempt.before.delay_changes = 9;
+	expect_delay(0, "");
 }
 
 Test(judge, one_injector_counts_from_the_beginning_to_the_end)
