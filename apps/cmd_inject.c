@@ -303,7 +303,7 @@ static int start_injector(struct session *session, struct error *err)
 	};
 
 	if (settings->capture) {
-		session->capture = injector_capture_open(settings->capture, &session->clock, err);
+		session->capture = injector_capture_create(settings->capture, &session->clock, err);
 		if (!session->capture)
 			return -1;
 		line.capture = session->capture;
@@ -317,7 +317,9 @@ static int start_injector(struct session *session, struct error *err)
 		return -1;
 	session->monitor =
 		injector_monitor_create(session->injector, session->ports[0], session->ports[1], session->capture, err);
-	return session->monitor ? injector_start(session->injector, err) : -1;
+	if (!session->monitor || (session->capture && injector_capture_start(session->capture, err)))
+		return -1;
+	return injector_start(session->injector, err);
 }
 
 static void announce(const struct session *session)
@@ -455,13 +457,8 @@ static int run(struct session *session, const struct option_operands *operands, 
 		status = create_modes(session, err);
 	if (status)
 		return status;
-	if (open_ports(session, err))
+	if (open_ports(session, err) || start_injector(session, err))
 		return -1;
-	if (start_injector(session, err)) {
-		injector_capture_discard(session->capture);
-		session->capture = NULL;
-		return -1;
-	}
 	announce(session);
 	serve(session);
 	injector_stop(session->injector);

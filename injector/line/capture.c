@@ -25,7 +25,7 @@ struct injector_capture {
 	FILE *file;
 	char *path;
 	pthread_t thread;
-	bool finished;
+	bool started, finished;
 	_Atomic bool stop;
 	/* The writer thread's; relaxed, since others only tell them. */
 	_Atomic uint64_t written[PORTS];   /* of each port, in the file for good */
@@ -173,39 +173,40 @@ static int open_file(struct injector_capture *capture)
 	return status;
 }
 
-struct injector_capture *injector_capture_open(const char *path, const struct dp_clock *clock, struct error *err)
+struct injector_capture *injector_capture_create(const char *path, const struct dp_clock *clock, struct error *err)
 {
 	struct injector_capture *capture = calloc(1, sizeof *capture);
-	int status;
+	bool whole = capture;
 
-	if (!capture) {
-		error_set(err, ENOMEM, "no memory for the capture");
-		return NULL;
+	if (capture) {
+		capture->clock = *clock;
+		capture->path = strdup(path);
+		whole = capture->path;
 	}
-	capture->clock = *clock;
-	capture->path = strdup(path);
-	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
+	for (unsigned int i = 0; whole && i < INJECTOR_DIRECTIONS; i++) {
 		capture->rings[i].records = calloc(CAPTURE_RECORDS, sizeof(struct capture_record));
-		if (!capture->rings[i].records || !capture->path) {
-			error_set(err, ENOMEM, "no memory for the capture");
-			free_capture(capture);
-			return NULL;
-		}
+		whole = capture->rings[i].records;
 	}
-	status = open_file(capture);
-	if (status) {
-		error_set(err, -status, "%s: cannot create the capture: %s", path, strerror(-status));
+	if (whole)
+		return capture;
+	error_set(err, ENOMEM, "no memory for the capture");
+	if (capture)
 		free_capture(capture);
-		return NULL;
-	}
+	return NULL;
+}
+
+int injector_capture_start(struct injector_capture *capture, struct error *err)
+{
+	int status = open_file(capture);
+
+	if (status)
+		return error_set(err, -status, "%s: cannot create the capture: %s", capture->path, strerror(-status));
 	status = -pthread_create(&capture->thread, NULL, write_loop, capture);
-	if (status) {
-		error_set(err, -status, "%s: cannot start the capture: %s", path, strerror(-status));
-		remove_file(capture);
-		free_capture(capture);
-		return NULL;
-	}
-	return capture;
+	capture->started = !status;
+	if (!status)
+		return 0;
+	remove_file(capture);
+	return error_set(err, -status, "%s: cannot start the capture: %s", capture->path, strerror(-status));
 }
 
 static uint64_t lost_at(const struct injector_capture *capture, unsigned int port)
@@ -236,7 +237,7 @@ static void write_totals(struct injector_capture *capture)
 
 int injector_capture_finish(struct injector_capture *capture, struct error *err)
 {
-	if (!capture)
+	if (!capture || !capture->started)
 		return 0;
 	if (!capture->finished) {
 		capture->finished = true;
@@ -257,15 +258,6 @@ int injector_capture_close(struct injector_capture *capture, struct error *err)
 	if (capture)
 		free_capture(capture);
 	return status;
-}
-
-void injector_capture_discard(struct injector_capture *capture)
-{
-	if (!capture)
-		return;
-	injector_capture_finish(capture, NULL);
-	remove_file(capture);
-	free_capture(capture);
 }
 
 int injector_capture_failed(const struct injector_capture *capture)

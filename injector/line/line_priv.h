@@ -81,7 +81,9 @@ struct line {
 	struct heap heap;                      /* [L] instead of packets and bursts */
 	uint64_t sequence, disturbed_sequence; /* [L] those before disturbed_sequence met a stall */
 	struct heap_entry outbox[LINE_TX_BURST];
-	uint16_t outbox_count;          /* [L] taken from the heap, refused by the port so far */
+	uint16_t outbox_count; /* [L] taken from the heap, refused by the port so far */
+	uint16_t sent_count;   /* [L] of `sent`: left at sent_at, and not counted yet */
+	struct heap_entry sent[LINE_TX_BURST];
 	struct dp_stamps stamps;        /* [C] */
 	struct nic_clock nic_clock;     /* [L] copy of the configuration */
 	uint64_t subtract_cycles;       /* [L] likewise: taken off what they end with */
@@ -216,5 +218,7 @@ void worker_modal_rounds(struct worker *worker, unsigned int rounds);
 
 /* Counts what the fixed loop has sent and not counted yet. */
 void line_fixed_settle(struct line *line);
+/* The same of the modal loop. */
+void line_modal_settle(struct line *line);
 
 #endif

@@ -82,35 +82,67 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	push(line, packet, due, &verdict);
 }
 
-static void count_sent(struct line *line, uint16_t sent, uint64_t now)
+/* Counts what was sent at `sent_at`, as the fixed loop does: after the next look at the clock. */
+static void count_sent(struct line *line)
 {
-	for (uint16_t i = 0; i < sent; i++) {
-		bool disturbed =
-			line->gap || line->outbox[i].disturbed || line->outbox[i].sequence < line->disturbed_sequence;
+	for (uint16_t i = 0; i < line->sent_count; i++) {
+		const struct heap_entry *entry = &line->sent[i];
+		bool disturbed = line->gap || line->sent_in_gap || entry->disturbed ||
+				 entry->sequence < line->disturbed_sequence;
 
 		line->count.disturbed += disturbed;
-		lateness_add(disturbed ? line->late_disturbed : line->late_clean, now - line->outbox[i].due, 1);
+		lateness_add(disturbed ? line->late_disturbed : line->late_clean, line->sent_at - entry->due, 1);
 	}
-	line->count.tx_packets += sent;
+	line->count.tx_packets += line->sent_count;
+	line->sent_count = 0;
+}
+
+/* The counter was looked at: what was sent before is counted, what is sent next is sent at `now`. */
+static void begin_burst(struct line *line, uint64_t now)
+{
+	count_sent(line);
+	line->sent_at = now;
+	line->sent_in_gap = line->gap;
+}
+
+/* Before the port has them, as it may free them; what it refuses will be filled again. How many there is room for. */
+static uint32_t capture_outbox(const struct line *line)
+{
+	uint32_t captured = 0;
+
+	while (line->capture && captured < line->outbox_count &&
+	       capture_fill(line->capture, captured, line->outbox[captured].packet, line->sent_at, line->capture_tx,
+			    true))
+		captured++;
+	return captured;
+}
+
+/* A call that stalled is when its packets left, at its end at the latest; else it takes less than anybody asks for. */
+static void capture_sent(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
+{
+	uint64_t now = dp_cycles();
+
+	captured = MIN(captured, (uint32_t)sent);
+	if (now - line->sent_at > worker->stall_gap_cycles)
+		capture_stamp(line->capture, captured, now);
+	capture_commit(line->capture, line->capture_tx, captured, sent);
 }
 
 /* Sends the outbox; what the port refuses stays in front. True if all went. */
-static bool send_outbox(struct worker *worker, struct line *line, uint64_t now)
+static bool send_outbox(struct worker *worker, struct line *line)
 {
 	struct dp_packet *packets[LINE_TX_BURST];
-	uint32_t captured = 0;
+	uint32_t captured = capture_outbox(line);
 	uint16_t count = line->outbox_count, sent;
 
-	for (uint16_t i = 0; i < count; i++) {
+	for (uint16_t i = 0; i < count; i++)
 		packets[i] = line->outbox[i].packet;
-		if (line->capture && captured == i &&
-		    capture_fill(line->capture, captured, packets[i], now, line->capture_tx, true))
-			captured++;
-	}
 	sent = loop_transmit(worker, line->tx_port, packets, count);
-	if (line->capture) /* what was refused will be filled again */
-		capture_commit(line->capture, line->capture_tx, MIN(captured, (uint32_t)sent), sent);
-	count_sent(line, sent, now);
+	if (line->capture)
+		capture_sent(worker, line, captured, sent);
+	for (uint16_t i = 0; i < sent; i++)
+		line->sent[i] = line->outbox[i];
+	line->sent_count = sent;
 	for (uint16_t i = sent; i < count; i++)
 		line->outbox[i - sent] = line->outbox[i];
 	line->outbox_count = (uint16_t)(count - sent);
@@ -118,16 +150,27 @@ static bool send_outbox(struct worker *worker, struct line *line, uint64_t now)
 	return line->outbox_count == 0;
 }
 
+static void fill_outbox(struct line *line, uint64_t now)
+{
+	while (line->outbox_count < LINE_TX_BURST && line->heap.count > 0 &&
+	       (int64_t)(now - line->heap.entries[0].due) >= 0)
+		line->outbox[line->outbox_count++] = heap_pop(&line->heap);
+}
+
 static void release(struct worker *worker, struct line *line, uint64_t now, bool full)
 {
-	(void)full;
+	begin_burst(line, now);
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS; round++) {
-		while (line->outbox_count < LINE_TX_BURST && line->heap.count > 0 &&
-		       (int64_t)(now - line->heap.entries[0].due) >= 0)
-			line->outbox[line->outbox_count++] = heap_pop(&line->heap);
-		if (line->outbox_count == 0 || !send_outbox(worker, line, now))
+		fill_outbox(line, now);
+		if (line->outbox_count == 0)
 			return;
-		now = dp_cycles();
+		if (round > 0) { /* a backlog: the burst before took its time */
+			now = dp_cycles();
+			worker_look(worker, now, full);
+			begin_burst(line, now);
+		}
+		if (!send_outbox(worker, line))
+			return;
 	}
 }
 
@@ -163,4 +206,9 @@ void worker_modal_loop(struct worker *worker)
 void worker_modal_rounds(struct worker *worker, unsigned int rounds)
 {
 	loop_rounds(worker, modal, rounds);
+}
+
+void line_modal_settle(struct line *line)
+{
+	count_sent(line);
 }

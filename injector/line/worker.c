@@ -46,6 +46,8 @@ static void settle(struct line *line)
 {
 	if (line->packets)
 		line_fixed_settle(line);
+	else
+		line_modal_settle(line);
 }
 
 static uint64_t held(const struct line *line)

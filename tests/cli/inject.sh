@@ -148,9 +148,13 @@ run "${inject[@]}" net_null0 net_null1 --duration 0.3 --delay-us 5 --capture "$s
 summary=$err
 refuses "a capture on a disk that is full" 1 "/dev/full: cannot create the capture: No space left" \
 	"${inject[@]}" net_null0 net_null1 --duration 5 --capture /dev/full
-refuses "a delay that cannot be, with a capture," 2 "--slots 32768 would do" \
-	"${inject[@]}" net_null0 net_null1 --delay-us 500 --expect-pps 4e7 --capture "$scratch/nothing.pcapng"
-check "leaves no file of it" test ! -e "$scratch/nothing.pcapng"
+cp "$scratch/run.pcapng" "$scratch/kept.pcapng"
+for capture in nothing kept; do
+	refuses "a delay that cannot be, with a capture," 2 "--slots 32768 would do" \
+		"${inject[@]}" net_null0 net_null1 --delay-us 500 --expect-pps 4e7 --capture "$scratch/$capture.pcapng"
+done
+check "makes no file of it" test ! -e "$scratch/nothing.pcapng"
+check "and leaves the one that was there" cmp -s "$scratch/run.pcapng" "$scratch/kept.pcapng"
 run "${inject[@]}" net_null0 net_null1 --duration 0.1 --mtu 9000 --expect-pps 138000 -- -m 160
 [ "$code" -eq 0 ] && pass "jumbo frames at a rate that is told take no more than they need" ||
 	fail "jumbo frames at a rate that is told take no more than they need" "$err"

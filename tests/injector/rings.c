@@ -79,8 +79,9 @@ void rings_open(struct rings *rings, const struct rings_options *options)
 		settings.stamps[i] = rings->stamps;
 	}
 	if (options->capture) {
-		rings->capture = injector_capture_open(options->capture, &rings->clock, &err);
+		rings->capture = injector_capture_create(options->capture, &rings->clock, &err);
 		cr_assert_not_null(rings->capture, "%s", err.text);
+		cr_assert_eq(injector_capture_start(rings->capture, &err), 0, "%s", err.text);
 		if (options->size_limit) {
 			signal(SIGXFSZ, SIG_IGN);
 			cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){options->size_limit, RLIM_INFINITY}), 0);

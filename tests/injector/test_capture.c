@@ -17,11 +17,11 @@
 
 #include "rings.h"
 
-enum { COUNT = 5000 };
+enum { COUNT = 5000, FIRST = 100 };
 
 static char path[64];
 
-/* Sends COUNT packets through, and leaves all open. */
+/* Sends COUNT packets through, most of them when the first few are in the file, and leaves all open. */
 static void pass_captured(const struct rings_options *options, struct rings *through)
 {
 	struct rings_options with_capture = *options;
@@ -39,7 +39,7 @@ static void pass_captured(const struct rings_options *options, struct rings *thr
 		unsigned int count = rings_receive(through, 1, packets, 32);
 
 		rte_pktmbuf_free_bulk(packets, count);
-		if (sent < COUNT)
+		if (sent < COUNT && (sent < FIRST || injector_capture_written(through->capture) > 0))
 			sent += rings_send(through, 0, sent);
 		cr_assert_eq(injector_read(through->injector, &statistics, &err), 0);
 		if (sent == COUNT && statistics.direction[0].rx_packets == COUNT && statistics.direction[0].held == 0)
@@ -146,14 +146,19 @@ Test(capture, tells_in_the_file_what_is_not_in_it)
 Test(capture, a_disk_that_is_full_from_the_start_is_refused)
 {
 	struct dp_clock clock = {.ns_per_cycle = 1};
+	struct injector_capture *capture;
 	struct error err = {0};
 
-	cr_assert_null(injector_capture_open("/dev/full", &clock, &err));
-	cr_assert_eq(err.code, ENOSPC, "%s", err.text);
+	capture = injector_capture_create("/dev/full", &clock, &err);
+	cr_assert_eq(injector_capture_start(capture, &err), -ENOSPC, "%s", err.text);
+	cr_assert_eq(injector_capture_close(capture, &err), 0, "there was nothing to finish");
 	cr_assert_eq(access("/dev/full", F_OK), 0, "a device stays");
 	signal(SIGXFSZ, SIG_IGN);
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){20, RLIM_INFINITY}), 0);
 	snprintf(path, sizeof path, "/tmp/test-full-%d.pcapng", (int)getpid());
-	cr_assert_null(injector_capture_open(path, &clock, &err));
+	capture = injector_capture_create(path, &clock, &err);
+	cr_assert_neq(access(path, F_OK), 0, "there is none before it starts");
+	cr_assert_eq(injector_capture_start(capture, &err), -EFBIG, "%s", err.text);
 	cr_assert_neq(access(path, F_OK), 0, "and no file is left with nothing in it");
+	injector_capture_close(capture, &err);
 }

@@ -142,17 +142,56 @@ Test(loop_disturbed, nor_is_it_where_a_short_burst_follows)
 	}
 }
 
-Test(loop_disturbed, a_hiccup_while_a_packet_is_sent_is_noticed)
+/* One of 40 packets, `apart` cycles, is sent at about 20000 while the counter jumps. */
+static void jump_while_sending(int kind, uint64_t apart, uint64_t by)
+{
+	loop_make(kind, 40, apart);
+	world.jump_at = 20000;
+	world.jump = by;
+	world.jump_in_transmit = true;
+	loop_run();
+	loop_round(); /* what the last burst met is known at the next look */
+	worker_answer(&worker);
+}
+
+Test(loop_disturbed, a_hiccup_while_a_packet_is_sent_disturbs_it)
 {
 	for (int kind = 0; kind < 2; kind++) {
-		loop_make(kind, 1, 0);
-		for (int i = 0; i < 100000 && world.left == 0; i++)
-			loop_round();
-		world.now += 2 * GAP; /* in dp_transmit(), as far as the loop can tell */
-		for (int i = 0; i < 2; i++)
-			loop_round();
-		worker_answer(&worker);
+		jump_while_sending(kind, 3000, 2 * GAP);
 		cr_assert_eq(worker.hiccups, 1);
-		cr_assert_eq(worker.snapshot.count[0].disturbed, kind ? 0 : 1, "the modal loop counts at once");
+		cr_assert_eq(worker.snapshot.count[0].disturbed, 1, "loop %d: %lu", kind,
+			     worker.snapshot.count[0].disturbed);
+	}
+}
+
+Test(loop_disturbed, a_stall_in_the_first_burst_of_a_backlog_disturbs_all_of_it)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		loop_make(kind, LINE_TX_BURST + 4, 0);
+		world.jump_at = 6000;
+		world.jump = 2 * STALL;
+		world.jump_in_transmit = true;
+		loop_run();
+		cr_assert_eq(worker.stalls, 1);
+		cr_assert_eq(worker.snapshot.count[0].disturbed, world.count, "loop %d: %lu", kind,
+			     worker.snapshot.count[0].disturbed);
+	}
+}
+
+Test(loop_disturbed, a_stall_while_a_packet_is_sent_disturbs_it_and_all_that_are_held)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		uint64_t held = 0;
+
+		jump_while_sending(kind, 1000, 2 * STALL);
+		for (size_t i = 0; i < world.count; i++) {
+			const struct dp_packet *packet = &world.packets[i];
+
+			held += packet->arrives <= 20100 + 2 * STALL && packet->left >= 20000;
+		}
+		cr_assert_eq(worker.stalls, 1);
+		cr_assert_gt(held, 10);
+		cr_assert_eq(worker.snapshot.count[0].disturbed, held, "loop %d: %lu of %lu", kind,
+			     worker.snapshot.count[0].disturbed, held);
 	}
 }

@@ -22,6 +22,7 @@ Test(loop_modal, a_limited_link_stays_busy_while_packets_are_dropped)
 	lines[0].modes = &modes;
 	for (uint64_t i = 0; i < 100000000 && (world.next_in < PACKETS || lines[0].heap.count > 0); i++)
 		loop_round();
+	worker_answer(&worker);
 	cr_assert_gt(lines[0].count.ring_full, 500);
 	cr_assert_eq(lines[0].count.tx_packets, PACKETS - lines[0].count.ring_full);
 	for (size_t i = 0; i < PACKETS; i++) {
@@ -68,6 +69,32 @@ Test(loop_modal, every_frame_without_a_record_is_counted_as_lost)
 	capture_while_refused(10, &ring);
 	cr_assert_eq(ring.lost[0], 30);
 	cr_assert_eq(ring.lost[1], 40);
+}
+
+/* The port may have had it at any time of such a call. */
+Test(loop_modal, a_packet_whose_sending_stalls_is_captured_as_one_that_left_at_its_end)
+{
+	struct capture_ring ring = {.records = calloc(CAPTURE_RECORDS, sizeof(struct capture_record))};
+	uint64_t late = 0;
+
+	loop_make(true, 20, 1000);
+	lines[0].capture = &ring;
+	lines[0].capture_tx = 1;
+	world.jump_in_transmit = true;
+	world.jump_at = 15000;
+	world.jump = 2 * STALL;
+	loop_run();
+	cr_assert_eq(ring.head, 40);
+	for (uint32_t i = 0, packet = 0; i < 40; i++) {
+		const struct capture_record *record = &ring.records[i];
+
+		if (!record->outbound)
+			continue;
+		cr_assert_leq(record->tsc - world.packets[packet].left + STEP, 2 * STEP, "packet %u", packet);
+		late += record->tsc - loop_due(&world.packets[packet++]) > STALL;
+	}
+	cr_assert_geq(late, 1);
+	free(ring.records);
 }
 
 Test(loop_modal, a_stay_begins_at_the_stamp_but_never_after_the_packet_was_received)

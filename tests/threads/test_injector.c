@@ -87,8 +87,8 @@ int main(void)
 	lcore = dp_eal_worker(0);
 	if (!pool || dp_clock_calibrate(&clock, (struct ns){20 * NS_PER_MS}, &err))
 		goto out;
-	capture = injector_capture_open("/dev/null", &clock, &err);
-	if (!capture)
+	capture = injector_capture_create("/dev/null", &clock, &err);
+	if (!capture || injector_capture_start(capture, &err))
 		goto out;
 	injector = injector_create(&(struct injector_settings){.port_a = dp_port_id(ports[0]),
 							       .port_b = dp_port_id(ports[1]),

@@ -14,11 +14,15 @@
 
 struct injector_capture;
 
+/* To be handed to injector_create(); no file yet. NULL with err set: -ENOMEM. */
+struct injector_capture *injector_capture_create(const char *path, const struct dp_clock *clock, struct error *err);
+
 /*
- * Opens the file, writes its head and starts the thread; the file is whole after close (a shorter one is readable as
- * well). NULL with err set, and no file, when it cannot be written.
+ * Before injector_start(), when nothing else can go wrong: makes the file, writes its head and starts the thread; the
+ * file is whole after close (a shorter one is readable as well). -errno with err set, and no file, when it cannot be
+ * written.
  */
-struct injector_capture *injector_capture_open(const char *path, const struct dp_clock *clock, struct error *err);
+int injector_capture_start(struct injector_capture *capture, struct error *err);
 
 /*
  * After injector_stop(): writes what is left and how much is missing; the counters hold until close. 0 or -errno with
@@ -26,10 +30,8 @@ struct injector_capture *injector_capture_open(const char *path, const struct dp
  */
 int injector_capture_finish(struct injector_capture *capture, struct error *err);
 
-/* Finishes, if that was not done, and frees. NULL is legal. */
+/* Finishes, if it was started and that was not done, and frees. NULL is legal. */
 int injector_capture_close(struct injector_capture *capture, struct error *err);
-/* Instead, where nothing came of what was to be captured: no file stays. NULL is legal. */
-void injector_capture_discard(struct injector_capture *capture);
 
 /* -errno once a write has failed: nothing is written from then on, and all that passes is lost. 0 otherwise. */
 int injector_capture_failed(const struct injector_capture *capture);
