@@ -125,6 +125,7 @@ struct session {
 	struct dp_pool *pool;
 	struct dp_port *ports[2];
 	struct injector_modes *modes[INJECTOR_DIRECTIONS];
+	_Atomic uint64_t modes_start; /* of both directions' */
 	struct injector_capture *capture;
 	struct injector *injector;
 	struct injector_monitor *monitor;
@@ -258,6 +259,7 @@ static int create_modes(struct session *session, struct error *err)
 		if (!injector_modes_wanted(&session->settings.modes) && !session->settings.modes.reorder)
 			return 0;
 		session->settings.modes.seed = (uint64_t)session->settings.seed + (uint64_t)i;
+		session->settings.modes.start = &session->modes_start;
 		session->modes[i] = injector_modes_create(&session->settings.modes, &session->clock, err);
 		if (!session->modes[i])
 			return -1;
@@ -339,6 +341,13 @@ static void announce(const struct session *session)
 		 dp_eal_has_hugepages() ? "from hugepages" : "without hugepages");
 }
 
+/* False when nobody reads any more. */
+static bool print_sample(const struct session *session, const json_t *sample)
+{
+	return !session->settings.json ||
+	       (json_dumpf(sample, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF && fflush(stdout) == 0);
+}
+
 /* One line of JSON, and the chores of once a second. False when nobody reads any more. */
 static bool tick(struct session *session)
 {
@@ -354,8 +363,7 @@ static bool tick(struct session *session)
 		log_warning("%s", err.text);
 		return true;
 	}
-	ok = !session->settings.json ||
-	     (json_dumpf(sample, stdout, JSON_COMPACT) == 0 && putchar('\n') != EOF && fflush(stdout) == 0);
+	ok = print_sample(session, sample);
 	json_decref(sample);
 	return ok;
 }
@@ -387,16 +395,18 @@ static void serve(struct session *session)
 	}
 }
 
-static void summarise(struct session *session)
+/* Once the loop has ended: what is held then never leaves. */
+static void conclude(struct session *session)
 {
 	struct error err = {0};
 	json_t *sample = injector_monitor_sample(session->monitor, &err);
-	char text[768];
+	char text[800];
 
 	if (!sample) {
 		log_warning("%s", err.text);
 		return;
 	}
+	print_sample(session, sample);
 	injector_monitor_summary(sample, text, sizeof text);
 	log_info("%s", text);
 	json_decref(sample);
@@ -462,8 +472,8 @@ static int run(struct session *session, const struct option_operands *operands, 
 	announce(session);
 	serve(session);
 	injector_stop(session->injector);
-	status = injector_capture_finish(session->capture, err); /* before the summary, which tells its counters */
-	summarise(session);
+	status = injector_capture_finish(session->capture, err); /* before its counters are told */
+	conclude(session);
 	return status;
 }
 

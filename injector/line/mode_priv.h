@@ -15,6 +15,8 @@
 #include <dp/packet.h>
 #include <injector/mode.h>
 
+#include "hints_priv.h"
+
 /* A link of limited rate: packets go onto it one after the other. */
 struct wire {
 	uint64_t free_at; /* TSC */
@@ -38,6 +40,27 @@ static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due
 		due = verdict->wire->free_at;
 	verdict->wire->free_at = due + verdict->wire_cycles;
 	return due;
+}
+
+/* A set's view of the moment at which time begins. */
+struct mode_clock {
+	_Atomic uint64_t *shared, own; /* TSC; 0 before the first packet */
+	uint64_t start;                /* the same, once it is known */
+};
+
+static inline void mode_clock_init(struct mode_clock *clock, _Atomic uint64_t *shared)
+{
+	clock->shared = shared ? shared : &clock->own;
+}
+
+/* Cycles since the first packet, of whatever direction; it is this one if there was none. */
+static inline uint64_t mode_elapsed(struct mode_clock *clock, uint64_t now)
+{
+	uint64_t none = 0;
+
+	if (UNLIKELY(clock->start == 0))
+		clock->start = atomic_compare_exchange_strong(clock->shared, &none, now) ? now : none;
+	return (int64_t)(now - clock->start) > 0 ? now - clock->start : 0; /* the other lcore may be ahead */
 }
 
 struct mode_context {

@@ -10,8 +10,9 @@
 #include "series_priv.h"
 
 struct replay {
-	bool started, reorder;
-	uint64_t next; /* TSC at which the following value takes over */
+	struct mode_clock clock;
+	bool reorder;
+	uint64_t next_cycles; /* since the first packet: when the following value takes over */
 	uint64_t interval_cycles;
 	size_t at, count;
 	uint64_t delay_cycles[];
@@ -42,6 +43,8 @@ static int replay_create(const struct mode_context *context, const char *specifi
 		replay->count = series.rows;
 		replay->reorder = context->settings->reorder;
 		replay->interval_cycles = (uint64_t)llround(context->settings->replay_interval_us * 1e3 / ns_per_cycle);
+		replay->next_cycles = replay->interval_cycles;
+		mode_clock_init(&replay->clock, context->settings->start);
 		*state = replay;
 	}
 	free(series.values);
@@ -51,17 +54,14 @@ static int replay_create(const struct mode_context *context, const char *specifi
 static void replay_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct replay *replay = state;
+	uint64_t elapsed = mode_elapsed(&replay->clock, now);
 
 	(void)packet;
-	if (!replay->started) {
-		replay->started = true;
-		replay->next = now + replay->interval_cycles;
-	}
-	if ((int64_t)(now - replay->next) >= 0) {
-		uint64_t intervals = (now - replay->next) / replay->interval_cycles + 1;
+	if (elapsed >= replay->next_cycles) {
+		uint64_t intervals = (elapsed - replay->next_cycles) / replay->interval_cycles + 1;
 
 		replay->at = (replay->at + intervals) % replay->count;
-		replay->next += intervals * replay->interval_cycles;
+		replay->next_cycles += intervals * replay->interval_cycles;
 	}
 	verdict->delay_cycles = replay->delay_cycles[replay->at];
 	verdict->overtake = replay->reorder;

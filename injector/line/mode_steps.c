@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Step schedule: at second t the delay becomes D. The clock starts with the first packet; the last step stays. */
+/* Step schedule: at second t the delay becomes D. The last step stays. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +17,7 @@ struct step {
 };
 
 struct steps {
-	bool started;
-	uint64_t start;   /* TSC of the first packet */
+	struct mode_clock clock;
 	size_t at, count; /* step in force */
 	struct step steps[];
 };
@@ -60,23 +59,22 @@ static int steps_create(const struct mode_context *context, const char *specific
 	status = steps ? fill(steps, &series, context->clock, name, err)
 		       : error_set(err, ENOMEM, "no memory for --steps");
 	free(series.values);
-	if (status)
+	if (status) {
 		free(steps);
-	else
+	} else {
+		mode_clock_init(&steps->clock, context->settings->start);
 		*state = steps;
+	}
 	return file ? mode_blame_file(status, err) : status;
 }
 
 static void steps_apply(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict)
 {
 	struct steps *steps = state;
+	uint64_t elapsed = mode_elapsed(&steps->clock, now);
 
 	(void)packet;
-	if (!steps->started) {
-		steps->started = true;
-		steps->start = now;
-	}
-	while (steps->at + 1 < steps->count && now - steps->start >= steps->steps[steps->at + 1].at_cycles)
+	while (steps->at + 1 < steps->count && elapsed >= steps->steps[steps->at + 1].at_cycles)
 		steps->at++;
 	verdict->delay_cycles = steps->steps[steps->at].delay_cycles;
 }

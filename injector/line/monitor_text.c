@@ -18,12 +18,15 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 
 	const char *setter = json_string_value(json_object_get(sample, "delay_set_by"));
 	const json_t *capture = json_object_get(sample, "capture");
-	char calls[64] = "", delay[64], captured[96] = "";
+	double held = number(ab, "held") + number(ba, "held");
+	char calls[64] = "", delay[64], captured[96] = "", kept[48] = "";
 
 	if (capture)
 		snprintf(captured, sizeof captured, "; capture: %.0f frames written, %.0f lost",
 			 number(capture, "written"), number(capture, "lost"));
 
+	if (held > 0)
+		snprintf(kept, sizeof kept, ", %.0f still held", held);
 	if (setter)
 		snprintf(delay, sizeof delay, "--%s", setter);
 	else
@@ -32,7 +35,7 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 		snprintf(calls, sizeof calls, ", %.1f ms in calls that send",
 			 number(sample, "stall_us_in_transmit") / 1e3);
 	snprintf(text, bytes,
-		 "%.1f s at %s: A->B %.0f in %.0f out, B->A %.0f in %.0f out; dropped %.0f (ring full %.0f, no "
+		 "%.1f s at %s: A->B %.0f in %.0f out, B->A %.0f in %.0f out%s; dropped %.0f (ring full %.0f, no "
 		 "buffer "
 		 "%.0f, missed %.0f, too long or broken %.0f, not sent by the port %.0f), lost by mode %.0f; late p50 "
 		 "%.0f p99 %.0f p99.9 %.0f "
@@ -40,7 +43,7 @@ void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
 		 "over %g us "
 		 "(%.1f ms, longest %.0f us%s), %.0f packets disturbed (%.2f %%)%s",
 		 number(sample, "uptime_s"), delay, number(sample, "rx_ab"), number(sample, "tx_ab"),
-		 number(sample, "rx_ba"), number(sample, "tx_ba"), dropped, number(sample, "ring_full"),
+		 number(sample, "rx_ba"), number(sample, "tx_ba"), kept, dropped, number(sample, "ring_full"),
 		 number(sample, "nombuf"), number(sample, "rx_missed"), number(sample, "rx_errors"),
 		 number(sample, "tx_errors"), number(ab, "lost") + number(ba, "lost"),
 		 number(sample, "lateness_p50_ns"), number(sample, "lateness_p99_ns"),

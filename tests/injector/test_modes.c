@@ -163,6 +163,27 @@ Test(modes, steps_follow_the_clock_from_the_first_packet)
 	injector_modes_destroy(modes);
 }
 
+/* Both directions are at one point of a schedule, whichever had the first packet; one may be seen a little earlier. */
+Test(modes, both_directions_have_one_clock)
+{
+	_Atomic uint64_t start = 0;
+	const struct injector_mode_settings settings = {.steps = "0:10,2:5000", .start = &start};
+	struct injector_modes *ab = create(settings), *ba = create(settings);
+	uint64_t first = UINT64_C(123456789012), second = UINT64_C(2000000000);
+
+	cr_assert_eq(judge(ab, first).delay_cycles, US(10));
+	cr_assert_eq(start, first);
+	cr_assert_eq(judge(ba, first - 500).delay_cycles, US(10), "before the beginning is at the beginning");
+	cr_assert_eq(judge(ba, first + 2 * second).delay_cycles, US(5000));
+	cr_assert_eq(judge(ab, first + 2 * second).delay_cycles, US(5000));
+	cr_assert_eq(start, first);
+	injector_modes_destroy(ab);
+	injector_modes_destroy(ba);
+	ab = create(settings); /* the clock runs already */
+	cr_assert_eq(judge(ab, first + 2 * second).delay_cycles, US(5000));
+	injector_modes_destroy(ab);
+}
+
 Test(modes, tell_the_longest_delay_and_who_sets_it)
 {
 	const struct injector_mode_settings step_settings = {.steps = "0:10,1:70,2:5", .rate = "10"};
@@ -189,6 +210,7 @@ Test(modes, replay_goes_round)
 	FILE *file;
 	struct injector_modes *modes;
 	uint64_t start = 1000;
+	_Atomic uint64_t begun;
 
 	snprintf(path, sizeof path, "/tmp/test-replay-%d", (int)getpid());
 	file = fopen(path, "w");
@@ -203,6 +225,10 @@ Test(modes, replay_goes_round)
 	cr_assert_eq(modes_longest(modes, US(500)), US(30));
 	cr_assert_str_eq(modes_delay_setter(modes), "replay");
 	cr_assert_eq(judge(modes, start + US(300 * 1000 + 400)).delay_cycles, US(20), "a long gap skips whole rounds");
+	injector_modes_destroy(modes);
+	atomic_init(&begun, start);
+	modes = create((struct injector_mode_settings){.replay = path, .replay_interval_us = 100, .start = &begun});
+	cr_assert_eq(judge(modes, start + US(250)).delay_cycles, US(30), "the other direction began it");
 	injector_modes_destroy(modes);
 	unlink(path);
 }

@@ -19,6 +19,7 @@
 #ifndef INJECTOR_MODE_H
 #define INJECTOR_MODE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,6 +34,9 @@ struct injector_mode_settings {
 	double replay_interval_us; /* > 0 */
 	bool reorder;              /* jitter and replay may let packets overtake; otherwise order is kept */
 	uint64_t seed;
+	/* Where the clock of steps and replay begins: TSC of the first packet, 0 before it. One for both directions, so
+	 * that they are always at the same point. Borrowed; NULL = the set has one of its own. */
+	_Atomic uint64_t *start;
 };
 
 /* True if anything beside the fixed delay is asked for. */
