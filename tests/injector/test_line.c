@@ -109,12 +109,16 @@ Test(line, each_direction_has_its_own_delay)
 	struct rings rings;
 	struct traffic ab, ba;
 	int64_t ab_cycles, ba_cycles;
+	struct ns start;
 
 	rings_open(&rings, &options);
 	rings_start(&rings);
 	ab_cycles = (int64_t)(100e3 / rings.clock.ns_per_cycle);
 	ba_cycles = (int64_t)(10000e3 / rings.clock.ns_per_cycle);
-	pass(&rings, 0, 500, 1, ab_cycles, &ab);
+	start = ns_now_monotonic();
+	do { /* three threads that poll: on a machine with other work too, each waits for its turn */
+		pass(&rings, 0, 500, 1, ab_cycles, &ab);
+	} while (ab.least_cycles >= ba_cycles && in_time(start, 60));
 	pass(&rings, 1, 20, 1, ba_cycles, &ba);
 	cr_assert_eq(ab.received, 500);
 	cr_assert_eq(ba.received, 20);
