@@ -80,8 +80,8 @@ static int create(struct matcher *matcher, struct check_report *report)
 	return 0;
 }
 
-static int match_all(struct pcapng_reader *reader, struct matcher *matcher, const double expected_us[CHECK_DIRECTIONS],
-		     struct check_report *report, struct error *err)
+static int match_all(const char *path, struct pcapng_reader *reader, struct matcher *matcher,
+		     const double expected_us[CHECK_DIRECTIONS], struct check_report *report, struct error *err)
 {
 	struct pcapng_packet packet;
 	int status;
@@ -92,10 +92,9 @@ static int match_all(struct pcapng_reader *reader, struct matcher *matcher, cons
 		report->frames++;
 		if (packet.interface > 1 || packet.direction == PCAPNG_UNKNOWN)
 			return error_set(err, EBADMSG,
-					 "frame %llu is of interface %u, direction %d: this is no injector's capture "
-					 "(two interfaces, "
-					 "each frame inbound or outbound)",
-					 (unsigned long long)report->frames, packet.interface, packet.direction);
+					 "%s: frame %llu is of interface %u, direction %d: this is no injector's "
+					 "capture (two interfaces, each frame inbound or outbound)",
+					 path, (unsigned long long)report->frames, packet.interface, packet.direction);
 		if (packet.direction == PCAPNG_INBOUND) {
 			enum check_direction d = from_a ? CHECK_AB : CHECK_BA;
 
@@ -126,7 +125,7 @@ int check_delays(const char *path, const double expected_us[CHECK_DIRECTIONS], s
 		error_set(err, ENOMEM, "%s: out of memory", path);
 	} else {
 		reader = pcapng_open(path, err);
-		status = reader ? match_all(reader, &matcher, expected_us, report, err) : -ENOENT;
+		status = reader ? match_all(path, reader, &matcher, expected_us, report, err) : -ENOENT;
 	}
 	pcapng_close(reader);
 	for (int d = 0; d < CHECK_DIRECTIONS; d++)
