@@ -44,10 +44,18 @@ static int fill(struct steps *steps, const struct series *series, const struct d
 	return 0;
 }
 
+/* What has no colon, or a slash, is no schedule: it may have been meant as a file. For messages. */
+static const char *name_of_text(const char *specification)
+{
+	bool path = !strchr(specification, ':') || strchr(specification, '/');
+
+	return path ? "--steps: there is no such file, nor is it a schedule as 0:10,5:20" : "--steps";
+}
+
 static int steps_create(const struct mode_context *context, const char *specification, void **state, struct error *err)
 {
 	bool file = access(specification, F_OK) == 0;
-	const char *name = file ? specification : "--steps";
+	const char *name = file ? specification : name_of_text(specification);
 	struct series series;
 	struct steps *steps;
 	int status = file ? series_read(specification, 2, ':', &series, err)

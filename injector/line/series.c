@@ -2,6 +2,7 @@
 #include "series_priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,16 @@
 
 enum { ROWS_MAXIMUM = 10000000 };
 
+static int refuse_count(size_t count, size_t columns, char separator, struct error_place place, struct error *err)
+{
+	const char *plural = count == 1 ? "" : "s";
+
+	if (columns == 1)
+		return error_at(err, place, EINVAL, "found %zu field%s, expected one number", count, plural);
+	return error_at(err, place, EINVAL, "found %zu field%s, expected two numbers with '%c' between them", count,
+			plural, separator);
+}
+
 static int add_row(struct series *series, size_t columns, char separator, char *line, struct error_place place,
 		   struct error *err)
 {
@@ -17,8 +28,7 @@ static int add_row(struct series *series, size_t columns, char separator, char *
 	size_t count = file_split(line, separator, fields, 3);
 
 	if (count != columns)
-		return error_at(err, place, EINVAL, "found %zu fields, expected %s", count,
-				columns == 1 ? "one number" : "two numbers");
+		return refuse_count(count, columns, separator, place, err);
 	if (series->rows == ROWS_MAXIMUM)
 		return error_at(err, place, E2BIG, "more than %d rows", ROWS_MAXIMUM);
 	if ((series->rows & (series->rows - 1)) == 0) { /* grows at every power of two */
@@ -74,14 +84,17 @@ int series_read(const char *path, size_t columns, char separator, struct series 
 int series_parse(const char *name, const char *text, size_t columns, char separator, struct series *series,
 		 struct error *err)
 {
-	char *copy = strdup(text), *rest = copy, *row;
+	char *copy = strdup(text), *rest = copy, *row, word[64];
+	struct error_place place = {.file = name, .field = word};
 	int status = 0;
 
 	*series = (struct series){0};
 	if (!copy)
 		return error_set(err, ENOMEM, "%s: out of memory", name);
-	while (!status && (row = strsep(&rest, ",")))
-		status = add_row(series, columns, separator, row, (struct error_place){.file = name}, err);
+	while (!status && (row = strsep(&rest, ","))) {
+		snprintf(word, sizeof word, "\"%.*s\"", (int)sizeof word - 3, row);
+		status = add_row(series, columns, separator, row, place, err);
+	}
 	free(copy);
 	return finish(series, status, name, err);
 }

@@ -19,7 +19,7 @@ struct series {
  */
 int series_read(const char *path, size_t columns, char separator, struct series *series, struct error *err);
 
-/* The same from one text with rows separated by commas: "0:10,5:20". `name` is for messages. */
+/* The same from one text with rows separated by commas: "0:10,5:20". `name` is for messages; they name the row too. */
 int series_parse(const char *name, const char *text, size_t columns, char separator, struct series *series,
 		 struct error *err);
 

@@ -56,11 +56,17 @@ refuses "a replay file that is no series" 1 "series:2: .*not a number" \
 	"${inject[@]}" net_null0 net_null1 --replay <(:) --replay "$(printf '1\ntwo\n' >"$scratch/series"; echo "$scratch/series")"
 refuses "a replay file with a delay out of range" 1 "value 2, 20000 us, is out of range" \
 	"${inject[@]}" net_null0 net_null1 --replay "$(printf '1\n20000\n' >"$scratch/range"; echo "$scratch/range")"
-refuses "a file of steps that is none" 1 "steps:2: found 1 fields" \
+refuses "a file of steps that is none" 1 "steps:2: found 1 field," \
 	"${inject[@]}" net_null0 net_null1 --steps "$(printf '0:1\n5\n' >"$scratch/steps"; echo "$scratch/steps")"
 refuses "a file of steps in no order" 1 "expected seconds that rise" \
 	"${inject[@]}" net_null0 net_null1 --steps "$(printf '0:1\n0:2\n' >"$scratch/order"; echo "$scratch/order")"
-refuses "steps that are none" 2 "found 1 fields" "${inject[@]}" net_null0 net_null1 --steps 0:1,5
+refuses "a word that is no step" 2 '^nomora.*: --steps: "5": found 1 field, expected two numbers' \
+	"${inject[@]}" net_null0 net_null1 --steps 0:1,5
+for path in nofile.txt no/such:file; do
+	refuses "a file of steps that is not there: $path" 2 \
+		"--steps: there is no such file, nor is it a schedule as 0:10,5:20: \"$path\": " \
+		"${inject[@]}" net_null0 net_null1 --steps "$path"
+done
 refuses "inject-ctl where nobody listens" 1 "nothing answers" "$nomora" inject-ctl "$scratch/nobody" stats
 refuses "inject-check of a text" 1 "not a pcapng file" "$nomora" inject-check "$0"
 refuses "inject-check of nothing" 1 "No such file" "$nomora" inject-check "$scratch/nothing"

@@ -72,6 +72,9 @@ Test(series, parses_pairs_from_one_text)
 	cr_assert_float_eq(series.values[3], 20.5, 0);
 	free(series.values);
 	cr_assert_eq(series_parse("--steps", "0:10,5", 2, ':', &series, &err), -EINVAL);
+	cr_assert_str_eq(err.text, "--steps: \"5\": found 1 field, expected two numbers with ':' between them");
+	cr_assert_eq(series_parse("--steps", "0:10,5:soon", 2, ':', &series, &err), -EINVAL);
+	cr_assert_str_eq(err.text, "--steps: \"5:soon\": \"soon\" is not a number");
 	cr_assert_eq(series_parse("--steps", "", 2, ':', &series, &err), -EINVAL);
 	cr_assert_eq(series_parse("--steps", "0:10:20", 2, ':', &series, &err), -EINVAL);
 }
