@@ -47,21 +47,28 @@ static double longest_us(const struct injector *injector, enum injector_directio
 	return (double)modes_longest(injector->modes[direction], cycles) * us_per_cycle;
 }
 
-static int check_reach(const struct injector *injector, double delay_us, struct error *err)
+double injector_multiple(const struct injector *injector, enum injector_direction direction)
 {
-	double packets = delay_us * 1e-6 * injector->expected_pps;
-	uint32_t needed = injector_slots_needed(delay_us, injector->expected_pps);
+	return modes_multiple(injector->modes[direction]);
+}
+
+static int check_reach(const struct injector *injector, double delay_us, double multiple, struct error *err)
+{
+	const char *copies = multiple > 1 ? ", copies included," : "";
+	double rate_pps = injector->expected_pps * multiple, packets = delay_us * 1e-6 * rate_pps;
+	uint32_t needed = injector_slots_needed(delay_us, rate_pps);
 
 	if (packets <= injector->slots)
 		return 0;
 	if (needed > SLOTS_MAXIMUM)
 		return error_set(err, EINVAL,
-				 "%g us at %g packets/s hold %.0f packets, more than any ring: expected a delay and a "
-				 "rate whose product is under the %d slots of --slots",
-				 delay_us, injector->expected_pps, packets, SLOTS_MAXIMUM);
+				 "%g us at %g packets/s%s hold %.0f packets, more than any ring: expected a delay and "
+				 "a rate whose product is under the %d slots of --slots",
+				 delay_us, rate_pps, copies, packets, SLOTS_MAXIMUM);
 	return error_set(err, EINVAL,
-			 "%g us at %g packets/s hold %.0f packets, over the %u slots of the ring: --slots %u would do",
-			 delay_us, injector->expected_pps, packets, injector->slots, needed);
+			 "%g us at %g packets/s%s hold %.0f packets, over the %u slots of the ring: --slots %u would "
+			 "do",
+			 delay_us, rate_pps, copies, packets, injector->slots, needed);
 }
 
 static int check_delay(const struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err)
@@ -74,7 +81,8 @@ static int check_delay(const struct injector *injector, const double delay_us[IN
 					 INJECTOR_DELAY_MAXIMUM_US);
 		if (fabs(delay_us[i] - round(delay_us[i] * 10) / 10) > 1e-9)
 			return error_set(err, EINVAL, "a delay of %g us: expected steps of 0.1 us", delay_us[i]);
-		status = check_reach(injector, longest_us(injector, i, delay_us[i]), err);
+		status = check_reach(injector, longest_us(injector, i, delay_us[i]), injector_multiple(injector, i),
+				     err);
 		if (status)
 			return status;
 	}

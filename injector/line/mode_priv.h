@@ -81,6 +81,8 @@ struct injector_mode {
 	/* The longest delay that it gives a packet; NULL = what it finds, `cycles`. */
 	uint64_t (*longest)(const void *state, uint64_t cycles);
 	bool sets_delay; /* the configured one does not count */
+	/* How many packets it makes of one, that included, on average; NULL = 1. */
+	double (*multiple)(const void *state);
 };
 
 extern const struct injector_mode mode_only, mode_steps, mode_jitter, mode_replay, mode_loss, mode_gilbert,
@@ -101,6 +103,9 @@ const char *modes_delay_setter(const struct injector_modes *modes);
 
 /* The longest delay of any packet, where `cycles` are configured. */
 uint64_t modes_longest(const struct injector_modes *modes, uint64_t cycles);
+
+/* How many packets become of one, on average. What modes drop is not taken off: a stretch without loss has to fit. */
+double modes_multiple(const struct injector_modes *modes);
 
 static inline void modes_apply(const struct injector_modes *modes, const struct dp_packet *packet, uint64_t now,
 			       struct verdict *verdict)

@@ -121,6 +121,17 @@ uint64_t modes_longest(const struct injector_modes *set, uint64_t cycles)
 	return cycles;
 }
 
+double modes_multiple(const struct injector_modes *set)
+{
+	double multiple = 1;
+
+	for (unsigned int i = 0; set && i < set->count; i++) {
+		if (set->items[i].mode->multiple)
+			multiple *= set->items[i].mode->multiple(set->items[i].state);
+	}
+	return multiple;
+}
+
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err)
 {
 	double percent;

@@ -80,7 +80,8 @@ static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 			   const struct injector_direction_statistics *now, double rx_pps)
 {
 	double delay_us = injector_longest_delay_us(monitor->injector, d);
-	uint32_t slots = injector_slots(monitor->injector), needed = injector_slots_needed(delay_us, rx_pps);
+	double held_pps = rx_pps * injector_multiple(monitor->injector, d);
+	uint32_t slots = injector_slots(monitor->injector), needed = injector_slots_needed(delay_us, held_pps);
 	unsigned long long dropped = now->ring_full - monitor->last_ring_full[d];
 
 	monitor->last_ring_full[d] = now->ring_full;

@@ -49,7 +49,7 @@ struct injector_settings {
 	double stall_us;              /* a longer gap is a stall, > 0 */
 	double hiccup_ns;             /* a longer gap is a hiccup at least, > 0; at most stall_us counts */
 	int nice;                     /* of the busy threads: -20 is served first, 0 as this one; tried, not required */
-	double expected_pps;          /* per direction; 0 = not told. The longest D * pps over the slots is refused */
+	double expected_pps; /* per direction; 0 = not told. Longest D * pps, with copies, over slots: refused */
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
 	struct dp_stamps stamps[INJECTOR_DIRECTIONS]; /* the receive ports'; offset < 0: the arrival is what counts */
 	struct injector_capture *capture;             /* borrowed; NULL = none */
@@ -91,6 +91,8 @@ bool injector_trusts_counter(const struct injector *injector);
 const char *injector_delay_setter(const struct injector *injector, enum injector_direction direction);
 /* Of any packet, that modes give it; a rate's wait not counted. */
 double injector_longest_delay_us(const struct injector *injector, enum injector_direction direction);
+/* How many packets modes make of one on average: 1 + P / 100 with duplicates. What a ring has to hold grows by that. */
+double injector_multiple(const struct injector *injector, enum injector_direction direction);
 double injector_delay_us(const struct injector *injector, enum injector_direction direction);
 
 /*
