@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <base/json.h>
+#include <base/log.h>
 #include <base/number.h>
 #include <base/progress.h>
 #include <load/etc.h>
@@ -190,6 +191,20 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
+/* Rates and latencies of no answer at all are zeros that nobody must take for figures: a negative answer. */
+static int report_nothing(const struct settings *settings, const struct load_result *result)
+{
+	if (result->unanswered > 0)
+		log_warning("none of the %llu requests that were due in the measured time was answered: the server was "
+			    "behind with earlier ones, or is slower than --timeout: a lower --rate, a shorter "
+			    "--warm-up or a longer --timeout would help",
+			    (unsigned long long)result->unanswered);
+	else
+		log_warning("nothing was %s in the measured time of %.3g s: a longer --duration would help",
+			    settings->mode == LOAD_OPEN ? "due" : "answered", ns_to_s(result->elapsed));
+	return COMMAND_NEGATIVE;
+}
+
 static int run(const struct settings *settings, const char *server, struct error *err)
 {
 	char *text = strdup(server);
@@ -225,6 +240,8 @@ static int run(const struct settings *settings, const char *server, struct error
 		code = print_json(settings, server, &result);
 	else
 		print_text(settings, server, &result);
+	if (!code && !settings->fill_only && histogram_count(result.response_ns) == 0)
+		code = report_nothing(settings, &result);
 	if (result.total.errors > 0) {
 		error_set(err, EREMOTEIO, "%llu of %llu requests failed, the first with '%s'",
 			  (unsigned long long)result.total.errors,

@@ -62,6 +62,11 @@ static int issue(struct engine *engine, struct connection *connection, int64_t d
 	return connection_queue(connection, workload, key, is_set, value_bytes, request);
 }
 
+static bool in_window(const struct engine *engine, int64_t at_ns)
+{
+	return at_ns >= engine->measure_ns && at_ns < engine->end_ns;
+}
+
 /*
  * Open loop: the window is that of due times, so that what came late is in. Closed: that of the answers. `line` is the
  * answer's last one.
@@ -70,9 +75,8 @@ static void record(struct engine *engine, const struct request *request, const s
 		   int64_t now)
 {
 	int64_t place = is_open(engine) ? request->due_ns : now;
-	bool measured = !engine->filling && place >= engine->measure_ns && place < engine->end_ns;
 
-	result_add(engine->result, request, reply, line, now, measured);
+	result_add(engine->result, request, reply, line, now, !engine->filling && in_window(engine, place));
 }
 
 static bool may_issue(const struct engine *engine, int64_t now)
@@ -324,6 +328,22 @@ static int open_all(struct engine *engine, struct error *err)
 	return 0;
 }
 
+/* Open loop, given up: what was sent or still waited to be, less what was due before the window. */
+static uint64_t count_unanswered(struct engine *engine)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; i < engine->connection_count; i++) {
+		const struct connection *connection = &engine->connections[i];
+
+		for (uint32_t at = connection->tail; at != connection->head; at++)
+			count += in_window(engine, connection->requests[at & connection->mask].due_ns);
+	}
+	for (; engine->arrivals.next_ns < (double)engine->end_ns; arrivals_next(&engine->arrivals))
+		count += in_window(engine, (int64_t)engine->arrivals.next_ns);
+	return count;
+}
+
 static void conclude(struct engine *engine)
 {
 	struct load_result *result = engine->result;
@@ -331,11 +351,8 @@ static void conclude(struct engine *engine)
 
 	result->elapsed.v = engine->end_ns - engine->measure_ns;
 	seconds = ns_to_s(result->elapsed);
-	if (is_open(engine)) {
-		result->unanswered = engine->under_way;
-		for (; engine->arrivals.next_ns < (double)engine->end_ns; arrivals_next(&engine->arrivals))
-			result->unanswered++;
-	}
+	if (is_open(engine))
+		result->unanswered = count_unanswered(engine);
 	if (seconds > 0) {
 		double answered = (double)histogram_count(result->response_ns);
 

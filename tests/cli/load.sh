@@ -72,6 +72,20 @@ agrees "open loop at 5000 per second" --keys 5000 --mode open --rate 5000 --dura
 check "offers what was asked for" python3 -c 'import sys; sys.exit(not 4500 < float(sys.argv[1]) < 5500)' "$(number offered_qps)"
 check "and gets every answer" test "$(number unanswered)" -eq 0
 
+# Far more than any server can do: what is answered, and all that is under way, was due in the warm-up.
+run "$nomora" load "127.0.0.1:$port" --json --no-fill --keys 5000 --mode open --gap fixed --rate 1e7 --duration 0.2 --warm-up 0.5 --timeout 0.1
+[ "$code" -eq 3 ] && printf '%s\n' "$err" | grep -qE 'none of the 2000000 requests that were due .*: a lower --rate' &&
+	pass "a server that does not come to the measured time is a negative answer" ||
+	fail "a server that does not come to the measured time is a negative answer" "exit $code" "$err"
+check "which offered what was due in that time, and no more" python3 -c 'import sys
+offered, unanswered, rate, answered = map(float, sys.argv[1:])
+sys.exit(not (abs(offered - 1e7) <= 5 and abs(unanswered - 2e6) <= 1 and rate == 0 and answered > 100))' \
+	"$(number offered_qps)" "$(number unanswered)" "$(number qps)" "$(number total.gets)"
+# With no warm-up some of it is answered: it and the rest are all that was due.
+run "$nomora" load "127.0.0.1:$port" --json --no-fill --keys 5000 --mode open --gap fixed --rate 1e7 --duration 0.2 --warm-up 0 --timeout 0.1
+[ "$code" -eq 0 ] && [ "$(($(number unanswered) + $(number latency_us.count)))" -eq 2000000 ] &&
+	pass "what was due was either answered or not" || fail "what was due was either answered or not" "exit $code" "$out" "$err"
+
 # A server that stops for 0.4 s: in the open loop each request that was due meanwhile must show it.
 ( sleep 0.4; kill -STOP "$server"; sleep 0.4; kill -CONT "$server" ) &
 run "$nomora" load "127.0.0.1:$port" --json --no-fill --keys 5000 --mode open --gap fixed --rate 2000 --duration 1.2 --warm-up 0
