@@ -18,7 +18,7 @@
 int command_load(int argc, char **argv);
 
 struct settings {
-	int mode, gap;
+	int mode, gap; /* gap and rate_per_s: under 0 where they are not given */
 	int64_t connections, depth, keys, seed;
 	double duration_s, warm_up_s, timeout_s, rate_per_s, update_share, skew;
 	bool no_fill, fill_only, json;
@@ -35,8 +35,9 @@ static const struct option_row rows[] = {
 	OPTION_INTEGER(struct settings, connections, "connections", 'c', "N", 1, 1024, "TCP connections"),
 	OPTION_INTEGER(struct settings, depth, "depth", 'd', "N", 1, 65536, "requests under way per connection"),
 	OPTION_DOUBLE(struct settings, rate_per_s, "rate", 'r', "PER_S", 0, 1e8,
-		      "open loop: requests per second; 0 = ETC's own mean gap of 19 us"),
-	OPTION_CHOICE(struct settings, gap, "gap", 'g', "SHAPE", gap_names, "open loop: distribution of the gaps"),
+		      "open loop: requests per second; 0, the default: ETC's own mean gap of 19 us"),
+	OPTION_CHOICE(struct settings, gap, "gap", 'g', "SHAPE", gap_names,
+		      "open loop: distribution of the gaps, etc unless given"),
 	OPTION_DOUBLE(struct settings, duration_s, "duration", 't', "S", 0.001, 86400, "length of the measurement"),
 	OPTION_DOUBLE(struct settings, warm_up_s, "warm-up", 'w', "S", 0, 3600, "load before it, not measured"),
 	OPTION_DOUBLE(struct settings, timeout_s, "timeout", 0, "S", 0.01, 3600, "longest silence of the server"),
@@ -191,6 +192,19 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
+/* What would be ignored was meant otherwise. */
+static int check_sense(const struct settings *settings, struct error *err)
+{
+	if (settings->mode == LOAD_CLOSED && (settings->rate_per_s >= 0 || settings->gap >= 0))
+		return error_set(err, EINVAL,
+				 "--%s is of the open loop, and a closed one sends as fast as it is answered: add "
+				 "--mode open, or leave it out",
+				 settings->rate_per_s >= 0 ? "rate" : "gap");
+	if (settings->fill_only && settings->no_fill)
+		return error_set(err, EINVAL, "--fill-only and --no-fill leave nothing to do: choose one");
+	return 0;
+}
+
 /* Rates and latencies of no answer at all are zeros that nobody must take for figures: a negative answer. */
 static int report_nothing(const struct settings *settings, const struct load_result *result)
 {
@@ -210,8 +224,8 @@ static int run(const struct settings *settings, const char *server, struct error
 	char *text = strdup(server);
 	struct progress *bar = progress_create(stderr, "load", 1000);
 	struct load_settings load = {.mode = (enum load_mode)settings->mode,
-				     .gap = (enum load_gap)settings->gap,
-				     .rate_per_s = settings->rate_per_s,
+				     .gap = settings->gap < 0 ? LOAD_GAP_ETC : (enum load_gap)settings->gap,
+				     .rate_per_s = settings->rate_per_s < 0 ? 0 : settings->rate_per_s,
 				     .connections = (int)settings->connections,
 				     .depth = (int)settings->depth,
 				     .keys = (uint64_t)settings->keys,
@@ -226,8 +240,10 @@ static int run(const struct settings *settings, const char *server, struct error
 				     .progress = show_progress,
 				     .progress_context = bar};
 	struct load_result result;
-	int code = text ? split_server(text, &load.host, &load.port, err) : error_set(err, ENOMEM, "out of memory");
+	int code = check_sense(settings, err);
 
+	if (!code)
+		code = text ? split_server(text, &load.host, &load.port, err) : error_set(err, ENOMEM, "out of memory");
 	if (settings->fill_only)
 		load.warm_up = load.duration = (struct ns){0};
 	if (!code)
@@ -261,6 +277,8 @@ int command_load(int argc, char **argv)
 				    .warm_up_s = 1,
 				    .timeout_s = 5,
 				    .update_share = ETC_UPDATE_SHARE,
+				    .rate_per_s = -1,
+				    .gap = -1,
 				    .seed = 1};
 	struct option_operands operands;
 	struct error err = {0};

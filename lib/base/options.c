@@ -236,7 +236,8 @@ static void print_default(const struct option_row *row, const void *defaults, FI
 			fprintf(out, " (default %s)", *(const char *const *)field);
 		break;
 	case OPTION_KIND_CHOICE:
-		fprintf(out, " (default %s)", row->choices[*(const int *)field]);
+		if (*(const int *)field >= 0) /* below: whether it was given makes a difference */
+			fprintf(out, " (default %s)", row->choices[*(const int *)field]);
 		break;
 	default:
 		break;

@@ -81,11 +81,12 @@ Test(options, help_shows_ranges_in_full_and_only_defaults_that_could_be_given)
 	static const struct option_row numbers[] = {
 		OPTION_INTEGER(struct settings, count, "seed", 0, "N", 1, (double)(INT64_C(1) << 53), "a seed"),
 		OPTION_DOUBLE(struct settings, delay_us, "rtt-us", 0, "US", 0, 1000000, "a round trip"),
+		OPTION_CHOICE(struct settings, order, "order", 0, "ORDER", orders, "an order"),
 		OPTION_END,
 	};
 	const struct option_usage shown = {
 		.command = "x", .operands = "", .summary = "A test.", .rows = numbers, .teach = "End."};
-	const struct settings unset = {.delay_us = __builtin_nan("")}, set = {.delay_us = 5, .count = 3};
+	const struct settings unset = {.delay_us = __builtin_nan(""), .order = -1}, set = {.delay_us = 5, .count = 3};
 	char text[2000] = "";
 	FILE *out = fmemopen(text, sizeof text, "w");
 
@@ -94,12 +95,14 @@ Test(options, help_shows_ranges_in_full_and_only_defaults_that_could_be_given)
 	cr_assert(strstr(text, "Usage: x [OPTION...]\nA test.\n"), "%s", text);
 	cr_assert(strstr(text, "a seed (1 to 9007199254740992)\n"), "%s", text);
 	cr_assert(strstr(text, "a round trip (0 to 1000000)\n"), "%s", text);
+	cr_assert(strstr(text, "an order: random, ascending\n"), "%s", text);
 	cr_assert(strstr(text, "\nEnd.\n"), "%s", text);
 	out = fmemopen(text, sizeof text, "w");
 	options_help(&shown, &set, out);
 	fclose(out);
 	cr_assert(strstr(text, "a seed (1 to 9007199254740992, default 3)\n"), "%s", text);
 	cr_assert(strstr(text, "a round trip (0 to 1000000, default 5)\n"), "%s", text);
+	cr_assert(strstr(text, "an order: random, ascending (default random)\n"), "%s", text);
 }
 
 Test(options, bounds_belong_to_the_range)

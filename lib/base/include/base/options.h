@@ -30,7 +30,7 @@ enum option_kind {
 	OPTION_KIND_INTEGER, /* int64_t within minimum..maximum */
 	OPTION_KIND_DOUBLE,  /* double within minimum..maximum, finite */
 	OPTION_KIND_STRING,  /* const char * */
-	OPTION_KIND_CHOICE,  /* int: index into `choices` */
+	OPTION_KIND_CHOICE,  /* int: index into `choices`; a default under 0 is none */
 	OPTION_KIND_LIST,    /* struct option_list: may be given several times */
 };
 
