@@ -86,6 +86,12 @@ static const struct metric top_metrics[] = {
 	{"stall_us_in_transmit", "nomora_injector_stall_in_transmit_seconds_total", "counter",
 	 "Time of stalls within calls that send.", 1e-6},
 	{"hiccups", "nomora_injector_hiccups_total", "counter", "Shorter gaps of the polling loop.", 1},
+	{"delay_changes", "nomora_injector_delay_changes_total", "counter", "How often the delay was set.", 1},
+};
+
+static const struct metric capture_metrics[] = {
+	{"written", "nomora_injector_capture_written_frames_total", "counter", "Frames in the capture.", 1},
+	{"lost", "nomora_injector_capture_lost_frames_total", "counter", "Frames seen that the capture lacks.", 1},
 };
 
 static void print_head(FILE *out, const struct metric *metric)
@@ -93,16 +99,52 @@ static void print_head(FILE *out, const struct metric *metric)
 	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name, metric->type);
 }
 
-static void print_lateness(FILE *out, const json_t *sample)
+/* What the object does not have, or has as null, is not known, which is not 0. */
+static void print_metrics(FILE *out, const struct metric *metrics, size_t count, const json_t *object)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!json_is_number(json_object_get(object, metrics[i].key)))
+			continue;
+		print_head(out, &metrics[i]);
+		fprintf(out, "%s %.15g\n", metrics[i].name, number(object, metrics[i].key) * metrics[i].scale);
+	}
+}
+
+/* As the text format wants it within quotes. */
+static void print_label(FILE *out, const char *value)
+{
+	for (; *value; value++) {
+		if (*value == '"' || *value == '\\')
+			fputc('\\', out);
+		fputc(*value, out);
+	}
+}
+
+static void print_links(FILE *out, const json_t *sample)
+{
+	static const struct metric link = {"link_up", "nomora_injector_link_up", "gauge",
+					   "1 where the port has a link, 0 where it has none or is gone.", 1};
+	static const char *const ports[] = {"a", "b"};
+
+	print_head(out, &link);
+	for (size_t p = 0; p < 2; p++) {
+		const json_t *port = json_array_get(json_object_get(sample, "ports"), p);
+
+		fprintf(out, "%s{port=\"%s\",name=\"", link.name, ports[p]);
+		print_label(out, json_string_value(json_object_get(port, "name")));
+		fprintf(out, "\"} %d\n", json_is_true(json_object_get(port, link.key)));
+	}
+}
+
+static void print_lateness(FILE *out, const json_t *sample, const char *key, const char *name, const char *help)
 {
 	static const char *const directions[] = {"ab", "ba"};
 	static const char *const keys[] = {"p50", "p99", "p99_9"};
 	static const char *const quantiles[] = {"0.5", "0.99", "0.999"};
-	const char *name = "nomora_injector_lateness_seconds";
 
-	fprintf(out, "# HELP %s Release after the due time.\n# TYPE %s summary\n", name, name);
+	fprintf(out, "# HELP %s %s\n# TYPE %s summary\n", name, help, name);
 	for (size_t d = 0; d < 2; d++) {
-		const json_t *lateness = json_object_get(json_object_get(sample, directions[d]), "lateness_ns");
+		const json_t *lateness = json_object_get(json_object_get(sample, directions[d]), key);
 		double count = number(lateness, "count");
 
 		for (size_t q = 0; q < 3; q++)
@@ -132,14 +174,13 @@ char *injector_monitor_metrics(const json_t *sample)
 			number(json_object_get(sample, "ab"), metric->key) * metric->scale, metric->name,
 			number(json_object_get(sample, "ba"), metric->key) * metric->scale);
 	}
-	for (size_t i = 0; i < sizeof top_metrics / sizeof top_metrics[0]; i++) {
-		if (json_is_null(json_object_get(sample, top_metrics[i].key)))
-			continue; /* not measured is not 0 */
-		print_head(out, &top_metrics[i]);
-		fprintf(out, "%s %.15g\n", top_metrics[i].name,
-			number(sample, top_metrics[i].key) * top_metrics[i].scale);
-	}
-	print_lateness(out, sample);
+	print_metrics(out, top_metrics, sizeof top_metrics / sizeof top_metrics[0], sample);
+	print_metrics(out, capture_metrics, sizeof capture_metrics / sizeof capture_metrics[0],
+		      json_object_get(sample, "capture"));
+	print_links(out, sample);
+	print_lateness(out, sample, "lateness_ns", "nomora_injector_lateness_seconds", "Release after the due time.");
+	print_lateness(out, sample, "undisturbed_lateness_ns", "nomora_injector_undisturbed_lateness_seconds",
+		       "Release after the due time, of packets that no stall or hiccup disturbed.");
 	if (fclose(out) != 0) {
 		free(text);
 		return NULL;

@@ -272,6 +272,9 @@ wait_for 10 asked 's["ab"]["tx_errors"]' 100 &&
 run "$nomora" inject-ctl "$control" metrics
 printf '%s\n' "$out" | grep -q '^nomora_injector_transmit_errors_total{direction="ab"} 100$' &&
 	pass "and told to Prometheus" || fail "and told to Prometheus" "$out"
+printf '%s\n' "$out" | grep -qx 'nomora_injector_link_up{port="b",name="vc"} 0' &&
+	printf '%s\n' "$out" | grep -qx 'nomora_injector_link_up{port="a",name="va"} 1' &&
+	pass "and so is the link" || fail "and so is the link" "$out"
 asked '[p["link_up"] for p in s["ports"]]' '[True, False]' && pass "the link that is down is told" ||
 	fail "the link that is down is told"
 "$nomora" inject-ctl "$control" reset >/dev/null
