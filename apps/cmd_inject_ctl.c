@@ -29,7 +29,8 @@ static const struct option_usage usage = {
 	.operands = "PATH stats | set NAME=VALUE... | metrics | reset | stop",
 	.summary = "Talks to a running injector over its control socket.",
 	.teach = "set takes delay_us= (both ways), delay_ab_us= and delay_ba_us=; packets already held keep the delay\n"
-		 "they came under, and order is kept.\n\n"
+		 "they came under, and order is kept. metrics tells what stats does as Prometheus text (with --json:\n"
+		 "as \"metrics\" of an object); reset zeroes counters and histograms, stop ends the injector.\n\n"
 		 "  nomora inject-ctl /run/inj.sock set delay_us=20\n"
 		 "  nomora inject-ctl /run/inj.sock set delay_ab_us=20 delay_ba_us=35.5\n"
 		 "  nomora inject-ctl /run/inj.sock stats | jq .disturbed\n"

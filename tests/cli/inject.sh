@@ -102,6 +102,15 @@ if command -v promtool >/dev/null; then
 else
 	skip "promtool likes them" "promtool is not installed"
 fi
+# What each answer holds is in its row of the formats.
+for command in stats "set delay_us=3" metrics reset; do
+	"$nomora" inject-ctl "$control" $command --json >"$scratch/answer"
+	check "the answer to ${command%% *} is documented" python3 -c 'import json, re, sys
+row = next(line for line in open(sys.argv[2]) if line.startswith("| `nomora.inject/1`"))
+unknown = set(json.load(open(sys.argv[1]))) - {"schema"} - set(re.findall(r"`([a-z0-9_]+)(?:\[\])?`", row))
+print(*unknown)
+sys.exit(bool(unknown))' "$scratch/answer" "$source_root/docs/formats.md"
+done
 wait_for 10 grep -q '"schema":"nomora.inject/1"' "$scratch/stream" && pass "one line of JSON a second" ||
 	fail "one line of JSON a second" "$(head -c 300 "$scratch/stream")"
 for number in INT TERM HUP; do
