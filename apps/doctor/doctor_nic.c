@@ -2,29 +2,11 @@
 #include "doctor.h"
 
 #include <inttypes.h>
-#include <linux/ethtool.h>
-#include <linux/net_tstamp.h>
-#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-/* Which received packets the NIC stamps; the numbers are those of the file that stands for ethtool. */
-enum nic_stamps {
-	STAMPS_UNKNOWN = -1,
-	STAMPS_NONE,
-	STAMPS_PTP,
-	STAMPS_ALL,
-};
-
-/* What ethtool tells; -1 = the driver does not say. Under --root it is read from ethtool/NAME, lines "key=value". */
-struct nic_settings {
-	char firmware[64];
-	int rx_pause, tx_pause, gro, lro, tso, rx_usecs, adaptive_rx, stamps;
-};
+#include "doctor_ethtool.h"
 
 struct nic {
 	char name[64], driver[64], pci[64], operstate[32];
@@ -36,84 +18,6 @@ struct nic {
 struct nic_scan {
 	unsigned int ports, bound;
 };
-
-static int ask_flag(int socket_fd, struct ifreq *request, uint32_t command)
-{
-	struct ethtool_value value = {.cmd = command};
-
-	int status;
-
-	request->ifr_data = (char *)&value;
-	status = ioctl(socket_fd, SIOCETHTOOL, request);
-	request->ifr_data = NULL;
-	return status == 0 ? (int)value.data : -1;
-}
-
-static enum nic_stamps ask_stamps(int socket_fd, struct ifreq *request)
-{
-	struct ethtool_ts_info info = {.cmd = ETHTOOL_GET_TS_INFO};
-	int status;
-
-	request->ifr_data = (char *)&info;
-	status = ioctl(socket_fd, SIOCETHTOOL, request);
-	request->ifr_data = NULL;
-	if (status != 0)
-		return STAMPS_UNKNOWN;
-	if (!(info.so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE) || !(info.rx_filters >> 1))
-		return STAMPS_NONE;
-	return info.rx_filters & 1u << HWTSTAMP_FILTER_ALL ? STAMPS_ALL : STAMPS_PTP;
-}
-
-static void ask_kernel(const char *name, struct nic_settings *settings)
-{
-	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
-	struct ethtool_pauseparam pause = {.cmd = ETHTOOL_GPAUSEPARAM};
-	struct ethtool_coalesce coalesce = {.cmd = ETHTOOL_GCOALESCE};
-	int socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq request = {0};
-	int flags;
-
-	if (socket_fd < 0)
-		return;
-	snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
-	request.ifr_data = (char *)&driver;
-	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0)
-		snprintf(settings->firmware, sizeof settings->firmware, "%.32s", driver.fw_version);
-	request.ifr_data = (char *)&pause;
-	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0) {
-		settings->rx_pause = pause.rx_pause != 0;
-		settings->tx_pause = pause.tx_pause != 0;
-	}
-	request.ifr_data = (char *)&coalesce;
-	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0) {
-		settings->rx_usecs = (int)coalesce.rx_coalesce_usecs;
-		settings->adaptive_rx = coalesce.use_adaptive_rx_coalesce != 0;
-	}
-	settings->gro = ask_flag(socket_fd, &request, ETHTOOL_GGRO);
-	settings->tso = ask_flag(socket_fd, &request, ETHTOOL_GTSO);
-	flags = ask_flag(socket_fd, &request, ETHTOOL_GFLAGS);
-	settings->stamps = ask_stamps(socket_fd, &request);
-	settings->lro = flags < 0 ? -1 : (flags & ETH_FLAG_LRO) != 0;
-	close(socket_fd);
-}
-
-static void ask_file(const struct doctor *doctor, const char *name, struct nic_settings *settings)
-{
-	struct {
-		const char *key;
-		int *value;
-	} numbers[] = {{"rx_pause", &settings->rx_pause}, {"tx_pause", &settings->tx_pause},
-		       {"gro", &settings->gro},           {"lro", &settings->lro},
-		       {"tso", &settings->tso},           {"rx_usecs", &settings->rx_usecs},
-		       {"stamps", &settings->stamps},     {"adaptive_rx", &settings->adaptive_rx}};
-	char path[128], text[64];
-
-	snprintf(path, sizeof path, "/ethtool/%.63s", name);
-	doctor_lookup(doctor, path, "firmware", settings->firmware, sizeof settings->firmware);
-	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-		if (doctor_lookup(doctor, path, numbers[i].key, text, sizeof text))
-			*numbers[i].value = atoi(text);
-}
 
 static void read_pci(const struct doctor *doctor, const char *device, struct nic *nic)
 {
@@ -129,7 +33,7 @@ static void read_nic(const struct doctor *doctor, const char *name, struct nic *
 {
 	char device[192];
 
-	*nic = (struct nic){.settings = {"", -1, -1, -1, -1, -1, -1, -1, STAMPS_UNKNOWN}, .speed_Mbps = -1};
+	*nic = (struct nic){.speed_Mbps = -1};
 	snprintf(nic->name, sizeof nic->name, "%s", name);
 	snprintf(device, sizeof device, "/sys/class/net/%.63s/device", name);
 	doctor_link_name(doctor, nic->driver, sizeof nic->driver, "%s/driver", device);
@@ -137,10 +41,7 @@ static void read_nic(const struct doctor *doctor, const char *name, struct nic *
 	doctor_read(doctor, nic->operstate, sizeof nic->operstate, "/sys/class/net/%s/operstate", name);
 	doctor_read_integer(doctor, &nic->speed_Mbps, "/sys/class/net/%s/speed", name);
 	read_pci(doctor, device, nic);
-	if (doctor_is_live(doctor))
-		ask_kernel(name, &nic->settings);
-	else
-		ask_file(doctor, name, &nic->settings);
+	nic_settings_ask(doctor, name, &nic->settings);
 }
 
 static const char sfp_fix[] = "options ixgbe allow_unsupported_sfp=1 in /etc/modprobe.d, then reload the driver";

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "doctor_ethtool.h"
+
+#include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int ask_flag(int socket_fd, struct ifreq *request, uint32_t command)
+{
+	struct ethtool_value value = {.cmd = command};
+
+	int status;
+
+	request->ifr_data = (char *)&value;
+	status = ioctl(socket_fd, SIOCETHTOOL, request);
+	request->ifr_data = NULL;
+	return status == 0 ? (int)value.data : -1;
+}
+
+static enum nic_stamps ask_stamps(int socket_fd, struct ifreq *request)
+{
+	struct ethtool_ts_info info = {.cmd = ETHTOOL_GET_TS_INFO};
+	int status;
+
+	request->ifr_data = (char *)&info;
+	status = ioctl(socket_fd, SIOCETHTOOL, request);
+	request->ifr_data = NULL;
+	if (status != 0)
+		return STAMPS_UNKNOWN;
+	if (!(info.so_timestamping & SOF_TIMESTAMPING_RX_HARDWARE) || !(info.rx_filters >> 1))
+		return STAMPS_NONE;
+	return info.rx_filters & 1u << HWTSTAMP_FILTER_ALL ? STAMPS_ALL : STAMPS_PTP;
+}
+
+static void ask_kernel(const char *name, struct nic_settings *settings)
+{
+	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+	struct ethtool_pauseparam pause = {.cmd = ETHTOOL_GPAUSEPARAM};
+	struct ethtool_coalesce coalesce = {.cmd = ETHTOOL_GCOALESCE};
+	int socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request = {0};
+	int flags;
+
+	if (socket_fd < 0)
+		return;
+	snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
+	request.ifr_data = (char *)&driver;
+	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0)
+		snprintf(settings->firmware, sizeof settings->firmware, "%.32s", driver.fw_version);
+	request.ifr_data = (char *)&pause;
+	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0) {
+		settings->rx_pause = pause.rx_pause != 0;
+		settings->tx_pause = pause.tx_pause != 0;
+	}
+	request.ifr_data = (char *)&coalesce;
+	if (ioctl(socket_fd, SIOCETHTOOL, &request) == 0) {
+		settings->rx_usecs = (int)coalesce.rx_coalesce_usecs;
+		settings->adaptive_rx = coalesce.use_adaptive_rx_coalesce != 0;
+	}
+	settings->gro = ask_flag(socket_fd, &request, ETHTOOL_GGRO);
+	settings->tso = ask_flag(socket_fd, &request, ETHTOOL_GTSO);
+	flags = ask_flag(socket_fd, &request, ETHTOOL_GFLAGS);
+	settings->stamps = ask_stamps(socket_fd, &request);
+	settings->lro = flags < 0 ? -1 : (flags & ETH_FLAG_LRO) != 0;
+	close(socket_fd);
+}
+
+static void ask_file(const struct doctor *doctor, const char *name, struct nic_settings *settings)
+{
+	struct {
+		const char *key;
+		int *value;
+	} numbers[] = {{"rx_pause", &settings->rx_pause}, {"tx_pause", &settings->tx_pause},
+		       {"gro", &settings->gro},           {"lro", &settings->lro},
+		       {"tso", &settings->tso},           {"rx_usecs", &settings->rx_usecs},
+		       {"stamps", &settings->stamps},     {"adaptive_rx", &settings->adaptive_rx}};
+	char path[128], text[64];
+
+	snprintf(path, sizeof path, "/ethtool/%.63s", name);
+	doctor_lookup(doctor, path, "firmware", settings->firmware, sizeof settings->firmware);
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		if (doctor_lookup(doctor, path, numbers[i].key, text, sizeof text))
+			*numbers[i].value = atoi(text);
+}
+
+void nic_settings_ask(const struct doctor *doctor, const char *name, struct nic_settings *settings)
+{
+	*settings = (struct nic_settings){.rx_pause = -1,
+					  .tx_pause = -1,
+					  .gro = -1,
+					  .lro = -1,
+					  .tso = -1,
+					  .rx_usecs = -1,
+					  .adaptive_rx = -1,
+					  .stamps = STAMPS_UNKNOWN};
+	if (doctor_is_live(doctor))
+		ask_kernel(name, settings);
+	else
+		ask_file(doctor, name, settings);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What ethtool tells of a network interface: of this host by ioctl, under --root from the file ethtool/NAME there. */
+#ifndef APPS_DOCTOR_ETHTOOL_H
+#define APPS_DOCTOR_ETHTOOL_H
+
+#include "doctor.h"
+
+/* Which received packets the NIC stamps; the numbers are those of the file that stands for ethtool. */
+enum nic_stamps {
+	STAMPS_UNKNOWN = -1,
+	STAMPS_NONE,
+	STAMPS_PTP,
+	STAMPS_ALL,
+};
+
+/* What ethtool tells; -1 = the driver does not say. Under --root it is read from ethtool/NAME, lines "key=value". */
+struct nic_settings {
+	char firmware[64];
+	int rx_pause, tx_pause, gro, lro, tso, rx_usecs, adaptive_rx, stamps;
+};
+
+/* Fills all of it; what cannot be asked is -1, a firmware that is not told "". */
+void nic_settings_ask(const struct doctor *doctor, const char *name, struct nic_settings *settings);
+
+#endif
