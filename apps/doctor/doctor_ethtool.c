@@ -64,6 +64,7 @@ static void ask_kernel(const char *name, struct nic_settings *settings)
 	}
 	settings->gro = ask_flag(socket_fd, &request, ETHTOOL_GGRO);
 	settings->tso = ask_flag(socket_fd, &request, ETHTOOL_GTSO);
+	settings->gso = ask_flag(socket_fd, &request, ETHTOOL_GGSO);
 	flags = ask_flag(socket_fd, &request, ETHTOOL_GFLAGS);
 	settings->stamps = ask_stamps(socket_fd, &request);
 	settings->lro = flags < 0 ? -1 : (flags & ETH_FLAG_LRO) != 0;
@@ -75,10 +76,15 @@ static void ask_file(const struct doctor *doctor, const char *name, struct nic_s
 	struct {
 		const char *key;
 		int *value;
-	} numbers[] = {{"rx_pause", &settings->rx_pause}, {"tx_pause", &settings->tx_pause},
-		       {"gro", &settings->gro},           {"lro", &settings->lro},
-		       {"tso", &settings->tso},           {"rx_usecs", &settings->rx_usecs},
-		       {"stamps", &settings->stamps},     {"adaptive_rx", &settings->adaptive_rx}};
+	} numbers[] = {{"rx_pause", &settings->rx_pause},
+		       {"tx_pause", &settings->tx_pause},
+		       {"gro", &settings->gro},
+		       {"lro", &settings->lro},
+		       {"tso", &settings->tso},
+		       {"gso", &settings->gso},
+		       {"rx_usecs", &settings->rx_usecs},
+		       {"stamps", &settings->stamps},
+		       {"adaptive_rx", &settings->adaptive_rx}};
 	char path[128], text[64];
 
 	snprintf(path, sizeof path, "/ethtool/%.63s", name);
@@ -95,6 +101,7 @@ void nic_settings_ask(const struct doctor *doctor, const char *name, struct nic_
 					  .gro = -1,
 					  .lro = -1,
 					  .tso = -1,
+					  .gso = -1,
 					  .rx_usecs = -1,
 					  .adaptive_rx = -1,
 					  .stamps = STAMPS_UNKNOWN};

@@ -16,7 +16,7 @@ enum nic_stamps {
 /* What ethtool tells; -1 = the driver does not say. Under --root it is read from ethtool/NAME, lines "key=value". */
 struct nic_settings {
 	char firmware[64];
-	int rx_pause, tx_pause, gro, lro, tso, rx_usecs, adaptive_rx, stamps;
+	int rx_pause, tx_pause, gro, lro, tso, gso, rx_usecs, adaptive_rx, stamps;
 };
 
 /* Fills all of it; what cannot be asked is -1, a firmware that is not told "". */

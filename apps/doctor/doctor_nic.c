@@ -167,11 +167,11 @@ static void check_offloads(struct doctor *doctor, const struct nic *nic)
 	char fix[128];
 
 	snprintf(fix, sizeof fix, "ethtool -K %s gro off lro off tso off gso off", nic->name);
-	if (settings->lro == 1 || settings->gro == 1 || settings->tso == 1)
+	if (settings->lro == 1 || settings->gro == 1 || settings->tso == 1 || settings->gso == 1)
 		doctor_add(doctor, "offloads", FINDING_WARN, "x520-queues", fix,
-			   "%s: %s%s%son: packets are merged or cut behind the measurement's back", nic->name,
+			   "%s: %s%s%s%son: packets are merged or cut behind the measurement's back", nic->name,
 			   settings->lro == 1 ? "LRO " : "", settings->gro == 1 ? "GRO " : "",
-			   settings->tso == 1 ? "TSO " : "");
+			   settings->tso == 1 ? "TSO " : "", settings->gso == 1 ? "GSO " : "");
 	else if (settings->gro == 0)
 		doctor_add(doctor, "offloads", FINDING_OK, "x520-queues", NULL, "%s: no merging, no segmentation",
 			   nic->name);

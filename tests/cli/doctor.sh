@@ -72,7 +72,7 @@ build_host() {
 	put sys/class/net/enp3s0f0/flags 0x1003
 	put sys/class/net/enp3s0f0/speed 10000
 	link sys/class/net/enp3s0f0/device ../../../bus/pci/devices/0000:03:00.0
-	put ethtool/enp3s0f0 firmware=0x61c10001 rx_pause=0 tx_pause=0 gro=0 lro=0 tso=0 rx_usecs=0 adaptive_rx=0 stamps=1
+	put ethtool/enp3s0f0 firmware=0x61c10001 rx_pause=0 tx_pause=0 gro=0 lro=0 tso=0 gso=0 rx_usecs=0 adaptive_rx=0 stamps=1
 }
 
 host=$scratch/good
@@ -147,6 +147,9 @@ wrong "pause frames" 0 flow-control warn 'rx on, tx off' ethtool/enp3s0f0 'rx_pa
 tx_pause=0'
 wrong "merged packets" 0 offloads warn 'GRO TSO on' ethtool/enp3s0f0 'gro=1
 tso=1'
+wrong "packets that are cut after the stack" 0 offloads warn 'enp3s0f0: GSO on' ethtool/enp3s0f0 'gro=0
+gso=1'
+has "the line that ends it" 'fix: ethtool -K enp3s0f0 gro off lro off tso off gso off$'
 wrong "ixgbe's dynamic mode, with which it starts" 0 coalescing warn 'changes with the load' ethtool/enp3s0f0 rx_usecs=1
 has "the line that ends it has no word that ixgbe refuses" 'fix: ethtool -C enp3s0f0 rx-usecs 0$'
 wrong "throttled interrupts" 0 coalescing warn 'up to 50 us' ethtool/enp3s0f0 rx_usecs=50
@@ -326,6 +329,27 @@ for note in "$source_root"/firmware-notes/[a-z]*.md; do
 done
 refuses "a root that is none" 1 '--root: expected a folder' "$nomora" doctor --root "$scratch/nowhere"
 refuses "a port that does not exist" 1 "no network interface 'nope'" "$nomora" doctor --port nope
+
+# What the kernel itself says, of a veth; and the line that mends it is run.
+namespace=nomora-test-doctor-$$
+# live NAME CHECK LEVEL PATTERN: the finding of CHECK at va
+live() {
+	run ip netns exec "$namespace" "$nomora" doctor --port va
+	if printf '%s\n' "$out" | grep -E "^$3 +$2 " | grep -qE -- "$4"; then pass "$1"; else fail "$1" "wanted $3 $2 $4" "$out" "$err"; fi
+}
+# mend CHECK: as its finding tells
+mend() { ip netns exec "$namespace" sh -c "$(printf '%s\n' "$out" | sed -n "/^warn *$1 /{n;s/^ *fix: //p}")" >/dev/null 2>&1; }
+if [ "$(id -u)" -eq 0 ] && command -v ethtool >/dev/null && ip netns add "$namespace" 2>/dev/null; then
+	at_exit ip netns del "$namespace"
+	ip -n "$namespace" link add va type veth peer name vb
+	live "a veth cuts packets after the stack" offloads warn 'va: TSO GSO on'
+	ip netns exec "$namespace" ethtool -K va tso off
+	live "GSO alone" offloads warn 'va: GSO on'
+	mend offloads
+	live "and is mended by its line" offloads ok 'va: no merging, no segmentation'
+else
+	skip "a veth" "needs root, ethtool and network namespaces"
+fi
 run "$nomora" doctor
 { [ "$code" -eq 0 ] || [ "$code" -eq 3 ]; } && pass "this host" || fail "this host" "exit $code" "$err"
 plan
