@@ -94,7 +94,7 @@ void doctor_check_cpu(struct doctor *doctor);    /* clock, frequency, idle state
 void doctor_check_memory(struct doctor *doctor); /* memory, hugepages, NUMA, THP, KSM */
 void doctor_check_kernel(struct doctor *doctor); /* AF_PACKET, AF_XDP, namespaces, TUN, IOMMU, VFIO, rights, limits */
 void doctor_check_host(struct doctor *doctor);   /* virtual machine, stolen time, load, CPU flaws, DPDK */
-void doctor_check_nic(struct doctor *doctor);    /* ports: driver, firmware, PCIe, offloads, pauses, stamps */
+void doctor_check_nic(struct doctor *doctor);    /* ports: driver, firmware, PCIe, offloads, pauses, stamps, queues */
 void doctor_check_quiet(struct doctor *doctor); /* what interrupts a polling CPU: IRQs, irqbalance, watchdogs, timers */
 
 /*

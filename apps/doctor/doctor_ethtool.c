@@ -37,6 +37,21 @@ static enum nic_stamps ask_stamps(int socket_fd, struct ifreq *request)
 	return info.rx_filters & 1u << HWTSTAMP_FILTER_ALL ? STAMPS_ALL : STAMPS_PTP;
 }
 
+/* A driver has queues of the one kind, of the other, or of both; of a kind that it lacks the maximum is 0. */
+static void ask_channels(int socket_fd, struct ifreq *request, struct nic_settings *settings)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	int status;
+
+	request->ifr_data = (char *)&channels;
+	status = ioctl(socket_fd, SIOCETHTOOL, request);
+	request->ifr_data = NULL;
+	if (status == 0 && channels.max_combined > 0)
+		settings->combined = (int)channels.combined_count;
+	if (status == 0 && channels.max_rx > 0)
+		settings->rx_queues = (int)channels.rx_count;
+}
+
 static void ask_kernel(const char *name, struct nic_settings *settings)
 {
 	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
@@ -68,6 +83,8 @@ static void ask_kernel(const char *name, struct nic_settings *settings)
 	flags = ask_flag(socket_fd, &request, ETHTOOL_GFLAGS);
 	settings->stamps = ask_stamps(socket_fd, &request);
 	settings->lro = flags < 0 ? -1 : (flags & ETH_FLAG_LRO) != 0;
+	settings->ntuple = flags < 0 ? -1 : (flags & ETH_FLAG_NTUPLE) != 0;
+	ask_channels(socket_fd, &request, settings);
 	close(socket_fd);
 }
 
@@ -84,7 +101,10 @@ static void ask_file(const struct doctor *doctor, const char *name, struct nic_s
 		       {"gso", &settings->gso},
 		       {"rx_usecs", &settings->rx_usecs},
 		       {"stamps", &settings->stamps},
-		       {"adaptive_rx", &settings->adaptive_rx}};
+		       {"adaptive_rx", &settings->adaptive_rx},
+		       {"combined", &settings->combined},
+		       {"rx", &settings->rx_queues},
+		       {"ntuple", &settings->ntuple}};
 	char path[128], text[64];
 
 	snprintf(path, sizeof path, "/ethtool/%.63s", name);
@@ -104,7 +124,10 @@ void nic_settings_ask(const struct doctor *doctor, const char *name, struct nic_
 					  .gso = -1,
 					  .rx_usecs = -1,
 					  .adaptive_rx = -1,
-					  .stamps = STAMPS_UNKNOWN};
+					  .stamps = STAMPS_UNKNOWN,
+					  .combined = -1,
+					  .rx_queues = -1,
+					  .ntuple = -1};
 	if (doctor_is_live(doctor))
 		ask_kernel(name, settings);
 	else

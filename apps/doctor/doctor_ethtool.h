@@ -17,6 +17,8 @@ enum nic_stamps {
 struct nic_settings {
 	char firmware[64];
 	int rx_pause, tx_pause, gro, lro, tso, gso, rx_usecs, adaptive_rx, stamps;
+	int combined, rx_queues; /* receive queues that share their interrupt with sending, and those that do not */
+	int ntuple;              /* filters by fields of a packet */
 };
 
 /* Fills all of it; what cannot be asked is -1, a firmware that is not told "". */

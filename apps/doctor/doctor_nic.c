@@ -201,6 +201,70 @@ static void check_coalescing(struct doctor *doctor, const struct nic *nic)
 			   nic->name);
 }
 
+static void count_queue(struct doctor *doctor, const char *name, void *context)
+{
+	(void)doctor;
+	*(int *)context += strncmp(name, "rx-", 3) == 0;
+}
+
+/* As the driver tells, else as the kernel has them (a bridge or tap has no channels to tell of); 0 = not known. */
+static int count_queues(struct doctor *doctor, const struct nic *nic)
+{
+	const struct nic_settings *settings = &nic->settings;
+	char folder[128];
+	int count = 0;
+
+	if (settings->combined >= 0 || settings->rx_queues >= 0)
+		return (settings->combined > 0 ? settings->combined : 0) +
+		       (settings->rx_queues > 0 ? settings->rx_queues : 0);
+	snprintf(folder, sizeof folder, "/sys/class/net/%.63s/queues", nic->name);
+	doctor_each(doctor, folder, count_queue, &count);
+	return count;
+}
+
+/*
+ * A port of ours has one queue. af_xdp's socket is bound to the first: where there are more, lib/dp opens the interface
+ * by af_packet instead, whose one socket sees what the CPUs of all queues hand up, as each comes to it.
+ */
+static void check_queues(struct doctor *doctor, const struct nic *nic)
+{
+	int count = count_queues(doctor, nic);
+	char fix[128];
+
+	if (count == 1)
+		doctor_add(doctor, "queues", FINDING_OK, "x520-queues", NULL,
+			   "%s: one receive queue: order is kept, af_xdp sees all", nic->name);
+	if (count <= 1)
+		return;
+	if (nic->settings.combined > 0)
+		snprintf(fix, sizeof fix, "ethtool -L %s combined 1", nic->name);
+	else if (nic->settings.rx_queues > 0)
+		snprintf(fix, sizeof fix, "ethtool -L %s rx 1 tx 1", nic->name);
+	else
+		snprintf(fix, sizeof fix, "make %s anew with one queue (ip link add: numrxqueues 1)", nic->name);
+	doctor_add(doctor, "queues", FINDING_WARN, "x520-queues", fix,
+		   "%s: %d receive queues: af_xdp would see the first alone and is not used, and by af_packet flows "
+		   "overtake each other (DPDK's own drivers take one)",
+		   nic->name, count);
+}
+
+/*
+ * Between several queues ixgbe moves a TCP flow to that of the CPU which sends into it (ATR): its packets overtake each
+ * other. Perfect filters end that, and tell a flow its queue. Elsewhere the flag may be off for want of the feature.
+ */
+static void check_filters(struct doctor *doctor, const struct nic *nic)
+{
+	char fix[128];
+
+	if (!is_ixgbe(nic) || nic->settings.ntuple != 0 || count_queues(doctor, nic) <= 1)
+		return;
+	snprintf(fix, sizeof fix, "ethtool -K %s ntuple on", nic->name);
+	doctor_add(
+		doctor, "queues", FINDING_WARN, "x520-queues", fix,
+		"%s: ntuple filters are off: ixgbe moves TCP flows between the queues, and no flow can be told its own",
+		nic->name);
+}
+
 static void check_node(struct doctor *doctor, const struct nic *nic)
 {
 	struct cpu_set_bits isolated, local;
@@ -238,6 +302,8 @@ static void scan_interface(struct doctor *doctor, const char *name, void *contex
 	check_pauses(doctor, &nic);
 	check_offloads(doctor, &nic);
 	check_coalescing(doctor, &nic);
+	check_queues(doctor, &nic);
+	check_filters(doctor, &nic);
 	check_node(doctor, &nic);
 }
 

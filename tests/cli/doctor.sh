@@ -72,7 +72,8 @@ build_host() {
 	put sys/class/net/enp3s0f0/flags 0x1003
 	put sys/class/net/enp3s0f0/speed 10000
 	link sys/class/net/enp3s0f0/device ../../../bus/pci/devices/0000:03:00.0
-	put ethtool/enp3s0f0 firmware=0x61c10001 rx_pause=0 tx_pause=0 gro=0 lro=0 tso=0 gso=0 rx_usecs=0 adaptive_rx=0 stamps=1
+	put ethtool/enp3s0f0 firmware=0x61c10001 rx_pause=0 tx_pause=0 gro=0 lro=0 tso=0 gso=0 rx_usecs=0 adaptive_rx=0 stamps=1 \
+		combined=1 ntuple=0
 }
 
 host=$scratch/good
@@ -152,6 +153,25 @@ gso=1'
 has "the line that ends it" 'fix: ethtool -K enp3s0f0 gro off lro off tso off gso off$'
 wrong "ixgbe's dynamic mode, with which it starts" 0 coalescing warn 'changes with the load' ethtool/enp3s0f0 rx_usecs=1
 has "the line that ends it has no word that ixgbe refuses" 'fix: ethtool -C enp3s0f0 rx-usecs 0$'
+wrong "queues that RSS spreads over" 0 queues warn 'enp3s0f0: 8 receive queues: af_xdp' ethtool/enp3s0f0 'combined=8
+ntuple=1'
+has "the line that leaves one" 'fix: ethtool -L enp3s0f0 combined 1$'
+if printf '%s\n' "$out" | grep -q ntuple; then fail "filters that are on" "$out"; else pass "filters that are on"; fi
+put ethtool/enp3s0f0 combined=8 ntuple=0
+expect "ixgbe's own moving of flows" 0 queues warn 'ntuple filters are off' --for nic
+has "and its end" 'fix: ethtool -K enp3s0f0 ntuple on'
+link sys/bus/pci/devices/0000:03:00.0/driver ../../drivers/ice
+put ethtool/enp3s0f0 combined=1 rx=2 ntuple=0
+expect "queues of both kinds" 0 queues warn '3 receive queues' --for nic
+if printf '%s\n' "$out" | grep -q ntuple; then fail "other drivers' filters" "$out"; else pass "other drivers' filters"; fi
+put ethtool/enp3s0f0 rx=4
+expect "queues for receiving alone" 0 queues warn '4 receive queues' --for nic
+has "and the line that leaves one of them" 'fix: ethtool -L enp3s0f0 rx 1 tx 1$'
+wrong "one queue" 0 queues ok 'enp3s0f0: one receive queue' ethtool/enp3s0f0 combined=1
+wrong "no word of queues" 0 coalescing ok 'do not wait' ethtool/enp3s0f0 rx_usecs=0
+if printf '%s\n' "$out" | grep -q ' queues '; then fail "is no finding" "$out"; else pass "is no finding"; fi
+for queue in rx-0 rx-1 tx-0; do mkdir -p "$host/sys/class/net/enp3s0f0/queues/$queue"; done
+expect "but what the kernel has of them" 0 queues warn 'enp3s0f0: 2 receive queues' --for nic
 wrong "throttled interrupts" 0 coalescing warn 'up to 50 us' ethtool/enp3s0f0 rx_usecs=50
 wrong "interrupts on isolated CPUs" 0 irq-affinity warn '1 of 1' proc/irq/24/smp_affinity_list 0-3
 wrong "irqbalance" 0 irqbalance warn 'moves interrupts' proc/77/comm irqbalance
@@ -341,7 +361,10 @@ live() {
 mend() { ip netns exec "$namespace" sh -c "$(printf '%s\n' "$out" | sed -n "/^warn *$1 /{n;s/^ *fix: //p}")" >/dev/null 2>&1; }
 if [ "$(id -u)" -eq 0 ] && command -v ethtool >/dev/null && ip netns add "$namespace" 2>/dev/null; then
 	at_exit ip netns del "$namespace"
-	ip -n "$namespace" link add va type veth peer name vb
+	ip -n "$namespace" link add va numrxqueues 3 numtxqueues 3 type veth peer name vb
+	live "a veth with several queues" queues warn 'va: 3 receive queues'
+	mend queues
+	live "of which its line leaves one" queues ok 'va: one receive queue'
 	live "a veth cuts packets after the stack" offloads warn 'va: TSO GSO on'
 	ip netns exec "$namespace" ethtool -K va tso off
 	live "GSO alone" offloads warn 'va: GSO on'
