@@ -14,18 +14,17 @@
  *           aggregator is the market's: searches buy and sell there, and what is then out of balance is settled once.
  * Work.     A repair is given up, and the network solved from nothing, where it has looked at 8 times as many arcs as
  *           the last solve from nothing had; what runs where `running` says stays there if that is optimal, but among
- *           equals more units move than a repair would. Repairs given up one after the other are attempted ever more
- *           rarely, one solve in 17 at last. With more units than slots a solve from nothing begins near the market's
- *           last price, above it where slots ran short there; one that looks at too much begins anew at another. Where
- *           that is likely to take less than a repair, with long rows and many units to be placed, none is attempted.
- *           At 128 times as many arcs as there are, and with too few slots at 8 to 32 times, the network simplex
- *           takes over; that needs about 70 bytes an arc while it lasts, and every group's answer counts as changed.
- * Numbers.  0 <= cost <= STRUCTURED_COST_MAXIMUM (1 << 20); violations are refused with -ERANGE. Capacities and
- *           supplies are int32, their sum fits int32 as well. Ids are the caller's, dense from 0: memory grows with the
- *           largest id used. Linear in groups + columns + arcs otherwise.
- * Errors.   int functions return 0 or -EINVAL, -ERANGE, -ENOMEM. After -ENOMEM or MCF_STALLED the state may only be
- *           destroyed.
- * Threads.  None inside; one state belongs to one thread at a time. Rows are copied.
+ *           equals more units move than a repair would (structured_bring_home() undoes that). Repairs given up one
+ * after the other are attempted ever more rarely, one solve in 17 at last. With more units than slots a solve from
+ * nothing begins near the market's last price, above it where slots ran short there; one that looks at too much begins
+ * anew at another. Where that is likely to take less than a repair, with long rows and many units to be placed, none is
+ * attempted. At 128 times as many arcs as there are, and with too few slots at 8 to 32 times, the network simplex takes
+ * over; that needs about 70 bytes an arc while it lasts, and every group's answer counts as changed. Numbers.  0 <=
+ * cost <= STRUCTURED_COST_MAXIMUM (1 << 20); violations are refused with -ERANGE. Capacities and supplies are int32,
+ * their sum fits int32 as well. Ids are the caller's, dense from 0: memory grows with the largest id used. Linear in
+ * groups + columns + arcs otherwise. Errors.   int functions return 0 or -EINVAL, -ERANGE, -ENOMEM. After -ENOMEM or
+ * MCF_STALLED the state may only be destroyed. Threads.  None inside; one state belongs to one thread at a time. Rows
+ * are copied.
  */
 #ifndef MCF_STRUCTURED_H
 #define MCF_STRUCTURED_H
@@ -164,6 +163,23 @@ void structured_give_up_after(struct structured *state, uint32_t passes);
 
 /* Forgets flow and prices (units still run where `running` says), then solves. */
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result);
+
+/*
+ * Where units of a group would rather be than anywhere else that costs as much; those of one group follow each other.
+ * A pair may come again.
+ */
+struct structured_home {
+	int32_t group, column;
+	int32_t units;
+};
+
+/*
+ * After a solve, and to be followed by one: units go home where that costs nothing, and others that are in their way
+ * leave; the cost stays what it was. Of an answer that is optimal, given as homes, every unit is at home then; in other
+ * cases most of those that may be, though not the most there can be. Linear in homes and in arcs of their groups; the
+ * homes of one column are few.
+ */
+int structured_bring_home(struct structured *state, const struct structured_home *homes, int32_t count);
 
 /* A group's answer after a solve. Columns ascending, each once. */
 struct structured_share {

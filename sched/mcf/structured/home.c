@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Of all optimal answers one in which more units are where they were. Prices stay as they are. A unit whose home costs
+ * its group no more than where it is goes there; whoever is there without such a claim leaves. The next solve finds
+ * room for them, by ways that cost nothing: the answer that was there before is at the end of such ways.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "structured_priv.h"
+
+struct claim {
+	int32_t units; /* whose home it is */
+	int32_t kept;  /* of these: are there */
+	int32_t cost;  /* of the arc by which others may come, at no loss */
+	int32_t wants; /* how many of them */
+};
+
+struct homes {
+	const struct structured_home *items;
+	struct claim *claims;
+	int32_t *of_column; /* numbers of items, by column */
+	int32_t *starts;    /* [column_count + 1] in of_column */
+	int32_t count;
+};
+
+static bool homes_legal(const struct structured *state, const struct structured_home *items, int32_t count)
+{
+	for (int32_t i = 0; i < count; i++)
+		if (items[i].group < 0 || items[i].group >= state->group_count ||
+		    !state->groups[items[i].group].exists || items[i].column < 0 ||
+		    items[i].column >= state->column_count || items[i].units < 0)
+			return false;
+	return true;
+}
+
+static void homes_free(struct homes *homes)
+{
+	free(homes->claims);
+	free(homes->of_column);
+	free(homes->starts);
+}
+
+/* Behind the items of the group that has this one. */
+static int32_t group_end(const struct homes *homes, int32_t first)
+{
+	int32_t end = first + 1;
+
+	while (end < homes->count && homes->items[end].group == homes->items[first].group)
+		end++;
+	return end;
+}
+
+/* The first item of that group and column. */
+static struct claim *claim_of(const struct homes *homes, int32_t group, int32_t column)
+{
+	for (int32_t k = homes->starts[column]; k < homes->starts[column + 1]; k++)
+		if (homes->items[homes->of_column[k]].group == group)
+			return &homes->claims[homes->of_column[k]];
+	return NULL;
+}
+
+/* 0 or -ENOMEM; homes_free() in any case. */
+static int homes_index(const struct structured *state, struct homes *homes)
+{
+	homes->claims = calloc((size_t)homes->count + 1, sizeof(*homes->claims));
+	homes->of_column = malloc(((size_t)homes->count + 1) * sizeof(*homes->of_column));
+	homes->starts = calloc((size_t)state->column_count + 2, sizeof(*homes->starts));
+	if (!homes->claims || !homes->of_column || !homes->starts)
+		return -ENOMEM;
+	for (int32_t i = 0; i < homes->count; i++)
+		homes->starts[homes->items[i].column + 2]++;
+	for (int32_t c = 2; c <= state->column_count + 1; c++)
+		homes->starts[c] += homes->starts[c - 1];
+	for (int32_t i = 0; i < homes->count; i++)
+		homes->of_column[homes->starts[homes->items[i].column + 1]++] = i;
+	for (int32_t i = 0; i < homes->count; i++)
+		claim_of(homes, homes->items[i].group, homes->items[i].column)->units += homes->items[i].units;
+	return 0;
+}
+
+/* Whatever they cost: shares are ascending by column. */
+static int32_t units_on(const struct group *g, int32_t column)
+{
+	int32_t low = 0, high = g->share_count, units = 0;
+
+	while (low < high) {
+		int32_t middle = low + (high - low) / 2;
+
+		if (g->shares[middle].column < column)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < g->share_count && g->shares[low].column == column; low++)
+		units += g->shares[low].units;
+	return units;
+}
+
+/*
+ * Of the group's share of that column and cost, the units that could as well be elsewhere. A full arc of limited
+ * capacity may cost less than the group's price: its units stay.
+ */
+static int32_t loose_units(const struct structured *state, const struct homes *homes, int32_t group, int32_t column,
+			   int32_t cost)
+{
+	const struct group *g = &state->groups[group];
+	const struct claim *claim = claim_of(homes, group, column);
+
+	if (cost + state->prices[column] != g->price)
+		return 0;
+	return least(flow_units(g, column, cost), units_on(g, column) - (claim ? claim->kept : 0));
+}
+
+/* Of a group's homes, items first..end-1, what it has; true if some of its units are elsewhere. */
+static bool count_kept(const struct structured *state, const struct homes *homes, int32_t first, int32_t end)
+{
+	bool away = false;
+
+	for (int32_t i = first; i < end; i++) {
+		struct claim *claim = &homes->claims[i];
+
+		claim->kept =
+			least(claim->units, units_on(&state->groups[homes->items[i].group], homes->items[i].column));
+		away |= claim->kept < claim->units;
+	}
+	return away;
+}
+
+/* Room on arcs that lead home at no loss, as `wants`: over a block or the aggregator there is always some. */
+static void find_room(struct structured *state, const struct homes *homes, int32_t first, int32_t end)
+{
+	const struct group *g = &state->groups[homes->items[first].group];
+	int32_t *held = state->held;
+
+	for (int32_t i = first; i < end; i++) {
+		int32_t column = homes->items[i].column;
+
+		homes->claims[i].cost = g->price - state->prices[column];
+		if (homes->claims[i].kept < homes->claims[i].units)
+			held[column] = i + 1;
+	}
+	for (int32_t a = 0; a < g->arc_count; a++) {
+		struct arc arc = g->arcs[a];
+
+		if (arc.target < 0)
+			state->blocks[~arc.target].row_cost = arc.cost;
+		else if (held[arc.target] != 0 && homes->claims[held[arc.target] - 1].cost == arc.cost)
+			homes->claims[held[arc.target] - 1].wants = arc_room(g, a);
+	}
+	for (int32_t i = first; i < end; i++) {
+		struct claim *claim = &homes->claims[i];
+		int32_t block = state->column_blocks[homes->items[i].column];
+
+		held[homes->items[i].column] = 0;
+		if (block == NONE || claim->cost < 0) /* STRUCTURED_NO_ARC is under 0 as well */
+			claim->wants = 0;
+		else if (claim->cost == g->aggregator_cost || claim->cost == state->blocks[block].row_cost)
+			claim->wants = INT32_MAX;
+	}
+	for (int32_t a = 0; a < g->arc_count; a++)
+		if (g->arcs[a].target < 0)
+			state->blocks[~g->arcs[a].target].row_cost = INT32_MAX;
+}
+
+/* What a group may claim: homes that cost it no more than where its units are. */
+static void claim_homes(struct structured *state, const struct homes *homes, int32_t first, int32_t end)
+{
+	if (!count_kept(state, homes, first, end))
+		return;
+	find_room(state, homes, first, end);
+	for (int32_t i = first; i < end; i++)
+		homes->claims[i].wants = least(homes->claims[i].wants, homes->claims[i].units - homes->claims[i].kept);
+}
+
+/* Up to `wanted` units of the group leave where they are not at home, or wait no more; how many. */
+static int32_t release(struct structured *state, const struct homes *homes, int32_t group, int32_t wanted)
+{
+	struct group *g = &state->groups[group];
+	int32_t left = wanted;
+
+	for (int32_t i = g->share_count - 1; i >= 0 && left > 0; i--) {
+		struct structured_share share = g->shares[i];
+		int32_t units = least(loose_units(state, homes, group, share.column, share.cost), left);
+
+		if (units <= 0)
+			continue;
+		flow_take(state, group, share.column, share.cost, units);
+		column_free(state, share.column, units);
+		left -= units;
+	}
+	int32_t waiting = g->unscheduled_cost == g->price ? least(g->unscheduled_flow, left) : 0;
+
+	g->unscheduled_flow -= waiting;
+	if (waiting > 0)
+		group_changed(state, group);
+	return wanted - left + waiting;
+}
+
+/* A group's claims, items first..end-1, are cut to the units that have left other places. */
+static void release_group(struct structured *state, const struct homes *homes, int32_t first, int32_t end)
+{
+	int32_t wanted = 0, left;
+
+	for (int32_t i = first; i < end; i++)
+		wanted += homes->claims[i].wants;
+	left = wanted > 0 ? release(state, homes, homes->items[first].group, wanted) : 0;
+	for (int32_t i = first; i < end; i++) {
+		homes->claims[i].wants = least(homes->claims[i].wants, left);
+		left -= homes->claims[i].wants;
+	}
+}
+
+/* Up to `wanted` units that are not at home leave the column, and are excess. */
+static void make_room(struct structured *state, const struct homes *homes, int32_t column, int32_t wanted)
+{
+	const struct column *c = &state->columns[column];
+
+	for (int32_t i = c->entry_count - 1; i >= 0 && wanted > 0; i--) {
+		struct entry entry = c->entries[i];
+		int32_t units = least(loose_units(state, homes, entry.group, column, entry.cost), wanted);
+
+		if (units <= 0)
+			continue;
+		flow_take(state, entry.group, column, entry.cost, units);
+		column_free(state, column, units);
+		group_add_excess(state, entry.group, units);
+		wanted -= units;
+	}
+}
+
+static void move_in(struct structured *state, const struct homes *homes, int32_t i)
+{
+	const struct structured_home *home = &homes->items[i];
+	struct claim *claim = &homes->claims[i];
+	int32_t units;
+
+	make_room(state, homes, home->column, claim->wants - state->free_slots[home->column]);
+	units = least(claim->wants, state->free_slots[home->column]);
+	if (units > 0) {
+		flow_add(state, home->group, home->column, claim->cost, units);
+		column_fill(state, home->column, units);
+		claim->kept += units;
+	}
+	group_add_excess(state, home->group, claim->wants - units);
+}
+
+int structured_bring_home(struct structured *state, const struct structured_home *items, int32_t count)
+{
+	struct homes homes = {.items = items, .count = count};
+	int code;
+
+	if (count < 0 || !state->solved || !homes_legal(state, items, count))
+		return -EINVAL;
+	code = homes_index(state, &homes);
+	for (int32_t first = 0; code == 0 && first < count; first = group_end(&homes, first))
+		claim_homes(state, &homes, first, group_end(&homes, first));
+	for (int32_t first = 0; code == 0 && first < count; first = group_end(&homes, first))
+		release_group(state, &homes, first, group_end(&homes, first));
+	for (int32_t i = 0; code == 0 && i < count && !state->no_memory; i++)
+		if (homes.claims[i].wants > 0)
+			move_in(state, &homes, i);
+	homes_free(&homes);
+	return code == 0 && state->no_memory ? -ENOMEM : code;
+}
