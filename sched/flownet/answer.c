@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The structured solver's answer: proved on request, and read for the jobs that it is new for. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include <mcf/verify.h>
 
@@ -89,12 +90,56 @@ static int verify(const struct flownet *net, struct error *err)
 	return code;
 }
 
+/* Appends the running members of a job that may move; -ENOMEM, or 0. */
+static int list_homes(struct flownet *net, uint32_t job, struct structured_home **homes, size_t *count, size_t *room)
+{
+	const struct net_job *entry = net_job_at(net, job);
+	int64_t members = entry && net_job_open(net, entry) ? net_members(net, job) : 0;
+
+	if (members < 0 || net_reserve((void **)homes, room, *count + (size_t)members, sizeof **homes) != 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < (size_t)members; i++) {
+		const struct net_member *member = &net->members[i];
+		const struct net_class *known;
+
+		if (member->running_cost == FLOWNET_NONE)
+			continue;
+		known = net_class_find(&net->jobs[job], member->root, member->unscheduled_cost);
+		(*homes)[(*count)++] = (struct structured_home){known->group, member->machine, 1};
+	}
+	return 0;
+}
+
+/* Tasks that have moved to where they cost as much as where they ran go back: of equal answers, one that moves few. */
+static int bring_home(struct flownet *net, struct structured_result *result)
+{
+	struct structured_home *homes = NULL;
+	size_t count = 0, room = 0;
+	int code = 0;
+
+	for (uint32_t j = 0; j < net->job_limit && code == 0; j++)
+		code = list_homes(net, j, &homes, &count, &room);
+	if (code == 0)
+		code = structured_bring_home(net->solver, homes, (int32_t)count);
+	free(homes);
+	if (code == 0)
+		structured_solve(net->solver, result);
+	return code;
+}
+
 int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err)
 {
 	struct structured_result result = {0};
 	enum mcf_status status = structured_solve(net->solver, &result);
 	int code = 0;
 
+	/* A repair moves nobody without need, a start from nothing does. */
+	if (net->settings.preemption && status == MCF_OPTIMAL && (net->rounds == 1 || result.started_over)) {
+		code = bring_home(net, &result);
+		status = result.status;
+		if (code != 0)
+			return error_set(err, -code, "out of memory");
+	}
 	round->algorithm = "structured";
 	round->cost = result.cost;
 	round->unscheduled = result.unscheduled;

@@ -121,6 +121,36 @@ printf '%s\n' "$out" | grep -q '^p.r (root) *h1 (rack1), stays *0 running$' &&
 	pass "the table: who stays, where it would be better" || fail "the table: who stays, where it would be better" "$out"
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv --preemption
 printf '%s\n' "$out" | grep -qE '^p.a +h1 \(rack1\), was h5 ' && pass "who moves" || fail "who moves" "$out"
+
+# A cluster nearly full of tasks anywhere; then what the answer made of it, which is as good as can be already.
+python3 - <<'END'
+import json, random
+random.seed(3)
+slots = [random.randint(8, 12) for _ in range(60)]
+json.dump({"schema": "nomora.cluster/1", "machines": [{"name": f"n{i}", "rack": f"r{i // 12}", "pod": "p", "slots": s} for i, s in enumerate(slots)]}, open("many.json", "w"))
+free = [f"n{i}" for i, s in enumerate(slots) for _ in range(s)]
+random.shuffle(free)
+jobs = open("many.jsonl", "w")
+for job in range(len(free) * 95 // 100 // 20):
+    tasks = [{"name": f"t{t}", "machine": free.pop(), "running_s": 60} for t in range(20)]
+    print(json.dumps({"id": f"j{job}", "curve": random.choice(["memcached", "strads", "spark", "tensorflow"]), "root": "t0", "tasks": tasks}), file=jobs)
+END
+many=("$nomora" place --cluster many.json --curves "$curves" --json --verify --preemption)
+run "${many[@]}" --jobs many.jsonl
+expect "tasks that run anywhere move" 'd["totals"]["moved"] > 100' True
+cost=$(printf '%s\n' "$out" | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+machine = {(t["job"], t["task"]): t["machine"] for t in d["tasks"]}
+with open("best.jsonl", "w") as best:
+    for line in open("many.jsonl"):
+        job = json.loads(line)
+        for task in job["tasks"]:
+            task["machine"] = machine[job["id"], task["name"]]
+        print(json.dumps(job), file=best)
+print(d["solver"]["cost"])')
+run "${many[@]}" --jobs best.jsonl
+expect "where they are placed best, nobody moves" 'd["totals"]["moved"], d["solver"]["cost"]' "(0, $cost)"
 sed 's/"h5"/"h0"/; s/"h1"/"h5"/; s/"h0"/"h1"/' far.jsonl >back.jsonl
 run "${place[@]}" --jobs back.jsonl --latency mesh.csv --preemption
 printf '%s\n' "$out" | grep -qE '^p.a +h5 \(rack2\), was h1 ' && pass "also from the first machine" || fail "also from the first machine" "$out"
