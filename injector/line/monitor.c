@@ -237,7 +237,9 @@ json_t *injector_monitor_sample(struct injector_monitor *monitor, struct error *
 	return sample;
 }
 
-static int set_one(const char *word, double delay_us[INJECTOR_DIRECTIONS], struct error *err)
+/* `named`: the directions that a word before this one has set. */
+static int set_one(const char *word, double delay_us[INJECTOR_DIRECTIONS], bool named[INJECTOR_DIRECTIONS],
+		   struct error *err)
 {
 	static const char *const names[] = {"delay_ab_us=", "delay_ba_us=", "delay_us="};
 	size_t which = 0;
@@ -249,10 +251,15 @@ static int set_one(const char *word, double delay_us[INJECTOR_DIRECTIONS], struc
 		return error_set(err, EINVAL, "set: \"%s\": expected delay_us=, delay_ab_us= or delay_ba_us=", word);
 	if (number_parse_double(word + strlen(names[which]), &value) != 0)
 		return error_set(err, EINVAL, "set: \"%s\": expected a number of microseconds", word);
-	if (which == 2 || which == INJECTOR_AB)
-		delay_us[INJECTOR_AB] = value;
-	if (which == 2 || which == INJECTOR_BA)
-		delay_us[INJECTOR_BA] = value;
+	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
+		if (which != 2 && which != d)
+			continue;
+		if (named[d])
+			return error_set(err, EINVAL, "set: \"%s\": expected each direction once, %s was named before",
+					 word, direction_names[d]);
+		named[d] = true;
+		delay_us[d] = value;
+	}
 	return 0;
 }
 
@@ -260,6 +267,7 @@ static json_t *request_set(struct injector_monitor *monitor, const char *argumen
 {
 	double delay_us[] = {injector_delay_us(monitor->injector, INJECTOR_AB),
 			     injector_delay_us(monitor->injector, INJECTOR_BA)};
+	bool named[INJECTOR_DIRECTIONS] = {false, false};
 	char word[WORD_BYTES];
 	int count = 0;
 
@@ -273,7 +281,7 @@ static json_t *request_set(struct injector_monitor *monitor, const char *argumen
 		memcpy(word, arguments, length);
 		word[length] = '\0';
 		arguments += length;
-		if (set_one(word, delay_us, err))
+		if (set_one(word, delay_us, named, err))
 			return NULL;
 	}
 	if (count == 0) {

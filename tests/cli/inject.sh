@@ -90,6 +90,9 @@ check "set changes both directions" "$nomora" inject-ctl "$control" set delay_us
 "$nomora" inject-ctl "$control" set delay_ab_us=1 delay_ba_us=2 >/dev/null
 [ "$(value delay_ab_us) $(value delay_ba_us)" = "1.0 2.0" ] && pass "one by one" || fail "one by one"
 refuses "set out of range" 2 "out of range" "$nomora" inject-ctl "$control" set delay_us=10001
+refuses "set of a direction twice" 2 'delay_us=6.*each direction once, ab was named before' "$nomora" inject-ctl "$control" set delay_us=5 delay_us=6
+refuses "set of one and of both" 2 'delay_us=6.*each direction once, ba was named before' "$nomora" inject-ctl "$control" set delay_ba_us=5 delay_us=6
+[ "$(value delay_ab_us) $(value delay_ba_us)" = "1.0 2.0" ] && pass "and neither changes anything" || fail "and neither changes anything"
 refuses "set between steps" 2 "expected steps of 0.1" "$nomora" inject-ctl "$control" set delay_us=1e-5
 refuses "set of nothing" 2 "set what" "$nomora" inject-ctl "$control" set
 refuses "set of an unknown name" 2 "expected delay_us=" "$nomora" inject-ctl "$control" set dealy_us=1
