@@ -359,6 +359,11 @@ uint64_t injector_delay_changes(const struct injector *injector)
 	return injector->delay_changes;
 }
 
+unsigned int injector_lcore_count(const struct injector *injector)
+{
+	return injector->worker_count;
+}
+
 double injector_subtract_ns(const struct injector *injector)
 {
 	return injector->subtract_ns;

@@ -148,7 +148,7 @@ static json_t *top_json(struct injector_monitor *monitor, const struct injector_
 
 	return json_pack(
 		"{s:s, s:f, s:f, s:o, s:o, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
-		"s:o, s:I, s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I}",
+		"s:o, s:I, s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I}",
 		"schema", "nomora.inject/1", "time", ns_to_s(ns_now_wall()), "uptime_s",
 		ns_to_s(ns_sub(ns_now_monotonic(), monitor->started)), "delay_ab_us", delay_json(monitor, INJECTOR_AB),
 		"delay_ba_us", delay_json(monitor, INJECTOR_BA), "delay_set_by",
@@ -167,7 +167,8 @@ static json_t *top_json(struct injector_monitor *monitor, const struct injector_
 		(json_int_t)(port[0].tx_errors + port[1].tx_errors), "hiccups", (json_int_t)statistics->hiccups,
 		"hiccup_threshold_ns", statistics->hiccup_threshold_ns, "subtract_ns",
 		injector_subtract_ns(monitor->injector), "counter",
-		injector_trusts_counter(monitor->injector) ? "trusted" : "invariant", "lateness_p50_ns",
+		injector_trusts_counter(monitor->injector) ? "trusted" : "invariant", "lcores",
+		(json_int_t)injector_lcore_count(monitor->injector), "lateness_p50_ns",
 		(json_int_t)histogram_percentile(monitor->lateness, 50), "lateness_p99_ns",
 		(json_int_t)histogram_percentile(monitor->lateness, 99), "lateness_p99_9_ns",
 		(json_int_t)histogram_percentile(monitor->lateness, 99.9), "lateness_max_ns",

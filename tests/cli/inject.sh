@@ -117,7 +117,9 @@ done
 wait_for 10 grep -q '"schema":"nomora.inject/1"' "$scratch/stream" && pass "one line of JSON a second" ||
 	fail "one line of JSON a second" "$(head -c 300 "$scratch/stream")"
 for number in INT TERM HUP; do
-	[ "$number" = INT ] || start net_null0 net_null1
+	[ "$number" = INT ] || start net_null0 net_null1 --lcores 2
+	wanted=$([ "$number" = INT ] && echo 1 || echo 2)
+	[ "$(value lcores)" = "$wanted" ] && pass "tells how many CPUs it keeps busy: $wanted" || fail "tells how many CPUs it keeps busy: $wanted"
 	if [ "$number" = INT ]; then # a background job of a script ignores SIGINT; the control socket stands in
 		"$nomora" inject-ctl "$control" stop >/dev/null
 	else

@@ -84,6 +84,7 @@ void injector_destroy(struct injector *injector); /* stops first; NULL is legal 
 int injector_set_delay(struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err);
 /* How often it was set, to the same value or another: who sets it and comes back later learns whether others did. */
 uint64_t injector_delay_changes(const struct injector *injector);
+unsigned int injector_lcore_count(const struct injector *injector); /* 1 or 2; their stalls are added up */
 double injector_subtract_ns(const struct injector *injector);
 /* The CPU does not vouch for its counter, see dp/clock.h. */
 bool injector_trusts_counter(const struct injector *injector);
