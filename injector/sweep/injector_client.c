@@ -31,6 +31,7 @@ int injector_state_parse(const char *control, const json_t *answer, struct injec
 			   count(&reader, answer, "tx_errors"),
 		.disturbed = count(&reader, answer, "disturbed"),
 		.stalls = count(&reader, answer, "stalls"),
+		.lcores = json_may_number(&reader, answer, "", "lcores", 1, 1024, 1),
 		.stall_us = count(&reader, answer, "stall_us_total"),
 		.transmit_stall_us = count(&reader, answer, "stall_us_in_transmit"),
 	};

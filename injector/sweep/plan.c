@@ -68,9 +68,10 @@ const struct option_row plan_rows[] = {
 		"BETTER is higher or lower; HOW is regex:PATTERN, json:a.b[2], exit or elapsed; several may be given"),
 	OPTION_HEADING("Gates: a run that fails one is made again"),
 	OPTION_INTEGER(struct plan, attempts, "attempts", 0, "N", 1, 100,
-		       "at most so many; then the one with the fewest stalls counts, marked as disturbed"),
+		       "at most so many; then the one that stalled least counts, marked as disturbed"),
 	OPTION_DOUBLE(struct plan, maximum_stall_percent, "max-stall-percent", 0, "%", 0, 100,
-		      "of the run's time that the injector may have stalled, but in its own calls that send"),
+		      "of the run's time that the injector may have stalled, but in its own calls that send (of two "
+		      "threads: on average)"),
 	OPTION_DOUBLE(struct plan, maximum_disturbed_percent, "max-disturbed-percent", 0, "%", 0, 100,
 		      "of the packets that may have met a stall"),
 	OPTION_DOUBLE(struct plan, maximum_steal_percent, "max-steal-percent", 0, "%", 0, 100,

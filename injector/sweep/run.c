@@ -35,24 +35,30 @@ static void add_reason(struct attempt *attempt, const char *format, ...)
 	va_end(arguments);
 }
 
+/* Of the run's time, the injector's own calls that send left out; of several threads the mean. */
+static double stall_percent(const struct attempt *attempt)
+{
+	const struct injector_state *before = &attempt->before, *after = &attempt->after;
+	double stall_us = after->stall_us - before->stall_us - (after->transmit_stall_us - before->transmit_stall_us);
+
+	/* A stall is counted when it ends: one that began before a short run may be longer than it. */
+	return attempt->elapsed_s > 0 ? fmin(stall_us / after->lcores / attempt->elapsed_s / 1e4, 100) : 0;
+}
+
 void attempt_judge(const struct plan *plan, struct attempt *attempt)
 {
 	double packets = attempt->after.packets - attempt->before.packets;
 	double disturbed = attempt->after.disturbed - attempt->before.disturbed;
-	double stall_us = attempt->after.stall_us - attempt->before.stall_us -
-			  (attempt->after.transmit_stall_us - attempt->before.transmit_stall_us);
 	double dropped = attempt->after.dropped - attempt->before.dropped;
 	double ticks = attempt->host_after.total_ticks - attempt->host_before.total_ticks;
 	double steal = attempt->host_after.steal_ticks - attempt->host_before.steal_ticks;
-	/* A stall is counted when it ends: one that began before a short run may be longer than it. */
-	double stall_percent = attempt->elapsed_s > 0 ? fmin(stall_us / attempt->elapsed_s / 1e4, 100) : 0;
 	double disturbed_percent = packets > 0 ? 100 * disturbed / packets : 0;
 	double steal_percent = ticks > 0 ? 100 * steal / ticks : 0;
 
 	if (dropped > 0)
 		add_reason(attempt, "the injector dropped %.0f packets", dropped);
-	if (stall_percent > plan->maximum_stall_percent)
-		add_reason(attempt, "the injector stalled %.3g %% of the time", stall_percent);
+	if (stall_percent(attempt) > plan->maximum_stall_percent)
+		add_reason(attempt, "the injector stalled %.3g %% of the time", stall_percent(attempt));
 	if (disturbed_percent > plan->maximum_disturbed_percent)
 		add_reason(attempt, "%.3g %% of the packets met a stall", disturbed_percent);
 	if (steal_percent > plan->maximum_steal_percent)
@@ -296,14 +302,9 @@ static int give_up(struct sweeper *sweeper, const struct schedule_run *run, stru
 	return error_prefix(err, "at %g us, run %lld", run->delay_us, (long long)run->run);
 }
 
-static double stall_share(const struct attempt *attempt)
-{
-	return attempt->elapsed_s > 0 ? (attempt->after.stall_us - attempt->before.stall_us) / attempt->elapsed_s : 0;
-}
-
 bool attempt_is_better(const struct attempt *attempt, const struct attempt *best)
 {
-	return attempt->measured && (!best->measured || stall_share(attempt) < stall_share(best));
+	return attempt->measured && (!best->measured || stall_percent(attempt) < stall_percent(best));
 }
 
 /* The rows of the attempt that counts. */

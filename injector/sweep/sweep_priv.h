@@ -105,7 +105,8 @@ struct injector_state {
 	double dropped;       /* ring full, no buffer; missed, refused or not sent by a port */
 	double disturbed;     /* packets whose stay met a stall */
 	double stalls;
-	double stall_us;
+	double lcores;            /* busy threads; 1 of an injector that does not tell */
+	double stall_us;          /* of all of them */
 	double transmit_stall_us; /* of these, in its own calls that send: what waking a receiver costs it */
 };
 

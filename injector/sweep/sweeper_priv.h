@@ -61,8 +61,10 @@ int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, st
 int attempt_check_delay(const struct plan *plan, const struct attempt *attempt, struct error *err);
 /* The gates, on what an attempt saw: fills attempt->reasons. Pure. */
 void attempt_judge(const struct plan *plan, struct attempt *attempt);
-/* Of two attempts that a gate refused, is the first rather to be kept: measured, and stalled for less of its time?
- * Pure. */
+/*
+ * Of two attempts that a gate refused, is the first rather to be kept: measured, and stalled for less of its time, as
+ * the gate counts it? Pure.
+ */
 bool attempt_is_better(const struct attempt *attempt, const struct attempt *best);
 /* What the plan's direction makes of a delay. */
 void split_delay(const struct plan *plan, double delay_us, double *ab_us, double *ba_us);

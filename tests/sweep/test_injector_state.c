@@ -47,7 +47,18 @@ Test(injector_state, the_rest_is_as_it_is_told)
 	cr_assert_eq(state.disturbed, 7);
 	cr_assert_eq(state.stalls, 8);
 	cr_assert_eq(state.stall_us, 9.5);
+	cr_assert_eq(state.lcores, 1, "of an injector that does not tell");
 	cr_assert_eq(state.transmit_stall_us, 0, "null: its calls are no system calls");
+}
+
+Test(injector_state, it_says_how_many_threads_stall)
+{
+	struct injector_state state;
+	struct error err = {0};
+
+	cr_assert_eq(parse("{\"uptime_s\": 1, \"delay_ab_us\": 1, \"delay_ba_us\": 1, \"lcores\": 2}", &state, &err), 0,
+		     "%s", err.text);
+	cr_assert_eq(state.lcores, 2);
 }
 
 Test(injector_state, without_a_delay_it_is_refused)

@@ -21,6 +21,7 @@ static void begin(void)
 						 .delay_ab_us = 50,
 						 .delay_ba_us = 50,
 						 .packets = 100,
+						 .lcores = 1,
 						 .stall_us = 7,
 						 .disturbed = 5,
 						 .dropped = 3};
@@ -63,6 +64,15 @@ Test(judge, stalls_in_calls_that_send_are_the_injectors_own)
 	expect(NULL);
 	attempt.after.transmit_stall_us -= 2e3;
 	expect("stalled 10");
+}
+
+Test(judge, stalls_of_two_threads_are_of_twice_the_time)
+{
+	attempt.before.lcores = attempt.after.lcores = 2;
+	attempt.after.stall_us += 399e3; /* of 2 s */
+	expect(NULL);
+	attempt.after.stall_us += 2e3;
+	expect("stalled 10 %");
 }
 
 Test(judge, disturbed_packets_count_by_share)
@@ -144,8 +154,8 @@ static struct attempt stalled(double stall_us, double elapsed_s)
 {
 	return (struct attempt){.measured = true,
 				.elapsed_s = elapsed_s,
-				.before = {.stall_us = 1e6},
-				.after = {.stall_us = 1e6 + stall_us}};
+				.before = {.lcores = 1, .stall_us = 1e6},
+				.after = {.lcores = 1, .stall_us = 1e6 + stall_us}};
 }
 
 Test(judge, of_disturbed_attempts_the_one_that_stalled_least_is_kept)
@@ -158,6 +168,8 @@ Test(judge, of_disturbed_attempts_the_one_that_stalled_least_is_kept)
 	cr_assert(attempt_is_better(&much, &none), "any is better than none");
 	cr_assert_not(attempt_is_better(&none, &much), "what was not measured has no rows");
 	cr_assert_not(attempt_is_better(&much, &much), "the first of equal ones stays");
+	much.after.transmit_stall_us = 60;
+	cr_assert(attempt_is_better(&much, &little), "what the gate leaves out does not count here either");
 }
 
 static void expect_delay(int code, const char *reason)
