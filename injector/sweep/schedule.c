@@ -17,15 +17,10 @@ struct delay_list {
 	int count;
 };
 
-/* The injector's step is 0.1 us. */
-static double rounded(double delay_us)
+/* The injector's step is 0.1 us: rounds to it. */
+static int add_rounded(struct delay_list *list, double delay_us, struct error *err)
 {
-	return round(delay_us * 10) / 10;
-}
-
-static int add_delay(struct delay_list *list, double delay_us, struct error *err)
-{
-	delay_us = rounded(delay_us);
+	delay_us = round(delay_us * 10) / 10;
 	if (!(delay_us >= 0 && delay_us <= SCHEDULE_DELAY_MAXIMUM_US))
 		return error_set(err, ERANGE, "delays: %.10g us is out of range: expected 0 to %g", delay_us,
 				 SCHEDULE_DELAY_MAXIMUM_US);
@@ -36,6 +31,16 @@ static int add_delay(struct delay_list *list, double delay_us, struct error *err
 		return error_set(err, E2BIG, "delays: more than %d", SCHEDULE_DELAYS_MAXIMUM);
 	list->us[list->count++] = delay_us;
 	return 0;
+}
+
+/* A number that somebody wrote is taken as it stands or not at all; `word` is where it stands. */
+static int add_exact(struct delay_list *list, double delay_us, const char *word, struct error *err)
+{
+	static const double arithmetic_us = 1e-6; /* 0.1 is no binary fraction */
+
+	if (fabs(delay_us - round(delay_us * 10) / 10) > arithmetic_us)
+		return error_set(err, EINVAL, "delays: '%s': %.10g us: expected steps of 0.1", word, delay_us);
+	return add_rounded(list, delay_us, err);
 }
 
 static int bad_word(const char *word, struct error *err)
@@ -67,7 +72,7 @@ static int add_logarithmic(struct delay_list *list, char *text, const char *word
 		return error_set(err, EINVAL, "delays: '%s': expected 0 < FROM < TO and a COUNT of 2 to %d", word,
 				 SCHEDULE_DELAYS_MAXIMUM);
 	for (int i = 0; i < (int)count; i++) {
-		int code = add_delay(list, from * pow(to / from, i / (count - 1)), err);
+		int code = add_rounded(list, from * pow(to / from, i / (count - 1)), err);
 
 		if (code)
 			return code;
@@ -84,7 +89,7 @@ static int add_linear(struct delay_list *list, char *text, const char *word, str
 	if (!(to >= from && step >= 0.1 && (to - from) / step < SCHEDULE_DELAYS_MAXIMUM))
 		return error_set(err, EINVAL, "delays: '%s': expected FROM <= TO and a STEP of at least 0.1 us", word);
 	for (int i = 0; from + i * step <= to + 1e-9; i++) {
-		int code = add_delay(list, from + i * step, err);
+		int code = add_exact(list, from + i * step, word, err);
 
 		if (code)
 			return code;
@@ -104,7 +109,7 @@ static int add_word(struct delay_list *list, char *text, struct error *err)
 		return add_linear(list, text, word, err);
 	if (number_parse_double(text, &value) != 0)
 		return bad_word(word, err);
-	return add_delay(list, value, err);
+	return add_exact(list, value, word, err);
 }
 
 int schedule_parse_delays(const char *text, double *delays_us, struct error *err)

@@ -43,6 +43,7 @@ refuses_plan "more metrics than a file takes" 1 "bad\.plan:70: metric 'm65 .*': 
 refuses_plan "a delay of -1" 1 'bad\.plan:7: delays: .* out of range' 'client = true' "$good" 'delays = -1'
 refuses_plan "a delay of 10^9" 1 'out of range' 'client = true' "$good" 'delays = 0 1e9'
 refuses_plan "a word among the delays" 1 "bad\.plan:7: delays: 'five': expected a number" 'client = true' "$good" 'delays = 0 five'
+refuses_plan "a delay between two steps" 1 "bad\.plan:7: delays: '0.26': 0.26 us: expected steps of 0.1" 'client = true' "$good" 'delays = 0.26 12.34'
 refuses_plan "a range that goes nowhere" 1 'FROM <= TO' 'client = true' "$good" 'delays = 9..1/2'
 refuses_plan "a value out of range" 1 'bad\.plan:5' 'repetitions = 0'
 refuses_plan "injector and lab" 1 'one of them' 'client = true' "$good" 'lab = lab9'

@@ -28,7 +28,9 @@ Test(schedule, lists_ranges_and_logarithms)
 	expect("0..1/0.3", (double[]){0, 0.3, 0.6, 0.9}, 4);
 	expect("log:1..1000*4", (double[]){1, 10, 100, 1000}, 4);
 	expect("0 log:10..1000*3 1000", (double[]){0, 10, 100, 1000}, 4);
-	expect("5 5 5.04 5.1", (double[]){5, 5.1}, 2);
+	expect("5 5 5.1 0..5.1/5.1", (double[]){5, 5.1, 0}, 3);
+	expect("9999.9 0.1..0.7/0.2", (double[]){9999.9, 0.1, 0.3, 0.5, 0.7}, 5);
+	expect("log:0.1..0.3*4", (double[]){0.1, 0.2, 0.3}, 3);
 	expect("10000", (double[]){10000}, 1);
 }
 
@@ -59,6 +61,10 @@ static const char *const refused[] = {
 	"1..5/x",
 	"log:1..20000*3",
 	"1../2",
+	"5.04",
+	"0 0.26 5",
+	"0..1/0.15",
+	"0.05..1/0.1",
 };
 
 Test(schedule, what_is_no_list_of_delays)
@@ -69,6 +75,16 @@ Test(schedule, what_is_no_list_of_delays)
 		cr_assert_lt(schedule_parse_delays(refused[i], delays, &err), 0, "'%s' was taken", refused[i]);
 		cr_assert_neq(err.text[0], '\0');
 	}
+}
+
+Test(schedule, a_delay_between_two_steps_is_named)
+{
+	struct error err = {0};
+
+	cr_assert_eq(schedule_parse_delays("0 12.34", delays, &err), -EINVAL);
+	cr_assert_str_eq(err.text, "delays: '12.34': 12.34 us: expected steps of 0.1");
+	cr_assert_eq(schedule_parse_delays("0..1/0.25", delays, &err), -EINVAL);
+	cr_assert_str_eq(err.text, "delays: '0..1/0.25': 0.25 us: expected steps of 0.1");
 }
 
 Test(schedule, each_repetition_has_every_delay_once_in_every_order)

@@ -17,8 +17,8 @@ enum { SCHEDULE_DELAYS_MAXIMUM = 1000 };
 
 /*
  * "0 5 10", "0,5,10", "0..100/20" (from, to, step) and "log:1..1000*7" (seven delays, evenly spaced logarithms), mixed;
- * 0..10000 µs in steps of 0.1 (what lies between is rounded). `delays` holds SCHEDULE_DELAYS_MAXIMUM; a delay given
- * twice counts once. Returns how many, or -errno with err set.
+ * 0..10000 µs in steps of 0.1 (what lies between is refused, of logarithms rounded). `delays` holds
+ * SCHEDULE_DELAYS_MAXIMUM; a delay given twice counts once. Returns how many, or -errno with err set.
  */
 int schedule_parse_delays(const char *text, double *delays_us, struct error *err);
 
