@@ -40,8 +40,9 @@ const struct option_row plan_rows[] = {
 		      "the same of the client, for the commands"),
 	OPTION_STRING(struct plan, ssh_config, "ssh-config", 0, "FILE",
 		      "configuration of ssh for ssh: hosts (port, key, ...), as in ssh -F"),
-	OPTION_HEADING("Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_CLIENT, NOMORA_DELAY_US, NOMORA_RUN, "
-		       "NOMORA_SCRATCH, NOMORA_PLAN_FOLDER"),
+	OPTION_HEADING(
+		"Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_CLIENT, NOMORA_SERVER_NETNS, NOMORA_DELAY_US, "
+		"NOMORA_RUN, NOMORA_SCRATCH, NOMORA_PLAN_FOLDER"),
 	OPTION_STRING(struct plan, setup, "setup", 0, "COMMAND", "once, first, where the server runs"),
 	OPTION_STRING(struct plan, server, "server", 0, "COMMAND", "runs while the client does; ended by us"),
 	OPTION_STRING(struct plan, server_ready, "server-ready", 0, "COMMAND",

@@ -87,6 +87,13 @@ check "a line that was cut off spoils no other" sh -c "grep -c '^{\"event\":\"\(
 [ "$code" -eq 0 ] && [ "$(wc -l <good.csv)" -eq 28 ] && pass "more repetitions are added" || fail "more repetitions are added" "$out$err"
 refuses "another plan's file" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --client 'echo value = 1'
 
+plan_with 'delays = 0' 'repetitions = 1' 'client = env >seen; echo value = 1' "$good" >environment.plan
+run "$nomora" sweep environment.plan -o environment.csv
+"$nomora" sweep --help >help
+check "--help and the man page name each variable that the commands see" sh -c "
+	sed -n 's/^\(NOMORA_[A-Z_]*\)=.*/\1/p' seen | grep -vxF \"\$(env | cut -d= -f1)\" >names && grep -q NETNS names &&
+	while read -r name; do grep -qw \$name help && grep -qw \$name '$source_root/docs/man/nomora-sweep.1' || { echo \$name; exit 1; }; done <names"
+
 # --- references ---
 plan_with 'delays = 0 5 10 20' 'repetitions = 1' 'reference-every = 1' 'order = ascending' 'client = echo "value = $NOMORA_RUN"' "$good" >reference.plan
 run "$nomora" sweep reference.plan --dry-run
