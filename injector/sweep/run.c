@@ -320,22 +320,25 @@ static int accept(struct sweeper *sweeper, const struct attempt *attempt, struct
 	return 0;
 }
 
-static void name_run(struct sweeper *sweeper, const struct schedule_run *run)
+static int name_run(struct sweeper *sweeper, const struct schedule_run *run, struct error *err)
 {
 	char text[32];
+	int code;
 
 	number_print_double(run->delay_us, text, sizeof text);
-	sweeper_set_variable(sweeper, "NOMORA_DELAY_US", text);
+	code = sweeper_set_variable(sweeper, "NOMORA_DELAY_US", text, err);
 	snprintf(text, sizeof text, "%lld", (long long)run->run);
-	sweeper_set_variable(sweeper, "NOMORA_RUN", text);
+	return code ? code : sweeper_set_variable(sweeper, "NOMORA_RUN", text, err);
 }
 
 int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
 	struct attempt best = {0}; /* of those that a gate refused */
+	int named = name_run(sweeper, run, err);
 
-	name_run(sweeper, run);
+	if (named)
+		return named;
 	for (int number = 1; number <= plan->attempts; number++) {
 		struct attempt attempt = {.run = *run, .number = number};
 		struct error trouble = {0};

@@ -35,23 +35,26 @@ struct command sweeper_command(const struct sweeper *sweeper, const char *phase,
 {
 	return (struct command){.phase = phase,
 				.line = line,
-				.environment = sweeper->environment,
+				.environment = (const char *const *)sweeper->environment,
 				.timeout = {(int64_t)(timeout_s * 1e9)},
 				.stop = sweeper->hooks->stop};
 }
 
-/* A variable that the plan's commands see; the same name again replaces it. */
-void sweeper_set_variable(struct sweeper *sweeper, const char *name, const char *value)
+int sweeper_set_variable(struct sweeper *sweeper, const char *name, const char *value, struct error *err)
 {
 	size_t length = strlen(name), i = 0;
+	char *text;
 
 	while (sweeper->environment[i] &&
 	       (strncmp(sweeper->environment[i], name, length) != 0 || sweeper->environment[i][length] != '='))
 		i++;
 	if (i == ENVIRONMENT_MAXIMUM)
-		return;
-	snprintf(sweeper->environment_text[i], sizeof sweeper->environment_text[i], "%s=%s", name, value);
-	sweeper->environment[i] = sweeper->environment_text[i];
+		return error_set(err, E2BIG, "%s: expected at most %d variables", name, ENVIRONMENT_MAXIMUM);
+	if (asprintf(&text, "%s=%s", name, value) < 0)
+		return error_set(err, ENOMEM, "out of memory");
+	free(sweeper->environment[i]);
+	sweeper->environment[i] = text;
+	return 0;
 }
 
 static void quote_server_log(const struct sweeper *sweeper, char *text, size_t bytes)
@@ -206,28 +209,38 @@ static int take_off_found(struct sweeper *sweeper, struct error *err)
 	return 0;
 }
 
+/* The folder of our own program goes in front of our PATH. */
+static int set_path(struct sweeper *sweeper, struct error *err)
+{
+	const char *path = getenv("PATH");
+	char *text;
+	int code;
+
+	if (!sweeper->hooks->program_folder || !path)
+		return 0;
+	if (asprintf(&text, "%s:%s", sweeper->hooks->program_folder, path) < 0)
+		return error_set(err, ENOMEM, "out of memory");
+	code = sweeper_set_variable(sweeper, "PATH", text, err);
+	free(text);
+	return code;
+}
+
 static int make_surroundings(struct sweeper *sweeper, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
-	const char *path = getenv("PATH");
-	char text[500];
+	const char *netns = sweeper->server_host.kind == HOST_NETNS ? sweeper->server_host.target : "";
+	const char *const variables[][2] = {{"NOMORA_SERVER", plan->server_address ? plan->server_address : ""},
+					    {"NOMORA_CLIENT", plan->client_address ? plan->client_address : ""},
+					    {"NOMORA_SERVER_NETNS", netns},
+					    {"NOMORA_PLAN_FOLDER", plan->folder ? plan->folder : "."},
+					    {"NOMORA_SCRATCH", sweeper->scratch},
+					    {"NOMORA_DELAY_US", "0"},
+					    {"NOMORA_RUN", "0"}};
 	int code = scratch_make(sweeper->scratch, sizeof sweeper->scratch, err);
 
-	if (code)
-		return code;
-	sweeper_set_variable(sweeper, "NOMORA_SERVER", plan->server_address ? plan->server_address : "");
-	sweeper_set_variable(sweeper, "NOMORA_CLIENT", plan->client_address ? plan->client_address : "");
-	sweeper_set_variable(sweeper, "NOMORA_SERVER_NETNS",
-			     sweeper->server_host.kind == HOST_NETNS ? sweeper->server_host.target : "");
-	sweeper_set_variable(sweeper, "NOMORA_PLAN_FOLDER", plan->folder ? plan->folder : ".");
-	sweeper_set_variable(sweeper, "NOMORA_SCRATCH", sweeper->scratch);
-	sweeper_set_variable(sweeper, "NOMORA_DELAY_US", "0");
-	sweeper_set_variable(sweeper, "NOMORA_RUN", "0");
-	if (sweeper->hooks->program_folder && path) {
-		snprintf(text, sizeof text, "%s:%s", sweeper->hooks->program_folder, path);
-		sweeper_set_variable(sweeper, "PATH", text);
-	}
-	return 0;
+	for (size_t i = 0; i < sizeof variables / sizeof *variables && !code; i++)
+		code = sweeper_set_variable(sweeper, variables[i][0], variables[i][1], err);
+	return code ? code : set_path(sweeper, err);
 }
 
 static int connect_hosts(struct sweeper *sweeper, struct error *err)
@@ -388,6 +401,8 @@ int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, stru
 	sweep_writer_close(sweeper->writer);
 	for (size_t i = 0; i < sweeper->metric_count; i++)
 		metric_free(&sweeper->metrics[i]);
+	for (size_t i = 0; i < ENVIRONMENT_MAXIMUM; i++)
+		free(sweeper->environment[i]);
 	free(sweeper->runs);
 	free(sweeper);
 	return code;

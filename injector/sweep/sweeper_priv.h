@@ -30,8 +30,7 @@ struct sweeper {
 	struct process *server;
 	bool set_up; /* setup was begun: teardown is due */
 	char scratch[64];
-	char environment_text[ENVIRONMENT_MAXIMUM][4200];
-	const char *environment[ENVIRONMENT_MAXIMUM + 1];
+	char *environment[ENVIRONMENT_MAXIMUM + 1]; /* "NAME=value", ours to free; NULL-terminated */
 };
 
 /* What one attempt saw. */
@@ -96,7 +95,8 @@ int sweeper_conclude(struct sweeper *sweeper, struct error *err);
 
 struct command sweeper_command(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
 void sweeper_say(const struct sweeper *sweeper, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void sweeper_set_variable(struct sweeper *sweeper, const char *name, const char *value);
+/* A variable that the plan's commands see, as long as it is; the same name again replaces it. 0 or -errno, err set. */
+int sweeper_set_variable(struct sweeper *sweeper, const char *name, const char *value, struct error *err);
 bool sweeper_has_rows(const struct sweeper *sweeper); /* is there anything behind the file's header? */
 int sweeper_start_server(struct sweeper *sweeper, struct error *err);
 void sweeper_stop_server(struct sweeper *sweeper);

@@ -94,6 +94,10 @@ check "--help and the man page name each variable that the commands see" sh -c "
 	sed -n 's/^\(NOMORA_[A-Z_]*\)=.*/\1/p' seen | grep -vxF \"\$(env | cut -d= -f1)\" >names && grep -q NETNS names &&
 	while read -r name; do grep -qw \$name help && grep -qw \$name '$source_root/docs/man/nomora-sweep.1' || { echo \$name; exit 1; }; done <names"
 
+plan_with 'delays = 0' 'repetitions = 1' 'client = case $PATH in '"$bin:$PATH"':/*/last/of/them) echo value = 1 ;; *) echo $PATH ;; esac' "$good" >path.plan
+run env PATH="$PATH:$(printf '/no/such/folder%.0s' {1..400}):/last/of/them" "$nomora" sweep path.plan -o path.csv
+[ "$code" -eq 0 ] && pass "the commands see all of a long PATH" || fail "the commands see all of a long PATH" "$err"
+
 # --- references ---
 plan_with 'delays = 0 5 10 20' 'repetitions = 1' 'reference-every = 1' 'order = ascending' 'client = echo "value = $NOMORA_RUN"' "$good" >reference.plan
 run "$nomora" sweep reference.plan --dry-run
