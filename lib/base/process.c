@@ -22,7 +22,7 @@ struct process {
 	int output_fd; /* our end of the pipe, -1 when the output goes to a file or has ended */
 	char *output;
 	size_t output_bytes, output_capacity;
-	bool ended;
+	bool ends_group, ended;
 	int status;
 	struct ns started, finished;
 };
@@ -168,6 +168,8 @@ struct process *process_start(const struct process_options *options, struct erro
 	pid = start_child(options, argv, environment, output, err);
 	if (pid > 0)
 		process = process_of(pid, output[0], err);
+	if (process)
+		process->ends_group = options->ends_group;
 	if (pid > 0 && !process) {
 		kill(-pid, SIGKILL);
 		waitpid(pid, NULL, 0);
@@ -221,10 +223,17 @@ static int drain(struct process *process, struct error *err)
 
 static void reap(struct process *process)
 {
-	if (!process->ended && waitpid(process->pid, &process->status, WNOHANG) == process->pid) {
-		process->ended = true;
-		process->finished = ns_now_monotonic();
-	}
+	siginfo_t who = {0};
+
+	if (process->ended || waitid(P_PID, (id_t)process->pid, &who, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	    who.si_pid != process->pid)
+		return;
+	/* Until its status is taken below, its number is its own: the group is nobody else's. */
+	if (process->ends_group)
+		kill(-process->pid, SIGKILL);
+	waitpid(process->pid, &process->status, 0);
+	process->ended = true;
+	process->finished = ns_now_monotonic();
 }
 
 static void fill_result(struct process *process, struct process_result *result)

@@ -86,6 +86,47 @@ Test(process, a_daemon_that_holds_the_pipe_does_not_hold_us)
 	process_result_free(&result);
 }
 
+/* Is it gone, or dead and not yet asked for its status by whoever inherited it? */
+static bool is_dead(pid_t pid)
+{
+	char path[64], state = 'Z';
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (file && fscanf(file, "%*d %*s %c", &state) != 1)
+		state = 'Z';
+	if (file)
+		fclose(file);
+	return state == 'Z' || state == 'X';
+}
+
+Test(process, what_is_left_of_a_group_ends_with_its_leader_if_asked_for)
+{
+	struct process_options options = {.shell = "sleep 300 & echo $!"};
+	struct process_result result;
+	struct error err = {0};
+	pid_t left;
+
+	cr_assert_eq(process_run(&options, seconds(60), &result, &err), 0);
+	left = atoi(result.output);
+	cr_assert_gt(left, 1);
+	cr_assert_not(is_dead(left), "it may be a daemon");
+	kill(left, SIGKILL);
+	process_result_free(&result);
+
+	options.ends_group = true;
+	options.shell = "sleep 300 & echo $!; exit 3";
+	cr_assert_eq(process_run(&options, seconds(60), &result, &err), 0);
+	cr_assert_eq(result.exit_code, 3, "its own end counts");
+	left = atoi(result.output);
+	cr_assert_gt(left, 1);
+	for (int i = 0; i < 5000 && !is_dead(left); i++)
+		usleep(1000);
+	cr_assert(is_dead(left));
+	process_result_free(&result);
+}
+
 Test(process, priority_is_taken_and_inherited)
 {
 	struct process_options options = {.shell = "nice"};

@@ -2,7 +2,8 @@
 /*
  * Child processes that do not outlive us: each is the leader of its own process group, dies with its parent
  * (PR_SET_PDEATHSIG), and is stopped as a group: SIGTERM, a grace period, SIGKILL. What a child that ends by itself
- * leaves running behind it is left alone: it may be a daemon that it was to start. One thread per process object.
+ * leaves running behind it is left alone: it may be a daemon that it was to start; unless ends_group asks for
+ * otherwise. One thread per process object.
  */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
@@ -22,6 +23,7 @@ struct process_options {
 	const char *const *environment; /* NULL-terminated "NAME=value" added to ours; NULL = ours */
 	const char *output_path; /* stdout and stderr go to this file; NULL = captured in memory (16 MiB at most) */
 	bool discard_stderr;
+	bool ends_group; /* when the child has ended, what is left of its group is killed at once */
 };
 
 struct process_result {
