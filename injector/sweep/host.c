@@ -54,7 +54,9 @@ void host_disconnect(struct host *host)
 
 struct process *host_start(const struct host *host, const struct command *command, struct error *err)
 {
-	struct process_options options = {.environment = command->environment, .output_path = command->output_path};
+	struct process_options options = {.environment = command->environment,
+					  .output_path = command->output_path,
+					  .ends_group = command->ends_group};
 	const char *netns[] = {"ip", "netns", "exec", host->target, "/bin/sh", "-c", command->line, NULL};
 	struct process *process = NULL;
 

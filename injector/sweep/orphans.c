@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a killed sweep's commands left running. The kernel ends the program that we started, but neither its children
- * nor one that has changed its user. They are known by the sweep's folder in their environment, or, where a server
- * writes over that to show a title, by where it prints.
+ * What a sweep's commands left running: hooks until it ends, a killed sweep's commands until the next one begins. The
+ * kernel ends the program that we started, but neither its children nor one that has changed its user. They are known
+ * by the sweep's folder in their environment, or, where a server writes over that to show a title, by where it prints.
  */
 #include "sweep_priv.h"
 
@@ -103,4 +103,12 @@ void orphans_end(const char *scratch)
 	orphans_name_log(scratch, log, sizeof log);
 	for (int pass = 0; pass < PASSES && end_all(mark, log); pass++)
 		;
+}
+
+void orphans_print_line(const char *scratch, char *line, size_t bytes)
+{
+	snprintf(line, bytes,
+		 "for e in $(grep -lszxF 'NOMORA_SCRATCH=%s' /proc/[0-9]*/environ); do e=${e%%/environ}; "
+		 "kill -KILL ${e#/proc/} 2>/dev/null; done; true",
+		 scratch);
 }

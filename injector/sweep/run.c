@@ -112,12 +112,23 @@ static void stamp(char *text, size_t bytes)
 	strftime(text, bytes, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-/* A hook that need not be there. */
-static int run_hook(struct sweeper *sweeper, const char *phase, const char *line, struct error *err)
+/* What it starts may be for after-run to stop. */
+static int run_before(struct sweeper *sweeper, struct error *err)
 {
-	struct command command = sweeper_command(sweeper, phase, line, sweeper->plan->ready_timeout_s);
+	const struct plan *plan = sweeper->plan;
+	struct command command = sweeper_command(sweeper, "before-run", plan->before_run, plan->ready_timeout_s);
 
-	return line && *line ? host_must_run(&sweeper->client_host, &command, err) : 0;
+	return plan->before_run && *plan->before_run ? host_must_run(&sweeper->client_host, &command, err) : 0;
+}
+
+/* As of the client, nothing of it may run into a measurement. */
+static int warm_up(struct sweeper *sweeper, struct error *err)
+{
+	const struct plan *plan = sweeper->plan;
+	struct command command = sweeper_command(sweeper, "warm-up", plan->warm_up, plan->ready_timeout_s);
+
+	command.ends_group = true;
+	return plan->warm_up && *plan->warm_up ? host_must_run(&sweeper->client_host, &command, err) : 0;
 }
 
 /* The pause after the delay was set: nothing of ours runs, so that the processors' time in it is others'. Percent. */
@@ -205,6 +216,7 @@ static int measure(struct sweeper *sweeper, struct attempt *attempt, struct erro
 	struct ns began;
 	int code;
 
+	command.ends_group = true;
 	stamp(attempt->started_at, sizeof attempt->started_at);
 	host_state_read(&attempt->host_before);
 	code = injector_read(plan->injector, &attempt->before, err);
@@ -235,13 +247,12 @@ static int run_after(struct sweeper *sweeper, struct error *err)
 
 static int measure_between_hooks(struct sweeper *sweeper, struct attempt *attempt, struct error *err)
 {
-	const struct plan *plan = sweeper->plan;
 	struct error trouble = {0};
-	int code = run_hook(sweeper, "before-run", plan->before_run, err), after;
+	int code = run_before(sweeper, err), after;
 
 	if (code)
 		return code;
-	code = run_hook(sweeper, "warm-up", plan->warm_up, err);
+	code = warm_up(sweeper, err);
 	if (!code)
 		code = measure(sweeper, attempt, err);
 	after = run_after(sweeper, &trouble);

@@ -17,14 +17,18 @@ enum { ARGUMENTS = 16, CONNECT_PATIENCE_S = 30, SOCKET_BYTES = 108 /* sun_path *
 #define SSH_OWN_255 "255 is the exit code of the command itself"
 
 /*
- * What runs a command at the other end, as $1. A hang-up reaches this shell alone (servers take it as a wish to read
- * their configuration anew), which ends the command's whole group. The terminal exists for that hang-up only: the
- * command reads nothing and writes into a pipe, its exit code comes out by descriptor 3, and no carriage returns are
- * put into its output. 255 is what ssh itself ends with when it fails: a command's own is said so in a last line.
+ * What runs a command at the other end, as $1; with a $2 what that leaves of its group is killed. (Its number is taken
+ * while any of them lives, and given out again only after all others: no stranger has it yet.) A hang-up reaches this
+ * shell alone (servers take it as a wish to read their configuration anew), which ends the command's whole group. The
+ * terminal exists for that hang-up only: the command reads nothing and writes into a pipe, its exit code comes out by
+ * descriptor 3, and no carriage returns are put into its output. 255 is what ssh itself ends with when it fails: a
+ * command's own is said so in a last line.
  */
 static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "s=$({ { trap 'kill -TERM -$p; sleep 1; kill -KILL -$p' HUP TERM; "
-			      "setsid /bin/sh -c \"$1\" </dev/null 3>&- 4>&- & p=$!; wait $p; echo $? >&3; } 2>&1 | "
+			      "setsid /bin/sh -c \"$1\" </dev/null 3>&- 4>&- & p=$!; wait $p; e=$?; test -z \"$2\" || "
+			      "kill -KILL -$p 2>/dev/null; "
+			      "echo $e >&3; } 2>&1 | "
 			      "cat >&4; } 3>&1); test $s != 255 || printf '\\n" SSH_OWN_255 "\\n' >&4; exit $s";
 
 struct ssh {
@@ -166,6 +170,8 @@ static char *remote_line(const struct command *command)
 	print_quoted(out, wrapper);
 	fputs(" sh ", out);
 	print_quoted(out, command->line);
+	if (command->ends_group)
+		fputs(" 1", out);
 	if (fclose(out) != 0) {
 		free(line);
 		return NULL;

@@ -41,6 +41,7 @@ struct command {
 	const char *line;               /* for /bin/sh */
 	const char *const *environment; /* NULL-terminated "NAME=value" */
 	const char *output_path;        /* NULL = captured */
+	bool ends_group; /* what it has left running when it ends is killed, as far as it is in its group */
 	struct ns timeout;
 	const volatile sig_atomic_t *stop; /* may be NULL */
 };
@@ -141,8 +142,10 @@ void scratch_remove(const char *path);
 /* What a server and its children have in their environment and no other command has; the file that they print to. */
 void orphans_mark(const char *scratch, char *mark, size_t bytes);
 void orphans_name_log(const char *scratch, char *path, size_t bytes);
-/* Ends what is left on this machine of the commands of a sweep that had this folder and is no more; waits for that. */
+/* Ends what is left on this machine of the commands of a sweep with this folder that run no more; waits for that. */
 void orphans_end(const char *scratch);
+/* A line for another machine's /bin/sh that does so there; it must not have that folder in its own environment. */
+void orphans_print_line(const char *scratch, char *line, size_t bytes);
 
 /* Keeps every processor that this process may use from idling, until stopped or until this process ends. */
 struct awake;

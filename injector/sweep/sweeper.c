@@ -310,6 +310,24 @@ static int make_all_runs(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
+/* What setup and hooks have started and nobody has stopped, and what has left its group. */
+static void end_helpers(struct sweeper *sweeper)
+{
+	struct command command = {.phase = "end of what is left", .timeout = remote_patience};
+	const struct host *hosts[] = {&sweeper->server_host, &sweeper->client_host};
+	struct error err = {0};
+	char line[256];
+
+	if (!sweeper->scratch[0])
+		return;
+	orphans_print_line(sweeper->scratch, line, sizeof line);
+	command.line = line;
+	for (size_t i = 0; i < 2; i++)
+		if (ssh_is_open(hosts[i]->ssh) && host_must_run(hosts[i], &command, &err) != 0)
+			sweeper_say(sweeper, "%s", err.text);
+	orphans_end(sweeper->scratch);
+}
+
 static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 {
 	const struct plan *plan = sweeper->plan;
@@ -322,6 +340,7 @@ static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 		sweeper_say(sweeper, "%s", err.text);
 	if (sweeper->set_up)
 		injector_set(plan->injector, found->delay_ab_us, found->delay_ba_us, NULL);
+	end_helpers(sweeper);
 	host_disconnect(&sweeper->server_host);
 	host_disconnect(&sweeper->client_host);
 	if (sweeper->scratch[0])

@@ -57,7 +57,8 @@ int sweeper_claim_lab(const char *lab, int *claim, int *other, struct error *err
 
 /*
  * 0 when every planned run is in the file; -EINTR when told to stop; else -errno with err set. Whatever the outcome,
- * the plan's programs have ended, the injector has its old delay, and the file holds whole runs only.
+ * the plan's programs and what they started have ended, the injector has its old delay, and the file holds whole runs
+ * only.
  */
 int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, struct sweeper_summary *summary,
 		struct error *err);
