@@ -14,7 +14,7 @@
 
 struct journal {
 	FILE *out;
-	bool failed;
+	bool failed, is_of_our_plan;
 };
 
 /* The fingerprint of the last plan in the log, or "" */
@@ -69,11 +69,17 @@ int journal_open(const struct plan *plan, bool has_rows, struct journal **journa
 		*journal = NULL;
 		return code;
 	}
+	(*journal)->is_of_our_plan = strcmp(found, ours) == 0;
 	end_torn_line((*journal)->out);
 	journal_write(*journal, json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "event", "plan", "fingerprint", ours,
 					  "application", plan->application, "client", plan->client, "server",
 					  plan->server ? plan->server : "", "seed", (json_int_t)plan->seed));
 	return 0;
+}
+
+bool journal_is_of_our_plan(const struct journal *journal)
+{
+	return journal->is_of_our_plan;
 }
 
 void journal_write(struct journal *journal, json_t *entry)

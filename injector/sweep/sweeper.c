@@ -184,6 +184,23 @@ bool sweeper_has_rows(const struct sweeper *sweeper)
 	return count == 2;
 }
 
+/* A run that a dying writer left without all its metrics is to be made again. */
+static int cut_torn_run(struct sweeper *sweeper, struct error *err)
+{
+	const char *names[SWEEP_METRICS_MAXIMUM];
+	int rows;
+
+	if (!sweeper_has_rows(sweeper) || !journal_is_of_our_plan(sweeper->journal))
+		return 0;
+	for (size_t i = 0; i < sweeper->metric_count; i++)
+		names[i] = sweeper->metrics[i].name;
+	rows = sweep_writer_cut_torn_run(sweeper->writer, names, sweeper->metric_count, err);
+	if (rows > 0)
+		sweeper_say(sweeper, "%s: its last run has %d of %zu metrics: it is cut off and made again",
+			    sweeper->plan->output, rows, sweeper->metric_count);
+	return rows < 0 ? rows : 0;
+}
+
 /* Takes the runs off the schedule that the file has already. */
 static int take_off_found(struct sweeper *sweeper, struct error *err)
 {
@@ -404,6 +421,8 @@ int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, stru
 		code = sweeper->writer ? journal_open(plan, sweeper_has_rows(sweeper), &sweeper->journal, err)
 				       : -err->code;
 	}
+	if (!code)
+		code = cut_torn_run(sweeper, err);
 	if (!code)
 		code = take_off_found(sweeper, err);
 	if (!code && sweeper->run_count == 0 && sweeper_schedule_extra(sweeper, err) < 0)

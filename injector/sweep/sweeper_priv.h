@@ -107,6 +107,8 @@ void sweeper_stop_server(struct sweeper *sweeper);
  * Opens OUTPUT.log. -EEXIST if OUTPUT has rows and its plan's fingerprint is another one, unless the plan says force.
  */
 int journal_open(const struct plan *plan, bool has_rows, struct journal **journal, struct error *err);
+/* Were the rows that OUTPUT had made by the same plan? */
+bool journal_is_of_our_plan(const struct journal *journal);
 /* Takes over the entry. Trouble with the log is no reason to lose a run: it is told once, by close. */
 void journal_write(struct journal *journal, json_t *entry);
 json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt); /* what it saw */

@@ -159,6 +159,57 @@ struct sweep_writer *sweep_writer_open(const char *path, struct error *err)
 	return NULL;
 }
 
+/* How many rows the last run has, if those are the first ones of `metrics` and not all of them; else 0. */
+static size_t count_torn_rows(const struct sweep *sweep, const char *const *metrics, size_t count)
+{
+	const struct sweep_row *last = &sweep->rows[sweep->count - 1];
+	size_t rows = 0;
+
+	while (rows < sweep->count && last[-(ptrdiff_t)rows].delay_us == last->delay_us &&
+	       last[-(ptrdiff_t)rows].direction == last->direction && last[-(ptrdiff_t)rows].run == last->run)
+		rows++;
+	for (size_t i = 0; i < rows && rows < count; i++)
+		if (strcmp(sweep->metrics[last[1 + (ptrdiff_t)i - (ptrdiff_t)rows].metric].name, metrics[i]) != 0)
+			return 0;
+	return rows < count ? rows : 0;
+}
+
+/* Where a line begins, counted from 1; our own files are no gzip. -1 with errno set. */
+static off_t find_line(const struct sweep_writer *writer, long line)
+{
+	FILE *file = fopen(writer->path, "re");
+	off_t start = 0;
+	int byte;
+
+	if (!file)
+		return -1;
+	for (long at = 1; at < line && (byte = fgetc(file)) != EOF; start++)
+		at += byte == '\n';
+	if (ferror(file))
+		start = -1;
+	fclose(file);
+	return start;
+}
+
+int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *metrics, size_t count, struct error *err)
+{
+	struct sweep *sweep = sweep_load(writer->path, err);
+	size_t rows;
+	off_t start;
+
+	if (!sweep)
+		return -err->code;
+	rows = count_torn_rows(sweep, metrics, count);
+	start = rows > 0 ? find_line(writer, sweep->rows[sweep->count - rows].line) : writer->bytes;
+	sweep_destroy(sweep);
+	if (start < 0)
+		return io_error(writer, "read", err);
+	if (rows > 0 && (ftruncate(writer->fd, start) != 0 || fdatasync(writer->fd) != 0))
+		return io_error(writer, "cut off the unfinished last run", err);
+	writer->bytes = start;
+	return (int)rows;
+}
+
 static bool fits_field(const char *text, size_t bytes)
 {
 	if (strlen(text) >= bytes)

@@ -85,6 +85,16 @@ printf '{"event":"att' >>good.csv.log # as a dying writer leaves it
 run "$nomora" sweep good.plan -o good.csv --repetitions 3
 check "a line that was cut off spoils no other" sh -c "grep -c '^{\"event\":\"\(att\|plan\)' good.csv.log | grep -qx 13"
 [ "$code" -eq 0 ] && [ "$(wc -l <good.csv)" -eq 28 ] && pass "more repetitions are added" || fail "more repetitions are added" "$out$err"
+head -n -2 good.csv >torn.csv # its last run has one of three metrics
+cp good.csv.log torn.csv.log
+run "$nomora" sweep good.plan -o torn.csv --repetitions 3
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '1 of 9 runs made.*8 were there' && grep -q 'torn.csv: its last run has 1 of 3 metrics' err &&
+	pass "a last run that was written in part is made again" || fail "a last run that was written in part is made again" "$out$err"
+check "and has each metric once" sh -c "cut -d, -f1-4 good.csv | sort >whole; cut -d, -f1-4 torn.csv | sort | cmp - whole"
+sed -i 4d torn.csv # the third metric of the first run
+run "$nomora" sweep good.plan -o torn.csv --repetitions 3
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 were there' && pass "one that was edited by hand is left as it is" ||
+	fail "one that was edited by hand is left as it is" "$out$err"
 refuses "another plan's file" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --client 'echo value = 1'
 
 plan_with 'delays = 0' 'repetitions = 1' 'client = env >seen; echo value = 1' "$good" >environment.plan

@@ -201,6 +201,55 @@ Test(sweep_writer, cuts_off_the_line_that_a_dead_writer_left)
 	sweep_destroy(sweep);
 }
 
+#define ROW(delay, run, metric) #delay ",both," #run "," metric ",1/s,higher,1,\n"
+
+/* A file, how many rows of its last run are cut off where a run has a, b and c, and what is left of it. */
+static const struct {
+	char text[320];
+	int cut;
+	size_t left;
+} endings[] = {
+	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") ROW(5, 0, "a") ROW(5, 0, "b"), 2, 3},
+	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") "# a comment\n\n" ROW(0, 1, "a"), 1, 3},
+	{HEADER ROW(0, 0, "a"), 1, 0},
+	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c"), 0, 3},
+	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(5, 0, "a") ROW(5, 0, "b") ROW(5, 0, "c"), 0, 5}, /* edited by hand */
+	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") ROW(5, 0, "b"), 0, 4},                /* no such write */
+	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") ROW(5, 0, "d"), 0, 4},
+};
+
+Test(sweep_writer, cuts_off_the_run_that_a_dead_writer_left_without_all_its_metrics)
+{
+	static const char names[][2] = {"a", "b", "c"};
+	const char *const metrics[] = {names[0], names[1], names[2]};
+
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		struct error err = {0};
+		struct sweep_record one = record(5, 7, 2);
+		char path[64];
+		FILE *file;
+		struct sweep_writer *writer;
+		struct sweep *sweep;
+
+		make_path(path, sizeof path);
+		file = fopen(path, "w");
+		fputs(endings[i].text, file);
+		fclose(file);
+		writer = sweep_writer_open(path, &err);
+		cr_assert(writer, "%s", err.text);
+		cr_assert_eq(sweep_writer_cut_torn_run(writer, metrics, 3, &err), endings[i].cut, "%zu: %s", i,
+			     err.text);
+		cr_assert_eq(sweep_writer_append(writer, &one, 1, &err), 0);
+		sweep_writer_close(writer);
+		sweep = sweep_load(path, &err);
+		cr_assert(sweep, "%zu: %s", i, err.text);
+		cr_assert_eq(sweep->count, endings[i].left + 1, "%zu", i);
+		cr_assert_eq(sweep->rows[sweep->count - 1].run, 7);
+		sweep_destroy(sweep);
+		unlink(path);
+	}
+}
+
 Test(sweep_writer, refuses_what_is_no_row_and_writes_none_of_it)
 {
 	struct error err = {0};

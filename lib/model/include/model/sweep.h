@@ -75,7 +75,7 @@ double sweep_row_added_rtt_us(const struct sweep *sweep, const struct sweep_row 
 /* Index of a metric, or -ENOENT. */
 int sweep_find_metric(const struct sweep *sweep, const char *name);
 
-/* Was this run (with any metric) recorded? For a sweep that resumes. */
+/* Was this run recorded, with any metric? For a sweep that resumes: made again, that metric would be there twice. */
 bool sweep_has_run(const struct sweep *sweep, double delay_us, enum sweep_direction direction, int64_t run);
 
 const char *sweep_direction_name(enum sweep_direction direction); /* "both", "ab", "ba" */
@@ -102,6 +102,13 @@ struct sweep_record {
  */
 struct sweep_writer;
 struct sweep_writer *sweep_writer_open(const char *path, struct error *err);
+
+/*
+ * A last run that has some of these metrics, in their order, but not the last ones, is what a write left that was cut
+ * off between two lines: takes it out of the file, so that it can be made again. Returns how many rows it had, or
+ * -errno with err set (also when the file cannot be read as a sweep).
+ */
+int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *metrics, size_t count, struct error *err);
 
 /*
  * Appends all the records of one run in a single write, then fdatasync: when it returns 0 they are on the disk. After
