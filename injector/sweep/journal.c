@@ -45,25 +45,39 @@ static void end_torn_line(FILE *out)
 	fseek(out, 0, SEEK_END);
 }
 
+/* Rows of another plan, or of who knows which, are none that ours could be compared with. */
+static int check_fingerprint(const struct plan *plan, const char *found, const char *ours, struct error *err)
+{
+	if (plan->force || strcmp(found, ours) == 0)
+		return 0;
+	if (!*found)
+		return error_set(err, ENOENT,
+				 "%s has rows, but %s.log does not say which plan made them: give another --output, "
+				 "or --force to append",
+				 plan->output, plan->output);
+	return error_set(err, EEXIST,
+			 "%s was made by a plan with other commands, hosts, metrics or conditions: give another "
+			 "--output, or --force to append",
+			 plan->output);
+}
+
 int journal_open(const struct plan *plan, bool has_rows, struct journal **journal, struct error *err)
 {
 	char path[4096], ours[32], found[32];
+	int code;
 
 	snprintf(path, sizeof path, "%s.log", plan->output);
 	snprintf(ours, sizeof ours, "%016" PRIx64, plan_fingerprint(plan));
 	read_fingerprint(path, found, sizeof found);
-	if (has_rows && *found && strcmp(found, ours) != 0 && !plan->force)
-		return error_set(
-			err, EEXIST,
-			"%s was made by a plan with other commands, hosts or metrics: give another --output, or "
-			"--force to append",
-			plan->output);
+	code = has_rows ? check_fingerprint(plan, found, ours, err) : 0;
+	if (code)
+		return code;
 	*journal = calloc(1, sizeof **journal);
 	if (!*journal)
 		return error_set(err, ENOMEM, "out of memory");
 	(*journal)->out = fopen(path, "a+e");
 	if (!(*journal)->out) {
-		int code = error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
+		code = error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
 
 		free(*journal);
 		*journal = NULL;

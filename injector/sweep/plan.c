@@ -2,6 +2,8 @@
 #include <sweep/plan.h>
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const directions[] = {"both", "ab", "ba", NULL};
@@ -97,7 +99,8 @@ const struct option_row plan_rows[] = {
 	OPTION_STRING(struct plan, output, "output", 'o', "SWEEP.csv",
 		      "rows are appended; the details go to SWEEP.csv.log"),
 	OPTION_FLAG(struct plan, dry_run, "dry-run", 'n', "print the schedule and stop"),
-	OPTION_FLAG(struct plan, force, "force", 0, "append although the file was made by another plan"),
+	OPTION_FLAG(struct plan, force, "force", 0,
+		    "append although the file was made by another plan, or its log is gone"),
 	OPTION_FLAG(struct plan, share_machine, "share-machine", 0, "don't wait for other sweeps on this machine"),
 	OPTION_FLAG(struct plan, json, "json", 'j', "print the summary as JSON (nomora.sweep/1)"),
 	OPTION_END,
@@ -166,17 +169,35 @@ static uint64_t mix(uint64_t hash, const char *text)
 	}
 }
 
+/* Also what else has a part in what is measured, without being a command. */
+static uint64_t mix_conditions(uint64_t hash, const struct plan *plan)
+{
+	char numbers[96];
+	const char *const texts[] = {plan->server_address, plan->client_address, plan->injector,
+				     plan->lab_injector_arguments, restarts[plan->server_restart]};
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		hash = mix(hash, texts[i]);
+	snprintf(numbers, sizeof numbers, "%" PRId64 " %d %" PRId64 " %" PRId64, plan->nice, plan->keep_awake,
+		 plan->lab ? plan->lab_hosts : 0, plan->lab ? plan->lab_racks : 0);
+	return mix(hash, numbers);
+}
+
+/*
+ * Not in it: what says how often and how carefully something is measured, but not what (schedule, pauses, gates, time
+ * limits); teardown, behind the last row; ssh-config, the name of a file that tells how a host is reached.
+ */
 uint64_t plan_fingerprint(const struct plan *plan)
 {
-	const char *const texts[] = {
-		plan->application,          plan->server_host, plan->client_host, plan->setup,     plan->server,
-		plan->before_run,           plan->warm_up,     plan->client,      plan->after_run, plan->lab_inject,
-		directions[plan->direction]};
+	const char *const texts[] = {plan->application, plan->server_host, plan->client_host,
+				     plan->setup,       plan->server,      plan->server_ready,
+				     plan->before_run,  plan->warm_up,     plan->client,
+				     plan->after_run,   plan->lab_inject,  directions[plan->direction]};
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		hash = mix(hash, texts[i]);
 	for (size_t i = 0; i < plan->metrics.count; i++)
 		hash = mix(hash, plan->metrics.items[i]);
-	return hash;
+	return mix_conditions(hash, plan);
 }

@@ -104,7 +104,8 @@ void sweeper_stop_server(struct sweeper *sweeper);
 /* --- journal.c --- */
 
 /*
- * Opens OUTPUT.log. -EEXIST if OUTPUT has rows and its plan's fingerprint is another one, unless the plan says force.
+ * Opens OUTPUT.log. If OUTPUT has rows and the plan does not say force: -EEXIST if the log's last plan has another
+ * fingerprint, -ENOENT if the log has none.
  */
 int journal_open(const struct plan *plan, bool has_rows, struct journal **journal, struct error *err);
 /* Were the rows that OUTPUT had made by the same plan? */

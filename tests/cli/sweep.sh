@@ -96,6 +96,15 @@ run "$nomora" sweep good.plan -o torn.csv --repetitions 3
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 were there' && pass "one that was edited by hand is left as it is" ||
 	fail "one that was edited by hand is left as it is" "$out$err"
 refuses "another plan's file" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --client 'echo value = 1'
+refuses "the file of another priority" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --nice 5
+rows=$(wc -l <torn.csv)
+sed -i '/fingerprint/d' torn.csv.log
+refuses "rows whose log names no plan" 1 'torn.csv has rows, but torn.csv.log does not say which plan made them: .*--force' "$nomora" sweep good.plan -o torn.csv --repetitions 4
+rm torn.csv.log
+refuses "rows whose log is gone" 1 'torn.csv has rows, but torn.csv.log does not say which plan made them: .*--force' "$nomora" sweep good.plan -o torn.csv --repetitions 4
+[ "$(wc -l <torn.csv)" -eq "$rows" ] && ! [ -e torn.csv.log ] && pass "which changes nothing" || fail "which changes nothing" "$(ls torn.csv*)"
+run "$nomora" sweep good.plan -o torn.csv --repetitions 4 --force
+[ "$code" -eq 0 ] && [ "$(wc -l <torn.csv)" -eq $((rows + 9)) ] && pass "--force appends to them" || fail "--force appends to them" "$out$err"
 
 plan_with 'delays = 0' 'repetitions = 1' 'client = env >seen; echo value = 1' "$good" >environment.plan
 run "$nomora" sweep environment.plan -o environment.csv

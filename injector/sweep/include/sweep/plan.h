@@ -63,7 +63,10 @@ void plan_defaults(struct plan *plan);
 /* Is there all that a sweep needs? `file` is named in messages. Metrics and delays are parsed elsewhere. */
 int plan_check(const struct plan *plan, const char *file, struct error *err);
 
-/* A number that changes when the rows of two plans could not be mixed: application, commands, places, metrics. */
+/*
+ * A number that changes when the rows of two plans could not be mixed: application, commands, places and addresses,
+ * injector, priority, metrics.
+ */
 uint64_t plan_fingerprint(const struct plan *plan);
 
 #endif
