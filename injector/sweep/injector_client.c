@@ -19,7 +19,14 @@ static double count(struct json_reader *reader, const json_t *answer, const char
 int injector_state_parse(const char *control, const json_t *answer, struct injector_state *state, struct error *err)
 {
 	struct json_reader reader = {.file = control, .err = err};
+	const char *setter = json_may_string(&reader, answer, "", "delay_set_by", NULL);
 
+	if (setter)
+		return error_set(
+			err, EBUSY,
+			"%s: delay_set_by: this injector's delay is set by --%s: a sweep sets it itself, start "
+			"the injector without --%s",
+			control, setter, setter);
 	*state = (struct injector_state){
 		.uptime_s = json_need_number(&reader, answer, "", "uptime_s", 0, 1e12),
 		.delay_ab_us = json_need_number(&reader, answer, "", "delay_ab_us", 0, 1e9),

@@ -14,7 +14,9 @@
 
 struct journal {
 	FILE *out;
+	char *path;
 	bool failed, is_of_our_plan;
+	bool made; /* by us */
 };
 
 /* The fingerprint of the last plan in the log, or "" */
@@ -73,12 +75,17 @@ int journal_open(const struct plan *plan, bool has_rows, struct journal **journa
 	if (code)
 		return code;
 	*journal = calloc(1, sizeof **journal);
-	if (!*journal)
+	if (!*journal || !((*journal)->path = strdup(path))) {
+		free(*journal);
+		*journal = NULL;
 		return error_set(err, ENOMEM, "out of memory");
+	}
+	(*journal)->made = access(path, F_OK) != 0;
 	(*journal)->out = fopen(path, "a+e");
 	if (!(*journal)->out) {
 		code = error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
 
+		free((*journal)->path);
 		free(*journal);
 		*journal = NULL;
 		return code;
@@ -167,5 +174,13 @@ void journal_close(struct journal *journal)
 		return;
 	if (fclose(journal->out) != 0 || journal->failed)
 		log_warning("the sweep's log could not be written whole; its rows are not touched by that");
+	free(journal->path);
 	free(journal);
+}
+
+void journal_discard(struct journal *journal)
+{
+	if (journal && journal->made)
+		unlink(journal->path);
+	journal_close(journal);
 }

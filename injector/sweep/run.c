@@ -350,6 +350,7 @@ int sweeper_make_run(struct sweeper *sweeper, const struct schedule_run *run, st
 
 	if (named)
 		return named;
+	sweeper->begun = true;
 	for (int number = 1; number <= plan->attempts; number++) {
 		struct attempt attempt = {.run = *run, .number = number};
 		struct error trouble = {0};

@@ -402,6 +402,18 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
+/* Of a sweep that was refused before its first run, no file stays that it has made. */
+static void close_files(struct sweeper *sweeper, bool refused)
+{
+	if (refused && !sweeper->begun) {
+		journal_discard(sweeper->journal);
+		sweep_writer_discard(sweeper->writer);
+		return;
+	}
+	journal_close(sweeper->journal);
+	sweep_writer_close(sweeper->writer);
+}
+
 int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, struct sweeper_summary *summary,
 		struct error *err)
 {
@@ -435,8 +447,7 @@ int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, stru
 	if (!code)
 		code = sweeper_conclude(sweeper, err);
 	summary->elapsed_s = ns_to_s(ns_sub(ns_now_monotonic(), began));
-	journal_close(sweeper->journal);
-	sweep_writer_close(sweeper->writer);
+	close_files(sweeper, code != 0);
 	for (size_t i = 0; i < sweeper->metric_count; i++)
 		metric_free(&sweeper->metrics[i]);
 	for (size_t i = 0; i < ENVIRONMENT_MAXIMUM; i++)

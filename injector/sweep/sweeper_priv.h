@@ -29,6 +29,7 @@ struct sweeper {
 	struct journal *journal;
 	struct process *server;
 	bool set_up; /* setup was begun: teardown is due */
+	bool begun;  /* a run was: the files say so, whatever comes of it */
 	char scratch[64];
 	char *environment[ENVIRONMENT_MAXIMUM + 1]; /* "NAME=value", ours to free; NULL-terminated */
 };
@@ -116,5 +117,7 @@ json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *att
 json_t *journal_accept(const struct sweeper *sweeper, const struct attempt *attempt);  /* its rows are in the file */
 json_t *journal_level(const struct sweeper *sweeper, const struct level *level);
 void journal_close(struct journal *journal); /* NULL is legal */
+/* Closes it; a log that opening it made is removed. NULL is legal. */
+void journal_discard(struct journal *journal);
 
 #endif

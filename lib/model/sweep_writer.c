@@ -18,6 +18,7 @@ struct sweep_writer {
 	char *path;
 	int fd;
 	off_t bytes; /* of the file that are known to be whole rows */
+	bool made;   /* by us, and still without rows */
 };
 
 static int io_error(const struct sweep_writer *writer, const char *what, struct error *err)
@@ -123,6 +124,9 @@ static int take_up(struct sweep_writer *writer, struct error *err)
 			       : io_error(writer, "lock", err);
 	if (fstat(writer->fd, &info) != 0)
 		return io_error(writer, "look at", err);
+	if (info.st_nlink == 0)
+		return error_set(err, EWOULDBLOCK, "%s: another sweep, which was refused, has just removed it",
+				 writer->path);
 	if (!S_ISREG(info.st_mode))
 		return error_set(err, EINVAL, "%s: not a regular file", writer->path);
 	rc = check_header(writer, err);
@@ -138,7 +142,6 @@ static int take_up(struct sweep_writer *writer, struct error *err)
 struct sweep_writer *sweep_writer_open(const char *path, struct error *err)
 {
 	struct sweep_writer *writer = calloc(1, sizeof *writer);
-	bool made;
 	int rc;
 
 	if (!writer || !(writer->path = strdup(path))) {
@@ -147,13 +150,13 @@ struct sweep_writer *sweep_writer_open(const char *path, struct error *err)
 		return NULL;
 	}
 	writer->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	made = writer->fd >= 0;
-	if (!made)
+	writer->made = writer->fd >= 0;
+	if (!writer->made)
 		writer->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	rc = writer->fd < 0 ? io_error(writer, "open", err) : take_up(writer, err);
 	if (rc == 0)
 		return writer;
-	if (made && rc != -EWOULDBLOCK)
+	if (writer->made && rc != -EWOULDBLOCK)
 		unlink(path);
 	sweep_writer_close(writer);
 	return NULL;
@@ -264,6 +267,7 @@ int sweep_writer_append(struct sweep_writer *writer, const struct sweep_record *
 	if (rc == 0) {
 		rc = write_whole(writer, text, bytes, err);
 		/* Rows that may not be on the disk must not be counted as done: take them back as far as we can. */
+		writer->made = writer->made && rc != 0;
 		if (rc != 0 && ftruncate(writer->fd, writer->bytes) != 0)
 			error_prefix(err, "the last line may be unfinished");
 	}
@@ -279,4 +283,12 @@ void sweep_writer_close(struct sweep_writer *writer)
 		close(writer->fd);
 	free(writer->path);
 	free(writer);
+}
+
+void sweep_writer_discard(struct sweep_writer *writer)
+{
+	/* Before the lock goes: whoever takes it then sees that the file is none any more. */
+	if (writer && writer->made)
+		unlink(writer->path);
+	sweep_writer_close(writer);
 }

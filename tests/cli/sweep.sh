@@ -57,6 +57,19 @@ printf '%s\n' 'client = true' "$good" 'lab = lab9' 'lab-inject = h7' >place.plan
 refuses "a place that the lab does not have" 1 "place\.plan:4: no place 'h7'" "$nomora" sweep place.plan -o place.csv
 printf 'injector = %s/nobody.sock\nclient = true\n%s\nshare-machine = true\n' "$scratch" "$good" >absent.plan
 refuses "an injector that is not there" 1 'nobody\.sock' "$nomora" sweep absent.plan -o absent.csv
+check "which leaves no file" sh -c '! ls absent.csv*'
+"$nomora" inject net_ring0 net_ring1 --steps 0:500 --nice 19 --control "$scratch/steps.sock" >steps.log 2>&1 &
+steps=$!
+at_exit kill "$steps"
+wait_for 20 "$nomora" inject-ctl "$scratch/steps.sock" stats
+refuses "an injector that sets its delay itself" 1 "steps\.sock: delay_set_by: this injector's delay is set by --steps: .* without --steps" \
+	"$nomora" sweep absent.plan -o steps.csv --injector "$scratch/steps.sock"
+check "which leaves no file either" sh -c '! ls steps.csv*'
+kill "$steps"
+wait "$steps"
+: >absent.csv
+refuses "no injector for a file that was there" 1 'nobody\.sock' "$nomora" sweep absent.plan -o absent.csv
+check "which stays" test -e absent.csv
 run "$nomora" sweep absent.plan -o absent.csv --client 'echo value = 1' --injector "$socket" --delays 0
 [ "$code" -eq 0 ] && [ "$(wc -l <absent.csv)" -eq 4 ] && pass "a file without rows is no other plan's" || fail "a file without rows is no other plan's" "$err"
 

@@ -298,6 +298,30 @@ Test(sweep_writer, leaves_a_file_that_is_no_sweep_alone)
 	}
 }
 
+Test(sweep_writer, discards_what_it_made_and_nothing_else)
+{
+	struct error err = {0};
+	struct sweep_record one = record(5, 1, 2);
+	struct sweep_writer *writer;
+	char path[64];
+
+	make_path(path, sizeof path);
+	sweep_writer_discard(NULL);
+	writer = sweep_writer_open(path, &err);
+	cr_assert(writer, "%s", err.text);
+	sweep_writer_discard(writer);
+	cr_assert_neq(access(path, F_OK), 0, "a file without rows");
+	sweep_writer_close(sweep_writer_open(path, &err));
+	sweep_writer_discard(sweep_writer_open(path, &err));
+	cr_assert_eq(access(path, F_OK), 0, "it was there before");
+	unlink(path);
+	writer = sweep_writer_open(path, &err);
+	cr_assert_eq(sweep_writer_append(writer, &one, 1, &err), 0);
+	sweep_writer_discard(writer);
+	cr_assert_eq(access(path, F_OK), 0, "it has rows");
+	unlink(path);
+}
+
 Test(sweep_writer, takes_up_a_header_that_a_dead_writer_left_unfinished)
 {
 	struct sweep *sweep = continue_text(HEADER_BEGUN);

@@ -61,6 +61,19 @@ Test(injector_state, it_says_how_many_threads_stall)
 	cr_assert_eq(state.lcores, 2);
 }
 
+Test(injector_state, one_that_sets_its_delay_itself_is_refused)
+{
+	struct injector_state state;
+	struct error err = {0};
+
+	cr_assert_eq(
+		parse("{\"uptime_s\": 1, \"delay_ab_us\": null, \"delay_ba_us\": null, \"delay_set_by\": \"steps\"}",
+		      &state, &err),
+		-EBUSY);
+	cr_assert_not_null(strstr(err.text, "i.sock: delay_set_by: "), "%s", err.text);
+	cr_assert_not_null(strstr(err.text, "without --steps"), "%s", err.text);
+}
+
 Test(injector_state, without_a_delay_it_is_refused)
 {
 	struct injector_state state;
