@@ -2,7 +2,8 @@
 /*
  * One sweep at a time steps an injector: two would set their delays under each other's measurement. The lock is on a
  * file beside the injector's control socket (in a lab that is the lab's state folder), which all network namespaces
- * see. It goes with its holder, however that ends; the file says who that is.
+ * see. It goes with its holder, however that ends; the file says who that is, and behind that what the holder found
+ * (delay_note.c).
  */
 #include <sweep/sweeper.h>
 
@@ -18,6 +19,8 @@
 
 #include "sweep_priv.h"
 
+enum { FILE_BYTES = 500 }; /* more than a note has */
+
 static void name_file(const char *control, char path[PATH_MAX])
 {
 	snprintf(path, PATH_MAX, "%s.sweep", control);
@@ -31,11 +34,17 @@ static pid_t read_holder(int descriptor)
 	return bytes > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
 }
 
+/* What a holder that was killed has noted stays behind it. */
 static int write_holder(int descriptor)
 {
-	char text[24];
-	int length = snprintf(text, sizeof text, "%d\n", (int)getpid());
+	char old[FILE_BYTES], text[FILE_BYTES + 24];
+	ssize_t bytes = pread(descriptor, old, sizeof old - 1, 0);
+	const char *line;
+	int length;
 
+	old[bytes > 0 ? bytes : 0] = '\0';
+	line = strchr(old, '\n');
+	length = snprintf(text, sizeof text, "%d\n%s", (int)getpid(), line ? line + 1 : "");
 	return ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) == length ? 0 : -errno;
 }
 

@@ -13,7 +13,7 @@
 
 enum { SETTLE_TICKS = 5 }; /* the kernel counts in hundredths of a second: fewer say nothing */
 
-static const double delay_rounding_us = 1e-3, uptime_rounding_s = 1e-3;
+static const double uptime_rounding_s = 1e-3;
 
 void split_delay(const struct plan *plan, double delay_us, double *ab_us, double *ba_us)
 {
@@ -73,34 +73,28 @@ void attempt_judge(const struct plan *plan, struct attempt *attempt)
 		add_reason(attempt, "round trip %.0f us, expected %.0f", attempt->rtt_us, attempt->rtt_expected_us);
 }
 
-static bool has_delay(const struct injector_state *state, double ab_us, double ba_us)
-{
-	return fabs(state->delay_ab_us - ab_us) < delay_rounding_us &&
-	       fabs(state->delay_ba_us - ba_us) < delay_rounding_us;
-}
-
 int attempt_check_delay(const struct plan *plan, const struct attempt *attempt, struct error *err)
 {
 	const struct injector_state *before = &attempt->before, *after = &attempt->after;
 	const struct injector_state *odd;
-	double ab_us, ba_us;
+	struct delay_pair wanted;
 
 	/* Its clock is ours, and it was asked before and after the time that we took. */
 	if (after->uptime_s - before->uptime_s < attempt->elapsed_s - uptime_rounding_s ||
 	    after->packets < before->packets)
 		return error_set(err, ESTALE, "the injector was restarted, or its counters reset, during the run");
-	split_delay(plan, attempt->run.delay_us, &ab_us, &ba_us);
-	odd = has_delay(before, ab_us, ba_us) ? after : before;
-	if (has_delay(odd, ab_us, ba_us) && after->delay_changes == before->delay_changes)
+	split_delay(plan, attempt->run.delay_us, &wanted.ab_us, &wanted.ba_us);
+	odd = injector_has_delay(before, wanted) ? after : before;
+	if (injector_has_delay(odd, wanted) && after->delay_changes == before->delay_changes)
 		return 0;
-	if (has_delay(odd, ab_us, ba_us))
+	if (injector_has_delay(odd, wanted))
 		return error_set(
 			err, ESTALE,
 			"somebody else set the injector's delay during the run, and in the end to what it was");
 	return error_set(err, ESTALE,
 			 "somebody else set the injector's delay: %.10g us from A to B and %.10g back, expected %.10g "
 			 "and %.10g",
-			 odd->delay_ab_us, odd->delay_ba_us, ab_us, ba_us);
+			 odd->delay_ab_us, odd->delay_ba_us, wanted.ab_us, wanted.ba_us);
 }
 
 static void stamp(char *text, size_t bytes)
@@ -168,13 +162,13 @@ static int set_delay(struct sweeper *sweeper, struct attempt *attempt, struct er
 
 	split_delay(plan, attempt->run.delay_us, &ab_us, &ba_us);
 	if (plan->rtt_check) {
-		code = injector_set(plan->injector, 0, 0, err);
+		code = sweeper_set_delay(sweeper, 0, 0, err);
 		if (!code)
 			code = rtt_ping(&sweeper->client_host, plan->server_address, plan->rtt_count, stop, &without_us,
 					err);
 	}
 	if (!code)
-		code = injector_set(plan->injector, ab_us, ba_us, err);
+		code = sweeper_set_delay(sweeper, ab_us, ba_us, err);
 	if (code)
 		return code;
 	attempt->busy_percent = settle_in_quiet(plan, stop);
@@ -272,7 +266,7 @@ static int make_attempt(struct sweeper *sweeper, struct attempt *attempt, struct
 	int code = 0;
 
 	if (!sweeper->server && plan->server) {
-		code = injector_set(plan->injector, 0, 0, err);
+		code = sweeper_set_delay(sweeper, 0, 0, err);
 		if (!code)
 			code = sweeper_start_server(sweeper, err);
 	}

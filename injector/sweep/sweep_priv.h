@@ -111,15 +111,32 @@ struct injector_state {
 	double transmit_stall_us; /* of these, in its own calls that send: what waking a receiver costs it */
 };
 
+struct delay_pair {
+	double ab_us, ba_us;
+};
+
+bool injector_has_delay(const struct injector_state *state, struct delay_pair delay);
+
 /* From the answer to "stats"; `control` is named in messages. 0 or -errno with err set. Pure. */
 int injector_state_parse(const char *control, const json_t *answer, struct injector_state *state, struct error *err);
 int injector_read(const char *control, struct injector_state *state, struct error *err);
 /*
  * Keeps other sweeps from this injector, whatever network namespace they run in. 0 and a descriptor for
- * injector_unlock(), or -errno with err set: EBUSY names the process that has it.
+ * injector_unlock() and the delay notes, or -errno with err set: EBUSY names the process that has it.
  */
 int injector_lock(const char *control, int *lock, struct error *err);
 void injector_unlock(const char *control, int lock);
+/*
+ * What a sweep notes in the lock's file: the delays that it found, the ones it set last, and those before, which the
+ * injector still has if the sweep is killed on its way to it.
+ */
+struct delay_note {
+	struct delay_pair found, set, before;
+};
+
+void delay_note_write(int lock, const char *control, const struct delay_note *note);
+/* False: there is none, it is garbage, or of an injector that was there before this one. */
+bool delay_note_read(int lock, const char *control, struct delay_note *note);
 int injector_set(const char *control, double delay_ab_us, double delay_ba_us, struct error *err);
 
 /* --- this machine ------------------------------------------------------------------------------------------- */

@@ -273,12 +273,48 @@ static int connect_hosts(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
+int sweeper_set_delay(struct sweeper *sweeper, double ab_us, double ba_us, struct error *err)
+{
+	const char *control = sweeper->plan->injector;
+	struct delay_note *note = &sweeper->note;
+	int code;
+
+	note->before = note->set;
+	note->set = (struct delay_pair){ab_us, ba_us};
+	delay_note_write(sweeper->lock, control, note);
+	code = injector_set(control, ab_us, ba_us, err);
+	if (code)
+		note->set = note->before;
+	return code;
+}
+
+/* What is there is what was there before us, unless a sweep that was killed has left it: then what that one found. */
+static int find_delays(struct sweeper *sweeper, struct error *err)
+{
+	const char *control = sweeper->plan->injector;
+	struct injector_state now;
+	struct delay_note *note = &sweeper->note, left;
+	int code = injector_read(control, &now, err);
+
+	if (code)
+		return code;
+	note->found = note->set = (struct delay_pair){now.delay_ab_us, now.delay_ba_us};
+	if (!delay_note_read(sweeper->lock, control, &left) || injector_has_delay(&now, left.found) ||
+	    !(injector_has_delay(&now, left.set) || injector_has_delay(&now, left.before)))
+		return 0;
+	note->found = left.found;
+	sweeper_say(sweeper,
+		    "a sweep that was killed has left %.10g us from A to B and %.10g back: put back to %.10g and %.10g",
+		    now.delay_ab_us, now.delay_ba_us, left.found.ab_us, left.found.ba_us);
+	return sweeper_set_delay(sweeper, left.found.ab_us, left.found.ba_us, err);
+}
+
 /* At delay 0: set-up and server. */
 static int prepare(struct sweeper *sweeper, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
 	struct command setup = sweeper_command(sweeper, "setup", plan->setup, plan->ready_timeout_s);
-	int code = injector_set(plan->injector, 0, 0, err);
+	int code = sweeper_set_delay(sweeper, 0, 0, err);
 
 	sweeper->set_up = true;
 	if (!code && plan->setup)
@@ -345,7 +381,7 @@ static void end_helpers(struct sweeper *sweeper)
 	orphans_end(sweeper->scratch);
 }
 
-static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
+static void tidy_up(struct sweeper *sweeper)
 {
 	const struct plan *plan = sweeper->plan;
 	struct command teardown = sweeper_command(sweeper, "teardown", plan->teardown, plan->ready_timeout_s);
@@ -356,7 +392,7 @@ static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 	if (sweeper->set_up && plan->teardown && host_must_run(&sweeper->server_host, &teardown, &err) != 0)
 		sweeper_say(sweeper, "%s", err.text);
 	if (sweeper->set_up)
-		injector_set(plan->injector, found->delay_ab_us, found->delay_ba_us, NULL);
+		injector_set(plan->injector, sweeper->note.found.ab_us, sweeper->note.found.ba_us, NULL);
 	end_helpers(sweeper);
 	host_disconnect(&sweeper->server_host);
 	host_disconnect(&sweeper->client_host);
@@ -364,7 +400,7 @@ static void tidy_up(struct sweeper *sweeper, const struct injector_state *found)
 		scratch_remove(sweeper->scratch);
 }
 
-static int carry_out_locked(struct sweeper *sweeper, const struct injector_state *found, struct error *err)
+static int carry_out_locked(struct sweeper *sweeper, struct error *err)
 {
 	struct awake *awake = NULL;
 	int code = make_surroundings(sweeper, err);
@@ -379,7 +415,7 @@ static int carry_out_locked(struct sweeper *sweeper, const struct injector_state
 		code = prepare(sweeper, err);
 	if (!code)
 		code = make_all_runs(sweeper, err);
-	tidy_up(sweeper, found);
+	tidy_up(sweeper);
 	awake_stop(awake);
 	return code;
 }
@@ -388,17 +424,17 @@ static int carry_out(struct sweeper *sweeper, struct error *err)
 {
 	const char *control = sweeper->plan->injector;
 	struct injector_state found;
-	int lock, code = injector_read(control, &found, err); /* no file is made beside what is no injector */
+	int code = injector_read(control, &found, err); /* no file is made beside what is no injector */
 
 	if (!code)
-		code = injector_lock(control, &lock, err);
+		code = injector_lock(control, &sweeper->lock, err);
 	if (code)
 		return code;
 	/* Again: a sweep that has ended meanwhile has put the old delays back. */
-	code = injector_read(control, &found, err);
+	code = find_delays(sweeper, err);
 	if (!code)
-		code = carry_out_locked(sweeper, &found, err);
-	injector_unlock(control, lock);
+		code = carry_out_locked(sweeper, err);
+	injector_unlock(control, sweeper->lock);
 	return code;
 }
 

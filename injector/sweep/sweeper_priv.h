@@ -28,6 +28,8 @@ struct sweeper {
 	struct sweep_writer *writer;
 	struct journal *journal;
 	struct process *server;
+	int lock; /* on the injector */
+	struct delay_note note;
 	bool set_up; /* setup was begun: teardown is due */
 	bool begun;  /* a run was: the files say so, whatever comes of it */
 	char scratch[64];
@@ -96,6 +98,8 @@ int sweeper_conclude(struct sweeper *sweeper, struct error *err);
 
 struct command sweeper_command(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
 void sweeper_say(const struct sweeper *sweeper, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Sets the injector's delay, and notes it in the lock's file. */
+int sweeper_set_delay(struct sweeper *sweeper, double ab_us, double ba_us, struct error *err);
 /* A variable that the plan's commands see, as long as it is; the same name again replaces it. 0 or -errno, err set. */
 int sweeper_set_variable(struct sweeper *sweeper, const char *name, const char *value, struct error *err);
 bool sweeper_has_rows(const struct sweeper *sweeper); /* is there anything behind the file's header? */

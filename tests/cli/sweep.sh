@@ -296,6 +296,7 @@ sweep=$!
 wait_for 10 sh -c "test \"\$(wc -l <'$scratch/long.csv')\" -gt 4"
 refuses "a second sweep of the same injector names the first" 1 "another sweep, process $sweep, steps the injector" \
 	"$nomora" sweep good.plan -o second.csv
+delays_are() { "$nomora" inject-ctl "$socket" stats | grep -cE "\"delay_(ab_us\": $1|ba_us\": $2)," | grep -q 2; }
 kill -KILL "$sweep"
 wait "$sweep" 2>/dev/null
 check "SIGKILL leaves the lock's file, which keeps nobody out" test -e "$socket.sweep"
@@ -317,13 +318,25 @@ at_exit rm -rf "$living"
 NOMORA_SCRATCH=$living sleep 985 >"$living/server.log" &
 other=$!
 at_exit kill "$other"
+delays_are 3.0 4.0 && fail "a sweep that was killed leaves a delay of its own" || pass "a sweep that was killed leaves a delay of its own"
 for child in $children; do gone "$child" && fail "the children outlive SIGKILL"; done
 run "$nomora" sweep leaves.plan -o leaves.csv --delays 0
 [ "$code" -eq 0 ] || fail "the next sweep runs" "$err"
+check "two sweeps were killed, the third puts the delays back that the first found" delays_are 3.0 4.0
+check "and says so" grep -q 'a sweep that was killed has left .* put back to 3 and 4' err
 left=0
 for child in $(head -n 3 left) $(cat clients); do gone "$child" || left=$((left + 1)); done
 check "the next sweep ends what is left of a killed one's server and client" test "$left" -eq 0
 check "and nothing of a sweep that lives" kill -0 "$other"
+
+"$nomora" sweep long.plan -o killed.csv 2>/dev/null &
+sweep=$!
+wait_for 10 sh -c "test \"\$(wc -l <'$scratch/killed.csv')\" -gt 4"
+kill -KILL "$sweep"
+wait "$sweep" 2>/dev/null
+"$nomora" inject-ctl "$socket" set delay_ab_us=77 delay_ba_us=66 >/dev/null
+run "$nomora" sweep long.plan -o killed.csv --delays 0
+[ "$code" -eq 0 ] && delays_are 77.0 66.0 && pass "what somebody has set since is theirs" || fail "what somebody has set since is theirs" "$err"
 
 "$nomora" sweep long.plan -o long.csv 2>/dev/null &
 sweep=$!

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The second line of the lock's file (lock.c): which delays the sweep found, for the next one to put back if this one
+ * is killed. It counts only while the injector is the same one, by its control socket, which each makes anew, and has a
+ * delay that the killed sweep set: what somebody has set since is theirs.
+ */
+#include "sweep_priv.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NOTE_BYTES = 400 };
+
+static const double delay_rounding_us = 1e-3, delay_maximum_us = 1e9;
+
+bool injector_has_delay(const struct injector_state *state, struct delay_pair delay)
+{
+	return fabs(state->delay_ab_us - delay.ab_us) < delay_rounding_us &&
+	       fabs(state->delay_ba_us - delay.ba_us) < delay_rounding_us;
+}
+
+/* Which socket it is; "" if there is none. */
+static void identify(const char *control, char *text, size_t bytes)
+{
+	struct stat status;
+
+	*text = '\0';
+	if (stat(control, &status) == 0)
+		snprintf(text, bytes, "%llu@%lld.%09ld", (unsigned long long)status.st_ino,
+			 (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+void delay_note_write(int lock, const char *control, const struct delay_note *note)
+{
+	char socket[80], text[NOTE_BYTES];
+	int length;
+
+	identify(control, socket, sizeof socket);
+	length = snprintf(text, sizeof text, "%d\nfound %.17g %.17g set %.17g %.17g before %.17g %.17g at %s\n",
+			  (int)getpid(), note->found.ab_us, note->found.ba_us, note->set.ab_us, note->set.ba_us,
+			  note->before.ab_us, note->before.ba_us, socket);
+	/* Without a note a sweep does as well, unless it is killed. */
+	if (pwrite(lock, text, (size_t)length, 0) == length && ftruncate(lock, length) != 0)
+		return;
+}
+
+static bool is_delay(struct delay_pair delay)
+{
+	return delay.ab_us >= 0 && delay.ab_us <= delay_maximum_us && delay.ba_us >= 0 &&
+	       delay.ba_us <= delay_maximum_us;
+}
+
+bool delay_note_read(int lock, const char *control, struct delay_note *note)
+{
+	char text[NOTE_BYTES], socket[80], noted[80];
+	ssize_t bytes = pread(lock, text, sizeof text - 1, 0);
+	const char *line;
+
+	text[bytes > 0 ? bytes : 0] = '\0';
+	line = strchr(text, '\n');
+	identify(control, socket, sizeof socket);
+	return line &&
+	       sscanf(line, "\nfound %lf %lf set %lf %lf before %lf %lf at %79s\n", &note->found.ab_us,
+		      &note->found.ba_us, &note->set.ab_us, &note->set.ba_us, &note->before.ab_us, &note->before.ba_us,
+		      noted) == 7 &&
+	       strcmp(noted, socket) == 0 && is_delay(note->found) && is_delay(note->set) && is_delay(note->before);
+}
