@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
 		      "waiting costs so much more each second"),
 	OPTION_FLAG(struct place_settings, preemption, "preemption", 'P', "let running tasks move or wait again"),
 	OPTION_DOUBLE(struct place_settings, beta_per_s, "beta-per-s", 0, "COST", 0, 100000,
-		      "staying costs so much less for each second a task has run"),
+		      "with --preemption: staying costs so much less for each second a task has run"),
 	OPTION_INTEGER(struct place_settings, unscheduled_capacity, "unscheduled-capacity", 0, "N", 0, 1000000,
 		       "tasks of a job that may wait within the network; 0 all, 1 the paper's"),
 	OPTION_FLAG(struct place_settings, root_anywhere, "root-anywhere", 0,

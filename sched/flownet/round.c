@@ -16,6 +16,8 @@ struct flownet *flownet_create(const struct cluster *cluster, const struct flown
 	net->cluster = cluster;
 	net->policy = *policy;
 	net->settings = *settings;
+	if (!settings->preemption)
+		net->settings.beta_per_s = 0; /* who may not move needs nothing that holds him */
 	net->machines = calloc((size_t)cluster->machine_count + 1, sizeof *net->machines);
 	net->rack_free = calloc((size_t)cluster->rack_count + 1, sizeof *net->rack_free);
 	net->walk_starts = calloc((size_t)cluster->rack_count + 2, sizeof *net->walk_starts);

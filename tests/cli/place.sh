@@ -115,6 +115,9 @@ expect "with it, it moves into its root's rack" \
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json --preemption --beta-per-s 5
 expect "beta holds it" '[t["machine"] for t in d["tasks"]]' "['h1', 'h5']"
 
+run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json --beta-per-s 1
+expect "without --preemption beta is no discount" \
+	'[(t["arc"], t["arc_cost"] == round(100 / t["performance"])) for t in d["tasks"] if t["task"] == "a"]' "[('running', True)]"
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv
 printf '%s\n' "$out" | grep -q '^p.r (root) *h1 (rack1), stays *0 running$' &&
 	printf '%s\n' "$out" | grep -qE '^p.a +h5 \(rack2\), stays +2[0-9]{2}\.0 us measured +0\.[0-9]{3} +[0-9]+ running +h1 1\.000 +0\.[0-9]{3}$' &&

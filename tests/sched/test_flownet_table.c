@@ -234,10 +234,11 @@ Test(flownet_table, roots_alone_are_placed_while_the_others_are_held_back)
 	cr_expect_neq(flownet_task_machine(world.net, 0, 2), 3, "waiting or another machine is cheaper");
 }
 
-Test(flownet_table, without_preemption_a_running_task_keeps_one_arc)
+Test(flownet_table, without_preemption_a_running_task_keeps_one_arc_at_its_cost)
 {
+	settings.flow.beta_per_s = 3;
 	job_with_root_on_0(1);
-	cr_assert_eq(flownet_task_found(world.net, 0, 1, 3, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 3, 20), 0);
 	build();
 	expect_arc(1, FLOWNET_NODE_MACHINE, 3, 200);
 	cr_expect_eq(count_arcs(1), 1);

@@ -59,7 +59,8 @@ struct flownet_policy {
 struct flownet_settings {
 	bool preemption;
 	int32_t gamma;
-	double omega_per_s, beta_per_s;
+	double omega_per_s;
+	double beta_per_s;            /* with preemption; without it nothing is discounted */
 	int32_t unscheduled_capacity; /* of U_J -> S; 0 = the job's tasks (the paper's 1 leaves tasks without a way) */
 	const struct mcf_algorithm *algorithm; /* NULL = the structured solver, kept and repaired between rounds */
 	bool verify;                           /* prove every answer by mcf_verify() */
