@@ -99,6 +99,7 @@ struct place_outcome {
 	int64_t slots, free_before, free_after;
 	int64_t roots_placed, others_placed; /* roots by the first solve, moves of the second; last round */
 	struct flownet_round last;           /* of the last solve; moves not valid any more */
+	int64_t cost; /* of the last solve's network, as it is dumped: with pinned tasks and units without a way */
 	uint64_t solves;
 	double seconds; /* of all solves, changes and extraction included */
 };

@@ -127,7 +127,7 @@ static void print_totals(const struct place_world *world, const struct place_out
 		fprintf(out, "; worst task %.1f %%\n%" PRIu64 " of them in their root's rack\n", 100 * totals->worst,
 			totals->in_root_rack);
 	fprintf(out, "Solved by %s in %.3f ms%s; cost %" PRId64 "\n", outcome->last.algorithm, outcome->seconds * 1e3,
-		outcome->last.verified ? ", proved optimal" : "", outcome->last.cost);
+		outcome->last.verified ? ", proved optimal" : "", outcome->cost);
 }
 
 int place_print_table(const struct place_world *world, const struct place_outcome *outcome, FILE *out)
@@ -215,7 +215,7 @@ static json_t *solver_json(const struct place_outcome *outcome)
 	const struct flownet_round *last = &outcome->last;
 
 	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:f,s:b}", "algorithm", last->algorithm, "solves",
-			 (json_int_t)outcome->solves, "cost", (json_int_t)last->cost, "unscheduled",
+			 (json_int_t)outcome->solves, "cost", (json_int_t)outcome->cost, "unscheduled",
 			 (json_int_t)last->unscheduled, "unrouted", (json_int_t)last->unrouted, "seconds",
 			 outcome->seconds, "verified", last->verified);
 }

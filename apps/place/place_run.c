@@ -142,8 +142,11 @@ static void forget_moves(struct place_outcome *outcome)
 static int run_round(struct place_world *world, struct place_outcome *outcome, const size_t *first_of_job, bool last,
 		     struct error *err)
 {
-	bool wants_network = last && (world->settings->dump_dimacs || world->settings->draw);
+	bool writes_network = last && (world->settings->dump_dimacs || world->settings->draw);
+	/* What a unit without a way costs depends on all of the network. */
+	bool wants_network = writes_network || (last && world->settings->unscheduled_capacity > 0);
 	struct flownet_network network = {0};
+	int64_t pinned_cost = 0;
 	int code = 0;
 
 	outcome->roots_placed = outcome->others_placed = 0;
@@ -156,11 +159,14 @@ static int run_round(struct place_world *world, struct place_outcome *outcome, c
 		code = flownet_network_build(placer_net(world->placer), &network, err);
 	if (code == 0 && last && place_explain_before(world, outcome) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
+	if (last)
+		pinned_cost = flownet_pinned_cost(placer_net(world->placer)); /* not of those that the solve places */
 	if (code == 0)
 		code = solve_once(world, outcome, first_of_job, err);
+	outcome->cost = outcome->last.cost + pinned_cost + outcome->last.unrouted * network.overflow_cost;
 	outcome->others_placed = (int64_t)outcome->last.move_count;
 	outcome->last.moves = NULL;
-	if (code == 0 && wants_network)
+	if (code == 0 && writes_network)
 		code = write_network(world, &network, err);
 	flownet_network_free(&network);
 	return code;

@@ -57,3 +57,19 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 	*discounted = discount > 0;
 	return staying_cost(net, runs->cost > discount ? runs->cost - discount : 0);
 }
+
+int64_t flownet_pinned_cost(const struct flownet *net)
+{
+	int64_t cost = 0;
+
+	for (uint32_t j = 0; j < net->job_limit; j++) {
+		const struct net_job *job = net_job_at(net, j);
+		bool discounted;
+
+		for (uint32_t t = 0; job && job->running > 0 && t < job->task_limit; t++) {
+			if (net_is_pinned(net, job, t))
+				cost += net_running_cost(net, j, t, &discounted);
+		}
+	}
+	return cost;
+}

@@ -145,10 +145,8 @@ static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32
 		int32_t cost = net_running_cost(net, job, task, &discounted);
 
 		add_arc(builder, node, machine_node(net, (uint32_t)state->machine), 1, cost);
-		if (pinned) {
-			builder->network->pinned_cost += cost;
+		if (pinned)
 			return;
-		}
 	}
 	add_arc(builder, node, unscheduled_node, 1, net_unscheduled_cost(net, entry, task));
 	if (root) {
@@ -202,6 +200,7 @@ int flownet_network_build(const struct flownet *net, struct flownet_network *net
 	for (uint32_t j = 0; j < net->job_limit && builder.code == 0; j++)
 		add_job(&builder, j);
 	add_overflow(&builder);
+	network->pinned_cost = flownet_pinned_cost(net);
 	network->problem = (struct mcf_problem){
 		.node_count = (int32_t)builder.nodes,
 		.arc_count = (int32_t)builder.arcs,

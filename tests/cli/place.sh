@@ -316,6 +316,24 @@ drawn=$(python3 -c 'import json; print("s", sum(a["flow"] * a["cost"] for a in j
 run "$nomora" solve narrow.min
 [ "$drawn" = "$out" ] && pass "the drawn flow is optimal" || fail "the drawn flow is optimal" "$drawn, not $out"
 
+# The cost is that of the dumped network: running tasks with and without a choice, and tasks that find no way.
+cat >costs.jsonl <<'END'
+{"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "v", "machine": "h1", "running_s": 2}, {"name": "far", "machine": "h5"}, {"name": "x", "waited_s": 100}, {"name": "y", "waited_s": 1}, "z"]}
+{"id": "b", "curve": "spark", "root": 0, "tasks": 16}
+END
+for algorithm in structured auto simplex scaling; do
+	for options in "" --preemption "--unscheduled-capacity 1" "--preemption --beta-per-s 3 --unscheduled-capacity 2"; do
+		# shellcheck disable=SC2086
+		run "${place[@]}" --jobs costs.jsonl --latency mesh.csv --json --verify --algorithm $algorithm $options --dump-dimacs costs.min
+		cost=$(field 'd["solver"]["cost"]')
+		run "${place[@]}" --jobs costs.jsonl --latency mesh.csv --algorithm $algorithm $options
+		printed=$(printf '%s\n' "$out" | sed -n 's/^Solved.*; cost //p')
+		run "$nomora" solve costs.min
+		[ "$out" = "s $cost" ] && [ "$printed" = "$cost" ] && pass "the cost is that of the dumped network, $algorithm $options" ||
+			fail "the cost is that of the dumped network, $algorithm $options" "$out, not s $cost; printed $printed" "$err"
+	done
+done
+
 # A name of 400 bytes, cut at no letter.
 python3 -c 'import json; print(json.dumps({"id": "é" * 200, "curve": "memcached", "root": "r", "tasks": ["r", "w"]}))' >long.jsonl
 check "a long name" "${place[@]}" --jobs long.jsonl --draw long.json --dump-dimacs long.min

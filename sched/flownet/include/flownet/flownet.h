@@ -155,7 +155,7 @@ struct flownet_move {
 struct flownet_round {
 	const struct flownet_move *moves;
 	size_t move_count;
-	int64_t cost;        /* of the optimal flow; pinned tasks not counted */
+	int64_t cost;        /* of the optimal flow; pinned tasks and unrouted units not counted */
 	int64_t unscheduled; /* units */
 	int64_t unrouted;    /* units that found no way at all (unscheduled_capacity) */
 	uint64_t changes;    /* applied */
@@ -188,6 +188,8 @@ int32_t flownet_root_machine(const struct flownet *net, uint32_t job); /* FLOWNE
 int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t task);
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
+/* What the one arc of each pinned task costs, all together: no part of a round's cost. */
+int64_t flownet_pinned_cost(const struct flownet *net);
 /* Cheapest arc by which the task may get to `machine` (FLOWNET_NONE: to wait), as the network stands. */
 enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_t task, int32_t machine, int32_t *cost);
 /*

@@ -36,7 +36,7 @@ struct flownet_network {
 	int32_t *tail, *head, *capacity;
 	int64_t *cost, *supply;
 	int64_t overflow_cost; /* of the arcs T -> S; 0 = there are none */
-	int64_t pinned_cost;   /* what the one arc of pinned tasks adds to the total */
+	int64_t pinned_cost;   /* flownet_pinned_cost() */
 };
 
 /* 0 or -ENOMEM, -ERANGE with err set. Release with flownet_network_free(), also after an error. */
