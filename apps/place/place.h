@@ -101,7 +101,9 @@ struct place_outcome {
 	struct flownet_round last;           /* of the last solve; moves not valid any more */
 	int64_t cost; /* of the last solve's network, as it is dumped: with pinned tasks and units without a way */
 	uint64_t solves;
-	double seconds; /* of all solves, changes and extraction included */
+	double seconds;        /* of all solves, changes and extraction included */
+	uint64_t capped_tasks; /* flownet_capped_tasks() of the round that has most */
+	double longest_wait_s; /* in it */
 };
 
 /* Runs the rounds and fills the outcome; release with place_outcome_free(). */

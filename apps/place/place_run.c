@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <base/file.h>
+#include <base/log.h>
 
 static int64_t count_free(const struct place_world *world)
 {
@@ -138,6 +139,32 @@ static void forget_moves(struct place_outcome *outcome)
 		outcome->tasks[i].arc = FLOWNET_ARC_NONE;
 }
 
+static void note_capped(const struct place_world *world, struct place_outcome *outcome)
+{
+	double longest_s;
+	uint64_t tasks = flownet_capped_tasks(placer_net(world->placer), &longest_s);
+
+	if (tasks < outcome->capped_tasks)
+		return;
+	outcome->capped_tasks = tasks;
+	outcome->longest_wait_s = longest_s;
+}
+
+static void warn_of_capped(const struct place_world *world, const struct place_outcome *outcome)
+{
+	double enough = FLOWNET_TIME_COST_MAXIMUM / outcome->longest_wait_s, digit;
+
+	if (outcome->capped_tasks == 0)
+		return;
+	digit = pow(10, floor(log10(enough)) - 1); /* two of them are shown, rounded down */
+	progress_clear(world->progress);
+	log_warning(
+		"--omega-per-s %g: waiting adds %d to a task's cost at most, which %llu of those that wait reach (the "
+		"longest wait is %g s): nothing tells them apart any more. Expected --omega-per-s %g or less",
+		world->settings->omega_per_s, FLOWNET_TIME_COST_MAXIMUM, (unsigned long long)outcome->capped_tasks,
+		outcome->longest_wait_s, floor(enough / digit) * digit);
+}
+
 /* One round. The last one's second solve is the one that is drawn and compared with random. */
 static int run_round(struct place_world *world, struct place_outcome *outcome, const size_t *first_of_job, bool last,
 		     struct error *err)
@@ -151,6 +178,7 @@ static int run_round(struct place_world *world, struct place_outcome *outcome, c
 
 	outcome->roots_placed = outcome->others_placed = 0;
 	forget_moves(outcome);
+	note_capped(world, outcome);
 	progress_update(world->progress, 2, "placing roots");
 	if (a_root_waits(world))
 		code = place_roots(world, outcome, first_of_job, err);
@@ -219,6 +247,8 @@ int place_run(struct place_world *world, struct place_outcome *outcome, struct e
 			code = error_set(err, ENOMEM, "out of memory");
 	}
 	free(first_of_job);
+	if (code == 0)
+		warn_of_capped(world, outcome);
 	if (code == 0 && place_explain_after(world, outcome) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	return code;

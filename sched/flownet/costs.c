@@ -4,11 +4,13 @@
 
 #include "flownet_priv.h"
 
+_Static_assert((int)FLOWNET_TIME_COST_MAXIMUM <= (int)STRUCTURED_COST_MAXIMUM / 2, "gamma has to go beside it");
+
 static int32_t cost_of_time(double per_s, double seconds)
 {
 	double cost = per_s * (seconds > 0 ? seconds : 0);
 
-	return (int32_t)lround(cost < STRUCTURED_COST_MAXIMUM / 2 ? cost : STRUCTURED_COST_MAXIMUM / 2);
+	return (int32_t)lround(cost < FLOWNET_TIME_COST_MAXIMUM ? cost : FLOWNET_TIME_COST_MAXIMUM);
 }
 
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task)
@@ -16,6 +18,24 @@ int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *jo
 	if (net->settings.omega_per_s <= 0 || net_task_runs(&job->tasks[task]))
 		return net->settings.gamma;
 	return net->settings.gamma + cost_of_time(net->settings.omega_per_s, net->now_s - job->since_s[task]);
+}
+
+uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s)
+{
+	uint64_t tasks = 0;
+
+	*longest_s = 0;
+	for (uint32_t j = 0; net->settings.omega_per_s > 0 && j < net->job_limit; j++) {
+		const struct net_job *job = net_job_at(net, j);
+
+		for (uint32_t t = 0; job && job->waiting > 0 && t < job->task_limit; t++) {
+			double waited_s = job->tasks[t].machine == TASK_WAITING ? net->now_s - job->since_s[t] : 0;
+
+			tasks += net->settings.omega_per_s * waited_s > FLOWNET_TIME_COST_MAXIMUM;
+			*longest_s = fmax(*longest_s, waited_s);
+		}
+	}
+	return tasks;
 }
 
 /* A row at hand has it, if it is one of those that the row leads to: the round trip need not be looked up. */

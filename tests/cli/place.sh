@@ -316,6 +316,18 @@ drawn=$(python3 -c 'import json; print("s", sum(a["flow"] * a["cost"] for a in j
 run "$nomora" solve narrow.min
 [ "$drawn" = "$out" ] && pass "the drawn flow is optimal" || fail "the drawn flow is optimal" "$drawn, not $out"
 
+# What omega adds has a limit: beyond it the order of those that wait is lost, and one line says so.
+echo '{"id": "A", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "v", "machine": "h1"}, {"name": "x", "waited_s": 20000}, {"name": "y", "waited_s": 200000}, {"name": "z", "waited_s": 50}]}' >late.jsonl
+late=("$nomora" place --cluster narrow.json --jobs late.jsonl --curves "$curves" --json --round-s 10)
+run "${late[@]}" --rounds 3 --omega-per-s 100
+[ "$(printf '%s\n' "$err" | grep -c .)" -eq 1 ] && printf '%s\n' "$err" |
+	grep -q 'warning: --omega-per-s 100: .* adds 524288 .* 2 of those .* 200020 s.* Expected --omega-per-s 2\.6 or less' &&
+	pass "costs of waiting that are cut off are told once" || fail "costs of waiting that are cut off are told once" "$err"
+expect "what they are cut to" '[t["arc_cost"] for t in d["tasks"]][2:]' "[525289, 525289, $((1001 + 7000))]"
+run "${late[@]}" --rounds 3 --omega-per-s 2.6
+expect "with the omega that it names none is" '[t["arc_cost"] for t in d["tasks"]][2:]' '[53053, 521053, 1183]'
+[ -z "$err" ] && pass "and no word is said" || fail "and no word is said" "$err"
+
 # The cost is that of the dumped network: running tasks with and without a choice, and tasks that find no way.
 cat >costs.jsonl <<'END'
 {"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "v", "machine": "h1", "running_s": 2}, {"name": "far", "machine": "h5"}, {"name": "x", "waited_s": 100}, {"name": "y", "waited_s": 1}, "z"]}

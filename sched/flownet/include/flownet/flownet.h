@@ -31,6 +31,9 @@
 #include <model/cluster.h>
 
 enum { FLOWNET_NONE = -1 }; /* no machine, no rack */
+enum {
+	FLOWNET_TIME_COST_MAXIMUM = 1 << 19
+}; /* what omega adds for waiting, what beta takes off for running, at most */
 
 struct flownet;
 
@@ -188,6 +191,8 @@ int32_t flownet_root_machine(const struct flownet *net, uint32_t job); /* FLOWNE
 int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t task);
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
+/* Tasks that wait so long that omega adds no more for it: their order is lost. The longest wait goes to *longest_s. */
+uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
 /* What the one arc of each pinned task costs, all together: no part of a round's cost. */
 int64_t flownet_pinned_cost(const struct flownet *net);
 /* Cheapest arc by which the task may get to `machine` (FLOWNET_NONE: to wait), as the network stands. */
