@@ -312,6 +312,9 @@ run "$nomora" place --cluster narrow.json --jobs narrow.jsonl --curves "$curves"
 expect "the cheapest waits by an arc, the others by none" \
 	'sorted((t["arc"], t["arc_cost"]) for t in d["tasks"] if t["state"] == "waiting"), d["solver"]["unscheduled"], d["solver"]["unrouted"]' \
 	"([('none', 0), ('none', 0), ('unscheduled', 1001)], 1, 2)"
+grep -q "^c tasks that find no way.* an arc of cost $(awk '$1 == "a" && $6 > cost {cost = $6} END {print cost}' narrow.min) to the sink$" narrow.min &&
+	! grep -q 'find no way' net.min && pass "the dump says what its dearest arcs are" || fail "the dump says what its dearest arcs are" "$(head -3 narrow.min)"
+expect "who solves that" 'd["solver"]["algorithm"]' simplex
 drawn=$(python3 -c 'import json; print("s", sum(a["flow"] * a["cost"] for a in json.load(open("narrow_net.json"))["arcs"]))')
 run "$nomora" solve narrow.min
 [ "$drawn" = "$out" ] && pass "the drawn flow is optimal" || fail "the drawn flow is optimal" "$drawn, not $out"
