@@ -52,8 +52,8 @@ static const char teach[] =
 	"  f 1 3 2\n"
 	"  f 3 4 2\n"
 	"\n"
-	"Exit status: 0 optimal (and, with --verify, proved so), 1 the file or the proof is bad, 3 infeasible: then\n"
-	"it says which nodes more has to leave than the arcs out of them carry.\n";
+	"Exit status: 0 optimal (and, with --verify, proved so), 1 the file or the proof is bad, 2 usage,\n"
+	"3 infeasible: then it says which nodes more has to leave than the arcs out of them carry.\n";
 
 static bool is_in_cut(const struct run *run, int32_t node)
 {

@@ -50,6 +50,18 @@ head -c 60 "$net" >"$scratch/cut"
 refuses "a file cut in half" 1 'cut:[0-9]+: ' "$nomora" solve "$scratch/cut"
 head -c 60 "$net.gz" >"$scratch/cut.gz"
 refuses "a gzip file cut in half" 1 'cut.gz:[0-9]+: the gzip stream ends early' "$nomora" solve "$scratch/cut.gz"
+python3 -c 'import random; random.seed(1); print("p min 2 2000"); [print("a 1 2 0", random.randrange(10**9), random.randrange(10**9)) for _ in range(2000)]' |
+	gzip -c | python3 -c 'import sys; data = bytearray(sys.stdin.buffer.read()); data[9000:9040] = b"\xff" * 40; sys.stdout.buffer.write(data)' >"$scratch/damaged.gz"
+refuses "a damaged gzip file, named once" 1 ': [^:]*damaged.gz(:[0-9]+)?: the gzip stream is damaged: [^:]+$' "$nomora" solve "$scratch/damaged.gz"
+refuses "and as standard input" 1 'standard input.*: the gzip stream is damaged: [^:]+$' bash -c "'$nomora' solve - <'$scratch/damaged.gz'"
+{ cat "$net.gz" && echo "no gzip stream"; } >"$scratch/trailing.gz"
+run "$nomora" solve "$scratch/trailing.gz"
+[ "$code" -eq 0 ] && [ "$out" = "s 6" ] && pass "what follows a gzip stream is not read" || fail "what follows a gzip stream is not read" "exit $code" "$out" "$err"
+for cost in 96076792050570580 96076792050570581; do
+	printf 'p min 2 1\na 1 2 0 1 %s\n' $cost >"$scratch/largest$cost"
+done
+check "the largest cost" "$nomora" solve --verify --algorithm scaling "$scratch/largest96076792050570580"
+refuses "2^58 / (nodes + 1), rounded down" 1 'COST: found 96076792050570581, expected -96076792050570580\.\.96076792050570580' "$nomora" solve "$scratch/largest96076792050570581"
 refuses "a file that is not there" 1 'nowhere: cannot open: No such file' "$nomora" solve "$scratch/nowhere"
 refuses "a folder" 1 "it is a folder, expected a file" "$nomora" solve "$scratch"
 refuses "an unknown algorithm" 2 'algorithm' "$nomora" solve --algorithm magic "$net"

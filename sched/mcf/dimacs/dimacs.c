@@ -375,6 +375,19 @@ static bool is_cut_off(gzFile file)
 	return zlib_code == Z_BUF_ERROR;
 }
 
+static int refuse_read(struct reader *reader, gzFile file)
+{
+	int system_code = errno, zlib_code;
+	const char *text = gzerror(file, &zlib_code);
+	const char *reason = strrchr(text, ':'); /* zlib names the file before it, or its number */
+
+	if (zlib_code == Z_DATA_ERROR)
+		return refuse(reader, NULL, "the gzip stream is damaged: %s", reason ? reason + 2 : text);
+	if (zlib_code == Z_ERRNO)
+		text = system_code == EISDIR ? "it is a folder, expected a file" : strerror(system_code);
+	return refuse(reader, NULL, "cannot read on: %s", text);
+}
+
 /* Chunk by chunk; what follows the last newline of a chunk moves to the front of the next. */
 static int read_chunks(struct reader *reader, gzFile file)
 {
@@ -389,12 +402,7 @@ static int read_chunks(struct reader *reader, gzFile file)
 		size_t bytes, whole;
 
 		if (got < 0) {
-			int zlib_code;
-			const char *text = gzerror(file, &zlib_code);
-
-			if (zlib_code == Z_ERRNO)
-				text = errno == EISDIR ? "it is a folder, expected a file" : strerror(errno);
-			code = refuse(reader, NULL, "cannot read on: %s", text);
+			code = refuse_read(reader, file);
 			break;
 		}
 		if (got == 0)
@@ -425,8 +433,8 @@ static int read_chunks(struct reader *reader, gzFile file)
 
 int mcf_dimacs_read(const char *path, struct mcf_network *network, struct error *err)
 {
-	struct reader reader = {.name = path, .network = network, .err = err};
 	bool is_stdin = strcmp(path, "-") == 0;
+	struct reader reader = {.name = is_stdin ? "standard input" : path, .network = network, .err = err};
 	gzFile file;
 	int code;
 
