@@ -27,9 +27,24 @@ static void need_known(struct json_reader *reader, const json_t *object, const c
 
 	if (reader->failed)
 		return;
-	if (misspelt)
-		reader->line = json_lines_key(text, where[0] ? where : NULL, misspelt);
+	reader->line = misspelt ? json_lines_key(text, where[0] ? where : NULL, misspelt) : 0;
 	json_need_known(reader, object, where, known);
+}
+
+/* What is said next is about this key, of the outermost object or of the one that is its `where`. A key that is not
+ * there has no line, nor is the text walked for it. */
+static void go_to_key(struct json_reader *reader, const json_t *object, const char *where, const char *key,
+		      const char *text)
+{
+	if (!reader->failed)
+		reader->line = json_object_get(object, key) ? json_lines_key(text, where[0] ? where : NULL, key) : 0;
+}
+
+static double read_rtt(struct json_reader *reader, const json_t *object, const char *key, const char *text,
+		       double fallback)
+{
+	go_to_key(reader, object, "default_rtt_us", key, text);
+	return json_may_number(reader, object, "default_rtt_us", key, 0, RTT_MAXIMUM_US, fallback);
 }
 
 static void read_default_rtt(struct json_reader *reader, const json_t *root, const char *text,
@@ -40,25 +55,25 @@ static void read_default_rtt(struct json_reader *reader, const json_t *root, con
 	if (!object)
 		return;
 	need_known(reader, object, "default_rtt_us", rtt_keys, text);
+	go_to_key(reader, root, "", "default_rtt_us", text);
 	object = json_need_object(reader, root, "", "default_rtt_us");
-	rtt->same_machine_us = json_may_number(reader, object, "default_rtt_us", "same_machine", 0, RTT_MAXIMUM_US,
-					       rtt->same_machine_us);
-	rtt->same_rack_us =
-		json_may_number(reader, object, "default_rtt_us", "same_rack", 0, RTT_MAXIMUM_US, rtt->same_rack_us);
-	rtt->same_pod_us =
-		json_may_number(reader, object, "default_rtt_us", "same_pod", 0, RTT_MAXIMUM_US, rtt->same_pod_us);
-	rtt->other_pod_us =
-		json_may_number(reader, object, "default_rtt_us", "other_pod", 0, RTT_MAXIMUM_US, rtt->other_pod_us);
+	rtt->same_machine_us = read_rtt(reader, object, "same_machine", text, rtt->same_machine_us);
+	rtt->same_rack_us = read_rtt(reader, object, "same_rack", text, rtt->same_rack_us);
+	rtt->same_pod_us = read_rtt(reader, object, "same_pod", text, rtt->same_pod_us);
+	rtt->other_pod_us = read_rtt(reader, object, "other_pod", text, rtt->other_pod_us);
 }
 
 /* The names in "racks", each once, with their pods: an object name -> pod. NULL when there is no such list. */
 static json_t *read_rack_list(struct json_reader *reader, const json_t *root, const char *text)
 {
-	const json_t *list = json_may_array(reader, root, "", "racks");
-	json_t *racks = list ? json_object() : NULL;
+	const json_t *list;
+	json_t *racks;
 	struct json_lines lines = json_lines_find(text, "racks");
 	char where[PLACE_BYTES];
 
+	go_to_key(reader, root, "", "racks", text);
+	list = json_may_array(reader, root, "", "racks");
+	racks = list ? json_object() : NULL;
 	for (size_t i = 0; racks && i < json_array_size(list) && !reader->failed; i++) {
 		const json_t *object = json_array_get(list, i);
 		const char *name, *pod;
@@ -143,10 +158,12 @@ static struct cluster *cluster_from_json(const char *file, const json_t *root, c
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
+	go_to_key(&reader, root, "", "schema", text);
 	json_need_schema(&reader, root, "nomora.cluster/1");
 	need_known(&reader, root, "", file_keys, text);
 	read_default_rtt(&reader, root, text, &cluster->default_rtt);
 	racks = read_rack_list(&reader, root, text);
+	go_to_key(&reader, root, "", "machines", text);
 	machines = json_need_array(&reader, root, "", "machines");
 	if (!reader.failed && json_array_size(machines) == 0)
 		json_fail(&reader, "", "machines", "the list is empty; expected at least one machine");

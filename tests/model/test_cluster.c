@@ -50,9 +50,11 @@ struct refusal {
 #define MACHINE(name, rack) "{\"name\": \"" name "\", \"rack\": \"" rack "\", \"slots\": 1}"
 
 static const struct refusal refusals[] = {
-	{HEAD "\"machines\": []}", "empty", 0},
-	{HEAD "\"machines\": 3}", "machines", 0},
-	{"{\"schema\": \"nomora.cluster/2\", \"machines\": [" MACHINE("a", "r") "]}", "nomora.cluster/1", 0},
+	{HEAD "\"machines\": []}", "empty", 2},
+	{HEAD "\"machines\": 3}", "machines", 2},
+	{HEAD "\"racks\": 3,\n\"machines\": [" MACHINE("a", "r") "]}", "racks", 2},
+	{"{\"machines\": [" MACHINE("a", "r") "],\n\"schema\": \"nomora.cluster/2\"}", "nomora.cluster/1", 2},
+	{"{\n\"machines\": [" MACHINE("a", "r") "]}", "schema", 0},
 	{HEAD "\"machines\": [\n" MACHINE("a", "r") ",\n" MACHINE("a", "r") "]}", "'a' is there twice", 4},
 	{HEAD "\"racks\": [{\"name\": \"r\"},\n{\"name\": \"r\"}],\n\"machines\": [" MACHINE("a", "r") "]}",
 	 "'r' is there twice", 3},
@@ -70,7 +72,10 @@ static const struct refusal refusals[] = {
 	{HEAD "\"machines\": [\n{\"name\": \"\", \"rack\": \"r\", \"slots\": 1}]}", "name", 3},
 	{HEAD "\"machines\": [\n{\"name\": \"a\", \"slots\": 1}]}", "rack", 3},
 	{HEAD "\"machines\": [\n[]]}", "machines[0]", 3},
-	{HEAD "\"default_rtt_us\": {\"same_rack\": -4}, \"machines\": [" MACHINE("a", "r") "]}", "same_rack", 0},
+	{HEAD "\"default_rtt_us\": {\"same_rack\": -4}, \"machines\": [" MACHINE("a", "r") "]}", "same_rack", 2},
+	{HEAD "\"default_rtt_us\": {\"same_rack\": 4,\n\"other_pod\": \"far\"}, \"machines\": [" MACHINE("a", "r") "]}",
+	 "default_rtt_us.other_pod", 3},
+	{HEAD "\n\"default_rtt_us\": 4, \"machines\": [" MACHINE("a", "r") "]}", "default_rtt_us", 3},
 	{HEAD "\"machines\": [", "JSON", 0},
 	{HEAD "\"rack\": [],\n\"machines\": [" MACHINE("a", "r") "]}",
 	 "rack: unknown key, did you mean 'racks'? Expected one of schema, default_rtt_us, racks, machines", 2},
