@@ -31,9 +31,8 @@
 #include <model/cluster.h>
 
 enum { FLOWNET_NONE = -1 }; /* no machine, no rack */
-enum {
-	FLOWNET_TIME_COST_MAXIMUM = 1 << 19
-}; /* what omega adds for waiting, what beta takes off for running, at most */
+/* What omega adds for waiting at most, and beta takes off for running. */
+enum { FLOWNET_TIME_COST_MAXIMUM = 1 << 19 };
 
 struct flownet;
 
