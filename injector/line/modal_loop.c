@@ -117,17 +117,6 @@ static uint32_t capture_outbox(const struct line *line)
 	return captured;
 }
 
-/* A call that stalled is when its packets left, at its end at the latest; else it takes less than anybody asks for. */
-static void capture_sent(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
-{
-	uint64_t now = dp_cycles();
-
-	captured = MIN(captured, (uint32_t)sent);
-	if (now - line->sent_at > worker->stall_gap_cycles)
-		capture_stamp(line->capture, captured, now);
-	capture_commit(line->capture, line->capture_tx, captured, sent);
-}
-
 /* Sends the outbox; what the port refuses stays in front. True if all went. */
 static bool send_outbox(struct worker *worker, struct line *line)
 {
@@ -139,7 +128,7 @@ static bool send_outbox(struct worker *worker, struct line *line)
 		packets[i] = line->outbox[i].packet;
 	sent = loop_transmit(worker, line->tx_port, packets, count);
 	if (line->capture)
-		capture_sent(worker, line, captured, sent);
+		capture_commit(line->capture, line->capture_tx, MIN(captured, (uint32_t)sent), sent);
 	for (uint16_t i = 0; i < sent; i++)
 		line->sent[i] = line->outbox[i];
 	line->sent_count = sent;

@@ -71,32 +71,6 @@ Test(loop_modal, every_frame_without_a_record_is_counted_as_lost)
 	cr_assert_eq(ring.lost[1], 40);
 }
 
-/* The port may have had it at any time of such a call. */
-Test(loop_modal, a_packet_whose_sending_stalls_is_captured_as_one_that_left_at_its_end)
-{
-	struct capture_ring ring = {.records = calloc(CAPTURE_RECORDS, sizeof(struct capture_record))};
-	uint64_t late = 0;
-
-	loop_make(true, 20, 1000);
-	lines[0].capture = &ring;
-	lines[0].capture_tx = 1;
-	world.jump_in_transmit = true;
-	world.jump_at = 15000;
-	world.jump = 2 * STALL;
-	loop_run();
-	cr_assert_eq(ring.head, 40);
-	for (uint32_t i = 0, packet = 0; i < 40; i++) {
-		const struct capture_record *record = &ring.records[i];
-
-		if (!record->outbound)
-			continue;
-		cr_assert_leq(record->tsc - world.packets[packet].left + STEP, 2 * STEP, "packet %u", packet);
-		late += record->tsc - loop_due(&world.packets[packet++]) > STALL;
-	}
-	cr_assert_geq(late, 1);
-	free(ring.records);
-}
-
 Test(loop_modal, a_stay_begins_at_the_stamp_but_never_after_the_packet_was_received)
 {
 	loop_make(true, 200, 3000);
