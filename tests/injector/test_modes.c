@@ -208,15 +208,15 @@ Test(modes, tell_how_many_packets_become_of_one)
 {
 	struct injector_modes *quarter = create((struct injector_mode_settings){.duplicate = "25", .rate = "10"});
 	struct injector_modes *all = create((struct injector_mode_settings){.duplicate = "100", .loss = "50"});
-	struct injector_modes *loss = create((struct injector_mode_settings){.loss = "50"});
+	struct injector_modes *lossy = create((struct injector_mode_settings){.loss = "50"});
 
 	cr_assert_float_eq(modes_multiple(quarter), 1.25, 1e-12);
 	cr_assert_float_eq(modes_multiple(all), 2, 0);
-	cr_assert_float_eq(modes_multiple(loss), 1, 0);
+	cr_assert_float_eq(modes_multiple(lossy), 1, 0);
 	cr_assert_float_eq(modes_multiple(NULL), 1, 0);
 	injector_modes_destroy(quarter);
 	injector_modes_destroy(all);
-	injector_modes_destroy(loss);
+	injector_modes_destroy(lossy);
 }
 
 Test(modes, replay_goes_round)
