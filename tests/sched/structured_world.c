@@ -100,7 +100,7 @@ static void add_group(struct world *world, int32_t id)
 	structured_set_supply(world->state, id, group->supply);
 }
 
-static void create(struct world *world, uint64_t seed, int32_t slots_percent, bool wide)
+void world_create_either(struct world *world, uint64_t seed, int32_t slots_percent, bool wide)
 {
 	memset(world, 0, sizeof(*world));
 	world->wide = wide;
@@ -125,12 +125,12 @@ static void create(struct world *world, uint64_t seed, int32_t slots_percent, bo
 
 void world_create(struct world *world, uint64_t seed, int32_t slots_percent)
 {
-	create(world, seed, slots_percent, false);
+	world_create_either(world, seed, slots_percent, false);
 }
 
 void world_create_wide(struct world *world, uint64_t seed, int32_t slots_percent)
 {
-	create(world, seed, slots_percent, true);
+	world_create_either(world, seed, slots_percent, true);
 }
 
 void world_destroy(struct world *world)

@@ -39,6 +39,7 @@ struct world {
 void world_create(struct world *world, uint64_t seed, int32_t slots_percent);
 /* The same with every group's arcs leading to all columns and blocks, and over the aggregator. */
 void world_create_wide(struct world *world, uint64_t seed, int32_t slots_percent);
+void world_create_either(struct world *world, uint64_t seed, int32_t slots_percent, bool wide);
 void world_destroy(struct world *world);
 
 /* One random event of an operating cluster, applied to both sides. */

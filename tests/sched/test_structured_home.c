@@ -102,10 +102,7 @@ static void walk_many(uint64_t first_seed, int32_t slots_percent, bool wide)
 	for (uint64_t seed = first_seed; seed < first_seed + WALKS; seed++) {
 		struct world world;
 
-		if (wide)
-			world_create_wide(&world, seed, slots_percent);
-		else
-			world_create(&world, seed, slots_percent);
+		world_create_either(&world, seed, slots_percent, wide);
 		for (int event = 0; event < EVENTS; event++) {
 			moved += go_and_come_back(&world, seed);
 			if (event % 3 == 0)

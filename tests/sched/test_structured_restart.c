@@ -38,10 +38,7 @@ static void walk_many(uint64_t first_seed, int32_t slots_percent, bool wide)
 	for (uint64_t seed = first_seed; seed < first_seed + WALKS; seed++) {
 		struct world world;
 
-		if (wide)
-			world_create_wide(&world, seed, slots_percent);
-		else
-			world_create(&world, seed, slots_percent);
+		world_create_either(&world, seed, slots_percent, wide);
 		walk(&world, seed, EVENTS, &walked);
 		world_destroy(&world);
 	}
@@ -78,10 +75,7 @@ static void push_together_many(uint64_t first_seed, int32_t slots_percent, bool 
 	for (uint64_t seed = first_seed; seed < first_seed + 12; seed++) {
 		struct world world;
 
-		if (wide)
-			world_create_wide(&world, seed, slots_percent);
-		else
-			world_create(&world, seed, slots_percent);
+		world_create_either(&world, seed, slots_percent, wide);
 		for (int32_t event = 0; event < 200; event++) {
 			world.state->alone_passes = (uint64_t)(event % 3);
 			cr_assert(world_solve(&world, true), "seed %llu, event %d: no answer", (unsigned long long)seed,

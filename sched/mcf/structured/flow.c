@@ -82,6 +82,16 @@ int32_t flow_units(const struct group *group, int32_t column, int32_t cost)
 	return share_is(group, place, column, cost) ? group->shares[place].units : 0;
 }
 
+int32_t flow_units_on(const struct group *group, int32_t column)
+{
+	int32_t units = 0;
+
+	for (int32_t i = share_place(group, column, 0); i < group->share_count && group->shares[i].column == column;
+	     i++)
+		units += group->shares[i].units;
+	return units;
+}
+
 static void share_add(struct structured *state, struct group *g, int32_t place, int32_t column, int32_t cost)
 {
 	struct structured_share *shares = arena_grow(&state->arena, g->shares, &rooms_of(state, g)->shares,

@@ -79,24 +79,6 @@ static int homes_index(const struct structured *state, struct homes *homes)
 	return 0;
 }
 
-/* Whatever they cost: shares are ascending by column. */
-static int32_t units_on(const struct group *g, int32_t column)
-{
-	int32_t low = 0, high = g->share_count, units = 0;
-
-	while (low < high) {
-		int32_t middle = low + (high - low) / 2;
-
-		if (g->shares[middle].column < column)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < g->share_count && g->shares[low].column == column; low++)
-		units += g->shares[low].units;
-	return units;
-}
-
 /*
  * Of the group's share of that column and cost, the units that could as well be elsewhere. A full arc of limited
  * capacity may cost less than the group's price: its units stay.
@@ -109,7 +91,7 @@ static int32_t loose_units(const struct structured *state, const struct homes *h
 
 	if (cost + state->prices[column] != g->price)
 		return 0;
-	return least(flow_units(g, column, cost), units_on(g, column) - (claim ? claim->kept : 0));
+	return least(flow_units(g, column, cost), flow_units_on(g, column) - (claim ? claim->kept : 0));
 }
 
 /* Of a group's homes, items first..end-1, what it has; true if some of its units are elsewhere. */
@@ -120,8 +102,8 @@ static bool count_kept(const struct structured *state, const struct homes *homes
 	for (int32_t i = first; i < end; i++) {
 		struct claim *claim = &homes->claims[i];
 
-		claim->kept =
-			least(claim->units, units_on(&state->groups[homes->items[i].group], homes->items[i].column));
+		claim->kept = least(claim->units,
+				    flow_units_on(&state->groups[homes->items[i].group], homes->items[i].column));
 		away |= claim->kept < claim->units;
 	}
 	return away;

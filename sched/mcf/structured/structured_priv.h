@@ -273,6 +273,7 @@ void flow_take(struct structured *state, int32_t group, int32_t column, int32_t 
 /* The units of the group's share at this place, its only one of that column, come at another cost. */
 void flow_reprice(struct structured *state, int32_t group, int32_t place, int32_t cost);
 int32_t flow_units(const struct group *group, int32_t column, int32_t cost);
+int32_t flow_units_on(const struct group *group, int32_t column); /* at whatever cost */
 void column_free(struct structured *state, int32_t column, int32_t units);
 void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
