@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a sweep's commands left running: hooks until it ends, a killed sweep's commands until the next one begins. The
- * kernel ends the program that we started, but neither its children nor one that has changed its user. They are known
- * by the sweep's folder in their environment, or, where a server writes over that to show a title, by where it prints.
+ * What a sweep's commands left running: a benchmark until it is made again, hooks until the sweep ends, a killed
+ * sweep's commands until the next one begins. The kernel ends the program that we started, but neither its children nor
+ * one that has changed its user; a group's end does not reach who has left it. They are known by a mark in their
+ * environment, or, where a server writes over that to show a title, by where it prints.
  */
 #include "sweep_priv.h"
 
@@ -18,9 +19,21 @@
 
 enum { PASSES = 5, PATIENCE_MS = 2000 }; /* a process may have forked while we looked */
 
-void orphans_mark(const char *scratch, char *mark, size_t bytes)
+void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t bytes)
 {
-	snprintf(mark, bytes, "NOMORA_SWEEP_SERVER=%s", strrchr(scratch, '/') + 1);
+	const char *name = strrchr(scratch, '/') + 1;
+
+	switch (of) {
+	case ORPHANS_OF_SERVER:
+		snprintf(mark, bytes, "NOMORA_SWEEP_SERVER=%s", name);
+		break;
+	case ORPHANS_OF_CLIENT:
+		snprintf(mark, bytes, "NOMORA_SWEEP_CLIENT=%s", name);
+		break;
+	case ORPHANS_OF_SWEEP:
+		snprintf(mark, bytes, "NOMORA_SCRATCH=%s", scratch);
+		break;
+	}
 }
 
 void orphans_name_log(const char *scratch, char *path, size_t bytes)
@@ -69,7 +82,7 @@ static bool end_process(int pid, const char *mark, const char *log)
 
 	if (process.fd < 0)
 		return false;
-	ours = (is_marked(pid, mark) || prints_to(pid, log)) &&
+	ours = (is_marked(pid, mark) || (log && prints_to(pid, log))) &&
 	       syscall(SYS_pidfd_send_signal, process.fd, SIGKILL, NULL, 0) == 0;
 	/* Its ports are free when it has ended. */
 	if (ours)
@@ -95,20 +108,24 @@ static bool end_all(const char *mark, const char *log)
 	return any;
 }
 
-void orphans_end(const char *scratch)
+void orphans_end(enum orphans_of of, const char *scratch)
 {
-	char mark[320], log[320];
+	char mark[ORPHANS_MARK_BYTES], log[320];
 
-	snprintf(mark, sizeof mark, "NOMORA_SCRATCH=%s", scratch);
+	orphans_mark(of, scratch, mark, sizeof mark);
 	orphans_name_log(scratch, log, sizeof log);
-	for (int pass = 0; pass < PASSES && end_all(mark, log); pass++)
+	for (int pass = 0; pass < PASSES && end_all(mark, of == ORPHANS_OF_SWEEP ? log : NULL); pass++)
 		;
 }
 
-void orphans_print_line(const char *scratch, char *line, size_t bytes)
+/* Passes as above; between two of them is time to end. */
+void orphans_print_line(enum orphans_of of, const char *scratch, char *line, size_t bytes)
 {
+	char mark[ORPHANS_MARK_BYTES];
+
+	orphans_mark(of, scratch, mark, sizeof mark);
 	snprintf(line, bytes,
-		 "for e in $(grep -lszxF 'NOMORA_SCRATCH=%s' /proc/[0-9]*/environ); do e=${e%%/environ}; "
-		 "kill -KILL ${e#/proc/} 2>/dev/null; done; true",
-		 scratch);
+		 "for i in 1 2 3 4 5; do f=$(grep -lszxF '%s' /proc/[0-9]*/environ); test \"$f\" || break; "
+		 "for e in $f; do e=${e%%/environ}; kill -KILL ${e#/proc/} 2>/dev/null; done; sleep 0.05; done; true",
+		 mark);
 }

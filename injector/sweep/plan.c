@@ -44,7 +44,7 @@ const struct option_row plan_rows[] = {
 		      "configuration of ssh for ssh: hosts (port, key, ...), as in ssh -F"),
 	OPTION_HEADING(
 		"Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_CLIENT, NOMORA_SERVER_NETNS, NOMORA_DELAY_US, "
-		"NOMORA_RUN, NOMORA_SCRATCH, NOMORA_PLAN_FOLDER"),
+		"NOMORA_RUN, NOMORA_SCRATCH, NOMORA_PLAN_FOLDER (warm-up and client NOMORA_SWEEP_CLIENT too)"),
 	OPTION_STRING(struct plan, setup, "setup", 0, "COMMAND", "once, first, where the server runs"),
 	OPTION_STRING(struct plan, server, "server", 0, "COMMAND", "runs while the client does; ended by us"),
 	OPTION_STRING(struct plan, server_ready, "server-ready", 0, "COMMAND",

@@ -120,9 +120,16 @@ static int warm_up(struct sweeper *sweeper, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
 	struct command command = sweeper_command(sweeper, "warm-up", plan->warm_up, plan->ready_timeout_s);
+	struct marked_environment environment;
+	int code;
 
+	if (!plan->warm_up || !*plan->warm_up)
+		return 0;
 	command.ends_group = true;
-	return plan->warm_up && *plan->warm_up ? host_must_run(&sweeper->client_host, &command, err) : 0;
+	sweeper_mark(sweeper, ORPHANS_OF_CLIENT, &environment, &command);
+	code = host_must_run(&sweeper->client_host, &command, err);
+	sweeper_end_strays(sweeper, code == -ETIMEDOUT || code == -EINTR);
+	return code;
 }
 
 /* The pause after the delay was set: nothing of ours runs, so that the processors' time in it is others'. Percent. */
@@ -206,11 +213,14 @@ static int measure(struct sweeper *sweeper, struct attempt *attempt, struct erro
 {
 	const struct plan *plan = sweeper->plan;
 	struct command command = sweeper_command(sweeper, "client", plan->client, plan->timeout_s);
+	struct marked_environment environment;
 	struct process_result result = {0};
 	struct ns began;
+	bool stopped;
 	int code;
 
 	command.ends_group = true;
+	sweeper_mark(sweeper, ORPHANS_OF_CLIENT, &environment, &command);
 	stamp(attempt->started_at, sizeof attempt->started_at);
 	host_state_read(&attempt->host_before);
 	code = injector_read(plan->injector, &attempt->before, err);
@@ -218,9 +228,11 @@ static int measure(struct sweeper *sweeper, struct attempt *attempt, struct erro
 	if (!code)
 		code = host_run(&sweeper->client_host, &command, &result, err);
 	attempt->elapsed_s = ns_to_s(ns_sub(ns_now_monotonic(), began));
+	stopped = code == -ETIMEDOUT || code == -EINTR;
 	if (!code)
 		code = injector_read(plan->injector, &attempt->after, err);
 	host_state_read(&attempt->host_after);
+	sweeper_end_strays(sweeper, stopped); /* once all is read that is the run's */
 	if (!code)
 		code = attempt_check_delay(plan, attempt, err);
 	if (!code)

@@ -42,7 +42,7 @@ static void remove_orphans(void)
 		if (sscanf(entry->d_name, "nomora-sweep.%d.", &pid) == 1 && pid > 0 && kill(pid, 0) != 0 &&
 		    errno == ESRCH && lstat(path, &status) == 0 && S_ISDIR(status.st_mode) &&
 		    status.st_uid == geteuid()) {
-			orphans_end(path);
+			orphans_end(ORPHANS_OF_SWEEP, path);
 			scratch_remove(path);
 		}
 	}

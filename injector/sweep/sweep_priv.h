@@ -156,13 +156,21 @@ void host_state_read(struct host_state *state); /* zeros where /proc does not te
 int scratch_make(char *path, size_t bytes, struct error *err);
 void scratch_remove(const char *path);
 
-/* What a server and its children have in their environment and no other command has; the file that they print to. */
-void orphans_mark(const char *scratch, char *mark, size_t bytes);
+/* Whose children: the server's, those of client and warm-up, of any of a sweep's commands. */
+enum orphans_of { ORPHANS_OF_SERVER, ORPHANS_OF_CLIENT, ORPHANS_OF_SWEEP };
+
+enum { ORPHANS_MARK_BYTES = 320, ORPHANS_LINE_BYTES = ORPHANS_MARK_BYTES + 256 };
+
+/*
+ * What these have in their environment, "NAME=value", and nobody else has, of a sweep with this folder; the file that a
+ * server's print to.
+ */
+void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t bytes);
 void orphans_name_log(const char *scratch, char *path, size_t bytes);
-/* Ends what is left on this machine of the commands of a sweep with this folder that run no more; waits for that. */
-void orphans_end(const char *scratch);
-/* A line for another machine's /bin/sh that does so there; it must not have that folder in its own environment. */
-void orphans_print_line(const char *scratch, char *line, size_t bytes);
+/* Ends what is left of them on this machine once the command itself runs no more; waits for that. */
+void orphans_end(enum orphans_of of, const char *scratch);
+/* A line for another machine's /bin/sh that does so there; it must not have the mark in its own environment. */
+void orphans_print_line(enum orphans_of of, const char *scratch, char *line, size_t bytes);
 
 /* Keeps every processor that this process may use from idling, until stopped or until this process ends. */
 struct awake;

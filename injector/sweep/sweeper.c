@@ -40,6 +40,19 @@ struct command sweeper_command(const struct sweeper *sweeper, const char *phase,
 				.stop = sweeper->hooks->stop};
 }
 
+void sweeper_mark(const struct sweeper *sweeper, enum orphans_of of, struct marked_environment *environment,
+		  struct command *command)
+{
+	size_t count = 0;
+
+	for (; sweeper->environment[count]; count++)
+		environment->items[count] = sweeper->environment[count];
+	orphans_mark(of, sweeper->scratch, environment->mark, sizeof environment->mark);
+	environment->items[count] = environment->mark;
+	environment->items[count + 1] = NULL;
+	command->environment = environment->items;
+}
+
 int sweeper_set_variable(struct sweeper *sweeper, const char *name, const char *value, struct error *err)
 {
 	size_t length = strlen(name), i = 0;
@@ -98,18 +111,13 @@ static int wait_until_ready(struct sweeper *sweeper, struct error *err)
 int sweeper_start_server(struct sweeper *sweeper, struct error *err)
 {
 	struct command command = sweeper_command(sweeper, "server", sweeper->plan->server, 0);
-	const char *environment[ENVIRONMENT_MAXIMUM + 2] = {NULL};
-	char path[128], mark[128];
-	size_t count = 0;
+	struct marked_environment environment;
+	char path[128];
 	int code;
 
 	orphans_name_log(sweeper->scratch, path, sizeof path);
 	command.output_path = path;
-	for (; sweeper->environment[count]; count++)
-		environment[count] = sweeper->environment[count];
-	orphans_mark(sweeper->scratch, mark, sizeof mark);
-	environment[count] = mark;
-	command.environment = environment;
+	sweeper_mark(sweeper, ORPHANS_OF_SERVER, &environment, &command);
 	sweeper->server = host_start(&sweeper->server_host, &command, err);
 	if (!sweeper->server)
 		return -err->code;
@@ -123,10 +131,10 @@ int sweeper_start_server(struct sweeper *sweeper, struct error *err)
 static void await_remote_end(struct sweeper *sweeper)
 {
 	struct command command = sweeper_command(sweeper, "end of the server", NULL, ns_to_s(remote_patience));
-	char line[256], mark[128];
+	char line[ORPHANS_LINE_BYTES], mark[ORPHANS_MARK_BYTES];
 	struct error err = {0};
 
-	orphans_mark(sweeper->scratch, mark, sizeof mark);
+	orphans_mark(ORPHANS_OF_SERVER, sweeper->scratch, mark, sizeof mark);
 	snprintf(line, sizeof line, "while grep -qszxF '%s' /proc/[0-9]*/environ; do sleep 0.05; done", mark);
 	command.line = line;
 	command.stop = NULL; /* also, and above all, when we were told to stop */
@@ -144,6 +152,26 @@ void sweeper_stop_server(struct sweeper *sweeper)
 	sweeper->server = NULL;
 	if (was_there && ssh_is_open(sweeper->server_host.ssh))
 		await_remote_end(sweeper);
+}
+
+void sweeper_end_strays(const struct sweeper *sweeper, bool stopped)
+{
+	struct command command = {.phase = "end of what the client left", .timeout = remote_patience};
+	const struct host *host = &sweeper->client_host;
+	char ending[ORPHANS_LINE_BYTES], line[ORPHANS_LINE_BYTES + 16];
+	struct error err = {0};
+
+	if (host->kind != HOST_SSH) {
+		orphans_end(ORPHANS_OF_CLIENT, sweeper->scratch);
+		return;
+	}
+	if (!ssh_is_open(host->ssh))
+		return;
+	orphans_print_line(ORPHANS_OF_CLIENT, sweeper->scratch, ending, sizeof ending);
+	snprintf(line, sizeof line, "%s%s", stopped ? "sleep 1.2; " : "", ending);
+	command.line = line;
+	if (host_must_run(host, &command, &err) != 0)
+		sweeper_say(sweeper, "%s", err.text);
 }
 
 static int parse_plan(struct sweeper *sweeper, struct error *err)
@@ -369,16 +397,16 @@ static void end_helpers(struct sweeper *sweeper)
 	struct command command = {.phase = "end of what is left", .timeout = remote_patience};
 	const struct host *hosts[] = {&sweeper->server_host, &sweeper->client_host};
 	struct error err = {0};
-	char line[256];
+	char line[ORPHANS_LINE_BYTES];
 
 	if (!sweeper->scratch[0])
 		return;
-	orphans_print_line(sweeper->scratch, line, sizeof line);
+	orphans_print_line(ORPHANS_OF_SWEEP, sweeper->scratch, line, sizeof line);
 	command.line = line;
 	for (size_t i = 0; i < 2; i++)
 		if (ssh_is_open(hosts[i]->ssh) && host_must_run(hosts[i], &command, &err) != 0)
 			sweeper_say(sweeper, "%s", err.text);
-	orphans_end(sweeper->scratch);
+	orphans_end(ORPHANS_OF_SWEEP, sweeper->scratch);
 }
 
 static void tidy_up(struct sweeper *sweeper)

@@ -97,6 +97,19 @@ int sweeper_conclude(struct sweeper *sweeper, struct error *err);
 /* --- sweeper.c --- */
 
 struct command sweeper_command(const struct sweeper *sweeper, const char *phase, const char *line, double timeout_s);
+/* Room for the environment of a command that has one of the marks of orphans.c in it, for as long as it starts. */
+struct marked_environment {
+	char mark[ORPHANS_MARK_BYTES];
+	const char *items[ENVIRONMENT_MAXIMUM + 2];
+};
+
+void sweeper_mark(const struct sweeper *sweeper, enum orphans_of of, struct marked_environment *environment,
+		  struct command *command);
+/*
+ * Ends what a client or a warm-up has left running, where it ran, also what has left its group. `stopped`: it did not
+ * end by itself; at the other end of ssh it is given a second then, before it is killed.
+ */
+void sweeper_end_strays(const struct sweeper *sweeper, bool stopped);
 void sweeper_say(const struct sweeper *sweeper, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Sets the injector's delay, and notes it in the lock's file. */
 int sweeper_set_delay(struct sweeper *sweeper, double ab_us, double ba_us, struct error *err);

@@ -232,24 +232,26 @@ case $1 in
 before) sleep 985 >/dev/null 2>&1 & echo $! >helper ;;
 after) kill -0 "$(cat helper)" ;;
 client)
-	for child in $(cat children 2>/dev/null); do
+	for child in $(cat children 2>/dev/null; tail -n +2 sessions); do # the first one is setup's
 		while grep -q '^State:[[:space:]]*[^XZ]' "/proc/$child/status" 2>/dev/null; do sleep 0.02; done
 	done
 	for i in 1 2; do sleep 985 >/dev/null 2>&1 & echo $! >>children; done
 	setsid sleep 985 >/dev/null 2>&1 & echo $! >>sessions
 	echo value = 1 ;;
-warm) sleep 985 >/dev/null 2>&1 & echo $! >>children ;;
+warm)
+	sleep 985 >/dev/null 2>&1 & echo $! >>children
+	setsid sleep 985 >/dev/null 2>&1 & echo $! >>sessions ;;
 esac
 END
 plan_with 'delays = 0' 'repetitions = 3' 'attempts = 1' 'timeout-s = 5' 'setup = sleep 985 >/dev/null 2>&1 & echo $! >sessions' 'before-run = sh leaves-helpers before' \
 	'warm-up = sh leaves-helpers warm' 'client = sh leaves-helpers client' 'after-run = sh leaves-helpers after' 'teardown = kill -0 $(head -n 1 sessions)' "$good" >helpers.plan
 run "$nomora" sweep helpers.plan -o helpers.csv
-[ "$code" -eq 0 ] && [ "$(wc -l <children)" -eq 9 ] && pass "what a client or a warm-up leaves running is gone before it is measured again" ||
-	fail "what a client or a warm-up leaves running is gone before it is measured again" "exit $code" "$err"
+[ "$code" -eq 0 ] && [ "$(wc -l <children)" -eq 9 ] && pass "what a client or a warm-up leaves running, also in a session of its own, is gone before it is measured again" ||
+	fail "what a client or a warm-up leaves running, also in a session of its own, is gone before it is measured again" "exit $code" "$err"
 check "what setup and before-run leave runs until after-run and teardown" sh -c "! grep -q 'failed' err"
 left=0
 for child in $(cat children helper sessions); do gone "$child" || left=$((left + 1)); done
-[ "$(wc -l <sessions)" -eq 4 ] && [ "$left" -eq 0 ] && pass "and nothing of it outlives the sweep" || fail "and nothing of it outlives the sweep" "$left left"
+[ "$(wc -l <sessions)" -eq 7 ] && [ "$left" -eq 0 ] && pass "and nothing of it outlives the sweep" || fail "and nothing of it outlives the sweep" "$left left"
 
 # --- an injector that others touch ---
 plan_with 'delays = 5' 'repetitions = 1' 'client = test -e touched || { touch touched; nomora inject-ctl '"$socket"' set delay_ba_us=777; }; echo value = 1' \
@@ -305,7 +307,7 @@ check "SIGKILL ends its server too" wait_for 5 gone "$(cat server)"
 # of the client's. A server of a sweep that lives is none of theirs.
 as_nobody='sleep'
 [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && as_nobody='setpriv --reuid 65534 --clear-groups sleep'
-plan_with 'delays = 0..9/1' "client = test -e clients || { setsid sleep 985 >/dev/null 2>&1 & echo \$! >>$scratch/clients; }; sleep 0.05; echo value = 1" "$good" \
+plan_with 'delays = 0..9/1' "client = test -e clients || { env -u NOMORA_SWEEP_CLIENT setsid sleep 985 >/dev/null 2>&1 & echo \$! >>$scratch/clients; }; sleep 0.05; echo value = 1" "$good" \
 	"server = sleep 985 >/dev/null 2>&1 & echo \$! >>$scratch/left; env -i sleep 985 & echo \$! >>$scratch/left; echo \$\$ >>$scratch/left; exec $as_nobody 985" >leaves.plan
 "$nomora" sweep leaves.plan -o leaves.csv 2>/dev/null &
 sweep=$!

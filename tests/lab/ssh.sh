@@ -80,13 +80,15 @@ check "no session is left" wait_for 5 sh -c "test \$(ip netns pids $lab-h1 | wc 
 sed -e '/^metric/d' -e '/^client =/d' -e '/^rtt-check/d' ssh.plan >leaves.plan
 cat >leaves-after <<'END'
 grep -q '^State:[[:space:]]*[^XZ]' "/proc/$(cat helper)/status" || exit 1
-while grep -qs '^State:[[:space:]]*[^XZ]' "/proc/$(cat child)/status"; do sleep 0.02; done
+for file in child stray; do
+	while grep -qs '^State:[[:space:]]*[^XZ]' "/proc/$(cat $file)/status"; do sleep 0.02; done
+done
 END
-printf '%s\n' "before-run = sleep 985 >/dev/null 2>&1 & echo \$! >$scratch/helper" "client = sleep 985 & echo \$! >$scratch/child; echo value = 1" \
+printf '%s\n' "before-run = sleep 985 >/dev/null 2>&1 & echo \$! >$scratch/helper" "client = sleep 985 & echo \$! >$scratch/child; setsid sleep 985 >/dev/null 2>&1 & echo \$! >$scratch/stray; echo value = 1" \
 	"after-run = cd $scratch && sh leaves-after" 'ready-timeout-s = 5' 'metric = value 1 higher regex:value = (.)' >>leaves.plan
 run on h3 "$nomora" sweep "$scratch/leaves.plan" --share-machine -o leaves.csv --delays 0 --repetitions 1 --attempts 1
-[ "$code" -eq 0 ] && pass "over ssh, what the client leaves is gone before after-run, what before-run leaves is not" ||
-	fail "over ssh, what the client leaves is gone before after-run, what before-run leaves is not" "exit $code" "$err"
+[ "$code" -eq 0 ] && pass "over ssh, what the client leaves, also in a session of its own, is gone before after-run, what before-run leaves is not" ||
+	fail "over ssh, what the client leaves, also in a session of its own, is gone before after-run, what before-run leaves is not" "exit $code" "$err"
 check "which goes when the sweep ends" wait_for 5 gone h2 sleep
 
 # ssh's own exit code, 255, can be a command's as well
