@@ -12,6 +12,9 @@
 #include <base/file.h>
 #include <base/log.h>
 
+/* Of differing plans: what is told of a value, and of all of them. */
+enum { SHORT_VALUE_BYTES = 60, DIFFERENCES_BYTES = 600 };
+
 struct journal {
 	FILE *out;
 	char *path;
@@ -19,22 +22,79 @@ struct journal {
 	bool made; /* by us */
 };
 
-/* The fingerprint of the last plan in the log, or "" */
-static void read_fingerprint(const char *path, char *fingerprint, size_t bytes)
+/* The last plan in the log, NULL if there is none. */
+static json_t *read_plan(const char *path)
 {
 	struct file_lines *lines = access(path, F_OK) == 0 ? file_lines_open(path, NULL) : NULL;
+	json_t *last = NULL;
 	char *line;
 
-	*fingerprint = '\0';
 	while (lines && file_lines_next(lines, &line, NULL) > 0) {
 		json_t *entry = json_loads(line, 0, NULL);
-		const char *found = json_string_value(json_object_get(entry, "fingerprint"));
 
-		if (found)
-			snprintf(fingerprint, bytes, "%s", found);
+		if (json_is_string(json_object_get(entry, "fingerprint"))) {
+			json_decref(last);
+			last = json_incref(entry);
+		}
 		json_decref(entry);
 	}
 	file_lines_close(lines);
+	return last;
+}
+
+/* {"client": "...", "metric": ["..."]}: what must be the same in all rows of a file. */
+static json_t *parts_json(const struct plan *plan)
+{
+	struct plan_parts parts;
+	json_t *object = json_object(), *metrics = json_array();
+
+	plan_list_parts(plan, &parts);
+	for (size_t i = 0; i < parts.count; i++) {
+		if (strcmp(parts.items[i].name, "metric") == 0)
+			json_array_append_new(metrics, json_string(parts.items[i].text));
+		else
+			json_object_set_new(object, parts.items[i].name, json_string(parts.items[i].text));
+	}
+	json_object_set_new(object, "metric", metrics);
+	return object;
+}
+
+/* `client ("old", here "new")`, or the name alone where a value is long. */
+static void print_difference(FILE *out, const char *name, const json_t *found, const json_t *ours)
+{
+	char *before = json_dumps(found, JSON_ENCODE_ANY | JSON_COMPACT);
+	char *now = json_dumps(ours, JSON_ENCODE_ANY | JSON_COMPACT);
+
+	fputs(name, out);
+	if (before && now && strlen(before) <= SHORT_VALUE_BYTES && strlen(now) <= SHORT_VALUE_BYTES)
+		fprintf(out, " (%s, here %s)", before, now);
+	free(before);
+	free(now);
+}
+
+/* Says in what the plan of the log is another one; "" where the log, an older one, does not tell. */
+static void print_differences(const json_t *found, const struct plan *plan, char *text, size_t bytes)
+{
+	json_t *ours = parts_json(plan);
+	FILE *out = fmemopen(text, bytes, "w");
+	const char *name;
+	json_t *value;
+	bool any = false;
+
+	*text = '\0';
+	json_object_foreach (ours, name, value) {
+		const json_t *other = json_object_get(found, name);
+
+		if (!out || !other || json_equal(other, value))
+			continue;
+		fputs(any ? ", " : "", out);
+		print_difference(out, name, other, value);
+		any = true;
+	}
+	if (out)
+		fclose(out);
+	text[bytes - 1] = '\0';
+	json_decref(ours);
 }
 
 /* A line that a dying writer left open is closed first. */
@@ -48,32 +108,33 @@ static void end_torn_line(FILE *out)
 }
 
 /* Rows of another plan, or of who knows which, are none that ours could be compared with. */
-static int check_fingerprint(const struct plan *plan, const char *found, const char *ours, struct error *err)
+static int refuse_plan(const struct plan *plan, const json_t *found, struct error *err)
 {
-	if (plan->force || strcmp(found, ours) == 0)
-		return 0;
-	if (!*found)
+	char differences[DIFFERENCES_BYTES];
+
+	if (!found)
 		return error_set(err, ENOENT,
 				 "%s has rows, but %s.log does not say which plan made them: give another --output, "
 				 "or --force to append",
 				 plan->output, plan->output);
-	return error_set(err, EEXIST,
-			 "%s was made by a plan with other commands, hosts, metrics or conditions: give another "
-			 "--output, or --force to append",
-			 plan->output);
+	print_differences(json_object_get(found, "plan"), plan, differences, sizeof differences);
+	return error_set(err, EEXIST, "%s was made by a plan with %s%s: give another --output, or --force to append",
+			 plan->output, *differences ? "another " : "other commands, hosts, metrics or conditions",
+			 differences);
 }
 
-int journal_open(const struct plan *plan, bool has_rows, struct journal **journal, struct error *err)
+/* Of the plan's own fingerprint? */
+static bool is_of_plan(const json_t *found, const char *fingerprint)
 {
-	char path[4096], ours[32], found[32];
+	const char *text = json_string_value(json_object_get(found, "fingerprint"));
+
+	return text && strcmp(text, fingerprint) == 0;
+}
+
+static int open_file(const char *path, struct journal **journal, struct error *err)
+{
 	int code;
 
-	snprintf(path, sizeof path, "%s.log", plan->output);
-	snprintf(ours, sizeof ours, "%016" PRIx64, plan_fingerprint(plan));
-	read_fingerprint(path, found, sizeof found);
-	code = has_rows ? check_fingerprint(plan, found, ours, err) : 0;
-	if (code)
-		return code;
 	*journal = calloc(1, sizeof **journal);
 	if (!*journal || !((*journal)->path = strdup(path))) {
 		free(*journal);
@@ -82,19 +143,39 @@ int journal_open(const struct plan *plan, bool has_rows, struct journal **journa
 	}
 	(*journal)->made = access(path, F_OK) != 0;
 	(*journal)->out = fopen(path, "a+e");
-	if (!(*journal)->out) {
-		code = error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
+	if ((*journal)->out)
+		return 0;
+	code = error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
+	free((*journal)->path);
+	free(*journal);
+	*journal = NULL;
+	return code;
+}
 
-		free((*journal)->path);
-		free(*journal);
-		*journal = NULL;
+int journal_open(const struct plan *plan, bool has_rows, struct journal **journal, struct error *err)
+{
+	char path[4096], ours[32];
+	json_t *found;
+	bool is_ours;
+	int code = 0;
+
+	snprintf(path, sizeof path, "%s.log", plan->output);
+	snprintf(ours, sizeof ours, "%016" PRIx64, plan_fingerprint(plan));
+	found = read_plan(path);
+	is_ours = is_of_plan(found, ours);
+	if (has_rows && !is_ours && !plan->force)
+		code = refuse_plan(plan, found, err);
+	json_decref(found);
+	if (!code)
+		code = open_file(path, journal, err);
+	if (code)
 		return code;
-	}
-	(*journal)->is_of_our_plan = strcmp(found, ours) == 0;
+	(*journal)->is_of_our_plan = is_ours;
 	end_torn_line((*journal)->out);
-	journal_write(*journal, json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "event", "plan", "fingerprint", ours,
-					  "application", plan->application, "client", plan->client, "server",
-					  plan->server ? plan->server : "", "seed", (json_int_t)plan->seed));
+	journal_write(*journal,
+		      json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:o}", "event", "plan", "fingerprint", ours, "application",
+				plan->application, "client", plan->client, "server", plan->server ? plan->server : "",
+				"seed", (json_int_t)plan->seed, "plan", parts_json(plan)));
 	return 0;
 }
 

@@ -159,45 +159,71 @@ int plan_check(const struct plan *plan, const char *file, struct error *err)
 	return 0;
 }
 
-static uint64_t mix(uint64_t hash, const char *text)
+static void add_part(struct plan_parts *parts, const char *name, const char *text, char end)
 {
-	/* FNV-1a; the terminator counts, so that "a","b" and "ab","" differ. */
-	for (const char *c = text ? text : "";; c++) {
-		hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
-		if (!*c)
-			return hash;
-	}
+	parts->items[parts->count++] = (struct plan_part){.name = name, .text = text ? text : "", .end = end};
 }
 
-/* Also what else has a part in what is measured, without being a command. */
-static uint64_t mix_conditions(uint64_t hash, const struct plan *plan)
+/* Numbers count as one text, with blanks between. */
+static void add_number(struct plan_parts *parts, size_t index, const char *name, int64_t value)
 {
-	char numbers[96];
-	const char *const texts[] = {plan->server_address, plan->client_address, plan->injector,
-				     plan->lab_injector_arguments, restarts[plan->server_restart]};
+	char *text = parts->numbers[index];
 
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		hash = mix(hash, texts[i]);
-	snprintf(numbers, sizeof numbers, "%" PRId64 " %d %" PRId64 " %" PRId64, plan->nice, plan->keep_awake,
-		 plan->lab ? plan->lab_hosts : 0, plan->lab ? plan->lab_racks : 0);
-	return mix(hash, numbers);
+	snprintf(text, sizeof parts->numbers[index], "%" PRId64, value);
+	add_part(parts, name, text, index + 1 < PLAN_PART_NUMBERS ? ' ' : '\0');
 }
 
 /*
- * Not in it: what says how often and how carefully something is measured, but not what (schedule, pauses, gates, time
- * limits); teardown, behind the last row; ssh-config, the name of a file that tells how a host is reached.
+ * Not among them: what says how often and how carefully something is measured, but not what (schedule, pauses, gates,
+ * time limits); teardown, behind the last row; ssh-config, the name of a file that tells how a host is reached. Their
+ * order is the fingerprint's.
  */
+void plan_list_parts(const struct plan *plan, struct plan_parts *parts)
+{
+	const char *const texts[][2] = {{"application", plan->application}, {"server-host", plan->server_host},
+					{"client-host", plan->client_host}, {"setup", plan->setup},
+					{"server", plan->server},           {"server-ready", plan->server_ready},
+					{"before-run", plan->before_run},   {"warm-up", plan->warm_up},
+					{"client", plan->client},           {"after-run", plan->after_run},
+					{"lab-inject", plan->lab_inject},   {"direction", directions[plan->direction]}};
+	/* What else has a part in what is measured, without being a command. */
+	const char *const conditions[][2] = {{"server-address", plan->server_address},
+					     {"client-address", plan->client_address},
+					     {"injector", plan->injector},
+					     {"lab-injector-arguments", plan->lab_injector_arguments},
+					     {"server-restart", restarts[plan->server_restart]}};
+
+	_Static_assert(sizeof texts / sizeof *texts + sizeof conditions / sizeof *conditions == PLAN_PART_TEXTS, "");
+	parts->count = 0;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		add_part(parts, texts[i][0], texts[i][1], '\0');
+	for (size_t i = 0; i < plan->metrics.count; i++)
+		add_part(parts, "metric", plan->metrics.items[i], '\0');
+	for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++)
+		add_part(parts, conditions[i][0], conditions[i][1], '\0');
+	add_number(parts, 0, "nice", plan->nice);
+	add_number(parts, 1, "keep-awake", plan->keep_awake);
+	add_number(parts, 2, "lab-hosts", plan->lab ? plan->lab_hosts : 0);
+	add_number(parts, 3, "lab-racks", plan->lab ? plan->lab_racks : 0);
+}
+
+/* FNV-1a */
+static uint64_t mix(uint64_t hash, char c)
+{
+	return (hash ^ (unsigned char)c) * UINT64_C(0x100000001b3);
+}
+
 uint64_t plan_fingerprint(const struct plan *plan)
 {
-	const char *const texts[] = {plan->application, plan->server_host, plan->client_host,
-				     plan->setup,       plan->server,      plan->server_ready,
-				     plan->before_run,  plan->warm_up,     plan->client,
-				     plan->after_run,   plan->lab_inject,  directions[plan->direction]};
+	struct plan_parts parts;
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		hash = mix(hash, texts[i]);
-	for (size_t i = 0; i < plan->metrics.count; i++)
-		hash = mix(hash, plan->metrics.items[i]);
-	return mix_conditions(hash, plan);
+	plan_list_parts(plan, &parts);
+	for (size_t i = 0; i < parts.count; i++) {
+		for (const char *c = parts.items[i].text; *c; c++)
+			hash = mix(hash, *c);
+		/* It counts, so that "a","b" and "ab","" differ. */
+		hash = mix(hash, parts.items[i].end);
+	}
+	return hash;
 }

@@ -108,8 +108,18 @@ sed -i 4d torn.csv # the third metric of the first run
 run "$nomora" sweep good.plan -o torn.csv --repetitions 3
 [ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 were there' && pass "one that was edited by hand is left as it is" ||
 	fail "one that was edited by hand is left as it is" "$out$err"
-refuses "another plan's file" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --client 'echo value = 1'
-refuses "the file of another priority" 1 'made by a plan with other' "$nomora" sweep good.plan -o good.csv --nice 5
+refuses "another plan's file, and says what differs; not a long value" 1 'made by a plan with another setup( \("echo setup.*, here ""\))?, client: give' \
+	"$nomora" sweep good.plan -o good.csv --client 'echo value = 1' --setup ''
+refuses "the file of another priority, and says which" 1 'made by a plan with another nice \("0", here "5"\): give another --output, or --force' \
+	"$nomora" sweep good.plan -o good.csv --nice 5
+refuses "the file of other metrics" 1 'made by a plan with another metric: give' "$nomora" sweep good.plan -o good.csv --metric 'more s lower elapsed'
+cp good.csv older.csv
+sed 's/,"plan":{.*}}$/}/' good.csv.log >older.csv.log
+check "older logs have the fingerprint alone" sh -c '! cmp -s good.csv.log older.csv.log && grep -q fingerprint older.csv.log'
+refuses "the file of another plan, of which an older log does not tell more" 1 'made by a plan with other commands, hosts, metrics or conditions: give' \
+	"$nomora" sweep good.plan -o older.csv --nice 5
+run "$nomora" sweep good.plan -o older.csv --repetitions 3
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 were there' && pass "its own plan goes on" || fail "its own plan goes on" "$out$err"
 rows=$(wc -l <torn.csv)
 sed -i '/fingerprint/d' torn.csv.log
 refuses "rows whose log names no plan" 1 'torn.csv has rows, but torn.csv.log does not say which plan made them: .*--force' "$nomora" sweep good.plan -o torn.csv --repetitions 4

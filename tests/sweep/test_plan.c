@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which plans may append to the same file: those whose fingerprint is the same. */
+#include <string.h>
+
 #include <criterion/criterion.h>
 
 #include <model/sweep.h>
@@ -18,11 +20,26 @@ static void begin(void)
 
 TestSuite(plan, .init = begin);
 
+static size_t count_differences(const struct plan *a, const struct plan *b)
+{
+	static struct plan_parts left, right;
+	size_t differences = 0;
+
+	plan_list_parts(a, &left);
+	plan_list_parts(b, &right);
+	if (left.count != right.count)
+		return 1;
+	for (size_t i = 0; i < left.count; i++)
+		differences += strcmp(left.items[i].text, right.items[i].text) != 0;
+	return differences;
+}
+
 #define EXPECT_ANOTHER(field, value)                                                                                   \
 	do {                                                                                                           \
 		struct plan other = plan;                                                                              \
 		other.field = value;                                                                                   \
 		cr_assert_neq(plan_fingerprint(&other), plan_fingerprint(&plan), #field);                              \
+		cr_assert_eq(count_differences(&plan, &other), 1, #field);                                             \
 	} while (0)
 
 #define EXPECT_SAME(field, value)                                                                                      \
@@ -57,6 +74,16 @@ Test(plan, what_changes_a_row_changes_the_fingerprint)
 	plan.lab = "lab0";
 	EXPECT_ANOTHER(lab_hosts, 8);
 	EXPECT_ANOTHER(lab_racks, 2);
+}
+
+/* A log that was written before goes on. */
+Test(plan, a_fingerprint_stays_what_it_was)
+{
+	plan.server_address = "10.0.0.1";
+	plan.nice = -5;
+	plan.keep_awake = true;
+	plan.lab = "lab0";
+	cr_assert_eq(plan_fingerprint(&plan), UINT64_C(0x48c63bcee36b4e29));
 }
 
 Test(plan, a_text_is_one_fields_alone)

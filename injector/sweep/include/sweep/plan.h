@@ -63,10 +63,25 @@ void plan_defaults(struct plan *plan);
 /* Is there all that a sweep needs? `file` is named in messages. Metrics and delays are parsed elsewhere. */
 int plan_check(const struct plan *plan, const char *file, struct error *err);
 
+enum { PLAN_PART_TEXTS = 17, PLAN_PART_NUMBERS = 4 };
+
 /*
- * A number that changes when the rows of two plans could not be mixed: application, commands, places and addresses,
- * injector, priority, metrics.
+ * What the rows of two plans must have in common to be mixed: application, commands, places and addresses, injector,
+ * priority, metrics. Names are those of the rows, that of a list once for each item; texts are borrowed from the plan
+ * or lie in here, "" = none. lab-hosts and lab-racks are 0 without a lab.
  */
+struct plan_parts {
+	size_t count;
+	struct plan_part {
+		const char *name, *text;
+		char end; /* what the fingerprint takes for its terminator */
+	} items[PLAN_PART_TEXTS + OPTION_LIST_MAXIMUM + PLAN_PART_NUMBERS];
+	char numbers[PLAN_PART_NUMBERS][24];
+};
+
+void plan_list_parts(const struct plan *plan, struct plan_parts *parts);
+
+/* A number that changes with any of them. Sweeps' logs have it: that of a plan must stay what it is. */
 uint64_t plan_fingerprint(const struct plan *plan);
 
 #endif
