@@ -20,7 +20,10 @@ enum { LEVELS_MAXIMUM = 512, RUNS_MAXIMUM = 256, ATTEMPTS_MAXIMUM = 1000 };
 struct attempt {
 	int64_t number;
 	double rtt_us, expected_us, elapsed_s;
-	double packets, dropped, disturbed, stalls, stall_us; /* of the injector */
+	double packets, dropped, disturbed, stalls; /* of the injector */
+	/* Its stalls' time, but in its own calls that send, as sweep judges it: of `lcores` threads the mean, and what
+	 * no single one of them can have exceeded. */
+	double lcores, stall_us, stall_bound_us;
 };
 
 /* The runs that count at one delay. */
@@ -54,6 +57,36 @@ static struct level *level_of(struct totals *totals, double delay_us)
 	return level;
 }
 
+/* From what the injector counts: the sum over its threads. */
+static void take_stalls(struct attempt *attempt, double lcores, double stall_us, double transmit_stall_us)
+{
+	double elapsed_us = attempt->elapsed_s * 1e6;
+
+	stall_us = fmax(stall_us - transmit_stall_us, 0);
+	attempt->lcores = lcores;
+	/* A stall is counted when it ends: one that began before may be longer than all this. */
+	attempt->stall_us = fmin(stall_us / lcores, elapsed_us);
+	attempt->stall_bound_us = fmin(stall_us, elapsed_us);
+}
+
+/* "1.2 % of the time", and of whose. */
+static void print_stalls(FILE *out, const struct attempt *seen)
+{
+	double percent_of_us = seen->elapsed_s > 0 ? 1e-4 / seen->elapsed_s : 0;
+
+	fprintf(out, "%.2f&nbsp;%% of the time", seen->stall_us * percent_of_us);
+	if (seen->lcores > 1)
+		fprintf(out, " on average of its %.0f threads (none of them over %.2f&nbsp;%%)", seen->lcores,
+			seen->stall_bound_us * percent_of_us);
+	fputs(", its own calls that send left out", out);
+}
+
+/* Under 0 where the injector was restarted meanwhile: such an attempt never counts. */
+static double counted(struct json_reader *reader, const json_t *injector, const char *name)
+{
+	return json_may_number(reader, injector, "injector", name, -1e18, 1e18, 0);
+}
+
 static void note_attempt(struct totals *totals, struct json_reader *reader, const json_t *event)
 {
 	const json_t *injector = json_object_get(event, "injector");
@@ -70,11 +103,12 @@ static void note_attempt(struct totals *totals, struct json_reader *reader, cons
 	};
 	if (!injector || json_is_null(injector))
 		return;
-	attempt->packets = json_may_number(reader, injector, "injector", "packets", 0, 1e18, 0);
-	attempt->dropped = json_may_number(reader, injector, "injector", "dropped", 0, 1e18, 0);
-	attempt->disturbed = json_may_number(reader, injector, "injector", "disturbed", 0, 1e18, 0);
-	attempt->stalls = json_may_number(reader, injector, "injector", "stalls", 0, 1e18, 0);
-	attempt->stall_us = json_may_number(reader, injector, "injector", "stall_us", 0, 1e18, 0);
+	attempt->packets = counted(reader, injector, "packets");
+	attempt->dropped = counted(reader, injector, "dropped");
+	attempt->disturbed = counted(reader, injector, "disturbed");
+	attempt->stalls = counted(reader, injector, "stalls");
+	take_stalls(attempt, json_may_number(reader, injector, "injector", "lcores", 1, 1024, 1),
+		    counted(reader, injector, "stall_us"), counted(reader, injector, "transmit_stall_us"));
 }
 
 /* One of the attempts noted since the last run is the one that counts. */
@@ -101,7 +135,9 @@ static void accept_run(struct totals *totals, struct json_reader *reader, const 
 		totals->sum.dropped += attempt->dropped;
 		totals->sum.disturbed += attempt->disturbed;
 		totals->sum.stalls += attempt->stalls;
+		totals->sum.lcores = fmax(totals->sum.lcores, attempt->lcores);
 		totals->sum.stall_us += attempt->stall_us;
+		totals->sum.stall_bound_us += attempt->stall_bound_us;
 		totals->sum.elapsed_s += attempt->elapsed_s;
 		if (isnan(attempt->rtt_us) || isnan(attempt->expected_us) || level->rtt_count == RUNS_MAXIMUM)
 			continue;
@@ -193,11 +229,10 @@ static void print_verdict(FILE *out, const struct totals *totals)
 	else
 		fprintf(out, "<p class=\"tag ok\">None of the %d runs was disturbed beyond its gates.</p>\n",
 			totals->runs);
-	fprintf(out,
-		"<p>The injector passed %.0f packets and dropped %.0f. It stalled %.0f times, %.2f&nbsp;%% of the "
-		"time; "
-		"%.2f&nbsp;%% of the packets met a stall. %d attempts failed a gate and were made again.</p>\n",
-		sum->packets, sum->dropped, sum->stalls, sum->elapsed_s > 0 ? sum->stall_us / 1e4 / sum->elapsed_s : 0,
+	fprintf(out, "<p>The injector passed %.0f packets and dropped %.0f. It stalled %.0f times, ", sum->packets,
+		sum->dropped, sum->stalls);
+	print_stalls(out, sum);
+	fprintf(out, "; %.2f&nbsp;%% of the packets met a stall. %d attempts failed a gate and were made again.</p>\n",
 		sum->packets > 0 ? 100 * sum->disturbed / sum->packets : 0, totals->repeated);
 }
 
@@ -250,15 +285,18 @@ int report_injector(FILE *out, const char *path, struct error *err)
 {
 	json_t *root = json_read_file(path, err);
 	struct json_reader reader = {path, 0, err, false};
-	double ab_us, ba_us, uptime_s, stall_us, packets, disturbed, lost, p50_us, p99_us;
+	double ab_us, ba_us, packets, disturbed, lost, p50_us, p99_us;
+	struct attempt seen = {0};
 
 	if (!root)
 		return err ? -err->code : -EINVAL;
 	json_need_schema(&reader, root, "nomora.inject/1");
 	ab_us = json_need_number(&reader, root, "", "delay_ab_us", 0, 1e9);
 	ba_us = json_need_number(&reader, root, "", "delay_ba_us", 0, 1e9);
-	uptime_s = json_need_number(&reader, root, "", "uptime_s", 0, 1e12);
-	stall_us = json_need_number(&reader, root, "", "stall_us_total", 0, 1e18);
+	seen.elapsed_s = json_need_number(&reader, root, "", "uptime_s", 0, 1e12);
+	take_stalls(&seen, json_may_number(&reader, root, "", "lcores", 1, 1024, 1),
+		    json_need_number(&reader, root, "", "stall_us_total", 0, 1e18),
+		    json_may_number(&reader, root, "", "stall_us_in_transmit", 0, 1e18, 0));
 	disturbed = json_need_number(&reader, root, "", "disturbed", 0, 1e18);
 	packets = json_need_number(&reader, root, "", "tx_ab", 0, 1e18) +
 		  json_need_number(&reader, root, "", "tx_ba", 0, 1e18);
@@ -273,8 +311,10 @@ int report_injector(FILE *out, const char *path, struct error *err)
 	fprintf(out,
 		"<p>An injector held every packet between the racks for %g&nbsp;µs one way and %g&nbsp;µs the other: "
 		"expect %g&nbsp;µs more round trip than within a rack. It passed %.0f packets and dropped %.0f; "
-		"it stalled %.2f&nbsp;%% of the time, and %.1f&nbsp;%% of the packets were held through a stall.</p>\n",
-		ab_us, ba_us, ab_us + ba_us, packets, lost, uptime_s > 0 ? stall_us / 1e4 / uptime_s : 0,
+		"it stalled ",
+		ab_us, ba_us, ab_us + ba_us, packets, lost);
+	print_stalls(out, &seen);
+	fprintf(out, ", and %.1f&nbsp;%% of the packets were held through a stall.</p>\n",
 		packets > 0 ? 100 * disturbed / packets : 0);
 	if (packets > 0)
 		print_lateness(out, fmin(ab_us, ba_us), p50_us, p99_us);

@@ -237,12 +237,14 @@ json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *att
 		json_object_set_new(entry, "rtt_us", json_real(attempt->rtt_us));
 		json_object_set_new(entry, "rtt_expected_us", json_real(attempt->rtt_expected_us));
 	}
-	json_object_set_new(entry, "injector",
-			    json_pack("{s:f,s:f,s:f,s:f,s:f,s:f}", "packets", after->packets - before->packets,
-				      "dropped", after->dropped - before->dropped, "disturbed",
-				      after->disturbed - before->disturbed, "stalls", after->stalls - before->stalls,
-				      "stall_us", after->stall_us - before->stall_us, "transmit_stall_us",
-				      after->transmit_stall_us - before->transmit_stall_us));
+	if (after->lcores > 0) /* it was asked: a client that is stopped has none who comes to that */
+		json_object_set_new(
+			entry, "injector",
+			json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "packets", after->packets - before->packets,
+				  "dropped", after->dropped - before->dropped, "disturbed",
+				  after->disturbed - before->disturbed, "stalls", after->stalls - before->stalls,
+				  "stall_us", after->stall_us - before->stall_us, "transmit_stall_us",
+				  after->transmit_stall_us - before->transmit_stall_us, "lcores", after->lcores));
 	json_object_set_new(entry, "steal_percent", json_real(ticks > 0 ? 100 * steal / ticks : 0));
 	json_object_set_new(entry, "busy_percent", json_real(attempt->busy_percent));
 	json_object_set_new(entry, "load", json_real(attempt->host_before.load));

@@ -17,10 +17,11 @@ h1,h2,10,12,20,0,100,1795188663.25
 h1,h3,410,412,420,0,100,1795188663.25
 h2,h3,,,,1,0,1795188663.25
 TEXT
+# The first attempt was stopped, as older logs tell it, or saw the injector restarted.
 cat >sweep.csv.log <<'TEXT'
 {"event":"plan","fingerprint":"x"}
-{"event":"attempt","delay_us":0,"run":0,"attempt":1,"disturbed":true,"elapsed_s":1,"rtt_us":99,"rtt_expected_us":20,"injector":{"packets":100,"dropped":0,"disturbed":90,"stalls":5,"stall_us":500000}}
-{"event":"attempt","delay_us":0,"run":0,"attempt":2,"disturbed":false,"elapsed_s":1,"rtt_us":21,"rtt_expected_us":20,"injector":{"packets":1000,"dropped":0,"disturbed":3,"stalls":2,"stall_us":100}}
+{"event":"attempt","delay_us":0,"run":0,"attempt":1,"disturbed":true,"elapsed_s":1,"rtt_us":99,"rtt_expected_us":20,"injector":{"packets":-100,"dropped":0,"disturbed":-90,"stalls":-5,"stall_us":-500000}}
+{"event":"attempt","delay_us":0,"run":0,"attempt":2,"disturbed":false,"elapsed_s":1,"rtt_us":21,"rtt_expected_us":20,"injector":{"packets":1000,"dropped":0,"disturbed":3,"stalls":2,"stall_us":2000}}
 {"event":"accepted","delay_us":0,"run":0,"attempt":2,"disturbed":false}
 {"event":"atte
 {"event":"attempt","delay_us":50,"run":0,"attempt":1,"disturbed":true,"elapsed_s":1,"rtt_us":400,"rtt_expected_us":120,"injector":{"packets":500,"dropped":0,"disturbed":100,"stalls":9,"stall_us":300000}}
@@ -39,6 +40,13 @@ check "the curve's equation" has "1.067"
 check "ping agreed at 0 us by the attempt that counts" has 'as injected'
 check "a disturbed run is called so" has "1 of the 2 runs were disturbed"
 check "one attempt was repeated" has "1 attempts failed a gate"
+check "an older log's injector has one thread" has "It stalled 11 times, 15.10&nbsp;% of the time, its own calls that send left out;"
+sed 's/"stall_us":300000/"stall_us":700000,"transmit_stall_us":100000,"lcores":2/' sweep.csv.log >threads.csv.log
+"$nomora" report --sweep-log threads.csv.log -o threads.html
+check "two threads' stalls are of twice the time, as sweep judges them" grep -qF '11 times, 15.10&nbsp;% of the time on average of its 2 threads (none of them over 30.10&nbsp;%), its own' threads.html
+sed 's/"stall_us":300000/"stall_us":1900000,"lcores":2/' sweep.csv.log >stalled.csv.log
+"$nomora" report --sweep-log stalled.csv.log -o stalled.html
+check "and no thread stalled for longer than a run" grep -qF '47.60&nbsp;% of the time on average of its 2 threads (none of them over 50.10&nbsp;%)' stalled.html
 check "the picture is inside" has "data:image/svg+xml;base64,"
 check "names are escaped" has "web &amp; co"
 check "and do not come raw" sh -c '! grep -qF "<r1>" report.html'
@@ -53,6 +61,10 @@ injector() { # LATENESS_P50_NS LATENESS_P99_NS
 injector 180 1900
 check "an injector in time, though most packets met a stall" has "99&nbsp;% within 1.9&nbsp;µs"
 check "gets no tag" sh -c '! grep -q "class=\"tag" report.html'
+check "its stalls are of the time that it ran" has "it stalled 5.00&nbsp;% of the time, its own calls that send left out, and 90.0"
+sed -i 's/"uptime_s"/"lcores": 2, "stall_us_in_transmit": 100000, &/' injector.json
+"$nomora" report --injector injector.json -o report.html
+check "two threads' of the time of two" has "it stalled 2.00&nbsp;% of the time on average of its 2 threads (none of them over 4.00&nbsp;%), its own"
 injector 180 61000
 check "late packets spoil the percentiles" has "their p99 and worst are this machine's stalls"
 injector 21000 61000

@@ -195,6 +195,11 @@ plan_with 'delays = 0' 'repetitions = 1' 'attempts = 1' 'timeout-s = 0.3' \
 	'client = sleep 987 & echo $! >'"$scratch"'/child; wait' "$good" >hangs.plan
 refuses "an application that hangs" 1 'client: not done after 0.3 s' "$nomora" sweep hangs.plan -o hangs.csv
 check "it is stopped with its children" gone "$(cat child)"
+sed 's/^client = .*/client = test -e hung || { touch hung; sleep 987; }; echo value = 1/; s/^attempts.*/attempts = 2/' hangs.plan >hung.plan
+run "$nomora" sweep hung.plan -o hung.csv
+check "such an attempt has no figures of the injector, others say of how many threads" sh -c "
+	grep '\"attempt\":1,' hung.csv.log | grep -v '\"injector\"' && grep '\"attempt\":2,.*\"injector\":.*\"lcores\":1.0' hung.csv.log"
+check "and a report of the sweep comes about" "$nomora" report --sweep-log hung.csv.log -o hung.html
 # before-run and after-run come in pairs, however the run between them ends; none follows a before-run that failed.
 hooks() {
 	local name=$1 wanted=$2
