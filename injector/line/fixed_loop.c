@@ -147,7 +147,7 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 			begin_burst(line, now);
 		}
 		count = MIN(count, line->mask + 1 - at);
-		sent = loop_transmit(worker, line->tx_port, line->packets + at, (uint16_t)count);
+		sent = loop_transmit(worker, line, line->packets + at, (uint16_t)count);
 		advance(line, sent);
 		if (UNLIKELY(sent < count)) {
 			line->count.tx_full += count - sent;
@@ -212,7 +212,7 @@ static ALWAYS_INLINED bool pass(struct worker *worker)
 		sent[i] = 0;
 		received[i] = dp_receive(line->rx_port, packets, LINE_RX_BURST);
 		if (received[i] > 0)
-			sent[i] = loop_transmit(worker, line->tx_port, packets, received[i]);
+			sent[i] = loop_transmit(worker, line, packets, received[i]);
 		whole += received[i] == LINE_RX_BURST;
 	}
 	now = dp_cycles();

@@ -24,6 +24,9 @@ enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
  */
 #define WAIT_NS 130.0
 
+/* From a call that sends until the receiver has what was sent: two to three times a cache line from CPU to CPU. */
+#define PREPARE_NS 200.0
+
 uint32_t injector_slots_needed(double delay_us, double rate_pps)
 {
 	double packets = delay_us * 1e-6 * rate_pps * 1.1 + LINE_RX_BURST;
@@ -152,12 +155,14 @@ static void create_workers(struct injector *injector, const struct injector_sett
 		worker->gap_cycles = cycles_of(injector, fmin(settings->hiccup_ns, settings->stall_us * 1e3));
 		worker->timed_transmit = settings->transmit_is_system_call;
 		worker->wait_cycles = (int64_t)cycles_of(injector, WAIT_NS);
+		worker->prepare_cycles = cycles_of(injector, PREPARE_NS);
 		worker->chunk_cycles = UINT64_MAX;
 		for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
 			if (d % injector->worker_count != i)
 				continue;
 			worker->directions[worker->line_count] = d;
 			worker->lines[worker->line_count++] = injector->lines[d];
+			injector->lines[d]->prepare_at = worker->timed_transmit ? UINT64_MAX : 0;
 		}
 		atomic_init(&worker->next_config, injector->config);
 		worker_adopt_config(worker, injector->config);

@@ -70,6 +70,7 @@ struct line {
 	bool sent_in_gap;                /* [L] */
 	uint32_t disturbed_head;         /* [L] packets before this met a stall; always the end of a burst */
 	uint64_t sent_at;                /* [L] TSC */
+	uint64_t prepare_at;             /* [L] TSC; when the port may be prepared for sending, UINT64_MAX = it is */
 	uint64_t delay_cycles;           /* [L] what a packet is held for; the modal loop's: what modes begin with */
 	uint64_t last_due;               /* [L] keeps due times monotone when D is lowered */
 	struct line_counters count;      /* [L] */
@@ -114,6 +115,7 @@ struct worker {
 	uint64_t gap_cycles;                                          /* [C] a longer gap is a hiccup at least */
 	uint64_t stall_gap_cycles;                                    /* [C] a longer gap is a stall */
 	int64_t wait_cycles;                                          /* [L] a wait for a due time at most */
+	uint64_t prepare_cycles;                                      /* [C] what a receiver takes, about */
 	uint64_t chunk_cycles;                                        /* [L] the least time between two chores */
 	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups; /* [L] */
 	uint64_t stall_transmit_cycles;                               /* [L] of stall_cycles: in calls that transmit */

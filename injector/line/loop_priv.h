@@ -22,16 +22,17 @@
 #include "line_priv.h"
 
 /* Where sending is a system call, its time is known when a stall is noted. */
-static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, uint16_t port, struct dp_packet **packets,
+static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, struct line *line, struct dp_packet **packets,
 					     uint16_t count)
 {
 	uint64_t before;
 	uint16_t sent;
 
+	line->prepare_at = worker->timed_transmit ? UINT64_MAX : line->sent_at + worker->prepare_cycles;
 	if (LIKELY(!worker->timed_transmit))
-		return dp_transmit(port, packets, count);
+		return dp_transmit(line->tx_port, packets, count);
 	before = dp_cycles();
-	sent = dp_transmit(port, packets, count);
+	sent = dp_transmit(line->tx_port, packets, count);
 	worker_add_transmit(worker, dp_cycles() - before);
 	return sent;
 }
@@ -80,6 +81,23 @@ static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, uint64_t due)
 	return now;
 }
 
+/*
+ * There is time before the next packet is due: the drivers look now at what has left since, so that the call that sends
+ * finds it done (descriptors and buffers of an X520 to be freed; of a ring in memory, the cache line that the receiver
+ * has written). Once after each sending, when the receiver has had its time. Not where it would be a system call.
+ */
+static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
+{
+	for (unsigned int i = 0; i < worker->line_count; i++) {
+		struct line *line = worker->lines[i];
+
+		if (LIKELY(now < line->prepare_at))
+			continue;
+		line->prepare_at = UINT64_MAX;
+		dp_transmit_prepare(line->tx_port);
+	}
+}
+
 /* Releases what is due on both lines, and what will be before the loop comes by again. */
 static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop loop, uint64_t now)
 {
@@ -91,6 +109,8 @@ static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop 
 		for (unsigned int i = 0; i < worker->line_count; i++)
 			loop_release(worker, loop, worker->lines[i], now, false);
 		left = loop_left(worker, loop, now);
+		if (left > 2 * worker->wait_cycles)
+			loop_prepare(worker, now);
 		if (left <= 0 || left > worker->wait_cycles || UNLIKELY(worker->lines[0]->unsettled))
 			return; /* unsettled: a gap, so first of all what arrived in it */
 	}

@@ -126,7 +126,7 @@ static bool send_outbox(struct worker *worker, struct line *line)
 
 	for (uint16_t i = 0; i < count; i++)
 		packets[i] = line->outbox[i].packet;
-	sent = loop_transmit(worker, line->tx_port, packets, count);
+	sent = loop_transmit(worker, line, packets, count);
 	if (line->capture)
 		capture_commit(line->capture, line->capture_tx, MIN(captured, (uint32_t)sent), sent);
 	for (uint16_t i = 0; i < sent; i++)

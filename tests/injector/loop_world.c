@@ -69,6 +69,16 @@ uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
 	return sent;
 }
 
+void dp_transmit_prepare(uint16_t port)
+{
+	if (port == 0)
+		return;
+	if (world.left > 0)
+		world.packets[world.left - 1].prepared = world.now;
+	world.preparations++;
+	world.now += world.prepare;
+}
+
 void dp_packet_free(struct dp_packet *packet)
 {
 	packet->freed = true;
@@ -146,6 +156,7 @@ void loop_make(bool with_modal, size_t count, uint64_t gap)
 	worker.gap_cycles = GAP;
 	worker.stall_gap_cycles = STALL;
 	worker.wait_cycles = WAIT;
+	worker.prepare_cycles = PREPARE;
 	worker.chunk_cycles = UINT64_MAX;
 }
 

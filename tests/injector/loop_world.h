@@ -9,7 +9,7 @@
 
 #include "line_priv.h"
 
-enum { STEP = 10, DELAY = 10000, WAIT = 200, GAP = 300, STALL = 3000, PACKETS = 4000, SLOTS = 1024, FRAME_BYTES = 60 };
+enum { STEP = 10, DELAY = 10000, WAIT = 200, PREPARE = 700, GAP = 300, STALL = 3000, PACKETS = 4000, SLOTS = 1024, FRAME_BYTES = 60 };
 
 struct loop_world {
 	uint64_t now, jump_at, jump;
@@ -20,6 +20,8 @@ struct loop_world {
 	bool jump_in_transmit; /* before the port has taken the burst */
 	uint64_t jump_again;   /* cycles, in the call after the one that jumped */
 	uint64_t send;         /* cycles that it takes */
+	uint64_t prepare;      /* cycles that it takes for port 1 */
+	size_t preparations;   /* so often */
 	bool flood;            /* port 1 gives whole bursts, always */
 	uint64_t stop_at;      /* 0: never */
 	unsigned int refusals; /* so many bursts to come lose their last 7 packets */

@@ -53,6 +53,55 @@ Test(loop, what_is_due_right_after_another_is_waited_for_too)
 	}
 }
 
+/* It takes almost as long as is left before the first one waits for its due time. */
+Test(loop, a_port_is_prepared_once_after_each_sending_and_keeps_nothing_waiting)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		loop_make(kind, 100, 50 * STEP + 20001);
+		world.prepare = 2 * WAIT - STEP;
+		worker.gap_cycles = STALL;
+		loop_run();
+		cr_assert_eq(world.preparations, world.count, "and before the first: loop %d, %zu", kind,
+			     world.preparations);
+		for (size_t i = 0; i < world.count; i++) {
+			const struct dp_packet *packet = &world.packets[i];
+
+			cr_assert_lt(packet->left - loop_due(packet), STEP, "loop %d", kind);
+			cr_assert(i + 1 == world.count || packet->prepared, "loop %d, packet %zu", kind, i);
+			cr_assert(!packet->prepared || packet->prepared >= packet->left + PREPARE, "loop %d", kind);
+			cr_assert(!packet->prepared || packet->prepared <= packet->left + PREPARE + 4 * STEP,
+				  "loop %d: %lu", kind, packet->prepared - packet->left);
+		}
+	}
+}
+
+/* A packet comes in every second while, so that one is always due soon after the receiver had its time. */
+Test(loop, no_port_is_prepared_when_a_packet_is_due_soon)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		loop_make(kind, 400, PREPARE + 2 * WAIT - 5 * STEP);
+		world.prepare = 2 * WAIT - STEP;
+		worker.gap_cycles = STALL;
+		while (world.left == 0)
+			loop_round();
+		world.preparations = 0;
+		while (world.next_in < world.count)
+			loop_round();
+		cr_assert_eq(world.preparations, 0, "loop %d: %zu", kind, world.preparations);
+	}
+}
+
+Test(loop, no_port_is_prepared_by_system_calls)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		loop_make(kind, 100, 20000);
+		worker.timed_transmit = true;
+		world.packets[0].arrives = 1;
+		loop_run();
+		cr_assert_leq(world.preparations, 1, "before the first sending at most");
+	}
+}
+
 /* Also where the first rounds met a stall, and where packets make some of them longer. */
 Test(loop, what_is_due_within_two_idle_rounds_is_waited_for)
 {
