@@ -75,7 +75,7 @@ static const struct option_row rows[] = {
 	    "carried at least; the interfaces' own stays as it is"),
 	ROW(INTEGER, slots, "slots", 0, "N", 1024, 4194304, "packets held per direction (default 16384)"),
 	ROW(DOUBLE, expected_pps, "expect-pps", 0, "N", 0, 1e9,
-	    "refuse delays that this rate would overflow; 0: unknown"),
+	    "refuse delays, and a --rate, that so many packets would overflow; 0: unknown"),
 	ROW(INTEGER, lcores, "lcores", 0, "N", 1, 2, "busy CPUs: one for both directions, or one for each"),
 	ROW(STRING, cpus, "cpus", 0, "LIST", "which CPUs; default: isolated ones if there are any, else any"),
 	ROW(INTEGER, nice, "nice", 0, "N", -20, 19, "priority of the busy threads, where we may set it; 0: leave it"),

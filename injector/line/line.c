@@ -74,6 +74,22 @@ static int check_reach(const struct injector *injector, double delay_us, double 
 			 delay_us, rate_pps, copies, packets, injector->slots, needed);
 }
 
+/* More than leaves fills any ring, sooner or later. */
+static int check_limit(const struct injector *injector, struct error *err)
+{
+	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
+		double multiple = injector_multiple(injector, i), limit_pps = modes_limit_pps(injector->modes[i]);
+
+		if (injector->expected_pps * multiple > limit_pps)
+			return error_set(err, EINVAL,
+					 "%g packets/s%s would overflow any ring: --rate lets through %.0f, of the "
+					 "smallest frames; expected a lower --expect-pps or a higher --rate",
+					 injector->expected_pps * multiple, multiple > 1 ? ", copies included," : "",
+					 limit_pps);
+	}
+	return 0;
+}
+
 static int check_delay(const struct injector *injector, const double delay_us[INJECTOR_DIRECTIONS], struct error *err)
 {
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
@@ -202,7 +218,7 @@ struct injector *injector_create(const struct injector_settings *settings, const
 	injector->hiccup_ns = fmin(settings->hiccup_ns, settings->stall_us * 1e3);
 	injector->modal = needs_modal_loop(settings);
 	memcpy(injector->modes, settings->modes, sizeof injector->modes);
-	if (check_delay(injector, settings->delay_us, err)) {
+	if (check_limit(injector, err) || check_delay(injector, settings->delay_us, err)) {
 		injector_destroy(injector);
 		return NULL;
 	}

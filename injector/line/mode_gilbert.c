@@ -78,4 +78,5 @@ const struct injector_mode mode_gilbert = {
 	.create = gilbert_create,
 	.apply = gilbert_apply,
 	.destroy = free,
+	.thins = true,
 };

@@ -42,4 +42,5 @@ const struct injector_mode mode_loss = {
 	.create = loss_create,
 	.apply = loss_apply,
 	.destroy = free,
+	.thins = true,
 };

@@ -250,4 +250,5 @@ const struct injector_mode mode_only = {
 	.create = only_create,
 	.apply = only_apply,
 	.destroy = free,
+	.thins = true,
 };

@@ -83,6 +83,9 @@ struct injector_mode {
 	bool sets_delay; /* the configured one does not count */
 	/* How many packets it makes of one, that included, on average; NULL = 1. */
 	double (*multiple)(const void *state);
+	/* How many packets a second it lets through in the long run, at most; NULL = all. */
+	double (*limit_pps)(const void *state);
+	bool thins; /* some packets never come to those behind it */
 };
 
 extern const struct injector_mode mode_only, mode_steps, mode_jitter, mode_replay, mode_loss, mode_gilbert,
@@ -106,6 +109,12 @@ uint64_t modes_longest(const struct injector_modes *modes, uint64_t cycles);
 
 /* How many packets become of one, on average. What modes drop is not taken off: a stretch without loss has to fit. */
 double modes_multiple(const struct injector_modes *modes);
+
+/*
+ * What arrives faster, copies counted, cannot all leave, however small its frames are. INFINITY = any may, also where
+ * it is not known how much of it comes so far.
+ */
+double modes_limit_pps(const struct injector_modes *modes);
 
 static inline void modes_apply(const struct injector_modes *modes, const struct dp_packet *packet, uint64_t now,
 			       struct verdict *verdict)

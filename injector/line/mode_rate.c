@@ -10,10 +10,11 @@
 #include "mode_priv.h"
 
 /* Preamble 8, gap 12, check sequence 4 (IEEE 802.3); an mbuf holds none of them. */
-enum { WIRE_OVERHEAD_BYTES = 24 };
+enum { WIRE_OVERHEAD_BYTES = 24, FRAME_BYTES_MINIMUM = 60 };
 
 struct rate {
 	uint64_t cycles_per_byte_q16;
+	double smallest_pps; /* frames of the least size that fill it */
 	struct wire wire;
 };
 
@@ -29,6 +30,7 @@ static int rate_create(const struct mode_context *context, const char *specifica
 	if (!rate)
 		return error_set(err, ENOMEM, "no memory for --rate");
 	rate->cycles_per_byte_q16 = (uint64_t)llround(8e3 / Mbps / context->clock->ns_per_cycle * 65536);
+	rate->smallest_pps = Mbps * 1e6 / 8 / (FRAME_BYTES_MINIMUM + WIRE_OVERHEAD_BYTES);
 	*state = rate;
 	return 0;
 }
@@ -42,10 +44,18 @@ static void rate_apply(void *state, const struct dp_packet *packet, uint64_t now
 	verdict->wire_cycles = ((dp_packet_length(packet) + WIRE_OVERHEAD_BYTES) * rate->cycles_per_byte_q16) >> 16;
 }
 
+static double rate_limit_pps(const void *state)
+{
+	const struct rate *rate = state;
+
+	return rate->smallest_pps;
+}
+
 const struct injector_mode mode_rate = {
 	.name = "rate",
 	.offset = offsetof(struct injector_mode_settings, rate),
 	.create = rate_create,
 	.apply = rate_apply,
 	.destroy = free,
+	.limit_pps = rate_limit_pps,
 };

@@ -132,6 +132,19 @@ double modes_multiple(const struct injector_modes *set)
 	return multiple;
 }
 
+double modes_limit_pps(const struct injector_modes *set)
+{
+	double limit_pps = INFINITY;
+
+	for (unsigned int i = 0; set && i < set->count; i++) {
+		if (set->items[i].mode->thins)
+			return INFINITY;
+		if (set->items[i].mode->limit_pps)
+			limit_pps = fmin(limit_pps, set->items[i].mode->limit_pps(set->items[i].state));
+	}
+	return limit_pps;
+}
+
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err)
 {
 	double percent;

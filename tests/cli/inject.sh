@@ -48,6 +48,12 @@ refuses "copies beyond the ring's reach" 2 "1000 us at 2e\+06 packets/s, copies 
 	"${inject[@]}" net_null0 net_null1 --delay-us 1000 --expect-pps 1e6 --slots 1024 --duplicate 100 --duration 0.1
 refuses "a delay beyond any ring's reach" 2 "under the 4194304 slots" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 10000 --expect-pps 1e9
+refuses "packets that even as the smallest ones are too many for a rate" 2 "2e\+06 packets/s would overflow any ring: --rate lets through 1488095, of" \
+	"${inject[@]}" net_null0 net_null1 --delay-us 10 --rate 1000 --expect-pps 2e6 --duration 0.1
+refuses "or are so with their copies" 2 "2e\+06 packets/s, copies included, would overflow any ring: --rate lets through 1488095, of" \
+	"${inject[@]}" net_null0 net_null1 --delay-us 10 --rate 1000 --duplicate 100 --expect-pps 1e6 --duration 0.1
+check "but not as many as just fit" "${inject[@]}" net_null0 net_null1 --delay-us 10 --rate 1000 --expect-pps 1.488e6 --duration 0.1
+check "nor where others pass by" "${inject[@]}" net_null0 net_null1 --delay-us 10 --rate 1000 --expect-pps 2e6 --only tcp:11211 --duration 0.1
 refuses "a rate of packets that overtake" 2 "--reorder and --rate overlap" \
 	"${inject[@]}" net_null0 net_null1 --jitter uniform:5 --reorder --rate 10
 refuses "a CPU that is not there" 2 "no CPU 4000|is no CPU|expected numbers" "${inject[@]}" net_null0 net_null1 --cpus 1000

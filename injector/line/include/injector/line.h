@@ -49,7 +49,9 @@ struct injector_settings {
 	double stall_us;              /* a longer gap is a stall, > 0 */
 	double hiccup_ns;             /* a longer gap is a hiccup at least, > 0; at most stall_us counts */
 	int nice;                     /* of the busy threads: -20 is served first, 0 as this one; tried, not required */
-	double expected_pps; /* per direction; 0 = not told. Longest D * pps, with copies, over slots: refused */
+	/* Per direction; 0 = not told. Longest D * pps, with copies, over slots: refused; so is more than a rate lets
+	 * through. */
+	double expected_pps;
 	struct injector_modes *modes[INJECTOR_DIRECTIONS]; /* borrowed; NULL = fixed delay, the fastest loop */
 	struct dp_stamps stamps[INJECTOR_DIRECTIONS]; /* the receive ports'; offset < 0: the arrival is what counts */
 	struct injector_capture *capture;             /* borrowed; NULL = none */
