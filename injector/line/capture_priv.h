@@ -55,6 +55,15 @@ static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const
 	return true;
 }
 
+/* Of the first `filled` records after the committed ones. */
+static inline void capture_restamp(struct capture_ring *ring, uint32_t filled, uint64_t tsc)
+{
+	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < filled; i++)
+		ring->records[(head + i) & (CAPTURE_RECORDS - 1)].tsc = tsc;
+}
+
 /* The first `filled` records are complete; `seen` frames passed at the port, the rest of them are lost to the file. */
 static inline void capture_commit(struct capture_ring *ring, uint8_t port, uint32_t filled, uint32_t seen)
 {

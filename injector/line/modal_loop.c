@@ -117,6 +117,18 @@ static uint32_t capture_outbox(const struct line *line)
 	return captured;
 }
 
+/* `sent` have left. Where sending met a gap that may have been at its end, and a record must not say that it was
+ * sooner. */
+static void commit_captured(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
+{
+	uint64_t now = dp_cycles();
+
+	captured = MIN(captured, (uint32_t)sent);
+	if (now - line->sent_at > worker->gap_cycles)
+		capture_restamp(line->capture, captured, now);
+	capture_commit(line->capture, line->capture_tx, captured, sent);
+}
+
 /* Sends the outbox; what the port refuses stays in front. True if all went. */
 static bool send_outbox(struct worker *worker, struct line *line)
 {
@@ -128,7 +140,7 @@ static bool send_outbox(struct worker *worker, struct line *line)
 		packets[i] = line->outbox[i].packet;
 	sent = loop_transmit(worker, line, packets, count);
 	if (line->capture)
-		capture_commit(line->capture, line->capture_tx, MIN(captured, (uint32_t)sent), sent);
+		commit_captured(worker, line, captured, sent);
 	for (uint16_t i = 0; i < sent; i++)
 		line->sent[i] = line->outbox[i];
 	line->sent_count = sent;

@@ -9,7 +9,17 @@
 
 #include "line_priv.h"
 
-enum { STEP = 10, DELAY = 10000, WAIT = 200, PREPARE = 700, GAP = 300, STALL = 3000, PACKETS = 4000, SLOTS = 1024, FRAME_BYTES = 60 };
+enum {
+	STEP = 10,
+	DELAY = 10000,
+	WAIT = 200,
+	PREPARE = 700,
+	GAP = 300,
+	STALL = 3000,
+	PACKETS = 4000,
+	SLOTS = 1024,
+	FRAME_BYTES = 60
+};
 
 struct loop_world {
 	uint64_t now, jump_at, jump;

@@ -71,6 +71,37 @@ Test(loop_modal, every_frame_without_a_record_is_counted_as_lost)
 	cr_assert_eq(ring.lost[1], 40);
 }
 
+/* One packet's call stalls: its record must not say that it left in time, and all others do. */
+Test(loop_modal, a_frame_whose_sending_stalls_is_captured_when_that_is_over)
+{
+	struct capture_ring ring = {.records = calloc(CAPTURE_RECORDS, sizeof(struct capture_record))};
+	size_t late = 0, out = 0;
+
+	loop_make(true, 100, 20000);
+	lines[0].capture = &ring;
+	lines[0].capture_tx = 1;
+	world.jump_in_transmit = true;
+	world.jump_at = 50 * 20000;
+	world.jump = 2 * STALL;
+	loop_run();
+	cr_assert_eq(ring.head, 200);
+	for (uint32_t i = 0; i < ring.head; i++) {
+		const struct capture_record *record = &ring.records[i];
+
+		if (!record->outbound)
+			continue;
+		if (record->tsc != world.packets[out].left) {
+			late++;
+			cr_assert_eq(record->tsc, world.packets[out].left + STEP, "packet %zu", out);
+			cr_assert_gt(record->tsc, loop_due(&world.packets[out]) + 2 * STALL);
+		}
+		out++;
+	}
+	cr_assert_eq(out, 100);
+	cr_assert_eq(late, 1, "%zu", late);
+	free(ring.records);
+}
+
 Test(loop_modal, a_stay_begins_at_the_stamp_but_never_after_the_packet_was_received)
 {
 	loop_make(true, 200, 3000);
