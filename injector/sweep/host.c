@@ -37,12 +37,12 @@ int sweeper_check_host(const char *text, struct error *err)
 	return host_parse(text, &host, err);
 }
 
-int host_connect(struct host *host, const char *config, const char *folder, const volatile sig_atomic_t *stop,
+int host_connect(struct host *host, const char *config, const char *scratch, const volatile sig_atomic_t *stop,
 		 struct error *err)
 {
 	if (host->kind != HOST_SSH)
 		return 0;
-	host->ssh = ssh_open(host->target, config, folder, stop, err);
+	host->ssh = ssh_open(host->target, config, scratch, stop, err);
 	return host->ssh ? 0 : -err->code;
 }
 

@@ -30,6 +30,9 @@ void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t by
 	case ORPHANS_OF_CLIENT:
 		snprintf(mark, bytes, "NOMORA_SWEEP_CLIENT=%s", name);
 		break;
+	case ORPHANS_OF_GUARD:
+		snprintf(mark, bytes, "NOMORA_SWEEP_GUARD=%s", name);
+		break;
 	case ORPHANS_OF_SWEEP:
 		snprintf(mark, bytes, "NOMORA_SCRATCH=%s", scratch);
 		break;

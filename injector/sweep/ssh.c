@@ -31,10 +31,19 @@ static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "echo $e >&3; } 2>&1 | "
 			      "cat >&4; } 3>&1); test $s != 255 || printf '\\n" SSH_OWN_255 "\\n' >&4; exit $s";
 
+/*
+ * What a command has left in the background has no such shell. So each connection has a session that does nothing until
+ * it is hung up, a guard: it then ends all that is left of the sweep, but not before one that has lost its connection
+ * alone has had the time to make another, whose guard ends this one. $1 is how.
+ */
+static const char guard_script[] =
+	"l=$1; end() { trap '' HUP TERM; kill $p 2>/dev/null; sleep 10; eval \"$l\"; exit; }; "
+	"trap end HUP TERM; while :; do sleep 3600 & p=$!; wait $p; done";
+
 struct ssh {
-	const char *target, *config;
+	const char *target, *config, *scratch;
 	char socket[SOCKET_BYTES];
-	struct process *master;
+	struct process *master, *guard;
 };
 
 /* Options that master and commands have in common; returns how many words. `control` must outlive them. */
@@ -92,49 +101,10 @@ static int wait_for_socket(struct ssh *ssh, const volatile sig_atomic_t *stop, s
 
 static void end_master(struct ssh *ssh)
 {
+	process_destroy(ssh->guard);
 	process_destroy(ssh->master);
-	ssh->master = NULL;
+	ssh->guard = ssh->master = NULL;
 	unlink(ssh->socket);
-}
-
-static int connect_master(struct ssh *ssh, const volatile sig_atomic_t *stop, struct error *err)
-{
-	int code;
-
-	ssh->master = start_master(ssh, err);
-	if (!ssh->master)
-		return -err->code;
-	code = wait_for_socket(ssh, stop, err);
-	if (code)
-		end_master(ssh);
-	return code;
-}
-
-struct ssh *ssh_open(const char *target, const char *config, const char *folder, const volatile sig_atomic_t *stop,
-		     struct error *err)
-{
-	struct ssh *ssh = calloc(1, sizeof *ssh);
-
-	if (!ssh) {
-		error_set(err, ENOMEM, "out of memory");
-		return NULL;
-	}
-	ssh->target = target;
-	ssh->config = config;
-	snprintf(ssh->socket, sizeof ssh->socket, "%s/%p", folder, (void *)ssh);
-	if (connect_master(ssh, stop, err) != 0) {
-		free(ssh);
-		return NULL;
-	}
-	return ssh;
-}
-
-void ssh_close(struct ssh *ssh)
-{
-	if (!ssh)
-		return;
-	end_master(ssh);
-	free(ssh);
 }
 
 /* 'text' in single quotes, as a shell reads it back. */
@@ -148,6 +118,91 @@ static void print_quoted(FILE *out, const char *text)
 			fputc(*text, out);
 	}
 	fputc('\'', out);
+}
+
+/* A line for the other end over the connection. */
+static struct process *start_session(const struct ssh *ssh, const char *line, const char *output_path,
+				     struct error *err)
+{
+	const char *argv[ARGUMENTS];
+	char control[CONTROL_BYTES];
+	size_t count = put_options(ssh, control, argv);
+
+	argv[count++] = "-oLogLevel=ERROR"; /* what ssh says would be in the command's output */
+	argv[count++] = "-tt";
+	argv[count++] = ssh->target;
+	argv[count++] = line;
+	argv[count] = NULL;
+	return process_start(&(struct process_options){.argv = argv, .output_path = output_path}, err);
+}
+
+/* In place of those that connections before this one have had. */
+static int start_guard(struct ssh *ssh, struct error *err)
+{
+	char others[ORPHANS_LINE_BYTES], rest[ORPHANS_LINE_BYTES], mark[ORPHANS_MARK_BYTES], *line = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&line, &bytes);
+
+	if (!out)
+		return error_set(err, ENOMEM, "out of memory");
+	orphans_print_line(ORPHANS_OF_GUARD, ssh->scratch, others, sizeof others);
+	orphans_print_line(ORPHANS_OF_SWEEP, ssh->scratch, rest, sizeof rest);
+	orphans_mark(ORPHANS_OF_GUARD, ssh->scratch, mark, sizeof mark);
+	fputs("/bin/sh -c ", out);
+	print_quoted(out, others);
+	fprintf(out, "; exec env %s /bin/sh -c ", mark);
+	print_quoted(out, guard_script);
+	fputs(" sh ", out);
+	print_quoted(out, rest);
+	if (fclose(out) == 0)
+		ssh->guard = start_session(ssh, line, NULL, err);
+	else
+		error_set(err, ENOMEM, "out of memory");
+	free(line);
+	return ssh->guard ? 0 : -err->code;
+}
+
+static int connect_master(struct ssh *ssh, const volatile sig_atomic_t *stop, struct error *err)
+{
+	int code;
+
+	ssh->master = start_master(ssh, err);
+	if (!ssh->master)
+		return -err->code;
+	code = wait_for_socket(ssh, stop, err);
+	if (!code)
+		code = start_guard(ssh, err);
+	if (code)
+		end_master(ssh);
+	return code;
+}
+
+struct ssh *ssh_open(const char *target, const char *config, const char *scratch, const volatile sig_atomic_t *stop,
+		     struct error *err)
+{
+	struct ssh *ssh = calloc(1, sizeof *ssh);
+
+	if (!ssh) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	ssh->target = target;
+	ssh->config = config;
+	ssh->scratch = scratch;
+	snprintf(ssh->socket, sizeof ssh->socket, "%s/ssh/%p", scratch, (void *)ssh);
+	if (connect_master(ssh, stop, err) != 0) {
+		free(ssh);
+		return NULL;
+	}
+	return ssh;
+}
+
+void ssh_close(struct ssh *ssh)
+{
+	if (!ssh)
+		return;
+	end_master(ssh);
+	free(ssh);
 }
 
 /* ssh does not hand on our environment: it goes in front of the command. Ours to free, NULL if out of memory. */
@@ -198,11 +253,8 @@ static bool has_ended(struct ssh *ssh, struct ns patience, char *why, size_t byt
 
 struct process *ssh_start(struct ssh *ssh, const struct command *command, struct error *err)
 {
-	struct process_options options = {.output_path = command->output_path};
-	struct process *process = NULL;
-	const char *argv[ARGUMENTS];
-	char control[CONTROL_BYTES], why[256], *line;
-	size_t count;
+	struct process *process;
+	char why[256], *line;
 
 	if (has_ended(ssh, (struct ns){0}, why, sizeof why) && connect_master(ssh, command->stop, err) != 0)
 		return NULL;
@@ -211,14 +263,7 @@ struct process *ssh_start(struct ssh *ssh, const struct command *command, struct
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	count = put_options(ssh, control, argv);
-	argv[count++] = "-oLogLevel=ERROR"; /* what ssh says would be in the command's output */
-	argv[count++] = "-tt";
-	argv[count++] = ssh->target;
-	argv[count++] = line;
-	argv[count] = NULL;
-	options.argv = argv;
-	process = process_start(&options, err);
+	process = start_session(ssh, line, command->output_path, err);
 	free(line);
 	return process;
 }

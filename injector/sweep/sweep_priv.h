@@ -30,9 +30,10 @@ int host_parse(const char *text, struct host *host, struct error *err);
 
 /*
  * Connects to an ssh host, so that its commands need no handshake each; nothing for others. `config` is the file given
- * to ssh -F, or NULL; `folder` is private to us and holds the connection's socket. `stop` may be NULL.
+ * to ssh -F, or NULL; `scratch` is the sweep's folder, must live as long as the connection and holds its socket. `stop`
+ * may be NULL.
  */
-int host_connect(struct host *host, const char *config, const char *folder, const volatile sig_atomic_t *stop,
+int host_connect(struct host *host, const char *config, const char *scratch, const volatile sig_atomic_t *stop,
 		 struct error *err);
 void host_disconnect(struct host *host);
 
@@ -59,7 +60,7 @@ int host_must_run(const struct host *host, const struct command *command, struct
 
 /* --- ssh hosts, for host.c ---------------------------------------------------------------------------------- */
 
-struct ssh *ssh_open(const char *target, const char *config, const char *folder, const volatile sig_atomic_t *stop,
+struct ssh *ssh_open(const char *target, const char *config, const char *scratch, const volatile sig_atomic_t *stop,
 		     struct error *err);
 void ssh_close(struct ssh *ssh); /* NULL is legal */
 /* Starts a command over the connection, which is made anew if it has ended. `stop` is the command's. */
@@ -156,8 +157,8 @@ void host_state_read(struct host_state *state); /* zeros where /proc does not te
 int scratch_make(char *path, size_t bytes, struct error *err);
 void scratch_remove(const char *path);
 
-/* Whose children: the server's, those of client and warm-up, of any of a sweep's commands. */
-enum orphans_of { ORPHANS_OF_SERVER, ORPHANS_OF_CLIENT, ORPHANS_OF_SWEEP };
+/* Whose children: the server's, those of client and warm-up, ssh's guards (ssh.c), of any of a sweep's commands. */
+enum orphans_of { ORPHANS_OF_SERVER, ORPHANS_OF_CLIENT, ORPHANS_OF_GUARD, ORPHANS_OF_SWEEP };
 
 enum { ORPHANS_MARK_BYTES = 320, ORPHANS_LINE_BYTES = ORPHANS_MARK_BYTES + 256 };
 

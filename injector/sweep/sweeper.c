@@ -291,13 +291,11 @@ static int make_surroundings(struct sweeper *sweeper, struct error *err)
 static int connect_hosts(struct sweeper *sweeper, struct error *err)
 {
 	const struct plan *plan = sweeper->plan;
-	char folder[80];
-	int code;
+	const volatile sig_atomic_t *stop = sweeper->hooks->stop;
+	int code = host_connect(&sweeper->server_host, plan->ssh_config, sweeper->scratch, stop, err);
 
-	snprintf(folder, sizeof folder, "%s/ssh", sweeper->scratch);
-	code = host_connect(&sweeper->server_host, plan->ssh_config, folder, sweeper->hooks->stop, err);
 	if (!code)
-		code = host_connect(&sweeper->client_host, plan->ssh_config, folder, sweeper->hooks->stop, err);
+		code = host_connect(&sweeper->client_host, plan->ssh_config, sweeper->scratch, stop, err);
 	return code;
 }
 
@@ -397,11 +395,13 @@ static void end_helpers(struct sweeper *sweeper)
 	struct command command = {.phase = "end of what is left", .timeout = remote_patience};
 	const struct host *hosts[] = {&sweeper->server_host, &sweeper->client_host};
 	struct error err = {0};
-	char line[ORPHANS_LINE_BYTES];
+	char guards[ORPHANS_LINE_BYTES], rest[ORPHANS_LINE_BYTES], line[2 * ORPHANS_LINE_BYTES + 2];
 
 	if (!sweeper->scratch[0])
 		return;
-	orphans_print_line(ORPHANS_OF_SWEEP, sweeper->scratch, line, sizeof line);
+	orphans_print_line(ORPHANS_OF_GUARD, sweeper->scratch, guards, sizeof guards);
+	orphans_print_line(ORPHANS_OF_SWEEP, sweeper->scratch, rest, sizeof rest);
+	snprintf(line, sizeof line, "%s; %s", guards, rest);
 	command.line = line;
 	for (size_t i = 0; i < 2; i++)
 		if (ssh_is_open(hosts[i]->ssh) && host_must_run(hosts[i], &command, &err) != 0)

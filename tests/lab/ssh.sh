@@ -117,6 +117,27 @@ wait "$holder" 2>/dev/null
 check "SIGKILL of the sweep ends the server at the other end" wait_for 10 gone h1 memcached
 check "and the client" wait_for 10 gone h2 nomora
 
+# What hooks leave in the background has nobody there who looks after it; a connection that is lost alone is no reason to end it.
+sed -e '/^metric/d' -e '/^client =/d' -e '/^rtt-check/d' ssh.plan >hooks.plan
+printf '%s\n' "setup = sleep 985 >/dev/null 2>&1 & echo \$! >$scratch/helper" "before-run = setsid sleep 985 >/dev/null 2>&1 & echo \$! >$scratch/daemon" \
+	'client = sleep 0.2; echo value = 1' 'max-stall-percent = 100' 'metric = value 1 higher regex:value = (.)' >>hooks.plan
+on h3 "$nomora" sweep "$scratch/hooks.plan" --share-machine -o hooks.csv --delays 0 --repetitions 600 >/dev/null 2>hooks.err &
+holder=$!
+wait_for 30 sh -c 'test "$(wc -l <hooks.csv)" -gt 3'
+before=$(cat sshd-h?.log | grep -c Accepted)
+rows=$(wc -l <hooks.csv)
+ip netns pids "$lab-h3" | while read -r pid; do grep -qsz -- -MN "/proc/$pid/cmdline" && kill "$pid"; done
+sleep 12
+check "a connection that is lost is made anew" test "$(cat sshd-h?.log | grep -c Accepted)" -gt "$before"
+check "and the sweep goes on" test "$(wc -l <hooks.csv)" -gt "$rows"
+check "with what setup has left" kill -0 "$(cat helper)"
+sweeper=$(ip netns pids "$lab-h3" | while read -r pid; do grep -qs sweep "/proc/$pid/cmdline" && echo "$pid"; done | head -1)
+[ -z "$sweeper" ] || kill -KILL "$sweeper"
+wait "$holder" 2>/dev/null
+ended() { ! grep -qs '^State:[[:space:]]*[^XZ]' "/proc/$(cat helper)/status" "/proc/$(cat daemon)/status"; }
+check "SIGKILL of the sweep ends it at the other end, and what before-run has left" wait_for 20 ended
+check "and what watched over it" wait_for 5 sh -c "test \$(ip netns pids $lab-h1 | wc -l) -eq 1 && test \$(ip netns pids $lab-h2 | wc -l) -eq 1"
+
 # --- a host that vanishes ---
 sed -i 's/--duration 0.3/--duration 60/' ssh.plan
 "${sweep[@]}" -o lost.csv --force --delays 0 --attempts 1 >/dev/null 2>lost.err &
