@@ -24,6 +24,7 @@ struct attempt {
 	/* Its stalls' time, but in its own calls that send, as sweep judges it: of `lcores` threads the mean, and what
 	 * no single one of them can have exceeded. */
 	double lcores, stall_us, stall_bound_us;
+	double processors_used, processors; /* NAN: an older log */
 };
 
 /* The runs that count at one delay. */
@@ -31,6 +32,7 @@ struct level {
 	double delay_us;                          /* per direction */
 	double off_us[RUNS_MAXIMUM], expected_us; /* ping less expected; a baseline is taken anew now and then */
 	size_t rtt_count;
+	double processors_used, processors; /* sum over the runs; of how many */
 	int runs, disturbed;
 };
 
@@ -100,6 +102,8 @@ static void note_attempt(struct totals *totals, struct json_reader *reader, cons
 		.rtt_us = json_may_number(reader, event, "", "rtt_us", 0, 1e12, NAN),
 		.expected_us = json_may_number(reader, event, "", "rtt_expected_us", 0, 1e12, NAN),
 		.elapsed_s = json_may_number(reader, event, "", "elapsed_s", 0, 1e9, 0),
+		.processors_used = json_may_number(reader, event, "", "processors_used", -1, 1e5, NAN),
+		.processors = json_may_number(reader, event, "", "processors", 0, 1e5, NAN),
 	};
 	if (!injector || json_is_null(injector))
 		return;
@@ -139,6 +143,8 @@ static void accept_run(struct totals *totals, struct json_reader *reader, const 
 		totals->sum.stall_us += attempt->stall_us;
 		totals->sum.stall_bound_us += attempt->stall_bound_us;
 		totals->sum.elapsed_s += attempt->elapsed_s;
+		level->processors_used += attempt->processors_used;
+		level->processors = attempt->processors;
 		if (isnan(attempt->rtt_us) || isnan(attempt->expected_us) || level->rtt_count == RUNS_MAXIMUM)
 			continue;
 		level->expected_us = attempt->expected_us;
@@ -197,7 +203,11 @@ static void print_level(FILE *out, struct level *level)
 {
 	double off_us, tolerance_us;
 
-	fprintf(out, "<tr><td class=\"n\">%g</td><td class=\"n\">%d</td>", level->delay_us, level->runs);
+	fprintf(out, "<tr><td class=\"n\">%g</td><td class=\"n\">%d</td><td class=\"n\">", level->delay_us,
+		level->runs);
+	if (!isnan(level->processors_used))
+		fprintf(out, "%.2f of %.0f", level->processors_used / level->runs, level->processors);
+	fputs("</td>", out);
 	if (level->rtt_count == 0) {
 		fprintf(out,
 			"<td></td><td></td><td></td><td class=\"n\">%d</td><td class=\"muted\">no ping</td></tr>\n",
@@ -249,8 +259,11 @@ int report_sweep_log(FILE *out, const char *path, struct error *err)
 	qsort(totals->levels, totals->level_count, sizeof totals->levels[0], by_delay);
 	fputs("<h3>Is the injected delay real, and how much was disturbed?</h3>\n<p>Before each run <code>ping</code> "
 	      "measured the round trip between the two hosts (median). It has to rise by 2&nbsp;D; up to 15&nbsp;% + "
-	      "30&nbsp;µs beside that is taken as true here.</p>\n<table><tr><th class=\"n\">D, µs</th>"
-	      "<th class=\"n\">runs</th><th class=\"n\">ping, µs</th><th class=\"n\">expected, µs</th>"
+	      "30&nbsp;µs beside that is taken as true here. Where all of this machine's processors were in use (the "
+	      "injector's own is not counted), the application was short of them, whatever the "
+	      "delay.</p>\n<table><tr><th class=\"n\">D, µs</th>"
+	      "<th class=\"n\">runs</th><th class=\"n\">processors in use</th><th class=\"n\">ping, µs</th><th "
+	      "class=\"n\">expected, µs</th>"
 	      "<th class=\"n\">off by, µs</th><th class=\"n\">disturbed runs</th><th></th></tr>\n",
 	      out);
 	for (size_t i = 0; i < totals->level_count; i++)

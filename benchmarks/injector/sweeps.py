@@ -42,8 +42,9 @@ def read_rises(runs):
 
 
 def read_log(path):
-    """(stalled, rtt_off, accepted, disturbed, attempts) of the attempts whose rows count: percent, us, counts."""
-    stalled, off, accepted, disturbed, attempts, last = [], [], 0, 0, 0, {}
+    """(stalled, rtt_off, accepted, disturbed, attempts, {delay: [processors in use]}) of the attempts whose rows count:
+    percent, us, counts."""
+    stalled, off, accepted, disturbed, attempts, used, last = [], [], 0, 0, 0, {}, {}
     with open(path) as file:
         for line in file:
             event = json.loads(line)
@@ -55,10 +56,14 @@ def read_log(path):
                 attempt = last[key]
                 accepted += 1
                 disturbed += event["disturbed"]
-                stalled.append(attempt["injector"]["stall_us"] / attempt["elapsed_s"] / 1e4)
+                injector = attempt["injector"]
+                stalled.append((injector["stall_us"] - injector["transmit_stall_us"]) / injector.get("lcores", 1) /
+                               attempt["elapsed_s"] / 1e4)
+                if "processors_used" in attempt:
+                    used.setdefault(attempt["delay_us"], []).append(attempt["processors_used"])
                 if "rtt_us" in attempt:
                     off.append(abs(attempt["rtt_us"] - attempt["rtt_expected_us"]))
-    return stalled, off, accepted, disturbed, attempts
+    return stalled, off, accepted, disturbed, attempts, used
 
 
 def deviation(values):
@@ -91,6 +96,8 @@ def compare(folder, plan):
     logs = [read_log(f"{folder}/{plan}-{number}.csv.log") for number in (1, 2)]
     result = {"plan": plan, "rows": rows, "span": (min(span[0] for span in spans), max(span[1] for span in spans)),
               "passes": min(len(values) for sweep in sweeps for values in sweep[rate].values())}
+    for row in rows:
+        row["processors_used"] = [used for log in logs for used in log[5].get(row["delay_us"], [])]
     for at, name in enumerate(("stalled", "off", "runs", "disturbed", "attempts")):
         result[name] = logs[0][at] + logs[1][at]
     for name in ("compare", "1"):
@@ -115,6 +122,7 @@ def print_json(_, result):
             "rise_error_per_added": round(row["rise_error_us"] / (2 * row["delay_us"]), 4) if row["delay_us"] else None,
             "median_rise_per_added": round(row["median_rise_us"] / (2 * row["delay_us"]), 4) if row["delay_us"] else None,
             "difference_percent": round(row["difference_percent"], 3),
+            "processors_used": round(statistics.median(row["processors_used"]), 3) if row["processors_used"] else None,
             "run_deviation_percent": round(row["run_percent"], 3), "allowed_percent": round(row["allowed_percent"], 3),
             "agree": agrees(row)}), flush=True)
     line = {"benchmark": "sweep_agreement", "plan": result["plan"], "delays": len(rows), "agree": sum(map(agrees, rows)),
@@ -146,14 +154,15 @@ def summary(results):
 def table(result, folder):
     stalled, off = result["stalled"], result["off"]
     yield f"\n## {result['plan']}\n\n![curve]({folder}/{result['plan']}.svg)\n"
-    yield ("| D, µs | first sweep, 1/s | second, 1/s | difference | allowed | deviation of a run | mean request time, µs | rise "
-           "| rise ÷ 2 D | of the median |")
-    yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    yield ("| D, µs | first sweep, 1/s | second, 1/s | difference | allowed | deviation of a run | processor in use "
+           "| mean request time, µs | rise | rise ÷ 2 D | of the median |")
+    yield "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     for row in result["rows"]:
         added = 2 * row["delay_us"]
         ratios = f"{row['rise_us'] / added:.2f} ± {row['rise_error_us'] / added:.2f} | {row['median_rise_us'] / added:.2f}" if added else "|"
+        used = f"{100 * statistics.median(row['processors_used']):.0f} %" if row["processors_used"] else ""
         yield (f"| {row['delay_us']:g} | {row['rates'][0]:,.0f} | {row['rates'][1]:,.0f} | {row['difference_percent']:+.1f} % "
-               f"| {row['allowed_percent']:.1f} % | {row['run_percent']:.1f} % | {row['time_us']:.1f} | {row['rise_us']:.1f} "
+               f"| {row['allowed_percent']:.1f} % | {row['run_percent']:.1f} % | {used} | {row['time_us']:.1f} | {row['rise_us']:.1f} "
                f"| {ratios} |")
     yield (f"\n{result['passes']} passes a sweep, begun {result['span'][0]}, last run {result['span'][1]}. {result['attempts']} attempts "
            f"for {result['runs']} runs, {result['disturbed']} of which count as disturbed. The injector stalled "

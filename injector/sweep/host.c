@@ -187,6 +187,7 @@ void host_state_read(struct host_state *state)
 		}
 		cpu = strtoul(fields, &fields, 10);
 		if (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &ours)) {
+			state->our_processors++;
 			state->our_ticks += read_ticks(fields, ticks);
 			state->our_free_ticks += ticks[TICKS_IDLE] + ticks[TICKS_WAIT] + ticks[TICKS_NICE];
 		}

@@ -220,6 +220,16 @@ json_t *journal_level(const struct sweeper *sweeper, const struct level *level)
 	return entry;
 }
 
+/* How many of the processors that are ours were at work during it, on average. */
+static double processors_used(const struct attempt *attempt)
+{
+	const struct host_state *before = &attempt->host_before, *after = &attempt->host_after;
+	double ticks = after->our_ticks - before->our_ticks,
+	       free_ticks = after->our_free_ticks - before->our_free_ticks;
+
+	return ticks > 0 ? after->our_processors * (1 - free_ticks / ticks) : 0;
+}
+
 json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt)
 {
 	const struct injector_state *before = &attempt->before, *after = &attempt->after;
@@ -247,6 +257,8 @@ json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *att
 				  after->transmit_stall_us - before->transmit_stall_us, "lcores", after->lcores));
 	json_object_set_new(entry, "steal_percent", json_real(ticks > 0 ? 100 * steal / ticks : 0));
 	json_object_set_new(entry, "busy_percent", json_real(attempt->busy_percent));
+	json_object_set_new(entry, "processors", json_integer(attempt->host_after.our_processors));
+	json_object_set_new(entry, "processors_used", json_real(processors_used(attempt)));
 	json_object_set_new(entry, "load", json_real(attempt->host_before.load));
 	return entry;
 }

@@ -145,6 +145,7 @@ int injector_set(const char *control, double delay_ab_us, double delay_ba_us, st
 struct host_state {
 	double total_ticks, steal_ticks;  /* of all processors, since boot */
 	double our_ticks, our_free_ticks; /* of those that this process may use; free: idle, or for niced work */
+	int our_processors;               /* those */
 	double load;                      /* 1-minute average */
 };
 

@@ -200,6 +200,10 @@ run "$nomora" sweep hung.plan -o hung.csv
 check "such an attempt has no figures of the injector, others say of how many threads" sh -c "
 	grep '\"attempt\":1,' hung.csv.log | grep -v '\"injector\"' && grep '\"attempt\":2,.*\"injector\":.*\"lcores\":1.0' hung.csv.log"
 check "and a report of the sweep comes about" "$nomora" report --sweep-log hung.csv.log -o hung.html
+plan_with 'delays = 0' 'repetitions = 1' 'client = timeout 1 sh -c "while :; do :; done"; echo value = 1' "$good" >burns.plan
+run "$nomora" sweep burns.plan -o burns.csv
+check "an application that burns a processor is seen to use one" sh -c "
+	sed -n 's/.*\"processors\":\([0-9]*\),\"processors_used\":\([0-9.]*\).*/\1 \2/p' burns.csv.log | awk '\$2 >= 0.7 && \$2 <= \$1 { ok = 1 } END { exit !ok }'"
 # before-run and after-run come in pairs, however the run between them ends; none follows a before-run that failed.
 hooks() {
 	local name=$1 wanted=$2

@@ -49,6 +49,22 @@ Test(judge, quiet_run_passes)
 	expect(NULL);
 }
 
+Test(judge, an_attempt_says_how_many_processors_were_in_use)
+{
+	struct sweeper sweeper = {.plan = &plan};
+	json_t *entry;
+
+	attempt.host_before.our_ticks = 1000;
+	attempt.host_before.our_free_ticks = 500;
+	attempt.host_after.our_ticks = 1200;
+	attempt.host_after.our_free_ticks = 550;
+	attempt.host_after.our_processors = 2;
+	entry = journal_attempt(&sweeper, &attempt);
+	cr_assert_eq(json_integer_value(json_object_get(entry, "processors")), 2);
+	cr_assert_float_eq(json_real_value(json_object_get(entry, "processors_used")), 1.5, 1e-9);
+	json_decref(entry);
+}
+
 Test(judge, stalls_count_by_the_time_of_this_run_alone)
 {
 	attempt.after.stall_us += 199e3; /* of 2 s */
