@@ -11,7 +11,7 @@ cd "$scratch" || exit 1
 lab=s$((BASHPID % 100000))
 at_exit "$nomora" lab down --name "$lab"
 memcached_plan=$source_root/injector/sweep/profiles/memcached.plan
-sweep=("$nomora" sweep "$memcached_plan" --lab "$lab" --share-machine --reference-every 0 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20)
+sweep=("$nomora" sweep "$memcached_plan" --lab "$lab" --share-machine --reference-every 0 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20 --max-steal-percent 100)
 nothing_left() {
 	if wait_for 15 sh -c "! ip netns list | grep -q '^$lab-' && ! ls /run/nomora/${lab}[.-]* 2>/dev/null" &&
 		! ps -eo args | grep -qE "[1]0\.77\.1\.1 -p 11211|${lab}-[h]1"; then
