@@ -117,14 +117,16 @@ static uint32_t capture_outbox(const struct line *line)
 	return captured;
 }
 
-/* `sent` have left. Where sending met a gap that may have been at its end, and a record must not say that it was
- * sooner. */
+/*
+ * `sent` have left. Where sending met a gap that may have been at its end, and a record must not say that it was sooner.
+ * A system call is not told from a gap so: it brings the packet through the receiver's kernel before it returns.
+ */
 static void commit_captured(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
 {
 	uint64_t now = dp_cycles();
 
 	captured = MIN(captured, (uint32_t)sent);
-	if (now - line->sent_at > worker->gap_cycles)
+	if (now - line->sent_at > worker->gap_cycles && !worker->timed_transmit)
 		capture_restamp(line->capture, captured, now);
 	capture_commit(line->capture, line->capture_tx, captured, sent);
 }

@@ -160,6 +160,32 @@ static uint64_t longest_lateness(void)
 	return bucket;
 }
 
+Test(loop, lateness_is_from_the_due_time_to_the_reading_before_the_call)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		loop_make(kind, 100, 20001);
+		world.send = 150;
+		loop_run();
+		cr_assert_eq(lateness_count(lines[0].late_clean), 100);
+		cr_assert_leq(longest_lateness(), STEP, "loop %d: %lu", kind, longest_lateness());
+	}
+}
+
+/* They arrive together, and are waited for. */
+Test(loop, what_the_port_refuses_of_a_burst_that_was_waited_for_leaves_next)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		loop_make(kind, 10, 0);
+		world.refusals = 1;
+		loop_run();
+		cr_assert_eq(world.packets[2].left, world.packets[0].left);
+		cr_assert_gt(world.packets[3].left, world.packets[2].left);
+		cr_assert_leq(world.packets[9].left, world.packets[2].left + 4 * STEP);
+		cr_assert_eq(worker.snapshot.count[0].tx_full, 7);
+		cr_assert_eq(lateness_count(lines[0].late_clean), 10);
+	}
+}
+
 Test(loop, what_the_port_refuses_leaves_next)
 {
 	for (int kind = 0; kind < 2; kind++) {

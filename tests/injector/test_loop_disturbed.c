@@ -4,6 +4,23 @@
 
 #include "loop_world.h"
 
+/* Too short for a stall. */
+Test(loop_disturbed, what_leaves_after_a_hiccup_in_the_wait_for_it_is_disturbed)
+{
+	for (int kind = 0; kind < 2; kind++) {
+		for (uint64_t early = 0; early < WAIT; early += 3 * STEP) {
+			loop_make(kind, 3, 20000);
+			world.jump_at = 1000 + 20000 + STEP + DELAY - early; /* the second's due time, about */
+			world.jump = GAP + 2 * STEP;
+			loop_run();
+			cr_assert_eq(worker.snapshot.count[0].disturbed, 1, "loop %d, %lu before it was due: %lu", kind,
+				     early, worker.snapshot.count[0].disturbed);
+			cr_assert_eq(lateness_count(lines[0].late_clean), 2);
+			cr_assert_eq(lateness_count(lines[0].late_disturbed), 1);
+		}
+	}
+}
+
 Test(loop_disturbed, a_stall_disturbs_everything_that_is_held)
 {
 	for (int kind = 0; kind < 2; kind++) {
