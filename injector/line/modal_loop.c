@@ -118,8 +118,9 @@ static uint32_t capture_outbox(const struct line *line)
 }
 
 /*
- * `sent` have left. Where sending met a gap that may have been at its end, and a record must not say that it was sooner.
- * A system call is not told from a gap so: it brings the packet through the receiver's kernel before it returns.
+ * `sent` have left. Where sending met a gap that may have been at its end, and a record must not say that it was
+ * sooner. A system call is not told from a gap so: it brings the packet through the receiver's kernel before it
+ * returns.
  */
 static void commit_captured(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
 {
