@@ -443,17 +443,17 @@ Test(modes, refuses_bad_and_overlapping_specifications)
 
 Test(modes, tell_how_many_packets_a_rate_lets_through)
 {
-	struct injector_modes *rate = create((struct injector_mode_settings){.duplicate = "25", .rate = "10000"});
+	struct injector_modes *limited = create((struct injector_mode_settings){.duplicate = "25", .rate = "10000"});
 	struct injector_modes *lossy = create((struct injector_mode_settings){.loss = "1", .rate = "10000"});
 	struct injector_modes *filtered = create((struct injector_mode_settings){.only = "tcp:80", .rate = "10000"});
 	struct injector_modes *none = create((struct injector_mode_settings){.duplicate = "25"});
 
-	cr_assert_float_eq(modes_limit_pps(rate), 14880952, 1, "the line rate of 10 Gbit/s, as RFC 2544 has it");
+	cr_assert_float_eq(modes_limit_pps(limited), 14880952, 1, "the line rate of 10 Gbit/s, as RFC 2544 has it");
 	cr_assert(isinf(modes_limit_pps(lossy)), "what is lost takes no time on the link");
 	cr_assert(isinf(modes_limit_pps(filtered)), "nor does what passes by");
 	cr_assert(isinf(modes_limit_pps(none)));
 	cr_assert(isinf(modes_limit_pps(NULL)));
-	injector_modes_destroy(rate);
+	injector_modes_destroy(limited);
 	injector_modes_destroy(lossy);
 	injector_modes_destroy(filtered);
 	injector_modes_destroy(none);
