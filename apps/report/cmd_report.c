@@ -101,7 +101,8 @@ static int write_mesh(FILE *out, const struct settings *settings, const struct i
 	if (status == 0 && inputs->has_mesh)
 		report_mesh(out, inputs->mesh, inputs->cluster);
 	if (status == 0 && settings->injector)
-		status = report_injector(out, settings->injector, err);
+		status = report_injector(out, settings->injector,
+					 inputs->has_mesh && inputs->cluster ? inputs->mesh : NULL, err);
 	fputs("</section>\n", out);
 	return status;
 }

@@ -48,8 +48,11 @@ void report_mesh(FILE *out, const struct mesh_group groups[MESH_RELATIONS], bool
 int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster,
 		     struct error *err);
 
-/* Statistics of the injector that stood between the racks while the mesh was measured: nomora.inject/1. */
-int report_injector(FILE *out, const char *path, struct error *err);
+/*
+ * Statistics of the injector that stood between the racks while the mesh was measured: nomora.inject/1. With the mesh
+ * (NULL is legal): is it the injected delay that was measured?
+ */
+int report_injector(FILE *out, const char *path, const struct mesh_group groups[MESH_RELATIONS], struct error *err);
 
 /* nomora.doctor/1. */
 int report_doctor(FILE *out, const char *path, struct error *err);

@@ -73,6 +73,14 @@ injector 180 61000
 check "late packets spoil the percentiles" has "their p99 and worst are this machine's stalls"
 injector 21000 61000
 check "and the medians, where most are late" has "That is too late"
+injector 180 1900
+"$nomora" report --injector injector.json --latency latency.csv --cluster cluster.json -o report.html
+check "a mesh that shows the injected delay gets no tag" sh -c '! grep -q "class=\"tag" report.html'
+sed 's/^h1,h3,410,412,420/h1,h3,4610,4612,4620/' latency.csv >waited.csv
+"$nomora" report --injector injector.json --latency waited.csv --cluster cluster.json -o report.html
+check "one whose packets waited elsewhere is told by how much" has "median between the racks is off by +4200&nbsp;µs"
+"$nomora" report --injector injector.json --latency waited.csv -o report.html
+check "but not where the racks are unknown" sh -c '! grep -q "class=\"tag" report.html'
 "$nomora" report --curve "$source_root/curves/memcached.json" -o report.html
 check "a curve without runs has no table of them" sh -c '! grep -q "<table>" report.html'
 python3 -c 'import json, sys
