@@ -268,9 +268,9 @@ int report_sweep_log(FILE *out, const char *path, struct error *err)
 	qsort(totals->levels, totals->level_count, sizeof totals->levels[0], by_delay);
 	fputs("<h3>Is the injected delay real, and how much was disturbed?</h3>\n<p>Before each run <code>ping</code> "
 	      "measured the round trip between the two hosts (median). It has to rise by 2&nbsp;D; up to 15&nbsp;% + "
-	      "30&nbsp;µs beside that is taken as true here. Where all of this machine's processors were in use (the "
-	      "injector's own is not counted), the application was short of them, whatever the "
-	      "delay.</p>\n<table><tr><th class=\"n\">D, µs</th>"
+	      "30&nbsp;µs beside that is taken as true here. Where all of this machine's processors were in use, the "
+	      "application was short of them whatever the delay, unless its programs poll while they "
+	      "wait.</p>\n<table><tr><th class=\"n\">D, µs</th>"
 	      "<th class=\"n\">runs</th><th class=\"n\">processors in use</th><th class=\"n\">ping, µs</th><th "
 	      "class=\"n\">expected, µs</th>"
 	      "<th class=\"n\">off by, µs</th><th class=\"n\">disturbed runs</th><th></th></tr>\n",
@@ -315,12 +315,14 @@ static void print_lateness(FILE *out, double delay_us, double p50_us, double p99
 		      out);
 	else if (fabs(off_us) > tolerance_us)
 		fprintf(out,
-			"<p class=\"tag fail\">Yet the median between the racks is off by %+.0f&nbsp;µs: packets "
-			"waited elsewhere, "
-			"most likely for this machine's processors. Those figures do not tell of the injected delay; "
-			"measure "
-			"again when it is quieter.</p>\n",
-			off_us);
+			"<p class=\"tag fail\">Yet the median between the racks is off by %+.0f&nbsp;µs: %s. Those "
+			"figures do not tell of the injected delay.</p>\n",
+			off_us,
+			off_us > 0
+				? "packets waited elsewhere, most likely for this machine's processors; measure "
+				  "again when it is quieter"
+				: "this injector had another delay while they were measured, or did not stand between "
+				  "the racks");
 	else if (p99_us > limit_us)
 		fputs("<p class=\"tag warn\">The medians between the racks are the injected delay's; their p99 and "
 		      "worst "

@@ -79,6 +79,10 @@ check "a mesh that shows the injected delay gets no tag" sh -c '! grep -q "class
 sed 's/^h1,h3,410,412,420/h1,h3,4610,4612,4620/' latency.csv >waited.csv
 "$nomora" report --injector injector.json --latency waited.csv --cluster cluster.json -o report.html
 check "one whose packets waited elsewhere is told by how much" has "median between the racks is off by +4200&nbsp;µs"
+sed -i 's/"delay_ab_us": 200/"delay_ab_us": 900/' injector.json
+"$nomora" report --injector injector.json --latency latency.csv --cluster cluster.json -o report.html
+check "one that is faster than what was injected is another one's" has "is off by -700&nbsp;µs: this injector had another delay"
+injector 180 1900
 "$nomora" report --injector injector.json --latency waited.csv -o report.html
 check "but not where the racks are unknown" sh -c '! grep -q "class=\"tag" report.html'
 "$nomora" report --curve "$source_root/curves/memcached.json" -o report.html
