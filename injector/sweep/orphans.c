@@ -21,22 +21,14 @@ enum { PASSES = 5, PATIENCE_MS = 2000 }; /* a process may have forked while we l
 
 void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t bytes)
 {
-	const char *name = strrchr(scratch, '/') + 1;
+	static const char *const variables[] = {
+		[ORPHANS_OF_SERVER] = "NOMORA_SWEEP_SERVER",
+		[ORPHANS_OF_CLIENT] = "NOMORA_SWEEP_CLIENT",
+		[ORPHANS_OF_GUARD] = "NOMORA_SWEEP_GUARD",
+		[ORPHANS_OF_SWEEP] = "NOMORA_SCRATCH", /* a folder to the commands */
+	};
 
-	switch (of) {
-	case ORPHANS_OF_SERVER:
-		snprintf(mark, bytes, "NOMORA_SWEEP_SERVER=%s", name);
-		break;
-	case ORPHANS_OF_CLIENT:
-		snprintf(mark, bytes, "NOMORA_SWEEP_CLIENT=%s", name);
-		break;
-	case ORPHANS_OF_GUARD:
-		snprintf(mark, bytes, "NOMORA_SWEEP_GUARD=%s", name);
-		break;
-	case ORPHANS_OF_SWEEP:
-		snprintf(mark, bytes, "NOMORA_SCRATCH=%s", scratch);
-		break;
-	}
+	snprintf(mark, bytes, "%s=%s", variables[of], of == ORPHANS_OF_SWEEP ? scratch : strrchr(scratch, '/') + 1);
 }
 
 void orphans_name_log(const char *scratch, char *path, size_t bytes)
