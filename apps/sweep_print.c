@@ -70,12 +70,12 @@ void sweep_print_summary(const struct plan *plan, const struct sweeper_summary *
 	}
 	printf("%s: %zu of %zu runs made in %.1f s", plan->output, summary->made, summary->planned + summary->extra,
 	       summary->elapsed_s);
+	if (summary->extra)
+		printf(", %zu runs were for precision", summary->extra);
 	if (summary->found)
 		printf(", %zu were there", summary->found);
 	if (summary->repeated)
 		printf(", %zu attempts repeated", summary->repeated);
-	if (summary->extra)
-		printf(", %zu of them for precision", summary->extra);
 	if (summary->unrepeatable)
 		printf(", %zu delays not repeatable", summary->unrepeatable);
 	if (summary->disturbed)
