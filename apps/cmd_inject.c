@@ -14,9 +14,9 @@
 #include <base/number.h>
 #include <dp/eal.h>
 #include <dp/port.h>
-#include <injector/capture.h>
-#include <injector/line.h>
-#include <injector/monitor.h>
+#include <injector/line/capture.h>
+#include <injector/line/line.h>
+#include <injector/line/monitor.h>
 
 enum {
 	SLOTS_DEFAULT = 16384,

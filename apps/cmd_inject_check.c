@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include <base/log.h>
-#include <check/delays.h>
+#include <injector/check/delays.h>
 
 struct settings {
 	double expect_us, expect_ab_us, expect_ba_us, limit_us, percentile;

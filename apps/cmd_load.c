@@ -12,8 +12,8 @@
 #include <base/log.h>
 #include <base/number.h>
 #include <base/progress.h>
-#include <load/etc.h>
-#include <load/load.h>
+#include <injector/load/etc.h>
+#include <injector/load/load.h>
 
 int command_load(int argc, char **argv);
 

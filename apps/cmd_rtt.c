@@ -14,9 +14,9 @@
 #include <base/json.h>
 #include <base/log.h>
 #include <base/progress.h>
-#include <rtt/capture.h>
-#include <rtt/peers.h>
-#include <rtt/stamp.h>
+#include <probe/rtt/capture.h>
+#include <probe/rtt/peers.h>
+#include <probe/rtt/stamp.h>
 
 int command_rtt(int argc, char **argv);
 

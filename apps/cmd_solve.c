@@ -11,10 +11,10 @@
 #include <base/log.h>
 #include <base/ns.h>
 #include <base/progress.h>
-#include <mcf/algorithms.h>
-#include <mcf/cut.h>
-#include <mcf/dimacs.h>
-#include <mcf/verify.h>
+#include <sched/mcf/algorithms.h>
+#include <sched/mcf/cut.h>
+#include <sched/mcf/dimacs.h>
+#include <sched/mcf/verify.h>
 
 #include "command.h"
 

@@ -18,10 +18,10 @@
 #include <base/process.h>
 #include <base/progress.h>
 #include <lab/lab.h>
-#include <sweep/metric.h>
-#include <sweep/plan.h>
-#include <sweep/schedule.h>
-#include <sweep/sweeper.h>
+#include <injector/sweep/metric.h>
+#include <injector/sweep/plan.h>
+#include <injector/sweep/schedule.h>
+#include <injector/sweep/sweeper.h>
 
 int command_sweep(int argc, char **argv);
 

@@ -7,7 +7,7 @@
 
 #include <base/json.h>
 #include <model/sweep.h>
-#include <sweep/schedule.h>
+#include <injector/sweep/schedule.h>
 
 #include "command.h"
 

@@ -3,8 +3,8 @@
 #ifndef APPS_SWEEP_PRINT_H
 #define APPS_SWEEP_PRINT_H
 
-#include <sweep/plan.h>
-#include <sweep/sweeper.h>
+#include <injector/sweep/plan.h>
+#include <injector/sweep/sweeper.h>
 
 /* The runs in their order, for --dry-run. Returns the command's exit code. */
 int sweep_print_schedule(const struct plan *plan);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fitting/expression_fit.h>
+#include <fitting/expression/expression_fit.h>
 
 const char *const fit_loss_names[] = {"linear", "soft_l1", "huber", NULL};
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include <base/json.h>
-#include <fitting/nist.h>
+#include <fitting/nist/nist.h>
 
 /* JSON has neither NaN nor infinity. */
 static json_t *number_or_null(double value)

@@ -9,7 +9,7 @@
 
 #include <base/json.h>
 #include <base/student.h>
-#include <fitting/agreement.h>
+#include <fitting/curve/agreement.h>
 
 struct comparison {
 	const struct curve *first, *second;

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include <base/error.h>
-#include <fitting/nonlinear.h>
-#include <fitting/parameters.h>
+#include <fitting/nonlinear/nonlinear.h>
+#include <fitting/expression/parameters.h>
 
 /* Strings are argv's; NULL = not given. fit_expression_defaults() gives every field its default. */
 struct fit_expression_settings {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include <fitting/observations.h>
+#include <fitting/observations/observations.h>
 #include <model/sweep.h>
 
 static bool taken(const struct fit_data *data, const char *name)

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-#include <fitting/expression.h>
-#include <fitting/table.h>
+#include <fitting/expression/expression.h>
+#include <fitting/expression/table.h>
 
 #include "fit_expr.h"
 

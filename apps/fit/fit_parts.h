@@ -10,7 +10,7 @@
 
 #include <base/error.h>
 #include <base/options.h>
-#include <fitting/fit.h>
+#include <fitting/curve/fit.h>
 #include <model/curve.h>
 
 /* Measured points with deviations, curve, band, threshold, baseline; .svg or .png. 0 or -errno with err set. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include <base/log.h>
-#include <mcf/algorithms.h>
+#include <sched/mcf/algorithms.h>
 
 #include "command.h"
 #include "place.h"

@@ -12,9 +12,9 @@
 
 #include <base/error.h>
 #include <base/progress.h>
-#include <flownet/network.h>
+#include <sched/flownet/network.h>
 #include <model/jobs.h>
-#include <policy/policy.h>
+#include <sched/policy/policy.h>
 
 struct place_settings {
 	const char *cluster, *jobs, *latency, *curves;

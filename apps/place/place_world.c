@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <base/log.h>
-#include <mcf/algorithms.h>
+#include <sched/mcf/algorithms.h>
 
 /* Finds or loads the curve of a job; its place in world->curves, or -errno. */
 static int64_t curve_for(struct place_world *world, const struct job *job, struct error *err)

@@ -9,7 +9,7 @@
 
 #include <base/error.h>
 #include <base/options.h>
-#include <probe/agent.h>
+#include <probe/agent/agent.h>
 
 struct station_settings {
 	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot;

@@ -14,7 +14,7 @@
 #include <base/ns.h>
 #include <base/process.h>
 #include <base/rng.h>
-#include <fitting/fit.h>
+#include <fitting/curve/fit.h>
 
 enum { LEVELS = 50, REPEATS = 10, ROUNDS = 21 };
 

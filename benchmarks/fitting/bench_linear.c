@@ -12,7 +12,7 @@
 #include <base/ns.h>
 #include <base/process.h>
 #include <base/rng.h>
-#include <fitting/linear.h>
+#include <fitting/linear/linear.h>
 
 enum { POINTS = 50, COLUMNS = 4, ROUNDS = 21, FITS_PER_ROUND = 5000 };
 

@@ -20,7 +20,7 @@ bool nist_peer_gsl(const struct nist_set *set, size_t start, double *values)
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>
 
-#include <fitting/expression.h>
+#include <fitting/expression/expression.h>
 
 struct model {
 	const struct nist_set *set;

@@ -18,7 +18,7 @@
 
 #include <base/ns.h>
 #include <base/rng.h>
-#include <fitting/fit.h>
+#include <fitting/curve/fit.h>
 
 #include "refit_truth.h"
 

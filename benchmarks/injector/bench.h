@@ -11,7 +11,7 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-#include <injector/line.h>
+#include <injector/line/line.h>
 
 struct bench {
 	struct rte_ring *in[2], *out[2];

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <mcf/algorithms.h>
-#include <mcf/verify.h>
+#include <sched/mcf/algorithms.h>
+#include <sched/mcf/verify.h>
 
 #include "families.h"
 #include "instance.h"

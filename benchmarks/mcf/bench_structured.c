@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <mcf/structured.h>
-#include <mcf/verify.h>
+#include <sched/mcf/structured.h>
+#include <sched/mcf/verify.h>
 
 #include "instance.h"
 #include "structured_load.h"

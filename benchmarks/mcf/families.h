@@ -6,7 +6,7 @@
 #ifndef MCF_FAMILIES_H
 #define MCF_FAMILIES_H
 
-#include <mcf/mcf.h>
+#include <sched/mcf/mcf.h>
 
 struct family_builder;
 

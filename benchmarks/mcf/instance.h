@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include <base/rng.h>
-#include <mcf/mcf.h>
+#include <sched/mcf/mcf.h>
 
 struct instance_settings {
 	int32_t machines;

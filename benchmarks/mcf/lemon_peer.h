@@ -3,7 +3,7 @@
 #ifndef MCF_LEMON_PEER_H
 #define MCF_LEMON_PEER_H
 
-#include <mcf/mcf.h>
+#include <sched/mcf/mcf.h>
 
 #ifdef __cplusplus
 extern "C" {

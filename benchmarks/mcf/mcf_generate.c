@@ -7,7 +7,7 @@
 #include <base/file.h>
 #include <base/log.h>
 #include <base/options.h>
-#include <mcf/dimacs.h>
+#include <sched/mcf/dimacs.h>
 
 #include "instance.h"
 

@@ -4,7 +4,7 @@
 #ifndef STRUCTURED_LOAD_H
 #define STRUCTURED_LOAD_H
 
-#include <mcf/structured.h>
+#include <sched/mcf/structured.h>
 
 #include "instance.h"
 

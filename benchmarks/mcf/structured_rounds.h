@@ -8,7 +8,7 @@
 #define STRUCTURED_ROUNDS_H
 
 #include <base/rng.h>
-#include <mcf/structured.h>
+#include <sched/mcf/structured.h>
 
 #include "instance.h"
 

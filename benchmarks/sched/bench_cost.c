@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include <base/rng.h>
-#include <cost/rows.h>
+#include <sched/cost/rows.h>
 
 enum { MACHINES = 12500, PER_RACK = 48, RACKS_PER_POD = 16, REPEATS = 9, CACHED_ROWS = 8, STREAMED_ROWS = 1200 };
 

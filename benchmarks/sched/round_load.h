@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include <base/rng.h>
-#include <policy/policy.h>
+#include <sched/policy/policy.h>
 
 enum { PER_RACK = 48, RACKS_PER_POD = 16, POD_COLUMNS = PER_RACK * RACKS_PER_POD, EVENTS = 300 };
 enum { JOB_TASKS_MEAN = 10, JOB_TASKS_MOST = 60, TASK_WORDS = 2 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <fitting/agreement.h>
+#include <fitting/curve/agreement.h>
 
 #include <base/student.h>
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fitting/linear.h>
+#include <fitting/linear/linear.h>
 
 #include "fit_priv.h"
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fitting/linear.h>
-#include <fitting/monotone.h>
+#include <fitting/linear/linear.h>
+#include <fitting/observations/monotone.h>
 
 #include "fit_priv.h"
 

@@ -7,7 +7,7 @@
 #define FITTING_FIT_PRIV_H
 
 #include <base/rng.h>
-#include <fitting/fit.h>
+#include <fitting/curve/fit.h>
 
 enum {
 	COLUMNS_MAXIMUM = FIT_COEFFICIENTS_MAXIMUM,

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <fitting/monotone.h>
+#include <fitting/observations/monotone.h>
 
 #include "fit_priv.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include <fitting/expression.h>
+#include <fitting/expression/expression.h>
 
 enum { EXPRESSION_NODES_MAXIMUM = 4096, EXPRESSION_DEPTH_MAXIMUM = 200, EXPRESSION_INTEGER_POWER_MAXIMUM = 64 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <fitting/expression_fit.h>
+#include <fitting/expression/expression_fit.h>
 
 #include <errno.h>
 #include <math.h>

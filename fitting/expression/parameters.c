@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <fitting/parameters.h>
+#include <fitting/expression/parameters.h>
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <fitting/linear.h>
+#include <fitting/linear/linear.h>
 
 #include <math.h>
 

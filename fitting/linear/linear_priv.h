@@ -3,7 +3,7 @@
 #ifndef FITTING_LINEAR_PRIV_H
 #define FITTING_LINEAR_PRIV_H
 
-#include <fitting/linear.h>
+#include <fitting/linear/linear.h>
 
 #include "qr_priv.h"
 

@@ -2,8 +2,8 @@
 #ifndef FITTING_NIST_PRIV_H
 #define FITTING_NIST_PRIV_H
 
-#include <fitting/expression.h>
-#include <fitting/nist.h>
+#include <fitting/expression/expression.h>
+#include <fitting/nist/nist.h>
 
 /*
  * Adds one line of a model's equation to set->response and set->model: "y = (b1 + b2*x) /", then "(1 + b3*x) + e".

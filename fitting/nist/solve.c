@@ -2,8 +2,8 @@
 /* Fits a NIST set and compares the outcome with the certified values. */
 #include "nist_priv.h"
 
-#include <fitting/expression_fit.h>
-#include <fitting/linear.h>
+#include <fitting/expression/expression_fit.h>
+#include <fitting/linear/linear.h>
 
 #include <errno.h>
 #include <float.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A nonlinear fit from its starts to its result. */
-#include <fitting/linear.h>
+#include <fitting/linear/linear.h>
 
 #include <errno.h>
 #include <float.h>

@@ -6,7 +6,7 @@
 #ifndef FITTING_NONLINEAR_PRIV_H
 #define FITTING_NONLINEAR_PRIV_H
 
-#include <fitting/nonlinear.h>
+#include <fitting/nonlinear/nonlinear.h>
 
 #include "arena_priv.h"
 #include "qr_priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <math.h>
 
-#include <fitting/monotone.h>
+#include <fitting/observations/monotone.h>
 
 /* One pool: its points' mean, weight and number, on a stack. */
 static void push_pool(double *pools, size_t *count, double mean, double weight, double size)

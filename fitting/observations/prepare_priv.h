@@ -3,7 +3,7 @@
 #ifndef FITTING_PREPARE_PRIV_H
 #define FITTING_PREPARE_PRIV_H
 
-#include <fitting/observations.h>
+#include <fitting/observations/observations.h>
 
 /* Delays closer than this, µs, are the same level: an injector sets nanoseconds. */
 #define PREPARE_SAME_LEVEL_US 1e-3

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <check/delays.h>
+#include <injector/check/delays.h>
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <check/pcapng.h>
+#include <injector/check/pcapng.h>
 
 #include "pending_priv.h"
 

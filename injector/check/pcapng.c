@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <check/pcapng.h>
+#include <injector/check/pcapng.h>
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/capture.h>
+#include <injector/line/capture.h>
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <injector/line.h>
+#include <injector/line/line.h>
 
 #include "capture_priv.h"
 #include "pcapng_priv.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include <dp/packet.h>
-#include <injector/capture.h>
+#include <injector/line/capture.h>
 
 #include "hints_priv.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/line.h>
+#include <injector/line/line.h>
 
 #include <errno.h>
 #include <math.h>

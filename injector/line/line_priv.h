@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include <dp/packet.h>
-#include <injector/line.h>
+#include <injector/line/line.h>
 
 #include "capture_priv.h"
 #include "heap_priv.h"

@@ -12,7 +12,7 @@
 #include <base/file.h>
 #include <base/number.h>
 #include <base/rng.h>
-#include <injector/line.h>
+#include <injector/line/line.h>
 
 #include "mode_priv.h"
 

@@ -13,7 +13,7 @@
 #include <base/error.h>
 #include <dp/clock.h>
 #include <dp/packet.h>
-#include <injector/mode.h>
+#include <injector/line/mode.h>
 
 #include "hints_priv.h"
 

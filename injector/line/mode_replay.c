@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <injector/line.h>
+#include <injector/line/line.h>
 
 #include "mode_priv.h"
 #include "series_priv.h"

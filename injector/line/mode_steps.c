@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <injector/line.h>
+#include <injector/line/line.h>
 
 #include "mode_priv.h"
 #include "series_priv.h"

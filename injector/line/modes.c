@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/mode.h>
+#include <injector/line/mode.h>
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include <base/number.h>
-#include <injector/line.h>
+#include <injector/line/line.h>
 
 #include "mode_priv.h"
 

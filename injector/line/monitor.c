@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/monitor.h>
+#include <injector/line/monitor.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include <base/log.h>
 #include <base/number.h>
-#include <injector/capture.h>
+#include <injector/line/capture.h>
 
 enum { LATENESS_MAXIMUM_NS = 2000000000, WORD_BYTES = 64 };
 

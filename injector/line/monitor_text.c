@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <injector/monitor.h>
+#include <injector/line/monitor.h>
 
 static double number(const json_t *object, const char *key)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <load/etc.h>
+#include <injector/load/etc.h>
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The loop: requests out when they are due, answers in. */
-#include <load/load.h>
+#include <injector/load/load.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,9 +12,9 @@
 
 #include <base/error.h>
 #include <base/rng.h>
-#include <load/etc.h>
-#include <load/load.h>
-#include <load/reply.h>
+#include <injector/load/etc.h>
+#include <injector/load/load.h>
+#include <injector/load/reply.h>
 
 enum {
 	KEY_BYTES_MAXIMUM = 250,       /* memcached's limit */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <load/reply.h>
+#include <injector/load/reply.h>
 
 #include <errno.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include <base/file.h>
-#include <sweep/sweeper.h>
+#include <injector/sweep/sweeper.h>
 
 enum { SSH_FAILED = 255 }; /* exit code of ssh itself */
 

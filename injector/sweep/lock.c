@@ -5,7 +5,7 @@
  * see. It goes with its holder, however that ends; the file says who that is, and behind that what the holder found
  * (delay_note.c).
  */
-#include <sweep/sweeper.h>
+#include <injector/sweep/sweeper.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sweep/metric.h>
+#include <injector/sweep/metric.h>
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <sweep/schedule.h>
+#include <injector/sweep/schedule.h>
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <base/number.h>
 #include <base/rng.h>
 #include <model/sweep.h>
-#include <sweep/plan.h>
+#include <injector/sweep/plan.h>
 
 struct delay_list {
 	double *us;

@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include <sweep/metric.h>
-#include <sweep/sweeper.h>
+#include <injector/sweep/metric.h>
+#include <injector/sweep/sweeper.h>
 
 #include "sweep_priv.h"
 

@@ -4,7 +4,7 @@
  * sweep at a time makes a lab of a name, claimed before there is any of it. Each lock is a name in the abstract socket
  * space, which leaves no file and goes with its holder.
  */
-#include <sweep/sweeper.h>
+#include <injector/sweep/sweeper.h>
 
 #include <errno.h>
 #include <stddef.h>

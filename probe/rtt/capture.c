@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <rtt/capture.h>
+#include <probe/rtt/capture.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,9 +9,9 @@
 
 #include <pcap/pcap.h>
 
-#include <rtt/exchange.h>
-#include <rtt/frame.h>
-#include <rtt/stamp.h>
+#include <probe/rtt/exchange.h>
+#include <probe/rtt/frame.h>
+#include <probe/rtt/stamp.h>
 
 /* What makes one exchange unique: an answer carries all of it back. */
 struct exchange_key {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <rtt/frame.h>
+#include <probe/rtt/frame.h>
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <rtt/peers.h>
+#include <probe/rtt/peers.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <rtt/reflector.h>
+#include <probe/rtt/reflector.h>
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <rtt/session.h>
+#include <probe/rtt/session.h>
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * the conversion, so that a huge or undefined round trip is "beyond the table" on every path:
  * `a < b ? a : b` with a NAN in a gives b, as minps does.
  */
-#include <cost/kernel.h>
+#include <sched/cost/kernel.h>
 
 #include <errno.h>
 #include <math.h>

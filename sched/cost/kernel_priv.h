@@ -3,7 +3,7 @@
 #ifndef COST_KERNEL_PRIV_H
 #define COST_KERNEL_PRIV_H
 
-#include <cost/kernel.h>
+#include <sched/cost/kernel.h>
 
 /* Added before taking a maximum: COST_ABSENT wraps round to 0 and loses to every machine. */
 enum { COST_MAXIMUM_BIAS = UINT16_MAX + 1 - COST_ABSENT };

@@ -3,7 +3,7 @@
  * Each machine keeps the pairs it is an end of, sorted by the other end's column, so that a row is laid over the rack
  * values in one walk and a rack's pairs lie side by side.
  */
-#include <cost/latency_view.h>
+#include <sched/cost/latency_view.h>
 
 #include <errno.h>
 #include <math.h>

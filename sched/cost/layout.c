@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <cost/layout.h>
+#include <sched/cost/layout.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <cost/rows.h>
+#include <sched/cost/rows.h>
 
 #include <errno.h>
 #include <stdlib.h>

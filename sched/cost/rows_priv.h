@@ -3,7 +3,7 @@
 #ifndef COST_ROWS_PRIV_H
 #define COST_ROWS_PRIV_H
 
-#include <cost/rows.h>
+#include <sched/cost/rows.h>
 
 struct cached_row {
 	struct cost_row row; /* first: what callers see */

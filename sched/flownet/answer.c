@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <mcf/verify.h>
+#include <sched/mcf/verify.h>
 
 #include "flownet_priv.h"
 

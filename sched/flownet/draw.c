@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The network for people and for other programs: DIMACS, Graphviz, JSON. */
-#include <flownet/network.h>
+#include <sched/flownet/network.h>
 
 #include <errno.h>
 #include <inttypes.h>

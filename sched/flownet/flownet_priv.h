@@ -8,8 +8,8 @@
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
 
-#include <flownet/flownet.h>
-#include <mcf/structured.h>
+#include <sched/flownet/flownet.h>
+#include <sched/mcf/structured.h>
 
 enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* in place of a machine */
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <flownet/network.h>
-#include <mcf/verify.h>
+#include <sched/flownet/network.h>
+#include <sched/mcf/verify.h>
 
 #include "flownet_priv.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Node order: cluster, sink, racks, machines, then each job's "unscheduled" and its tasks. */
-#include <flownet/network.h>
+#include <sched/flownet/network.h>
 
 #include <errno.h>
 #include <stdlib.h>

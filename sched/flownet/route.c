@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <flownet/network.h>
+#include <sched/flownet/network.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include <mcf/algorithms.h>
-#include <mcf/scaling.h>
-#include <mcf/simplex.h>
+#include <sched/mcf/algorithms.h>
+#include <sched/mcf/scaling.h>
+#include <sched/mcf/simplex.h>
 
 #include "auto_priv.h"
 

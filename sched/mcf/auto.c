@@ -5,8 +5,8 @@
  * the cost scaling where that suits it better from the start or the simplex turns out to be slow).
  */
 #include <base/ns.h>
-#include <mcf/scaling.h>
-#include <mcf/simplex.h>
+#include <sched/mcf/scaling.h>
+#include <sched/mcf/simplex.h>
 
 #include "auto_priv.h"
 #include "collapse_priv.h"

@@ -3,7 +3,7 @@
 #ifndef AUTO_PRIV_H
 #define AUTO_PRIV_H
 
-#include <mcf/mcf.h>
+#include <sched/mcf/mcf.h>
 
 enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);
 enum mcf_status mcf_structured_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution);

@@ -3,7 +3,7 @@
 #define POLICY_PRIV_H
 
 #include <base/rng.h>
-#include <policy/policy.h>
+#include <sched/policy/policy.h>
 
 #include "rest_priv.h"
 

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include <cost/layout.h>
-#include <flownet/flownet.h>
+#include <sched/cost/layout.h>
+#include <sched/flownet/flownet.h>
 
 struct placer;
 struct rest_costs;

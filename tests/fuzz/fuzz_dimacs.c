@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <mcf/dimacs.h>
+#include <sched/mcf/dimacs.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <fitting/expression.h>
-#include <fitting/parameters.h>
+#include <fitting/expression/expression.h>
+#include <fitting/expression/parameters.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,7 +2,7 @@
 /* Reads a NIST .dat and, where it is small, fits it. */
 #include <stdint.h>
 
-#include <fitting/nist.h>
+#include <fitting/nist/nist.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <check/pcapng.h>
+#include <injector/check/pcapng.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

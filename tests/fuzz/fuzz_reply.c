@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <load/reply.h>
+#include <injector/load/reply.h>
 
 struct outcome {
 	unsigned replies;

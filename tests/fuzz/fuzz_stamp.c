@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rtt/reflector.h>
+#include <probe/rtt/reflector.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

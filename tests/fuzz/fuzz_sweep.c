@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <fitting/observations.h>
+#include <fitting/observations/observations.h>
 #include <model/sweep.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

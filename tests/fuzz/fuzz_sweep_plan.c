@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sweep/metric.h>
-#include <sweep/schedule.h>
+#include <injector/sweep/metric.h>
+#include <injector/sweep/schedule.h>
 
 static double delays[SCHEDULE_DELAYS_MAXIMUM];
 

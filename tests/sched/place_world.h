@@ -4,7 +4,7 @@
 #define TESTS_SCHED_PLACE_WORLD_H
 
 #include <base/rng.h>
-#include <policy/policy.h>
+#include <sched/policy/policy.h>
 
 enum { TEST_CURVES = 3 };
 

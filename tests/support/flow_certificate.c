@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-#include <mcf/verify.h>
+#include <sched/mcf/verify.h>
 
 void flow_certificate_check(const char *label, const struct mcf_problem *problem, const struct mcf_solution *solution)
 {

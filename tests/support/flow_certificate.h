@@ -3,7 +3,7 @@
 #ifndef TESTS_FLOW_CERTIFICATE_H
 #define TESTS_FLOW_CERTIFICATE_H
 
-#include <mcf/mcf.h>
+#include <sched/mcf/mcf.h>
 
 /* Solves `problem` with the algorithm and fails the test, naming `label` and the fault, unless the answer's
  * certificate holds (optimal or infeasible). The solution belongs to the caller. */

@@ -9,8 +9,8 @@
 
 #include <dp/eal.h>
 #include <dp/port.h>
-#include <injector/capture.h>
-#include <injector/line.h>
+#include <injector/line/capture.h>
+#include <injector/line/line.h>
 
 static struct error err;
 

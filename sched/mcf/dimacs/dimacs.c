@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reader of DIMACS files: chunks, a fast path for good lines, and a slow one that finds words for bad ones. */
-#include <mcf/dimacs.h>
+#include <sched/mcf/dimacs.h>
 
 #include <errno.h>
 #include <inttypes.h>

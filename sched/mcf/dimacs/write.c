@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writer of DIMACS problems and solutions: own digits, as printf would take longer than solving. */
-#include <mcf/dimacs.h>
+#include <sched/mcf/dimacs.h>
 
 #include <errno.h>
 #include <string.h>

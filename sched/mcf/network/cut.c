@@ -3,7 +3,7 @@
  * Farkas' inequality is a sum over the potentials' levels, one cut each: where the sum is violated, so is one of them.
  * All are looked at in one sweep from the highest level down.
  */
-#include <mcf/cut.h>
+#include <sched/mcf/cut.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the algorithms share beside <mcf/mcf.h>. */
+/* What the algorithms share beside <sched/mcf/mcf.h>. */
 #ifndef MCF_PRIV_H
 #define MCF_PRIV_H
 
-#include <mcf/mcf.h>
+#include <sched/mcf/mcf.h>
 
 /* Sums of int64 products; -Wpedantic wants it marked. */
 __extension__ typedef __int128 mcf_wide;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <mcf/verify.h>
+#include <sched/mcf/verify.h>
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <mcf/simplex.h>
-#include <mcf/verify.h>
+#include <sched/mcf/simplex.h>
+#include <sched/mcf/verify.h>
 
 #include "recognise_priv.h"
 

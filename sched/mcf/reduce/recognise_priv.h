@@ -8,7 +8,7 @@
 #ifndef MCF_RECOGNISE_PRIV_H
 #define MCF_RECOGNISE_PRIV_H
 
-#include <mcf/structured.h>
+#include <sched/mcf/structured.h>
 
 #include "mcf_priv.h"
 

@@ -11,7 +11,7 @@
 #ifndef MCF_SCALING_PRIV_H
 #define MCF_SCALING_PRIV_H
 
-#include <mcf/scaling.h>
+#include <sched/mcf/scaling.h>
 
 #include "mcf_priv.h"
 

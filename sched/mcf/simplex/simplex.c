@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The network simplex's network and its changes between solves. */
-#include <mcf/simplex.h>
+#include <sched/mcf/simplex.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@
 #ifndef MCF_SIMPLEX_PRIV_H
 #define MCF_SIMPLEX_PRIV_H
 
-#include <mcf/simplex.h>
+#include <sched/mcf/simplex.h>
 
 #include "mcf_priv.h"
 

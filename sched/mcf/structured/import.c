@@ -11,7 +11,7 @@
  */
 #include <stdlib.h>
 
-#include <mcf/simplex.h>
+#include <sched/mcf/simplex.h>
 
 #include "structured_priv.h"
 

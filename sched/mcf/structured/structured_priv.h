@@ -15,7 +15,7 @@
 #ifndef STRUCTURED_PRIV_H
 #define STRUCTURED_PRIV_H
 
-#include <mcf/structured.h>
+#include <sched/mcf/structured.h>
 
 #include "structured_arena.h"
 #include "structured_queue.h"

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MACs of the addresses that we send to: given, or learnt by ARP (RFC 826). No I/O. One thread. */
+#ifndef PROBE_NEIGHBOURS_PRIV_H
+#define PROBE_NEIGHBOURS_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/ns.h>
+#include <probe/rtt/frame.h>
+
+struct neighbour {
+	uint32_t address;
+	bool known, fixed; /* fixed: from the peers file, ARP does not change it */
+	uint8_t mac[FRAME_MAC_BYTES];
+	struct ns ask_at; /* monotonic: when to ask (again) */
+	struct ns backoff;
+};
+
+struct neighbours {
+	size_t count, capacity;
+	struct neighbour *items;
+};
+
+/* Index of the address, added if need be; mac NULL = to be resolved. -ENOMEM. */
+int64_t neighbours_add(struct neighbours *neighbours, uint32_t address, const uint8_t *mac);
+/* From any ARP frame: takes the sender's MAC if we have asked for that address. */
+void neighbours_learn(struct neighbours *neighbours, const struct frame *arp);
+/* The next address to ask for now (sets when to ask again: 50 ms doubling to 1 s); NULL if none. */
+const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now);
+void neighbours_free(struct neighbours *neighbours);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * NoMora's flow network (paper, figure 4 and table 2), kept between rounds. Events change it: each becomes a typed
+ * change with its reason; changes of one thing merge; a round applies what is left to the solver, solves, and turns
+ * the flow into moves of tasks. Tasks of a job that share all costs are one supply of the solver ("group").
+ *
+ *   task T of job J -> U_J   omega * wait + gamma          T -> X  largest cost of all machines
+ *   T -> R                   largest cost of the rack, if <= p_r (the cost source decides)
+ *   T -> M                   cost of the machine, if <= p_m (the cost source decides)
+ *   X -> R -> M -> S         0, as wide as the slots       U_J -> S  0, capacity: see unscheduled_capacity
+ *
+ * A waiting root has X at cost 0 (and U_J: a full cluster is no reason to have no answer), a running one its machine
+ * alone; the others wait for it. Without preemption a running task keeps its machine alone. With it, it has all arcs,
+ * and the one to its machine costs less by beta, not under 0. A task that runs has waited 0: its way to U_J is gamma.
+ * A machine keeps what is pinned to it even when its slots shrink below that.
+ *
+ * Where the optimum leaves a choice, which a flow through X or R does, `choose` makes it: any free slot is as good to
+ * the network. Machines are numbered as in the cluster, jobs and tasks as the caller likes, dense from 0. Durations
+ * are seconds. One thread.
+ */
+#ifndef FLOWNET_FLOWNET_H
+#define FLOWNET_FLOWNET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <base/error.h>
+#include <sched/cost/rows.h>
+#include <sched/mcf/mcf.h>
+#include <model/cluster.h>
+
+enum { FLOWNET_NONE = -1 }; /* no machine, no rack */
+/* What omega adds for waiting at most, and beta takes off for running. */
+enum { FLOWNET_TIME_COST_MAXIMUM = 1 << 19 };
+
+struct flownet;
+
+/* What a policy says about costs and choices. `context` is borrowed. */
+struct flownet_policy {
+	void *context;
+	bool root_first; /* the others wait for their root */
+	/* Arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: it waits, and the policy has no
+	 * root_first). An arc to a rack or to the cluster costs no less than `at` any machine in it. NULL = out of
+	 * memory. Valid until the next call. */
+	const struct cost_row *(*row)(void *context, uint32_t job, int32_t root);
+	/* The row will be asked for soon: cost_rows_fetch(). NULL = it is at hand. */
+	void (*fetch)(void *context, uint32_t job, int32_t root, enum cost_fetch step);
+	/* Cost of one machine, thresholds or not. */
+	int32_t (*at)(void *context, uint32_t job, int32_t root, uint32_t machine);
+	/* A machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task that the
+	 * network would put on any of them. There is one. NULL = the first. */
+	uint32_t (*choose)(void *context, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
+	/* The job's root runs on `machine` from now on, or no more: nobody may ask for its row. May be NULL. */
+	void (*root)(void *context, uint32_t job, uint32_t machine, bool runs);
+	/* Told before the rows that this moves are asked for; both may be NULL. */
+	void (*present)(void *context, uint32_t machine, bool present);
+	void (*moved)(void *context, uint32_t a, uint32_t b, enum latency_moved moved);
+};
+
+struct flownet_settings {
+	bool preemption;
+	int32_t gamma;
+	double omega_per_s;
+	double beta_per_s;            /* with preemption; without it nothing is discounted */
+	int32_t unscheduled_capacity; /* of U_J -> S; 0 = the job's tasks (the paper's 1 leaves tasks without a way) */
+	const struct mcf_algorithm *algorithm; /* NULL = the structured solver, kept and repaired between rounds */
+	bool verify;                           /* prove every answer by mcf_verify() */
+};
+
+/* NULL with err set. The cluster's machines are not in the network yet: flownet_machine_added(). */
+struct flownet *flownet_create(const struct cluster *cluster, const struct flownet_policy *policy,
+			       const struct flownet_settings *settings, struct error *err);
+void flownet_destroy(struct flownet *net); /* NULL is legal */
+
+/* Why something changed. */
+enum flownet_reason {
+	FLOWNET_MACHINE_ADDED,
+	FLOWNET_MACHINE_REMOVED,
+	FLOWNET_SLOTS_CHANGED,
+	FLOWNET_JOB_ARRIVED,
+	FLOWNET_JOB_ENDED,
+	FLOWNET_TASK_ARRIVED,
+	FLOWNET_TASK_ENDED,
+	FLOWNET_TASK_PLACED,
+	FLOWNET_TASK_PREEMPTED,
+	FLOWNET_ROOT_PLACED,
+	FLOWNET_ROOT_LOST,
+	FLOWNET_LATENCY_CHANGED,
+	FLOWNET_TIME_PASSED,
+	FLOWNET_OTHERS_HELD,
+	FLOWNET_REASONS, /* how many there are */
+};
+const char *flownet_reason_name(enum flownet_reason reason);
+
+/* What of the network changes. */
+enum flownet_change_kind {
+	FLOWNET_CHANGE_CAPACITY, /* M -> S and what leads to M; subject: machine */
+	FLOWNET_CHANGE_ARCS,     /* costs of a job's tasks to X, R, M; subject: job */
+	FLOWNET_CHANGE_UNITS,    /* a job's tasks: how many, where they run; subject: job */
+};
+
+struct flownet_change {
+	enum flownet_change_kind kind;
+	enum flownet_reason reason; /* of the first event */
+	uint32_t subject;
+	uint32_t events;       /* merged into it */
+	int32_t before, after; /* slots for waiting and running tasks that are not pinned; 0 for jobs */
+};
+
+/*
+ * Events. 0 or -errno: -EINVAL (what is named is not there, or is there already), -ENOMEM. A machine that is removed
+ * sends its tasks back to waiting; a job whose root is lost waits for it anew, its running tasks stay.
+ */
+int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots);
+int flownet_machine_removed(struct flownet *net, uint32_t machine);
+int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots);
+int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task);
+int flownet_job_ended(struct flownet *net, uint32_t job); /* and its tasks */
+int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, double waited_s);
+/* Arrives as one that runs; -EBUSY if the machine has no free slot. */
+int flownet_task_found(struct flownet *net, uint32_t job, uint32_t task, uint32_t machine, double running_s);
+int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task);
+/* The job's costs moved (its rows are asked for again); the pair form finds the jobs that have their root there. */
+int flownet_costs_changed(struct flownet *net, uint32_t job);
+int flownet_latency_changed(struct flownet *net, uint32_t a, uint32_t b, enum latency_moved moved);
+int flownet_time_passed(struct flownet *net, double seconds);
+/*
+ * While the others are held back, a solve places waiting roots alone: others that wait are not in the network, those
+ * that run stay or, with preemption and where no slot is free, make room for a root. For rounds of two solves (NoMora
+ * 5.2). Nothing happens with a policy that has no root_first. 0 or -ENOMEM.
+ */
+int flownet_hold_others(struct flownet *net, bool held);
+
+/* Changes that wait for the next round; borrowed until the next call that changes the network. */
+const struct flownet_change *flownet_pending(const struct flownet *net, size_t *count);
+
+/* Which arc a task's unit takes. */
+enum flownet_arc {
+	FLOWNET_ARC_UNSCHEDULED,
+	FLOWNET_ARC_CLUSTER,
+	FLOWNET_ARC_RACK,
+	FLOWNET_ARC_MACHINE,
+	FLOWNET_ARC_RUNNING, /* to where it runs */
+	FLOWNET_ARC_NONE,    /* not in the network: it waits for its root; or U_J is too narrow for it */
+};
+const char *flownet_arc_name(enum flownet_arc arc);
+
+struct flownet_move {
+	uint32_t job, task;
+	int32_t from, to; /* machine, FLOWNET_NONE = waiting */
+	enum flownet_arc arc;
+	int32_t cost; /* of the arc */
+};
+
+/* What a round did; arrays belong to the network and hold until the next round. */
+struct flownet_round {
+	const struct flownet_move *moves;
+	size_t move_count;
+	int64_t cost;        /* of the optimal flow; pinned tasks and unrouted units not counted */
+	int64_t unscheduled; /* units */
+	int64_t unrouted;    /* units that found no way at all (unscheduled_capacity) */
+	uint64_t changes;    /* applied */
+	uint64_t merged;     /* events that another change swallowed */
+	const char *algorithm;
+	bool verified;                      /* the certificate was checked and holds */
+	double apply_s, solve_s, extract_s; /* wall */
+};
+
+/*
+ * After the first round: others will follow, and what the first of them would have to do once is done now, so that it
+ * takes no longer than any other. 0 or -ENOMEM.
+ */
+int flownet_prepare(struct flownet *net);
+
+/* Applies what is pending, solves, moves tasks. 0, -ENOMEM, -ERANGE (costs), -EIO (the certificate does not hold). */
+int flownet_solve(struct flownet *net, struct flownet_round *round, struct error *err);
+
+/* Reading. A machine number that is absent has no slots. */
+int32_t flownet_free(const struct flownet *net, uint32_t machine); /* slots that no task holds */
+int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack);
+int32_t flownet_slots(const struct flownet *net, uint32_t machine);
+int32_t flownet_running(const struct flownet *net, uint32_t machine); /* tasks on it */
+const struct cluster *flownet_cluster(const struct flownet *net);
+uint64_t flownet_rounds(const struct flownet *net);    /* solves begun so far */
+uint32_t flownet_job_limit(const struct flownet *net); /* highest job number + 1 */
+uint32_t flownet_task_limit(const struct flownet *net, uint32_t job);
+uint32_t flownet_root_task(const struct flownet *net, uint32_t job);
+int32_t flownet_root_machine(const struct flownet *net, uint32_t job); /* FLOWNET_NONE: waits */
+int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t task);
+bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
+uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
+/* Tasks that wait so long that omega adds no more for it: their order is lost. The longest wait goes to *longest_s. */
+uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
+/* What the one arc of each pinned task costs, all together: no part of a round's cost. */
+int64_t flownet_pinned_cost(const struct flownet *net);
+/* Cheapest arc by which the task may get to `machine` (FLOWNET_NONE: to wait), as the network stands. */
+enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_t task, int32_t machine, int32_t *cost);
+/*
+ * Which of the job's waiting tasks find no way, as the network stands, because U_J -> S is too narrow for all: those
+ * for which waiting is dearest, of equals the last. unrouted[flownet_task_limit()]. 0 or -ENOMEM.
+ */
+int flownet_list_unrouted(const struct flownet *net, uint32_t job, bool *unrouted);
+uint64_t flownet_memory_bytes(const struct flownet *net); /* of the solver */
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * DIMACS minimum-cost flow files (First DIMACS Implementation Challenge, 1991), plain or gzip:
+ *
+ *   c comment
+ *   p min NODES ARCS                       once, before all that follows
+ *   n NODE SUPPLY                          nodes count from 1; no line = 0; at most one a node
+ *   a TAIL HEAD LOWER CAPACITY COST        exactly ARCS of them
+ *
+ * Nothing is guessed: wrong counts, unknown nodes, a second line for a node, negative or too large bounds, costs
+ * beyond mcf/mcf.h's bounds, supplies that do not sum to 0 and files that end early are refused with file, line,
+ * field and what was expected. Files are read in chunks; memory is that of the arrays. One thread per call.
+ */
+#ifndef MCF_DIMACS_H
+#define MCF_DIMACS_H
+
+#include <stdio.h>
+
+#include <base/error.h>
+#include <sched/mcf/mcf.h>
+
+/* A header may ask for this much, so that one line of text cannot take all the memory of a host. */
+enum { MCF_DIMACS_NODES = 1 << 26, MCF_DIMACS_ARCS = 1 << 28 };
+
+/* A problem that owns its arrays. Start from {0}; mcf_network_free(). Nodes are numbered from 0 in it. */
+struct mcf_network {
+	struct mcf_problem problem; /* points to the arrays below; lower is NULL when all are 0 */
+	int32_t *tail, *head, *lower, *capacity;
+	int64_t *cost, *supply;
+	int32_t arc_room;
+};
+
+void mcf_network_free(struct mcf_network *network);
+
+/* `path` may be "-" for stdin. 0 or -errno with err set and the network empty. */
+int mcf_dimacs_read(const char *path, struct mcf_network *network, struct error *err);
+
+/* The same from memory; `name` stands for the file in messages. */
+int mcf_dimacs_parse(const char *name, const char *text, size_t bytes, struct mcf_network *network, struct error *err);
+
+/* Writes the problem; each line of `comment` (NULL = none) becomes a c line. 0 or -EIO. */
+int mcf_dimacs_write(const struct mcf_problem *problem, const char *comment, FILE *out);
+
+/* "s COST" and, when `flows`, "f TAIL HEAD FLOW" for every arc that carries something. 0 or -EIO. */
+int mcf_dimacs_write_solution(const struct mcf_problem *problem, const struct mcf_solution *solution, bool flows,
+			      FILE *out);
+
+#endif

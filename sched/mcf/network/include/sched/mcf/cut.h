@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Why supplies cannot be sent: the potentials of an infeasible answer (Farkas' proof, mcf/mcf.h) hold a set of nodes
+ * that more has to leave than the arcs out of it carry. In O(arcs + nodes log nodes). Pure.
+ */
+#ifndef MCF_CUT_H
+#define MCF_CUT_H
+
+#include <sched/mcf/mcf.h>
+
+/* The nodes whose potential is at least `least_potential`. supply + lower_in > capacity. */
+struct mcf_cut {
+	int64_t least_potential;
+	int32_t nodes;
+	int32_t arcs;     /* that leave them for other nodes */
+	int64_t supply;   /* theirs, summed */
+	int64_t lower_in; /* what lower bounds send to them in any case */
+	int64_t capacity; /* of the arcs that leave them */
+};
+
+/*
+ * The cut of the potentials by which most is left over; of equal ones that of fewest nodes. 0, -ENOMEM, or -EBADMSG
+ * when there is none: the potentials prove nothing.
+ */
+int mcf_cut_find(const struct mcf_problem *problem, const int64_t *potential, struct mcf_cut *cut);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Placement policies behind one table. A policy says what arcs and costs the flow network gets, and picks among slots
+ * that the network holds for equal; a placer is one policy at work on one cluster. Events go to its flownet, rounds
+ * are flownet_solve(). One thread.
+ *
+ *   nomora          cost 100 / p(latency to the root), thresholds p_m and p_r (NoMora 5.2)
+ *   quincy          cost by distance to the root: machine, rack, pod, cluster (Quincy's locality without data)
+ *   random          one fixed cost, any free slot with equal chance (NoMora 6, after Firmament's)
+ *   load_spreading  one fixed cost, the machine with the fewest tasks
+ *   first_fit       one fixed cost, the first machine with a free slot
+ */
+#ifndef POLICY_POLICY_H
+#define POLICY_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <sched/cost/latency_view.h>
+#include <sched/cost/rows.h>
+#include <sched/flownet/flownet.h>
+#include <model/cluster.h>
+#include <model/curve.h>
+
+enum { POLICY_FIXED_COST = 100 }; /* of policies for which all machines are alike: p = 1 */
+
+struct placer; /* a policy's view of itself, see below */
+
+struct policy {
+	const char *name;
+	const char *summary;
+	bool root_first;    /* tasks wait for their root and go where it is near */
+	int32_t least_cost; /* no machine costs less */
+	bool cached_rows;   /* row() is cost_rows_get() by the job's curve */
+	bool preempts;      /* may honour preemption; the others keep running tasks where they are */
+	/* What flownet asks for; contracts in flownet/flownet.h, with the placer as context. */
+	const struct cost_row *(*row)(struct placer *placer, uint32_t job, int32_t root);
+	int32_t (*at)(struct placer *placer, uint32_t job, int32_t root, uint32_t machine);
+	/* at() of the rack's columns of the layout, 0..COST_MAXIMUM; any figure for those without a machine. For
+	 * root_first.
+	 */
+	void (*rack)(struct placer *placer, uint32_t job, uint32_t root, uint32_t rack, uint16_t *cost);
+	uint32_t (*choose)(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
+};
+
+/* Ended by a row whose name is NULL; the first is nomora. */
+extern const struct policy *const policies[];
+const struct policy *policy_find(const char *name); /* NULL when there is none */
+
+struct policy_settings {
+	int32_t machine_threshold, rack_threshold; /* p_m, p_r */
+	enum latency_reference reference;
+	uint64_t seed;
+	bool root_anywhere; /* the root goes to the first free slot, not to a rack with room for its job */
+	struct flownet_settings flow;
+};
+
+/* NoMora's: p_m 105, p_r 110, gamma 1001, no preemption, omega and beta 0, the structured solver. */
+void policy_settings_default(struct policy_settings *settings);
+
+/*
+ * `source` says the round trips (cost_source_from_view(), or a simulator's own); it and the layout must outlive the
+ * placer. Machines enter its network by flownet_machine_added(). NULL with err set.
+ */
+struct placer *placer_create(const struct policy *policy, const struct cost_layout *layout, struct cost_source source,
+			     const struct policy_settings *settings, struct error *err);
+void placer_destroy(struct placer *placer); /* NULL is legal */
+
+/* Number of a curve for the call below, or -ENOMEM. The curve is not kept. */
+int32_t placer_add_curve(struct placer *placer, const struct curve *curve);
+/* Before flownet_job_arrived(): which curve the job has. 0 or -ENOMEM. */
+int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve);
+
+struct flownet *placer_net(struct placer *placer);
+/* Rows of costs in memory: no more than there are curves and machines with a root of theirs. For statistics. */
+uint64_t placer_rows_kept(const struct placer *placer);
+/* Cost by latency of one machine for a job whose root is on `root`, whatever the policy is. */
+int32_t placer_latency_cost(struct placer *placer, uint32_t job, uint32_t root, uint32_t machine);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two agents on two ports that rings connect: everything but the wire. */
+#include <criterion/criterion.h>
+
+#include <pthread.h>
+#include <string.h>
+
+#include <base/ns.h>
+
+#include <rte_eth_ring.h>
+#include <rte_ring.h>
+
+#include <dp/eal.h>
+#include <probe/agent/agent.h>
+
+struct side {
+	struct agent *agent;
+	struct dp_port *port;
+	struct dp_clock clock;
+};
+
+static volatile sig_atomic_t stop;
+static struct peer hosts[] = {{.name = "a", .address = 0x0a000001}, {.name = "b", .address = 0x0a000002}};
+static const struct peers peers = {.count = 2, .items = hosts};
+static struct dp_pool *pool;
+
+static void start_eal(void)
+{
+	struct dp_eal_options options = {.program = "test", .memory_MiB = 64};
+	struct error err = {0};
+
+	cr_assert_eq(dp_eal_start(&options, &err), 0, "%s", err.text);
+	pool = dp_pool_create("test", 8191, 2048, &err);
+	cr_assert_not_null(pool, "%s", err.text);
+}
+
+static void open_side(struct side *side, const char *name, struct rte_ring *in, struct rte_ring *out,
+		      struct agent_options options)
+{
+	struct dp_port_options port = {.name = name, .pool = pool, .descriptors = 512};
+	struct error err = {0};
+
+	cr_assert_geq(rte_eth_from_rings(name, &in, 1, &out, 1, 0), 0);
+	/* DPDK names what it makes of rings "net_ring_NAME". */
+	char device[64];
+
+	snprintf(device, sizeof device, "net_ring_%s", name);
+	port.name = device;
+	side->port = dp_port_open(&port, &err);
+	cr_assert_not_null(side->port, "%s", err.text);
+	cr_assert_eq(dp_port_start(side->port, &err), 0, "%s", err.text);
+	cr_assert_eq(dp_clock_calibrate(&side->clock, (struct ns){10 * NS_PER_MS}, &err), 0, "%s", err.text);
+	side->agent = agent_create(&options, side->port, pool, &side->clock, &err);
+	cr_assert_not_null(side->agent, "%s", err.text);
+}
+
+static void *run_side(void *context)
+{
+	struct side *side = context;
+
+	agent_run(side->agent, &stop);
+	return NULL;
+}
+
+static uint64_t samples;
+
+static void count_sample(void *context, const struct agent_sample *sample)
+{
+	(void)context;
+	(void)sample;
+	samples++;
+}
+
+static void check_results(struct agent *agent, uint64_t sent)
+{
+	struct agent_peer_result result;
+	uint64_t on_paths = 0;
+
+	agent_peer_result(agent, 0, &result);
+	cr_assert(result.resolved, "found by ARP");
+	cr_assert_eq(result.counters.sent, sent);
+	cr_assert_eq(result.counters.fresh, sent, "%lu of %lu", result.counters.fresh, sent);
+	cr_assert_eq(result.counters.lost + result.counters.duplicates + result.counters.reordered, 0);
+	cr_assert_eq(histogram_count(result.rtt), sent);
+	cr_assert_gt(histogram_minimum(result.rtt), 0);
+	cr_assert_gt(histogram_minimum(result.residence), 0, "answering takes its time, and t3 says so");
+	for (uint32_t path = 0; path < 3; path++) {
+		struct agent_path_result one;
+
+		agent_path_result(agent, 0, path, &one);
+		on_paths += one.counters.fresh;
+		cr_assert_eq(one.counters.sent, sent / 3);
+	}
+	cr_assert_eq(on_paths, sent);
+}
+
+TestSuite(agent, .init = start_eal, .fini = dp_eal_stop, .timeout = 60);
+
+Test(agent, two_agents_probe_each_other_without_loss)
+{
+	struct rte_ring *there = rte_ring_create("there", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct rte_ring *back = rte_ring_create("back", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct agent_options options = {.peers = &peers,
+					.address = 0x0a000001,
+					.udp_port = 862,
+					.reflect = true,
+					.paths = 3,
+					.interval = {500 * NS_PER_US},
+					.timeout = {2 * INT64_C(1000000000)},
+					.count = 600,
+					.patience = {10 * INT64_C(1000000000)},
+					.linger = {200 * NS_PER_MS},
+					.slots = 1,
+					.poll = AGENT_POLL_ADAPTIVE,
+					.seed = 5};
+	struct agent_summary summary;
+	struct side sides[2];
+	pthread_t threads[2];
+
+	cr_assert(there && back);
+	options.on_sample = count_sample;
+	open_side(&sides[0], "a", back, there, options);
+	options.address = 0x0a000002;
+	options.seed = 6;
+	options.on_sample = NULL;
+	options.format = STAMP_NTP;
+	open_side(&sides[1], "b", there, back, options);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(pthread_create(&threads[i], NULL, run_side, &sides[i]), 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 2; i++) {
+		check_results(sides[i].agent, 600);
+		agent_summary(sides[i].agent, &summary);
+		cr_assert_geq(summary.reflector.answered, 600);
+		cr_assert_eq(summary.reflector.malformed + summary.send_failures + summary.broken_frames, 0);
+		cr_assert_str_eq(summary.stamps, "tsc");
+		agent_destroy(sides[i].agent);
+		dp_port_close(sides[i].port);
+	}
+	cr_assert_eq(samples, 600);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include <probe/rtt/peers.h>
+
+static int parse(const char *text, struct peers *peers, struct error *err)
+{
+	struct file_lines *lines = file_lines_from_memory("peers", text, strlen(text));
+	int code = peers_parse(lines, peers, err);
+
+	file_lines_close(lines);
+	return code;
+}
+
+Test(peers, reads_all_forms_of_a_line)
+{
+	struct error err = {0};
+	struct peers peers;
+
+	cr_assert_eq(parse("# mesh\nh1 10.0.0.1\n\th2  10.0.0.2 02:00:00:00:00:02 # with MAC\n"
+			   "h3 10.0.0.3 - r2\nh4 10.0.0.4 r2\nh5 10.0.0.5 02:00:00:00:00:05 r3\n",
+			   &peers, &err),
+		     0, "%s", err.text);
+	cr_assert_eq(peers.count, 5);
+	cr_assert(!peers.items[0].has_mac && peers.items[1].has_mac && !peers.items[2].has_mac);
+	cr_assert_str_eq(peers.items[2].rack, "r2");
+	cr_assert_str_eq(peers.items[3].rack, "r2");
+	cr_assert_str_eq(peers.items[4].rack, "r3");
+	cr_assert_eq(peers.items[4].mac[5], 5);
+	cr_assert_str_eq(peers_find(&peers, 0x0a000003)->name, "h3");
+	cr_assert_null(peers_find(&peers, 0x0a000009));
+	peers_free(&peers);
+}
+
+struct bad_file {
+	char text[96], expected[48];
+};
+
+static const struct bad_file bad_files[] = {
+	{"", "peers: expected lines"},
+	{"# nothing\n\n", "peers: expected lines"},
+	{"h1\n", "peers:1: address"},
+	{"h1 10.0.0\n", "peers:1: address"},
+	{"h1 0.0.0.0\n", "peers:1: address"},
+	{"h1 224.0.0.1\n", "peers:1: address"},
+	{"h1 10.0.0.1 zz r1\n", "peers:1: mac"},
+	{"h1 10.0.0.1 01:00:00:00:00:01\n", "peers:1: mac"},
+	{"h1 10.0.0.1 - r1 more\n", "peers:1: rack"},
+	{"h,1 10.0.0.1\n", "peers:1: name"},
+	{"h\x01 10.0.0.1\n", "peers:1: name"},
+	{"h\xff 10.0.0.1\n", "peers:1: name"},
+	{"h1 10.0.0.1\nh1 10.0.0.2\n", "peers:2: name: there are two hosts 'h1'"},
+	{"h1 10.0.0.1\nh2 10.0.0.1\n", "peers:2: address: 'h1' and 'h2'"},
+	{"h1 10.0.0.1 02:00:00:00:00:01\nh2 10.0.0.2 02:00:00:00:00:01\n", "peers:2: mac"},
+};
+
+Test(peers, refuses_bad_files_with_their_place)
+{
+	for (size_t i = 0; i < sizeof bad_files / sizeof bad_files[0]; i++) {
+		struct error err = {0};
+		struct peers peers;
+
+		cr_assert_lt(parse(bad_files[i].text, &peers, &err), 0, "%s", bad_files[i].text);
+		cr_assert(strncmp(err.text, bad_files[i].expected, strlen(bad_files[i].expected)) == 0,
+			  "'%s' gave '%s'", bad_files[i].text, err.text);
+		cr_assert_null(peers.items);
+	}
+}

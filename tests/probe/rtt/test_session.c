@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <base/rng.h>
+#include <probe/rtt/session.h>
+
+Test(session, tells_fresh_late_double_and_unknown)
+{
+	struct session *session = session_create(8);
+	uint64_t sent = 0;
+
+	cr_assert_eq(session_send(session, 100), 0);
+	cr_assert_eq(session_send(session, 200), 1);
+	cr_assert_eq(session_send(session, 300), 2);
+	cr_assert_eq(session_receive(session, 0, 0, &sent), SESSION_FRESH);
+	cr_assert_eq(sent, 100);
+	cr_assert_eq(session_receive(session, 0, 0, &sent), SESSION_DUPLICATE);
+	cr_assert_eq(session_receive(session, 3, 1, &sent), SESSION_UNKNOWN);
+	cr_assert_eq(session_receive(session, 2, 1, &sent), SESSION_FRESH);
+	cr_assert_eq(session_receive(session, 1, 2, &sent), SESSION_FRESH);
+	cr_assert_eq(session_counters(session).reordered, 1);
+	cr_assert_eq(session_send(session, 400), 3);
+	cr_assert_eq(session_expire(session, 400), 0, "what was sent at the deadline is not too old");
+	cr_assert_eq(session_expire(session, 401), 1);
+	cr_assert_eq(session_receive(session, 3, 3, &sent), SESSION_LATE);
+	cr_assert_eq(session_receive(session, 3, 3, &sent), SESSION_DUPLICATE);
+	cr_assert_eq(session_counters(session).lost, 1);
+	cr_assert_eq(session_outstanding(session), 0);
+	session_destroy(session);
+}
+
+Test(session, a_deadline_before_the_counter_began_gives_nothing_up)
+{
+	struct session *session = session_create(8);
+
+	session_send(session, 3);
+	cr_assert_eq(session_expire(session, (uint64_t)-5), 0, "5 ticks before 0");
+	cr_assert_eq(session_outstanding(session), 1);
+	cr_assert_eq(session_expire(session, 4), 1);
+	session_destroy(session);
+}
+
+Test(session, a_full_window_gives_up_the_oldest)
+{
+	struct session *session = session_create(4);
+	uint64_t sent;
+
+	for (uint64_t i = 0; i < 10; i++)
+		session_send(session, i);
+	cr_assert_eq(session_counters(session).lost, 6);
+	cr_assert_eq(session_outstanding(session), 4);
+	cr_assert_eq(session_receive(session, 5, 0, &sent), SESSION_UNKNOWN);
+	cr_assert_eq(session_receive(session, 6, 0, &sent), SESSION_FRESH);
+	session_destroy(session);
+}
+
+Test(session, a_probe_that_did_not_leave_is_forgotten)
+{
+	struct session *session = session_create(4);
+
+	session_send(session, 1);
+	session_unsend(session);
+	cr_assert_eq(session_counters(session).sent, 0);
+	cr_assert_eq(session_outstanding(session), 0);
+	cr_assert_eq(session_send(session, 2), 0);
+	session_destroy(session);
+}
+
+Test(session, a_probe_that_did_not_leave_gives_its_place_back)
+{
+	struct session *session = session_create(4);
+	uint64_t sent = 0;
+
+	for (uint64_t i = 0; i < 4; i++)
+		session_send(session, i);
+	cr_assert_eq(session_receive(session, 0, 0, &sent), SESSION_FRESH);
+	session_send(session, 4); /* over number 0, which is answered */
+	session_unsend(session);
+	cr_assert_eq(session_receive(session, 0, 0, &sent), SESSION_DUPLICATE);
+	cr_assert_eq(session_receive(session, 1, 1, &sent), SESSION_FRESH);
+	cr_assert_eq(session_outstanding(session), 2);
+	session_destroy(session);
+}
+
+Test(session, what_is_out_at_the_end_can_be_taken_back)
+{
+	struct session *session = session_create(8);
+	struct session_counters counters;
+	uint64_t sent;
+
+	for (uint64_t i = 0; i < 6; i++)
+		session_send(session, i);
+	session_receive(session, 2, 0, &sent);
+	session_expire(session, 2);
+	session_abandon(session);
+	counters = session_counters(session);
+	cr_assert(counters.sent == 3 && counters.fresh == 1 && counters.lost == 2);
+	cr_assert_eq(session_outstanding(session), 0);
+	cr_assert_eq(session_receive(session, 4, 1, &sent), SESSION_LATE);
+	cr_assert_eq(session_outstanding(session), 0);
+	session_destroy(session);
+}
+
+/* A path that loses there and back, doubles on both ways and mixes up; what really happened is counted beside. */
+struct truth {
+	uint64_t lost_forward, lost_back, doubled;
+	uint64_t lost_since; /* of lost_forward, after the newest probe that is answered */
+};
+
+struct reply {
+	uint32_t sequence, reflector_sequence;
+};
+
+/* Some come twice; the queue has room for that. */
+static void receive_shuffled(struct session *session, struct reply *replies, uint32_t count, struct rng *rng,
+			     struct truth *truth)
+{
+	uint32_t copies = count;
+	uint64_t sent;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (rng_below(rng, 8) == 0)
+			replies[copies++] = replies[i];
+	}
+	truth->doubled += copies - count;
+	rng_shuffle(rng, replies, copies, sizeof replies[0]);
+	for (uint32_t i = 0; i < copies; i++)
+		cr_assert_leq(session_receive(session, replies[i].sequence, replies[i].reflector_sequence, &sent),
+			      SESSION_DUPLICATE);
+}
+
+static void exchange_at_random(struct session *session, struct rng *rng, struct truth *truth)
+{
+	struct reply queue[10];
+	uint32_t reflector = 0, queued = 0;
+
+	for (uint64_t now = 0; now < 50000; now++) {
+		uint32_t sequence = session_send(session, now);
+
+		if (rng_below(rng, 10) == 0) {
+			truth->lost_forward++;
+			truth->lost_since++;
+			continue;
+		}
+		if (rng_below(rng, 20) == 0) {
+			truth->lost_back++;
+			reflector++;
+			continue;
+		}
+		truth->lost_since = 0;
+		queue[queued++] = (struct reply){sequence, reflector++};
+		if (rng_below(rng, 8) == 0) { /* doubled on the way there: the reflector answers both */
+			truth->doubled++;
+			queue[queued++] = (struct reply){sequence, reflector++};
+		}
+		if (queued >= 4) {
+			receive_shuffled(session, queue, queued, rng, truth);
+			queued = 0;
+		}
+	}
+	if (queued)
+		receive_shuffled(session, queue, queued, rng, truth);
+}
+
+Test(session, counters_add_up_and_tell_the_ways_apart)
+{
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct session *session = session_create(256);
+		struct session_counters counters;
+		struct truth truth = {0};
+		struct rng rng;
+
+		rng_seed(&rng, seed);
+		exchange_at_random(session, &rng, &truth);
+		session_expire(session, UINT64_C(1) << 40);
+		counters = session_counters(session);
+		cr_assert_eq(counters.sent, 50000);
+		cr_assert_eq(counters.fresh + counters.lost, counters.sent);
+		cr_assert_eq(counters.lost, truth.lost_forward + truth.lost_back);
+		cr_assert_eq(counters.duplicates, truth.doubled);
+		cr_assert_gt(counters.reordered, 0);
+		/* What came after the newest answer is not told by it. */
+		cr_assert_eq(session_lost_forward(session), truth.lost_forward - truth.lost_since, "%lu, %lu less %lu",
+			     session_lost_forward(session), truth.lost_forward, truth.lost_since);
+		session_destroy(session);
+	}
+}
+
+Test(session, a_reflector_that_forgot_us_lost_nothing)
+{
+	struct session *session = session_create(16);
+	uint64_t sent;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		session_send(session, i);
+		session_receive(session, i, i < 4 ? i : 0, &sent); /* it counts from 0 again */
+	}
+	cr_assert_eq(session_lost_forward(session), 0);
+	session_destroy(session);
+}
+
+Test(session, a_reflector_that_counted_more_than_we_sent_lost_nothing)
+{
+	struct session *session = session_create(16);
+	uint64_t sent;
+
+	for (uint32_t i = 0; i < 3; i++)
+		session_send(session, i);
+	/* It is ahead of us, as after a crash of the prober: the two that are lost were not lost on the way there. */
+	session_receive(session, 2, 1000, &sent);
+	session_expire(session, 100);
+	cr_assert_eq(session_counters(session).lost, 2);
+	cr_assert_eq(session_lost_forward(session), 0);
+	session_destroy(session);
+}
+
+Test(session, bounds)
+{
+	cr_assert_null(session_create(0));
+	cr_assert_null(session_create((1U << 20) + 1));
+	session_destroy(NULL);
+}

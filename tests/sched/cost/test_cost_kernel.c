@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every kernel that this processor can run gives the definition's costs, bit for bit. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <base/rng.h>
+#include <sched/cost/kernel.h>
+
+enum { COLUMNS = 48, ROUNDS = 400 };
+
+static struct curve *make_curve(size_t count, double fall, double baseline_rtt_us)
+{
+	double *p = malloc(count * sizeof *p);
+	struct error err = {0};
+	struct curve *curve;
+
+	for (size_t i = 0; i < count; i++)
+		p[i] = 1 - fall * (double)i;
+	curve = curve_from_table("test", p, count, &err);
+	cr_assert_not_null(curve, "%s", err.text);
+	curve->baseline_rtt_us = baseline_rtt_us;
+	free(p);
+	return curve;
+}
+
+static void check_columns(const struct cost_table *table, const struct curve *curve, enum latency_reference reference,
+			  const float *rtt_us, int columns)
+{
+	uint16_t expected[COLUMNS], largest = 0, smallest = COST_ABSENT;
+
+	for (int c = 0; c < columns; c++) {
+		/* The definition in float, as the costs are computed: the step is the nearest, halves go up. */
+		float x_us = reference == LATENCY_REFERENCE_ADDED && !isnan(curve->baseline_rtt_us)
+				     ? rtt_us[c] - (float)curve->baseline_rtt_us
+				     : rtt_us[c];
+
+		expected[c] =
+			rtt_us[c] < 0 ? COST_ABSENT : (uint16_t)curve_cost(curve, x_us > 0 || isnan(x_us) ? x_us : 0);
+		if (expected[c] == COST_ABSENT)
+			continue;
+		largest = expected[c] > largest ? expected[c] : largest;
+		smallest = expected[c] < smallest ? expected[c] : smallest;
+	}
+	for (const struct cost_kernel *kernel = cost_kernels; kernel->name; kernel++) {
+		uint16_t cost[COLUMNS], maximum, minimum;
+
+		if (!kernel->usable())
+			continue;
+		kernel->rack(table, rtt_us, (uint32_t)columns, cost, &maximum, &minimum);
+		for (int c = 0; c < columns; c++) {
+			cr_assert_eq(cost[c], expected[c], "%s: %.9g us costs %u, not %u", kernel->name,
+				     (double)rtt_us[c], cost[c], expected[c]);
+			cr_assert_eq(cost_table_at(table, rtt_us[c]), expected[c]);
+		}
+		cr_assert_eq(maximum, largest ? largest : COST_ABSENT, "%s: maximum %u, not %u", kernel->name, maximum,
+			     largest);
+		cr_assert_eq(minimum, smallest, "%s: minimum %u, not %u", kernel->name, minimum, smallest);
+	}
+}
+
+/* One vector of the smallest kind, two and three. */
+static void check_rack(const struct cost_table *table, const struct curve *curve, enum latency_reference reference,
+		       const float *rtt_us)
+{
+	for (int columns = COLUMNS / 3; columns <= COLUMNS; columns += COLUMNS / 3)
+		check_columns(table, curve, reference, rtt_us, columns);
+}
+
+static void try_curve(size_t count, double fall, double baseline_rtt_us, enum latency_reference reference)
+{
+	struct curve *curve = make_curve(count, fall, baseline_rtt_us);
+	struct cost_table *table = cost_table_create(curve, reference);
+	float rtt_us[COLUMNS];
+	struct rng rng;
+
+	rng_seed(&rng, count);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int c = 0; c < COLUMNS; c++) {
+			static const float special[] = {-1, 0, 5, 15, 25, 35, 1e9f, INFINITY, NAN, 1e-30f};
+			/* Whole microseconds: no difference between float and double in which step is nearest. */
+			rtt_us[c] = rng_below(&rng, 8) == 0 ? special[rng_below(&rng, 10)]
+							    : (float)rng_below(&rng, 12 * count + 50);
+		}
+		check_rack(table, curve, reference, rtt_us);
+	}
+	for (int c = 0; c < COLUMNS; c++)
+		rtt_us[c] = -1;
+	check_rack(table, curve, reference, rtt_us);
+	cost_table_destroy(table);
+	curve_destroy(curve);
+}
+
+Test(cost_kernel, small_table)
+{
+	try_curve(1, 0, NAN, LATENCY_REFERENCE_ABSOLUTE);
+	try_curve(60, 0.01, NAN, LATENCY_REFERENCE_ABSOLUTE);
+	try_curve(101, 0.008, NAN, LATENCY_REFERENCE_ADDED);
+}
+
+Test(cost_kernel, the_largest_small_table_and_the_smallest_large_one)
+{
+	try_curve(COST_TABLE_SMALL - 2, 0.007, 16, LATENCY_REFERENCE_ADDED);
+	try_curve(COST_TABLE_SMALL - 1, 0.007, 16, LATENCY_REFERENCE_ADDED);
+}
+
+Test(cost_kernel, large_table)
+{
+	try_curve(1000, 0.0009, 32, LATENCY_REFERENCE_ADDED);
+	try_curve(1000, 0.0009, 32, LATENCY_REFERENCE_ABSOLUTE);
+}
+
+Test(cost_kernel, papers_costs)
+{
+	/* NoMora 5.2: performance 1 costs 100, 0.1 costs 1000, and nothing costs more. */
+	struct curve *curve = make_curve(20, 0.1, NAN);
+	struct cost_table *table = cost_table_create(curve, LATENCY_REFERENCE_ABSOLUTE);
+
+	cr_expect_eq(cost_table_at(table, 0), 100);
+	cr_expect_eq(cost_table_at(table, 50), 200);
+	cr_expect_eq(cost_table_at(table, 90), 1000);
+	cr_expect_eq(cost_table_at(table, 150), 1000, "performance under 0.1 counts as 0.1");
+	cr_expect_eq(cost_table_at(table, 14), 111);
+	cr_expect_eq(cost_table_at(table, 15), 125, "the nearest step, halves up");
+	cost_table_destroy(table);
+	curve_destroy(curve);
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * NoMora's table 2, arc by arc, on networks small enough to check by hand. Two racks of two machines; curve: p = 1 up
+ * to 14 us, 0.95 (cost 105) at 20, 0.925 (108) at 30, 0.8 (125) at 40, 0.5 (200) at 50 and more.
+ */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sched/flownet/network.h>
+#include <sched/mcf/algorithms.h>
+
+#include "place_world.h"
+
+static const double curve[] = {1, 1, 0.95, 0.925, 0.8, 0.5};
+
+static struct test_world world;
+static struct policy_settings settings;
+static struct flownet_network network;
+static struct flownet_round last;
+
+static void setup(void)
+{
+	test_world_make(&world, 1, 2, 2, 2);
+	test_world_set_curve(&world, 0, curve, sizeof curve / sizeof curve[0]);
+	policy_settings_default(&settings);
+	settings.flow.verify = true;
+	/* From machine 0: itself 10 us, its rack-mate 30, the other rack 20 and 50. */
+	latency_view_set(world.view, 0, 0, 10);
+	latency_view_set(world.view, 0, 1, 30);
+	latency_view_set(world.view, 0, 2, 20);
+	latency_view_set(world.view, 0, 3, 50);
+}
+
+static void teardown(void)
+{
+	flownet_network_free(&network);
+	test_world_free(&world);
+}
+
+TestSuite(flownet_table, .init = setup, .fini = teardown);
+
+static void solve(void)
+{
+	struct error err = {0};
+
+	cr_assert_eq(flownet_solve(world.net, &last, &err), 0, "%s", err.text);
+	cr_assert(last.verified);
+}
+
+static int32_t find_node(enum flownet_node_kind kind, uint32_t number, uint32_t task)
+{
+	for (int32_t v = 0; v < network.problem.node_count; v++) {
+		if (network.nodes[v].kind == kind && network.nodes[v].number == number && network.nodes[v].task == task)
+			return v;
+	}
+	return -1;
+}
+
+/* The network has exactly this arc from the task; cost -1: it has none. */
+static void expect_arc(uint32_t task, enum flownet_node_kind kind, uint32_t number, int64_t cost)
+{
+	int32_t tail = find_node(FLOWNET_NODE_TASK, 0, task), head = find_node(kind, number, 0), found = 0;
+
+	cr_assert_geq(tail, 0, "task %u is not in the network", task);
+	for (int32_t a = 0; a < network.problem.arc_count; a++) {
+		if (network.tail[a] != tail || network.head[a] != head)
+			continue;
+		found++;
+		cr_expect_eq(network.cost[a], cost, "task %u to %d %u costs %lld, not %lld", task, kind, number,
+			     (long long)network.cost[a], (long long)cost);
+		cr_expect_eq(network.capacity[a], 1);
+	}
+	cr_expect_eq(found, cost >= 0, "task %u to %d %u: %d arcs", task, kind, number, found);
+}
+
+static int count_arcs(uint32_t task)
+{
+	int32_t tail = find_node(FLOWNET_NODE_TASK, 0, task);
+	int count = 0;
+
+	for (int32_t a = 0; a < network.problem.arc_count; a++)
+		count += network.tail[a] == tail;
+	return count;
+}
+
+static void build(void)
+{
+	struct error err = {0};
+
+	flownet_network_free(&network);
+	cr_assert_eq(flownet_network_build(world.net, &network, &err), 0, "%s", err.text);
+}
+
+/* A job of `tasks`, its root put on machine 0. */
+static void job_with_root_on_0(uint32_t tasks)
+{
+	test_world_start(&world, "nomora", &settings);
+	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
+	for (uint32_t t = 1; t < tasks; t++)
+		cr_assert_eq(flownet_task_arrived(world.net, 0, t, 0), 0);
+}
+
+Test(flownet_table, a_waiting_root_has_the_cluster_at_cost_0_and_the_others_wait_for_it)
+{
+	test_world_start(&world, "nomora", &settings);
+	test_world_add_job(&world, 0, 0, 3);
+	build();
+	expect_arc(0, FLOWNET_NODE_CLUSTER, 0, 0);
+	expect_arc(0, FLOWNET_NODE_UNSCHEDULED, 0, 1001);
+	cr_expect_eq(count_arcs(0), 2);
+	cr_expect_eq(find_node(FLOWNET_NODE_TASK, 0, 1), -1, "a task whose root waits is not in the network");
+	solve();
+	cr_expect_eq(last.move_count, 1);
+	cr_expect_eq(last.moves[0].task, 0);
+	cr_expect_neq(flownet_root_machine(world.net, 0), FLOWNET_NONE);
+}
+
+Test(flownet_table, a_running_root_has_its_machine_alone)
+{
+	settings.flow.preemption = true;
+	job_with_root_on_0(2);
+	build();
+	expect_arc(0, FLOWNET_NODE_MACHINE, 0, 0);
+	cr_expect_eq(count_arcs(0), 1);
+}
+
+Test(flownet_table, a_waiting_task_has_the_papers_arcs)
+{
+	settings.flow.omega_per_s = 2;
+	job_with_root_on_0(2);
+	cr_assert_eq(flownet_time_passed(world.net, 10), 0);
+	build();
+	expect_arc(1, FLOWNET_NODE_UNSCHEDULED, 0, 1001 + 2 * 10);
+	expect_arc(1, FLOWNET_NODE_CLUSTER, 0, 200); /* the worst of all machines */
+	expect_arc(1, FLOWNET_NODE_RACK, 0, 108);    /* the worst of the rack, at most p_r = 110 */
+	expect_arc(1, FLOWNET_NODE_RACK, 1, -1);     /* 200 */
+	expect_arc(1, FLOWNET_NODE_MACHINE, 0, 100);
+	expect_arc(1, FLOWNET_NODE_MACHINE, 1, -1);  /* 108 is over p_m = 105 */
+	expect_arc(1, FLOWNET_NODE_MACHINE, 2, 105); /* p_m itself is still in */
+	expect_arc(1, FLOWNET_NODE_MACHINE, 3, -1);
+	cr_expect_eq(count_arcs(1), 5);
+}
+
+Test(flownet_table, capacities_are_slots)
+{
+	job_with_root_on_0(2);
+	cr_assert_eq(flownet_slots_changed(world.net, 3, 5), 0);
+	build();
+	for (int32_t a = 0; a < network.problem.arc_count; a++) {
+		const struct flownet_node *tail = &network.nodes[network.tail[a]],
+					  *head = &network.nodes[network.head[a]];
+
+		if (tail->kind == FLOWNET_NODE_CLUSTER)
+			cr_expect_eq(network.capacity[a], head->number == 0 ? 4 : 7);
+		else if (tail->kind == FLOWNET_NODE_RACK)
+			cr_expect_eq(network.capacity[a], head->number == 3 ? 5 : 2);
+		else if (tail->kind == FLOWNET_NODE_MACHINE)
+			cr_expect_eq(network.capacity[a], tail->number == 3 ? 5 : 2);
+		else if (tail->kind == FLOWNET_NODE_UNSCHEDULED)
+			cr_expect_eq(network.capacity[a], 2, "as many as the job has tasks");
+		if (tail->kind != FLOWNET_NODE_TASK)
+			cr_expect_eq(network.cost[a], 0);
+	}
+}
+
+Test(flownet_table, the_cheapest_slots_fill_first)
+{
+	job_with_root_on_0(7); /* root and six others; 7 slots left */
+	solve();
+	cr_expect_eq(last.cost, 100 + 2 * 105 + 2 * 108 + 200);
+	cr_expect_eq(flownet_running(world.net, 0), 2);
+	cr_expect_eq(flownet_running(world.net, 1), 2);
+	cr_expect_eq(flownet_running(world.net, 2), 2);
+	cr_expect_eq(flownet_running(world.net, 3), 1);
+	cr_expect_eq(last.unscheduled, 0);
+}
+
+Test(flownet_table, what_finds_no_slot_waits)
+{
+	job_with_root_on_0(10);
+	solve();
+	cr_expect_eq(last.unscheduled, 2);
+	cr_expect_eq(flownet_waiting_tasks(world.net, 0), 2);
+	cr_expect_eq(last.cost, 100 + 2 * 105 + 2 * 108 + 2 * 200 + 2 * 1001);
+}
+
+Test(flownet_table, the_papers_capacity_of_1_leaves_tasks_without_a_way)
+{
+	settings.flow.unscheduled_capacity = 1;
+	job_with_root_on_0(11);
+	solve();
+	cr_expect_eq(last.unscheduled, 1);
+	cr_expect_eq(last.unrouted, 2);
+	cr_expect_eq(flownet_waiting_tasks(world.net, 0), 3);
+}
+
+Test(flownet_table, roots_alone_are_placed_while_the_others_are_held_back)
+{
+	int32_t cost;
+
+	settings.flow.preemption = true;
+	settings.flow.gamma = 110;
+	job_with_root_on_0(2);
+	cr_assert_eq(flownet_task_found(world.net, 0, 2, 3, 0), 0);
+	test_world_add_job(&world, 1, 0, 2);
+	cr_assert_eq(flownet_hold_others(world.net, true), 0);
+	build();
+	cr_expect_eq(find_node(FLOWNET_NODE_TASK, 0, 1), -1, "it waits for its turn");
+	expect_arc(2, FLOWNET_NODE_MACHINE, 3, 109); /* 200, but nobody needs its place: staying is cheaper */
+	expect_arc(2, FLOWNET_NODE_UNSCHEDULED, 0, 110);
+	cr_expect_eq(count_arcs(2), 2);
+	cr_expect_eq(flownet_arc_to(world.net, 0, 2, 2, &cost), FLOWNET_ARC_NONE);
+	for (int twice = 0; twice < 2; twice++) {
+		solve();
+		cr_expect_eq(last.move_count, !twice);
+		cr_expect_eq(last.cost, 109);
+		cr_assert_eq(flownet_costs_changed(world.net, 0), 0);
+	}
+	cr_expect_neq(flownet_root_machine(world.net, 1), FLOWNET_NONE);
+	cr_assert_eq(flownet_task_arrived(world.net, 0, 3, 0), 0);
+	solve();
+	cr_expect_eq(last.cost, 109);
+	cr_assert_eq(flownet_hold_others(world.net, false), 0);
+	build();
+	expect_arc(2, FLOWNET_NODE_MACHINE, 3, 200);
+	solve();
+	cr_expect_eq(flownet_waiting_tasks(world.net, 1), 0);
+	cr_expect_neq(flownet_task_machine(world.net, 0, 1), FLOWNET_NONE);
+	cr_expect_neq(flownet_task_machine(world.net, 0, 2), 3, "waiting or another machine is cheaper");
+}
+
+Test(flownet_table, without_preemption_a_running_task_keeps_one_arc_at_its_cost)
+{
+	settings.flow.beta_per_s = 3;
+	job_with_root_on_0(1);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 3, 20), 0);
+	build();
+	expect_arc(1, FLOWNET_NODE_MACHINE, 3, 200);
+	cr_expect_eq(count_arcs(1), 1);
+	solve();
+	cr_expect_eq(last.move_count, 0);
+}
+
+Test(flownet_table, with_preemption_it_has_all_and_its_own_costs_less_by_beta)
+{
+	settings.flow.preemption = true;
+	settings.flow.beta_per_s = 3;
+	job_with_root_on_0(1);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 3, 20), 0);
+	build();
+	expect_arc(1, FLOWNET_NODE_MACHINE, 3, 200 - 3 * 20);
+	expect_arc(1, FLOWNET_NODE_MACHINE, 2, 105);
+	expect_arc(1, FLOWNET_NODE_CLUSTER, 0, 200);
+	expect_arc(1, FLOWNET_NODE_UNSCHEDULED, 0, 1001);
+	solve();
+	cr_assert_eq(last.move_count, 1, "140 to stay is more than 100 beside the root");
+	cr_expect_eq(last.moves[0].from, 3);
+	cr_expect_eq(last.moves[0].to, 0);
+}
+
+Test(flownet_table, beta_holds_a_task_where_it_is_and_never_goes_under_0)
+{
+	settings.flow.preemption = true;
+	settings.flow.beta_per_s = 3;
+	job_with_root_on_0(1);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 3, 500), 0);
+	build();
+	expect_arc(1, FLOWNET_NODE_MACHINE, 3, 0);
+	solve();
+	cr_expect_eq(last.move_count, 0);
+	cr_expect_eq(last.cost, 0);
+}
+
+Test(flownet_table, a_latency_that_crosses_p_m_takes_an_arc_away)
+{
+	job_with_root_on_0(2);
+	build();
+	expect_arc(1, FLOWNET_NODE_MACHINE, 2, 105);
+	cr_assert_eq(
+		flownet_latency_changed(world.net, 0, 2, (enum latency_moved)latency_view_set(world.view, 0, 2, 40)),
+		0);
+	build();
+	expect_arc(1, FLOWNET_NODE_MACHINE, 2, -1);
+	cr_assert_eq(
+		flownet_latency_changed(world.net, 0, 3, (enum latency_moved)latency_view_set(world.view, 0, 3, 30)),
+		0);
+	build();
+	expect_arc(1, FLOWNET_NODE_CLUSTER, 0, 125);
+}
+
+Test(flownet_table, changes_of_one_thing_merge_and_keep_their_first_reason)
+{
+	const struct flownet_change *changes;
+	size_t count, found = 0;
+
+	job_with_root_on_0(3);
+	solve();
+	cr_assert_eq(flownet_slots_changed(world.net, 1, 7), 0);
+	cr_assert_eq(flownet_slots_changed(world.net, 1, 9), 0);
+	cr_assert_eq(flownet_latency_changed(world.net, 0, 1, LATENCY_MOVED_PAIR), 0);
+	cr_assert_eq(flownet_latency_changed(world.net, 0, 1, LATENCY_MOVED_PAIR), 0);
+	changes = flownet_pending(world.net, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (changes[i].kind == FLOWNET_CHANGE_CAPACITY && changes[i].subject == 1 &&
+		    changes[i].reason == FLOWNET_SLOTS_CHANGED) {
+			cr_expect_eq(changes[i].events, 2);
+			cr_expect_eq(changes[i].after, 9 - flownet_running(world.net, 1));
+			found++;
+		}
+		if (changes[i].kind == FLOWNET_CHANGE_ARCS && changes[i].reason == FLOWNET_LATENCY_CHANGED) {
+			cr_expect_eq(changes[i].events, 2);
+			found++;
+		}
+	}
+	cr_expect_eq(found, 2);
+	solve();
+	cr_expect_geq(last.merged, 2);
+	flownet_pending(world.net, &count);
+	cr_expect_eq(count, 0);
+}
+
+Test(flownet_table, events_about_what_is_not_there_are_refused)
+{
+	job_with_root_on_0(2);
+	cr_expect_eq(flownet_machine_added(world.net, 0, 2), -EINVAL);
+	cr_expect_eq(flownet_machine_removed(world.net, 99), -EINVAL);
+	cr_expect_eq(flownet_slots_changed(world.net, 0, -1), -EINVAL);
+	cr_expect_eq(flownet_job_arrived(world.net, 0, 0), -EINVAL);
+	cr_expect_eq(flownet_job_ended(world.net, 5), -EINVAL);
+	cr_expect_eq(flownet_task_arrived(world.net, 0, 1, 0), -EINVAL);
+	cr_expect_eq(flownet_task_ended(world.net, 0, 9), -EINVAL);
+	cr_expect_eq(flownet_task_found(world.net, 0, 7, 77, 0), -EINVAL);
+	cr_assert_eq(flownet_slots_changed(world.net, 3, 0), 0);
+	cr_expect_eq(flownet_task_found(world.net, 0, 7, 3, 0), -EBUSY);
+}
+
+Test(flownet_table, a_lost_machine_sends_its_tasks_back_to_waiting)
+{
+	job_with_root_on_0(4);
+	solve();
+	cr_assert_eq(flownet_machine_removed(world.net, 0), 0);
+	cr_expect_eq(flownet_root_machine(world.net, 0), FLOWNET_NONE);
+	cr_expect_eq(flownet_waiting_tasks(world.net, 0), 2, "the root and the task that was with it");
+	solve();
+	solve();
+	cr_expect_eq(flownet_waiting_tasks(world.net, 0), 0);
+	cr_expect_eq(flownet_running(world.net, 0), 0);
+}
+
+/* Which arc the flow of the task takes in the network that was built, by the places as they are now: of several to one
+ * node, the first is 0. */
+static struct drawn_arc {
+	enum flownet_node_kind to;
+	int32_t cost, among;
+} drawn_arc(uint32_t task)
+{
+	int32_t tail = find_node(FLOWNET_NODE_TASK, 0, task), arcs = network.problem.arc_count, taken = -1;
+	int32_t *flow = calloc((size_t)arcs + 1, sizeof *flow);
+	struct drawn_arc found;
+
+	cr_assert_eq(flownet_network_route(&network, world.net, flow), 0);
+	for (int32_t a = 0; a < arcs; a++) {
+		if (network.tail[a] != tail || flow[a] == 0)
+			continue;
+		cr_assert(taken < 0 && flow[a] == 1, "task %u: more than one unit", task);
+		taken = a;
+	}
+	cr_assert_geq(taken, 0, "task %u: no unit", task);
+	found = (struct drawn_arc){network.nodes[network.head[taken]].kind, (int32_t)network.cost[taken], 0};
+	for (int32_t a = 0; a < taken; a++)
+		found.among += network.tail[a] == tail && network.head[a] == network.head[taken];
+	free(flow);
+	return found;
+}
+
+static void expect_drawn(uint32_t task, enum flownet_node_kind to, int32_t cost)
+{
+	struct drawn_arc found = drawn_arc(task);
+
+	cr_expect_eq(found.to, to, "task %u is drawn to a node of kind %d, not %d", task, found.to, to);
+	cr_expect_eq(found.cost, cost);
+	cr_expect_eq(found.among, 0, "task %u: the arc behind another one to the same node", task);
+}
+
+Test(flownet_table, a_task_that_stays_is_drawn_so_where_its_rack_costs_as_much)
+{
+	int32_t cost;
+
+	settings.flow.preemption = true;
+	job_with_root_on_0(1);
+	cr_assert_eq(flownet_slots_changed(world.net, 0, 1), 0);
+	cr_assert_eq(flownet_slots_changed(world.net, 2, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 1, 5), 0);
+	build();
+	expect_arc(1, FLOWNET_NODE_MACHINE, 1, 108);
+	expect_arc(1, FLOWNET_NODE_RACK, 0, 108);
+	solve();
+	cr_expect_eq(last.move_count, 0);
+	expect_drawn(1, FLOWNET_NODE_MACHINE, 108);
+	cr_expect_eq(flownet_arc_to(world.net, 0, 1, 1, &cost), FLOWNET_ARC_RUNNING);
+}
+
+/* From machine 0 all others are as near as itself. */
+static void all_alike(void)
+{
+	for (uint32_t m = 0; m < 4; m++)
+		latency_view_set(world.view, 0, m, 10);
+}
+
+Test(flownet_table, of_equal_ways_the_drawing_takes_the_most_direct)
+{
+	all_alike();
+	job_with_root_on_0(2);
+	build();
+	solve();
+	expect_drawn(1, FLOWNET_NODE_MACHINE, 100);
+	cr_expect_eq(last.moves[0].arc, FLOWNET_ARC_MACHINE);
+}
+
+Test(flownet_table, of_rack_and_cluster_at_one_cost_the_drawing_takes_the_rack)
+{
+	all_alike();
+	settings.machine_threshold = 99;
+	job_with_root_on_0(2);
+	build();
+	solve();
+	expect_drawn(1, FLOWNET_NODE_RACK, 100);
+	cr_expect_eq(last.moves[0].arc, FLOWNET_ARC_RACK);
+}
+
+Test(flownet_table, a_task_that_stays_is_drawn_so_where_any_machine_costs_as_much)
+{
+	all_alike();
+	settings.flow.preemption = true;
+	job_with_root_on_0(1);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 3, 5), 0);
+	build();
+	solve();
+	cr_expect_eq(last.move_count, 0);
+	expect_drawn(1, FLOWNET_NODE_MACHINE, 100);
+}
+
+/* One slot and one place to wait for five tasks: whom waiting costs least has the place, the dear ones no way. */
+Test(flownet_table, a_narrow_way_to_wait_holds_whom_waiting_costs_least)
+{
+	static const double waited_s[] = {0, 40, 10, 30, 20};
+	int64_t drawn_cost = 0;
+	bool unrouted[5];
+	int32_t *flow;
+
+	settings.flow.unscheduled_capacity = 1;
+	settings.flow.omega_per_s = 2;
+	settings.flow.algorithm = mcf_algorithm_find("simplex");
+	for (uint32_t m = 0; m < 4; m++)
+		world.cluster->machines[m].slots = m == 0 ? 2 : 0;
+	job_with_root_on_0(1);
+	for (uint32_t t = 1; t < 5; t++)
+		cr_assert_eq(flownet_task_arrived(world.net, 0, t, waited_s[t]), 0);
+	build();
+	solve();
+	cr_expect_eq(last.unrouted, 2);
+	cr_assert_eq(flownet_list_unrouted(world.net, 0, unrouted), 0);
+	for (uint32_t t = 1; t < 5; t++) {
+		if (flownet_task_machine(world.net, 0, t) != FLOWNET_NONE) {
+			cr_expect_neq(t, 2, "its place among those that wait is the cheapest");
+			cr_expect_not(unrouted[t]);
+		} else {
+			cr_expect_eq(unrouted[t], t != 2, "task %u", t);
+			expect_drawn(t, t == 2 ? FLOWNET_NODE_UNSCHEDULED : FLOWNET_NODE_SINK,
+				     t == 2 ? 1001 + 2 * 10 : (int32_t)network.overflow_cost);
+		}
+	}
+	flow = calloc((size_t)network.problem.arc_count + 1, sizeof *flow);
+	cr_assert_eq(flownet_network_route(&network, world.net, flow), 0);
+	for (int32_t a = 0; a < network.problem.arc_count; a++)
+		drawn_cost += flow[a] * network.cost[a];
+	cr_expect_eq(drawn_cost, last.cost + network.pinned_cost + 2 * network.overflow_cost);
+	free(flow);
+}
+
+static char *drawn(int (*write)(const struct flownet_network *, const struct flownet *, const struct flownet_names *,
+				const int32_t *, FILE *))
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	cr_assert_eq(write(&network, world.net, NULL, NULL, out), 0);
+	fclose(out);
+	return text;
+}
+
+/* 400 bytes of two-byte letters. */
+static const char *long_name(const void *context, uint32_t job)
+{
+	static char name[401];
+
+	(void)context;
+	(void)job;
+	for (int i = 0; i < 400; i += 2)
+		memcpy(name + i, "\xc3\xa9", 2);
+	return name;
+}
+
+Test(flownet_table, drawings_keep_long_names_and_all_nodes)
+{
+	struct flownet_names names = {.job = long_name};
+	const char *name = long_name(NULL, 0), *at;
+	int32_t nodes = 0;
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	job_with_root_on_0(3);
+	build();
+	cr_assert_eq(flownet_network_write_json(&network, world.net, &names, NULL, out), 0);
+	fclose(out);
+	for (at = text; (at = strstr(at, "\"kind\"")) != NULL; at++)
+		nodes++;
+	cr_expect_eq(nodes, network.problem.node_count);
+	at = strstr(text, ".T0\"");
+	cr_assert_not_null(at);
+	cr_expect_eq(strncmp(at - 400, name, 400), 0);
+	free(text);
+}
+
+/* Half a letter. */
+static const char *broken_name(const void *context, uint32_t job)
+{
+	(void)context;
+	(void)job;
+	return "\xc3";
+}
+
+Test(flownet_table, drawings_of_names_that_are_no_text_and_on_full_disks_fail)
+{
+	struct flownet_names broken = {.job = broken_name};
+	FILE *out = fopen("/dev/null", "w"), *full = fopen("/dev/full", "w");
+
+	job_with_root_on_0(2);
+	build();
+	cr_expect_lt(flownet_network_write_json(&network, world.net, &broken, NULL, out), 0);
+	setvbuf(full, NULL, _IONBF, 0);
+	cr_expect_eq(flownet_network_write_json(&network, world.net, NULL, NULL, full), -EIO);
+	cr_expect_eq(flownet_network_write_dot(&network, world.net, NULL, NULL, full), -EIO);
+	cr_expect_eq(flownet_network_write_dimacs(&network, world.net, NULL, full), -EIO);
+	fclose(full);
+	fclose(out);
+}
+
+Test(flownet_table, drawings_name_the_nodes)
+{
+	char *dot, *json;
+
+	job_with_root_on_0(2);
+	build();
+	dot = drawn(flownet_network_write_dot);
+	json = drawn(flownet_network_write_json);
+	cr_expect_not_null(strstr(dot, "\"J0.T1\""));
+	cr_expect_not_null(strstr(dot, "\"U(J0)\""));
+	cr_expect_not_null(strstr(dot, "\"R(r1)\""));
+	cr_expect_not_null(strstr(json, "\"nomora.flownet/1\""));
+	cr_expect_not_null(strstr(json, "\"name\": \"m3\""));
+	free(dot);
+	free(json);
+}

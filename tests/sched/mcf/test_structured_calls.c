@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the calls refuse, what they pick, and an answer worked out by hand. */
+#include <errno.h>
+
+#include <criterion/criterion.h>
+
+#include <sched/mcf/structured.h>
+
+Test(structured_calls, picks_what_is_within_the_threshold)
+{
+	int16_t costs[150];
+	struct structured_arc arcs[150];
+
+	for (int32_t i = 0; i < 150; i++)
+		costs[i] = i % 70 == 3 ? 104 : 300;
+	cr_assert_eq(structured_pick16(costs, 150, 104, arcs), 3);
+	cr_assert_eq(arcs[0].target, 3);
+	cr_assert_eq(arcs[1].target, 73);
+	cr_assert_eq(arcs[2].target, 143);
+	cr_assert_eq(arcs[2].cost, 104);
+	cr_assert_eq(structured_pick16(costs, 150, 103, arcs), 0);
+}
+
+Test(structured_calls, refuses_bad_numbers)
+{
+	struct structured *state = structured_create(0, 0, 0);
+	struct structured_arc arc = {0, STRUCTURED_COST_MAXIMUM + 1};
+	struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
+				     .unscheduled_cost = STRUCTURED_NO_ARC,
+				     .columns = &arc,
+				     .column_count = 1};
+
+	cr_assert_eq(structured_set_row(state, 0, &row), -ERANGE);
+	arc = (struct structured_arc){-1, 1};
+	cr_assert_eq(structured_set_row(state, 0, &row), -EINVAL);
+	cr_assert_eq(structured_set_column(state, 0, 0, -1), -EINVAL);
+	cr_assert_eq(structured_set_supply(state, 0, 1), -EINVAL);
+	cr_assert_eq(structured_end_unit(state, 0, 0), -EINVAL);
+	structured_destroy(state);
+}
+
+/* Two groups want column 0, which has one slot: the one that loses less by going elsewhere goes. */
+Test(structured_calls, the_one_who_loses_less_moves)
+{
+	struct structured *state = structured_create(2, 2, 1);
+	struct structured_arc near = {0, 100};
+	struct structured_row row = {
+		.unscheduled_cost = 1001, .unscheduled_capacity = 1, .columns = &near, .column_count = 1};
+	struct structured_result result;
+	struct structured_share share;
+
+	structured_set_column(state, 0, 0, 1);
+	structured_set_column(state, 1, 0, 1);
+	for (int32_t group = 0; group < 2; group++) {
+		row.aggregator_cost = group == 0 ? 110 : 300;
+		cr_assert_eq(structured_set_row(state, group, &row), 0);
+		cr_assert_eq(structured_set_supply(state, group, 1), 0);
+	}
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(result.cost, 210);
+	cr_assert_eq(structured_read(state, 0, &share, 1), 1);
+	cr_assert_eq(share.column, 1);
+	structured_remove_column(state, 1);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(result.cost, 1101);
+	cr_assert_eq(result.unscheduled, 1);
+	structured_destroy(state);
+}
+
+/* Two columns at one cost: an answer from scratch leaves units where the last change says that they run. */
+Test(structured_calls, what_runs_elsewhere_now_stays_there)
+{
+	struct structured *state = structured_create(1, 2, 1);
+	const struct structured_arc columns[] = {{0, 100}, {1, 100}};
+	const struct structured_running first = {0, 100, 3}, second = {1, 100, 3};
+	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
+					   .unscheduled_cost = STRUCTURED_NO_ARC,
+					   .columns = columns,
+					   .column_count = 2,
+					   .running = &first,
+					   .running_count = 1};
+	const struct structured_row_change change = {.running = &second, .running_count = 1};
+	struct structured_result result;
+	struct structured_share shares[2];
+
+	structured_set_column(state, 0, 0, 5);
+	structured_set_column(state, 1, 0, 5);
+	cr_assert_eq(structured_set_row(state, 0, &row), 0);
+	cr_assert_eq(structured_set_supply(state, 0, 3), 0);
+	cr_assert_eq(structured_solve_fresh(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(structured_read(state, 0, shares, 2), 1);
+	cr_assert_eq(shares[0].column, 0);
+	cr_assert_eq(structured_change_row(state, 0, &change), 0);
+	cr_assert_eq(structured_solve_fresh(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(structured_read(state, 0, shares, 2), 1);
+	cr_assert_eq(shares[0].column, 1);
+	cr_assert_eq(shares[0].units, 3);
+	structured_destroy(state);
+}
+
+Test(structured_calls, says_when_units_cannot_be_routed)
+{
+	struct structured *state = structured_create(0, 0, 0);
+	struct structured_row row = {.aggregator_cost = 5, .unscheduled_cost = 9, .unscheduled_capacity = 1};
+	struct structured_result result;
+
+	structured_set_column(state, 0, 0, 2);
+	structured_set_row(state, 0, &row);
+	structured_set_supply(state, 0, 5);
+	cr_assert_eq(structured_solve(state, &result), MCF_INFEASIBLE);
+	cr_assert_eq(result.unrouted, 2);
+	cr_assert_eq(result.cost, 19);
+	structured_destroy(state);
+}
