@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Two sweeps of each plan compared: sweeps.py FOLDER PLAN... prints a line of JSON for each delay and each plan;
-sweeps.py --document FILE.md FOLDER PLAN... puts tables in place of what stands behind FILE.md's line that says
-'tables:', and rows and curves into the folder of that name beside it. Reads FOLDER/PLAN-{1,2}.{csv,csv.log,json,svg}
+sweeps.py --document FILE.md FOLDER PLAN... replaces the summary in FILE.md (between its lines 'summary:' and 'end of summary')
+and everything after its line 'tables:', and copies rows and curves into the folder of that name beside it. Reads FOLDER/PLAN-{1,2}.{csv,csv.log,json,svg}
 and FOLDER/PLAN-compare.json, which sweeps.sh leaves there."""
 import csv
 import json
@@ -171,20 +171,21 @@ def table(result, folder):
 
 
 def write_document(path, folder, results):
-    """Replaces what stands behind the line with 'tables:', copies rows and first curves beside it."""
+    """Replaces the summary and everything after the line with 'tables:', copies rows and first curves beside it."""
     beside = os.path.splitext(path)[0]
     with open(path) as file:
         lines = file.read().splitlines()
-    head = lines[:next(at for at, line in enumerate(lines) if "tables:" in line) + 1]
+    begin, end, tables = (next(at for at, line in enumerate(lines) if mark in line)
+                          for mark in ("summary:", "end of summary", "tables:"))
+    text = lines[:begin + 1] + [""] + list(summary(results)) + lines[end - 1:tables + 1]
     for result in results:
         plan = result["plan"]
-        head += table(result, os.path.basename(beside)) if result is not results[0] else \
-            [""] + list(summary(results)) + list(table(result, os.path.basename(beside)))
+        text += table(result, os.path.basename(beside))
         shutil.copy(f"{folder}/{plan}-1.svg", f"{beside}/{plan}.svg")
         for number in (1, 2):
             shutil.copy(f"{folder}/{plan}-{number}.csv", f"{beside}/{plan}-{number}.csv")
     with open(path, "w") as file:
-        file.write("\n".join(head) + "\n")
+        file.write("\n".join(text) + "\n")
 
 
 def main():
