@@ -16,6 +16,7 @@
 #include <base/json.h>
 #include <base/log.h>
 #include <base/name.h>
+#include <figures/curves.h>
 
 int command_fit(int argc, char **argv);
 
@@ -236,7 +237,7 @@ static int draw(const struct settings *settings, const struct fit *fits, size_t 
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		curves[i] = fits[i].curve;
 	for (size_t i = 0; rc == 0 && i < settings->plots.count; i++)
-		rc = fit_plot(curves, count, settings->plots.items[i], err);
+		rc = figures_curves_save(curves, count, settings->plots.items[i], err);
 	free(curves);
 	return rc;
 }

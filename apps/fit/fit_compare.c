@@ -9,6 +9,7 @@
 
 #include <base/json.h>
 #include <base/student.h>
+#include <figures/curves.h>
 #include <fitting/curve/agreement.h>
 
 struct comparison {
@@ -149,7 +150,7 @@ int fit_compare_files(const char *first_path, const char *second_path, const str
 	int rc = second ? 0 : -1;
 
 	for (size_t i = 0; rc == 0 && i < plots->count; i++)
-		rc = fit_plot(both, 2, plots->items[i], &err);
+		rc = figures_curves_save(both, 2, plots->items[i], &err);
 	if (rc == 0) {
 		fit_compare(first, second, &comparison.at);
 		agreement_judge(first, second, &comparison.agreement);

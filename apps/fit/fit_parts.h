@@ -13,9 +13,6 @@
 #include <fitting/curve/fit.h>
 #include <model/curve.h>
 
-/* Measured points with deviations, curve, band, threshold, baseline; .svg or .png. 0 or -errno with err set. */
-int fit_plot(const struct curve *const *curves, size_t count, const char *path, struct error *err);
-
 /* Where two curves differ most, over both domains. */
 struct fit_difference {
 	double x_us, first, second, difference, rms;

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A curve as a picture: what was measured, what was fitted, how sure that is. */
-#include "fit_parts.h"
+#include <figures/curves.h>
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <plot/chart.h>
-
-/* The table as a line, with a gap where a threshold jumps. */
-struct line {
+/* The curve as a polyline, with a gap where the threshold jumps. */
+struct polyline {
 	size_t count;
 	double *x, *y, *low, *high; /* one allocation, at x */
 };
 
-static void add_point(struct line *line, double x, double y, double low, double high)
+static void add_point(struct polyline *line, double x, double y, double low, double high)
 {
 	line->x[line->count] = x;
 	line->y[line->count] = y;
@@ -23,8 +20,8 @@ static void add_point(struct line *line, double x, double y, double low, double 
 	line->high[line->count++] = high;
 }
 
-/* A value just behind the threshold, from the two entries that follow it. */
-static double extend_back(const double *values, size_t count, size_t first, double x)
+/* The table holds nothing between a jump and the first entry after it: extends the two entries after the jump. */
+static double extrapolate_back(const double *values, size_t count, size_t first, double x)
 {
 	double here = CURVE_STEP_US * (double)first;
 
@@ -33,29 +30,29 @@ static double extend_back(const double *values, size_t count, size_t first, doub
 	return values[first] + (values[first + 1] - values[first]) * (x - here) / CURVE_STEP_US;
 }
 
-static int line_create(const struct curve *curve, struct line *line)
+static int polyline_create(const struct curve *curve, struct polyline *line)
 {
-	size_t room = curve->table_count + 3;
+	size_t capacity = curve->table_count + 3;
 	const double *p = curve->table, *low = curve->band_low ? curve->band_low : p;
 	const double *high = curve->band_high ? curve->band_high : p;
-	bool jump = curve->threshold.form == CURVE_FORM_JUMP;
+	bool jump_ahead = curve->threshold.form == CURVE_FORM_JUMP;
 
-	*line = (struct line){.x = malloc(4 * room * sizeof(double))};
+	*line = (struct polyline){.x = malloc(4 * capacity * sizeof(double))};
 	if (!line->x)
 		return -ENOMEM;
-	line->y = line->x + room;
-	line->low = line->y + room;
-	line->high = line->low + room;
+	line->y = line->x + capacity;
+	line->low = line->y + capacity;
+	line->high = line->low + capacity;
 	for (size_t i = 0; i < curve->table_count; i++) {
 		double x = CURVE_STEP_US * (double)i, at = curve->threshold.at_us;
 
-		if (jump && x >= at && i > 0) {
+		if (jump_ahead && x >= at && i > 0) {
 			add_point(line, at, p[i - 1], low[i - 1], high[i - 1]);
 			add_point(line, at, NAN, low[i - 1], high[i - 1]);
-			add_point(line, at, fmin(extend_back(p, curve->table_count, i, at), p[i - 1]), low[i - 1],
+			add_point(line, at, fmin(extrapolate_back(p, curve->table_count, i, at), p[i - 1]), low[i - 1],
 				  high[i - 1]);
+			jump_ahead = false;
 		}
-		jump = jump && !(x >= at && i > 0);
 		add_point(line, fmin(x, curve->domain_high_us), p[i], low[i], high[i]);
 	}
 	return 0;
@@ -63,19 +60,23 @@ static int line_create(const struct curve *curve, struct line *line)
 
 static int add_levels(struct chart *chart, const struct curve *curve, const char *label, struct chart_style style)
 {
-	double *x = malloc(3 * curve->level_count * sizeof *x), *y = x + curve->level_count;
+	size_t count = curve->level_count;
+	double *x, *measured, *deviation;
 	int rc;
 
+	if (count == 0)
+		return 0;
+	x = malloc(3 * count * sizeof *x);
 	if (!x)
-		return curve->level_count ? -ENOMEM : 0;
-	for (size_t i = 0; i < curve->level_count; i++) {
+		return -ENOMEM;
+	measured = x + count;
+	deviation = measured + count;
+	for (size_t i = 0; i < count; i++) {
 		x[i] = curve->levels[i].x_us;
-		y[i] = curve->levels[i].measured;
-		y[curve->level_count + i] = curve->levels[i].deviation;
+		measured[i] = curve->levels[i].measured;
+		deviation[i] = curve->levels[i].deviation;
 	}
-	rc = curve->level_count
-		     ? chart_add_points(chart, label, x, y, y + curve->level_count, curve->level_count, style)
-		     : 0;
+	rc = chart_add_points(chart, label, x, measured, deviation, count, style);
 	free(x);
 	return rc;
 }
@@ -99,8 +100,8 @@ static int add_threshold(struct chart *chart, const struct curve *curve, bool al
 static int add_curve(struct chart *chart, const struct curve *curve, bool alone, int colour)
 {
 	struct chart_style style = {.colour = colour}, points = {.colour = alone ? 2 : colour, .marker = CHART_CIRCLE};
-	struct line line;
-	int rc = line_create(curve, &line);
+	struct polyline line;
+	int rc = polyline_create(curve, &line);
 
 	if (rc != 0)
 		return rc;
@@ -137,7 +138,7 @@ static struct chart *make_chart(const struct curve *const *curves, size_t count)
 	double lowest = 1, highest = 1;
 	struct chart_options options = {
 		.title = count == 1 ? curves[0]->application : "performance against added latency",
-		.subtitle = subtitle,
+		.subtitle = count == 1 ? subtitle : NULL,
 		.x = {.label = "added round trip (µs)", .has_minimum = true},
 		.y = {.label = "performance relative to the baseline", .has_minimum = true, .has_maximum = true},
 	};
@@ -149,30 +150,34 @@ static struct chart *make_chart(const struct curve *const *curves, size_t count)
 			lowest = fmin(lowest, level->measured - level->deviation);
 			highest = fmax(highest, level->measured + level->deviation);
 		}
-	/* From 0, unless all that happens happens near 1. */
+	/* From 0, unless every level is near 1. */
 	options.y.minimum = lowest > 0.85 ? floor(lowest * 50) / 50 - 0.02 : 0;
 	options.y.maximum = highest + 0.03;
 	if (count == 1)
 		describe(curves[0], subtitle, sizeof subtitle);
-	else
-		options.subtitle = NULL;
 	return chart_create(&options);
 }
 
-int fit_plot(const struct curve *const *curves, size_t count, const char *path, struct error *err)
+struct chart *figures_curves_chart(const struct curve *const *curves, size_t count, struct error *err)
 {
+	struct chart_style baseline = {.colour = CHART_GREY, .dashed = true, .width = 1};
 	struct chart *chart = make_chart(curves, count);
-	int rc = chart ? 0 : -ENOMEM;
+	int rc = chart ? chart_add_horizontal(chart, count == 1 ? "baseline" : NULL, 1, baseline) : -ENOMEM;
 
-	if (rc == 0)
-		rc = chart_add_horizontal(chart, count == 1 ? "baseline" : NULL, 1,
-					  (struct chart_style){.colour = CHART_GREY, .dashed = true, .width = 1});
 	for (size_t k = 0; rc == 0 && k < count; k++)
 		rc = add_curve(chart, curves[k], count == 1, (int)k + 1);
 	if (rc == 0)
-		rc = chart_save(chart, path, err);
-	else
-		error_set(err, -rc, "out of memory");
+		return chart;
+	error_set(err, -rc, "out of memory");
+	chart_destroy(chart);
+	return NULL;
+}
+
+int figures_curves_save(const struct curve *const *curves, size_t count, const char *path, struct error *err)
+{
+	struct chart *chart = figures_curves_chart(curves, count, err);
+	int rc = chart ? chart_save(chart, path, err) : -ENOMEM;
+
 	chart_destroy(chart);
 	return rc;
 }
