@@ -23,21 +23,20 @@ static void add_running(const struct instance *instance, const struct instance_j
 static void fill_group(struct load *load, const struct instance_job *job, struct load_group *group)
 {
 	const struct instance *instance = load->instance;
-	struct structured_arc *arcs = load->arcs + job->arc_begin;
+	struct arc *arcs = load->arcs + job->arc_begin;
 	struct structured_row *row = &group->row;
 
-	row->aggregator_cost = STRUCTURED_NO_ARC;
+	row->aggregator_cost = ARC_ABSENT;
 	for (int32_t i = 0; i < job->arc_count; i++) {
 		const struct instance_arc *from = &instance->arcs[job->arc_begin + i];
 
 		if (from->node == 1)
 			row->aggregator_cost = from->cost;
 		else if (from->node < instance->machine_node)
-			arcs[row->block_count++] =
-				(struct structured_arc){from->node - instance->rack_node, from->cost};
+			arcs[row->block_count++] = (struct arc){from->node - instance->rack_node, from->cost};
 		else
 			arcs[row->block_count + row->column_count++] =
-				(struct structured_arc){from->node - instance->machine_node, from->cost};
+				(struct arc){from->node - instance->machine_node, from->cost};
 	}
 	row->blocks = arcs;
 	row->columns = arcs + row->block_count;

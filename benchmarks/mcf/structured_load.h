@@ -17,7 +17,7 @@ struct load {
 	const struct instance *instance;
 	struct load_group *groups; /* [group_count] */
 	int32_t group_count;
-	struct structured_arc *arcs;
+	struct arc *arcs;
 	struct structured_running *running;
 	struct structured_share *shares;
 	int32_t share_room;

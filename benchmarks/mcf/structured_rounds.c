@@ -31,11 +31,11 @@ struct rounds {
 	/* Rows of a round, made before they are handed over: that work is the costs', not the solver's. */
 	struct row *rows;
 	int32_t row_count;
-	struct structured_arc *arcs;
+	struct arc *arcs;
 	struct structured_running *running;
 	int64_t arc_count, arc_room, running_count, running_room;
 	/* Scratch of one row and of a reading. */
-	struct structured_arc *columns, *blocks;
+	struct arc *columns, *blocks;
 	struct structured_share *shares;
 	int32_t *touched, *ended_job, *ended_column;
 	int64_t units, moves;
@@ -138,14 +138,14 @@ static void rack_row(struct rounds *rounds, const int32_t *cost, const uint8_t *
 	if (!settings->wide && rack / settings->racks_per_pod != root_rack / settings->racks_per_pod)
 		return;
 	if (top <= settings->rack_threshold) {
-		rounds->blocks[row->block_count++] = (struct structured_arc){rack, top};
+		rounds->blocks[row->block_count++] = (struct arc){rack, top};
 		limit = top - 1 < limit ? top - 1 : limit;
 	}
 	if (cost[least] > limit || (!settings->wide && rack != root_rack))
 		return;
 	for (int32_t m = begin; m < end; m++)
 		if (cost[steps[m]] <= limit)
-			rounds->columns[row->column_count++] = (struct structured_arc){m, cost[steps[m]]};
+			rounds->columns[row->column_count++] = (struct arc){m, cost[steps[m]]};
 }
 
 static void reserve(void **items, int64_t *room, int64_t needed, size_t item_bytes)

@@ -64,8 +64,7 @@ static void fetch_racks(struct cost_rows *rows, uint32_t root, uint32_t rack)
 }
 
 /* Costs of one rack from its round trips; returns how many arcs went to `chosen`, which has room for one more. */
-static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, uint32_t rack,
-			     struct structured_arc *chosen)
+static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, uint32_t rack, struct arc *chosen)
 {
 	const uint32_t *machine_of_column = rows->layout->machine_of_column;
 	uint32_t first = rows->layout->rack_first[rack], end = rows->layout->rack_first[rack + 1], count = 0;
@@ -77,7 +76,7 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 	if (minimum > rows->settings.machine_threshold)
 		return 0;
 	for (uint32_t c = first; c < end; c++) { /* without a branch: the outcome is not foreseeable */
-		chosen[count] = (struct structured_arc){(int32_t)machine_of_column[c], rows->cost[c]};
+		chosen[count] = (struct arc){(int32_t)machine_of_column[c], rows->cost[c]};
 		count += rows->cost[c] <= rows->settings.machine_threshold;
 	}
 	return count;
@@ -149,10 +148,10 @@ int32_t cost_row_machine(const struct cost_row *row, uint32_t rack, uint32_t mac
 	return machine_in_span(row, row->spans[span].first, row->spans[span + 1].first, machine);
 }
 
-struct structured_block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack)
+struct block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack)
 {
 	uint32_t span = find_span(row, rack), place = find_rack(row, rack);
-	struct structured_block_arcs arcs = {.block = (int32_t)rack, .cost = STRUCTURED_NO_ARC};
+	struct block_arcs arcs = {.block = (int32_t)rack, .cost = ARC_ABSENT};
 
 	if (place < row->rack_count && row->racks[place].target == (int32_t)rack)
 		arcs.cost = row->racks[place].cost;
@@ -164,7 +163,7 @@ struct structured_block_arcs cost_row_rack(const struct cost_row *row, uint32_t 
 }
 
 /* The rack's arcs are now `chosen`: 1 when they were others, 0 or -ENOMEM. */
-static int set_machines(struct cached_row *cached, uint32_t rack, const struct structured_arc *chosen, uint32_t count)
+static int set_machines(struct cached_row *cached, uint32_t rack, const struct arc *chosen, uint32_t count)
 {
 	struct cost_row *row = &cached->row;
 	uint32_t span = find_span(row, rack), first = row->spans[span].first, after;
@@ -211,7 +210,7 @@ static int set_rack(const struct cost_rows *rows, struct cached_row *cached, uin
 		row->rack_count = row->rack_count + wanted - had;
 	}
 	if (wanted)
-		row->racks[place] = (struct structured_arc){(int32_t)rack, cost};
+		row->racks[place] = (struct arc){(int32_t)rack, cost};
 	return 1;
 }
 
@@ -281,7 +280,7 @@ static int refresh_whole(struct cost_rows *rows, const struct cost_table *table,
 	row->rack_count = 0;
 	for (uint32_t r = 0; r < racks; r++) {
 		if (rows->rack_cost[r] > 0 && rows->rack_cost[r] <= rows->settings.rack_threshold)
-			row->racks[row->rack_count++] = (struct structured_arc){(int32_t)r, rows->rack_cost[r]};
+			row->racks[row->rack_count++] = (struct arc){(int32_t)r, rows->rack_cost[r]};
 	}
 	set_cluster_cost(cached);
 	rows->work.rows++;

@@ -29,16 +29,16 @@ struct cost_rows {
 	const struct cost_kernel *kernel;
 	struct curve_rows *curves;
 	int32_t curve_count;
-	uint32_t *rows_at;             /* [machines] rows by this root, of all curves: most machines have none */
-	uint64_t kept;                 /* rows in all */
-	uint8_t *absent;               /* [machines] */
-	uint32_t absences;             /* how many are */
-	float *rtt_us;                 /* [columns] scratch */
-	uint16_t *cost;                /* [columns] scratch */
-	uint16_t *rack_cost;           /* [racks] scratch */
-	struct structured_arc *chosen; /* [machines + 1] scratch */
-	struct cost_span *spans;       /* [racks + 1] scratch */
-	uint64_t versions;             /* given out so far */
+	uint32_t *rows_at;       /* [machines] rows by this root, of all curves: most machines have none */
+	uint64_t kept;           /* rows in all */
+	uint8_t *absent;         /* [machines] */
+	uint32_t absences;       /* how many are */
+	float *rtt_us;           /* [columns] scratch */
+	uint16_t *cost;          /* [columns] scratch */
+	uint16_t *rack_cost;     /* [racks] scratch */
+	struct arc *chosen;      /* [machines + 1] scratch */
+	struct cost_span *spans; /* [racks + 1] scratch */
+	uint64_t versions;       /* given out so far */
 	struct cost_rows_work work;
 };
 

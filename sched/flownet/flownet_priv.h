@@ -129,7 +129,7 @@ struct flownet {
 	size_t member_room;
 	struct structured_running *running; /* scratch of one class */
 	size_t running_room;
-	struct structured_block_arcs *racks; /* scratch of one class */
+	struct block_arcs *racks; /* scratch of one class */
 	size_t rack_room;
 	int32_t *share_at;               /* [cluster->machine_count] place in `shares`; FLOWNET_NONE between calls */
 	struct structured_share *shares; /* scratch of one class */

@@ -140,7 +140,7 @@ static int set_whole_row(struct flownet *net, const struct net_class *entry, con
 	};
 
 	if (!entry->root) {
-		row.aggregator_cost = costs->cluster_cost == COST_ABSENT ? STRUCTURED_NO_ARC : costs->cluster_cost;
+		row.aggregator_cost = costs->cluster_cost == COST_ABSENT ? ARC_ABSENT : costs->cluster_cost;
 		row.columns = costs->machines;
 		row.column_count = (int32_t)costs->machine_count;
 		row.blocks = costs->racks;

@@ -21,7 +21,7 @@ struct placer {
 	uint32_t most_slots;          /* of one machine, at least 1 */
 	struct cost_row fixed_row;    /* the cluster alone */
 	struct cost_row distance_row; /* quincy's: the root's machine, the racks of its pod, the cluster */
-	struct structured_arc distance_machine;
+	struct arc distance_machine;
 	uint16_t *dense;   /* [machines] costs of dense_job's tasks, its root on dense_root */
 	int64_t dense_job; /* -1 = none */
 	int32_t dense_root;

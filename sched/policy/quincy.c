@@ -39,7 +39,7 @@ static const struct cost_row *row(struct placer *placer, uint32_t job, int32_t r
 	uint32_t root_rack = cluster->machines[root].rack;
 
 	(void)job;
-	placer->distance_machine = (struct structured_arc){.target = root, .cost = 0};
+	placer->distance_machine = (struct arc){.target = root, .cost = 0};
 	out->root = (uint32_t)root;
 	out->machines = &placer->distance_machine;
 	out->machine_count = 1;
@@ -47,7 +47,7 @@ static const struct cost_row *row(struct placer *placer, uint32_t job, int32_t r
 	out->cluster_cost = cluster->pod_count > 1 ? COST_OTHER_POD : COST_SAME_POD;
 	for (uint32_t r = 0; r < cluster->rack_count; r++) {
 		if (cluster->racks[r].pod == cluster->racks[root_rack].pod)
-			out->racks[out->rack_count++] = (struct structured_arc){
+			out->racks[out->rack_count++] = (struct arc){
 				.target = (int32_t)r,
 				.cost = r == root_rack ? COST_SAME_RACK : COST_SAME_POD,
 			};

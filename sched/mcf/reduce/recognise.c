@@ -17,7 +17,7 @@ enum { QUICK_PASSES = 48 };
 
 /* Room for one group's row, and where its arcs are; stamps tell whose. */
 struct workspace {
-	struct structured_arc *columns, *blocks;
+	struct arc *columns, *blocks;
 	struct structured_running *running;
 	struct structured_share *shares;
 	int32_t share_room;
@@ -80,13 +80,13 @@ static void close_workspace(struct workspace *work)
 
 static int compare_arcs(const void *left, const void *right)
 {
-	const struct structured_arc *a = left, *b = right;
+	const struct arc *a = left, *b = right;
 
 	return (a->target > b->target) - (a->target < b->target);
 }
 
 /* Of parallel arcs the cheapest stays; the others never carry anything. */
-static int32_t keep_cheapest(struct structured_arc *arcs, int32_t count)
+static int32_t keep_cheapest(struct arc *arcs, int32_t count)
 {
 	int32_t kept = 0;
 
@@ -103,8 +103,8 @@ static int32_t keep_cheapest(struct structured_arc *arcs, int32_t count)
 static int add_row(const struct shape *shape, struct structured *state, struct workspace *work, int32_t node)
 {
 	const struct mcf_problem *problem = shape->problem;
-	struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
-				     .unscheduled_cost = STRUCTURED_NO_ARC,
+	struct structured_row row = {.aggregator_cost = ARC_ABSENT,
+				     .unscheduled_cost = ARC_ABSENT,
 				     .columns = work->columns,
 				     .blocks = work->blocks,
 				     .running = work->running};
@@ -112,7 +112,7 @@ static int add_row(const struct shape *shape, struct structured *state, struct w
 
 	for (int32_t i = shape->first[node]; i < shape->first[node + 1]; i++) {
 		int32_t arc = shape->out[i], head = problem->head[arc], cost = (int32_t)problem->cost[arc];
-		struct structured_arc target = {shape->id[head], cost};
+		struct arc target = {shape->id[head], cost};
 
 		switch ((enum role)shape->role[head]) {
 		case ROLE_SINK:

@@ -58,7 +58,7 @@ static int32_t dearest_wait(const struct structured *state)
 /* What a unit of the group may pay for a slot at most, 0..dearest: less than it costs to wait and not to go. */
 static int32_t worth_of_slot(const struct group *g, int32_t dearest)
 {
-	int32_t way = g->aggregator_cost == STRUCTURED_NO_ARC ? UNROUTED_COST : g->aggregator_cost;
+	int32_t way = g->aggregator_cost == ARC_ABSENT ? UNROUTED_COST : g->aggregator_cost;
 
 	if (g->unscheduled_capacity == 0)
 		return dearest;

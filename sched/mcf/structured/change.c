@@ -15,11 +15,11 @@ enum {
 };
 
 /* Whether the block's arcs may not be told: -EINVAL, -ERANGE, or 0. Without branches: none is wrong, as a rule. */
-static int block_arcs_check(const struct structured *state, const struct structured_block_arcs *arcs)
+static int block_arcs_check(const struct structured *state, const struct block_arcs *arcs)
 {
 	const int32_t *column_blocks = state->column_blocks;
 	uint32_t column_count = (uint32_t)state->column_count;
-	bool dear = arcs->cost != STRUCTURED_NO_ARC && !row_cost_legal(arcs->cost), wrong = false;
+	bool dear = arcs->cost != ARC_ABSENT && !row_cost_legal(arcs->cost), wrong = false;
 
 	if (arcs->block < 0 || arcs->block >= state->block_count || arcs->column_count < 0 ||
 	    (arcs->column_count > 0 && column_count == 0))
@@ -64,30 +64,29 @@ static int change_check(const struct structured *state, const struct structured_
 }
 
 /* What a block's columns may cost at most to have arcs of their own: less than its shortcut. */
-static int32_t column_limit(const struct group *group, const struct structured_block_arcs *arcs)
+static int32_t column_limit(const struct group *group, const struct block_arcs *arcs)
 {
-	int32_t limit = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
+	int32_t limit = group->aggregator_cost == ARC_ABSENT ? INT32_MAX : group->aggregator_cost;
 
-	return arcs->cost != STRUCTURED_NO_ARC && arcs->cost < limit ? arcs->cost : limit;
+	return arcs->cost != ARC_ABSENT && arcs->cost < limit ? arcs->cost : limit;
 }
 
 /*
- * Of the blocks that change, row_cost is the wanted arc's cost, or STRUCTURED_NO_ARC; wanted[] of their columns as it
+ * Of the blocks that change, row_cost is the wanted arc's cost, or ARC_ABSENT; wanted[] of their columns as it
  * says there.
  */
 static void note_wanted(struct structured *state, const struct group *group, const struct structured_row_change *change)
 {
-	int32_t aggregator_cost = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
+	int32_t aggregator_cost = group->aggregator_cost == ARC_ABSENT ? INT32_MAX : group->aggregator_cost;
 
 	int32_t *wanted = state->wanted;
 
 	for (int32_t b = 0; b < change->block_count; b++) {
-		const struct structured_block_arcs *arcs = &change->blocks[b];
+		const struct block_arcs *arcs = &change->blocks[b];
 		struct block *block = &state->blocks[arcs->block];
 		int32_t limit = column_limit(group, arcs), members = block->member_count;
 
-		block->row_cost = arcs->cost != STRUCTURED_NO_ARC && arcs->cost < aggregator_cost ? arcs->cost
-												  : STRUCTURED_NO_ARC;
+		block->row_cost = arcs->cost != ARC_ABSENT && arcs->cost < aggregator_cost ? arcs->cost : ARC_ABSENT;
 		for (int32_t i = 0; i < members; i++)
 			wanted[block->members[i]] = NONE;
 		for (int32_t i = 0; i < arcs->column_count; i++)
@@ -129,20 +128,20 @@ static int32_t part_group(struct structured *state, struct group *g)
 	return parting.left_count;
 }
 
-/* The cost wanted of an arc to the target, which then is no longer wanted; STRUCTURED_NO_ARC: none. */
+/* The cost wanted of an arc to the target, which then is no longer wanted; ARC_ABSENT: none. */
 static int32_t take_wanted(struct structured *state, int32_t target)
 {
 	int32_t *wanted = target >= 0 ? &state->wanted[target] : &state->blocks[~target].row_cost;
-	int32_t cost = target < 0 ? *wanted : *wanted > 0 ? *wanted - 1 : STRUCTURED_NO_ARC;
+	int32_t cost = target < 0 ? *wanted : *wanted > 0 ? *wanted - 1 : ARC_ABSENT;
 
-	*wanted = target < 0 ? STRUCTURED_NO_ARC : NONE;
+	*wanted = target < 0 ? ARC_ABSENT : NONE;
 	return cost;
 }
 
 /* The reference of an arc that left goes as well, or gets the cost at which the arc comes again. */
 static void change_reference(struct structured *state, const struct parted_arc *left, int32_t cost)
 {
-	if (cost != STRUCTURED_NO_ARC)
+	if (cost != ARC_ABSENT)
 		reference_list_of(state, left->target)->items[left->back].cost = cost;
 	else
 		reference_unlink(state, left->target, left->back);
@@ -165,7 +164,7 @@ static int32_t collect_repriced(struct structured *state, int32_t leaving)
 		if (referenced)
 			change_reference(state, &arc, cost);
 		arcs[count] = (struct row_arc){arc.target, cost, arc.back};
-		count += cost != STRUCTURED_NO_ARC;
+		count += cost != ARC_ABSENT;
 	}
 	return count;
 }
@@ -179,10 +178,10 @@ static int32_t collect_coming(struct structured *state, int32_t group, const str
 	int32_t first = count;
 
 	for (int32_t b = 0; b < change->block_count; b++) {
-		const struct structured_block_arcs *from = &change->blocks[b];
+		const struct block_arcs *from = &change->blocks[b];
 		int32_t cost = take_wanted(state, ~from->block);
 
-		if (cost != STRUCTURED_NO_ARC)
+		if (cost != ARC_ABSENT)
 			arcs[count++] = (struct row_arc){~from->block, cost, NONE};
 		for (int32_t i = 0; i < from->column_count; i++) {
 			int32_t column = from->columns[i].target;
@@ -246,14 +245,14 @@ static void forget_running(struct structured *state, const struct group *g, cons
 		state->held[change->running[i].column] = 0;
 }
 
-/* What an arc without a limit to the column is to cost, or a shortcut to it; STRUCTURED_NO_ARC: there is none. */
+/* What an arc without a limit to the column is to cost, or a shortcut to it; ARC_ABSENT: there is none. */
 static int32_t wanted_cost(const struct structured *state, const struct group *g, int32_t column)
 {
 	int32_t shortcut = state->blocks[state->column_blocks[column]].row_cost;
 
 	if (state->wanted[column] > 0)
 		return state->wanted[column] - 1;
-	return shortcut == STRUCTURED_NO_ARC ? g->aggregator_cost : shortcut;
+	return shortcut == ARC_ABSENT ? g->aggregator_cost : shortcut;
 }
 
 static bool share_is_alone(const struct group *g, int32_t place)
@@ -277,11 +276,11 @@ static int32_t detach_flow(struct structured *state, int32_t group, const struct
 
 		if (!limited && state->wanted[share->column] == 0)
 			continue;
-		int32_t cost = limited ? STRUCTURED_NO_ARC : wanted_cost(state, g, share->column);
+		int32_t cost = limited ? ARC_ABSENT : wanted_cost(state, g, share->column);
 
 		if (cost == share->cost)
 			continue;
-		if (cost != STRUCTURED_NO_ARC && share_is_alone(g, i))
+		if (cost != ARC_ABSENT && share_is_alone(g, i))
 			flow_reprice(state, group, i, cost);
 		else
 			row_detach_share(state, group, i, count++);

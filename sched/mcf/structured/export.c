@@ -95,8 +95,8 @@ static void write_group(struct writer *w, int32_t group)
 	}
 	for (int32_t i = 0; i < g->share_count; i++)
 		over_aggregator += write_share(w, g, &g->shares[i], w->solution->flow + first);
-	w->aggregator_used |= g->aggregator_cost != STRUCTURED_NO_ARC;
-	if (g->aggregator_cost != STRUCTURED_NO_ARC)
+	w->aggregator_used |= g->aggregator_cost != ARC_ABSENT;
+	if (g->aggregator_cost != ARC_ABSENT)
 		write_arc(w, group, w->aggregator, INT32_MAX, g->aggregator_cost, over_aggregator);
 	if (g->unscheduled_capacity > 0)
 		write_arc(w, group, w->sink, g->unscheduled_capacity, g->unscheduled_cost, g->unscheduled_flow);

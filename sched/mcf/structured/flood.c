@@ -20,7 +20,7 @@ static bool group_has_exit(struct structured *state, int32_t group)
 
 	if (!state->flood.inward && g->unscheduled_flow < g->unscheduled_capacity && g->unscheduled_cost == g->price)
 		return true;
-	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost + state->market_price == g->price)
+	if (g->aggregator_cost != ARC_ABSENT && g->aggregator_cost + state->market_price == g->price)
 		return true;
 	return group_exit(state, group, g->price - state->market_price + 1, &column) != NONE;
 }
@@ -193,8 +193,7 @@ int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted)
 		flow_add(state, group, column, g->arcs[exit].cost, units);
 		sent += units;
 	}
-	if (sent < wanted && g->aggregator_cost != STRUCTURED_NO_ARC &&
-	    g->aggregator_cost + state->market_price == g->price) {
+	if (sent < wanted && g->aggregator_cost != ARC_ABSENT && g->aggregator_cost + state->market_price == g->price) {
 		group_add_pending(state, group, wanted - sent);
 		group_changed(state, group);
 		sent = wanted;

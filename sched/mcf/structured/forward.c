@@ -19,7 +19,7 @@ static void market_targets(struct structured *state, int32_t group, int32_t dist
 	const struct group *g = &state->groups[group];
 	int32_t base = distance - g->price + state->market_price, best = search->best, column;
 
-	if (g->aggregator_cost != STRUCTURED_NO_ARC)
+	if (g->aggregator_cost != ARC_ABSENT)
 		best = least(best, base + g->aggregator_cost);
 	int32_t exit = group_exit(state, group, best - base, &column);
 
@@ -43,7 +43,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 		search_target(search, TARGET_UNSCHEDULED, group, base + g->unscheduled_cost);
 	search_target(search, TARGET_UNROUTED, group, base + UNROUTED_COST);
 	base += state->market_price;
-	if (g->aggregator_cost != STRUCTURED_NO_ARC)
+	if (g->aggregator_cost != ARC_ABSENT)
 		search_target(search, TARGET_MARKET, group, base + g->aggregator_cost);
 	exit = group_exit(state, group, search->best - base, &column);
 	if (exit != NONE)
@@ -367,7 +367,7 @@ int32_t meeting_augment(struct structured *state, int32_t group, int32_t units)
 
 	if (state->group_labels[group] > search_label(search, search->best))
 		return 0;
-	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost + state->market_price == g->price)
+	if (g->aggregator_cost != ARC_ABSENT && g->aggregator_cost + state->market_price == g->price)
 		kind = TARGET_MARKET;
 	search->target = (struct target){kind, group};
 	return search_augment(state, units);

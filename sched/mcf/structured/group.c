@@ -11,7 +11,7 @@ static int32_t group_least_price(struct structured *state, const struct group *g
 
 	if (group->unscheduled_flow < group->unscheduled_capacity)
 		best = group->unscheduled_cost;
-	if (group->aggregator_cost != STRUCTURED_NO_ARC && group->aggregator_cost + state->market_price < best)
+	if (group->aggregator_cost != ARC_ABSENT && group->aggregator_cost + state->market_price < best)
 		best = group->aggregator_cost + state->market_price;
 	for (int32_t i = 0; i < group->arc_count; i++) {
 		const struct arc *arc = &group->arcs[i];
@@ -137,11 +137,11 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-/* Cost of a unit on `column`, of one on a limited arc first; STRUCTURED_NO_ARC: there is none. */
+/* Cost of a unit on `column`, of one on a limited arc first; ARC_ABSENT: there is none. */
 static int32_t cost_of_unit(const struct structured *state, int32_t group, int32_t column)
 {
 	const struct column *c = &state->columns[column];
-	int32_t found = STRUCTURED_NO_ARC;
+	int32_t found = ARC_ABSENT;
 
 	for (int32_t i = 0; i < c->entry_count; i++) {
 		if (c->entries[i].group != group)
@@ -176,7 +176,7 @@ int structured_end_unit(struct structured *state, int32_t group, int32_t column)
 	struct group *g = &state->groups[group];
 	int32_t cost = cost_of_unit(state, group, column);
 
-	if (cost == STRUCTURED_NO_ARC)
+	if (cost == ARC_ABSENT)
 		return -EINVAL;
 	flow_take(state, group, column, cost, 1);
 	forget_unit(state, group, column, cost);

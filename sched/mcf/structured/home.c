@@ -135,7 +135,7 @@ static void find_room(struct structured *state, const struct homes *homes, int32
 		int32_t block = state->column_blocks[homes->items[i].column];
 
 		held[homes->items[i].column] = 0;
-		if (block == NONE || claim->cost < 0) /* STRUCTURED_NO_ARC is under 0 as well */
+		if (block == NONE || claim->cost < 0) /* ARC_ABSENT is under 0 as well */
 			claim->wants = 0;
 		else if (claim->cost == g->aggregator_cost || claim->cost == state->blocks[block].row_cost)
 			claim->wants = INT32_MAX;

@@ -67,7 +67,7 @@ static void read_group(struct reader *reader, int32_t group)
 			place_units(reader, group, i, g->arcs[i].target, units);
 	}
 	g->excess = 0;
-	if (g->aggregator_cost != STRUCTURED_NO_ARC)
+	if (g->aggregator_cost != ARC_ABSENT)
 		group_add_pending(state, group, next_flow(reader));
 	if (g->unscheduled_capacity > 0)
 		g->unscheduled_flow = next_flow(reader);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "structured_part.h"
 
-_Static_assert((int)NONE == (int)STRUCTURED_NO_ARC, "what is not wanted is the same of columns and of blocks");
+_Static_assert((int)NONE == (int)ARC_ABSENT, "what is not wanted is the same of columns and of blocks");
 
 /* Without branches on what stays: that is not foreseeable. */
 void part_portable(struct parting *parting, int32_t first, int32_t end)

@@ -35,9 +35,9 @@ static int row_check(struct structured *state, const struct structured_row *row)
 		dear |= !row_cost_legal(row->running[i].cost);
 		column_top = row->running[i].column > column_top ? row->running[i].column : column_top;
 	}
-	dear |= row->aggregator_cost != STRUCTURED_NO_ARC && !row_cost_legal(row->aggregator_cost);
-	dear |= row->unscheduled_cost != STRUCTURED_NO_ARC && !row_cost_legal(row->unscheduled_cost);
-	wrong |= row->unscheduled_cost != STRUCTURED_NO_ARC && row->unscheduled_capacity < 0;
+	dear |= row->aggregator_cost != ARC_ABSENT && !row_cost_legal(row->aggregator_cost);
+	dear |= row->unscheduled_cost != ARC_ABSENT && !row_cost_legal(row->unscheduled_cost);
+	wrong |= row->unscheduled_cost != ARC_ABSENT && row->unscheduled_capacity < 0;
 	wrong |= column_top > INT32_MAX / 4 || block_top > INT32_MAX / 4;
 	if (wrong)
 		return -EINVAL;
@@ -102,18 +102,17 @@ static int32_t noted_cost(const struct structured *state, int32_t column, int32_
 static int32_t collect_arcs(struct structured *state, const struct structured_row *row)
 {
 	struct row_arc *arcs = state->row_arcs;
-	int32_t count = 0,
-		aggregator_cost = row->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : row->aggregator_cost;
+	int32_t count = 0, aggregator_cost = row->aggregator_cost == ARC_ABSENT ? INT32_MAX : row->aggregator_cost;
 
 	for (int32_t i = 0; i < row->block_count; i++) {
-		const struct structured_arc *from = &row->blocks[i];
+		const struct arc *from = &row->blocks[i];
 
 		if (from->cost < aggregator_cost)
 			arcs[count++] = (struct row_arc){~from->target, from->cost, NONE};
 		state->blocks[from->target].row_cost = from->cost;
 	}
 	for (int32_t i = 0; i < row->column_count; i++) {
-		const struct structured_arc *from = &row->columns[i];
+		const struct arc *from = &row->columns[i];
 
 		arcs[count] = (struct row_arc){from->target, from->cost, NONE};
 		count += from->cost < noted_cost(state, from->target, aggregator_cost);
@@ -143,7 +142,7 @@ static int32_t detach_flow(struct structured *state, int32_t group)
 
 static int32_t shortcut_cost(const struct structured *state, const struct group *group, int32_t column)
 {
-	int32_t cost = group->aggregator_cost == STRUCTURED_NO_ARC ? INT32_MAX : group->aggregator_cost;
+	int32_t cost = group->aggregator_cost == ARC_ABSENT ? INT32_MAX : group->aggregator_cost;
 
 	for (int32_t i = 0; i < group->arc_count && group->arcs[i].cost < cost; i++)
 		if (group->arcs[i].target == ~state->column_blocks[column])
@@ -266,8 +265,8 @@ static void set_unscheduled(struct structured *state, int32_t group, int32_t cos
 	struct group *g = &state->groups[group];
 
 	group_uncounted(state, group);
-	g->unscheduled_cost = cost == STRUCTURED_NO_ARC ? 0 : cost;
-	g->unscheduled_capacity = cost == STRUCTURED_NO_ARC ? 0 : capacity;
+	g->unscheduled_cost = cost == ARC_ABSENT ? 0 : cost;
+	g->unscheduled_capacity = cost == ARC_ABSENT ? 0 : capacity;
 	if (g->unscheduled_flow > g->unscheduled_capacity) {
 		group_add_excess(state, group, g->unscheduled_flow - g->unscheduled_capacity);
 		g->unscheduled_flow = g->unscheduled_capacity;
@@ -304,9 +303,9 @@ int structured_set_unscheduled(struct structured *state, int32_t group, int32_t 
 {
 	if (!group_exists(state, group))
 		return -EINVAL;
-	if (cost != STRUCTURED_NO_ARC && !row_cost_legal(cost))
+	if (cost != ARC_ABSENT && !row_cost_legal(cost))
 		return -ERANGE;
-	if (cost != STRUCTURED_NO_ARC && capacity < 0)
+	if (cost != ARC_ABSENT && capacity < 0)
 		return -EINVAL;
 	set_unscheduled(state, group, cost, capacity);
 	group_reprice(state, group);
@@ -340,8 +339,8 @@ static int install_running(struct structured *state, int32_t group, const struct
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count)
 {
-	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
-					   .unscheduled_cost = STRUCTURED_NO_ARC,
+	const struct structured_row row = {.aggregator_cost = ARC_ABSENT,
+					   .unscheduled_cost = ARC_ABSENT,
 					   .running = running,
 					   .running_count = count};
 
@@ -357,7 +356,7 @@ int structured_set_running(struct structured *state, int32_t group, const struct
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-int32_t structured_pick16(const int16_t *costs, int32_t count, int16_t threshold, struct structured_arc *arcs)
+int32_t structured_pick16(const int16_t *costs, int32_t count, int16_t threshold, struct arc *arcs)
 {
 	enum { STRIDE = 64 };
 	int32_t found = 0, i = 0;
@@ -370,12 +369,12 @@ int32_t structured_pick16(const int16_t *costs, int32_t count, int16_t threshold
 		if (least > threshold)
 			continue;
 		for (int32_t k = i; k < i + STRIDE; k++) {
-			arcs[found] = (struct structured_arc){k, costs[k]};
+			arcs[found] = (struct arc){k, costs[k]};
 			found += costs[k] <= threshold;
 		}
 	}
 	for (; i < count; i++)
 		if (costs[i] <= threshold)
-			arcs[found++] = (struct structured_arc){i, costs[i]};
+			arcs[found++] = (struct arc){i, costs[i]};
 	return found;
 }

@@ -114,7 +114,7 @@ static void note_costs(struct structured *state, const struct group *g, const st
 		int32_t *held = &state->held[running[i].column], block = state->column_blocks[running[i].column];
 		int32_t cost = *held > 0 ? *held - 1 : INT32_MAX - 1;
 
-		if (g->aggregator_cost != STRUCTURED_NO_ARC)
+		if (g->aggregator_cost != ARC_ABSENT)
 			cost = least(cost, g->aggregator_cost);
 		if (block != NONE)
 			cost = least(cost, state->blocks[block].row_cost);

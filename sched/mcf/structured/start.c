@@ -89,7 +89,7 @@ static void keep_running(struct structured *state, int32_t group)
 
 	if (g->unscheduled_capacity > 0)
 		price = g->unscheduled_cost - state->market_price;
-	if (g->aggregator_cost != STRUCTURED_NO_ARC && g->aggregator_cost < price)
+	if (g->aggregator_cost != ARC_ABSENT && g->aggregator_cost < price)
 		price = g->aggregator_cost;
 	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost < price; i++)
 		if (g->arcs[i].target < 0 || (state->prices[g->arcs[i].target] != PRICE_CLOSED &&
@@ -161,7 +161,7 @@ static int64_t *order_by_regret(struct structured *state, int32_t *count)
 		if (!group_has_supply(state, i))
 			continue;
 		const struct group *g = &state->groups[i];
-		int64_t way_out = g->aggregator_cost == STRUCTURED_NO_ARC ? UNROUTED_COST : g->aggregator_cost;
+		int64_t way_out = g->aggregator_cost == ARC_ABSENT ? UNROUTED_COST : g->aggregator_cost;
 
 		if (g->excess > 0)
 			order[(*count)++] = -(way_out - g->price) * (INT64_C(1) << 31) + i;

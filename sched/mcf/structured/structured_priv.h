@@ -33,12 +33,6 @@ enum {
 	REFERENCE_FULL = 3 << 28,  /* less BIDS_NOTHING fits 31 bits; less any bid it is above every price */
 };
 
-/* Ascending by cost. Most are looked at for their cost and left: what else there is to know of them lies apart. */
-struct arc {
-	int32_t target; /* column, or ~block */
-	int32_t cost;   /* per unit */
-};
-
 /* What else is known of the arc of the same place. */
 struct tie {
 	int32_t place : 30;   /* in its target's list of references; NONE: in none yet */
@@ -61,7 +55,7 @@ struct running {
 
 /* An arc of a row that is being installed. */
 struct row_arc {
-	int32_t target, cost; /* as in struct arc */
+	int32_t target, cost; /* as in group.arcs */
 	int32_t back;         /* NONE: it has no reference yet */
 };
 
@@ -136,7 +130,7 @@ struct group {
 	 */
 	int32_t parent, parent_column;
 	int32_t arc_count;
-	struct arc *arcs;                /* [arc_count] */
+	struct arc *arcs;                /* [arc_count] ascending by cost; target: column, or ~block */
 	struct structured_share *shares; /* [share_count] ascending by column, then cost */
 	int32_t exit_arc;                /* arcs before it lead to no free slot, while exit_epoch is the state's */
 	uint32_t exit_epoch;

@@ -53,7 +53,7 @@ static void check_row(const struct test_world *world, const struct cost_row *row
 struct seen {
 	uint64_t version;
 	int32_t cluster_cost;
-	int32_t rack_cost[6], machine_cost[42]; /* STRUCTURED_NO_ARC: none */
+	int32_t rack_cost[6], machine_cost[42]; /* ARC_ABSENT: none */
 };
 
 static void take_down(const struct test_world *world, const struct cost_row *row, struct seen *seen)
@@ -61,9 +61,9 @@ static void take_down(const struct test_world *world, const struct cost_row *row
 	seen->version = row->version;
 	seen->cluster_cost = row->cluster_cost;
 	for (uint32_t m = 0; m < 42; m++)
-		seen->machine_cost[m] = STRUCTURED_NO_ARC;
+		seen->machine_cost[m] = ARC_ABSENT;
 	for (uint32_t r = 0; r < 6; r++) {
-		struct structured_block_arcs arcs = cost_row_rack(row, r);
+		struct block_arcs arcs = cost_row_rack(row, r);
 
 		cr_assert_eq(arcs.block, (int32_t)r);
 		seen->rack_cost[r] = arcs.cost;
@@ -82,7 +82,7 @@ static bool check_change(const struct test_world *world, const struct cost_row *
 
 	take_down(world, row, &now);
 	for (uint32_t m = 0, arcs = 0; m < 42; m++) {
-		arcs += now.machine_cost[m] != STRUCTURED_NO_ARC;
+		arcs += now.machine_cost[m] != ARC_ABSENT;
 		cr_assert(m < 41 || arcs == row->machine_count, "an arc outside of its rack's span");
 	}
 	told = seen->version != 0 && row->version != seen->version && row->mended_from == seen->version;

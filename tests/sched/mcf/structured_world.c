@@ -32,16 +32,16 @@ static void draw_costs(struct world *world, struct world_group *group)
 	for (int32_t i = 0; i < WORLD_COLUMNS; i++) {
 		bool near = draw_block(i) == home;
 
-		group->column_cost[i] = STRUCTURED_NO_ARC;
+		group->column_cost[i] = ARC_ABSENT;
 		if (i < world->column_count && chance(world, near ? 90 : few))
 			group->column_cost[i] = near && chance(world, 60) ? 1 : draw(world, 0, world->cost_top);
 	}
 	for (int32_t i = 0; i < WORLD_BLOCKS; i++)
 		group->block_cost[i] =
-			chance(world, world->wide ? 100 : 30) ? draw(world, 1, world->cost_top + 2) : STRUCTURED_NO_ARC;
+			chance(world, world->wide ? 100 : 30) ? draw(world, 1, world->cost_top + 2) : ARC_ABSENT;
 	group->aggregator_cost = chance(world, world->wide ? 100 : 75)
 					 ? draw(world, world->cost_top / 2, world->cost_top * 2)
-					 : STRUCTURED_NO_ARC;
+					 : ARC_ABSENT;
 }
 
 static void draw_unscheduled(struct world *world, struct world_group *group)
@@ -51,7 +51,7 @@ static void draw_unscheduled(struct world *world, struct world_group *group)
 	if (world->always_routable)
 		return;
 	if (chance(world, 30))
-		group->unscheduled_cost = STRUCTURED_NO_ARC;
+		group->unscheduled_cost = ARC_ABSENT;
 	else
 		group->unscheduled_capacity = draw(world, 0, 3);
 }
@@ -59,7 +59,7 @@ static void draw_unscheduled(struct world *world, struct world_group *group)
 static void send_row(struct world *world, int32_t id)
 {
 	const struct world_group *group = &world->groups[id];
-	struct structured_arc columns[WORLD_COLUMNS], blocks[WORLD_BLOCKS];
+	struct arc columns[WORLD_COLUMNS], blocks[WORLD_BLOCKS];
 	struct structured_row row = {.aggregator_cost = group->aggregator_cost,
 				     .unscheduled_cost = group->unscheduled_cost,
 				     .unscheduled_capacity = group->unscheduled_capacity,
@@ -69,11 +69,11 @@ static void send_row(struct world *world, int32_t id)
 				     .running_count = group->running_count};
 
 	for (int32_t i = 0; i < WORLD_COLUMNS; i++)
-		if (group->column_cost[i] != STRUCTURED_NO_ARC)
-			columns[row.column_count++] = (struct structured_arc){i, group->column_cost[i]};
+		if (group->column_cost[i] != ARC_ABSENT)
+			columns[row.column_count++] = (struct arc){i, group->column_cost[i]};
 	for (int32_t i = 0; i < WORLD_BLOCKS; i++)
-		if (group->block_cost[i] != STRUCTURED_NO_ARC)
-			blocks[row.block_count++] = (struct structured_arc){i, group->block_cost[i]};
+		if (group->block_cost[i] != ARC_ABSENT)
+			blocks[row.block_count++] = (struct arc){i, group->block_cost[i]};
 	if (structured_set_row(world->state, id, &row))
 		snprintf(world->text, sizeof(world->text), "set_row %d refused", id);
 }
@@ -171,9 +171,9 @@ static void event_recost(struct world *world, int32_t id)
 		draw_costs(world, group);
 	} else {
 		for (int32_t i = 0; i < world->column_count; i++)
-			if (group->column_cost[i] != STRUCTURED_NO_ARC && chance(world, 30))
+			if (group->column_cost[i] != ARC_ABSENT && chance(world, 30))
 				group->column_cost[i] =
-					chance(world, 20) ? STRUCTURED_NO_ARC : draw(world, 0, world->cost_top);
+					chance(world, 20) ? ARC_ABSENT : draw(world, 0, world->cost_top);
 			else if (chance(world, 5))
 				group->column_cost[i] = draw(world, 0, world->cost_top);
 	}
@@ -185,36 +185,36 @@ static void forget_gone(const struct world *world, struct world_group *group)
 {
 	for (int32_t i = 0; i < world->column_count; i++)
 		if (world->capacity[i] < 0)
-			group->column_cost[i] = STRUCTURED_NO_ARC;
+			group->column_cost[i] = ARC_ABSENT;
 }
 
 /* Other costs in a block or two, told as such. */
 static void event_change(struct world *world, int32_t id)
 {
 	struct world_group *group = &world->groups[id];
-	struct structured_arc columns[WORLD_BLOCKS][WORLD_COLUMNS];
-	struct structured_block_arcs blocks[WORLD_BLOCKS];
+	struct arc columns[WORLD_BLOCKS][WORLD_COLUMNS];
+	struct block_arcs blocks[WORLD_BLOCKS];
 	struct structured_row_change change = {.blocks = blocks, .running = group->running};
 
 	forget_gone(world, group);
 	for (int32_t b = 0; b < WORLD_BLOCKS; b++) {
-		struct structured_block_arcs *arcs = &blocks[change.block_count];
+		struct block_arcs *arcs = &blocks[change.block_count];
 		bool alive = false, chosen = chance(world, 35);
 
-		*arcs = (struct structured_block_arcs){.block = b, .columns = columns[b]};
+		*arcs = (struct block_arcs){.block = b, .columns = columns[b]};
 		for (int32_t i = 0; i < world->column_count; i++) {
 			if (world->capacity[i] < 0 || draw_block(i) != b || !chosen)
 				continue;
 			alive = true;
 			if (chance(world, 60))
 				group->column_cost[i] =
-					chance(world, 30) ? STRUCTURED_NO_ARC : draw(world, 0, world->cost_top);
-			if (group->column_cost[i] != STRUCTURED_NO_ARC)
-				columns[b][arcs->column_count++] = (struct structured_arc){i, group->column_cost[i]};
+					chance(world, 30) ? ARC_ABSENT : draw(world, 0, world->cost_top);
+			if (group->column_cost[i] != ARC_ABSENT)
+				columns[b][arcs->column_count++] = (struct arc){i, group->column_cost[i]};
 		}
 		if (!alive)
 			continue;
-		group->block_cost[b] = chance(world, 40) ? draw(world, 1, world->cost_top + 2) : STRUCTURED_NO_ARC;
+		group->block_cost[b] = chance(world, 40) ? draw(world, 1, world->cost_top + 2) : ARC_ABSENT;
 		arcs->cost = group->block_cost[b];
 		change.block_count++;
 	}
@@ -312,7 +312,7 @@ void world_adopt(struct world *world)
 		for (int32_t i = 0; i < count && i < WORLD_RUNNING; i++) {
 			int32_t cost = group->column_cost[shares[i].column];
 
-			if (cost == STRUCTURED_NO_ARC)
+			if (cost == ARC_ABSENT)
 				cost = draw(world, 0, world->cost_top);
 			group->running[group->running_count++] =
 				(struct structured_running){shares[i].column, cost, shares[i].units};
@@ -346,17 +346,17 @@ static int64_t world_optimum(const struct world *world, bool *solved)
 		total += group->supply;
 		mcf_simplex_set_supply(simplex, id, group->supply);
 		for (int32_t i = 0; i < WORLD_COLUMNS; i++)
-			if (group->column_cost[i] != STRUCTURED_NO_ARC)
+			if (group->column_cost[i] != ARC_ABSENT)
 				mcf_simplex_add_arc(simplex, id, COLUMN + i, 1000, group->column_cost[i]);
 		for (int32_t i = 0; i < WORLD_BLOCKS; i++)
-			if (group->block_cost[i] != STRUCTURED_NO_ARC)
+			if (group->block_cost[i] != ARC_ABSENT)
 				mcf_simplex_add_arc(simplex, id, BLOCK + i, 1000, group->block_cost[i]);
 		for (int32_t i = 0; i < group->running_count; i++)
 			mcf_simplex_add_arc(simplex, id, COLUMN + group->running[i].column, group->running[i].units,
 					    group->running[i].cost);
-		if (group->aggregator_cost != STRUCTURED_NO_ARC)
+		if (group->aggregator_cost != ARC_ABSENT)
 			mcf_simplex_add_arc(simplex, id, AGGREGATOR, 1000, group->aggregator_cost);
-		if (group->unscheduled_cost != STRUCTURED_NO_ARC)
+		if (group->unscheduled_cost != ARC_ABSENT)
 			mcf_simplex_add_arc(simplex, id, SINK, group->unscheduled_capacity, group->unscheduled_cost);
 		mcf_simplex_add_arc(simplex, id, SINK, 1000, UNROUTED);
 	}

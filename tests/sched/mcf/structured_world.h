@@ -15,7 +15,7 @@ enum { WORLD_COLUMNS = 24, WORLD_BLOCKS = 5, WORLD_GROUPS = 14, WORLD_RUNNING = 
 struct world_group {
 	bool exists;
 	int32_t supply, aggregator_cost, unscheduled_cost, unscheduled_capacity;
-	int32_t column_cost[WORLD_COLUMNS]; /* STRUCTURED_NO_ARC = none */
+	int32_t column_cost[WORLD_COLUMNS]; /* ARC_ABSENT = none */
 	int32_t block_cost[WORLD_BLOCKS];
 	struct structured_running running[WORLD_RUNNING];
 	int32_t running_count;

@@ -9,7 +9,7 @@
 Test(structured_calls, picks_what_is_within_the_threshold)
 {
 	int16_t costs[150];
-	struct structured_arc arcs[150];
+	struct arc arcs[150];
 
 	for (int32_t i = 0; i < 150; i++)
 		costs[i] = i % 70 == 3 ? 104 : 300;
@@ -24,14 +24,12 @@ Test(structured_calls, picks_what_is_within_the_threshold)
 Test(structured_calls, refuses_bad_numbers)
 {
 	struct structured *state = structured_create(0, 0, 0);
-	struct structured_arc arc = {0, STRUCTURED_COST_MAXIMUM + 1};
-	struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
-				     .unscheduled_cost = STRUCTURED_NO_ARC,
-				     .columns = &arc,
-				     .column_count = 1};
+	struct arc arc = {0, STRUCTURED_COST_MAXIMUM + 1};
+	struct structured_row row = {
+		.aggregator_cost = ARC_ABSENT, .unscheduled_cost = ARC_ABSENT, .columns = &arc, .column_count = 1};
 
 	cr_assert_eq(structured_set_row(state, 0, &row), -ERANGE);
-	arc = (struct structured_arc){-1, 1};
+	arc = (struct arc){-1, 1};
 	cr_assert_eq(structured_set_row(state, 0, &row), -EINVAL);
 	cr_assert_eq(structured_set_column(state, 0, 0, -1), -EINVAL);
 	cr_assert_eq(structured_set_supply(state, 0, 1), -EINVAL);
@@ -43,7 +41,7 @@ Test(structured_calls, refuses_bad_numbers)
 Test(structured_calls, the_one_who_loses_less_moves)
 {
 	struct structured *state = structured_create(2, 2, 1);
-	struct structured_arc near = {0, 100};
+	struct arc near = {0, 100};
 	struct structured_row row = {
 		.unscheduled_cost = 1001, .unscheduled_capacity = 1, .columns = &near, .column_count = 1};
 	struct structured_result result;
@@ -71,10 +69,10 @@ Test(structured_calls, the_one_who_loses_less_moves)
 Test(structured_calls, what_runs_elsewhere_now_stays_there)
 {
 	struct structured *state = structured_create(1, 2, 1);
-	const struct structured_arc columns[] = {{0, 100}, {1, 100}};
+	const struct arc columns[] = {{0, 100}, {1, 100}};
 	const struct structured_running first = {0, 100, 3}, second = {1, 100, 3};
-	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
-					   .unscheduled_cost = STRUCTURED_NO_ARC,
+	const struct structured_row row = {.aggregator_cost = ARC_ABSENT,
+					   .unscheduled_cost = ARC_ABSENT,
 					   .columns = columns,
 					   .column_count = 2,
 					   .running = &first,

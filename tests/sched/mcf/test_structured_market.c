@@ -21,11 +21,11 @@ static bool certified(const struct structured *state)
 }
 
 /* A slot on column `group`, and the group's row: its units wait for so much, and `runs` of them run on that column. */
-static void add_group(struct structured *state, int32_t group, const struct structured_arc *arcs, int32_t arc_count,
+static void add_group(struct structured *state, int32_t group, const struct arc *arcs, int32_t arc_count,
 		      int32_t unscheduled_cost, int32_t runs)
 {
 	const struct structured_running running = {group, 100, runs};
-	const struct structured_row row = {.aggregator_cost = STRUCTURED_NO_ARC,
+	const struct structured_row row = {.aggregator_cost = ARC_ABSENT,
 					   .unscheduled_cost = unscheduled_cost,
 					   .unscheduled_capacity = INT32_MAX,
 					   .columns = arcs,
@@ -48,7 +48,7 @@ Test(structured_market, one_more_unit_moves_all_the_others_by_one)
 		.aggregator_cost = 500, .unscheduled_cost = WAIT, .unscheduled_capacity = 1};
 
 	for (int32_t link = 0; link < LINKS; link++) {
-		const struct structured_arc arcs[] = {{link, 100}, {link + 1, 99}};
+		const struct arc arcs[] = {{link, 100}, {link + 1, 99}};
 		bool last = link == LINKS - 1;
 
 		add_group(state, link, arcs, last ? 1 : 2, last ? FIRST_WAIT : WAIT, 1);
@@ -73,13 +73,13 @@ Test(structured_market, one_more_unit_moves_all_the_others_by_one)
 Test(structured_market, one_that_waits_comes_in_where_all_the_others_move_by_one)
 {
 	enum { FREE = LINKS, DEAR = LINKS + 1 };
-	static const struct structured_arc entry = {0, 100}, own = {DEAR, 100};
+	static const struct arc entry = {0, 100}, own = {DEAR, 100};
 	struct structured *state = structured_create(LINKS + 2, LINKS + 2, 1);
 	struct structured_result result;
 	struct structured_share share;
 
 	for (int32_t link = 0; link < LINKS; link++) {
-		const struct structured_arc arcs[] = {{link, 100}, {link + 1, 100}};
+		const struct arc arcs[] = {{link, 100}, {link + 1, 100}};
 
 		add_group(state, link, arcs, 2, FIRST_WAIT, 1);
 	}

@@ -34,7 +34,7 @@ static int32_t draw_row(struct rng *rng, struct row *row)
 	for (int32_t b = 0; b < BLOCKS; b++)
 		row->blocks[b].row_cost = rng_below(rng, 3)   ? INT32_MAX
 					  : rng_below(rng, 2) ? draw_cost(rng)
-							      : STRUCTURED_NO_ARC;
+							      : ARC_ABSENT;
 	for (int32_t c = (int32_t)rng_below(rng, 3); c < COLUMNS; c += 1 + (int32_t)rng_below(rng, 4)) {
 		row->wanted[c] = rng_below(rng, changing) ? 0 : rng_below(rng, 3) ? draw_cost(rng) + 1 : NONE;
 		if (count == most)

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <base/arc.h>
 #include <base/error.h>
-#include <sched/mcf/structured.h>
 #include <model/curve.h>
 
 #include <sched/cost/kernel.h>
@@ -35,7 +35,7 @@ struct cost_span {
 };
 
 /*
- * Arcs are the solver's own (target: number of a machine or a rack), so that rows reach it without a copy. Memory is
+ * Arcs lead to machines or racks, by number, and reach the solver without a copy. Memory is
  * linear in the arcs, whatever the size of the cluster (but for two bits a rack).
  */
 struct cost_row {
@@ -45,15 +45,15 @@ struct cost_row {
 	uint64_t mended_from;  /* the version from which only the `changed` racks differ; 0: anything may */
 	int32_t cluster_cost;  /* largest of all machines; COST_ABSENT when there is none */
 	uint32_t machine_count, rack_count, span_count, changed_count;
-	struct structured_arc *machines; /* [machine_count] cost <= p_m, rack by rack, ascending in each */
-	struct structured_arc *racks;    /* [rack_count] largest cost of the rack <= p_r, ascending */
-	struct cost_span *spans;         /* [span_count + 1] of racks with arcs in `machines`, ascending, and the end;
-					    NULL: in any order */
-	uint32_t *changed;               /* [changed_count] racks */
+	struct arc *machines;    /* [machine_count] cost <= p_m, rack by rack, ascending in each */
+	struct arc *racks;       /* [rack_count] largest cost of the rack <= p_r, ascending */
+	struct cost_span *spans; /* [span_count + 1] of racks with arcs in `machines`, ascending, and the end;
+				    NULL: in any order */
+	uint32_t *changed;       /* [changed_count] racks */
 };
 
 /* The arcs of a kept row to a rack and to the machines in it. */
-struct structured_block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack);
+struct block_arcs cost_row_rack(const struct cost_row *row, uint32_t rack);
 
 /* What its own arc to the machine, which is in this rack, costs; COST_ABSENT without one. */
 int32_t cost_row_machine(const struct cost_row *row, uint32_t rack, uint32_t machine);

@@ -32,20 +32,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <base/arc.h>
 #include <sched/mcf/mcf.h>
 
-enum {
-	STRUCTURED_NO_ARC = -1, /* as a cost: there is no such arc */
-	STRUCTURED_COST_MAXIMUM = 1 << 20,
-};
+enum { STRUCTURED_COST_MAXIMUM = 1 << 20 };
 
 struct structured; /* opaque */
-
-/* An arc of unlimited capacity to a column or a block. */
-struct structured_arc {
-	int32_t target;
-	int32_t cost;
-};
 
 /* Units of the group that already are on `column` and may stay there for `cost`: an arc of capacity `units`. */
 struct structured_running {
@@ -59,12 +51,12 @@ struct structured_running {
  * The first solve after `running` changes believes that these units are there (and keeps them if that is optimal).
  */
 struct structured_row {
-	int32_t aggregator_cost;      /* or STRUCTURED_NO_ARC */
-	int32_t unscheduled_cost;     /* or STRUCTURED_NO_ARC */
+	int32_t aggregator_cost;      /* or ARC_ABSENT */
+	int32_t unscheduled_cost;     /* or ARC_ABSENT */
 	int32_t unscheduled_capacity; /* ignored without the arc */
 	int32_t column_count, block_count, running_count;
-	const struct structured_arc *columns;     /* [column_count] each column at most once */
-	const struct structured_arc *blocks;      /* [block_count] each block at most once */
+	const struct arc *columns;                /* [column_count] of unlimited capacity, each column at most once */
+	const struct arc *blocks;                 /* [block_count] of unlimited capacity, each block at most once */
 	const struct structured_running *running; /* [running_count] a column may repeat at different costs */
 };
 
@@ -81,19 +73,11 @@ int structured_remove_column(struct structured *state, int32_t column);
 /* Adds the group (supply 0) or replaces all its arcs. Flow stays on the columns where it still is optimal. */
 int structured_set_row(struct structured *state, int32_t group, const struct structured_row *row);
 
-/* The arcs of unlimited capacity to one block and to its columns. */
-struct structured_block_arcs {
-	int32_t block;
-	int32_t cost; /* of the arc to the block, or STRUCTURED_NO_ARC */
-	int32_t column_count;
-	const struct structured_arc *columns; /* [column_count] each column of the block at most once */
-};
-
 /* What changed of a row: some blocks' arcs, and the running arcs, all of which are given. */
 struct structured_row_change {
 	int32_t block_count, running_count;
-	const struct structured_block_arcs *blocks; /* [block_count] each block at most once */
-	const struct structured_running *running;   /* [running_count] as in structured_row */
+	const struct block_arcs *blocks;          /* [block_count] each block at most once */
+	const struct structured_running *running; /* [running_count] as in structured_row */
 };
 
 /*
@@ -116,7 +100,7 @@ void structured_fetch_columns(const struct structured *state, int32_t group);
  * Picks the arcs of a dense row: targets[i] = first + i for each costs[i] <= threshold, in ascending order.
  * `arcs` has room for `count`. Returns how many. One vectorised pass; for building structured_row.columns or .blocks.
  */
-int32_t structured_pick16(const int16_t *costs, int32_t count, int16_t threshold, struct structured_arc *arcs);
+int32_t structured_pick16(const int16_t *costs, int32_t count, int16_t threshold, struct arc *arcs);
 
 /* Replaces the running arcs alone, or the way to the sink alone (the waiting time's share grows every round). */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,

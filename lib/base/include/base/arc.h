@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arcs of a network as plain data: rows of costs hand them to a solver without a copy, and neither knows the other. */
+#ifndef BASE_ARC_H
+#define BASE_ARC_H
+
+#include <stdint.h>
+
+enum { ARC_ABSENT = -1 }; /* as a cost: there is no such arc */
+
+struct arc {
+	int32_t target; /* number of the head */
+	int32_t cost;   /* per unit */
+};
+
+/* The arcs from one tail to a block (a rack) and to columns (machines) of that block. */
+struct block_arcs {
+	int32_t block;
+	int32_t cost; /* of the arc to the block itself, or ARC_ABSENT */
+	int32_t column_count;
+	const struct arc *columns; /* [column_count] each column of the block at most once; borrowed */
+};
+
+#endif
