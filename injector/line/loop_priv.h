@@ -94,7 +94,7 @@ static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
 		if (LIKELY(now < line->prepare_at))
 			continue;
 		line->prepare_at = UINT64_MAX;
-		dp_transmit_prepare(line->tx_port);
+		dp_transmit_poll(line->tx_port);
 	}
 }
 

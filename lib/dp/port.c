@@ -48,6 +48,18 @@ struct dp_port {
 	uint64_t too_long;
 };
 
+/* Drivers whose TX burst is a system call: sendto(), writev() or pcap_sendpacket(). */
+static bool sends_by_system_call(const char *driver)
+{
+	static const char *const drivers[] = {"net_af_packet", "net_af_xdp", "net_pcap", "net_tap", "net_tun"};
+
+	for (size_t i = 0; i < sizeof drivers / sizeof drivers[0]; i++) {
+		if (strcmp(driver, drivers[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int plug_device(struct dp_port *port, const char *arguments, struct error *err)
 {
 	struct dp_sockets before;
@@ -357,6 +369,7 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 	if (rte_eth_dev_info_get(port->id, &info) == 0) {
 		snprintf(report->driver, sizeof report->driver, "%s", info.driver_name);
 		report->hardware_rx_stamps = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+		report->sends_by_system_call = sends_by_system_call(info.driver_name);
 	}
 	if (rte_eth_macaddr_get(port->id, &mac) == 0)
 		rte_ether_format_addr(report->mac, sizeof report->mac, &mac);

@@ -85,9 +85,29 @@ Test(port, a_virtual_device_sends_and_counts)
 	cr_assert_str_eq(report.driver, "net_null");
 	cr_assert(report.link_up);
 	cr_assert(!report.hardware_rx_stamps);
+	cr_assert(!report.sends_by_system_call);
 	dp_port_close(port);
 	cr_assert_null(open_port("net_null3,size=bad", &err));
 	cr_assert_eq(rte_eth_dev_count_avail(), 0, "a closed or refused port leaves no device");
+}
+
+Test(port, a_report_says_where_sending_is_a_system_call)
+{
+	char name[] = "/tmp/nomora-test-XXXXXX", device[64];
+	struct dp_port_report report;
+	struct error err = {0};
+	struct dp_port *port;
+	int file = mkstemp(name);
+
+	cr_assert_geq(file, 0);
+	snprintf(device, sizeof device, "net_pcap0,tx_pcap=%s", name);
+	port = open_port(device, &err);
+	cr_assert_not_null(port, "%s", err.text);
+	dp_port_report(port, &report);
+	cr_assert(report.sends_by_system_call, "%s", report.driver);
+	dp_port_close(port);
+	close(file);
+	unlink(name);
 }
 
 /* A page each would put all of them on the same lines of the first cache: half the forwarding rate. */

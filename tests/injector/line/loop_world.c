@@ -69,7 +69,7 @@ uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
 	return sent;
 }
 
-void dp_transmit_prepare(uint16_t port)
+void dp_transmit_poll(uint16_t port)
 {
 	if (port == 0)
 		return;

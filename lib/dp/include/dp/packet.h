@@ -17,13 +17,13 @@
 #include <base/ns.h>
 #include <dp/port.h>
 
+/* rte_cycles.h defines NS_PER_S as an int: keep the one of base/ns.h. */
+#pragma push_macro("NS_PER_S")
+#undef NS_PER_S
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
-
-/* rte_cycles.h has a plain int of this name. */
-#undef NS_PER_S
-#define NS_PER_S INT64_C(1000000000)
+#pragma pop_macro("NS_PER_S")
 
 /* An rte_mbuf; a dp_pool is an rte_mempool of them. */
 struct dp_packet;
@@ -52,10 +52,10 @@ static inline uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, ui
 }
 
 /*
- * Lets the driver do what it would do first when the next packets are handed to it: see what has left, free what is to
- * be freed. As a call that sends nothing; to be left out where each call that sends is a system call.
+ * Lets the driver reclaim descriptors and buffers of packets that have left, work that the next dp_transmit() would do
+ * first. Implemented as an empty TX burst: skip it where the port report says sends_by_system_call.
  */
-static inline void dp_transmit_prepare(uint16_t port)
+static inline void dp_transmit_poll(uint16_t port)
 {
 	struct rte_mbuf *none = NULL;
 

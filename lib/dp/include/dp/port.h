@@ -74,13 +74,14 @@ const char *dp_port_interface(const struct dp_port *port);
 int dp_port_socket(const struct dp_port *port);
 
 struct dp_port_report {
-	char name[64];           /* as given, without a vdev's arguments */
-	char driver[32];         /* "net_af_xdp", "net_ixgbe" ... */
-	char mac[18];            /* "52:54:00:00:00:01" */
-	bool link_up;            /* now: of a Linux interface, that it is there, up, and has a carrier */
-	uint32_t speed_Mbps;     /* 0 = unknown */
-	int numa_node;           /* -1 = unknown */
-	bool hardware_rx_stamps; /* can stamp every packet */
+	char name[64];             /* as given, without a vdev's arguments */
+	char driver[32];           /* "net_af_xdp", "net_ixgbe" ... */
+	char mac[18];              /* "52:54:00:00:00:01" */
+	bool link_up;              /* now: of a Linux interface, that it is there, up, and has a carrier */
+	uint32_t speed_Mbps;       /* 0 = unknown */
+	int numa_node;             /* -1 = unknown */
+	bool hardware_rx_stamps;   /* can stamp every packet */
+	bool sends_by_system_call; /* each dp_transmit() enters the kernel, an empty one too */
 };
 
 void dp_port_report(const struct dp_port *port, struct dp_port_report *report);
