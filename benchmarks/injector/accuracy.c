@@ -43,7 +43,7 @@ struct client {
 	struct samples samples;
 	int64_t delay_cycles;
 	uint64_t stall_cycles, gap_cycles, last_look, stall_end, stalls;
-	struct stamp *fresh; /* sent in this turn, or NULL */
+	struct mark *fresh; /* sent in this turn, or NULL */
 	bool gap;            /* the last look found one */
 	bool reflects;
 	struct bench_pace pace;
@@ -53,15 +53,15 @@ struct client {
 };
 
 /* Payload. */
-struct stamp {
+struct mark {
 	uint64_t sent; /* TSC, as the client puts it into a port */
 	uint64_t left; /* TSC, as the line hands it to the other */
 	uint64_t disturbed;
 };
 
-static struct stamp *stamp_of(struct rte_mbuf *packet)
+static struct mark *stamp_of(struct rte_mbuf *packet)
 {
-	return rte_pktmbuf_mtod_offset(packet, struct stamp *, 16);
+	return rte_pktmbuf_mtod_offset(packet, struct mark *, 16);
 }
 
 /* A gap disturbs what was sent in this turn or leaves at its end, a stall everything that is on its way. */
@@ -88,7 +88,7 @@ static uint16_t stamp_left(uint16_t port, uint16_t queue, struct rte_mbuf *packe
 
 	(void)port, (void)queue;
 	for (uint16_t i = 0; i < count; i++) {
-		struct stamp *stamp = stamp_of(packets[i]);
+		struct mark *stamp = stamp_of(packets[i]);
 
 		stamp->left = now;
 		stamp->disturbed |= client->gap || (int64_t)(stamp->sent - client->stall_end) <= 0;
@@ -96,7 +96,7 @@ static uint16_t stamp_left(uint16_t port, uint16_t queue, struct rte_mbuf *packe
 	return count;
 }
 
-static void note(struct client *client, const struct stamp *stamp)
+static void note(struct client *client, const struct mark *stamp)
 {
 	struct samples *samples = &client->samples;
 	int64_t late = (int64_t)(stamp->left - stamp->sent) - client->delay_cycles;

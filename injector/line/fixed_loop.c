@@ -14,7 +14,7 @@
 static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint32_t *received)
 {
 	struct dp_packet *packets[LINE_RX_BURST];
-	uint32_t count = dp_receive(line->rx_port, packets, LINE_RX_BURST);
+	uint32_t count = dp_receive(line->rx_port, 0, packets, LINE_RX_BURST);
 	uint32_t kept = MIN(count, room);
 
 	for (uint32_t i = 0; i < kept; i++)
@@ -36,7 +36,7 @@ static ALWAYS_INLINED uint32_t receive(struct line *line, uint32_t *received)
 
 	if (UNLIKELY(room < LINE_RX_BURST))
 		return receive_tight(line, room, received);
-	count = dp_receive(line->rx_port, line->packets + at, LINE_RX_BURST);
+	count = dp_receive(line->rx_port, 0, line->packets + at, LINE_RX_BURST);
 	for (uint32_t i = line->mask + 1; UNLIKELY(i < at + count); i++)
 		line->packets[i & line->mask] = line->packets[i];
 	*received = count;
@@ -210,7 +210,7 @@ static ALWAYS_INLINED bool pass(struct worker *worker)
 		struct dp_packet **packets = line->packets + (line->head & line->mask);
 
 		sent[i] = 0;
-		received[i] = dp_receive(line->rx_port, packets, LINE_RX_BURST);
+		received[i] = dp_receive(line->rx_port, 0, packets, LINE_RX_BURST);
 		if (received[i] > 0)
 			sent[i] = loop_transmit(worker, line, packets, received[i]);
 		whole += received[i] == LINE_RX_BURST;

@@ -30,9 +30,9 @@ static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, struct line 
 
 	line->prepare_at = worker->timed_transmit ? UINT64_MAX : line->sent_at + worker->prepare_cycles;
 	if (LIKELY(!worker->timed_transmit))
-		return dp_transmit(line->tx_port, packets, count);
+		return dp_transmit(line->tx_port, 0, packets, count);
 	before = dp_cycles();
-	sent = dp_transmit(line->tx_port, packets, count);
+	sent = dp_transmit(line->tx_port, 0, packets, count);
 	worker_add_transmit(worker, dp_cycles() - before);
 	return sent;
 }
@@ -94,7 +94,7 @@ static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
 		if (LIKELY(now < line->prepare_at))
 			continue;
 		line->prepare_at = UINT64_MAX;
-		dp_transmit_poll(line->tx_port);
+		dp_transmit_poll(line->tx_port, 0);
 	}
 }
 

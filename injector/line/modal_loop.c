@@ -181,7 +181,7 @@ static void release(struct worker *worker, struct line *line, uint64_t now, bool
 static uint32_t take(struct worker *worker, struct line *line, uint64_t *now)
 {
 	struct dp_packet *packets[LINE_RX_BURST];
-	uint16_t received = dp_receive(line->rx_port, packets, LINE_RX_BURST);
+	uint16_t received = dp_receive(line->rx_port, 0, packets, LINE_RX_BURST);
 	uint64_t arrival;
 
 	if (received == 0)

@@ -61,6 +61,7 @@ static void calibrate(struct dp_clock *clock, struct ns baseline)
 	while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
 		;
 	clock->latest = read_anchor();
+	clock->latest.counter_ns = clock->latest.monotonic_ns;
 	clock->ns_per_cycle = (double)(clock->latest.monotonic_ns - clock->origin.monotonic_ns) /
 			      (double)(clock->latest.cycles - clock->origin.cycles);
 }
@@ -91,6 +92,7 @@ void dp_clock_update(struct dp_clock *clock)
 	/* A torn reading moves the anchor by its width; better the old one than that. */
 	if (anchor.width_cycles > 64 * (clock->latest.width_cycles + 1) && clock->latest.width_cycles > 0)
 		return;
+	anchor.counter_ns = dp_clock_stamp(clock, anchor.cycles).ns;
 	clock->ns_per_cycle = (double)elapsed_ns / (double)(anchor.cycles - clock->origin.cycles);
 	if (elapsed_ns > BASELINE_MAXIMUM)
 		clock->origin = clock->latest;

@@ -36,7 +36,7 @@ struct dp_port {
 	char device[64];          /* as EAL knows it */
 	char interface[IFNAMSIZ]; /* "" if none is behind it */
 	unsigned int interface_index;
-	uint16_t id;
+	uint16_t id, queues;
 	bool plugged;    /* we attached the virtual device, so we detach it */
 	bool configured; /* so rte_eth_dev_close() is due */
 	bool started;
@@ -95,6 +95,38 @@ static int set_mtu(const struct dp_port *port, uint16_t mtu, const struct rte_et
 	return 0;
 }
 
+/* Flows are spread over the RX queues by their addresses and ports. */
+static int set_queues(struct dp_port *port, const struct dp_port_options *options, const struct rte_eth_dev_info *info,
+		      struct rte_eth_conf *configuration, struct error *err)
+{
+	uint16_t most = RTE_MIN(info->max_rx_queues, info->max_tx_queues);
+
+	port->queues = options->queues ? options->queues : 1;
+	if (port->queues > 1 && port->interface[0])
+		most = 1; /* the filters and drop counters above are of one socket */
+	if (port->queues > most)
+		return error_set(err, ENOTSUP, "%s: driver %s has %u queues at most, not %u", port->name,
+				 info->driver_name, most, port->queues);
+	if (port->queues == 1)
+		return 0;
+	configuration->rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	configuration->rx_adv_conf.rss_conf.rss_hf = (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP) & info->flow_type_rss_offloads;
+	return 0;
+}
+
+static int setup_queues(const struct dp_port *port, const struct dp_port_options *options, uint16_t rx, uint16_t tx)
+{
+	unsigned int node = (unsigned int)rte_eth_dev_socket_id(port->id);
+	int status = 0;
+
+	for (uint16_t queue = 0; !status && queue < port->queues; queue++) {
+		status = rte_eth_rx_queue_setup(port->id, queue, rx, node, NULL, (struct rte_mempool *)options->pool);
+		if (!status)
+			status = rte_eth_tx_queue_setup(port->id, queue, tx, node, NULL);
+	}
+	return status;
+}
+
 static int configure_device(struct dp_port *port, const struct dp_port_options *options, struct error *err)
 {
 	struct rte_eth_conf configuration = {0};
@@ -115,18 +147,17 @@ static int configure_device(struct dp_port *port, const struct dp_port_options *
 			return error_set(err, rte_errno, "%s: no room for stamps in an mbuf", port->name);
 	}
 	status = set_mtu(port, options->mtu, &info, &configuration.rxmode, err);
+	if (!status)
+		status = set_queues(port, options, &info, &configuration, err);
 	if (status)
 		return status;
 	dp_sockets_look(&before);
-	status = rte_eth_dev_configure(port->id, 1, 1, &configuration);
+	status = rte_eth_dev_configure(port->id, port->queues, port->queues, &configuration);
 	port->configured = true;
 	if (!status)
 		status = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
 	if (!status)
-		status = rte_eth_rx_queue_setup(port->id, 0, rx, (unsigned int)rte_eth_dev_socket_id(port->id), NULL,
-						(struct rte_mempool *)options->pool);
-	if (!status)
-		status = rte_eth_tx_queue_setup(port->id, 0, tx, (unsigned int)rte_eth_dev_socket_id(port->id), NULL);
+		status = setup_queues(port, options, rx, tx);
 	dp_eal_log_quiet_libraries();
 	if (status)
 		return error_set(err, -status, "%s: cannot set up its queues: %s (%s)", port->name, strerror(-status),
@@ -364,7 +395,7 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 	struct rte_eth_link link = {0};
 	struct rte_ether_addr mac = {0};
 
-	*report = (struct dp_port_report){.numa_node = rte_eth_dev_socket_id(port->id)};
+	*report = (struct dp_port_report){.numa_node = rte_eth_dev_socket_id(port->id), .queues = port->queues};
 	snprintf(report->name, sizeof report->name, "%s", port->name);
 	if (rte_eth_dev_info_get(port->id, &info) == 0) {
 		snprintf(report->driver, sizeof report->driver, "%s", info.driver_name);

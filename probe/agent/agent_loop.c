@@ -36,7 +36,7 @@ static uint64_t after(const struct agent *agent, uint64_t now, struct ns wait)
 static bool send_now(struct agent *agent, struct dp_packet *packet)
 {
 	for (int attempt = 0; attempt < SEND_ATTEMPTS; attempt++)
-		if (dp_transmit(agent->port_id, &packet, 1) == 1)
+		if (dp_transmit(agent->port_id, 0, &packet, 1) == 1)
 			return true;
 	dp_packet_free(packet);
 	agent->send_failures++;
@@ -149,7 +149,7 @@ static void take_frame(struct agent *agent, struct dp_packet *packet, uint64_t r
 static uint16_t receive(struct agent *agent)
 {
 	struct dp_packet *burst[AGENT_BURST];
-	uint16_t count = dp_receive(agent->port_id, burst, AGENT_BURST);
+	uint16_t count = dp_receive(agent->port_id, 0, burst, AGENT_BURST);
 	uint64_t received = dp_cycles();
 	struct dp_clock reading = *agent->clock;
 
@@ -313,7 +313,7 @@ static void discard_old_frames(struct agent *agent)
 	uint16_t count;
 
 	do {
-		count = dp_receive(agent->port_id, burst, AGENT_BURST);
+		count = dp_receive(agent->port_id, 0, burst, AGENT_BURST);
 		dp_packets_free(burst, count);
 	} while (count == AGENT_BURST);
 }

@@ -52,6 +52,29 @@ Test(clock, does_not_drift_with_updates)
 	}
 }
 
+Test(clock, counter_stamps_are_continuous_over_updates_and_convert_both_ways)
+{
+	struct dp_clock clock = calibrated(20);
+
+	for (int i = 0; i < 20; i++) {
+		struct dp_clock before = clock;
+		uint64_t tsc;
+		struct stamp wall;
+		struct ns step;
+
+		nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+		dp_clock_update(&clock);
+		tsc = clock.latest.cycles;
+		cr_assert(stamp_difference(dp_clock_stamp(&clock, tsc), dp_clock_stamp(&before, tsc), &step));
+		cr_assert_leq(llabs(step.v), 1, "a jump of %ld ns", step.v);
+		wall = dp_clock_to_wall(&clock, dp_clock_stamp(&clock, tsc));
+		cr_assert_eq(wall.ns, clock.latest.wall_ns);
+		cr_assert(!stamp_difference(wall, dp_clock_stamp(&clock, tsc), &step), "two clocks");
+		cr_assert_eq(dp_clock_from_wall(&clock, wall).ns, dp_clock_stamp(&clock, tsc).ns);
+	}
+	cr_assert(!dp_clock_to_wall(&clock, (struct stamp){.clock = CLOCK_COUNTER}).valid);
+}
+
 Test(clock, says_when_it_was_trusted)
 {
 	struct dp_clock clock = calibrated(20), trusting;

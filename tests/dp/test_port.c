@@ -10,7 +10,9 @@
 #include <rte_ethdev.h>
 
 #include <dp/eal.h>
+#include <dp/packet.h>
 #include <dp/port.h>
+#include <dp/timesync.h>
 
 #include "port_priv.h"
 
@@ -108,6 +110,42 @@ Test(port, a_report_says_where_sending_is_a_system_call)
 	dp_port_close(port);
 	close(file);
 	unlink(name);
+}
+
+Test(port, queues_are_as_many_as_asked_for_or_refused)
+{
+	struct dp_port_options options = {.name = "net_null4,size=64", .pool = pool, .queues = 2};
+	struct dp_packet *packets[8];
+	struct dp_port_report report;
+	struct error err = {0};
+	struct dp_port *port = dp_port_open(&options, &err);
+
+	cr_assert_not_null(port, "%s", err.text);
+	cr_assert_eq(dp_port_start(port, &err), 0, "%s", err.text);
+	dp_port_report(port, &report);
+	cr_assert_eq(report.queues, 2);
+	for (uint16_t queue = 0; queue < 2; queue++) {
+		cr_assert_eq(dp_receive(dp_port_id(port), queue, packets, 8), 8);
+		cr_assert_eq(dp_transmit(dp_port_id(port), queue, packets, 8), 8);
+	}
+	dp_port_close(port);
+	options.queues = UINT16_MAX;
+	cr_assert_null(dp_port_open(&options, &err));
+	cr_assert_eq(err.code, ENOTSUP, "%s", err.text);
+}
+
+Test(port, ptp_stamps_are_refused_where_there_is_no_ptp_clock)
+{
+	struct error err = {0};
+	struct dp_port *port = open_port("net_null5", &err);
+	struct stamp now;
+
+	cr_assert_not_null(port, "%s", err.text);
+	cr_assert_eq(dp_port_start(port, &err), 0, "%s", err.text);
+	cr_assert_eq(dp_timesync_enable(port, &err), -ENOTSUP, "%s", err.text);
+	cr_assert_eq(dp_timesync_read(port, &now), -ENOTSUP);
+	cr_assert(!dp_timesync_transmitted(port).valid);
+	dp_port_close(port);
 }
 
 /* A page each would put all of them on the same lines of the first cache: half the forwarding rate. */

@@ -28,10 +28,11 @@ uint64_t dp_cycles(void)
 	return world.now;
 }
 
-uint16_t dp_receive(uint16_t port, struct dp_packet **packets, uint16_t count)
+uint16_t dp_receive(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count)
 {
 	uint16_t received = 0;
 
+	cr_assert_eq(queue, 0);
 	world.now += port == 1 ? world.other_port : 0;
 	if (world.stop_at && world.now >= world.stop_at)
 		atomic_store(&worker.stop, true);
@@ -47,10 +48,11 @@ uint16_t dp_receive(uint16_t port, struct dp_packet **packets, uint16_t count)
 	return received;
 }
 
-uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
+uint16_t dp_transmit(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count)
 {
 	uint16_t sent = world.refusals > 0 && count > 7 ? count - 7 : count;
 
+	cr_assert_eq(queue, 0);
 	if (port == 0 && world.flood)
 		return count;
 	cr_assert_eq(port, 1);
@@ -69,8 +71,9 @@ uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
 	return sent;
 }
 
-void dp_transmit_poll(uint16_t port)
+void dp_transmit_poll(uint16_t port, uint16_t queue)
 {
+	cr_assert_eq(queue, 0);
 	if (port == 0)
 		return;
 	if (world.left > 0)

@@ -4,8 +4,8 @@
  * their frequency, up to 0.3 % wrong; here the rate is measured against CLOCK_MONOTONIC, and dp_clock_update(), called
  * about once a second, lengthens the baseline and moves the anchor, so that conversions do not drift over days.
  *
- * A hot loop stamps with dp_cycles() and leaves conversion to the thread that owns the clock. One thread per object;
- * hand copies to others.
+ * The injector's hot loop stamps with dp_cycles() and leaves conversion to the thread that owns the clock. Everyone
+ * else takes stamps in nanoseconds, dp_clock_stamp(). One thread per object; hand copies to others.
  */
 #ifndef DP_CLOCK_H
 #define DP_CLOCK_H
@@ -15,9 +15,11 @@
 
 #include <base/error.h>
 #include <base/ns.h>
+#include <base/stamp.h>
 
 struct dp_clock_anchor {
 	uint64_t cycles;
+	int64_t counter_ns; /* on CLOCK_COUNTER: continuous over all updates */
 	int64_t monotonic_ns, wall_ns;
 	uint64_t width_cycles; /* of the bracket around the reading: half of it bounds the error */
 };
@@ -33,8 +35,8 @@ struct dp_clock {
 int dp_clock_calibrate(struct dp_clock *clock, struct ns baseline, struct error *err);
 
 /*
- * The same for a counter that the CPU does not call invariant, since the user says that it is: most hypervisors hide
- * the flag. The program is to say that it did so; `trusted` tells.
+ * The same for a counter that the CPU does not call invariant, on the user's word: most hypervisors hide the flag. The
+ * caller should warn the user; see `trusted`.
  */
 void dp_clock_calibrate_trusting(struct dp_clock *clock, struct ns baseline);
 
@@ -66,6 +68,24 @@ static inline struct ns dp_clock_monotonic(const struct dp_clock *clock, uint64_
 static inline struct ns dp_clock_wall(const struct dp_clock *clock, uint64_t tsc)
 {
 	return (struct ns){clock->latest.wall_ns + dp_clock_duration(clock, (int64_t)(tsc - clock->latest.cycles)).v};
+}
+
+/* A counter reading on CLOCK_COUNTER, the clock to measure durations with. It follows rate updates without a jump. */
+static inline struct stamp dp_clock_stamp(const struct dp_clock *clock, uint64_t tsc)
+{
+	return stamp_at(CLOCK_COUNTER,
+			clock->latest.counter_ns + dp_clock_duration(clock, (int64_t)(tsc - clock->latest.cycles)).v);
+}
+
+/* Between CLOCK_COUNTER and CLOCK_WALL by the latest anchor, which should be fresh: an invalid stamp stays invalid. */
+static inline struct stamp dp_clock_to_wall(const struct dp_clock *clock, struct stamp counter)
+{
+	return (struct stamp){counter.ns - clock->latest.counter_ns + clock->latest.wall_ns, CLOCK_WALL, counter.valid};
+}
+
+static inline struct stamp dp_clock_from_wall(const struct dp_clock *clock, struct stamp wall)
+{
+	return (struct stamp){wall.ns - clock->latest.wall_ns + clock->latest.counter_ns, CLOCK_COUNTER, wall.valid};
 }
 
 #endif

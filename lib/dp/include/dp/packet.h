@@ -4,8 +4,8 @@
  * room. Everything here is a name for one or two of DPDK's inline functions and costs what they cost.
  *
  * A packet is a frame in a buffer of a pool; it belongs to whoever received, allocated or copied it until it is freed
- * or a port has taken it. A port is meant by its number, dp_port_id(), and its queue 0; one thread at a time receives
- * from a port and one sends to it.
+ * or a port has taken it. Ports are identified by number, dp_port_id(), and their queues by 0..queues-1. At any time
+ * one thread receives from a queue and one sends to it; different queues are independent.
  */
 #ifndef DP_PACKET_H
 #define DP_PACKET_H
@@ -40,26 +40,26 @@ static inline uint64_t dp_cycles(void)
 }
 
 /* Up to `count` packets that have arrived. Some drivers return none when asked for less than 4. */
-static inline uint16_t dp_receive(uint16_t port, struct dp_packet **packets, uint16_t count)
+static inline uint16_t dp_receive(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count)
 {
-	return rte_eth_rx_burst(port, 0, (struct rte_mbuf **)packets, count);
+	return rte_eth_rx_burst(port, queue, (struct rte_mbuf **)packets, count);
 }
 
 /* Returns how many the port took, from the first on; the others stay the caller's. */
-static inline uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count)
+static inline uint16_t dp_transmit(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count)
 {
-	return rte_eth_tx_burst(port, 0, (struct rte_mbuf **)packets, count);
+	return rte_eth_tx_burst(port, queue, (struct rte_mbuf **)packets, count);
 }
 
 /*
  * Lets the driver reclaim descriptors and buffers of packets that have left, work that the next dp_transmit() would do
  * first. Implemented as an empty TX burst: skip it where the port report says sends_by_system_call.
  */
-static inline void dp_transmit_poll(uint16_t port)
+static inline void dp_transmit_poll(uint16_t port, uint16_t queue)
 {
 	struct rte_mbuf *none = NULL;
 
-	(void)rte_eth_tx_burst(port, 0, &none, 0);
+	(void)rte_eth_tx_burst(port, queue, &none, 0);
 }
 
 /* An empty one, or NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A port: one RX and one TX queue of a DPDK device, opened by the name that a person knows it by:
+ * A port: a DPDK device with as many RX as TX queues, opened by the name that a person knows it by:
  *
  *   0000:03:00.0                      PCI address (bound to vfio-pci; Mellanox to its own driver)
  *   net_af_packet0,iface=va           any virtual device with its arguments, as EAL's --vdev takes it:
@@ -49,7 +49,8 @@ uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count
 struct dp_port_options {
 	const char *name;
 	enum dp_port_driver driver; /* looked at for Linux interfaces only */
-	uint16_t descriptors;       /* RX and TX; 0 = 1024, cut to what the device takes */
+	uint16_t queues;            /* RX and TX, each for one lcore; 0 = 1, which is all that an interface has */
+	uint16_t descriptors;       /* of each queue; 0 = 1024, cut to what the device takes */
 	struct dp_pool *pool;       /* for RX; its buffers hold a whole frame */
 	uint16_t mtu;               /* carried at least; 0 = 1500. An interface's own MTU stays as it is */
 	bool promiscuous;
@@ -74,13 +75,14 @@ const char *dp_port_interface(const struct dp_port *port);
 int dp_port_socket(const struct dp_port *port);
 
 struct dp_port_report {
-	char name[64];             /* as given, without a vdev's arguments */
-	char driver[32];           /* "net_af_xdp", "net_ixgbe" ... */
-	char mac[18];              /* "52:54:00:00:00:01" */
-	bool link_up;              /* now: of a Linux interface, that it is there, up, and has a carrier */
-	uint32_t speed_Mbps;       /* 0 = unknown */
-	int numa_node;             /* -1 = unknown */
-	bool hardware_rx_stamps;   /* can stamp every packet */
+	char name[64];           /* as given, without a vdev's arguments */
+	char driver[32];         /* "net_af_xdp", "net_ixgbe" ... */
+	char mac[18];            /* "52:54:00:00:00:01" */
+	bool link_up;            /* now: of a Linux interface, that it is there, up, and has a carrier */
+	uint32_t speed_Mbps;     /* 0 = unknown */
+	int numa_node;           /* -1 = unknown */
+	bool hardware_rx_stamps; /* can stamp every packet */
+	uint16_t queues;
 	bool sends_by_system_call; /* each dp_transmit() enters the kernel, an empty one too */
 };
 

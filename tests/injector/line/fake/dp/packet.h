@@ -22,9 +22,9 @@ struct dp_packet {
 };
 
 uint64_t dp_cycles(void);
-uint16_t dp_receive(uint16_t port, struct dp_packet **packets, uint16_t count);
-uint16_t dp_transmit(uint16_t port, struct dp_packet **packets, uint16_t count);
-void dp_transmit_poll(uint16_t port);
+uint16_t dp_receive(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count);
+uint16_t dp_transmit(uint16_t port, uint16_t queue, struct dp_packet **packets, uint16_t count);
+void dp_transmit_poll(uint16_t port, uint16_t queue);
 void dp_packet_free(struct dp_packet *packet);
 void dp_packets_free(struct dp_packet **packets, unsigned int count);
 struct dp_packet *dp_packet_copy(const struct dp_packet *packet);
