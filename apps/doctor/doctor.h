@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <base/cpus.h>
 #include <base/error.h>
 
 enum finding_level {
@@ -76,9 +77,8 @@ size_t doctor_each(struct doctor *doctor, const char *folder,
 		   void (*visit)(struct doctor *doctor, const char *name, void *context), void *context);
 
 /* "0-3,8" as a set; false if it is not a list. */
-enum { DOCTOR_CPUS = 1024 };
 struct cpu_set_bits {
-	uint64_t words[DOCTOR_CPUS / 64];
+	uint64_t words[CPUS_LIMIT / 64];
 	unsigned int count;
 };
 bool cpu_set_parse(const char *list, struct cpu_set_bits *set);

@@ -215,7 +215,7 @@ size_t doctor_each(struct doctor *doctor, const char *folder,
 
 void cpu_set_add(struct cpu_set_bits *set, unsigned int cpu)
 {
-	if (cpu >= DOCTOR_CPUS || cpu_set_has(set, cpu))
+	if (cpu >= CPUS_LIMIT || cpu_set_has(set, cpu))
 		return;
 	set->words[cpu / 64] |= UINT64_C(1) << (cpu % 64);
 	set->count++;
@@ -223,35 +223,23 @@ void cpu_set_add(struct cpu_set_bits *set, unsigned int cpu)
 
 bool cpu_set_parse(const char *list, struct cpu_set_bits *set)
 {
-	*set = (struct cpu_set_bits){0};
-	while (*list) {
-		unsigned long first, last;
-		char *end;
+	unsigned int cpus[CPUS_LIMIT];
+	int count = cpus_parse(list, cpus, CPUS_LIMIT);
 
-		if (!isdigit((unsigned char)*list))
-			return false;
-		first = last = strtoul(list, &end, 10);
-		if (*end == '-' && isdigit((unsigned char)end[1]))
-			last = strtoul(end + 1, &end, 10);
-		if (last >= DOCTOR_CPUS || first > last)
-			return false;
-		for (unsigned long cpu = first; cpu <= last; cpu++)
-			cpu_set_add(set, (unsigned int)cpu);
-		if (*end != ',' && *end != '\0')
-			return false;
-		list = *end ? end + 1 : end;
-	}
-	return true;
+	*set = (struct cpu_set_bits){0};
+	for (int i = 0; i < count && i < CPUS_LIMIT; i++)
+		cpu_set_add(set, cpus[i]);
+	return count >= 0;
 }
 
 bool cpu_set_has(const struct cpu_set_bits *set, unsigned int cpu)
 {
-	return cpu < DOCTOR_CPUS && (set->words[cpu / 64] >> (cpu % 64) & 1);
+	return cpu < CPUS_LIMIT && (set->words[cpu / 64] >> (cpu % 64) & 1);
 }
 
 bool cpu_set_within(const struct cpu_set_bits *inner, const struct cpu_set_bits *outer)
 {
-	for (size_t i = 0; i < DOCTOR_CPUS / 64; i++)
+	for (size_t i = 0; i < CPUS_LIMIT / 64; i++)
 		if (inner->words[i] & ~outer->words[i])
 			return false;
 	return true;
@@ -259,7 +247,7 @@ bool cpu_set_within(const struct cpu_set_bits *inner, const struct cpu_set_bits 
 
 bool cpu_set_meets(const struct cpu_set_bits *a, const struct cpu_set_bits *b)
 {
-	for (size_t i = 0; i < DOCTOR_CPUS / 64; i++)
+	for (size_t i = 0; i < CPUS_LIMIT / 64; i++)
 		if (a->words[i] & b->words[i])
 			return true;
 	return false;

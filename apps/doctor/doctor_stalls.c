@@ -127,7 +127,7 @@ int doctor_measure_stalls(struct doctor *doctor, double seconds, const char *lis
 	watches = calloc(cpus.count, sizeof *watches);
 	if (!watches)
 		return error_set(err, ENOMEM, "out of memory");
-	for (unsigned int cpu = 0; cpu < DOCTOR_CPUS; cpu++)
+	for (unsigned int cpu = 0; cpu < CPUS_LIMIT; cpu++)
 		if (cpu_set_has(&cpus, cpu))
 			watches[count++] = (struct stall_watch){.cpu = cpu, .ticks_per_ns = rate, .seconds = seconds};
 	while (started < count && code == 0) {

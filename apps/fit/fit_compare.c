@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include <base/json.h>
-#include <base/student.h>
+#include <base/quantile.h>
 #include <figures/curves.h>
 #include <fitting/curve/agreement.h>
 
@@ -54,7 +54,7 @@ static void compare_baselines(struct comparison *comparison)
 				       other * other / (double)(second->level_count ? second->levels[0].runs - 1 : 1));
 
 	comparison->baseline_percent = 100 * (second->baseline_value / first->baseline_value - 1);
-	comparison->baseline_allowed_percent = dof > 0 ? 100 * student_quantile(0.05, dof) * sqrt(one + other) : NAN;
+	comparison->baseline_allowed_percent = dof > 0 ? 100 * quantile_student(0.05, dof) * sqrt(one + other) : NAN;
 }
 
 static json_t *known_number(double value)

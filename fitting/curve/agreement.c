@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <fitting/curve/agreement.h>
 
-#include <base/student.h>
+#include <base/quantile.h>
 
 /* Less than this is no band: the curve is held there. */
 static const double half_width_least = 1e-9;
@@ -40,7 +40,7 @@ static double whole_factor(const struct curve *curve)
 		return 1;
 	if (isfinite(curve->band_whole_factor))
 		return fmax(curve->band_whole_factor, 1);
-	return student_quantile(1 - pow(0.95, 1 / points), INFINITY) / student_quantile(0.05, INFINITY);
+	return quantile_student(1 - pow(0.95, 1 / points), INFINITY) / quantile_student(0.05, INFINITY);
 }
 
 void agreement_judge(const struct curve *first, const struct curve *second, struct agreement *agreement)

@@ -5,15 +5,22 @@
 
 enum { FIRST_CAPACITY = 16 };
 
-void *array_grow(void *items, size_t count, size_t *capacity, size_t item_bytes)
+void *array_reserve(void *items, size_t needed, size_t *capacity, size_t item_bytes)
 {
-	size_t wanted = *capacity ? *capacity * 2 : FIRST_CAPACITY;
+	size_t wanted = *capacity > FIRST_CAPACITY / 2 ? *capacity * 2 : FIRST_CAPACITY;
 	void *larger;
 
-	if (count < *capacity)
+	if (needed <= *capacity && items)
 		return items;
+	if (wanted < needed)
+		wanted = needed;
 	larger = reallocarray(items, wanted, item_bytes);
 	if (larger)
 		*capacity = wanted;
 	return larger;
+}
+
+void *array_grow(void *items, size_t count, size_t *capacity, size_t item_bytes)
+{
+	return array_reserve(items, count + 1, capacity, item_bytes);
 }

@@ -55,3 +55,8 @@ int error_prefix(struct error *err, const char *format, ...)
 	snprintf(err->text, sizeof err->text, "%.400s: %.600s", prefix, old);
 	return -err->code;
 }
+
+int error_code(const struct error *err, int fallback)
+{
+	return -(err && err->code ? err->code : fallback);
+}

@@ -3,56 +3,10 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <rte_config.h>
-
-static bool parse_number(const char **cursor, unsigned int *value)
-{
-	char *end;
-	unsigned long number;
-
-	if (**cursor < '0' || **cursor > '9')
-		return false;
-	number = strtoul(*cursor, &end, 10);
-	if (number >= CPU_SETSIZE)
-		return false;
-	*value = (unsigned int)number;
-	*cursor = end;
-	return true;
-}
-
-int dp_cpus_parse(const char *list, unsigned int *cpus, unsigned int capacity)
-{
-	unsigned int count = 0;
-
-	if (*list == '\0' || *list == '\n')
-		return 0;
-	for (const char *cursor = list;; cursor++) {
-		unsigned int first, last;
-
-		if (!parse_number(&cursor, &first))
-			return -EINVAL;
-		last = first;
-		if (*cursor == '-') {
-			cursor++;
-			if (!parse_number(&cursor, &last) || last < first)
-				return -EINVAL;
-		}
-		for (unsigned int cpu = first; cpu <= last; cpu++, count++) {
-			if (count < capacity)
-				cpus[count] = cpu;
-		}
-		if (*cursor == '\0' || *cursor == '\n')
-			return (int)count;
-		if (*cursor != ',')
-			return -EINVAL;
-	}
-}
+#include <base/cpus.h>
 
 static int choose_isolated(unsigned int count, unsigned int *cpus)
 {
@@ -65,7 +19,7 @@ static int choose_isolated(unsigned int count, unsigned int *cpus)
 	if (!fgets(text, sizeof text, file))
 		text[0] = '\0';
 	fclose(file);
-	found = dp_cpus_parse(text, cpus, count);
+	found = cpus_parse(text, cpus, count);
 	return found > 0 && (unsigned int)found >= count;
 }
 
@@ -76,7 +30,7 @@ int dp_cpus_choose(const char *list, unsigned int count, unsigned int *cpus, str
 
 	if (!list)
 		return choose_isolated(count, cpus);
-	found = dp_cpus_parse(list, cpus, count);
+	found = cpus_parse(list, cpus, count);
 	if (found < 0)
 		return error_set(err, EINVAL, "CPU list \"%s\": expected numbers and ranges such as 2 or 2,4-5", list);
 	if ((unsigned int)found < count)

@@ -13,9 +13,6 @@
  */
 int dp_cpus_choose(const char *list, unsigned int count, unsigned int *cpus, struct error *err);
 
-/* Parses a list in the kernel's form into at most `capacity` numbers; returns how many there are, or -EINVAL. */
-int dp_cpus_parse(const char *list, unsigned int *cpus, unsigned int capacity);
-
 /* This thread's affinity in the kernel's form, "0-3". */
 void dp_cpus_allowed(char *text, size_t bytes);
 

@@ -6,7 +6,6 @@
 #include <criterion/criterion.h>
 
 #include <base/rng.h>
-#include <base/student.h>
 #include <fitting/curve/agreement.h>
 #include <fitting/curve/fit.h>
 
@@ -144,18 +143,4 @@ Test(agreement, a_curve_without_band_is_exact_and_two_have_no_verdict)
 		  agreement.allowed);
 	curve_destroy(measured);
 	curve_destroy(table);
-}
-
-Test(student, quantiles_are_those_of_the_tables)
-{
-	static const struct {
-		double dof, outside, quantile;
-	} rows[] = {{1, 0.05, 12.7062},  {2, 0.05, 4.30265}, {3, 0.05, 3.18245},
-		    {4, 0.05, 2.77645},  {5, 0.01, 4.03214}, {10, 0.05, 2.22814},
-		    {30, 0.05, 2.04227}, {7, 0.32, 1.07057}, {INFINITY, 0.05, 1.95996}};
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		cr_assert_float_eq(student_quantile(rows[i].outside, rows[i].dof), rows[i].quantile,
-				   1e-3 * rows[i].quantile, "dof %g, outside %g: %g", rows[i].dof, rows[i].outside,
-				   student_quantile(rows[i].outside, rows[i].dof));
 }

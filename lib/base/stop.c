@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <base/stop.h>
+
+#include <stddef.h>
+
+static volatile sig_atomic_t stop_signal;
+
+static void note_signal(int number)
+{
+	stop_signal = number;
+}
+
+void stop_catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = note_signal}, hangup;
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
+}
+
+const volatile sig_atomic_t *stop_flag(void)
+{
+	return &stop_signal;
+}
+
+/* The signals are blocked between the look at the flag and the sleep, so that none is missed. */
+int stop_wait(void)
+{
+	sigset_t blocked, old;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	sigprocmask(SIG_BLOCK, &blocked, &old);
+	while (!stop_signal)
+		sigsuspend(&old);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return stop_signal;
+}
