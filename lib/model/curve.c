@@ -51,8 +51,28 @@ void curve_destroy(struct curve *curve)
 	free(curve);
 }
 
+/* A jump's height on its far side is not in the table: extends the two entries after it back to the jump. */
+static void prepare_jump(struct curve *curve)
+{
+	const double *p = curve->evaluated;
+	double at_us = curve->threshold.at_us;
+	size_t after;
+
+	curve->jump_us = NAN;
+	if (curve->threshold.form != CURVE_FORM_JUMP || !(at_us > 0) || at_us > curve->last_us)
+		return;
+	after = (size_t)ceil(at_us / CURVE_STEP_US);
+	curve->jump_us = at_us;
+	curve->jump_p = p[after];
+	if (after + 1 < curve->table_count)
+		curve->jump_p += (p[after] - p[after + 1]) * (CURVE_STEP_US * (double)after - at_us) / CURVE_STEP_US;
+	curve->jump_p = fmin(fmax(curve->jump_p, CURVE_FLOOR), p[after - 1]);
+}
+
 int curve_prepare(struct curve *curve, struct error *err)
 {
+	double grid_end_us = CURVE_STEP_US * (double)(curve->table_count - 1);
+
 	if (curve->table_count == 0 || curve->table_count > CURVE_TABLE_MAXIMUM)
 		return error_set(err, EINVAL, "a curve needs 1 to %d table entries, this one has %zu",
 				 CURVE_TABLE_MAXIMUM, curve->table_count);
@@ -70,6 +90,10 @@ int curve_prepare(struct curve *curve, struct error *err)
 		curve->evaluated[i] = p;
 		curve->smallest = fmin(curve->smallest, p);
 	}
+	curve->last_us = grid_end_us;
+	if (curve->domain_high_us > grid_end_us - CURVE_STEP_US)
+		curve->last_us = fmin(grid_end_us, curve->domain_high_us);
+	prepare_jump(curve);
 	return 0;
 }
 

@@ -100,6 +100,70 @@ Test(curve, looks_up_the_nearest_ten_microseconds_and_clamps)
 	curve_destroy(curve);
 }
 
+Test(curve, interpolates_between_entries_and_clamps)
+{
+	const double p[] = {1.2, 0.8, 0.5, 0.04, 0.3};
+	struct curve *curve = curve_from_table("x", p, 5, NULL);
+
+	cr_assert(curve);
+	cr_assert_eq(curve_interpolate(curve, -3), 1);
+	cr_assert_float_eq(curve_interpolate(curve, 2.5), 0.95, 1e-12);
+	cr_assert_float_eq(curve_interpolate(curve, 10), 0.8, 1e-12);
+	cr_assert_float_eq(curve_interpolate(curve, 15), 0.65, 1e-12);
+	cr_assert_float_eq(curve_interpolate(curve, 35), 0.2, 1e-12);
+	cr_assert_eq(curve_interpolate(curve, 40), 0.3);
+	cr_assert_eq(curve_interpolate(curve, 40.1), CURVE_FLOOR, "beyond the domain the smallest value holds");
+	cr_assert_eq(curve_interpolate(curve, NAN), CURVE_FLOOR);
+	cr_assert_eq(curve_interpolate(curve, INFINITY), CURVE_FLOOR);
+	curve_destroy(curve);
+}
+
+/* No cliff but the jump itself: each 0.01 us changes p by at most the steepest segment's slope. */
+Test(curve, interpolation_meets_the_table_and_is_continuous_but_for_the_jump)
+{
+	for (size_t i = 0; i < sizeof pins / sizeof *pins; i++) {
+		struct curve *curve = load(pins[i].name);
+		double steepest = 0, at = curve->threshold.at_us, before = 1;
+
+		for (size_t k = 0; k < curve->table_count; k++) {
+			double here = curve_interpolate(curve, CURVE_STEP_US * (double)k);
+
+			cr_assert_float_eq(here, curve->evaluated[k], 1e-12, "%s at %zu us", pins[i].name, 10 * k);
+			if (k > 0)
+				steepest = fmax(steepest, (curve->evaluated[k - 1] - curve->evaluated[k]) / 10);
+		}
+		cr_assert_eq(curve_interpolate(curve, at - 1e-6), curve->evaluated[0]);
+		for (double x = 0; x < curve->domain_high_us; x += 0.01) {
+			double p = curve_interpolate(curve, x);
+
+			cr_assert_leq(p, before, "%s rises at %g us", pins[i].name, x);
+			if (!(x - 0.011 < at && at <= x))
+				cr_assert_leq(before - p, steepest * 0.0101 + 1e-12, "%s has a cliff at %g us",
+					      pins[i].name, x);
+			before = p;
+		}
+		curve_destroy(curve);
+	}
+}
+
+Test(curve, a_jump_between_two_entries_stays_where_it_is)
+{
+	const double p[] = {1, 1, 0.7, 0.6, 0.5};
+	struct curve *curve = curve_from_table("x", p, 5, NULL);
+
+	cr_assert(curve);
+	curve->threshold.form = CURVE_FORM_JUMP;
+	curve->threshold.at_us = 15;
+	curve->domain_high_us = 36;
+	cr_assert_eq(curve_prepare(curve, NULL), 0);
+	cr_assert_eq(curve_interpolate(curve, 14.999), 1);
+	cr_assert_float_eq(curve_interpolate(curve, 15), 0.75, 1e-12, "0.7 at 20 and 0.6 at 30, extended to 15");
+	cr_assert_float_eq(curve_interpolate(curve, 18), 0.72, 1e-12);
+	cr_assert_float_eq(curve_interpolate(curve, 33), 0.55, 1e-12, "the last entry is at the domain's end, 36");
+	cr_assert_float_eq(curve_interpolate(curve, 36), 0.5, 1e-12);
+	curve_destroy(curve);
+}
+
 Test(curve, takes_off_the_testbeds_own_round_trip)
 {
 	const double p[] = {1, 0.5};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A curve "added round-trip latency (µs) -> normalised performance" and its file, curve.json `nomora.curve/1`.
- * Performance is relative to the baseline, higher is better, 1 = no latency added. What schedulers use is the table:
- * p at 0, 10, 20, ... µs; the rest tells people how the curve came to be. A loaded curve is read-only: any number of
- * threads may evaluate it.
+ * Performance is relative to the baseline, higher is better, 1 = no latency added. Schedulers use the table, p at 0,
+ * 10, 20, ... µs: interpolated (curve_interpolate()), or its nearest entry as NoMora's paper does (curve_eval()). The
+ * rest documents the fit. A loaded curve is read-only: any number of threads may evaluate it.
  */
 #ifndef MODEL_CURVE_H
 #define MODEL_CURVE_H
@@ -80,9 +80,12 @@ struct curve {
 	double band_confidence;       /* 0.95 */
 	/* As often, the whole curve lies within this many half-widths of the band about the table; NAN = not known. */
 	double band_whole_factor;
-	/* Made by curve_prepare(): what curve_eval() reads. */
+	/* Made by curve_prepare(), for curve_eval() and curve_interpolate(). */
 	double smallest;   /* of `evaluated`: p beyond the domain */
-	double *evaluated; /* the table with every entry taken into CURVE_FLOOR..1 */
+	double *evaluated; /* the table, each entry clamped to CURVE_FLOOR..1 */
+	double last_us;    /* x of the last entry: 10 µs steps, but not beyond the domain */
+	double jump_us;    /* a jump between two entries; NAN = none */
+	double jump_p;     /* p right after the jump */
 };
 
 /* NULL with err set (file, field, what was expected). */
@@ -98,7 +101,7 @@ char *curve_to_text(const struct curve *curve, struct error *err);
 struct curve *curve_create(void);
 /* A curve that is a table alone, p[i] at i * 10 µs; p is copied. NULL with err set (p not finite, count 0). */
 struct curve *curve_from_table(const char *application, const double *p, size_t count, struct error *err);
-/* Makes `evaluated` and `smallest` from the table, once it is filled in. 0 or -errno. */
+/* Computes the fields above from the table, domain and threshold, once they are filled in. 0 or -errno. */
 int curve_prepare(struct curve *curve, struct error *err);
 void curve_destroy(struct curve *curve); /* NULL is legal */
 
@@ -117,6 +120,37 @@ static inline double curve_eval(const struct curve *curve, double x_us)
 	if (index < (double)curve->table_count)
 		return curve->evaluated[(size_t)index];
 	return curve->smallest;
+}
+
+/*
+ * p at an added round trip of x_us, in constant time: linear between the table's entries. A jump between two entries
+ * stays a jump: the entry before it holds up to it, and the line through the two entries after it is extended back.
+ * Otherwise as curve_eval(): the smallest entry beyond the domain, x under 0 as 0, within CURVE_FLOOR..1.
+ */
+static inline double curve_interpolate(const struct curve *curve, double x_us)
+{
+	const double *p = curve->evaluated;
+	double left_us, right_us, from;
+	size_t i;
+
+	if (x_us <= 0)
+		return p[0];
+	if (!(x_us < curve->last_us))
+		return x_us <= fmax(curve->last_us, curve->domain_high_us) ? p[curve->table_count - 1]
+									   : curve->smallest;
+	i = (size_t)(x_us / CURVE_STEP_US);
+	if (i + 1 >= curve->table_count)
+		return p[i];
+	left_us = CURVE_STEP_US * (double)i;
+	right_us = fmin(left_us + CURVE_STEP_US, curve->last_us);
+	from = p[i];
+	if (curve->jump_us > left_us && curve->jump_us <= right_us) {
+		if (x_us < curve->jump_us)
+			return from;
+		left_us = curve->jump_us;
+		from = curve->jump_p;
+	}
+	return right_us > left_us ? from + (p[i + 1] - from) * (x_us - left_us) / (right_us - left_us) : from;
 }
 
 /*
