@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A network of hosts and switches joined by links. File form "nomora.topology/1" (JSON), described in docs/formats.md:
+ *
+ *   {"schema": "nomora.topology/1",
+ *    "switches": [{"name": "s0"}, {"name": "s1"}],
+ *    "hosts": [{"name": "h0"}],
+ *    "links": [{"a": "h0", "b": "s0", "MBps": 100},
+ *              {"a": "s0", "b": "s1", "MBps": 100, "back_MBps": 50, "up": false}]}
+ *
+ * Plain data. Nodes are numbered in the order in which they are added; the reader adds switches before hosts. A link
+ * joins two different nodes, at most one link joins a pair, and a host is not joined to a host. Capacities are MB/s
+ * (10^6 bytes of payload), one per direction. Owned by the caller through topology_destroy(); readers may share it
+ * between threads.
+ */
+#ifndef MODEL_TOPOLOGY_H
+#define MODEL_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/hash_table.h>
+
+enum {
+	TOPOLOGY_NODES_MAXIMUM = 1000000,
+	TOPOLOGY_NAME_BYTES = 64, /* with the NUL */
+};
+#define TOPOLOGY_MBPS_MAXIMUM 1e9
+
+enum topology_kind { TOPOLOGY_SWITCH, TOPOLOGY_HOST };
+
+struct topology_node {
+	char *name;
+	enum topology_kind kind;
+};
+
+struct topology_link {
+	uint32_t a, b;
+	double MBps;      /* from a to b, > 0 */
+	double back_MBps; /* from b to a, > 0 */
+	bool up;
+};
+
+struct topology {
+	struct topology_node *nodes;
+	struct topology_link *links;
+	uint32_t node_count, link_count, host_count;
+	size_t node_capacity, link_capacity;
+	struct hash_table node_names, link_ends; /* private */
+};
+
+struct topology *topology_create(void);           /* NULL if out of memory */
+void topology_destroy(struct topology *topology); /* NULL is legal */
+
+/* Returns the node's number, or -EEXIST (duplicate name), -EINVAL (bad name), -E2BIG, -ENOMEM with err set. */
+int64_t topology_add_node(struct topology *topology, enum topology_kind kind, const char *name, struct error *err);
+
+/*
+ * Joins nodes a and b. Returns the link's number, or -EINVAL (a host joined to a host or a node to itself, a
+ * capacity that is not in 0 < MBps <= TOPOLOGY_MBPS_MAXIMUM), -EEXIST (the pair has a link), -ENOMEM with err set.
+ */
+int64_t topology_add_link(struct topology *topology, uint32_t a, uint32_t b, double MBps, double back_MBps,
+			  struct error *err);
+
+/* Number of a node by name, of the link between two nodes in either order; -ENOENT. O(1). */
+int64_t topology_find_node(const struct topology *topology, const char *name);
+int64_t topology_find_link(const struct topology *topology, uint32_t a, uint32_t b);
+
+/* Whether every host reaches every other over links that are up. True without hosts. -ENOMEM if out of memory. */
+int topology_connected(const struct topology *topology);
+
+/*
+ * Links by node: the links of node n are at first[n] .. first[n + 1] - 1 of link[], with the node at the other end in
+ * to[]. In the order of their numbers, whether they are up or not. NULL if out of memory.
+ */
+struct topology_adjacency {
+	uint32_t *first, *link, *to;
+};
+struct topology_adjacency *topology_adjacency_create(const struct topology *topology);
+void topology_adjacency_destroy(struct topology_adjacency *adjacency); /* NULL is legal */
+
+/* Capacity of a link in the direction that leaves `from`, one of its ends. */
+double topology_link_MBps(const struct topology_link *link, uint32_t from);
+
+/*
+ * Reads a file ("-" = stdin); NULL with err set, naming file, line and field. Refused: a duplicate name or link, an
+ * unknown end, a host without a link that is up or down, no hosts, capacities out of range.
+ */
+struct topology *topology_read(const char *path, struct error *err);
+struct topology *topology_parse(const char *name, const char *text, size_t bytes, struct error *err);
+
+/* Writes the file whole or not at all; 0 or -errno with err set. */
+int topology_save(const struct topology *topology, const char *path, struct error *err);
+
+/*
+ * Generators. Every link has `MBps` in both directions. NULL with err set.
+ *
+ * Fat-tree of switches with k ports (Al-Fares et al. 2008): k pods of k/2 edge and k/2 aggregation switches, (k/2)^2
+ * core switches, up to k^3/4 hosts. k is even, 2..128. Hosts are attached pod by pod, k/2 per edge switch; switches
+ * that are on no path between two hosts are left out (cross-layer paper, section 4: "pruned"). hosts = 0: k^3/4. Names:
+ * h0.., edgeP.I, aggP.I, coreI.
+ *
+ * Jellyfish (Singla et al. 2012): `switches` switches with `ports` ports in a random regular graph, connected, drawn
+ * from `seed`; `hosts` hosts are spread evenly over them, and each takes a port. Names: h0.., s0...
+ *
+ * Leaf-spine: `leaves` leaves with `hosts` hosts in all, spread evenly, each leaf joined to each of `spines` spines.
+ * Names: h0.., leaf0.., spine0...
+ */
+struct topology *topology_fat_tree(uint32_t k, uint32_t hosts, double MBps, struct error *err);
+struct topology *topology_jellyfish(uint32_t switches, uint32_t ports, uint32_t hosts, double MBps, uint64_t seed,
+				    struct error *err);
+struct topology *topology_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts, double MBps, struct error *err);
+
+/*
+ * "fattree:K[,HOSTS]", "jellyfish:SWITCHES,PORTS,HOSTS", "leafspine:LEAVES,SPINES,HOSTS" through a generator, otherwise
+ * the name of a file. `seed` is Jellyfish's. NULL with err set.
+ */
+struct topology *topology_from_argument(const char *argument, double MBps, uint64_t seed, struct error *err);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <model/topology.h>
+
+static struct topology *parse(const char *text, struct error *err)
+{
+	return topology_parse("t.json", text, strlen(text), err);
+}
+
+static const char good[] = "{\"schema\": \"nomora.topology/1\",\n"
+			   " \"switches\": [{\"name\": \"s0\"}, {\"name\": \"s1\"}],\n"
+			   " \"hosts\": [{\"name\": \"h0\"}, {\"name\": \"h1\"}],\n"
+			   " \"links\": [\n"
+			   "  {\"a\": \"h0\", \"b\": \"s0\", \"MBps\": 100},\n"
+			   "  {\"a\": \"s0\", \"b\": \"s1\", \"MBps\": 100, \"back_MBps\": 50, \"up\": false},\n"
+			   "  {\"a\": \"s1\", \"b\": \"h1\", \"MBps\": 10}]}";
+
+Test(topology, reads_nodes_links_capacities_and_states)
+{
+	struct error err = {0};
+	struct topology *topology = parse(good, &err);
+	int64_t middle;
+
+	cr_assert_not_null(topology, "%s", err.text);
+	cr_expect_eq(topology->node_count, 4);
+	cr_expect_eq(topology->host_count, 2);
+	cr_expect_eq(topology->link_count, 3);
+	middle = topology_find_link(topology, (uint32_t)topology_find_node(topology, "s1"),
+				    (uint32_t)topology_find_node(topology, "s0"));
+	cr_assert_eq(middle, 1);
+	cr_expect_not(topology->links[1].up);
+	cr_expect_eq(topology_link_MBps(&topology->links[1], (uint32_t)topology_find_node(topology, "s0")), 100);
+	cr_expect_eq(topology_link_MBps(&topology->links[1], (uint32_t)topology_find_node(topology, "s1")), 50);
+	cr_expect_eq(topology->links[2].back_MBps, 10);
+	cr_expect_eq(topology_find_node(topology, "h2"), -ENOENT);
+	cr_expect_eq(topology_connected(topology), 0, "the middle link is down");
+	topology->links[1].up = true;
+	cr_expect_eq(topology_connected(topology), 1);
+	topology_destroy(topology);
+}
+
+Test(topology, what_is_written_reads_back_the_same)
+{
+	char path[] = "/tmp/nomora-topology.XXXXXX";
+	struct error err = {0};
+	struct topology *one = parse(good, &err), *two;
+
+	cr_assert_not_null(one);
+	close(mkstemp(path));
+	cr_assert_eq(topology_save(one, path, &err), 0, "%s", err.text);
+	two = topology_read(path, &err);
+	unlink(path);
+	cr_assert_not_null(two, "%s", err.text);
+	cr_assert_eq(one->node_count, two->node_count);
+	cr_assert_eq(one->link_count, two->link_count);
+	for (uint32_t n = 0; n < one->node_count; n++) {
+		cr_expect_str_eq(one->nodes[n].name, two->nodes[n].name);
+		cr_expect_eq(one->nodes[n].kind, two->nodes[n].kind);
+	}
+	for (uint32_t l = 0; l < one->link_count; l++) {
+		cr_expect_eq(one->links[l].a, two->links[l].a);
+		cr_expect_eq(one->links[l].b, two->links[l].b);
+		cr_expect_eq(one->links[l].MBps, two->links[l].MBps);
+		cr_expect_eq(one->links[l].back_MBps, two->links[l].back_MBps);
+		cr_expect_eq(one->links[l].up, two->links[l].up);
+	}
+	topology_destroy(one);
+	topology_destroy(two);
+}
+
+static const struct {
+	const char *from, *to, *message;
+} bad[] = {
+	{"\"h1\"}]", "\"h0\"}]", "t.json:3: hosts[1].name: duplicate name 'h0'"},
+	{"\"b\": \"s1\", \"MBps\"", "\"b\": \"s9\", \"MBps\"", "t.json:6: links[1].b: unknown node 's9'"},
+	{"\"b\": \"s1\", \"MBps\"", "\"b\": \"s0\", \"MBps\"", "t.json:6: links[1].b: 's0' is linked to itself"},
+	{"\"b\": \"s1\", \"MBps\"", "\"b\": \"h0\", \"MBps\"", "t.json:6: links[1].b: duplicate link 's0' - 'h0'"},
+	{"\"a\": \"s1\", \"b\": \"h1\"", "\"a\": \"h0\", \"b\": \"h1\"",
+	 "t.json:7: links[2].b: 'h0' and 'h1' are both hosts"},
+	{"\"MBps\": 10}", "\"MBps\": 0}", "t.json:7: links[2].MBps: expected a capacity > 0"},
+	{"\"MBps\": 10}", "\"MBps\": -1}", "t.json:7: links[2].MBps"},
+	{"\"MBps\": 10}", "\"MBps\": 1e400}", "t.json"},
+	{"\"a\": \"s1\", \"b\": \"h1\"", "\"a\": \"s1\", \"b\": \"s0\"", "duplicate link 's1' - 's0'"},
+	{"topology/1", "topology/2", "nomora.topology/1"},
+	{"\"back_MBps\"", "\"back_MBsp\"", "back_MBps"},
+};
+
+Test(topology, bad_files_are_refused_with_line_and_field)
+{
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		char text[2 * sizeof good];
+		const char *at = strstr(good, bad[i].from);
+		struct error err = {0};
+
+		cr_assert_not_null(at, "row %zu", i);
+		snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, bad[i].to, at + strlen(bad[i].from));
+		cr_expect_null(parse(text, &err), "row %zu", i);
+		cr_expect_not_null(strstr(err.text, bad[i].message), "row %zu: %s", i, err.text);
+	}
+}
+
+Test(topology, a_host_without_a_link_is_refused)
+{
+	struct error err = {0};
+
+	cr_expect_null(parse(
+		"{\"schema\": \"nomora.topology/1\", \"switches\": [], \"hosts\": [{\"name\": \"h\"}], \"links\": []}",
+		&err));
+	cr_expect_not_null(strstr(err.text, "host 'h' has no link"), "%s", err.text);
+}
+
+static void expect_degrees(const struct topology *topology, uint32_t ports, const char *what)
+{
+	uint32_t *degree = calloc(topology->node_count, sizeof *degree);
+
+	for (uint32_t l = 0; l < topology->link_count; l++) {
+		degree[topology->links[l].a]++;
+		degree[topology->links[l].b]++;
+	}
+	for (uint32_t n = 0; n < topology->node_count; n++)
+		cr_expect_eq(degree[n], topology->nodes[n].kind == TOPOLOGY_HOST ? 1 : ports,
+			     "%s: node %s has %u links", what, topology->nodes[n].name, degree[n]);
+	free(degree);
+}
+
+Test(topology, a_full_fat_tree_has_k_links_on_every_switch)
+{
+	for (uint32_t k = 2; k <= 16; k += 2) {
+		struct topology *topology = topology_fat_tree(k, 0, 100, NULL);
+
+		cr_assert_not_null(topology);
+		cr_expect_eq(topology->host_count, k * k * k / 4);
+		cr_expect_eq(topology->node_count - topology->host_count, 5 * k * k / 4);
+		expect_degrees(topology, k, "fat-tree");
+		cr_expect_eq(topology_connected(topology), 1);
+		topology_destroy(topology);
+	}
+}
+
+Test(topology, a_pruned_fat_tree_keeps_only_switches_between_hosts)
+{
+	for (uint32_t hosts = 1; hosts <= 54; hosts++) {
+		struct topology *topology = topology_fat_tree(6, hosts, 100, NULL);
+
+		cr_assert_not_null(topology);
+		cr_expect_eq(topology->host_count, hosts);
+		cr_expect_eq(topology_connected(topology), 1, "%u hosts", hosts);
+		topology_destroy(topology);
+	}
+	cr_expect_null(topology_fat_tree(5, 0, 100, NULL), "k is even");
+	cr_expect_null(topology_fat_tree(4, 17, 100, NULL), "too many hosts");
+}
+
+Test(topology, a_jellyfish_is_regular_connected_and_its_seeds_own)
+{
+	struct topology *one = topology_jellyfish(30, 5, 30, 100, 7, NULL),
+			*two = topology_jellyfish(30, 5, 30, 100, 7, NULL),
+			*other = topology_jellyfish(30, 5, 30, 100, 8, NULL);
+	uint32_t different = 0;
+
+	cr_assert(one && two && other);
+	expect_degrees(one, 5, "jellyfish");
+	cr_expect_eq(topology_connected(one), 1);
+	for (uint32_t l = 0; l < one->link_count; l++) {
+		cr_expect(one->links[l].a == two->links[l].a && one->links[l].b == two->links[l].b);
+		different += topology_find_link(other, one->links[l].a, one->links[l].b) < 0;
+	}
+	cr_expect_gt(different, one->link_count / 2, "%u links differ", different);
+	topology_destroy(one);
+	topology_destroy(two);
+	topology_destroy(other);
+	cr_expect_null(topology_jellyfish(4, 9, 4, 100, 1, NULL), "more links than other switches");
+	cr_expect_null(topology_jellyfish(4, 1, 4, 100, 1, NULL), "no port left for a switch");
+}
+
+/* Counting which neighbours switch 0 gets over many seeds: each other one equally often. */
+Test(topology, a_jellyfish_favours_no_neighbour)
+{
+	uint32_t joined[20] = {0};
+	enum { SEEDS = 400 };
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct topology *topology = topology_jellyfish(20, 5, 20, 100, seed, NULL);
+
+		for (uint32_t s = 1; s < 20; s++)
+			joined[s] += topology_find_link(topology, 0, s) >= 0;
+		topology_destroy(topology);
+	}
+	/* 4 of 19, 400 times: mean 84.2, deviation 8.2. */
+	for (uint32_t s = 1; s < 20; s++)
+		cr_expect(joined[s] > 84 - 41 && joined[s] < 84 + 41, "switch %u: %u", s, joined[s]);
+}
+
+Test(topology, names_of_networks_give_networks)
+{
+	struct error err = {0};
+	struct topology *topology = topology_from_argument("leafspine:4,2,10", 100, 1, &err);
+
+	cr_assert_not_null(topology, "%s", err.text);
+	cr_expect_eq(topology->host_count, 10);
+	cr_expect_eq(topology->link_count, 18);
+	topology_destroy(topology);
+	topology = topology_from_argument("fattree:4", 100, 1, &err);
+	cr_assert_not_null(topology, "%s", err.text);
+	topology_destroy(topology);
+	cr_expect_null(topology_from_argument("fattree:4,", 100, 1, &err));
+	cr_expect_not_null(strstr(err.text, "bad network 'fattree:4,'"), "%s", err.text);
+	cr_expect_null(topology_from_argument("fattree:5", 100, 1, &err));
+	cr_expect_not_null(strstr(err.text, "even number"), "%s", err.text);
+}
