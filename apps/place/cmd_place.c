@@ -15,9 +15,11 @@ int command_place(int argc, char **argv);
 enum { CHOICES_MOST = 16, PLACE_STAGES = 5 };
 
 static const char teach[] =
-	"Jobs are placed by predicted performance: the round trip between a task's machine and its job's root,\n"
-	"put into the job's curve (CURVES/NAME.json). Roots that wait go first and alone, to a rack with room for the\n"
-	"whole job; all others follow in the next solve of the same command. Example:\n"
+	"Places jobs by predicted performance: the job's curve (CURVES/NAME.json) at the round trip between the "
+	"task's\n"
+	"machine and its root's. A first solve places the waiting roots, in racks with room for the whole job; a "
+	"second\n"
+	"places the other tasks. Example:\n"
 	"\n"
 	"  $ cat cluster.json\n"
 	"  {\"schema\": \"nomora.cluster/1\", \"machines\": [\n"
@@ -29,9 +31,9 @@ static const char teach[] =
 	"\n"
 	"A pair of machines that was not measured takes the largest round trip between their racks, else between\n"
 	"their pods, else the cluster file's default; the output says which. Exit status: 0, also when tasks wait\n"
-	"(3 with --strict if any does); 1 a file is bad; 2 usage.\n";
+	"(with --strict: 3); 1 bad file; 2 usage.\n";
 
-static const char *const statistics[] = {"max", "p99", "p50", NULL};
+const char *const place_statistics[] = {"max", "p99", "p50", NULL};
 static const char *const references[] = {"added", "absolute", NULL};
 static const char *const place_drawings[] = {".dot", ".json", NULL};
 static const char structured[] = "structured";
@@ -47,25 +49,26 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("Policy"),
 	OPTION_CHOICE(struct place_settings, policy, "policy", 'p', "NAME", policy_names, "how to place"),
 	OPTION_INTEGER(struct place_settings, p_m, "p-m", 0, "COST", 0, 1000,
-		       "machines up to this cost (100 / performance) get an arc of their own"),
+		       "machines up to this cost (100 / performance) get an arc"),
 	OPTION_INTEGER(struct place_settings, p_r, "p-r", 0, "COST", 0, 1000,
-		       "racks whose worst machine costs so much"),
-	OPTION_INTEGER(struct place_settings, gamma, "gamma", 0, "COST", 0, 500000, "cost of waiting at all"),
+		       "racks whose dearest machine is up to this cost get an arc"),
+	OPTION_INTEGER(struct place_settings, gamma, "gamma", 0, "COST", 0, 500000, "cost of waiting"),
 	OPTION_DOUBLE(struct place_settings, omega_per_s, "omega-per-s", 0, "COST", 0, 100000,
-		      "waiting costs so much more each second"),
-	OPTION_FLAG(struct place_settings, preemption, "preemption", 'P', "let running tasks move or wait again"),
+		      "added cost of waiting, per second waited"),
+	OPTION_FLAG(struct place_settings, preemption, "preemption", 'P',
+		    "allow running tasks to move or to wait again"),
 	OPTION_DOUBLE(struct place_settings, beta_per_s, "beta-per-s", 0, "COST", 0, 100000,
-		      "with --preemption: staying costs so much less for each second a task has run"),
+		      "with --preemption: discount on staying, per second run"),
 	OPTION_INTEGER(struct place_settings, unscheduled_capacity, "unscheduled-capacity", 0, "N", 0, 1000000,
-		       "tasks of a job that may wait within the network; 0 all, 1 the paper's"),
+		       "tasks of a job that may wait in the network; 0 = all, 1 = the paper's"),
 	OPTION_FLAG(struct place_settings, root_anywhere, "root-anywhere", 0,
-		    "roots take the first free slot, not a rack with room for their job"),
-	OPTION_INTEGER(struct place_settings, seed, "seed", 0, "N", 0, 9007199254740991., "of policy random"),
+		    "roots take the first free slot, not a rack with room for the job"),
+	OPTION_INTEGER(struct place_settings, seed, "seed", 0, "N", 0, 9007199254740991., "seed of policy random"),
 	OPTION_HEADING("Latency"),
-	OPTION_CHOICE(struct place_settings, statistic, "latency-stat", 0, "STAT", statistics,
-		      "which column of the matrix counts"),
+	OPTION_CHOICE(struct place_settings, statistic, "latency-stat", 0, "STAT", place_statistics,
+		      "column of the matrix to use"),
 	OPTION_CHOICE(struct place_settings, reference, "latency-reference", 0, "KIND", references,
-		      "added: take the testbed's own round trip off first; absolute: raw, as the papers"),
+		      "added: subtract the testbed's own round trip; absolute: use it raw, as the papers do"),
 	OPTION_HEADING("Solving"),
 	OPTION_CHOICE(struct place_settings, algorithm, "algorithm", 'a', "NAME", algorithm_names,
 		      "flow solver; in each solve all find the same cost"),
@@ -76,7 +79,7 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(struct place_settings, json, "json", 0, "print JSON, nomora.place/1"),
 	OPTION_FLAG(struct place_settings, strict, "strict", 0, "exit 3 if a task waits"),
 	OPTION_STRING(struct place_settings, dump_dimacs, "dump-dimacs", 0, "FILE",
-		      "write the network of the last solve, roots placed, for 'nomora solve'"),
+		      "write the last solve's network, roots placed, for 'nomora solve'"),
 	OPTION_STRING(struct place_settings, draw, "draw", 0, "FILE", "draw it with its flow: .dot or .json"),
 	OPTION_END,
 };
@@ -84,7 +87,7 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.command = "nomora place",
 	.operands = "--cluster FILE --jobs FILE --curves DIR [--latency FILE]",
-	.summary = "One round of placement, explained beside what random would give.",
+	.summary = "One round of placement, explained and compared with random placement.",
 	.teach = teach,
 	.rows = rows,
 };
@@ -103,7 +106,7 @@ static void list_choices(void)
 
 static int check_settings(const struct place_settings *settings, struct error *err)
 {
-	static const char text[] = "--%s is missing; 'nomora place --help' has an example";
+	static const char text[] = "missing option --%s; 'nomora place --help' has an example";
 
 	if (!settings->cluster)
 		return error_set(err, EINVAL, text, "cluster");
@@ -113,8 +116,8 @@ static int check_settings(const struct place_settings *settings, struct error *e
 		return error_set(err, EINVAL, text, "curves");
 	if (settings->dump_dimacs && strcmp(settings->dump_dimacs, "-") == 0 && settings->json)
 		return error_set(err, EINVAL,
-				 "--dump-dimacs - and --json would both write to standard output; give the network a "
-				 "file: --dump-dimacs FILE");
+				 "--dump-dimacs - and --json would both write to standard output; use "
+				 "--dump-dimacs FILE");
 	if (settings->draw)
 		return command_check_ending("--draw", settings->draw, place_drawings, err);
 	return 0;
@@ -152,7 +155,7 @@ int command_place(int argc, char **argv)
 			code = error_set(&err, ENOMEM, "out of memory");
 	}
 	code = code == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
-	if (code == COMMAND_OK && settings.strict && outcome.totals.waiting > 0)
+	if (code == COMMAND_OK && settings.strict && outcome.explanation.totals.waiting > 0)
 		code = COMMAND_NEGATIVE;
 	place_outcome_free(&outcome);
 	place_world_free(&world);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of a round, and the network that they describe. */
+/* Reads the files of a round and builds the network from them. */
 #include "place.h"
 
 #include <errno.h>
@@ -9,50 +9,24 @@
 #include <base/log.h>
 #include <sched/mcf/algorithms.h>
 
-/* Finds or loads the curve of a job; its place in world->curves, or -errno. */
-static int64_t curve_for(struct place_world *world, const struct job *job, struct error *err)
-{
-	struct error_place place = {.file = world->jobs->file, .line = job->line, .field = "curve"};
-	struct place_curve *larger;
-	struct curve *curve;
-	char path[4096];
-
-	for (size_t i = 0; i < world->curve_count; i++) {
-		if (strcmp(world->curves[i].name, job->curve) == 0)
-			return (int64_t)i;
-	}
-	if (strchr(job->curve, '/') || job->curve[0] == '.')
-		return error_at(err, place, EINVAL, "'%s' is no curve's name; expected NAME for %s/NAME.json",
-				job->curve, world->settings->curves);
-	if (snprintf(path, sizeof path, "%s/%s.json", world->settings->curves, job->curve) >= (int)sizeof path)
-		return error_at(err, place, ENAMETOOLONG, "the path of curve '%s' is too long", job->curve);
-	curve = curve_load(path, err);
-	if (!curve)
-		return error_at(err, place, ENOENT, "job '%s' needs curve '%s': %s", job->id, job->curve,
-				err->text[0] ? strdupa(err->text) : strerror(errno));
-	larger = reallocarray(world->curves, world->curve_count + 1, sizeof *larger);
-	if (larger)
-		world->curves = larger;
-	if (!larger || !(larger[world->curve_count].name = strdup(job->curve))) {
-		curve_destroy(curve);
-		return error_set(err, ENOMEM, "out of memory");
-	}
-	larger[world->curve_count].curve = curve;
-	larger[world->curve_count].number = 0;
-	return (int64_t)world->curve_count++;
-}
-
 static int load_curves(struct place_world *world, struct error *err)
 {
+	world->library = curve_library_create(world->settings->curves);
 	world->curve_of_job = calloc(world->jobs->count + 1, sizeof *world->curve_of_job);
-	if (!world->curve_of_job)
+	world->curve_number_of_job = calloc(world->jobs->count + 1, sizeof *world->curve_number_of_job);
+	if (!world->library || !world->curve_of_job || !world->curve_number_of_job)
 		return error_set(err, ENOMEM, "out of memory");
 	for (size_t j = 0; j < world->jobs->count; j++) {
-		int64_t curve = curve_for(world, &world->jobs->items[j], err);
+		const struct job *job = &world->jobs->items[j];
+		struct error_place place = {.file = world->jobs->file, .line = job->line, .field = "curve"};
+		struct error reason = {0};
+		int64_t number = curve_library_find(world->library, job->curve, &reason);
 
-		if (curve < 0)
-			return (int)curve;
-		world->curve_of_job[j] = (size_t)curve;
+		if (number < 0)
+			return error_at(err, place, (int)-number, "job '%s' needs curve '%s': %s", job->id, job->curve,
+					reason.text);
+		world->curve_number_of_job[j] = (int32_t)number;
+		world->curve_of_job[j] = curve_library_at(world->library, (size_t)number);
 	}
 	return 0;
 }
@@ -113,7 +87,7 @@ static int add_job(struct place_world *world, uint32_t number, struct error *err
 {
 	const struct job *job = &world->jobs->items[number];
 	struct flownet *net = placer_net(world->placer);
-	int code = placer_set_job_curve(world->placer, number, world->curves[world->curve_of_job[number]].number);
+	int code = placer_set_job_curve(world->placer, number, world->curve_number_of_job[number]);
 
 	if (code == 0)
 		code = flownet_job_arrived(net, number, job->root);
@@ -133,13 +107,12 @@ static int build_network(struct place_world *world, struct error *err)
 	struct policy_settings settings = policy_settings_from(world->settings);
 	int code = 0;
 
-	world->policy = policies[world->settings->policy];
-	world->placer = placer_create(world->policy, world->layout, cost_source_from_view(world->view), &settings, err);
+	world->placer = placer_create(policies[world->settings->policy], world->layout,
+				      cost_source_from_view(world->view), &settings, err);
 	if (!world->placer)
 		return -ENOMEM;
-	for (size_t i = 0; i < world->curve_count; i++) {
-		world->curves[i].number = placer_add_curve(world->placer, world->curves[i].curve);
-		if (world->curves[i].number < 0)
+	for (size_t i = 0; i < curve_library_count(world->library); i++) {
+		if (placer_add_curve(world->placer, curve_library_at(world->library, i)) != (int32_t)i)
 			return error_set(err, ENOMEM, "out of memory");
 	}
 	for (uint32_t m = 0; m < world->cluster->machine_count && code == 0; m++)
@@ -175,12 +148,9 @@ int place_world_load(struct place_world *world, const struct place_settings *set
 void place_world_free(struct place_world *world)
 {
 	placer_destroy(world->placer);
-	for (size_t i = 0; i < world->curve_count; i++) {
-		free(world->curves[i].name);
-		curve_destroy(world->curves[i].curve);
-	}
-	free(world->curves);
+	curve_library_destroy(world->library);
 	free(world->curve_of_job);
+	free(world->curve_number_of_job);
 	latency_view_destroy(world->view);
 	cost_layout_destroy(world->layout);
 	latency_matrix_destroy(world->matrix);
@@ -206,4 +176,9 @@ static const char *task_name(const void *context, uint32_t job, uint32_t task)
 struct flownet_names place_names(const struct place_world *world)
 {
 	return (struct flownet_names){.context = world, .job = job_name, .task = task_name};
+}
+
+struct explain_scene place_scene(const struct place_world *world)
+{
+	return (struct explain_scene){world->placer, world->layout, world->view, world->curve_of_job};
 }

@@ -195,6 +195,16 @@ struct flownet *placer_net(struct placer *placer)
 	return placer->net;
 }
 
+const struct policy *placer_policy(const struct placer *placer)
+{
+	return placer->policy;
+}
+
+const struct policy_settings *placer_settings(const struct placer *placer)
+{
+	return &placer->settings;
+}
+
 uint64_t placer_rows_kept(const struct placer *placer)
 {
 	return cost_rows_kept(placer->rows);

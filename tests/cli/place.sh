@@ -197,6 +197,23 @@ expect "means are over those that have one" \
 run "$nomora" place --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit
 printf '%s\n' "$out" | grep -q 'mean of 2 tasks: first_fit .* %, random .* % (expected' && pass "so says the table" || fail "so says the table" "$out"
 
+# A root that the same solve places takes its own slot; the other slots are random's.
+cat >same.json <<'END'
+{"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100}, "machines": [
+{"name": "h1", "rack": "r1", "slots": 3}, {"name": "h2", "rack": "r2", "slots": 2}]}
+END
+echo '{"id": "j", "curve": "memcached", "root": "r", "tasks": ["r", "w"]}' >same.jsonl
+for policy in first_fit random load_spreading; do
+	run "$nomora" place --cluster same.json --jobs same.jsonl --curves "$curves" --policy $policy --latency-reference absolute --json
+	expect "random beside a root placed in the same solve, $policy" \
+		'(lambda p, near, far: abs(d["tasks"][1]["random_performance"] - (near * p[0] + far * p[10]) / 4) < 1e-9)(json.load(open("'"$curves"'/memcached.json"))["table"]["p"], *((2, 2) if d["tasks"][0]["machine"] == "h1" else (1, 3)))' True
+	expect "and is a share, $policy" '0 <= d["totals"]["random_mean_performance"] <= 1' True
+	expect "the sum of 100 / performance beside the cost of the flow, $policy" \
+		'd["totals"]["performance_cost"] == round(100 / d["tasks"][1]["performance"]), d["solver"]["cost"]' "(True, 200)"
+	expect "application performance: the root's machine would give 1, $policy" \
+		'd["totals"]["application_performance"] == d["tasks"][1]["performance"]' True
+done
+
 # Another job's root that waits makes a first solve: what runs beside it is placed, compared and drawn as without it.
 cat >beside.json <<'END'
 {"schema": "nomora.cluster/1", "default_rtt_us": {"same_machine": 1, "same_rack": 30, "same_pod": 100}, "machines": [
@@ -322,6 +339,19 @@ expect "the cheapest waits by an arc, the others by none" \
 grep -q "^c tasks that find no way.* an arc of cost $(awk '$1 == "a" && $6 > cost {cost = $6} END {print cost}' narrow.min) to the sink$" narrow.min &&
 	! grep -q 'find no way' net.min && pass "the dump says what its dearest arcs are" || fail "the dump says what its dearest arcs are" "$(head -3 narrow.min)"
 expect "who solves that" 'd["solver"]["algorithm"]' simplex
+# Two jobs: each has its own way to wait, and the second is not explained by the first.
+cat >narrow_two.jsonl <<'END'
+{"id": "A", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "x", "waited_s": 100}, {"name": "y", "waited_s": 1}]}
+{"id": "B", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "x", "waited_s": 1}, {"name": "y", "waited_s": 100}]}
+END
+run "$nomora" place --cluster narrow.json --jobs narrow_two.jsonl --curves "$curves" --json --unscheduled-capacity 1 --omega-per-s 3
+expect "each job's cheapest waits by an arc" \
+	'[(t["job"], t["task"], t["arc"], t["arc_cost"]) for t in d["tasks"] if t["state"] == "waiting"]' \
+	"[('A', 'x', 'none', 0), ('A', 'y', 'unscheduled', 1004), ('B', 'x', 'unscheduled', 1004), ('B', 'y', 'none', 0)]"
+run "$nomora" place --cluster narrow.json --jobs narrow_two.jsonl --curves "$curves" --json --unscheduled-capacity 1
+expect "also without omega" \
+	'[(t["job"], t["task"], t["arc"], t["arc_cost"]) for t in d["tasks"] if t["state"] == "waiting"]' \
+	"[('A', 'x', 'unscheduled', 1001), ('A', 'y', 'none', 0), ('B', 'x', 'unscheduled', 1001), ('B', 'y', 'none', 0)]"
 drawn=$(python3 -c 'import json; print("s", sum(a["flow"] * a["cost"] for a in json.load(open("narrow_net.json"))["arcs"]))')
 run "$nomora" solve narrow.min
 [ "$drawn" = "$out" ] && pass "the drawn flow is optimal" || fail "the drawn flow is optimal" "$drawn, not $out"
@@ -331,12 +361,16 @@ echo '{"id": "A", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "ma
 late=("$nomora" place --cluster narrow.json --jobs late.jsonl --curves "$curves" --json --round-s 10)
 run "${late[@]}" --rounds 3 --omega-per-s 100
 [ "$(printf '%s\n' "$err" | grep -c .)" -eq 1 ] && printf '%s\n' "$err" |
-	grep -q 'warning: --omega-per-s 100: .* adds 524288 .* 2 of those .* 200020 s.* Expected --omega-per-s 2\.6 or less' &&
+	grep -q 'warning: --omega-per-s 100: .* adds at most 524288 .* 2 waiting tasks .* 200020 s.* Expected --omega-per-s 2\.6 or less' &&
 	pass "costs of waiting that are cut off are told once" || fail "costs of waiting that are cut off are told once" "$err"
 expect "what they are cut to" '[t["arc_cost"] for t in d["tasks"]][2:]' "[525289, 525289, $((1001 + 7000))]"
 run "${late[@]}" --rounds 3 --omega-per-s 2.6
 expect "with the omega that it names none is" '[t["arc_cost"] for t in d["tasks"]][2:]' '[53053, 521053, 1183]'
 [ -z "$err" ] && pass "and no word is said" || fail "and no word is said" "$err"
+sed 's/{"name": "x"[^}]*}, //; s/, {"name": "z"[^}]*}//' late.jsonl >late_one.jsonl
+run "$nomora" place --cluster narrow.json --jobs late_one.jsonl --curves "$curves" --json --omega-per-s 100
+printf '%s\n' "$err" | grep -q 'warning: .* 1 waiting tasks .* 200000 s' && pass "a job with one waiting task counts" ||
+	fail "a job with one waiting task counts" "$err"
 
 # The cost is that of the dumped network: running tasks with and without a choice, and tasks that find no way.
 cat >costs.jsonl <<'END'
@@ -349,7 +383,7 @@ for algorithm in structured auto simplex scaling; do
 		run "${place[@]}" --jobs costs.jsonl --latency mesh.csv --json --verify --algorithm $algorithm $options --dump-dimacs costs.min
 		cost=$(field 'd["solver"]["cost"]')
 		run "${place[@]}" --jobs costs.jsonl --latency mesh.csv --algorithm $algorithm $options
-		printed=$(printf '%s\n' "$out" | sed -n 's/^Solved.*; cost //p')
+		printed=$(printf '%s\n' "$out" | sed -n 's/^Solved.*; cost \([0-9]*\); .*/\1/p')
 		run "$nomora" solve costs.min
 		[ "$out" = "s $cost" ] && [ "$printed" = "$cost" ] && pass "the cost is that of the dumped network, $algorithm $options" ||
 			fail "the cost is that of the dumped network, $algorithm $options" "$out, not s $cost; printed $printed" "$err"
@@ -417,7 +451,7 @@ printf '%s\n' '{"id": "a", "curve": "spark", "root": 0, "tasks": [{"name": "r", 
 	fail "a foreign key is warned of once" "$(cat foreign.err)"
 bad_jobs "a missing curve" "bad.jsonl:2: curve: job 'b' needs curve 'nope'" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
 {"id": "b", "curve": "nope", "root": 0, "tasks": 2}'
-bad_jobs "a curve that is a path" "bad.jsonl:1: curve: '../x' is no curve's name" '{"id": "a", "curve": "../x", "root": 0, "tasks": 2}'
+bad_jobs "a curve that is a path" "bad.jsonl:1: curve: job 'a' needs curve '../x': '../x' is not a curve name; expected NAME for" '{"id": "a", "curve": "../x", "root": 0, "tasks": 2}'
 bad_jobs "a root that is none of the tasks" "bad.jsonl:1: root: 'x' is none of this job's tasks" \
 	'{"id": "a", "curve": "spark", "root": "x", "tasks": ["b"]}'
 bad_jobs "a job twice" "bad.jsonl:2: id: job 'a' is there already, in line 1" '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}
@@ -439,11 +473,11 @@ ln -s /dev/full full_net.dot
 for drawing in full_net.json full_net.dot; do
 	refuses "a drawing onto a full disk, $drawing" 1 "cannot write /dev/full: No space left" "${place[@]}" --jobs jobs.jsonl --draw "$drawing"
 done
-refuses "the network and JSON on one stream" 2 "--dump-dimacs - and --json would both write to standard output; .*--dump-dimacs FILE" \
+refuses "the network and JSON on one stream" 2 "--dump-dimacs - and --json would both write to standard output; use --dump-dimacs FILE" \
 	"${place[@]}" --jobs jobs.jsonl --dump-dimacs - --json
 [ -z "$out" ] && pass "nothing was written" || fail "nothing was written" "$out"
 refuses "a drawing on standard output" 2 "found '-', expected a name that ends in .dot or .json" "${place[@]}" --jobs jobs.jsonl --draw -
-refuses "no curves given" 2 "--curves is missing" "$nomora" place --cluster cluster.json --jobs jobs.jsonl
+refuses "no curves given" 2 "missing option --curves" "$nomora" place --cluster cluster.json --jobs jobs.jsonl
 refuses "a policy that is not there" 2 "policy" "${place[@]}" --jobs jobs.jsonl --policy best
 refuses "a negative beta" 2 "beta-per-s" "${place[@]}" --jobs jobs.jsonl --beta-per-s -1
 plan

@@ -73,6 +73,8 @@ int32_t placer_add_curve(struct placer *placer, const struct curve *curve);
 int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve);
 
 struct flownet *placer_net(struct placer *placer);
+const struct policy *placer_policy(const struct placer *placer);
+const struct policy_settings *placer_settings(const struct placer *placer);
 /* Rows of costs in memory: no more than there are curves and machines with a root of theirs. For statistics. */
 uint64_t placer_rows_kept(const struct placer *placer);
 /* Cost by latency of one machine for a job whose root is on `root`, whatever the policy is. */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A placement with its explanation, `nomora.place/1` (docs/formats.md): each task with its machine, the predicted
+ * performance, the next best machine and random's expectation, or the reason why it waits. Written task by task, since
+ * a large cluster has 10^5 of them; read whole.
+ *
+ * Round trips are microseconds, performance is a share of the performance without latency. NAN and NULL = none, null
+ * in the file. Strings are borrowed by the writer; in a placement that was read they belong to it. One thread.
+ */
+#ifndef MODEL_PLACEMENT_H
+#define MODEL_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+
+#define PLACEMENT_SCHEMA "nomora.place/1"
+
+enum placement_state {
+	PLACEMENT_ROOT,   /* a root on a machine: nothing to predict */
+	PLACEMENT_PLACED, /* a task on a machine, its root too */
+	PLACEMENT_ORPHAN, /* a task on a machine, its root on none */
+	PLACEMENT_WAITING,
+	PLACEMENT_STATES, /* number of states */
+};
+
+/* A machine and what a task would have there. */
+struct placement_option {
+	const char *machine, *rack; /* NULL = no machine */
+	int32_t cost;               /* 100 / performance */
+	double rtt_us, performance;
+	const char *rtt_origin;
+};
+
+struct placement_task {
+	const char *job, *task;
+	bool root;
+	enum placement_state state;
+	struct placement_option taken; /* cost is not in the file */
+	const char *was_on;            /* machine before the round; NULL = it waited */
+	const char *arc;               /* of the flow */
+	int32_t arc_cost;
+	struct placement_option next_best;
+	double random_performance; /* expected over the slots that were free */
+	const char *why_waiting;
+};
+
+struct placement_settings {
+	int64_t p_m, p_r, gamma, unscheduled_capacity, rounds;
+	double omega_per_s, beta_per_s;
+	bool preemption;
+	const char *latency_reference, *latency_stat;
+};
+
+struct placement_totals {
+	int64_t tasks, roots, placed, stay, moved, waiting;
+	int64_t predicted; /* tasks on a machine, their roots too */
+	int64_t compared;  /* those of them with an expectation for random: all, or none where no slot was free */
+	double mean_performance, random_mean_performance, worst_performance;
+	/* Mean over jobs of application performance (DESIGN decision 7), this round being the one interval. */
+	double application_performance;
+	int64_t performance_cost; /* sum of 100 / performance of the predicted */
+	int64_t in_root_rack, slots, slots_free_before, slots_free_after;
+};
+
+struct placement_solver {
+	const char *algorithm;
+	int64_t solves, cost, unscheduled, unrouted;
+	double seconds;
+	bool verified;
+};
+
+/* Writes the text up to the first task; then each task; then the end. False if out of memory or the stream is bad. */
+bool placement_print_begin(FILE *out, const char *policy, const struct placement_settings *settings);
+bool placement_print_task(FILE *out, const struct placement_task *task, bool first);
+bool placement_print_end(FILE *out, const struct placement_totals *totals, const struct placement_solver *solver);
+
+struct placement {
+	const char *policy;
+	struct placement_settings settings;
+	struct placement_task *tasks;
+	size_t task_count;
+	struct placement_totals totals;
+	struct placement_solver solver;
+	json_t *document; /* owns the strings */
+};
+
+/* NULL with err set (file, field, expected value). */
+struct placement *placement_read(const char *path, struct error *err);
+struct placement *placement_parse(const char *name, const char *text, size_t bytes, struct error *err);
+void placement_destroy(struct placement *placement); /* NULL is legal */
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Free slots as a job's tasks see them from their root. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "explain_priv.h"
+
+double explain_performance_at(const struct explain_scene *scene, uint32_t job, double rtt_us)
+{
+	const struct curve *curve = scene->curve_of_job[job];
+	bool added = placer_settings(scene->placer)->reference == LATENCY_REFERENCE_ADDED;
+
+	return curve_eval(curve, added ? curve_added_rtt_us(curve, rtt_us) : rtt_us);
+}
+
+void vacancies_free(struct vacancies *vacancies)
+{
+	free(vacancies->items);
+	free(vacancies->rtt_us);
+}
+
+int vacancies_list(const struct explain_scene *scene, const int32_t *free_slots, struct vacancies *vacancies)
+{
+	const struct cost_layout *layout = scene->layout;
+
+	*vacancies = (struct vacancies){
+		.items = calloc((size_t)layout->column_count + 1, sizeof *vacancies->items),
+		.rtt_us = calloc((size_t)layout->column_count + 1, sizeof *vacancies->rtt_us),
+	};
+	if (!vacancies->items || !vacancies->rtt_us)
+		return -ENOMEM;
+	for (uint32_t c = 0; c < layout->column_count; c++) {
+		uint32_t machine = layout->machine_of_column[c];
+		int32_t slots = 0;
+
+		if (machine != COST_NO_MACHINE)
+			slots = free_slots ? free_slots[machine] : flownet_free(placer_net(scene->placer), machine);
+		if (slots == 0)
+			continue;
+		vacancies->items[vacancies->count++] = (struct vacancy){c, machine, slots};
+		vacancies->slots += slots;
+	}
+	return 0;
+}
+
+double vacancies_mean(const struct explain_scene *scene, struct vacancies *vacancies, uint32_t job, uint32_t root,
+		      bool without_roots_slot)
+{
+	int64_t slots = 0;
+	double sum = 0;
+
+	latency_view_row(scene->view, root, 0, scene->layout->column_count, vacancies->rtt_us);
+	for (size_t i = 0; i < vacancies->count; i++) {
+		const struct vacancy *vacancy = &vacancies->items[i];
+		int32_t here = vacancy->slots - (without_roots_slot && vacancy->machine == root);
+
+		sum += here * explain_performance_at(scene, job, (double)vacancies->rtt_us[vacancy->column]);
+		slots += here;
+	}
+	return slots > 0 ? sum / (double)slots : NAN;
+}
+
+void vacancies_best(const struct explain_scene *scene, struct vacancies *vacancies, uint32_t job, uint32_t root,
+		    int64_t machines[2])
+{
+	double best[2] = {-1, -1};
+
+	machines[0] = machines[1] = -1;
+	latency_view_row(scene->view, root, 0, scene->layout->column_count, vacancies->rtt_us);
+	for (size_t i = 0; i < vacancies->count; i++) {
+		const struct vacancy *vacancy = &vacancies->items[i];
+		double performance = explain_performance_at(scene, job, (double)vacancies->rtt_us[vacancy->column]);
+
+		if (performance > best[0]) {
+			machines[1] = machines[0];
+			best[1] = best[0];
+			machines[0] = vacancy->machine;
+			best[0] = performance;
+		} else if (performance > best[1]) {
+			machines[1] = vacancy->machine;
+			best[1] = performance;
+		}
+	}
+}
+
+double explain_best_performance(const struct explain_scene *scene, struct vacancies *scratch, uint32_t job,
+				uint32_t root)
+{
+	const struct cost_layout *layout = scene->layout;
+	double best = explain_performance_at(scene, job, (double)latency_view_get(scene->view, root, root, NULL));
+
+	if (best >= 1) /* no machine can do better */
+		return best;
+	latency_view_row(scene->view, root, 0, layout->column_count, scratch->rtt_us);
+	for (uint32_t c = 0; c < layout->column_count; c++) {
+		uint32_t machine = layout->machine_of_column[c];
+
+		if (machine != COST_NO_MACHINE && flownet_slots(placer_net(scene->placer), machine) > 0)
+			best = fmax(best, explain_performance_at(scene, job, (double)scratch->rtt_us[c]));
+	}
+	return best;
+}

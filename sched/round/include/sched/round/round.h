@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One scheduling round (NoMora 5.2): a first solve places the waiting roots alone, the others held back; with the
+ * roots known, a second solve places the others. Without a waiting root, or with a policy that treats roots as any
+ * task, there is one solve. `place`, the simulator and the live scheduler run the same rounds.
+ *
+ * Times are wall-clock seconds, costs those of the flow network. Owned by one thread, with the placer.
+ */
+#ifndef ROUND_ROUND_H
+#define ROUND_ROUND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <sched/flownet/network.h>
+#include <sched/policy/policy.h>
+
+struct round_options {
+	bool whole_cost;   /* outcome->cost counts pinned tasks and unrouted units too: a walk over all tasks */
+	bool keep_network; /* outcome->network is the last solve's */
+};
+
+struct round_outcome {
+	struct flownet_move *moves; /* of both solves, in order */
+	size_t move_count, move_capacity;
+	size_t root_moves;   /* of the first solve: moves[0..root_moves-1] */
+	size_t roots_placed; /* those of them that lead to a machine */
+	uint64_t solves;
+	double seconds;                 /* of all solves: changes, solver and extraction */
+	struct flownet_round last;      /* the last solve; its moves are NULL */
+	int64_t cost;                   /* of the last solve's flow; see whole_cost */
+	struct flownet_network network; /* as it was before the last solve; empty without keep_network */
+};
+
+/* Both steps below. 0 or flownet_solve()'s error. The outcome of an earlier round is overwritten. */
+int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+	      struct error *err);
+
+/* Starts the outcome with the first solve, or with nothing if no root waits. */
+int round_place_roots(struct placer *placer, struct round_outcome *outcome, struct error *err);
+/* Adds the second solve. */
+int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+		       struct error *err);
+
+/* Frees what the outcome owns; all zero is legal. */
+void round_outcome_free(struct round_outcome *outcome);
+
+#endif

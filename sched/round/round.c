@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched/round/round.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int append_moves(struct round_outcome *outcome, const struct flownet_round *solve)
+{
+	size_t count = outcome->move_count + solve->move_count;
+
+	if (count > outcome->move_capacity) {
+		size_t capacity = count > 2 * outcome->move_capacity ? count : 2 * outcome->move_capacity;
+		struct flownet_move *larger = reallocarray(outcome->moves, capacity, sizeof *larger);
+
+		if (!larger)
+			return -ENOMEM;
+		outcome->moves = larger;
+		outcome->move_capacity = capacity;
+	}
+	if (solve->move_count > 0)
+		memcpy(outcome->moves + outcome->move_count, solve->moves, solve->move_count * sizeof *solve->moves);
+	outcome->move_count = count;
+	return 0;
+}
+
+static int solve(struct placer *placer, struct round_outcome *outcome, struct error *err)
+{
+	int code = flownet_solve(placer_net(placer), &outcome->last, err);
+
+	if (code != 0)
+		return code;
+	if (append_moves(outcome, &outcome->last) != 0)
+		return error_set(err, ENOMEM, "out of memory");
+	outcome->last.moves = NULL;
+	outcome->solves++;
+	outcome->seconds += outcome->last.apply_s + outcome->last.solve_s + outcome->last.extract_s;
+	return 0;
+}
+
+static bool a_root_waits(struct placer *placer)
+{
+	const struct flownet *net = placer_net(placer);
+
+	for (uint32_t j = 0; j < flownet_job_limit(net); j++) {
+		if (flownet_waiting_tasks(net, j) > 0 && flownet_root_machine(net, j) == FLOWNET_NONE)
+			return true;
+	}
+	return false;
+}
+
+static int hold_others(struct placer *placer, bool held, struct error *err)
+{
+	int code = flownet_hold_others(placer_net(placer), held);
+
+	return code == 0 ? 0 : error_set(err, -code, "out of memory");
+}
+
+int round_place_roots(struct placer *placer, struct round_outcome *outcome, struct error *err)
+{
+	int code;
+
+	flownet_network_free(&outcome->network);
+	*outcome = (struct round_outcome){.moves = outcome->moves, .move_capacity = outcome->move_capacity};
+	if (!placer_policy(placer)->root_first || !a_root_waits(placer))
+		return 0;
+	code = hold_others(placer, true, err);
+	if (code == 0)
+		code = solve(placer, outcome, err);
+	if (code != 0)
+		return code;
+	outcome->root_moves = outcome->move_count;
+	for (size_t i = 0; i < outcome->move_count; i++)
+		outcome->roots_placed += outcome->moves[i].to != FLOWNET_NONE;
+	return hold_others(placer, false, err);
+}
+
+/* The cost of an unrouted unit depends on the whole network. */
+static bool needs_network(struct placer *placer, const struct round_options *options)
+{
+	return options->keep_network || (options->whole_cost && placer_settings(placer)->flow.unscheduled_capacity > 0);
+}
+
+int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+		       struct error *err)
+{
+	/* Before the solve: tasks that it places are in its own cost. */
+	int64_t pinned_cost = options->whole_cost ? flownet_pinned_cost(placer_net(placer)) : 0;
+	int code = 0;
+
+	if (needs_network(placer, options))
+		code = flownet_network_build(placer_net(placer), &outcome->network, err);
+	if (code == 0)
+		code = solve(placer, outcome, err);
+	outcome->cost = outcome->last.cost + pinned_cost + outcome->last.unrouted * outcome->network.overflow_cost;
+	if (!options->keep_network)
+		flownet_network_free(&outcome->network);
+	return code;
+}
+
+int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+	      struct error *err)
+{
+	int code = round_place_roots(placer, outcome, err);
+
+	return code == 0 ? round_place_others(placer, options, outcome, err) : code;
+}
+
+void round_outcome_free(struct round_outcome *outcome)
+{
+	flownet_network_free(&outcome->network);
+	free(outcome->moves);
+	*outcome = (struct round_outcome){0};
+}

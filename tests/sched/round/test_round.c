@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A round: roots first and alone, moves of both solves in order, the whole cost. */
+#include <criterion/criterion.h>
+
+#include <sched/round/round.h>
+
+#include "place_world.h"
+
+static struct test_world world;
+static struct policy_settings settings;
+static struct round_outcome outcome;
+static const double falling[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5};
+
+static void setup(void)
+{
+	test_world_make(&world, 1, 2, 2, 2); /* two racks of two machines with two slots */
+	test_world_set_curve(&world, 0, falling, 6);
+	policy_settings_default(&settings);
+	outcome = (struct round_outcome){0};
+}
+
+static void teardown(void)
+{
+	round_outcome_free(&outcome);
+	test_world_free(&world);
+}
+
+TestSuite(round, .init = setup, .fini = teardown);
+
+static void run(const struct round_options *options)
+{
+	struct error err = {0};
+
+	cr_assert_eq(round_run(world.placer, options, &outcome, &err), 0, "%s", err.text);
+}
+
+Test(round, a_waiting_root_goes_first)
+{
+	test_world_start(&world, "nomora", &settings);
+	test_world_add_job(&world, 0, 0, 3);
+	run(&(struct round_options){.whole_cost = true});
+	cr_expect_eq(outcome.solves, 2);
+	cr_expect_eq(outcome.root_moves, 1);
+	cr_expect_eq(outcome.roots_placed, 1);
+	cr_assert_eq(outcome.move_count, 3);
+	cr_expect_eq(outcome.moves[0].task, 0, "the root's move is the first");
+	cr_expect_neq(outcome.moves[1].task, 0);
+	cr_expect_null(outcome.last.moves, "moves are in the outcome");
+	cr_expect_null(outcome.network.nodes, "the network was not asked for");
+}
+
+Test(round, without_a_waiting_root_there_is_one_solve)
+{
+	test_world_start(&world, "nomora", &settings);
+	test_world_add_job(&world, 0, 0, 2);
+	run(&(struct round_options){0});
+	cr_assert_eq(flownet_task_arrived(world.net, 0, 2, 0), 0);
+	run(&(struct round_options){0});
+	cr_expect_eq(outcome.solves, 1);
+	cr_expect_eq(outcome.root_moves, 0);
+	cr_assert_eq(outcome.move_count, 1, "moves of the round before are forgotten");
+	cr_expect_eq(outcome.moves[0].task, 2);
+	run(&(struct round_options){0});
+	cr_expect_eq(outcome.solves, 1, "nothing waits: one solve all the same");
+	cr_expect_eq(outcome.move_count, 0);
+}
+
+Test(round, a_policy_without_root_first_has_one_solve)
+{
+	test_world_start(&world, "random", &settings);
+	test_world_add_job(&world, 0, 0, 3);
+	run(&(struct round_options){0});
+	cr_expect_eq(outcome.solves, 1);
+	cr_expect_eq(outcome.root_moves, 0);
+	cr_expect_eq(outcome.roots_placed, 0);
+	cr_expect_eq(outcome.move_count, 3);
+}
+
+/* Pinned tasks cost 100 / p each, an unrouted task as much as the network's overflow arc. */
+Test(round, the_whole_cost_counts_pinned_tasks_and_unrouted_units)
+{
+	struct round_options whole = {.whole_cost = true}, whole_kept = {.whole_cost = true, .keep_network = true};
+	int64_t cost;
+
+	settings.flow.unscheduled_capacity = 1;
+	for (uint32_t m = 1; m < 4; m++)
+		world.cluster->machines[m].slots = 0;
+	test_world_start(&world, "nomora", &settings);
+	cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+	cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 5), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 0, 5), 0);
+	for (uint32_t t = 2; t < 5; t++)
+		cr_assert_eq(flownet_task_arrived(world.net, 0, t, 0), 0);
+	run(&(struct round_options){0});
+	cr_expect_eq(outcome.last.unrouted, 2);
+	cr_expect_eq(outcome.cost, settings.flow.gamma, "the solver's cost alone: one waits by its arc");
+	run(&whole);
+	cost = outcome.cost;
+	run(&whole_kept);
+	cr_expect_eq(outcome.cost, cost);
+	cr_expect_gt(outcome.network.overflow_cost, settings.flow.gamma);
+	cr_expect_eq(cost, settings.flow.gamma + 100 + 2 * outcome.network.overflow_cost,
+		     "the pinned task beside its root costs 100, the root nothing");
+}
+
+Test(round, the_network_is_that_before_the_last_solve)
+{
+	int tasks = 0;
+
+	test_world_start(&world, "nomora", &settings);
+	test_world_add_job(&world, 0, 0, 3);
+	run(&(struct round_options){.keep_network = true});
+	cr_assert_not_null(outcome.network.nodes);
+	for (int32_t n = 0; n < outcome.network.problem.node_count; n++)
+		tasks += outcome.network.nodes[n].kind == FLOWNET_NODE_TASK;
+	cr_expect_eq(tasks, 3, "the tasks still have their choices in it");
+}
+
+Test(round, an_empty_outcome_may_be_freed)
+{
+	struct round_outcome empty = {0};
+
+	test_world_start(&world, "nomora", &settings);
+	round_outcome_free(&empty);
+}
