@@ -14,6 +14,7 @@
 #include <base/json.h>
 #include <base/log.h>
 #include <base/progress.h>
+#include <base/search.h>
 #include <probe/rtt/capture.h>
 #include <probe/rtt/peers.h>
 #include <probe/rtt/stamp.h>
@@ -74,17 +75,11 @@ static uint64_t pair_key(uint32_t source, uint32_t destination)
 /* Where the pair is, or where it belongs. */
 static size_t pair_place(const struct pairs *pairs, uint64_t key)
 {
-	size_t low = 0, high = pairs->count;
+	size_t at;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pair_key(pairs->items[middle].source, pairs->items[middle].destination) < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	SEARCH_LOWER_BOUND(at, 0, pairs->count,
+			   pair_key(pairs->items[at].source, pairs->items[at].destination) < key);
+	return at;
 }
 
 /* Adds the pair if it is new. NULL = out of memory. */
@@ -206,7 +201,7 @@ static int read_capture(const char *path, const struct rtt_settings *settings, s
 	if (!code && settings->samples) {
 		writer = file_writer_open(settings->samples, err);
 		if (!writer)
-			return -err->code;
+			return error_code(err, ENOMEM);
 		pairs->samples = file_writer_stream(writer);
 		fputs("captured_at,src,dst,source_port,sequence,rtt_us,residence_us\n", pairs->samples);
 	}

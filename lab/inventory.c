@@ -33,7 +33,7 @@ int lab_write_peers(const struct lab *lab, const char *path, struct error *err)
 	FILE *out;
 
 	if (!writer)
-		return -err->code;
+		return error_code(err, ENOMEM);
 	out = file_writer_stream(writer);
 	fputs("# name address mac rack\n", out);
 	for (int i = 0; i < lab->host_count; i++)

@@ -85,7 +85,7 @@ int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct 
 	hosts = json_need_array(&reader, root, "", "hosts");
 	injectors = json_need_array(&reader, root, "", "injectors");
 	if (reader.failed)
-		return -err->code;
+		return error_code(err, EIO);
 	spec.hosts = (int)json_array_size(hosts);
 	if (json_array_size(injectors) > LAB_INJECTORS_MAXIMUM)
 		json_fail(&reader, "", "injectors", "expected at most %d", LAB_INJECTORS_MAXIMUM);
@@ -96,7 +96,7 @@ int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct 
 		places[spec.place_count++] = json_need_string(&reader, json_array_get(injectors, i), where, "place");
 	}
 	if (reader.failed)
-		return -err->code;
+		return error_code(err, EIO);
 	if (lab_plan(&spec, lab, err) != 0)
 		return error_prefix(err, "%s", file);
 	return 0;
@@ -120,7 +120,7 @@ static int read_whole(const char *name, const char *path, struct lab *lab, struc
 		return error_set(err, ENXIO, "%s is gone", path);
 	root = json_read_file(path, err);
 	if (!root)
-		return -err->code;
+		return error_code(err, EIO);
 	code = lab_from_json(path, root, lab, err);
 	json_decref(root);
 	if (!code && strcmp(lab->name, name) != 0)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <base/array.h>
 #include <base/number.h>
 
 void doctor_add(struct doctor *doctor, const char *check, enum finding_level level, const char *note, const char *fix,
@@ -19,18 +20,13 @@ void doctor_add(struct doctor *doctor, const char *check, enum finding_level lev
 	struct finding *finding;
 	va_list arguments;
 
-	if (doctor->count == doctor->capacity) {
-		size_t wanted = doctor->capacity ? doctor->capacity * 2 : 64;
-		struct finding *moved = reallocarray(doctor->findings, wanted, sizeof *moved);
-
-		if (!moved) {
-			doctor->out_of_memory = true;
-			return;
-		}
-		doctor->findings = moved;
-		doctor->capacity = wanted;
+	finding = array_grow(doctor->findings, doctor->count, &doctor->capacity, sizeof *finding);
+	if (!finding) {
+		doctor->out_of_memory = true;
+		return;
 	}
-	finding = &doctor->findings[doctor->count++];
+	doctor->findings = finding;
+	finding += doctor->count++;
 	*finding = (struct finding){.check = check, .level = level, .note = note};
 	if (fix && level != FINDING_OK)
 		snprintf(finding->fix, sizeof finding->fix, "%s", fix);

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <base/stop.h>
+
 struct up_settings {
 	const char *name, *while_command, *cluster, *peers;
 	int64_t hosts, racks, slots, mtu_bytes;
@@ -63,37 +65,6 @@ static const struct option_usage up_usage = {
 	.rows = up_rows,
 };
 
-static volatile sig_atomic_t stop_signal;
-
-static void note_signal(int number)
-{
-	stop_signal = number;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = note_signal};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
-/* Blocked between the look and the sleep: a signal that comes there must not be slept over. */
-static void wait_for_signal(void)
-{
-	sigset_t wanted, old;
-
-	sigemptyset(&wanted);
-	sigaddset(&wanted, SIGINT);
-	sigaddset(&wanted, SIGTERM);
-	sigaddset(&wanted, SIGHUP);
-	sigprocmask(SIG_BLOCK, &wanted, &old);
-	while (!stop_signal)
-		sigsuspend(&old);
-	sigprocmask(SIG_SETMASK, &old, NULL);
-}
-
 /* A shell with our terminal: the command may be interactive. It dies with us. */
 static pid_t start_shell(const char *command)
 {
@@ -123,7 +94,7 @@ static int run_while(const char *command)
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR)
 			break;
-		if (stop_signal)
+		if (*stop_flag())
 			kill(pid, SIGTERM);
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -155,7 +126,7 @@ static int stay(const struct lab *lab, const struct up_settings *settings, char 
 	struct lab_guard *guard;
 	int code, outcome = COMMAND_OK;
 
-	catch_signals();
+	stop_catch_signals();
 	/* First, so that no lab of somebody else comes under the guard; again, under a lock, in lab_up(). */
 	if (lab_check_free(lab->name, &err) != 0)
 		return command_fail(&err, COMMAND_FAILED);
@@ -176,7 +147,7 @@ static int stay(const struct lab *lab, const struct up_settings *settings, char 
 			printf("  it stays until this command ends (Ctrl-C)\n");
 		}
 		fflush(stdout);
-		wait_for_signal();
+		stop_wait();
 	}
 	if (lab_guard_release(guard, true, &err) < 0)
 		return command_fail(&err, COMMAND_FAILED);

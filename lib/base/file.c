@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <base/array.h>
+
 /* gzopen reads plain files as they are. */
 static gzFile open_for_reading(const char *path, struct error *err)
 {
@@ -189,19 +191,15 @@ static void consume(struct file_lines *lines, size_t bytes)
 static int append(struct file_lines *lines, size_t used, const char *from, size_t bytes, struct error *err)
 {
 	struct error_place place = {lines->name, lines->number + 1, NULL};
+	char *line;
 
 	if (used + bytes > lines->line_limit)
 		return error_at(err, place, EINVAL, "line is longer than %zu MiB; is this a text file?",
 				lines->line_limit >> 20);
-	if (used + bytes + 1 > lines->line_capacity) {
-		size_t capacity = (used + bytes + 1) * 2;
-		char *grown = realloc(lines->line, capacity);
-
-		if (!grown)
-			return error_set(err, ENOMEM, "out of memory");
-		lines->line = grown;
-		lines->line_capacity = capacity;
-	}
+	line = array_reserve(lines->line, used + bytes + 1, &lines->line_capacity, 1);
+	if (!line)
+		return error_set(err, ENOMEM, "out of memory");
+	lines->line = line;
 	if (bytes && memchr(from, '\0', bytes))
 		return error_at(err, place, EINVAL, "holds a NUL byte; is this a text file?");
 	if (bytes)

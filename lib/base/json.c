@@ -141,7 +141,7 @@ int json_write_file(const char *path, const json_t *value, struct error *err)
 	writer = file_writer_open(path, err);
 	if (!writer) {
 		free(text);
-		return err ? -err->code : -EIO;
+		return error_code(err, EIO);
 	}
 	errno = 0;
 	if (fputs(text, file_writer_stream(writer)) == EOF || fputc('\n', file_writer_stream(writer)) == EOF) {

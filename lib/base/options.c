@@ -182,7 +182,7 @@ int options_read_file(const struct option_usage *usage, const char *path, void *
 	int status;
 
 	if (!lines)
-		return err ? -err->code : -EIO;
+		return error_code(err, EIO);
 	while ((status = file_lines_next(lines, &line, err)) > 0) {
 		status = read_line(usage, (struct error_place){path, file_lines_number(lines), NULL}, line, settings,
 				   seen, strings, err);

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <base/array.h>
+
 enum { OUTPUT_BYTES_MAXIMUM = 16 << 20, READ_BYTES = 1 << 16 };
 
 struct process {
@@ -192,20 +194,16 @@ pid_t process_id(const struct process *process)
 static int drain(struct process *process, struct error *err)
 {
 	for (;;) {
+		char *output;
 		ssize_t got;
 
-		if (process->output_bytes + READ_BYTES + 1 > process->output_capacity) {
-			size_t capacity = (process->output_capacity + READ_BYTES) * 2;
-			char *grown;
-
-			if (process->output_bytes > OUTPUT_BYTES_MAXIMUM)
-				return error_set(err, EFBIG, "the program printed more than 16 MiB");
-			grown = realloc(process->output, capacity);
-			if (!grown)
-				return error_set(err, ENOMEM, "out of memory");
-			process->output = grown;
-			process->output_capacity = capacity;
-		}
+		if (process->output_bytes > OUTPUT_BYTES_MAXIMUM)
+			return error_set(err, EFBIG, "the program printed more than 16 MiB");
+		output = array_reserve(process->output, process->output_bytes + READ_BYTES + 1,
+				       &process->output_capacity, 1);
+		if (!output)
+			return error_set(err, ENOMEM, "out of memory");
+		process->output = output;
 		got = read(process->output_fd, process->output + process->output_bytes, READ_BYTES);
 		if (got > 0) {
 			process->output_bytes += (size_t)got;
@@ -343,7 +341,7 @@ int process_run(const struct process_options *options, struct ns timeout, struct
 
 	*result = (struct process_result){0};
 	if (!process)
-		return err && err->code ? -err->code : -ECHILD;
+		return error_code(err, ECHILD);
 	status = process_wait(process, timeout, result, err);
 	if (status == -ETIMEDOUT) {
 		process_stop(process, (struct ns){NS_PER_S});

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include <base/array.h>
 #include <base/file.h>
 #include <base/name.h>
 #include <base/number.h>
@@ -228,21 +229,17 @@ static int parse_plain_row(struct parser *parser, char **fields, size_t count, s
 static int add_row(struct parser *parser, const struct sweep_row *row)
 {
 	struct sweep *sweep = parser->sweep;
+	struct sweep_row *rows;
 
 	if (sweep->count == SWEEP_ROWS_MAXIMUM)
 		return fail(parser, NULL,
 			    "more than %d rows: a sweep has some tens of rows per delay; "
 			    "aggregate them first",
 			    SWEEP_ROWS_MAXIMUM);
-	if (sweep->count == parser->capacity) {
-		size_t capacity = parser->capacity ? 2 * parser->capacity : 256;
-		struct sweep_row *rows = realloc(sweep->rows, capacity * sizeof *rows);
-
-		if (!rows)
-			return error_set(parser->err, ENOMEM, "out of memory");
-		sweep->rows = rows;
-		parser->capacity = capacity;
-	}
+	rows = array_grow(sweep->rows, sweep->count, &parser->capacity, sizeof *rows);
+	if (!rows)
+		return error_set(parser->err, ENOMEM, "out of memory");
+	sweep->rows = rows;
 	sweep->rows[sweep->count++] = *row;
 	return 0;
 }

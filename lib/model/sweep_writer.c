@@ -201,7 +201,7 @@ int sweep_writer_cut_torn_run(struct sweep_writer *writer, const char *const *me
 	off_t start;
 
 	if (!sweep)
-		return -err->code;
+		return error_code(err, ENOMEM);
 	rows = count_torn_rows(sweep, metrics, count);
 	start = rows > 0 ? find_line(writer, sweep->rows[sweep->count - rows].line) : writer->bytes;
 	sweep_destroy(sweep);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 #include "chart_priv.h"
 
 enum { DEFAULT_WIDTH = 760, DEFAULT_HEIGHT = 460 };
@@ -63,7 +65,7 @@ static struct series *add_series(struct chart *chart, enum series_kind kind, con
 				 size_t columns, struct chart_style style)
 {
 	struct series series = {.kind = kind, .style = style, .count = count};
-	struct series *grown = realloc(chart->series, (chart->series_count + 1) * sizeof *grown);
+	struct series *grown = array_grow(chart->series, chart->series_count, &chart->series_capacity, sizeof *grown);
 
 	if (!grown)
 		return NULL;

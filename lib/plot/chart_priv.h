@@ -34,7 +34,7 @@ struct series {
 struct chart {
 	char *title, *subtitle, *x_label, *y_label;
 	struct chart_options options; /* its texts are the four above */
-	size_t series_count;
+	size_t series_count, series_capacity;
 	struct series *series;
 	size_t category_count;
 	char **categories;

@@ -84,7 +84,7 @@ int drawing_save(const struct drawing *drawing, const char *path, struct error *
 		return error_set(err, EINVAL, "%s: a picture's name must end in .svg or .png", path);
 	writer = file_writer_open(path, err);
 	if (!writer)
-		return err && err->code ? -err->code : -EIO;
+		return error_code(err, EIO);
 	out = file_writer_stream(writer);
 	rc = ends_in(path, ".png") ? write_png(drawing, out, err) : write_svg(drawing, out, err);
 	if (rc == 0 || ferror(out)) /* of the latter the writer knows the reason */
