@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/address.h>
 #include <base/array.h>
 #include <base/file.h>
 #include <base/histogram.h>
@@ -16,7 +17,7 @@
 #include <base/progress.h>
 #include <base/search.h>
 #include <probe/rtt/capture.h>
-#include <probe/rtt/peers.h>
+#include <model/peers.h>
 #include <probe/rtt/stamp.h>
 
 int command_rtt(int argc, char **argv);
@@ -108,7 +109,7 @@ static const char *name_of(const struct pairs *pairs, uint32_t address, char *te
 {
 	const struct peer *peer = peers_find(&pairs->peers, address);
 
-	frame_print_address(address, text);
+	address_print_ipv4(address, text);
 	return peer ? peer->name : text;
 }
 

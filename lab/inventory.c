@@ -4,47 +4,51 @@
 
 #include <errno.h>
 
-#include <base/file.h>
-#include <base/json.h>
+#include <model/cluster.h>
+#include <model/peers.h>
 
-int lab_write_cluster(const struct lab *lab, const char *path, struct error *err)
+static int write_cluster(const struct lab *lab, const char *path, struct error *err)
 {
-	json_t *machines = json_array(), *root;
-	int code;
+	struct cluster *cluster = cluster_create();
+	int code = 0;
 
-	for (int i = 0; i < lab->host_count; i++) {
+	if (!cluster)
+		return error_set(err, ENOMEM, "out of memory");
+	for (int i = 0; i < lab->host_count && code == 0; i++) {
+		int64_t added;
 		char rack[16];
 
 		snprintf(rack, sizeof rack, "rack%d", lab->hosts[i].rack);
-		json_array_append_new(machines, json_pack("{s:s,s:s,s:s,s:i}", "name", lab->hosts[i].name, "rack", rack,
-							  "pod", "pod1", "slots", lab->slots));
+		added = cluster_add_machine(cluster, lab->hosts[i].name, rack, "pod1", lab->slots, err);
+		code = added < 0 ? (int)added : 0;
 	}
-	root = json_pack("{s:s,s:o}", "schema", "nomora.cluster/1", "machines", machines);
-	if (!root)
-		return error_set(err, ENOMEM, "out of memory");
-	code = json_write_file(path, root, err);
-	json_decref(root);
+	if (code == 0)
+		code = cluster_write(cluster, path, err);
+	cluster_destroy(cluster);
 	return code;
 }
 
-int lab_write_peers(const struct lab *lab, const char *path, struct error *err)
+static int write_peers(const struct lab *lab, const char *path, struct error *err)
 {
-	struct file_writer *writer = file_writer_open(path, err);
-	FILE *out;
+	struct peer items[LAB_HOSTS_MAXIMUM] = {0};
+	struct peers peers = {.items = items, .count = (size_t)lab->host_count};
 
-	if (!writer)
-		return error_code(err, ENOMEM);
-	out = file_writer_stream(writer);
-	fputs("# name address mac rack\n", out);
-	for (int i = 0; i < lab->host_count; i++)
-		fprintf(out, "%s %s %s rack%d\n", lab->hosts[i].name, lab->hosts[i].probe_address, lab->hosts[i].mac,
-			lab->hosts[i].rack);
-	return file_writer_commit(writer, err);
+	for (int i = 0; i < lab->host_count; i++) {
+		const struct lab_host *host = &lab->hosts[i];
+
+		snprintf(items[i].name, sizeof items[i].name, "%s", host->name);
+		snprintf(items[i].rack, sizeof items[i].rack, "rack%d", host->rack);
+		items[i].has_mac = true;
+		if (address_parse_ipv4(host->probe_address, &items[i].address) ||
+		    address_parse_mac(host->mac, items[i].mac))
+			return error_set(err, EINVAL, "lab '%s': host '%s' has a bad address", lab->name, host->name);
+	}
+	return peers_write(&peers, path, err);
 }
 
 int lab_write_inventory(const struct lab *lab, const char *cluster_path, const char *peers_path, struct error *err)
 {
-	int code = cluster_path ? lab_write_cluster(lab, cluster_path, err) : 0;
+	int code = cluster_path ? write_cluster(lab, cluster_path, err) : 0;
 
-	return !code && peers_path ? lab_write_peers(lab, peers_path, err) : code;
+	return !code && peers_path ? write_peers(lab, peers_path, err) : code;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <base/address.h>
 #include <base/json.h>
 #include <model/latency_matrix.h>
 
@@ -110,8 +111,8 @@ static json_t *json_peer(const struct station_result *result, size_t index)
 	json_t *peer;
 
 	agent_peer_result(result->agent, index, &from);
-	frame_print_address(from.peer->address, address);
-	frame_print_mac(from.mac, mac);
+	address_print_ipv4(from.peer->address, address);
+	address_print_mac(from.mac, mac);
 	peer = json_counters(&from.counters);
 	json_object_set_new(peer, "name", json_string(from.peer->name));
 	json_object_set_new(peer, "rack", from.peer->rack[0] ? json_string(from.peer->rack) : json_null());
@@ -149,7 +150,7 @@ int report_json(const struct station_result *result, struct error *err)
 	int code;
 
 	agent_summary(result->agent, &summary);
-	frame_print_address(result->address, address);
+	address_print_ipv4(result->address, address);
 	for (size_t i = 0; i < agent_peer_count(result->agent); i++)
 		json_array_append_new(peers, json_peer(result, i));
 	root = json_pack("{s:s,s:s,s:s,s:{s:s,s:s,s:s},s:f,s:f,s:o,s:o}", "schema", "nomora.probe/1", "host",

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <base/address.h>
 #include <base/file.h>
 #include <base/log.h>
 #include <base/name.h>
@@ -69,13 +70,13 @@ static int read_address(const struct station_settings *settings, struct agent_op
 	slash = strchr(settings->address, '/');
 	snprintf(text, sizeof text, "%.*s",
 		 (int)(slash ? slash - settings->address : (ptrdiff_t)strlen(settings->address)), settings->address);
-	if (frame_parse_address(text, &options->address) || options->address == 0 ||
+	if (address_parse_ipv4(text, &options->address) || options->address == 0 ||
 	    (slash && (number_parse_i64(slash + 1, &bits) || bits < 1 || bits > 32)))
 		return bad_option(err, "address", "an IPv4 address such as 10.0.0.1 or 10.0.0.1/24", settings->address);
 	options->prefix_bits = (int)bits;
 	if (!settings->gateway)
 		return 0;
-	if (frame_parse_address(settings->gateway, &options->gateway))
+	if (address_parse_ipv4(settings->gateway, &options->gateway))
 		return bad_option(err, "gateway", "an IPv4 address such as 10.0.0.254", settings->gateway);
 	return slash ? 0 : error_set(err, EINVAL, "--gateway needs --address with /BITS, to know who is off the link");
 }
@@ -203,7 +204,7 @@ static const char *own_name(const struct station *station, char *address)
 	const struct peer *self =
 		station->options.peers ? peers_find(station->options.peers, station->options.address) : NULL;
 
-	frame_print_address(station->options.address, address);
+	address_print_ipv4(station->options.address, address);
 	return station->settings->name ? station->settings->name : self ? self->name : address;
 }
 

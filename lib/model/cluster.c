@@ -19,13 +19,6 @@ struct cluster *cluster_create(void)
 	if (!cluster)
 		return NULL;
 	cluster->default_rtt = default_rtt;
-	cluster->machine_index = json_object();
-	cluster->rack_index = json_object();
-	cluster->pod_index = json_object();
-	if (!cluster->machine_index || !cluster->rack_index || !cluster->pod_index) {
-		cluster_destroy(cluster);
-		return NULL;
-	}
 	return cluster;
 }
 
@@ -42,25 +35,51 @@ void cluster_destroy(struct cluster *cluster)
 	free(cluster->machines);
 	free(cluster->racks);
 	free(cluster->pods);
-	json_decref(cluster->machine_index);
-	json_decref(cluster->rack_index);
-	json_decref(cluster->pod_index);
+	hash_table_free(&cluster->machine_index);
+	hash_table_free(&cluster->rack_index);
+	hash_table_free(&cluster->pod_index);
 	free(cluster);
 }
 
-static int64_t index_find(const json_t *index, const char *name)
+int64_t cluster_find_machine(const struct cluster *cluster, const char *name)
 {
-	const json_t *number = json_object_get(index, name);
+	HASH_TABLE_EACH (&cluster->machine_index, hash_text(name), at) {
+		uint32_t number = hash_table_value(&cluster->machine_index, at);
 
-	return number ? json_integer_value(number) : -ENOENT;
+		if (strcmp(cluster->machines[number].name, name) == 0)
+			return number;
+	}
+	return -ENOENT;
 }
 
-/* Copies the name and enters it under `number`; NULL if out of memory or if the name is not UTF-8. */
-static char *index_enter(json_t *index, const char *name, uint32_t number)
+int64_t cluster_find_rack(const struct cluster *cluster, const char *name)
+{
+	HASH_TABLE_EACH (&cluster->rack_index, hash_text(name), at) {
+		uint32_t number = hash_table_value(&cluster->rack_index, at);
+
+		if (strcmp(cluster->racks[number].name, name) == 0)
+			return number;
+	}
+	return -ENOENT;
+}
+
+static int64_t find_pod(const struct cluster *cluster, const char *name)
+{
+	HASH_TABLE_EACH (&cluster->pod_index, hash_text(name), at) {
+		uint32_t number = hash_table_value(&cluster->pod_index, at);
+
+		if (strcmp(cluster->pods[number], name) == 0)
+			return number;
+	}
+	return -ENOENT;
+}
+
+/* Copies the name and enters it under `number`; NULL if out of memory. */
+static char *index_enter(struct hash_table *index, const char *name, uint32_t number)
 {
 	char *copy = strdup(name);
 
-	if (!copy || json_object_set_new(index, name, json_integer(number)) != 0) {
+	if (!copy || hash_table_insert(index, hash_text(name), number) != 0) {
 		free(copy);
 		return NULL;
 	}
@@ -69,7 +88,7 @@ static char *index_enter(json_t *index, const char *name, uint32_t number)
 
 static int64_t find_or_add_pod(struct cluster *cluster, const char *name)
 {
-	int64_t found = index_find(cluster->pod_index, name);
+	int64_t found = find_pod(cluster, name);
 	char **pods;
 
 	if (found >= 0)
@@ -78,7 +97,7 @@ static int64_t find_or_add_pod(struct cluster *cluster, const char *name)
 	if (!pods)
 		return -ENOMEM;
 	cluster->pods = pods;
-	cluster->pods[cluster->pod_count] = index_enter(cluster->pod_index, name, cluster->pod_count);
+	cluster->pods[cluster->pod_count] = index_enter(&cluster->pod_index, name, cluster->pod_count);
 	if (!cluster->pods[cluster->pod_count])
 		return -ENOMEM;
 	return cluster->pod_count++;
@@ -87,7 +106,7 @@ static int64_t find_or_add_pod(struct cluster *cluster, const char *name)
 /* The rack's number, after checking that its pod is the one that `pod` names (NULL: any). */
 static int64_t find_or_add_rack(struct cluster *cluster, const char *name, const char *pod, struct error *err)
 {
-	int64_t found = index_find(cluster->rack_index, name), pod_number;
+	int64_t found = cluster_find_rack(cluster, name), pod_number;
 	struct cluster_rack *rack, *racks;
 
 	if (found >= 0) {
@@ -106,7 +125,7 @@ static int64_t find_or_add_rack(struct cluster *cluster, const char *name, const
 		return error_set(err, ENOMEM, "out of memory");
 	rack = &cluster->racks[cluster->rack_count];
 	*rack = (struct cluster_rack){.pod = (uint32_t)pod_number};
-	rack->name = index_enter(cluster->rack_index, name, cluster->rack_count);
+	rack->name = index_enter(&cluster->rack_index, name, cluster->rack_count);
 	if (!rack->name)
 		return error_set(err, ENOMEM, "out of memory");
 	return cluster->rack_count++;
@@ -127,8 +146,8 @@ int64_t cluster_add_machine(struct cluster *cluster, const char *name, const cha
 				 CLUSTER_SLOTS_MAXIMUM);
 	if (cluster->machine_count >= CLUSTER_MACHINES_MAXIMUM)
 		return error_set(err, EINVAL, "more than %d machines", CLUSTER_MACHINES_MAXIMUM);
-	if (index_find(cluster->machine_index, name) >= 0)
-		return error_set(err, EEXIST, "machine '%s' is there twice; each name may stand once", name);
+	if (cluster_find_machine(cluster, name) >= 0)
+		return error_set(err, EEXIST, "duplicate machine name '%s'", name);
 	rack_number = find_or_add_rack(cluster, rack, pod, err);
 	if (rack_number < 0)
 		return rack_number;
@@ -138,16 +157,11 @@ int64_t cluster_add_machine(struct cluster *cluster, const char *name, const cha
 	cluster->machines = machines;
 	machine = &cluster->machines[cluster->machine_count];
 	*machine = (struct cluster_machine){.rack = (uint32_t)rack_number, .slots = (uint32_t)slots};
-	machine->name = index_enter(cluster->machine_index, name, cluster->machine_count);
+	machine->name = index_enter(&cluster->machine_index, name, cluster->machine_count);
 	if (!machine->name)
 		return error_set(err, ENOMEM, "out of memory");
 	cluster->racks[rack_number].machine_count++;
 	return cluster->machine_count++;
-}
-
-int64_t cluster_find_machine(const struct cluster *cluster, const char *name)
-{
-	return index_find(cluster->machine_index, name);
 }
 
 int64_t cluster_slots(const struct cluster *cluster)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora.cluster/1 from JSON. The optional "racks" list is a promise that is checked both ways. */
+/* nomora.cluster/1: reader and writer. The optional "racks" list must name the machines' racks, no more and no less. */
 #include <model/cluster.h>
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static json_t *read_rack_list(struct json_reader *reader, const json_t *root, co
 		if (reader->failed)
 			break;
 		if (json_object_get(racks, name))
-			json_fail(reader, where, "name", "rack '%s' is there twice; each name may stand once", name);
+			json_fail(reader, where, "name", "duplicate rack name '%s'", name);
 		else
 			json_object_set_new(racks, name, pod ? json_string(pod) : json_null());
 	}
@@ -138,7 +138,7 @@ static void check_racks_used(struct json_reader *reader, const json_t *root, con
 
 		reader->line = json_lines_next(&lines);
 		snprintf(where, sizeof where, "racks[%zu]", i);
-		if (!json_object_get(cluster->rack_index, name))
+		if (cluster_find_rack(cluster, name) < 0)
 			json_fail(reader, where, "name",
 				  "rack '%s' has no machines; give it one or take it off the list", name);
 	}
@@ -206,4 +206,28 @@ struct cluster *cluster_read(const char *path, struct error *err)
 
 	free(text);
 	return cluster;
+}
+
+static json_t *machine_to_json(const struct cluster *cluster, const struct cluster_machine *machine)
+{
+	const struct cluster_rack *rack = &cluster->racks[machine->rack];
+
+	return json_pack("{s:s,s:s,s:s,s:I}", "name", machine->name, "rack", rack->name, "pod",
+			 cluster->pods[rack->pod], "slots", (json_int_t)machine->slots);
+}
+
+int cluster_write(const struct cluster *cluster, const char *path, struct error *err)
+{
+	const struct cluster_default_rtt *rtt = &cluster->default_rtt;
+	json_t *machines = json_array(), *root;
+	int code = 0;
+
+	for (uint32_t m = 0; m < cluster->machine_count; m++)
+		code |= json_array_append_new(machines, machine_to_json(cluster, &cluster->machines[m]));
+	root = json_pack("{s:s,s:{s:f,s:f,s:f,s:f},s:o}", "schema", "nomora.cluster/1", "default_rtt_us",
+			 "same_machine", rtt->same_machine_us, "same_rack", rtt->same_rack_us, "same_pod",
+			 rtt->same_pod_us, "other_pod", rtt->other_pod_us, "machines", machines);
+	code = code || !root ? error_set(err, ENOMEM, "out of memory") : json_write_file(path, root, err);
+	json_decref(root);
+	return code;
 }

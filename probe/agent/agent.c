@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/address.h>
+
 const char *const agent_poll_names[] = {"auto", "busy", "adaptive", NULL};
 const char *const agent_stamps_names[] = {"auto", "tsc", "kernel", NULL};
 
@@ -53,7 +55,7 @@ static int set_up(struct agent *agent, struct error *err)
 
 	agent->port_id = dp_port_id(agent->port);
 	dp_port_report(agent->port, &report);
-	if (frame_parse_mac(report.mac, agent->mac))
+	if (address_parse_mac(report.mac, agent->mac))
 		return error_set(err, ENODEV, "%s has no MAC address", report.name);
 	agent->error_bound = dp_clock_duration(agent->clock, (int64_t)(agent->clock->latest.width_cycles / 2 + 1));
 	/* S stays 0: whether an outside source disciplines the host's clock is not known here. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <probe/rtt/frame.h>
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "wire_priv.h"
@@ -200,43 +198,4 @@ size_t frame_write_arp(const struct frame *frame, uint8_t *out, size_t capacity)
 		memcpy(body + 18, frame->destination_mac, FRAME_MAC_BYTES);
 	put32(body + 24, frame->destination_address);
 	return FRAME_ARP_BYTES;
-}
-
-int frame_parse_mac(const char *text, uint8_t *mac)
-{
-	for (int i = 0; i < FRAME_MAC_BYTES; i++, text += 3) {
-		unsigned int value = 0;
-
-		for (int digit = 0; digit < 2; digit++) {
-			char c = text[digit] >= 'A' && text[digit] <= 'F' ? (char)(text[digit] + 32) : text[digit];
-
-			if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-				return -EINVAL;
-			value = value * 16 + (unsigned int)(c <= '9' ? c - '0' : c - 'a' + 10);
-		}
-		if (text[2] != (i == FRAME_MAC_BYTES - 1 ? '\0' : ':'))
-			return -EINVAL;
-		mac[i] = (uint8_t)value;
-	}
-	return 0;
-}
-
-int frame_parse_address(const char *text, uint32_t *address)
-{
-	struct in_addr parsed;
-
-	if (inet_pton(AF_INET, text, &parsed) != 1)
-		return -EINVAL;
-	*address = ntohl(parsed.s_addr);
-	return 0;
-}
-
-void frame_print_mac(const uint8_t *mac, char *text)
-{
-	snprintf(text, 18, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-}
-
-void frame_print_address(uint32_t address, char *text)
-{
-	snprintf(text, 16, "%u.%u.%u.%u", address >> 24, address >> 16 & 0xff, address >> 8 & 0xff, address & 0xff);
 }

@@ -5,6 +5,7 @@
  * may still move.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "flownet_priv.h"
 

@@ -420,7 +420,7 @@ bad_cluster() { # NAME PATTERN TEXT
 	printf '%s\n' "$3" >bad.json
 	refuses "$1" 1 "$2" "$nomora" place --cluster bad.json --jobs jobs.jsonl --curves "$curves"
 }
-bad_cluster "a machine twice" "bad.json:4: machines\[1\].name: machine 'h1' is there twice" '{"schema": "nomora.cluster/1",
+bad_cluster "a machine twice" "bad.json:4: machines\[1\].name: duplicate machine name 'h1'" '{"schema": "nomora.cluster/1",
 "machines": [
 {"name": "h1", "rack": "r", "slots": 1},
 {"name": "h1", "rack": "r", "slots": 1}]}'

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <probe/rtt/peers.h>
+#include <model/peers.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,10 @@
 #include <criterion/parameterized.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <stdio.h>
 
 #include <model/cluster.h>
 
@@ -55,9 +58,9 @@ static const struct refusal refusals[] = {
 	{HEAD "\"racks\": 3,\n\"machines\": [" MACHINE("a", "r") "]}", "racks", 2},
 	{"{\"machines\": [" MACHINE("a", "r") "],\n\"schema\": \"nomora.cluster/2\"}", "nomora.cluster/1", 2},
 	{"{\n\"machines\": [" MACHINE("a", "r") "]}", "schema", 0},
-	{HEAD "\"machines\": [\n" MACHINE("a", "r") ",\n" MACHINE("a", "r") "]}", "'a' is there twice", 4},
+	{HEAD "\"machines\": [\n" MACHINE("a", "r") ",\n" MACHINE("a", "r") "]}", "duplicate machine name 'a'", 4},
 	{HEAD "\"racks\": [{\"name\": \"r\"},\n{\"name\": \"r\"}],\n\"machines\": [" MACHINE("a", "r") "]}",
-	 "'r' is there twice", 3},
+	 "duplicate rack name 'r'", 3},
 	{HEAD "\"racks\": [{\"name\": \"r\"},\n{\"name\": \"s\"}],\n\"machines\": [" MACHINE("a", "r") "]}",
 	 "'s' has no machines", 3},
 	{HEAD "\"racks\": [{\"name\": \"r\"}],\n\"machines\": [" MACHINE("a", "s") "]}", "not in the list", 3},
@@ -126,4 +129,34 @@ Test(cluster, lines_are_found_whatever_the_layout)
 			     "{\"same_pod\": \"same_pods\",\n\"same_pods\": 1}}",
 			     &err));
 	cr_expect_eq(strncmp(err.text, "c.json:3: default_rtt_us.same_pods:", 35), 0, "%s", err.text);
+}
+
+Test(cluster, what_is_written_reads_back_the_same)
+{
+	char path[] = "/tmp/nomora-cluster-XXXXXX";
+	struct error err = {0};
+	struct cluster *cluster = cluster_create(), *again;
+
+	close(mkstemp(path));
+	cluster->default_rtt.same_rack_us = 12.5;
+	cr_assert_eq(cluster_add_machine(cluster, "a", "r2", "p", 3, &err), 0);
+	cr_assert_eq(cluster_add_machine(cluster, "b", "r1", NULL, 0, &err), 1);
+	cr_assert_eq(cluster_add_machine(cluster, "c", "r2", NULL, 7, &err), 2);
+	cr_assert_eq(cluster_write(cluster, path, &err), 0, "%s", err.text);
+	again = cluster_read(path, &err);
+	cr_assert_not_null(again, "%s", err.text);
+	cr_assert_eq(again->machine_count, 3);
+	for (uint32_t m = 0; m < 3; m++) {
+		const struct cluster_rack *rack = &cluster->racks[cluster->machines[m].rack];
+
+		cr_assert_str_eq(again->machines[m].name, cluster->machines[m].name);
+		cr_assert_eq(again->machines[m].rack, cluster->machines[m].rack);
+		cr_assert_eq(again->machines[m].slots, cluster->machines[m].slots);
+		cr_assert_str_eq(again->racks[cluster->machines[m].rack].name, rack->name);
+		cr_assert_str_eq(again->pods[again->racks[cluster->machines[m].rack].pod], cluster->pods[rack->pod]);
+	}
+	cr_assert_eq(memcmp(&again->default_rtt, &cluster->default_rtt, sizeof again->default_rtt), 0);
+	unlink(path);
+	cluster_destroy(cluster);
+	cluster_destroy(again);
 }

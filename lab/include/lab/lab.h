@@ -109,10 +109,7 @@ int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error 
 
 const struct lab_host *lab_find_host(const struct lab *lab, const char *name);
 
-/* nomora.cluster/1: machines with rack, pod and slots; and the prober's list of peers. Atomic files. */
-int lab_write_cluster(const struct lab *lab, const char *path, struct error *err);
-int lab_write_peers(const struct lab *lab, const char *path, struct error *err);
-/* Both; NULL: not that one. */
+/* Writes the cluster file (<model/cluster.h>) and the prober's list of peers (<model/peers.h>); NULL: not that one. */
 int lab_write_inventory(const struct lab *lab, const char *cluster_path, const char *peers_path, struct error *err);
 
 /*

@@ -17,9 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include <base/error.h>
+#include <base/hash_table.h>
 
 enum {
 	CLUSTER_MACHINES_MAXIMUM = 1000000,
@@ -50,7 +49,7 @@ struct cluster {
 	uint32_t machine_count, rack_count, pod_count;
 	size_t machine_capacity, rack_capacity, pod_capacity;
 	struct cluster_default_rtt default_rtt;
-	json_t *machine_index, *rack_index, *pod_index; /* name -> number */
+	struct hash_table machine_index, rack_index, pod_index; /* hash_text(name) -> number */
 };
 
 /* An empty cluster with the default round trips of docs/formats.md; NULL if out of memory. */
@@ -65,8 +64,9 @@ void cluster_destroy(struct cluster *cluster); /* NULL is legal */
 int64_t cluster_add_machine(struct cluster *cluster, const char *name, const char *rack, const char *pod, int64_t slots,
 			    struct error *err);
 
-/* Number of a machine by its name, -ENOENT if there is none. O(1). */
+/* Number of a machine or rack by its name, -ENOENT if there is none. O(1). */
 int64_t cluster_find_machine(const struct cluster *cluster, const char *name);
+int64_t cluster_find_rack(const struct cluster *cluster, const char *name);
 
 /*
  * Reads a cluster file ("-" = stdin). NULL with err set, naming file and field, for: no machines, a name twice, a
@@ -75,6 +75,9 @@ int64_t cluster_find_machine(const struct cluster *cluster, const char *name);
 struct cluster *cluster_read(const char *path, struct error *err);
 /* The same from memory; `name` is for messages. */
 struct cluster *cluster_parse(const char *name, const char *text, size_t bytes, struct error *err);
+
+/* Writes the cluster as cluster_read() reads it, whole or not at all ("-" = stdout). 0 or -errno with err set. */
+int cluster_write(const struct cluster *cluster, const char *path, struct error *err);
 
 /* Sum of the slots of all machines. */
 int64_t cluster_slots(const struct cluster *cluster);

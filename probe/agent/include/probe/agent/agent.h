@@ -19,7 +19,7 @@
 #include <base/ns.h>
 #include <dp/clock.h>
 #include <dp/port.h>
-#include <probe/rtt/peers.h>
+#include <model/peers.h>
 #include <probe/rtt/reflector.h>
 #include <probe/rtt/session.h>
 #include <probe/rtt/stamp.h>

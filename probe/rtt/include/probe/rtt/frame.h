@@ -51,11 +51,4 @@ size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity)
 /* "Who has destination_address?" (broadcast) or "source_address is at source_mac"; FRAME_ARP_BYTES, 0 if too small. */
 size_t frame_write_arp(const struct frame *frame, uint8_t *out, size_t capacity);
 
-/* "aa:bb:cc:dd:ee:ff" and "10.0.0.1", strictly; 0 or -EINVAL. */
-int frame_parse_mac(const char *text, uint8_t *mac);
-int frame_parse_address(const char *text, uint32_t *address);
-/* `text` holds 18 and 16 bytes. */
-void frame_print_mac(const uint8_t *mac, char *text);
-void frame_print_address(uint32_t address, char *text);
-
 #endif

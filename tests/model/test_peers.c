@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include <probe/rtt/peers.h>
+#include <model/peers.h>
 
 static int parse(const char *text, struct peers *peers, struct error *err)
 {
@@ -51,7 +53,7 @@ static const struct bad_file bad_files[] = {
 	{"h,1 10.0.0.1\n", "peers:1: name"},
 	{"h\x01 10.0.0.1\n", "peers:1: name"},
 	{"h\xff 10.0.0.1\n", "peers:1: name"},
-	{"h1 10.0.0.1\nh1 10.0.0.2\n", "peers:2: name: there are two hosts 'h1'"},
+	{"h1 10.0.0.1\nh1 10.0.0.2\n", "peers:2: name: duplicate host name 'h1'"},
 	{"h1 10.0.0.1\nh2 10.0.0.1\n", "peers:2: address: 'h1' and 'h2'"},
 	{"h1 10.0.0.1 02:00:00:00:00:01\nh2 10.0.0.2 02:00:00:00:00:01\n", "peers:2: mac"},
 };
@@ -67,4 +69,22 @@ Test(peers, refuses_bad_files_with_their_place)
 			  "'%s' gave '%s'", bad_files[i].text, err.text);
 		cr_assert_null(peers.items);
 	}
+}
+
+Test(peers, what_is_written_reads_back_the_same)
+{
+	char path[] = "/tmp/nomora-peers-XXXXXX";
+	struct peers peers, again;
+	struct error err = {0};
+
+	close(mkstemp(path));
+	cr_assert_eq(parse("h1 10.0.0.1 02:00:00:00:00:01 r1\nh2 10.0.0.2\nh3 10.0.0.3 - r2\n", &peers, &err), 0);
+	cr_assert_eq(peers_write(&peers, path, &err), 0, "%s", err.text);
+	cr_assert_eq(peers_read(path, &again, &err), 0, "%s", err.text);
+	cr_assert_eq(again.count, peers.count);
+	for (size_t i = 0; i < peers.count; i++)
+		cr_assert_eq(memcmp(&again.items[i], &peers.items[i], sizeof(struct peer)), 0, "peer %zu", i);
+	unlink(path);
+	peers_free(&peers);
+	peers_free(&again);
 }

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The hosts of a mesh, from a text file of lines "name address [mac] [rack]": blanks between, '#' starts a comment.
- * "-" stands for a MAC to be resolved by ARP, which is also what a missing one means; a word in third place that is
- * no MAC is the rack. Two hosts with one name, address or MAC are refused.
+ * The hosts of a mesh: a text file of lines "name address [mac] [rack]", separated by blanks; '#' starts a comment. A
+ * MAC of "-", or none, is resolved by ARP; a third word that is no MAC is the rack. Names, addresses and MACs must be
+ * unique. Plain data, owned by the caller.
  */
-#ifndef RTT_PEERS_H
-#define RTT_PEERS_H
+#ifndef MODEL_PEERS_H
+#define MODEL_PEERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <base/address.h>
 #include <base/error.h>
 #include <base/file.h>
-
-#include <probe/rtt/frame.h>
 
 enum { PEER_NAME_BYTES = 64, PEERS_MAXIMUM = 4096 };
 
@@ -22,7 +21,7 @@ struct peer {
 	char name[PEER_NAME_BYTES], rack[PEER_NAME_BYTES]; /* rack "" when not given */
 	uint32_t address;                                  /* IPv4, host order */
 	bool has_mac;
-	uint8_t mac[FRAME_MAC_BYTES];
+	uint8_t mac[ADDRESS_MAC_BYTES];
 };
 
 struct peers {
@@ -30,10 +29,13 @@ struct peers {
 	struct peer *items;
 };
 
-/* 0 or -errno with err set ("file:line: field: ..."); at least one peer. Free with peers_free(). */
+/* At least one peer, or -errno with err set ("file:line: field: ..."). Free with peers_free(). */
 int peers_read(const char *path, struct peers *peers, struct error *err);
 int peers_parse(struct file_lines *lines, struct peers *peers, struct error *err);
 void peers_free(struct peers *peers);
+
+/* Writes what peers_read() reads, whole or not at all ("-" = stdout). 0 or -errno with err set. */
+int peers_write(const struct peers *peers, const char *path, struct error *err);
 
 /* NULL if no peer has it. */
 const struct peer *peers_find(const struct peers *peers, uint32_t address);

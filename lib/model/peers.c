@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <probe/rtt/peers.h>
+#include <model/peers.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -54,12 +54,12 @@ static int read_peer(const struct peer_line *at, char **words, size_t count, str
 	if (count > FIELDS_MAXIMUM)
 		return error_at(at->err, place(at, "rack"), EINVAL, "expected at most %d words, found %zu",
 				FIELDS_MAXIMUM, count);
-	if (frame_parse_address(words[1], &peer->address) || peer->address == 0 || peer->address >> 28 >= 0xe)
+	if (address_parse_ipv4(words[1], &peer->address) || peer->address == 0 || peer->address >> 28 >= 0xe)
 		return error_at(at->err, place(at, "address"), EINVAL,
 				"expected a host's IPv4 address such as 10.0.0.1, found '%.80s'", words[1]);
 	if (count < 3)
 		return 0;
-	peer->has_mac = frame_parse_mac(words[2], peer->mac) == 0;
+	peer->has_mac = address_parse_mac(words[2], peer->mac) == 0;
 	if (!peer->has_mac && strcmp(words[2], "-") != 0) {
 		if (count == 4)
 			return error_at(at->err, place(at, "mac"), EINVAL,
@@ -78,11 +78,11 @@ static int refuse_duplicate(const struct peer_line *at, const struct peers *peer
 		const struct peer *other = &peers->items[i];
 
 		if (strcmp(other->name, peer->name) == 0)
-			return error_at(at->err, place(at, "name"), EEXIST, "there are two hosts '%s'", peer->name);
+			return error_at(at->err, place(at, "name"), EEXIST, "duplicate host name '%s'", peer->name);
 		if (other->address == peer->address)
 			return error_at(at->err, place(at, "address"), EEXIST, "'%s' and '%s' have the same address",
 					other->name, peer->name);
-		if (other->has_mac && peer->has_mac && memcmp(other->mac, peer->mac, FRAME_MAC_BYTES) == 0)
+		if (other->has_mac && peer->has_mac && memcmp(other->mac, peer->mac, ADDRESS_MAC_BYTES) == 0)
 			return error_at(at->err, place(at, "mac"), EEXIST, "'%s' and '%s' have the same MAC",
 					other->name, peer->name);
 	}
@@ -138,7 +138,7 @@ int peers_read(const char *path, struct peers *peers, struct error *err)
 
 	*peers = (struct peers){0};
 	if (!lines)
-		return err && err->code ? -err->code : -EIO;
+		return error_code(err, EIO);
 	code = peers_parse(lines, peers, err);
 	file_lines_close(lines);
 	return code;
@@ -148,6 +148,27 @@ void peers_free(struct peers *peers)
 {
 	free(peers->items);
 	*peers = (struct peers){0};
+}
+
+int peers_write(const struct peers *peers, const char *path, struct error *err)
+{
+	struct file_writer *writer = file_writer_open(path, err);
+	FILE *out;
+
+	if (!writer)
+		return error_code(err, EIO);
+	out = file_writer_stream(writer);
+	fputs("# name address mac rack\n", out);
+	for (size_t i = 0; i < peers->count; i++) {
+		const struct peer *peer = &peers->items[i];
+		char address[ADDRESS_IPV4_TEXT_BYTES], mac[ADDRESS_MAC_TEXT_BYTES] = "-";
+
+		address_print_ipv4(peer->address, address);
+		if (peer->has_mac)
+			address_print_mac(peer->mac, mac);
+		fprintf(out, "%s %s %s%s%s\n", peer->name, address, mac, peer->rack[0] ? " " : "", peer->rack);
+	}
+	return file_writer_commit(writer, err);
 }
 
 const struct peer *peers_find(const struct peers *peers, uint32_t address)
