@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The k = 10 shortest paths between all switches of three networks on one thread, beside igraph's Yen on a sample of
+ * the same pairs. CPU seconds; one JSON line per network.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#ifdef HAVE_IGRAPH
+#include <igraph/igraph.h>
+#endif
+
+#include <base/rng.h>
+#include <sched/topology/paths.h>
+
+enum { K = 10, SAMPLE = 100 };
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Seconds per pair; 0 without igraph. */
+static double igraph_seconds(const struct topology *topology, uint32_t switches)
+{
+	double seconds = 0;
+#ifdef HAVE_IGRAPH
+	igraph_t graph;
+	struct rng rng;
+
+	rng_seed(&rng, 1);
+	igraph_set_warning_handler(igraph_warning_handler_ignore);
+	igraph_empty(&graph, (igraph_integer_t)topology->node_count, IGRAPH_UNDIRECTED);
+	for (uint32_t l = 0; l < topology->link_count; l++)
+		if (topology->nodes[topology->links[l].a].kind == TOPOLOGY_SWITCH &&
+		    topology->nodes[topology->links[l].b].kind == TOPOLOGY_SWITCH)
+			igraph_add_edge(&graph, topology->links[l].a, topology->links[l].b);
+	seconds = cpu_seconds();
+	for (int i = 0; i < SAMPLE; i++) {
+		igraph_vector_int_list_t found;
+		uint32_t from = (uint32_t)rng_below(&rng, switches), to = (uint32_t)rng_below(&rng, switches - 1);
+
+		igraph_vector_int_list_init(&found, 0);
+		igraph_get_k_shortest_paths(&graph, NULL, NULL, &found, K, from, to + (to >= from), IGRAPH_ALL);
+		igraph_vector_int_list_destroy(&found);
+	}
+	seconds = (cpu_seconds() - seconds) / SAMPLE;
+	igraph_destroy(&graph);
+#else
+	(void)topology;
+	(void)switches;
+#endif
+	return seconds;
+}
+
+static int run(const char *name, struct topology *topology)
+{
+	struct paths_options options = {.k = K, .detour = PATHS_DETOUR, .seed = 1};
+	uint32_t switches = topology ? topology->node_count - topology->host_count : 0;
+	double pairs = (double)switches * (switches - 1) / 2, seconds, peer;
+	struct paths *paths = topology ? paths_create(topology, &options, NULL) : NULL;
+
+	seconds = cpu_seconds();
+	if (!paths || paths_compute_all(paths, 1) < 0) {
+		fprintf(stderr, "bench_paths: %s: out of memory\n", name);
+		return 1;
+	}
+	seconds = cpu_seconds() - seconds;
+	peer = igraph_seconds(topology, switches);
+	printf("{\"benchmark\": \"topology_paths\", \"network\": \"%s\", \"switches\": %u, \"pairs\": %.0f, "
+	       "\"seconds\": %.4f, "
+	       "\"us_per_pair\": %.3f, \"MB\": %.1f, \"igraph_us_per_pair\": %.1f, \"times_igraph\": %.0f}\n",
+	       name, switches, pairs, seconds, seconds / pairs * 1e6, (double)paths_memory_bytes(paths) / 1e6,
+	       peer * 1e6, peer > 0 ? peer / (seconds / pairs) : 0);
+	paths_destroy(paths);
+	topology_destroy(topology);
+	return 0;
+}
+
+int main(void)
+{
+	return run("fat-tree 16", topology_fat_tree(16, 0, 100, NULL)) |
+	       run("jellyfish 320 x 15", topology_jellyfish(320, 15, 320, 100, 1, NULL)) |
+	       run("jellyfish 1000 x 15", topology_jellyfish(1000, 15, 1000, 100, 1, NULL));
+}

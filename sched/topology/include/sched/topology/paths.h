@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The k shortest loopless paths between the switches of a network, by number of links ("Topology-Map", Alkaff and
+ * Gupta, "Cross-Layer Scheduling in Cloud Computing Systems", section 2).
+ *
+ * Paths are computed per destination when they are first asked for, over all links, whether they are up or not: when
+ * links fail or return, what is stored stays valid and the caller filters (paths_up()). Of the paths of one length more
+ * than are wanted, those kept are drawn uniformly, so that equal paths share the load; the same seed gives the same
+ * paths, in whatever order they are asked for.
+ *
+ * Method: W[i][v], the number of walks of i links from v to the destination, by dynamic programming. Lengths are tried
+ * from the distance upward. Walks are drawn at random with probabilities from W and kept if they have no loop; if that
+ * does not find enough, or there are few, all are enumerated, so the lengths are exactly those of the k shortest paths.
+ *
+ * Work per destination: O(lengths * links) and about k draws per source. Memory: 2 bytes per link of a stored path.
+ * Functions that take a const paths may run in several threads; the others need one thread at a time.
+ */
+#ifndef SCHED_TOPOLOGY_PATHS_H
+#define SCHED_TOPOLOGY_PATHS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <model/topology.h>
+
+enum {
+	PATHS_K_MAXIMUM = 64,
+	PATHS_LINKS_MAXIMUM = 64, /* of one path */
+	PATHS_DETOUR = 4,         /* default: how many links a path may be longer than the shortest */
+};
+
+struct paths_options {
+	uint32_t k;      /* paths per pair, 1..PATHS_K_MAXIMUM */
+	uint32_t detour; /* longer paths are not considered */
+	uint64_t seed;
+};
+
+/* One path: its links in order from the source, as numbers of the topology's links. */
+struct path {
+	uint32_t count;
+	uint32_t links[PATHS_LINKS_MAXIMUM];
+};
+
+struct paths;
+
+/* The topology is borrowed; nodes and links are not added afterwards. NULL with err set (bad options, out of memory).
+ */
+struct paths *paths_create(const struct topology *topology, const struct paths_options *options, struct error *err);
+void paths_destroy(struct paths *paths); /* NULL is legal */
+
+/*
+ * Paths from switch `from` to switch `to`, shortest first, into found[k]. Returns their number (0: none; 1, without
+ * links, for from == to), or -ENOMEM.
+ */
+int paths_between(struct paths *paths, uint32_t from, uint32_t to, struct path *found);
+
+/* Computes all pairs, in `threads` threads; 0 or -ENOMEM. */
+int paths_compute_all(struct paths *paths, uint32_t threads);
+
+/* Whether all links of the path are up. */
+bool path_up(const struct topology *topology, const struct path *path);
+
+/* Bytes held. */
+size_t paths_memory_bytes(const struct paths *paths);
+
+#endif

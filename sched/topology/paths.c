@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is stored: for each destination t a text of 16-bit numbers for the sources s < t; a path is its number of links
+ * and then, for each link, the place of the next switch in the adjacency of the switch before. Paths of s > t are those
+ * of (t, s) backwards.
+ */
+#include <sched/topology/paths.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/hash.h>
+
+#include "paths_priv.h"
+
+struct paths *paths_create(const struct topology *topology, const struct paths_options *options, struct error *err)
+{
+	struct paths *paths;
+
+	if (options->k < 1 || options->k > PATHS_K_MAXIMUM || options->detour >= PATHS_LINKS_MAXIMUM) {
+		error_set(err, EINVAL, "bad paths: k = %u, detour = %u; expected k in 1..%d, detour under %d",
+			  options->k, options->detour, PATHS_K_MAXIMUM, PATHS_LINKS_MAXIMUM);
+		return NULL;
+	}
+	paths = calloc(1, sizeof *paths);
+	if (paths) {
+		paths->topology = topology;
+		paths->options = *options;
+		paths->adjacency = topology_adjacency_create(topology);
+		paths->to = calloc(topology->node_count + 1, sizeof *paths->to);
+	}
+	if (!paths || !paths->adjacency || !paths->to) {
+		error_set(err, ENOMEM, "out of memory");
+		paths_destroy(paths);
+		return NULL;
+	}
+	for (uint32_t n = 0; n < topology->node_count; n++)
+		if (paths->adjacency->first[n + 1] - paths->adjacency->first[n] > UINT16_MAX) {
+			error_set(err, E2BIG, "node '%s' has more than %d links", topology->nodes[n].name, UINT16_MAX);
+			paths_destroy(paths);
+			return NULL;
+		}
+	return paths;
+}
+
+void paths_destroy(struct paths *paths)
+{
+	if (!paths)
+		return;
+	for (uint32_t n = 0; paths->to && n < paths->topology->node_count; n++) {
+		free(paths->to[n].first);
+		free(paths->to[n].ports);
+	}
+	free(paths->to);
+	topology_adjacency_destroy(paths->adjacency);
+	free(paths);
+}
+
+/* Walks the stored ports of one path from `from`; returns the place behind it. */
+static const uint16_t *decode(const struct paths *paths, uint32_t from, const uint16_t *ports, struct path *path)
+{
+	const struct topology_adjacency *adjacency = paths->adjacency;
+
+	path->count = *ports++;
+	for (uint32_t i = 0; i < path->count; i++) {
+		uint32_t at = adjacency->first[from] + *ports++;
+
+		path->links[i] = adjacency->link[at];
+		from = adjacency->to[at];
+	}
+	return ports;
+}
+
+static void reverse(struct path *path)
+{
+	for (uint32_t i = 0, j = path->count; i + 1 < j; i++) {
+		uint32_t link = path->links[i];
+
+		path->links[i] = path->links[--j];
+		path->links[j] = link;
+	}
+}
+
+int paths_between(struct paths *paths, uint32_t from, uint32_t to, struct path *found)
+{
+	uint32_t low = from < to ? from : to, high = from < to ? to : from;
+	const struct paths_to *stored = &paths->to[high];
+	const uint16_t *ports, *end;
+	int count = 0;
+
+	if (from == to) {
+		found[0].count = 0;
+		return 1;
+	}
+	if (!stored->first) {
+		struct paths_search *search = paths_search_create(paths);
+		int code = search ? paths_search_to(search, high, &paths->to[high]) : -ENOMEM;
+
+		paths_search_destroy(search);
+		if (code < 0)
+			return code;
+	}
+	ports = stored->ports + stored->first[low];
+	end = stored->ports + stored->first[low + 1];
+	while (ports < end) {
+		ports = decode(paths, low, ports, &found[count]);
+		if (from == high)
+			reverse(&found[count]);
+		count++;
+	}
+	return count;
+}
+
+bool path_up(const struct topology *topology, const struct path *path)
+{
+	for (uint32_t i = 0; i < path->count; i++)
+		if (!topology->links[path->links[i]].up)
+			return false;
+	return true;
+}
+
+size_t paths_memory_bytes(const struct paths *paths)
+{
+	size_t nodes = paths->topology->node_count, bytes = sizeof *paths + (nodes + 1) * sizeof *paths->to;
+
+	bytes += (nodes + 1 + 4 * (size_t)paths->topology->link_count) * sizeof(uint32_t);
+	for (size_t n = 0; n < nodes; n++)
+		if (paths->to[n].first)
+			bytes += (n + 1) * sizeof *paths->to[n].first +
+				 paths->to[n].first[n] * sizeof *paths->to[n].ports;
+	return bytes;
+}
+
+/* One of several threads that take destinations in turn. */
+struct worker {
+	struct paths *paths;
+	atomic_uint *next;
+	int code;
+};
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	const struct topology *topology = worker->paths->topology;
+	struct paths_search *search = paths_search_create(worker->paths);
+	uint32_t to;
+
+	worker->code = search ? 0 : -ENOMEM;
+	while (worker->code == 0 && (to = atomic_fetch_add(worker->next, 1)) < topology->node_count)
+		if (topology->nodes[to].kind == TOPOLOGY_SWITCH && !worker->paths->to[to].first)
+			worker->code = paths_search_to(search, to, &worker->paths->to[to]);
+	paths_search_destroy(search);
+	return NULL;
+}
+
+int paths_compute_all(struct paths *paths, uint32_t threads)
+{
+	enum { THREADS_MAXIMUM = 64 };
+	struct worker workers[THREADS_MAXIMUM];
+	pthread_t ids[THREADS_MAXIMUM];
+	atomic_uint next = 0;
+	uint32_t started = 1;
+	int code = 0;
+
+	for (uint32_t i = 0; i < THREADS_MAXIMUM; i++)
+		workers[i] = (struct worker){.paths = paths, .next = &next};
+	while (started < threads && started < THREADS_MAXIMUM &&
+	       pthread_create(&ids[started], NULL, work, &workers[started]) == 0)
+		started++;
+	work(&workers[0]);
+	for (uint32_t i = 1; i < started; i++)
+		pthread_join(ids[i], NULL);
+	for (uint32_t i = 0; i < started; i++)
+		code = code ? code : workers[i].code;
+	return code;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared by the store of paths (paths.c) and the search for them (search.c). */
+#ifndef SCHED_TOPOLOGY_PATHS_PRIV_H
+#define SCHED_TOPOLOGY_PATHS_PRIV_H
+
+#include <sched/topology/paths.h>
+
+/* Paths to one destination t: those from s < t are at first[s] .. first[s + 1] - 1 of ports. first NULL: not computed.
+ */
+struct paths_to {
+	uint32_t *first;
+	uint16_t *ports;
+};
+
+struct paths {
+	const struct topology *topology;
+	struct topology_adjacency *adjacency;
+	struct paths_options options;
+	struct paths_to *to; /* by node */
+};
+
+/* The workspace of one thread. NULL if out of memory. */
+struct paths_search;
+struct paths_search *paths_search_create(const struct paths *paths);
+void paths_search_destroy(struct paths_search *search); /* NULL is legal */
+
+/* Computes the paths from every switch below `to` to `to`. 0 or -ENOMEM; then *stored is unchanged. */
+int paths_search_to(struct paths_search *search, uint32_t to, struct paths_to *stored);
+
+#endif

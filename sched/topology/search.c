@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counts walks to one destination, then draws or enumerates loopless paths of each length. See paths.h. */
+#include "paths_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/array.h>
+#include <base/hash.h>
+#include <base/rng.h>
+
+enum {
+	/* Draws per wanted path before all paths of the length are enumerated. */
+	DRAWS = 4,
+	NOWHERE = UINT8_MAX, /* distance of a switch that is not connected to the destination */
+};
+
+/* A path under construction: the places of its switches in the adjacency, as they are stored. */
+struct walk {
+	uint16_t ports[PATHS_LINKS_MAXIMUM];
+};
+
+struct paths_search {
+	const struct paths *paths;
+	uint32_t nodes, lengths; /* lengths: rows of `walks` in use */
+	uint32_t to;
+	uint8_t *distance; /* to the destination, by node */
+	double *walks;     /* [length][node]: number of walks of that length to the destination */
+	size_t walks_capacity;
+	uint32_t *queue;
+	bool *visited;
+	struct walk *found; /* of one length */
+	size_t found_count, found_capacity;
+	uint16_t *text; /* the result so far */
+	size_t text_count, text_capacity;
+	struct rng rng;
+	bool failed; /* out of memory */
+};
+
+struct paths_search *paths_search_create(const struct paths *paths)
+{
+	struct paths_search *search = calloc(1, sizeof *search);
+	uint32_t nodes = paths->topology->node_count;
+
+	if (!search)
+		return NULL;
+	search->paths = paths;
+	search->nodes = nodes;
+	search->distance = malloc(nodes);
+	search->queue = malloc(nodes * sizeof *search->queue);
+	search->visited = calloc(nodes, sizeof *search->visited);
+	if (!search->distance || !search->queue || !search->visited) {
+		paths_search_destroy(search);
+		return NULL;
+	}
+	return search;
+}
+
+void paths_search_destroy(struct paths_search *search)
+{
+	if (!search)
+		return;
+	free(search->distance);
+	free(search->walks);
+	free(search->queue);
+	free(search->visited);
+	free(search->found);
+	free(search->text);
+	free(search);
+}
+
+static bool is_switch(const struct paths_search *search, uint32_t node)
+{
+	return search->paths->topology->nodes[node].kind == TOPOLOGY_SWITCH;
+}
+
+/* Breadth-first search from the destination. Returns the greatest distance. */
+static uint32_t measure_distances(struct paths_search *search)
+{
+	const struct topology_adjacency *adjacency = search->paths->adjacency;
+	uint32_t head = 0, tail = 0, greatest = 0;
+
+	memset(search->distance, NOWHERE, search->nodes);
+	search->distance[search->to] = 0;
+	search->queue[tail++] = search->to;
+	while (head < tail) {
+		uint32_t node = search->queue[head++];
+
+		greatest = search->distance[node];
+		if (greatest + 1 >= PATHS_LINKS_MAXIMUM)
+			break;
+		for (uint32_t i = adjacency->first[node]; i < adjacency->first[node + 1]; i++) {
+			uint32_t to = adjacency->to[i];
+
+			if (search->distance[to] == NOWHERE && is_switch(search, to)) {
+				search->distance[to] = (uint8_t)(greatest + 1);
+				search->queue[tail++] = to;
+			}
+		}
+	}
+	return greatest;
+}
+
+static double walks_from(const struct paths_search *search, uint32_t length, uint32_t node)
+{
+	return search->walks[(size_t)length * search->nodes + node];
+}
+
+/* Adds the row of the next length. Walks do not pass the destination before their end. */
+static int count_walks(struct paths_search *search)
+{
+	const struct topology_adjacency *adjacency = search->paths->adjacency;
+	uint32_t length = search->lengths;
+	double *rows = array_reserve(search->walks, (size_t)(length + 1) * search->nodes, &search->walks_capacity,
+				     sizeof *rows),
+	       *row;
+
+	if (!rows)
+		return -ENOMEM;
+	search->walks = rows;
+	row = rows + (size_t)length * search->nodes;
+	memset(row, 0, search->nodes * sizeof *row);
+	search->lengths++;
+	if (length == 0) {
+		row[search->to] = 1;
+		return 0;
+	}
+	for (uint32_t n = 0; n < search->nodes; n++) {
+		if (n == search->to || search->distance[n] > length)
+			continue;
+		for (uint32_t i = adjacency->first[n]; i < adjacency->first[n + 1]; i++)
+			row[n] += row[(ptrdiff_t)adjacency->to[i] - search->nodes];
+	}
+	return 0;
+}
+
+static void keep(struct paths_search *search, const struct walk *walk)
+{
+	struct walk *found = array_grow(search->found, search->found_count, &search->found_capacity, sizeof *found);
+
+	if (!found) {
+		search->failed = true;
+		return;
+	}
+	search->found = found;
+	found[search->found_count++] = *walk;
+}
+
+/* Depth-first search over all loopless paths of exactly `length` links, guided by the counts. */
+static void enumerate(struct paths_search *search, uint32_t node, uint32_t length, uint32_t depth, struct walk *walk)
+{
+	const struct topology_adjacency *adjacency = search->paths->adjacency;
+
+	if (length == 0) {
+		keep(search, walk);
+		return;
+	}
+	search->visited[node] = true;
+	for (uint32_t i = adjacency->first[node]; i < adjacency->first[node + 1] && !search->failed; i++) {
+		uint32_t to = adjacency->to[i];
+
+		if (search->visited[to] || walks_from(search, length - 1, to) == 0)
+			continue;
+		walk->ports[depth] = (uint16_t)(i - adjacency->first[node]);
+		enumerate(search, to, length - 1, depth + 1, walk);
+	}
+	search->visited[node] = false;
+}
+
+/* Draws one walk of `length` links, each with the same probability. False if it has a loop. */
+static bool draw(struct paths_search *search, uint32_t from, uint32_t length, struct walk *walk)
+{
+	const struct topology_adjacency *adjacency = search->paths->adjacency;
+	uint32_t nodes[PATHS_LINKS_MAXIMUM], node = from;
+
+	for (uint32_t depth = 0; depth < length; depth++) {
+		double at = rng_uniform(&search->rng) * walks_from(search, length - depth, node);
+		uint32_t i = adjacency->first[node], last = i;
+
+		nodes[depth] = node;
+		for (; i < adjacency->first[node + 1]; i++) {
+			double walks = walks_from(search, length - depth - 1, adjacency->to[i]);
+
+			if (walks == 0)
+				continue;
+			last = i;
+			at -= walks;
+			if (at < 0)
+				break;
+		}
+		walk->ports[depth] = (uint16_t)(last - adjacency->first[node]);
+		node = adjacency->to[last];
+		for (uint32_t j = 0; j <= depth; j++)
+			if (nodes[j] == node)
+				return false;
+	}
+	return true;
+}
+
+static bool is_new(const struct paths_search *search, const struct walk *walk, uint32_t length)
+{
+	for (size_t i = 0; i < search->found_count; i++)
+		if (memcmp(search->found[i].ports, walk->ports, length * sizeof *walk->ports) == 0)
+			return false;
+	return true;
+}
+
+/* Up to `wanted` loopless paths of one length, drawn uniformly from all, into search->found. */
+static void find_of_length(struct paths_search *search, uint32_t from, uint32_t length, uint32_t wanted)
+{
+	struct walk walk;
+
+	search->found_count = 0;
+	if (walks_from(search, length, from) > DRAWS * wanted)
+		for (uint32_t i = 0; i < DRAWS * wanted && search->found_count < wanted && !search->failed; i++)
+			if (draw(search, from, length, &walk) && is_new(search, &walk, length))
+				keep(search, &walk);
+	if (search->found_count == wanted)
+		return;
+	search->found_count = 0;
+	enumerate(search, from, length, 0, &walk);
+	if (search->found_count > wanted) {
+		rng_shuffle(&search->rng, search->found, search->found_count, sizeof *search->found);
+		search->found_count = wanted;
+	}
+}
+
+static void write_paths(struct paths_search *search, uint32_t length)
+{
+	uint16_t *text = array_reserve(search->text, search->text_count + search->found_count * (length + 1),
+				       &search->text_capacity, sizeof *text);
+
+	if (!text) {
+		search->failed = true;
+		return;
+	}
+	search->text = text;
+	for (size_t i = 0; i < search->found_count; i++) {
+		text[search->text_count++] = (uint16_t)length;
+		memcpy(text + search->text_count, search->found[i].ports, length * sizeof *text);
+		search->text_count += length;
+	}
+}
+
+static void find_from(struct paths_search *search, uint32_t from)
+{
+	uint32_t wanted = search->paths->options.k, shortest = search->distance[from];
+	uint32_t longest = shortest + search->paths->options.detour;
+
+	if (longest > PATHS_LINKS_MAXIMUM)
+		longest = PATHS_LINKS_MAXIMUM;
+	if (longest > search->nodes - 1)
+		longest = search->nodes - 1;
+	for (uint32_t length = shortest; length <= longest && wanted > 0 && !search->failed; length++) {
+		while (search->lengths <= length)
+			if (count_walks(search) < 0) {
+				search->failed = true;
+				return;
+			}
+		find_of_length(search, from, length, wanted);
+		write_paths(search, length);
+		wanted -= (uint32_t)search->found_count;
+	}
+}
+
+int paths_search_to(struct paths_search *search, uint32_t to, struct paths_to *stored)
+{
+	uint32_t *first = malloc(((size_t)to + 1) * sizeof *first);
+	uint16_t *ports;
+
+	if (!first)
+		return -ENOMEM;
+	search->to = to;
+	search->lengths = 0;
+	search->text_count = 0;
+	search->failed = false;
+	rng_seed(&search->rng, hash_mix(search->paths->options.seed ^ hash_mix(to)));
+	measure_distances(search);
+	for (uint32_t from = 0; from < to; from++) {
+		first[from] = (uint32_t)search->text_count;
+		if (is_switch(search, from) && search->distance[from] != NOWHERE)
+			find_from(search, from);
+	}
+	first[to] = (uint32_t)search->text_count;
+	ports = search->failed ? NULL : malloc(search->text_count * sizeof *ports + 1);
+	if (!ports) {
+		free(first);
+		return -ENOMEM;
+	}
+	if (search->text_count > 0)
+		memcpy(ports, search->text, search->text_count * sizeof *ports);
+	*stored = (struct paths_to){.first = first, .ports = ports};
+	return 0;
+}
