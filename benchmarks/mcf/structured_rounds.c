@@ -257,7 +257,7 @@ static void adopt(struct rounds *rounds)
 		int32_t id = rounds->touched[i];
 		int32_t shares = structured_read(rounds->state, id, rounds->shares, SHARES);
 
-		if (keep_shares(rounds, &rounds->jobs[id], shares) && structured_supply(rounds->state, id) > 0)
+		if (keep_shares(rounds, &rounds->jobs[id], shares) && rounds->jobs[id].supply > 0)
 			send_running(rounds, id);
 	}
 	structured_changed_clear(rounds->state);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network simplex's network and its changes between solves. */
-#include <sched/mcf/simplex.h>
-
-#include <errno.h>
+/* The network simplex: its arrays, and the answer read off the tree. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,110 +7,55 @@
 
 enum { STRIDE_LEAST = 3 };
 /*
- * An arc's tail has so many times as many arcs as the average tail: most arcs are those of few nodes. Measured on
- * scheduling networks: at 1.6 times it makes no difference how they are mixed, at 1.7 and more it does.
+ * An arc's tail has this many times as many arcs as the average tail: most arcs belong to few nodes. Measured on
+ * scheduling networks: up to 1.6 the order of the arcs makes no difference, from 1.7 on it does.
  */
 static const double skewed = 5.0 / 3;
 
-static bool resize(void **array, int32_t count, size_t bytes)
+static bool allocate(struct simplex *simplex)
 {
-	void *grown = realloc(*array, ((size_t)count + 1) * bytes);
+	size_t nodes = (size_t)simplex->node_count + 1, arcs = (size_t)simplex->arc_count + 1;
 
-	if (grown)
-		*array = grown;
-	return grown != NULL;
+	simplex->position = malloc(arcs * sizeof *simplex->position);
+	simplex->tail = malloc(arcs * sizeof *simplex->tail);
+	simplex->head = malloc(arcs * sizeof *simplex->head);
+	simplex->capacity = malloc(arcs * sizeof *simplex->capacity);
+	simplex->cost = malloc(arcs * sizeof *simplex->cost);
+	simplex->state = malloc(arcs * sizeof *simplex->state);
+	simplex->tree = malloc(nodes * sizeof *simplex->tree);
+	simplex->link = malloc(nodes * sizeof *simplex->link);
+	simplex->potential = malloc(nodes * sizeof *simplex->potential);
+	simplex->scratch = malloc(nodes * sizeof *simplex->scratch);
+	return simplex->position && simplex->tail && simplex->head && simplex->capacity && simplex->cost &&
+	       simplex->state && simplex->tree && simplex->link && simplex->potential && simplex->scratch;
 }
 
-static bool reserve_nodes(struct mcf_simplex *simplex, int32_t count)
+static void release(struct simplex *simplex)
 {
-	int32_t room = simplex->node_room + simplex->node_room / 2 + 16;
-
-	if (simplex->tree && count <= simplex->node_room)
-		return true;
-	room = room > count ? room : count;
-	/* One more than the nodes: the root. */
-	if (!resize((void **)&simplex->supply, room, sizeof *simplex->supply) ||
-	    !resize((void **)&simplex->tree, room, sizeof *simplex->tree) ||
-	    !resize((void **)&simplex->potential, room, sizeof *simplex->potential) ||
-	    !resize((void **)&simplex->balance, room, sizeof *simplex->balance) ||
-	    !resize((void **)&simplex->link, room, sizeof *simplex->link) ||
-	    !resize((void **)&simplex->narrow_potential, room, sizeof *simplex->narrow_potential) ||
-	    !resize((void **)&simplex->child, room, sizeof *simplex->child) ||
-	    !resize((void **)&simplex->sibling, room, sizeof *simplex->sibling))
-		return false;
-	simplex->node_room = room;
-	return true;
-}
-
-static bool reserve_arcs(struct mcf_simplex *simplex, int32_t count)
-{
-	int32_t room = simplex->arc_room + simplex->arc_room / 2 + 16;
-
-	if (simplex->state && count <= simplex->arc_room)
-		return true;
-	room = room > count ? room : count;
-	if (!resize((void **)&simplex->tail, room, sizeof *simplex->tail) ||
-	    !resize((void **)&simplex->head, room, sizeof *simplex->head) ||
-	    !resize((void **)&simplex->capacity, room, sizeof *simplex->capacity) ||
-	    !resize((void **)&simplex->cost, room, sizeof *simplex->cost) ||
-	    !resize((void **)&simplex->priced.tail, room, sizeof *simplex->priced.tail) ||
-	    !resize((void **)&simplex->priced.head, room, sizeof *simplex->priced.head) ||
-	    !resize((void **)&simplex->priced.cost, room, sizeof *simplex->priced.cost) ||
-	    !resize((void **)&simplex->priced.narrow_cost, room, sizeof *simplex->priced.narrow_cost) ||
-	    !resize((void **)&simplex->state, room, sizeof *simplex->state) ||
-	    !resize((void **)&simplex->position, room, sizeof *simplex->position))
-		return false;
-	simplex->arc_room = room;
-	return true;
-}
-
-void simplex_note_cost(struct mcf_simplex *simplex, int64_t cost)
-{
-	/* Clamped, so that the negative of it exists; MCF_COST_LIMIT itself is out of range already. */
-	int64_t size = cost <= -MCF_COST_LIMIT || cost >= MCF_COST_LIMIT ? MCF_COST_LIMIT : cost < 0 ? -cost : cost;
-
-	simplex->largest_cost = size > simplex->largest_cost ? size : simplex->largest_cost;
-}
-
-/* Readies arc (a position) for pricing, at its lower bound. */
-static void store_arc(struct mcf_simplex *simplex, int32_t arc)
-{
-	bool parked = simplex->capacity[arc] == 0 || simplex->tail[arc] == simplex->head[arc];
-
-	simplex->state[arc] = parked ? ARC_PARKED : 0;
-	simplex->priced.tail[arc] = parked ? TREE_ROOT : simplex->tail[arc] + 1;
-	simplex->priced.head[arc] = parked ? TREE_ROOT : simplex->head[arc] + 1;
-	simplex->priced.cost[arc] = parked ? 0 : simplex->cost[arc];
-}
-
-struct given_arc {
-	int32_t tail, head, capacity;
-	int64_t cost;
-};
-
-static void place_arc(struct mcf_simplex *simplex, int32_t arc, int32_t position, struct given_arc given)
-{
-	simplex->position[arc] = position;
-	simplex->tail[position] = given.tail;
-	simplex->head[position] = given.head;
-	simplex->capacity[position] = given.capacity;
-	simplex->cost[position] = given.cost;
-	simplex_note_cost(simplex, given.cost);
-	simplex->loop_count += given.tail == given.head;
-	store_arc(simplex, position);
+	free(simplex->position);
+	free(simplex->tail);
+	free(simplex->head);
+	free(simplex->capacity);
+	free(simplex->cost);
+	free(simplex->state);
+	free(simplex->tree);
+	free(simplex->link);
+	free(simplex->potential);
+	free(simplex->scratch);
 }
 
 /*
- * Arcs of a node mostly come side by side; priced in that order a block sees few nodes. So they are dealt out with a
- * stride of as many as a node has (the same trick as in LEMON, whose stride is the arcs a node, with arcs or without).
- * Measured, against a stride of the square root of their number: up to three times fewer pivots on grids, where a block
- * of neighbours is better than one of nodes from all over. Where most arcs are those of few nodes, perhaps by cost,
- * that stride says nothing of them, and the square root is better: on scheduling networks by job a quarter fewer
- * pivots, with four sources for 20,000 sinks two thirds fewer.
+ * Arcs of a node are mostly adjacent; priced in that order a block sees few nodes. So they are dealt out with a
+ * stride of the average number of arcs of a node (as in LEMON, which counts nodes without arcs as well). Measured
+ * against a stride of the square root of their number: up to three times fewer pivots on grids, where a block of
+ * neighbours is better than one of nodes from all over. Where most arcs belong to few nodes, perhaps sorted by cost,
+ * the square root is better: on scheduling networks by job a quarter fewer pivots, with four sources for 20,000 sinks
+ * two thirds fewer.
  */
-static int32_t arc_stride(struct mcf_simplex *simplex, const struct mcf_problem *problem)
+static int32_t arc_stride(const struct simplex *simplex)
 {
-	int32_t *arcs_of = simplex->child, tails = 0, root = 1; /* scratch */
+	const struct mcf_problem *problem = simplex->problem;
+	int32_t *arcs_of = simplex->scratch, tails = 0, root = 1;
 	int64_t squares = 0;
 
 	memset(arcs_of, 0, (size_t)problem->node_count * sizeof *arcs_of);
@@ -129,162 +71,127 @@ static int32_t arc_stride(struct mcf_simplex *simplex, const struct mcf_problem 
 	return tails > 0 && problem->arc_count / tails > STRIDE_LEAST ? problem->arc_count / tails : STRIDE_LEAST;
 }
 
-static void load_arcs(struct mcf_simplex *simplex, const struct mcf_problem *problem, int32_t count)
+static void place_arc(struct simplex *simplex, int32_t arc, int32_t position)
 {
-	int32_t stride = arc_stride(simplex, problem), position = 0, start = 0;
+	const struct mcf_problem *problem = simplex->problem;
+	bool parked = problem->capacity[arc] == 0 || problem->tail[arc] == problem->head[arc];
 
-	simplex->arc_count = count;
-	for (int32_t a = 0; a < count; a++) {
-		place_arc(
-			simplex, a, position,
-			(struct given_arc){problem->tail[a], problem->head[a], problem->capacity[a], problem->cost[a]});
-		/* An arc of negative cost mostly ends up full: it begins so, and need not be entered for that. */
-		if (problem->cost[a] < 0 && !(simplex->state[position] & ARC_PARKED))
+	simplex->position[arc] = position;
+	simplex->capacity[position] = problem->capacity[arc];
+	simplex->state[position] = parked ? ARC_PARKED : 0;
+	simplex->tail[position] = parked ? TREE_ROOT : problem->tail[arc] + 1;
+	simplex->head[position] = parked ? TREE_ROOT : problem->head[arc] + 1;
+	simplex->cost[position] = parked ? 0 : problem->cost[arc];
+}
+
+/* Arcs in the order of pricing, and what each node has to send; `excess` counts by tree node. */
+static void load(struct simplex *simplex, int64_t *excess)
+{
+	const struct mcf_problem *problem = simplex->problem;
+	int32_t stride = arc_stride(simplex), position = 0, start = 0;
+	int64_t largest = 0;
+
+	memcpy(excess + 1, problem->supply, (size_t)problem->node_count * sizeof *excess);
+	for (int32_t a = 0; a < problem->arc_count; a++) {
+		int64_t cost = problem->cost[a], size = cost < 0 ? -cost : cost;
+
+		largest = size > largest ? size : largest;
+		place_arc(simplex, a, position);
+		/* Arcs of negative cost mostly end up full: starting full saves their pivots. */
+		if (cost < 0 && !(simplex->state[position] & ARC_PARKED)) {
+			excess[simplex->tail[position]] -= simplex->capacity[position];
+			excess[simplex->head[position]] += simplex->capacity[position];
 			simplex_flip(simplex, position);
+		}
 		position += stride;
-		if (position >= count)
+		if (position >= problem->arc_count)
 			position = ++start;
 	}
+	simplex->artificial_cost = (largest + 1) * (problem->node_count + 1);
 }
 
-struct mcf_simplex *mcf_simplex_create(const struct mcf_problem *problem, int32_t node_limit, int32_t arc_limit)
+/* Flow along the stored orientation of the basic arc, which is stored with whichever end is below. */
+static int64_t basic_flow(const struct simplex *simplex, int32_t arc)
 {
-	struct mcf_simplex *simplex = calloc(1, sizeof *simplex);
-	int32_t nodes = problem ? problem->node_count : 0, arcs = problem ? problem->arc_count : 0;
+	int32_t tail = simplex->tail[arc];
 
-	if (!simplex)
-		return NULL;
-	simplex->patience = INT64_MAX;
-	simplex->fresh = problem != NULL;
-	if (!reserve_nodes(simplex, nodes > node_limit ? nodes : node_limit) ||
-	    !reserve_arcs(simplex, arcs > arc_limit ? arcs : arc_limit)) {
-		mcf_simplex_destroy(simplex);
-		errno = ENOMEM;
-		return NULL;
+	return simplex->tree[tail].arc == arc ? simplex->tree[tail].down : simplex->tree[simplex->head[arc]].up;
+}
+
+static int32_t read_flow(const struct simplex *simplex, int32_t arc)
+{
+	int32_t position = simplex->position[arc];
+	uint8_t state = simplex->state[position];
+	int64_t flow = state & ARC_BASIC ? basic_flow(simplex, position) : 0;
+
+	if (state & ARC_PARKED) /* a loop changes the cost alone */
+		return simplex->problem->cost[arc] < 0 ? simplex->capacity[position] : 0;
+	return (int32_t)(state & ARC_FLIPPED ? simplex->capacity[position] - flow : flow);
+}
+
+/*
+ * Farkas' proof: the duals of the same tree when only artificial arcs cost. artificial_cost exceeds any sum of real
+ * costs along a path, so the tree that is optimal for both is optimal for the artificial part alone.
+ */
+static void read_proof(const struct simplex *simplex, int64_t *y)
+{
+	for (int32_t v = simplex->link[TREE_ROOT].next; v != TREE_ROOT; v = simplex->link[v].next) {
+		int32_t parent = simplex->tree[v].parent;
+
+		if (parent == TREE_ROOT)
+			y[v - 1] = simplex->tree[v].arc == ARTIFICIAL_DOWN ? -1 : 0;
+		else
+			y[v - 1] = y[parent - 1];
 	}
-	simplex->tree[TREE_ROOT] = (struct tree_node){.parent = NO_NODE, .arc = ARTIFICIAL_UP};
-	simplex->balance[TREE_ROOT] = 0;
-	for (int32_t v = 0; v < nodes; v++) {
-		mcf_simplex_add_node(simplex);
-		mcf_simplex_set_supply(simplex, v, problem->supply[v]);
+}
+
+static enum mcf_status read_answer(const struct simplex *simplex, struct mcf_solution *solution)
+{
+	solution->statistics.pivots = simplex->pivots;
+	if (simplex->given_up)
+		return MCF_UNSUITED;
+	if (simplex_missing_units(simplex) > 0) {
+		read_proof(simplex, solution->potential);
+		return MCF_INFEASIBLE;
 	}
-	if (problem)
-		load_arcs(simplex, problem, arcs);
-	return simplex;
+	for (int32_t v = 0; v < simplex->node_count; v++)
+		solution->potential[v] =
+			(int64_t)((uint64_t)simplex->potential[v + 1] - (uint64_t)simplex->potential[TREE_ROOT]);
+	for (int32_t a = 0; a < simplex->arc_count; a++)
+		solution->flow[a] = read_flow(simplex, a);
+	return MCF_OPTIMAL;
 }
 
-void mcf_simplex_destroy(struct mcf_simplex *simplex)
+static enum mcf_status solve(const struct mcf_problem *problem, bool patient, struct mcf_solution *solution)
 {
-	if (!simplex)
-		return;
-	free(simplex->tail);
-	free(simplex->head);
-	free(simplex->capacity);
-	free(simplex->cost);
-	free(simplex->supply);
-	free(simplex->priced.tail);
-	free(simplex->priced.head);
-	free(simplex->priced.cost);
-	free(simplex->priced.narrow_cost);
-	free(simplex->state);
-	free(simplex->position);
-	free(simplex->tree);
-	free(simplex->potential);
-	free(simplex->balance);
-	free(simplex->link);
-	free(simplex->narrow_potential);
-	free(simplex->child);
-	free(simplex->sibling);
-	free(simplex);
-}
+	struct simplex simplex = {.problem = problem,
+				  .node_count = problem->node_count,
+				  .arc_count = problem->arc_count,
+				  .patience = INT64_MAX,
+				  .watcher = solution->watcher};
+	int64_t *excess = calloc((size_t)problem->node_count + 1, sizeof *excess);
+	enum mcf_status status = MCF_NO_MEMORY;
 
-int32_t mcf_simplex_add_node(struct mcf_simplex *simplex)
-{
-	int32_t node = simplex->node_count + 1;
-
-	if (simplex->node_count >= INT32_MAX - 1 || !reserve_nodes(simplex, node))
-		return -ENOMEM;
-	simplex->node_count++;
-	simplex->supply[node - 1] = 0;
-	simplex->balance[node] = 0;
-	tree_hang(simplex, node, 0);
-	return node - 1;
-}
-
-int32_t mcf_simplex_add_arc(struct mcf_simplex *simplex, int32_t tail, int32_t head, int32_t capacity, int64_t cost)
-{
-	int32_t arc = simplex->arc_count;
-
-	if (arc == INT32_MAX - 1 || !reserve_arcs(simplex, arc + 1))
-		return -ENOMEM;
-	simplex->arc_count++;
-	place_arc(simplex, arc, arc, (struct given_arc){tail, head, capacity, cost});
-	return arc;
-}
-
-void mcf_simplex_set_cost(struct mcf_simplex *simplex, int32_t given, int64_t cost)
-{
-	int32_t arc = simplex->position[given];
-	bool flipped = simplex->state[arc] & ARC_FLIPPED;
-
-	simplex_note_cost(simplex, cost);
-	if (flipped)
-		simplex->baseline_cost += ((mcf_wide)cost - simplex->cost[arc]) * simplex->capacity[arc];
-	simplex->cost[arc] = cost;
-	if (!(simplex->state[arc] & ARC_PARKED))
-		simplex->priced.cost[arc] = flipped ? -cost : cost;
-}
-
-/* Out of the basis; the subtree hangs from the root until the next solve sets the flows. */
-static void expel(struct mcf_simplex *simplex, int32_t arc)
-{
-	int32_t node;
-
-	if (!(simplex->state[arc] & ARC_BASIC))
-		return;
-	node = simplex_basic_node(simplex, arc);
-	tree_hang(simplex, node, 0);
-	simplex->state[arc] &= (uint8_t)~ARC_BASIC;
-}
-
-void mcf_simplex_set_capacity(struct mcf_simplex *simplex, int32_t given, int32_t capacity)
-{
-	int32_t arc = simplex->position[given];
-	bool flipped = simplex->state[arc] & ARC_FLIPPED, loop = simplex->tail[arc] == simplex->head[arc];
-
-	if (simplex->capacity[arc] == capacity)
-		return;
-	if (simplex->capacity[arc] == 0 || capacity == 0 || loop) {
-		expel(simplex, arc);
-		if (flipped)
-			simplex_flip(simplex, arc);
-		simplex->capacity[arc] = capacity;
-		store_arc(simplex, arc);
-		return;
+	if (excess && allocate(&simplex)) {
+		load(&simplex, excess);
+		tree_build(&simplex, excess);
+		if (!patient)
+			simplex_be_impatient(&simplex);
+		simplex_start(&simplex);
+		simplex_optimise(&simplex);
+		status = read_answer(&simplex, solution);
 	}
-	/* A flipped arc sends its whole capacity as a baseline, be it basic or not. */
-	if (flipped)
-		simplex_flip(simplex, arc);
-	simplex->capacity[arc] = capacity;
-	if (flipped)
-		simplex_flip(simplex, arc);
+	release(&simplex);
+	free(excess);
+	return status;
 }
 
-void mcf_simplex_set_supply(struct mcf_simplex *simplex, int32_t node, int64_t supply)
+enum mcf_status mcf_simplex_unless_slow(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
-	simplex->balance[node + 1] += supply - simplex->supply[node];
-	simplex->supply[node] = supply;
+	return solve(problem, false, solution);
 }
 
-void mcf_simplex_set_ends(struct mcf_simplex *simplex, int32_t given, int32_t tail, int32_t head)
+enum mcf_status mcf_simplex_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
-	int32_t arc = simplex->position[given];
-
-	expel(simplex, arc);
-	if (simplex->state[arc] & ARC_FLIPPED)
-		simplex_flip(simplex, arc);
-	simplex->loop_count += (tail == head) - (simplex->tail[arc] == simplex->head[arc]);
-	simplex->tail[arc] = tail;
-	simplex->head[arc] = head;
-	store_arc(simplex, arc);
+	return solve(problem, true, solution);
 }

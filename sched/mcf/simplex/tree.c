@@ -8,71 +8,41 @@ static void join(struct tree_link *link, int32_t before, int32_t next)
 	link[next].before = before;
 }
 
-void tree_rebuild(struct mcf_simplex *simplex)
+/* The artificial arc's potential difference is its cost: 0 up, artificial_cost down. */
+static void hang(struct simplex *simplex, int32_t node, int64_t excess)
 {
-	struct tree_node *tree = simplex->tree;
-	struct tree_link *link = simplex->link;
-	int32_t *child = simplex->child, *sibling = simplex->sibling, node = TREE_ROOT, before;
+	bool up = excess >= 0;
 
-	for (int32_t v = 0; v <= simplex->node_count; v++) {
-		child[v] = NO_NODE;
-		tree[v].size = 1;
-	}
-	for (int32_t v = simplex->node_count; v > 0; v--) {
-		sibling[v] = child[tree[v].parent];
-		child[tree[v].parent] = v;
-	}
-	do {
-		before = node;
-		if (child[node] != NO_NODE) {
-			node = child[node];
-		} else {
-			for (; node != TREE_ROOT && sibling[node] == NO_NODE; node = tree[node].parent)
-				tree[node].last = before;
-			tree[node].last = before;
-			if (node != TREE_ROOT)
-				node = sibling[node];
-		}
-		join(link, before, node);
-	} while (node != TREE_ROOT);
-	for (int32_t v = link[TREE_ROOT].before; v != TREE_ROOT; v = link[v].before)
-		tree[tree[v].parent].size += tree[v].size;
+	simplex->tree[node] = (struct tree_node){.parent = TREE_ROOT,
+						 .arc = up ? ARTIFICIAL_UP : ARTIFICIAL_DOWN,
+						 .size = 1,
+						 .last = node,
+						 .up = up ? CAPACITY_UNLIMITED : -excess,
+						 .down = up ? excess : CAPACITY_UNLIMITED};
+	simplex->potential[node] = up ? 0 : simplex->artificial_cost;
 }
 
-void tree_hang(struct mcf_simplex *simplex, int32_t node, int64_t excess)
+void tree_build(struct simplex *simplex, const int64_t *excess)
 {
-	struct tree_node *n = &simplex->tree[node];
+	int32_t last = simplex->node_count;
 
-	n->parent = TREE_ROOT;
-	n->arc = excess >= 0 ? ARTIFICIAL_UP : ARTIFICIAL_DOWN;
-	n->room_up = excess >= 0 ? ROOM_UNLIMITED : -excess;
-	n->room_down = excess >= 0 ? excess : ROOM_UNLIMITED;
-}
-
-int64_t tree_cost_up(const struct mcf_simplex *simplex, int32_t node)
-{
-	int32_t arc = simplex->tree[node].arc;
-
-	if (arc < 0)
-		return arc == ARTIFICIAL_UP ? 0 : -simplex->artificial_cost;
-	return simplex->priced.tail[arc] == node ? simplex->priced.cost[arc] : -simplex->priced.cost[arc];
-}
-
-void tree_price(struct mcf_simplex *simplex)
-{
+	simplex->tree[TREE_ROOT] =
+		(struct tree_node){.parent = NO_NODE, .arc = ARTIFICIAL_UP, .size = last + 1, .last = last};
 	simplex->potential[TREE_ROOT] = 0;
-	/* Reduced cost 0: cost up + potential[node] - potential[parent] = 0. */
-	for (int32_t v = simplex->link[TREE_ROOT].next; v != TREE_ROOT; v = simplex->link[v].next)
-		simplex->potential[v] = simplex->potential[simplex->tree[v].parent] - tree_cost_up(simplex, v);
+	for (int32_t v = 1; v <= last; v++) {
+		hang(simplex, v, excess[v]);
+		join(simplex->link, v - 1, v);
+	}
+	join(simplex->link, last, TREE_ROOT);
+	simplex->missing_first = simplex_missing_units(simplex);
 }
 
 /*
- * The path in ... out turns round, so that `in` is the top. In the new preorder there follow for each node of that
- * path its old subtree without that of the node before it: the nodes before that child, then those behind it. Returns
- * the subtree's last node; *behind is what followed the subtree.
+ * Reverses the path in ... out, so that `in` becomes the top. In the new preorder each node of that path is followed by
+ * its old subtree without that of the path's node before it. Returns the subtree's last node; *behind is the node that
+ * followed the subtree.
  */
-static int32_t turn_subtree(struct mcf_simplex *simplex, int32_t in, int32_t out, struct tree_node above,
-			    int32_t *behind)
+static int32_t turn_subtree(struct simplex *simplex, int32_t in, int32_t out, struct tree_node above, int32_t *behind)
 {
 	struct tree_node *tree = simplex->tree;
 	struct tree_link *link = simplex->link;
@@ -87,8 +57,7 @@ static int32_t turn_subtree(struct mcf_simplex *simplex, int32_t in, int32_t out
 		tree[node] = above;
 		if (node == out)
 			break;
-		above = (struct tree_node){
-			.parent = node, .arc = old.arc, .room_up = old.room_down, .room_down = old.room_up};
+		above = (struct tree_node){.parent = node, .arc = old.arc, .up = old.down, .down = old.up};
 		inner = old.size;
 		node = old.parent;
 		before = link[node].before;
@@ -108,24 +77,16 @@ static int32_t turn_subtree(struct mcf_simplex *simplex, int32_t in, int32_t out
 }
 
 /* Adds `change` to the potentials of a run, from both ends: two chains of loads that do not wait for each other. */
-static inline __attribute__((always_inline)) void shift_run(const struct mcf_simplex *simplex, int32_t first,
-							    int32_t last, int64_t change, bool narrow)
+static void shift_run(const struct simplex *simplex, int32_t first, int32_t last, int64_t change)
 {
 	const struct tree_link *link = simplex->link;
-	uint32_t *narrow_potential = (uint32_t *)simplex->narrow_potential;
 	uint64_t *potential = (uint64_t *)simplex->potential;
 
 	for (;;) {
-		if (narrow)
-			narrow_potential[first] += (uint32_t)change;
-		else
-			potential[first] += (uint64_t)change;
+		potential[first] += (uint64_t)change;
 		if (first == last)
 			return;
-		if (narrow)
-			narrow_potential[last] += (uint32_t)change;
-		else
-			potential[last] += (uint64_t)change;
+		potential[last] += (uint64_t)change;
 		first = link[first].next;
 		if (first == last)
 			return;
@@ -133,7 +94,7 @@ static inline __attribute__((always_inline)) void shift_run(const struct mcf_sim
 	}
 }
 
-static void shift_potentials(struct mcf_simplex *simplex, int32_t top, int32_t last, int64_t change)
+static void shift_potentials(struct simplex *simplex, int32_t top, int32_t last, int64_t change)
 {
 	int32_t size = simplex->tree[top].size;
 
@@ -147,10 +108,7 @@ static void shift_potentials(struct mcf_simplex *simplex, int32_t top, int32_t l
 		size = simplex->node_count + 1 - size;
 	}
 	simplex->work += size;
-	if (simplex->narrow)
-		shift_run(simplex, top, last, change, true);
-	else
-		shift_run(simplex, top, last, change, false);
+	shift_run(simplex, top, last, change);
 }
 
 static void add_sizes(struct tree_node *tree, int32_t from, int32_t apex, int32_t amount)
@@ -159,8 +117,7 @@ static void add_sizes(struct tree_node *tree, int32_t from, int32_t apex, int32_
 		tree[v].size += amount;
 }
 
-void tree_move(struct mcf_simplex *simplex, int32_t in, int32_t out, struct tree_node above, int32_t apex,
-	       int64_t change)
+void tree_move(struct simplex *simplex, int32_t in, int32_t out, struct tree_node above, int32_t apex, int64_t change)
 {
 	struct tree_node *tree = simplex->tree;
 	struct tree_link *link = simplex->link;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "structured_part.h"
+#include "structured_priv.h"
 
 enum {
 	CHANGE_MOST_ARCS = INT32_MAX / 8,
@@ -110,22 +110,31 @@ static void forget_wanted(struct structured *state, const struct structured_row_
 }
 
 /*
- * The arcs that leave, into the scratch; the others close up. How many leave. What is wanted and there is no longer
- * wanted. An arc to a column that is gone leaves as well: a row that had it would be told again when it comes back.
+ * Moves the arcs that leave to the scratch, the others close up; returns the number that left. An arc to a column that
+ * is gone leaves as well: a row that had it would be set again when the column comes back. The cost of an arc that
+ * stays is no longer wanted. Without branches on what stays, which are unpredictable.
  */
 static int32_t part_group(struct structured *state, struct group *g)
 {
-	struct parting parting = {
-		.arcs = g->arcs,
-		.ties = g->ties,
-		.wanted = state->wanted,
-		.blocks = state->blocks,
-		.left = state->row_left,
-	};
+	struct parted_arc *left = state->row_left;
+	int32_t kept = 0, left_count = 0, count = g->arc_count;
 
-	part_arcs(&parting, g->arc_count);
-	g->arc_count = parting.kept;
-	return parting.left_count;
+	for (int32_t i = 0; i < count; i++) {
+		struct arc arc = g->arcs[i];
+		struct tie tie = g->ties[i];
+		int32_t *wanted = arc.target >= 0 ? &state->wanted[arc.target] : &state->blocks[~arc.target].row_cost;
+		bool changes = *wanted != (arc.target >= 0 ? 0 : INT32_MAX);
+		bool stays = *wanted == arc.cost + (arc.target >= 0);
+
+		*wanted = stays ? NONE : *wanted;
+		left[left_count] = (struct parted_arc){arc.target, tie.place};
+		g->arcs[kept] = arc;
+		g->ties[kept] = tie;
+		left_count += changes & !stays;
+		kept += !changes | stays;
+	}
+	g->arc_count = kept;
+	return left_count;
 }
 
 /* The cost wanted of an arc to the target, which then is no longer wanted; ARC_ABSENT: none. */
@@ -297,8 +306,7 @@ static int install_change(struct structured *state, int32_t group, const struct 
 	int32_t most = g->arc_count + arc_count;
 
 	if (row_reserve_scratch(state, most + arc_count, g->share_count) ||
-	    !list_reserve((void **)&state->row_left, &state->row_left_room, g->arc_count + PART_SLACK,
-			  sizeof(*state->row_left)))
+	    !list_reserve((void **)&state->row_left, &state->row_left_room, g->arc_count + 1, sizeof(*state->row_left)))
 		return -ENOMEM;
 	struct row_arc *coming = state->row_arcs + most;
 	bool was_changed = g->in_changed_list;

@@ -20,7 +20,7 @@ struct writer {
 	bool aggregator_used;
 };
 
-/* Left out where it cannot be needed: its cost alone would keep the simplex from 32-bit numbers. */
+/* Left out where it cannot be needed. */
 bool export_has_unrouted(const struct group *group)
 {
 	return group->unscheduled_capacity < group->supply || group->unrouted > 0;

@@ -17,7 +17,7 @@
 
 struct reader {
 	struct structured *state;
-	const struct mcf_simplex *simplex;
+	const struct mcf_solution *solution;
 	int32_t arc;        /* the next one, in the order of the export */
 	int32_t *left;      /* [column_count] units that come over the column's block and have no arc yet */
 	int32_t *exhausted; /* [block_count] members before it have none */
@@ -25,7 +25,7 @@ struct reader {
 
 static int32_t next_flow(struct reader *reader)
 {
-	return mcf_simplex_flow(reader->simplex, reader->arc++);
+	return reader->solution->flow[reader->arc++];
 }
 
 static void place_units(struct reader *reader, int32_t group, int32_t arc, int32_t column, int32_t units)
@@ -82,7 +82,7 @@ static void read_columns(struct reader *reader, int32_t first_column, int64_t si
 	int32_t market_price = UNROUTED_COST;
 
 	for (int32_t i = 0; i < state->column_count; i++) {
-		int64_t price = sink - mcf_simplex_potential(reader->simplex, first_column + i);
+		int64_t price = sink - reader->solution->potential[first_column + i];
 
 		if (state->column_blocks[i] == NONE)
 			continue;
@@ -107,7 +107,7 @@ static void read_answer(struct reader *reader, const struct mcf_problem *problem
 	for (int32_t i = 0; i < state->column_count; i++)
 		columns += state->column_blocks[i] != NONE;
 	reader->arc = problem->arc_count - 2 * columns;
-	read_columns(reader, state->group_count, mcf_simplex_potential(reader->simplex, sink));
+	read_columns(reader, state->group_count, reader->solution->potential[sink]);
 	reader->arc = 0;
 	for (int32_t i = 0; i < state->group_count; i++)
 		if (state->groups[i].supply > 0)
@@ -126,18 +126,18 @@ void import_simplex(struct structured *state)
 		state->no_memory = true;
 		return;
 	}
-	struct mcf_simplex *simplex = mcf_simplex_create(&network.problem, 0, 0);
-
-	reader.simplex = simplex;
+	reader.solution = &network.solution;
 	reader.left = calloc((size_t)state->column_count + 1, sizeof(*reader.left));
 	reader.exhausted = calloc((size_t)state->block_count + 1, sizeof(*reader.exhausted));
-	state->no_memory = !simplex || !reader.left || !reader.exhausted;
+	state->no_memory = !reader.left || !reader.exhausted;
 	if (!state->no_memory) {
-		state->stalled = mcf_simplex_solve(simplex) != MCF_OPTIMAL;
-		if (!state->stalled)
+		enum mcf_status status = mcf_simplex_algorithm(&network.problem, &network.solution);
+
+		state->no_memory = status == MCF_NO_MEMORY;
+		state->stalled = status != MCF_OPTIMAL && !state->no_memory;
+		if (status == MCF_OPTIMAL)
 			read_answer(&reader, &network.problem);
 	}
-	mcf_simplex_destroy(simplex);
 	free(reader.left);
 	free(reader.exhausted);
 	structured_export_free(&network);

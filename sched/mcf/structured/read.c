@@ -7,11 +7,6 @@ static bool group_exists(const struct structured *state, int32_t group)
 	return group >= 0 && group < state->group_count && state->groups[group].exists;
 }
 
-int32_t structured_supply(const struct structured *state, int32_t group)
-{
-	return group_exists(state, group) ? state->groups[group].supply : 0;
-}
-
 int32_t structured_unscheduled(const struct structured *state, int32_t group)
 {
 	return group_exists(state, group) ? state->groups[group].unscheduled_flow : 0;
@@ -25,11 +20,6 @@ int32_t structured_unrouted(const struct structured *state, int32_t group)
 int32_t structured_column_price(const struct structured *state, int32_t column)
 {
 	return column >= 0 && column < state->column_count ? state->prices[column] : PRICE_CLOSED;
-}
-
-int32_t structured_group_price(const struct structured *state, int32_t group)
-{
-	return group_exists(state, group) ? state->groups[group].price : 0;
 }
 
 int32_t structured_changed(const struct structured *state, const int32_t **groups)

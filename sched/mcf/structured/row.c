@@ -355,26 +355,3 @@ int structured_set_running(struct structured *state, int32_t group, const struct
 	group_reprice(state, group);
 	return state->no_memory ? -ENOMEM : 0;
 }
-
-int32_t structured_pick16(const int16_t *costs, int32_t count, int16_t threshold, struct arc *arcs)
-{
-	enum { STRIDE = 64 };
-	int32_t found = 0, i = 0;
-
-	for (; i + STRIDE <= count; i += STRIDE) {
-		int16_t least = INT16_MAX;
-
-		for (int32_t k = 0; k < STRIDE; k++)
-			least = costs[i + k] < least ? costs[i + k] : least;
-		if (least > threshold)
-			continue;
-		for (int32_t k = i; k < i + STRIDE; k++) {
-			arcs[found] = (struct arc){k, costs[k]};
-			found += costs[k] <= threshold;
-		}
-	}
-	for (; i < count; i++)
-		if (costs[i] <= threshold)
-			arcs[found++] = (struct arc){i, costs[i]};
-	return found;
-}

@@ -59,6 +59,11 @@ struct row_arc {
 	int32_t back;         /* NONE: it has no reference yet */
 };
 
+/* An arc that leaves its row, and its place in its target's list of references. */
+struct parted_arc {
+	int32_t target, back;
+};
+
 /*
  * Flow into a column, seen from the column: for each of its groups one entry a cost. The group has a share of the same
  * column and cost, which says how many units. They may come on an arc to the column or over its block or the aggregator

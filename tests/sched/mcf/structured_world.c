@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sched/mcf/simplex.h>
+#include <sched/mcf/algorithms.h>
 #include <sched/mcf/verify.h>
 
 #include "structured_world.h"
@@ -322,57 +322,79 @@ void world_adopt(struct world *world)
 	}
 }
 
-/* The network as NoMora's table 2 has it, written down without the solver's help. Nodes: groups, columns, blocks, X, S.
- */
+/* The network of NoMora's table 2, written down without the solver's help. Nodes: groups, columns, blocks, X, S. */
+enum {
+	COLUMN = WORLD_GROUPS,
+	BLOCK = COLUMN + WORLD_COLUMNS,
+	AGGREGATOR = BLOCK + WORLD_BLOCKS,
+	SINK = AGGREGATOR + 1,
+	NODES = SINK + 1,
+	ARCS = 1024
+};
+
+struct network {
+	int32_t tail[ARCS], head[ARCS], capacity[ARCS], arc_count;
+	int64_t cost[ARCS], supply[NODES];
+};
+
+static void network_arc(struct network *network, int32_t tail, int32_t head, int32_t capacity, int32_t cost)
+{
+	int32_t arc = network->arc_count++;
+
+	network->tail[arc] = tail;
+	network->head[arc] = head;
+	network->capacity[arc] = capacity;
+	network->cost[arc] = cost;
+}
+
+static void network_group(struct network *network, int32_t id, const struct world_group *group)
+{
+	network->supply[id] = group->supply;
+	network->supply[SINK] -= group->supply;
+	for (int32_t i = 0; i < WORLD_COLUMNS; i++)
+		if (group->column_cost[i] != ARC_ABSENT)
+			network_arc(network, id, COLUMN + i, 1000, group->column_cost[i]);
+	for (int32_t i = 0; i < WORLD_BLOCKS; i++)
+		if (group->block_cost[i] != ARC_ABSENT)
+			network_arc(network, id, BLOCK + i, 1000, group->block_cost[i]);
+	for (int32_t i = 0; i < group->running_count; i++)
+		network_arc(network, id, COLUMN + group->running[i].column, group->running[i].units,
+			    group->running[i].cost);
+	if (group->aggregator_cost != ARC_ABSENT)
+		network_arc(network, id, AGGREGATOR, 1000, group->aggregator_cost);
+	if (group->unscheduled_cost != ARC_ABSENT)
+		network_arc(network, id, SINK, group->unscheduled_capacity, group->unscheduled_cost);
+	network_arc(network, id, SINK, 1000, UNROUTED);
+}
+
 static int64_t world_optimum(const struct world *world, bool *solved)
 {
-	enum {
-		COLUMN = WORLD_GROUPS,
-		BLOCK = COLUMN + WORLD_COLUMNS,
-		AGGREGATOR = BLOCK + WORLD_BLOCKS,
-		SINK = AGGREGATOR + 1,
-		NODES = SINK + 1
-	};
-	struct mcf_simplex *simplex = mcf_simplex_create(NULL, NODES, 1024);
-	int64_t total = 0;
+	struct network network = {0};
+	struct mcf_solution solution = {0};
 
-	for (int32_t i = 0; i < NODES; i++)
-		mcf_simplex_add_node(simplex);
-	for (int32_t id = 0; id < world->group_count; id++) {
-		const struct world_group *group = &world->groups[id];
-
-		if (!group->exists)
-			continue;
-		total += group->supply;
-		mcf_simplex_set_supply(simplex, id, group->supply);
-		for (int32_t i = 0; i < WORLD_COLUMNS; i++)
-			if (group->column_cost[i] != ARC_ABSENT)
-				mcf_simplex_add_arc(simplex, id, COLUMN + i, 1000, group->column_cost[i]);
-		for (int32_t i = 0; i < WORLD_BLOCKS; i++)
-			if (group->block_cost[i] != ARC_ABSENT)
-				mcf_simplex_add_arc(simplex, id, BLOCK + i, 1000, group->block_cost[i]);
-		for (int32_t i = 0; i < group->running_count; i++)
-			mcf_simplex_add_arc(simplex, id, COLUMN + group->running[i].column, group->running[i].units,
-					    group->running[i].cost);
-		if (group->aggregator_cost != ARC_ABSENT)
-			mcf_simplex_add_arc(simplex, id, AGGREGATOR, 1000, group->aggregator_cost);
-		if (group->unscheduled_cost != ARC_ABSENT)
-			mcf_simplex_add_arc(simplex, id, SINK, group->unscheduled_capacity, group->unscheduled_cost);
-		mcf_simplex_add_arc(simplex, id, SINK, 1000, UNROUTED);
-	}
+	for (int32_t id = 0; id < world->group_count; id++)
+		if (world->groups[id].exists)
+			network_group(&network, id, &world->groups[id]);
 	for (int32_t i = 0; i < WORLD_BLOCKS; i++)
-		mcf_simplex_add_arc(simplex, AGGREGATOR, BLOCK + i, 100000, 0);
+		network_arc(&network, AGGREGATOR, BLOCK + i, 100000, 0);
 	for (int32_t i = 0; i < WORLD_COLUMNS; i++) {
 		if (world->capacity[i] < 0)
 			continue;
-		mcf_simplex_add_arc(simplex, BLOCK + draw_block(i), COLUMN + i, 100000, 0);
-		mcf_simplex_add_arc(simplex, COLUMN + i, SINK, world->capacity[i], 0);
+		network_arc(&network, BLOCK + draw_block(i), COLUMN + i, 100000, 0);
+		network_arc(&network, COLUMN + i, SINK, world->capacity[i], 0);
 	}
-	mcf_simplex_set_supply(simplex, SINK, -total);
-	*solved = mcf_simplex_solve(simplex) == MCF_OPTIMAL;
-	int64_t cost = mcf_simplex_cost(simplex);
+	const struct mcf_problem problem = {.node_count = NODES,
+					    .arc_count = network.arc_count,
+					    .tail = network.tail,
+					    .head = network.head,
+					    .capacity = network.capacity,
+					    .cost = network.cost,
+					    .supply = network.supply};
 
-	mcf_simplex_destroy(simplex);
+	*solved = mcf_solve(mcf_algorithm_find("simplex"), &problem, &solution) == MCF_OPTIMAL;
+	int64_t cost = solution.cost;
+
+	mcf_solution_free(&solution);
 	return cost;
 }
 

@@ -1,25 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the calls refuse, what they pick, and an answer worked out by hand. */
+/* What the calls refuse, and answers worked out by hand. */
 #include <errno.h>
 
 #include <criterion/criterion.h>
 
 #include <sched/mcf/structured.h>
-
-Test(structured_calls, picks_what_is_within_the_threshold)
-{
-	int16_t costs[150];
-	struct arc arcs[150];
-
-	for (int32_t i = 0; i < 150; i++)
-		costs[i] = i % 70 == 3 ? 104 : 300;
-	cr_assert_eq(structured_pick16(costs, 150, 104, arcs), 3);
-	cr_assert_eq(arcs[0].target, 3);
-	cr_assert_eq(arcs[1].target, 73);
-	cr_assert_eq(arcs[2].target, 143);
-	cr_assert_eq(arcs[2].cost, 104);
-	cr_assert_eq(structured_pick16(costs, 150, 103, arcs), 0);
-}
 
 Test(structured_calls, refuses_bad_numbers)
 {

@@ -96,12 +96,6 @@ void structured_fetch_arcs(const struct structured *state, int32_t group);
 void structured_fetch_shares(const struct structured *state, int32_t group);
 void structured_fetch_columns(const struct structured *state, int32_t group);
 
-/*
- * Picks the arcs of a dense row: targets[i] = first + i for each costs[i] <= threshold, in ascending order.
- * `arcs` has room for `count`. Returns how many. One vectorised pass; for building structured_row.columns or .blocks.
- */
-int32_t structured_pick16(const int16_t *costs, int32_t count, int16_t threshold, struct arc *arcs);
-
 /* Replaces the running arcs alone, or the way to the sink alone (the waiting time's share grows every round). */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count);
@@ -171,7 +165,6 @@ struct structured_share {
 	int32_t units;
 	int32_t cost; /* of the dearest arc that leads these units there, over a block or the aggregator or not */
 };
-int32_t structured_supply(const struct structured *state, int32_t group);
 int32_t structured_unscheduled(const struct structured *state, int32_t group);
 int32_t structured_unrouted(const struct structured *state, int32_t group);
 /* Returns how many shares were written, or, over `room` and with nothing written, a room that is enough. */
@@ -184,9 +177,8 @@ int32_t structured_read(const struct structured *state, int32_t group, struct st
 int32_t structured_changed(const struct structured *state, const int32_t **groups);
 void structured_changed_clear(struct structured *state);
 
-/* What one more unit would cost at a column (0 while it has a free slot), and at a group. */
+/* Price of one more unit at a column: 0 while it has a free slot. */
 int32_t structured_column_price(const struct structured *state, int32_t column);
-int32_t structured_group_price(const struct structured *state, int32_t group);
 
 /*
  * The network as arrays with the last answer's flow and potentials, for mcf_verify() or for a general solver.
