@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * QR of a member's weighted design by modified Gram-Schmidt, orthogonalised twice (as good as Householder: Giraud &
- * Langou 2002). Q is kept whole: a new response then costs one product, which is what search and simulation live on.
+ * QR of a candidate's weighted design. Q is formed explicitly: a new response then costs one product with Q', and
+ * search and simulation solve for thousands of responses.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,21 +53,7 @@ void problem_free(struct problem *problem)
 
 size_t design_storage(const struct problem *problem)
 {
-	return problem->count * (COLUMNS_MAXIMUM + 1) + LAW_ROWS * COLUMNS_MAXIMUM;
-}
-
-/* Four sums at once: a single one waits for each addition, which the compiler must not reorder. */
-static double dot(const double *a, const double *b, size_t count)
-{
-	double sum[4] = {0};
-	size_t i = 0;
-
-	for (; i + 4 <= count; i += 4)
-		for (size_t lane = 0; lane < 4; lane++)
-			sum[lane] += a[i + lane] * b[i + lane];
-	for (; i < count; i++)
-		sum[0] += a[i] * b[i];
-	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+	return problem->count * (2 * COLUMNS_MAXIMUM + 1) + LAW_ROWS * COLUMNS_MAXIMUM;
 }
 
 static void fill_columns(const struct problem *problem, struct design *design)
@@ -77,35 +63,7 @@ static void fill_columns(const struct problem *problem, struct design *design)
 	for (size_t i = 0; i < problem->count; i++) {
 		design->target_offset[i] = member_row(problem, &design->member, problem->x[i], row);
 		for (size_t k = 0; k < design->columns; k++)
-			design->q[k * problem->count + i] = row[k] * problem->root_weight[i];
-	}
-}
-
-static void orthogonalise(const struct problem *problem, struct design *design)
-{
-	size_t n = problem->count;
-
-	for (size_t k = 0; k < design->columns; k++) {
-		double *column = design->q + k * n, *r = design->r + k * COLUMNS_MAXIMUM;
-		double before = sqrt(dot(column, column, n)), after;
-
-		for (int pass = 0; pass < 2; pass++)
-			for (size_t j = 0; j < k; j++) {
-				const double *earlier = design->q + j * n;
-				double part = dot(earlier, column, n);
-
-				r[j] += part;
-				for (size_t i = 0; i < n; i++)
-					column[i] -= part * earlier[i];
-			}
-		after = sqrt(dot(column, column, n));
-		if (!(after > rank_tolerance * before)) {
-			design->usable = false;
-			return;
-		}
-		r[k] = after;
-		for (size_t i = 0; i < n; i++)
-			column[i] /= after;
+			design->qr.a[k * problem->count + i] = row[k] * problem->root_weight[i];
 	}
 }
 
@@ -113,39 +71,38 @@ void design_make(const struct problem *problem, const struct member *member, str
 {
 	design->member = *member;
 	design->columns = member_columns(problem, member);
-	design->usable = true;
 	design->q = storage;
-	design->target_offset = storage + problem->count * COLUMNS_MAXIMUM;
+	design->target_offset = storage + 2 * problem->count * COLUMNS_MAXIMUM;
 	design->law = NULL;
-	memset(design->r, 0, sizeof design->r);
+	design->qr = (struct qr_double){
+		.rows = problem->count,
+		.columns = design->columns,
+		.a = storage + problem->count * COLUMNS_MAXIMUM,
+		.head = design->head,
+		.factor = design->factor,
+		.scale = design->scale,
+		.norms = design->norms,
+		.scratch = design->scratch,
+		.pivot = design->pivot,
+	};
 	fill_columns(problem, design);
-	orthogonalise(problem, design);
-}
-
-/* row := row R^-1, so that row . coefficients = row R^-1 . c. */
-static void to_c_coordinates(const struct design *design, double *row)
-{
-	for (size_t k = 0; k < design->columns; k++) {
-		const double *r = design->r + k * COLUMNS_MAXIMUM;
-
-		for (size_t j = 0; j < k; j++)
-			row[k] -= row[j] * r[j];
-		row[k] /= r[k];
-	}
+	design->usable = factorise_double(&design->qr, rank_tolerance) && design->qr.rank == design->columns;
+	if (design->usable)
+		form_q_double(&design->qr, design->q);
 }
 
 /* Scales a law row and its bound to length 1 in c coordinates; returns the bound. */
 static double finish_law_row(const struct design *design, double *row, double bound)
 {
-	double length;
+	size_t columns = design->columns;
+	double moved[COLUMNS_MAXIMUM], length;
 
-	to_c_coordinates(design, row);
-	length = sqrt(dot(row, row, design->columns));
-	if (!(length > 0))
-		return bound;
-	for (size_t k = 0; k < design->columns; k++)
-		row[k] /= length;
-	return bound / length;
+	for (size_t k = 0; k < columns; k++)
+		moved[k] = dot_double(row, design->root + k * columns, columns);
+	length = sqrt(dot_double(moved, moved, columns));
+	for (size_t k = 0; k < columns; k++)
+		row[k] = length > 0 ? moved[k] / length : 0;
+	return length > 0 ? bound / length : bound;
 }
 
 /* Row and offset of what the curve must not rise above where it starts. */
@@ -159,13 +116,14 @@ static double member_ceiling(const struct problem *problem, const struct member 
 	return 1;
 }
 
-double design_first_law_row(const struct problem *problem, const struct design *design, double *row)
+double design_first_law_row(const struct problem *problem, struct design *design, double *row)
 {
 	double ceiling[COLUMNS_MAXIMUM + 1];
 	double start = design->member.form != CURVE_FORM_NONE ? design->member.threshold_us : 0;
 	double bound =
 		member_ceiling(problem, &design->member, ceiling) - member_row(problem, &design->member, start, row);
 
+	covariance_root_double(&design->qr, design->root);
 	for (size_t k = 0; k < design->columns; k++)
 		row[k] -= ceiling[k];
 	return finish_law_row(design, row, bound);
@@ -212,25 +170,14 @@ void design_solve(const struct problem *problem, const struct design *design, co
 	for (size_t i = 0; i < n; i++)
 		target[i] = (y[i] - design->target_offset[i]) * problem->root_weight[i];
 	for (size_t k = 0; k < design->columns; k++)
-		solution->c[k] = dot(design->q + k * n, target, n);
-	solution->rss = fmax(0, dot(target, target, n) - dot(solution->c, solution->c, design->columns));
-}
-
-static void back_substitute(const struct design *design, struct solution *solution)
-{
-	for (size_t k = design->columns; k-- > 0;) {
-		double value = solution->c[k];
-
-		for (size_t j = k + 1; j < design->columns; j++)
-			value -= design->r[j * COLUMNS_MAXIMUM + k] * solution->coefficients[j];
-		solution->coefficients[k] = value / design->r[k * COLUMNS_MAXIMUM + k];
-	}
+		solution->c[k] = dot_double(design->q + k * n, target, n);
+	solution->rss = fmax(0, dot_double(target, target, n) - dot_double(solution->c, solution->c, design->columns));
 }
 
 static bool breaks_law(const struct design *design, const double *c)
 {
 	for (size_t i = 0; i < LAW_ROWS; i++)
-		if (dot(design->law + i * design->columns, c, design->columns) > design->law_bound[i] + 1e-9)
+		if (dot_double(design->law + i * design->columns, c, design->columns) > design->law_bound[i] + 1e-9)
 			return true;
 	return false;
 }
@@ -253,5 +200,8 @@ void design_hold_to_law(const struct problem *problem, struct design *design, st
 		for (size_t k = 0; k < design->columns; k++)
 			solution->rss += (solution->c[k] - free_c[k]) * (solution->c[k] - free_c[k]);
 	}
-	back_substitute(design, solution);
+	memset(solution->coefficients, 0, sizeof solution->coefficients);
+	for (size_t k = 0; k < design->columns; k++)
+		add_multiple_double(solution->coefficients, solution->c[k], design->root + k * design->columns,
+				    design->columns);
 }

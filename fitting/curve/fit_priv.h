@@ -9,6 +9,8 @@
 #include <base/rng.h>
 #include <fitting/curve/fit.h>
 
+#include "qr_priv.h"
+
 enum {
 	COLUMNS_MAXIMUM = FIT_COEFFICIENTS_MAXIMUM,
 	KNOTS_MAXIMUM = 5,
@@ -61,10 +63,15 @@ double member_value(const struct problem *problem, const struct member *member, 
 struct design {
 	struct member member;
 	size_t columns;
-	bool usable;                                 /* full rank */
-	double *q;                                   /* count x columns, column-major: of the weighted design */
-	double *target_offset;                       /* count: what the response has subtracted */
-	double r[COLUMNS_MAXIMUM * COLUMNS_MAXIMUM]; /* upper, column-major */
+	bool usable;           /* full rank */
+	double *q;             /* count x columns, column-major: of the weighted design */
+	double *target_offset; /* count: subtracted from the response */
+	struct qr_double qr;   /* its arrays are the storage and the six below: a design must not be copied */
+	double head[COLUMNS_MAXIMUM], factor[COLUMNS_MAXIMUM], scale[COLUMNS_MAXIMUM], norms[COLUMNS_MAXIMUM];
+	double scratch[COLUMNS_MAXIMUM];
+	size_t pivot[COLUMNS_MAXIMUM];
+	/* coefficients = root c (columns x columns, column-major); filled by design_first_law_row(). */
+	double root[COLUMNS_MAXIMUM * COLUMNS_MAXIMUM];
 	double *law; /* LAW_ROWS x columns, row-major, in the coordinates Q'y; made when first needed */
 	double law_bound[LAW_ROWS];
 };
@@ -77,7 +84,7 @@ void design_make(const struct problem *problem, const struct member *member, str
  * returned. For a jump that is the jump itself, for a curve without threshold its height at 0 (no law when the baseline
  * is not known: the row is all 0), for a corner all 0.
  */
-double design_first_law_row(const struct problem *problem, const struct design *design, double *row);
+double design_first_law_row(const struct problem *problem, struct design *design, double *row);
 
 struct solution {
 	double c[COLUMNS_MAXIMUM]; /* Q' of the weighted response */

@@ -10,6 +10,8 @@
 
 enum { ROWS = COLUMNS_MAXIMUM + 1 };
 
+static const double dependence_tolerance = 1e-11;
+
 struct nnls {
 	size_t rows, columns;
 	double e[LAW_ROWS][ROWS]; /* column by column */
@@ -18,46 +20,30 @@ struct nnls {
 	size_t members[LAW_ROWS], count; /* passive columns */
 };
 
-/* Least squares over the passive columns, by Gram-Schmidt twice; false if they have become dependent. */
+/* Least squares over the passive columns; false if they have become dependent. */
 static bool solve_passive(const struct nnls *nnls, double *solution)
 {
-	double q[ROWS][ROWS], r[ROWS][ROWS] = {{0}}, target[ROWS], c[ROWS];
+	double matrix[ROWS * ROWS], target[ROWS] = {0}, head[ROWS], factor[ROWS], scale[ROWS], norms[ROWS],
+				    scratch[ROWS];
+	size_t pivot[ROWS];
+	struct qr_double qr = {.rows = nnls->rows,
+			       .columns = nnls->count,
+			       .a = matrix,
+			       .head = head,
+			       .factor = factor,
+			       .scale = scale,
+			       .norms = norms,
+			       .scratch = scratch,
+			       .pivot = pivot};
 
 	if (nnls->count > nnls->rows)
 		return false;
-	memset(target, 0, sizeof target);
+	for (size_t k = 0; k < nnls->count; k++)
+		memcpy(matrix + k * nnls->rows, nnls->e[nnls->members[k]], nnls->rows * sizeof *matrix);
 	target[nnls->rows - 1] = 1;
-	for (size_t k = 0; k < nnls->count; k++) {
-		double before = 0, length = 0;
-
-		memcpy(q[k], nnls->e[nnls->members[k]], sizeof q[k]);
-		for (size_t i = 0; i < nnls->rows; i++)
-			before += q[k][i] * q[k][i];
-		for (int pass = 0; pass < 2; pass++)
-			for (size_t j = 0; j < k; j++) {
-				double part = 0;
-
-				for (size_t i = 0; i < nnls->rows; i++)
-					part += q[j][i] * q[k][i];
-				r[j][k] += part;
-				for (size_t i = 0; i < nnls->rows; i++)
-					q[k][i] -= part * q[j][i];
-			}
-		for (size_t i = 0; i < nnls->rows; i++)
-			length += q[k][i] * q[k][i];
-		if (!(length > 1e-22 * before))
-			return false;
-		r[k][k] = sqrt(length);
-		for (size_t i = 0; i < nnls->rows; i++)
-			q[k][i] /= r[k][k];
-		c[k] = q[k][nnls->rows - 1] * target[nnls->rows - 1];
-	}
-	for (size_t k = nnls->count; k-- > 0;) {
-		solution[k] = c[k];
-		for (size_t j = k + 1; j < nnls->count; j++)
-			solution[k] -= r[k][j] * solution[j];
-		solution[k] /= r[k][k];
-	}
+	if (!factorise_double(&qr, dependence_tolerance) || qr.rank < nnls->count)
+		return false;
+	least_squares_double(&qr, target, solution);
 	return true;
 }
 

@@ -125,11 +125,12 @@ static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance
 			if (qr->norms[j] > qr->norms[best])
 				best = j;
 		}
+		norm = QR_SQRT(qr->norms[best]);
 		if (best != k)
 			QR_NAME(swap_columns)(qr, k, best);
-		norm = QR_NAME(norm)(column + k, qr->rows - k);
+		/* After the first step the norms are fresh and cannot overflow: the columns were scaled. */
 		if (k == 0)
-			first = norm;
+			first = norm = QR_NAME(norm)(column, qr->rows);
 		if (!(norm > tolerance * first))
 			break;
 		if (column[k] > 0)
@@ -161,6 +162,24 @@ static inline void QR_NAME(apply)(const struct QR_NAME(qr) * qr, QR_REAL *v)
 {
 	for (size_t k = qr->rank; k-- > 0;)
 		QR_NAME(reflect)(qr, k, v);
+}
+
+/* q (rows x rank, column-major) := the leading columns of Q, explicitly, from the last reflection to the first. */
+static inline void QR_NAME(form_q)(const struct QR_NAME(qr) * qr, QR_REAL *q)
+{
+	for (size_t k = qr->rank; k-- > 0;) {
+		QR_REAL *column = q + k * qr->rows;
+		const QR_REAL *v = qr->a + k * qr->rows;
+		QR_REAL product = qr->factor[k] * qr->head[k];
+
+		for (size_t j = k + 1; j < qr->rank; j++)
+			QR_NAME(reflect)(qr, k, q + j * qr->rows);
+		/* The reflection of the unit vector k. */
+		memset(column, 0, k * sizeof *column);
+		column[k] = 1 - product * qr->head[k];
+		for (size_t i = k + 1; i < qr->rows; i++)
+			column[i] = -product * v[i];
+	}
 }
 
 /* v := R^-1 v and v := R^-T v on the leading rank elements. */
