@@ -94,6 +94,6 @@ json_t *fit_to_json(const struct fit *fit)
 			 curve->equation, "reason", fit->reason, "threshold", at, "form", form_json(fit), "runs",
 			 (json_int_t)fit->observations.runs, "levels", (json_int_t)fit->observations.count, "r_squared",
 			 curve->goodness.r_squared, "overdispersion", fit->overdispersion, "pass_dispersion",
-			 known_number(fit->pass_dispersion), "candidates", candidates_json(fit), "outliers",
+			 known_number(fit->block_dispersion), "candidates", candidates_json(fit), "outliers",
 			 outliers_json(&fit->observations), "warnings", warnings_json(fit));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What to measure when the threshold's form is left open. The two likeliest forms are played through: were the curve
- * the one that falls more sharply (a jump before a corner, either before none), how badly would the other fit if levels
- * were added around the threshold? As many runs as make that misfit plain are advised.
+ * Measurements that would decide the threshold's form. Takes the sharper of the two most likely forms as the truth
+ * (jump over hinge over none), adds levels around the threshold, and finds the number of runs at which the other form's
+ * misfit becomes significant.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,13 +12,13 @@
 
 enum { MORE_LEVELS = 8 };
 
-/* Below this probability the likeliest form is not sure. */
+/* Below this probability of the most likely form, the form is undecided. */
 static const double sure = 0.95;
-/* Noise's units: a likelihood-ratio test then errs 2 % each way. */
+/* In units of the noise variance: a likelihood-ratio test then errs 2 % each way. */
 static const double plain_misfit = 4.1 * 4.1;
 static const long runs_tried[] = {3, 5, 10, 20, 40, 80, 160, 320, 640, 1280};
 
-/* The likeliest candidate of a form, or NULL. */
+/* The most likely candidate of a form, or NULL. */
 static const struct fit_candidate *likeliest(const struct fit *fit, enum curve_form form)
 {
 	const struct fit_candidate *best = NULL;
@@ -45,8 +45,8 @@ static enum curve_form second_form(const struct fit *fit, enum curve_form first)
 
 static double value_at(const struct problem *problem, const struct fit_candidate *candidate, double x_us)
 {
-	struct member member = candidate_member(candidate);
-	struct candidate_curve curve = {problem, member, candidate->coefficients, {0}};
+	struct profile profile = candidate_profile(candidate);
+	struct candidate_curve curve = {problem, profile, candidate->coefficients, {0}};
 
 	return candidate_curve_value(&curve, x_us) / candidate_curve_baseline(&curve);
 }
@@ -64,7 +64,7 @@ static void find_difference(const struct problem *problem, const struct fit_cand
 	}
 }
 
-/* From the level before the first threshold of the two to the level behind the last. */
+/* Range from the level before the lower threshold to the level after the higher one. */
 static void find_stretch(const struct problem *problem, const struct fit_candidate *a, const struct fit_candidate *b,
 			 struct fit_decision *decision)
 {
@@ -86,13 +86,13 @@ static void find_stretch(const struct problem *problem, const struct fit_candida
 	decision->to_us = problem->x[high];
 }
 
-/* The levels there are and the new ones, by rising x; y is the sharper curve, weight is left to fill in. */
+/* Merges the existing and the new levels, ascending in x; y is the true curve. */
 static void merge_levels(const struct problem *problem, const struct fit_candidate *truth, double run_weight,
 			 struct fit_decision *decision, struct problem *more)
 {
 	size_t old = 0, added = 0;
 	double step = (decision->to_us - decision->from_us) / (MORE_LEVELS + 1);
-	struct member member = candidate_member(truth);
+	struct profile profile = candidate_profile(truth);
 
 	for (size_t i = 0; i < more->count; i++) {
 		double next = added < MORE_LEVELS ? decision->from_us + step * (double)(added + 1) : (double)INFINITY;
@@ -105,12 +105,12 @@ static void merge_levels(const struct problem *problem, const struct fit_candida
 			more->weight[i] = run_weight;
 			added++;
 		}
-		more->y[i] = member_value(problem, &member, truth->coefficients, more->x[i]);
+		more->y[i] = profile_value(problem, &profile, truth->coefficients, more->x[i]);
 		more->root_weight[i] = sqrt(more->weight[i]);
 	}
 }
 
-/* Fewest runs of runs_tried that make the misfit plain; 0 if none does, or -ENOMEM. */
+/* Finds the fewest runs of runs_tried with a significant misfit (0 = none). 0 or -ENOMEM. */
 static int find_runs(const struct problem *problem, const struct fit_candidate *truth,
 		     const struct fit_candidate *rival, double run_weight, double variance,
 		     struct fit_decision *decision)
@@ -126,10 +126,10 @@ static int find_runs(const struct problem *problem, const struct fit_candidate *
 	more.root_weight = more.weight + more.count;
 	more.work = more.root_weight + more.count;
 	for (size_t k = 0; k < sizeof runs_tried / sizeof runs_tried[0] && decision->runs == 0; k++) {
-		struct found found;
+		struct best_profile found;
 
 		merge_levels(problem, truth, run_weight * (double)runs_tried[k], decision, &more);
-		if (!search_member(&more, rival->family, rival->form, NAN, &found))
+		if (!search_candidate(&more, rival->family, rival->form, NAN, &found))
 			break;
 		if (found.solution.rss >= plain_misfit * variance)
 			decision->runs = runs_tried[k];

@@ -12,13 +12,13 @@
 
 #include "simulator_priv.h"
 
-/* Candidates of less weight than this are left out. */
+/* Candidates below this weight are not simulated. */
 static const double weight_least = 0.01;
 static const double confidence = 0.95;
-/* A band narrower than this is none: the curve is held there, as at 0, where it is 1 by definition. */
+/* Below this half-width the curve is fixed at the point, as at 0, where it is 1 by definition. */
 static const double half_width_least = 1e-9;
 
-/* The levels around a jump: where in between it is, nobody can tell. */
+/* The levels around a jump: its place between them is not identifiable. */
 static void find_gap(const struct problem *problem, double threshold_us, double *low_us, double *high_us)
 {
 	*low_us = *high_us = threshold_us;
@@ -29,7 +29,7 @@ static void find_gap(const struct problem *problem, double threshold_us, double 
 		}
 }
 
-/* Factor that turns normal noise of an estimated scale into its t: root of dof / chi-square (Wilson & Hilferty). */
+/* Random factor that turns normal noise into t noise: sqrt(dof / chi-square), by Wilson & Hilferty. */
 static double t_factor(double dof, struct rng *rng)
 {
 	double part = 2 / (9 * dof), root = 1 - part + rng_normal(rng) * sqrt(part);
@@ -37,7 +37,7 @@ static double t_factor(double dof, struct rng *rng)
 	return root > 0.05 ? 1 / sqrt(root * root * root) : 1 / sqrt(0.05 * 0.05 * 0.05);
 }
 
-/* One replicate: its curve at x goes to p; true if it found a threshold, which lies within *low_us..*high_us. */
+/* One replicate: its curve at x goes to p. True if it has a threshold, within *low_us..*high_us. */
 static bool replicate(struct simulator *simulator, const struct fit_settings *settings, const double *x, size_t count,
 		      double *p, double *low_us, double *high_us, struct rng *rng)
 {
@@ -53,13 +53,13 @@ static bool replicate(struct simulator *simulator, const struct fit_settings *se
 	for (size_t i = 0; i < n; i++)
 		noise[i] = scale * rng_normal(rng) / problem->root_weight[i];
 	simulator_curve(simulator, noise, &curve, &solution);
-	*low_us = *high_us = curve.member.threshold_us;
-	if (curve.member.form == CURVE_FORM_JUMP && isnan(settings->threshold_us)) {
-		find_gap(problem, curve.member.threshold_us, low_us, high_us);
-		curve.member.threshold_us = *low_us + (*high_us - *low_us) * (1 - rng_uniform(rng));
+	*low_us = *high_us = curve.profile.threshold_us;
+	if (curve.profile.form == CURVE_FORM_JUMP && isnan(settings->threshold_us)) {
+		find_gap(problem, curve.profile.threshold_us, low_us, high_us);
+		curve.profile.threshold_us = *low_us + (*high_us - *low_us) * (1 - rng_uniform(rng));
 	}
 	candidate_curve_fill(&curve, x, count, p);
-	return curve.member.form != CURVE_FORM_NONE && isnan(settings->threshold_us);
+	return curve.profile.form != CURVE_FORM_NONE && isnan(settings->threshold_us);
 }
 
 static int compare_doubles(const void *left, const void *right)
@@ -69,7 +69,7 @@ static int compare_doubles(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Quantile of sorted values, between the order statistics. */
+/* Quantile of sorted values, interpolated between order statistics. */
 static double quantile(const double *sorted, size_t count, double at)
 {
 	double position = at * (double)(count + 1) - 1;
@@ -84,10 +84,10 @@ static double quantile(const double *sorted, size_t count, double at)
 }
 
 struct simulation {
-	double *values; /* count x replicates: the replicates of one x lie together */
+	double *values; /* count x replicates, contiguous per x */
 	double *p;
 	double *sorted;       /* replicates */
-	double *lows, *highs; /* of the thresholds found */
+	double *lows, *highs; /* of the replicates' thresholds */
 	size_t replicates, done, threshold_count;
 };
 
@@ -112,7 +112,7 @@ static int run_candidate(const struct problem *problem, const struct fit_setting
 	return rc == -EDOM ? 0 : rc;
 }
 
-/* Shares of the replicates by weight; the chosen candidate, first, gets what rounding leaves over. */
+/* Divides the replicates among the candidates by weight; the chosen one, first, also gets the remainder. */
 static size_t share_of(const struct fit *fit, size_t index, size_t replicates)
 {
 	double total = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The chosen candidate as a struct curve: table, band, coefficients in plain units with covariance, equation. */
+/* Builds a struct curve from the chosen candidate: table, band, coefficients in µs with covariance, equation. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static double *free_covariance(const struct problem *problem, const struct fit_c
 {
 	struct linear_workspace *workspace = linear_workspace_create(problem->count, size);
 	double *matrix = malloc(problem->count * size * sizeof *matrix), *covariance = NULL, row[COLUMNS_MAXIMUM + 1];
-	struct member member = candidate_member(candidate);
+	struct profile profile = candidate_profile(candidate);
 	struct linear_result result;
 	struct linear_problem linear = {.rows = problem->count,
 					.columns = size,
@@ -48,19 +48,19 @@ static double *free_covariance(const struct problem *problem, const struct fit_c
 	if (!workspace || !matrix)
 		goto out;
 	for (size_t i = 0; i < problem->count; i++) {
-		member_row(problem, &member, problem->x[i], row);
+		profile_row(problem, &profile, problem->x[i], row);
 		for (size_t k = 0; k < candidate->coefficient_count; k++)
 			matrix[k * problem->count + i] = row[k];
 		for (size_t k = candidate->coefficient_count; k < size; k++) {
-			struct member up = member, down = member;
+			struct profile up = profile, down = profile;
 			double *shape = &up.shape[k - candidate->coefficient_count];
 			double step = *shape * 1e-4;
 
 			*shape += step;
 			down.shape[k - candidate->coefficient_count] -= step;
 			matrix[k * problem->count + i] =
-				(member_value(problem, &up, candidate->coefficients, problem->x[i]) -
-				 member_value(problem, &down, candidate->coefficients, problem->x[i])) /
+				(profile_value(problem, &up, candidate->coefficients, problem->x[i]) -
+				 profile_value(problem, &down, candidate->coefficients, problem->x[i])) /
 				(2 * step);
 		}
 	}
@@ -99,16 +99,16 @@ static void transform(double *covariance, const double *jacobian, size_t size)
 static void to_plain(const struct problem *problem, const struct fit_candidate *candidate, size_t size, double *plain,
 		     double *jacobian)
 {
-	struct member member = candidate_member(candidate);
+	struct profile profile = candidate_profile(candidate);
 	size_t n = candidate->coefficient_count,
 	       powers = is_polynomial(candidate->family) || candidate->family == FIT_SPLINE;
 	int baseline = baseline_column(problem, candidate);
 	double at_zero[COLUMNS_MAXIMUM + 1] = {0}, height = 1;
-	struct candidate_curve curve = {problem, member, candidate->coefficients, {0}};
+	struct candidate_curve curve = {problem, profile, candidate->coefficients, {0}};
 
 	if (!problem->baseline_known) {
 		height = candidate_curve_baseline(&curve);
-		member_row(problem, &member, 0, at_zero);
+		profile_row(problem, &profile, 0, at_zero);
 	}
 	memset(jacobian, 0, size * size * sizeof *jacobian);
 	for (size_t k = 0; k < n; k++) {
@@ -215,7 +215,7 @@ static int fill_levels(const struct fit *fit, const struct candidate_curve *shap
 	return 0;
 }
 
-/* Linear interpolation of the band from the points it was simulated at, and the curve always within it. */
+/* Interpolates the simulated band linearly to the table's points; it always contains the curve. */
 static void spread_band(const double *x, const double *low, const double *high, size_t points, struct curve *curve)
 {
 	size_t at = 0;
@@ -249,7 +249,7 @@ static int fill_band(const struct problem *problem, const struct fit_settings *s
 	band.centre = x + points;
 	band.low = x + 2 * points;
 	band.high = x + 3 * points;
-	/* At 0 itself every curve is 1 by definition of the baseline: that is no knowledge about 0 to 5 us. */
+	/* The band has no width at 0, where every curve is 1 by definition. */
 	for (size_t i = 0; i < points; i++)
 		x[i] = fmin(problem->end_us, points > 1 ? CURVE_STEP_US * (double)(curve->table_count - 1) * (double)i /
 								  (double)(points - 1)
@@ -311,13 +311,13 @@ int build_curve(const struct problem *problem, const struct fit_settings *settin
 	const struct fit_candidate *chosen = &fit->candidates[0];
 	struct noise noise = fit_noise(problem, settings, fit);
 	struct candidate_curve shape = {
-		.problem = problem, .member = candidate_member(chosen), .coefficients = chosen->coefficients};
+		.problem = problem, .profile = candidate_profile(chosen), .coefficients = chosen->coefficients};
 	double *storage = malloc(8 * problem->count * sizeof *storage);
 	struct curve *curve = curve_create();
 	int rc = storage && curve ? 0 : -ENOMEM;
 
 	if (rc == 0 && chosen->family == FIT_MONOTONE)
-		pooled_fit(problem, problem->y, &shape.pooled, storage);
+		isotonic_fit(problem, problem->y, &shape.isotonic, storage);
 	if (rc == 0) {
 		curve->better = fit->observations.metric.better;
 		curve->baseline_value = fit->observations.baseline_value;
@@ -330,7 +330,7 @@ int build_curve(const struct problem *problem, const struct fit_settings *settin
 		rc = fill_table(problem, &shape, curve);
 	}
 	if (rc == 0)
-		rc = passes_widen(problem, settings, fit, &noise);
+		rc = blocks_widen_noise(problem, settings, fit, &noise);
 	if (rc == 0)
 		rc = fill_coefficients(problem, chosen, noise, curve);
 	if (rc == 0)

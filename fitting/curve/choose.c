@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fits every family with every form of threshold and chooses: the form by its probability over all families (form.c);
- * the family by AICc, which is after prediction, with some grace for the papers' model and,
- * among equals, the simplest; and leaving levels out must not speak against it.
+ * Fits every family with every form of threshold and chooses one: the form by its probability over all families
+ * (form.c), the family by AICc. A small tolerance favours the papers' model and, among equals, the simplest one;
+ * cross-validation can veto a candidate.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,23 +15,23 @@
 
 #include "fit_priv.h"
 
-/* The papers' model, a polynomial behind a threshold, stands unless another is this much better in AICc. */
+/* The papers' model, a polynomial after a threshold, is kept unless another is better by this much AICc. */
 static const double papers_grace = 4;
 
-/* Candidates this near in AICc are as good: the simplest is taken. */
+/* Candidates within this much AICc are equal: the simplest is chosen. */
 static const double as_good = 2;
-/* A cross-validation error this much above a rival's speaks against a candidate. */
+/* A rival within this much AICc vetoes a candidate whose cross-validation error is this factor larger. */
 static const double cross_validation_veto = 1.25;
 static const double rival_within = 10;
 
 /*
- * Share of a candidate in the band: exp(-steepness * AICc difference). Akaike's 1/2 covers a little too often with many
- * levels (96 to 98 %), because forms and families overlap, and too seldom with eight (86 to 92 %), where AICc is hard
- * on all but the simplest; the best candidate alone covers 83 % at 3 % noise. Set by refit_study.
+ * A candidate's weight in the band is exp(-steepness * AICc difference). With Akaike's 1/2, the 95 % band covers 96 to
+ * 98 % with many levels (forms and families overlap) and 86 to 92 % with eight (AICc penalises all but the simplest);
+ * the best candidate alone covers 83 % at 3 % noise. Measured by refit_study.
  */
 static const double steepness_few = 0.35, steepness_many = 0.7;
 static const double levels_few = 12, levels_many = 30;
-/* Pooled levels make no claim about shape: taken only when every formula is this much worse in AICc. */
+/* Isotonic regression is chosen only if every formula is worse by this much AICc. */
 static const double pooled_handicap = 10;
 
 static bool family_wanted(const struct fit_settings *settings, enum fit_family family)
@@ -49,7 +49,7 @@ static bool form_wanted(const struct fit_settings *settings, enum fit_family fam
 		return false;
 	if (family == FIT_MONOTONE)
 		return form == CURVE_FORM_NONE;
-	/* The spline finds its own corners; Hill's has one at the foot. */
+	/* The spline bends anywhere; Hill's curve starts flat. */
 	if (settings->form == FIT_AUTO && form == CURVE_FORM_HINGE && family == FIT_SPLINE)
 		return false;
 	if (settings->form == FIT_AUTO && form == CURVE_FORM_JUMP && family == FIT_HILL)
@@ -57,7 +57,7 @@ static bool form_wanted(const struct fit_settings *settings, enum fit_family fam
 	return true;
 }
 
-/* With few levels a model that has nearly as many parameters explains noise. */
+/* With nearly as many parameters as levels a model fits the noise. */
 static bool levels_suffice(const struct problem *problem, const struct fit_settings *settings, size_t parameters)
 {
 	size_t spare = settings->family != FIT_AUTO ? 0 : problem->count < 12 ? 3 : 2;
@@ -65,7 +65,7 @@ static bool levels_suffice(const struct problem *problem, const struct fit_setti
 	return problem->count >= parameters + spare && problem->rows > (double)parameters + 1;
 }
 
-/* Runs at one delay tell of noise, not of shape: BIC's penalty counts the levels, AICc's the rows. */
+/* Repeated runs measure noise, not shape: BIC's penalty counts levels, AICc's counts runs. */
 static void rate(const struct problem *problem, struct fit_candidate *candidate, double level_rss)
 {
 	size_t rows = (size_t)problem->rows;
@@ -79,40 +79,40 @@ static void rate(const struct problem *problem, struct fit_candidate *candidate,
 static int add_pooled(const struct problem *problem, struct fit_candidate *candidate)
 {
 	double *storage = malloc(8 * problem->count * sizeof *storage), rss = 0;
-	struct pooled pooled;
+	struct isotonic isotonic;
 
 	if (!storage)
 		return -ENOMEM;
-	pooled_fit(problem, problem->y, &pooled, storage);
+	isotonic_fit(problem, problem->y, &isotonic, storage);
 	for (size_t i = 0; i < problem->count; i++)
-		rss += problem->weight[i] * pow(problem->y[i] - pooled_value(&pooled, problem->x[i]), 2);
+		rss += problem->weight[i] * pow(problem->y[i] - isotonic_value(&isotonic, problem->x[i]), 2);
 	*candidate = (struct fit_candidate){.family = FIT_MONOTONE, .form = CURVE_FORM_NONE, .evidence = NAN};
 	candidate->parameters =
-		monotone_pool(problem->y, problem->weight, problem->count, storage, storage + problem->count);
+		isotonic_regression(problem->y, problem->weight, problem->count, storage, storage + problem->count);
 	rate(problem, candidate, rss);
-	candidate->cross_validation = problem->count <= 300 ? pooled_cross_validate(problem, storage) : NAN;
+	candidate->cross_validation = problem->count <= 300 ? isotonic_cross_validate(problem, storage) : NAN;
 	free(storage);
 	return 1;
 }
 
-/* 1 = fitted, 0 = cannot be, -errno. */
+/* 1 = fitted, 0 = too few levels. */
 static int add_member(const struct problem *problem, const struct fit_settings *settings, enum fit_family family,
 		      enum curve_form form, struct fit_candidate *candidate)
 {
-	struct member probe = {.family = family, .form = form, .shape = {1, 1}};
-	struct found found;
+	struct profile probe = {.family = family, .form = form, .shape = {1, 1}};
+	struct best_profile found;
 
-	if (!levels_suffice(problem, settings, member_parameters(problem, &probe)))
+	if (!levels_suffice(problem, settings, profile_parameters(problem, &probe)))
 		return 0;
-	if (!search_member(problem, family, form, settings->threshold_us, &found))
+	if (!search_candidate(problem, family, form, settings->threshold_us, &found))
 		return 0;
 	*candidate = (struct fit_candidate){
 		.family = family,
 		.form = form,
-		.threshold_us = found.member.threshold_us,
-		.shape = {found.member.shape[0], found.member.shape[1]},
-		.coefficient_count = member_columns(problem, &found.member),
-		.parameters = member_parameters(problem, &found.member) -
+		.threshold_us = found.profile.threshold_us,
+		.shape = {found.profile.shape[0], found.profile.shape[1]},
+		.coefficient_count = profile_columns(problem, &found.profile),
+		.parameters = profile_parameters(problem, &found.profile) -
 			      (form != CURVE_FORM_NONE && !isnan(settings->threshold_us)),
 		.constrained = found.solution.constrained,
 		.cross_validation = found.cross_validation,
@@ -170,7 +170,7 @@ static void weigh_candidates(const struct problem *problem, struct fit *fit)
 		fit->candidates[i].weight = total > 0 ? fit->candidates[i].weight / total : i == 0;
 }
 
-/* Has it the likeliest form (of those asked for)? Pooled levels have none to speak of. */
+/* True if the candidate has the most likely form; isotonic regression has no form. */
 static bool best_form(const struct fit *fit, size_t index)
 {
 	const struct fit_candidate *candidate = &fit->candidates[index];
@@ -183,7 +183,7 @@ static bool best_form(const struct fit *fit, size_t index)
 	return true;
 }
 
-/* Is there a rival, not far behind, that predicts left-out levels much better? */
+/* True if a rival of similar AICc has a much lower cross-validation error. */
 static bool vetoed(const struct fit *fit, size_t index)
 {
 	const struct fit_candidate *candidate = &fit->candidates[index];
@@ -199,7 +199,7 @@ static bool vetoed(const struct fit *fit, size_t index)
 	return false;
 }
 
-/* May it be chosen at all? Another form of its family does not beat it, and pooled levels only when in need. */
+/* True if the candidate may be chosen: it has the most likely form, or is isotonic and every formula fits badly. */
 static bool eligible(const struct fit *fit, size_t index)
 {
 	if (!best_form(fit, index))
@@ -218,7 +218,7 @@ static bool is_papers_model(const struct fit *fit, size_t index)
 	return fit->candidates[index].family <= FIT_POLYNOMIAL_5 && fit->candidates[index].form != CURVE_FORM_NONE;
 }
 
-/* First in AICc's order that may be chosen and that left-out levels don't speak against. */
+/* The eligible candidate of lowest AICc that is not vetoed by cross-validation. */
 static size_t first_sound(const struct fit *fit, enum choice_grounds *grounds)
 {
 	*grounds = CHOSEN_BY_AICC;
@@ -265,7 +265,7 @@ static const char *form_words(enum curve_form form)
 	return words[form];
 }
 
-/* Second best among the other families: whom the sentence compares with. */
+/* Best candidate of another family, for the comparison in the reason. */
 static const struct fit_candidate *runner_up(const struct fit *fit)
 {
 	for (size_t i = 1; i < fit->candidate_count; i++)
@@ -274,7 +274,7 @@ static const struct fit_candidate *runner_up(const struct fit *fit)
 	return NULL;
 }
 
-/* Candidates of another form, less likely as a whole, may have a lower AICc; pooled levels, which have no form, too. */
+/* A candidate of a less likely form, or isotonic regression, may have a lower AICc than the chosen one. */
 static bool is_lowest(const struct fit *fit)
 {
 	for (size_t i = 1; i < fit->candidate_count; i++)
@@ -293,35 +293,34 @@ static void explain(const struct fit_settings *settings, enum choice_grounds gro
 	text += used;
 	bytes -= (size_t)used;
 	if (settings->family >= 0) {
-		snprintf(text, bytes, ", as asked for.");
+		snprintf(text, bytes, ", as requested.");
 		return;
 	}
 	if (!next) {
-		snprintf(text, bytes, ": no other family can be fitted to so few levels.");
+		snprintf(text, bytes, ": too few levels for any other family.");
 		return;
 	}
 	switch (grounds) {
 	case CHOSEN_BY_AICC:
-		used = snprintf(text, bytes, ": its AICc is the lowest%s, %.1f under the next family's (%s)",
-				is_lowest(fit) ? "" : " of the likeliest form", next->aicc - chosen->aicc,
-				fit_family_name(next->family));
+		used = snprintf(text, bytes, ": lowest AICc%s, %.1f %s than %s's",
+				is_lowest(fit) ? "" : " of the most likely form", fabs(next->aicc - chosen->aicc),
+				next->aicc < chosen->aicc ? "higher" : "lower", fit_family_name(next->family));
 		break;
 	case CHOSEN_BY_SIMPLICITY:
-		used = snprintf(text, bytes, ": the fewest parameters (%zu) of those within %g of the lowest AICc",
+		used = snprintf(text, bytes, ": fewest parameters (%zu) of the candidates within %g of the lowest AICc",
 				chosen->parameters, as_good);
 		break;
 	case CHOSEN_BY_THE_PAPERS:
 		used = snprintf(text, bytes,
-				": the papers' model, and none is better by more than %g in AICc (%s by %.1f)",
+				": the papers' model; no other is better by more than %g AICc (%s by %.1f)",
 				papers_grace, fit_family_name(next->family), chosen->aicc - next->aicc);
 		break;
 	case CHOSEN_BY_CROSS_VALIDATION:
-		used = snprintf(text, bytes, ": candidates of lower AICc err more at delay levels left out");
+		used = snprintf(text, bytes, ": candidates with a lower AICc have a larger cross-validation error");
 		break;
 	}
 	if (used > 0 && (size_t)used < bytes)
-		snprintf(text + used, bytes - (size_t)used, "; left-out levels are predicted to %.2g.",
-			 chosen->cross_validation);
+		snprintf(text + used, bytes - (size_t)used, "; cross-validation error %.2g.", chosen->cross_validation);
 }
 
 int choose_candidates(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
@@ -341,8 +340,7 @@ int choose_candidates(const struct problem *problem, const struct fit_settings *
 	if (fit->candidate_count == 0)
 		return error_set(
 			err, EINVAL,
-			"%zu delay levels are too few for the model asked for; take a simpler one or measure at "
-			"more delays",
+			"%zu delay levels are too few for this model; choose a simpler one or measure more delays",
 			problem->count);
 	qsort(fit->candidates, fit->candidate_count, sizeof *fit->candidates, compare_aicc);
 	weigh_candidates(problem, fit);

@@ -34,7 +34,7 @@ int problem_create(const struct observations *observations, struct problem *prob
 	problem->rows = (double)n + observations->scatter_dof;
 	problem->baseline_known = observations->baseline_known;
 	problem->end_us = observations->levels[n - 1].x_us;
-	problem->law_end_us = fmax(problem->end_us, FIT_LAW_END_US);
+	problem->constraint_end_us = fmax(problem->end_us, FIT_CONSTRAINT_END_US);
 	problem->knot_count = n / 7 < KNOTS_MAXIMUM ? n / 7 : KNOTS_MAXIMUM;
 	for (size_t k = 0; k < problem->knot_count; k++) {
 		double position = (double)(k + 1) / (double)(problem->knot_count + 1) * (double)(n - 1);
@@ -53,7 +53,7 @@ void problem_free(struct problem *problem)
 
 size_t design_storage(const struct problem *problem)
 {
-	return problem->count * (2 * COLUMNS_MAXIMUM + 1) + LAW_ROWS * COLUMNS_MAXIMUM;
+	return problem->count * (2 * COLUMNS_MAXIMUM + 1) + CONSTRAINT_ROWS * COLUMNS_MAXIMUM;
 }
 
 static void fill_columns(const struct problem *problem, struct design *design)
@@ -61,19 +61,19 @@ static void fill_columns(const struct problem *problem, struct design *design)
 	double row[COLUMNS_MAXIMUM + 1];
 
 	for (size_t i = 0; i < problem->count; i++) {
-		design->target_offset[i] = member_row(problem, &design->member, problem->x[i], row);
+		design->target_offset[i] = profile_row(problem, &design->profile, problem->x[i], row);
 		for (size_t k = 0; k < design->columns; k++)
 			design->qr.a[k * problem->count + i] = row[k] * problem->root_weight[i];
 	}
 }
 
-void design_make(const struct problem *problem, const struct member *member, struct design *design, double *storage)
+void design_make(const struct problem *problem, const struct profile *profile, struct design *design, double *storage)
 {
-	design->member = *member;
-	design->columns = member_columns(problem, member);
+	design->profile = *profile;
+	design->columns = profile_columns(problem, profile);
 	design->q = storage;
 	design->target_offset = storage + 2 * problem->count * COLUMNS_MAXIMUM;
-	design->law = NULL;
+	design->constraint = NULL;
 	design->qr = (struct qr_double){
 		.rows = problem->count,
 		.columns = design->columns,
@@ -91,8 +91,8 @@ void design_make(const struct problem *problem, const struct member *member, str
 		form_q_double(&design->qr, design->q);
 }
 
-/* Scales a law row and its bound to length 1 in c coordinates; returns the bound. */
-static double finish_law_row(const struct design *design, double *row, double bound)
+/* Transforms a constraint row to c coordinates and unit length; returns its bound. */
+static double finish_constraint(const struct design *design, double *row, double bound)
 {
 	size_t columns = design->columns;
 	double moved[COLUMNS_MAXIMUM], length;
@@ -105,52 +105,52 @@ static double finish_law_row(const struct design *design, double *row, double bo
 	return length > 0 ? bound / length : bound;
 }
 
-/* Row and offset of what the curve must not rise above where it starts. */
-static double member_ceiling(const struct problem *problem, const struct member *member, double *row)
+/* Row and offset of the ceiling at the curve's start. */
+static double profile_ceiling(const struct problem *problem, const struct profile *profile, double *row)
 {
-	if (member->form != CURVE_FORM_NONE)
-		return member_row(problem, member, nextafter(member->threshold_us, -1), row);
+	if (profile->form != CURVE_FORM_NONE)
+		return profile_row(problem, profile, nextafter(profile->threshold_us, -1), row);
 	if (!problem->baseline_known)
-		return member_row(problem, member, 0, row);
-	memset(row, 0, member_columns(problem, member) * sizeof *row);
+		return profile_row(problem, profile, 0, row);
+	memset(row, 0, profile_columns(problem, profile) * sizeof *row);
 	return 1;
 }
 
-double design_first_law_row(const struct problem *problem, struct design *design, double *row)
+double design_first_constraint(const struct problem *problem, struct design *design, double *row)
 {
 	double ceiling[COLUMNS_MAXIMUM + 1];
-	double start = design->member.form != CURVE_FORM_NONE ? design->member.threshold_us : 0;
-	double bound =
-		member_ceiling(problem, &design->member, ceiling) - member_row(problem, &design->member, start, row);
+	double start = design->profile.form != CURVE_FORM_NONE ? design->profile.threshold_us : 0;
+	double bound = profile_ceiling(problem, &design->profile, ceiling) -
+		       profile_row(problem, &design->profile, start, row);
 
 	covariance_root_double(&design->qr, design->root);
 	for (size_t k = 0; k < design->columns; k++)
 		row[k] -= ceiling[k];
-	return finish_law_row(design, row, bound);
+	return finish_constraint(design, row, bound);
 }
 
 /*
- * The law, discretised: the curve does not start above the baseline, its differences from the threshold (or 0) to the
- * end of the law are not above 0, and the end is not below FIT_LEAST. Storage is part of design_make()'s.
+ * The shape constraint, discretised: the curve does not start above the baseline, its differences from the threshold
+ * (or 0) to the end of the constrained range are not positive, and its end is at least FIT_LEAST.
  */
-static void design_make_law(const struct problem *problem, struct design *design)
+static void design_make_constraints(const struct problem *problem, struct design *design)
 {
 	double before[COLUMNS_MAXIMUM + 1], now[COLUMNS_MAXIMUM + 1], offset_before, offset_now;
-	double start = design->member.form != CURVE_FORM_NONE ? design->member.threshold_us : 0;
-	double end = design->member.family == FIT_SPLINE ? problem->end_us : problem->law_end_us;
-	size_t columns = design->columns, points = LAW_ROWS - 1;
+	double start = design->profile.form != CURVE_FORM_NONE ? design->profile.threshold_us : 0;
+	double end = design->profile.family == FIT_SPLINE ? problem->end_us : problem->constraint_end_us;
+	size_t columns = design->columns, points = CONSTRAINT_ROWS - 1;
 
-	design->law = design->target_offset + problem->count;
-	design->law_bound[0] = design_first_law_row(problem, design, design->law);
-	offset_before = member_row(problem, &design->member, start, before);
+	design->constraint = design->target_offset + problem->count;
+	design->constraint_bound[0] = design_first_constraint(problem, design, design->constraint);
+	offset_before = profile_row(problem, &design->profile, start, before);
 	for (size_t point = 1; point <= points; point++) {
 		double x = start + (end - start) * (double)point / (double)(points - 1),
-		       *row = design->law + point * columns;
+		       *row = design->constraint + point * columns;
 
-		offset_now = point < points ? member_row(problem, &design->member, x, now) : 0;
+		offset_now = point < points ? profile_row(problem, &design->profile, x, now) : 0;
 		for (size_t k = 0; k < columns; k++)
 			row[k] = point < points ? now[k] - before[k] : -before[k];
-		design->law_bound[point] = finish_law_row(
+		design->constraint_bound[point] = finish_constraint(
 			design, row, point < points ? offset_before - offset_now : offset_before - FIT_LEAST);
 		memcpy(before, now, sizeof before);
 		offset_before = offset_now;
@@ -174,26 +174,28 @@ void design_solve(const struct problem *problem, const struct design *design, co
 	solution->rss = fmax(0, dot_double(target, target, n) - dot_double(solution->c, solution->c, design->columns));
 }
 
-static bool breaks_law(const struct design *design, const double *c)
+static bool violates_constraints(const struct design *design, const double *c)
 {
-	for (size_t i = 0; i < LAW_ROWS; i++)
-		if (dot_double(design->law + i * design->columns, c, design->columns) > design->law_bound[i] + 1e-9)
+	for (size_t i = 0; i < CONSTRAINT_ROWS; i++)
+		if (dot_double(design->constraint + i * design->columns, c, design->columns) >
+		    design->constraint_bound[i] + 1e-9)
 			return true;
 	return false;
 }
 
-void design_hold_to_law(const struct problem *problem, struct design *design, struct solution *solution)
+void design_constrain(const struct problem *problem, struct design *design, struct solution *solution)
 {
 	double free_c[COLUMNS_MAXIMUM];
 
 	if (!isfinite(solution->rss))
 		return;
-	if (!design->law)
-		design_make_law(problem, design);
-	if (breaks_law(design, solution->c)) {
+	if (!design->constraint)
+		design_make_constraints(problem, design);
+	if (violates_constraints(design, solution->c)) {
 		memcpy(free_c, solution->c, sizeof free_c);
 		solution->constrained = true;
-		if (!project_onto_law(design->law, design->law_bound, LAW_ROWS, design->columns, solution->c)) {
+		if (!project_onto_constraints(design->constraint, design->constraint_bound, CONSTRAINT_ROWS,
+					      design->columns, solution->c)) {
 			solution->rss = INFINITY;
 			return;
 		}

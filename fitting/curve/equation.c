@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The curve as a formula that a person can read and type into something else. */
+/* The curve as a formula in text. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "fit_priv.h"
 
-/* " + 3.1e-3 x^2", or without sign and blanks at the front when it comes first. */
+/* Prints a term such as " + 3.1e-3 x^2"; the first term has no leading sign or blanks. */
 static void print_term(FILE *out, bool first, double value, const char *rest)
 {
 	const char *sign = first ? (value < 0 ? "-" : "") : (value < 0 ? " - " : " + ");
@@ -28,7 +28,7 @@ static void print_polynomial(FILE *out, const struct curve *curve, size_t degree
 	}
 }
 
-/* The one basis function of the families with shapes, in the variable's text; minus its value at 0 for a hinge. */
+/* The basis function of a family with shape constants; for a hinge minus its value at 0. */
 static void print_shape(FILE *out, const struct fit_candidate *candidate, double coefficient, bool first,
 			const char *variable)
 {
@@ -58,12 +58,12 @@ static void print_right(FILE *out, const struct problem *problem, const struct f
 			const struct curve *curve)
 {
 	bool hinge = candidate->form == CURVE_FORM_HINGE;
-	struct member member = candidate_member(candidate);
+	struct profile profile = candidate_profile(candidate);
 	char variable[48] = "x";
 
-	if (hinge || member_origin_us(problem, &member) > 0)
+	if (hinge || profile_origin_us(problem, &profile) > 0)
 		snprintf(variable, sizeof variable, "(x - %.5g)",
-			 hinge ? candidate->threshold_us : member_origin_us(problem, &member));
+			 hinge ? candidate->threshold_us : profile_origin_us(problem, &profile));
 	if (candidate->family == FIT_MONOTONE || candidate->family == FIT_SPLINE) {
 		fputs(candidate->family == FIT_SPLINE ? "monotone cubic spline"
 						      : "monotone interpolant of pooled levels",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The families of curves: their bases, as rows of a linear design. */
+/* The families of curves as rows of a linear design. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -69,11 +69,11 @@ size_t family_shapes(enum fit_family family)
  * Jump and no threshold have a constant of their own beside the basis; a hinge starts from the baseline's height. A
  * baseline that is not known is one more coefficient of the forms that have a flat part.
  */
-size_t member_columns(const struct problem *problem, const struct member *member)
+size_t profile_columns(const struct problem *problem, const struct profile *profile)
 {
-	size_t basis = basis_size(problem, member->family);
+	size_t basis = basis_size(problem, profile->family);
 
-	switch (member->form) {
+	switch (profile->form) {
 	case CURVE_FORM_NONE:
 		return basis + 1;
 	case CURVE_FORM_JUMP:
@@ -84,28 +84,28 @@ size_t member_columns(const struct problem *problem, const struct member *member
 	return basis + !problem->baseline_known;
 }
 
-size_t member_parameters(const struct problem *problem, const struct member *member)
+size_t profile_parameters(const struct problem *problem, const struct profile *profile)
 {
-	return member_columns(problem, member) + family_shapes(member->family) + (member->form != CURVE_FORM_NONE);
+	return profile_columns(problem, profile) + family_shapes(profile->family) + (profile->form != CURVE_FORM_NONE);
 }
 
 /* The basis at u >= 0, without the constant. */
-static void fill_basis(const struct problem *problem, const struct member *member, double u, double *basis)
+static void fill_basis(const struct problem *problem, const struct profile *profile, double u, double *basis)
 {
 	double t = u / problem->end_us, power = t;
 
-	switch (member->family) {
+	switch (profile->family) {
 	case FIT_LOG:
-		basis[0] = log1p(u / member->shape[0]);
+		basis[0] = log1p(u / profile->shape[0]);
 		return;
 	case FIT_EXPONENTIAL:
-		basis[0] = exp(-u / member->shape[0]);
+		basis[0] = exp(-u / profile->shape[0]);
 		return;
 	case FIT_RATIONAL:
-		basis[0] = 1 / (1 + u / member->shape[0]);
+		basis[0] = 1 / (1 + u / profile->shape[0]);
 		return;
 	case FIT_HILL:
-		basis[0] = u > 0 ? 1 / (1 + pow(u / member->shape[0], member->shape[1])) : 1;
+		basis[0] = u > 0 ? 1 / (1 + pow(u / profile->shape[0], profile->shape[1])) : 1;
 		return;
 	case FIT_SPLINE:
 		basis[0] = t;
@@ -120,42 +120,42 @@ static void fill_basis(const struct problem *problem, const struct member *membe
 	default:
 		break;
 	}
-	for (size_t k = 0; k < basis_size(problem, member->family); k++) {
+	for (size_t k = 0; k < basis_size(problem, profile->family); k++) {
 		basis[k] = power;
 		power *= t;
 	}
 }
 
-double member_origin_us(const struct problem *problem, const struct member *member)
+double profile_origin_us(const struct problem *problem, const struct profile *profile)
 {
 	size_t low = 0, high = problem->count;
 
-	if (member->form == CURVE_FORM_NONE || family_shapes(member->family) == 0)
+	if (profile->form == CURVE_FORM_NONE || family_shapes(profile->family) == 0)
 		return 0;
-	if (member->form == CURVE_FORM_HINGE)
-		return member->threshold_us;
+	if (profile->form == CURVE_FORM_HINGE)
+		return profile->threshold_us;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (problem->x[middle] < member->threshold_us)
+		if (problem->x[middle] < profile->threshold_us)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < problem->count ? problem->x[low] : member->threshold_us;
+	return low < problem->count ? problem->x[low] : profile->threshold_us;
 }
 
-double member_row(const struct problem *problem, const struct member *member, double x, double *row)
+double profile_row(const struct problem *problem, const struct profile *profile, double x, double *row)
 {
-	size_t columns = member_columns(problem, member), basis = basis_size(problem, member->family);
+	size_t columns = profile_columns(problem, profile), basis = basis_size(problem, profile->family);
 	double at_start[COLUMNS_MAXIMUM];
-	bool flat = member->form != CURVE_FORM_NONE && x < member->threshold_us;
+	bool flat = profile->form != CURVE_FORM_NONE && x < profile->threshold_us;
 
 	memset(row, 0, columns * sizeof *row);
-	switch (member->form) {
+	switch (profile->form) {
 	case CURVE_FORM_NONE:
 		row[0] = 1;
-		fill_basis(problem, member, x, row + 1);
+		fill_basis(problem, profile, x, row + 1);
 		return 0;
 	case CURVE_FORM_JUMP:
 		/* Order: constant, basis, baseline. */
@@ -165,7 +165,7 @@ double member_row(const struct problem *problem, const struct member *member, do
 			return problem->baseline_known ? 1 : 0;
 		}
 		row[0] = 1;
-		fill_basis(problem, member, fmax(x - member_origin_us(problem, member), 0), row + 1);
+		fill_basis(problem, profile, fmax(x - profile_origin_us(problem, profile), 0), row + 1);
 		return 0;
 	case CURVE_FORM_HINGE:
 		break;
@@ -173,20 +173,20 @@ double member_row(const struct problem *problem, const struct member *member, do
 	if (!problem->baseline_known)
 		row[columns - 1] = 1;
 	if (!flat) {
-		fill_basis(problem, member, x - member->threshold_us, row);
-		fill_basis(problem, member, 0, at_start);
+		fill_basis(problem, profile, x - profile->threshold_us, row);
+		fill_basis(problem, profile, 0, at_start);
 		for (size_t k = 0; k < basis; k++)
 			row[k] -= at_start[k];
 	}
 	return problem->baseline_known ? 1 : 0;
 }
 
-double member_value(const struct problem *problem, const struct member *member, const double *coefficients, double x)
+double profile_value(const struct problem *problem, const struct profile *profile, const double *coefficients, double x)
 {
 	double row[COLUMNS_MAXIMUM + 1];
-	double value = member_row(problem, member, x, row);
+	double value = profile_row(problem, profile, x, row);
 
-	for (size_t k = 0; k < member_columns(problem, member); k++)
+	for (size_t k = 0; k < profile_columns(problem, profile); k++)
 		value += row[k] * coefficients[k];
 	return value;
 }

@@ -14,10 +14,10 @@ static const double dependence_tolerance = 1e-11;
 
 struct nnls {
 	size_t rows, columns;
-	double e[LAW_ROWS][ROWS]; /* column by column */
-	double v[LAW_ROWS];
-	bool passive[LAW_ROWS];
-	size_t members[LAW_ROWS], count; /* passive columns */
+	double e[CONSTRAINT_ROWS][ROWS]; /* column by column */
+	double v[CONSTRAINT_ROWS];
+	bool passive[CONSTRAINT_ROWS];
+	size_t members[CONSTRAINT_ROWS], count; /* passive columns */
 };
 
 /* Least squares over the passive columns; false if they have become dependent. */
@@ -56,7 +56,7 @@ static void residual(const struct nnls *nnls, double *out)
 			out[i] += nnls->e[nnls->members[k]][i] * nnls->v[nnls->members[k]];
 }
 
-static void drop_member(struct nnls *nnls, size_t k)
+static void drop_passive(struct nnls *nnls, size_t k)
 {
 	nnls->passive[nnls->members[k]] = false;
 	nnls->v[nnls->members[k]] = 0;
@@ -64,14 +64,14 @@ static void drop_member(struct nnls *nnls, size_t k)
 	memmove(&nnls->members[k], &nnls->members[k + 1], (nnls->count - k) * sizeof *nnls->members);
 }
 
-/* Moves v to the passive solution, or as far as it stays nonnegative. */
-static bool settle(struct nnls *nnls)
+/* Moves v towards the passive solution; columns that reach 0 leave the passive set. */
+static bool update_passive(struct nnls *nnls)
 {
 	double solution[ROWS];
 
 	for (;;) {
 		double step = 1;
-		size_t blocking = LAW_ROWS;
+		size_t blocking = CONSTRAINT_ROWS;
 
 		if (!solve_passive(nnls, solution))
 			return false;
@@ -85,9 +85,9 @@ static bool settle(struct nnls *nnls)
 		}
 		for (size_t k = 0; k < nnls->count; k++)
 			nnls->v[nnls->members[k]] += step * (solution[k] - nnls->v[nnls->members[k]]);
-		if (blocking == LAW_ROWS)
+		if (blocking == CONSTRAINT_ROWS)
 			return true;
-		drop_member(nnls, blocking);
+		drop_passive(nnls, blocking);
 	}
 }
 
@@ -95,9 +95,9 @@ static void solve_nnls(struct nnls *nnls)
 {
 	double error[ROWS];
 
-	for (size_t round = 0; round < 3 * (size_t)LAW_ROWS; round++) {
+	for (size_t round = 0; round < 3 * (size_t)CONSTRAINT_ROWS; round++) {
 		double steepest = 1e-12;
-		size_t best = LAW_ROWS;
+		size_t best = CONSTRAINT_ROWS;
 
 		residual(nnls, error);
 		for (size_t j = 0; j < nnls->columns; j++) {
@@ -112,13 +112,13 @@ static void solve_nnls(struct nnls *nnls)
 				best = j;
 			}
 		}
-		if (best == LAW_ROWS)
+		if (best == CONSTRAINT_ROWS)
 			return;
 		nnls->passive[best] = true;
 		nnls->members[nnls->count++] = best;
-		if (!settle(nnls)) {
-			/* Dependent on the others: it cannot help. */
-			drop_member(nnls, nnls->count - 1);
+		if (!update_passive(nnls)) {
+			/* Linearly dependent on the passive columns. */
+			drop_passive(nnls, nnls->count - 1);
 			return;
 		}
 		if (!nnls->passive[best])
@@ -126,7 +126,7 @@ static void solve_nnls(struct nnls *nnls)
 	}
 }
 
-bool project_onto_law(const double *rows, const double *bound, size_t row_count, size_t columns, double *c)
+bool project_onto_constraints(const double *rows, const double *bound, size_t row_count, size_t columns, double *c)
 {
 	struct nnls nnls = {.rows = columns + 1, .columns = row_count};
 	double worst = 0, error[ROWS];
@@ -143,7 +143,7 @@ bool project_onto_law(const double *rows, const double *bound, size_t row_count,
 	}
 	if (!(worst > 0))
 		return true;
-	/* In units of the greatest breach: the last row of E is then of the size of the others. */
+	/* In units of the largest violation, so that the last row of E has the size of the others. */
 	for (size_t i = 0; i < row_count; i++)
 		nnls.e[i][columns] /= worst;
 	solve_nnls(&nnls);

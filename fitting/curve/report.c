@@ -4,7 +4,7 @@
 
 #include "fit_priv.h"
 
-/* A search for a threshold ends beside 0, not on it: what no clock can tell from 0 is shown as 0. */
+/* The threshold search ends near 0, not at it: shows below a picosecond as 0. */
 static double shown_us(double us)
 {
 	return us < 1e-6 ? 0 : us;
@@ -21,12 +21,12 @@ static void print_head(const struct fit *fit, FILE *out)
 	fprintf(out, "  measured     %ld runs at %zu delay levels, 0 to %g us of added round trip\n",
 		observations->runs, observations->count, curve->domain_high_us);
 	if (observations->baseline_known)
-		fprintf(out, "  baseline     1 (the file is normalised already)\n");
+		fprintf(out, "  baseline     1 (the file is normalised)\n");
 	else
 		fprintf(out, "  baseline     %.6g %s, deviation %.2g\n", observations->baseline_value, curve->unit,
 			observations->baseline_deviation);
 	if (observations->drift_taken_off)
-		fprintf(out, "  drift        taken off by the runs at delay 0 beside each run\n");
+		fprintf(out, "  drift        corrected by the reference runs at delay 0\n");
 	if (observations->run_deviation > 0)
 		fprintf(out, "  noise        %.2g %% per run, %s\n", 100 * observations->run_deviation,
 			noise_words[observations->noise]);
@@ -42,7 +42,7 @@ static void print_head(const struct fit *fit, FILE *out)
 		fprintf(out, "  threshold    %.4g us (%s)\n", shown_us(curve->threshold.at_us),
 			curve_form_name(curve->threshold.form));
 	if (isfinite(fit->form_probability[CURVE_FORM_NONE]))
-		fprintf(out, "  form         jump %.1f %%, corner %.1f %%, no threshold %.1f %% likely\n",
+		fprintf(out, "  form         probability of a jump %.1f %%, hinge %.1f %%, no threshold %.1f %%\n",
 			100 * fit->form_probability[CURVE_FORM_JUMP], 100 * fit->form_probability[CURVE_FORM_HINGE],
 			100 * fit->form_probability[CURVE_FORM_NONE]);
 	fprintf(out, "  goodness     R^2 %.5f, chi^2/dof %.3g, AICc %.1f, BIC %.1f\n", curve->goodness.r_squared,
@@ -58,7 +58,7 @@ static void print_coefficients(const struct fit *fit, FILE *out)
 		return;
 	fprintf(out, "\n  %-10s %14s %12s\n", "parameter", "value", "std. error");
 	for (size_t k = 0; k < curve->coefficient_count; k++) {
-		char error[32] = "-"; /* not known: the fit leaves the coefficient free, or is exact */
+		char error[32] = "-"; /* unknown: the coefficient is not identifiable, or the fit is exact */
 
 		if (isfinite(curve->coefficients[k].standard_error))
 			snprintf(error, sizeof error, "%.3g", curve->coefficients[k].standard_error);
@@ -79,7 +79,7 @@ static void print_candidates(const struct fit *fit, FILE *out)
 		fprintf(out, "%c %-14s %-6s %9s %2zu %10.1f %10.1f %9.2g %6.1f%%%s\n", i == 0 ? '*' : ' ',
 			fit_family_name(candidate->family), curve_form_name(candidate->form), threshold,
 			candidate->parameters, candidate->aicc, candidate->bic, candidate->cross_validation,
-			100 * candidate->weight, candidate->constrained ? " held to the law" : "");
+			100 * candidate->weight, candidate->constrained ? " constrained" : "");
 	}
 }
 
@@ -104,7 +104,7 @@ static void print_outliers(const struct fit *fit, FILE *out)
 
 	if (!observations->outlier_count)
 		return;
-	fputs("\n  outlying runs\n", out);
+	fputs("\n  outliers\n", out);
 	for (size_t i = 0; i < observations->outlier_count; i++) {
 		const struct observation_outlier *outlier = &observations->outliers[i];
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Profile search: threshold and shape constants on a grid, the rest by QR; what is continuous is then refined by a
- * simplex (Nelder & Mead 1965). A jump's threshold cannot be told within the gap between two levels: its candidates
- * are the gaps' middles. The free residual of a member is a lower bound of its lawful one, so members are held to the
- * law in the order of their free residuals, until no other can win.
+ * Profile search: threshold and shape constants on a grid, the coefficients by QR; then continuous constants are
+ * refined by a simplex (Nelder & Mead 1965). A jump is only identifiable as a gap between two levels: its grid is the
+ * middles of the gaps. A profile's unconstrained residual is a lower bound of its constrained one, so profiles are
+ * constrained in the order of their unconstrained residuals until no other can win (branch and bound).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum {
 	THRESHOLDS_MAXIMUM = 64,
 	SCALES = 16,
 	EXPONENTS = 6,
-	MEMBERS_MAXIMUM = THRESHOLDS_MAXIMUM * SCALES,
+	PROFILES_MAXIMUM = THRESHOLDS_MAXIMUM * SCALES,
 	REFINE_STEPS = 90,
 	DIMENSIONS = 3,
 };
@@ -24,16 +24,16 @@ static const double exponents[EXPONENTS] = {0.7, 1, 1.5, 2.2, 3.3, 5};
 static const double exponent_least = 0.4, exponent_most = 12;
 
 struct scored {
-	struct member member;
-	double rss; /* free */
+	struct profile profile;
+	double rss; /* unconstrained */
 };
 
 struct search {
 	const struct problem *problem;
 	double *storage; /* of one design */
-	struct scored *members;
+	struct scored *profiles;
 	size_t count;
-	/* Leaving a level out: best residual without it over the members, and that member's error there. */
+	/* Leave-one-out: per level, the lowest residual without it over the profiles and that profile's error there. */
 	double *rss_without, *error_without;
 };
 
@@ -47,12 +47,12 @@ static double scale_most(const struct problem *problem)
 	return problem->end_us * 20;
 }
 
-/* Fills thresholds for a form; a flat part needs a level before it, the rest enough of them behind. */
+/* Lists a form's thresholds: at least one level before each and enough levels after it for the family. */
 static size_t list_thresholds(const struct problem *problem, enum fit_family family, enum curve_form form,
 			      double forced_us, double *thresholds)
 {
-	struct member member = {.family = family, .form = CURVE_FORM_NONE, .shape = {1, 1}};
-	size_t behind = member_columns(problem, &member), n = problem->count, count = 0, every;
+	struct profile profile = {.family = family, .form = CURVE_FORM_NONE, .shape = {1, 1}};
+	size_t behind = profile_columns(problem, &profile), n = problem->count, count = 0, every;
 	double last;
 
 	if (form == CURVE_FORM_NONE) {
@@ -71,7 +71,7 @@ static size_t list_thresholds(const struct problem *problem, enum fit_family fam
 			thresholds[count++] = (problem->x[i - 1] + problem->x[i]) / 2;
 		return count;
 	}
-	/* Hinge: the corner may lie anywhere in front of the levels that its rest needs. */
+	/* A hinge may be anywhere before the levels that the family needs. */
 	last = problem->x[n - behind];
 	for (size_t i = 0; i < THRESHOLDS_MAXIMUM / 2; i++)
 		thresholds[count++] = last * ((double)i + 0.5) / (THRESHOLDS_MAXIMUM / 2);
@@ -103,7 +103,7 @@ static size_t list_shapes(const struct problem *problem, enum fit_family family,
 	return 1;
 }
 
-/* The closed form of leaving one level out: error e / (1 - h), residual less w e^2 / (1 - h). */
+/* Leave-one-out in closed form: error e / (1 - h), residual sum less w e^2 / (1 - h). */
 static void note_without(struct search *search, const struct design *design, const struct solution *solution)
 {
 	const struct problem *problem = search->problem;
@@ -128,18 +128,18 @@ static void note_without(struct search *search, const struct design *design, con
 	}
 }
 
-static void score(struct search *search, const struct member *member)
+static void score(struct search *search, const struct profile *profile)
 {
 	struct design design;
 	struct solution solution;
 
-	if (search->count == MEMBERS_MAXIMUM)
+	if (search->count == PROFILES_MAXIMUM)
 		return;
-	design_make(search->problem, member, &design, search->storage);
+	design_make(search->problem, profile, &design, search->storage);
 	design_solve(search->problem, &design, search->problem->y, &solution);
 	if (!isfinite(solution.rss))
 		return;
-	search->members[search->count++] = (struct scored){*member, solution.rss};
+	search->profiles[search->count++] = (struct scored){*profile, solution.rss};
 	if (search->rss_without)
 		note_without(search, &design, &solution);
 }
@@ -151,14 +151,14 @@ static int compare_scored(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Lawful residual of a member; its solution goes to *solution. */
-static double lawful(const struct search *search, const struct member *member, struct solution *solution)
+/* Constrained fit of a profile; returns its residual sum of squares. */
+static double constrained_fit(const struct search *search, const struct profile *profile, struct solution *solution)
 {
 	struct design design;
 
-	design_make(search->problem, member, &design, search->storage);
+	design_make(search->problem, profile, &design, search->storage);
 	design_solve(search->problem, &design, search->problem->y, solution);
-	design_hold_to_law(search->problem, &design, solution);
+	design_constrain(search->problem, &design, solution);
 	return solution->rss;
 }
 
@@ -167,70 +167,70 @@ static void score_grid(struct search *search, enum fit_family family, enum curve
 	double thresholds[THRESHOLDS_MAXIMUM], shapes[SCALES / 2 * EXPONENTS][2];
 	size_t threshold_count = list_thresholds(search->problem, family, form, forced_us, thresholds);
 	size_t shape_count = list_shapes(search->problem, family, shapes);
-	/* Two shapes and a threshold would be thousands of members: a coarse grid suffices for the simplex. */
-	size_t every = threshold_count * shape_count > MEMBERS_MAXIMUM / 2 && threshold_count > 1
-			       ? 1 + threshold_count * shape_count / (MEMBERS_MAXIMUM / 2)
+	/* Two shapes and a threshold would be thousands of profiles; a coarse grid suffices to start the simplex. */
+	size_t every = threshold_count * shape_count > PROFILES_MAXIMUM / 2 && threshold_count > 1
+			       ? 1 + threshold_count * shape_count / (PROFILES_MAXIMUM / 2)
 			       : 1;
 
 	for (size_t i = 0; i < threshold_count; i += every)
 		for (size_t j = 0; j < shape_count; j++)
-			score(search, &(struct member){family, form, thresholds[i], {shapes[j][0], shapes[j][1]}});
+			score(search, &(struct profile){family, form, thresholds[i], {shapes[j][0], shapes[j][1]}});
 }
 
-/* The simplex lives in (threshold / end, log s, log h); fixed dimensions are left out. */
+/* Nelder-Mead over (threshold / end, log s, log h), without the fixed dimensions. */
 struct simplex {
 	const struct search *search;
-	struct member member;
+	struct profile profile;
 	int kinds[DIMENSIONS]; /* 0 threshold, 1 s, 2 h */
 	int dimensions;
 	double points[DIMENSIONS + 1][DIMENSIONS], values[DIMENSIONS + 1];
 };
 
-static bool to_member(const struct simplex *simplex, const double *point, struct member *member)
+static bool to_profile(const struct simplex *simplex, const double *point, struct profile *profile)
 {
 	const struct problem *problem = simplex->search->problem;
 
-	*member = simplex->member;
+	*profile = simplex->profile;
 	for (int d = 0; d < simplex->dimensions; d++) {
 		if (simplex->kinds[d] == 0)
-			member->threshold_us = point[d] * problem->end_us;
+			profile->threshold_us = point[d] * problem->end_us;
 		else
-			member->shape[simplex->kinds[d] - 1] = exp(point[d]);
+			profile->shape[simplex->kinds[d] - 1] = exp(point[d]);
 	}
-	return member->threshold_us >= 0 && member->threshold_us < problem->end_us &&
-	       (member->family < FIT_LOG ||
-		(member->shape[0] >= scale_least(problem) && member->shape[0] <= scale_most(problem))) &&
-	       (member->family != FIT_HILL ||
-		(member->shape[1] >= exponent_least && member->shape[1] <= exponent_most));
+	return profile->threshold_us >= 0 && profile->threshold_us < problem->end_us &&
+	       (profile->family < FIT_LOG ||
+		(profile->shape[0] >= scale_least(problem) && profile->shape[0] <= scale_most(problem))) &&
+	       (profile->family != FIT_HILL ||
+		(profile->shape[1] >= exponent_least && profile->shape[1] <= exponent_most));
 }
 
 static double simplex_value(const struct simplex *simplex, const double *point)
 {
-	struct member member;
+	struct profile profile;
 	struct solution solution;
 
-	if (!to_member(simplex, point, &member))
+	if (!to_profile(simplex, point, &profile))
 		return INFINITY;
-	return lawful(simplex->search, &member, &solution);
+	return constrained_fit(simplex->search, &profile, &solution);
 }
 
 static void simplex_start(struct simplex *simplex, double forced_us)
 {
 	static const double steps[DIMENSIONS] = {0.02, 0.25, 0.2};
-	const struct member *member = &simplex->member;
+	const struct profile *profile = &simplex->profile;
 	double origin[DIMENSIONS];
 
 	simplex->dimensions = 0;
-	if (member->form == CURVE_FORM_HINGE && isnan(forced_us)) {
-		origin[simplex->dimensions] = member->threshold_us / simplex->search->problem->end_us;
+	if (profile->form == CURVE_FORM_HINGE && isnan(forced_us)) {
+		origin[simplex->dimensions] = profile->threshold_us / simplex->search->problem->end_us;
 		simplex->kinds[simplex->dimensions++] = 0;
 	}
-	if (family_shapes(member->family) > 0) {
-		origin[simplex->dimensions] = log(member->shape[0]);
+	if (family_shapes(profile->family) > 0) {
+		origin[simplex->dimensions] = log(profile->shape[0]);
 		simplex->kinds[simplex->dimensions++] = 1;
 	}
-	if (family_shapes(member->family) > 1) {
-		origin[simplex->dimensions] = log(member->shape[1]);
+	if (family_shapes(profile->family) > 1) {
+		origin[simplex->dimensions] = log(profile->shape[1]);
 		simplex->kinds[simplex->dimensions++] = 2;
 	}
 	for (int i = 0; i <= simplex->dimensions; i++) {
@@ -255,7 +255,7 @@ static void simplex_sort(struct simplex *simplex)
 		}
 }
 
-/* The worst point goes along the line through the others' centre to `factor` times its distance. */
+/* Moves the worst point along the line through the others' centre to `factor` times its distance from it. */
 static double simplex_try(const struct simplex *simplex, double factor, double *point)
 {
 	int last = simplex->dimensions;
@@ -306,10 +306,10 @@ static void simplex_step(struct simplex *simplex)
 	}
 }
 
-static void refine(const struct search *search, double forced_us, struct found *found)
+static void refine(const struct search *search, double forced_us, struct best_profile *best)
 {
-	struct simplex simplex = {.search = search, .member = found->member};
-	struct member member;
+	struct simplex simplex = {.search = search, .profile = best->profile};
+	struct profile profile;
 	struct solution solution;
 
 	simplex_start(&simplex, forced_us);
@@ -322,30 +322,30 @@ static void refine(const struct search *search, double forced_us, struct found *
 		simplex_step(&simplex);
 	}
 	simplex_sort(&simplex);
-	if (!to_member(&simplex, simplex.points[0], &member))
+	if (!to_profile(&simplex, simplex.points[0], &profile))
 		return;
-	if (lawful(search, &member, &solution) < found->solution.rss) {
-		found->member = member;
-		found->solution = solution;
+	if (constrained_fit(search, &profile, &solution) < best->solution.rss) {
+		best->profile = profile;
+		best->solution = solution;
 	}
 }
 
-/* With many levels the jump was looked for in every so many gaps: now in those next to the best. */
-static void refine_jump(const struct search *search, struct found *found)
+/* With many levels the grid skipped gaps: tries the gaps next to the best one. */
+static void refine_jump(const struct search *search, struct best_profile *best)
 {
 	const struct problem *problem = search->problem;
 	size_t reach = 1 + problem->count / THRESHOLDS_MAXIMUM, middle = 0;
 
-	while (middle + 1 < problem->count && problem->x[middle] < found->member.threshold_us)
+	while (middle + 1 < problem->count && problem->x[middle] < best->profile.threshold_us)
 		middle++;
 	for (size_t i = middle > reach ? middle - reach : 1; i <= middle + reach && i < problem->count; i++) {
-		struct member member = found->member;
+		struct profile profile = best->profile;
 		struct solution solution;
 
-		member.threshold_us = (problem->x[i - 1] + problem->x[i]) / 2;
-		if (lawful(search, &member, &solution) < found->solution.rss) {
-			found->member = member;
-			found->solution = solution;
+		profile.threshold_us = (problem->x[i - 1] + problem->x[i]) / 2;
+		if (constrained_fit(search, &profile, &solution) < best->solution.rss) {
+			best->profile = profile;
+			best->solution = solution;
 		}
 	}
 }
@@ -363,48 +363,48 @@ static double root_mean_square(const struct search *search)
 	return weight > 0 ? sqrt(sum / weight) : NAN;
 }
 
-static bool pick_lawful(struct search *search, struct found *found)
+static bool pick_constrained(struct search *search, struct best_profile *best)
 {
-	qsort(search->members, search->count, sizeof *search->members, compare_scored);
-	found->solution.rss = INFINITY;
-	for (size_t i = 0; i < search->count && search->members[i].rss < found->solution.rss; i++) {
+	qsort(search->profiles, search->count, sizeof *search->profiles, compare_scored);
+	best->solution.rss = INFINITY;
+	for (size_t i = 0; i < search->count && search->profiles[i].rss < best->solution.rss; i++) {
 		struct solution solution;
 
-		if (lawful(search, &search->members[i].member, &solution) < found->solution.rss) {
-			found->member = search->members[i].member;
-			found->solution = solution;
+		if (constrained_fit(search, &search->profiles[i].profile, &solution) < best->solution.rss) {
+			best->profile = search->profiles[i].profile;
+			best->solution = solution;
 		}
 	}
-	return isfinite(found->solution.rss);
+	return isfinite(best->solution.rss);
 }
 
-bool search_member(const struct problem *problem, enum fit_family family, enum curve_form form,
-		   double forced_threshold_us, struct found *found)
+bool search_candidate(const struct problem *problem, enum fit_family family, enum curve_form form,
+		      double forced_threshold_us, struct best_profile *best)
 {
 	struct search search = {.problem = problem};
 	size_t n = problem->count;
 	bool ok;
 
-	memset(found, 0, sizeof *found);
+	memset(best, 0, sizeof *best);
 	search.storage = malloc((design_storage(problem) + 2 * n) * sizeof *search.storage);
-	search.members = malloc(MEMBERS_MAXIMUM * sizeof *search.members);
-	ok = search.storage && search.members;
+	search.profiles = malloc(PROFILES_MAXIMUM * sizeof *search.profiles);
+	ok = search.storage && search.profiles;
 	if (ok) {
 		search.rss_without = search.storage + design_storage(problem);
 		search.error_without = search.rss_without + n;
 		for (size_t i = 0; i < n; i++)
 			search.rss_without[i] = INFINITY;
 		score_grid(&search, family, form, forced_threshold_us);
-		found->cross_validation = root_mean_square(&search);
-		ok = pick_lawful(&search, found);
+		best->cross_validation = root_mean_square(&search);
+		ok = pick_constrained(&search, best);
 	}
 	if (ok && form == CURVE_FORM_JUMP && isnan(forced_threshold_us) && n > THRESHOLDS_MAXIMUM)
-		refine_jump(&search, found);
+		refine_jump(&search, best);
 	if (ok) {
-		refine(&search, forced_threshold_us, found);
-		found->evidence = form_evidence(problem, &found->member, !isnan(forced_threshold_us), search.storage);
+		refine(&search, forced_threshold_us, best);
+		best->evidence = form_evidence(problem, &best->profile, !isnan(forced_threshold_us), search.storage);
 	}
 	free(search.storage);
-	free(search.members);
+	free(search.profiles);
 	return ok;
 }

@@ -6,16 +6,16 @@
 
 #include "simulator_priv.h"
 
-/* Thresholds whose residual lies more variances than this above the best are never the best of a replicate. */
+/* A threshold whose residual exceeds the best by more than this many variances never wins a replicate. */
 static const double plausible = 25;
 
 static void add_design(struct simulator *simulator, double threshold_us)
 {
-	struct member member = candidate_member(simulator->candidate);
+	struct profile profile = candidate_profile(simulator->candidate);
 	struct design *design = &simulator->designs[simulator->design_count];
 
-	member.threshold_us = threshold_us;
-	design_make(simulator->problem, &member, design,
+	profile.threshold_us = threshold_us;
+	design_make(simulator->problem, &profile, design,
 		    simulator->storage + simulator->design_count * design_storage(simulator->problem));
 	simulator->design_count += design->usable;
 }
@@ -33,7 +33,7 @@ static double free_rss(struct simulator *simulator, double threshold_us)
 	return solution.rss;
 }
 
-/* Gaps that a replicate could choose: the fitted curve itself tells how much worse each is. */
+/* The gaps that a replicate could choose, judged by how badly each fits the fitted curve. */
 static void add_jumps(struct simulator *simulator, double limit)
 {
 	const struct problem *problem = simulator->problem;
@@ -57,7 +57,7 @@ static void add_jumps(struct simulator *simulator, double limit)
 	}
 }
 
-/* A grid around a hinge, as wide as is plausible. */
+/* A grid of plausible hinges around the fitted one. */
 static void add_hinges(struct simulator *simulator, double limit)
 {
 	double at = simulator->candidate->threshold_us, ends[2] = {at, at};
@@ -81,24 +81,24 @@ static void add_hinges(struct simulator *simulator, double limit)
 		add_design(simulator, ends[0] + (ends[1] - ends[0]) * i / (DESIGNS_MAXIMUM - 2));
 }
 
-/* The searched constants as one vector: threshold in ends of the domain, shapes as logarithms. */
-static struct member moved_member(const struct simulator *simulator, const double *by)
+/* The profile with its searched constants moved: threshold in units of the domain's end, shapes in logarithms. */
+static struct profile moved_profile(const struct simulator *simulator, const double *by)
 {
-	struct member member = candidate_member(simulator->candidate);
+	struct profile profile = candidate_profile(simulator->candidate);
 
 	for (size_t k = 0; k < simulator->searched; k++) {
 		if (simulator->kinds[k] == 0)
-			member.threshold_us = fmin(fmax(member.threshold_us + by[k] * simulator->problem->end_us, 0),
-						   0.95 * simulator->problem->end_us);
+			profile.threshold_us = fmin(fmax(profile.threshold_us + by[k] * simulator->problem->end_us, 0),
+						    0.95 * simulator->problem->end_us);
 		else
-			member.shape[simulator->kinds[k] - 1] *= exp(fmin(fmax(by[k], -2), 2));
+			profile.shape[simulator->kinds[k] - 1] *= exp(fmin(fmax(by[k], -2), 2));
 	}
-	return member;
+	return profile;
 }
 
 /*
- * Rows that give the change of the searched constants for a change of the response: the curve's derivatives by them,
- * cleared of what the coefficients can do, inverted. Small: at most three columns.
+ * Derivatives of the curve by the searched constants (at most three columns), projected off the column space of the
+ * coefficients: the linearised answer of these constants to a change of the response.
  */
 static void make_answer(struct simulator *simulator)
 {
@@ -109,16 +109,16 @@ static void make_answer(struct simulator *simulator)
 
 	for (size_t k = 0; k < simulator->searched; k++) {
 		double by[SEARCHED_MAXIMUM] = {0}, *column = answer + k * n, length = 0;
-		struct member up, down;
+		struct profile up, down;
 
 		by[k] = 1e-4;
-		up = moved_member(simulator, by);
+		up = moved_profile(simulator, by);
 		by[k] = -1e-4;
-		down = moved_member(simulator, by);
+		down = moved_profile(simulator, by);
 		for (size_t i = 0; i < n; i++)
 			column[i] = problem->root_weight[i] *
-				    (member_value(problem, &up, simulator->candidate->coefficients, problem->x[i]) -
-				     member_value(problem, &down, simulator->candidate->coefficients, problem->x[i])) /
+				    (profile_value(problem, &up, simulator->candidate->coefficients, problem->x[i]) -
+				     profile_value(problem, &down, simulator->candidate->coefficients, problem->x[i])) /
 				    2e-4;
 		for (size_t j = 0; j < design->columns; j++) {
 			double part = 0;
@@ -137,7 +137,7 @@ static void make_answer(struct simulator *simulator)
 	}
 }
 
-/* Solves the little least squares of the noise on the cleared derivatives. */
+/* Least squares of the noise on the projected derivatives. */
 static void answer_noise(const struct simulator *simulator, const double *noise, double *by)
 {
 	const struct problem *problem = simulator->problem;
@@ -180,7 +180,7 @@ int simulator_create(const struct problem *problem, const struct fit_settings *s
 {
 	size_t n = problem->count, size = design_storage(problem);
 	double limit = plausible * noise.scale * noise.scale;
-	struct member member = candidate_member(candidate);
+	struct profile profile = candidate_profile(candidate);
 
 	memset(simulator, 0, sizeof *simulator);
 	simulator->problem = problem;
@@ -193,15 +193,15 @@ int simulator_create(const struct problem *problem, const struct fit_settings *s
 	simulator->answer = simulator->fitted + n;
 	simulator->work = simulator->answer + SEARCHED_MAXIMUM * n;
 	if (candidate->family == FIT_MONOTONE) {
-		struct pooled pooled;
+		struct isotonic isotonic;
 
-		pooled_fit(problem, problem->y, &pooled, simulator->work);
+		isotonic_fit(problem, problem->y, &isotonic, simulator->work);
 		for (size_t i = 0; i < n; i++)
-			simulator->fitted[i] = pooled_value(&pooled, problem->x[i]);
+			simulator->fitted[i] = isotonic_value(&isotonic, problem->x[i]);
 		return 0;
 	}
 	for (size_t i = 0; i < n; i++)
-		simulator->fitted[i] = member_value(problem, &member, candidate->coefficients, problem->x[i]);
+		simulator->fitted[i] = profile_value(problem, &profile, candidate->coefficients, problem->x[i]);
 	if (family_shapes(candidate->family) > 0) {
 		add_design(simulator, candidate->threshold_us);
 		if (candidate->form == CURVE_FORM_HINGE && isnan(settings->threshold_us))
@@ -221,8 +221,8 @@ int simulator_create(const struct problem *problem, const struct fit_settings *s
 	return simulator->design_count ? 0 : -EDOM;
 }
 
-/* Lawful best over the designs for response y. */
-static void refit_designs(struct simulator *simulator, const double *y, struct member *member, struct solution *best)
+/* Best constrained solution over the designs for response y. */
+static void refit_designs(struct simulator *simulator, const double *y, struct profile *profile, struct solution *best)
 {
 	struct solution free_solutions[DESIGNS_MAXIMUM];
 	bool done[DESIGNS_MAXIMUM] = {false};
@@ -240,36 +240,36 @@ static void refit_designs(struct simulator *simulator, const double *y, struct m
 		if (free_solutions[next].rss >= best->rss)
 			return;
 		done[next] = true;
-		design_hold_to_law(simulator->problem, &simulator->designs[next], &free_solutions[next]);
+		design_constrain(simulator->problem, &simulator->designs[next], &free_solutions[next]);
 		if (free_solutions[next].rss < best->rss) {
 			*best = free_solutions[next];
-			*member = simulator->designs[next].member;
+			*profile = simulator->designs[next].profile;
 		}
 	}
 }
 
-/* Families with shapes: these move as the derivatives say, then the coefficients are fitted exactly. */
-static void refit_shapes(struct simulator *simulator, const double *noise, const double *y, struct member *member,
+/* Families with shape constants: one linearised step for these, then an exact fit of the coefficients. */
+static void refit_shapes(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
 			 struct solution *solution)
 {
 	double by[SEARCHED_MAXIMUM] = {0};
 	struct design design;
 
 	answer_noise(simulator, noise, by);
-	*member = moved_member(simulator, by);
-	design_make(simulator->problem, member, &design,
+	*profile = moved_profile(simulator, by);
+	design_make(simulator->problem, profile, &design,
 		    simulator->storage + DESIGNS_MAXIMUM * design_storage(simulator->problem));
 	design_solve(simulator->problem, &design, y, solution);
-	design_hold_to_law(simulator->problem, &design, solution);
+	design_constrain(simulator->problem, &design, solution);
 }
 
-void simulator_refit(struct simulator *simulator, const double *noise, const double *y, struct member *member,
+void simulator_refit(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
 		     struct solution *solution)
 {
 	if (simulator->searched)
-		refit_shapes(simulator, noise, y, member, solution);
+		refit_shapes(simulator, noise, y, profile, solution);
 	else
-		refit_designs(simulator, y, member, solution);
+		refit_designs(simulator, y, profile, solution);
 }
 
 void simulator_curve(struct simulator *simulator, const double *noise, struct candidate_curve *curve,
@@ -281,16 +281,16 @@ void simulator_curve(struct simulator *simulator, const double *noise, struct ca
 	for (size_t i = 0; i < simulator->problem->count; i++)
 		y[i] = simulator->fitted[i] + noise[i];
 	*curve = (struct candidate_curve){.problem = simulator->problem,
-					  .member = candidate_member(candidate),
+					  .profile = candidate_profile(candidate),
 					  .coefficients = solution->coefficients};
 	*solution = (struct solution){0};
 	if (candidate->family == FIT_MONOTONE) {
-		pooled_fit(simulator->problem, y, &curve->pooled, simulator->work);
+		isotonic_fit(simulator->problem, y, &curve->isotonic, simulator->work);
 		return;
 	}
-	simulator_refit(simulator, noise, y, &curve->member, solution);
+	simulator_refit(simulator, noise, y, &curve->profile, solution);
 	if (isfinite(solution->rss))
 		return;
-	curve->member = candidate_member(candidate);
+	curve->profile = candidate_profile(candidate);
 	curve->coefficients = candidate->coefficients;
 }

@@ -34,7 +34,7 @@ int simulator_create(const struct problem *problem, const struct fit_settings *s
 		     const struct fit_candidate *candidate, struct noise noise, struct simulator *simulator);
 
 /* Fits the candidate to the response y = fitted + noise (count each). solution->rss is infinite if that cannot be. */
-void simulator_refit(struct simulator *simulator, const double *noise, const double *y, struct member *member,
+void simulator_refit(struct simulator *simulator, const double *noise, const double *y, struct profile *profile,
 		     struct solution *solution);
 
 /*

@@ -145,7 +145,7 @@ int prepare_weights(struct preparation *preparation)
 	}
 	if (out->scatter_dof >= 1 && !preparation->settings->absolute_sigma) {
 		/* Smoothed means: a level that happened to come out low must not gain weight by it. */
-		monotone_pool(work, work + out->count, out->count, work, work + 3 * out->count);
+		isotonic_regression(work, work + out->count, out->count, work, work + 3 * out->count);
 		weigh_by_scatter(out, work, work + 2 * out->count);
 	} else {
 		weigh_as_given(out);
@@ -163,7 +163,7 @@ static double pass_value(const struct preparation *preparation, size_t from, siz
 	for (size_t i = from; i < to; i++) {
 		const struct run *run = &preparation->runs[i];
 
-		if (run->pass != pass || (run->outlier && preparation->settings->without_outliers))
+		if (run->block != pass || (run->outlier && preparation->settings->without_outliers))
 			continue;
 		sum += run->y;
 		count++;
@@ -171,30 +171,30 @@ static double pass_value(const struct preparation *preparation, size_t from, siz
 	return count ? sum / (double)count : NAN;
 }
 
-int prepare_passes(struct preparation *preparation)
+int prepare_blocks(struct preparation *preparation)
 {
 	struct observations *out = preparation->out;
 	size_t first_end = prepare_level_end(preparation, 0), to;
 
 	if (preparation->sweep->plain)
 		return 0;
-	out->passes = malloc(first_end * out->count * sizeof *out->passes);
-	if (!out->passes)
+	out->blocks = malloc(first_end * out->count * sizeof *out->blocks);
+	if (!out->blocks)
 		return error_set(preparation->err, ENOMEM, "out of memory");
 	for (size_t k = 0; k < first_end; k++) {
-		double *row = out->passes + out->pass_count * out->count;
-		int64_t pass = preparation->runs[k].pass;
+		double *row = out->blocks + out->block_count * out->count;
+		int64_t pass = preparation->runs[k].block;
 		size_t level = 0;
 		bool complete = true;
 
 		for (size_t earlier = 0; earlier < k && complete; earlier++)
-			complete = preparation->runs[earlier].pass != pass;
+			complete = preparation->runs[earlier].block != pass;
 		for (size_t from = 0; from < preparation->count && complete; from = to) {
 			to = prepare_level_end(preparation, from);
 			row[level] = pass_value(preparation, from, to, pass);
 			complete = isfinite(row[level++]);
 		}
-		out->pass_count += complete;
+		out->block_count += complete;
 	}
 	return 0;
 }

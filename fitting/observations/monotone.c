@@ -13,7 +13,7 @@ static void push_pool(double *pools, size_t *count, double mean, double weight, 
 	top[2] = size;
 }
 
-size_t monotone_pool(const double *y, const double *weight, size_t count, double *fitted, double *work)
+size_t isotonic_regression(const double *y, const double *weight, size_t count, double *fitted, double *work)
 {
 	size_t pools = 0, at = 0;
 

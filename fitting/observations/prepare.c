@@ -54,7 +54,7 @@ static int take_runs(struct preparation *preparation, size_t metric)
 								       .value = row->value,
 								       .deviation = row->deviation,
 								       .runs = (long)row->runs,
-								       .pass = row->run,
+								       .block = row->run,
 								       .line = row->line};
 	}
 	rc = prepare_references(preparation);
@@ -181,16 +181,6 @@ static int normalise(struct preparation *preparation)
 	return 0;
 }
 
-size_t prepare_level_end(const struct preparation *preparation, size_t from)
-{
-	size_t to = from + 1;
-
-	while (to < preparation->count &&
-	       preparation->runs[to].x_us <= preparation->runs[from].x_us + PREPARE_SAME_LEVEL_US)
-		to++;
-	return to;
-}
-
 int observations_prepare(const struct sweep *sweep, const struct observation_settings *settings,
 			 struct observations *observations, struct error *err)
 {
@@ -221,7 +211,7 @@ int observations_prepare(const struct sweep *sweep, const struct observation_set
 	if (rc == 0)
 		rc = prepare_weights(&preparation);
 	if (rc == 0)
-		rc = prepare_passes(&preparation);
+		rc = prepare_blocks(&preparation);
 	free(preparation.runs);
 	if (rc != 0)
 		observations_free(observations);
@@ -232,6 +222,6 @@ void observations_free(struct observations *observations)
 {
 	free(observations->levels);
 	free(observations->outliers);
-	free(observations->passes);
+	free(observations->blocks);
 	memset(observations, 0, sizeof *observations);
 }

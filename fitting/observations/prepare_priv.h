@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inside the preparation of a sweep: runs on their way to levels. */
+/* Preparation of a sweep: from runs to levels. */
 #ifndef FITTING_PREPARE_PRIV_H
 #define FITTING_PREPARE_PRIV_H
 
@@ -11,10 +11,10 @@
 struct run {
 	double x_us, value, y; /* y: normalised */
 	double deviation;      /* plain form */
-	double drift; /* share of an operation's time that the machine took more than usual just then; 0 = not known */
-	double score; /* robust deviations from the level's median */
+	double drift;          /* relative slow-down of the machine at that time, from the references; 0 = not known */
+	double score;          /* robust deviations from the level's median */
 	long runs, line;
-	int64_t pass; /* number of the run */
+	int64_t block; /* number of the run: its replicate block */
 	bool outlier;
 };
 
@@ -27,8 +27,16 @@ struct preparation {
 	struct error *err;
 };
 
-/* Runs from `from` on that were made at the same delay: the first that was not. */
-size_t prepare_level_end(const struct preparation *preparation, size_t from);
+/* End of the level that starts at run `from`. */
+static inline size_t prepare_level_end(const struct preparation *preparation, size_t from)
+{
+	size_t to = from + 1;
+
+	while (to < preparation->count &&
+	       preparation->runs[to].x_us <= preparation->runs[from].x_us + PREPARE_SAME_LEVEL_US)
+		to++;
+	return to;
+}
 
 /* Finds the runs' drift, where the sweep has references; the runs are in the file's order. */
 int prepare_references(struct preparation *preparation);
@@ -37,7 +45,7 @@ int prepare_outliers(struct preparation *preparation);
 /* Gathers the runs to out->levels; then weighs the levels. */
 int prepare_levels(struct preparation *preparation);
 int prepare_weights(struct preparation *preparation);
-/* Gathers the complete passes. */
-int prepare_passes(struct preparation *preparation);
+/* Collects the complete replicate blocks. */
+int prepare_blocks(struct preparation *preparation);
 
 #endif

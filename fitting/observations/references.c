@@ -18,7 +18,7 @@ static const double share_most = 0.5;
 static bool has_references(const struct preparation *preparation)
 {
 	for (size_t i = 0; i < preparation->count; i++)
-		if (preparation->runs[i].pass >= SWEEP_REFERENCE_RUN)
+		if (preparation->runs[i].block >= SWEEP_REFERENCE_RUN)
 			return true;
 	return false;
 }

@@ -91,15 +91,15 @@ done
 # An outlier is flagged with its line and stays in, unless asked otherwise.
 awk -F, -v OFS=, 'NR == 30 { $7 = 20000 } { print }' sweep.csv >outlier.csv
 run "$nomora" fit outlier.csv
-printf '%s\n' "$out" | grep -q 'line 30 ' && printf '%s\n' "$out" | grep -q '1 outlying run .*kept in the fit' &&
+printf '%s\n' "$out" | grep -q 'line 30 ' && printf '%s\n' "$out" | grep -q '1 outlier .*, kept' &&
 	pass "an outlier is flagged and kept" || fail "an outlier is flagged and kept" "$out"
 run "$nomora" fit outlier.csv --without-outliers
-printf '%s\n' "$out" | grep -q 'left out as asked' && pass "--without-outliers" || fail "--without-outliers" "$out"
+printf '%s\n' "$out" | grep -q 'excluded' && pass "--without-outliers" || fail "--without-outliers" "$out"
 
 # Plain columns with any header.
 printf 'RTT;perf;sd;n\n0;1;0.01;5\n20;1.0;0.01;5\n50;0.93;0.01;5\n100;0.81;0.02;5\n200;0.62;0.01;5\n500;0.31;0.01;5\n' >plain.csv
 run "$nomora" fit plain.csv
-[ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q 'normalised already' && pass "plain columns" ||
+[ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q 'is normalised' && pass "plain columns" ||
 	fail "plain columns" "$out" "$err"
 
 # bad NAME CODE PATTERN: the file bad.csv is refused and leaves nothing behind.

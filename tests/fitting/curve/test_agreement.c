@@ -56,7 +56,7 @@ static struct curve *measure(const struct world *world, uint64_t seed)
 	settings.seed = seed;
 	cr_assert_eq(observations_prepare(sweep, &(struct observation_settings){0}, &observations, &err), 0, "%s",
 		     err.text);
-	cr_assert_eq(observations.pass_count, world->numbered ? PASSES : 0);
+	cr_assert_eq(observations.block_count, world->numbered ? PASSES : 0);
 	cr_assert_eq(fit_observations(&observations, &settings, &fit, &err), 0, "%s", err.text);
 	sweep_destroy(sweep);
 	curve = fit.curve;

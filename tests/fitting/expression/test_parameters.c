@@ -51,8 +51,22 @@ Test(parameters, too_many_are_refused)
 	for (int k = 0; k <= PARAMETERS_MAXIMUM; k++)
 		used += (size_t)snprintf(text + used, sizeof text - used, "%sp%d=1", k ? "," : "", k);
 	cr_assert_eq(parameters_parse_start(text, &parameters, &err), -EINVAL);
-	memset(text, 'x', sizeof text - 1);
+	cr_assert(strstr(err.text, "at most 64 parameters"), "%s", err.text);
+}
+
+/* Each list is valid but for an item that is too long, which must not be cut off and accepted. */
+Test(parameters, items_that_are_too_long_are_refused)
+{
+	char text[4096];
+	struct error err;
+
+	snprintf(text, sizeof text, "b1=%0*d", 2000, 1);
 	cr_assert_eq(parameters_parse_start(text, &parameters, &err), -EINVAL);
+	cr_assert(strstr(err.text, "too long"), "%s", err.text);
+	cr_assert_eq(parameters_parse_start("b1=1", &parameters, &err), 0);
+	snprintf(text, sizeof text, "b1=0:%0*d", 2000, 9);
 	cr_assert_eq(parameters_parse_bounds(text, &parameters, &err), -EINVAL);
+	cr_assert(strstr(err.text, "too long"), "%s", err.text);
+	snprintf(text, sizeof text, "b1%0*d", 2000, 1);
 	cr_assert_eq(parameters_parse_fixed(text, &parameters, &err), -EINVAL);
 }

@@ -221,6 +221,12 @@ Test(linear, impossible_input_is_refused)
 	cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_TOO_FEW_ROWS);
 	problem.rows = 201;
 	cr_assert_eq(linear_fit(workspace, &problem, &result), LINEAR_TOO_FEW_ROWS);
+	{
+		long double x[2] = {0, 1}, response[2] = {1, 2};
+
+		cr_assert_eq(linear_fit_polynomial_extended(workspace, x, response, 2, 2, &result), LINEAR_TOO_FEW_ROWS,
+			     "a parabola through two points");
+	}
 	cr_assert_null(linear_workspace_create(0, 1));
 	cr_assert_null(linear_workspace_create(SIZE_MAX / 2, 8));
 }

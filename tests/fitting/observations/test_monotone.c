@@ -13,7 +13,7 @@ Test(monotone, pools_a_textbook_case)
 	const double y[] = {5, 3, 4, 1, 2, 0}, weight[] = {1, 1, 3, 1, 1, 1};
 	double fitted[6], work[18];
 
-	cr_assert_eq(monotone_pool(y, weight, 6, fitted, work), 4);
+	cr_assert_eq(isotonic_regression(y, weight, 6, fitted, work), 4);
 	cr_assert_float_eq(fitted[0], 5, 1e-15);
 	cr_assert_float_eq(fitted[1], 3.75, 1e-15);
 	cr_assert_float_eq(fitted[2], 3.75, 1e-15);
@@ -34,7 +34,7 @@ Test(monotone, pooling_is_the_best_monotone_fit)
 			y[i] = -0.05 * i + rng_normal(&rng);
 			weight[i] = 0.1 + rng_uniform(&rng);
 		}
-		monotone_pool(y, weight, POINTS, fitted, work);
+		isotonic_regression(y, weight, POINTS, fitted, work);
 		for (int i = 0; i < POINTS; i++) {
 			cr_assert(i == 0 || fitted[i] <= fitted[i - 1]);
 			sum += weight[i] * (y[i] - fitted[i]);

@@ -9,7 +9,7 @@
  * Weighted least squares under y[0] >= y[1] >= ...: pool adjacent violators (Barlow et al. 1972), linear time. Weights
  * are above 0. fitted may be y; work holds 3 * count. Returns the number of pools, which differ in height.
  */
-size_t monotone_pool(const double *y, const double *weight, size_t count, double *fitted, double *work);
+size_t isotonic_regression(const double *y, const double *weight, size_t count, double *fitted, double *work);
 
 /*
  * Slopes of a monotone piecewise cubic Hermite interpolant through (x, y), x rising strictly (Fritsch & Butland 1984):

@@ -49,8 +49,8 @@ struct observations {
 	size_t outlier_count;
 	struct observation_outlier *outliers;
 	/* Complete passes, runs of one number that every level has: pass_count rows of count, normalised. */
-	size_t pass_count;
-	double *passes;
+	size_t block_count;
+	double *blocks;
 	long runs;             /* all of them */
 	double scatter;        /* weighted sum of squares of the runs about their levels' means */
 	double scatter_dof;    /* runs - levels, where several runs were made */

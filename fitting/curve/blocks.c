@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the passes of a sweep say of its curve's deviation. Runs at one level deviate from each other by chance and by
- * drift of the machine between their passes; the band takes all of it for chance that each level has for itself. Drift
- * is not: it falls on all levels of a pass, and a curve through many levels averages it no better than through one. So
- * the candidate is fitted to each pass as well, and where these curves vary more than single runs make them, that is
- * what a repetition of the sweep would show.
+ * Variance of the curve between replicate blocks. The band treats all scatter at a level as independent noise. Drift of
+ * the machine between blocks is not: it shifts all levels of a block together, and averaging over levels does not
+ * reduce it. So the candidate is also fitted to each block; where these curves vary more than independent noise
+ * explains, the band is widened.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,7 +13,7 @@
 
 enum { REPLICATES = 200 };
 
-/* Drift that chance would show in one sweep of twenty is told, and costs the band its degrees of freedom. */
+/* Drift significant at 5 % is reported and reduces the band's degrees of freedom. */
 static const double drift_quantile = 1.645;
 
 struct spread {
@@ -54,23 +53,22 @@ static void add_answer(struct simulator *simulator, const double *noise, double 
 	add_curve(spread, p);
 }
 
-/* A pass's distance from the mean of the passes, as small as that mean's own deviation: variances then are the mean's.
- */
-static void pass_noise(const struct observations *observations, size_t pass, double *noise)
+/* A block's deviation from the mean of the blocks, scaled so that its variance is the mean's. */
+static void block_noise(const struct observations *observations, size_t block, double *noise)
 {
-	double root = sqrt((double)observations->pass_count);
+	double root = sqrt((double)observations->block_count);
 
 	for (size_t i = 0; i < observations->count; i++) {
 		double mean = 0;
 
-		for (size_t k = 0; k < observations->pass_count; k++)
-			mean += observations->passes[k * observations->count + i];
-		mean /= (double)observations->pass_count;
-		noise[i] = (observations->passes[pass * observations->count + i] - mean) / root;
+		for (size_t k = 0; k < observations->block_count; k++)
+			mean += observations->blocks[k * observations->count + i];
+		mean /= (double)observations->block_count;
+		noise[i] = (observations->blocks[block * observations->count + i] - mean) / root;
 	}
 }
 
-/* The same of single runs that know nothing of each other. */
+/* Independent noise of the same size. */
 static void chance_noise(const struct problem *problem, struct noise noise, struct rng *rng, double *values)
 {
 	for (size_t i = 0; i < problem->count; i++)
@@ -82,49 +80,49 @@ static double dispersion(struct simulator *simulator, const struct observations 
 {
 	const struct problem *problem = simulator->problem;
 	size_t n = problem->count;
-	struct spread by_pass = {n, storage, storage + n, 0}, by_chance = {n, storage + 2 * n, storage + 3 * n, 0};
+	struct spread by_block = {n, storage, storage + n, 0}, by_chance = {n, storage + 2 * n, storage + 3 * n, 0};
 	double *noise = storage + 4 * n, *p = storage + 5 * n, chance;
 	struct rng rng;
 
 	rng_seed(&rng, seed);
-	for (size_t k = 0; k < observations->pass_count; k++) {
-		pass_noise(observations, k, noise);
-		add_answer(simulator, noise, p, &by_pass);
+	for (size_t k = 0; k < observations->block_count; k++) {
+		block_noise(observations, k, noise);
+		add_answer(simulator, noise, p, &by_block);
 	}
 	for (int i = 0; i < REPLICATES; i++) {
 		chance_noise(problem, simulator->noise, &rng, noise);
 		add_answer(simulator, noise, p, &by_chance);
 	}
 	chance = variance_of(&by_chance);
-	return chance > 0 ? variance_of(&by_pass) / chance : NAN;
+	return chance > 0 ? variance_of(&by_block) / chance : NAN;
 }
 
-int passes_widen(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
-		 struct noise *noise)
+int blocks_widen_noise(const struct problem *problem, const struct fit_settings *settings, struct fit *fit,
+		       struct noise *noise)
 {
-	double dof = (double)fit->observations.pass_count - 1;
+	double dof = (double)fit->observations.block_count - 1;
 	struct simulator simulator;
 	double *storage;
 	int rc;
 
-	fit->pass_dispersion = NAN;
-	if (fit->observations.pass_count < 2 || settings->absolute_sigma || !(noise->scale > 0))
+	fit->block_dispersion = NAN;
+	if (fit->observations.block_count < 2 || settings->absolute_sigma || !(noise->scale > 0))
 		return 0;
 	storage = calloc(6 * problem->count, sizeof *storage);
 	if (!storage)
 		return -ENOMEM;
 	rc = simulator_create(problem, settings, &fit->candidates[0], *noise, &simulator);
 	if (rc == 0)
-		fit->pass_dispersion = dispersion(&simulator, &fit->observations, settings->seed, storage);
+		fit->block_dispersion = dispersion(&simulator, &fit->observations, settings->seed, storage);
 	if (rc != -ENOMEM)
 		free(simulator.storage);
 	free(storage);
 	if (rc != 0)
 		return rc == -EDOM ? 0 : rc;
-	if (fit->pass_dispersion > 1)
-		noise->scale *= sqrt(fit->pass_dispersion);
-	fit->passes_drift = fit_f_to_normal(fit->pass_dispersion, dof, noise->dof) > drift_quantile;
-	if (fit->passes_drift)
+	if (fit->block_dispersion > 1)
+		noise->scale *= sqrt(fit->block_dispersion);
+	fit->blocks_drift = fit_f_to_normal(fit->block_dispersion, dof, noise->dof) > drift_quantile;
+	if (fit->blocks_drift)
 		noise->dof = fmin(noise->dof, fmax(dof, 2));
 	return 0;
 }
