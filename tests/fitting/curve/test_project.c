@@ -206,34 +206,75 @@ Test(isotonic, cross_validation_is_the_weighted_error_at_levels_left_out)
 	cr_assert_float_eq(isotonic_cross_validate(&problem, storage), sqrt(sum / 3e-3), 1e-12);
 }
 
-/* With more levels than the grid has thresholds the jump is refined among the neighbouring gaps, both ends included. */
+enum { LEVELS = 130 };
+
+struct levels {
+	struct problem problem;
+	double block[5 * LEVELS];
+};
+
+static void make_levels(struct levels *levels)
+{
+	double *block = levels->block;
+
+	levels->problem = (struct problem){.count = LEVELS,
+					   .x = block,
+					   .y = block + LEVELS,
+					   .weight = block + 2 * LEVELS,
+					   .root_weight = block + 3 * LEVELS,
+					   .work = block + 4 * LEVELS,
+					   .rows = LEVELS,
+					   .baseline_known = true,
+					   .end_us = 10 * (LEVELS - 1),
+					   .constraint_end_us = 10 * (LEVELS - 1)};
+	for (size_t i = 0; i < LEVELS; i++) {
+		block[i] = 10 * (double)i;
+		levels->problem.weight[i] = levels->problem.root_weight[i] = 1;
+	}
+}
+
+/* With more levels than the grid has thresholds the jump is refined among the neighbouring gaps. */
 Test(search, a_jump_is_found_in_its_own_gap_at_every_one_of_130_levels)
 {
-	enum { LEVELS = 130 };
-	double block[5 * LEVELS];
-	struct problem problem = {.count = LEVELS,
-				  .x = block,
-				  .y = block + LEVELS,
-				  .weight = block + 2 * LEVELS,
-				  .root_weight = block + 3 * LEVELS,
-				  .work = block + 4 * LEVELS,
-				  .rows = LEVELS,
-				  .baseline_known = true,
-				  .end_us = 10 * (LEVELS - 1),
-				  .constraint_end_us = 10 * (LEVELS - 1)};
+	struct levels levels;
 
-	for (size_t i = 0; i < LEVELS; i++) {
-		problem.x[i] = 10 * (double)i;
-		problem.weight[i] = problem.root_weight[i] = 1;
-	}
+	make_levels(&levels);
 	for (size_t jump = 1; jump + 2 < LEVELS; jump++) {
+		const double *x = levels.problem.x;
 		struct best_profile best;
 
 		for (size_t i = 0; i < LEVELS; i++)
-			problem.y[i] = i < jump ? 1 : 0.8 - 1e-4 * problem.x[i];
-		cr_assert(search_candidate(&problem, FIT_POLYNOMIAL_1, CURVE_FORM_JUMP, NAN, &best));
-		cr_assert(best.profile.threshold_us > problem.x[jump - 1] &&
-				  best.profile.threshold_us < problem.x[jump],
+			levels.problem.y[i] = i < jump ? 1 : 0.8 - 1e-4 * x[i];
+		cr_assert(search_candidate(&levels.problem, FIT_POLYNOMIAL_1, CURVE_FORM_JUMP, NAN, &best));
+		cr_assert(best.profile.threshold_us > x[jump - 1] && best.profile.threshold_us < x[jump],
 			  "jump after level %zu found at %g us", jump, best.profile.threshold_us);
+	}
+}
+
+/* In noise the best gap can be the last of the neighbours: no gap within three of the one found is better. */
+Test(search, no_neighbouring_gap_is_better_in_noise)
+{
+	struct levels levels;
+	struct rng rng;
+
+	make_levels(&levels);
+	rng_seed(&rng, 341);
+	for (int n = 0; n < 300; n++) {
+		const double *x = levels.problem.x;
+		struct best_profile best, other;
+		size_t gap = 1;
+
+		for (size_t i = 0; i < LEVELS; i++)
+			levels.problem.y[i] = (i < 60 ? 1 : 0.97 - 1e-4 * x[i]) + 0.05 * rng_normal(&rng);
+		cr_assert(search_candidate(&levels.problem, FIT_POLYNOMIAL_1, CURVE_FORM_JUMP, NAN, &best));
+		while (x[gap] < best.profile.threshold_us)
+			gap++;
+		for (size_t i = gap > 3 ? gap - 3 : 1; i <= gap + 3 && i + 2 < LEVELS; i++) {
+			double middle = (x[i - 1] + x[i]) / 2;
+
+			search_candidate(&levels.problem, FIT_POLYNOMIAL_1, CURVE_FORM_JUMP, middle, &other);
+			cr_assert_geq(other.solution.rss, best.solution.rss - 1e-12, "sweep %d: %g us, not %g us", n,
+				      middle, best.profile.threshold_us);
+		}
 	}
 }
