@@ -10,7 +10,7 @@
 
 #include <base/rng.h>
 
-enum { FAT_TREE_K_MAXIMUM = 128, JELLYFISH_TRIES = 100 };
+enum { FAT_TREE_K_MAXIMUM = 128, JELLYFISH_TRIES = 100, JELLYFISH_SWITCHES_MAXIMUM = 5000 };
 
 /* A network under construction: the first error stays, later calls do nothing. */
 struct builder {
@@ -256,7 +256,8 @@ struct topology *topology_jellyfish(uint32_t switches, uint32_t ports, uint32_t 
 	uint32_t most = switches ? (hosts + switches - 1) / switches : 0;
 	struct topology *topology = NULL;
 
-	if (switches == 0 || hosts == 0 || (uint64_t)switches + hosts > TOPOLOGY_NODES_MAXIMUM || ports > UINT16_MAX ||
+	if (switches == 0 || switches > JELLYFISH_SWITCHES_MAXIMUM || hosts == 0 ||
+	    (uint64_t)switches + hosts > TOPOLOGY_NODES_MAXIMUM || ports > UINT16_MAX ||
 	    ports < most + (switches > 1) || ports - most >= switches + (switches == 1)) {
 		error_set(err, EINVAL,
 			  "%u switches, %u ports, %u hosts; expected more ports than hosts per switch and fewer links "

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Dataflow jobs on a network: components (spouts, bolts, mappers, reducers) that run as tasks and send data along
+ * edges. File form "nomora.dataflow/1" (JSON), described in docs/formats.md:
+ *
+ *   {"schema": "nomora.dataflow/1",
+ *    "topology": "fattree:4", "MBps": 100, "seed": 1, "slots": 2,
+ *    "hosts": [{"name": "h3", "slots": 4, "cpu": 2}],
+ *    "jobs": [
+ *      {"name": "count", "weight": 1,
+ *       "components": [{"name": "words", "tasks": 2, "MBps": 50},
+ *                      {"name": "sum", "tasks": 4, "cpu_s_per_MB": 0.01}],
+ *       "edges": [{"from": "words", "to": "sum", "grouping": "key", "skew": 0.5, "selectivity": 1}],
+ *       "placement": {"words.0": "h1", "words.1": "h2"}}]}
+ *
+ * Plain data, owned by the caller through dataflow_destroy(). Components, edges and tasks are numbered from 0 in the
+ * order of the file; a job's tasks are numbered component by component. Rates are MB/s (10^6 bytes of payload).
+ */
+#ifndef MODEL_DATAFLOW_H
+#define MODEL_DATAFLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <model/topology.h>
+
+enum {
+	DATAFLOW_TASKS_MAXIMUM = 100000, /* of one job */
+	DATAFLOW_SLOTS_MAXIMUM = 100000, /* of one host */
+	DATAFLOW_NAME_BYTES = 64,
+};
+#define DATAFLOW_NOWHERE UINT32_MAX
+
+/* How the output of one task is divided among the receiving component's tasks. */
+enum dataflow_grouping {
+	DATAFLOW_SHUFFLE, /* evenly */
+	DATAFLOW_KEY,     /* task i (from 0) gets a share proportional to 1 / (i + 1)^skew */
+	DATAFLOW_ALL,     /* every task gets all of it */
+};
+
+/* A component without incoming edges is a source, one without outgoing edges a sink. */
+struct dataflow_component {
+	char *name;
+	uint32_t first_task, task_count;
+	double MBps;         /* a source's task offers at most this; INFINITY: as much as it can */
+	double cpu_s_per_MB; /* CPU seconds that a task needs per MB received (a source's: sent) */
+};
+
+struct dataflow_edge {
+	uint32_t from, to; /* components */
+	enum dataflow_grouping grouping;
+	double skew;        /* >= 0; DATAFLOW_KEY's */
+	double selectivity; /* MB sent along this edge per MB that the component receives (a source: emits) */
+};
+
+struct dataflow_job {
+	char *name;
+	double weight; /* > 0: a share of a common bottleneck */
+	struct dataflow_component *components;
+	struct dataflow_edge *edges;
+	uint32_t component_count, edge_count, task_count;
+	uint32_t *hosts; /* by task: number of a node, or DATAFLOW_NOWHERE: to be placed */
+};
+
+struct dataflow {
+	struct topology *topology;
+	uint32_t *slots; /* by node of the topology; 0 for switches */
+	double *cpu;     /* CPU seconds per second, by node; INFINITY where not limited */
+	struct dataflow_job *jobs;
+	uint32_t job_count;
+	uint64_t seed;
+};
+
+/*
+ * Reads a file ("-" = stdin). NULL with err set, naming file, line of the job and field. Refused besides wrong types
+ * and ranges: duplicate names, unknown components or hosts, an edge from a component to itself or given twice, a job
+ * without a source, more tasks on a host than it has slots. Cycles are allowed; dataflow_graph_create() refuses those
+ * that gain.
+ */
+struct dataflow *dataflow_read(const char *path, struct error *err);
+struct dataflow *dataflow_parse(const char *name, const char *text, size_t bytes, struct error *err);
+void dataflow_destroy(struct dataflow *dataflow); /* NULL is legal */
+
+/* Frees what a job holds; for jobs built by generators. */
+void dataflow_job_clear(struct dataflow_job *job);
+
+/* Deep copy of a job; 0 or -ENOMEM. */
+int dataflow_job_copy(const struct dataflow_job *from, struct dataflow_job *to);
+
+/* Component of a task of the job. */
+uint32_t dataflow_component_of(const struct dataflow_job *job, uint32_t task);
+
+/* "component.number" of a task; text[2 * DATAFLOW_NAME_BYTES]. */
+void dataflow_task_name(const struct dataflow_job *job, uint32_t task, char *text);
+
+const char *dataflow_grouping_name(enum dataflow_grouping grouping);
+
+#endif

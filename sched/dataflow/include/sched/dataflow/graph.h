@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A dataflow job as tasks and flows: which flow carries how much of each source's data.
+ *
+ * A source is a task of a component without incoming edges. When source s emits 1 MB/s and all others nothing, task t
+ *receives received[t][s] and flow f carries carried[f][s] MB/s: the solution of
+ *
+ *	received = emitted + sum over edges of share * selectivity * received(sender)
+ *
+ * which exists when every cycle of edges passes on less than it gets. Plain data, owned by the caller. Pure.
+ */
+#ifndef SCHED_DATAFLOW_GRAPH_H
+#define SCHED_DATAFLOW_GRAPH_H
+
+#include <stdint.h>
+
+#include <base/error.h>
+#include <model/dataflow.h>
+
+struct dataflow_flow {
+	uint32_t from, to; /* tasks */
+};
+
+/* A row of a sparse matrix by source: entries first[row] .. first[row + 1] - 1. */
+struct dataflow_by_source {
+	uint32_t *first;
+	uint32_t *source;
+	double *rate; /* MB/s for 1 MB/s of the source */
+};
+
+struct dataflow_graph {
+	uint32_t task_count, flow_count, source_count;
+	uint32_t *sources;                  /* tasks */
+	struct dataflow_flow *flows;        /* by sender, then receiver */
+	uint32_t *out;                      /* [task_count + 1]: flows of a sender are out[t] .. out[t + 1] - 1 */
+	struct dataflow_by_source carried;  /* rows: flows */
+	struct dataflow_by_source received; /* rows: tasks; a source's own row holds what it emits */
+	double *sink_share;                 /* [source_count]: MB/s that arrive at sinks for 1 MB/s of the source */
+};
+
+/* NULL with err set: out of memory, or -EINVAL where a cycle does not lose data (its gain is 1 or more). */
+struct dataflow_graph *dataflow_graph_create(const struct dataflow_job *job, struct error *err);
+void dataflow_graph_destroy(struct dataflow_graph *graph); /* NULL is legal */
+
+#endif

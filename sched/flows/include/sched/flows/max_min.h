@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rates that sources sustain under back-pressure: weighted max-min fair rates when each unit of a source's rate loads
+ * several resources (links, CPUs), each by its own amount. With one load of 1 per link this is max-min fair sharing of
+ * links (Bertsekas and Gallager, Data Networks, section 6.5.2, "progressive filling").
+ *
+ * All rates grow in proportion to their weights until a resource is full or a source has all it offers; sources on a
+ * full resource stop, the others go on. No rate can then be raised without lowering one that is, per weight, not
+ * higher.
+ */
+#ifndef SCHED_FLOWS_MAX_MIN_H
+#define SCHED_FLOWS_MAX_MIN_H
+
+#include <stdint.h>
+
+#define MAX_MIN_OFFERED UINT32_MAX /* bottleneck of a source that gets all it offers */
+
+/* Borrowed arrays. loads of resource r: first[r] .. first[r + 1] - 1, each source at most once, every load > 0. */
+struct max_min_problem {
+	uint32_t source_count, resource_count;
+	const double *capacity; /* by resource, >= 0 */
+	const double *weight;   /* by source, > 0 */
+	const double *offered;  /* by source, >= 0; INFINITY is allowed if some resource limits the source */
+	const uint32_t *first;
+	const uint32_t *source;
+	const double *load;
+};
+
+/*
+ * rate[source_count]; bottleneck[source_count] (may be NULL) gets the resource that limits each source, or
+ * MAX_MIN_OFFERED. A source without loads and without a limit gets INFINITY. `work` has max_min_work_doubles(problem)
+ * elements. O(events * resources + loads). Pure, no allocation.
+ */
+void max_min_solve(const struct max_min_problem *problem, double *rate, uint32_t *bottleneck, double *work);
+static inline uint64_t max_min_work_doubles(const struct max_min_problem *problem)
+{
+	return 2 * (uint64_t)problem->resource_count;
+}
+
+#endif
