@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora inject: opens two ports, runs the delay line between them, tells what it does. */
-#include "command.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -30,8 +30,6 @@ enum {
 #define STALL_POLLED_US 1.0
 #define HICCUP_POLLED_NS 300.0
 #define NOT_GIVEN (-1.0)
-
-int command_inject(int argc, char **argv);
 
 struct settings {
 	double delay_us, delay_ab_us, delay_ba_us, subtract_ns, stall_us, hiccup_ns, duration_s, expected_pps;

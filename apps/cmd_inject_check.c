@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora inject-check: the delay of each packet, from what the injector captured. */
-#include "command.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,8 +46,6 @@ static const struct option_usage usage = {
 
 static const char *const direction_names[] = {"ab", "ba"};
 static const char *const direction_labels[] = {"A -> B", "B -> A"};
-
-int command_inject_check(int argc, char **argv);
 
 static bool over_limit(const struct check_direction_report *report, const struct settings *settings)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora inject-ctl: one command to a running injector, its answer as JSON (metrics: as Prometheus text). */
-#include "command.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,8 +39,6 @@ static const struct option_usage usage = {
 	.operands_minimum = 2,
 	.operands_maximum = 8,
 };
-
-int command_inject_ctl(int argc, char **argv);
 
 /* The words behind the path, with one blank between them. */
 static int join(const struct option_operands *operands, char line[LINE_BYTES], struct error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora load: a memcached client for measuring, with Facebook's ETC workload. */
-#include "command.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,8 +14,6 @@
 #include <base/progress.h>
 #include <injector/load/etc.h>
 #include <injector/load/load.h>
-
-int command_load(int argc, char **argv);
 
 struct settings {
 	int mode, gap; /* gap and rate_per_s: under 0 where they are not given */

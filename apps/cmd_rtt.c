@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora rtt: round trips of STAMP probes from a capture. */
-#include "command.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,8 +19,6 @@
 #include <probe/rtt/capture.h>
 #include <model/peers.h>
 #include <probe/rtt/stamp.h>
-
-int command_rtt(int argc, char **argv);
 
 struct rtt_settings {
 	const char *peers, *samples;

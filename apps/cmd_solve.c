@@ -16,9 +16,7 @@
 #include <sched/mcf/dimacs.h>
 #include <sched/mcf/verify.h>
 
-#include "command.h"
-
-int command_solve(int argc, char **argv);
+#include "commands.h"
 
 enum { ALGORITHMS_MOST = 8, NODES_NAMED = 8 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora sweep: a plan file carried out, with a lab and an injector of its own if the plan says so. */
-#include "command.h"
+#include "commands.h"
 #include "sweep_print.h"
 
 #include <errno.h>
@@ -22,8 +22,6 @@
 #include <injector/sweep/plan.h>
 #include <injector/sweep/schedule.h>
 #include <injector/sweep/sweeper.h>
-
-int command_sweep(int argc, char **argv);
 
 enum { INJECTOR_WORDS = 32, HOST_TEXT_BYTES = 64 };
 

@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora: the offline commands, and the door to the programs that need DPDK. */
-#include "command.h"
-
-int command_doctor(int argc, char **argv);
-int command_lab(int argc, char **argv);
-int command_inject_ctl(int argc, char **argv);
-int command_inject_check(int argc, char **argv);
-int command_sweep(int argc, char **argv);
-int command_load(int argc, char **argv);
-int command_fit(int argc, char **argv);
-int command_rtt(int argc, char **argv);
-int command_mesh(int argc, char **argv);
-int command_solve(int argc, char **argv);
-int command_place(int argc, char **argv);
-int command_report(int argc, char **argv);
+/* nomora: the offline commands; commands that need DPDK are passed to their programs. */
+#include "commands.h"
 
 static const struct command commands[] = {
 	{"inject", "hold every packet between two ports for exactly D us", NULL, "nomora-injector"},

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora-injector: the delay line, linked with DPDK. `nomora inject` runs it. */
-#include "command.h"
-
-int command_inject(int argc, char **argv);
+#include "commands.h"
 
 static const struct command commands[] = {
 	{"inject", "hold every packet between two ports for exactly D us", command_inject, NULL},

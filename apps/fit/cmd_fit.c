@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora fit: from sweeps to curves; and the fitter on users' formulas and NIST's reference sets. */
-#include "command.h"
+#include "commands.h"
 #include "fit_expr.h"
 #include "fit_parts.h"
 
@@ -17,8 +17,6 @@
 #include <base/log.h>
 #include <base/name.h>
 #include <figures/curves.h>
-
-int command_fit(int argc, char **argv);
 
 struct settings {
 	const char *output, *model, *metric, *application, *nist;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora lab: makes, shows and removes the virtual rack. */
+#include "commands.h"
 #include "lab_commands.h"
-
-int command_lab(int argc, char **argv);
 
 int command_lab(int argc, char **argv)
 {

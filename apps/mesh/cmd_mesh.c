@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora mesh: rows into the latency matrix, and the matrix as a table, a picture, JSON. */
-#include "command.h"
+#include "commands.h"
 #include "mesh_view.h"
 
 #include <errno.h>
@@ -10,8 +10,6 @@
 #include <base/file.h>
 #include <base/json.h>
 #include <base/progress.h>
-
-int command_mesh(int argc, char **argv);
 
 struct mesh_settings {
 	const char *output, *cluster, *title;

@@ -7,10 +7,8 @@
 #include <base/log.h>
 #include <sched/mcf/algorithms.h>
 
-#include "command.h"
+#include "commands.h"
 #include "place.h"
-
-int command_place(int argc, char **argv);
 
 enum { CHOICES_MOST = 16, PLACE_STAGES = 5 };
 

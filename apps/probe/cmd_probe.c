@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora probe: round trips to the peers of a list. */
-#include "command.h"
-#include "nomora_probe.h"
+#include "commands.h"
 #include "probe_station.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora reflect: answers STAMP probes on a port. */
-#include "command.h"
-#include "nomora_probe.h"
+#include "commands.h"
 #include "probe_station.h"
 
 static const struct option_row rows[] = {

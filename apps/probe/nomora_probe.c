@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora-probe: the prober and the reflector, which need DPDK. */
-#include "nomora_probe.h"
-#include "command.h"
+#include "commands.h"
 
 static const struct command commands[] = {
 	{"probe", "measure round trips to the peers of a list", command_probe, NULL},

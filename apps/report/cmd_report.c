@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora report: the files of a run on one page that needs no other file. */
-#include "command.h"
+#include "commands.h"
 
 #include <errno.h>
 
 #include <base/file.h>
 
 #include "report.h"
-
-int command_report(int argc, char **argv);
 
 struct settings {
 	const char *title, *output, *steps, *curve, *curve_plot, *sweep_log, *latency, *mesh_plot, *cluster;

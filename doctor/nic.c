@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "doctor.h"
+#include "doctor_priv.h"
 
 #include <inttypes.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor_ethtool.h"
+#include "ethtool_priv.h"
 
 struct nic {
 	char name[64], driver[64], pci[64], operstate[32];
@@ -59,7 +59,7 @@ static void check_driver(struct doctor *doctor, const struct nic *nic)
 		snprintf(speed, sizeof speed, "%" PRId64 " Mb/s", nic->speed_Mbps);
 	doctor_add(doctor, "nic", FINDING_OK, is_ixgbe(nic) ? "x520-firmware" : "kernel", NULL,
 		   "%s: driver %s, firmware %s, link %s, %s", nic->name, nic->driver[0] ? nic->driver : "unknown",
-		   nic->settings.firmware[0] ? nic->settings.firmware : "not told",
+		   nic->settings.firmware[0] ? nic->settings.firmware : "unknown",
 		   nic->operstate[0] ? nic->operstate : "unknown", speed);
 }
 
@@ -267,16 +267,16 @@ static void check_filters(struct doctor *doctor, const struct nic *nic)
 
 static void check_node(struct doctor *doctor, const struct nic *nic)
 {
-	struct cpu_set_bits isolated, local;
+	cpu_set_t isolated, local;
 	char list[1024], fix[128];
 
-	if (nic->numa_node < 0 || !doctor_isolated(doctor, &isolated) || isolated.count == 0 ||
+	if (nic->numa_node < 0 || !doctor_isolated(doctor, &isolated) || CPU_COUNT(&isolated) == 0 ||
 	    !doctor_read(doctor, list, sizeof list, "/sys/devices/system/node/node%" PRId64 "/cpulist",
 			 nic->numa_node) ||
-	    !cpu_set_parse(list, &local))
+	    !doctor_parse_cpus(list, &local))
 		return;
 	snprintf(fix, sizeof fix, "isolate CPUs of %.60s", list);
-	if (cpu_set_meets(&isolated, &local))
+	if (cpus_meet(&isolated, &local))
 		doctor_add(doctor, "nic-numa", FINDING_OK, "memory", NULL,
 			   "%s is on node %" PRId64 ", which has isolated CPUs", nic->name, nic->numa_node);
 	else
@@ -353,7 +353,7 @@ void doctor_check_nic(struct doctor *doctor)
 	doctor_each(doctor, "/sys/class/net", scan_interface, &scan);
 	if (!doctor->port)
 		doctor_each(doctor, "/sys/bus/pci/devices", scan_pci, &scan);
-	if (doctor->purpose == DOCTOR_NIC && scan.bound < 2 && !doctor->port)
+	if (doctor->purpose == FINDINGS_FOR_NIC && scan.bound < 2 && !doctor->port)
 		doctor_add(doctor, "nic", FINDING_WARN, "iommu",
 			   "dpdk-devbind.py --bind=vfio-pci 0000:03:00.0 0000:03:00.1",
 			   "%u ports are bound to DPDK; an injector wants two", scan.bound);

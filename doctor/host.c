@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "doctor.h"
+#include "doctor_priv.h"
 
 #include <fcntl.h>
 #include <glob.h>
@@ -83,7 +83,7 @@ static void check_virtual(struct doctor *doctor)
 static void check_load(struct doctor *doctor)
 {
 	char text[128], list[1024];
-	struct cpu_set_bits online = {0};
+	cpu_set_t online = {0};
 	double load;
 
 	if (!doctor_read(doctor, text, sizeof text, "/proc/loadavg") || sscanf(text, "%lf", &load) != 1) {
@@ -91,15 +91,16 @@ static void check_load(struct doctor *doctor)
 		return;
 	}
 	if (!doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/online") ||
-	    !cpu_set_parse(list, &online) || online.count == 0) {
+	    !doctor_parse_cpus(list, &online) || CPU_COUNT(&online) == 0) {
 		doctor_unclear(doctor, "load", "cores", "/sys/devices/system/cpu/online");
 		return;
 	}
-	if (load > online.count * 0.5)
+	if (load > CPU_COUNT(&online) * 0.5)
 		doctor_add(doctor, "load", FINDING_WARN, "cores", "ps -eo pcpu,args --sort=-pcpu | head",
-			   "load is %.2f on %u CPUs: other work disturbs the measurement", load, online.count);
+			   "load is %.2f on %u CPUs: other work disturbs the measurement", load, CPU_COUNT(&online));
 	else
-		doctor_add(doctor, "load", FINDING_OK, "cores", NULL, "load is %.2f on %u CPUs", load, online.count);
+		doctor_add(doctor, "load", FINDING_OK, "cores", NULL, "load is %.2f on %u CPUs", load,
+			   CPU_COUNT(&online));
 }
 
 struct flaw_scan {
@@ -124,7 +125,7 @@ static void scan_flaw(struct doctor *doctor, const char *name, void *context)
 static void check_flaws(struct doctor *doctor)
 {
 	static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";
-	char microcode[64] = "not told";
+	char microcode[64] = "unknown";
 	struct flaw_scan scan = {0};
 
 	doctor_each(doctor, folder, scan_flaw, &scan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "doctor.h"
+#include "doctor_priv.h"
 
 #include <string.h>
 
@@ -34,9 +34,9 @@ static void check_counter(struct doctor *doctor)
 		doctor_add(doctor, "tsc", FINDING_FAIL, "clock",
 			   "use a CPU of this century, or let the hypervisor pass invtsc through (QEMU: -cpu "
 			   "host,+invtsc); 'nomora inject --trust-counter' takes the counter as it is",
-			   "time stamp counter is not invariant: %s%s missing",
-			   has_flag(flags, "constant_tsc") ? "" : "constant_tsc ",
-			   has_flag(flags, "nonstop_tsc") ? "" : "nonstop_tsc ");
+			   "time stamp counter is not invariant: CPU flags missing:%s%s",
+			   has_flag(flags, "constant_tsc") ? "" : " constant_tsc",
+			   has_flag(flags, "nonstop_tsc") ? "" : " nonstop_tsc");
 }
 
 static void check_clock_source(struct doctor *doctor)
@@ -169,10 +169,10 @@ static void check_count(struct doctor *doctor, unsigned int cpus)
 		doctor_add(doctor, "cpus", FINDING_OK, "cores", NULL, "%u CPUs", cpus);
 }
 
-static void check_ticks(struct doctor *doctor, const struct cpu_set_bits *isolated)
+static void check_ticks(struct doctor *doctor, const cpu_set_t *isolated)
 {
 	static const char found[] = "isolated CPUs still take the timer tick: 100 to 1000 stalls a second (CONFIG_HZ)";
-	struct cpu_set_bits ticks;
+	cpu_set_t ticks;
 	char list[1024];
 
 	if (!doctor_exists(doctor, NOHZ_FULL))
@@ -180,7 +180,8 @@ static void check_ticks(struct doctor *doctor, const struct cpu_set_bits *isolat
 			   "a kernel with CONFIG_NO_HZ_FULL (Debian's has it)", "%s", found);
 	else if (!doctor_read(doctor, list, sizeof list, NOHZ_FULL))
 		doctor_unclear(doctor, "nohz_full", "cores", NOHZ_FULL);
-	else if (cpu_set_parse(list, &ticks) && cpu_set_within(isolated, &ticks)) /* "(null)" where none was given */
+	else if (doctor_parse_cpus(list, &ticks) &&
+		 cpus_are_within(isolated, &ticks)) /* "(null)" where none was given */
 		doctor_add(doctor, "nohz_full", FINDING_OK, "cores", NULL, "isolated CPUs run without the timer tick");
 	else
 		doctor_add(doctor, "nohz_full", FINDING_WARN, "cores",
@@ -191,33 +192,33 @@ static void check_ticks(struct doctor *doctor, const struct cpu_set_bits *isolat
 static void check_isolation(struct doctor *doctor, unsigned int cpus)
 {
 	static const char path[] = "/sys/devices/system/cpu/isolated";
-	struct cpu_set_bits isolated;
+	cpu_set_t isolated;
 	char fix[256];
 
 	if (!doctor_isolated(doctor, &isolated) && doctor_exists(doctor, "%s", path)) {
 		doctor_unclear(doctor, "isolcpus", "cores", path);
 		return;
 	}
-	if (isolated.count == 0) {
+	if (CPU_COUNT(&isolated) == 0) {
 		suggest_isolation(doctor, cpus, fix, sizeof fix);
 		doctor_add(doctor, "isolcpus", doctor_serious(doctor), "cores", fix,
 			   "no CPU is isolated: polling loops are interrupted by other work (stalls are counted, not "
 			   "avoided)");
 		return;
 	}
-	doctor_add(doctor, "isolcpus", FINDING_OK, "cores", NULL, "%u isolated CPUs", isolated.count);
+	doctor_add(doctor, "isolcpus", FINDING_OK, "cores", NULL, "%u isolated CPUs", CPU_COUNT(&isolated));
 	check_ticks(doctor, &isolated);
 }
 
 /* The folders of /sys/devices/system/cpu are of CPUs that are offline too. */
 static unsigned int count_online(const struct doctor *doctor, unsigned int folders)
 {
-	struct cpu_set_bits online;
+	cpu_set_t online;
 	char list[1024];
 
-	if (doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/online") && cpu_set_parse(list, &online) &&
-	    online.count > 0)
-		return online.count;
+	if (doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/online") &&
+	    doctor_parse_cpus(list, &online) && CPU_COUNT(&online) > 0)
+		return CPU_COUNT(&online);
 	return folders;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What ethtool tells of a network interface: of this host by ioctl, under --root from the file ethtool/NAME there. */
-#ifndef APPS_DOCTOR_ETHTOOL_H
-#define APPS_DOCTOR_ETHTOOL_H
+#ifndef DOCTOR_ETHTOOL_PRIV_H
+#define DOCTOR_ETHTOOL_PRIV_H
 
-#include "doctor.h"
+#include "doctor_priv.h"
 
 /* Which received packets the NIC stamps; the numbers are those of the file that stands for ethtool. */
 enum nic_stamps {

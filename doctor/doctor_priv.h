@@ -1,44 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nomora doctor: is this host ready? Each check reads files of /proc, /sys and /dev below a root folder (so that tests
- * can show it any host), and adds findings. Plain data, one thread.
+ * What the checks share: reading a host's files and adding findings. A check is a function of one of the files below;
+ * it adds at least one finding, ok or not, and calls doctor_unclear() for a file that it cannot understand.
  */
-#ifndef APPS_DOCTOR_H
-#define APPS_DOCTOR_H
+#ifndef DOCTOR_DOCTOR_PRIV_H
+#define DOCTOR_DOCTOR_PRIV_H
 
-#include <stdbool.h>
+#include <doctor/doctor.h>
+
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include <base/cpus.h>
-#include <base/error.h>
-
-enum finding_level {
-	FINDING_OK,
-	FINDING_WARN, /* works, but figures will be worse or less to be trusted */
-	FINDING_FAIL, /* does not work, or measures nonsense */
-};
-
-struct finding {
-	const char *check; /* "hugepages"; one check may have several findings */
-	enum finding_level level;
-	char found[256];
-	char fix[320];    /* the line that sets it; "" = nothing to do */
-	const char *note; /* file in firmware-notes/ without ".md" */
-};
-
-enum doctor_purpose {
-	DOCTOR_LAB, /* the virtual rack, af_packet and af_xdp */
-	DOCTOR_NIC, /* delays and probes on a NIC of its own: what is a warning in the lab may be a failure */
-};
-
 struct doctor {
-	const char *root; /* "" for the real one */
-	enum doctor_purpose purpose;
-	const char *port; /* look at this interface alone; NULL = all that are hardware */
-	struct finding *findings;
-	size_t count, capacity;
+	const char *root;
+	enum findings_purpose purpose;
+	const char *port;
+	struct findings *findings;
 	bool out_of_memory;
 };
 
@@ -76,18 +55,12 @@ bool doctor_link_name(const struct doctor *doctor, char *name, size_t bytes, con
 size_t doctor_each(struct doctor *doctor, const char *folder,
 		   void (*visit)(struct doctor *doctor, const char *name, void *context), void *context);
 
-/* "0-3,8" as a set; false if it is not a list. */
-struct cpu_set_bits {
-	uint64_t words[CPUS_LIMIT / 64];
-	unsigned int count;
-};
-bool cpu_set_parse(const char *list, struct cpu_set_bits *set);
-void cpu_set_add(struct cpu_set_bits *set, unsigned int cpu);
-bool cpu_set_has(const struct cpu_set_bits *set, unsigned int cpu);
-bool cpu_set_within(const struct cpu_set_bits *inner, const struct cpu_set_bits *outer);
-bool cpu_set_meets(const struct cpu_set_bits *a, const struct cpu_set_bits *b);
+/* A list such as "0-3,8" as a set; false (and an empty set) if it is no list. */
+bool doctor_parse_cpus(const char *list, cpu_set_t *set);
+bool cpus_are_within(const cpu_set_t *inner, const cpu_set_t *outer);
+bool cpus_meet(const cpu_set_t *a, const cpu_set_t *b);
 /* /sys/devices/system/cpu/isolated. */
-bool doctor_isolated(const struct doctor *doctor, struct cpu_set_bits *set);
+bool doctor_isolated(const struct doctor *doctor, cpu_set_t *set);
 
 /* The checks, one file each. */
 void doctor_check_cpu(struct doctor *doctor);    /* clock, frequency, idle states, SMT, isolation, ticks */
@@ -95,17 +68,6 @@ void doctor_check_memory(struct doctor *doctor); /* memory, hugepages, NUMA, THP
 void doctor_check_kernel(struct doctor *doctor); /* AF_PACKET, AF_XDP, namespaces, TUN, IOMMU, VFIO, rights, limits */
 void doctor_check_host(struct doctor *doctor);   /* virtual machine, stolen time, load, CPU flaws, DPDK */
 void doctor_check_nic(struct doctor *doctor);    /* ports: driver, firmware, PCIe, offloads, pauses, stamps, queues */
-void doctor_check_quiet(struct doctor *doctor); /* what interrupts a polling CPU: IRQs, irqbalance, watchdogs, timers */
-
-/*
- * Polls the time stamp counter on each of `cpus` (NULL: the isolated ones, or all that this process may use) for
- * `seconds`, all at once, and adds a finding for each: gaps over 1 us are stalls. This host only.
- */
-int doctor_measure_stalls(struct doctor *doctor, double seconds, const char *cpus, struct error *err);
-
-/* doctor_report.c */
-void doctor_print(const struct doctor *doctor, bool all, FILE *out);
-int doctor_print_json(const struct doctor *doctor, struct error *err);
-size_t doctor_count(const struct doctor *doctor, enum finding_level level);
+void doctor_check_quiet(struct doctor *doctor);  /* interrupts of a polling CPU: IRQs, irqbalance, watchdogs, timers */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "doctor.h"
+#include "doctor_priv.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How often a polling loop is stopped: one thread a CPU does nothing but read the counter and look at the gaps. */
-#include "doctor.h"
+/* How often a polling loop is stopped: one thread per CPU reads the counter and counts the gaps. */
+#include "doctor_priv.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include <base/ns.h>
@@ -89,47 +88,31 @@ static void report(struct doctor *doctor, const struct stall_watch *watch)
 		   share * 100, worst_us);
 }
 
-static int choose_cpus(const struct doctor *doctor, const char *list, struct cpu_set_bits *chosen, struct error *err)
+static int choose_cpus(const struct doctor *doctor, const char *list, cpu_set_t *chosen, struct error *err)
 {
-	struct cpu_set_bits online;
 	char there[256];
-	cpu_set_t allowed;
+	cpu_set_t online;
 
 	if (list) {
-		if (!cpu_set_parse(list, chosen) || chosen->count == 0)
-			return error_set(err, EINVAL, "--cpus: expected a list as 2-3,5, found '%s'", list);
+		if (!doctor_parse_cpus(list, chosen) || CPU_COUNT(chosen) == 0)
+			return error_set(err, EINVAL, "expected a list as 2-3,5, found '%s'", list);
 		if (doctor_read(doctor, there, sizeof there, "/sys/devices/system/cpu/online") &&
-		    cpu_set_parse(there, &online) && !cpu_set_within(chosen, &online))
-			return error_set(err, EINVAL, "--cpus: this host's CPUs are %s, found '%s'", there, list);
+		    doctor_parse_cpus(there, &online) && !cpus_are_within(chosen, &online))
+			return error_set(err, EINVAL, "this host's CPUs are %s, found '%s'", there, list);
 		return 0;
 	}
-	if (doctor_isolated(doctor, chosen) && chosen->count > 0)
+	if (doctor_isolated(doctor, chosen) && CPU_COUNT(chosen) > 0)
 		return 0;
-	*chosen = (struct cpu_set_bits){0};
-	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-		return error_set(err, errno, "cannot ask for this process's CPUs");
-	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &allowed))
-			cpu_set_add(chosen, cpu);
+	if (sched_getaffinity(0, sizeof *chosen, chosen) != 0)
+		return error_set(err, errno, "cannot read this process's CPU affinity");
 	return 0;
 }
 
-int doctor_measure_stalls(struct doctor *doctor, double seconds, const char *list, struct error *err)
+static int run_watches(struct stall_watch *watches, size_t count, struct error *err)
 {
-	struct cpu_set_bits cpus;
-	struct stall_watch *watches;
-	double rate = measure_rate();
-	size_t count = 0, started = 0;
-	int code = choose_cpus(doctor, list, &cpus, err);
+	size_t started = 0;
+	int code = 0;
 
-	if (code)
-		return code;
-	watches = calloc(cpus.count, sizeof *watches);
-	if (!watches)
-		return error_set(err, ENOMEM, "out of memory");
-	for (unsigned int cpu = 0; cpu < CPUS_LIMIT; cpu++)
-		if (cpu_set_has(&cpus, cpu))
-			watches[count++] = (struct stall_watch){.cpu = cpu, .ticks_per_ns = rate, .seconds = seconds};
 	while (started < count && code == 0) {
 		int error = pthread_create(&watches[started].thread, NULL, watch, &watches[started]);
 
@@ -140,8 +123,31 @@ int doctor_measure_stalls(struct doctor *doctor, double seconds, const char *lis
 	}
 	for (size_t i = 0; i < started; i++)
 		pthread_join(watches[i].thread, NULL);
-	for (size_t i = 0; i < started && code == 0; i++)
-		report(doctor, &watches[i]);
+	return code;
+}
+
+int doctor_measure_stalls(double seconds, const char *list, struct findings *findings, struct error *err)
+{
+	struct doctor doctor = {.root = "", .findings = findings};
+	struct stall_watch *watches;
+	double rate = measure_rate();
+	cpu_set_t cpus;
+	size_t count = 0;
+	int code = choose_cpus(&doctor, list, &cpus, err);
+
+	if (code)
+		return code;
+	watches = calloc((size_t)CPU_COUNT(&cpus), sizeof *watches);
+	if (!watches)
+		return error_set(err, ENOMEM, "out of memory");
+	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &cpus))
+			watches[count++] = (struct stall_watch){.cpu = cpu, .ticks_per_ns = rate, .seconds = seconds};
+	code = run_watches(watches, count, err);
+	for (size_t i = 0; i < count && code == 0; i++)
+		report(&doctor, &watches[i]);
 	free(watches);
+	if (code == 0 && doctor.out_of_memory)
+		code = error_set(err, ENOMEM, "out of memory");
 	return code;
 }

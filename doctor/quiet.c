@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What interrupts a polling CPU: device interrupts, irqbalance, watchdogs, other CPUs' timers. */
-#include "doctor.h"
+#include "doctor_priv.h"
 
 #include <string.h>
 
 struct irq_scan {
-	const struct cpu_set_bits *isolated;
+	const cpu_set_t *isolated;
 	unsigned int irqs, inside;
 };
 
 static void scan_irq(struct doctor *doctor, const char *name, void *context)
 {
 	struct irq_scan *scan = context;
-	struct cpu_set_bits affinity;
+	cpu_set_t affinity;
 	char list[1024];
 
 	if (!doctor_read(doctor, list, sizeof list, "/proc/irq/%s/smp_affinity_list", name) ||
-	    !cpu_set_parse(list, &affinity))
+	    !doctor_parse_cpus(list, &affinity))
 		return;
 	scan->irqs++;
-	scan->inside += cpu_set_meets(&affinity, scan->isolated);
+	scan->inside += cpus_meet(&affinity, scan->isolated);
 }
 
-static void check_interrupts(struct doctor *doctor, const struct cpu_set_bits *isolated)
+static void check_interrupts(struct doctor *doctor, const cpu_set_t *isolated)
 {
 	struct irq_scan scan = {.isolated = isolated};
 
@@ -60,11 +60,11 @@ static void check_balancer(struct doctor *doctor)
 		doctor_add(doctor, "irqbalance", FINDING_OK, "cores", NULL, "irqbalance does not run");
 }
 
-static void check_watchdog(struct doctor *doctor, const struct cpu_set_bits *isolated)
+static void check_watchdog(struct doctor *doctor, const cpu_set_t *isolated)
 {
 	static const char mask_path[] = "/proc/sys/kernel/watchdog_cpumask";
 	int64_t nmi = 0, soft = 0;
-	struct cpu_set_bits watched;
+	cpu_set_t watched;
 	char list[1024];
 
 	if (doctor_ask_integer(doctor, "watchdog", "cores", &nmi, "/proc/sys/kernel/nmi_watchdog") == DOCTOR_UNCLEAR ||
@@ -74,27 +74,27 @@ static void check_watchdog(struct doctor *doctor, const struct cpu_set_bits *iso
 		doctor_add(doctor, "watchdog", FINDING_WARN, "cores",
 			   "sysctl -w kernel.nmi_watchdog=0 (for good: nmi_watchdog=0)",
 			   "the NMI watchdog interrupts polling cores and takes a performance counter");
-	else if (soft && isolated->count && doctor_read(doctor, list, sizeof list, mask_path) &&
-		 cpu_set_parse(list, &watched) && cpu_set_meets(&watched, isolated))
+	else if (soft && CPU_COUNT(isolated) && doctor_read(doctor, list, sizeof list, mask_path) &&
+		 doctor_parse_cpus(list, &watched) && cpus_meet(&watched, isolated))
 		doctor_add(
 			doctor, "watchdog", FINDING_WARN, "cores",
 			"sysctl -w kernel.watchdog_cpumask=0-1 (with your housekeeping CPUs; for good: nosoftlockup)",
 			"the soft lockup watchdog runs on isolated CPUs too: a thread every few seconds");
 	else
 		doctor_add(doctor, "watchdog", FINDING_OK, "cores", NULL, "%s",
-			   isolated->count ? "no watchdog on isolated CPUs" : "no NMI watchdog");
+			   CPU_COUNT(isolated) ? "no watchdog on isolated CPUs" : "no NMI watchdog");
 }
 
 /* get_nohz_timer_target() of the kernel: an idle CPU's timers go to one that is busy, if it may do such housekeeping.
  */
-static void check_timers(struct doctor *doctor, const struct cpu_set_bits *isolated)
+static void check_timers(struct doctor *doctor, const cpu_set_t *isolated)
 {
 	int64_t migrates = 0;
 
 	if (doctor_ask_integer(doctor, "timers", "cores", &migrates, "/proc/sys/kernel/timer_migration") ==
 	    DOCTOR_UNCLEAR)
 		return;
-	if (migrates && isolated->count == 0)
+	if (migrates && CPU_COUNT(isolated) == 0)
 		doctor_add(doctor, "timers", FINDING_WARN, "cores", "sysctl -w kernel.timer_migration=0",
 			   "idle CPUs hand their timers to busy ones: a polling CPU that is not isolated gets them");
 	else
@@ -103,10 +103,10 @@ static void check_timers(struct doctor *doctor, const struct cpu_set_bits *isola
 
 void doctor_check_quiet(struct doctor *doctor)
 {
-	struct cpu_set_bits isolated;
+	cpu_set_t isolated;
 
 	doctor_isolated(doctor, &isolated);
-	if (isolated.count) /* that none is was said already */
+	if (CPU_COUNT(&isolated)) /* that none is was said already */
 		check_interrupts(doctor, &isolated);
 	check_balancer(doctor);
 	check_watchdog(doctor, &isolated);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading the host's files below the root folder, sets of CPUs, and the list of findings. */
-#include "doctor.h"
+/* Reads the host's files below the root folder, and sets of CPUs. */
+#include "doctor_priv.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -11,47 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <base/array.h>
+#include <base/cpus.h>
 #include <base/number.h>
-
-void doctor_add(struct doctor *doctor, const char *check, enum finding_level level, const char *note, const char *fix,
-		const char *format, ...)
-{
-	struct finding *finding;
-	va_list arguments;
-
-	finding = array_grow(doctor->findings, doctor->count, &doctor->capacity, sizeof *finding);
-	if (!finding) {
-		doctor->out_of_memory = true;
-		return;
-	}
-	doctor->findings = finding;
-	finding += doctor->count++;
-	*finding = (struct finding){.check = check, .level = level, .note = note};
-	if (fix && level != FINDING_OK)
-		snprintf(finding->fix, sizeof finding->fix, "%s", fix);
-	va_start(arguments, format);
-	vsnprintf(finding->found, sizeof finding->found, format, arguments);
-	va_end(arguments);
-}
-
-enum finding_level doctor_serious(const struct doctor *doctor)
-{
-	return doctor->purpose == DOCTOR_NIC ? FINDING_FAIL : FINDING_WARN;
-}
-
-void doctor_unclear(struct doctor *doctor, const char *check, const char *note, const char *path)
-{
-	char fix[128];
-
-	snprintf(fix, sizeof fix, "cat %.100s", path);
-	doctor_add(doctor, check, FINDING_WARN, note, fix, "%s cannot be read or understood: not checked", path);
-}
-
-bool doctor_is_live(const struct doctor *doctor)
-{
-	return doctor->root[0] == '\0';
-}
 
 static bool full_path(const struct doctor *doctor, char *path, const char *format, va_list arguments)
 {
@@ -209,50 +170,38 @@ size_t doctor_each(struct doctor *doctor, const char *folder,
 	return (size_t)count;
 }
 
-void cpu_set_add(struct cpu_set_bits *set, unsigned int cpu)
-{
-	if (cpu >= CPUS_LIMIT || cpu_set_has(set, cpu))
-		return;
-	set->words[cpu / 64] |= UINT64_C(1) << (cpu % 64);
-	set->count++;
-}
-
-bool cpu_set_parse(const char *list, struct cpu_set_bits *set)
+bool doctor_parse_cpus(const char *list, cpu_set_t *set)
 {
 	unsigned int cpus[CPUS_LIMIT];
 	int count = cpus_parse(list, cpus, CPUS_LIMIT);
 
-	*set = (struct cpu_set_bits){0};
+	CPU_ZERO(set);
 	for (int i = 0; i < count && i < CPUS_LIMIT; i++)
-		cpu_set_add(set, cpus[i]);
+		CPU_SET(cpus[i], set);
 	return count >= 0;
 }
 
-bool cpu_set_has(const struct cpu_set_bits *set, unsigned int cpu)
+bool cpus_are_within(const cpu_set_t *inner, const cpu_set_t *outer)
 {
-	return cpu < CPUS_LIMIT && (set->words[cpu / 64] >> (cpu % 64) & 1);
+	cpu_set_t both;
+
+	CPU_AND(&both, inner, outer);
+	return CPU_EQUAL(&both, inner);
 }
 
-bool cpu_set_within(const struct cpu_set_bits *inner, const struct cpu_set_bits *outer)
+bool cpus_meet(const cpu_set_t *a, const cpu_set_t *b)
 {
-	for (size_t i = 0; i < CPUS_LIMIT / 64; i++)
-		if (inner->words[i] & ~outer->words[i])
-			return false;
-	return true;
+	cpu_set_t both;
+
+	CPU_AND(&both, a, b);
+	return CPU_COUNT(&both) > 0;
 }
 
-bool cpu_set_meets(const struct cpu_set_bits *a, const struct cpu_set_bits *b)
-{
-	for (size_t i = 0; i < CPUS_LIMIT / 64; i++)
-		if (a->words[i] & b->words[i])
-			return true;
-	return false;
-}
-
-bool doctor_isolated(const struct doctor *doctor, struct cpu_set_bits *set)
+bool doctor_isolated(const struct doctor *doctor, cpu_set_t *set)
 {
 	char list[1024];
 
-	*set = (struct cpu_set_bits){0};
-	return doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/isolated") && cpu_set_parse(list, set);
+	CPU_ZERO(set);
+	return doctor_read(doctor, list, sizeof list, "/sys/devices/system/cpu/isolated") &&
+	       doctor_parse_cpus(list, set);
 }

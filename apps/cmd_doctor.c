@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora doctor: is this host ready to measure? */
+#include "commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <doctor/doctor.h>
+
+struct doctor_settings {
+	const char *root, *port, *cpus;
+	double stalls_s;
+	int purpose;
+	bool json, brief;
+};
+
+static const char *const purpose_names[] = {"lab", "nic", NULL};
+
+static const struct option_row rows[] = {
+	OPTION_CHOICE(struct doctor_settings, purpose, "for", 'f', "PURPOSE", purpose_names,
+		      "lab: the virtual rack; nic: a NIC driven by DPDK, which needs more"),
+	OPTION_STRING(struct doctor_settings, port, "port", 'p', "NAME", "examine this network interface only"),
+	OPTION_DOUBLE(struct doctor_settings, stalls_s, "stalls", 's', "SECONDS", 0.01, 3600,
+		      "also poll on each isolated CPU (on all CPUs if none is isolated) and count stalls over 1 us"),
+	OPTION_STRING(struct doctor_settings, cpus, "cpus", 'c', "LIST", "CPUs for --stalls, as 2-3,5"),
+	OPTION_FLAG(struct doctor_settings, brief, "brief", 'b', "leave out findings that are ok"),
+	OPTION_FLAG(struct doctor_settings, json, "json", 'j', "print JSON"),
+	OPTION_STRING(struct doctor_settings, root, "root", 0, "DIR",
+		      "examine /proc, /sys, /dev and /usr below DIR (a copy of another host's)"),
+	OPTION_END,
+};
+
+static const char teach[] =
+	"Each finding is ok, warn (works, but figures are worse) or fail (does not work), with the command that\n"
+	"fixes it and the note in firmware-notes/ that explains it.\n"
+	"\n"
+	"  nomora doctor --brief\n"
+	"  nomora doctor --stalls 2 --cpus 1\n"
+	"  nomora doctor --for nic --json | jq '.findings[] | select(.level != \"ok\")'\n"
+	"\n"
+	"Exit code 3: at least one finding is a fail.\n";
+
+static int check_settings(const struct doctor_settings *settings, const struct doctor_options *options,
+			  struct error *err)
+{
+	struct stat status;
+
+	if (settings->root && (stat(settings->root, &status) != 0 || !S_ISDIR(status.st_mode)))
+		return error_set(err, ENOTDIR, "--root: expected a folder, found '%s'", settings->root);
+	if (settings->root && settings->stalls_s > 0)
+		return error_set(err, EINVAL, "--stalls measures this host: not with --root");
+	if (settings->cpus && !(settings->stalls_s > 0))
+		return error_set(err, EINVAL, "--cpus is for --stalls");
+	if (settings->port && !doctor_has_port(options, settings->port))
+		return error_set(err, ENODEV, "--port: there is no network interface '%s'", settings->port);
+	return 0;
+}
+
+static int examine(const struct doctor_settings *settings, struct findings *findings, struct error *err)
+{
+	const struct doctor_options options = {
+		.root = settings->root && strcmp(settings->root, "/") != 0 ? settings->root : "",
+		.purpose = (enum findings_purpose)settings->purpose,
+		.port = settings->port,
+	};
+	int code = check_settings(settings, &options, err);
+
+	if (code == 0)
+		code = doctor_examine(&options, findings, err);
+	if (code == 0 && settings->stalls_s > 0 &&
+	    doctor_measure_stalls(settings->stalls_s, settings->cpus, findings, err) != 0)
+		code = settings->cpus ? error_prefix(err, "--cpus") : error_code(err, EIO);
+	return code;
+}
+
+static void print_findings(const struct findings *findings, bool brief)
+{
+	size_t warnings = findings_count(findings, FINDING_WARN), failures = findings_count(findings, FINDING_FAIL);
+
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->items[i];
+
+		if (finding->level == FINDING_OK && brief)
+			continue;
+		printf("%-4s  %-12s %s\n", finding_level_name(finding->level), finding->check, finding->found);
+		if (finding->fix[0])
+			printf("      %-12s fix: %s\n      %-12s see: firmware-notes/%s.md\n", "", finding->fix, "",
+			       finding->note);
+	}
+	printf("%zu ok, %zu warnings, %zu failures: %s\n", findings_count(findings, FINDING_OK), warnings, failures,
+	       failures ? "not usable" : "usable");
+}
+
+int command_doctor(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora doctor",
+		.operands = "",
+		.summary = "Is this host ready to measure? Each finding comes with the command that fixes it.",
+		.teach = teach,
+		.rows = rows,
+	};
+	struct doctor_settings settings = {0};
+	struct option_operands operands;
+	struct findings findings = {0};
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	code = examine(&settings, &findings, &err);
+	if (code == 0 && settings.json)
+		code = findings_write(&findings, "-", &err);
+	else if (code == 0)
+		print_findings(&findings, settings.brief);
+	if (code)
+		code = command_fail(&err, code == -EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
+	else
+		code = findings_count(&findings, FINDING_FAIL) ? COMMAND_NEGATIVE : COMMAND_OK;
+	findings_free(&findings);
+	options_free(&operands);
+	return code;
+}

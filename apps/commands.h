@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The commands of all programs: each parses argv, runs, prints, and returns the exit code (enum command_exit). */
+#ifndef APPS_COMMANDS_H
+#define APPS_COMMANDS_H
+
+#include "command.h"
+
+/* nomora */
+int command_doctor(int argc, char **argv);
+int command_lab(int argc, char **argv);
+int command_inject_ctl(int argc, char **argv);
+int command_inject_check(int argc, char **argv);
+int command_sweep(int argc, char **argv);
+int command_load(int argc, char **argv);
+int command_fit(int argc, char **argv);
+int command_rtt(int argc, char **argv);
+int command_mesh(int argc, char **argv);
+int command_solve(int argc, char **argv);
+int command_place(int argc, char **argv);
+int command_report(int argc, char **argv);
+
+/* nomora-injector */
+int command_inject(int argc, char **argv);
+
+/* nomora-probe */
+int command_probe(int argc, char **argv);
+int command_reflect(int argc, char **argv);
+
+#endif
