@@ -17,7 +17,7 @@ refuses "a gateway without a prefix" 2 '--gateway needs' \
 refuses "a turn beyond the last" 2 '--slot: expected I/N' \
 	"$nomora" probe eth0 --address 10.0.0.1 --slot 9/8 --peers "$scratch/two"
 refuses "an interval of 0" 2 'interval-us' "$nomora" probe eth0 --address 10.0.0.1 -i 0 --peers "$scratch/two"
-refuses "a host list with duplicates" 1 "twice:2: name: there are two hosts 'h1'" \
+refuses "a host list with duplicates" 1 "twice:2: name: duplicate host name 'h1'" \
 	"$nomora" probe eth0 --address 10.0.0.1 --peers "$scratch/twice"
 refuses "a host list that is not there" 1 'nowhere' \
 	"$nomora" probe eth0 --address 10.0.0.1 --peers "$scratch/nowhere"
