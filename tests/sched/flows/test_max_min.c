@@ -18,9 +18,9 @@ struct world {
 
 static void solve(struct world *world)
 {
-	double work[2 * RESOURCES];
+	double work[4 * SOURCES * RESOURCES];
 
-	cr_assert_leq(max_min_work_doubles(&world->problem), 2 * RESOURCES);
+	cr_assert_leq(max_min_work_doubles(&world->problem), sizeof work / sizeof *work);
 	max_min_solve(&world->problem, world->rate, world->bottleneck, work);
 }
 
@@ -37,7 +37,7 @@ Test(max_min, the_textbook_example)
 					  .first = first,
 					  .source = source,
 					  .load = ones};
-	double rate[3], work[4];
+	double rate[3], work[32];
 	uint32_t bottleneck[3];
 
 	max_min_solve(&problem, rate, bottleneck, work);
@@ -60,7 +60,7 @@ Test(max_min, weights_loads_and_offers_count)
 					  .first = first,
 					  .source = source,
 					  .load = load};
-	double rate[3], work[2];
+	double rate[3], work[32];
 	uint32_t bottleneck[3];
 
 	/* All at level 2 would use 2 + 8 + 2 = 12: source 2 stops by its offer, and so do the others by the link. */
@@ -76,10 +76,10 @@ Test(max_min, without_a_limit_a_rate_is_infinite)
 	static const double one[] = {1}, offered[] = {INFINITY};
 	static const uint32_t first[] = {0};
 	struct max_min_problem problem = {.source_count = 1, .weight = one, .offered = offered, .first = first};
-	double rate[1];
+	double rate[1], work[8];
 	uint32_t bottleneck[1];
 
-	max_min_solve(&problem, rate, bottleneck, NULL);
+	max_min_solve(&problem, rate, bottleneck, work);
 	cr_expect_eq(rate[0], INFINITY);
 }
 

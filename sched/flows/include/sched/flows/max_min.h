@@ -29,12 +29,9 @@ struct max_min_problem {
 /*
  * rate[source_count]; bottleneck[source_count] (may be NULL) gets the resource that limits each source, or
  * MAX_MIN_OFFERED. A source without loads and without a limit gets INFINITY. `work` has max_min_work_doubles(problem)
- * elements. O(events * resources + loads). Pure, no allocation.
+ * elements. O(events * resources + loads), with an event for each level at which sources stop. Pure, no allocation.
  */
 void max_min_solve(const struct max_min_problem *problem, double *rate, uint32_t *bottleneck, double *work);
-static inline uint64_t max_min_work_doubles(const struct max_min_problem *problem)
-{
-	return 2 * (uint64_t)problem->resource_count;
-}
+uint64_t max_min_work_doubles(const struct max_min_problem *problem);
 
 #endif
