@@ -64,13 +64,16 @@ const char *name_nearest(const char *typed, const char *const *names)
 	return nearest;
 }
 
+bool name_is_utf8(const char *text)
+{
+	json_t *string = json_string(text); /* NULL when it is not UTF-8 */
+
+	json_decref(string);
+	return string != NULL;
+}
+
 bool name_is_valid(const char *name, size_t capacity)
 {
-	json_t *text;
-
-	if (name[0] == '\0' || strlen(name) >= capacity || strpbrk(name, " ,\"") || !name_is_printable(name, ""))
-		return false;
-	text = json_string(name); /* NULL when it is not UTF-8 */
-	json_decref(text);
-	return text != NULL;
+	return name[0] != '\0' && strlen(name) < capacity && !strpbrk(name, " ,\"") && name_is_printable(name, "") &&
+	       name_is_utf8(name);
 }

@@ -4,6 +4,6 @@
 #define MODEL_SWEEP_PRIV_H
 
 #define SWEEP_COLUMNS "delay_us,direction,run,metric,unit,better,value"
-#define SWEEP_HEADER SWEEP_COLUMNS ",started_at\n"
+#define SWEEP_HEADER SWEEP_COLUMNS ",started_at,disturbed,baseline_rtt_us\n"
 
 #endif

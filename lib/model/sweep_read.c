@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading sweep.csv and its plain two- to four-column form. */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,15 +25,22 @@ enum column {
 	COLUMN_BETTER,
 	COLUMN_VALUE,
 	COLUMN_STARTED_AT,
+	COLUMN_DISTURBED,
+	COLUMN_BASELINE,
 	COLUMN_COUNT,
 	COLUMNS_NEEDED = COLUMN_STARTED_AT,
 	FIELDS_MAXIMUM = 64,
 	PLAIN_FIELDS_MAXIMUM = 4,
 };
 
-static const char *const column_names[COLUMN_COUNT] = {"delay_us", "direction", "run",   "metric",
-						       "unit",     "better",    "value", "started_at"};
+static const char *const column_names[COLUMN_COUNT] = {"delay_us",  "direction",      "run",   "metric",
+						       "unit",      "better",         "value", "started_at",
+						       "disturbed", "baseline_rtt_us"};
 static const char *const plain_names[PLAIN_FIELDS_MAXIMUM] = {"latency_us", "performance", "deviation", "runs"};
+
+#define BASELINE_MINIMUM_US 1e-3
+#define BASELINE_MAXIMUM_US 1e7
+
 /* A file being read. */
 struct parser {
 	struct sweep *sweep;
@@ -104,7 +112,8 @@ static int read_header(struct parser *parser, char **fields, size_t count)
 				parser->columns[column] = (int)i;
 		if (column < COLUMNS_NEEDED && parser->columns[column] < 0)
 			return fail(parser, column_names[column],
-				    "the header has no such column; expected " SWEEP_COLUMNS "[,started_at]");
+				    "the header has no such column; expected " SWEEP_COLUMNS
+				    "[,started_at][,disturbed][,baseline_rtt_us]");
 	}
 	parser->field_count = count;
 	return 0;
@@ -137,6 +146,8 @@ static int copy_name(struct parser *parser, const char *field, const char *text,
 		return fail(parser, field, "'%.20s...' is too long", text);
 	if (!name_is_printable(text, ""))
 		return fail(parser, field, "expected text without control characters");
+	if (!name_is_utf8(text))
+		return fail(parser, field, "expected UTF-8");
 	memcpy(into, text, strlen(text) + 1);
 	return 0;
 }
@@ -178,6 +189,31 @@ static int intern_metric(struct parser *parser, char **fields, size_t *index)
 	return 0;
 }
 
+/* The text of a column that need not be there; "" if it is not. */
+static const char *optional(const struct parser *parser, char **fields, enum column column)
+{
+	return parser->columns[column] >= 0 ? fields[parser->columns[column]] : "";
+}
+
+static int parse_optional(struct parser *parser, char **fields, struct sweep_row *row)
+{
+	const char *started_at = optional(parser, fields, COLUMN_STARTED_AT);
+	const char *disturbed = optional(parser, fields, COLUMN_DISTURBED);
+	const char *baseline = optional(parser, fields, COLUMN_BASELINE);
+	int rc = 0;
+
+	if (started_at[0])
+		rc = copy_name(parser, "started_at", started_at, row->started_at, SWEEP_STAMP_BYTES);
+	if (rc == 0 && disturbed[0] && strcmp(disturbed, "0") != 0 && strcmp(disturbed, "1") != 0)
+		rc = fail(parser, "disturbed", "'%s': expected 0 or 1", disturbed);
+	row->disturbed = strcmp(disturbed, "1") == 0;
+	row->baseline_rtt_us = NAN;
+	if (rc == 0 && baseline[0])
+		rc = parse_number(parser, "baseline_rtt_us", baseline, BASELINE_MINIMUM_US, BASELINE_MAXIMUM_US,
+				  &row->baseline_rtt_us);
+	return rc;
+}
+
 static int parse_full_row(struct parser *parser, char **fields, size_t count, struct sweep_row *row)
 {
 	const int *columns = parser->columns;
@@ -199,9 +235,8 @@ static int parse_full_row(struct parser *parser, char **fields, size_t count, st
 		rc = intern_metric(parser, fields, &row->metric);
 	if (rc == 0)
 		rc = parse_number(parser, "value", fields[columns[COLUMN_VALUE]], -1e300, 1e300, &row->value);
-	if (rc == 0 && columns[COLUMN_STARTED_AT] >= 0 && fields[columns[COLUMN_STARTED_AT]][0])
-		rc = copy_name(parser, "started_at", fields[columns[COLUMN_STARTED_AT]], row->started_at,
-			       SWEEP_STAMP_BYTES);
+	if (rc == 0)
+		rc = parse_optional(parser, fields, row);
 	row->runs = 1;
 	return rc;
 }
@@ -221,6 +256,7 @@ static int parse_plain_row(struct parser *parser, char **fields, size_t count, s
 	if (rc == 0 && count > 2)
 		rc = parse_number(parser, plain_names[2], fields[2], 0, 1e300, &row->deviation);
 	row->runs = 1;
+	row->baseline_rtt_us = NAN;
 	if (rc == 0 && count > 3)
 		rc = parse_count(parser, plain_names[3], fields[3], 1, &row->runs);
 	return rc;

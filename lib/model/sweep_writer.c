@@ -110,7 +110,8 @@ static int check_header(struct sweep_writer *writer, struct error *err)
 	if (memcmp(found, SWEEP_HEADER, (size_t)got) == 0)
 		return 0;
 	return error_at(err, (struct error_place){writer->path, 1, NULL}, EINVAL,
-			"this is not a sweep that can be continued: expected the header %s,started_at", SWEEP_COLUMNS);
+			"this is not a sweep that can be continued: expected the header %.*s",
+			(int)strlen(SWEEP_HEADER) - 1, SWEEP_HEADER);
 }
 
 static int take_up(struct sweep_writer *writer, struct error *err)
@@ -226,7 +227,7 @@ static bool fits_field(const char *text, size_t bytes)
 static int print_record(FILE *out, const struct sweep_record *record, struct error *err)
 {
 	const char *started_at = record->started_at ? record->started_at : "";
-	char delay[32], value[32];
+	char delay[32], value[32], baseline[32] = "";
 
 	if (!record->metric[0] || !fits_field(record->metric, SWEEP_NAME_BYTES))
 		return error_set(err, EINVAL, "metric '%s': expected 1 to 63 bytes without comma, quote or line end",
@@ -244,9 +245,11 @@ static int print_record(FILE *out, const struct sweep_record *record, struct err
 				 record->delay_us, (long long)record->run);
 	number_print_double(record->delay_us, delay, sizeof delay);
 	number_print_double(record->value, value, sizeof value);
-	fprintf(out, "%s,%s,%lld,%s,%s,%s,%s,%s\n", delay, sweep_direction_name(record->direction),
+	if (record->baseline_rtt_us > 0)
+		number_print_double(record->baseline_rtt_us, baseline, sizeof baseline);
+	fprintf(out, "%s,%s,%lld,%s,%s,%s,%s,%s,%d,%s\n", delay, sweep_direction_name(record->direction),
 		(long long)record->run, record->metric, record->unit, sweep_better_name(record->better), value,
-		started_at);
+		started_at, record->disturbed, baseline);
 	return 0;
 }
 

@@ -9,12 +9,12 @@
 #include <injector/sweep/metric.h>
 #include <injector/sweep/schedule.h>
 
-static double delays[SCHEDULE_DELAYS_MAXIMUM];
+static double delays[SWEEP_SCHEDULE_DELAYS_MAXIMUM];
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1), *metric_text, *output;
-	struct metric metric;
+	struct sweep_metric_def metric;
 	double value;
 	int count;
 
@@ -28,18 +28,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		*metric_text++ = '\0';
 	if (output)
 		*output++ = '\0';
-	count = schedule_parse_delays(text, delays, NULL);
+	count = sweep_schedule_parse_delays(text, delays, NULL);
 	for (int i = 0; i < count; i++)
-		if (!(delays[i] >= 0 && delays[i] <= SCHEDULE_DELAY_MAXIMUM_US))
+		if (!(delays[i] >= 0 && delays[i] <= SWEEP_SCHEDULE_DELAY_MAXIMUM_US))
 			abort();
-	if (metric_text && metric_parse(metric_text, &metric, NULL) == 0) {
-		struct metric_input input = {output ? output : "", 0, 1};
+	if (metric_text && sweep_metric_parse(metric_text, &metric, NULL) == 0) {
+		struct sweep_metric_input input = {output ? output : "", 0, 1};
 
 		/* Long patterns over long texts are glibc's business, and slow. */
-		if ((metric.source != METRIC_REGEX || strlen(metric.how) < 12) &&
-		    metric_extract(&metric, &input, &value, NULL) == 0 && !isfinite(value))
+		if ((metric.source != SWEEP_METRIC_REGEX || strlen(metric.how) < 12) &&
+		    sweep_metric_extract(&metric, &input, &value, NULL) == 0 && !isfinite(value))
 			abort();
-		metric_free(&metric);
+		sweep_metric_free(&metric);
 	}
 	free(text);
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <model/sweep.h>
 
 #define HEADER "delay_us,direction,run,metric,unit,better,value,started_at\n"
+#define HEADER_OURS "delay_us,direction,run,metric,unit,better,value,started_at,disturbed,baseline_rtt_us\n"
 #define HEADER_BEGUN "delay_us,direction,ru"
 
 static struct sweep *read_text(const char *text, struct error *err)
@@ -113,6 +115,9 @@ static const char *const bad[][2] = {
 	{HEADER "0,both,0,,1,higher,1,\n", "s.csv:2: metric: is empty"},
 	{HEADER "0,both,0,q,1,best,1,\n", "s.csv:2: better: 'best'"},
 	{HEADER "0,both,0,q,1,higher,,\n", "s.csv:2: value: ''"},
+	{HEADER "0,both,0,q\xe9,1,higher,1,\n", "s.csv:2: metric: expected UTF-8"},
+	{HEADER_OURS "0,both,0,q,1,higher,1,,yes,\n", "s.csv:2: disturbed: 'yes': expected 0 or 1"},
+	{HEADER_OURS "0,both,0,q,1,higher,1,,0,0\n", "s.csv:2: baseline_rtt_us: 0 is not within"},
 	{HEADER "9e9,both,0,q,1,higher,1,\n", "s.csv:2: delay_us: 9e9"},
 	{HEADER "0,both,0,q,1,higher,1,\n0,both,1,q,s,higher,1,\n", "s.csv:3: unit"},
 	{HEADER "0,both,0,q,1,higher,1,\n0,both,1,q,1,lower,1,\n", "s.csv:3: better"},
@@ -144,6 +149,8 @@ Test(sweep_writer, appends_what_is_read_back)
 	struct sweep_record two[2] = {record(0.1, 0, 1.0 / 3), record(2.5, 1, 1e-17)};
 	struct sweep *sweep;
 
+	two[1].disturbed = true;
+	two[1].baseline_rtt_us = 7.25;
 	make_path(path, sizeof path);
 	writer = sweep_writer_open(path, &err);
 	cr_assert(writer, "%s", err.text);
@@ -161,6 +168,9 @@ Test(sweep_writer, appends_what_is_read_back)
 	sweep = sweep_load(path, &err);
 	cr_assert(sweep, "%s", err.text);
 	cr_assert_eq(sweep->count, 3);
+	cr_assert(!sweep->rows[0].disturbed && sweep->rows[1].disturbed);
+	cr_assert(isnan(sweep->rows[0].baseline_rtt_us));
+	cr_assert_eq(sweep->rows[1].baseline_rtt_us, 7.25);
 	cr_assert_eq(sweep->rows[0].value, 1.0 / 3, "values survive to the last bit");
 	cr_assert_eq(sweep->rows[1].value, 1e-17);
 	cr_assert_eq(sweep->rows[2].run, 7);
@@ -194,14 +204,14 @@ static struct sweep *continue_text(const char *text)
 
 Test(sweep_writer, cuts_off_the_line_that_a_dead_writer_left)
 {
-	struct sweep *sweep = continue_text(HEADER "0,both,0,qps,1/s,higher,1,\n5,both,0,qps,1/s,hig");
+	struct sweep *sweep = continue_text(HEADER_OURS "0,both,0,qps,1/s,higher,1,,0,\n5,both,0,qps,1/s,hig");
 
 	cr_assert_eq(sweep->count, 2);
 	cr_assert_eq(sweep->rows[1].run, 1);
 	sweep_destroy(sweep);
 }
 
-#define ROW(delay, run, metric) #delay ",both," #run "," metric ",1/s,higher,1,\n"
+#define ROW(delay, run, metric) #delay ",both," #run "," metric ",1/s,higher,1,,0,\n"
 
 /* A file, how many rows of its last run are cut off where a run has a, b and c, and what is left of it. */
 static const struct {
@@ -209,13 +219,14 @@ static const struct {
 	int cut;
 	size_t left;
 } endings[] = {
-	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") ROW(5, 0, "a") ROW(5, 0, "b"), 2, 3},
-	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") "# a comment\n\n" ROW(0, 1, "a"), 1, 3},
-	{HEADER ROW(0, 0, "a"), 1, 0},
-	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c"), 0, 3},
-	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(5, 0, "a") ROW(5, 0, "b") ROW(5, 0, "c"), 0, 5}, /* edited by hand */
-	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") ROW(5, 0, "b"), 0, 4},                /* no such write */
-	{HEADER ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") ROW(5, 0, "d"), 0, 4},
+	{HEADER_OURS ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") ROW(5, 0, "a") ROW(5, 0, "b"), 2, 3},
+	{HEADER_OURS ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") "# a comment\n\n" ROW(0, 1, "a"), 1, 3},
+	{HEADER_OURS ROW(0, 0, "a"), 1, 0},
+	{HEADER_OURS ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c"), 0, 3},
+	{HEADER_OURS ROW(0, 0, "a") ROW(0, 0, "b") ROW(5, 0, "a") ROW(5, 0, "b") ROW(5, 0, "c"), 0,
+	 5},                                                                             /* edited by hand */
+	{HEADER_OURS ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") ROW(5, 0, "b"), 0, 4}, /* no such write */
+	{HEADER_OURS ROW(0, 0, "a") ROW(0, 0, "b") ROW(0, 0, "c") ROW(5, 0, "d"), 0, 4},
 };
 
 Test(sweep_writer, cuts_off_the_run_that_a_dead_writer_left_without_all_its_metrics)
@@ -277,7 +288,7 @@ Test(sweep_writer, refuses_what_is_no_row_and_writes_none_of_it)
 Test(sweep_writer, leaves_a_file_that_is_no_sweep_alone)
 {
 	/* also where the line that ends the file has no end, as what a dead writer leaves */
-	static const char texts[][120] = {"something of somebody\n", "x", HEADER_BEGUN "y", "one,two\nthree"};
+	static const char texts[][120] = {"something of somebody\n", HEADER, "x", HEADER_BEGUN "y", "one,two\nthree"};
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
 		struct error err = {0};

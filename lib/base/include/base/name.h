@@ -10,6 +10,9 @@
  */
 bool name_is_valid(const char *name, size_t capacity);
 
+/* Is the text well-formed UTF-8? JSON holds nothing else. */
+bool name_is_utf8(const char *text);
+
 /*
  * Has UTF-8 text no control characters (U+0001 to 1F, 7F to 9F) but those of `allowed`, an ASCII string? Printed, it
  * then neither breaks a table nor drives a terminal.

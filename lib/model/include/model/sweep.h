@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sweep.csv: what an application did at each injected delay, one row per delay, run and metric:
+ * sweep.csv: an application's metrics at each injected delay, one row per delay, run and metric:
  *
- *   delay_us,direction,run,metric,unit,better,value[,started_at]
+ *   delay_us,direction,run,metric,unit,better,value[,started_at][,disturbed][,baseline_rtt_us]
  *
- * delay_us is what was injected per direction (µs); direction is both, ab or ba; run counts from 0 within a delay;
- * better is higher or lower. The x of a curve is the ROUND TRIP that was added: sweep_row_added_rtt_us().
- * The plain form is read as well: two to four columns (added round trip in µs, normalised performance, its deviation,
+ * delay_us is the delay injected per direction (µs); direction is both, ab or ba; run counts from 0 within a delay;
+ * better is higher or lower; disturbed is 1 for a run that failed a gate in every attempt and was kept all the same,
+ * else 0; baseline_rtt_us is the round trip of the application's path without added delay (µs), as Nomora's STAMP
+ * prober measured it, empty if it is not known. The x of a curve is the ADDED ROUND TRIP: sweep_row_added_rtt_us(). The
+ * reader also accepts a plain form: two to four columns (added round trip in µs, normalised performance, its deviation,
  * runs) with or without a header of any words; the separator is a comma, a semicolon, a tab or blanks.
  * '#' starts a comment line. Values own their memory; not shared between threads.
  */
@@ -52,6 +54,8 @@ struct sweep_row {
 	double deviation;                   /* plain form: standard deviation of `value`; 0 = not given */
 	int64_t runs;                       /* plain form: runs behind `value`; 1 = not given */
 	char started_at[SWEEP_STAMP_BYTES]; /* ISO 8601, "" = not given */
+	bool disturbed;                     /* failed a gate of the sweep in every attempt */
+	double baseline_rtt_us;             /* > 0; NAN = not known */
 	long line;                          /* of the file, from 1 */
 };
 
@@ -93,6 +97,8 @@ struct sweep_record {
 	enum sweep_better better;
 	double value;
 	const char *started_at;
+	bool disturbed;
+	double baseline_rtt_us; /* not over 0, or NAN: not known */
 };
 
 /*

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state of a running injector, "nomora.inject/1": the answer of its control socket to "stats", and one line a
+ * second with --json. The injector fills a struct and writes it; the sweep and the report read it. Counters count from
+ * the injector's start or its last reset. Plain data, no pointers; one thread.
+ */
+#ifndef MODEL_INJECTOR_STATE_H
+#define MODEL_INJECTOR_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+
+#define INJECTOR_STATE_SCHEMA "nomora.inject/1"
+
+enum { INJECTOR_STATE_DIRECTIONS = 2, INJECTOR_STATE_NAME_BYTES = 64 };
+
+/* Lateness of packets: release less due time. */
+struct injector_state_lateness {
+	int64_t p50_ns, p99_ns, p99_9_ns, maximum_ns;
+	double mean_ns;
+	int64_t count;
+};
+
+/* One direction: A to B, or B to A. */
+struct injector_state_direction {
+	double delay_us; /* NAN: a mode sets it */
+	uint64_t rx_packets, tx_packets;
+	uint64_t held;      /* in the delay line now */
+	uint64_t ring_full; /* dropped: no slot was free */
+	uint64_t tx_full;   /* refused once by the transmit port, sent later */
+	uint64_t no_mbuf;   /* dropped: no buffer */
+	uint64_t rx_missed, rx_errors, tx_errors;
+	uint64_t lost, duplicated, bypassed; /* by modes */
+	uint64_t disturbed;                  /* sent, and their stay met a stall or hiccup */
+	double rx_pps;                       /* since the sample before */
+	struct injector_state_lateness lateness, undisturbed_lateness;
+};
+
+struct injector_state_port {
+	char name[INJECTOR_STATE_NAME_BYTES], driver[INJECTOR_STATE_NAME_BYTES], mac[18];
+	bool link_up;
+	uint32_t speed_Mbps; /* 0 = unknown */
+};
+
+/* Sums over both directions: all that readers of the file form get. */
+struct injector_state_totals {
+	double uptime_s;
+	double delay_us[INJECTOR_STATE_DIRECTIONS];   /* NAN: a mode sets it */
+	char delay_set_by[INJECTOR_STATE_NAME_BYTES]; /* that mode, "" = none */
+	uint64_t delay_changes;                       /* number of times the delay was set */
+	uint64_t rx_packets[INJECTOR_STATE_DIRECTIONS], tx_packets[INJECTOR_STATE_DIRECTIONS];
+	uint64_t ring_full, tx_full, no_mbuf, rx_missed, rx_errors, tx_errors;
+	uint64_t disturbed;
+	uint64_t stalls, hiccups;
+	double stall_us, stall_longest_us, stall_threshold_us, hiccup_threshold_ns;
+	double transmit_stall_us; /* part of stall_us spent in calls that transmit; NAN = not measured */
+	double subtract_ns;
+	uint32_t lcores; /* busy threads; stalls are their sum */
+	struct injector_state_lateness lateness;
+};
+
+struct injector_state {
+	double time_s; /* wall clock */
+	bool counter_trusted;
+	struct injector_state_totals totals;
+	struct injector_state_direction direction[INJECTOR_STATE_DIRECTIONS];
+	struct injector_state_port port[INJECTOR_STATE_DIRECTIONS];
+	bool has_capture;
+	uint64_t capture_written, capture_lost; /* frames */
+};
+
+/* Fills the totals that are sums of the directions' counters: packets, drops, disturbed, delays. */
+void injector_state_add_up(struct injector_state *state);
+
+/* A new object; NULL if out of memory. */
+json_t *injector_state_to_json(const struct injector_state *state);
+
+/*
+ * Reads the totals; `file` is named in messages. 0 or -errno with err set (field, what was expected). delay_us is NAN
+ * where delay_set_by says that a mode sets it; otherwise it must be there. Counters that are missing are 0.
+ */
+int injector_state_from_json(const char *file, const json_t *root, struct injector_state_totals *totals,
+			     struct error *err);
+
+/*
+ * The injector's work during a time, as the difference of two states. Negative where the injector was restarted or
+ * reset in between.
+ */
+struct injector_interval {
+	double elapsed_s;
+	double packets;   /* sent, both directions */
+	double dropped;   /* ring full, no buffer; missed, refused or not sent by a port */
+	double disturbed; /* packets whose stay met a stall */
+	double stalls;
+	double lcores;
+	double stall_us, transmit_stall_us; /* sums over the threads */
+};
+
+struct injector_interval injector_interval_between(const struct injector_state_totals *before,
+						   const struct injector_state_totals *after, double elapsed_s);
+/* From the injector's start or reset. */
+struct injector_interval injector_interval_whole(const struct injector_state_totals *totals);
+/*
+ * Time that the injector was stalled outside its own calls that transmit, in percent of the elapsed time: the mean over
+ * its threads, and the most that any one of them can have had. A stall is counted when it ends, so that one that began
+ * earlier may be longer than the interval: at most 100. 0 where the elapsed time is 0.
+ */
+double injector_interval_stall_percent(const struct injector_interval *interval);
+double injector_interval_stall_bound_percent(const struct injector_interval *interval);
+/* Packets that met a stall, in percent of those sent; 0 without packets. */
+double injector_interval_disturbed_percent(const struct injector_interval *interval);
+
+#endif

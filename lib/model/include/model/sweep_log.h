@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * SWEEP.csv.log: one JSON object a line about a sweep. Events: the plan, each attempt at a run, each accepted run, and
+ * at the end each delay (level). The sweep appends events, the report reads them; a line that a killed sweep left
+ * incomplete is skipped. Docs: docs/formats.md. One thread.
+ */
+#ifndef MODEL_SWEEP_LOG_H
+#define MODEL_SWEEP_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+#include <model/injector_state.h>
+#include <model/sweep.h>
+
+enum { SWEEP_LOG_REASONS_BYTES = 600, SWEEP_LOG_ATTEMPTS_MAXIMUM = 1000 };
+
+enum sweep_log_kind {
+	SWEEP_LOG_OTHER, /* an event that this version does not know */
+	SWEEP_LOG_PLAN,
+	SWEEP_LOG_ATTEMPT,
+	SWEEP_LOG_ACCEPTED,
+	SWEEP_LOG_LEVEL,
+};
+
+/* Which attempt, and whether a gate refused it. */
+struct sweep_log_run {
+	double delay_us;
+	enum sweep_direction direction;
+	int64_t run;
+	int64_t attempt; /* from 1 */
+	bool disturbed;
+	char reasons[SWEEP_LOG_REASONS_BYTES]; /* "; " between; "" = no gate refused it */
+};
+
+struct sweep_log_attempt {
+	struct sweep_log_run run;
+	char started_at[SWEEP_STAMP_BYTES];
+	double elapsed_s;
+	size_t metric_count; /* 0 = nothing was measured; the reader leaves the metrics out */
+	const char *metric_names[SWEEP_METRICS_MAXIMUM];
+	double metric_values[SWEEP_METRICS_MAXIMUM];
+	double rtt_us, rtt_expected_us; /* by ping; NAN = not checked */
+	bool has_injector;              /* false: the client was stopped before the injector was asked again */
+	struct injector_interval injector;
+	double steal_percent, busy_percent, load;
+	double processors, processors_used; /* NAN = not known */
+};
+
+/* How well the runs at one delay agree. */
+struct sweep_log_level {
+	double delay_us;
+	enum sweep_direction direction;
+	const char *metric; /* the first one; the reader leaves it NULL */
+	int64_t runs;
+	double mean, deviation, standard_error_percent; /* INFINITY = not known */
+	bool repeatable;
+};
+
+struct sweep_log_plan {
+	char fingerprint[32];
+	const char *application, *client, *server; /* for people; the reader leaves them NULL */
+	int64_t seed;
+	json_t *parts; /* object: what must be the same in all rows of a file */
+};
+
+/* New objects; NULL if out of memory. */
+json_t *sweep_log_plan_to_json(const struct sweep_log_plan *plan); /* `parts` is not taken over */
+json_t *sweep_log_attempt_to_json(const struct sweep_log_attempt *attempt);
+json_t *sweep_log_accepted_to_json(const struct sweep_log_run *run);
+json_t *sweep_log_level_to_json(const struct sweep_log_level *level);
+
+struct sweep_log_event {
+	enum sweep_log_kind kind;
+	struct sweep_log_plan plan;
+	struct sweep_log_attempt attempt;
+	struct sweep_log_run accepted;
+	struct sweep_log_level level;
+};
+
+struct sweep_log_reader;
+
+/* NULL with err set. */
+struct sweep_log_reader *sweep_log_open(const char *path, struct error *err);
+struct sweep_log_reader *sweep_log_from_memory(const char *name, const char *text, size_t bytes, struct error *err);
+/*
+ * The next event. 1 = there is one; plan.parts is borrowed until the next call. 0 = the end. -errno with err set: file,
+ * line, field, what was expected.
+ */
+int sweep_log_next(struct sweep_log_reader *reader, struct sweep_log_event *event, struct error *err);
+void sweep_log_close(struct sweep_log_reader *reader); /* NULL is legal */
+
+#endif

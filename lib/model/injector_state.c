@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora.inject/1: the tables below name each field once, for writer and reader. */
+#include <model/injector_state.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <base/json.h>
+
+/* A number of the file and its place in a struct. */
+struct field {
+	const char *key;
+	enum { FIELD_COUNT, FIELD_REAL, FIELD_SIGNED } kind; /* uint64_t, double, int64_t */
+	size_t offset;
+};
+
+#define TOTAL(key, kind, member)                                                                                       \
+	{                                                                                                              \
+		key, FIELD_##kind, offsetof(struct injector_state_totals, member)                                      \
+	}
+#define DIRECTION(key, kind, member)                                                                                   \
+	{                                                                                                              \
+		key, FIELD_##kind, offsetof(struct injector_state_direction, member)                                   \
+	}
+#define LATENESS(key, kind, member)                                                                                    \
+	{                                                                                                              \
+		key, FIELD_##kind, offsetof(struct injector_state_lateness, member)                                    \
+	}
+
+static const struct field total_fields[] = {
+	TOTAL("uptime_s", REAL, uptime_s),
+	TOTAL("delay_ab_us", REAL, delay_us[0]),
+	TOTAL("delay_ba_us", REAL, delay_us[1]),
+	TOTAL("delay_changes", COUNT, delay_changes),
+	TOTAL("rx_ab", COUNT, rx_packets[0]),
+	TOTAL("tx_ab", COUNT, tx_packets[0]),
+	TOTAL("rx_ba", COUNT, rx_packets[1]),
+	TOTAL("tx_ba", COUNT, tx_packets[1]),
+	TOTAL("ring_full", COUNT, ring_full),
+	TOTAL("tx_full", COUNT, tx_full),
+	TOTAL("nombuf", COUNT, no_mbuf),
+	TOTAL("rx_missed", COUNT, rx_missed),
+	TOTAL("rx_errors", COUNT, rx_errors),
+	TOTAL("tx_errors", COUNT, tx_errors),
+	TOTAL("disturbed", COUNT, disturbed),
+	TOTAL("stalls", COUNT, stalls),
+	TOTAL("stall_us_total", REAL, stall_us),
+	TOTAL("stall_max_us", REAL, stall_longest_us),
+	TOTAL("stall_threshold_us", REAL, stall_threshold_us),
+	TOTAL("stall_us_in_transmit", REAL, transmit_stall_us),
+	TOTAL("hiccups", COUNT, hiccups),
+	TOTAL("hiccup_threshold_ns", REAL, hiccup_threshold_ns),
+	TOTAL("subtract_ns", REAL, subtract_ns),
+	TOTAL("lateness_p50_ns", SIGNED, lateness.p50_ns),
+	TOTAL("lateness_p99_ns", SIGNED, lateness.p99_ns),
+	TOTAL("lateness_p99_9_ns", SIGNED, lateness.p99_9_ns),
+	TOTAL("lateness_max_ns", SIGNED, lateness.maximum_ns),
+};
+
+static const struct field direction_fields[] = {
+	DIRECTION("delay_us", REAL, delay_us),
+	DIRECTION("rx_packets", COUNT, rx_packets),
+	DIRECTION("tx_packets", COUNT, tx_packets),
+	DIRECTION("held", COUNT, held),
+	DIRECTION("ring_full", COUNT, ring_full),
+	DIRECTION("tx_full", COUNT, tx_full),
+	DIRECTION("nombuf", COUNT, no_mbuf),
+	DIRECTION("rx_missed", COUNT, rx_missed),
+	DIRECTION("rx_errors", COUNT, rx_errors),
+	DIRECTION("tx_errors", COUNT, tx_errors),
+	DIRECTION("lost", COUNT, lost),
+	DIRECTION("duplicated", COUNT, duplicated),
+	DIRECTION("bypassed", COUNT, bypassed),
+	DIRECTION("disturbed", COUNT, disturbed),
+	DIRECTION("rx_pps", REAL, rx_pps),
+};
+
+static const struct field lateness_fields[] = {
+	LATENESS("p50", SIGNED, p50_ns),     LATENESS("p99", SIGNED, p99_ns), LATENESS("p99_9", SIGNED, p99_9_ns),
+	LATENESS("max", SIGNED, maximum_ns), LATENESS("mean", REAL, mean_ns), LATENESS("count", SIGNED, count),
+};
+
+#define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
+
+static const char *const direction_names[INJECTOR_STATE_DIRECTIONS] = {"ab", "ba"};
+
+void injector_state_add_up(struct injector_state *state)
+{
+	struct injector_state_totals *totals = &state->totals;
+
+	totals->ring_full = totals->tx_full = totals->no_mbuf = totals->rx_missed = 0;
+	totals->rx_errors = totals->tx_errors = totals->disturbed = 0;
+	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++) {
+		const struct injector_state_direction *direction = &state->direction[d];
+
+		totals->delay_us[d] = direction->delay_us;
+		totals->rx_packets[d] = direction->rx_packets;
+		totals->tx_packets[d] = direction->tx_packets;
+		totals->ring_full += direction->ring_full;
+		totals->tx_full += direction->tx_full;
+		totals->no_mbuf += direction->no_mbuf;
+		totals->rx_missed += direction->rx_missed;
+		totals->rx_errors += direction->rx_errors;
+		totals->tx_errors += direction->tx_errors;
+		totals->disturbed += direction->disturbed;
+	}
+}
+
+static json_t *field_to_json(const struct field *field, const void *object)
+{
+	const char *at = (const char *)object + field->offset;
+
+	switch (field->kind) {
+	case FIELD_COUNT:
+		return json_integer((json_int_t) * (const uint64_t *)(const void *)at);
+	case FIELD_SIGNED:
+		return json_integer((json_int_t) * (const int64_t *)(const void *)at);
+	case FIELD_REAL:
+		break;
+	}
+	/* What is not known is null, which is not 0. */
+	return isnan(*(const double *)(const void *)at) ? json_null() : json_real(*(const double *)(const void *)at);
+}
+
+static void put_fields(json_t *json, const struct field *fields, size_t count, const void *object)
+{
+	for (size_t i = 0; i < count; i++)
+		json_object_set_new(json, fields[i].key, field_to_json(&fields[i], object));
+}
+
+static json_t *lateness_to_json(const struct injector_state_lateness *lateness)
+{
+	json_t *json = json_object();
+
+	put_fields(json, lateness_fields, COUNT_OF(lateness_fields), lateness);
+	return json;
+}
+
+static json_t *direction_to_json(const struct injector_state_direction *direction)
+{
+	json_t *json = json_object();
+
+	put_fields(json, direction_fields, COUNT_OF(direction_fields), direction);
+	json_object_set_new(json, "lateness_ns", lateness_to_json(&direction->lateness));
+	json_object_set_new(json, "undisturbed_lateness_ns", lateness_to_json(&direction->undisturbed_lateness));
+	return json;
+}
+
+static json_t *port_to_json(const struct injector_state_port *port)
+{
+	return json_pack("{s:s, s:s, s:s, s:b, s:I}", "name", port->name, "driver", port->driver, "mac", port->mac,
+			 "link_up", port->link_up, "speed_Mbps", (json_int_t)port->speed_Mbps);
+}
+
+json_t *injector_state_to_json(const struct injector_state *state)
+{
+	const struct injector_state_totals *totals = &state->totals;
+	json_t *json = json_pack(
+		"{s:s, s:f, s:o, s:s, s:I}", "schema", INJECTOR_STATE_SCHEMA, "time", state->time_s, "delay_set_by",
+		totals->delay_set_by[0] ? json_string(totals->delay_set_by) : json_null(), "counter",
+		state->counter_trusted ? "trusted" : "invariant", "lcores", (json_int_t)totals->lcores);
+
+	if (!json)
+		return NULL;
+	put_fields(json, total_fields, COUNT_OF(total_fields), totals);
+	for (size_t d = 0; d < INJECTOR_STATE_DIRECTIONS; d++)
+		json_object_set_new(json, direction_names[d], direction_to_json(&state->direction[d]));
+	json_object_set_new(json, "ports",
+			    json_pack("[o, o]", port_to_json(&state->port[0]), port_to_json(&state->port[1])));
+	if (state->has_capture)
+		json_object_set_new(json, "capture",
+				    json_pack("{s:I, s:I}", "written", (json_int_t)state->capture_written, "lost",
+					      (json_int_t)state->capture_lost));
+	return json;
+}
+
+static void read_field(struct json_reader *reader, const json_t *root, const struct field *field, void *object)
+{
+	char *at = (char *)object + field->offset;
+
+	switch (field->kind) {
+	case FIELD_COUNT:
+		*(uint64_t *)(void *)at = (uint64_t)json_may_integer(reader, root, "", field->key, 0, INT64_MAX, 0);
+		break;
+	case FIELD_SIGNED:
+		*(int64_t *)(void *)at = json_may_integer(reader, root, "", field->key, INT64_MIN, INT64_MAX, 0);
+		break;
+	case FIELD_REAL:
+		*(double *)(void *)at = json_may_number(reader, root, "", field->key, 0, 1e18, NAN);
+		break;
+	}
+}
+
+int injector_state_from_json(const char *file, const json_t *root, struct injector_state_totals *totals,
+			     struct error *err)
+{
+	struct json_reader reader = {.file = file, .err = err};
+	const char *setter;
+
+	memset(totals, 0, sizeof *totals);
+	json_need_schema(&reader, root, INJECTOR_STATE_SCHEMA);
+	json_need_number(&reader, root, "", "uptime_s", 0, 1e12);
+	setter = json_may_string(&reader, root, "", "delay_set_by", "");
+	if (!setter || !setter[0]) {
+		json_need_number(&reader, root, "", "delay_ab_us", 0, 1e9);
+		json_need_number(&reader, root, "", "delay_ba_us", 0, 1e9);
+	}
+	for (size_t i = 0; i < COUNT_OF(total_fields) && !reader.failed; i++)
+		read_field(&reader, root, &total_fields[i], totals);
+	totals->lcores = (uint32_t)json_may_integer(&reader, root, "", "lcores", 1, 1024, 1);
+	if (reader.failed)
+		return err->code ? -err->code : -EINVAL;
+	snprintf(totals->delay_set_by, sizeof totals->delay_set_by, "%s", setter);
+	if (isnan(totals->stall_us))
+		totals->stall_us = 0;
+	return 0;
+}
+
+static double zero_if_unknown(double value)
+{
+	return isnan(value) ? 0 : value;
+}
+
+struct injector_interval injector_interval_whole(const struct injector_state_totals *totals)
+{
+	return (struct injector_interval){
+		.elapsed_s = totals->uptime_s,
+		.packets = (double)totals->tx_packets[0] + (double)totals->tx_packets[1],
+		.dropped = (double)totals->ring_full + (double)totals->no_mbuf + (double)totals->rx_missed +
+			   (double)totals->rx_errors + (double)totals->tx_errors,
+		.disturbed = (double)totals->disturbed,
+		.stalls = (double)totals->stalls,
+		.lcores = totals->lcores,
+		.stall_us = totals->stall_us,
+		.transmit_stall_us = zero_if_unknown(totals->transmit_stall_us),
+	};
+}
+
+struct injector_interval injector_interval_between(const struct injector_state_totals *before,
+						   const struct injector_state_totals *after, double elapsed_s)
+{
+	struct injector_interval from = injector_interval_whole(before), to = injector_interval_whole(after);
+
+	return (struct injector_interval){
+		.elapsed_s = elapsed_s,
+		.packets = to.packets - from.packets,
+		.dropped = to.dropped - from.dropped,
+		.disturbed = to.disturbed - from.disturbed,
+		.stalls = to.stalls - from.stalls,
+		.lcores = to.lcores,
+		.stall_us = to.stall_us - from.stall_us,
+		.transmit_stall_us = to.transmit_stall_us - from.transmit_stall_us,
+	};
+}
+
+double injector_interval_stall_bound_percent(const struct injector_interval *interval)
+{
+	double stall_us = fmax(interval->stall_us - interval->transmit_stall_us, 0);
+
+	return interval->elapsed_s > 0 ? fmin(stall_us / interval->elapsed_s / 1e4, 100) : 0;
+}
+
+double injector_interval_stall_percent(const struct injector_interval *interval)
+{
+	double stall_us = fmax(interval->stall_us - interval->transmit_stall_us, 0);
+
+	return interval->elapsed_s > 0 ? fmin(stall_us / fmax(interval->lcores, 1) / interval->elapsed_s / 1e4, 100)
+				       : 0;
+}
+
+double injector_interval_disturbed_percent(const struct injector_interval *interval)
+{
+	return interval->packets > 0 ? 100 * interval->disturbed / interval->packets : 0;
+}

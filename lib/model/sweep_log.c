@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* SWEEP.csv.log: the writer of each event beside its reader. */
+#include <model/sweep_log.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/file.h>
+#include <base/json.h>
+
+struct sweep_log_reader {
+	struct file_lines *lines;
+	json_t *line;
+};
+
+/* Counters are negative in an attempt during which the injector was restarted: such an attempt never counts. */
+static const double counter_limit = 1e18;
+
+json_t *sweep_log_plan_to_json(const struct sweep_log_plan *plan)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:O}", "event", "plan", "fingerprint", plan->fingerprint,
+			 "application", plan->application, "client", plan->client, "server",
+			 plan->server ? plan->server : "", "seed", (json_int_t)plan->seed, "plan", plan->parts);
+}
+
+static void read_plan(struct json_reader *reader, const json_t *line, struct sweep_log_plan *plan)
+{
+	const char *fingerprint = json_need_string(reader, line, "", "fingerprint");
+	json_t *parts = json_object_get(line, "plan");
+
+	snprintf(plan->fingerprint, sizeof plan->fingerprint, "%s", fingerprint ? fingerprint : "");
+	plan->parts = json_is_object(parts) ? parts : NULL;
+}
+
+static json_t *run_to_json(const struct sweep_log_run *run, const char *event)
+{
+	return json_pack("{s:s, s:f, s:s, s:I, s:I, s:b, s:s}", "event", event, "delay_us", run->delay_us, "direction",
+			 sweep_direction_name(run->direction), "run", (json_int_t)run->run, "attempt",
+			 (json_int_t)run->attempt, "disturbed", run->disturbed, "reasons", run->reasons);
+}
+
+static void read_run(struct json_reader *reader, const json_t *line, struct sweep_log_run *run)
+{
+	const char *direction = json_may_string(reader, line, "", "direction", "both");
+	const char *reasons = json_string_value(json_object_get(line, "reasons"));
+	int which = direction ? sweep_parse_direction(direction) : 0;
+
+	if (which < 0)
+		json_fail(reader, "", "direction", "'%.20s': expected both, ab or ba", direction);
+	*run = (struct sweep_log_run){
+		.delay_us = json_need_number(reader, line, "", "delay_us", 0, 1e9),
+		.direction = which < 0 ? SWEEP_BOTH : (enum sweep_direction)which,
+		.run = json_may_integer(reader, line, "", "run", 0, INT64_MAX, 0),
+		.attempt = json_need_integer(reader, line, "", "attempt", 1, SWEEP_LOG_ATTEMPTS_MAXIMUM),
+		.disturbed = json_may_boolean(reader, line, "", "disturbed", false),
+	};
+	snprintf(run->reasons, sizeof run->reasons, "%s", reasons ? reasons : "");
+}
+
+json_t *sweep_log_accepted_to_json(const struct sweep_log_run *run)
+{
+	return run_to_json(run, "accepted");
+}
+
+static json_t *injector_to_json(const struct injector_interval *injector)
+{
+	return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "packets", injector->packets, "dropped",
+			 injector->dropped, "disturbed", injector->disturbed, "stalls", injector->stalls, "stall_us",
+			 injector->stall_us, "transmit_stall_us", injector->transmit_stall_us, "lcores",
+			 injector->lcores);
+}
+
+static double read_counter(struct json_reader *reader, const json_t *injector, const char *name)
+{
+	return json_may_number(reader, injector, "injector", name, -counter_limit, counter_limit, 0);
+}
+
+static void read_injector(struct json_reader *reader, const json_t *line, struct sweep_log_attempt *attempt)
+{
+	const json_t *injector = json_object_get(line, "injector");
+
+	attempt->has_injector = injector && !json_is_null(injector);
+	if (!attempt->has_injector)
+		return;
+	attempt->injector = (struct injector_interval){
+		.elapsed_s = attempt->elapsed_s,
+		.packets = read_counter(reader, injector, "packets"),
+		.dropped = read_counter(reader, injector, "dropped"),
+		.disturbed = read_counter(reader, injector, "disturbed"),
+		.stalls = read_counter(reader, injector, "stalls"),
+		.lcores = json_may_number(reader, injector, "injector", "lcores", 1, 1024, 1),
+		.stall_us = read_counter(reader, injector, "stall_us"),
+		.transmit_stall_us = read_counter(reader, injector, "transmit_stall_us"),
+	};
+}
+
+/* What is not known is left out. */
+static void put_known(json_t *object, const char *key, double value)
+{
+	if (isfinite(value))
+		json_object_set_new(object, key, json_real(value));
+}
+
+json_t *sweep_log_attempt_to_json(const struct sweep_log_attempt *attempt)
+{
+	json_t *entry = run_to_json(&attempt->run, "attempt"), *metrics = json_object();
+
+	json_object_set_new(entry, "started_at", json_string(attempt->started_at));
+	json_object_set_new(entry, "elapsed_s", json_real(attempt->elapsed_s));
+	for (size_t i = 0; i < attempt->metric_count; i++)
+		json_object_set_new(metrics, attempt->metric_names[i], json_real(attempt->metric_values[i]));
+	json_object_set_new(entry, "metrics", metrics);
+	put_known(entry, "rtt_us", attempt->rtt_us);
+	put_known(entry, "rtt_expected_us", attempt->rtt_expected_us);
+	if (attempt->has_injector)
+		json_object_set_new(entry, "injector", injector_to_json(&attempt->injector));
+	json_object_set_new(entry, "steal_percent", json_real(attempt->steal_percent));
+	json_object_set_new(entry, "busy_percent", json_real(attempt->busy_percent));
+	if (isfinite(attempt->processors))
+		json_object_set_new(entry, "processors", json_integer((json_int_t)attempt->processors));
+	put_known(entry, "processors_used", attempt->processors_used);
+	json_object_set_new(entry, "load", json_real(attempt->load));
+	return entry;
+}
+
+static void read_attempt(struct json_reader *reader, const json_t *line, struct sweep_log_attempt *attempt)
+{
+	const char *started_at = json_string_value(json_object_get(line, "started_at"));
+
+	read_run(reader, line, &attempt->run);
+	snprintf(attempt->started_at, sizeof attempt->started_at, "%s", started_at ? started_at : "");
+	attempt->elapsed_s = json_may_number(reader, line, "", "elapsed_s", 0, 1e9, 0);
+	attempt->rtt_us = json_may_number(reader, line, "", "rtt_us", 0, 1e12, NAN);
+	attempt->rtt_expected_us = json_may_number(reader, line, "", "rtt_expected_us", 0, 1e12, NAN);
+	attempt->steal_percent = json_may_number(reader, line, "", "steal_percent", -1e3, 1e3, 0);
+	attempt->busy_percent = json_may_number(reader, line, "", "busy_percent", -1e3, 1e3, 0);
+	attempt->load = json_may_number(reader, line, "", "load", 0, 1e9, 0);
+	attempt->processors = json_may_number(reader, line, "", "processors", 0, 1e5, NAN);
+	attempt->processors_used = json_may_number(reader, line, "", "processors_used", -1, 1e5, NAN);
+	read_injector(reader, line, attempt);
+}
+
+json_t *sweep_log_level_to_json(const struct sweep_log_level *level)
+{
+	json_t *entry = json_pack("{s:s, s:f, s:s, s:s, s:I, s:f, s:f, s:b}", "event", "level", "delay_us",
+				  level->delay_us, "direction", sweep_direction_name(level->direction), "metric",
+				  level->metric, "runs", (json_int_t)level->runs, "mean", level->mean, "deviation",
+				  level->deviation, "repeatable", level->repeatable);
+
+	put_known(entry, "standard_error_percent", level->standard_error_percent);
+	return entry;
+}
+
+static void read_level(struct json_reader *reader, const json_t *line, struct sweep_log_level *level)
+{
+	const char *direction = json_may_string(reader, line, "", "direction", "both");
+	int which = direction ? sweep_parse_direction(direction) : 0;
+
+	if (which < 0)
+		json_fail(reader, "", "direction", "'%.20s': expected both, ab or ba", direction);
+	*level = (struct sweep_log_level){
+		.delay_us = json_need_number(reader, line, "", "delay_us", 0, 1e9),
+		.direction = which < 0 ? SWEEP_BOTH : (enum sweep_direction)which,
+		.runs = json_need_integer(reader, line, "", "runs", 0, INT64_MAX),
+		.mean = json_need_number(reader, line, "", "mean", -1e300, 1e300),
+		.deviation = json_need_number(reader, line, "", "deviation", 0, 1e300),
+		.standard_error_percent =
+			json_may_number(reader, line, "", "standard_error_percent", 0, 1e300, INFINITY),
+		.repeatable = json_may_boolean(reader, line, "", "repeatable", false),
+	};
+}
+
+static void read_event(struct json_reader *reader, const json_t *line, struct sweep_log_event *event)
+{
+	const char *kind = json_need_string(reader, line, "", "event");
+
+	if (!kind)
+		return;
+	if (strcmp(kind, "plan") == 0) {
+		event->kind = SWEEP_LOG_PLAN;
+		read_plan(reader, line, &event->plan);
+	} else if (strcmp(kind, "attempt") == 0) {
+		event->kind = SWEEP_LOG_ATTEMPT;
+		read_attempt(reader, line, &event->attempt);
+	} else if (strcmp(kind, "accepted") == 0) {
+		event->kind = SWEEP_LOG_ACCEPTED;
+		read_run(reader, line, &event->accepted);
+	} else if (strcmp(kind, "level") == 0) {
+		event->kind = SWEEP_LOG_LEVEL;
+		read_level(reader, line, &event->level);
+	}
+}
+
+static struct sweep_log_reader *reader_create(struct file_lines *lines, struct error *err)
+{
+	struct sweep_log_reader *reader = lines ? calloc(1, sizeof *reader) : NULL;
+
+	if (reader) {
+		reader->lines = lines;
+		return reader;
+	}
+	if (lines)
+		error_set(err, ENOMEM, "out of memory");
+	file_lines_close(lines);
+	return NULL;
+}
+
+struct sweep_log_reader *sweep_log_open(const char *path, struct error *err)
+{
+	return reader_create(file_lines_open(path, err), err);
+}
+
+struct sweep_log_reader *sweep_log_from_memory(const char *name, const char *text, size_t bytes, struct error *err)
+{
+	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
+
+	if (!lines)
+		error_set(err, ENOMEM, "out of memory");
+	return reader_create(lines, err);
+}
+
+int sweep_log_next(struct sweep_log_reader *reader, struct sweep_log_event *event, struct error *err)
+{
+	struct error scratch = {0};
+	char *text;
+	int status;
+
+	memset(event, 0, sizeof *event);
+	while ((status = file_lines_next(reader->lines, &text, err)) > 0) {
+		struct json_reader json = {.file = file_lines_name(reader->lines),
+					   .line = file_lines_number(reader->lines),
+					   .err = err ? err : &scratch};
+
+		json_decref(reader->line);
+		/* A line that does not parse is what a killed writer left. */
+		reader->line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+		if (!reader->line)
+			continue;
+		read_event(&json, reader->line, event);
+		return json.failed ? -EINVAL : 1;
+	}
+	return status;
+}
+
+void sweep_log_close(struct sweep_log_reader *reader)
+{
+	if (!reader)
+		return;
+	json_decref(reader->line);
+	file_lines_close(reader->lines);
+	free(reader);
+}

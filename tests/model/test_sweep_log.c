@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sweep's log: each event is read back as it was written. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <model/sweep_log.h>
+
+/* Reads one event from what `json` prints; takes the reference. The caller closes the reader. */
+static struct sweep_log_reader *read_back(json_t *json, struct sweep_log_event *event)
+{
+	static char text[4096];
+	struct error err = {0};
+	struct sweep_log_reader *reader;
+	size_t bytes = json_dumpb(json, text, sizeof text, JSON_COMPACT | JSON_REAL_PRECISION(12));
+
+	json_decref(json);
+	reader = sweep_log_from_memory("s.log", text, bytes, &err);
+	cr_assert_not_null(reader);
+	cr_assert_eq(sweep_log_next(reader, event, &err), 1, "%s", err.text);
+	return reader;
+}
+
+static const struct sweep_log_run run = {
+	.delay_us = 12.5, .direction = SWEEP_BA, .run = 3, .attempt = 2, .disturbed = true, .reasons = "x; y"};
+
+static void assert_run(const struct sweep_log_run *read)
+{
+	cr_assert_eq(read->delay_us, 12.5);
+	cr_assert_eq(read->direction, SWEEP_BA);
+	cr_assert_eq(read->run, 3);
+	cr_assert_eq(read->attempt, 2);
+	cr_assert(read->disturbed);
+	cr_assert_str_eq(read->reasons, "x; y");
+}
+
+Test(sweep_log, an_attempt_is_read_back_as_it_was_written)
+{
+	struct sweep_log_attempt attempt = {.run = run,
+					    .started_at = "2026-11-20T10:00:00Z",
+					    .elapsed_s = 1.5,
+					    .metric_count = 1,
+					    .metric_names = {"qps"},
+					    .metric_values = {9},
+					    .rtt_us = 30,
+					    .rtt_expected_us = 25,
+					    .has_injector = true,
+					    .injector = {1.5, 2, 3, 4, 5, 6, 7, 0.5},
+					    .steal_percent = 1,
+					    .busy_percent = 2,
+					    .load = 3,
+					    .processors = 4,
+					    .processors_used = 2.5};
+	struct sweep_log_event event;
+	struct sweep_log_reader *reader = read_back(sweep_log_attempt_to_json(&attempt), &event);
+
+	cr_assert_eq(event.kind, SWEEP_LOG_ATTEMPT);
+	assert_run(&event.attempt.run);
+	cr_assert_str_eq(event.attempt.started_at, attempt.started_at);
+	cr_assert_eq(event.attempt.rtt_us, 30);
+	cr_assert_eq(event.attempt.rtt_expected_us, 25);
+	cr_assert(event.attempt.has_injector);
+	cr_assert_eq(memcmp(&event.attempt.injector, &attempt.injector, sizeof attempt.injector), 0);
+	cr_assert_eq(event.attempt.steal_percent, 1);
+	cr_assert_eq(event.attempt.busy_percent, 2);
+	cr_assert_eq(event.attempt.load, 3);
+	cr_assert_eq(event.attempt.processors, 4);
+	cr_assert_eq(event.attempt.processors_used, 2.5);
+	sweep_log_close(reader);
+}
+
+Test(sweep_log, what_is_not_known_stays_unknown)
+{
+	struct sweep_log_attempt attempt = {
+		.run = run, .rtt_us = NAN, .rtt_expected_us = NAN, .processors = NAN, .processors_used = NAN};
+	struct sweep_log_event event;
+	struct sweep_log_reader *reader = read_back(sweep_log_attempt_to_json(&attempt), &event);
+
+	cr_assert(isnan(event.attempt.rtt_us) && isnan(event.attempt.rtt_expected_us));
+	cr_assert(isnan(event.attempt.processors) && isnan(event.attempt.processors_used));
+	cr_assert_not(event.attempt.has_injector);
+	sweep_log_close(reader);
+}
+
+Test(sweep_log, accepted_runs_levels_and_plans_are_read_back)
+{
+	struct sweep_log_level level = {.delay_us = 5,
+					.direction = SWEEP_AB,
+					.metric = "qps",
+					.runs = 7,
+					.mean = 2,
+					.deviation = 0.5,
+					.standard_error_percent = 9,
+					.repeatable = true};
+	struct sweep_log_plan plan = {.fingerprint = "00ff",
+				      .application = "a",
+				      .client = "c",
+				      .seed = 1,
+				      .parts = json_pack("{s:s}", "client", "c")};
+	struct sweep_log_event event;
+
+	sweep_log_close(read_back(sweep_log_accepted_to_json(&run), &event));
+	cr_assert_eq(event.kind, SWEEP_LOG_ACCEPTED);
+	assert_run(&event.accepted);
+	sweep_log_close(read_back(sweep_log_level_to_json(&level), &event));
+	cr_assert_eq(event.kind, SWEEP_LOG_LEVEL);
+	cr_assert(event.level.delay_us == 5 && event.level.runs == 7 && event.level.mean == 2 &&
+		  event.level.deviation == 0.5);
+	cr_assert(event.level.direction == SWEEP_AB && event.level.standard_error_percent == 9 &&
+		  event.level.repeatable);
+	level.standard_error_percent = INFINITY;
+	sweep_log_close(read_back(sweep_log_level_to_json(&level), &event));
+	cr_assert(isinf(event.level.standard_error_percent));
+	{
+		struct sweep_log_reader *reader = read_back(sweep_log_plan_to_json(&plan), &event);
+
+		cr_assert_eq(event.kind, SWEEP_LOG_PLAN);
+		cr_assert_str_eq(event.plan.fingerprint, "00ff");
+		cr_assert(json_equal(event.plan.parts, plan.parts));
+		sweep_log_close(reader);
+	}
+	json_decref(plan.parts);
+}
+
+Test(sweep_log, a_line_cut_off_is_skipped_and_a_wrong_one_is_named)
+{
+	static const char text[] =
+		"{\"event\":\"att\n{\"event\":\"news\"}\n{\"event\":\"accepted\",\"delay_us\":-1,\"attempt\":1}\n";
+	struct error err = {0};
+	struct sweep_log_event event;
+	struct sweep_log_reader *reader = sweep_log_from_memory("s.log", text, sizeof text - 1, &err);
+
+	cr_assert_eq(sweep_log_next(reader, &event, &err), 1);
+	cr_assert_eq(event.kind, SWEEP_LOG_OTHER);
+	cr_assert_lt(sweep_log_next(reader, &event, &err), 0);
+	cr_assert(strstr(err.text, "s.log:3: delay_us"), "%s", err.text);
+	sweep_log_close(reader);
+	sweep_log_close(NULL);
+}
