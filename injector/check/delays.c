@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <injector/check/pcapng.h>
+#include <base/hash.h>
+#include <injector/pcapng/reader.h>
 
 #include "pending_priv.h"
 
@@ -21,15 +22,10 @@ struct matcher {
 	uint64_t arrivals[CHECK_DIRECTIONS], latest_released[CHECK_DIRECTIONS];
 };
 
-/* FNV-1a over the captured bytes, then the length: frames that differ only beyond the snap length are told apart by
- * order. */
+/* Of the captured bytes and the length. Frames that differ only beyond the snap length are matched in order. */
 static uint64_t digest(const struct pcapng_packet *packet)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (uint32_t i = 0; i < packet->captured; i++)
-		hash = (hash ^ packet->bytes[i]) * UINT64_C(0x100000001b3);
-	return (hash ^ packet->length) * UINT64_C(0x100000001b3);
+	return hash_fnv_add(hash_fnv_bytes(HASH_FNV_START, packet->bytes, packet->captured), packet->length);
 }
 
 static int take_arrival(struct matcher *matcher, enum check_direction d, const struct pcapng_packet *packet,

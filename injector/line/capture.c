@@ -13,8 +13,9 @@
 
 #include <injector/line/line.h>
 
+#include <injector/pcapng/writer.h>
+
 #include "capture_priv.h"
-#include "pcapng_priv.h"
 
 /* The thread looks this often: 65536 records last 6.5 ms at 10 million frames a second. */
 enum { LOOK_NS = 1000000, PORTS = 2 };

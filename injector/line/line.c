@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <dp/eal.h>
+#include <injector/line/sizing.h>
 
 #include "injector_priv.h"
 
@@ -26,16 +27,6 @@ enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 
 /* From a call that sends until the receiver has what was sent: two to three times a cache line from CPU to CPU. */
 #define PREPARE_NS 200.0
-
-uint32_t injector_slots_needed(double delay_us, double rate_pps)
-{
-	double packets = delay_us * 1e-6 * rate_pps * 1.1 + LINE_RX_BURST;
-	uint32_t slots = SLOTS_MINIMUM;
-
-	while (slots < packets && slots < (UINT32_C(1) << 31))
-		slots *= 2;
-	return slots;
-}
 
 uint32_t injector_slots(const struct injector *injector)
 {

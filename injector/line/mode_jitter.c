@@ -11,6 +11,7 @@
 
 #include <base/file.h>
 #include <base/number.h>
+#include <base/quantile.h>
 #include <base/rng.h>
 #include <injector/line/line.h>
 
@@ -24,31 +25,6 @@ struct jitter {
 	int64_t quantile_cycles[CELLS + 1];
 };
 
-/* Inverse of the standard normal distribution (Acklam's rational form, relative error under 1.2e-9). */
-static double normal_quantile(double p)
-{
-	static const double a[] = {-39.69683028665376, 220.9460984245205,  -275.9285104469687,
-				   138.3577518672690,  -30.66479806614716, 2.506628277459239};
-	static const double b[] = {-54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972,
-				   -13.28068155288572};
-	static const double c[] = {-0.007784894002430293, -0.3223964580411365, -2.400758277161838,
-				   -2.549732539343734,    4.374664141464968,   2.938163982698783};
-	static const double d[] = {0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416};
-	double q, r;
-
-	if (p > 0.5)
-		return -normal_quantile(1 - p);
-	if (p < 0.02425) {
-		q = sqrt(-2 * log(p));
-		return (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
-		       ((((d[0] * q + d[1]) * q + d[2]) * q + d[3]) * q + 1);
-	}
-	q = p - 0.5;
-	r = q * q;
-	return (((((a[0] * r + a[1]) * r + a[2]) * r + a[3]) * r + a[4]) * r + a[5]) * q /
-	       (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
-}
-
 enum distribution { UNIFORM, NORMAL, PARETO };
 
 /* Microseconds added at probability p. Pareto is shifted to start at 0 (Lomax), scale S and shape A. */
@@ -58,7 +34,7 @@ static double quantile_us(enum distribution distribution, double scale_us, doubl
 	case UNIFORM:
 		return scale_us * p;
 	case NORMAL:
-		return scale_us * normal_quantile(p);
+		return scale_us * quantile_normal(p);
 	case PARETO:
 		return scale_us * (pow(1 - p, -1 / shape) - 1);
 	}

@@ -2,12 +2,15 @@
 #include <injector/line/monitor.h>
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <base/log.h>
 #include <base/number.h>
 #include <injector/line/capture.h>
+#include <injector/line/sizing.h>
 
 enum { LATENESS_MAXIMUM_NS = 2000000000, WORD_BYTES = 64 };
 
@@ -21,7 +24,7 @@ struct injector_monitor {
 	struct dp_port_statistics port_base[INJECTOR_DIRECTIONS]; /* at the last reset */
 	struct ns started, last_sample;
 	uint64_t last_rx[INJECTOR_DIRECTIONS], last_ring_full[INJECTOR_DIRECTIONS];
-	bool link_was_up[INJECTOR_DIRECTIONS], capture_failure_told;
+	bool link_was_up[INJECTOR_DIRECTIONS], capture_failure_logged;
 	bool stopped;
 };
 
@@ -58,30 +61,31 @@ void injector_monitor_destroy(struct injector_monitor *monitor)
 	free(monitor);
 }
 
-/* What is configured; null where a mode sets the delay: it changes while it is told. */
-static json_t *delay_json(const struct injector_monitor *monitor, enum injector_direction d)
+/* NAN where a mode sets the delay: no single value is right. */
+static double delay_us(const struct injector_monitor *monitor, unsigned int d)
 {
-	if (injector_delay_setter(monitor->injector, d))
-		return json_null();
-	return json_real(injector_delay_us(monitor->injector, d));
+	return injector_delay_setter(monitor->injector, d) ? NAN : injector_delay_us(monitor->injector, d);
 }
 
-static json_t *lateness_json(const struct histogram *lateness)
+static struct injector_state_lateness lateness_of(const struct histogram *lateness)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:I}", "p50", (json_int_t)histogram_percentile(lateness, 50), "p99",
-			 (json_int_t)histogram_percentile(lateness, 99), "p99_9",
-			 (json_int_t)histogram_percentile(lateness, 99.9), "max",
-			 (json_int_t)histogram_maximum(lateness), "mean", histogram_mean(lateness), "count",
-			 (json_int_t)histogram_count(lateness));
+	return (struct injector_state_lateness){
+		.p50_ns = histogram_percentile(lateness, 50),
+		.p99_ns = histogram_percentile(lateness, 99),
+		.p99_9_ns = histogram_percentile(lateness, 99.9),
+		.maximum_ns = histogram_maximum(lateness),
+		.mean_ns = histogram_mean(lateness),
+		.count = (int64_t)histogram_count(lateness),
+	};
 }
 
-/* A mode that overflows a ring is a mistake that a person can mend: say how. */
+/* An overflowing ring is a wrong setting: say which value would do. */
 static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 			   const struct injector_direction_statistics *now, double rx_pps)
 {
-	double delay_us = injector_longest_delay_us(monitor->injector, d);
+	double longest_us = injector_longest_delay_us(monitor->injector, d);
 	double held_pps = rx_pps * injector_multiple(monitor->injector, d);
-	uint32_t slots = injector_slots(monitor->injector), needed = injector_slots_needed(delay_us, held_pps);
+	uint32_t slots = injector_slots(monitor->injector), needed = injector_slots_needed(longest_us, held_pps);
 	unsigned long long dropped = now->ring_full - monitor->last_ring_full[d];
 
 	monitor->last_ring_full[d] = now->ring_full;
@@ -90,10 +94,10 @@ static void warn_ring_full(struct injector_monitor *monitor, unsigned int d,
 	if (needed > slots)
 		log_warning("%s: %llu packets dropped, the ring of %u slots is full: %.0f packets/s for up to %g us "
 			    "need --slots %u",
-			    direction_names[d], dropped, slots, rx_pps, delay_us, needed);
+			    direction_names[d], dropped, slots, rx_pps, longest_us, needed);
 	else
-		log_warning("%s: %llu packets dropped, the ring of %u slots is full: of %.0f packets/s that arrive, "
-			    "not all leave in time (a --rate, or the transmit port)",
+		log_warning("%s: %llu packets dropped, the ring of %u slots is full: packets arrive at %.0f/s and "
+			    "leave more slowly (--rate or the transmit port limits them)",
 			    direction_names[d], dropped, slots, rx_pps);
 }
 
@@ -110,73 +114,71 @@ static struct dp_port_statistics port_since_reset(const struct injector_monitor 
 	return port;
 }
 
-/* `from` and `to`: the ports that it comes from and leaves by. */
-static json_t *direction_json(struct injector_monitor *monitor, unsigned int d,
-			      const struct injector_direction_statistics *count, double seconds,
-			      const struct dp_port_statistics *from, const struct dp_port_statistics *to)
+/* Packets per second since the sample before. */
+static double take_rate(struct injector_monitor *monitor, unsigned int d, uint64_t rx_packets, double seconds)
 {
-	double rx_pps = seconds > 0 && count->rx_packets >= monitor->last_rx[d]
-				? (double)(count->rx_packets - monitor->last_rx[d]) / seconds
-				: 0;
-	json_t *clean, *raw;
+	uint64_t before = monitor->last_rx[d];
 
-	warn_ring_full(monitor, d, count, rx_pps);
-	monitor->last_rx[d] = count->rx_packets;
+	monitor->last_rx[d] = rx_packets;
+	return seconds > 0 && rx_packets >= before ? (double)(rx_packets - before) / seconds : 0;
+}
+
+/* `from` and `to`: the ports that the direction receives from and transmits to. */
+static void fill_direction(struct injector_monitor *monitor, unsigned int d,
+			   const struct injector_direction_statistics *count, double seconds,
+			   const struct dp_port_statistics *from, const struct dp_port_statistics *to,
+			   struct injector_state_direction *direction)
+{
+	*direction = (struct injector_state_direction){
+		.delay_us = delay_us(monitor, d),
+		.rx_packets = count->rx_packets,
+		.tx_packets = count->tx_packets,
+		.held = count->held,
+		.ring_full = count->ring_full,
+		.tx_full = count->tx_full,
+		.no_mbuf = count->no_mbuf + from->rx_no_mbuf,
+		.rx_missed = from->rx_missed,
+		.rx_errors = from->rx_errors,
+		.tx_errors = to->tx_errors,
+		.lost = count->lost,
+		.duplicated = count->duplicated,
+		.bypassed = count->bypassed,
+		.disturbed = count->disturbed,
+		.rx_pps = take_rate(monitor, d, count->rx_packets, seconds),
+	};
+	warn_ring_full(monitor, d, count, direction->rx_pps);
 	histogram_reset(monitor->scratch);
 	injector_read_lateness(monitor->injector, d, false, monitor->scratch);
-	clean = lateness_json(monitor->scratch);
+	direction->undisturbed_lateness = lateness_of(monitor->scratch);
 	injector_read_lateness(monitor->injector, d, true, monitor->scratch);
-	raw = lateness_json(monitor->scratch);
+	direction->lateness = lateness_of(monitor->scratch);
 	histogram_merge(monitor->lateness, monitor->scratch);
-	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}",
-			 "delay_us", delay_json(monitor, d), "rx_packets", (json_int_t)count->rx_packets, "tx_packets",
-			 (json_int_t)count->tx_packets, "held", (json_int_t)count->held, "ring_full",
-			 (json_int_t)count->ring_full, "tx_full", (json_int_t)count->tx_full, "nombuf",
-			 (json_int_t)(count->no_mbuf + from->rx_no_mbuf), "rx_missed", (json_int_t)from->rx_missed,
-			 "rx_errors", (json_int_t)from->rx_errors, "tx_errors", (json_int_t)to->tx_errors, "lost",
-			 (json_int_t)count->lost, "duplicated", (json_int_t)count->duplicated, "bypassed",
-			 (json_int_t)count->bypassed, "disturbed", (json_int_t)count->disturbed, "rx_pps", rx_pps,
-			 "lateness_ns", raw, "undisturbed_lateness_ns", clean);
 }
 
-/* Sums and short names at the top: what a sweep looks at. */
-static json_t *top_json(struct injector_monitor *monitor, const struct injector_statistics *statistics,
-			const struct dp_port_statistics port[INJECTOR_DIRECTIONS])
+static void fill_totals(const struct injector_monitor *monitor, const struct injector_statistics *statistics,
+			struct injector_state *state)
 {
-	const struct injector_direction_statistics *ab = &statistics->direction[INJECTOR_AB],
-						   *ba = &statistics->direction[INJECTOR_BA];
+	struct injector_state_totals *totals = &state->totals;
+	const char *setter = injector_delay_setter(monitor->injector, INJECTOR_AB);
 
-	return json_pack(
-		"{s:s, s:f, s:f, s:o, s:o, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
-		"s:o, s:I, s:I, s:I, s:f, s:f, s:s, s:I, s:I, s:I, s:I, s:I}",
-		"schema", "nomora.inject/1", "time", ns_to_s(ns_now_wall()), "uptime_s",
-		ns_to_s(ns_sub(ns_now_monotonic(), monitor->started)), "delay_ab_us", delay_json(monitor, INJECTOR_AB),
-		"delay_ba_us", delay_json(monitor, INJECTOR_BA), "delay_set_by",
-		injector_delay_setter(monitor->injector, INJECTOR_AB), "delay_changes",
-		(json_int_t)injector_delay_changes(monitor->injector), "rx_ab", (json_int_t)ab->rx_packets, "tx_ab",
-		(json_int_t)ab->tx_packets, "rx_ba", (json_int_t)ba->rx_packets, "tx_ba", (json_int_t)ba->tx_packets,
-		"ring_full", (json_int_t)(ab->ring_full + ba->ring_full), "tx_full",
-		(json_int_t)(ab->tx_full + ba->tx_full), "nombuf",
-		(json_int_t)(ab->no_mbuf + ba->no_mbuf + port[0].rx_no_mbuf + port[1].rx_no_mbuf), "rx_missed",
-		(json_int_t)(port[0].rx_missed + port[1].rx_missed), "disturbed",
-		(json_int_t)(ab->disturbed + ba->disturbed), "stalls", (json_int_t)statistics->stalls, "stall_us_total",
-		statistics->stall_total_us, "stall_max_us", statistics->stall_max_us, "stall_threshold_us",
-		statistics->stall_threshold_us, "stall_us_in_transmit",
-		statistics->transmit_timed ? json_real(statistics->stall_transmit_us) : json_null(), "rx_errors",
-		(json_int_t)(port[0].rx_errors + port[1].rx_errors), "tx_errors",
-		(json_int_t)(port[0].tx_errors + port[1].tx_errors), "hiccups", (json_int_t)statistics->hiccups,
-		"hiccup_threshold_ns", statistics->hiccup_threshold_ns, "subtract_ns",
-		injector_subtract_ns(monitor->injector), "counter",
-		injector_trusts_counter(monitor->injector) ? "trusted" : "invariant", "lcores",
-		(json_int_t)injector_lcore_count(monitor->injector), "lateness_p50_ns",
-		(json_int_t)histogram_percentile(monitor->lateness, 50), "lateness_p99_ns",
-		(json_int_t)histogram_percentile(monitor->lateness, 99), "lateness_p99_9_ns",
-		(json_int_t)histogram_percentile(monitor->lateness, 99.9), "lateness_max_ns",
-		(json_int_t)histogram_maximum(monitor->lateness));
+	injector_state_add_up(state);
+	totals->uptime_s = ns_to_s(ns_sub(ns_now_monotonic(), monitor->started));
+	snprintf(totals->delay_set_by, sizeof totals->delay_set_by, "%s", setter ? setter : "");
+	totals->delay_changes = injector_delay_changes(monitor->injector);
+	totals->stalls = statistics->stalls;
+	totals->hiccups = statistics->hiccups;
+	totals->stall_us = statistics->stall_total_us;
+	totals->stall_longest_us = statistics->stall_max_us;
+	totals->stall_threshold_us = statistics->stall_threshold_us;
+	totals->hiccup_threshold_ns = statistics->hiccup_threshold_ns;
+	totals->transmit_stall_us = statistics->transmit_timed ? statistics->stall_transmit_us : NAN;
+	totals->subtract_ns = injector_subtract_ns(monitor->injector);
+	totals->lcores = injector_lcore_count(monitor->injector);
+	totals->lateness = lateness_of(monitor->lateness);
 }
 
-/* Once for each time that a link goes or comes back. */
-static void tell_link(struct injector_monitor *monitor, unsigned int p, const struct dp_port_report *report)
+/* Logs each loss and return of a port's link once. */
+static void log_link(struct injector_monitor *monitor, unsigned int p, const struct dp_port_report *report)
 {
 	if (report->link_up == monitor->link_was_up[p])
 		return;
@@ -184,62 +186,79 @@ static void tell_link(struct injector_monitor *monitor, unsigned int p, const st
 	if (report->link_up)
 		log_info("%s: the link is up again", report->name);
 	else
-		log_warning("%s: the link is down, or the interface is gone: nothing arrives, and what is sent is lost "
-			    "(tx_errors)",
+		log_warning("%s: the link is down, or the interface is gone: no packets arrive, and transmitted "
+			    "packets are lost (tx_errors)",
 			    report->name);
 }
 
-static json_t *port_json(struct injector_monitor *monitor, unsigned int p)
+static void fill_port(struct injector_monitor *monitor, unsigned int p, struct injector_state_port *port)
 {
 	struct dp_port_report report;
 
 	dp_port_report(monitor->ports[p], &report);
-	tell_link(monitor, p, &report);
-	return json_pack("{s:s, s:s, s:s, s:b, s:I}", "name", report.name, "driver", report.driver, "mac", report.mac,
-			 "link_up", report.link_up, "speed_Mbps", (json_int_t)report.speed_Mbps);
+	log_link(monitor, p, &report);
+	snprintf(port->name, sizeof port->name, "%s", report.name);
+	snprintf(port->driver, sizeof port->driver, "%s", report.driver);
+	snprintf(port->mac, sizeof port->mac, "%s", report.mac);
+	port->link_up = report.link_up;
+	port->speed_Mbps = report.speed_Mbps;
 }
 
-static json_t *capture_json(struct injector_monitor *monitor)
+static void fill_capture(struct injector_monitor *monitor, struct injector_state *state)
 {
 	int status = injector_capture_failed(monitor->capture);
 
-	if (status && !monitor->capture_failure_told)
-		log_warning("%s: %s: the capture ends here, and all that passes from now on is missing in it",
+	if (status && !monitor->capture_failure_logged)
+		log_warning("%s: %s: the capture ends here; later packets are missing in it",
 			    injector_capture_path(monitor->capture), strerror(-status));
-	monitor->capture_failure_told = status != 0;
-	return json_pack("{s:I, s:I}", "written", (json_int_t)injector_capture_written(monitor->capture), "lost",
-			 (json_int_t)injector_capture_lost(monitor->capture));
+	monitor->capture_failure_logged = status != 0;
+	state->has_capture = true;
+	state->capture_written = injector_capture_written(monitor->capture);
+	state->capture_lost = injector_capture_lost(monitor->capture);
 }
 
-json_t *injector_monitor_sample(struct injector_monitor *monitor, struct error *err)
+int injector_monitor_sample(struct injector_monitor *monitor, struct injector_state *state, struct error *err)
 {
 	struct dp_port_statistics port[INJECTOR_DIRECTIONS];
 	struct injector_statistics statistics;
 	struct ns now = ns_now_monotonic();
 	double seconds = ns_to_s(ns_sub(now, monitor->last_sample));
-	json_t *directions[INJECTOR_DIRECTIONS], *sample;
+	int status = injector_read(monitor->injector, &statistics, err);
 
-	if (injector_read(monitor->injector, &statistics, err))
-		return NULL;
+	if (status)
+		return status;
+	*state = (struct injector_state){.time_s = ns_to_s(ns_now_wall()),
+					 .counter_trusted = injector_trusts_counter(monitor->injector)};
 	histogram_reset(monitor->lateness);
 	for (unsigned int p = 0; p < INJECTOR_DIRECTIONS; p++)
 		port[p] = port_since_reset(monitor, p);
 	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++)
-		directions[d] = direction_json(monitor, d, &statistics.direction[d], seconds, &port[d], &port[!d]);
+		fill_direction(monitor, d, &statistics.direction[d], seconds, &port[d], &port[!d],
+			       &state->direction[d]);
 	monitor->last_sample = now;
-	sample = top_json(monitor, &statistics, port);
-	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++)
-		json_object_set_new(sample, direction_names[d], directions[d]);
-	json_object_set_new(sample, "ports", json_pack("[o, o]", port_json(monitor, 0), port_json(monitor, 1)));
+	fill_totals(monitor, &statistics, state);
+	for (unsigned int p = 0; p < INJECTOR_DIRECTIONS; p++)
+		fill_port(monitor, p, &state->port[p]);
 	if (monitor->capture)
-		json_object_set_new(sample, "capture", capture_json(monitor));
-	if (!sample)
-		error_set(err, ENOMEM, "no memory for the statistics");
-	return sample;
+		fill_capture(monitor, state);
+	return 0;
 }
 
-/* `named`: the directions that a word before this one has set. */
-static int set_one(const char *word, double delay_us[INJECTOR_DIRECTIONS], bool named[INJECTOR_DIRECTIONS],
+static json_t *request_stats(struct injector_monitor *monitor, struct error *err)
+{
+	struct injector_state state;
+	json_t *answer;
+
+	if (injector_monitor_sample(monitor, &state, err))
+		return NULL;
+	answer = injector_state_to_json(&state);
+	if (!answer)
+		error_set(err, ENOMEM, "out of memory");
+	return answer;
+}
+
+/* `named`: the directions that earlier words have set. */
+static int set_one(const char *word, double delays_us[INJECTOR_DIRECTIONS], bool named[INJECTOR_DIRECTIONS],
 		   struct error *err)
 {
 	static const char *const names[] = {"delay_ab_us=", "delay_ba_us=", "delay_us="};
@@ -256,18 +275,18 @@ static int set_one(const char *word, double delay_us[INJECTOR_DIRECTIONS], bool 
 		if (which != 2 && which != d)
 			continue;
 		if (named[d])
-			return error_set(err, EINVAL, "set: \"%s\": expected each direction once, %s was named before",
-					 word, direction_names[d]);
+			return error_set(err, EINVAL, "set: \"%s\": direction %s is given twice", word,
+					 direction_names[d]);
 		named[d] = true;
-		delay_us[d] = value;
+		delays_us[d] = value;
 	}
 	return 0;
 }
 
 static json_t *request_set(struct injector_monitor *monitor, const char *arguments, struct error *err)
 {
-	double delay_us[] = {injector_delay_us(monitor->injector, INJECTOR_AB),
-			     injector_delay_us(monitor->injector, INJECTOR_BA)};
+	double delays_us[] = {injector_delay_us(monitor->injector, INJECTOR_AB),
+			      injector_delay_us(monitor->injector, INJECTOR_BA)};
 	bool named[INJECTOR_DIRECTIONS] = {false, false};
 	char word[WORD_BYTES];
 	int count = 0;
@@ -282,27 +301,32 @@ static json_t *request_set(struct injector_monitor *monitor, const char *argumen
 		memcpy(word, arguments, length);
 		word[length] = '\0';
 		arguments += length;
-		if (set_one(word, delay_us, named, err))
+		if (set_one(word, delays_us, named, err))
 			return NULL;
 	}
 	if (count == 0) {
-		error_set(err, EINVAL, "set what? expected delay_us=, delay_ab_us= or delay_ba_us=");
+		error_set(err, EINVAL, "set: expected delay_us=, delay_ab_us= or delay_ba_us=");
 		return NULL;
 	}
-	if (injector_set_delay(monitor->injector, delay_us, err))
+	if (injector_set_delay(monitor->injector, delays_us, err))
 		return NULL;
-	return json_pack("{s:s, s:f, s:f}", "schema", "nomora.inject/1", "delay_ab_us", delay_us[0], "delay_ba_us",
-			 delay_us[1]);
+	return json_pack("{s:s, s:f, s:f}", "schema", INJECTOR_STATE_SCHEMA, "delay_ab_us", delays_us[0], "delay_ba_us",
+			 delays_us[1]);
 }
 
 static json_t *request_metrics(struct injector_monitor *monitor, struct error *err)
 {
-	json_t *sample = injector_monitor_sample(monitor, err);
-	char *text = sample ? injector_monitor_metrics(sample) : NULL;
-	json_t *answer = text ? json_pack("{s:s, s:s}", "schema", "nomora.inject/1", "metrics", text) : NULL;
+	struct injector_state state;
+	json_t *answer;
+	char *text;
 
+	if (injector_monitor_sample(monitor, &state, err))
+		return NULL;
+	text = injector_monitor_metrics(&state);
+	answer = text ? json_pack("{s:s, s:s}", "schema", INJECTOR_STATE_SCHEMA, "metrics", text) : NULL;
+	if (!answer)
+		error_set(err, ENOMEM, "out of memory");
 	free(text);
-	json_decref(sample);
 	return answer;
 }
 
@@ -315,7 +339,7 @@ static json_t *request_reset(struct injector_monitor *monitor, struct error *err
 		monitor->last_rx[d] = monitor->last_ring_full[d] = 0;
 	}
 	monitor->started = monitor->last_sample = ns_now_monotonic();
-	return json_pack("{s:s, s:b}", "schema", "nomora.inject/1", "reset", 1);
+	return json_pack("{s:s, s:b}", "schema", INJECTOR_STATE_SCHEMA, "reset", 1);
 }
 
 json_t *injector_monitor_request(void *context, const char *line, struct error *err)
@@ -323,7 +347,7 @@ json_t *injector_monitor_request(void *context, const char *line, struct error *
 	struct injector_monitor *monitor = context;
 
 	if (strcmp(line, "stats") == 0)
-		return injector_monitor_sample(monitor, err);
+		return request_stats(monitor, err);
 	if (strcmp(line, "set") == 0 || strncmp(line, "set ", 4) == 0)
 		return request_set(monitor, line + 3, err);
 	if (strcmp(line, "metrics") == 0)
@@ -332,9 +356,9 @@ json_t *injector_monitor_request(void *context, const char *line, struct error *
 		return request_reset(monitor, err);
 	if (strcmp(line, "stop") == 0) {
 		monitor->stopped = true;
-		return json_pack("{s:s, s:b}", "schema", "nomora.inject/1", "stopping", 1);
+		return json_pack("{s:s, s:b}", "schema", INJECTOR_STATE_SCHEMA, "stopping", 1);
 	}
-	error_set(err, EINVAL, "there is no command \"%.60s\": expected stats, set, metrics, reset or stop", line);
+	error_set(err, EINVAL, "unknown command \"%.60s\": expected stats, set, metrics, reset or stop", line);
 	return NULL;
 }
 

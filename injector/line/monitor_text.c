@@ -1,97 +1,111 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <injector/line/monitor.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <injector/line/monitor.h>
-
-static double number(const json_t *object, const char *key)
+void injector_monitor_summary(const struct injector_state *state, char *text, size_t bytes)
 {
-	return json_number_value(json_object_get(object, key));
-}
+	const struct injector_state_totals *totals = &state->totals;
+	struct injector_interval whole = injector_interval_whole(totals);
+	uint64_t held = state->direction[0].held + state->direction[1].held;
+	uint64_t lost = state->direction[0].lost + state->direction[1].lost;
+	char calls[64] = "", delay[80], captured[96] = "", kept[48] = "";
 
-void injector_monitor_summary(const json_t *sample, char *text, size_t bytes)
-{
-	const json_t *ab = json_object_get(sample, "ab"), *ba = json_object_get(sample, "ba");
-	double sent = number(sample, "tx_ab") + number(sample, "tx_ba");
-	double dropped = number(sample, "ring_full") + number(sample, "nombuf") + number(sample, "rx_missed") +
-			 number(sample, "rx_errors") + number(sample, "tx_errors");
-
-	const char *setter = json_string_value(json_object_get(sample, "delay_set_by"));
-	const json_t *capture = json_object_get(sample, "capture");
-	double held = number(ab, "held") + number(ba, "held");
-	char calls[64] = "", delay[64], captured[96] = "", kept[48] = "";
-
-	if (capture)
-		snprintf(captured, sizeof captured, "; capture: %.0f frames written, %.0f lost",
-			 number(capture, "written"), number(capture, "lost"));
-
+	if (state->has_capture)
+		snprintf(captured, sizeof captured, "; capture: %" PRIu64 " frames written, %" PRIu64 " lost",
+			 state->capture_written, state->capture_lost);
 	if (held > 0)
-		snprintf(kept, sizeof kept, ", %.0f still held", held);
-	if (setter)
-		snprintf(delay, sizeof delay, "--%s", setter);
+		snprintf(kept, sizeof kept, ", %" PRIu64 " still held", held);
+	if (totals->delay_set_by[0])
+		snprintf(delay, sizeof delay, "--%s", totals->delay_set_by);
 	else
-		snprintf(delay, sizeof delay, "%g/%g us", number(sample, "delay_ab_us"), number(sample, "delay_ba_us"));
-	if (json_is_number(json_object_get(sample, "stall_us_in_transmit")))
-		snprintf(calls, sizeof calls, ", %.1f ms in calls that send",
-			 number(sample, "stall_us_in_transmit") / 1e3);
+		snprintf(delay, sizeof delay, "%g/%g us", totals->delay_us[0], totals->delay_us[1]);
+	if (!isnan(totals->transmit_stall_us))
+		snprintf(calls, sizeof calls, ", %.1f ms in calls that transmit", totals->transmit_stall_us / 1e3);
 	snprintf(text, bytes,
-		 "%.1f s at %s: A->B %.0f in %.0f out, B->A %.0f in %.0f out%s; dropped %.0f (ring full %.0f, no "
-		 "buffer "
-		 "%.0f, missed %.0f, too long or broken %.0f, not sent by the port %.0f), lost by mode %.0f; late p50 "
-		 "%.0f p99 %.0f p99.9 %.0f "
-		 "max %.0f ns; %.0f stalls "
-		 "over %g us "
-		 "(%.1f ms, longest %.0f us%s), %.0f packets disturbed (%.2f %%)%s",
-		 number(sample, "uptime_s"), delay, number(sample, "rx_ab"), number(sample, "tx_ab"),
-		 number(sample, "rx_ba"), number(sample, "tx_ba"), kept, dropped, number(sample, "ring_full"),
-		 number(sample, "nombuf"), number(sample, "rx_missed"), number(sample, "rx_errors"),
-		 number(sample, "tx_errors"), number(ab, "lost") + number(ba, "lost"),
-		 number(sample, "lateness_p50_ns"), number(sample, "lateness_p99_ns"),
-		 number(sample, "lateness_p99_9_ns"), number(sample, "lateness_max_ns"), number(sample, "stalls"),
-		 number(sample, "stall_threshold_us"), number(sample, "stall_us_total") / 1e3,
-		 number(sample, "stall_max_us"), calls, number(sample, "disturbed"),
-		 sent > 0 ? 100 * number(sample, "disturbed") / sent : 0.0, captured);
+		 "%.1f s at %s: A->B %" PRIu64 " in %" PRIu64 " out, B->A %" PRIu64 " in %" PRIu64
+		 " out%s; dropped %.0f (ring full %" PRIu64 ", no buffer %" PRIu64 ", missed %" PRIu64
+		 ", too long or broken %" PRIu64 ", not sent by the port %" PRIu64 "), lost by mode %" PRIu64
+		 "; late p50 %" PRId64 " p99 %" PRId64 " p99.9 %" PRId64 " max %" PRId64 " ns; %" PRIu64
+		 " stalls over %g us (%.1f ms, longest %.0f us%s), %" PRIu64 " packets disturbed (%.2f %%)%s",
+		 totals->uptime_s, delay, totals->rx_packets[0], totals->tx_packets[0], totals->rx_packets[1],
+		 totals->tx_packets[1], kept, whole.dropped, totals->ring_full, totals->no_mbuf, totals->rx_missed,
+		 totals->rx_errors, totals->tx_errors, lost, totals->lateness.p50_ns, totals->lateness.p99_ns,
+		 totals->lateness.p99_9_ns, totals->lateness.maximum_ns, totals->stalls, totals->stall_threshold_us,
+		 totals->stall_us / 1e3, totals->stall_longest_us, calls, totals->disturbed,
+		 injector_interval_disturbed_percent(&whole), captured);
 }
 
+/* A counter or gauge: where in its struct the value is. */
 struct metric {
-	const char *key, *name, *type, *help;
+	size_t offset;
+	enum { METRIC_COUNT, METRIC_REAL } kind; /* uint64_t, double */
+	const char *name, *type, *help;
 	double scale;
 };
 
+#define OF_DIRECTION(kind, member, ...)                                                                                \
+	{                                                                                                              \
+		offsetof(struct injector_state_direction, member), METRIC_##kind, __VA_ARGS__                          \
+	}
+#define OF_TOTALS(kind, member, ...)                                                                                   \
+	{                                                                                                              \
+		offsetof(struct injector_state_totals, member), METRIC_##kind, __VA_ARGS__                             \
+	}
+#define OF_STATE(kind, member, ...)                                                                                    \
+	{                                                                                                              \
+		offsetof(struct injector_state, member), METRIC_##kind, __VA_ARGS__                                    \
+	}
+
 static const struct metric direction_metrics[] = {
-	{"delay_us", "nomora_injector_delay_seconds", "gauge", "Delay injected into this direction.", 1e-6},
-	{"rx_packets", "nomora_injector_received_packets_total", "counter", "Packets received.", 1},
-	{"tx_packets", "nomora_injector_sent_packets_total", "counter", "Packets sent.", 1},
-	{"held", "nomora_injector_held_packets", "gauge", "Packets in the delay line.", 1},
-	{"ring_full", "nomora_injector_ring_full_packets_total", "counter", "Dropped: the delay line was full.", 1},
-	{"tx_full", "nomora_injector_transmit_retries_total", "counter", "Refused by the transmit port, sent later.",
-	 1},
-	{"nombuf", "nomora_injector_no_buffer_packets_total", "counter", "Dropped: no packet buffer.", 1},
-	{"rx_missed", "nomora_injector_missed_packets_total", "counter", "Dropped by the receive port.", 1},
-	{"rx_errors", "nomora_injector_receive_errors_total", "counter",
-	 "Dropped by the receive port: too long or broken.", 1},
-	{"tx_errors", "nomora_injector_transmit_errors_total", "counter",
-	 "Dropped by the transmit port after it had taken them.", 1},
-	{"lost", "nomora_injector_lost_packets_total", "counter", "Dropped on purpose by a loss mode.", 1},
-	{"duplicated", "nomora_injector_duplicated_packets_total", "counter", "Copies made on purpose.", 1},
-	{"bypassed", "nomora_injector_bypassed_packets_total", "counter", "Passed at once by the filter.", 1},
-	{"disturbed", "nomora_injector_disturbed_packets_total", "counter", "Sent, but disturbed by a stall or hiccup.",
-	 1},
+	OF_DIRECTION(REAL, delay_us, "nomora_injector_delay_seconds", "gauge", "Delay injected into this direction.",
+		     1e-6),
+	OF_DIRECTION(COUNT, rx_packets, "nomora_injector_received_packets_total", "counter", "Packets received.", 1),
+	OF_DIRECTION(COUNT, tx_packets, "nomora_injector_sent_packets_total", "counter", "Packets sent.", 1),
+	OF_DIRECTION(COUNT, held, "nomora_injector_held_packets", "gauge", "Packets in the delay line.", 1),
+	OF_DIRECTION(COUNT, ring_full, "nomora_injector_ring_full_packets_total", "counter",
+		     "Dropped: the delay line was full.", 1),
+	OF_DIRECTION(COUNT, tx_full, "nomora_injector_transmit_retries_total", "counter",
+		     "Refused by the transmit port, sent later.", 1),
+	OF_DIRECTION(COUNT, no_mbuf, "nomora_injector_no_buffer_packets_total", "counter", "Dropped: no packet buffer.",
+		     1),
+	OF_DIRECTION(COUNT, rx_missed, "nomora_injector_missed_packets_total", "counter",
+		     "Dropped by the receive port.", 1),
+	OF_DIRECTION(COUNT, rx_errors, "nomora_injector_receive_errors_total", "counter",
+		     "Dropped by the receive port: too long or broken.", 1),
+	OF_DIRECTION(COUNT, tx_errors, "nomora_injector_transmit_errors_total", "counter",
+		     "Dropped by the transmit port after accepting them.", 1),
+	OF_DIRECTION(COUNT, lost, "nomora_injector_lost_packets_total", "counter", "Dropped on purpose by a loss mode.",
+		     1),
+	OF_DIRECTION(COUNT, duplicated, "nomora_injector_duplicated_packets_total", "counter",
+		     "Copies made on purpose.", 1),
+	OF_DIRECTION(COUNT, bypassed, "nomora_injector_bypassed_packets_total", "counter",
+		     "Passed at once by the filter.", 1),
+	OF_DIRECTION(COUNT, disturbed, "nomora_injector_disturbed_packets_total", "counter",
+		     "Sent, but disturbed by a stall or hiccup.", 1),
 };
 
 static const struct metric top_metrics[] = {
-	{"stalls", "nomora_injector_stalls_total", "counter", "Gaps of the polling loop over the threshold.", 1},
-	{"stall_us_total", "nomora_injector_stall_seconds_total", "counter", "Time spent in stalls.", 1e-6},
-	{"stall_max_us", "nomora_injector_stall_longest_seconds", "gauge", "Longest stall.", 1e-6},
-	{"stall_us_in_transmit", "nomora_injector_stall_in_transmit_seconds_total", "counter",
-	 "Time of stalls within calls that send.", 1e-6},
-	{"hiccups", "nomora_injector_hiccups_total", "counter", "Shorter gaps of the polling loop.", 1},
-	{"delay_changes", "nomora_injector_delay_changes_total", "counter", "How often the delay was set.", 1},
+	OF_TOTALS(COUNT, stalls, "nomora_injector_stalls_total", "counter",
+		  "Gaps of the polling loop over the threshold.", 1),
+	OF_TOTALS(REAL, stall_us, "nomora_injector_stall_seconds_total", "counter", "Time spent in stalls.", 1e-6),
+	OF_TOTALS(REAL, stall_longest_us, "nomora_injector_stall_longest_seconds", "gauge", "Longest stall.", 1e-6),
+	OF_TOTALS(REAL, transmit_stall_us, "nomora_injector_stall_in_transmit_seconds_total", "counter",
+		  "Time of stalls within calls that transmit.", 1e-6),
+	OF_TOTALS(COUNT, hiccups, "nomora_injector_hiccups_total", "counter", "Shorter gaps of the polling loop.", 1),
+	OF_TOTALS(COUNT, delay_changes, "nomora_injector_delay_changes_total", "counter",
+		  "Number of times the delay was set.", 1),
 };
 
 static const struct metric capture_metrics[] = {
-	{"written", "nomora_injector_capture_written_frames_total", "counter", "Frames in the capture.", 1},
-	{"lost", "nomora_injector_capture_lost_frames_total", "counter", "Frames seen that the capture lacks.", 1},
+	OF_STATE(COUNT, capture_written, "nomora_injector_capture_written_frames_total", "counter",
+		 "Frames in the capture.", 1),
+	OF_STATE(COUNT, capture_lost, "nomora_injector_capture_lost_frames_total", "counter",
+		 "Frames missing in the capture.", 1),
 };
 
 static void print_head(FILE *out, const struct metric *metric)
@@ -99,18 +113,42 @@ static void print_head(FILE *out, const struct metric *metric)
 	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", metric->name, metric->help, metric->name, metric->type);
 }
 
-/* What the object does not have, or has as null, is not known, which is not 0. */
-static void print_metrics(FILE *out, const struct metric *metrics, size_t count, const json_t *object)
+static double value_of(const struct metric *metric, const void *object)
+{
+	const char *at = (const char *)object + metric->offset;
+
+	return metric->scale * (metric->kind == METRIC_COUNT ? (double)*(const uint64_t *)(const void *)at
+							     : *(const double *)(const void *)at);
+}
+
+/* Values that are not known are left out: they are not 0. */
+static void print_metrics(FILE *out, const struct metric *metrics, size_t count, const void *object)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!json_is_number(json_object_get(object, metrics[i].key)))
+		double value = value_of(&metrics[i], object);
+
+		if (isnan(value))
 			continue;
 		print_head(out, &metrics[i]);
-		fprintf(out, "%s %.15g\n", metrics[i].name, number(object, metrics[i].key) * metrics[i].scale);
+		fprintf(out, "%s %.15g\n", metrics[i].name, value);
 	}
 }
 
-/* As the text format wants it within quotes. */
+static void print_directions(FILE *out, const struct injector_state *state)
+{
+	for (size_t i = 0; i < sizeof direction_metrics / sizeof direction_metrics[0]; i++) {
+		const struct metric *metric = &direction_metrics[i];
+		double ab = value_of(metric, &state->direction[0]), ba = value_of(metric, &state->direction[1]);
+
+		if (isnan(ab) || isnan(ba))
+			continue;
+		print_head(out, metric);
+		fprintf(out, "%s{direction=\"ab\"} %.15g\n%s{direction=\"ba\"} %.15g\n", metric->name, ab, metric->name,
+			ba);
+	}
+}
+
+/* Escapes quotes and backslashes as the text format requires. */
 static void print_label(FILE *out, const char *value)
 {
 	for (; *value; value++) {
@@ -120,43 +158,55 @@ static void print_label(FILE *out, const char *value)
 	}
 }
 
-static void print_links(FILE *out, const json_t *sample)
+static void print_links(FILE *out, const struct injector_state *state)
 {
-	static const struct metric link = {"link_up", "nomora_injector_link_up", "gauge",
-					   "1 where the port has a link, 0 where it has none or is gone.", 1};
+	static const struct metric link = {.name = "nomora_injector_link_up",
+					   .type = "gauge",
+					   .help = "1 if the port has a link, 0 if it has none or is gone."};
 	static const char *const ports[] = {"a", "b"};
 
 	print_head(out, &link);
-	for (size_t p = 0; p < 2; p++) {
-		const json_t *port = json_array_get(json_object_get(sample, "ports"), p);
-
+	for (size_t p = 0; p < INJECTOR_STATE_DIRECTIONS; p++) {
 		fprintf(out, "%s{port=\"%s\",name=\"", link.name, ports[p]);
-		print_label(out, json_string_value(json_object_get(port, "name")));
-		fprintf(out, "\"} %d\n", json_is_true(json_object_get(port, link.key)));
+		print_label(out, state->port[p].name);
+		fprintf(out, "\"} %d\n", state->port[p].link_up);
 	}
 }
 
-static void print_lateness(FILE *out, const json_t *sample, const char *key, const char *name, const char *help)
+static void print_summary(FILE *out, const struct injector_state_lateness *lateness, const char *name,
+			  const char *direction)
 {
-	static const char *const directions[] = {"ab", "ba"};
-	static const char *const keys[] = {"p50", "p99", "p99_9"};
-	static const char *const quantiles[] = {"0.5", "0.99", "0.999"};
+	const struct {
+		const char *quantile;
+		int64_t ns;
+	} quantiles[] = {{"0.5", lateness->p50_ns}, {"0.99", lateness->p99_ns}, {"0.999", lateness->p99_9_ns}};
 
-	fprintf(out, "# HELP %s %s\n# TYPE %s summary\n", name, help, name);
-	for (size_t d = 0; d < 2; d++) {
-		const json_t *lateness = json_object_get(json_object_get(sample, directions[d]), key);
-		double count = number(lateness, "count");
-
-		for (size_t q = 0; q < 3; q++)
-			fprintf(out, "%s{direction=\"%s\",quantile=\"%s\"} %.9g\n", name, directions[d], quantiles[q],
-				number(lateness, keys[q]) * 1e-9);
-		fprintf(out, "%s_sum{direction=\"%s\"} %.9g\n", name, directions[d],
-			number(lateness, "mean") * count * 1e-9);
-		fprintf(out, "%s_count{direction=\"%s\"} %.0f\n", name, directions[d], count);
-	}
+	for (size_t q = 0; q < sizeof quantiles / sizeof quantiles[0]; q++)
+		fprintf(out, "%s{direction=\"%s\",quantile=\"%s\"} %.9g\n", name, direction, quantiles[q].quantile,
+			(double)quantiles[q].ns * 1e-9);
+	fprintf(out, "%s_sum{direction=\"%s\"} %.9g\n", name, direction,
+		lateness->mean_ns * (double)lateness->count * 1e-9);
+	fprintf(out, "%s_count{direction=\"%s\"} %" PRId64 "\n", name, direction, lateness->count);
 }
 
-char *injector_monitor_metrics(const json_t *sample)
+static void print_lateness(FILE *out, const struct injector_state *state)
+{
+	static const struct metric all = {
+		.name = "nomora_injector_lateness_seconds", .type = "summary", .help = "Release after the due time."};
+	static const struct metric undisturbed = {
+		.name = "nomora_injector_undisturbed_lateness_seconds",
+		.type = "summary",
+		.help = "Release after the due time, of packets that met no stall or hiccup."};
+
+	print_head(out, &all);
+	print_summary(out, &state->direction[0].lateness, all.name, "ab");
+	print_summary(out, &state->direction[1].lateness, all.name, "ba");
+	print_head(out, &undisturbed);
+	print_summary(out, &state->direction[0].undisturbed_lateness, undisturbed.name, "ab");
+	print_summary(out, &state->direction[1].undisturbed_lateness, undisturbed.name, "ba");
+}
+
+char *injector_monitor_metrics(const struct injector_state *state)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -164,23 +214,12 @@ char *injector_monitor_metrics(const json_t *sample)
 
 	if (!out)
 		return NULL;
-	for (size_t i = 0; i < sizeof direction_metrics / sizeof direction_metrics[0]; i++) {
-		const struct metric *metric = &direction_metrics[i];
-
-		if (json_is_null(json_object_get(json_object_get(sample, "ab"), metric->key)))
-			continue; /* not known is not 0 */
-		print_head(out, metric);
-		fprintf(out, "%s{direction=\"ab\"} %.15g\n%s{direction=\"ba\"} %.15g\n", metric->name,
-			number(json_object_get(sample, "ab"), metric->key) * metric->scale, metric->name,
-			number(json_object_get(sample, "ba"), metric->key) * metric->scale);
-	}
-	print_metrics(out, top_metrics, sizeof top_metrics / sizeof top_metrics[0], sample);
-	print_metrics(out, capture_metrics, sizeof capture_metrics / sizeof capture_metrics[0],
-		      json_object_get(sample, "capture"));
-	print_links(out, sample);
-	print_lateness(out, sample, "lateness_ns", "nomora_injector_lateness_seconds", "Release after the due time.");
-	print_lateness(out, sample, "undisturbed_lateness_ns", "nomora_injector_undisturbed_lateness_seconds",
-		       "Release after the due time, of packets that no stall or hiccup disturbed.");
+	print_directions(out, state);
+	print_metrics(out, top_metrics, sizeof top_metrics / sizeof top_metrics[0], &state->totals);
+	if (state->has_capture)
+		print_metrics(out, capture_metrics, sizeof capture_metrics / sizeof capture_metrics[0], state);
+	print_links(out, state);
+	print_lateness(out, state);
 	if (fclose(out) != 0) {
 		free(text);
 		return NULL;

@@ -35,8 +35,8 @@ refuses "a virtual device that no driver makes" 1 "net_nosuch0: DPDK cannot make
 refuses "overlapping delays" 2 "--jitter and --replay overlap" \
 	"${inject[@]}" net_null0 net_null1 --jitter uniform:5 --replay /dev/null
 refuses "overlapping losses" 2 "--loss and --gilbert overlap" "${inject[@]}" net_null0 net_null1 --loss 1 --gilbert 1,2
-refuses "a fixed delay beside a schedule" 2 "overlap" "${inject[@]}" net_null0 net_null1 --steps 0:5 --delay-us 5
-refuses "a path that is both given and measured" 2 "overlap" \
+refuses "a fixed delay beside a schedule" 2 "fixed delay and --steps are mutually exclusive" "${inject[@]}" net_null0 net_null1 --steps 0:5 --delay-us 5
+refuses "a path that is both given and measured" 2 "mutually exclusive" \
 	"${inject[@]}" net_null0 net_null1 --calibrate --subtract-ns 30
 refuses "a delay beyond the ring's reach says which ring would do" 2 "--slots 32768 would do" \
 	"${inject[@]}" net_null0 net_null1 --delay-us 500 --expect-pps 4e7
@@ -96,13 +96,13 @@ check "set changes both directions" "$nomora" inject-ctl "$control" set delay_us
 "$nomora" inject-ctl "$control" set delay_ab_us=1 delay_ba_us=2 >/dev/null
 [ "$(value delay_ab_us) $(value delay_ba_us)" = "1.0 2.0" ] && pass "one by one" || fail "one by one"
 refuses "set out of range" 2 "out of range" "$nomora" inject-ctl "$control" set delay_us=10001
-refuses "set of a direction twice" 2 'delay_us=6.*each direction once, ab was named before' "$nomora" inject-ctl "$control" set delay_us=5 delay_us=6
-refuses "set of one and of both" 2 'delay_us=6.*each direction once, ba was named before' "$nomora" inject-ctl "$control" set delay_ba_us=5 delay_us=6
+refuses "set of a direction twice" 2 'delay_us=6.*direction ab is given twice' "$nomora" inject-ctl "$control" set delay_us=5 delay_us=6
+refuses "set of one and of both" 2 'delay_us=6.*direction ba is given twice' "$nomora" inject-ctl "$control" set delay_ba_us=5 delay_us=6
 [ "$(value delay_ab_us) $(value delay_ba_us)" = "1.0 2.0" ] && pass "and neither changes anything" || fail "and neither changes anything"
 refuses "set between steps" 2 "expected steps of 0.1" "$nomora" inject-ctl "$control" set delay_us=1e-5
-refuses "set of nothing" 2 "set what" "$nomora" inject-ctl "$control" set
+refuses "set of nothing" 2 "set: expected delay_us=" "$nomora" inject-ctl "$control" set
 refuses "set of an unknown name" 2 "expected delay_us=" "$nomora" inject-ctl "$control" set dealy_us=1
-refuses "an unknown command" 2 "there is no command" "$nomora" inject-ctl "$control" frobnicate
+refuses "an unknown command" 2 "unknown command" "$nomora" inject-ctl "$control" frobnicate
 run "$nomora" inject-ctl "$control" metrics
 printf '%s\n' "$out" | grep -q '^nomora_injector_sent_packets_total{direction="ab"} [0-9]' &&
 	pass "metrics are Prometheus text" || fail "metrics are Prometheus text" "$out"
@@ -152,12 +152,12 @@ esac
 wait "$injector_pid"
 injector_pid=
 run "${inject[@]}" net_null0 net_null1 --rate 1 --slots 1024 --duration 1.5 --nice 19
-printf '%s\n' "$err" | grep -q 'not all leave in time (a --rate' && ! printf '%s\n' "$err" | grep -q 'need --slots' &&
+printf '%s\n' "$err" | grep -q 'leave more slowly (--rate' && ! printf '%s\n' "$err" | grep -q 'need --slots' &&
 	pass "a rate that is exceeded is no matter of slots" || fail "a rate that is exceeded is no matter of slots" "$err"
 start net_null0 net_null1 --calibrate --hiccup-ns 400 --trust-counter
 [ "$(value hiccup_threshold_ns)" = 400.0 ] && [ "$(value counter)" = invariant ] &&
 	pass "thresholds and the kind of counter are told" || fail "thresholds and the kind of counter are told"
-awk "BEGIN {exit !($(value subtract_ns) > 0)}" && grep -q 'ns on average to be received: taken off' "$scratch/log" &&
+awk "BEGIN {exit !($(value subtract_ns) > 0)}" && grep -q 'ns on average before it is received: subtracted' "$scratch/log" &&
 	pass "what --calibrate took off is told" || fail "what --calibrate took off is told" "$(cat "$scratch/log")"
 kill -STOP "$injector_pid" # starved for longer than anybody waits
 "$nomora" inject-ctl "$control" stats --timeout 0.2 >"$scratch/out" 2>"$scratch/err"
@@ -209,8 +209,19 @@ python3 - "$summary" "$scratch/out" <<-'END' && pass "each frame seen is in the 
 	sys.exit(not (seen == written + lost and lost > 0 and check["frames"] == written and check["lost"] == lost))
 END
 	fail "each frame seen is in the capture, or told as lost, there too" "$summary" "$(head -c 300 "$scratch/out")"
-ls -d /var/run/dpdk/nomora-$$ /var/run/dpdk/nomora-"${injector_pid:-none}" >/dev/null 2>&1 &&
-	fail "leaves no runtime folder" || pass "leaves no runtime folder"
+run "${inject[@]}" net_null0 net_null1 --duration 2.5 --nice 19 --json
+check "packets per second are those since the line before" python3 -c 'import json, sys
+a, b = [json.loads(line) for line in open(sys.argv[1])][:2]
+seconds = b["time"] - a["time"]
+for way in "ab", "ba":
+    packets, rate = b[way]["rx_packets"] - a[way]["rx_packets"], b[way]["rx_pps"]
+    print(way, packets, rate, seconds)
+    assert packets > 0 and abs(rate * seconds / packets - 1) < 0.02' "$scratch/out"
+# EAL names its runtime folder after the process.
+"${inject[@]}" net_null0 net_null1 --duration 0.2 --nice 19 2>/dev/null &
+short=$!
+wait "$short"
+check "leaves no runtime folder" test ! -e "/var/run/dpdk/nomora-$short"
 
 if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
 	skip "no permission is said plainly" "needs root to become nobody"

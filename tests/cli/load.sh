@@ -65,6 +65,8 @@ check "the rate is answers over the time it took" python3 -c 'import sys
 sets, gets, seconds, rate = map(float, sys.argv[1:]); sys.exit(not (0.35 < seconds < 0.6 and abs(rate * seconds / (sets + gets) - 1) < 0.01))' \
 	"$(number measured.sets)" "$(number measured.gets)" "$(number duration_s)" "$(number qps)"
 check "and what the warm-up asked is not in it" test "$(number total.gets)" -gt "$(number measured.gets)"
+check "each latency counts the requests of its kind" test "$(number get_latency_us.count) $(number set_latency_us.count) $(number latency_us.count)" = \
+	"$(number measured.gets) $(number measured.sets) $(($(number measured.gets) + $(number measured.sets)))"
 check "no miss after the filling" test "$(number measured.misses)" -eq 0
 check "about 3 % updates" python3 -c 'import sys; s, g = int(sys.argv[1]), int(sys.argv[2]); sys.exit(not 0.02 < s / (s + g) < 0.04)' \
 	"$(number measured.sets)" "$(number measured.gets)"
@@ -120,8 +122,8 @@ v = json.load(open(sys.argv[1]))
 print(v["latency_us"], v["service_us"])
 sys.exit(not (v["latency_us"]["p95"] > 200e3 and v["service_us"]["p95"] < 100e3))' "$scratch/out"
 stops_for 1.3 --rate 2000 --duration 1
-check "what was due before the end is measured, however late its answer" test "$(number measured.gets)+$(number measured.sets)" = \
-	"$(number total.gets)+$(number total.sets)"
+check "what was due before the end is measured, however late its answer" test "$(($(number measured.gets) + $(number measured.sets)))" -eq \
+	"$(($(number total.gets) + $(number total.sets)))" -a "$(number total.gets)" -gt 100
 check "which was answered after it" python3 -c 'import sys; sys.exit(not (float(sys.argv[1]) > 300e3 and sys.argv[2] == "0"))' \
 	"$(number latency_us.max)" "$(number unanswered)"
 

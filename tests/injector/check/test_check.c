@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <injector/check/delays.h>
-#include <injector/check/pcapng.h>
+#include <injector/pcapng/reader.h>
 
 #include "pending_priv.h"
 

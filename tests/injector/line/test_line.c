@@ -405,10 +405,3 @@ Test(line, refuses_what_it_cannot_do)
 	cr_assert_not_null(strstr(err.text, "--slots 32768 would do"), "%s", err.text);
 	rings_close(&rings);
 }
-
-Test(slots, needed_for_ten_gigabit_and_half_a_millisecond)
-{
-	cr_assert_eq(injector_slots_needed(500, 14.88e6), 16384);
-	cr_assert_eq(injector_slots_needed(500, 40e6), 32768);
-	cr_assert_eq(injector_slots_needed(0, 1e9), 1024);
-}

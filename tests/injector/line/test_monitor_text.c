@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Prometheus is told, from a sample made by hand. */
+/* Prometheus text of a state made by hand. */
 #include <criterion/criterion.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <injector/line/monitor.h>
 
-static json_t *direction_sample(double undisturbed_p50_ns)
+static struct injector_state_direction direction(int64_t undisturbed_p50_ns)
 {
-	return json_pack("{s:f, s:{s:i, s:i, s:i, s:f, s:i}, s:{s:f, s:i, s:i, s:f, s:i}}", "delay_us", 10.0,
-			 "lateness_ns", "p50", 100, "p99", 900, "p99_9", 1000, "mean", 150.0, "count", 4,
-			 "undisturbed_lateness_ns", "p50", undisturbed_p50_ns, "p99", 80, "p99_9", 90, "mean", 50.0,
-			 "count", 2);
+	return (struct injector_state_direction){
+		.delay_us = 10,
+		.lateness = {.p50_ns = 100, .p99_ns = 900, .p99_9_ns = 1000, .mean_ns = 150, .count = 4},
+		.undisturbed_lateness =
+			{.p50_ns = undisturbed_p50_ns, .p99_ns = 80, .p99_9_ns = 90, .mean_ns = 50, .count = 2},
+	};
 }
 
-/* The caller frees. */
-static json_t *whole_sample(void)
+static struct injector_state whole_state(void)
 {
-	return json_pack("{s:i, s:n, s:o, s:o, s:[{s:s, s:b}, {s:s, s:b}]}", "delay_changes", 3, "stall_us_in_transmit",
-			 "ab", direction_sample(40), "ba", direction_sample(70), "ports", "name", "va", "link_up", 1,
-			 "name", "v\"b\\", "link_up", 0);
+	return (struct injector_state){.totals = {.delay_changes = 3, .transmit_stall_us = NAN},
+				       .direction = {direction(40), direction(70)},
+				       .port = {{.name = "va", .link_up = true}, {.name = "v\"b\\"}}};
 }
 
 static unsigned int count_of(const char *text, const char *part)
@@ -35,10 +37,10 @@ static unsigned int count_of(const char *text, const char *part)
 static void assert_lines(const char *text, const char *const *lines)
 {
 	for (; *lines; lines++)
-		cr_assert_eq(count_of(text, *lines), 1, "%s is once in\n%s", *lines, text);
+		cr_assert_eq(count_of(text, *lines), 1, "%s: expected once in\n%s", *lines, text);
 }
 
-Test(monitor_text, tells_undisturbed_lateness_links_and_changes_of_the_delay)
+Test(monitor_text, reports_undisturbed_lateness_links_and_changes_of_the_delay)
 {
 	static const char *const lines[] = {
 		"# HELP nomora_injector_undisturbed_lateness_seconds ",
@@ -54,16 +56,15 @@ Test(monitor_text, tells_undisturbed_lateness_links_and_changes_of_the_delay)
 		"# TYPE nomora_injector_delay_changes_total counter\nnomora_injector_delay_changes_total 3\n",
 		NULL,
 	};
-	json_t *sample = whole_sample();
-	char *text = injector_monitor_metrics(sample);
+	struct injector_state state = whole_state();
+	char *text = injector_monitor_metrics(&state);
 
 	cr_assert_not_null(text);
 	assert_lines(text, lines);
 	free(text);
-	json_decref(sample);
 }
 
-Test(monitor_text, tells_of_a_capture_where_there_is_one)
+Test(monitor_text, reports_a_capture_only_if_there_is_one)
 {
 	static const char *const lines[] = {
 		"# TYPE nomora_injector_capture_written_frames_total counter\n"
@@ -72,15 +73,16 @@ Test(monitor_text, tells_of_a_capture_where_there_is_one)
 		"2\n",
 		NULL,
 	};
-	json_t *sample = whole_sample();
-	char *without = injector_monitor_metrics(sample), *with;
+	struct injector_state state = whole_state();
+	char *without = injector_monitor_metrics(&state), *with;
 
-	json_object_set_new(sample, "capture", json_pack("{s:i, s:i}", "written", 7, "lost", 2));
-	with = injector_monitor_metrics(sample);
+	state.has_capture = true;
+	state.capture_written = 7;
+	state.capture_lost = 2;
+	with = injector_monitor_metrics(&state);
 	assert_lines(with, lines);
 	cr_assert_null(strstr(without, "capture"), "%s", without);
-	cr_assert_null(strstr(without, "stall_in_transmit"), "what is null is not told: %s", without);
+	cr_assert_null(strstr(without, "stall_in_transmit"), "a value that is not known is left out: %s", without);
 	free(without);
 	free(with);
-	json_decref(sample);
 }

@@ -117,8 +117,6 @@ struct injector_nic_tracker {
 int injector_track_nic_clocks(struct injector *injector, struct injector_nic_tracker *tracker,
 			      struct dp_port *const ports[INJECTOR_DIRECTIONS], struct error *err);
 
-/* The slots a direction needs to hold D at this rate, with 10 % to spare; a power of two. */
-uint32_t injector_slots_needed(double delay_us, double rate_pps);
 uint32_t injector_slots(const struct injector *injector);
 
 struct injector_direction_statistics {

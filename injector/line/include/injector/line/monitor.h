@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What people and programs see of a running injector: the JSON of `nomora.inject/1`, Prometheus text, the commands of
- * its control socket, a last line of summary. Control thread.
+ * The view of a running injector for people and programs: its state ("nomora.inject/1", model/injector_state.h),
+ * Prometheus text, the commands of its control socket, a summary line. Control thread.
  *
  * Commands: "stats", "set delay_us=D" (or delay_ab_us=, delay_ba_us=), "metrics", "reset", "stop".
  */
@@ -15,28 +15,32 @@
 #include <base/error.h>
 #include <dp/port.h>
 #include <injector/line/line.h>
+#include <model/injector_state.h>
 
 struct injector_monitor;
 
-/* Borrows everything given until destroy; capture may be NULL. */
+/* Borrows its arguments until destroy; capture may be NULL. NULL with err set: -ENOMEM. */
 struct injector_monitor *injector_monitor_create(struct injector *injector, struct dp_port *port_a,
 						 struct dp_port *port_b, struct injector_capture *capture,
 						 struct error *err);
 void injector_monitor_destroy(struct injector_monitor *monitor); /* NULL is legal */
 
-/* Totals since start or reset, and rates since the call before. New object; NULL with err set. */
-json_t *injector_monitor_sample(struct injector_monitor *monitor, struct error *err);
+/*
+ * Totals since start or reset, and rates since the last call. Logs full rings, lost links and a failed capture. 0, or
+ * -ETIMEDOUT with err set when the injector does not answer.
+ */
+int injector_monitor_sample(struct injector_monitor *monitor, struct injector_state *state, struct error *err);
 
 /* A control_handler: `context` is the monitor. */
 json_t *injector_monitor_request(void *context, const char *line, struct error *err);
 
-/* "stop" was asked for. */
+/* True once the command "stop" has arrived. */
 bool injector_monitor_stopped(const struct injector_monitor *monitor);
 
-/* One line for a person, from a sample; `text` holds 512 bytes or more. */
-void injector_monitor_summary(const json_t *sample, char *text, size_t bytes);
+/* One line for people; `text` holds 800 bytes or more. */
+void injector_monitor_summary(const struct injector_state *state, char *text, size_t bytes);
 
-/* Prometheus text from a sample; the caller frees. NULL if out of memory. */
-char *injector_monitor_metrics(const json_t *sample);
+/* Prometheus text; the caller frees. NULL if out of memory. */
+char *injector_monitor_metrics(const struct injector_state *state);
 
 #endif

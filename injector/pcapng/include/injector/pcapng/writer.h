@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes pcapng (IETF draft-ietf-opsawg-pcapng): one section, two Ethernet interfaces "A" and "B" with nanosecond
- * stamps, enhanced packet blocks whose flags tell inbound from outbound, and at the end a statistics block for each
- * interface, which tells the frames that are not in the file. Host byte order, as the format allows.
+ * stamps, enhanced packet blocks with the direction in their flags, and at the end a statistics block per interface
+ * with the number of frames missing in the file. Host byte order, as the format allows.
  */
-#ifndef INJECTOR_PCAPNG_PRIV_H
-#define INJECTOR_PCAPNG_PRIV_H
+#ifndef PCAPNG_WRITER_H
+#define PCAPNG_WRITER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct pcapng_frame {
 	const uint8_t *bytes;
 };
 
-/* What an interface's frames came to. */
+/* Counts of an interface's frames. */
 struct pcapng_totals {
 	uint64_t wall_ns; /* now */
 	uint32_t interface;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <injector/check/pcapng.h>
+#include <injector/pcapng/reader.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,21 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-	BLOCK_SECTION = 0x0a0d0d0a,
-	BLOCK_INTERFACE = 1,
-	BLOCK_OBSOLETE_PACKET = 2,
-	BLOCK_SIMPLE_PACKET = 3,
-	BLOCK_STATISTICS = 5,
-	BLOCK_PACKET = 6,
-	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
-	OPTION_FLAGS = 2,
-	OPTION_DROPPED = 5,
-	OPTION_TIME_RESOLUTION = 9,
-	BLOCK_HEAD_BYTES = 8,
-	BLOCK_MAXIMUM = 16 << 20,
-	INTERFACES_MAXIMUM = 64,
-};
+#include "pcapng_priv.h"
+
+enum { BLOCK_HEAD_BYTES = 8, BLOCK_MAXIMUM = 16 << 20, INTERFACES_MAXIMUM = 64 };
 
 #define EXPECTED "expected Enhanced Packet Blocks, as 'nomora inject --capture' writes them"
 
@@ -156,7 +144,7 @@ static void take_interface_option(struct pcapng_reader *reader, uint16_t code, c
 static void take_packet_option(struct pcapng_reader *reader, uint16_t code, const uint8_t *value, uint16_t bytes,
 			       void *into)
 {
-	if (code == OPTION_FLAGS && bytes == 4)
+	if (code == OPTION_PACKET_FLAGS && bytes == 4)
 		*(uint32_t *)into = get_32(reader, value);
 }
 

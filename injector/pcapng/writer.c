@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "pcapng_priv.h"
+#include <injector/pcapng/writer.h>
 
 #include <errno.h>
 #include <string.h>
 
-enum {
-	BLOCK_SECTION = 0x0a0d0d0a,
-	BLOCK_INTERFACE = 1,
-	BLOCK_STATISTICS = 5,
-	BLOCK_PACKET = 6,
-	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
-	LINKTYPE_ETHERNET = 1,
-	OPTION_END_OF_OPTIONS = 0,
-	OPTION_INTERFACE_NAME = 2,
-	OPTION_PACKET_FLAGS = 2,
-	OPTION_RECEIVED = 4,
-	OPTION_DROPPED = 5,
-	OPTION_TIME_RESOLUTION = 9,
-	FLAG_INBOUND = 1,
-	FLAG_OUTBOUND = 2,
-	RESOLUTION_NANOSECONDS = 9, /* 10^-9 */
-};
+#include "pcapng_priv.h"
+
+enum { RESOLUTION_NANOSECONDS = 9 /* 10^-9 */ };
 
 static uint32_t padded(uint32_t bytes)
 {

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <injector/line/session.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <base/control.h>
+#include <base/log.h>
+#include <base/ns.h>
+#include <dp/eal.h>
+#include <dp/port.h>
+#include <injector/line/capture.h>
+#include <injector/line/line.h>
+#include <injector/line/monitor.h>
+#include <injector/line/sizing.h>
+
+enum { POLL_NS = 100000000, SUMMARY_BYTES = 800 };
+
+const struct injector_session_settings injector_session_defaults = {
+	.delay_ab_us = -1,
+	.delay_ba_us = -1,
+	.mtu = 1500,
+	.lcores = 1,
+	.nice = -20,
+	.seed = 1,
+	.modes.replay_interval_us = 1e6,
+};
+
+struct session {
+	const struct injector_session_settings *settings;
+	double delay_us[INJECTOR_DIRECTIONS];
+	uint32_t slots;
+	struct dp_clock clock;
+	struct dp_pool *pool;
+	struct dp_port *ports[2];
+	bool bursts_are_system_calls;
+	struct injector_modes *modes[INJECTOR_DIRECTIONS];
+	_Atomic uint64_t modes_start; /* shared by both directions */
+	struct injector_capture *capture;
+	struct injector *injector;
+	struct injector_monitor *monitor;
+	struct injector_nic_tracker tracker;
+	struct control_server *control;
+	bool eal;
+};
+
+static int check_settings(const struct session *session, struct error *err)
+{
+	const struct injector_session_settings *settings = session->settings;
+	bool delayed = session->delay_us[INJECTOR_AB] > 0 || session->delay_us[INJECTOR_BA] > 0;
+
+	if ((settings->modes.steps || settings->modes.replay) && delayed)
+		return error_set(err, EINVAL, "a fixed delay and --%s are mutually exclusive",
+				 settings->modes.steps ? "steps" : "replay");
+	if (settings->calibrate && settings->subtract_ns > 0)
+		return error_set(err, EINVAL, "--calibrate and --subtract-ns are mutually exclusive");
+	if (strcmp(settings->ports[0], settings->ports[1]) == 0)
+		return error_set(err, EINVAL, "PORT_A and PORT_B are both %s: expected two ports", settings->ports[0]);
+	return 0;
+}
+
+static json_t *answer_request(void *context, const char *line, struct error *err)
+{
+	struct session *session = context;
+
+	if (!session->monitor) {
+		error_set(err, EAGAIN, "the injector is starting");
+		return NULL;
+	}
+	return injector_monitor_request(session->monitor, line, err);
+}
+
+static int open_control(struct session *session, struct error *err)
+{
+	if (!session->settings->control)
+		return 0;
+	session->control = control_server_create(session->settings->control, answer_request, session, err);
+	return session->control ? 0 : error_code(err, EIO);
+}
+
+static int start_clock(struct session *session, struct error *err)
+{
+	const struct ns baseline = {50 * NS_PER_MS};
+
+	if (!session->settings->trust_counter)
+		return dp_clock_calibrate(&session->clock, baseline, err);
+	dp_clock_calibrate_trusting(&session->clock, baseline);
+	if (session->clock.trusted)
+		log_warning("this CPU does not report an invariant time stamp counter; using it because of "
+			    "--trust-counter: check the delays with another tool");
+	return 0;
+}
+
+static int start_eal(struct session *session, struct error *err)
+{
+	const struct injector_session_settings *settings = session->settings;
+	uint16_t mbuf_bytes = dp_pool_bytes((uint16_t)settings->mtu, settings->ports, 2);
+	struct injector_memory memory = injector_memory_needed(session->slots, mbuf_bytes);
+	struct dp_eal_options options = {
+		.program = "nomora-injector",
+		.ports = settings->ports,
+		.port_count = 2,
+		.workers = (unsigned int)settings->lcores,
+		.cpus = settings->cpus,
+		.memory_MiB = memory.MiB,
+		.extra = settings->eal_arguments,
+		.extra_count = settings->eal_argument_count,
+		.verbose = settings->verbose,
+	};
+	int status = dp_eal_start(&options, err);
+
+	if (status)
+		return status;
+	session->eal = true;
+	session->pool = dp_pool_create("packets", memory.mbufs, mbuf_bytes, err);
+	return session->pool ? start_clock(session, err) : error_code(err, ENOMEM);
+}
+
+static int create_modes(struct session *session, struct error *err)
+{
+	struct injector_mode_settings modes = session->settings->modes;
+
+	if (!injector_modes_wanted(&modes) && !modes.reorder)
+		return 0;
+	modes.start = &session->modes_start;
+	for (unsigned int d = 0; d < INJECTOR_DIRECTIONS; d++) {
+		modes.seed = (uint64_t)session->settings->seed + d;
+		session->modes[d] = injector_modes_create(&modes, &session->clock, err);
+		if (!session->modes[d])
+			return error_code(err, EINVAL);
+	}
+	return 0;
+}
+
+static int open_ports(struct session *session, struct error *err)
+{
+	const struct injector_session_settings *settings = session->settings;
+	int status = 0;
+
+	for (int i = 0; i < 2; i++) {
+		struct dp_port_options options = {
+			.name = settings->ports[i],
+			.driver = (enum dp_port_driver)settings->driver,
+			.descriptors = INJECTOR_DESCRIPTORS,
+			.mtu = (uint16_t)settings->mtu,
+			.pool = session->pool,
+			.promiscuous = true,
+			.hardware_rx_stamps = settings->hardware_stamps,
+		};
+
+		session->ports[i] = dp_port_open(&options, err);
+		if (!session->ports[i])
+			return error_code(err, ENODEV);
+	}
+	for (int i = 0; i < 2 && !status; i++) {
+		struct dp_port_report report;
+
+		status = dp_port_start(session->ports[i], err);
+		dp_port_report(session->ports[i], &report);
+		session->bursts_are_system_calls |= report.sends_by_system_call;
+	}
+	return status;
+}
+
+/* Measurements before the traffic: the loop's period, the rates of the NICs' clocks. */
+static int measure(struct session *session, struct error *err)
+{
+	int status = 0;
+
+	if (session->settings->hardware_stamps) {
+		status = injector_track_nic_clocks(session->injector, &session->tracker, session->ports, err);
+		if (status)
+			return status;
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+		status = injector_track_nic_clocks(session->injector, &session->tracker, session->ports, err);
+	}
+	if (!status && session->settings->calibrate)
+		log_info("a packet waits %.0f ns on average before it is received: subtracted from the delay",
+			 injector_calibrate(session->injector));
+	return status;
+}
+
+static int create_injector(struct session *session, struct error *err)
+{
+	const struct injector_session_settings *settings = session->settings;
+	struct injector_thresholds thresholds =
+		injector_thresholds_of(settings->stall_us, settings->hiccup_ns, session->bursts_are_system_calls);
+	unsigned int lcores[2] = {dp_eal_worker(0), dp_eal_worker(1)};
+	struct injector_settings line = {
+		.port_a = dp_port_id(session->ports[0]),
+		.port_b = dp_port_id(session->ports[1]),
+		.lcores = lcores,
+		.lcore_count = (unsigned int)settings->lcores,
+		.slots = session->slots,
+		.delay_us = {session->delay_us[0], session->delay_us[1]},
+		.subtract_ns = settings->subtract_ns,
+		.transmit_is_system_call = session->bursts_are_system_calls,
+		.stall_us = thresholds.stall_us,
+		.hiccup_ns = thresholds.hiccup_ns,
+		.nice = (int)settings->nice,
+		.expected_pps = settings->expected_pps,
+		.modes = {session->modes[0], session->modes[1]},
+		.stamps = {{.offset = -1}, {.offset = -1}},
+	};
+
+	if (settings->capture) {
+		session->capture = injector_capture_create(settings->capture, &session->clock, err);
+		if (!session->capture)
+			return error_code(err, ENOMEM);
+		line.capture = session->capture;
+	}
+	for (int i = 0; i < INJECTOR_DIRECTIONS && settings->hardware_stamps; i++) {
+		if (dp_port_stamps(session->ports[i], &line.stamps[i]) != 0)
+			return error_set(err, ENOTSUP, "%s does not stamp received packets", settings->ports[i]);
+	}
+	session->injector = injector_create(&line, &session->clock, err);
+	return session->injector ? 0 : error_code(err, EINVAL);
+}
+
+static int start_injector(struct session *session, struct error *err)
+{
+	int status = create_injector(session, err);
+
+	if (!status)
+		status = measure(session, err);
+	if (status)
+		return status;
+	session->monitor =
+		injector_monitor_create(session->injector, session->ports[0], session->ports[1], session->capture, err);
+	if (!session->monitor)
+		return error_code(err, ENOMEM);
+	if (session->capture)
+		status = injector_capture_start(session->capture, err);
+	return status ? status : injector_start(session->injector, err);
+}
+
+static void announce(const struct session *session)
+{
+	const char *setter = injector_delay_setter(session->injector, INJECTOR_AB);
+	struct dp_port_report a, b;
+	char delay[64];
+
+	if (setter)
+		snprintf(delay, sizeof delay, "delays of --%s", setter);
+	else
+		snprintf(delay, sizeof delay, "%g us and %g us", session->delay_us[0], session->delay_us[1]);
+	dp_port_report(session->ports[0], &a);
+	dp_port_report(session->ports[1], &b);
+	log_info("%s (%s) <-> %s (%s), %s, memory %s", a.name, a.driver, b.name, b.driver, delay,
+		 dp_eal_has_hugepages() ? "from hugepages" : "without hugepages");
+}
+
+static bool pass_on(const struct session *session, const struct injector_state *state)
+{
+	const struct injector_session_settings *settings = session->settings;
+
+	return !settings->on_sample || settings->on_sample(settings->context, state);
+}
+
+/* Once a second. False ends the session. */
+static bool tick(struct session *session)
+{
+	struct injector_state state;
+	struct error err = {0};
+
+	if (session->settings->hardware_stamps &&
+	    injector_track_nic_clocks(session->injector, &session->tracker, session->ports, &err))
+		log_warning("%s", err.text);
+	if (injector_monitor_sample(session->monitor, &state, &err)) {
+		log_warning("%s", err.text);
+		return true;
+	}
+	return pass_on(session, &state);
+}
+
+static void serve(struct session *session)
+{
+	struct ns start = ns_now_monotonic(), next = ns_add(start, (struct ns){NS_PER_S});
+	struct ns end = {start.v + (int64_t)(session->settings->duration_s * 1e9)};
+
+	while (!*session->settings->stop && !injector_monitor_stopped(session->monitor)) {
+		struct ns now = ns_now_monotonic();
+		int64_t wait_ns = POLL_NS;
+
+		if (session->settings->duration_s > 0) {
+			if (now.v >= end.v)
+				return;
+			if (end.v - now.v < wait_ns)
+				wait_ns = end.v - now.v;
+		}
+		if (session->control)
+			control_poll(session->control, (struct ns){wait_ns});
+		else
+			nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
+		if (ns_now_monotonic().v < next.v)
+			continue;
+		next = ns_add(next, (struct ns){NS_PER_S});
+		if (!tick(session))
+			return;
+	}
+}
+
+/* After the loop has stopped: packets still held never leave. */
+static void conclude(struct session *session)
+{
+	struct injector_state state;
+	struct error err = {0};
+	char text[SUMMARY_BYTES];
+
+	if (injector_monitor_sample(session->monitor, &state, &err)) {
+		log_warning("%s", err.text);
+		return;
+	}
+	pass_on(session, &state);
+	injector_monitor_summary(&state, text, sizeof text);
+	log_info("%s", text);
+}
+
+static int run(struct session *session, struct error *err)
+{
+	int status = check_settings(session, err);
+
+	if (!status)
+		status = open_control(session, err);
+	if (!status)
+		status = start_eal(session, err);
+	if (!status)
+		status = create_modes(session, err);
+	if (!status)
+		status = open_ports(session, err);
+	if (!status)
+		status = start_injector(session, err);
+	if (status)
+		return status;
+	announce(session);
+	serve(session);
+	injector_stop(session->injector);
+	status = injector_capture_finish(session->capture, err); /* before its counters are printed */
+	conclude(session);
+	return status;
+}
+
+static int close_session(struct session *session, struct error *err)
+{
+	int status;
+
+	control_server_destroy(session->control);
+	if (session->injector)
+		injector_stop(session->injector);
+	status = injector_capture_close(session->capture, err);
+	injector_monitor_destroy(session->monitor);
+	injector_destroy(session->injector);
+	for (int i = 0; i < 2; i++) {
+		injector_modes_destroy(session->modes[i]);
+		dp_port_close(session->ports[i]);
+	}
+	if (session->eal) {
+		dp_pool_free(session->pool);
+		dp_eal_stop();
+	}
+	return status;
+}
+
+int injector_session_run(const struct injector_session_settings *settings, struct error *err)
+{
+	struct session session = {.settings = settings};
+	struct error close_err = {0};
+	int status, close_status;
+
+	session.delay_us[INJECTOR_AB] = settings->delay_ab_us < 0 ? settings->delay_us : settings->delay_ab_us;
+	session.delay_us[INJECTOR_BA] = settings->delay_ba_us < 0 ? settings->delay_us : settings->delay_ba_us;
+	session.slots = settings->slots > 0 ? (uint32_t)settings->slots
+					    : injector_slots_default(settings->expected_pps,
+								     injector_modes_wanted(&settings->modes));
+	status = run(&session, err);
+	close_status = close_session(&session, &close_err);
+	if (status || !close_status)
+		return status;
+	if (err)
+		*err = close_err;
+	return close_status;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers of the pcapng format (IETF draft-ietf-opsawg-pcapng) that reader and writer share. */
+#ifndef PCAPNG_PRIV_H
+#define PCAPNG_PRIV_H
+
+enum {
+	BLOCK_SECTION = 0x0a0d0d0a,
+	BLOCK_INTERFACE = 1,
+	BLOCK_OBSOLETE_PACKET = 2,
+	BLOCK_SIMPLE_PACKET = 3,
+	BLOCK_STATISTICS = 5,
+	BLOCK_PACKET = 6,
+	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
+	LINKTYPE_ETHERNET = 1,
+	OPTION_END_OF_OPTIONS = 0,
+	OPTION_INTERFACE_NAME = 2,
+	OPTION_PACKET_FLAGS = 2,
+	OPTION_RECEIVED = 4,
+	OPTION_DROPPED = 5,
+	OPTION_TIME_RESOLUTION = 9,
+	FLAG_INBOUND = 1,
+	FLAG_OUTBOUND = 2,
+};
+
+#endif
