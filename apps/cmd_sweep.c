@@ -45,14 +45,14 @@ static const struct option_usage usage = {
 		 "  metric = qps 1/s higher json:qps\n"
 		 "  rtt-check = true\n"
 		 "and then: nomora sweep memcached.plan -o sweep.csv && nomora fit sweep.csv -o memcached.json",
-	.rows = plan_rows,
+	.rows = sweep_plan_rows,
 	.operands_minimum = 1,
 	.operands_maximum = 1,
 };
 
 /* What must live as long as the plan that points to it. */
 struct surroundings {
-	const struct plan *plan;
+	const struct sweep_plan *plan;
 	const char *file;
 	const struct option_strings *strings; /* of that file */
 	struct lab lab;
@@ -121,7 +121,7 @@ static int blame(struct surroundings *around, const char *value, struct error *e
 	return line > 0 ? error_prefix(err, "%s:%ld", around->file, line) : -err->code;
 }
 
-static int plan_lab(const struct plan *plan, struct surroundings *around, struct error *err)
+static int plan_lab(const struct sweep_plan *plan, struct surroundings *around, struct error *err)
 {
 	const char *places[] = {plan->lab_inject};
 	struct lab_spec spec = {.name = plan->lab,
@@ -142,7 +142,7 @@ static int plan_lab(const struct plan *plan, struct surroundings *around, struct
 }
 
 /* Points the plan at the lab that will be made for it. */
-static int resolve_lab(struct plan *plan, struct surroundings *around, struct error *err)
+static int resolve_lab(struct sweep_plan *plan, struct surroundings *around, struct error *err)
 {
 	const struct lab_host *server, *client;
 
@@ -168,7 +168,7 @@ static int resolve_lab(struct plan *plan, struct surroundings *around, struct er
  * Server and client stay off the injector's CPU: there they would lose against it, and now and then would not. Children
  * inherit it. A machine with one CPU has none to spare.
  */
-static void leave_injector_cpu(const struct plan *plan)
+static void leave_injector_cpu(const struct sweep_plan *plan)
 {
 	cpu_set_t cpus;
 	int cpu = lab_injector_cpu(0);
@@ -182,7 +182,7 @@ static void leave_injector_cpu(const struct plan *plan)
 }
 
 /* The lab's name for this sweep alone, from before the lab is made until it is down; else who has it. */
-static int claim_lab(const struct plan *plan, struct surroundings *around, struct error *err)
+static int claim_lab(const struct sweep_plan *plan, struct surroundings *around, struct error *err)
 {
 	int other = 0, code = sweeper_claim_lab(plan->lab, &around->claim, &other, err);
 	char who[40] = "";
@@ -203,7 +203,7 @@ static int claim_lab(const struct plan *plan, struct surroundings *around, struc
 static int make_lab(void *context, struct error *err)
 {
 	struct surroundings *around = context;
-	const struct plan *plan = around->plan;
+	const struct sweep_plan *plan = around->plan;
 	char *text = strdup(plan->lab_injector_arguments ? plan->lab_injector_arguments : ""), *save = NULL;
 	const char *words[INJECTOR_WORDS + 1] = {NULL};
 	size_t count = 0;
@@ -246,7 +246,7 @@ static void say(void *context, const char *line)
 	log_info("%s", line);
 }
 
-static int carry_out(struct plan *plan, struct surroundings *around)
+static int carry_out(struct sweep_plan *plan, struct surroundings *around)
 {
 	struct sweeper_hooks hooks = {.make_path = plan->lab ? make_lab : NULL,
 				      .progress = show_progress,
@@ -285,10 +285,10 @@ static int carry_out(struct plan *plan, struct surroundings *around)
 }
 
 /* The sweep in a session of its own, whose priority is not that of the shell that we came from. Does not return. */
-static void carry_out_in_session(struct plan *plan, struct surroundings *around, pid_t parent)
+static void carry_out_in_session(struct sweep_plan *plan, struct surroundings *around, pid_t parent)
 	__attribute__((noreturn));
 
-static void carry_out_in_session(struct plan *plan, struct surroundings *around, pid_t parent)
+static void carry_out_in_session(struct sweep_plan *plan, struct surroundings *around, pid_t parent)
 {
 	struct error err = {0};
 
@@ -303,7 +303,7 @@ static void carry_out_in_session(struct plan *plan, struct surroundings *around,
 }
 
 /* Passes on what the terminal and others tell us; the child's exit code is ours. */
-static int carry_out_with_priority(struct plan *plan, struct surroundings *around)
+static int carry_out_with_priority(struct sweep_plan *plan, struct surroundings *around)
 {
 	struct error err = {0};
 	pid_t parent = getpid(), child;
@@ -329,7 +329,7 @@ static int carry_out_with_priority(struct plan *plan, struct surroundings *aroun
 	return WIFEXITED(status) ? WEXITSTATUS(status) : COMMAND_FAILED;
 }
 
-static int start(struct plan *plan, struct surroundings *around)
+static int start(struct sweep_plan *plan, struct surroundings *around)
 {
 	struct error err = {0};
 
@@ -342,16 +342,16 @@ static int start(struct plan *plan, struct surroundings *around)
 
 /* The metric of an item; -EEXIST if one of those before it has its name, as the rows of the two could not be told
  * apart. */
-static int check_metric(const struct plan *plan, size_t item, char names[][SWEEP_NAME_BYTES],
+static int check_metric(const struct sweep_plan *plan, size_t item, char names[][SWEEP_NAME_BYTES],
 			struct surroundings *around, struct error *err)
 {
-	struct metric metric;
-	int code = metric_parse(plan->metrics.items[item], &metric, err);
+	struct sweep_metric_def metric;
+	int code = sweep_metric_parse(plan->metrics.items[item], &metric, err);
 
 	if (code)
 		return code;
 	memcpy(names[item], metric.name, sizeof metric.name);
-	metric_free(&metric);
+	sweep_metric_free(&metric);
 	for (size_t i = 0; i < item; i++) {
 		long line = options_line_of(around->strings, plan->metrics.items[i]);
 		char where[32] = "on the command line";
@@ -366,7 +366,7 @@ static int check_metric(const struct plan *plan, size_t item, char names[][SWEEP
 	return 0;
 }
 
-static int check_metrics(const struct plan *plan, struct surroundings *around, struct error *err)
+static int check_metrics(const struct sweep_plan *plan, struct surroundings *around, struct error *err)
 {
 	static char names[SWEEP_METRICS_MAXIMUM][SWEEP_NAME_BYTES];
 
@@ -383,12 +383,12 @@ static int check_metrics(const struct plan *plan, struct surroundings *around, s
 }
 
 /* Each metric and each host is parsed again by the sweep: here their errors have lines. */
-static int check_values(const struct plan *plan, struct surroundings *around, struct error *err)
+static int check_values(const struct sweep_plan *plan, struct surroundings *around, struct error *err)
 {
-	static double delays[SCHEDULE_DELAYS_MAXIMUM];
+	static double delays[SWEEP_SCHEDULE_DELAYS_MAXIMUM];
 	const char *const hosts[] = {plan->server_host, plan->client_host};
 
-	if (schedule_parse_delays(plan->delays, delays, err) < 0)
+	if (sweep_schedule_parse_delays(plan->delays, delays, err) < 0)
 		return blame(around, plan->delays, err);
 	if (check_metrics(plan, around, err) != 0)
 		return -err->code;
@@ -404,9 +404,9 @@ static int check_values(const struct plan *plan, struct surroundings *around, st
 }
 
 /* What can be refused before anything is started. */
-static int check_all(struct plan *plan, struct surroundings *around, struct error *err)
+static int check_all(struct sweep_plan *plan, struct surroundings *around, struct error *err)
 {
-	int code = plan_check(plan, around->file, err);
+	int code = sweep_plan_check(plan, around->file, err);
 
 	around->plan_is_bad = code; /* or lacks something */
 	if (!code)
@@ -427,7 +427,7 @@ static int check_all(struct plan *plan, struct surroundings *around, struct erro
 int command_sweep(int argc, char **argv)
 {
 	static struct surroundings around = {.claim = -1};
-	struct plan plan;
+	struct sweep_plan plan;
 	struct option_operands operands;
 	struct option_strings *strings = NULL;
 	struct error err = {0};
@@ -435,13 +435,13 @@ int command_sweep(int argc, char **argv)
 	int code;
 
 	/* Twice: first for the plan's name, then over what the plan says. */
-	plan_defaults(&plan);
+	sweep_plan_defaults(&plan);
 	code = command_parse(&usage, argc, argv, &plan, &operands);
 	if (code >= 0)
 		return code;
 	file = operands.items[0];
 	options_free(&operands);
-	plan_defaults(&plan);
+	sweep_plan_defaults(&plan);
 	if (options_read_file(&usage, file, &plan, &strings, &err) < 0)
 		code = command_fail(&err, COMMAND_FAILED);
 	else

@@ -11,18 +11,18 @@
 
 #include "command.h"
 
-int sweep_print_schedule(const struct plan *plan)
+int sweep_print_schedule(const struct sweep_plan *plan)
 {
-	static double delays[SCHEDULE_DELAYS_MAXIMUM];
+	static double delays[SWEEP_SCHEDULE_DELAYS_MAXIMUM];
 	struct error err = {0};
-	int count = schedule_parse_delays(plan->delays, delays, &err);
-	struct schedule_run *runs;
+	int count = sweep_schedule_parse_delays(plan->delays, delays, &err);
+	struct sweep_schedule_run *runs;
 	json_t *list;
 	size_t total;
 
 	if (count < 0)
 		return command_fail(&err, COMMAND_USAGE);
-	runs = schedule_of_plan(plan, delays, (size_t)count, &total);
+	runs = sweep_schedule_of_plan(plan, delays, (size_t)count, &total);
 	if (!runs) {
 		error_set(&err, ENOMEM, "out of memory");
 		return command_fail(&err, COMMAND_FAILED);
@@ -52,7 +52,7 @@ int sweep_print_schedule(const struct plan *plan)
 	return COMMAND_OK;
 }
 
-void sweep_print_summary(const struct plan *plan, const struct sweeper_summary *summary)
+void sweep_print_summary(const struct sweep_plan *plan, const struct sweeper_summary *summary)
 {
 	if (plan->json) {
 		json_t *root = json_pack(

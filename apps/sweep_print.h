@@ -7,8 +7,8 @@
 #include <injector/sweep/sweeper.h>
 
 /* The runs in their order, for --dry-run. Returns the command's exit code. */
-int sweep_print_schedule(const struct plan *plan);
+int sweep_print_schedule(const struct sweep_plan *plan);
 
-void sweep_print_summary(const struct plan *plan, const struct sweeper_summary *summary);
+void sweep_print_summary(const struct sweep_plan *plan, const struct sweeper_summary *summary);
 
 #endif

@@ -45,6 +45,7 @@ static const struct option_usage usage = {
 
 struct inputs {
 	struct curve *curve;
+	struct report_sweep *sweep;
 	struct cluster *cluster;
 	bool has_mesh;
 	struct mesh_group mesh[MESH_RELATIONS];
@@ -67,6 +68,8 @@ static int load(const struct settings *settings, struct inputs *inputs, struct e
 		return -err->code;
 	if (settings->cluster && !(inputs->cluster = cluster_read(settings->cluster, err)))
 		return -err->code;
+	if (settings->sweep_log && !(inputs->sweep = report_sweep_load(settings->sweep_log, err)))
+		return error_code(err, EINVAL);
 	return settings->latency ? load_mesh(settings->latency, inputs, err) : 0;
 }
 
@@ -77,12 +80,14 @@ static int write_sweep(FILE *out, const struct settings *settings, const struct 
 	if (!inputs->curve && !settings->curve_plot && !settings->sweep_log)
 		return 0;
 	fputs("<section><h2>How much latency the application can take</h2>\n", out);
+	if (inputs->sweep)
+		report_sweep_verdict(out, inputs->sweep);
 	if (settings->curve_plot)
 		status = report_picture(out, settings->curve_plot, "normalised performance over added round trip", err);
 	if (status == 0 && inputs->curve)
 		report_curve(out, inputs->curve);
-	if (status == 0 && settings->sweep_log)
-		status = report_sweep_log(out, settings->sweep_log, err);
+	if (status == 0 && inputs->sweep)
+		report_sweep_details(out, inputs->sweep);
 	fputs("</section>\n", out);
 	return status;
 }
@@ -156,6 +161,7 @@ int command_report(int argc, char **argv)
 	else
 		file_writer_discard(writer);
 	curve_destroy(inputs.curve);
+	report_sweep_destroy(inputs.sweep);
 	cluster_destroy(inputs.cluster);
 	options_free(&operands);
 	return status == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);

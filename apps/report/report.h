@@ -29,10 +29,14 @@ void report_end(FILE *out);
 int report_steps(FILE *out, const char *path, struct error *err);
 
 /*
- * What the sweep's log says of each run (SWEEP.csv.log): is the injected delay real by an independent tool's round
- * trip, and how much was disturbed, repeated or lost.
+ * The sweep's log (SWEEP.csv.log): were runs disturbed (the verdict, which comes first), and is the injected delay real
+ * by an independent tool's round trip, and how much was disturbed, repeated or lost (details). NULL with err set.
  */
-int report_sweep_log(FILE *out, const char *path, struct error *err);
+struct report_sweep;
+struct report_sweep *report_sweep_load(const char *path, struct error *err);
+void report_sweep_destroy(struct report_sweep *sweep); /* NULL is legal */
+void report_sweep_verdict(FILE *out, const struct report_sweep *sweep);
+void report_sweep_details(FILE *out, struct report_sweep *sweep);
 
 /* Levels of a curve: measured, spread, fitted. */
 void report_curve(FILE *out, const struct curve *curve);

@@ -7,11 +7,12 @@
  * memory. Elsewhere a loop of the idle class runs on each processor; it takes time from nobody, but to wake a process
  * on that processor costs whoever does it, and that is the injector, an interprocessor interrupt.
  */
-#include "sweep_priv.h"
+#include "awake_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static void spin(int cpu)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	CPU_ZERO(&only);
 	CPU_SET(cpu, &only);
-	/* What it burns counts as time for niced work, which is how host_state_read() tells it from others'. */
+	/* What it burns counts as time for niced work, which is how machine_state_read() tells it from others'. */
 	setpriority(PRIO_PROCESS, 0, 19);
 	if (sched_setaffinity(0, sizeof only, &only) != 0 || sched_setscheduler(0, SCHED_IDLE, &lowest) != 0)
 		_exit(1);

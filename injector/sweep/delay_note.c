@@ -4,9 +4,8 @@
  * is killed. It counts only while the injector is the same one, by its control socket, which each makes anew, and has a
  * delay that the killed sweep set: what somebody has set since is theirs.
  */
-#include "sweep_priv.h"
+#include "delay_note_priv.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,13 +13,7 @@
 
 enum { NOTE_BYTES = 400 };
 
-static const double delay_rounding_us = 1e-3, delay_maximum_us = 1e9;
-
-bool injector_has_delay(const struct injector_state *state, struct delay_pair delay)
-{
-	return fabs(state->delay_ab_us - delay.ab_us) < delay_rounding_us &&
-	       fabs(state->delay_ba_us - delay.ba_us) < delay_rounding_us;
-}
+static const double delay_maximum_us = 1e9;
 
 /* Which socket it is; "" if there is none. */
 static void identify(const char *control, char *text, size_t bytes)

@@ -1,54 +1,59 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SWEEP.csv.log: one JSON object a line about each plan, attempt, accepted run and, in the end, delay. */
-#include "sweeper_priv.h"
+#include "journal_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <base/file.h>
 #include <base/log.h>
 
-/* Of differing plans: what is told of a value, and of all of them. */
+/* Of differing plans: the longest value that is quoted, and the text about all of them. */
 enum { SHORT_VALUE_BYTES = 60, DIFFERENCES_BYTES = 600 };
 
 struct journal {
 	FILE *out;
 	char *path;
 	bool failed, is_of_our_plan;
-	bool made; /* by us */
+	bool created; /* by this sweep */
 };
 
-/* The last plan in the log, NULL if there is none. */
-static json_t *read_plan(const char *path)
+/* The last plan in a log. */
+struct last_plan {
+	char fingerprint[32]; /* "" = there is none */
+	json_t *parts;        /* NULL where the log does not have them */
+};
+
+static void read_plan(const char *path, struct last_plan *plan)
 {
-	struct file_lines *lines = access(path, F_OK) == 0 ? file_lines_open(path, NULL) : NULL;
-	json_t *last = NULL;
-	char *line;
+	struct sweep_log_reader *reader = access(path, F_OK) == 0 ? sweep_log_open(path, NULL) : NULL;
+	struct sweep_log_event event;
 
-	while (lines && file_lines_next(lines, &line, NULL) > 0) {
-		json_t *entry = json_loads(line, 0, NULL);
+	*plan = (struct last_plan){0};
+	while (reader) {
+		int status = sweep_log_next(reader, &event, NULL);
 
-		if (json_is_string(json_object_get(entry, "fingerprint"))) {
-			json_decref(last);
-			last = json_incref(entry);
-		}
-		json_decref(entry);
+		if (status == 0 || (status < 0 && status != -EINVAL))
+			break;
+		if (status < 0 || event.kind != SWEEP_LOG_PLAN)
+			continue;
+		json_decref(plan->parts);
+		snprintf(plan->fingerprint, sizeof plan->fingerprint, "%s", event.plan.fingerprint);
+		plan->parts = json_incref(event.plan.parts);
 	}
-	file_lines_close(lines);
-	return last;
+	sweep_log_close(reader);
 }
 
-/* {"client": "...", "metric": ["..."]}: what must be the same in all rows of a file. */
-static json_t *parts_json(const struct plan *plan)
+/* {"client": "...", "metric": ["..."]}: the settings that must be the same for all rows of a file. */
+static json_t *parts_json(const struct sweep_plan *plan)
 {
-	struct plan_parts parts;
+	struct sweep_plan_parts parts;
 	json_t *object = json_object(), *metrics = json_array();
 
-	plan_list_parts(plan, &parts);
+	sweep_plan_list_parts(plan, &parts);
 	for (size_t i = 0; i < parts.count; i++) {
 		if (strcmp(parts.items[i].name, "metric") == 0)
 			json_array_append_new(metrics, json_string(parts.items[i].text));
@@ -72,8 +77,8 @@ static void print_difference(FILE *out, const char *name, const json_t *found, c
 	free(now);
 }
 
-/* Says in what the plan of the log is another one; "" where the log, an older one, does not tell. */
-static void print_differences(const json_t *found, const struct plan *plan, char *text, size_t bytes)
+/* Names the settings in which the log's plan differs; "" where the log does not have them. */
+static void print_differences(const json_t *found, const struct sweep_plan *plan, char *text, size_t bytes)
 {
 	json_t *ours = parts_json(plan);
 	FILE *out = fmemopen(text, bytes, "w");
@@ -97,7 +102,7 @@ static void print_differences(const json_t *found, const struct plan *plan, char
 	json_decref(ours);
 }
 
-/* A line that a dying writer left open is closed first. */
+/* Ends the line that a killed writer left incomplete. */
 static void end_torn_line(FILE *out)
 {
 	if (fseek(out, -1, SEEK_END) == 0 && fgetc(out) != '\n') {
@@ -107,28 +112,29 @@ static void end_torn_line(FILE *out)
 	fseek(out, 0, SEEK_END);
 }
 
-/* Rows of another plan, or of who knows which, are none that ours could be compared with. */
-static int refuse_plan(const struct plan *plan, const json_t *found, struct error *err)
+/* Rows of another or an unknown plan are not comparable with ours. */
+static int refuse_plan(const struct sweep_plan *plan, const struct last_plan *found, struct error *err)
 {
 	char differences[DIFFERENCES_BYTES];
 
-	if (!found)
+	if (!found->fingerprint[0])
 		return error_set(err, ENOENT,
 				 "%s has rows, but %s.log does not say which plan made them: give another --output, "
 				 "or --force to append",
 				 plan->output, plan->output);
-	print_differences(json_object_get(found, "plan"), plan, differences, sizeof differences);
+	print_differences(found->parts, plan, differences, sizeof differences);
 	return error_set(err, EEXIST, "%s was made by a plan with %s%s: give another --output, or --force to append",
 			 plan->output, *differences ? "another " : "other commands, hosts, metrics or conditions",
 			 differences);
 }
 
-/* Of the plan's own fingerprint? */
-static bool is_of_plan(const json_t *found, const char *fingerprint)
+/* Takes over the event. */
+static void write_event(struct journal *journal, json_t *event)
 {
-	const char *text = json_string_value(json_object_get(found, "fingerprint"));
-
-	return text && strcmp(text, fingerprint) == 0;
+	if (!event || json_dumpf(event, journal->out, JSON_COMPACT | JSON_REAL_PRECISION(12)) != 0 ||
+	    fputc('\n', journal->out) == EOF || fflush(journal->out) != 0)
+		journal->failed = true;
+	json_decref(event);
 }
 
 static int open_file(const char *path, struct journal **journal, struct error *err)
@@ -141,7 +147,7 @@ static int open_file(const char *path, struct journal **journal, struct error *e
 		*journal = NULL;
 		return error_set(err, ENOMEM, "out of memory");
 	}
-	(*journal)->made = access(path, F_OK) != 0;
+	(*journal)->created = access(path, F_OK) != 0;
 	(*journal)->out = fopen(path, "a+e");
 	if ((*journal)->out)
 		return 0;
@@ -152,30 +158,31 @@ static int open_file(const char *path, struct journal **journal, struct error *e
 	return code;
 }
 
-int journal_open(const struct plan *plan, bool has_rows, struct journal **journal, struct error *err)
+int journal_open(const struct sweep_plan *plan, bool has_rows, struct journal **journal, struct error *err)
 {
-	char path[4096], ours[32];
-	json_t *found;
+	char path[4096];
+	struct last_plan found;
+	struct sweep_log_plan ours = {
+		.application = plan->application, .client = plan->client, .server = plan->server, .seed = plan->seed};
 	bool is_ours;
 	int code = 0;
 
 	snprintf(path, sizeof path, "%s.log", plan->output);
-	snprintf(ours, sizeof ours, "%016" PRIx64, plan_fingerprint(plan));
-	found = read_plan(path);
-	is_ours = is_of_plan(found, ours);
+	snprintf(ours.fingerprint, sizeof ours.fingerprint, "%016" PRIx64, sweep_plan_fingerprint(plan));
+	read_plan(path, &found);
+	is_ours = strcmp(found.fingerprint, ours.fingerprint) == 0;
 	if (has_rows && !is_ours && !plan->force)
-		code = refuse_plan(plan, found, err);
-	json_decref(found);
+		code = refuse_plan(plan, &found, err);
+	json_decref(found.parts);
 	if (!code)
 		code = open_file(path, journal, err);
 	if (code)
 		return code;
 	(*journal)->is_of_our_plan = is_ours;
 	end_torn_line((*journal)->out);
-	journal_write(*journal,
-		      json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:o}", "event", "plan", "fingerprint", ours, "application",
-				plan->application, "client", plan->client, "server", plan->server ? plan->server : "",
-				"seed", (json_int_t)plan->seed, "plan", parts_json(plan)));
+	ours.parts = parts_json(plan);
+	write_event(*journal, sweep_log_plan_to_json(&ours));
+	json_decref(ours.parts);
 	return 0;
 }
 
@@ -184,83 +191,70 @@ bool journal_is_of_our_plan(const struct journal *journal)
 	return journal->is_of_our_plan;
 }
 
-void journal_write(struct journal *journal, json_t *entry)
+/* Mean number of our processors in use during the attempt. */
+static double processors_used(const struct sweep_attempt *attempt)
 {
-	if (!entry || json_dumpf(entry, journal->out, JSON_COMPACT | JSON_REAL_PRECISION(12)) != 0 ||
-	    fputc('\n', journal->out) == EOF || fflush(journal->out) != 0)
-		journal->failed = true;
-	json_decref(entry);
-}
-
-static json_t *run_entry(const struct sweeper *sweeper, const struct attempt *attempt, const char *event)
-{
-	const char *direction = sweep_direction_name((enum sweep_direction)sweeper->plan->direction);
-
-	return json_pack("{s:s,s:f,s:s,s:I,s:i,s:b,s:s}", "event", event, "delay_us", attempt->run.delay_us,
-			 "direction", direction, "run", (json_int_t)attempt->run.run, "attempt", attempt->number,
-			 "disturbed", attempt->reasons[0] != '\0', "reasons", attempt->reasons);
-}
-
-json_t *journal_accept(const struct sweeper *sweeper, const struct attempt *attempt)
-{
-	return run_entry(sweeper, attempt, "accepted");
-}
-
-json_t *journal_level(const struct sweeper *sweeper, const struct level *level)
-{
-	double error_percent = level_error_percent(level);
-	json_t *entry =
-		json_pack("{s:s,s:f,s:s,s:s,s:I,s:f,s:f,s:b}", "event", "level", "delay_us", level->delay_us,
-			  "direction", sweep_direction_name((enum sweep_direction)sweeper->plan->direction), "metric",
-			  sweeper->metrics[0].name, "runs", (json_int_t)level->runs, "mean", level->mean, "deviation",
-			  level->deviation, "repeatable", level_is_repeatable(sweeper->plan, level));
-
-	if (isfinite(error_percent))
-		json_object_set_new(entry, "standard_error_percent", json_real(error_percent));
-	return entry;
-}
-
-/* How many of the processors that are ours were at work during it, on average. */
-static double processors_used(const struct attempt *attempt)
-{
-	const struct host_state *before = &attempt->host_before, *after = &attempt->host_after;
-	double ticks = after->our_ticks - before->our_ticks,
-	       free_ticks = after->our_free_ticks - before->our_free_ticks;
+	const struct machine_state *before = &attempt->machine_before, *after = &attempt->machine_after;
+	double ticks = after->our_ticks - before->our_ticks;
+	double free_ticks = after->our_free_ticks - before->our_free_ticks;
 
 	return ticks > 0 ? after->our_processors * (1 - free_ticks / ticks) : 0;
 }
 
-json_t *journal_attempt(const struct sweeper *sweeper, const struct attempt *attempt)
+static struct sweep_log_run run_entry(const struct sweeper *sweeper, const struct sweep_attempt *attempt)
 {
-	const struct injector_state *before = &attempt->before, *after = &attempt->after;
-	double ticks = attempt->host_after.total_ticks - attempt->host_before.total_ticks;
-	double steal = attempt->host_after.steal_ticks - attempt->host_before.steal_ticks;
-	json_t *values = json_object();
-	json_t *entry = run_entry(sweeper, attempt, "attempt");
+	struct sweep_log_run run = {.delay_us = attempt->run.delay_us,
+				    .direction = (enum sweep_direction)sweeper->plan->direction,
+				    .run = attempt->run.run,
+				    .attempt = attempt->number,
+				    .disturbed = attempt->reasons[0] != '\0'};
 
-	json_object_set_new(entry, "started_at", json_string(attempt->started_at));
-	json_object_set_new(entry, "elapsed_s", json_real(attempt->elapsed_s));
-	for (size_t i = 0; attempt->measured && i < sweeper->metric_count; i++)
-		json_object_set_new(values, sweeper->metrics[i].name, json_real(attempt->values[i]));
-	json_object_set_new(entry, "metrics", values);
-	if (attempt->has_rtt) {
-		json_object_set_new(entry, "rtt_us", json_real(attempt->rtt_us));
-		json_object_set_new(entry, "rtt_expected_us", json_real(attempt->rtt_expected_us));
+	memcpy(run.reasons, attempt->reasons, sizeof run.reasons);
+	return run;
+}
+
+struct sweep_log_attempt journal_attempt_entry(const struct sweeper *sweeper, const struct sweep_attempt *attempt)
+{
+	struct sweep_log_attempt entry = {
+		.run = run_entry(sweeper, attempt),
+		.elapsed_s = attempt->elapsed_s,
+		.metric_count = attempt->measured ? sweeper->metric_count : 0,
+		.rtt_us = attempt->has_rtt ? attempt->rtt_us : NAN,
+		.rtt_expected_us = attempt->has_rtt ? attempt->rtt_expected_us : NAN,
+		.has_injector = attempt->has_after,
+		.injector = attempt_injector(attempt),
+		.steal_percent = machine_steal_percent(&attempt->machine_before, &attempt->machine_after),
+		.busy_percent = attempt->busy_percent,
+		.load = attempt->machine_before.load,
+		.processors = attempt->machine_after.our_processors,
+		.processors_used = processors_used(attempt),
+	};
+
+	memcpy(entry.started_at, attempt->started_at, sizeof entry.started_at);
+	for (size_t i = 0; i < entry.metric_count; i++) {
+		entry.metric_names[i] = sweeper->metrics[i].name;
+		entry.metric_values[i] = attempt->values[i];
 	}
-	if (after->lcores > 0) /* it was asked: a client that is stopped has none who comes to that */
-		json_object_set_new(
-			entry, "injector",
-			json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "packets", after->packets - before->packets,
-				  "dropped", after->dropped - before->dropped, "disturbed",
-				  after->disturbed - before->disturbed, "stalls", after->stalls - before->stalls,
-				  "stall_us", after->stall_us - before->stall_us, "transmit_stall_us",
-				  after->transmit_stall_us - before->transmit_stall_us, "lcores", after->lcores));
-	json_object_set_new(entry, "steal_percent", json_real(ticks > 0 ? 100 * steal / ticks : 0));
-	json_object_set_new(entry, "busy_percent", json_real(attempt->busy_percent));
-	json_object_set_new(entry, "processors", json_integer(attempt->host_after.our_processors));
-	json_object_set_new(entry, "processors_used", json_real(processors_used(attempt)));
-	json_object_set_new(entry, "load", json_real(attempt->host_before.load));
 	return entry;
+}
+
+void journal_attempt(const struct sweeper *sweeper, const struct sweep_attempt *attempt)
+{
+	struct sweep_log_attempt entry = journal_attempt_entry(sweeper, attempt);
+
+	write_event(sweeper->journal, sweep_log_attempt_to_json(&entry));
+}
+
+void journal_accept(const struct sweeper *sweeper, const struct sweep_attempt *attempt)
+{
+	struct sweep_log_run run = run_entry(sweeper, attempt);
+
+	write_event(sweeper->journal, sweep_log_accepted_to_json(&run));
+}
+
+void journal_level(const struct sweeper *sweeper, const struct sweep_log_level *level)
+{
+	write_event(sweeper->journal, sweep_log_level_to_json(level));
 }
 
 void journal_close(struct journal *journal)
@@ -268,14 +262,14 @@ void journal_close(struct journal *journal)
 	if (!journal)
 		return;
 	if (fclose(journal->out) != 0 || journal->failed)
-		log_warning("the sweep's log could not be written whole; its rows are not touched by that");
+		log_warning("the sweep's log could not be written completely; the rows of the sweep are not affected");
 	free(journal->path);
 	free(journal);
 }
 
 void journal_discard(struct journal *journal)
 {
-	if (journal && journal->made)
+	if (journal && journal->created)
 		unlink(journal->path);
 	journal_close(journal);
 }

@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sweep_priv.h"
+#include "injector_client_priv.h"
+#include "host_priv.h"
 
 enum { FILE_BYTES = 500 }; /* more than a note has */
 
@@ -76,7 +77,7 @@ static int try_lock(const char *path, int *descriptor, pid_t *holder)
 	return code;
 }
 
-int injector_lock(const char *control, int *lock, struct error *err)
+int injector_client_lock(const char *control, int *lock, struct error *err)
 {
 	char path[PATH_MAX];
 	pid_t holder = 0;
@@ -93,7 +94,7 @@ int injector_lock(const char *control, int *lock, struct error *err)
 	return code ? error_set(err, -code, "cannot lock %s: %s", path, strerror(-code)) : 0;
 }
 
-void injector_unlock(const char *control, int lock)
+void injector_client_unlock(const char *control, int lock)
 {
 	char path[PATH_MAX];
 

@@ -12,7 +12,7 @@
 
 #include <base/number.h>
 
-#include "sweep_priv.h"
+#include "pattern_priv.h"
 
 /* Copies the next word; returns what is behind it, or NULL if there is none or it is too long or has a comma. */
 static const char *take_word(const char *text, char *word, size_t bytes)
@@ -28,18 +28,18 @@ static const char *take_word(const char *text, char *word, size_t bytes)
 	return text + length;
 }
 
-static int parse_how(const char *how, struct metric *metric, struct error *err)
+static int parse_how(const char *how, struct sweep_metric_def *metric, struct error *err)
 {
 	char why[200];
 	int code;
 
 	metric->how = strchr(how, ':') ? strchr(how, ':') + 1 : "";
 	if (strcmp(how, "exit") == 0) {
-		metric->source = METRIC_EXIT;
+		metric->source = SWEEP_METRIC_EXIT;
 	} else if (strcmp(how, "elapsed") == 0) {
-		metric->source = METRIC_ELAPSED;
+		metric->source = SWEEP_METRIC_ELAPSED;
 	} else if (strncmp(how, "json:", 5) == 0 && metric->how[0]) {
-		metric->source = METRIC_JSON;
+		metric->source = SWEEP_METRIC_JSON;
 	} else if (strncmp(how, "regex:", 6) == 0 && metric->how[0]) {
 		if (pattern_parts(metric->how) > PATTERN_PARTS_MAXIMUM)
 			return error_set(
@@ -49,7 +49,7 @@ static int parse_how(const char *how, struct metric *metric, struct error *err)
 				"multiplied",
 				metric->name, metric->how, strlen(metric->how) > 60 ? "..." : "", PATTERN_BYTES_MAXIMUM,
 				PATTERN_PARTS_MAXIMUM);
-		metric->source = METRIC_REGEX;
+		metric->source = SWEEP_METRIC_REGEX;
 		code = regcomp(&metric->expression, metric->how, REG_EXTENDED | REG_NEWLINE);
 		if (code) {
 			regerror(code, &metric->expression, why, sizeof why);
@@ -65,14 +65,14 @@ static int parse_how(const char *how, struct metric *metric, struct error *err)
 	return 0;
 }
 
-int metric_parse(const char *text, struct metric *metric, struct error *err)
+int sweep_metric_parse(const char *text, struct sweep_metric_def *metric, struct error *err)
 {
 	char better[16];
 	const char *rest;
 	int which;
 
 	memset(metric, 0, sizeof *metric);
-	metric->source = METRIC_EXIT;
+	metric->source = SWEEP_METRIC_EXIT;
 	rest = take_word(text, metric->name, sizeof metric->name);
 	rest = rest ? take_word(rest, metric->unit, sizeof metric->unit) : NULL;
 	rest = rest ? take_word(rest, better, sizeof better) : NULL;
@@ -87,14 +87,14 @@ int metric_parse(const char *text, struct metric *metric, struct error *err)
 	return parse_how(rest + strspn(rest, " \t"), metric, err);
 }
 
-void metric_free(struct metric *metric)
+void sweep_metric_free(struct sweep_metric_def *metric)
 {
-	if (metric->source == METRIC_REGEX)
+	if (metric->source == SWEEP_METRIC_REGEX)
 		regfree(&metric->expression);
-	metric->source = METRIC_EXIT;
+	metric->source = SWEEP_METRIC_EXIT;
 }
 
-static int extract_regex(const struct metric *metric, const char *output, double *value, struct error *err)
+static int extract_regex(const struct sweep_metric_def *metric, const char *output, double *value, struct error *err)
 {
 	int group = metric->expression.re_nsub > 0 ? 1 : 0, found = 0;
 	regmatch_t match[2], best = {0};
@@ -168,7 +168,7 @@ static json_t *find_json(const char *output)
 	return NULL;
 }
 
-static int extract_json(const struct metric *metric, const char *output, double *value, struct error *err)
+static int extract_json(const struct sweep_metric_def *metric, const char *output, double *value, struct error *err)
 {
 	json_t *root = find_json(output);
 	const json_t *at = root;
@@ -190,21 +190,22 @@ static int extract_json(const struct metric *metric, const char *output, double 
 	return code;
 }
 
-int metric_extract(const struct metric *metric, const struct metric_input *input, double *value, struct error *err)
+int sweep_metric_extract(const struct sweep_metric_def *metric, const struct sweep_metric_input *input, double *value,
+			 struct error *err)
 {
 	int code = 0;
 
 	switch (metric->source) {
-	case METRIC_EXIT:
+	case SWEEP_METRIC_EXIT:
 		*value = input->exit_code;
 		break;
-	case METRIC_ELAPSED:
+	case SWEEP_METRIC_ELAPSED:
 		*value = input->elapsed_s;
 		break;
-	case METRIC_JSON:
+	case SWEEP_METRIC_JSON:
 		code = extract_json(metric, input->output, value, err);
 		break;
-	case METRIC_REGEX:
+	case SWEEP_METRIC_REGEX:
 		code = extract_regex(metric, input->output, value, err);
 		break;
 	}

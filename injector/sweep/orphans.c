@@ -5,10 +5,12 @@
  * one that has changed its user; a group's end does not reach who has left it. They are known by a mark in their
  * environment, or, where a server writes over that to show a title, by where it prints.
  */
-#include "sweep_priv.h"
+#include "orphans_priv.h"
 
 #include <dirent.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,11 @@
  * glibc's regcomp() writes repetitions out: a{1,255} becomes 255 copies of a and a+ two, and what is repeated within a
  * repetition multiplies, until memory is gone. So the parts are counted before it is called.
  */
+#include "pattern_priv.h"
+
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "sweep_priv.h"
 
 /* A sequence between parentheses: its parts, and those of the atom that a repetition would be of. */
 struct sequence {

@@ -6,109 +6,116 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <base/hash.h>
+
 static const char *const directions[] = {"both", "ab", "ba", NULL};
 static const char *const orders[] = {"random", "ascending", "descending", "as-given", NULL};
 static const char *const restarts[] = {"sweep", "run", NULL};
 static const char *const failures[] = {"stop", "skip", NULL};
 
-const struct option_row plan_rows[] = {
+const struct option_row sweep_plan_rows[] = {
 	OPTION_HEADING("The sweep"),
-	OPTION_STRING(struct plan, application, "application", 'a', "NAME", "what is measured, for the log"),
-	OPTION_STRING(struct plan, delays, "delays", 'd', "LIST",
+	OPTION_STRING(struct sweep_plan, application, "application", 'a', "NAME", "what is measured, for the log"),
+	OPTION_STRING(struct sweep_plan, delays, "delays", 'd', "LIST",
 		      "us per direction: 0 5 10, 0..100/20 (from..to/step), log:1..1000*7 (from..to*count), mixed"),
-	OPTION_CHOICE(struct plan, direction, "direction", 0, "WAY", directions, "which way is delayed"),
-	OPTION_INTEGER(struct plan, repetitions, "repetitions", 'r', "N", 1, 10000, "runs at each delay"),
-	OPTION_CHOICE(struct plan, order, "order", 0, "ORDER", orders, "of the delays within each repetition"),
-	OPTION_INTEGER(struct plan, seed, "seed", 's', "N", 0, 0x1p53, "of the random order"),
+	OPTION_CHOICE(struct sweep_plan, direction, "direction", 0, "WAY", directions, "which way is delayed"),
+	OPTION_INTEGER(struct sweep_plan, repetitions, "repetitions", 'r', "N", 1, 10000, "runs at each delay"),
+	OPTION_CHOICE(struct sweep_plan, order, "order", 0, "ORDER", orders, "of the delays within each repetition"),
+	OPTION_INTEGER(struct sweep_plan, seed, "seed", 's', "N", 0, 0x1p53, "of the random order"),
 	OPTION_INTEGER(
-		struct plan, reference_every, "reference-every", 0, "N", 0, 1000,
+		struct sweep_plan, reference_every, "reference-every", 0, "N", 0, 1000,
 		"runs between two more at the smallest delay, by which 'nomora fit' takes off the machine's drift; "
 		"0: none"),
 	OPTION_HEADING("The path"),
-	OPTION_STRING(struct plan, injector, "injector", 'i', "SOCKET", "control socket of a running injector"),
-	OPTION_STRING(struct plan, lab, "lab", 'l', "NAME",
+	OPTION_STRING(struct sweep_plan, injector, "injector", 'i', "SOCKET", "control socket of a running injector"),
+	OPTION_STRING(struct sweep_plan, lab, "lab", 'l', "NAME",
 		      "make this lab with an injector for the sweep, then remove it"),
-	OPTION_INTEGER(struct plan, lab_hosts, "lab-hosts", 0, "N", 1, 64, "hosts of the lab"),
-	OPTION_INTEGER(struct plan, lab_racks, "lab-racks", 0, "N", 1, 16, "racks of the lab"),
-	OPTION_STRING(struct plan, lab_inject, "lab-inject", 0, "PLACE", "where the injector goes: h1, rack1, core"),
-	OPTION_STRING(struct plan, lab_injector_arguments, "lab-injector-arguments", 0, "WORDS",
+	OPTION_INTEGER(struct sweep_plan, lab_hosts, "lab-hosts", 0, "N", 1, 64, "hosts of the lab"),
+	OPTION_INTEGER(struct sweep_plan, lab_racks, "lab-racks", 0, "N", 1, 16, "racks of the lab"),
+	OPTION_STRING(struct sweep_plan, lab_inject, "lab-inject", 0, "PLACE",
+		      "where the injector goes: h1, rack1, core"),
+	OPTION_STRING(struct sweep_plan, lab_injector_arguments, "lab-injector-arguments", 0, "WORDS",
 		      "further words for 'nomora inject', such as --no-huge"),
-	OPTION_STRING(struct plan, server_host, "server-host", 0, "HOST",
+	OPTION_STRING(struct sweep_plan, server_host, "server-host", 0, "HOST",
 		      "where the server runs: local, h1 (of the lab), netns:NAME, ssh:TARGET"),
-	OPTION_STRING(struct plan, client_host, "client-host", 0, "HOST", "where the client runs"),
-	OPTION_STRING(struct plan, server_address, "server-address", 0, "IP",
+	OPTION_STRING(struct sweep_plan, client_host, "client-host", 0, "HOST", "where the client runs"),
+	OPTION_STRING(struct sweep_plan, server_address, "server-address", 0, "IP",
 		      "what the client connects to and pings; a host of the lab has its own"),
-	OPTION_STRING(struct plan, client_address, "client-address", 0, "IP",
+	OPTION_STRING(struct sweep_plan, client_address, "client-address", 0, "IP",
 		      "the same of the client, for the commands"),
-	OPTION_STRING(struct plan, ssh_config, "ssh-config", 0, "FILE",
+	OPTION_STRING(struct sweep_plan, ssh_config, "ssh-config", 0, "FILE",
 		      "configuration of ssh for ssh: hosts (port, key, ...), as in ssh -F"),
 	OPTION_HEADING(
 		"Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_CLIENT, NOMORA_SERVER_NETNS, NOMORA_DELAY_US, "
 		"NOMORA_RUN, NOMORA_SCRATCH, NOMORA_PLAN_FOLDER (warm-up and client NOMORA_SWEEP_CLIENT too)"),
-	OPTION_STRING(struct plan, setup, "setup", 0, "COMMAND", "once, first, where the server runs"),
-	OPTION_STRING(struct plan, server, "server", 0, "COMMAND", "runs while the client does; ended by us"),
-	OPTION_STRING(struct plan, server_ready, "server-ready", 0, "COMMAND",
+	OPTION_STRING(struct sweep_plan, setup, "setup", 0, "COMMAND", "once, first, where the server runs"),
+	OPTION_STRING(struct sweep_plan, server, "server", 0, "COMMAND", "runs while the client does; ended by us"),
+	OPTION_STRING(struct sweep_plan, server_ready, "server-ready", 0, "COMMAND",
 		      "tried where the client runs until it succeeds"),
-	OPTION_STRING(struct plan, before_run, "before-run", 0, "COMMAND", "before each run, where the client runs"),
-	OPTION_STRING(struct plan, warm_up, "warm-up", 0, "COMMAND",
+	OPTION_STRING(struct sweep_plan, before_run, "before-run", 0, "COMMAND",
+		      "before each run, where the client runs"),
+	OPTION_STRING(struct sweep_plan, warm_up, "warm-up", 0, "COMMAND",
 		      "before each run, with the delay set; not measured"),
-	OPTION_STRING(struct plan, client, "client", 0, "COMMAND", "the benchmark: its output has the metrics"),
-	OPTION_STRING(struct plan, after_run, "after-run", 0, "COMMAND", "after each run, where the client runs"),
-	OPTION_STRING(struct plan, teardown, "teardown", 0, "COMMAND", "once, last, where the server runs"),
-	OPTION_CHOICE(struct plan, server_restart, "server-restart", 0, "WHEN", restarts,
+	OPTION_STRING(struct sweep_plan, client, "client", 0, "COMMAND", "the benchmark: its output has the metrics"),
+	OPTION_STRING(struct sweep_plan, after_run, "after-run", 0, "COMMAND", "after each run, where the client runs"),
+	OPTION_STRING(struct sweep_plan, teardown, "teardown", 0, "COMMAND", "once, last, where the server runs"),
+	OPTION_CHOICE(struct sweep_plan, server_restart, "server-restart", 0, "WHEN", restarts,
 		      "one server for the sweep, or a new one for each run"),
-	OPTION_INTEGER(struct plan, nice, "nice", 0, "N", -20, 19, "scheduling priority of these commands"),
-	OPTION_FLAG(struct plan, keep_awake, "keep-awake", 0,
+	OPTION_INTEGER(struct sweep_plan, nice, "nice", 0, "N", -20, 19, "scheduling priority of these commands"),
+	OPTION_FLAG(struct sweep_plan, keep_awake, "keep-awake", 0,
 		    "keep the processors from idling: waking up would be added to every delay"),
-	OPTION_DOUBLE(struct plan, settle_s, "settle-s", 0, "S", 0, 3600, "pause after the delay was set"),
-	OPTION_DOUBLE(struct plan, cool_down_s, "cool-down-s", 0, "S", 0, 3600, "pause after each run"),
-	OPTION_DOUBLE(struct plan, timeout_s, "timeout-s", 0, "S", 0.01, 86400, "longest run of the client"),
-	OPTION_DOUBLE(struct plan, ready_timeout_s, "ready-timeout-s", 0, "S", 0.01, 3600,
+	OPTION_DOUBLE(struct sweep_plan, settle_s, "settle-s", 0, "S", 0, 3600, "pause after the delay was set"),
+	OPTION_DOUBLE(struct sweep_plan, cool_down_s, "cool-down-s", 0, "S", 0, 3600, "pause after each run"),
+	OPTION_DOUBLE(struct sweep_plan, timeout_s, "timeout-s", 0, "S", 0.01, 86400, "longest run of the client"),
+	OPTION_DOUBLE(struct sweep_plan, ready_timeout_s, "ready-timeout-s", 0, "S", 0.01, 3600,
 		      "longest wait for the server, and longest run of each other command"),
 	OPTION_HEADING("Metrics"),
 	OPTION_LIST(
-		struct plan, metrics, "metric", 'm', "'NAME UNIT BETTER HOW'",
+		struct sweep_plan, metrics, "metric", 'm', "'NAME UNIT BETTER HOW'",
 		"BETTER is higher or lower; HOW is regex:PATTERN, json:a.b[2], exit or elapsed; several may be given"),
 	OPTION_HEADING("Gates: a run that fails one is made again"),
-	OPTION_INTEGER(struct plan, attempts, "attempts", 0, "N", 1, 100,
+	OPTION_INTEGER(struct sweep_plan, attempts, "attempts", 0, "N", 1, 100,
 		       "at most so many; then the one that stalled least counts, marked as disturbed"),
-	OPTION_DOUBLE(struct plan, maximum_stall_percent, "max-stall-percent", 0, "%", 0, 100,
+	OPTION_DOUBLE(struct sweep_plan, maximum_stall_percent, "max-stall-percent", 0, "%", 0, 100,
 		      "of the run's time that the injector may have stalled, but in its own calls that send (of two "
 		      "threads: on average)"),
-	OPTION_DOUBLE(struct plan, maximum_disturbed_percent, "max-disturbed-percent", 0, "%", 0, 100,
+	OPTION_DOUBLE(struct sweep_plan, maximum_disturbed_percent, "max-disturbed-percent", 0, "%", 0, 100,
 		      "of the packets that may have met a stall"),
-	OPTION_DOUBLE(struct plan, maximum_steal_percent, "max-steal-percent", 0, "%", 0, 100,
+	OPTION_DOUBLE(struct sweep_plan, maximum_steal_percent, "max-steal-percent", 0, "%", 0, 100,
 		      "of the processors' time that the hypervisor may have taken"),
-	OPTION_DOUBLE(struct plan, maximum_busy_percent, "max-busy-percent", 0, "%", 0, 100,
+	OPTION_DOUBLE(struct sweep_plan, maximum_busy_percent, "max-busy-percent", 0, "%", 0, 100,
 		      "of our processors' time that others may take in the pause (settle-s) before a run"),
-	OPTION_DOUBLE(struct plan, quiet_patience_s, "quiet-patience-s", 0, "S", 0, 3600,
+	OPTION_DOUBLE(struct sweep_plan, quiet_patience_s, "quiet-patience-s", 0, "S", 0, 3600,
 		      "how long a run waits for that before it is made all the same"),
-	OPTION_DOUBLE(struct plan, maximum_load, "max-load", 0, "N", 0, 100000, "1-minute load average; 0 = any"),
-	OPTION_FLAG(struct plan, rtt_check, "rtt-check", 0,
+	OPTION_DOUBLE(struct sweep_plan, maximum_load, "max-load", 0, "N", 0, 100000, "1-minute load average; 0 = any"),
+	OPTION_FLAG(struct sweep_plan, rtt_check, "rtt-check", 0,
 		    "ping: the round trip must have risen by what was injected"),
-	OPTION_INTEGER(struct plan, rtt_count, "rtt-count", 0, "N", 3, 10000, "pings for that"),
-	OPTION_DOUBLE(struct plan, rtt_tolerance_percent, "rtt-tolerance-percent", 0, "%", 0, 1000,
+	OPTION_INTEGER(struct sweep_plan, rtt_count, "rtt-count", 0, "N", 3, 10000, "pings for that"),
+	OPTION_DOUBLE(struct sweep_plan, rtt_tolerance_percent, "rtt-tolerance-percent", 0, "%", 0, 1000,
 		      "and how far it may be off"),
-	OPTION_DOUBLE(struct plan, rtt_tolerance_us, "rtt-tolerance-us", 0, "US", 0, 1e6, "plus this"),
-	OPTION_DOUBLE(struct plan, precision_percent, "precision-percent", 0, "%", 0, 100,
+	OPTION_DOUBLE(struct sweep_plan, rtt_tolerance_us, "rtt-tolerance-us", 0, "US", 0, 1e6, "plus this"),
+	OPTION_DOUBLE(struct sweep_plan, precision_percent, "precision-percent", 0, "%", 0, 100,
 		      "standard error of the first metric's mean at each delay: beyond it there are more runs, as many "
 		      "again at most; 0: any"),
-	OPTION_CHOICE(struct plan, on_failure, "on-failure", 0, "WHAT", failures,
+	OPTION_CHOICE(struct sweep_plan, on_failure, "on-failure", 0, "WHAT", failures,
 		      "when the client failed in every attempt: stop, or go on without that run"),
 	OPTION_HEADING("Output"),
-	OPTION_STRING(struct plan, output, "output", 'o', "SWEEP.csv",
+	OPTION_STRING(struct sweep_plan, output, "output", 'o', "SWEEP.csv",
 		      "rows are appended; the details go to SWEEP.csv.log"),
-	OPTION_FLAG(struct plan, dry_run, "dry-run", 'n', "print the schedule and stop"),
-	OPTION_FLAG(struct plan, force, "force", 0,
+	OPTION_FLAG(struct sweep_plan, keep_output, "keep-output", 0,
+		    "keep the output of every command in SWEEP.csv.out/, not only of failures"),
+	OPTION_FLAG(struct sweep_plan, dry_run, "dry-run", 'n', "print the schedule and stop"),
+	OPTION_FLAG(struct sweep_plan, force, "force", 0,
 		    "append although the file was made by another plan, or its log is gone"),
-	OPTION_FLAG(struct plan, share_machine, "share-machine", 0, "don't wait for other sweeps on this machine"),
-	OPTION_FLAG(struct plan, json, "json", 'j', "print the summary as JSON (nomora.sweep/1)"),
+	OPTION_FLAG(struct sweep_plan, share_machine, "share-machine", 0,
+		    "don't wait for other sweeps on this machine"),
+	OPTION_FLAG(struct sweep_plan, json, "json", 'j', "print the summary as JSON (nomora.sweep/1)"),
 	OPTION_END,
 };
 
-void plan_defaults(struct plan *plan)
+void sweep_plan_defaults(struct sweep_plan *plan)
 {
-	*plan = (struct plan){
+	*plan = (struct sweep_plan){
 		.application = "application",
 		.delays = "0 5 10 20 50 100 200 500",
 		.repetitions = 3,
@@ -134,7 +141,7 @@ void plan_defaults(struct plan *plan)
 	};
 }
 
-int plan_check(const struct plan *plan, const char *file, struct error *err)
+int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct error *err)
 {
 	struct error_place place = {.file = file};
 
@@ -152,25 +159,25 @@ int plan_check(const struct plan *plan, const char *file, struct error *err)
 			err, place, EINVAL,
 			"no injector: give the control socket of a running one, or 'lab = NAME' to have one made");
 	if (plan->injector && plan->lab)
-		return error_at(err, place, EINVAL, "both 'injector' and 'lab' are given: one of them, please");
+		return error_at(err, place, EINVAL, "'injector' and 'lab' are mutually exclusive");
 	place.field = "server-address";
 	if (plan->rtt_check && !plan->server_address && !plan->lab)
 		return error_at(err, place, EINVAL, "the check of the round trip needs an address to ping");
 	return 0;
 }
 
-static void add_part(struct plan_parts *parts, const char *name, const char *text, char end)
+static void add_part(struct sweep_plan_parts *parts, const char *name, const char *text, char end)
 {
-	parts->items[parts->count++] = (struct plan_part){.name = name, .text = text ? text : "", .end = end};
+	parts->items[parts->count++] = (struct sweep_plan_part){.name = name, .text = text ? text : "", .end = end};
 }
 
 /* Numbers count as one text, with blanks between. */
-static void add_number(struct plan_parts *parts, size_t index, const char *name, int64_t value)
+static void add_number(struct sweep_plan_parts *parts, size_t index, const char *name, int64_t value)
 {
 	char *text = parts->numbers[index];
 
 	snprintf(text, sizeof parts->numbers[index], "%" PRId64, value);
-	add_part(parts, name, text, index + 1 < PLAN_PART_NUMBERS ? ' ' : '\0');
+	add_part(parts, name, text, index + 1 < SWEEP_PLAN_PART_NUMBERS ? ' ' : '\0');
 }
 
 /*
@@ -178,7 +185,7 @@ static void add_number(struct plan_parts *parts, size_t index, const char *name,
  * time limits); teardown, behind the last row; ssh-config, the name of a file that tells how a host is reached. Their
  * order is the fingerprint's.
  */
-void plan_list_parts(const struct plan *plan, struct plan_parts *parts)
+void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts)
 {
 	const char *const texts[][2] = {{"application", plan->application}, {"server-host", plan->server_host},
 					{"client-host", plan->client_host}, {"setup", plan->setup},
@@ -193,7 +200,8 @@ void plan_list_parts(const struct plan *plan, struct plan_parts *parts)
 					     {"lab-injector-arguments", plan->lab_injector_arguments},
 					     {"server-restart", restarts[plan->server_restart]}};
 
-	_Static_assert(sizeof texts / sizeof *texts + sizeof conditions / sizeof *conditions == PLAN_PART_TEXTS, "");
+	_Static_assert(sizeof texts / sizeof *texts + sizeof conditions / sizeof *conditions == SWEEP_PLAN_PART_TEXTS,
+		       "");
 	parts->count = 0;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		add_part(parts, texts[i][0], texts[i][1], '\0');
@@ -207,23 +215,16 @@ void plan_list_parts(const struct plan *plan, struct plan_parts *parts)
 	add_number(parts, 3, "lab-racks", plan->lab ? plan->lab_racks : 0);
 }
 
-/* FNV-1a */
-static uint64_t mix(uint64_t hash, char c)
+uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan)
 {
-	return (hash ^ (unsigned char)c) * UINT64_C(0x100000001b3);
-}
+	struct sweep_plan_parts parts;
+	uint64_t hash = HASH_FNV_START;
 
-uint64_t plan_fingerprint(const struct plan *plan)
-{
-	struct plan_parts parts;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	plan_list_parts(plan, &parts);
+	sweep_plan_list_parts(plan, &parts);
 	for (size_t i = 0; i < parts.count; i++) {
-		for (const char *c = parts.items[i].text; *c; c++)
-			hash = mix(hash, *c);
-		/* It counts, so that "a","b" and "ab","" differ. */
-		hash = mix(hash, parts.items[i].end);
+		hash = hash_fnv_bytes(hash, parts.items[i].text, strlen(parts.items[i].text));
+		/* The terminator tells "a","b" from "ab","". */
+		hash = hash_fnv_add(hash, (unsigned char)parts.items[i].end);
 	}
 	return hash;
 }

@@ -21,14 +21,14 @@ struct delay_list {
 static int add_rounded(struct delay_list *list, double delay_us, struct error *err)
 {
 	delay_us = round(delay_us * 10) / 10;
-	if (!(delay_us >= 0 && delay_us <= SCHEDULE_DELAY_MAXIMUM_US))
+	if (!(delay_us >= 0 && delay_us <= SWEEP_SCHEDULE_DELAY_MAXIMUM_US))
 		return error_set(err, ERANGE, "delays: %.10g us is out of range: expected 0 to %g", delay_us,
-				 SCHEDULE_DELAY_MAXIMUM_US);
+				 SWEEP_SCHEDULE_DELAY_MAXIMUM_US);
 	for (int i = 0; i < list->count; i++)
 		if (list->us[i] == delay_us)
 			return 0;
-	if (list->count == SCHEDULE_DELAYS_MAXIMUM)
-		return error_set(err, E2BIG, "delays: more than %d", SCHEDULE_DELAYS_MAXIMUM);
+	if (list->count == SWEEP_SCHEDULE_DELAYS_MAXIMUM)
+		return error_set(err, E2BIG, "delays: more than %d", SWEEP_SCHEDULE_DELAYS_MAXIMUM);
 	list->us[list->count++] = delay_us;
 	return 0;
 }
@@ -68,9 +68,9 @@ static int add_logarithmic(struct delay_list *list, char *text, const char *word
 
 	if (parse_range(text, '*', &from, &to, &count) != 0)
 		return bad_word(word, err);
-	if (!(from > 0 && to > from && count >= 2 && count <= SCHEDULE_DELAYS_MAXIMUM && count == floor(count)))
+	if (!(from > 0 && to > from && count >= 2 && count <= SWEEP_SCHEDULE_DELAYS_MAXIMUM && count == floor(count)))
 		return error_set(err, EINVAL, "delays: '%s': expected 0 < FROM < TO and a COUNT of 2 to %d", word,
-				 SCHEDULE_DELAYS_MAXIMUM);
+				 SWEEP_SCHEDULE_DELAYS_MAXIMUM);
 	for (int i = 0; i < (int)count; i++) {
 		int code = add_rounded(list, from * pow(to / from, i / (count - 1)), err);
 
@@ -86,7 +86,7 @@ static int add_linear(struct delay_list *list, char *text, const char *word, str
 
 	if (parse_range(text, '/', &from, &to, &step) != 0)
 		return bad_word(word, err);
-	if (!(to >= from && step >= 0.1 && (to - from) / step < SCHEDULE_DELAYS_MAXIMUM))
+	if (!(to >= from && step >= 0.1 && (to - from) / step < SWEEP_SCHEDULE_DELAYS_MAXIMUM))
 		return error_set(err, EINVAL, "delays: '%s': expected FROM <= TO and a STEP of at least 0.1 us", word);
 	for (int i = 0; from + i * step <= to + 1e-9; i++) {
 		int code = add_exact(list, from + i * step, word, err);
@@ -112,7 +112,7 @@ static int add_word(struct delay_list *list, char *text, struct error *err)
 	return add_exact(list, value, word, err);
 }
 
-int schedule_parse_delays(const char *text, double *delays_us, struct error *err)
+int sweep_schedule_parse_delays(const char *text, double *delays_us, struct error *err)
 {
 	struct delay_list list = {delays_us, 0};
 	char *copy = strdup(text), *save = NULL;
@@ -139,10 +139,10 @@ static int compare_descending(const void *one, const void *other)
 	return compare_ascending(other, one);
 }
 
-struct schedule_run *schedule_create(const double *delays_us, size_t delay_count, int64_t repetitions, int order,
-				     uint64_t seed)
+struct sweep_schedule_run *sweep_schedule_create(const double *delays_us, size_t delay_count, int64_t repetitions,
+						 int order, uint64_t seed)
 {
-	struct schedule_run *runs = calloc(delay_count * (size_t)repetitions, sizeof *runs);
+	struct sweep_schedule_run *runs = calloc(delay_count * (size_t)repetitions, sizeof *runs);
 	double *delays = malloc(delay_count * sizeof *delays);
 	struct rng rng;
 
@@ -153,20 +153,20 @@ struct schedule_run *schedule_create(const double *delays_us, size_t delay_count
 		return NULL;
 	}
 	memcpy(delays, delays_us, delay_count * sizeof *delays);
-	if (order != PLAN_AS_GIVEN)
+	if (order != SWEEP_PLAN_AS_GIVEN)
 		qsort(delays, delay_count, sizeof *delays,
-		      order == PLAN_DESCENDING ? compare_descending : compare_ascending);
+		      order == SWEEP_PLAN_DESCENDING ? compare_descending : compare_ascending);
 	for (int64_t repetition = 0; repetition < repetitions; repetition++) {
-		if (order == PLAN_RANDOM)
+		if (order == SWEEP_PLAN_RANDOM)
 			rng_shuffle(&rng, delays, delay_count, sizeof *delays);
 		for (size_t i = 0; i < delay_count; i++)
-			runs[(size_t)repetition * delay_count + i] = (struct schedule_run){delays[i], repetition};
+			runs[(size_t)repetition * delay_count + i] = (struct sweep_schedule_run){delays[i], repetition};
 	}
 	free(delays);
 	return runs;
 }
 
-double schedule_smallest(const double *delays_us, size_t delay_count)
+double sweep_schedule_smallest(const double *delays_us, size_t delay_count)
 {
 	double smallest_us = delays_us[0];
 
@@ -175,8 +175,8 @@ double schedule_smallest(const double *delays_us, size_t delay_count)
 	return smallest_us;
 }
 
-size_t schedule_add_references(const struct schedule_run *runs, size_t count, double smallest_us, int64_t every,
-			       int64_t first_number, struct schedule_run *to)
+size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size_t count, double smallest_us,
+				     int64_t every, int64_t first_number, struct sweep_schedule_run *to)
 {
 	size_t made = 0;
 
@@ -186,21 +186,21 @@ size_t schedule_add_references(const struct schedule_run *runs, size_t count, do
 			      (made > 0 && to[made - 1].delay_us == smallest_us);
 
 		if (due && !beside)
-			to[made++] = (struct schedule_run){smallest_us, first_number + (int64_t)i};
+			to[made++] = (struct sweep_schedule_run){smallest_us, first_number + (int64_t)i};
 		if (i < count)
 			to[made++] = runs[i];
 	}
 	return made;
 }
 
-struct schedule_run *schedule_of_plan(const struct plan *plan, const double *delays_us, size_t delay_count,
-				      size_t *run_count)
+struct sweep_schedule_run *sweep_schedule_of_plan(const struct sweep_plan *plan, const double *delays_us,
+						  size_t delay_count, size_t *run_count)
 {
 	size_t repetitions = (size_t)plan->repetitions;
-	struct schedule_run *plain =
-		schedule_create(delays_us, delay_count, plan->repetitions, plan->order, (uint64_t)plan->seed);
-	struct schedule_run *runs;
-	double smallest_us = schedule_smallest(delays_us, delay_count);
+	struct sweep_schedule_run *plain =
+		sweep_schedule_create(delays_us, delay_count, plan->repetitions, plan->order, (uint64_t)plan->seed);
+	struct sweep_schedule_run *runs;
+	double smallest_us = sweep_schedule_smallest(delays_us, delay_count);
 
 	*run_count = delay_count * repetitions;
 	if (!plain || plan->reference_every == 0)
@@ -208,9 +208,9 @@ struct schedule_run *schedule_of_plan(const struct plan *plan, const double *del
 	runs = calloc((2 * delay_count + 1) * repetitions, sizeof *runs);
 	*run_count = 0;
 	for (size_t i = 0; runs && i < repetitions; i++)
-		*run_count += schedule_add_references(
+		*run_count += sweep_schedule_add_references(
 			plain + i * delay_count, delay_count, smallest_us, plan->reference_every,
-			SWEEP_REFERENCE_RUN + (int64_t)i * (SCHEDULE_DELAYS_MAXIMUM + 1), runs + *run_count);
+			SWEEP_REFERENCE_RUN + (int64_t)i * (SWEEP_SCHEDULE_DELAYS_MAXIMUM + 1), runs + *run_count);
 	free(plain);
 	return runs;
 }

@@ -3,11 +3,13 @@
  * The folder that the plan's commands may write to. A sweep that was killed leaves one: the next sweep ends what is
  * left of its server and removes it.
  */
-#include "sweep_priv.h"
+#include "scratch_priv.h"
+#include "orphans_priv.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

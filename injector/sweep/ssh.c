@@ -4,7 +4,9 @@
  * session in it: no handshake is measured with the benchmark, none disturbs a run. The master is our child and dies
  * with us, its sessions with it; sshd then hangs their terminals up.
  */
-#include "sweep_priv.h"
+#include "ssh_priv.h"
+#include "orphans_priv.h"
+#include "output_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -86,7 +88,7 @@ static int wait_for_socket(struct ssh *ssh, const volatile sig_atomic_t *stop, s
 	while (access(ssh->socket, F_OK) != 0) {
 		if (process_wait(ssh->master, (struct ns){20 * NS_PER_MS}, &result, err) != -ETIMEDOUT) {
 			error_set(err, EHOSTUNREACH, "cannot connect to ssh:%s: %.300s", ssh->target,
-				  last_line(result.output));
+				  output_last_line(result.output));
 			process_result_free(&result);
 			return -EHOSTUNREACH;
 		}
@@ -206,7 +208,7 @@ void ssh_close(struct ssh *ssh)
 }
 
 /* ssh does not hand on our environment: it goes in front of the command. Ours to free, NULL if out of memory. */
-static char *remote_line(const struct command *command)
+static char *remote_line(const struct host_command *command)
 {
 	char *line = NULL;
 	size_t bytes;
@@ -245,13 +247,13 @@ static bool has_ended(struct ssh *ssh, struct ns patience, char *why, size_t byt
 	}
 	if (process_wait(ssh->master, patience, &result, NULL) == -ETIMEDOUT)
 		return false;
-	snprintf(why, bytes, "%.200s", last_line(result.output));
+	snprintf(why, bytes, "%.200s", output_last_line(result.output));
 	process_result_free(&result);
 	end_master(ssh);
 	return true;
 }
 
-struct process *ssh_start(struct ssh *ssh, const struct command *command, struct error *err)
+struct process *ssh_start(struct ssh *ssh, const struct host_command *command, struct error *err)
 {
 	struct process *process;
 	char why[256], *line;
@@ -292,5 +294,5 @@ int ssh_explain(struct ssh *ssh, const char *phase, char *output, struct error *
 
 	if (has_ended(ssh, (struct ns){NS_PER_S}, why, sizeof why))
 		return error_set(err, ECONNRESET, "%s: the connection to ssh:%s broke: %s", phase, ssh->target, why);
-	return error_set(err, ECOMM, "%s: ssh:%s failed: %.300s", phase, ssh->target, last_line(output));
+	return error_set(err, ECOMM, "%s: ssh:%s failed: %.300s", phase, ssh->target, output_last_line(output));
 }

@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "sweep_priv.h"
+#include "host_priv.h"
 
 static const char machine[] = "nomora-sweep", lab_prefix[] = "nomora-sweep-lab-";
 
@@ -92,7 +92,7 @@ int sweeper_take_turn(const struct sweeper_hooks *hooks, int *turn, struct error
 		if (!told)
 			tell(hooks);
 		told = true;
-		sleep_unless((struct ns){200 * NS_PER_MS}, hooks->stop);
+		host_sleep((struct ns){200 * NS_PER_MS}, hooks->stop);
 	}
 }
 

@@ -36,6 +36,14 @@ PYTHON
 )
 case $verdict in ok*) pass "the rate falls: $verdict" ;; *) fail "the rate falls: $verdict" "$(cat out.csv)" ;; esac
 
+printf '%s\n' "lab = $lab" 'server-host = h1' 'client-host = h2' 'delays = 0' 'repetitions = 1' 'settle-s = 0' 'max-stall-percent = 100' \
+	'client = taskset -cp $$ >affinity; echo value = 1' 'metric = value 1 higher regex:^value = ([0-9.]+)$' 'share-machine = true' >affinity.plan
+run "$nomora" sweep affinity.plan -o affinity.csv
+if [ "$(nproc)" -gt 1 ] && command -v taskset >/dev/null; then
+	check "the client keeps off the injector's CPU, the last one" sh -c "grep 'affinity list: ' affinity && ! grep -qE '[-, ]$(($(nproc --all) - 1))\$' affinity"
+else
+	skip "the client keeps off the injector's CPU" "one CPU, or no taskset"
+fi
 "${sweep[@]}" -o killed.csv --delays "0..90/10" --repetitions 1 >/dev/null 2>&1 &
 running=$!
 wait_for 30 sh -c 'test "$(wc -l <killed.csv)" -gt 3'

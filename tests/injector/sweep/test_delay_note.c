@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a sweep that was killed says of the delays that it found, and when that is not to be believed. */
+/* The note of a killed sweep about the delays that it found, and when it is not valid. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sweep_priv.h"
+#include "delay_note_priv.h"
 
 static char control[] = "/tmp/nomora-test-note-XXXXXX";
 static FILE *lock;
@@ -15,7 +15,7 @@ static const struct delay_note note = {{3.1, 4.2}, {50, 50}, {20, 0}};
 
 static void begin(void)
 {
-	int descriptor = mkstemp(control); /* stands for the socket */
+	int descriptor = mkstemp(control); /* in place of the socket */
 
 	cr_assert_geq(descriptor, 0);
 	close(descriptor);
@@ -45,21 +45,21 @@ Test(delay_note, is_read_as_it_was_written)
 	cr_assert_eq(read.before.ba_us, 0);
 }
 
-Test(delay_note, is_none_of_another_injector)
+Test(delay_note, is_not_valid_for_another_injector)
 {
 	struct delay_note read;
 	char old[sizeof control + 4];
 
 	delay_note_write(fileno(lock), control, &note);
 	snprintf(old, sizeof old, "%s.old", control);
-	cr_assert_eq(rename(control, old), 0); /* its number is not free for the next one */
+	cr_assert_eq(rename(control, old), 0); /* keeps the inode number from being reused */
 	cr_assert_not(delay_note_read(fileno(lock), control, &read), "no socket");
 	fclose(fopen(control, "w"));
 	cr_assert_not(delay_note_read(fileno(lock), control, &read));
 	unlink(old);
 }
 
-Test(delay_note, is_not_to_be_had_from_garbage)
+Test(delay_note, is_not_read_from_garbage)
 {
 	static const char texts[][100] = {"",
 					  "4711\n",
@@ -79,7 +79,7 @@ Test(delay_note, is_not_to_be_had_from_garbage)
 	}
 }
 
-Test(delay_note, is_no_delay_that_an_injector_cannot_have)
+Test(delay_note, refuses_delays_out_of_range)
 {
 	static const double wrong[] = {-1, 1e10, 0.0 / 0.0, 1 / 0.0};
 

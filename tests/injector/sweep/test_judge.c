@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The gates: what each of them lets pass, and what not. */
+/* The gates: the values that each accepts and refuses. */
 #include <criterion/criterion.h>
 
 #include <errno.h>
 #include <string.h>
 
-#include "sweeper_priv.h"
+#include "journal_priv.h"
+#include "judge_priv.h"
+#include "levels_priv.h"
+#include "path_priv.h"
 
-static struct plan plan;
-static struct attempt attempt;
+static struct sweep_plan plan;
+static struct sweep_attempt attempt;
 
 static void begin(void)
 {
-	plan_defaults(&plan);
+	sweep_plan_defaults(&plan);
 	plan.maximum_stall_percent = plan.maximum_disturbed_percent = plan.maximum_steal_percent = 10;
 	memset(&attempt, 0, sizeof attempt);
 	attempt.elapsed_s = 2;
 	attempt.run.delay_us = 50;
-	attempt.before = (struct injector_state){.uptime_s = 9,
-						 .delay_ab_us = 50,
-						 .delay_ba_us = 50,
-						 .packets = 100,
-						 .lcores = 1,
-						 .stall_us = 7,
-						 .disturbed = 5,
-						 .dropped = 3};
+	attempt.before = (struct injector_state_totals){.uptime_s = 9,
+							.delay_us = {50, 50},
+							.tx_packets = {60, 40},
+							.lcores = 1,
+							.stall_us = 7,
+							.transmit_stall_us = 0,
+							.disturbed = 5,
+							.ring_full = 3};
 	attempt.after = attempt.before;
 	attempt.after.uptime_s = 11.1;
-	attempt.after.packets = 1100;
-	attempt.host_before = (struct host_state){.total_ticks = 1000, .steal_ticks = 10, .load = 4};
-	attempt.host_after = (struct host_state){.total_ticks = 1200, .steal_ticks = 10, .load = 9};
+	attempt.after.tx_packets[0] += 1000;
+	attempt.machine_before = (struct machine_state){.total_ticks = 1000, .steal_ticks = 10, .load = 4};
+	attempt.machine_after = (struct machine_state){.total_ticks = 1200, .steal_ticks = 10, .load = 9};
 }
 
 TestSuite(judge, .init = begin);
@@ -52,17 +55,16 @@ Test(judge, quiet_run_passes)
 Test(judge, an_attempt_says_how_many_processors_were_in_use)
 {
 	struct sweeper sweeper = {.plan = &plan};
-	json_t *entry;
+	struct sweep_log_attempt entry;
 
-	attempt.host_before.our_ticks = 1000;
-	attempt.host_before.our_free_ticks = 500;
-	attempt.host_after.our_ticks = 1200;
-	attempt.host_after.our_free_ticks = 550;
-	attempt.host_after.our_processors = 2;
-	entry = journal_attempt(&sweeper, &attempt);
-	cr_assert_eq(json_integer_value(json_object_get(entry, "processors")), 2);
-	cr_assert_float_eq(json_real_value(json_object_get(entry, "processors_used")), 1.5, 1e-9);
-	json_decref(entry);
+	attempt.machine_before.our_ticks = 1000;
+	attempt.machine_before.our_free_ticks = 500;
+	attempt.machine_after.our_ticks = 1200;
+	attempt.machine_after.our_free_ticks = 550;
+	attempt.machine_after.our_processors = 2;
+	entry = journal_attempt_entry(&sweeper, &attempt);
+	cr_assert_eq(entry.processors, 2);
+	cr_assert_float_eq(entry.processors_used, 1.5, 1e-9);
 }
 
 Test(judge, stalls_count_by_the_time_of_this_run_alone)
@@ -73,22 +75,22 @@ Test(judge, stalls_count_by_the_time_of_this_run_alone)
 	expect("stalled");
 }
 
-Test(judge, stalls_in_calls_that_send_are_the_injectors_own)
+Test(judge, stalls_in_calls_that_transmit_do_not_count)
 {
 	attempt.after.stall_us += 900e3;
 	attempt.after.transmit_stall_us += 701e3;
 	expect(NULL);
 	attempt.after.transmit_stall_us -= 2e3;
-	expect("stalled 10");
+	expect("stalled for 10");
 }
 
-Test(judge, stalls_of_two_threads_are_of_twice_the_time)
+Test(judge, stalls_of_two_threads_are_averaged)
 {
 	attempt.before.lcores = attempt.after.lcores = 2;
 	attempt.after.stall_us += 399e3; /* of 2 s */
 	expect(NULL);
 	attempt.after.stall_us += 2e3;
-	expect("stalled 10 %");
+	expect("stalled for 10 %");
 }
 
 Test(judge, disturbed_packets_count_by_share)
@@ -101,30 +103,30 @@ Test(judge, disturbed_packets_count_by_share)
 
 Test(judge, one_dropped_packet_is_too_many)
 {
-	attempt.after.dropped += 1;
+	attempt.after.rx_missed += 1;
 	expect("dropped 1");
 }
 
 Test(judge, stolen_time)
 {
-	attempt.host_after.steal_ticks += 20;
+	attempt.machine_after.steal_ticks += 20;
 	expect(NULL);
-	attempt.host_after.steal_ticks += 1;
-	expect("stolen");
+	attempt.machine_after.steal_ticks += 1;
+	expect("the hypervisor took 10.5 %");
 }
 
-Test(judge, others_on_our_processors)
+Test(judge, other_programs_on_our_processors)
 {
 	plan.maximum_busy_percent = 25;
 	attempt.busy_percent = 25;
 	expect(NULL);
 	attempt.busy_percent = 26;
-	expect("others took 26 % of the processors");
+	expect("other programs used 26 % of the processors");
 }
 
 Test(judge, precision_is_that_of_the_mean)
 {
-	struct level level = {.runs = 4, .mean = -200, .deviation = 8};
+	struct sweep_level level = {.runs = 4, .mean = -200, .deviation = 8};
 
 	cr_assert_float_eq(level_error_percent(&level), 2, 1e-12);
 	plan.precision_percent = 2;
@@ -159,33 +161,33 @@ Test(judge, round_trip_within_share_and_constant)
 	expect("round trip");
 }
 
-Test(judge, several_reasons_are_all_told)
+Test(judge, several_reasons_are_all_given)
 {
-	attempt.after.dropped += 1;
+	attempt.after.rx_missed += 1;
 	attempt.after.stall_us += 1e6;
-	expect("dropped 1 packets; the injector stalled 50 %");
+	expect("dropped 1 packets; the injector stalled for 50 %");
 }
 
-static struct attempt stalled(double stall_us, double elapsed_s)
+static struct sweep_attempt stalled(double stall_us, double elapsed_s)
 {
-	return (struct attempt){.measured = true,
-				.elapsed_s = elapsed_s,
-				.before = {.lcores = 1, .stall_us = 1e6},
-				.after = {.lcores = 1, .stall_us = 1e6 + stall_us}};
+	return (struct sweep_attempt){.measured = true,
+				      .elapsed_s = elapsed_s,
+				      .before = {.lcores = 1, .stall_us = 1e6},
+				      .after = {.lcores = 1, .stall_us = 1e6 + stall_us}};
 }
 
-Test(judge, of_disturbed_attempts_the_one_that_stalled_least_is_kept)
+Test(judge, the_disturbed_attempt_that_stalled_least_is_kept)
 {
-	struct attempt none = {0}, little = stalled(100, 1), much = stalled(150, 1), long_one = stalled(150, 2);
+	struct sweep_attempt none = {0}, little = stalled(100, 1), much = stalled(150, 1), long_one = stalled(150, 2);
 
 	cr_assert(attempt_is_better(&little, &much));
 	cr_assert_not(attempt_is_better(&much, &little));
 	cr_assert(attempt_is_better(&long_one, &little), "a share of the time, not a sum");
 	cr_assert(attempt_is_better(&much, &none), "any is better than none");
-	cr_assert_not(attempt_is_better(&none, &much), "what was not measured has no rows");
-	cr_assert_not(attempt_is_better(&much, &much), "the first of equal ones stays");
-	much.after.transmit_stall_us = 60;
-	cr_assert(attempt_is_better(&much, &little), "what the gate leaves out does not count here either");
+	cr_assert_not(attempt_is_better(&none, &much), "an attempt without a measurement has no rows");
+	cr_assert_not(attempt_is_better(&much, &much), "the first of two equal ones is kept");
+	much.after.transmit_stall_us = 60; /* of 150 */
+	cr_assert(attempt_is_better(&much, &little), "stalls that the gate ignores do not count here either");
 }
 
 static void expect_delay(int code, const char *reason)
@@ -196,33 +198,33 @@ static void expect_delay(int code, const char *reason)
 	cr_assert_neq(strstr(err.text, reason), NULL, "no '%s' in '%s'", reason, err.text);
 }
 
-Test(judge, the_delay_is_the_runs_at_its_beginning_and_its_end)
+Test(judge, the_injector_kept_the_delay_of_the_run)
 {
 	expect_delay(0, "");
-	attempt.after.delay_ba_us = 49.9;
+	attempt.after.delay_us[1] = 49.9;
 	expect_delay(-ESTALE, "50 us from A to B and 49.9 back, expected 50 and 50");
-	attempt.after.delay_ba_us = 50;
-	attempt.before.delay_ab_us = 777;
+	attempt.after.delay_us[1] = 50;
+	attempt.before.delay_us[0] = 777;
 	expect_delay(-ESTALE, "777 us from A to B and 50 back, expected 50 and 50");
-	attempt.before.delay_ab_us = 50;
+	attempt.before.delay_us[0] = 50;
 	plan.direction = SWEEP_AB;
 	expect_delay(-ESTALE, "expected 50 and 0");
-	attempt.before.delay_ba_us = attempt.after.delay_ba_us = 0;
+	attempt.before.delay_us[1] = attempt.after.delay_us[1] = 0;
 	expect_delay(0, "");
 	attempt.before.delay_changes = 7;
 	attempt.after.delay_changes = 9;
-	expect_delay(-ESTALE, "in the end to what it was");
+	expect_delay(-ESTALE, "and then back again");
 	attempt.before.delay_changes = 9;
 	expect_delay(0, "");
 }
 
-Test(judge, one_injector_counts_from_the_beginning_to_the_end)
+Test(judge, the_injector_was_not_restarted)
 {
 	attempt.after.uptime_s = 10.9; /* 1.9 s in a run of 2 s */
 	expect_delay(-ESTALE, "restarted");
 	attempt.after.uptime_s = 11;
 	expect_delay(0, "");
-	attempt.after.packets = 99;
+	attempt.after.tx_packets[0] = 59;
 	expect_delay(-ESTALE, "restarted");
 }
 
@@ -231,11 +233,11 @@ Test(judge, direction_splits_the_delay)
 	static const double wanted[][2] = {{5, 5}, {5, 0}, {0, 5}};
 
 	for (int direction = SWEEP_BOTH; direction <= SWEEP_BA; direction++) {
-		double ab_us, ba_us;
+		struct delay_pair delay;
 
 		plan.direction = direction;
-		split_delay(&plan, 5, &ab_us, &ba_us);
-		cr_assert_eq(ab_us, wanted[direction][0]);
-		cr_assert_eq(ba_us, wanted[direction][1]);
+		delay = path_split_delay(&plan, 5);
+		cr_assert_eq(delay.ab_us, wanted[direction][0]);
+		cr_assert_eq(delay.ba_us, wanted[direction][1]);
 	}
 }

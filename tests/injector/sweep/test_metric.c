@@ -8,18 +8,19 @@
 
 #include <injector/sweep/metric.h>
 
-#include "sweep_priv.h"
+#include "pattern_priv.h"
+#include "ping_priv.h"
 
 static int extract(const char *text, const char *output, double *value)
 {
-	struct metric_input input = {output, 4, 1.25};
-	struct metric metric;
+	struct sweep_metric_input input = {output, 4, 1.25};
+	struct sweep_metric_def metric;
 	struct error err = {0};
-	int code = metric_parse(text, &metric, &err);
+	int code = sweep_metric_parse(text, &metric, &err);
 
 	cr_assert_eq(code, 0, "%s", err.text);
-	code = metric_extract(&metric, &input, value, &err);
-	metric_free(&metric);
+	code = sweep_metric_extract(&metric, &input, value, &err);
+	sweep_metric_free(&metric);
 	return code;
 }
 
@@ -87,14 +88,14 @@ Test(metric, patterns_that_would_explode, .timeout = 5)
 		"(x|y{1,32767})",
 		"((a*)*|b){300}",
 	};
-	struct metric metric;
+	struct sweep_metric_def metric;
 
 	for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
 		char text[200];
 		struct error err = {0};
 
 		snprintf(text, sizeof text, "m u higher regex:%s", patterns[i]);
-		cr_assert_eq(metric_parse(text, &metric, &err), -E2BIG, "%s", text);
+		cr_assert_eq(sweep_metric_parse(text, &metric, &err), -E2BIG, "%s", text);
 		cr_assert(strstr(err.text, "too large"), "%s", err.text);
 	}
 }
@@ -132,12 +133,12 @@ static const char *const refused[] = {
 Test(metric, what_is_no_metric)
 {
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-		struct metric metric;
+		struct sweep_metric_def metric;
 		struct error err = {0};
 
-		cr_assert_eq(metric_parse(refused[i], &metric, &err), -EINVAL, "'%s'", refused[i]);
+		cr_assert_eq(sweep_metric_parse(refused[i], &metric, &err), -EINVAL, "'%s'", refused[i]);
 		cr_assert_neq(strstr(err.text, "metric"), NULL);
-		metric_free(&metric);
+		sweep_metric_free(&metric);
 	}
 }
 
@@ -145,11 +146,11 @@ Test(metric, ping_median)
 {
 	double median_us = 0;
 
-	cr_assert_eq(rtt_parse_ping("64 bytes: icmp_seq=1 ttl=64 time=0.040 ms\nx time=1.20 ms\ny time=0.060 ms\n",
-				    &median_us),
-		     0);
+	cr_assert_eq(
+		ping_parse("64 bytes: icmp_seq=1 ttl=64 time=0.040 ms\nx time=1.20 ms\ny time=0.060 ms\n", &median_us),
+		0);
 	cr_assert_float_eq(median_us, 60, 1e-9);
-	cr_assert_eq(rtt_parse_ping("time=1 ms time=3 ms", &median_us), 0);
+	cr_assert_eq(ping_parse("time=1 ms time=3 ms", &median_us), 0);
 	cr_assert_float_eq(median_us, 2000, 1e-9);
-	cr_assert_eq(rtt_parse_ping("3 packets transmitted, 0 received, time=", &median_us), -ENOENT);
+	cr_assert_eq(ping_parse("3 packets transmitted, 0 received, time=", &median_us), -ENOENT);
 }

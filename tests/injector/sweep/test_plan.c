@@ -7,11 +7,11 @@
 #include <model/sweep.h>
 #include <injector/sweep/plan.h>
 
-static struct plan plan;
+static struct sweep_plan plan;
 
 static void begin(void)
 {
-	plan_defaults(&plan);
+	sweep_plan_defaults(&plan);
 	plan.client = "client";
 	plan.injector = "i.sock";
 	plan.metrics.items[0] = "qps 1/s higher json:qps";
@@ -20,13 +20,13 @@ static void begin(void)
 
 TestSuite(plan, .init = begin);
 
-static size_t count_differences(const struct plan *a, const struct plan *b)
+static size_t count_differences(const struct sweep_plan *a, const struct sweep_plan *b)
 {
-	static struct plan_parts left, right;
+	static struct sweep_plan_parts left, right;
 	size_t differences = 0;
 
-	plan_list_parts(a, &left);
-	plan_list_parts(b, &right);
+	sweep_plan_list_parts(a, &left);
+	sweep_plan_list_parts(b, &right);
 	if (left.count != right.count)
 		return 1;
 	for (size_t i = 0; i < left.count; i++)
@@ -36,17 +36,17 @@ static size_t count_differences(const struct plan *a, const struct plan *b)
 
 #define EXPECT_ANOTHER(field, value)                                                                                   \
 	do {                                                                                                           \
-		struct plan other = plan;                                                                              \
+		struct sweep_plan other = plan;                                                                        \
 		other.field = value;                                                                                   \
-		cr_assert_neq(plan_fingerprint(&other), plan_fingerprint(&plan), #field);                              \
+		cr_assert_neq(sweep_plan_fingerprint(&other), sweep_plan_fingerprint(&plan), #field);                  \
 		cr_assert_eq(count_differences(&plan, &other), 1, #field);                                             \
 	} while (0)
 
 #define EXPECT_SAME(field, value)                                                                                      \
 	do {                                                                                                           \
-		struct plan other = plan;                                                                              \
+		struct sweep_plan other = plan;                                                                        \
 		other.field = value;                                                                                   \
-		cr_assert_eq(plan_fingerprint(&other), plan_fingerprint(&plan), #field);                               \
+		cr_assert_eq(sweep_plan_fingerprint(&other), sweep_plan_fingerprint(&plan), #field);                   \
 	} while (0)
 
 Test(plan, what_changes_a_row_changes_the_fingerprint)
@@ -67,7 +67,7 @@ Test(plan, what_changes_a_row_changes_the_fingerprint)
 	EXPECT_ANOTHER(warm_up, "true");
 	EXPECT_ANOTHER(client, "true");
 	EXPECT_ANOTHER(after_run, "true");
-	EXPECT_ANOTHER(server_restart, PLAN_RESTART_RUN);
+	EXPECT_ANOTHER(server_restart, SWEEP_PLAN_RESTART_RUN);
 	EXPECT_ANOTHER(nice, -5);
 	EXPECT_ANOTHER(keep_awake, true);
 	EXPECT_ANOTHER(metrics.count, 0);
@@ -83,15 +83,15 @@ Test(plan, a_fingerprint_stays_what_it_was)
 	plan.nice = -5;
 	plan.keep_awake = true;
 	plan.lab = "lab0";
-	cr_assert_eq(plan_fingerprint(&plan), UINT64_C(0x48c63bcee36b4e29));
+	cr_assert_eq(sweep_plan_fingerprint(&plan), UINT64_C(0x48c63bcee36b4e29));
 }
 
 Test(plan, a_text_is_one_fields_alone)
 {
-	struct plan other = plan;
+	struct sweep_plan other = plan;
 
 	plan.server_address = other.client_address = "10.0.0.1";
-	cr_assert_neq(plan_fingerprint(&other), plan_fingerprint(&plan));
+	cr_assert_neq(sweep_plan_fingerprint(&other), sweep_plan_fingerprint(&plan));
 }
 
 Test(plan, how_often_and_how_carefully_does_not)

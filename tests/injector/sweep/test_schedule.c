@@ -9,13 +9,13 @@
 #include <injector/sweep/plan.h>
 #include <injector/sweep/schedule.h>
 
-static double delays[SCHEDULE_DELAYS_MAXIMUM];
+static double delays[SWEEP_SCHEDULE_DELAYS_MAXIMUM];
 
 static void expect(const char *text, const double *wanted, int count)
 {
 	struct error err = {0};
 
-	cr_assert_eq(schedule_parse_delays(text, delays, &err), count, "'%s': %s", text, err.text);
+	cr_assert_eq(sweep_schedule_parse_delays(text, delays, &err), count, "'%s': %s", text, err.text);
 	for (int i = 0; i < count; i++)
 		cr_assert_float_eq(delays[i], wanted[i], 1e-9, "'%s': delay %d is %g, not %g", text, i, delays[i],
 				   wanted[i]);
@@ -72,7 +72,7 @@ Test(schedule, what_is_no_list_of_delays)
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
 		struct error err = {0};
 
-		cr_assert_lt(schedule_parse_delays(refused[i], delays, &err), 0, "'%s' was taken", refused[i]);
+		cr_assert_lt(sweep_schedule_parse_delays(refused[i], delays, &err), 0, "'%s' was taken", refused[i]);
 		cr_assert_neq(err.text[0], '\0');
 	}
 }
@@ -81,19 +81,20 @@ Test(schedule, a_delay_between_two_steps_is_named)
 {
 	struct error err = {0};
 
-	cr_assert_eq(schedule_parse_delays("0 12.34", delays, &err), -EINVAL);
+	cr_assert_eq(sweep_schedule_parse_delays("0 12.34", delays, &err), -EINVAL);
 	cr_assert_str_eq(err.text, "delays: '12.34': 12.34 us: expected steps of 0.1");
-	cr_assert_eq(schedule_parse_delays("0..1/0.25", delays, &err), -EINVAL);
+	cr_assert_eq(sweep_schedule_parse_delays("0..1/0.25", delays, &err), -EINVAL);
 	cr_assert_str_eq(err.text, "delays: '0..1/0.25': 0.25 us: expected steps of 0.1");
 }
 
 Test(schedule, each_repetition_has_every_delay_once_in_every_order)
 {
 	static const double given[] = {5, 1, 9, 3, 7};
-	static const int orders[] = {PLAN_RANDOM, PLAN_ASCENDING, PLAN_DESCENDING, PLAN_AS_GIVEN};
+	static const int orders[] = {SWEEP_PLAN_RANDOM, SWEEP_PLAN_ASCENDING, SWEEP_PLAN_DESCENDING,
+				     SWEEP_PLAN_AS_GIVEN};
 
 	for (size_t o = 0; o < 4; o++) {
-		struct schedule_run *runs = schedule_create(given, 5, 20, orders[o], 3);
+		struct sweep_schedule_run *runs = sweep_schedule_create(given, 5, 20, orders[o], 3);
 
 		for (int i = 0; i < 100; i += 5) {
 			double sum = 0, product = 1;
@@ -113,9 +114,9 @@ Test(schedule, each_repetition_has_every_delay_once_in_every_order)
 Test(schedule, orders_are_what_they_say)
 {
 	static const double given[] = {5, 1, 9};
-	struct schedule_run *up = schedule_create(given, 3, 1, PLAN_ASCENDING, 0);
-	struct schedule_run *down = schedule_create(given, 3, 1, PLAN_DESCENDING, 0);
-	struct schedule_run *as = schedule_create(given, 3, 1, PLAN_AS_GIVEN, 0);
+	struct sweep_schedule_run *up = sweep_schedule_create(given, 3, 1, SWEEP_PLAN_ASCENDING, 0);
+	struct sweep_schedule_run *down = sweep_schedule_create(given, 3, 1, SWEEP_PLAN_DESCENDING, 0);
+	struct sweep_schedule_run *as = sweep_schedule_create(given, 3, 1, SWEEP_PLAN_AS_GIVEN, 0);
 
 	cr_assert(up[0].delay_us == 1 && up[1].delay_us == 5 && up[2].delay_us == 9);
 	cr_assert(down[0].delay_us == 9 && down[1].delay_us == 5 && down[2].delay_us == 1);
@@ -128,10 +129,10 @@ Test(schedule, orders_are_what_they_say)
 Test(schedule, references_stand_between_the_runs)
 {
 	static const double given[] = {5, 0, 9, 3};
-	struct plan plan = {.repetitions = 2, .order = PLAN_AS_GIVEN, .reference_every = 1};
+	struct sweep_plan plan = {.repetitions = 2, .order = SWEEP_PLAN_AS_GIVEN, .reference_every = 1};
 	static const double wanted[] = {0, 5, 0, 9, 0, 3, 0}; /* the one at 0 itself is among them */
 	size_t count, fewer;
-	struct schedule_run *runs = schedule_of_plan(&plan, given, 4, &count), *short_runs;
+	struct sweep_schedule_run *runs = sweep_schedule_of_plan(&plan, given, 4, &count), *short_runs;
 
 	cr_assert_eq(count, 14);
 	for (size_t i = 0; i < count; i++) {
@@ -143,17 +144,17 @@ Test(schedule, references_stand_between_the_runs)
 			cr_expect(runs[k].delay_us != runs[i].delay_us || runs[k].run != runs[i].run);
 	}
 	plan.repetitions = 1;
-	short_runs = schedule_of_plan(&plan, given, 4, &fewer);
+	short_runs = sweep_schedule_of_plan(&plan, given, 4, &fewer);
 	cr_assert_eq(fewer, 7);
 	cr_assert_eq(memcmp(runs, short_runs, fewer * sizeof *runs), 0);
 	free(short_runs);
 	free(runs);
 	plan.reference_every = 3;
-	runs = schedule_of_plan(&plan, given, 4, &count);
+	runs = sweep_schedule_of_plan(&plan, given, 4, &count);
 	cr_assert_eq(count, 7); /* R 5 0 9 R 3 R */
 	free(runs);
 	plan.reference_every = 0;
-	runs = schedule_of_plan(&plan, given, 4, &count);
+	runs = sweep_schedule_of_plan(&plan, given, 4, &count);
 	cr_assert_eq(count, 4);
 	free(runs);
 }
@@ -161,9 +162,9 @@ Test(schedule, references_stand_between_the_runs)
 Test(schedule, random_order_depends_on_the_seed_alone)
 {
 	static const double given[] = {1, 2, 3, 4, 5, 6, 7, 8};
-	struct schedule_run *one = schedule_create(given, 8, 5, PLAN_RANDOM, 1);
-	struct schedule_run *same = schedule_create(given, 8, 5, PLAN_RANDOM, 1);
-	struct schedule_run *other = schedule_create(given, 8, 5, PLAN_RANDOM, 2);
+	struct sweep_schedule_run *one = sweep_schedule_create(given, 8, 5, SWEEP_PLAN_RANDOM, 1);
+	struct sweep_schedule_run *same = sweep_schedule_create(given, 8, 5, SWEEP_PLAN_RANDOM, 1);
+	struct sweep_schedule_run *other = sweep_schedule_create(given, 8, 5, SWEEP_PLAN_RANDOM, 2);
 	int different = 0, repeats = 0;
 
 	for (int i = 0; i < 40; i++) {

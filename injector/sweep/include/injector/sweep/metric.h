@@ -16,27 +16,28 @@
 #include <base/error.h>
 #include <model/sweep.h>
 
-enum metric_source { METRIC_REGEX, METRIC_JSON, METRIC_EXIT, METRIC_ELAPSED };
+enum sweep_metric_source { SWEEP_METRIC_REGEX, SWEEP_METRIC_JSON, SWEEP_METRIC_EXIT, SWEEP_METRIC_ELAPSED };
 
-struct metric {
+struct sweep_metric_def {
 	char name[SWEEP_NAME_BYTES], unit[SWEEP_NAME_BYTES];
 	enum sweep_better better;
-	enum metric_source source;
+	enum sweep_metric_source source;
 	const char *how;    /* what stands behind the colon; borrowed from the parsed text */
-	regex_t expression; /* compiled for METRIC_REGEX */
+	regex_t expression; /* compiled for SWEEP_METRIC_REGEX */
 };
 
-/* 0 and a metric to metric_free(), or -errno with err set. `text` must outlive the metric. */
-int metric_parse(const char *text, struct metric *metric, struct error *err);
-void metric_free(struct metric *metric);
+/* 0 and a metric to sweep_metric_free(), or -errno with err set. `text` must outlive the metric. */
+int sweep_metric_parse(const char *text, struct sweep_metric_def *metric, struct error *err);
+void sweep_metric_free(struct sweep_metric_def *metric);
 
-struct metric_input {
+struct sweep_metric_input {
 	const char *output; /* NUL-terminated */
 	int exit_code;
 	double elapsed_s;
 };
 
 /* 0 and a finite value, or -errno with err saying what was not found. */
-int metric_extract(const struct metric *metric, const struct metric_input *input, double *value, struct error *err);
+int sweep_metric_extract(const struct sweep_metric_def *metric, const struct sweep_metric_input *input, double *value,
+			 struct error *err);
 
 #endif

@@ -13,17 +13,17 @@
 #include <base/error.h>
 #include <base/options.h>
 
-enum plan_order { PLAN_RANDOM, PLAN_ASCENDING, PLAN_DESCENDING, PLAN_AS_GIVEN };
-enum plan_restart { PLAN_RESTART_SWEEP, PLAN_RESTART_RUN };
-enum plan_failure { PLAN_FAILURE_STOP, PLAN_FAILURE_SKIP };
+enum sweep_plan_order { SWEEP_PLAN_RANDOM, SWEEP_PLAN_ASCENDING, SWEEP_PLAN_DESCENDING, SWEEP_PLAN_AS_GIVEN };
+enum sweep_plan_restart { SWEEP_PLAN_RESTART_SWEEP, SWEEP_PLAN_RESTART_RUN };
+enum sweep_plan_failure { SWEEP_PLAN_FAILURE_STOP, SWEEP_PLAN_FAILURE_SKIP };
 
-struct plan {
+struct sweep_plan {
 	const char *application;
 	/* the schedule */
 	const char *delays;
 	int direction; /* enum sweep_direction of model */
 	int64_t repetitions;
-	int order; /* enum plan_order */
+	int order; /* enum sweep_plan_order */
 	int64_t seed;
 	int64_t reference_every; /* runs; 0 = no references */
 	/* the path */
@@ -34,7 +34,7 @@ struct plan {
 	const char *ssh_config; /* NULL = ssh's own */
 	/* the phases */
 	const char *setup, *server, *server_ready, *before_run, *warm_up, *client, *after_run, *teardown;
-	int server_restart; /* enum plan_restart */
+	int server_restart; /* enum sweep_plan_restart */
 	int64_t nice;       /* of the plan's commands */
 	bool keep_awake;
 	double settle_s, cool_down_s, timeout_s, ready_timeout_s;
@@ -49,39 +49,39 @@ struct plan {
 	int64_t rtt_count;
 	double rtt_tolerance_percent, rtt_tolerance_us;
 	double precision_percent; /* standard error that each delay's mean should have; 0 = whatever it is */
-	int on_failure;           /* enum plan_failure */
+	int on_failure;           /* enum sweep_plan_failure */
 	/* of the command */
 	const char *folder; /* of the plan's file; no row */
 	const char *output;
-	bool dry_run, json, force, share_machine;
+	bool keep_output, dry_run, json, force, share_machine;
 };
 
-/* Rows for options_parse() over struct plan, and the values to begin with. */
-extern const struct option_row plan_rows[];
-void plan_defaults(struct plan *plan);
+/* Rows for options_parse() over struct sweep_plan, and the values to begin with. */
+extern const struct option_row sweep_plan_rows[];
+void sweep_plan_defaults(struct sweep_plan *plan);
 
 /* Is there all that a sweep needs? `file` is named in messages. Metrics and delays are parsed elsewhere. */
-int plan_check(const struct plan *plan, const char *file, struct error *err);
+int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct error *err);
 
-enum { PLAN_PART_TEXTS = 17, PLAN_PART_NUMBERS = 4 };
+enum { SWEEP_PLAN_PART_TEXTS = 17, SWEEP_PLAN_PART_NUMBERS = 4 };
 
 /*
  * What the rows of two plans must have in common to be mixed: application, commands, places and addresses, injector,
  * priority, metrics. Names are those of the rows, that of a list once for each item; texts are borrowed from the plan
  * or lie in here, "" = none. lab-hosts and lab-racks are 0 without a lab.
  */
-struct plan_parts {
+struct sweep_plan_parts {
 	size_t count;
-	struct plan_part {
+	struct sweep_plan_part {
 		const char *name, *text;
 		char end; /* what the fingerprint takes for its terminator */
-	} items[PLAN_PART_TEXTS + OPTION_LIST_MAXIMUM + PLAN_PART_NUMBERS];
-	char numbers[PLAN_PART_NUMBERS][24];
+	} items[SWEEP_PLAN_PART_TEXTS + OPTION_LIST_MAXIMUM + SWEEP_PLAN_PART_NUMBERS];
+	char numbers[SWEEP_PLAN_PART_NUMBERS][24];
 };
 
-void plan_list_parts(const struct plan *plan, struct plan_parts *parts);
+void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts);
 
 /* A number that changes with any of them. Sweeps' logs have it: that of a plan must stay what it is. */
-uint64_t plan_fingerprint(const struct plan *plan);
+uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan);
 
 #endif

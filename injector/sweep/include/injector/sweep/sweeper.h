@@ -60,7 +60,7 @@ int sweeper_claim_lab(const char *lab, int *claim, int *other, struct error *err
  * the plan's programs and what they started have ended, the injector has its old delay, and the file holds whole runs
  * only.
  */
-int sweeper_run(const struct plan *plan, const struct sweeper_hooks *hooks, struct sweeper_summary *summary,
+int sweeper_run(const struct sweep_plan *plan, const struct sweeper_hooks *hooks, struct sweeper_summary *summary,
 		struct error *err);
 
 #endif

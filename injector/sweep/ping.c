@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The round trip as ping sees it: a second opinion on what the injector says that it adds. */
-#include "sweep_priv.h"
+#include "ping_priv.h"
+#include "output_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static int compare(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-int rtt_parse_ping(const char *output, double *median_us)
+int ping_parse(const char *output, double *median_us)
 {
 	double *samples = malloc(SAMPLES_MAXIMUM * sizeof *samples), ms;
 	size_t count = 0;
@@ -33,11 +34,11 @@ int rtt_parse_ping(const char *output, double *median_us)
 	return count > 0 ? 0 : -ENOENT;
 }
 
-int rtt_ping(const struct host *host, const char *address, int64_t count, const volatile sig_atomic_t *stop,
-	     double *median_us, struct error *err)
+int ping_median(const struct host *host, const char *address, int64_t count, const volatile sig_atomic_t *stop,
+		double *median_us, struct error *err)
 {
 	char line[256];
-	struct command command = {.phase = "ping", .line = line, .timeout = {20 * NS_PER_S}, .stop = stop};
+	struct host_command command = {.phase = "ping", .line = line, .timeout = {20 * NS_PER_S}, .stop = stop};
 	struct process_result result;
 	int code;
 
@@ -45,9 +46,9 @@ int rtt_ping(const struct host *host, const char *address, int64_t count, const 
 	if (strchr(address, '\''))
 		return error_set(err, EINVAL, "'%s' is no address to ping", address);
 	code = host_run(host, &command, &result, err);
-	if (code == 0 && rtt_parse_ping(result.output, median_us) != 0)
+	if (code == 0 && ping_parse(result.output, median_us) != 0)
 		code = error_set(err, EHOSTUNREACH, "%s does not answer to ping: %.200s", address,
-				 last_line(result.output));
+				 output_last_line(result.output));
 	process_result_free(&result);
 	return code;
 }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Keeps the processors from idling. */
+#ifndef SWEEP_AWAKE_PRIV_H
+#define SWEEP_AWAKE_PRIV_H
+
+#include <base/error.h>
+
+struct awake;
+
+/* Keeps every processor that this process may use busy until awake_stop() or our end. NULL with err set. */
+struct awake *awake_start(struct error *err);
+void awake_stop(struct awake *awake); /* NULL is legal */
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the plan's commands run: this machine, a network namespace, or another machine by ssh. */
+#ifndef SWEEP_HOST_PRIV_H
+#define SWEEP_HOST_PRIV_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include <base/error.h>
+#include <base/ns.h>
+#include <base/process.h>
+
+enum host_kind { HOST_LOCAL, HOST_NETNS, HOST_SSH };
+
+struct ssh;
+
+struct host {
+	enum host_kind kind;
+	const char *target; /* namespace or ssh target; borrowed */
+	struct ssh *ssh;    /* connection to an ssh host; NULL before host_connect() */
+};
+
+/* "local", "netns:NAME" or "ssh:TARGET". 0, or -EINVAL with err set. */
+int host_parse(const char *text, struct host *host, struct error *err);
+
+/*
+ * Connects to an ssh host, so that its commands need no handshake; does nothing for others. `config` is the file for
+ * ssh -F, or NULL; `scratch` is the sweep's folder, holds the connection's socket and must outlive it. `stop` may be
+ * NULL.
+ */
+int host_connect(struct host *host, const char *config, const char *scratch, const volatile sig_atomic_t *stop,
+		 struct error *err);
+void host_disconnect(struct host *host);
+
+struct host_command {
+	const char *phase;              /* for messages: "client" */
+	const char *line;               /* for /bin/sh */
+	const char *const *environment; /* NULL-terminated "NAME=value" */
+	const char *output_path;        /* NULL = captured */
+	bool ends_group;                /* kill the rest of its process group when it ends */
+	struct ns timeout;
+	const volatile sig_atomic_t *stop; /* may be NULL */
+};
+
+/* NULL with err set. */
+struct process *host_start(const struct host *host, const struct host_command *command, struct error *err);
+
+/*
+ * Runs a command to its end. 0 = it ended by itself, with any exit code; -ETIMEDOUT (stopped, with all its children),
+ * -EINTR (*stop was set) or -errno with err set. Free the result after 0 and -ETIMEDOUT.
+ */
+int host_run(const struct host *host, const struct host_command *command, struct process_result *result,
+	     struct error *err);
+
+/* host_run(); an exit code other than 0 is an error, which quotes the last line of the output. */
+int host_must_run(const struct host *host, const struct host_command *command, struct error *err);
+
+/* Sleeps in slices; returns early when *stop is set. */
+void host_sleep(struct ns time, const volatile sig_atomic_t *stop);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One attempt at a run, and the gates that decide whether it counts. */
+#ifndef SWEEP_JUDGE_PRIV_H
+#define SWEEP_JUDGE_PRIV_H
+
+#include <model/sweep_log.h>
+
+#include "machine_priv.h"
+#include "sweeper_priv.h"
+
+struct sweep_attempt {
+	struct sweep_schedule_run run;
+	int number; /* from 1 */
+	char started_at[SWEEP_STAMP_BYTES];
+	double elapsed_s;
+	double values[SWEEP_METRICS_MAXIMUM];
+	bool measured; /* the values are valid */
+	bool has_rtt;
+	double rtt_us, rtt_expected_us;
+	bool has_after; /* the injector was asked after the client too */
+	struct injector_state_totals before, after;
+	double busy_percent; /* other programs' share of our processors in the pause before the run */
+	struct machine_state machine_before, machine_after;
+	char reasons[SWEEP_LOG_REASONS_BYTES]; /* why a gate refused it, "; " between; "" = none did */
+};
+
+void attempt_add_reason(struct sweep_attempt *attempt, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The injector's work during the attempt. Pure. */
+struct injector_interval attempt_injector(const struct sweep_attempt *attempt);
+
+/* Applies the gates: fills attempt->reasons. Pure. */
+void attempt_judge(const struct sweep_plan *plan, struct sweep_attempt *attempt);
+/* True if the gate on stalls refused it. Pure. */
+bool attempt_stalled(const struct sweep_plan *plan, const struct sweep_attempt *attempt);
+
+/*
+ * Checks that the injector kept the run's delay throughout and was not restarted. 0, or -ESTALE with err set: the
+ * attempt then never counts, as its delay is not the run's, or not known. Pure.
+ */
+int attempt_check_delay(const struct sweep_plan *plan, const struct sweep_attempt *attempt, struct error *err);
+
+/*
+ * Of two attempts that gates refused, true if the first is to be kept: it was measured, and stalled for a smaller share
+ * of its time. Pure.
+ */
+bool attempt_is_better(const struct sweep_attempt *attempt, const struct sweep_attempt *best);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The load of this machine during a run. */
+#ifndef SWEEP_MACHINE_PRIV_H
+#define SWEEP_MACHINE_PRIV_H
+
+#include <stddef.h>
+
+struct machine_state {
+	double total_ticks, steal_ticks;  /* all processors, since boot */
+	double our_ticks, our_free_ticks; /* the processors that this process may use; free: idle or niced work */
+	int our_processors;               /* how many those are */
+	double load;                      /* 1-minute average */
+};
+
+/* Zeros where /proc cannot be read. */
+void machine_state_read(struct machine_state *state);
+
+/* Share of the processors' time that the hypervisor took between two states, percent. */
+double machine_steal_percent(const struct machine_state *before, const struct machine_state *after);
+
+#endif
