@@ -15,11 +15,11 @@
 #include <base/number.h>
 #include <base/progress.h>
 #include <dp/eal.h>
-#include <model/latency_matrix.h>
+#include <probe/agent/sample_file.h>
 
 #include "command.h"
 
-enum { MEMORY_MIB = 64 };
+enum { MEMORY_MIB = 64, SAMPLES_KEPT = 1 << 16, SESSIONS_FINE = 1024, ALLOW_MAXIMUM = 64 };
 
 const char *const station_format_names[] = {"ptp", "ntp", NULL};
 
@@ -32,6 +32,7 @@ const struct station_settings station_defaults = {
 	.duration_s = 10,
 	.wait_s = 10,
 	.linger_ms = 500,
+	.source_pps = 100000,
 	.driver = DP_PORT_AF_PACKET,
 };
 
@@ -44,9 +45,12 @@ static void on_signal(int number)
 
 struct station {
 	const struct station_settings *settings;
+	const struct peers *peers;
 	struct agent_options options;
+	struct reflector_prefix allow[ALLOW_MAXIMUM];
 	struct progress *progress;
 	struct file_writer *samples;
+	struct sample_file *sample_file;
 	struct dp_pool *pool;
 	struct dp_port *port;
 	struct dp_clock clock;
@@ -66,7 +70,7 @@ static int read_address(const struct station_settings *settings, struct agent_op
 	int64_t bits = 0;
 
 	if (!settings->address)
-		return error_set(err, EINVAL, "--address is missing: which IPv4 address is ours on this port?");
+		return error_set(err, EINVAL, "--address is missing: the IPv4 address of this host on the port");
 	slash = strchr(settings->address, '/');
 	snprintf(text, sizeof text, "%.*s",
 		 (int)(slash ? slash - settings->address : (ptrdiff_t)strlen(settings->address)), settings->address);
@@ -79,6 +83,35 @@ static int read_address(const struct station_settings *settings, struct agent_op
 	if (address_parse_ipv4(settings->gateway, &options->gateway))
 		return bad_option(err, "gateway", "an IPv4 address such as 10.0.0.254", settings->gateway);
 	return slash ? 0 : error_set(err, EINVAL, "--gateway needs --address with /BITS, to know who is off the link");
+}
+
+/* "10.0.0.0/24,10.1.2.3" */
+static int read_allow(struct station *station, struct error *err)
+{
+	char text[1024], *fields[ALLOW_MAXIMUM + 1];
+	size_t count;
+
+	if (!station->settings->allow)
+		return 0;
+	snprintf(text, sizeof text, "%s", station->settings->allow);
+	count = file_split(text, ',', fields, ALLOW_MAXIMUM + 1);
+	for (size_t i = 0; i < count && i < ALLOW_MAXIMUM; i++) {
+		char *slash = strchr(fields[i], '/');
+		int64_t bits = 32;
+
+		if (slash)
+			*slash++ = '\0';
+		if (address_parse_ipv4(fields[i], &station->allow[i].address) ||
+		    (slash && (number_parse_i64(slash, &bits) || bits < 0 || bits > 32)))
+			return bad_option(err, "allow", "IPv4 addresses or prefixes such as 10.0.0.0/24,10.1.2.3",
+					  station->settings->allow);
+		station->allow[i].bits = (int)bits;
+	}
+	if (count > ALLOW_MAXIMUM)
+		return error_set(err, E2BIG, "--allow: more than %d prefixes", ALLOW_MAXIMUM);
+	station->options.allow = station->allow;
+	station->options.allow_count = count;
+	return 0;
 }
 
 /* "2/8": the second of eight. */
@@ -98,23 +131,23 @@ static int read_slot(const struct station_settings *settings, struct agent_optio
 	return 0;
 }
 
-static int read_settings(struct station *station, const struct peers *peers, struct error *err)
+static int read_settings(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
 	struct agent_options *options = &station->options;
 	int code;
 
 	*options = (struct agent_options){
-		.peers = peers,
 		.udp_port = (uint16_t)settings->udp_port,
 		.reflect = settings->reflect,
 		.paths = (uint32_t)settings->paths,
 		.interval = ns_from_us(settings->interval_us),
 		.timeout = ns_from_us(settings->timeout_ms * 1e3),
-		.duration = ns_from_us(settings->duration_s * 1e6),
 		.count = (uint64_t)settings->count,
-		.patience = ns_from_us(settings->wait_s * 1e6),
-		.linger = ns_from_us(settings->reflect ? settings->linger_ms * 1e3 : 0),
+		.source_pps = (uint32_t)settings->source_pps,
+		.total_pps = (uint32_t)settings->total_pps,
+		.samples = settings->samples_path ? SAMPLES_KEPT : 0,
+		.digits = station->peers && station->peers->count * (size_t)settings->paths > SESSIONS_FINE ? 2 : 3,
 		.poll = (enum agent_poll)settings->poll,
 		.stamps = (enum agent_stamps)settings->stamps,
 		.format = settings->format == 1 ? STAMP_NTP : STAMP_PTP,
@@ -125,18 +158,9 @@ static int read_settings(struct station *station, const struct peers *peers, str
 	if (settings->name && !name_is_valid(settings->name, LATENCY_NAME_BYTES))
 		return bad_option(err, "name", "one word without commas and quotes", settings->name);
 	code = read_address(settings, options, err);
+	if (!code)
+		code = read_allow(station, err);
 	return code ? code : read_slot(settings, options, err);
-}
-
-static void write_sample(void *context, const struct agent_sample *sample)
-{
-	struct station *station = context;
-
-	if (station->samples)
-		fprintf(file_writer_stream(station->samples),
-			"%" PRId64 ".%09" PRId64 ",%s,%u,%" PRIu32 ",%.3f,%.3f,%.3f\n", sample->sent_at.v / NS_PER_S,
-			sample->sent_at.v % NS_PER_S, sample->peer->name, sample->source_port, sample->sequence,
-			ns_to_us(sample->rtt), ns_to_us(sample->residence), ns_to_us(sample->offset));
 }
 
 static void show_progress(void *context, double share, const char *phase)
@@ -146,7 +170,7 @@ static void show_progress(void *context, double share, const char *phase)
 	progress_update(station->progress, share < 0 ? 0 : (uint64_t)(share * 1000), phase);
 }
 
-/* What cannot be written is told now, not when it has been measured. */
+/* Fail early if an output is not writable. */
 static int open_outputs(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
@@ -156,11 +180,7 @@ static int open_outputs(struct station *station, struct error *err)
 	if (!settings->samples_path)
 		return 0;
 	station->samples = file_writer_open(settings->samples_path, err);
-	if (!station->samples)
-		return -err->code;
-	fputs("sent_at,peer,source_port,sequence,rtt_us,residence_us,offset_us\n",
-	      file_writer_stream(station->samples));
-	return 0;
+	return station->samples ? 0 : -err->code;
 }
 
 static int open_port(struct station *station, const struct option_operands *operands, struct error *err)
@@ -199,33 +219,77 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-static const char *own_name(const struct station *station, char *address)
+static void name_row(const struct station *station, char *name)
 {
-	const struct peer *self =
-		station->options.peers ? peers_find(station->options.peers, station->options.address) : NULL;
+	const struct peer *self = station->peers ? peers_find(station->peers, station->options.address) : NULL;
 
-	address_print_ipv4(station->options.address, address);
-	return station->settings->name ? station->settings->name : self ? self->name : address;
+	if (station->settings->name || self)
+		snprintf(name, LATENCY_NAME_BYTES, "%s",
+			 station->settings->name ? station->settings->name : self->name);
+	else
+		address_print_ipv4(station->options.address, name);
+}
+
+static int add_peers(struct station *station, struct error *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; !code && station->peers && i < station->peers->count; i++)
+		if (station->peers->items[i].address != station->options.address)
+			code = agent_add_peer(station->agent, &station->peers->items[i], err);
+	return code;
+}
+
+static int collect(struct station *station, struct error *err)
+{
+	struct agent_row *window = agent_row_create(station->agent);
+	struct mesh_row *row = &station->result.row;
+	int code = window ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !code && i < agent_peer_count(station->agent); i++) {
+		agent_window(station->agent, i, window);
+		code = mesh_row_add(row, window);
+	}
+	agent_row_destroy(window);
+	agent_summarise(station->agent, &station->result.summary);
+	return code ? error_set(err, ENOMEM, "out of memory") : 0;
 }
 
 static int run_agent(struct station *station, struct error *err)
 {
+	const struct station_settings *settings = station->settings;
+	struct agent_run run = {
+		.duration = ns_from_us(settings->duration_s * 1e6),
+		.patience = ns_from_us(settings->wait_s * 1e6),
+		.linger = ns_from_us(settings->reflect ? settings->linger_ms * 1e3 : 0),
+		.context = station,
+	};
+	int code;
 
-	station->options.on_sample = station->samples ? write_sample : NULL;
-	station->options.context = station;
-	if (!station->settings->quiet && !station->settings->json)
-		station->progress = progress_create(stderr, station->options.peers ? "probe" : "reflect", 1000);
-	if (station->progress)
-		station->options.on_tick = show_progress;
 	station->agent = agent_create(&station->options, station->port, station->pool, &station->clock, err);
 	if (!station->agent)
 		return -err->code;
+	code = add_peers(station, err);
+	if (!code && station->samples) {
+		station->sample_file =
+			sample_file_start(station->agent, station->peers, file_writer_stream(station->samples), err);
+		code = station->sample_file ? 0 : -err->code;
+	}
+	if (code)
+		return code;
+	if (!settings->quiet && !settings->json)
+		station->progress = progress_create(stderr, station->peers ? "probe" : "reflect", 1000);
+	if (station->progress)
+		run.on_tick = show_progress;
 	station->result.started_at = ns_now_wall();
-	agent_run(station->agent, &stop_signal);
+	agent_run(station->agent, &run, &stop_signal);
 	station->result.finished_at = ns_now_wall();
+	station->result.measured = run.measured;
+	sample_file_stop(station->sample_file);
+	station->sample_file = NULL;
 	progress_destroy(station->progress);
 	station->progress = NULL;
-	return 0;
+	return collect(station, err);
 }
 
 static int report(struct station *station, struct error *err)
@@ -235,14 +299,14 @@ static int report(struct station *station, struct error *err)
 	int code = 0;
 
 	result->address = station->options.address;
-	result->agent = station->agent;
 	dp_port_report(station->port, &result->port);
+	name_row(station, result->row.host);
 	if (station->samples) {
 		code = file_writer_commit(station->samples, err);
 		station->samples = NULL;
 	}
 	if (!code && settings->row_path)
-		code = report_row(result, settings->row_path, err);
+		code = mesh_row_write(&result->row, settings->row_path, err);
 	if (!code && settings->json)
 		code = report_json(result, err);
 	else if (!code && !settings->quiet)
@@ -252,8 +316,10 @@ static int report(struct station *station, struct error *err)
 
 static void close_station(struct station *station)
 {
+	sample_file_stop(station->sample_file);
 	file_writer_discard(station->samples);
 	progress_destroy(station->progress);
+	mesh_row_clear(&station->result.row);
 	agent_destroy(station->agent);
 	dp_port_close(station->port);
 	dp_pool_free(station->pool);
@@ -263,17 +329,15 @@ static void close_station(struct station *station)
 int station_run(const struct station_settings *settings, const struct option_operands *operands,
 		const struct peers *peers)
 {
-	struct station station = {.settings = settings};
+	struct station station = {.settings = settings, .peers = peers};
 	struct error err = {0};
-	char address[16];
 	size_t silent = 0;
 	int code;
 
 	if (settings->quiet)
 		log_set_level(LOG_LEVEL_ERROR);
-	if (read_settings(&station, peers, &err))
+	if (read_settings(&station, &err))
 		return command_fail(&err, COMMAND_USAGE);
-	station.result.name = own_name(&station, address);
 	catch_signals();
 	if (!(code = open_outputs(&station, &err)) && !(code = open_port(&station, operands, &err)) &&
 	    !(code = run_agent(&station, &err)) && !(code = report(&station, &err)))

@@ -10,10 +10,11 @@
 #include <base/error.h>
 #include <base/options.h>
 #include <probe/agent/agent.h>
+#include <probe/mesh/row.h>
 
 struct station_settings {
-	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot;
-	int64_t udp_port, paths, count, slot_ms, seed, dscp;
+	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow;
+	int64_t udp_port, paths, count, slot_ms, seed, dscp, source_pps, total_pps;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms;
 	int driver, poll, stamps, format;
 	bool reflect, json, quiet;
@@ -38,6 +39,12 @@ extern const char *const station_format_names[];
 			      "receive stamps: auto = the kernel's on af_packet, else the time stamp counter's"),      \
 		OPTION_CHOICE(struct station_settings, format, "format", 0, "FORM", station_format_names,              \
 			      "of time stamps in packets"),                                                            \
+		OPTION_STRING(struct station_settings, allow, "allow", 0, "IP[/BITS],...",                             \
+			      "answer these sources alone; short TWAMP requests need it. Default: any unicast host"),  \
+		OPTION_INTEGER(struct station_settings, source_pps, "limit-source", 0, "PPS", 0, 1e9,                  \
+			       "answers a second to one source; 0 = no limit"),                                        \
+		OPTION_INTEGER(struct station_settings, total_pps, "limit-total", 0, "PPS", 0, 1e9,                    \
+			       "answers a second in all; 0 = no limit"),                                               \
 		OPTION_DOUBLE(struct station_settings, duration_s, "duration", 'd', "S", 0, 1e7,                       \
 			      "how long; 0 = until SIGINT or SIGTERM"),                                                \
 		OPTION_FLAG(struct station_settings, json, "json", 0, "print the result as JSON on stdout"),           \
@@ -50,18 +57,18 @@ extern const char *const station_format_names[];
 int station_run(const struct station_settings *settings, const struct option_operands *operands,
 		const struct peers *peers);
 
-/* probe_report.c: the result for people, for programs, and as a row of the mesh. */
+/* probe_report.c: the result for people and for programs. */
 struct station_result {
-	const char *name;
 	uint32_t address;
 	struct dp_port_report port;
 	struct ns started_at, finished_at; /* wall clock */
-	struct agent *agent;
+	struct ns measured;
+	struct agent_summary summary;
+	struct mesh_row row;
 };
 
 void report_text(const struct station_result *result, FILE *out);
 int report_json(const struct station_result *result, struct error *err);
-int report_row(const struct station_result *result, const char *path, struct error *err);
 /* Peers that never answered. */
 size_t report_silent_peers(const struct station_result *result);
 

@@ -6,46 +6,60 @@
 #include <string.h>
 
 #include <base/address.h>
+#include <dp/packet.h>
 
 const char *const agent_poll_names[] = {"auto", "busy", "adaptive", NULL};
 const char *const agent_stamps_names[] = {"auto", "tsc", "kernel", NULL};
 
 enum { REFLECTOR_SESSIONS = 65536 };
 
-/* Holds the ports in the kernel if the address is its own; whether we are the ones to answer ARP follows from that. */
+static const struct ns default_stall = {100 * NS_PER_US};
+
+/* Holds the UDP ports in the kernel if the address is its own; otherwise ARP is ours to answer. */
 static int take_address(struct agent *agent, struct error *err)
 {
 	const struct agent_options *options = &agent->options;
-	int held = doorbell_hold_port(agent->doorbell, options->address, options->udp_port, err);
+	int held = kernel_stamps_hold_port(agent->kernel, options->address, options->udp_port, err);
 
-	if (held < 0)
-		return held;
 	agent->answers_arp = held == 0;
-	for (uint32_t i = 0; held == 1 && agent->prober.target_count && i < options->paths; i++) {
-		int code = doorbell_hold_port(agent->doorbell, options->address, agent->prober.ports[i], err);
-
-		if (code < 0)
-			return code;
-	}
-	return 0;
+	agent->holds_ports = held == 1;
+	return held < 0 ? held : 0;
 }
 
-static int open_doorbell(struct agent *agent, const struct dp_port_report *report, struct error *err)
+static int open_kernel_stamps(struct agent *agent, const struct dp_port_report *report, struct error *err)
 {
 	const char *interface = dp_port_interface(agent->port);
 	bool af_packet = strcmp(report->driver, "net_af_packet") == 0;
 
 	agent->answers_arp = true;
 	if (!af_packet && agent->options.stamps == AGENT_STAMPS_KERNEL)
-		return error_set(err, ENOTSUP, "%s: the kernel stamps packets of af_packet ports only, this one is %s",
+		return error_set(err, ENOTSUP,
+				 "%s: the kernel timestamps packets of af_packet ports only, this one is %s",
 				 report->name, report->driver);
 	if (!af_packet || !interface[0])
 		return 0;
-	agent->doorbell = doorbell_open(interface, agent->options.udp_port, dp_port_socket(agent->port), err);
-	if (!agent->doorbell)
+	agent->kernel = kernel_stamps_open(interface, agent->options.udp_port, dp_port_socket(agent->port), err);
+	if (!agent->kernel)
 		return -(err && err->code ? err->code : EIO);
-	agent->kernel_stamps = agent->options.stamps != AGENT_STAMPS_TSC;
+	agent->wants_kernel_stamps = agent->options.stamps != AGENT_STAMPS_TSC;
 	return take_address(agent, err);
+}
+
+static int create_reflector(struct agent *agent, struct error *err)
+{
+	struct reflector_rules rules = {
+		.address = agent->options.address,
+		.prefix_bits = agent->options.prefix_bits,
+		.allow = agent->options.allow,
+		.allow_count = agent->options.allow_count,
+		.source_pps = agent->options.source_pps,
+		.total_pps = agent->options.total_pps,
+	};
+
+	memcpy(rules.mac, agent->mac, FRAME_MAC_BYTES);
+	agent->reflector = reflector_create(REFLECTOR_SESSIONS, &rules);
+	agent->wake_up = prober_histogram(&agent->prober);
+	return agent->reflector && agent->wake_up ? 0 : error_set(err, ENOMEM, "out of memory");
 }
 
 static int set_up(struct agent *agent, struct error *err)
@@ -62,11 +76,24 @@ static int set_up(struct agent *agent, struct error *err)
 	agent->error_estimate = stamp_error_from_ns(agent->error_bound, false, agent->options.format);
 	agent->sleeps = agent->options.poll == AGENT_POLL_ADAPTIVE ||
 			(agent->options.poll == AGENT_POLL_AUTO && dp_port_interface(agent->port)[0]);
-	agent->reflector = reflector_create(REFLECTOR_SESSIONS);
-	if (!agent->reflector)
-		return error_set(err, ENOMEM, "out of memory");
-	code = prober_create(&agent->prober, &agent->options, agent->clock, &agent->neighbours, err);
-	return code ? code : open_doorbell(agent, &report, err);
+	if (!agent->options.stall.v)
+		agent->options.stall = default_stall;
+	code = prober_create(&agent->prober, &agent->options, agent->clock, err);
+	if (!code)
+		code = create_reflector(agent, err);
+	return code ? code : open_kernel_stamps(agent, &report, err);
+}
+
+/* Frames from before now were not stamped on arrival: answering them would give wrong times. */
+static void discard_old_frames(struct agent *agent)
+{
+	struct dp_packet *burst[AGENT_BURST];
+	uint16_t count;
+
+	do {
+		count = dp_receive(agent->port_id, agent->options.queue, burst, AGENT_BURST);
+		dp_packets_free(burst, count);
+	} while (count == AGENT_BURST);
 }
 
 struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct dp_pool *pool,
@@ -86,6 +113,8 @@ struct agent *agent_create(const struct agent_options *options, struct dp_port *
 		agent_destroy(agent);
 		return NULL;
 	}
+	discard_old_frames(agent);
+	agent->next_upkeep = agent->next_clock = agent->last_look = agent->last_request = dp_now(clock);
 	return agent;
 }
 
@@ -93,11 +122,37 @@ void agent_destroy(struct agent *agent)
 {
 	if (!agent)
 		return;
-	doorbell_close(agent->doorbell);
+	kernel_stamps_close(agent->kernel);
 	prober_free(&agent->prober);
 	neighbours_free(&agent->neighbours);
 	reflector_destroy(agent->reflector);
+	histogram_destroy(agent->wake_up);
 	free(agent);
+}
+
+/* The first peer makes us a sender, to whose ports answers come. */
+static int hold_source_ports(struct agent *agent, struct error *err)
+{
+	for (uint32_t i = 0; agent->holds_ports && i <= agent->options.paths; i++) {
+		int code = kernel_stamps_hold_port(agent->kernel, agent->options.address, agent->prober.ports[i], err);
+
+		if (code < 0)
+			return code;
+	}
+	agent->holds_ports = false;
+	return 0;
+}
+
+int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *err)
+{
+	int code = hold_source_ports(agent, err);
+
+	return code ? code : prober_add(&agent->prober, peer, &agent->neighbours, err);
+}
+
+int agent_remove_peer(struct agent *agent, uint32_t address)
+{
+	return prober_remove(&agent->prober, address, &agent->neighbours);
 }
 
 size_t agent_peer_count(const struct agent *agent)
@@ -105,62 +160,81 @@ size_t agent_peer_count(const struct agent *agent)
 	return agent->prober.target_count;
 }
 
-static void add_counters(struct session_counters *sum, struct session_counters more)
+void agent_set_mode(struct agent *agent, enum agent_mode mode)
 {
-	sum->sent += more.sent;
-	sum->fresh += more.fresh;
-	sum->lost += more.lost;
-	sum->late += more.late;
-	sum->duplicates += more.duplicates;
-	sum->reordered += more.reordered;
-	sum->unknown += more.unknown;
+	prober_set_mode(&agent->prober, mode, dp_now(agent->clock));
 }
 
-void agent_peer_result(struct agent *agent, size_t index, struct agent_peer_result *result)
+bool agent_take_sample(struct agent *agent, struct agent_sample *sample)
 {
-	const struct prober_target *target = &agent->prober.targets[index];
-	const struct neighbour *neighbour = &agent->neighbours.items[target->neighbour];
+	return agent->prober.samples && spsc_take(agent->prober.samples, sample);
+}
 
-	prober_sum(&agent->prober, index);
-	*result = (struct agent_peer_result){
-		.peer = target->peer,
-		.resolved = neighbour->known,
-		.rtt = target->all,
-		.residence = target->residence,
-		.offset = target->best_offset,
-		.path_count = agent->options.paths,
-	};
-	memcpy(result->mac, neighbour->mac, FRAME_MAC_BYTES);
-	for (uint32_t path = 0; path < agent->options.paths; path++) {
-		add_counters(&result->counters, session_counters(target->paths[path].session));
-		result->lost_forward += session_lost_forward(target->paths[path].session);
+struct agent_row *agent_row_create(const struct agent *agent)
+{
+	uint32_t paths = agent->options.paths;
+	struct agent_row *row = calloc(1, sizeof *row);
+	bool whole;
+
+	if (!row)
+		return NULL;
+	row->paths = calloc(paths, sizeof *row->paths);
+	row->rtt = prober_histogram(&agent->prober);
+	row->undisturbed = prober_histogram(&agent->prober);
+	row->residence = prober_histogram(&agent->prober);
+	whole = row->paths && row->rtt && row->undisturbed && row->residence;
+	for (; whole && row->path_count < paths; row->path_count++) {
+		row->paths[row->path_count].rtt = prober_histogram(&agent->prober);
+		whole = row->paths[row->path_count].rtt;
 	}
+	if (whole)
+		return row;
+	agent_row_destroy(row);
+	return NULL;
 }
 
-void agent_path_result(struct agent *agent, size_t index, uint32_t path, struct agent_path_result *result)
+void agent_row_destroy(struct agent_row *row)
 {
-	const struct prober_path *from = &agent->prober.targets[index].paths[path];
-
-	*result = (struct agent_path_result){
-		.source_port = agent->prober.ports[path],
-		.counters = session_counters(from->session),
-		.rtt = from->rtt,
-	};
+	if (!row)
+		return;
+	for (uint32_t i = 0; i < row->path_count; i++)
+		histogram_destroy(row->paths[i].rtt);
+	free(row->paths);
+	histogram_destroy(row->rtt);
+	histogram_destroy(row->undisturbed);
+	histogram_destroy(row->residence);
+	free(row);
 }
 
-void agent_summary(struct agent *agent, struct agent_summary *summary)
+void agent_window(struct agent *agent, size_t index, struct agent_row *row)
 {
-	uint64_t end = agent->measure_end ? agent->measure_end : agent->measure_begin;
+	const struct neighbour *neighbour = &agent->neighbours.items[agent->prober.targets[index]->neighbour];
 
+	prober_window(&agent->prober, index, dp_now(agent->clock), row);
+	row->resolved = neighbour->known;
+	memcpy(row->mac, neighbour->mac, FRAME_MAC_BYTES);
+}
+
+void agent_abandon(struct agent *agent)
+{
+	prober_expire(&agent->prober, dp_now(agent->clock), SIZE_MAX);
+	prober_abandon(&agent->prober);
+}
+
+void agent_summarise(struct agent *agent, struct agent_summary *summary)
+{
 	*summary = (struct agent_summary){
-		.stamps = agent->kernel_stamps ? "kernel" : "tsc",
+		.stamps = agent->wants_kernel_stamps ? "kernel" : "tsc",
 		.poll = agent->sleeps ? "adaptive" : "busy",
-		.measured = dp_clock_duration(agent->clock, (int64_t)(end - agent->measure_begin)),
 		.skipped = agent->prober.skipped,
 		.unstamped = agent->unstamped,
 		.send_failures = agent->send_failures,
 		.broken_frames = agent->broken_frames,
+		.unfinished_checksums = agent->unfinished_checksums,
+		.tagged = agent->tagged,
+		.samples_dropped = agent->prober.samples_dropped,
 		.error_bound = agent->error_bound,
+		.wake_up = agent->wake_up,
 		.reflector = reflector_counters(agent->reflector),
 	};
 	memcpy(summary->mac, agent->mac, FRAME_MAC_BYTES);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What agent.c (making, asking) and agent_loop.c (running) share. */
+/* What agent.c (creation, results), agent_step.c (packets) and agent_run.c (a measurement with an end) share. */
 #ifndef PROBE_AGENT_PRIV_H
 #define PROBE_AGENT_PRIV_H
 
 #include <probe/agent/agent.h>
 
-#include "doorbell_priv.h"
+#include "kernel_stamps_priv.h"
 #include "neighbours_priv.h"
 #include "prober_priv.h"
 
@@ -19,17 +19,21 @@ struct agent {
 	struct dp_clock *clock;
 	uint8_t mac[FRAME_MAC_BYTES];
 	bool answers_arp; /* the kernel does not */
+	bool holds_ports; /* in the kernel, whose address it is */
 	bool sleeps;
-	bool kernel_stamps;
-	struct doorbell *doorbell; /* NULL: not an af_packet port */
+	bool exact_timers; /* asked of the thread that steps it */
+	bool wants_kernel_stamps;
+	struct kernel_stamps *kernel; /* NULL: not an af_packet port */
 	struct neighbours neighbours;
 	struct prober prober;
 	struct reflector *reflector;
 	struct stamp_error_estimate error_estimate;
 	struct ns error_bound;
-	uint64_t last_request; /* ticks */
-	uint64_t unstamped, send_failures, broken_frames;
-	uint64_t measure_begin, measure_end; /* ticks */
+	struct stamp next_upkeep, next_clock;
+	struct stamp last_look; /* when the port was last seen empty or emptied */
+	struct stamp last_request;
+	struct histogram *wake_up;
+	uint64_t unstamped, send_failures, broken_frames, unfinished_checksums, tagged;
 };
 
 #endif

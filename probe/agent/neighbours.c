@@ -7,39 +7,64 @@
 
 #include <base/array.h>
 
-static const struct ns first_backoff = {50 * NS_PER_MS}, longest_backoff = {NS_PER_S};
+/* Linux keeps a neighbour reachable for 30 s on average (base_reachable_time_ms). */
+static const struct ns first_backoff = {50 * NS_PER_MS}, longest_backoff = {NS_PER_S}, refresh = {30 * NS_PER_S};
+
+/* The one with this address, else a free one, else NULL. */
+static struct neighbour *find(const struct neighbours *neighbours, uint32_t address)
+{
+	struct neighbour *unused = NULL;
+
+	for (size_t i = 0; i < neighbours->count; i++) {
+		struct neighbour *neighbour = &neighbours->items[i];
+
+		if (neighbour->users && neighbour->address == address)
+			return neighbour;
+		if (!neighbour->users)
+			unused = neighbour;
+	}
+	return unused;
+}
 
 int64_t neighbours_add(struct neighbours *neighbours, uint32_t address, const uint8_t *mac)
 {
-	struct neighbour *neighbour, *items;
+	struct neighbour *neighbour = find(neighbours, address), *items;
 
-	for (size_t i = 0; i < neighbours->count; i++)
-		if (neighbours->items[i].address == address)
-			return (int64_t)i;
-	items = array_grow(neighbours->items, neighbours->count, &neighbours->capacity, sizeof *items);
-	if (!items)
-		return -ENOMEM;
-	neighbours->items = items;
-	neighbour = &neighbours->items[neighbours->count];
-	*neighbour = (struct neighbour){.address = address, .backoff = first_backoff};
+	if (!neighbour) {
+		items = array_grow(neighbours->items, neighbours->count, &neighbours->capacity, sizeof *items);
+		if (!items)
+			return -ENOMEM;
+		neighbours->items = items;
+		neighbour = &neighbours->items[neighbours->count++];
+		neighbour->users = 0;
+	}
+	if (neighbour->users++ == 0)
+		*neighbour = (struct neighbour){.address = address, .users = 1, .backoff = first_backoff};
 	if (mac) {
 		neighbour->known = neighbour->fixed = true;
 		memcpy(neighbour->mac, mac, FRAME_MAC_BYTES);
 	}
-	return (int64_t)neighbours->count++;
+	return neighbour - neighbours->items;
 }
 
-void neighbours_learn(struct neighbours *neighbours, const struct frame *arp)
+void neighbours_drop(struct neighbours *neighbours, size_t index)
 {
-	if (arp->source_mac[0] & 1) /* a group's address is nobody's */
+	neighbours->items[index].users--;
+}
+
+void neighbours_learn(struct neighbours *neighbours, const struct frame *arp, struct ns now)
+{
+	if (arp->source_mac[0] & 1) /* a group's address is no host's */
 		return;
 	for (size_t i = 0; i < neighbours->count; i++) {
 		struct neighbour *neighbour = &neighbours->items[i];
 
-		if (neighbour->address != arp->source_address || neighbour->fixed)
+		if (!neighbour->users || neighbour->address != arp->source_address || neighbour->fixed)
 			continue;
 		memcpy(neighbour->mac, arp->source_mac, FRAME_MAC_BYTES);
 		neighbour->known = true;
+		neighbour->ask_at = ns_add(now, refresh);
+		neighbour->backoff = first_backoff;
 	}
 }
 
@@ -48,7 +73,7 @@ const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns 
 	for (size_t i = 0; i < neighbours->count; i++) {
 		struct neighbour *neighbour = &neighbours->items[i];
 
-		if (neighbour->known || now.v < neighbour->ask_at.v)
+		if (!neighbour->users || neighbour->fixed || now.v < neighbour->ask_at.v)
 			continue;
 		neighbour->ask_at = ns_add(now, neighbour->backoff);
 		neighbour->backoff.v *= 2;

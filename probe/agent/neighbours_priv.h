@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MACs of the addresses that we send to: given, or learnt by ARP (RFC 826). No I/O. One thread. */
+/*
+ * MACs of the next hops: given, or learned by ARP (RFC 826) and asked for again from time to time, as a host may be
+ * replaced. No I/O. One thread.
+ */
 #ifndef PROBE_NEIGHBOURS_PRIV_H
 #define PROBE_NEIGHBOURS_PRIV_H
 
@@ -12,6 +15,7 @@
 
 struct neighbour {
 	uint32_t address;
+	uint32_t users;    /* peers behind it; 0 = free */
 	bool known, fixed; /* fixed: from the peers file, ARP does not change it */
 	uint8_t mac[FRAME_MAC_BYTES];
 	struct ns ask_at; /* monotonic: when to ask (again) */
@@ -23,11 +27,13 @@ struct neighbours {
 	struct neighbour *items;
 };
 
-/* Index of the address, added if need be; mac NULL = to be resolved. -ENOMEM. */
+/* Index of the address, added if it is new, for one more user; mac NULL = to be resolved. -ENOMEM. */
 int64_t neighbours_add(struct neighbours *neighbours, uint32_t address, const uint8_t *mac);
-/* From any ARP frame: takes the sender's MAC if we have asked for that address. */
-void neighbours_learn(struct neighbours *neighbours, const struct frame *arp);
-/* The next address to ask for now (sets when to ask again: 50 ms doubling to 1 s); NULL if none. */
+void neighbours_drop(struct neighbours *neighbours, size_t index);
+/* From any ARP frame: takes the sender's MAC if it has that address. */
+void neighbours_learn(struct neighbours *neighbours, const struct frame *arp, struct ns now);
+/* The next address to ask for now (sets when to ask again: 50 ms doubling to 1 s, 30 s once it is known); NULL if
+ * there is none. */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now);
 void neighbours_free(struct neighbours *neighbours);
 

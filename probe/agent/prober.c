@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/rng.h>
 #include <probe/rtt/exchange.h>
 
@@ -13,30 +14,29 @@ enum {
 	DYNAMIC_PORTS = 16384,
 	GREETER_WINDOW = 64,
 	SESSIONS_MAXIMUM = 65536,
-	SESSIONS_FINE = 1024, /* up to so many, histograms keep three digits; beyond, two */
+	WINDOW_MAXIMUM = 65536,
+	WINDOW_SPARE = 16,
 };
 
 static const struct ns greeting_gap = {50 * NS_PER_MS};
-static const int64_t rtt_highest_ns = INT64_C(10) * NS_PER_S;
+static const int64_t rtt_lowest_ns = 100, rtt_highest_ns = INT64_C(10) * NS_PER_S;
 
-static struct histogram *new_histogram(const struct prober *prober)
+struct histogram *prober_histogram(const struct prober *prober)
 {
-	size_t sessions = prober->target_count * prober->options->paths;
-
-	return histogram_create(100, rtt_highest_ns, sessions <= SESSIONS_FINE ? 3 : 2);
+	return histogram_create(rtt_lowest_ns, rtt_highest_ns, prober->options->digits == 2 ? 2 : 3);
 }
 
-/* Distinct ports at random, so that two runs hash onto other links and one run covers many. */
+/* Distinct ports at random, so that two runs hash onto other links and one run covers many; the last one greets. */
 static int choose_ports(struct prober *prober, struct rng *rng)
 {
-	uint32_t paths = prober->options->paths;
+	uint32_t wanted = prober->options->paths + 1;
 
-	prober->ports = calloc(paths, sizeof *prober->ports);
+	prober->ports = calloc(wanted, sizeof *prober->ports);
 	prober->path_of_port = malloc(65536 * sizeof *prober->path_of_port);
 	if (!prober->ports || !prober->path_of_port)
 		return -ENOMEM;
 	memset(prober->path_of_port, 0xff, 65536 * sizeof *prober->path_of_port);
-	for (uint32_t i = 0; i < paths;) {
+	for (uint32_t i = 0; i < wanted;) {
 		uint16_t port = (uint16_t)(FIRST_DYNAMIC_PORT + rng_below(rng, DYNAMIC_PORTS));
 
 		if (prober->path_of_port[port] >= 0 || port == prober->options->udp_port)
@@ -47,32 +47,93 @@ static int choose_ports(struct prober *prober, struct rng *rng)
 	return 0;
 }
 
-/* As many probes as can be out at once on a path: what is sent within the timeout, and some. */
+int prober_create(struct prober *prober, const struct agent_options *options, struct dp_clock *clock, struct error *err)
+{
+	struct rng rng;
+
+	*prober = (struct prober){.options = options, .clock = clock};
+	rng_seed(&rng, options->seed);
+	prober->session = (uint16_t)(1 + rng_below(&rng, 65535));
+	if (options->samples)
+		prober->samples = spsc_create(options->samples, sizeof(struct agent_sample));
+	if (choose_ports(prober, &rng) || (options->samples && !prober->samples)) {
+		prober_free(prober);
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+/* As many probes as can be outstanding at once on a path: those sent within the timeout, and some. */
 static uint32_t session_window(const struct agent_options *options)
 {
 	int64_t gap = options->interval.v * options->paths;
-	int64_t window = options->timeout.v / (gap > 0 ? gap : 1) + 16;
+	int64_t window = options->timeout.v / (gap > 0 ? gap : 1) + WINDOW_SPARE;
 
-	return window > 65536 ? 65536 : (uint32_t)window;
+	return window > WINDOW_MAXIMUM ? WINDOW_MAXIMUM : (uint32_t)window;
 }
 
-static int fill_target(struct prober *prober, struct prober_target *target)
+static void target_destroy(struct prober_target *target, uint32_t paths)
+{
+	for (uint32_t path = 0; target->paths && path < paths; path++) {
+		session_destroy(target->paths[path].session);
+		histogram_destroy(target->paths[path].rtt);
+	}
+	free(target->paths);
+	session_destroy(target->greeter);
+	histogram_destroy(target->rtt);
+	histogram_destroy(target->residence);
+	free(target);
+}
+
+void prober_free(struct prober *prober)
+{
+	for (size_t i = 0; i < prober->target_count; i++)
+		target_destroy(prober->targets[i], prober->options->paths);
+	free(prober->targets);
+	free(prober->by_address);
+	free(prober->ports);
+	free(prober->path_of_port);
+	free(prober->samples);
+	*prober = (struct prober){0};
+}
+
+/*
+ * The greeter begins with number 1, as if number 0 had been lost: a reflector that numbers its answers itself sends 0,
+ * one that copies the request's number sends 1.
+ */
+static struct session *new_greeter(void)
+{
+	struct session *greeter = session_create(GREETER_WINDOW);
+
+	if (greeter)
+		session_send(greeter, (struct stamp){.clock = CLOCK_COUNTER});
+	return greeter;
+}
+
+static struct prober_target *target_create(const struct prober *prober, const struct peer *peer)
 {
 	const struct agent_options *options = prober->options;
+	struct prober_target *target = calloc(1, sizeof *target);
+	bool whole;
 
-	target->greeter = session_create(GREETER_WINDOW);
+	if (!target)
+		return NULL;
+	target->peer = *peer;
+	target->best_rtt.v = INT64_MAX;
+	target->greeter = new_greeter();
 	target->paths = calloc(options->paths, sizeof *target->paths);
-	target->residence = new_histogram(prober);
-	target->all = new_histogram(prober);
-	if (!target->greeter || !target->paths || !target->residence || !target->all)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < options->paths; i++) {
+	target->rtt = prober_histogram(prober);
+	target->residence = prober_histogram(prober);
+	whole = target->greeter && target->paths && target->rtt && target->residence;
+	for (uint32_t i = 0; whole && i < options->paths; i++) {
 		target->paths[i].session = session_create(session_window(options));
-		target->paths[i].rtt = new_histogram(prober);
-		if (!target->paths[i].session || !target->paths[i].rtt)
-			return -ENOMEM;
+		target->paths[i].rtt = prober_histogram(prober);
+		whole = target->paths[i].session && target->paths[i].rtt;
 	}
-	return 0;
+	if (whole)
+		return target;
+	target_destroy(target, options->paths);
+	return NULL;
 }
 
 static uint32_t next_hop(const struct agent_options *options, uint32_t address)
@@ -84,111 +145,139 @@ static uint32_t next_hop(const struct agent_options *options, uint32_t address)
 	return address;
 }
 
-static int compare_addresses(const void *a, const void *b)
+/* Where the address is in by_address, or where it belongs. */
+static size_t place_of(const struct prober *prober, uint32_t address)
 {
-	const struct prober_target *first = *(struct prober_target *const *)a;
-	const struct prober_target *second = *(struct prober_target *const *)b;
+	size_t low = 0, high = prober->target_count;
 
-	return (first->peer->address > second->peer->address) - (first->peer->address < second->peer->address);
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (prober->by_address[middle]->peer.address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-static int add_targets(struct prober *prober, struct neighbours *neighbours)
+static struct prober_target *find_target(const struct prober *prober, uint32_t address)
 {
-	const struct peers *peers = prober->options->peers;
+	size_t place = place_of(prober, address);
 
-	for (size_t i = 0, at = 0; peers && i < peers->count; i++) {
-		const struct peer *peer = &peers->items[i];
-		struct prober_target *target = &prober->targets[at];
-		int64_t neighbour;
+	if (place == prober->target_count || prober->by_address[place]->peer.address != address)
+		return NULL;
+	return prober->by_address[place];
+}
 
-		if (peer->address == prober->options->address)
-			continue;
-		neighbour = neighbours_add(neighbours, next_hop(prober->options, peer->address),
-					   peer->has_mac ? peer->mac : NULL);
-		if (neighbour < 0)
-			return (int)neighbour;
-		target->peer = peer;
-		target->neighbour = (size_t)neighbour;
-		target->best_delay.v = INT64_MAX;
-		if (fill_target(prober, target))
-			return -ENOMEM;
-		prober->by_address[at++] = target;
+/* The schedule goes on from the turn that is next, with the gaps that this number of peers has. */
+static void reschedule(struct prober *prober)
+{
+	struct ns interval = prober->mode == AGENT_MEASURING ? prober->options->interval : greeting_gap;
+
+	if (prober->target_count == 0 || prober->mode == AGENT_QUIET) {
+		prober->next_due.valid = false;
+		return;
 	}
-	qsort(prober->by_address, prober->target_count, sizeof *prober->by_address, compare_addresses);
+	prober->gap_ns = (double)interval.v / (double)prober->target_count;
+	if (!prober->next_due.valid)
+		prober->next_due = prober->schedule_start;
+	prober->schedule_start = prober->next_due;
+	prober->schedule_start.ns -= (int64_t)((double)prober->turn * prober->gap_ns);
+}
+
+static int make_room(struct prober *prober)
+{
+	struct prober_target **items;
+
+	items = array_grow(prober->targets, prober->target_count, &prober->target_capacity,
+			   sizeof(struct prober_target *));
+	if (!items)
+		return -ENOMEM;
+	prober->targets = items;
+	items = array_grow(prober->by_address, prober->target_count, &prober->by_address_capacity,
+			   sizeof(struct prober_target *));
+	if (!items)
+		return -ENOMEM;
+	prober->by_address = items;
 	return 0;
 }
 
-int prober_create(struct prober *prober, const struct agent_options *options, struct dp_clock *clock,
-		  struct neighbours *neighbours, struct error *err)
+int prober_add(struct prober *prober, const struct peer *peer, struct neighbours *neighbours, struct error *err)
 {
-	struct rng rng;
+	const struct agent_options *options = prober->options;
+	struct prober_target *target;
+	int64_t neighbour;
+	size_t place;
 
-	*prober = (struct prober){.options = options, .clock = clock, .next_due = UINT64_MAX};
-	for (size_t i = 0; options->peers && i < options->peers->count; i++)
-		prober->target_count += options->peers->items[i].address != options->address;
-	if (prober->target_count * options->paths > SESSIONS_MAXIMUM)
+	if (peer->address == options->address || find_target(prober, peer->address))
+		return error_set(err, EEXIST, "peer '%s': its address is ours or another peer's", peer->name);
+	if ((prober->target_count + 1) * options->paths > SESSIONS_MAXIMUM)
 		return error_set(err, E2BIG, "%zu peers over %u paths are more than %d sessions: give fewer paths",
-				 prober->target_count, options->paths, SESSIONS_MAXIMUM);
-	rng_seed(&rng, options->seed);
-	prober->session = (uint16_t)(1 + rng_below(&rng, 32767));
-	prober->greeting_session = (uint16_t)(prober->session + 32767);
-	prober->targets = calloc(prober->target_count + 1, sizeof *prober->targets);
-	prober->by_address = calloc(prober->target_count + 1, sizeof *prober->by_address);
-	if (!prober->targets || !prober->by_address || choose_ports(prober, &rng) || add_targets(prober, neighbours)) {
-		prober_free(prober);
+				 prober->target_count + 1, options->paths, SESSIONS_MAXIMUM);
+	target = make_room(prober) ? NULL : target_create(prober, peer);
+	neighbour =
+		target ? neighbours_add(neighbours, next_hop(options, peer->address), peer->has_mac ? peer->mac : NULL)
+		       : -ENOMEM;
+	if (neighbour < 0) {
+		if (target)
+			target_destroy(target, options->paths);
 		return error_set(err, ENOMEM, "no memory for the histograms of %zu peers over %u paths",
-				 prober->target_count, options->paths);
+				 prober->target_count + 1, options->paths);
 	}
+	target->neighbour = (size_t)neighbour;
+	target->began = dp_clock_to_wall(prober->clock, prober->schedule_start);
+	place = place_of(prober, peer->address);
+	memmove(prober->by_address + place + 1, prober->by_address + place,
+		(prober->target_count - place) * sizeof(struct prober_target *));
+	prober->by_address[place] = target;
+	prober->targets[prober->target_count++] = target;
+	reschedule(prober);
 	return 0;
 }
 
-void prober_free(struct prober *prober)
+static void remove_at(struct prober_target **targets, size_t count, size_t place)
 {
-	for (size_t i = 0; prober->targets && i < prober->target_count; i++) {
-		struct prober_target *target = &prober->targets[i];
-
-		for (uint32_t path = 0; target->paths && path < prober->options->paths; path++) {
-			session_destroy(target->paths[path].session);
-			histogram_destroy(target->paths[path].rtt);
-		}
-		free(target->paths);
-		session_destroy(target->greeter);
-		histogram_destroy(target->residence);
-		histogram_destroy(target->all);
-	}
-	free(prober->targets);
-	free(prober->by_address);
-	free(prober->ports);
-	free(prober->path_of_port);
-	*prober = (struct prober){.next_due = UINT64_MAX};
+	memmove(targets + place, targets + place + 1, (count - place - 1) * sizeof(struct prober_target *));
 }
 
-static void set_schedule(struct prober *prober, struct ns interval, uint64_t now)
+int prober_remove(struct prober *prober, uint32_t address, struct neighbours *neighbours)
 {
-	size_t targets = prober->target_count ? prober->target_count : 1;
+	struct prober_target *target = find_target(prober, address);
+	size_t at = 0;
 
-	prober->gap_ticks = (double)interval.v / prober->clock->ns_per_cycle / (double)targets;
-	prober->schedule_start = now;
+	if (!target)
+		return -ENOENT;
+	while (prober->targets[at] != target)
+		at++;
+	for (uint32_t path = 0; path < prober->options->paths; path++)
+		prober->outstanding -= session_outstanding(target->paths[path].session);
+	neighbours_drop(neighbours, target->neighbour);
+	remove_at(prober->by_address, prober->target_count, place_of(prober, address));
+	remove_at(prober->targets, prober->target_count, at);
+	prober->target_count--;
+	target_destroy(target, prober->options->paths);
+	reschedule(prober);
+	return 0;
+}
+
+void prober_set_mode(struct prober *prober, enum agent_mode mode, struct stamp now)
+{
+	struct stamp wall = dp_clock_to_wall(prober->clock, now);
+
+	prober->mode = mode;
 	prober->turn = 0;
-	prober->next_due = prober->target_count ? now : UINT64_MAX;
-}
-
-void prober_greet(struct prober *prober, uint64_t now)
-{
-	prober->measuring = false;
-	set_schedule(prober, greeting_gap, now);
-}
-
-void prober_measure(struct prober *prober, uint64_t now)
-{
-	prober->measuring = true;
-	set_schedule(prober, prober->options->interval, now);
+	prober->schedule_start = now;
+	prober->next_due.valid = false;
+	for (size_t i = 0; mode == AGENT_MEASURING && i < prober->target_count; i++)
+		prober->targets[i]->began = wall;
+	reschedule(prober);
 }
 
 bool prober_all_heard(const struct prober *prober)
 {
 	for (size_t i = 0; i < prober->target_count; i++)
-		if (!prober->targets[i].heard)
+		if (!prober->targets[i]->heard)
 			return false;
 	return true;
 }
@@ -197,204 +286,302 @@ bool prober_done(const struct prober *prober, const struct neighbours *neighbour
 {
 	uint64_t count = prober->options->count;
 
-	if (!count)
+	if (!count || !prober->target_count)
 		return false;
 	for (size_t i = 0; i < prober->target_count; i++) {
-		bool reachable = neighbours->items[prober->targets[i].neighbour].known;
+		bool reachable = neighbours->items[prober->targets[i]->neighbour].known;
 
-		if (prober->targets[i].sent < count && (reachable || prober->turn < count * prober->target_count))
+		if (prober->targets[i]->sent < count && (reachable || prober->turn < count * prober->target_count))
 			return false;
 	}
 	return true;
 }
 
-/* When our slot of wall time begins next, or `now` if it is our turn. The last eighth is kept free for answers. */
-static uint64_t slot_begin(const struct prober *prober, uint64_t now)
+/* How long until our slot of wall time begins, 0 in it. Its last eighth is kept free for answers. */
+static struct ns until_slot(const struct prober *prober, struct stamp now)
 {
 	const struct agent_options *options = prober->options;
 	int64_t length = options->slot_length.v, round = length * options->slots;
 	int64_t within, begin;
 
-	if (options->slots <= 1 || !prober->measuring)
-		return now;
-	within = dp_clock_wall(prober->clock, now).v % round;
+	if (options->slots <= 1 || prober->mode != AGENT_MEASURING)
+		return (struct ns){0};
+	within = dp_clock_to_wall(prober->clock, now).ns % round;
 	begin = length * options->slot;
 	if (within >= begin && within < begin + length - length / 8)
-		return now;
+		return (struct ns){0};
 	if (within >= begin)
 		begin += round;
-	return now + (uint64_t)dp_clock_cycles(prober->clock, (struct ns){begin - within});
+	return (struct ns){begin - within};
 }
 
-uint64_t prober_next_due(const struct prober *prober)
+struct stamp prober_next_due(const struct prober *prober)
 {
 	return prober->next_due;
 }
 
-static void advance(struct prober *prober, uint64_t now)
+static void advance(struct prober *prober, struct stamp now)
 {
-	uint64_t late;
+	int64_t late_ns;
 
 	prober->turn++;
-	prober->next_due = prober->schedule_start + (uint64_t)((double)prober->turn * prober->gap_ticks);
-	late = now > prober->next_due ? now - prober->next_due : 0;
-	/* A stall of over a round is not made good by a burst: that would measure the burst. */
-	if ((double)late > prober->gap_ticks * (double)prober->target_count) {
-		prober->skipped += prober->measuring ? (uint64_t)((double)late / prober->gap_ticks) : 0;
-		prober->schedule_start = now - (uint64_t)((double)prober->turn * prober->gap_ticks);
+	prober->next_due.ns = prober->schedule_start.ns + (int64_t)((double)prober->turn * prober->gap_ns);
+	late_ns = now.ns - prober->next_due.ns;
+	/* A stall of over a round is not made up for by a burst: that would measure the burst. */
+	if ((double)late_ns > prober->gap_ns * (double)prober->target_count) {
+		prober->skipped += prober->mode == AGENT_MEASURING ? (uint64_t)((double)late_ns / prober->gap_ns) : 0;
+		prober->schedule_start.ns = now.ns - (int64_t)((double)prober->turn * prober->gap_ns);
 		prober->next_due = now;
 	}
 }
 
-static void fill_probe(struct prober *prober, size_t index, struct prober_probe *probe)
+static void fill_probe(struct prober *prober, struct prober_target *target, struct prober_probe *probe)
 {
-	struct prober_target *target = &prober->targets[index];
+	uint32_t path = prober->options->paths; /* the port that greets */
 
-	*probe = (struct prober_probe){.target = index};
-	if (prober->measuring) {
-		probe->path = target->next_path;
+	*probe = (struct prober_probe){.target = target, .session = target->greeter};
+	if (prober->mode == AGENT_MEASURING) {
+		path = target->next_path;
 		target->next_path = (target->next_path + 1) % prober->options->paths;
-		probe->request.session = prober->session;
-		probe->request.sequence = session_send(target->paths[probe->path].session, 0);
+		probe->session = target->paths[path].session;
 		target->sent++;
-	} else {
-		probe->request.session = prober->greeting_session;
-		probe->request.sequence = session_send(target->greeter, 0);
+		prober->outstanding -= session_outstanding(probe->session);
 	}
-	probe->source_port = prober->ports[probe->path];
+	probe->request.session = prober->session;
+	probe->request.sequence = session_send(probe->session, (struct stamp){.clock = CLOCK_COUNTER});
+	if (prober->mode == AGENT_MEASURING)
+		prober->outstanding += session_outstanding(probe->session);
+	probe->source_port = prober->ports[path];
 }
 
-bool prober_take(struct prober *prober, uint64_t now, const struct neighbours *neighbours, struct prober_probe *probe)
+bool prober_take(struct prober *prober, struct stamp now, const struct neighbours *neighbours,
+		 struct prober_probe *probe)
 {
-	size_t index;
-	const struct prober_target *target;
-	uint64_t begin;
+	struct prober_target *target;
+	struct ns wait;
 
-	if (now < prober->next_due || prober->next_due == UINT64_MAX)
+	if (!prober->next_due.valid || now.ns < prober->next_due.ns)
 		return false;
-	begin = slot_begin(prober, now);
-	if (begin > now) {
-		prober->schedule_start += begin - prober->next_due;
-		prober->next_due = begin;
+	wait = until_slot(prober, now);
+	if (wait.v > 0) {
+		prober->schedule_start.ns += now.ns + wait.v - prober->next_due.ns;
+		prober->next_due = stamp_after(now, wait);
 		return false;
 	}
-	index = (size_t)(prober->turn % prober->target_count);
-	target = &prober->targets[index];
+	target = prober->targets[prober->turn % prober->target_count];
 	advance(prober, now);
 	if (!neighbours->items[target->neighbour].known)
 		return false;
-	if (prober->measuring ? prober->options->count && target->sent >= prober->options->count : target->heard)
+	if (prober->mode == AGENT_MEASURING ? prober->options->count && target->sent >= prober->options->count
+					    : target->heard)
 		return false;
-	fill_probe(prober, index, probe);
+	fill_probe(prober, target, probe);
 	return true;
 }
 
-static struct session *session_of(struct prober *prober, const struct prober_probe *probe)
+void prober_sent(const struct prober_probe *probe, struct stamp sent_at, bool disturbed)
 {
-	struct prober_target *target = &prober->targets[probe->target];
-
-	return probe->request.session == prober->session ? target->paths[probe->path].session : target->greeter;
-}
-
-void prober_sent(struct prober *prober, const struct prober_probe *probe, uint64_t sent_ticks)
-{
-	session_restamp(session_of(prober, probe), sent_ticks);
+	session_restamp(probe->session, sent_at);
+	if (disturbed)
+		session_disturb(probe->session);
 }
 
 void prober_unsent(struct prober *prober, const struct prober_probe *probe)
 {
-	session_unsend(session_of(prober, probe));
-	if (probe->request.session == prober->session)
-		prober->targets[probe->target].sent--;
+	bool counts = probe->session != probe->target->greeter;
+
+	prober->outstanding -= counts ? session_outstanding(probe->session) : 0;
+	session_unsend(probe->session);
+	prober->outstanding += counts ? session_outstanding(probe->session) : 0;
+	probe->target->sent -= counts;
 }
 
-static struct prober_target *find_target(const struct prober *prober, uint32_t address)
+static void put_sample(struct prober *prober, const struct agent_sample *sample)
 {
-	size_t low = 0, high = prober->target_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (prober->by_address[middle]->peer->address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == prober->target_count || prober->by_address[low]->peer->address != address)
-		return NULL;
-	return prober->by_address[low];
+	if (prober->samples && !spsc_put(prober->samples, sample))
+		prober->samples_dropped++;
 }
 
 static void take_sample(struct prober *prober, struct prober_target *target, int16_t path,
-			const struct stamp_reply *reply, uint64_t sent_ticks, uint64_t received_ticks)
+			const struct stamp_reply *reply, const struct session_probe *probe, struct stamp received,
+			bool disturbed)
 {
-	struct ns gross = dp_clock_duration(prober->clock, (int64_t)(received_ticks - sent_ticks));
-	struct ns sent_at = dp_clock_wall(prober->clock, sent_ticks);
-	struct exchange exchange = {sent_at, reply->received_at, reply->sent_at, ns_add(sent_at, gross)};
-	struct agent_sample sample = {
-		.peer = target->peer,
-		.source_port = prober->ports[path],
-		.sequence = reply->request_sequence,
-		.sent_at = sent_at,
-		.rtt = exchange_delay(&exchange),
-		.residence = exchange_residence(&exchange),
-		.offset = exchange_offset(&exchange),
-	};
+	struct exchange exchange = {probe->sent_at, stamp_at(CLOCK_PEER, reply->received_at.v),
+				    stamp_at(CLOCK_PEER, reply->sent_at.v), received};
+	struct agent_sample sample = {.peer = target->peer.address,
+				      .source_port = prober->ports[path],
+				      .sequence = reply->request_sequence,
+				      .sent_at = dp_clock_to_wall(prober->clock, probe->sent_at),
+				      .disturbed = disturbed || probe->disturbed};
+	struct exchange_times times;
 
-	histogram_record(target->paths[path].rtt, sample.rtt.v);
+	target->last_answer = dp_clock_to_wall(prober->clock, received);
+	if (exchange_measure(&exchange, &times) != EXCHANGE_MEASURED) {
+		target->impossible++;
+		return;
+	}
+	exchange.t1 = sample.sent_at;
+	exchange.t4 = target->last_answer;
+	sample.rtt = times.rtt;
+	sample.residence = times.residence;
+	sample.offset = exchange_offset(&exchange);
+	histogram_record(target->rtt, sample.rtt.v);
 	histogram_record(target->residence, sample.residence.v);
-	if (sample.rtt.v < target->best_delay.v) {
-		target->best_delay = sample.rtt;
+	if (sample.disturbed)
+		target->disturbed++;
+	else
+		histogram_record(target->paths[path].rtt, sample.rtt.v);
+	if (sample.rtt.v < target->best_rtt.v) {
+		target->best_rtt = sample.rtt;
 		target->best_offset = sample.offset;
 	}
-	if (prober->options->on_sample)
-		prober->options->on_sample(prober->options->context, &sample);
+	put_sample(prober, &sample);
 }
 
-bool prober_answer(struct prober *prober, const struct frame *frame, uint64_t received_ticks)
+/* An answer to a greeting shows that the peer is there, and whether it numbers answers itself. */
+static void take_greeting(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply)
+{
+	target->heard = true;
+	if (reply->sequence == reply->request_sequence)
+		return;
+	for (uint32_t path = 0; path < prober->options->paths; path++)
+		session_set_stateful(target->paths[path].session);
+}
+
+bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed)
 {
 	int16_t path = prober->path_of_port ? prober->path_of_port[frame->destination_port] : -1;
 	struct prober_target *target = path >= 0 ? find_target(prober, frame->source_address) : NULL;
+	struct session_probe probe;
 	struct stamp_reply reply;
-	uint64_t sent_ticks;
+	enum session_answer answer;
+	struct session *session;
 
 	if (!target || stamp_read_reply(frame->payload, frame->payload_bytes, &reply))
 		return false;
-	if (reply.session == prober->greeting_session) {
-		target->heard = true;
+	/* RFC 8972 section 3: a reflector that does not know session identifiers leaves them 0; address and port say
+	 * which session it is. */
+	if (reply.session != prober->session && reply.session != 0)
+		return false;
+	target->ssid_ignored = reply.session == 0;
+	if (path == (int16_t)prober->options->paths) {
+		take_greeting(prober, target, &reply);
 		return true;
 	}
-	if (reply.session != prober->session)
-		return false;
-	if (session_receive(target->paths[path].session, reply.request_sequence, reply.sequence, &sent_ticks) ==
-	    SESSION_FRESH)
-		take_sample(prober, target, path, &reply, sent_ticks, received_ticks);
+	session = target->paths[path].session;
+	prober->outstanding -= session_outstanding(session);
+	answer = session_receive(session, reply.request_sequence, reply.sequence, &probe);
+	prober->outstanding += session_outstanding(session);
+	if (answer == SESSION_FRESH)
+		take_sample(prober, target, path, &reply, &probe, received, disturbed);
 	return true;
 }
 
-uint64_t prober_expire(struct prober *prober, uint64_t now)
+static void expire_session(struct prober *prober, struct session *session, struct stamp now)
 {
-	uint64_t deadline = now - (uint64_t)dp_clock_cycles(prober->clock, prober->options->timeout);
-	uint64_t outstanding = 0;
+	now.ns -= prober->options->timeout.v;
+	prober->outstanding -= session_expire(session, now);
+}
 
-	for (size_t i = 0; i < prober->target_count; i++)
-		for (uint32_t path = 0; path < prober->options->paths; path++) {
-			session_expire(prober->targets[i].paths[path].session, deadline);
-			outstanding += session_outstanding(prober->targets[i].paths[path].session);
+void prober_expire(struct prober *prober, struct stamp now, size_t sessions)
+{
+	size_t all = prober->target_count * prober->options->paths;
+
+	for (size_t i = 0; i < (sessions < all ? sessions : all); i++) {
+		if (++prober->expire_path >= prober->options->paths) {
+			prober->expire_path = 0;
+			prober->expire_target++;
 		}
-	return outstanding;
+		if (prober->expire_target >= prober->target_count)
+			prober->expire_target = 0;
+		expire_session(prober, prober->targets[prober->expire_target]->paths[prober->expire_path].session, now);
+	}
 }
 
 void prober_abandon(struct prober *prober)
 {
 	for (size_t i = 0; i < prober->target_count; i++)
 		for (uint32_t path = 0; path < prober->options->paths; path++)
-			session_abandon(prober->targets[i].paths[path].session);
+			session_abandon(prober->targets[i]->paths[path].session);
+	prober->outstanding = 0;
 }
 
-void prober_sum(struct prober *prober, size_t target)
+static struct session_counters counters_since(struct session_counters now, const struct session_counters *before)
 {
-	histogram_reset(prober->targets[target].all);
-	for (uint32_t path = 0; path < prober->options->paths; path++)
-		histogram_merge(prober->targets[target].all, prober->targets[target].paths[path].rtt);
+	return (struct session_counters){
+		.sent = now.sent - before->sent,
+		.fresh = now.fresh - before->fresh,
+		.lost = now.lost - before->lost,
+		.late = now.late - before->late,
+		.duplicates = now.duplicates - before->duplicates,
+		.reordered = now.reordered - before->reordered,
+		.unknown = now.unknown - before->unknown,
+	};
+}
+
+static void add_counters(struct session_counters *sum, const struct session_counters *more)
+{
+	sum->sent += more->sent;
+	sum->fresh += more->fresh;
+	sum->lost += more->lost;
+	sum->late += more->late;
+	sum->duplicates += more->duplicates;
+	sum->reordered += more->reordered;
+	sum->unknown += more->unknown;
+}
+
+static void exchange_histograms(struct histogram **ours, struct histogram **theirs)
+{
+	struct histogram *full = *ours;
+
+	histogram_reset(*theirs);
+	*ours = *theirs;
+	*theirs = full;
+}
+
+static void path_window(struct prober_path *path, struct agent_row *row, struct agent_path_row *out)
+{
+	struct session_counters counters = session_counters(path->session);
+	uint64_t lost_forward = 0;
+
+	out->counters = counters_since(counters, &path->before);
+	add_counters(&row->counters, &out->counters);
+	if (session_lost_forward(path->session, &lost_forward)) {
+		if (lost_forward > path->lost_forward_before)
+			row->lost_forward += lost_forward - path->lost_forward_before;
+		path->lost_forward_before = lost_forward;
+	} else if (out->counters.lost) {
+		row->lost_forward_known = false;
+	}
+	path->before = counters;
+	exchange_histograms(&path->rtt, &out->rtt);
+	histogram_merge(row->undisturbed, out->rtt);
+}
+
+void prober_window(struct prober *prober, size_t index, struct stamp now, struct agent_row *row)
+{
+	struct prober_target *target = prober->targets[index];
+
+	row->peer = target->peer;
+	row->began = target->began;
+	row->ended = target->began = dp_clock_to_wall(prober->clock, now);
+	row->last_answer = target->last_answer;
+	row->counters = (struct session_counters){0};
+	row->impossible = target->impossible;
+	row->disturbed = target->disturbed;
+	row->ssid_ignored = target->ssid_ignored;
+	row->offset = (struct stamp){target->best_offset.v, CLOCK_PEER, target->best_rtt.v < INT64_MAX};
+	row->lost_forward_known = true;
+	row->lost_forward = 0;
+	histogram_reset(row->undisturbed);
+	for (uint32_t path = 0; path < row->path_count; path++) {
+		expire_session(prober, target->paths[path].session, now);
+		row->paths[path].source_port = prober->ports[path];
+		path_window(&target->paths[path], row, &row->paths[path]);
+	}
+	exchange_histograms(&target->rtt, &row->rtt);
+	exchange_histograms(&target->residence, &row->residence);
+	target->impossible = target->disturbed = 0;
+	target->last_answer.valid = false;
+	target->best_rtt.v = INT64_MAX;
 }

@@ -43,6 +43,12 @@ static uint16_t udp_checksum(const uint8_t *ip, const uint8_t *udp, size_t lengt
 	return fold(sum_words(udp, length, sum_words(ip + 12, 8, PROTOCOL_UDP + length)));
 }
 
+/* Over the pseudo-header alone: its complement is what an unfinished datagram has in the checksum's place. */
+static uint16_t pseudo_checksum(const uint8_t *ip, size_t length)
+{
+	return fold(sum_words(ip + 12, 8, PROTOCOL_UDP + length));
+}
+
 static struct frame read_arp(struct frame frame, const uint8_t *bytes, size_t captured)
 {
 	uint16_t operation;
@@ -79,8 +85,10 @@ static struct frame read_udp(struct frame frame, const uint8_t *ip, const uint8_
 	frame.payload = udp + UDP_BYTES;
 	frame.payload_bytes = (datagram < captured ? datagram : captured) - UDP_BYTES;
 	frame.unchecked = get16(udp + 6) == 0 || captured < datagram;
-	if (!frame.unchecked && udp_checksum(ip, udp, datagram) != 0)
+	if (!frame.unchecked && udp_checksum(ip, udp, datagram) != 0) {
+		frame.unfinished = (get16(udp + 6) ^ pseudo_checksum(ip, datagram)) == 0xffff;
 		return frame;
+	}
 	frame.kind = FRAME_UDP;
 	return frame;
 }
@@ -128,6 +136,7 @@ struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
 			return frame;
 		type = get16(bytes + at + 2);
 		at += VLAN_BYTES;
+		frame.tags++;
 	}
 	if (type == ETHERTYPE_ARP)
 		return read_arp(frame, bytes + at, captured - at);

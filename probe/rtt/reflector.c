@@ -4,41 +4,61 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* A session's place is one of a few next to its hash; the stalest of them gives way when all are taken. */
-enum { PROBE_LENGTH = 16 };
+/* A key's place is one of a few next to its hash; the entry that was unused longest gives way when all are taken. */
+enum { PROBE_LENGTH = 16, SOURCES = 4096 };
+
+static const struct ns burst = {100 * NS_PER_MS}; /* what a source that was quiet may send at once */
 
 struct entry {
-	bool used;
+	uint64_t last_used; /* 0 = free */
 	uint32_t address;
 	uint16_t port, session;
-	uint32_t next_sequence;
-	uint64_t last_used;
+	union {
+		uint32_t next_sequence; /* of a session */
+		int64_t next_free_ns;   /* of a source: see within_rate() */
+	};
+};
+
+struct table {
+	struct entry *entries;
+	uint32_t mask;
+	uint64_t added, evicted;
 };
 
 struct reflector {
-	struct entry *entries;
-	uint32_t mask;
+	struct reflector_rules rules;
+	struct table sessions, sources;
+	int64_t next_free_ns; /* of all sources */
 	uint64_t uses;
 	struct reflector_counters counters;
 };
 
-struct reflector *reflector_create(uint32_t capacity)
+static int table_create(struct table *table, uint32_t capacity)
+{
+	uint32_t size = PROBE_LENGTH;
+
+	while (size < capacity)
+		size *= 2;
+	table->mask = size - 1;
+	table->entries = calloc(size, sizeof *table->entries);
+	return table->entries ? 0 : -ENOMEM;
+}
+
+struct reflector *reflector_create(uint32_t capacity, const struct reflector_rules *rules)
 {
 	struct reflector *reflector;
-	uint32_t size = PROBE_LENGTH;
 
 	if (capacity == 0 || capacity > UINT32_C(1) << 20)
 		return NULL;
-	while (size < capacity)
-		size *= 2;
 	reflector = calloc(1, sizeof *reflector);
 	if (!reflector)
 		return NULL;
-	reflector->mask = size - 1;
-	reflector->entries = calloc(size, sizeof *reflector->entries);
-	if (!reflector->entries) {
-		free(reflector);
+	reflector->rules = *rules;
+	if (table_create(&reflector->sessions, capacity) ||
+	    (rules->source_pps && table_create(&reflector->sources, SOURCES))) {
+		reflector_destroy(reflector);
 		return NULL;
 	}
 	return reflector;
@@ -48,7 +68,8 @@ void reflector_destroy(struct reflector *reflector)
 {
 	if (!reflector)
 		return;
-	free(reflector->entries);
+	free(reflector->sessions.entries);
+	free(reflector->sources.entries);
 	free(reflector);
 }
 
@@ -59,47 +80,123 @@ static uint32_t hash(uint32_t address, uint16_t port, uint16_t session)
 	return (uint32_t)(x >> 32);
 }
 
-static struct entry *find(struct reflector *reflector, uint32_t address, uint16_t port, uint16_t session)
+static struct entry *find(struct reflector *reflector, struct table *table, uint32_t address, uint16_t port,
+			  uint16_t session)
 {
 	uint32_t start = hash(address, port, session);
 	struct entry *stalest = NULL;
 
 	for (uint32_t i = 0; i < PROBE_LENGTH; i++) {
-		struct entry *entry = &reflector->entries[(start + i) & reflector->mask];
+		struct entry *entry = &table->entries[(start + i) & table->mask];
 
-		if (entry->used && entry->address == address && entry->port == port && entry->session == session)
+		if (entry->last_used && entry->address == address && entry->port == port && entry->session == session)
 			return entry;
-		if (!stalest || (stalest->used && (!entry->used || entry->last_used < stalest->last_used)))
+		if (!stalest || entry->last_used < stalest->last_used)
 			stalest = entry;
 	}
-	reflector->counters.evicted += stalest->used;
-	reflector->counters.sessions++;
-	*stalest = (struct entry){.used = true, .address = address, .port = port, .session = session};
+	table->evicted += stalest->last_used != 0;
+	table->added++;
+	*stalest = (struct entry){.last_used = ++reflector->uses, .address = address, .port = port, .session = session};
 	return stalest;
 }
 
-/*
- * An answer to it would come to a reflector's port. If it is an answer itself, two reflectors would send it to and fro
- * for ever: there it must have the zeros that a request has where an answer has its stamps.
- */
-static bool may_loop(const struct frame *request)
+static uint32_t mask_of(int bits)
 {
-	return request->source_port == request->destination_port && !stamp_has_request_zeros(request->payload);
+	return bits <= 0 ? 0 : ~UINT32_C(0) << (32 - bits);
+}
+
+static bool is_ours(const struct reflector_rules *rules, const struct frame *request)
+{
+	return memcmp(request->destination_mac, rules->mac, FRAME_MAC_BYTES) == 0 &&
+	       request->destination_address == rules->address;
+}
+
+/* RFC 1122 section 3.2.1.3: what may be a host's source address on a network. */
+static bool is_unicast_host(const struct reflector_rules *rules, const struct frame *request)
+{
+	uint32_t source = request->source_address, first = source >> 24;
+	uint32_t mask = mask_of(rules->prefix_bits), host = source & ~mask;
+	bool on_link = rules->prefix_bits > 0 && rules->prefix_bits < 31 && !((source ^ rules->address) & mask);
+
+	if (first == 0 || first == 127 || first >= 224 || source == rules->address || request->source_port == 0)
+		return false;
+	if (request->source_mac[0] & 1)
+		return false;
+	return !on_link || (host != 0 && host != ~mask);
+}
+
+static bool is_listed(const struct reflector_rules *rules, uint32_t source)
+{
+	for (size_t i = 0; i < rules->allow_count; i++) {
+		if (!((source ^ rules->allow[i].address) & mask_of(rules->allow[i].bits)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A token bucket as GCRA (ITU-T I.371): the next answer is free at *next_free; being ahead of that by at most the burst
+ * is allowed. A clock that was stepped back starts over.
+ */
+static bool within_rate(int64_t *next_free_ns, uint32_t pps, int64_t now_ns)
+{
+	int64_t gap_ns = NS_PER_S / pps, ahead_ns = *next_free_ns - now_ns;
+
+	if (ahead_ns < 0 || ahead_ns > burst.v + gap_ns)
+		ahead_ns = 0;
+	else if (ahead_ns > burst.v)
+		return false;
+	*next_free_ns = now_ns + ahead_ns + gap_ns;
+	return true;
+}
+
+static bool may_answer(struct reflector *reflector, const struct frame *request, struct ns received_at)
+{
+	const struct reflector_rules *rules = &reflector->rules;
+	struct reflector_counters *counters = &reflector->counters;
+	bool listed = is_listed(rules, request->source_address);
+	uint64_t *refused = NULL;
+
+	if (!is_ours(rules, request))
+		refused = &counters->not_ours;
+	else if (!is_unicast_host(rules, request))
+		refused = &counters->bad_source;
+	else if (stamp_looks_like_reply(request->payload, request->payload_bytes))
+		refused = &counters->loops;
+	else if (rules->allow_count && !listed)
+		refused = &counters->not_allowed;
+	else if (request->payload_bytes < STAMP_BYTES && !listed)
+		refused = &counters->short_requests;
+	else if (rules->source_pps) {
+		struct entry *source = find(reflector, &reflector->sources, request->source_address, 0, 0);
+
+		source->last_used = ++reflector->uses;
+		if (!within_rate(&source->next_free_ns, rules->source_pps, received_at.v))
+			refused = &counters->source_limited;
+	}
+	if (!refused && rules->total_pps && !within_rate(&reflector->next_free_ns, rules->total_pps, received_at.v))
+		refused = &counters->total_limited;
+	if (refused)
+		++*refused;
+	return !refused;
 }
 
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
-		      struct stamp_error_estimate error, uint8_t *payload, struct stamp_reply *reply)
+		      struct stamp_error_estimate error, uint8_t *payload, struct reflector_answer *answer)
 {
 	struct stamp_request asked;
 	struct entry *entry;
 
-	if (stamp_read_request(request->payload, request->payload_bytes, &asked) || may_loop(request)) {
+	if (stamp_read_request(request->payload, request->payload_bytes, &asked)) {
 		reflector->counters.malformed++;
 		return -EBADMSG;
 	}
-	entry = find(reflector, request->source_address, request->source_port, asked.session);
+	if (!may_answer(reflector, request, received_at))
+		return -EBADMSG;
+	entry = find(reflector, &reflector->sessions, request->source_address, request->source_port, asked.session);
 	entry->last_used = ++reflector->uses;
-	*reply = (struct stamp_reply){
+	error.format = asked.error.format; /* a TWAMP sender may understand no other */
+	answer->reply = (struct stamp_reply){
 		.sequence = entry->next_sequence++,
 		.error = error,
 		.session = asked.session,
@@ -109,18 +206,24 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 		.request_error = asked.error,
 		.request_ttl = request->ttl,
 	};
-	stamp_mark_tlvs(payload + STAMP_BYTES, request->payload_bytes - STAMP_BYTES);
+	answer->payload_bytes = request->payload_bytes > STAMP_BYTES ? request->payload_bytes : STAMP_BYTES;
+	if (!asked.twamp)
+		stamp_mark_tlvs(payload + STAMP_BYTES, request->payload_bytes - STAMP_BYTES);
 	reflector->counters.answered++;
 	return 0;
 }
 
-void reflector_finish(struct stamp_reply *reply, struct ns sent_at, uint8_t *payload)
+void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_t *payload)
 {
-	reply->sent_at = sent_at;
-	stamp_write_reply(reply, payload);
+	answer->reply.sent_at = sent_at;
+	stamp_write_reply(&answer->reply, payload);
 }
 
 struct reflector_counters reflector_counters(const struct reflector *reflector)
 {
-	return reflector->counters;
+	struct reflector_counters counters = reflector->counters;
+
+	counters.sessions = reflector->sessions.added;
+	counters.evicted = reflector->sessions.evicted;
+	return counters;
 }

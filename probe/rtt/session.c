@@ -7,10 +7,14 @@
 enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE };
 
 struct slot {
-	uint64_t sent_ticks;
-	enum slot_state state;
-	uint32_t reflector_lowest,
-		reflector_highest; /* of the numbers of its own that the reflector put into the answers */
+	int64_t sent_ns;
+	uint8_t clock; /* enum clock */
+	bool stamped, disturbed;
+	uint8_t state; /* enum slot_state */
+	/* Of the reflector's own numbers in the answers. While the probe is outstanding, reflector_highest is the
+	 * highest that was known when it left: a reflector that still counts answers with a higher one. */
+	uint32_t reflector_lowest, reflector_highest;
+	bool reflector_known; /* when it left */
 };
 
 /*
@@ -25,6 +29,8 @@ struct session {
 	uint64_t highest_answered;
 	uint32_t reflector_highest; /* highest number of its own that the reflector put into an answer */
 	uint64_t doubled_requests;  /* copies that the reflector counted as requests of their own */
+	bool stateful;              /* the reflector numbers answers itself */
+	bool recounted;             /* it began to count again: its numbers say nothing about losses */
 	struct slot replaced;       /* what the newest probe's slot held before it */
 	struct session_counters counters;
 	struct slot slots[];
@@ -55,6 +61,11 @@ static struct slot *slot_of(struct session *session, uint64_t sequence)
 	return &session->slots[sequence & session->mask];
 }
 
+static struct stamp stamp_of(const struct slot *slot)
+{
+	return (struct stamp){slot->sent_ns, (enum clock)slot->clock, slot->stamped};
+}
+
 static bool give_up(struct session *session, uint64_t sequence)
 {
 	struct slot *slot = slot_of(session, sequence);
@@ -67,7 +78,7 @@ static bool give_up(struct session *session, uint64_t sequence)
 	return true;
 }
 
-uint32_t session_send(struct session *session, uint64_t sent_ticks)
+uint32_t session_send(struct session *session, struct stamp sent_at)
 {
 	uint64_t sequence = session->next;
 
@@ -76,17 +87,40 @@ uint32_t session_send(struct session *session, uint64_t sent_ticks)
 		session->oldest++;
 	}
 	session->replaced = *slot_of(session, sequence);
-	*slot_of(session, sequence) = (struct slot){sent_ticks, SLOT_OUT, 0, 0};
+	*slot_of(session, sequence) = (struct slot){
+		.sent_ns = sent_at.ns,
+		.clock = (uint8_t)sent_at.clock,
+		.stamped = sent_at.valid,
+		.state = SLOT_OUT,
+		.reflector_highest = session->reflector_highest,
+		.reflector_known = session->has_answer,
+	};
 	session->next++;
 	session->outstanding++;
 	session->counters.sent++;
 	return (uint32_t)sequence;
 }
 
-void session_restamp(struct session *session, uint64_t sent_ticks)
+void session_restamp(struct session *session, struct stamp sent_at)
+{
+	struct slot *slot = slot_of(session, session->next - 1);
+
+	if (!session->next)
+		return;
+	slot->sent_ns = sent_at.ns;
+	slot->clock = (uint8_t)sent_at.clock;
+	slot->stamped = sent_at.valid;
+}
+
+void session_disturb(struct session *session)
 {
 	if (session->next)
-		slot_of(session, session->next - 1)->sent_ticks = sent_ticks;
+		slot_of(session, session->next - 1)->disturbed = true;
+}
+
+void session_set_stateful(struct session *session)
+{
+	session->stateful = true;
 }
 
 void session_unsend(struct session *session)
@@ -140,8 +174,18 @@ static void follow_reflector(struct session *session, uint32_t reflector_sequenc
 	session->has_answer = true;
 }
 
+/* Later requests have higher numbers: one that left after an answer was here has a higher one than that answer. */
+static void check_counting(struct session *session, const struct slot *slot, uint64_t sequence,
+			   uint32_t reflector_sequence)
+{
+	if (reflector_sequence != (uint32_t)sequence)
+		session->stateful = true;
+	if (slot->reflector_known && (int32_t)(reflector_sequence - slot->reflector_highest) <= 0)
+		session->recounted = true;
+}
+
 enum session_answer session_receive(struct session *session, uint32_t sequence, uint32_t reflector_sequence,
-				    uint64_t *sent_ticks)
+				    struct session_probe *probe)
 {
 	struct slot *slot;
 	uint64_t wide;
@@ -158,9 +202,10 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 		return SESSION_DUPLICATE;
 	}
 	follow_order(session, wide);
+	check_counting(session, slot, wide, reflector_sequence);
 	follow_reflector(session, reflector_sequence);
 	slot->reflector_lowest = slot->reflector_highest = reflector_sequence;
-	*sent_ticks = slot->sent_ticks;
+	*probe = (struct session_probe){stamp_of(slot), slot->disturbed};
 	if (slot->state == SLOT_GIVEN_UP) {
 		slot->state = SLOT_ANSWERED_LATE;
 		session->counters.late++;
@@ -172,14 +217,15 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 	return SESSION_FRESH;
 }
 
-uint32_t session_expire(struct session *session, uint64_t deadline_ticks)
+uint32_t session_expire(struct session *session, struct stamp deadline)
 {
 	uint32_t given_up = 0;
 
 	for (; session->oldest < session->next; session->oldest++) {
 		struct slot *slot = slot_of(session, session->oldest);
+		struct ns left = {0};
 
-		if (slot->state == SLOT_OUT && (int64_t)(slot->sent_ticks - deadline_ticks) >= 0)
+		if (slot->state == SLOT_OUT && (!stamp_difference(stamp_of(slot), deadline, &left) || left.v >= 0))
 			break;
 		given_up += give_up(session, session->oldest);
 	}
@@ -206,16 +252,17 @@ struct session_counters session_counters(const struct session *session)
 	return session->counters;
 }
 
-uint64_t session_lost_forward(const struct session *session)
+bool session_lost_forward(const struct session *session, uint64_t *lost)
 {
 	uint64_t sent, reflected;
 
-	if (!session->has_answer)
-		return 0;
+	if (!session->has_answer || !session->stateful || session->recounted)
+		return false;
 	/* Both sides count from 0: by what it is behind us, it never saw. */
 	sent = session->highest_answered + session->doubled_requests;
 	reflected = session->reflector_highest;
 	if (sent < reflected)
-		return 0;
-	return sent - reflected < session->counters.lost ? sent - reflected : session->counters.lost;
+		return false;
+	*lost = sent - reflected < session->counters.lost ? sent - reflected : session->counters.lost;
+	return true;
 }

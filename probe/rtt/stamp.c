@@ -23,6 +23,8 @@ enum {
 	AT_REQUEST_TTL = 40,
 };
 
+enum { LONGEST_RESIDENCE_S = 10 };
+
 enum { TLV_HEADER_BYTES = 4, TLV_UNRECOGNISED = 0x80, TLV_MALFORMED = 0x40, TLV_EXTRA_PADDING = 1 };
 
 /* Floor division, so that the fraction is never negative. */
@@ -124,12 +126,21 @@ void stamp_write_request(const struct stamp_request *request, uint8_t *out)
 	put16(out + AT_SESSION, request->session);
 }
 
+/* RFC 8762 section 4.2.1: a request has zeros where an answer has its stamps. `bytes` holds STAMP_BYTES. */
+static bool has_request_zeros(const uint8_t *bytes)
+{
+	static const uint8_t zeros[STAMP_BYTES - AT_RECEIVED];
+
+	return memcmp(bytes + AT_RECEIVED, zeros, sizeof zeros) == 0;
+}
+
 int stamp_read_request(const uint8_t *bytes, size_t length, struct stamp_request *request)
 {
-	if (length < STAMP_BYTES || get_error(bytes + AT_ERROR, &request->error))
+	if (length < STAMP_REQUEST_MINIMUM || get_error(bytes + AT_ERROR, &request->error))
 		return -EBADMSG;
 	request->sequence = get32(bytes + AT_SEQUENCE);
-	request->session = get16(bytes + AT_SESSION);
+	request->twamp = length < STAMP_BYTES || !has_request_zeros(bytes);
+	request->session = request->twamp ? 0 : get16(bytes + AT_SESSION);
 	return get_time(bytes + AT_STAMP, request->error.format, &request->sent_at);
 }
 
@@ -149,29 +160,35 @@ void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out)
 
 int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply)
 {
-	if (length < STAMP_BYTES || get_error(bytes + AT_ERROR, &reply->error) ||
+	if (length < STAMP_REPLY_MINIMUM || get_error(bytes + AT_ERROR, &reply->error) ||
 	    get_error(bytes + AT_REQUEST_ERROR, &reply->request_error))
 		return -EBADMSG;
 	reply->sequence = get32(bytes + AT_SEQUENCE);
 	reply->session = get16(bytes + AT_SESSION);
 	reply->request_sequence = get32(bytes + AT_REQUEST_SEQUENCE);
-	reply->request_ttl = bytes[AT_REQUEST_TTL];
+	reply->request_ttl = length > AT_REQUEST_TTL ? bytes[AT_REQUEST_TTL] : 0;
 	if (get_time(bytes + AT_STAMP, reply->error.format, &reply->sent_at) ||
 	    get_time(bytes + AT_RECEIVED, reply->error.format, &reply->received_at))
 		return -EBADMSG;
 	return get_time(bytes + AT_REQUEST_STAMP, reply->request_error.format, &reply->request_sent_at);
 }
 
-bool stamp_has_request_zeros(const uint8_t *bytes)
+bool stamp_looks_like_reply(const uint8_t *bytes, size_t length)
 {
-	static const uint8_t zeros[STAMP_BYTES - AT_RECEIVED];
+	struct stamp_reply reply;
+	int64_t inside_ns;
 
-	return memcmp(bytes + AT_RECEIVED, zeros, sizeof zeros) == 0;
+	if (stamp_read_reply(bytes, length, &reply) || (length >= STAMP_BYTES && has_request_zeros(bytes)))
+		return false;
+	inside_ns = reply.sent_at.v - reply.received_at.v;
+	return inside_ns >= 0 && inside_ns <= LONGEST_RESIDENCE_S * NS_PER_S;
 }
 
 uint64_t stamp_identity(const uint8_t *bytes)
 {
-	return (uint64_t)get32(bytes + AT_SEQUENCE) << 16 | get16(bytes + AT_SESSION);
+	uint64_t stamp = (uint64_t)get32(bytes + AT_STAMP) << 32 | get32(bytes + AT_STAMP + 4);
+
+	return stamp * UINT64_C(0x9e3779b97f4a7c15) + get32(bytes + AT_SEQUENCE);
 }
 
 void stamp_mark_tlvs(uint8_t *bytes, size_t length)

@@ -77,6 +77,17 @@ if printf '%s' "$between" | jq -e 'length == 8 and min >= 400 and max <= 460' >/
 else
 	fail "200 us each way between the racks show as 400 us" "fastest of each pair: $between"
 fi
+# The row of the mesh is the JSON's, to the last digit.
+row_differs() {
+	jq -r '.host as $h | .peers[] | [$h, .name, .row_us.p50, .row_us.p99, .row_us.max] | @tsv' "$scratch/h1.json" |
+		while IFS=$'\t' read -r src dst p50 p99 max; do
+			awk -F, -v s="$src" -v d="$dst" -v p50="$p50" -v p99="$p99" -v max="$max" '$1 == s && $2 == d {
+				found = 1; if ($3 != p50 || $4 != p99 || $5 != max) print d ": " $0 " is not " p50 " " p99 " " max }
+				END { if (!found) print d " is missing" }' "$scratch/h1.csv"
+		done
+}
+differs=$(row_differs)
+[ -z "$differs" ] && pass "the CSV row has the figures of the JSON" || fail "the CSV row has the figures of the JSON" "$differs"
 samples=$(wc -l <"$scratch/h1.samples")
 received=$(jq '[.peers[].received] | add' "$scratch/h1.json")
 [ "$samples" -eq $((received + 1)) ] && pass "samples are all there" || fail "samples are all there" "$samples, $received"
@@ -112,6 +123,54 @@ if [ "$code" -eq 3 ] && printf '%s' "$out" | jq -e '.peers[0].lost == 5 and .pee
 	pass "a silent peer is loss 1, exit 3"
 else
 	fail "a silent peer is loss 1, exit 3" "exit $code" "$out" "$err" "$(cat "$scratch/dead.csv")"
+fi
+
+# SIGINT to a prober with probes under way (400 us to h3): they count nowhere.
+ip netns exec "$lab-h3" "$nomora" reflect eth0 --address "$(address_of h3)" --quiet &
+reflector=$!
+printf 'h3 %s\n' "$(address_of h3)" >"$scratch/far"
+ip netns exec "$lab-h1" env --default-signal=INT "$nomora" probe eth0 --address "$(address_of h1)" --peers "$scratch/far" \
+	--duration 60 --interval-us 50 --json --samples "$scratch/cut.samples" >"$scratch/cut.json" 2>"$scratch/cut.err" &
+prober=$!
+sleep 2
+kill -INT "$prober"
+code=0
+wait "$prober" || code=$?
+kill "$reflector"
+wait "$reflector" 2>/dev/null
+if [ "$code" -eq 0 ] && jq -e '.peers[0] | .sent > 1000 and .sent == .received + .lost' "$scratch/cut.json" >/dev/null; then
+	pass "SIGINT to a prober: sent is received and lost"
+else
+	fail "SIGINT to a prober: sent is received and lost" "exit $code" "$(jq -c '.peers[0] | [.sent, .received, .lost]' "$scratch/cut.json")" \
+		"$(cat "$scratch/cut.err")"
+fi
+
+# Across a router: peers outside of --address's prefix go to the gateway's MAC.
+router() {
+	local side
+	ip netns add "$lab-r" && ip netns exec "$lab-r" sysctl -qw net.ipv4.ip_forward=1 || return 1
+	for side in 1 2; do
+		ip netns add "$lab-n$side" && ip link add eth0 netns "$lab-n$side" type veth peer name "r$side" netns "$lab-r" &&
+			ip -n "$lab-n$side" link set eth0 up && ip -n "$lab-r" link set "r$side" up &&
+			ip -n "$lab-r" addr add "10.88.$side.254/24" dev "r$side" || return 1
+	done
+}
+for name in r n1 n2; do at_exit ip netns del "$lab-$name"; done
+if router 2>"$scratch/router.log"; then
+	printf 'a 10.88.1.1\nb 10.88.2.1\n' >"$scratch/routed"
+	ip netns exec "$lab-n2" "$nomora" probe eth0 --address 10.88.2.1/24 --gateway 10.88.2.254 --peers "$scratch/routed" --reflect \
+		--count 50 --interval-us 2000 --wait 10 --json >"$scratch/b.json" 2>"$scratch/b.err" &
+	far=$!
+	run ip netns exec "$lab-n1" "$nomora" probe eth0 --address 10.88.1.1/24 --gateway 10.88.1.254 --peers "$scratch/routed" \
+		--reflect --count 50 --interval-us 2000 --wait 10 --json
+	wait "$far"
+	if [ "$code" -eq 0 ] && printf '%s' "$out" | jq -e '.peers | length == 1 and (.[0] | .received == 50 and .lost == 0)' >/dev/null; then
+		pass "--gateway: a peer behind a router answers every probe"
+	else
+		fail "--gateway: a peer behind a router answers every probe" "exit $code" "$out" "$err" "$(cat "$scratch/b.err")"
+	fi
+else
+	skip "--gateway: a peer behind a router answers every probe" "no namespaces: $(tail -1 "$scratch/router.log")"
 fi
 
 # Signals, and a port that is taken.

@@ -23,21 +23,24 @@ static void check_reply(const uint8_t *data, size_t size)
 	(void)stamp_error_to_ns(first.error);
 }
 
-/* Any frame may come in; what is a request is answered in place within its own length. */
+/* Any frame may come in; a request is answered in place, within its own length or that of the base packet. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct reflector *reflector = reflector_create(16);
-	uint8_t *copy = malloc(size + 1);
 	struct frame frame = frame_read(data, size, size);
+	struct reflector_rules rules = {.address = frame.destination_address, .source_pps = 10, .total_pps = 10};
+	struct reflector *reflector;
+	uint8_t *copy = malloc(size + STAMP_BYTES);
 	struct stamp_error_estimate estimate = {false, STAMP_PTP, 0, 1};
-	struct stamp_reply reply;
+	struct reflector_answer answer;
 
+	memcpy(rules.mac, frame.destination_mac, sizeof rules.mac);
+	reflector = reflector_create(16, &rules);
 	check_reply(data, size);
 	if (reflector && copy && frame.kind == FRAME_UDP) {
 		memcpy(copy, frame.payload, frame.payload_bytes);
 		frame.payload = copy;
-		if (reflector_prepare(reflector, &frame, (struct ns){1}, estimate, copy, &reply) == 0)
-			reflector_finish(&reply, (struct ns){2}, copy);
+		if (reflector_prepare(reflector, &frame, (struct ns){1}, estimate, copy, &answer) == 0)
+			reflector_finish(&answer, (struct ns){2}, copy);
 	}
 	free(copy);
 	reflector_destroy(reflector);

@@ -21,7 +21,6 @@ struct side {
 
 static volatile sig_atomic_t stop;
 static struct peer hosts[] = {{.name = "a", .address = 0x0a000001}, {.name = "b", .address = 0x0a000002}};
-static const struct peers peers = {.count = 2, .items = hosts};
 static struct dp_pool *pool;
 
 static void start_eal(void)
@@ -52,46 +51,41 @@ static void open_side(struct side *side, const char *name, struct rte_ring *in, 
 	cr_assert_eq(dp_clock_calibrate(&side->clock, (struct ns){10 * NS_PER_MS}, &err), 0, "%s", err.text);
 	side->agent = agent_create(&options, side->port, pool, &side->clock, &err);
 	cr_assert_not_null(side->agent, "%s", err.text);
+	cr_assert_eq(agent_add_peer(side->agent, &hosts[options.address == hosts[0].address], &err), 0, "%s", err.text);
 }
 
 static void *run_side(void *context)
 {
 	struct side *side = context;
+	struct agent_run run = {.patience = {10 * INT64_C(1000000000)}, .linger = {200 * NS_PER_MS}};
 
-	agent_run(side->agent, &stop);
+	agent_run(side->agent, &run, &stop);
 	return NULL;
-}
-
-static uint64_t samples;
-
-static void count_sample(void *context, const struct agent_sample *sample)
-{
-	(void)context;
-	(void)sample;
-	samples++;
 }
 
 static void check_results(struct agent *agent, uint64_t sent)
 {
-	struct agent_peer_result result;
+	struct agent_row *row = agent_row_create(agent);
 	uint64_t on_paths = 0;
 
-	agent_peer_result(agent, 0, &result);
-	cr_assert(result.resolved, "found by ARP");
-	cr_assert_eq(result.counters.sent, sent);
-	cr_assert_eq(result.counters.fresh, sent, "%lu of %lu", result.counters.fresh, sent);
-	cr_assert_eq(result.counters.lost + result.counters.duplicates + result.counters.reordered, 0);
-	cr_assert_eq(histogram_count(result.rtt), sent);
-	cr_assert_gt(histogram_minimum(result.rtt), 0);
-	cr_assert_gt(histogram_minimum(result.residence), 0, "answering takes its time, and t3 says so");
+	cr_assert_not_null(row);
+	agent_window(agent, 0, row);
+	cr_assert(row->resolved, "found by ARP");
+	cr_assert_eq(row->counters.sent, sent);
+	cr_assert_eq(row->counters.fresh, sent, "%lu of %lu", row->counters.fresh, sent);
+	cr_assert_eq(row->counters.lost + row->counters.duplicates + row->counters.reordered, 0);
+	cr_assert_eq(histogram_count(row->rtt), sent);
+	cr_assert_eq(histogram_count(row->undisturbed), sent - row->disturbed);
+	cr_assert_eq(row->impossible, 0);
+	cr_assert_gt(histogram_minimum(row->rtt), 0);
+	cr_assert_gt(histogram_minimum(row->residence), 0, "answering takes its time, and t3 says so");
+	cr_assert(row->lost_forward_known && row->lost_forward == 0);
 	for (uint32_t path = 0; path < 3; path++) {
-		struct agent_path_result one;
-
-		agent_path_result(agent, 0, path, &one);
-		on_paths += one.counters.fresh;
-		cr_assert_eq(one.counters.sent, sent / 3);
+		on_paths += row->paths[path].counters.fresh;
+		cr_assert_eq(row->paths[path].counters.sent, sent / 3);
 	}
 	cr_assert_eq(on_paths, sent);
+	agent_row_destroy(row);
 }
 
 TestSuite(agent, .init = start_eal, .fini = dp_eal_stop, .timeout = 60);
@@ -100,29 +94,28 @@ Test(agent, two_agents_probe_each_other_without_loss)
 {
 	struct rte_ring *there = rte_ring_create("there", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	struct rte_ring *back = rte_ring_create("back", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	struct agent_options options = {.peers = &peers,
-					.address = 0x0a000001,
+	struct agent_options options = {.address = 0x0a000001,
 					.udp_port = 862,
 					.reflect = true,
 					.paths = 3,
 					.interval = {500 * NS_PER_US},
 					.timeout = {2 * INT64_C(1000000000)},
 					.count = 600,
-					.patience = {10 * INT64_C(1000000000)},
-					.linger = {200 * NS_PER_MS},
 					.slots = 1,
 					.poll = AGENT_POLL_ADAPTIVE,
+					.samples = 1024,
 					.seed = 5};
 	struct agent_summary summary;
+	struct agent_sample sample;
+	unsigned int samples = 0;
 	struct side sides[2];
 	pthread_t threads[2];
 
 	cr_assert(there && back);
-	options.on_sample = count_sample;
 	open_side(&sides[0], "a", back, there, options);
 	options.address = 0x0a000002;
 	options.seed = 6;
-	options.on_sample = NULL;
+	options.samples = 0;
 	options.format = STAMP_NTP;
 	open_side(&sides[1], "b", there, back, options);
 	for (int i = 0; i < 2; i++)
@@ -131,10 +124,12 @@ Test(agent, two_agents_probe_each_other_without_loss)
 		pthread_join(threads[i], NULL);
 	for (int i = 0; i < 2; i++) {
 		check_results(sides[i].agent, 600);
-		agent_summary(sides[i].agent, &summary);
+		agent_summarise(sides[i].agent, &summary);
 		cr_assert_geq(summary.reflector.answered, 600);
 		cr_assert_eq(summary.reflector.malformed + summary.send_failures + summary.broken_frames, 0);
 		cr_assert_str_eq(summary.stamps, "tsc");
+		while (agent_take_sample(sides[i].agent, &sample))
+			samples += sample.peer == 0x0a000002;
 		agent_destroy(sides[i].agent);
 		dp_port_close(sides[i].port);
 	}

@@ -26,9 +26,9 @@ Test(neighbours, asks_less_and_less_often_until_it_knows)
 	}
 	cr_assert(asked >= 10 && asked <= 16, "%u times in 10 s", asked);
 	cr_assert(!neighbours.items[0].known && neighbours.items[1].known);
-	neighbours_learn(&neighbours, &arp);
+	neighbours_learn(&neighbours, &arp, (struct ns){10 * NS_PER_S});
 	cr_assert(neighbours.items[0].known);
-	cr_assert_null(neighbours_ask(&neighbours, (struct ns){INT64_C(100) * NS_PER_MS * 1000}));
+	cr_assert_null(neighbours_ask(&neighbours, (struct ns){39 * NS_PER_S}));
 	neighbours_free(&neighbours);
 }
 
@@ -38,12 +38,47 @@ Test(neighbours, believes_the_file_more_than_the_wire)
 	struct frame arp = {.kind = FRAME_ARP_REPLY, .source_address = 2, .source_mac = {2, 0, 0, 0, 0, 1}};
 
 	neighbours_add(&neighbours, 2, given);
-	neighbours_learn(&neighbours, &arp);
+	neighbours_learn(&neighbours, &arp, (struct ns){0});
 	cr_assert_arr_eq(neighbours.items[0].mac, given, FRAME_MAC_BYTES);
 	neighbours_add(&neighbours, 3, NULL);
 	arp.source_address = 3;
 	arp.source_mac[0] = 3; /* a group's */
-	neighbours_learn(&neighbours, &arp);
+	neighbours_learn(&neighbours, &arp, (struct ns){0});
 	cr_assert(!neighbours.items[1].known);
+	neighbours_free(&neighbours);
+}
+
+/* A host may be replaced by another with the same address. */
+Test(neighbours, a_learned_mac_is_asked_for_again_and_replaced)
+{
+	struct neighbours neighbours = {0};
+	struct frame arp = {.kind = FRAME_ARP_REPLY, .source_address = 1, .source_mac = {2, 0, 0, 0, 0, 1}};
+
+	neighbours_add(&neighbours, 1, NULL);
+	neighbours_learn(&neighbours, &arp, (struct ns){0});
+	cr_assert_null(neighbours_ask(&neighbours, (struct ns){29 * NS_PER_S}));
+	cr_assert_not_null(neighbours_ask(&neighbours, (struct ns){30 * NS_PER_S}));
+	cr_assert(neighbours.items[0].known, "probes go on meanwhile");
+	arp.source_mac[5] = 7;
+	neighbours_learn(&neighbours, &arp, (struct ns){30 * NS_PER_S});
+	cr_assert_eq(neighbours.items[0].mac[5], 7);
+	cr_assert_null(neighbours_ask(&neighbours, (struct ns){31 * NS_PER_S}));
+	neighbours_free(&neighbours);
+}
+
+Test(neighbours, one_without_users_is_not_asked_for_and_gives_its_place_away)
+{
+	struct neighbours neighbours = {0};
+
+	cr_assert_eq(neighbours_add(&neighbours, 1, given), 0);
+	cr_assert_eq(neighbours_add(&neighbours, 1, NULL), 0);
+	neighbours_drop(&neighbours, 0);
+	cr_assert_eq(neighbours_add(&neighbours, 1, NULL), 0, "the other user is still there");
+	neighbours_drop(&neighbours, 0);
+	neighbours_drop(&neighbours, 0);
+	cr_assert_null(neighbours_ask(&neighbours, (struct ns){NS_PER_S}));
+	cr_assert_eq(neighbours_add(&neighbours, 2, NULL), 0);
+	cr_assert(!neighbours.items[0].known, "the MAC was the other's");
+	cr_assert_eq(neighbours_ask(&neighbours, (struct ns){NS_PER_S})->address, 2);
 	neighbours_free(&neighbours);
 }

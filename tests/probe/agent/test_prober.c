@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <string.h>
 
 #include <probe/rtt/exchange.h>
 
 #include "prober_priv.h"
 
-/* A counter that ticks once a nanosecond and began with the epoch. */
+/* A counter that began with the epoch: CLOCK_COUNTER and CLOCK_WALL show the same. */
 static struct dp_clock fake_clock = {
 	.ns_per_cycle = 1,
-	.latest = {.cycles = UINT64_C(1795188663000000000), .wall_ns = INT64_C(1795188663000000000)},
+	.latest = {.counter_ns = INT64_C(1795188663000000000), .wall_ns = INT64_C(1795188663000000000)},
 };
 
 static struct peer hosts[] = {
@@ -20,12 +21,9 @@ static struct peer hosts[] = {
 	{.name = "c", .address = 4, .has_mac = true, .mac = {2, 0, 0, 0, 0, 4}},
 };
 
-static const struct peers peers = {.count = 4, .items = hosts};
-
 static struct agent_options options_for(uint32_t paths)
 {
-	return (struct agent_options){.peers = &peers,
-				      .address = 1,
+	return (struct agent_options){.address = 1,
 				      .udp_port = 862,
 				      .paths = paths,
 				      .interval = {3 * NS_PER_MS},
@@ -39,37 +37,72 @@ static struct agent_options options;
 static struct neighbours neighbours;
 static struct prober prober;
 static struct prober_probe probe;
+static struct agent_row row;
 
-static void make(void)
+static void make_with(const struct peer *items, size_t count)
 {
 	struct error err = {0};
 
-	cr_assert_eq(prober_create(&prober, &options, &fake_clock, &neighbours, &err), 0, "%s", err.text);
+	cr_assert_eq(prober_create(&prober, &options, &fake_clock, &err), 0, "%s", err.text);
+	for (size_t i = 0; i < count; i++)
+		cr_assert_eq(prober_add(&prober, &items[i], &neighbours, &err), 0, "%s", err.text);
+}
+
+static void make(void)
+{
+	make_with(hosts + 1, 3);
+}
+
+static struct stamp at(int64_t ns)
+{
+	return stamp_at(CLOCK_COUNTER, ns);
+}
+
+/* A peer's window, in `row`. */
+static void take_window(size_t index, int64_t now)
+{
+	static struct agent_path_row paths[256];
+
+	if (!row.paths) {
+		row.paths = paths;
+		row.rtt = prober_histogram(&prober);
+		row.undisturbed = prober_histogram(&prober);
+		row.residence = prober_histogram(&prober);
+		for (row.path_count = 0; row.path_count < options.paths; row.path_count++)
+			paths[row.path_count].rtt = prober_histogram(&prober);
+	}
+	prober_window(&prober, index, at(now), &row);
 }
 
 static void tear_down(void)
 {
 	prober_free(&prober);
 	neighbours_free(&neighbours);
+	for (uint32_t i = 0; i < row.path_count; i++)
+		histogram_destroy(row.paths[i].rtt);
+	histogram_destroy(row.rtt);
+	histogram_destroy(row.undisturbed);
+	histogram_destroy(row.residence);
+	row = (struct agent_row){0};
 }
 
 TestSuite(prober, .fini = tear_down);
 
 /* The peer's answer to a probe that took there_ns, 700 ns inside and back_ns. */
-static bool answer(const struct prober_probe *asked, uint64_t sent, int64_t there_ns, int64_t back_ns)
+static bool answer(const struct prober_probe *asked, int64_t sent, int64_t there_ns, int64_t back_ns)
 {
-	int64_t t2 = (int64_t)sent + there_ns;
+	int64_t t2 = sent + there_ns;
 	struct stamp_reply reply = {.sequence = asked->request.sequence,
 				    .sent_at = {t2 + 700},
 				    .error = {false, STAMP_PTP, 0, 1},
 				    .session = asked->request.session,
 				    .received_at = {t2},
 				    .request_sequence = asked->request.sequence,
-				    .request_sent_at = {(int64_t)sent},
+				    .request_sent_at = {sent},
 				    .request_error = {false, STAMP_PTP, 0, 1}};
 	uint8_t payload[STAMP_BYTES];
 	struct frame frame = {.kind = FRAME_UDP,
-			      .source_address = prober.targets[asked->target].peer->address,
+			      .source_address = asked->target->peer.address,
 			      .destination_address = 1,
 			      .source_port = 862,
 			      .destination_port = asked->source_port,
@@ -77,7 +110,7 @@ static bool answer(const struct prober_probe *asked, uint64_t sent, int64_t ther
 			      .payload_bytes = sizeof payload};
 
 	stamp_write_reply(&reply, payload);
-	return prober_answer(&prober, &frame, (uint64_t)(t2 + 700 + back_ns));
+	return prober_answer(&prober, &frame, at(t2 + 700 + back_ns), false);
 }
 
 /* An answer to it would come to our own reflector. */
@@ -95,35 +128,40 @@ Test(prober, no_path_has_the_port_of_the_reflectors)
 		cr_assert_neq(prober.ports[i], taken);
 }
 
-static const uint64_t begin_ticks = UINT64_C(1795188663000000000);
+static const int64_t begin_ns = INT64_C(1795188663000000000);
 
 Test(prober, each_peer_gets_its_probes_in_even_steps_over_all_paths)
 {
 	unsigned int sent[3] = {0}, on_path[4] = {0};
-	uint64_t last = 0;
+	struct error err = {0};
+	int64_t last = 0;
 
 	options = options_for(4);
 	make();
-	cr_assert_eq(prober.target_count, 3, "our own address is left out");
-	prober_measure(&prober, begin_ticks);
-	for (uint64_t now = begin_ticks; now < begin_ticks + 120 * NS_PER_MS; now += 10000) {
-		if (!prober_take(&prober, now, &neighbours, &probe))
+	cr_assert_eq(prober_add(&prober, &hosts[0], &neighbours, &err), -EEXIST, "our own address");
+	cr_assert_eq(prober_add(&prober, &hosts[1], &neighbours, &err), -EEXIST, "twice");
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	for (int64_t now = begin_ns; now < begin_ns + 120 * NS_PER_MS; now += 10000) {
+		if (!prober_take(&prober, at(now), &neighbours, &probe))
 			continue;
 		cr_assert(last == 0 || now - last == NS_PER_MS, "%lu ns after the one before", now - last);
 		last = now;
-		sent[probe.target]++;
-		on_path[probe.path]++;
-		cr_assert_eq(probe.source_port, prober.ports[probe.path]);
-		prober_sent(&prober, &probe, now);
+		for (size_t i = 0; i < 3; i++)
+			sent[i] += probe.target == prober.targets[i];
+		cr_assert(prober.path_of_port[probe.source_port] >= 0 && prober.path_of_port[probe.source_port] < 4);
+		on_path[prober.path_of_port[probe.source_port]]++;
+		prober_sent(&probe, at(now), false);
 		cr_assert(answer(&probe, now, 5000, 6000));
 	}
 	for (size_t i = 0; i < 3; i++) {
 		cr_assert_eq(sent[i], 40);
-		prober_sum(&prober, i);
-		cr_assert_eq(histogram_count(prober.targets[i].all), 40);
-		cr_assert_eq(histogram_minimum(prober.targets[i].all), 11000, "residence is taken off");
-		cr_assert_eq(histogram_maximum(prober.targets[i].residence), 700);
-		cr_assert_eq(prober.targets[i].best_offset.v, -500, "half of the asymmetry");
+		take_window(i, begin_ns + NS_PER_S);
+		cr_assert_eq(histogram_count(row.rtt), 40);
+		cr_assert_eq(histogram_count(row.undisturbed), 40);
+		cr_assert_eq(histogram_minimum(row.rtt), 11000, "residence is taken off");
+		cr_assert_eq(histogram_maximum(row.residence), 700);
+		cr_assert(row.offset.valid && row.offset.ns == -500, "half of the asymmetry");
+		cr_assert_eq(row.last_answer.ns % NS_PER_MS, 11700);
 	}
 	for (size_t i = 0; i < 4; i++)
 		cr_assert_eq(on_path[i], 30);
@@ -135,9 +173,9 @@ Test(prober, a_stall_is_skipped_not_made_good_by_a_burst)
 
 	options = options_for(1);
 	make();
-	prober_measure(&prober, begin_ticks);
-	cr_assert(prober_take(&prober, begin_ticks, &neighbours, &probe));
-	while (prober_take(&prober, begin_ticks + 50 * NS_PER_MS, &neighbours, &probe))
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	cr_assert(prober_take(&prober, at(begin_ns), &neighbours, &probe));
+	while (prober_take(&prober, at(begin_ns + 50 * NS_PER_MS), &neighbours, &probe))
 		burst++;
 	cr_assert_leq(burst, 2, "%u at once", burst);
 	cr_assert(prober.skipped >= 45 && prober.skipped <= 50, "%lu skipped", prober.skipped);
@@ -146,16 +184,16 @@ Test(prober, a_stall_is_skipped_not_made_good_by_a_burst)
 Test(prober, greetings_do_not_count_and_end_when_all_were_heard)
 {
 	struct prober_probe first = {0};
-	uint64_t now = begin_ticks;
+	int64_t now = begin_ns;
 	bool have_first = false;
 
 	options = options_for(2);
 	make();
-	prober_greet(&prober, now);
-	for (; now < begin_ticks + 60 * NS_PER_MS; now += NS_PER_MS) {
-		if (!prober_take(&prober, now, &neighbours, &probe))
+	prober_set_mode(&prober, AGENT_GREETING, at(now));
+	for (; now < begin_ns + 60 * NS_PER_MS; now += NS_PER_MS) {
+		if (!prober_take(&prober, at(now), &neighbours, &probe))
 			continue;
-		prober_sent(&prober, &probe, now);
+		prober_sent(&probe, at(now), false);
 		if (have_first)
 			answer(&probe, now, 1, 1);
 		else
@@ -163,10 +201,10 @@ Test(prober, greetings_do_not_count_and_end_when_all_were_heard)
 		have_first = true;
 	}
 	cr_assert(prober_all_heard(&prober));
-	prober_measure(&prober, now);
+	prober_set_mode(&prober, AGENT_MEASURING, at(now));
 	cr_assert(answer(&first, now - 1000, 1, 1), "a late answer to a greeting is ours");
-	prober_sum(&prober, 0);
-	cr_assert_eq(histogram_count(prober.targets[0].all), 0, "but is no sample");
+	take_window(0, now + 1);
+	cr_assert_eq(histogram_count(row.rtt), 0, "but is no sample");
 }
 
 Test(prober, slots_are_kept)
@@ -178,13 +216,13 @@ Test(prober, slots_are_kept)
 	options.slots = 8;
 	options.slot_length.v = 100 * NS_PER_MS;
 	make();
-	prober_measure(&prober, begin_ticks);
-	for (uint64_t now = begin_ticks; now < begin_ticks + 1700 * NS_PER_MS; now += 100000) {
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	for (int64_t now = begin_ns; now < begin_ns + 1700 * NS_PER_MS; now += 100000) {
 		int64_t within = (int64_t)(now % (800 * NS_PER_MS));
 
-		if (!prober_take(&prober, now, &neighbours, &probe))
+		if (!prober_take(&prober, at(now), &neighbours, &probe))
 			continue;
-		prober_sent(&prober, &probe, now);
+		prober_sent(&probe, at(now), false);
 		inside++;
 		/* 100 ms, less the eighth that is left to answers under way */
 		cr_assert(within >= 200 * NS_PER_MS && within < 287500000, "at %ld us", within / 1000);
@@ -194,51 +232,195 @@ Test(prober, slots_are_kept)
 
 Test(prober, counts_end_it_and_silence_is_loss)
 {
-	uint64_t now = begin_ticks;
+	int64_t now = begin_ns;
 
 	options = options_for(1);
 	options.count = 7;
 	make();
-	prober_measure(&prober, now);
-	for (; !prober_done(&prober, &neighbours) && now < begin_ticks + NS_PER_S; now += 100000)
-		if (prober_take(&prober, now, &neighbours, &probe))
-			prober_sent(&prober, &probe, now);
-	cr_assert_eq(prober_expire(&prober, now), 21, "all still out");
-	cr_assert_eq(prober_expire(&prober, now + 200 * NS_PER_MS), 0);
-	for (size_t i = 0; i < 3; i++)
-		cr_assert_eq(session_counters(prober.targets[i].paths[0].session).lost, 7);
+	prober_set_mode(&prober, AGENT_MEASURING, at(now));
+	for (; !prober_done(&prober, &neighbours) && now < begin_ns + NS_PER_S; now += 100000)
+		if (prober_take(&prober, at(now), &neighbours, &probe))
+			prober_sent(&probe, at(now), false);
+	prober_expire(&prober, at(now), SIZE_MAX);
+	cr_assert_eq(prober.outstanding, 21, "all still out");
+	prober_expire(&prober, at(now + 200 * NS_PER_MS), 2);
+	cr_assert_eq(prober.outstanding, 7, "two of three sessions");
+	prober_expire(&prober, at(now + 200 * NS_PER_MS), SIZE_MAX);
+	cr_assert_eq(prober.outstanding, 0);
+	for (size_t i = 0; i < 3; i++) {
+		take_window(i, now + 200 * NS_PER_MS);
+		cr_assert_eq(row.counters.lost, 7);
+		cr_assert(!row.lost_forward_known, "no answer says where");
+	}
 }
 
 Test(prober, a_peer_without_a_mac_does_not_hold_up_the_count)
 {
 	static struct peer half_known[] = {{.name = "a", .address = 2, .has_mac = true, .mac = {2, 0, 0, 0, 0, 2}},
 					   {.name = "nobody", .address = 3}};
-	static const struct peers two = {.count = 2, .items = half_known};
-	uint64_t now = begin_ticks;
+	int64_t now = begin_ns;
 
 	options = options_for(1);
 	options.count = 5;
-	options.peers = &two;
-	make();
-	prober_measure(&prober, now);
-	for (; !prober_done(&prober, &neighbours) && now < begin_ticks + NS_PER_S; now += 100000)
-		prober_take(&prober, now, &neighbours, &probe);
-	cr_assert_lt(now, begin_ticks + 30 * NS_PER_MS);
-	cr_assert(prober.targets[0].sent == 5 && prober.targets[1].sent == 0);
+	make_with(half_known, 2);
+	prober_set_mode(&prober, AGENT_MEASURING, at(now));
+	for (; !prober_done(&prober, &neighbours) && now < begin_ns + NS_PER_S; now += 100000)
+		prober_take(&prober, at(now), &neighbours, &probe);
+	cr_assert_lt(now, begin_ns + 30 * NS_PER_MS);
+	cr_assert(prober.targets[0]->sent == 5 && prober.targets[1]->sent == 0);
 }
 
 Test(prober, a_gateway_stands_for_those_off_the_link)
 {
 	static struct peer far_hosts[] = {{.name = "near", .address = 0x0a000005},
 					  {.name = "far", .address = 0x0b000005}};
-	static const struct peers far_peers = {.count = 2, .items = far_hosts};
 
 	options = options_for(1);
-	options.peers = &far_peers;
 	options.address = 0x0a000001;
 	options.prefix_bits = 8;
 	options.gateway = 0x0a0000fe;
+	make_with(far_hosts, 2);
+	cr_assert_eq(neighbours.items[prober.targets[0]->neighbour].address, 0x0a000005);
+	cr_assert_eq(neighbours.items[prober.targets[1]->neighbour].address, 0x0a0000fe);
+}
+
+/* Sends `count` probes to peer a, a millisecond apart, and answers each with the change that `alter` makes. */
+static void exchange_with_a(unsigned int count, void (*alter)(struct stamp_reply *reply, unsigned int number))
+{
+	for (unsigned int i = 0; i < count; i++) {
+		int64_t now = begin_ns + i * NS_PER_MS;
+		struct stamp_reply reply = {.sent_at = {now + 2700}, .error = {false, STAMP_PTP, 0, 1}};
+		uint8_t payload[STAMP_BYTES];
+		struct frame frame = {.source_address = 2, .source_port = 862, .payload = payload, .payload_bytes = 44};
+
+		cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
+		prober_sent(&probe, at(now), false);
+		reply.request_sequence = reply.sequence = probe.request.sequence;
+		reply.session = probe.request.session;
+		reply.received_at.v = now + 2000;
+		reply.request_sent_at.v = now;
+		reply.request_error = reply.error;
+		alter(&reply, i);
+		stamp_write_reply(&reply, payload);
+		frame.destination_port = probe.source_port;
+		cr_assert(prober_answer(&prober, &frame, at(now + 5700), false));
+	}
+}
+
+static void leave_ssid_zero(struct stamp_reply *reply, unsigned int number)
+{
+	(void)number;
+	reply->session = 0;
+}
+
+/* RFC 8972 section 3: a plain RFC 8762 or TWAMP reflector. */
+Test(prober, a_reflector_that_ignores_the_session_identifier_is_heard)
+{
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	exchange_with_a(10, leave_ssid_zero);
+	take_window(0, begin_ns + NS_PER_S);
+	cr_assert_eq(row.counters.fresh, 10);
+	cr_assert_eq(row.counters.lost, 0);
+	cr_assert(row.ssid_ignored);
+}
+
+static void step_every_fifth(struct stamp_reply *reply, unsigned int number)
+{
+	if (number % 5 == 0)
+		reply->sent_at.v += NS_PER_S;
+}
+
+Test(prober, impossible_stamps_are_counted_and_are_no_samples)
+{
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	exchange_with_a(20, step_every_fifth);
+	take_window(0, begin_ns + NS_PER_S);
+	cr_assert_eq(row.counters.fresh, 20);
+	cr_assert_eq(row.impossible, 4);
+	cr_assert_eq(histogram_count(row.rtt), 16);
+	cr_assert_eq(histogram_minimum(row.rtt), 5000);
+	cr_assert_lt(row.offset.ns < 0 ? -row.offset.ns : row.offset.ns, NS_PER_MS);
+}
+
+static void leave(struct stamp_reply *reply, unsigned int number)
+{
+	(void)reply;
+	(void)number;
+}
+
+Test(prober, windows_follow_one_another_without_gap_or_overlap)
+{
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	exchange_with_a(7, leave);
+	take_window(0, begin_ns + 7 * NS_PER_MS);
+	cr_assert_eq(row.began.ns, begin_ns);
+	cr_assert_eq(row.ended.ns, begin_ns + 7 * NS_PER_MS);
+	cr_assert(row.counters.sent == 7 && row.counters.fresh == 7 && histogram_count(row.rtt) == 7);
+	cr_assert_eq(row.last_answer.ns, begin_ns + 6 * NS_PER_MS + 5700);
+	take_window(0, begin_ns + 8 * NS_PER_MS);
+	cr_assert_eq(row.began.ns, begin_ns + 7 * NS_PER_MS);
+	cr_assert(row.counters.sent == 0 && histogram_count(row.rtt) == 0 && histogram_count(row.undisturbed) == 0);
+	cr_assert(!row.last_answer.valid && !row.offset.valid);
+}
+
+Test(prober, a_disturbed_sample_is_in_the_raw_figures_alone)
+{
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	options.samples = 8;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	for (unsigned int i = 0; i < 4; i++) {
+		int64_t now = begin_ns + i * NS_PER_MS;
+
+		cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
+		prober_sent(&probe, at(now), i == 2);
+		answer(&probe, now, i == 2 ? 900000 : 3000, 3000);
+	}
+	take_window(0, begin_ns + NS_PER_S);
+	cr_assert_eq(row.disturbed, 1);
+	cr_assert_eq(histogram_maximum(row.rtt), 903000);
+	cr_assert_eq(histogram_maximum(row.undisturbed), 6000);
+	for (unsigned int i = 0; i < 4; i++) {
+		struct agent_sample sample;
+
+		cr_assert(spsc_take(prober.samples, &sample));
+		cr_assert(sample.sequence == i && sample.disturbed == (i == 2) && sample.peer == 2);
+	}
+}
+
+Test(prober, peers_come_and_go_while_it_measures)
+{
+	unsigned int sent[3] = {0};
+
+	options = options_for(1);
 	make();
-	cr_assert_eq(neighbours.items[prober.targets[0].neighbour].address, 0x0a000005);
-	cr_assert_eq(neighbours.items[prober.targets[1].neighbour].address, 0x0a0000fe);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	for (int64_t now = begin_ns; now < begin_ns + 90 * NS_PER_MS; now += 10000) {
+		if (now == begin_ns + 30 * NS_PER_MS)
+			cr_assert_eq(prober_remove(&prober, hosts[2].address, &neighbours), 0);
+		if (now == begin_ns + 60 * NS_PER_MS)
+			cr_assert_eq(prober_add(&prober, &hosts[2], &neighbours, NULL), 0);
+		if (!prober_take(&prober, at(now), &neighbours, &probe))
+			continue;
+		prober_sent(&probe, at(now), false);
+		sent[probe.target->peer.address - 2]++;
+		cr_assert(answer(&probe, now, 1000, 1000));
+	}
+	cr_assert_eq(prober_remove(&prober, 77, &neighbours), -ENOENT);
+	cr_assert(sent[0] >= 29 && sent[0] <= 31 && sent[2] >= 29 && sent[2] <= 31, "%u %u", sent[0], sent[2]);
+	cr_assert(sent[1] >= 19 && sent[1] <= 21, "%u", sent[1]);
+	cr_assert_eq(prober.outstanding, 0);
+	for (size_t i = 0; i < 3; i++)
+		cr_assert_eq(prober_remove(&prober, hosts[i + 1].address, &neighbours), 0);
+	cr_assert(!prober_next_due(&prober).valid);
 }

@@ -114,6 +114,26 @@ Test(frame, fragments_are_no_probes)
 	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_BROKEN, "the last of several");
 }
 
+/* What a local sender's kernel leaves to the NIC: the pseudo-header's sum in the checksum's place. */
+Test(frame, an_unfinished_checksum_is_told_from_a_wrong_one)
+{
+	/* 10.0.0.1 + 10.0.0.2 + protocol 17 + length 13, twice the words of RFC 768's pseudo-header */
+	const uint16_t unfinished = 0x0a00 + 0x0001 + 0x0a00 + 0x0002 + 17 + 13;
+	uint8_t bytes[128];
+	size_t length = sample(bytes, sizeof bytes, "abcde", 5);
+	struct frame frame;
+
+	bytes[40] = (uint8_t)(unfinished >> 8);
+	bytes[41] = (uint8_t)unfinished;
+	frame = frame_read(bytes, length, length);
+	cr_assert_eq(frame.kind, FRAME_BROKEN);
+	cr_assert(frame.unfinished);
+	cr_assert(frame.payload_bytes == 5 && frame.destination_port == 862);
+	bytes[41]++;
+	frame = frame_read(bytes, length, length);
+	cr_assert(frame.kind == FRAME_BROKEN && !frame.unfinished);
+}
+
 Test(frame, vlan_tags_are_skipped)
 {
 	uint8_t bytes[128], tagged[132];

@@ -7,24 +7,40 @@
 #include <probe/rtt/reflector.h>
 
 static const struct stamp_error_estimate estimate = {false, STAMP_PTP, 4, 7};
+static const uint32_t net = 0x0a000000; /* 10.0.0.0/24, we are .1 */
+static const struct ns t2 = {INT64_C(1795188663000005000)}, t3 = {INT64_C(1795188663000006000)};
+
+static struct reflector_rules rules = {.mac = {2, 0, 0, 0, 0, 1}, .address = 0x0a000001, .prefix_bits = 24};
+
+static struct frame frame_from(uint32_t address, uint16_t port, const uint8_t *payload, size_t bytes)
+{
+	return (struct frame){.kind = FRAME_UDP,
+			      .source_mac = {2, 0, 0, 0, 0, 2},
+			      .destination_mac = {2, 0, 0, 0, 0, 1},
+			      .source_address = address,
+			      .destination_address = 0x0a000001,
+			      .source_port = port,
+			      .destination_port = 862,
+			      .ttl = 61,
+			      .payload = payload,
+			      .payload_bytes = bytes};
+}
 
 /* One request from a sender; gives back the answer as it would go out. */
-static struct stamp_reply ask(struct reflector *reflector, uint32_t address, uint16_t port, uint16_t session,
+static struct stamp_reply ask(struct reflector *reflector, uint32_t host, uint16_t port, uint16_t session,
 			      uint32_t sequence)
 {
-	struct stamp_request request = {sequence, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, session};
+	struct stamp_request request = {sequence, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, session, 0};
 	uint8_t payload[STAMP_BYTES + 4] = {0};
-	struct frame frame = {.kind = FRAME_UDP, .source_address = address, .source_port = port, .ttl = 61};
-	struct stamp_reply prepared, answer;
+	struct frame frame = frame_from(net + host, port, payload, sizeof payload);
+	struct reflector_answer prepared;
+	struct stamp_reply answer;
 
 	stamp_write_request(&request, payload);
 	payload[STAMP_BYTES + 1] = 200; /* a TLV that nobody knows */
-	frame.payload = payload;
-	frame.payload_bytes = sizeof payload;
-	cr_assert_eq(reflector_prepare(reflector, &frame, (struct ns){INT64_C(1795188663000005000)}, estimate, payload,
-				       &prepared),
-		     0);
-	reflector_finish(&prepared, (struct ns){INT64_C(1795188663000006000)}, payload);
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &prepared), 0);
+	cr_assert_eq(prepared.payload_bytes, sizeof payload);
+	reflector_finish(&prepared, t3, payload);
 	cr_assert_eq(stamp_read_reply(payload, sizeof payload, &answer), 0);
 	cr_assert_eq(payload[STAMP_BYTES], 0x80);
 	return answer;
@@ -32,13 +48,13 @@ static struct stamp_reply ask(struct reflector *reflector, uint32_t address, uin
 
 Test(reflector, answers_what_was_asked)
 {
-	struct reflector *reflector = reflector_create(16);
-	struct stamp_reply answer = ask(reflector, 1, 50000, 9, 1234);
+	struct reflector *reflector = reflector_create(16, &rules);
+	struct stamp_reply answer = ask(reflector, 2, 50000, 9, 1234);
 
 	cr_assert_eq(answer.request_sequence, 1234);
 	cr_assert_eq(answer.request_sent_at.v, INT64_C(1795188663000000001));
-	cr_assert_eq(answer.received_at.v, INT64_C(1795188663000005000));
-	cr_assert_eq(answer.sent_at.v, INT64_C(1795188663000006000));
+	cr_assert_eq(answer.received_at.v, t2.v);
+	cr_assert_eq(answer.sent_at.v, t3.v);
 	cr_assert_eq(answer.session, 9);
 	cr_assert_eq(answer.request_ttl, 61);
 	cr_assert_eq(answer.request_error.format, STAMP_NTP);
@@ -46,15 +62,24 @@ Test(reflector, answers_what_was_asked)
 	reflector_destroy(reflector);
 }
 
+Test(reflector, answers_in_the_requesters_format)
+{
+	struct reflector *reflector = reflector_create(16, &rules);
+
+	cr_assert_eq(estimate.format, STAMP_PTP);
+	cr_assert_eq(ask(reflector, 2, 50000, 9, 1).error.format, STAMP_NTP, "asked with NTP stamps");
+	reflector_destroy(reflector);
+}
+
 Test(reflector, counts_each_session_apart)
 {
-	struct reflector *reflector = reflector_create(64);
+	struct reflector *reflector = reflector_create(64, &rules);
 
 	for (uint32_t i = 0; i < 5; i++) {
-		cr_assert_eq(ask(reflector, 1, 50000, 9, 100 + i).sequence, i);
-		cr_assert_eq(ask(reflector, 1, 50001, 9, 200 + i).sequence, i);
-		cr_assert_eq(ask(reflector, 2, 50000, 9, 300 + i).sequence, i);
-		cr_assert_eq(ask(reflector, 1, 50000, 8, 400 + i).sequence, i);
+		cr_assert_eq(ask(reflector, 2, 50000, 9, 100 + i).sequence, i);
+		cr_assert_eq(ask(reflector, 2, 50001, 9, 200 + i).sequence, i);
+		cr_assert_eq(ask(reflector, 3, 50000, 9, 300 + i).sequence, i);
+		cr_assert_eq(ask(reflector, 2, 50000, 8, 400 + i).sequence, i);
 	}
 	cr_assert_eq(reflector_counters(reflector).sessions, 4);
 	cr_assert_eq(reflector_counters(reflector).answered, 20);
@@ -63,7 +88,7 @@ Test(reflector, counts_each_session_apart)
 
 Test(reflector, many_sessions_push_out_the_stalest_and_no_other)
 {
-	struct reflector *reflector = reflector_create(16);
+	struct reflector *reflector = reflector_create(16, &rules);
 
 	for (uint32_t round = 0; round < 200; round++) {
 		ask(reflector, 1000 + round, 1, 1, 0);
@@ -73,38 +98,169 @@ Test(reflector, many_sessions_push_out_the_stalest_and_no_other)
 	reflector_destroy(reflector);
 }
 
-Test(reflector, does_not_answer_answers)
+/* One spoofed packet between two reflectors on different ports: each takes the other's answers for requests. */
+Test(reflector, a_loop_between_two_reflectors_dies_at_once)
 {
-	struct reflector *reflector = reflector_create(16);
-	struct stamp_request request = {1, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, 9};
+	static const uint16_t ports[2][2] = {{862, 862}, {862, 5000}};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct reflector *reflector = reflector_create(16, &rules);
+		struct stamp_request request = {1, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, 9, 0};
+		uint8_t payload[STAMP_BYTES];
+		struct frame frame = frame_from(net + 2, ports[i][1], payload, sizeof payload);
+		struct reflector_answer answer;
+
+		frame.destination_port = ports[i][0];
+		stamp_write_request(&request, payload);
+		cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), 0,
+			     "a sender may use any port");
+		reflector_finish(&answer, t3, payload);
+		cr_assert_eq(reflector_prepare(reflector, &frame, t3, estimate, payload, &answer), -EBADMSG);
+		cr_assert_eq(reflector_counters(reflector).loops, 1);
+		cr_assert_eq(reflector_counters(reflector).answered, 1);
+		reflector_destroy(reflector);
+	}
+}
+
+Test(reflector, answers_unicast_hosts_to_our_own_address_alone)
+{
+	static const uint32_t bad_sources[] = {0,          0x00000005, 0x7f000001, 0xe0000001, 0xffffffff,
+					       0x0a000001, 0x0a0000ff, 0x0a000000, 0xf0000001};
+	struct reflector *reflector = reflector_create(16, &rules);
+	struct stamp_request request = {1, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, 9, 0};
 	uint8_t payload[STAMP_BYTES];
-	struct frame frame = {.source_address = 1,
-			      .source_port = 862,
-			      .destination_port = 862,
-			      .payload = payload,
-			      .payload_bytes = sizeof payload};
-	struct stamp_reply reply;
+	struct reflector_answer answer;
+	struct frame frame;
 
 	stamp_write_request(&request, payload);
-	cr_assert_eq(reflector_prepare(reflector, &frame, (struct ns){5}, estimate, payload, &reply), 0,
-		     "a sender may use the reflectors' port");
-	reflector_finish(&reply, (struct ns){6}, payload);
-	cr_assert_eq(reflector_prepare(reflector, &frame, (struct ns){7}, estimate, payload, &reply), -EBADMSG);
-	frame.source_port = 50000;
-	cr_assert_eq(reflector_prepare(reflector, &frame, (struct ns){7}, estimate, payload, &reply), 0,
-		     "where it cannot loop, padding may be anything");
+	for (size_t i = 0; i < sizeof bad_sources / sizeof bad_sources[0]; i++) {
+		frame = frame_from(bad_sources[i], 50000, payload, sizeof payload);
+		cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), -EBADMSG, "%zu", i);
+		cr_assert_eq(reflector_counters(reflector).bad_source, i + 1);
+	}
+	frame = frame_from(net + 2, 50000, payload, sizeof payload);
+	frame.destination_mac[5] = 9;
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), -EBADMSG, "another's MAC");
+	memset(frame.destination_mac, 0xff, FRAME_MAC_BYTES);
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), -EBADMSG, "broadcast");
+	frame = frame_from(net + 2, 50000, payload, sizeof payload);
+	frame.destination_address = 0x0a0000ff;
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), -EBADMSG);
+	cr_assert_eq(reflector_counters(reflector).not_ours, 3);
+	frame = frame_from(net + 2, 50000, payload, sizeof payload);
+	frame.source_mac[0] = 3;
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), -EBADMSG, "a group's MAC");
+	frame.source_mac[0] = 2;
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), 0);
+	reflector_destroy(reflector);
+}
+
+/* RFC 8762 section 4.6: TWAMP senders' packets may be short, or have padding of any content. */
+Test(reflector, answers_twamp_senders_that_are_allowed)
+{
+	static const size_t lengths[] = {14, 41, 1472};
+	const struct reflector_prefix allow = {0x0a000000, 30};
+	struct reflector_rules listed = rules;
+	struct reflector_answer answer;
+	uint8_t payload[1472];
+
+	listed.allow = &allow;
+	listed.allow_count = 1;
+	for (size_t i = 0; i < 3; i++) {
+		struct reflector *reflector = reflector_create(16, &listed);
+
+		for (uint32_t n = 0; n < 3; n++) {
+			struct stamp_request request = {
+				n, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, 0, 0};
+			struct frame frame = frame_from(net + 2, 50000, payload, lengths[i]);
+			struct stamp_reply reply;
+
+			memset(payload, 0x5a + (int)n, sizeof payload);
+			stamp_write_request(&request, payload);
+			memset(payload + 14, 0x5a + (int)n, STAMP_BYTES - 14);
+			cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), 0);
+			cr_assert_eq(answer.payload_bytes, lengths[i] < STAMP_BYTES ? STAMP_BYTES : lengths[i]);
+			reflector_finish(&answer, t3, payload);
+			cr_assert_eq(stamp_read_reply(payload, answer.payload_bytes, &reply), 0);
+			cr_assert_eq(reply.sequence, n, "padding is no session identifier");
+			cr_assert_eq(reply.session, 0);
+			cr_assert_eq(payload[STAMP_BYTES], 0x5a + n, "padding is no TLV");
+		}
+		reflector_destroy(reflector);
+	}
+}
+
+Test(reflector, a_short_request_of_a_stranger_is_no_amplifier)
+{
+	const struct reflector_prefix allow = {0x0a000000, 30};
+	struct reflector *reflector = reflector_create(16, &rules);
+	struct stamp_request request = {1, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, 0, 0};
+	struct reflector_rules listed = rules;
+	struct reflector_answer answer;
+	uint8_t payload[STAMP_BYTES];
+	struct frame frame = frame_from(net + 2, 50000, payload, 14);
+
+	stamp_write_request(&request, payload);
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), -EBADMSG);
+	cr_assert_eq(reflector_counters(reflector).short_requests, 1);
+	reflector_destroy(reflector);
+	listed.allow = &allow;
+	listed.allow_count = 1;
+	reflector = reflector_create(16, &listed);
+	frame = frame_from(net + 4, 50000, payload, STAMP_BYTES);
+	cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &answer), -EBADMSG);
+	cr_assert_eq(reflector_counters(reflector).not_allowed, 1);
+	reflector_destroy(reflector);
+}
+
+/* Requests of `count` hosts in turn, one each gap_ns for a second. */
+static uint64_t answered_in_a_second(struct reflector *reflector, uint32_t count, int64_t gap_ns, int64_t from_ns)
+{
+	uint64_t before = reflector_counters(reflector).answered;
+	struct stamp_request request = {1, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, 9, 0};
+	struct reflector_answer answer;
+	uint8_t payload[STAMP_BYTES];
+	uint32_t host = 0;
+
+	stamp_write_request(&request, payload);
+	for (int64_t now = 0; now < NS_PER_S; now += gap_ns) {
+		struct frame frame = frame_from(net + 2 + host, 50000, payload, sizeof payload);
+
+		host = (host + 1) % count;
+		reflector_prepare(reflector, &frame, (struct ns){from_ns + now}, estimate, payload, &answer);
+	}
+	return reflector_counters(reflector).answered - before;
+}
+
+Test(reflector, rates_are_limited_per_source_and_in_all)
+{
+	struct reflector_rules limited = rules;
+	struct reflector *reflector;
+	uint64_t answered;
+
+	limited.source_pps = 100;
+	limited.total_pps = 250;
+	reflector = reflector_create(16, &limited);
+	answered = answered_in_a_second(reflector, 1, 100000, t2.v);
+	cr_assert(answered >= 100 && answered <= 112, "%lu: the rate and a tenth of a second's burst", answered);
+	cr_assert_gt(reflector_counters(reflector).source_limited, 9000);
+	answered = answered_in_a_second(reflector, 20, 100000, t2.v + 5 * NS_PER_S);
+	cr_assert(answered >= 250 && answered <= 277, "%lu", answered);
+	cr_assert_gt(reflector_counters(reflector).total_limited, 0);
+	answered = answered_in_a_second(reflector, 1, 100000, t2.v - 3600 * NS_PER_S);
+	cr_assert_geq(answered, 100, "a clock that is stepped back an hour stops nothing");
 	reflector_destroy(reflector);
 }
 
 Test(reflector, refuses_what_is_no_request)
 {
-	struct reflector *reflector = reflector_create(1);
+	struct reflector *reflector = reflector_create(1, &rules);
 	uint8_t payload[STAMP_BYTES] = {0};
-	struct frame frame = {.kind = FRAME_UDP, .payload = payload, .payload_bytes = sizeof payload};
-	struct stamp_reply reply;
+	struct frame frame = frame_from(net + 2, 50000, payload, sizeof payload);
+	struct reflector_answer answer;
 
-	cr_assert_eq(reflector_prepare(reflector, &frame, (struct ns){0}, estimate, payload, &reply), -EBADMSG);
+	cr_assert_eq(reflector_prepare(reflector, &frame, (struct ns){0}, estimate, payload, &answer), -EBADMSG);
 	cr_assert_eq(reflector_counters(reflector).malformed, 1);
-	cr_assert_null(reflector_create(0));
+	cr_assert_null(reflector_create(0, &rules));
 	reflector_destroy(reflector);
 }

@@ -117,7 +117,9 @@ Test(stamp, broken_packets_are_refused)
 	uint8_t bytes[STAMP_BYTES];
 
 	stamp_write_request(&request, bytes);
-	cr_assert_eq(stamp_read_request(bytes, STAMP_BYTES - 1, &request), -EBADMSG);
+	cr_assert_eq(stamp_read_request(bytes, STAMP_REQUEST_MINIMUM, &request), 0, "TWAMP's shortest");
+	cr_assert(request.twamp);
+	cr_assert_eq(stamp_read_request(bytes, STAMP_REQUEST_MINIMUM - 1, &request), -EBADMSG);
 	bytes[13] = 0;
 	cr_assert_eq(stamp_read_request(bytes, STAMP_BYTES, &request), -EBADMSG, "multiplier 0");
 	bytes[13] = 1;
@@ -125,6 +127,27 @@ Test(stamp, broken_packets_are_refused)
 	cr_assert_eq(stamp_read_request(bytes, STAMP_BYTES, &request), -EBADMSG, "nanoseconds over a second");
 	memset(bytes, 0, sizeof bytes);
 	cr_assert_eq(stamp_read_reply(bytes, STAMP_BYTES, &reply), -EBADMSG);
+}
+
+/* A plain TWAMP reflector's answers have 41 bytes, some leave out the time to live. */
+Test(stamp, short_answers_are_read)
+{
+	struct stamp_reply reply = {.sequence = 3,
+				    .sent_at = moment,
+				    .error = {false, STAMP_NTP, 0, 1},
+				    .received_at = moment,
+				    .request_sequence = 7,
+				    .request_sent_at = moment,
+				    .request_error = {false, STAMP_NTP, 0, 1},
+				    .request_ttl = 63};
+	uint8_t bytes[STAMP_BYTES];
+
+	stamp_write_reply(&reply, bytes);
+	cr_assert_eq(stamp_read_reply(bytes, 41, &reply), 0);
+	cr_assert(reply.request_sequence == 7 && reply.request_ttl == 63);
+	cr_assert_eq(stamp_read_reply(bytes, STAMP_REPLY_MINIMUM, &reply), 0);
+	cr_assert_eq(reply.request_ttl, 0);
+	cr_assert_eq(stamp_read_reply(bytes, STAMP_REPLY_MINIMUM - 1, &reply), -EBADMSG);
 }
 
 Test(stamp, error_estimates_round_up_and_stay_close)

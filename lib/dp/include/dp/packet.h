@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include <base/ns.h>
+#include <dp/clock.h>
 #include <dp/port.h>
 
 /* rte_cycles.h defines NS_PER_S as an int: keep the one of base/ns.h. */
@@ -37,6 +38,11 @@ static inline struct rte_mbuf *dp_mbuf(const struct dp_packet *packet)
 static inline uint64_t dp_cycles(void)
 {
 	return rte_rdtsc();
+}
+
+static inline struct stamp dp_now(const struct dp_clock *clock)
+{
+	return dp_clock_stamp(clock, dp_cycles());
 }
 
 /* Up to `count` packets that have arrived. Some drivers return none when asked for less than 4. */

@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One host's part in the mesh: a STAMP session-reflector, and a session-sender to each peer, on one DPDK port with
- * its own little IPv4 (ARP, UDP). One thread runs it; nothing here is shared.
+ * One host's part in the mesh: a STAMP session-reflector, and a session-sender to each peer, on one queue of a DPDK
+ * port with its own small IPv4 (ARP, UDP). The caller steps it:
+ *
+ *   while (!stop) {
+ *           struct stamp now = agent_now(agent);
+ *           if (!agent_step(agent, now))
+ *                   agent_sleep(agent, agent_wake_at(agent));
+ *   }
+ *
+ * and takes a window of each peer's results when it likes, agent_window(). agent_run() is that loop for a measurement
+ * with an end. All of it belongs to one thread, except agent_take_sample(), which another one may call.
  *
  * Stamps: t1 and t3 are the time stamp counter right before the burst that sends; t2 and t4 the counter right after
- * the burst that received, or, on an af_packet port, the kernel's stamp of the packet's arrival, which leaves out how
- * long this process took to wake up. So the agent may sleep between packets there (AGENT_POLL_ADAPTIVE).
+ * the burst that received, or, on an af_packet port, the kernel's timestamp of the packet's arrival, which leaves out
+ * how long this process took to wake up. So the agent may sleep between packets there (AGENT_POLL_ADAPTIVE).
+ *
+ * A sample is disturbed if a stall of this process may have changed it: the burst that sent it took longer than
+ * `stall`, or, with the counter's receive stamps, the port was not looked at for that long before it came.
  */
 #ifndef PROBE_AGENT_H
 #define PROBE_AGENT_H
@@ -17,6 +29,7 @@
 #include <base/error.h>
 #include <base/histogram.h>
 #include <base/ns.h>
+#include <base/stamp.h>
 #include <dp/clock.h>
 #include <dp/port.h>
 #include <model/peers.h>
@@ -40,30 +53,31 @@ enum agent_stamps {
 extern const char *const agent_poll_names[];
 extern const char *const agent_stamps_names[];
 
-/* One answered probe, as it comes in. */
+/* One answered probe. */
 struct agent_sample {
-	const struct peer *peer;
+	uint32_t peer;        /* its address */
 	uint16_t source_port; /* which path it took */
 	uint32_t sequence;
-	struct ns sent_at;   /* t1, wall clock */
-	struct ns rtt;       /* without the reflector's time */
-	struct ns residence; /* t3 - t2 */
-	struct ns offset;    /* the peer's clock minus ours */
+	struct stamp sent_at; /* t1, CLOCK_WALL */
+	struct ns rtt;        /* without the reflector's time */
+	struct ns residence;  /* t3 - t2 */
+	struct ns offset;     /* the peer's clock minus ours */
+	bool disturbed;
 };
 
 struct agent_options {
-	const struct peers *peers; /* NULL or empty: only answers. Kept, not copied */
-	uint32_t address;          /* ours, host order; a peer with it is left out */
-	int prefix_bits;           /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
-	uint32_t gateway;          /* 0 = none */
-	uint16_t udp_port;         /* of the reflectors, ours too */
+	uint16_t queue;    /* of the port */
+	uint32_t address;  /* ours, host order */
+	int prefix_bits;   /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
+	uint32_t gateway;  /* 0 = none */
+	uint16_t udp_port; /* of the reflectors, ours too */
 	bool reflect;
-	uint32_t paths; /* UDP source ports to rotate through, 1..256 */
+	const struct reflector_prefix *allow; /* see reflector_rules; borrowed */
+	size_t allow_count;
+	uint32_t source_pps, total_pps; /* answers; 0 = no limit */
+	uint32_t paths;                 /* UDP source ports to rotate through, 1..256 */
 	struct ns interval, timeout;
-	struct ns duration;   /* of measuring; 0 = no limit */
 	uint64_t count;       /* probes to each peer; 0 = no limit */
-	struct ns patience;   /* how long to wait for peers that don't answer yet before measuring begins */
-	struct ns linger;     /* goes on answering until nobody asked for so long */
 	uint32_t slot, slots; /* probes only when wall_clock / slot_length % slots == slot; slots <= 1: always */
 	struct ns slot_length;
 	enum agent_poll poll;
@@ -71,10 +85,9 @@ struct agent_options {
 	enum stamp_format format;
 	uint64_t seed;     /* of source ports and session identifier */
 	uint8_t dscp, ttl; /* ttl 0 = 255 */
-	void (*on_sample)(void *context, const struct agent_sample *sample); /* may be NULL */
-	/* Called about ten times a second while it runs; share 0..1 of the measuring, < 0 = unknown or not begun. */
-	void (*on_tick)(void *context, double share, const char *phase);
-	void *context;
+	struct ns stall;   /* 0 = 100 us */
+	int digits;     /* of round trips in histograms: 3 (0, 152 KB each) or 2 (22 KB), for thousands of sessions */
+	size_t samples; /* kept for agent_take_sample(); 0 = none */
 };
 
 struct agent;
@@ -85,43 +98,96 @@ struct agent *agent_create(const struct agent_options *options, struct dp_port *
 			   struct dp_clock *clock, struct error *err);
 void agent_destroy(struct agent *agent); /* NULL is legal */
 
-/* Until measuring is over, or *stop is not 0: probes that are out then count nowhere. */
-void agent_run(struct agent *agent, const volatile sig_atomic_t *stop);
+/* Copies the peer. 0, -EEXIST (its address is known, or ours), -E2BIG (more than 65,536 sessions) or -ENOMEM. */
+int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *err);
+int agent_remove_peer(struct agent *agent, uint32_t address); /* 0 or -ENOENT; later peers' indices move down */
+size_t agent_peer_count(const struct agent *agent);
 
-struct agent_path_result {
+enum agent_mode {
+	AGENT_QUIET,     /* answers alone; the mode it begins with */
+	AGENT_GREETING,  /* a probe every 50 ms to each peer that has not answered one yet; they count nowhere */
+	AGENT_MEASURING, /* as the options say */
+};
+void agent_set_mode(struct agent *agent, enum agent_mode mode);
+
+struct stamp agent_now(const struct agent *agent); /* CLOCK_COUNTER */
+/* Takes what has arrived, answers it and sends what is due. Never waits. True: call it again at once. */
+bool agent_step(struct agent *agent, struct stamp now);
+/* When a probe or upkeep is due. */
+struct stamp agent_wake_at(const struct agent *agent);
+/* Sleeps until then or until a packet comes, where the options let it. */
+void agent_sleep(struct agent *agent, struct stamp until);
+
+/* The oldest sample that was not taken yet; one other thread may call it. False: there is none. */
+bool agent_take_sample(struct agent *agent, struct agent_sample *sample);
+
+struct agent_path_row {
 	uint16_t source_port;
 	struct session_counters counters;
-	const struct histogram *rtt; /* ns */
+	struct histogram *rtt; /* ns, undisturbed samples alone */
 };
 
-struct agent_peer_result {
-	const struct peer *peer;
+/* What was seen of one peer in a window. The histograms are the row's own. */
+struct agent_row {
+	struct peer peer;
 	bool resolved; /* there is a MAC for it */
 	uint8_t mac[FRAME_MAC_BYTES];
-	struct session_counters counters; /* of all paths */
-	uint64_t lost_forward;            /* of counters.lost, never seen by the reflector */
-	const struct histogram *rtt;      /* ns, of all paths */
-	const struct histogram *residence;
-	struct ns offset; /* of the fastest exchange, whose error is at most half its delay */
+	struct stamp began, ended;        /* of the window, CLOCK_WALL */
+	struct stamp last_answer;         /* CLOCK_WALL; invalid = none in this window */
+	struct session_counters counters; /* of all paths: what was decided in this window */
+	uint64_t impossible;              /* answers whose stamps cannot be right: no samples */
+	uint64_t disturbed;               /* samples; they are in rtt, not in undisturbed or a path's */
+	bool ssid_ignored;                /* it answers with a session identifier of 0, as TWAMP does */
+	bool lost_forward_known;
+	uint64_t lost_forward;                           /* of counters.lost, never seen by the reflector */
+	struct histogram *rtt, *undisturbed, *residence; /* ns, of all paths */
+	struct stamp offset; /* peer's clock minus ours, of the fastest exchange: error at most half its delay */
 	uint32_t path_count;
+	struct agent_path_row *paths;
 };
 
+/* For agent_window(), any number of times. NULL: out of memory. */
+struct agent_row *agent_row_create(const struct agent *agent);
+void agent_row_destroy(struct agent_row *row); /* NULL is legal */
+
+/*
+ * Ends the peer's window and begins the next: exchanges its histograms for the row's (as HdrHistogram's recorder does),
+ * which are emptied first, so that nothing is copied. Probes that are still outstanding count in a later window.
+ */
+void agent_window(struct agent *agent, size_t index, struct agent_row *row);
+
+/* Probes that are outstanding count nowhere: for a run that ends without waiting for answers. */
+void agent_abandon(struct agent *agent);
+
 struct agent_summary {
-	const char *stamps, *poll; /* what "auto" came to */
-	struct ns measured;        /* wall time of measuring */
+	const char *stamps, *poll; /* chosen for "auto" */
 	uint64_t skipped;          /* probes not sent because their time had passed */
-	uint64_t unstamped;        /* packets whose kernel stamp was missing: the counter's was used */
+	uint64_t unstamped;        /* packets without the kernel's timestamp: the counter's stamp was used */
 	uint64_t send_failures, broken_frames;
-	struct ns error_bound; /* of one stamp: half the bracket around the clock's reading */
+	uint64_t unfinished_checksums;   /* dropped: their sender left the checksum to a NIC, and nobody says so */
+	uint64_t tagged;                 /* STAMP in VLAN frames, which get no answer */
+	uint64_t samples_dropped;        /* agent_take_sample() was too slow */
+	struct ns error_bound;           /* of one stamp: half the bracket around the clock's reading */
+	const struct histogram *wake_up; /* ns from a packet's arrival by the kernel to our taking it */
 	struct reflector_counters reflector;
 	struct dp_port_statistics port;
 	uint8_t mac[FRAME_MAC_BYTES];
 };
 
-/* Results lie in the agent and hold until the next run or destroy. */
-size_t agent_peer_count(const struct agent *agent);
-void agent_peer_result(struct agent *agent, size_t index, struct agent_peer_result *result);
-void agent_path_result(struct agent *agent, size_t index, uint32_t path, struct agent_path_result *result);
-void agent_summary(struct agent *agent, struct agent_summary *summary);
+void agent_summarise(struct agent *agent, struct agent_summary *summary);
+
+/* A measurement with an end: greets the peers, measures, waits for the last answers, goes on answering for a while. */
+struct agent_run {
+	struct ns duration; /* of measuring; 0 = no limit */
+	struct ns patience; /* how long to wait for peers that do not answer yet before measuring begins */
+	struct ns linger;   /* goes on answering until nobody asked for that long */
+	/* Called about ten times a second; share 0..1 of the measuring, < 0 = unknown or not begun. May be NULL. */
+	void (*on_tick)(void *context, double share, const char *phase);
+	void *context;
+	struct ns measured; /* set: how long it measured */
+};
+
+/* Returns at the end, or when *stop is not 0: outstanding probes then count nowhere. */
+void agent_run(struct agent *agent, struct agent_run *run, const volatile sig_atomic_t *stop);
 
 #endif

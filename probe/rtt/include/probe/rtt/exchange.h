@@ -7,30 +7,44 @@
 #define RTT_EXCHANGE_H
 
 #include <base/ns.h>
+#include <base/stamp.h>
 
 struct exchange {
-	struct ns t1, t2, t3, t4;
+	struct stamp t1, t2, t3, t4;
 };
 
-/* Round trip on the wire: (t4 - t1) - (t3 - t2). The clocks need not agree. */
-static inline struct ns exchange_delay(const struct exchange *exchange)
-{
-	return ns_sub(ns_sub(exchange->t4, exchange->t1), ns_sub(exchange->t3, exchange->t2));
-}
+enum exchange_outcome {
+	EXCHANGE_MEASURED,
+	EXCHANGE_INCOMPARABLE, /* a stamp is missing, or t1 and t4, or t2 and t3, are of different clocks */
+	EXCHANGE_IMPOSSIBLE, /* the answerer says that it answered before it was asked, or took longer than the whole */
+};
 
-/* What the answerer spent: t3 - t2, one clock. */
-static inline struct ns exchange_residence(const struct exchange *exchange)
+struct exchange_times {
+	struct ns rtt;       /* on the wire: (t4 - t1) - (t3 - t2). The two clocks need not agree */
+	struct ns residence; /* what the answerer spent: t3 - t2 */
+};
+
+/* *times is set for EXCHANGE_MEASURED alone. */
+static inline enum exchange_outcome exchange_measure(const struct exchange *exchange, struct exchange_times *times)
 {
-	return ns_sub(exchange->t3, exchange->t2);
+	struct ns gross, residence;
+
+	if (!stamp_difference(exchange->t4, exchange->t1, &gross) ||
+	    !stamp_difference(exchange->t3, exchange->t2, &residence))
+		return EXCHANGE_INCOMPARABLE;
+	if (residence.v < 0 || gross.v < residence.v)
+		return EXCHANGE_IMPOSSIBLE;
+	*times = (struct exchange_times){ns_sub(gross, residence), residence};
+	return EXCHANGE_MEASURED;
 }
 
 /*
- * The answerer's clock minus the asker's, if both ways take equally long: ((t2 - t1) + (t3 - t4)) / 2. Halves are cut
- * toward zero. The error is at most half of the delay.
+ * The answerer's clock minus the asker's, if both ways take equally long: ((t2 - t1) + (t3 - t4)) / 2, of an exchange
+ * that was measured. Halves are cut toward zero. The error is at most half of the round trip.
  */
 static inline struct ns exchange_offset(const struct exchange *exchange)
 {
-	int64_t out = exchange->t2.v - exchange->t1.v, back = exchange->t3.v - exchange->t4.v;
+	int64_t out = exchange->t2.ns - exchange->t1.ns, back = exchange->t3.ns - exchange->t4.ns;
 
 	return (struct ns){out / 2 + back / 2 + (out % 2 + back % 2) / 2};
 }

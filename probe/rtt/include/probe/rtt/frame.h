@@ -31,7 +31,11 @@ struct frame {
 	uint32_t source_address, destination_address; /* IPv4; in ARP the sender's and the target's */
 	uint16_t source_port, destination_port;
 	uint8_t ttl, dscp;
-	bool unchecked;         /* the UDP checksum was 0 (none), or `captured` was too short to tell */
+	uint8_t tags;   /* VLAN tags that were skipped */
+	bool unchecked; /* the UDP checksum was 0 (none), or `captured` was too short to tell */
+	/* FRAME_BROKEN for one reason alone: the checksum covers just the pseudo-header, as a local sender's kernel
+	 * leaves it to a NIC that computes the rest (transmit checksum offload). */
+	bool unfinished;
 	const uint8_t *payload; /* into the frame */
 	size_t payload_bytes;
 };

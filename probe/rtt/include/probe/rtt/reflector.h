@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A stateful STAMP session-reflector without its I/O: counts answers per session (RFC 8762 section 4.3.1), and turns
- * a request into its answer in place. Sessions are known by the sender's address, port and SSID; the table is
- * bounded, the session that was quiet longest makes room. One thread.
+ * A stateful STAMP session-reflector without its I/O: counts answers per session (RFC 8762 section 4.3.1), decides whom
+ * to answer, and turns a request into its answer in place. Sessions are identified by the sender's address, port and
+ * SSID; their table and that of the sources are bounded: the entry that was unused longest makes room. No allocation
+ * after creation. One thread.
  */
 #ifndef RTT_REFLECTOR_H
 #define RTT_REFLECTOR_H
@@ -15,24 +16,57 @@
 
 struct reflector;
 
-struct reflector_counters {
-	uint64_t answered, malformed, sessions, evicted;
+struct reflector_prefix {
+	uint32_t address; /* IPv4, host order */
+	int bits;         /* 0..32 */
 };
 
-/* NULL: out of memory. `capacity` sessions, 1..2^20. */
-struct reflector *reflector_create(uint32_t capacity);
+/*
+ * Whom to answer. Whatever these say, a request is answered only if it comes from a unicast host other than ourselves
+ * to our own MAC and address, and does not look like an answer: two reflectors never answer each other.
+ */
+struct reflector_rules {
+	uint8_t mac[FRAME_MAC_BYTES]; /* ours */
+	uint32_t address;             /* ours, host order */
+	int prefix_bits;              /* of our link, whose network and broadcast addresses are no hosts; 0 = unknown */
+	/* Sources to answer; none = all. TWAMP requests under 44 bytes, whose answers are longer than they are, get an
+	 * answer only if their source is listed. Borrowed. */
+	const struct reflector_prefix *allow;
+	size_t allow_count;
+	uint32_t source_pps, total_pps; /* answers a second to one source, and in all; 0 = no limit */
+};
+
+struct reflector_counters {
+	uint64_t answered;
+	uint64_t malformed;      /* no request */
+	uint64_t not_ours;       /* to another host's MAC or address, or to a group's */
+	uint64_t bad_source;     /* from no unicast host, or from our own address */
+	uint64_t loops;          /* looks like another reflector's answer */
+	uint64_t not_allowed;    /* by the list */
+	uint64_t short_requests; /* refused because the answer would be longer */
+	uint64_t source_limited, total_limited;
+	uint64_t sessions, evicted;
+};
+
+/* NULL: out of memory or range. `capacity` sessions, 1..2^20. Copies the rules. */
+struct reflector *reflector_create(uint32_t capacity, const struct reflector_rules *rules);
 void reflector_destroy(struct reflector *reflector); /* NULL is legal */
 
+struct reflector_answer {
+	struct stamp_reply reply;
+	size_t payload_bytes; /* as long as the request, STAMP_BYTES at least */
+};
+
 /*
- * Prepares the answer to `request`, a UDP frame whose payload is a STAMP request: writes the answer's payload over
- * the request's (`payload`, the same bytes, writable) all but t3, which reflector_finish() adds last. 0, or -EBADMSG
- * for what is no request, such as another reflector's answer.
+ * Prepares the answer to `request`, a UDP frame: writes the answer's payload over the request's (`payload`, the same
+ * bytes, writable, with room for STAMP_BYTES) all but t3, which reflector_finish() adds last. 0, or -EBADMSG for
+ * anything that gets no answer; the counters say why.
  */
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
-		      struct stamp_error_estimate error, uint8_t *payload, struct stamp_reply *reply);
+		      struct stamp_error_estimate error, uint8_t *payload, struct reflector_answer *answer);
 
 /* Puts t3 into the prepared payload; the UDP checksum is computed after this. */
-void reflector_finish(struct stamp_reply *reply, struct ns sent_at, uint8_t *payload);
+void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_t *payload);
 
 struct reflector_counters reflector_counters(const struct reflector *reflector);
 

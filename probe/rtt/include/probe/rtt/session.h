@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sending side of one STAMP session: which probes are out, which answers are new, late, doubled or out of order,
- * and on which way the missing ones were lost. Time is in ticks of whatever counter the caller stamps with. Pure;
- * constant time and no allocation after creation. One thread.
+ * The sending side of one STAMP session: which probes are outstanding, which answers are fresh, late, duplicate or out
+ * of order, and in which direction the missing ones were lost. All stamps of a session are of one clock. Pure; constant
+ * time and no allocation after creation. One thread.
  */
 #ifndef RTT_SESSION_H
 #define RTT_SESSION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <base/stamp.h>
 
 struct session;
 
@@ -23,38 +26,53 @@ struct session_counters {
 	uint64_t sent, fresh, lost, late, duplicates, reordered, unknown;
 };
 
-/* window: probes that can be out at once, rounded up to a power of two, 1..2^20. NULL: out of memory or range. */
+/* window: probes that can be outstanding at once, rounded up to a power of two, 1..2^20. NULL: out of memory or range.
+ */
 struct session *session_create(uint32_t window);
 void session_destroy(struct session *session); /* NULL is legal */
 
-/* Takes the next sequence number (from 0) for a probe leaving at `sent_ticks`. A probe still out after `window` more
- * counts as lost. */
-uint32_t session_send(struct session *session, uint64_t sent_ticks);
-/* Corrects the stamp of the newest probe, when the driver took it later than planned. */
-void session_restamp(struct session *session, uint64_t sent_ticks);
+/* Takes the next sequence number (from 0) for a probe that leaves at `sent_at`. A probe that is still outstanding after
+ * `window` more counts as lost. */
+uint32_t session_send(struct session *session, struct stamp sent_at);
+/* Corrects the stamp of the newest probe, once it has left. */
+void session_restamp(struct session *session, struct stamp sent_at);
+/* The newest probe's own stamp may be wrong: the sender stalled while it sent. Its answer says so. */
+void session_disturb(struct session *session);
 /* The newest probe did not leave: forgets it, its number will be used again. */
 void session_unsend(struct session *session);
 
-/* An answer to `sequence`; *sent_ticks is set for SESSION_FRESH and SESSION_LATE. */
+struct session_probe {
+	struct stamp sent_at;
+	bool disturbed;
+};
+
+/* An answer to `sequence`; *probe is set for SESSION_FRESH and SESSION_LATE. */
 enum session_answer session_receive(struct session *session, uint32_t sequence, uint32_t reflector_sequence,
-				    uint64_t *sent_ticks);
+				    struct session_probe *probe);
 
-/* Gives up what was sent before `deadline_ticks`; returns how many. */
-uint32_t session_expire(struct session *session, uint64_t deadline_ticks);
+/* Gives up probes sent before `deadline`; returns how many. */
+uint32_t session_expire(struct session *session, struct stamp deadline);
 
-/* Takes back what is still out, as if it had not been sent: for the end of a run that does not wait for answers. */
+/* Takes back outstanding probes, as if they had not been sent: for a run that ends without waiting for answers. */
 void session_abandon(struct session *session);
 
 /* Probes that are neither answered nor given up. */
 uint32_t session_outstanding(const struct session *session);
 struct session_counters session_counters(const struct session *session);
 
-/*
- * Of those lost, how many never reached the reflector, as its own counter tells (RFC 8762 section 4.3.1, stateful
- * mode) up to the newest answer; the rest were lost on the way back or after that answer. A probe that the network
- * doubled on its way there counts twice at the reflector, which shows when both answers come back; where one of them is
- * lost, the figure is one too small. Needs a session that is new to the reflector and fewer than 2^32 probes.
+/* The reflector numbers answers of its own (RFC 8762 section 4.3.1, stateful mode), as another session with it showed.
  */
-uint64_t session_lost_forward(const struct session *session);
+void session_set_stateful(struct session *session);
+
+/*
+ * How many of the lost probes never reached the reflector, by its own counter up to the newest answer; the rest were
+ * lost on the way back or after that answer. A probe that the network duplicates on its way there counts twice at the
+ * reflector, which shows when both answers come back; where one of them is lost, the figure is one too small.
+ *
+ * False, and *lost untouched, where the counter says nothing: no answer yet, a reflector that copies the request's
+ * number (stateless mode), one that started to count again (restart, eviction) or that counts others' requests in the
+ * same session. Needs a session that is new to the reflector and fewer than 2^32 probes.
+ */
+bool session_lost_forward(const struct session *session, uint64_t *lost);
 
 #endif

@@ -2,7 +2,9 @@
 /*
  * Packets of the Simple Two-way Active Measurement Protocol in unauthenticated mode: RFC 8762 sections 4.2.1 and
  * 4.3.1, with the session identifier and the TLV flags of RFC 8972 sections 3 and 4. Big-endian on the wire; both
- * forms are 44 bytes and may be followed by TLVs. Pure: bytes in, values out.
+ * forms are 44 bytes and may be followed by TLVs. TWAMP's senders and reflectors (RFC 5357) are understood too: their
+ * packets have the same fields at the same places, may be shorter, and have padding of any content behind them. Pure:
+ * bytes in, values out.
  *
  * A stamp goes out as NTP (RFC 5905: seconds since 1900 and 2^-32 s) or truncated PTPv2 (IEEE 1588: seconds and
  * nanoseconds), told apart by the Z bit of the error estimate (RFC 8186 section 2.3). Here both are `struct ns`
@@ -17,7 +19,12 @@
 
 #include <base/ns.h>
 
-enum { STAMP_PORT = 862, STAMP_BYTES = 44 };
+enum {
+	STAMP_PORT = 862,
+	STAMP_BYTES = 44,
+	STAMP_REQUEST_MINIMUM = 14, /* TWAMP's: number, stamp, error estimate */
+	STAMP_REPLY_MINIMUM = 38,   /* the request's error estimate is the last field that is needed */
+};
 
 enum stamp_format { STAMP_NTP, STAMP_PTP };
 
@@ -34,6 +41,7 @@ struct stamp_request {
 	struct ns sent_at; /* t1 */
 	struct stamp_error_estimate error;
 	uint16_t session; /* SSID, 0 = none */
+	bool twamp;       /* no STAMP packet by its length or by what should be zero: padding, no SSID and no TLVs */
 };
 
 struct stamp_reply {
@@ -45,7 +53,7 @@ struct stamp_reply {
 	uint32_t request_sequence;
 	struct ns request_sent_at; /* t1, in the format of `request_error` */
 	struct stamp_error_estimate request_error;
-	uint8_t request_ttl; /* of the request as it arrived */
+	uint8_t request_ttl; /* of the request as it arrived; 0 = not in the packet */
 };
 
 /* The estimate whose value is the smallest that is not under `error`. */
@@ -57,13 +65,16 @@ struct ns stamp_error_to_ns(struct stamp_error_estimate error);
 void stamp_write_request(const struct stamp_request *request, uint8_t *out);
 void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out);
 
-/* 0, or -EBADMSG: under 44 bytes, a zero multiplier, or PTP nanoseconds of a second or more. */
+/* 0, or -EBADMSG: shorter than the minimum, a zero multiplier, or PTP nanoseconds of a second or more. */
 int stamp_read_request(const uint8_t *bytes, size_t length, struct stamp_request *request);
 int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply);
 
-/* Is what a request keeps zero (RFC 8762 section 4.2.1) zero? `bytes` holds STAMP_BYTES. */
-bool stamp_has_request_zeros(const uint8_t *bytes);
-/* Sequence number and session identifier of a request or a reply, as one figure; `bytes` holds STAMP_BYTES. */
+/*
+ * A reflector's answer, by its content: it reads as one, and t3 is at most ten seconds after t2. Random padding of a
+ * request passes for that once in 2^28. Always false for a STAMP request, whose fields there are zero.
+ */
+bool stamp_looks_like_reply(const uint8_t *bytes, size_t length);
+/* Sequence number and stamp of a request or a reply, as one figure: `bytes` holds STAMP_REQUEST_MINIMUM. */
 uint64_t stamp_identity(const uint8_t *bytes);
 
 /*

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A bounded queue between one thread that puts and one that takes, without locks (Lamport 1983, with C11 acquire and
+ * release). Items are copied. Neither side waits or allocates: a full queue refuses.
+ */
+#ifndef BASE_SPSC_H
+#define BASE_SPSC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct spsc {
+	_Alignas(64) _Atomic size_t put;  /* written by the putting thread */
+	_Alignas(64) _Atomic size_t take; /* written by the taking thread */
+	_Alignas(64) size_t mask, item_bytes;
+	uint8_t items[];
+};
+
+/* `capacity` is rounded up to a power of two. NULL: out of memory. Free with free(). */
+static inline struct spsc *spsc_create(size_t capacity, size_t item_bytes)
+{
+	size_t size = 1, bytes;
+	struct spsc *queue;
+
+	while (size < capacity)
+		size *= 2;
+	bytes = (sizeof *queue + size * item_bytes + 63) & ~(size_t)63;
+	queue = (struct spsc *)aligned_alloc(64, bytes);
+	if (!queue)
+		return NULL;
+	memset(queue, 0, bytes);
+	queue->mask = size - 1;
+	queue->item_bytes = item_bytes;
+	return queue;
+}
+
+/* False: full. */
+static inline bool spsc_put(struct spsc *queue, const void *item)
+{
+	size_t at = atomic_load_explicit(&queue->put, memory_order_relaxed);
+
+	if (at - atomic_load_explicit(&queue->take, memory_order_acquire) > queue->mask)
+		return false;
+	memcpy(queue->items + (at & queue->mask) * queue->item_bytes, item, queue->item_bytes);
+	atomic_store_explicit(&queue->put, at + 1, memory_order_release);
+	return true;
+}
+
+/* False: empty. */
+static inline bool spsc_take(struct spsc *queue, void *item)
+{
+	size_t at = atomic_load_explicit(&queue->take, memory_order_relaxed);
+
+	if (at == atomic_load_explicit(&queue->put, memory_order_acquire))
+		return false;
+	memcpy(item, queue->items + (at & queue->mask) * queue->item_bytes, queue->item_bytes);
+	atomic_store_explicit(&queue->take, at + 1, memory_order_release);
+	return true;
+}
+
+#endif

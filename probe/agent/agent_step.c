@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One turn of an agent: bursts in, answers and probes out, sleep between. Nothing here allocates or prints. */
+#include "agent_priv.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <dp/packet.h>
+
+enum {
+	SEND_ATTEMPTS = 1000,
+	EXPIRED_SESSIONS = 512, /* looked at in each upkeep: about 10 us */
+};
+
+/* Sleeping without a socket to wake us, and the longest sleep with one (clock upkeep, ARP, signals). */
+static const struct ns blind_nap = {20 * NS_PER_US}, longest_sleep = {50 * NS_PER_MS};
+static const struct ns upkeep_gap = {10 * NS_PER_MS}, clock_gap = {NS_PER_S};
+
+struct stamp agent_now(const struct agent *agent)
+{
+	return dp_now(agent->clock);
+}
+
+/* Takes the packet. A full transmit ring is tried again for a moment. */
+static bool send_now(struct agent *agent, struct dp_packet *packet)
+{
+	for (int attempt = 0; attempt < SEND_ATTEMPTS; attempt++)
+		if (dp_transmit(agent->port_id, agent->options.queue, &packet, 1) == 1)
+			return true;
+	dp_packet_free(packet);
+	agent->send_failures++;
+	return false;
+}
+
+static void send_arp(struct agent *agent, enum frame_kind kind, uint32_t about, const uint8_t *to,
+		     struct dp_packet *packet)
+{
+	struct frame frame = {.kind = kind, .source_address = agent->options.address, .destination_address = about};
+
+	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
+	if (to)
+		memcpy(frame.destination_mac, to, FRAME_MAC_BYTES);
+	dp_packet_set_length(packet, frame_write_arp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
+	send_now(agent, packet);
+}
+
+/* Requests and replies alike have the sender's MAC. Takes the packet. */
+static void take_arp(struct agent *agent, const struct frame *frame, struct dp_packet *packet)
+{
+	neighbours_learn(&agent->neighbours, frame, ns_now_monotonic());
+	if (frame->kind == FRAME_ARP_REQUEST && agent->answers_arp &&
+	    frame->destination_address == agent->options.address) {
+		uint8_t asker[FRAME_MAC_BYTES];
+
+		memcpy(asker, frame->source_mac, FRAME_MAC_BYTES);
+		send_arp(agent, FRAME_ARP_REPLY, frame->source_address, asker, packet);
+		return;
+	}
+	dp_packet_free(packet);
+}
+
+/*
+ * Answers in the request's own buffer. t3 is taken when everything but the stamp and the checksums is in place. Takes
+ * the packet.
+ */
+static void take_request(struct agent *agent, const struct frame *request, struct stamp arrived,
+			 struct dp_packet *packet)
+{
+	uint8_t *bytes = dp_packet_bytes(packet);
+	uint8_t *payload = bytes + (request->payload - bytes);
+	struct stamp received_at = dp_clock_to_wall(agent->clock, arrived);
+	struct reflector_answer prepared;
+	struct frame answer;
+
+	agent->last_request = arrived;
+	if (dp_packet_room(packet) < FRAME_UDP_HEADERS + STAMP_BYTES ||
+	    reflector_prepare(agent->reflector, request, (struct ns){received_at.ns}, agent->error_estimate, payload,
+			      &prepared)) {
+		dp_packet_free(packet);
+		return;
+	}
+	answer = (struct frame){
+		.kind = FRAME_UDP,
+		.source_address = request->destination_address,
+		.destination_address = request->source_address,
+		.source_port = request->destination_port,
+		.destination_port = request->source_port,
+		.dscp = request->dscp,
+		.payload = payload,
+		.payload_bytes = prepared.payload_bytes,
+	};
+	memcpy(answer.source_mac, agent->mac, FRAME_MAC_BYTES);
+	memcpy(answer.destination_mac, request->source_mac, FRAME_MAC_BYTES);
+	reflector_finish(&prepared, (struct ns){dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns}, payload);
+	dp_packet_set_length(packet, frame_write_udp(&answer, bytes, dp_packet_room(packet)));
+	send_now(agent, packet);
+}
+
+/* A burst, and what is known of its arrival. */
+struct arrival {
+	struct stamp received;        /* right after the burst */
+	const struct dp_clock *clock; /* read after it, to convert the kernel's timestamps */
+	bool late;                    /* the port was not looked at for longer than the stall limit */
+};
+
+/* The best stamp of a frame's arrival; *disturbed if it may be wrong. */
+static struct stamp stamp_arrival(struct agent *agent, const struct frame *frame, const struct arrival *arrival,
+				  bool *disturbed)
+{
+	struct kernel_arrival kernel = {.at.valid = false};
+	struct stamp arrived;
+	struct ns waited;
+
+	*disturbed = false;
+	if (agent->wants_kernel_stamps)
+		kernel = kernel_stamps_find(agent->kernel, frame);
+	if (kernel.at.valid) {
+		arrived = dp_clock_from_wall(arrival->clock, kernel.at);
+		if (stamp_difference(arrival->received, arrived, &waited))
+			histogram_record(agent->wake_up, waited.v);
+		return arrived;
+	}
+	agent->unstamped += agent->wants_kernel_stamps;
+	*disturbed = arrival->late;
+	return arrival->received;
+}
+
+/* To or from the reflectors' port of our own address. */
+static bool is_ours(const struct agent *agent, const struct frame *frame)
+{
+	return frame->destination_address == agent->options.address &&
+	       (frame->destination_port == agent->options.udp_port || frame->source_port == agent->options.udp_port);
+}
+
+/* A local sender's frame whose checksum no NIC has finished is accepted if the kernel says that it is one. */
+static bool is_intact(struct agent *agent, const struct frame *frame)
+{
+	if (frame->kind == FRAME_UDP)
+		return true;
+	if (!frame->unfinished || !is_ours(agent, frame)) {
+		agent->broken_frames += frame->kind == FRAME_BROKEN;
+		return false;
+	}
+	if (agent->kernel && kernel_stamps_find(agent->kernel, frame).no_checksum)
+		return true;
+	agent->unfinished_checksums++;
+	return false;
+}
+
+/* Untagged IPv4 alone: an answer is built in place and would lose its tag. Takes the packet. */
+static void take_frame(struct agent *agent, struct dp_packet *packet, const struct arrival *arrival)
+{
+	const uint8_t *bytes = dp_packet_bytes(packet);
+	struct frame frame = frame_read(bytes, dp_packet_contiguous(packet), dp_packet_contiguous(packet));
+	bool disturbed;
+
+	if (frame.kind == FRAME_ARP_REQUEST || frame.kind == FRAME_ARP_REPLY) {
+		take_arp(agent, &frame, packet);
+		return;
+	}
+	if (is_intact(agent, &frame) && is_ours(agent, &frame) && dp_packet_in_one_piece(packet)) {
+		struct stamp arrived = stamp_arrival(agent, &frame, arrival, &disturbed);
+
+		if (frame.tags) {
+			agent->tagged++;
+		} else if (frame.destination_port == agent->options.udp_port && agent->options.reflect) {
+			take_request(agent, &frame, arrived, packet);
+			return;
+		} else {
+			prober_answer(&agent->prober, &frame, arrived, disturbed);
+		}
+	}
+	dp_packet_free(packet);
+}
+
+static bool longer_than(const struct agent *agent, struct stamp later, struct stamp earlier)
+{
+	struct ns time;
+
+	return stamp_difference(later, earlier, &time) && time.v > agent->options.stall.v;
+}
+
+static uint16_t receive(struct agent *agent)
+{
+	struct dp_packet *burst[AGENT_BURST];
+	uint16_t count = dp_receive(agent->port_id, agent->options.queue, burst, AGENT_BURST);
+	struct dp_clock reading = *agent->clock;
+	struct arrival arrival = {.received = dp_now(agent->clock), .clock = &reading};
+
+	arrival.late = longer_than(agent, arrival.received, agent->last_look);
+	agent->last_look = arrival.received;
+	if (count && agent->kernel) /* also where its stamps are not wanted: left there, they would keep us awake */
+		kernel_stamps_drain(agent->kernel);
+	if (count && agent->wants_kernel_stamps)
+		dp_clock_update(&reading);
+	for (uint16_t i = 0; i < count; i++)
+		take_frame(agent, burst[i], &arrival);
+	return count;
+}
+
+/* t1 goes in last; the counter is read once more right before the burst, since checksums take their time. */
+static void send_probe(struct agent *agent, const struct prober_probe *probe)
+{
+	struct dp_packet *packet = dp_packet_alloc(agent->pool);
+	struct stamp_request request = probe->request;
+	uint8_t payload[STAMP_BYTES];
+	struct stamp sent_at;
+	struct frame frame = {
+		.kind = FRAME_UDP,
+		.source_address = agent->options.address,
+		.destination_address = probe->target->peer.address,
+		.source_port = probe->source_port,
+		.destination_port = agent->options.udp_port,
+		.ttl = agent->options.ttl,
+		.dscp = agent->options.dscp,
+		.payload = payload,
+		.payload_bytes = sizeof payload,
+	};
+
+	if (!packet) {
+		agent->send_failures++;
+		prober_unsent(&agent->prober, probe);
+		return;
+	}
+	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
+	memcpy(frame.destination_mac, agent->neighbours.items[probe->target->neighbour].mac, FRAME_MAC_BYTES);
+	request.error = agent->error_estimate;
+	request.sent_at.v = dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns;
+	stamp_write_request(&request, payload);
+	dp_packet_set_length(packet, frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
+	sent_at = dp_now(agent->clock);
+	if (send_now(agent, packet))
+		prober_sent(probe, sent_at, longer_than(agent, dp_now(agent->clock), sent_at));
+	else
+		prober_unsent(&agent->prober, probe);
+}
+
+static void ask_neighbour(struct agent *agent)
+{
+	const struct neighbour *neighbour = neighbours_ask(&agent->neighbours, ns_now_monotonic());
+	struct dp_packet *packet = neighbour ? dp_packet_alloc(agent->pool) : NULL;
+
+	if (packet)
+		send_arp(agent, FRAME_ARP_REQUEST, neighbour->address, NULL, packet);
+}
+
+/* What need not be done at every turn. */
+static void upkeep(struct agent *agent, struct stamp now)
+{
+	agent->next_upkeep = stamp_after(now, upkeep_gap);
+	if (now.ns >= agent->next_clock.ns) {
+		agent->next_clock = stamp_after(now, clock_gap);
+		dp_clock_update(agent->clock);
+	}
+	ask_neighbour(agent);
+	prober_expire(&agent->prober, now, EXPIRED_SESSIONS);
+}
+
+bool agent_step(struct agent *agent, struct stamp now)
+{
+	bool busy = receive(agent) > 0;
+	struct prober_probe probe;
+
+	if (now.ns >= agent->next_upkeep.ns)
+		upkeep(agent, now);
+	if (prober_take(&agent->prober, now, &agent->neighbours, &probe)) {
+		send_probe(agent, &probe);
+		busy = true;
+	}
+	return busy;
+}
+
+struct stamp agent_wake_at(const struct agent *agent)
+{
+	struct stamp due = prober_next_due(&agent->prober);
+
+	return due.valid && due.ns < agent->next_upkeep.ns ? due : agent->next_upkeep;
+}
+
+void agent_sleep(struct agent *agent, struct stamp until)
+{
+	struct ns length;
+
+	if (!agent->sleeps || !stamp_difference(until, dp_now(agent->clock), &length) || length.v <= 0)
+		return;
+	if (length.v > longest_sleep.v)
+		length = longest_sleep;
+	if (!agent->exact_timers)
+		prctl(PR_SET_TIMERSLACK, 1UL); /* the default lets a sleep end 50 us late */
+	agent->exact_timers = true;
+	if (!agent->kernel) {
+		nanosleep(&(struct timespec){0, (long)(length.v < blind_nap.v ? length.v : blind_nap.v)}, NULL);
+		return;
+	}
+	kernel_stamps_wait(agent->kernel, length);
+	agent->last_look = dp_now(agent->clock); /* it wakes us when something comes */
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kernel_stamps_priv.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <probe/rtt/stamp.h>
+
+enum {
+	BATCH = 32,
+	COPY_BYTES = 128,     /* headers and the STAMP base packet */
+	STAMP_SLOT_BITS = 16, /* hundreds of packets may wait behind a stall: few of them should share a slot */
+	STAMP_SLOTS = 1 << STAMP_SLOT_BITS,
+	HELD_MAXIMUM = 512,
+	SOCKET_BUFFER_BYTES = 4 << 20,
+};
+
+/* The network's copies of a packet follow it closely. A new run may use the same numbers, but not so soon. */
+static const struct ns copy_gap = {50 * NS_PER_MS};
+
+struct stamp_slot {
+	uint64_t key;
+	int64_t wall_ns;
+	bool no_checksum;
+};
+
+struct kernel_stamps {
+	int socket_fd, driver_socket;
+	int held[HELD_MAXIMUM];
+	size_t held_count;
+	struct stamp_slot slots[STAMP_SLOTS];
+	uint8_t copies[BATCH][COPY_BYTES];
+	uint8_t controls[BATCH][CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+};
+
+/* Offsets count from the Ethernet header (SOCK_RAW). Fragments other than the first have no ports and are refused. */
+int kernel_stamps_filter(int socket_fd, uint16_t port, bool arp)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 13, 0),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arp ? ETHERTYPE_ARP : ETHERTYPE_IP, arp ? 10 : 0, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETHERTYPE_IP, 0, 10),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 23),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 8),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 20),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 6, 0),
+		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 14),
+		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 14),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 2, 0),
+		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 16),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, 0xffff),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog program = {sizeof code / sizeof code[0], code};
+
+	return setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+static int open_copies(struct kernel_stamps *stamps, const char *interface, uint16_t udp_port, struct error *err)
+{
+	struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
+	int on = 1, bytes = SOCKET_BUFFER_BYTES;
+
+	address.sll_ifindex = (int)if_nametoindex(interface);
+	/* Protocol 0: nothing comes in before the filter is on. */
+	stamps->socket_fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (!address.sll_ifindex || stamps->socket_fd < 0 || kernel_stamps_filter(stamps->socket_fd, udp_port, false) ||
+	    setsockopt(stamps->socket_fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) ||
+	    setsockopt(stamps->socket_fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof on) ||
+	    bind(stamps->socket_fd, (struct sockaddr *)&address, sizeof address))
+		return error_set(err, errno, "%s: cannot open a packet socket for the kernel's timestamps: %s",
+				 interface, strerror(errno));
+	/* Beyond net.core.rmem_max only root may go; a smaller buffer merely loses stamps in a storm. */
+	setsockopt(stamps->socket_fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes);
+	return 0;
+}
+
+struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_port, int driver_socket, struct error *err)
+{
+	struct kernel_stamps *stamps = calloc(1, sizeof *stamps);
+
+	if (!stamps) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	stamps->socket_fd = -1;
+	stamps->driver_socket = driver_socket;
+	if (open_copies(stamps, interface, udp_port, err)) {
+		kernel_stamps_close(stamps);
+		return NULL;
+	}
+	if (driver_socket >= 0)
+		kernel_stamps_filter(driver_socket, udp_port, true); /* without it there is only more to look at */
+	return stamps;
+}
+
+void kernel_stamps_close(struct kernel_stamps *stamps)
+{
+	if (!stamps)
+		return;
+	if (stamps->socket_fd >= 0)
+		close(stamps->socket_fd);
+	for (size_t i = 0; i < stamps->held_count; i++)
+		close(stamps->held[i]);
+	free(stamps);
+}
+
+int kernel_stamps_hold_port(struct kernel_stamps *stamps, uint32_t address, uint16_t port, struct error *err)
+{
+	struct sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+	struct sock_fprog program = {1, drop};
+	struct sockaddr_in place = {.sin_family = AF_INET, .sin_port = htons(port)};
+	int socket_fd, code;
+
+	place.sin_addr.s_addr = htonl(address);
+	if (stamps->held_count == HELD_MAXIMUM)
+		return error_set(err, ENOSPC, "more than %d UDP ports to hold", HELD_MAXIMUM);
+	socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (socket_fd < 0)
+		return error_set(err, errno, "cannot open a UDP socket: %s", strerror(errno));
+	setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+	if (bind(socket_fd, (struct sockaddr *)&place, sizeof place) == 0) {
+		stamps->held[stamps->held_count++] = socket_fd;
+		return 1;
+	}
+	code = errno;
+	close(socket_fd);
+	if (code == EADDRNOTAVAIL)
+		return 0;
+	return error_set(err, code, "UDP port %u of this host: %s%s", port, strerror(code),
+			 code == EADDRINUSE ? "; another program has it: stop that, or give --udp-port" : "");
+}
+
+void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout)
+{
+	struct pollfd descriptors[] = {{stamps->socket_fd, POLLIN, 0}, {stamps->driver_socket, POLLIN, 0}};
+	struct timespec limit = {timeout.v / NS_PER_S, timeout.v % NS_PER_S};
+
+	if (timeout.v > 0)
+		ppoll(descriptors, stamps->driver_socket >= 0 ? 2 : 1, &limit, NULL);
+}
+
+/* Addresses and ports identify the path; number and stamp the packet, as two sessions on it may use the same numbers.
+ */
+static uint64_t stamp_key(const struct frame *frame)
+{
+	uint64_t ports = (uint64_t)frame->source_port << 16 | frame->destination_port;
+	uint64_t key = ((uint64_t)frame->source_address << 32 | ports) * UINT64_C(0x9e3779b97f4a7c15);
+
+	key ^= (stamp_identity(frame->payload) + 1) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	key ^= key >> 29;
+	return key ? key : 1;
+}
+
+static size_t stamp_place(uint64_t key)
+{
+	return (size_t)((key * UINT64_C(0xff51afd7ed558ccd)) >> (64 - STAMP_SLOT_BITS));
+}
+
+/* The timestamp of a message, and what the kernel knows of its checksum. */
+static struct kernel_arrival read_controls(struct msghdr *message)
+{
+	struct kernel_arrival arrival = {.at.clock = CLOCK_WALL};
+
+	for (struct cmsghdr *control = CMSG_FIRSTHDR(message); control; control = CMSG_NXTHDR(message, control)) {
+		if (control->cmsg_level == SOL_SOCKET && control->cmsg_type == SO_TIMESTAMPNS) {
+			struct timespec at;
+
+			memcpy(&at, CMSG_DATA(control), sizeof at);
+			arrival.at = stamp_at(CLOCK_WALL, at.tv_sec * NS_PER_S + at.tv_nsec);
+		} else if (control->cmsg_level == SOL_PACKET && control->cmsg_type == PACKET_AUXDATA) {
+			struct tpacket_auxdata data;
+
+			memcpy(&data, CMSG_DATA(control), sizeof data);
+			arrival.no_checksum = data.tp_status & TP_STATUS_CSUMNOTREADY;
+		}
+	}
+	return arrival;
+}
+
+static bool is_stamp_frame(const struct frame *frame)
+{
+	return (frame->kind == FRAME_UDP || frame->unfinished) && frame->payload_bytes >= STAMP_REQUEST_MINIMUM;
+}
+
+static void keep_stamp(struct kernel_stamps *stamps, const uint8_t *copy, struct msghdr *message, size_t length)
+{
+	size_t captured = length < COPY_BYTES ? length : COPY_BYTES;
+	struct frame frame = frame_read(copy, captured, length);
+	struct kernel_arrival arrival = read_controls(message);
+	struct stamp_slot *slot;
+	uint64_t key;
+
+	if (!is_stamp_frame(&frame) || !arrival.at.valid)
+		return;
+	key = stamp_key(&frame);
+	slot = &stamps->slots[stamp_place(key)];
+	/* Of copies that the network made the first one counts. */
+	if (slot->key != key || arrival.at.ns < slot->wall_ns || arrival.at.ns - slot->wall_ns > copy_gap.v)
+		*slot = (struct stamp_slot){key, arrival.at.ns, arrival.no_checksum};
+}
+
+void kernel_stamps_drain(struct kernel_stamps *stamps)
+{
+	struct mmsghdr messages[BATCH];
+	struct iovec vectors[BATCH];
+	int got;
+
+	do {
+		memset(messages, 0, sizeof messages);
+		for (size_t i = 0; i < BATCH; i++) {
+			vectors[i] = (struct iovec){stamps->copies[i], COPY_BYTES};
+			messages[i].msg_hdr.msg_iov = &vectors[i];
+			messages[i].msg_hdr.msg_iovlen = 1;
+			messages[i].msg_hdr.msg_control = stamps->controls[i];
+			messages[i].msg_hdr.msg_controllen = sizeof stamps->controls[i];
+		}
+		got = recvmmsg(stamps->socket_fd, messages, BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
+		for (int i = 0; i < got; i++)
+			keep_stamp(stamps, stamps->copies[i], &messages[i].msg_hdr, messages[i].msg_len);
+	} while (got == BATCH);
+}
+
+struct kernel_arrival kernel_stamps_find(const struct kernel_stamps *stamps, const struct frame *frame)
+{
+	const struct stamp_slot *slot;
+	uint64_t key;
+
+	if (!is_stamp_frame(frame))
+		return (struct kernel_arrival){.at.clock = CLOCK_WALL};
+	key = stamp_key(frame);
+	slot = &stamps->slots[stamp_place(key)];
+	return (struct kernel_arrival){{slot->wall_ns, CLOCK_WALL, slot->key == key},
+				       slot->key == key && slot->no_checksum};
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <probe/agent/sample_file.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <base/address.h>
+
+struct sample_file {
+	struct agent *agent;
+	const struct peers *peers;
+	FILE *out;
+	atomic_bool stop;
+	pthread_t thread;
+};
+
+static void write_samples(struct sample_file *file)
+{
+	struct agent_sample sample;
+
+	while (agent_take_sample(file->agent, &sample)) {
+		const struct peer *peer = peers_find(file->peers, sample.peer);
+		char address[16];
+
+		address_print_ipv4(sample.peer, address);
+		fprintf(file->out, "%" PRId64 ".%09" PRId64 ",%s,%u,%" PRIu32 ",%.3f,%.3f,%.3f,%d\n",
+			sample.sent_at.ns / NS_PER_S, sample.sent_at.ns % NS_PER_S, peer ? peer->name : address,
+			sample.source_port, sample.sequence, ns_to_us(sample.rtt), ns_to_us(sample.residence),
+			ns_to_us(sample.offset), sample.disturbed);
+	}
+}
+
+static void *run(void *context)
+{
+	const struct timespec nap = {.tv_nsec = 5 * NS_PER_MS};
+	struct sample_file *file = context;
+
+	while (!atomic_load(&file->stop)) {
+		write_samples(file);
+		nanosleep(&nap, NULL);
+	}
+	return NULL;
+}
+
+struct sample_file *sample_file_start(struct agent *agent, const struct peers *peers, FILE *out, struct error *err)
+{
+	struct sample_file *file = calloc(1, sizeof *file);
+	int code;
+
+	if (!file) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	file->agent = agent;
+	file->peers = peers;
+	file->out = out;
+	fputs("sent_at,peer,source_port,sequence,rtt_us,residence_us,offset_us,disturbed\n", out);
+	code = pthread_create(&file->thread, NULL, run, file);
+	if (!code)
+		return file;
+	error_set(err, code, "cannot start a thread for the samples: %s", strerror(code));
+	free(file);
+	return NULL;
+}
+
+void sample_file_stop(struct sample_file *file)
+{
+	if (!file)
+		return;
+	atomic_store(&file->stop, true);
+	pthread_join(file->thread, NULL);
+	write_samples(file);
+	free(file);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A host's row of the mesh: what it measured to each of its peers in a window, as plain figures. Made from the agent's
+ * windows; goes out as JSON (the peers of nomora.probe/1) and into a latency matrix. Times are microseconds.
+ */
+#ifndef MESH_ROW_H
+#define MESH_ROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <model/latency_matrix.h>
+#include <probe/agent/agent.h>
+
+struct mesh_distribution {
+	uint64_t samples; /* 0: the rest is 0 too */
+	double min_us, p50_us, p90_us, p99_us, p999_us, max_us, mean_us;
+};
+
+struct mesh_path {
+	uint16_t source_port;
+	struct session_counters counters;
+	struct mesh_distribution rtt; /* undisturbed samples */
+};
+
+struct mesh_pair {
+	struct peer peer;
+	bool resolved;
+	uint8_t mac[FRAME_MAC_BYTES];
+	struct ns updated_at; /* the last answer, or the window's end where there was none; wall clock */
+	struct session_counters counters;
+	uint64_t impossible, disturbed;
+	bool ssid_ignored, lost_forward_known, has_offset;
+	uint64_t lost_forward;
+	double offset_us;
+	struct mesh_distribution rtt, undisturbed, residence;
+	uint32_t path_count;
+	struct mesh_path *paths;
+};
+
+struct mesh_row {
+	char host[LATENCY_NAME_BYTES];
+	size_t count, capacity;
+	struct mesh_pair *pairs;
+};
+
+struct mesh_distribution mesh_distribution_of(const struct histogram *histogram_ns);
+
+/* Appends a peer's window. 0 or -ENOMEM. */
+int mesh_row_add(struct mesh_row *row, const struct agent_row *window);
+void mesh_row_clear(struct mesh_row *row); /* frees the pairs */
+
+/*
+ * The latency of a pair: of each figure the worst over its paths, where a path has enough samples for it (2 for p50,
+ * 100 for p99), of undisturbed samples if there are any. source and destination are the caller's.
+ */
+struct latency_entry mesh_pair_entry(const struct mesh_pair *pair);
+
+/* Puts every pair into the matrix. 0 or -errno. */
+int mesh_row_store(const struct mesh_row *row, struct latency_matrix *matrix);
+/* A matrix file of this row alone. 0 or -errno with err set. */
+int mesh_row_write(const struct mesh_row *row, const char *path, struct error *err);
+
+/* The array "peers" of nomora.probe/1, NULL = out of memory. */
+json_t *mesh_row_json(const struct mesh_row *row);
+/* Round trips or other times as min, p50 ... mean; null without samples. */
+json_t *mesh_distribution_json(const struct mesh_distribution *distribution);
+
+#endif

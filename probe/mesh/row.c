@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <probe/mesh/row.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/address.h>
+#include <base/array.h>
+
+enum { P50_SAMPLES = 2, P99_SAMPLES = 100 };
+
+struct mesh_distribution mesh_distribution_of(const struct histogram *histogram_ns)
+{
+	static const double percentiles[] = {50, 90, 99, 99.9};
+	double us[4];
+
+	if (histogram_count(histogram_ns) == 0)
+		return (struct mesh_distribution){0};
+	for (size_t i = 0; i < 4; i++)
+		us[i] = (double)histogram_percentile(histogram_ns, percentiles[i]) / 1e3;
+	return (struct mesh_distribution){
+		.samples = histogram_count(histogram_ns),
+		.min_us = (double)histogram_minimum(histogram_ns) / 1e3,
+		.p50_us = us[0],
+		.p90_us = us[1],
+		.p99_us = us[2],
+		.p999_us = us[3],
+		.max_us = (double)histogram_maximum(histogram_ns) / 1e3,
+		.mean_us = histogram_mean(histogram_ns) / 1e3,
+	};
+}
+
+int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
+{
+	struct mesh_pair *pairs = array_grow(row->pairs, row->count, &row->capacity, sizeof *pairs), *pair;
+	struct mesh_path *paths = calloc(window->path_count, sizeof *paths);
+
+	row->pairs = pairs ? pairs : row->pairs;
+	if (!pairs || !paths) {
+		free(paths);
+		return -ENOMEM;
+	}
+	pair = &row->pairs[row->count++];
+	*pair = (struct mesh_pair){
+		.peer = window->peer,
+		.resolved = window->resolved,
+		.updated_at = {window->last_answer.valid ? window->last_answer.ns : window->ended.ns},
+		.counters = window->counters,
+		.impossible = window->impossible,
+		.disturbed = window->disturbed,
+		.ssid_ignored = window->ssid_ignored,
+		.lost_forward_known = window->lost_forward_known,
+		.lost_forward = window->lost_forward,
+		.has_offset = window->offset.valid,
+		.offset_us = (double)window->offset.ns / 1e3,
+		.rtt = mesh_distribution_of(window->rtt),
+		.undisturbed = mesh_distribution_of(window->undisturbed),
+		.residence = mesh_distribution_of(window->residence),
+		.path_count = window->path_count,
+		.paths = paths,
+	};
+	memcpy(pair->mac, window->mac, FRAME_MAC_BYTES);
+	for (uint32_t i = 0; i < window->path_count; i++)
+		paths[i] = (struct mesh_path){window->paths[i].source_port, window->paths[i].counters,
+					      mesh_distribution_of(window->paths[i].rtt)};
+	return 0;
+}
+
+void mesh_row_clear(struct mesh_row *row)
+{
+	for (size_t i = 0; i < row->count; i++)
+		free(row->pairs[i].paths);
+	free(row->pairs);
+	row->pairs = NULL;
+	row->count = row->capacity = 0;
+}
+
+struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
+{
+	const struct mesh_distribution *all = pair->undisturbed.samples ? &pair->undisturbed : &pair->rtt;
+	struct latency_entry entry = {
+		.updated_at = pair->updated_at,
+		.samples = pair->rtt.samples,
+		.loss = pair->counters.sent ? (double)pair->counters.lost / (double)pair->counters.sent : 1,
+		.rtt_p50_us = NAN,
+		.rtt_p99_us = NAN,
+		.rtt_max_us = NAN,
+	};
+
+	if (entry.loss > 1)
+		entry.loss = 1; /* probes of the window before */
+	if (!entry.samples)
+		return entry;
+	entry.rtt_p50_us = all->p50_us;
+	entry.rtt_p99_us = all->p99_us;
+	entry.rtt_max_us = all->max_us;
+	for (uint32_t i = 0; i < pair->path_count; i++) {
+		const struct mesh_distribution *path = &pair->paths[i].rtt;
+
+		if (path->samples >= P50_SAMPLES)
+			entry.rtt_p50_us = fmax(entry.rtt_p50_us, path->p50_us);
+		if (path->samples >= P99_SAMPLES)
+			entry.rtt_p99_us = fmax(entry.rtt_p99_us, path->p99_us);
+	}
+	entry.rtt_p99_us = fmax(entry.rtt_p99_us, entry.rtt_p50_us);
+	/* A percentile is its bucket's upper end, the maximum is exact. */
+	entry.rtt_p99_us = fmin(entry.rtt_p99_us, entry.rtt_max_us);
+	entry.rtt_p50_us = fmin(entry.rtt_p50_us, entry.rtt_max_us);
+	return entry;
+}
+
+int mesh_row_store(const struct mesh_row *row, struct latency_matrix *matrix)
+{
+	int64_t source = latency_matrix_add_host(matrix, row->host);
+
+	for (size_t i = 0; source >= 0 && i < row->count; i++) {
+		struct latency_entry entry = mesh_pair_entry(&row->pairs[i]);
+		int64_t destination = latency_matrix_add_host(matrix, row->pairs[i].peer.name);
+		int code;
+
+		if (destination < 0)
+			return (int)destination;
+		entry.source = (uint32_t)source;
+		entry.destination = (uint32_t)destination;
+		code = latency_matrix_set(matrix, &entry);
+		if (code)
+			return code;
+	}
+	return source < 0 ? (int)source : 0;
+}
+
+int mesh_row_write(const struct mesh_row *row, const char *path, struct error *err)
+{
+	struct latency_matrix *matrix = latency_matrix_create();
+	int code = matrix ? mesh_row_store(row, matrix) : -ENOMEM;
+
+	if (code)
+		error_set(err, -code, "cannot make the row of %s: %s", row->host, strerror(-code));
+	else
+		code = latency_matrix_write(matrix, path, err);
+	latency_matrix_destroy(matrix);
+	return code;
+}
+
+json_t *mesh_distribution_json(const struct mesh_distribution *d)
+{
+	if (d->samples == 0)
+		return json_null();
+	return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "min", d->min_us, "p50", d->p50_us, "p90", d->p90_us, "p99",
+			 d->p99_us, "p99.9", d->p999_us, "max", d->max_us, "mean", d->mean_us);
+}
+
+static json_t *counters_json(const struct session_counters *counters)
+{
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "sent", (json_int_t)counters->sent, "received",
+			 (json_int_t)counters->fresh, "lost", (json_int_t)counters->lost, "late",
+			 (json_int_t)counters->late, "duplicates", (json_int_t)counters->duplicates, "reordered",
+			 (json_int_t)counters->reordered, "unknown", (json_int_t)counters->unknown);
+}
+
+static json_t *paths_json(const struct mesh_pair *pair)
+{
+	json_t *paths = json_array();
+
+	for (uint32_t i = 0; i < pair->path_count; i++) {
+		json_t *path = counters_json(&pair->paths[i].counters);
+
+		json_object_set_new(path, "source_port", json_integer(pair->paths[i].source_port));
+		json_object_set_new(path, "rtt_us", mesh_distribution_json(&pair->paths[i].rtt));
+		json_array_append_new(paths, path);
+	}
+	return paths;
+}
+
+static json_t *entry_json(const struct latency_entry *entry)
+{
+	if (!entry->samples)
+		return json_null();
+	return json_pack("{s:f,s:f,s:f}", "p50", entry->rtt_p50_us, "p99", entry->rtt_p99_us, "max", entry->rtt_max_us);
+}
+
+static json_t *pair_json(const struct mesh_pair *from)
+{
+	struct latency_entry entry = mesh_pair_entry(from);
+	json_t *pair = counters_json(&from->counters);
+	char address[16], mac[18];
+
+	address_print_ipv4(from->peer.address, address);
+	address_print_mac(from->mac, mac);
+	json_object_set_new(pair, "name", json_string(from->peer.name));
+	json_object_set_new(pair, "rack", from->peer.rack[0] ? json_string(from->peer.rack) : json_null());
+	json_object_set_new(pair, "address", json_string(address));
+	json_object_set_new(pair, "mac", from->resolved ? json_string(mac) : json_null());
+	json_object_set_new(pair, "lost_forward",
+			    from->lost_forward_known ? json_integer((json_int_t)from->lost_forward) : json_null());
+	json_object_set_new(pair, "impossible", json_integer((json_int_t)from->impossible));
+	json_object_set_new(pair, "disturbed", json_integer((json_int_t)from->disturbed));
+	json_object_set_new(pair, "ssid_ignored", json_boolean(from->ssid_ignored));
+	json_object_set_new(pair, "updated_at", json_real(ns_to_s(from->updated_at)));
+	json_object_set_new(pair, "rtt_us", mesh_distribution_json(&from->rtt));
+	json_object_set_new(pair, "undisturbed_rtt_us", mesh_distribution_json(&from->undisturbed));
+	json_object_set_new(pair, "row_us", entry_json(&entry));
+	json_object_set_new(pair, "residence_us", mesh_distribution_json(&from->residence));
+	json_object_set_new(pair, "clock_offset_us", from->has_offset ? json_real(from->offset_us) : json_null());
+	json_object_set_new(pair, "paths", paths_json(from));
+	return pair;
+}
+
+json_t *mesh_row_json(const struct mesh_row *row)
+{
+	json_t *peers = json_array();
+
+	for (size_t i = 0; i < row->count; i++)
+		json_array_append_new(peers, pair_json(&row->pairs[i]));
+	return peers;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The packet filter, on a socket pair: the kernel runs it on whatever is sent there. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "kernel_stamps_priv.h"
+
+static int ends[2];
+
+/* Bytes of the frame that come through; -1 = refused. */
+static ssize_t pass(const uint8_t *frame, size_t length)
+{
+	uint8_t received[2048];
+
+	cr_assert_eq(send(ends[0], frame, length, 0), (ssize_t)length);
+	return recv(ends[1], received, sizeof received, MSG_DONTWAIT);
+}
+
+static size_t udp(uint8_t *out, uint16_t source_port, uint16_t destination_port)
+{
+	struct frame frame = {.kind = FRAME_UDP,
+			      .source_address = 0x0a000001,
+			      .destination_address = 0x0a000002,
+			      .source_port = source_port,
+			      .destination_port = destination_port,
+			      .payload = (const uint8_t *)"0123456789abcdefghij",
+			      .payload_bytes = 20};
+
+	return frame_write_udp(&frame, out, 2048);
+}
+
+static void open_ends(bool arp)
+{
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends), 0);
+	cr_assert_eq(kernel_stamps_filter(ends[1], 862, arp), 0);
+}
+
+Test(kernel_stamps, the_filter_takes_stamp_packets_whole_and_nothing_else)
+{
+	uint8_t frame[2048];
+	size_t length;
+
+	open_ends(false);
+	length = udp(frame, 50000, 862);
+	cr_assert_eq(pass(frame, length), (ssize_t)length, "a request");
+	length = udp(frame, 862, 50000);
+	cr_assert_eq(pass(frame, length), (ssize_t)length, "an answer");
+	length = udp(frame, 50000, 863);
+	cr_assert_eq(pass(frame, length), -1, "another UDP port");
+	length = udp(frame, 50000, 862);
+	frame[23] = 6;
+	cr_assert_eq(pass(frame, length), -1, "TCP");
+	length = udp(frame, 50000, 862);
+	frame[21] = 9; /* fragment offset 72 */
+	cr_assert_eq(pass(frame, length), -1, "a fragment has no ports");
+	length = udp(frame, 50000, 862);
+	frame[12] = 0x86;
+	frame[13] = 0xdd;
+	cr_assert_eq(pass(frame, length), -1, "IPv6");
+}
+
+Test(kernel_stamps, the_filter_takes_arp_where_it_is_wanted)
+{
+	struct frame ask = {.kind = FRAME_ARP_REQUEST, .source_address = 1, .destination_address = 2};
+	uint8_t frame[2048];
+	size_t length;
+
+	for (int arp = 0; arp < 2; arp++) {
+		open_ends(arp);
+		length = frame_write_arp(&ask, frame, sizeof frame);
+		cr_assert_eq(pass(frame, length), arp ? (ssize_t)length : -1);
+		length = udp(frame, 50000, 862);
+		cr_assert_eq(pass(frame, length), (ssize_t)length);
+		length = udp(frame, 50000, 53);
+		cr_assert_eq(pass(frame, length), -1);
+	}
+}
