@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A failure to recover from: servers with links, applications whose tasks send to each other, and what failed. File
+ * form "nomora.recovery/1" (JSON), described in docs/formats.md; the system model is that of Chen, Li and Li,
+ * "Surviving Failures with Performance-Centric Bandwidth Allocation in Private Datacenters", section III.
+ *
+ * Plain data. Servers, applications, tasks and flows are numbered in the order in which they were added; the tasks and
+ * flows of an application are consecutive. Rates are MB/s and volumes MB of payload, 1 MB = 10^6 bytes. Owned by the
+ * caller through recovery_destroy(); readers may share it between threads.
+ */
+#ifndef MODEL_RECOVERY_H
+#define MODEL_RECOVERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+
+#define RECOVERY_SCHEMA "nomora.recovery/1"
+
+enum { RECOVERY_ITEMS_MAXIMUM = 10000000 }; /* servers, tasks or flows of one scenario */
+
+struct recovery_server {
+	char *name;
+	double cpu; /* capacity, in the unit of the tasks' */
+	double egress_MBps, ingress_MBps;
+	bool failed;
+};
+
+struct recovery_task {
+	char *name;
+	uint32_t application;
+	uint32_t server; /* where it runs or ran */
+	bool failed;     /* itself, or its server */
+	int stage;       /* 1 sends, 2 receives; used by Algorithm 1's order alone */
+	double cpu;
+	double relaunch_s; /* from the decision until a failed task sends and receives again */
+	bool has_backups;  /* eq. 9: if it fails, only these servers can take it */
+	uint32_t backup_count;
+	uint32_t *backups; /* servers, each once */
+};
+
+struct recovery_flow {
+	uint32_t from, to; /* tasks of one application */
+	double MB, sent_MB;
+};
+
+struct recovery_application {
+	char *name;
+	double weight; /* > 0 */
+	uint32_t first_task, task_count, first_flow, flow_count;
+};
+
+struct recovery_scenario {
+	struct recovery_server *servers;
+	struct recovery_application *applications;
+	struct recovery_task *tasks;
+	struct recovery_flow *flows;
+	uint32_t server_count, application_count, task_count, flow_count;
+	size_t server_capacity, application_capacity, task_capacity, flow_capacity;
+	json_t *server_index, *application_index, *task_index; /* name -> number; tasks by "application.task" */
+};
+
+/* Empty; NULL if out of memory. */
+struct recovery_scenario *recovery_create(void);
+void recovery_destroy(struct recovery_scenario *scenario); /* NULL is legal */
+
+/*
+ * Each returns the new number, -EEXIST (the name is taken) or -ENOMEM. Strings are copied. A task belongs to the
+ * application added last, and so does a flow, whose ends are numbers of its tasks.
+ */
+int64_t recovery_add_server(struct recovery_scenario *scenario, const struct recovery_server *server);
+int64_t recovery_add_application(struct recovery_scenario *scenario, const char *name, double weight);
+int64_t recovery_add_task(struct recovery_scenario *scenario, const struct recovery_task *task);
+int64_t recovery_add_flow(struct recovery_scenario *scenario, const struct recovery_flow *flow);
+/* 0 or -ENOMEM. Sets has_backups. */
+int recovery_add_backup(struct recovery_scenario *scenario, uint32_t task, uint32_t server);
+
+/* Marks a server and every task on it as failed. */
+void recovery_fail_server(struct recovery_scenario *scenario, uint32_t server);
+
+/* Numbers by name, -ENOENT if there is none. O(1). */
+int64_t recovery_find_server(const struct recovery_scenario *scenario, const char *name);
+int64_t recovery_find_task(const struct recovery_scenario *scenario, const char *application, const char *task);
+
+/* MB that a flow still has to carry: all of it if an end failed, else what was not sent yet. */
+double recovery_flow_left_MB(const struct recovery_scenario *scenario, const struct recovery_flow *flow);
+
+/* "application.task" as placements name it; the caller frees; NULL if out of memory. */
+char *recovery_task_name(const struct recovery_scenario *scenario, uint32_t task);
+
+/*
+ * Reads a scenario ("-" = stdin). NULL with err set (file, line, field) for an unknown task, server or backup, a flow
+ * to itself or twice, numbers out of range, zero capacity under traffic, sent_MB over MB, more CPU in use than a server
+ * has, no surviving server.
+ */
+struct recovery_scenario *recovery_read(const char *path, struct error *err);
+/* The same from memory; `name` is for messages. */
+struct recovery_scenario *recovery_parse(const char *name, const char *text, size_t bytes, struct error *err);
+/* New reference, NULL if out of memory. */
+json_t *recovery_to_json(const struct recovery_scenario *scenario);
+
+/*
+ * The format of the coflow benchmark (github.com/coflow/coflow-benchmark): "PORTS COFLOWS", then a line for each
+ * coflow: id, arrival in ms, number of mappers, their ports, number of reducers, PORT:MB each. A reducer receives the
+ * same volume from each mapper. Ports are numbered from 0, or from 1 if the last number is in use and 0 is not.
+ */
+struct coflow_trace;
+struct coflow_trace *coflow_read(const char *path, struct error *err);
+struct coflow_trace *coflow_parse(const char *name, const char *text, size_t bytes, struct error *err);
+void coflow_destroy(struct coflow_trace *trace);
+uint32_t coflow_port_count(const struct coflow_trace *trace);
+uint64_t coflow_flow_count(const struct coflow_trace *trace);
+
+/*
+ * The coflows that are active at second `at_s`, each an application of weight 1 with one task per mapper and reducer,
+ * on servers port0, port1, ... of link_MBps each way and without a CPU limit. A coflow is active from its arrival for
+ * as long as its busiest port takes for it alone; until then its flows progress evenly. Nothing has failed yet. NULL
+ * with err set if none is active or out of memory.
+ */
+struct recovery_scenario *coflow_scenario(const struct coflow_trace *trace, double at_s, double link_MBps,
+					  struct error *err);
+
+#endif
