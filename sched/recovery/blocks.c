@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tables by set of tasks: demands, least costs, and the dynamic programme over partitions. */
+#include "search_priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double size_of(const struct problem *p, uint32_t f)
+{
+	return fmax(p->failed[f].egress, p->failed[f].ingress);
+}
+
+/* The tasks first..first+count-1, largest first. */
+static void deal_tasks(const struct search *s, struct block *block, uint32_t first, uint32_t count)
+{
+	block->count = count;
+	block->full = (1u << count) - 1;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = i;
+
+		for (; at > 0 && size_of(s->p, block->task[at - 1]) < size_of(s->p, first + i); at--)
+			block->task[at] = block->task[at - 1];
+		block->task[at] = first + i;
+	}
+}
+
+static int allocate_block(const struct search *s, struct block *block)
+{
+	size_t sets = (size_t)block->full + 1, servers = s->C + 1u;
+
+	block->egress = malloc((8 * sets + 2 * servers) * sizeof *block->egress);
+	if (!block->egress)
+		return -ENOMEM;
+	block->ingress = block->egress + sets;
+	block->cpu = block->ingress + sets;
+	block->cross = block->cpu + sets;
+	block->cost = block->cross + sets;
+	block->best = block->cost + sets;
+	block->saved_MB = block->best + sets;
+	block->best_saved_MB = block->saved_MB + sets;
+	block->relief_egress = block->best_saved_MB + sets;
+	block->relief_ingress = block->relief_egress + servers;
+	return 0;
+}
+
+int blocks_create(struct search *s)
+{
+	uint32_t first = 0;
+
+	s->blocks = calloc(s->p->F + 1u, sizeof *s->blocks);
+	if (!s->blocks)
+		return -ENOMEM;
+	while (first < s->p->F) {
+		uint32_t count = 1, parts;
+
+		while (first + count < s->p->F &&
+		       s->p->failed[first + count].application == s->p->failed[first].application)
+			count++;
+		parts = (count + BLOCK_TASKS - 1) / BLOCK_TASKS;
+		for (uint32_t part = 0; part < parts; part++) {
+			struct block *block = &s->blocks[s->block_count];
+			uint32_t begin = first + count * part / parts, end = first + count * (part + 1) / parts;
+
+			block->split = parts > 1;
+			deal_tasks(s, block, begin, end - begin);
+			if (allocate_block(s, block) != 0)
+				return -ENOMEM;
+			s->block_count++;
+		}
+		first += count;
+	}
+	return 0;
+}
+
+void blocks_free(struct search *s)
+{
+	for (uint32_t b = 0; s->blocks && b < s->block_count; b++)
+		free(s->blocks[b].egress);
+	free(s->blocks);
+}
+
+/* Flows between a task and the other blocks of its application. */
+static double cross_load(const struct search *s, const struct block *block, uint32_t f)
+{
+	const double *row = s->p->pair_load + (size_t)f * s->p->F;
+	double sum = 0;
+
+	if (!block->split)
+		return 0;
+	for (uint32_t g = 0; g < s->p->F; g++)
+		sum += row[g];
+	for (uint32_t i = 0; i < block->count; i++)
+		sum -= row[block->task[i]];
+	return sum;
+}
+
+static void fill_demands(const struct search *s, struct block *block)
+{
+	const struct problem *p = s->p;
+
+	block->egress[0] = block->ingress[0] = block->cpu[0] = block->cross[0] = 0;
+	for (uint32_t set = 1; set <= block->full; set++) {
+		uint32_t i = (uint32_t)__builtin_ctz(set), rest = set & (set - 1), f = block->task[i];
+		double shared = 0;
+
+		for (uint32_t others = rest; others && p->has_pairs; others &= others - 1)
+			shared += p->pair_load[(size_t)f * p->F + block->task[__builtin_ctz(others)]];
+		block->egress[set] = block->egress[rest] + p->failed[f].egress - shared;
+		block->ingress[set] = block->ingress[rest] + p->failed[f].ingress - shared;
+		block->cpu[set] = block->cpu[rest] + p->failed[f].cpu;
+		block->cross[set] =
+			block->cross[rest] + (rest == 0 ? cross_load(s, block, f) : block->cross[set & -set]);
+	}
+}
+
+/* local[set] for a candidate; false if no task has a peer there. */
+static bool fill_local(const struct search *s, const struct block *block, uint32_t c, double *local)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < block->count; i++)
+		any = any || s->local[(size_t)block->task[i] * s->C + c] > 0;
+	if (!any)
+		return false;
+	local[0] = 0;
+	for (uint32_t set = 1; set <= block->full; set++)
+		local[set] = local[set & (set - 1)] + s->local[(size_t)block->task[__builtin_ctz(set)] * s->C + c];
+	return true;
+}
+
+static uint32_t allowed_set(const struct search *s, const struct block *block, uint32_t c)
+{
+	uint32_t set = 0;
+
+	for (uint32_t i = 0; i < block->count; i++) {
+		if (problem_allows(s->p, block->task[i], s->n[c]))
+			set |= 1u << i;
+	}
+	return set;
+}
+
+static void fill_relief(const struct search *s, struct block *block, double *local)
+{
+	for (uint32_t c = 0; c < s->C; c++) {
+		double egress = 0, ingress = 0;
+		uint32_t allowed = allowed_set(s, block, c);
+		bool peers = fill_local(s, block, c, local);
+
+		for (uint32_t set = 1; set <= block->full && (peers || block->split); set++) {
+			double off = (peers ? local[set] : 0) + block->cross[set];
+
+			if ((set & ~allowed) || block->cpu[set] > s->p->free_cpu[s->n[c]] + RECOVERY_CPU_TOLERANCE)
+				continue;
+			egress = fmax(egress, off - block->egress[set]);
+			ingress = fmax(ingress, off - block->ingress[set]);
+		}
+		block->relief_egress[c] = egress;
+		block->relief_ingress[c] = ingress;
+	}
+}
+
+/* A server as it looks to one block: its load less what the others could take off. */
+struct offer {
+	double egress, ingress;
+	uint32_t c;
+};
+
+static struct offer offer_of(const struct search *s, const struct block *block, uint32_t c)
+{
+	uint32_t n = s->n[c];
+	struct offer offer = {.egress = s->p->bE[n], .ingress = s->p->bI[n], .c = c};
+
+	for (uint32_t b = 0; b < s->block_count; b++) {
+		if (&s->blocks[b] == block)
+			continue;
+		offer.egress -= s->blocks[b].relief_egress[c];
+		offer.ingress -= s->blocks[b].relief_ingress[c];
+	}
+	return offer;
+}
+
+/* Is there no set of the block's tasks, none with peers on either, for which b is cheaper than a? */
+static bool no_worse(const struct search *s, const struct offer *a, const struct offer *b)
+{
+	const struct problem *p = s->p;
+	uint32_t m = s->n[a->c], n = s->n[b->c];
+
+	return p->BE[m] >= p->BE[n] && p->BI[m] >= p->BI[n] && p->free_cpu[m] >= p->free_cpu[n] && p->BE[n] > 0 &&
+	       p->BI[n] > 0 && a->egress / p->BE[m] <= b->egress / p->BE[n] &&
+	       a->ingress / p->BI[m] <= b->ingress / p->BI[n];
+}
+
+/* Lowers the block's costs by what this server offers. local NULL: no peers there. */
+static void offer_costs(const struct search *s, struct block *block, const struct offer *offer, const double *local)
+{
+	uint32_t allowed = allowed_set(s, block, offer->c), n = s->n[offer->c];
+	double space = s->p->free_cpu[n] + RECOVERY_CPU_TOLERANCE, BE = s->p->BE[n], BI = s->p->BI[n];
+
+	for (uint32_t set = 1; set <= block->full; set++) {
+		double off, cost;
+
+		if ((set & ~allowed) || block->cpu[set] > space)
+			continue;
+		off = (local ? local[set] : 0) + block->cross[set];
+		if (BE > 0 && BI > 0)
+			cost = fmax((offer->egress + block->egress[set] - off) / BE,
+				    (offer->ingress + block->ingress[set] - off) / BI);
+		else
+			cost = problem_relative(s->p, n, offer->egress + block->egress[set] - off,
+						offer->ingress + block->ingress[set] - off);
+		if (cost < block->cost[set])
+			block->cost[set] = cost;
+	}
+}
+
+/* front: scratch of C offers: servers without peers, none no worse than another. */
+static void fill_costs(const struct search *s, struct block *block, double *local, struct offer *front)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t set = 0; set <= block->full; set++)
+		block->cost[set] = INFINITY;
+	for (uint32_t c = 0; c < s->C; c++) {
+		struct offer offer = offer_of(s, block, c);
+		bool peers = fill_local(s, block, c, local), dominated = false;
+
+		if (peers || s->p->allowed) {
+			offer_costs(s, block, &offer, peers ? local : NULL);
+			continue;
+		}
+		for (uint32_t i = 0; i < kept && !dominated; i++)
+			dominated = no_worse(s, &front[i], &offer);
+		for (uint32_t i = 0; i < kept && !dominated; i++) {
+			if (no_worse(s, &offer, &front[i]))
+				front[i--] = front[--kept];
+		}
+		if (!dominated)
+			front[kept++] = offer;
+	}
+	for (uint32_t i = 0; i < kept; i++)
+		offer_costs(s, block, &front[i], NULL);
+}
+
+static void fill_best(struct block *block)
+{
+	block->best[0] = 0;
+	for (uint32_t set = 1; set <= block->full; set++) {
+		uint32_t first = set & -set, others = set ^ first;
+		double best = INFINITY;
+
+		/* groups with the first task: all subsets of the others */
+		for (uint32_t sub = others;; sub = (sub - 1) & others) {
+			double cost = block->cost[first | sub];
+
+			if (cost < best)
+				best = fmin(best, fmax(cost, block->best[others ^ sub]));
+			if (sub == 0)
+				break;
+		}
+		block->best[set] = best;
+	}
+}
+
+void blocks_fill(struct search *s)
+{
+	double *local = malloc(((size_t)1 << BLOCK_TASKS) * sizeof *local);
+	struct offer *front = malloc((s->C + 1u) * sizeof *front);
+
+	for (uint32_t b = 0; b < s->block_count && local; b++) {
+		fill_demands(s, &s->blocks[b]);
+		fill_relief(s, &s->blocks[b], local);
+	}
+	for (uint32_t b = 0; b < s->block_count && local && front; b++) {
+		fill_costs(s, &s->blocks[b], local, front);
+		fill_best(&s->blocks[b]);
+	}
+	/* Without memory there is no bound: everything costs nothing. */
+	for (uint32_t b = 0; b < s->block_count && !(local && front); b++) {
+		memset(s->blocks[b].cost, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));
+		memset(s->blocks[b].best, 0, ((size_t)s->blocks[b].full + 1) * sizeof(double));
+	}
+	free(local);
+	free(front);
+}
+
+double blocks_bound(const struct search *s)
+{
+	double bound = 0;
+
+	for (uint32_t b = 0; b < s->block_count; b++)
+		bound = fmax(bound, s->blocks[b].best[s->blocks[b].full]);
+	return bound;
+}
+
+static void fill_saved(const struct search *s, struct block *block, double *local)
+{
+	const struct problem *p = s->p;
+	double *pairs = block->best_saved_MB; /* until the programme fills it */
+
+	for (uint32_t set = 0; set <= block->full; set++) {
+		uint32_t rest = set & (set - 1);
+
+		block->saved_MB[set] = -INFINITY;
+		pairs[set] = set ? pairs[rest] : 0;
+		if (!set)
+			continue;
+		uint32_t f = block->task[__builtin_ctz(set)];
+
+		for (uint32_t g = 0; g < p->F && p->has_pairs; g++) {
+			bool within = false;
+
+			for (uint32_t others = rest; others; others &= others - 1)
+				within = within || block->task[__builtin_ctz(others)] == g;
+			bool inside = false;
+
+			for (uint32_t i = 0; i < block->count; i++)
+				inside = inside || block->task[i] == g;
+			if (within || (!inside && block->split))
+				pairs[set] += p->pair_MB[(size_t)f * p->F + g] + p->pair_MB[(size_t)g * p->F + f];
+		}
+	}
+	for (uint32_t c = 0; c < s->C; c++) {
+		uint32_t allowed = allowed_set(s, block, c), n = s->n[c];
+		struct offer offer = offer_of(s, block, c);
+		bool peers = fill_local(s, block, c, local);
+
+		for (uint32_t set = 1; set <= block->full; set++) {
+			double off = (peers ? local[set] : 0) + block->cross[set], MB = pairs[set];
+
+			if ((set & ~allowed) || block->cpu[set] > p->free_cpu[n] + RECOVERY_CPU_TOLERANCE ||
+			    search_relative(s, c, offer.egress + block->egress[set] - off,
+					    offer.ingress + block->ingress[set] - off) > s->limit)
+				continue;
+			for (uint32_t i = 0; i < block->count && peers; i++)
+				MB += set >> i & 1 ? problem_local_MB(p, block->task[i], n) : 0;
+			block->saved_MB[set] = fmax(block->saved_MB[set], MB);
+		}
+	}
+	block->best_saved_MB[0] = 0;
+	for (uint32_t set = 1; set <= block->full; set++) {
+		uint32_t first = set & -set, others = set ^ first;
+		double best = -INFINITY;
+
+		for (uint32_t sub = others;; sub = (sub - 1) & others) {
+			best = fmax(best, block->saved_MB[first | sub] + block->best_saved_MB[others ^ sub]);
+			if (sub == 0)
+				break;
+		}
+		block->best_saved_MB[set] = best;
+	}
+}
+
+void blocks_fill_saved(struct search *s)
+{
+	double *local = malloc(((size_t)1 << BLOCK_TASKS) * sizeof *local);
+
+	for (uint32_t b = 0; b < s->block_count; b++) {
+		if (local)
+			fill_saved(s, &s->blocks[b], local);
+		for (uint32_t set = 1; set <= s->blocks[b].full && !local; set++)
+			s->blocks[b].saved_MB[set] = s->blocks[b].best_saved_MB[set] = INFINITY;
+	}
+	free(local);
+}

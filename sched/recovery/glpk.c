@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Problem (16) as a mixed-integer linear programme for GLPK's branch and cut. Variables: p; x_fn = 1 if failed task f
+ * is on n; y_fgn = 1 if both f and g are (y <= x_f, y <= x_g), for pairs that talk. In a child process: GLPK aborts on
+ * internal errors. Relaunch delays make the demands depend on p and are refused.
+ */
+#include "recovery_priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <glpk.h>
+
+struct model {
+	const struct problem *p;
+	uint32_t C, pair_count;
+	uint32_t *n; /* candidate -> n */
+	uint32_t *pair_f, *pair_g;
+	glp_prob *lp;
+	int *index;
+	double *value;
+	double least; /* load of servers that are no candidates */
+	int row;
+};
+
+struct report {
+	int32_t status; /* enum recovery_status */
+	double p, bound;
+};
+
+static int x_column(const struct model *m, uint32_t f, uint32_t c)
+{
+	return (int)(2 + f * m->C + c);
+}
+
+static int y_column(const struct model *m, uint32_t pair, uint32_t c)
+{
+	return (int)(2 + m->p->F * m->C + pair * m->C + c);
+}
+
+static double local_load(const struct model *m, uint32_t f, uint32_t c)
+{
+	return problem_local_MB(m->p, f, m->n[c]) * m->p->failed[f].factor;
+}
+
+static void add_columns(struct model *m)
+{
+	glp_add_cols(m->lp, (int)(1 + (m->p->F + m->pair_count) * m->C));
+	glp_set_obj_coef(m->lp, 1, 1);
+	glp_set_col_bnds(m->lp, 1, GLP_LO, m->least, 0);
+	for (uint32_t f = 0; f < m->p->F; f++) {
+		for (uint32_t c = 0; c < m->C; c++) {
+			glp_set_col_kind(m->lp, x_column(m, f, c), GLP_BV);
+			if (!problem_allows(m->p, f, m->n[c]))
+				glp_set_col_bnds(m->lp, x_column(m, f, c), GLP_FX, 0, 0);
+		}
+	}
+	for (uint32_t q = 0; q < m->pair_count; q++)
+		for (uint32_t c = 0; c < m->C; c++)
+			glp_set_col_bnds(m->lp, y_column(m, q, c), GLP_DB, 0, 1);
+}
+
+static void add_row(struct model *m, int count, int kind, double low, double high)
+{
+	glp_set_mat_row(m->lp, ++m->row, count, m->index, m->value);
+	glp_set_row_bnds(m->lp, m->row, kind, low, high);
+}
+
+/* (17) or (18) of a server, scaled to p. */
+static void add_link_row(struct model *m, uint32_t c, bool egress)
+{
+	const struct problem *p = m->p;
+	double capacity = egress ? p->BE[m->n[c]] : p->BI[m->n[c]];
+	double base = egress ? p->bE[m->n[c]] : p->bI[m->n[c]];
+	int count = 0;
+
+	m->index[++count] = 1;
+	m->value[count] = -capacity;
+	for (uint32_t f = 0; f < p->F; f++) {
+		m->index[++count] = x_column(m, f, c);
+		m->value[count] = (egress ? p->failed[f].egress : p->failed[f].ingress) - local_load(m, f, c);
+	}
+	for (uint32_t q = 0; q < m->pair_count; q++) {
+		m->index[++count] = y_column(m, q, c);
+		m->value[count] = -p->pair_load[(size_t)m->pair_f[q] * p->F + m->pair_g[q]];
+	}
+	add_row(m, count, GLP_UP, 0, -base);
+}
+
+static void add_rows(struct model *m)
+{
+	const struct problem *p = m->p;
+
+	glp_add_rows(m->lp, (int)(3 * m->C + p->F + 2 * m->pair_count * m->C));
+	for (uint32_t c = 0; c < m->C; c++) {
+		int count = 0;
+
+		add_link_row(m, c, true);
+		add_link_row(m, c, false);
+		for (uint32_t f = 0; f < p->F; f++) {
+			m->index[++count] = x_column(m, f, c);
+			m->value[count] = p->failed[f].cpu;
+		}
+		add_row(m, count, GLP_UP, 0, p->free_cpu[m->n[c]] + RECOVERY_CPU_TOLERANCE);
+	}
+	for (uint32_t f = 0; f < p->F; f++) {
+		int count = 0;
+
+		for (uint32_t c = 0; c < m->C; c++) {
+			m->index[++count] = x_column(m, f, c);
+			m->value[count] = 1;
+		}
+		add_row(m, count, GLP_FX, 1, 1);
+	}
+	for (uint32_t q = 0; q < m->pair_count; q++) {
+		for (uint32_t c = 0; c < 2 * m->C; c++) {
+			m->index[1] = y_column(m, q, c / 2);
+			m->value[1] = 1;
+			m->index[2] = x_column(m, c % 2 ? m->pair_g[q] : m->pair_f[q], c / 2);
+			m->value[2] = -1;
+			add_row(m, 2, GLP_UP, 0, 0);
+		}
+	}
+}
+
+/* In the child, where memory needs no freeing. */
+static bool build(struct model *m, const bool *candidate)
+{
+	const struct problem *p = m->p;
+	size_t columns;
+
+	m->n = calloc(p->N + 1u, sizeof *m->n);
+	m->pair_f = calloc((size_t)p->F * p->F + 1, sizeof *m->pair_f);
+	m->pair_g = calloc((size_t)p->F * p->F + 1, sizeof *m->pair_g);
+	if (!m->n || !m->pair_f || !m->pair_g)
+		return false;
+	for (uint32_t n = 0; n < p->N; n++) {
+		if (candidate[n])
+			m->n[m->C++] = n;
+		else
+			m->least = fmax(m->least, problem_relative(p, n, p->bE[n], p->bI[n]));
+	}
+	for (uint32_t f = 0; f < p->F; f++) {
+		for (uint32_t g = f + 1; g < p->F; g++) {
+			if (p->pair_load[(size_t)f * p->F + g] <= 0)
+				continue;
+			m->pair_f[m->pair_count] = f;
+			m->pair_g[m->pair_count++] = g;
+		}
+	}
+	columns = 2 + (size_t)(p->F + m->pair_count) * m->C;
+	m->index = calloc(columns + 2, sizeof *m->index);
+	m->value = calloc(columns + 2, sizeof *m->value);
+	m->lp = glp_create_prob();
+	if (!m->index || !m->value)
+		return false;
+	glp_set_obj_dir(m->lp, GLP_MIN);
+	add_columns(m);
+	add_rows(m);
+	return true;
+}
+
+static bool write_all(int fd, const void *data, size_t bytes)
+{
+	const char *at = data;
+
+	while (bytes > 0) {
+		ssize_t count = write(fd, at, bytes);
+
+		if (count <= 0)
+			return false;
+		at += count;
+		bytes -= (size_t)count;
+	}
+	return true;
+}
+
+static void keep_bound(glp_tree *tree, void *bound)
+{
+	int node = glp_ios_best_node(tree);
+
+	if (node)
+		*(double *)bound = fmax(*(double *)bound, glp_ios_node_bound(tree, node));
+}
+
+static void child(const struct problem *p, const bool *candidate, double deadline_ms, int fd)
+{
+	struct model m = {.p = p};
+	struct report report = {.status = RECOVERY_UNKNOWN};
+	uint32_t *place = calloc(p->F + 1u, sizeof *place);
+	glp_iocp control;
+	int status;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	glp_term_out(GLP_OFF);
+	if (!place || !build(&m, candidate))
+		_exit(1);
+	report.bound = m.least;
+	glp_init_iocp(&control);
+	control.presolve = GLP_ON;
+	control.gmi_cuts = control.mir_cuts = control.cov_cuts = control.clq_cuts = GLP_ON;
+	control.fp_heur = GLP_ON;
+	control.br_tech = GLP_BR_PCH;
+	control.cb_func = keep_bound;
+	control.cb_info = &report.bound;
+	if (deadline_ms > 0)
+		control.tm_lim = (int)fmin(deadline_ms, 1e9);
+	glp_intopt(m.lp, &control);
+	status = glp_mip_status(m.lp);
+	if (status == GLP_OPT || status == GLP_FEAS) {
+		report.status = status == GLP_OPT ? RECOVERY_OPTIMAL : RECOVERY_FEASIBLE;
+		report.p = glp_mip_obj_val(m.lp);
+		for (uint32_t f = 0; f < p->F; f++)
+			for (uint32_t c = 0; c < m.C; c++)
+				if (glp_mip_col_val(m.lp, x_column(&m, f, c)) > 0.5)
+					place[f] = m.n[c];
+	}
+	_exit(write_all(fd, &report, sizeof report) && write_all(fd, place, p->F * sizeof *place) ? 0 : 1);
+}
+
+static bool read_all(int fd, void *data, size_t bytes)
+{
+	char *at = data;
+
+	while (bytes > 0) {
+		ssize_t count = read(fd, at, bytes);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0)
+			return false;
+		at += count;
+		bytes -= (size_t)count;
+	}
+	return true;
+}
+
+int glpk_solve(struct problem *problem, const bool *candidate, uint32_t *place, bool *has_place, double deadline_ms,
+	       struct recovery_answer *answer, struct error *err)
+{
+	struct report report;
+	int ends[2], status;
+	bool complete;
+	pid_t pid;
+
+	*has_place = false;
+	if (problem->has_relaunch)
+		return error_set(err, ENOTSUP, "--solver glpk solves a linear problem: no task may have a relaunch_s");
+	if (pipe(ends) != 0)
+		return error_set(err, errno, "cannot start GLPK: %s", strerror(errno));
+	pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		child(problem, candidate, deadline_ms, ends[1]);
+	}
+	close(ends[1]);
+	complete = pid > 0 && read_all(ends[0], &report, sizeof report) &&
+		   read_all(ends[0], place, problem->F * sizeof *place);
+	close(ends[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!complete)
+		return error_set(err, EIO, "GLPK ended without an answer");
+	answer->status = (enum recovery_status)report.status;
+	answer->bound = report.bound;
+	*has_place = answer->status != RECOVERY_UNKNOWN;
+	return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where to relaunch the tasks of failed servers, and how to share the links afterwards, jointly and exactly: Chen, Li
+ * and Li, "Surviving Failures with Performance-Centric Bandwidth Allocation in Private Datacenters", section III.
+ *
+ * Each application k finishes its transfers after t_k = p / w'_k, where w'_k is its share of the weights (eq. 2).
+ * Choose a surviving server for each failed task so that the least p is reached at which no access link is overfull:
+ *
+ *   minimise p = 1/S   subject to   sum over the flows that leave server n of  w'_k D  <=  BE_n p       (eq. 17)
+ *                                   sum over the flows that enter n            w'_k D  <=  BI_n p       (eq. 18)
+ *                                   CPU sizes fit (eq. 15), backups (eq. 9), one server per task (eq. 8).
+ *
+ * The model corrects the paper in four places:
+ *  - A failed task that joins a peer removes the flow between them from both directions of that server: the load of
+ *    surviving tasks, b_n in (17) and (18), is not constant, and a failed task can relieve a server.
+ *  - Two failed tasks that talk make (17) and (18) quadratic. Their flow counts unless both get the same server.
+ *  - Ties: the hottest survivor often decides p alone. Among placements of equal p the answer has the lowest maximum
+ * load of a server that takes a failed task, then the fewest bytes on the network. The answer is deterministic.
+ *  - relaunch_s (footnote 3): a flow with a failed end starts d seconds late and gets the rate D / (t_k - d).
+ *
+ * Rates are MB/s, volumes MB, p seconds at unit share. No I/O; the clock is read for the deadline and for statistics.
+ * One thread per call.
+ */
+#ifndef SCHED_RECOVERY_RECOVERY_H
+#define SCHED_RECOVERY_RECOVERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <model/recovery.h>
+
+enum recovery_filter {
+	RECOVERY_FILTER_EXACT, /* drops servers that provably no optimal answer needs */
+	RECOVERY_FILTER_PEERS, /* Algorithm 1 and the servers of the failed tasks' peers */
+	RECOVERY_FILTER_PAPER, /* Algorithm 1: eta servers a task */
+	RECOVERY_FILTER_NONE,
+};
+
+enum recovery_solver {
+	RECOVERY_SOLVER_EXACT, /* branch and bound over groups of tasks */
+	RECOVERY_SOLVER_GLPK,  /* the paper's branch and cut, in a child process */
+};
+
+struct recovery_options {
+	enum recovery_filter filter;
+	enum recovery_solver solver;
+	uint32_t eta;       /* servers that each task adds in Algorithm 1; 0 = 1 */
+	double deadline_ms; /* 0 = none */
+};
+
+enum recovery_status {
+	RECOVERY_OPTIMAL,
+	RECOVERY_FEASIBLE,   /* out of time: a placement with a proved gap */
+	RECOVERY_INFEASIBLE, /* proved: see proof_* */
+	RECOVERY_UNKNOWN,    /* out of time without a placement */
+};
+
+struct recovery_answer {
+	enum recovery_status status;
+	double p;          /* seconds at unit share; 0 if nothing has to be sent */
+	double bound;      /* no placement has a lower p */
+	double gap;        /* (p - bound) / p */
+	double touched;    /* highest relative load, in seconds, of a server that takes a failed task */
+	double network_MB; /* of the failed tasks' flows, what crosses the network */
+	bool ties_proved;  /* `touched` and `network_MB` are proved least among the optima as well */
+	uint32_t failed_count;
+	uint32_t *failed; /* numbers of the failed tasks, ascending */
+	uint32_t *server; /* their servers; NULL without a placement */
+	uint32_t candidate_count;
+	uint64_t nodes;
+	double solve_s;
+	/* If infeasible: these tasks do not fit these servers, which are all that may take one of them. */
+	uint32_t *proof_tasks, *proof_servers;
+	uint32_t proof_task_count, proof_server_count;
+};
+
+/* Solves it. 0 or -ENOMEM or, with GLPK, -EIO; err set. The caller recovery_answer_free()s. */
+int recovery_solve(const struct recovery_scenario *scenario, const struct recovery_options *options,
+		   struct recovery_answer *answer, struct error *err);
+void recovery_answer_free(struct recovery_answer *answer);
+const char *recovery_status_name(enum recovery_status status);
+
+/* The load of one direction of a server: seconds at unit share. */
+struct recovery_load {
+	double egress, ingress;
+};
+
+/*
+ * The p of a placement: server[t] is each task's server (task_count entries; failed tasks where they are relaunched).
+ * Flows with a failed end count in full and start late. load, if not NULL, gets server_count entries at that p.
+ */
+double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_t *server, struct recovery_load *load);
+/* The same before the failure: every task at home, every flow with what it has left. */
+double recovery_evaluate_before(const struct recovery_scenario *scenario);
+
+/* The servers of all tasks under an answer: task_count entries, the caller frees; NULL if out of memory. */
+uint32_t *recovery_placement(const struct recovery_scenario *scenario, const struct recovery_answer *answer);
+
+/* Seconds after which application k finishes at p (eq. 2). */
+double recovery_transfer_time_s(const struct recovery_scenario *scenario, uint32_t application, double p);
+
+/* Eq. 19 for each flow, MB/s; 0 within a server. flow_count entries. */
+void recovery_rates(const struct recovery_scenario *scenario, const uint32_t *server, double p, double *rate_MBps);
+
+/* Can the failed task go to that surviving server by itself (eq. 9, CPU)? */
+bool recovery_task_fits(const struct recovery_scenario *scenario, uint32_t task, uint32_t server);
+
+/*
+ * Random placements as the paper's R: each failed task in turn goes to a server that it fits, all equally likely.
+ * `candidate`: flags of the servers to choose from (PFR), or NULL for all. Fills server[t] for all tasks; false if
+ * some task found no server in 100 attempts.
+ */
+struct rng;
+bool recovery_random_placement(const struct recovery_scenario *scenario, struct rng *rng, const bool *candidate,
+			       uint32_t *server);
+
+/* The candidates of a filter: server_count flags. 0 or -ENOMEM. */
+int recovery_candidates(const struct recovery_scenario *scenario, const struct recovery_options *options,
+			bool *candidate);
+
+#endif

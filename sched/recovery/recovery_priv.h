@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The scenario as the solvers see it. Failed tasks are f = 0..F-1, sorted by application; surviving servers are
+ * n = 0..N-1. "Load" is the left side of (17) or (18): seconds at unit share times MB/s; divided by the link's capacity
+ * it is the relative load, and p is the greatest one.
+ *
+ * With relaunch delays the demand of a flow depends on p: w' D / (1 - w' d / p). problem_scale() computes everything
+ * for one p; loads never rise with p, so a placement with relative loads below p at scale p has a lower p itself.
+ */
+#ifndef SCHED_RECOVERY_PRIV_H
+#define SCHED_RECOVERY_PRIV_H
+
+#include <sched/recovery/recovery.h>
+
+#include <stddef.h>
+
+#include <base/ns.h>
+
+/* Two loads that differ by less than this part are equal. */
+#define RECOVERY_TOLERANCE 1e-9
+/* CPU sizes are sums of decimal numbers. */
+#define RECOVERY_CPU_TOLERANCE 1e-9
+
+/* Flows between one failed task and the surviving tasks on one server. */
+struct peer {
+	uint32_t server; /* n */
+	double out_MB, in_MB;
+};
+
+struct failed_task {
+	uint32_t task; /* in the scenario */
+	uint32_t application;
+	double cpu, share; /* share: w'_k */
+	double relaunch_s;
+	int stage;
+	bool restricted; /* eq. 9: `allowed` bits say where */
+	uint32_t first_peer, peer_count;
+	double out_MB, in_MB; /* to and from surviving tasks */
+	/* at the current scale */
+	double factor;          /* MB -> load, of flows with surviving peers */
+	double egress, ingress; /* load if it shares its server with no peer */
+};
+
+struct problem {
+	const struct recovery_scenario *scenario;
+	uint32_t N, F;
+	uint32_t *server;        /* n -> scenario's number */
+	int64_t *survivor;       /* scenario's number -> n, -1 = failed */
+	double *BE, *BI;         /* capacities, MB/s */
+	double *free_cpu;        /* without the failed tasks */
+	double *fixedE, *fixedI; /* load of flows between surviving tasks */
+	double *bE, *bI;         /* load with all failed tasks away, at the current scale */
+	struct failed_task *failed;
+	struct peer *peers;
+	double *pair_MB; /* F x F: f sends to g */
+	bool has_pairs, has_relaunch;
+	double *pair_load;      /* F x F: both directions between f and g, at the current scale; symmetric */
+	unsigned char *allowed; /* F x N, NULL if no task is restricted */
+	double least_p;         /* from relaunch delays alone */
+	double noise;           /* a load up to this is 0: differences of equal sums are not always */
+};
+
+int problem_create(const struct recovery_scenario *scenario, struct problem *problem);
+void problem_free(struct problem *problem);
+/* Demands at p. */
+void problem_scale(struct problem *problem, double p);
+bool problem_allows(const struct problem *problem, uint32_t f, uint32_t n);
+/* Flows between failed task f and surviving tasks on n, MB in both directions. O(log peers). */
+double problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n);
+double problem_relative(const struct problem *problem, uint32_t n, double egress, double ingress);
+
+/* What a placement is judged by, in this order. */
+struct value {
+	double p, touched, network_MB;
+};
+/* place[f] = n. At the current scale; load (2 N doubles: egress, then ingress) is scratch and result. */
+struct value problem_value(const struct problem *problem, const uint32_t *place, double *load);
+/* The placement's own p: with relaunch delays the fixed point, and the problem is left scaled to it. */
+struct value problem_evaluate(struct problem *problem, const uint32_t *place, double *load);
+/* < 0 if a is better. */
+int value_compare(const struct value *a, const struct value *b);
+
+/* Filters: flags of N servers. 0 or -ENOMEM. */
+int filter_exact(const struct problem *problem, bool *candidate);
+int filter_paper(const struct problem *problem, uint32_t eta, bool with_peers, bool *candidate);
+int filter_apply(struct problem *problem, const struct recovery_options *options, bool *candidate);
+
+/* CPU and eq. 9 alone: bin packing. place may be NULL. */
+enum pack_result { PACK_FITS, PACK_DOES_NOT, PACK_UNKNOWN };
+enum pack_result pack_tasks(const struct problem *problem, const bool *candidate, const bool *included, uint32_t *place,
+			    struct ns deadline);
+/* The proof of infeasibility: an irreducible set of tasks. 0 or -ENOMEM. */
+int pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer,
+	       struct ns deadline);
+
+/* A first placement and its improvement by moves of single tasks. False if some task found no server. */
+bool greedy_place(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
+void greedy_improve(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
+
+/* Branch and bound from a start to the optimum or the deadline. Updates place, answer's bound, nodes and ties. */
+int search_solve(struct problem *problem, const bool *candidate, uint32_t *place, struct ns deadline,
+		 struct recovery_answer *answer);
+
+int glpk_solve(struct problem *problem, const bool *candidate, uint32_t *place, bool *has_place, double deadline_ms,
+	       struct recovery_answer *answer, struct error *err);
+
+#endif

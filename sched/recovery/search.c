@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The decision: a placement within the limits, or none. Depth-first over groups. */
+#include "search_priv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Applications with this many ways to go on or more are not compared further: the one whose bound is highest is next.
+ */
+enum { OPTIONS_COUNTED = 32 };
+
+struct option {
+	double load;
+	uint32_t c;
+};
+
+struct grouping {
+	double cost; /* of the worst group, now or later */
+	uint32_t set;
+};
+
+/* What unplaced tasks could still take off c. skip: this block's share is left out. */
+static void relief_at(const struct search *s, uint32_t c, uint32_t skip, double *egress, double *ingress)
+{
+	*egress = *ingress = 0;
+	for (uint32_t b = 0; b < s->block_count; b++) {
+		if (b == skip || !s->remaining[b] || s->block_on[(size_t)b * s->C + c])
+			continue;
+		*egress += s->blocks[b].relief_egress[c];
+		*ingress += s->blocks[b].relief_ingress[c];
+	}
+}
+
+/* Load that a group takes off its demand on c: flows with peers there, and with placed tasks of its other blocks. */
+static double local_load(const struct search *s, const struct block *block, uint32_t set, uint32_t c)
+{
+	double local = 0;
+
+	for (; set; set &= set - 1) {
+		uint32_t f = block->task[__builtin_ctz(set)];
+
+		local += s->local[(size_t)f * s->C + c];
+		for (uint32_t g = 0; block->split && g < s->p->F; g++) {
+			if (s->place[g] == c)
+				local += s->p->pair_load[(size_t)f * s->p->F + g];
+		}
+	}
+	return local;
+}
+
+/* Can the group go there? *load: the relative load that it leaves. */
+static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, double *load)
+{
+	const struct block *block = &s->blocks[b];
+	double local, egress, ingress, relief_egress = 0, relief_ingress = 0;
+
+	s->work++;
+	if (block->cpu[set] > s->space[c] + RECOVERY_CPU_TOLERANCE || s->block_on[(size_t)b * s->C + c])
+		return false;
+	for (uint32_t tasks = set; tasks && s->p->allowed; tasks &= tasks - 1) {
+		if (!problem_allows(s->p, block->task[__builtin_ctz(tasks)], s->n[c]))
+			return false;
+	}
+	local = s->plain[c] && !block->split ? 0 : local_load(s, block, set, c);
+	egress = s->egress[c] + block->egress[set] - local;
+	ingress = s->ingress[c] + block->ingress[set] - local;
+	*load = search_relative(s, c, egress, ingress);
+	if (*load <= s->limit)
+		return true;
+	if (s->plain[c] && !block->split)
+		return false;
+	relief_at(s, c, b, &relief_egress, &relief_ingress);
+	if (block->split) {
+		relief_egress += block->cross[set];
+		relief_ingress += block->cross[set];
+	}
+	return search_relative(s, c, egress - relief_egress, ingress - relief_ingress) <= s->limit;
+}
+
+/* Groups of unplaced tasks of b with its first one that the bound allows. */
+static bool allows_group(const struct search *s, const struct block *block, uint32_t remaining, uint32_t set)
+{
+	return block->cost[set] <= s->limit && block->best[remaining ^ set] <= s->limit;
+}
+
+static uint32_t count_options(struct search *s, uint32_t b, uint32_t most)
+{
+	const struct block *block = &s->blocks[b];
+	uint32_t remaining = s->remaining[b], first = remaining & -remaining, others = remaining ^ first, count = 0;
+	double ignored;
+
+	for (uint32_t sub = others;; sub = (sub - 1) & others) {
+		uint32_t set = first | sub;
+
+		if (allows_group(s, block, remaining, set)) {
+			for (uint32_t c = 0; c < s->C && count < most; c++)
+				count += is_option(s, b, set, c, &ignored);
+		}
+		if (sub == 0 || count >= most)
+			break;
+	}
+	return count;
+}
+
+/* The block with the fewest ways to go on; block_count if one has none. */
+static uint32_t choose_block(struct search *s)
+{
+	uint32_t best = s->block_count, fewest = OPTIONS_COUNTED + 1;
+	double highest = -1;
+
+	for (uint32_t b = 0; b < s->block_count; b++) {
+		const struct block *block = &s->blocks[b];
+		uint32_t count;
+		double bound;
+
+		if (!s->remaining[b])
+			continue;
+		bound = block->best[s->remaining[b]];
+		/* Equal counts go to the higher bound, so count one more only where that could win. */
+		count = count_options(s, b, fewest < OPTIONS_COUNTED ? fewest + 1 : OPTIONS_COUNTED);
+		if (count == 0)
+			return s->block_count;
+		if (count < fewest || (count == fewest && bound > highest)) {
+			best = b;
+			fewest = count;
+			highest = bound;
+		}
+	}
+	return best;
+}
+
+static bool is_hot(const struct search *s, uint32_t c)
+{
+	return search_relative(s, c, s->egress[c], s->ingress[c]) > (s->tasks_on[c] ? s->limit : s->untouched_limit);
+}
+
+/* Overloaded servers must be relieved by what is left; without anything left, by nothing. */
+static bool can_be_relieved(const struct search *s, uint32_t c)
+{
+	double egress, ingress;
+
+	if (!is_hot(s, c))
+		return true;
+	relief_at(s, c, s->block_count, &egress, &ingress);
+	return search_relative(s, c, s->egress[c] - egress, s->ingress[c] - ingress) <= s->limit;
+}
+
+static bool node_can_succeed(const struct search *s)
+{
+	for (uint32_t i = 0; i < s->hot_count; i++) {
+		if (!can_be_relieved(s, s->hot[i]))
+			return false;
+	}
+	for (uint32_t f = 0; f < s->p->F; f++) {
+		if (s->place[f] < s->C && !can_be_relieved(s, s->place[f]))
+			return false;
+	}
+	return true;
+}
+
+static void put_group(struct search *s, uint32_t b, uint32_t set, uint32_t c)
+{
+	const struct block *block = &s->blocks[b];
+	double local = local_load(s, block, set, c);
+
+	s->egress[c] += block->egress[set] - local;
+	s->ingress[c] += block->ingress[set] - local;
+	s->space[c] -= block->cpu[set];
+	s->tasks_on[c] += (uint32_t)__builtin_popcount(set);
+	s->remaining[b] ^= set;
+	s->block_on[(size_t)b * s->C + c] = 1;
+	for (; set; set &= set - 1)
+		s->place[block->task[__builtin_ctz(set)]] = c;
+}
+
+/* MB that a group keeps off the network on c, with the tasks that are placed. */
+static double group_saved_MB(const struct search *s, const struct block *block, uint32_t set, uint32_t c)
+{
+	const struct problem *p = s->p;
+	double MB = 0;
+
+	for (uint32_t tasks = set; tasks; tasks &= tasks - 1) {
+		uint32_t f = block->task[__builtin_ctz(tasks)];
+
+		MB += s->plain[c] ? 0 : problem_local_MB(p, f, s->n[c]);
+		for (uint32_t others = tasks & (tasks - 1); others; others &= others - 1) {
+			uint32_t g = block->task[__builtin_ctz(others)];
+
+			MB += p->pair_MB[(size_t)f * p->F + g] + p->pair_MB[(size_t)g * p->F + f];
+		}
+		for (uint32_t g = 0; block->split && g < p->F; g++) {
+			if (s->place[g] == c)
+				MB += p->pair_MB[(size_t)f * p->F + g] + p->pair_MB[(size_t)g * p->F + f];
+		}
+	}
+	return MB;
+}
+
+static bool can_save_more(const struct search *s)
+{
+	double MB = s->saved_MB;
+
+	for (uint32_t b = 0; b < s->block_count; b++)
+		MB += s->blocks[b].best_saved_MB[s->remaining[b]];
+	return MB > s->best_saved_MB + RECOVERY_TOLERANCE * (1 + s->best_saved_MB);
+}
+
+static enum outcome take_leaf(struct search *s)
+{
+	memcpy(s->found, s->place, s->p->F * sizeof *s->found);
+	s->has_found = true;
+	if (!s->least_bytes)
+		return SEARCH_FOUND;
+	s->best_saved_MB = s->saved_MB;
+	return SEARCH_NONE;
+}
+
+/* Best fit: fuller servers first, so that the emptier ones stay for others; overloaded ones before all. */
+static int compare_options(const void *a, const void *b)
+{
+	const struct option *x = a, *y = b;
+
+	if (x->load != y->load)
+		return x->load > y->load ? -1 : 1;
+	return (x->c > y->c) - (x->c < y->c);
+}
+
+static int compare_groupings(const void *a, const void *b)
+{
+	const struct grouping *x = a, *y = b;
+	int size_x = __builtin_popcount(x->set), size_y = __builtin_popcount(y->set);
+
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? -1 : 1;
+	if (size_x != size_y)
+		return size_x < size_y ? -1 : 1;
+	return (x->set > y->set) - (x->set < y->set);
+}
+
+/* Two empty servers that no task has peers on and whose loads and links are equal: one of them is enough. */
+static bool equals(const struct search *s, uint32_t a, uint32_t b)
+{
+	const struct problem *p = s->p;
+
+	return !p->allowed && s->plain[a] && s->plain[b] && !s->tasks_on[a] && !s->tasks_on[b] &&
+	       s->egress[a] == s->egress[b] && s->ingress[a] == s->ingress[b] && s->space[a] == s->space[b] &&
+	       p->BE[s->n[a]] == p->BE[s->n[b]] && p->BI[s->n[a]] == p->BI[s->n[b]];
+}
+
+static enum outcome descend(struct search *s);
+
+static enum outcome try_group(struct search *s, uint32_t b, uint32_t set, struct option *options)
+{
+	uint32_t count = 0, remaining = s->remaining[b];
+	const struct block *block = &s->blocks[b];
+
+	for (uint32_t c = 0; c < s->C; c++) {
+		double load;
+
+		if (!is_option(s, b, set, c, &load))
+			continue;
+		if (is_hot(s, c))
+			load = INFINITY; /* first */
+		options[count++] = (struct option){.load = load, .c = c};
+	}
+	qsort(options, count, sizeof *options, compare_options);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t c = options[i].c;
+		double egress = s->egress[c], ingress = s->ingress[c], space = s->space[c], saved_MB = s->saved_MB;
+		enum outcome outcome;
+
+		if (i > 0 && equals(s, c, options[i - 1].c))
+			continue;
+		if (s->least_bytes)
+			s->saved_MB += group_saved_MB(s, block, set, c);
+		put_group(s, b, set, c);
+		outcome = descend(s);
+		s->egress[c] = egress;
+		s->ingress[c] = ingress;
+		s->space[c] = space;
+		s->saved_MB = saved_MB;
+		s->tasks_on[c] -= (uint32_t)__builtin_popcount(set);
+		s->remaining[b] = remaining;
+		s->block_on[(size_t)b * s->C + c] = 0;
+		for (uint32_t tasks = set; tasks; tasks &= tasks - 1)
+			s->place[block->task[__builtin_ctz(tasks)]] = s->C;
+		if (outcome != SEARCH_NONE)
+			return outcome;
+	}
+	return SEARCH_NONE;
+}
+
+static enum outcome branch(struct search *s, uint32_t b)
+{
+	const struct block *block = &s->blocks[b];
+	uint32_t remaining = s->remaining[b], first = remaining & -remaining, others = remaining ^ first, count = 0;
+	size_t sets = (size_t)1 << __builtin_popcount(others);
+	struct grouping *groups = malloc(sets * sizeof *groups);
+	struct option *options = malloc((s->C + 1u) * sizeof *options);
+	enum outcome outcome = SEARCH_NONE;
+
+	for (uint32_t sub = others; groups && options; sub = (sub - 1) & others) {
+		uint32_t set = first | sub;
+
+		if (allows_group(s, block, remaining, set))
+			groups[count++] = (struct grouping){
+				.cost = fmax(block->cost[set], block->best[remaining ^ set]), .set = set};
+		if (sub == 0)
+			break;
+	}
+	if (!groups || !options)
+		outcome = SEARCH_BUDGET; /* out of memory: nothing is proved */
+	else
+		qsort(groups, count, sizeof *groups, compare_groupings);
+	for (uint32_t i = 0; i < count && outcome == SEARCH_NONE; i++)
+		outcome = try_group(s, b, groups[i].set, options);
+	free(groups);
+	free(options);
+	return outcome;
+}
+
+static enum outcome descend(struct search *s)
+{
+	bool complete = true;
+	uint32_t b;
+
+	s->nodes++;
+	if (s->work_limit && s->work > s->work_limit)
+		return SEARCH_BUDGET;
+	if (s->deadline.v > 0 && (s->nodes & 15) == 0 && ns_now_monotonic().v > s->deadline.v)
+		return SEARCH_DEADLINE;
+	if (!node_can_succeed(s) || (s->least_bytes && !can_save_more(s)))
+		return SEARCH_NONE;
+	for (b = 0; b < s->block_count; b++)
+		complete = complete && !s->remaining[b];
+	if (complete)
+		return take_leaf(s);
+	b = choose_block(s);
+	return b == s->block_count ? SEARCH_NONE : branch(s, b);
+}
+
+/* Everything as without failed tasks. */
+static void reset(struct search *s)
+{
+	s->hot_count = 0;
+	s->saved_MB = 0;
+	memset(s->tasks_on, 0, s->C * sizeof *s->tasks_on);
+	memset(s->block_on, 0, (size_t)s->block_count * s->C);
+	for (uint32_t c = 0; c < s->C; c++) {
+		s->egress[c] = s->p->bE[s->n[c]];
+		s->ingress[c] = s->p->bI[s->n[c]];
+		s->space[c] = s->p->free_cpu[s->n[c]];
+		if (is_hot(s, c))
+			s->hot[s->hot_count++] = c;
+	}
+	for (uint32_t f = 0; f < s->p->F; f++)
+		s->place[f] = s->C;
+	for (uint32_t b = 0; b < s->block_count; b++)
+		s->remaining[b] = s->blocks[b].full;
+}
+
+enum outcome search_decide(struct search *s, double limit, double untouched_limit, uint64_t work)
+{
+	enum outcome outcome;
+
+	s->limit = limit;
+	s->untouched_limit = untouched_limit;
+	s->work_limit = work ? s->work + work : 0;
+	s->has_found = false;
+	if (s->outside > untouched_limit)
+		return SEARCH_NONE;
+	reset(s);
+	if (s->least_bytes)
+		blocks_fill_saved(s);
+	outcome = descend(s);
+	for (uint32_t f = 0; f < s->p->F && s->has_found; f++)
+		s->found[f] = s->n[s->found[f]];
+	return outcome;
+}

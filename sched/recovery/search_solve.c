@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From decisions to the optimum: first p, then the load of the servers touched, then bytes. */
+#include "search_priv.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Options that a probe may look at, some 100 per us. A probe at the bound or half way between bound and incumbent
+ * either succeeds at once or rarely at all; ties are not worth more time than p.
+ */
+static const uint64_t probe_work = 200000, tie_work = 400000;
+
+static int allocate(struct search *s)
+{
+	struct problem *p = s->p;
+	size_t servers = s->C + 1u, tasks = p->F + 1u;
+
+	s->local = calloc(tasks * servers, sizeof *s->local);
+	s->plain = calloc(servers, sizeof *s->plain);
+	s->egress = calloc(servers, sizeof *s->egress);
+	s->ingress = calloc(servers, sizeof *s->ingress);
+	s->space = calloc(servers, sizeof *s->space);
+	s->tasks_on = calloc(servers, sizeof *s->tasks_on);
+	s->place = calloc(tasks, sizeof *s->place);
+	s->found = calloc(tasks, sizeof *s->found);
+	s->remaining = calloc(tasks, sizeof *s->remaining);
+	s->hot = calloc(servers, sizeof *s->hot);
+	s->block_on = calloc(tasks * servers, 1);
+	if (!s->local || !s->plain || !s->egress || !s->ingress || !s->space || !s->tasks_on || !s->place ||
+	    !s->found || !s->remaining || !s->hot || !s->block_on)
+		return -ENOMEM;
+	return blocks_create(s);
+}
+
+static int create(struct search *s, const bool *candidate)
+{
+	struct problem *p = s->p;
+
+	s->n = calloc(p->N + 1u, sizeof *s->n);
+	s->c = calloc(p->N + 1u, sizeof *s->c);
+	if (!s->n || !s->c)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < p->N; n++) {
+		s->c[n] = candidate[n] ? (int64_t)s->C : -1;
+		if (candidate[n])
+			s->n[s->C++] = n;
+	}
+	return allocate(s);
+}
+
+static void destroy(struct search *s)
+{
+	blocks_free(s);
+	free(s->n);
+	free(s->c);
+	free(s->local);
+	free(s->plain);
+	free(s->egress);
+	free(s->ingress);
+	free(s->space);
+	free(s->tasks_on);
+	free(s->place);
+	free(s->found);
+	free(s->remaining);
+	free(s->hot);
+	free(s->block_on);
+}
+
+/* Everything that depends on the problem's scale. */
+static void prepare(struct search *s, double scale)
+{
+	struct problem *p = s->p;
+
+	if (p->has_relaunch)
+		problem_scale(p, scale);
+	s->outside = 0;
+	for (uint32_t n = 0; n < p->N; n++) {
+		if (s->c[n] < 0)
+			s->outside = fmax(s->outside, problem_relative(p, n, p->bE[n], p->bI[n]));
+	}
+	for (uint32_t c = 0; c < s->C; c++)
+		s->plain[c] = true;
+	for (uint32_t f = 0; f < p->F; f++) {
+		for (uint32_t i = 0; i < p->failed[f].peer_count; i++) {
+			const struct peer *peer = &p->peers[p->failed[f].first_peer + i];
+			int64_t c = s->c[peer->server];
+
+			if (c < 0)
+				continue;
+			s->plain[c] = false;
+			s->local[(size_t)f * s->C + (size_t)c] = (peer->out_MB + peer->in_MB) * p->failed[f].factor;
+		}
+	}
+	blocks_fill(s);
+}
+
+/* Lower bound of p at the current scale: groups, servers outside, and servers that cannot be relieved. */
+static double bound_p(const struct search *s)
+{
+	double bound = fmax(blocks_bound(s), fmax(s->outside, s->p->least_p));
+
+	for (uint32_t c = 0; c < s->C; c++) {
+		double egress = s->p->bE[s->n[c]], ingress = s->p->bI[s->n[c]];
+
+		for (uint32_t b = 0; b < s->block_count; b++) {
+			egress -= s->blocks[b].relief_egress[c];
+			ingress -= s->blocks[b].relief_ingress[c];
+		}
+		bound = fmax(bound, search_relative(s, c, egress, ingress));
+	}
+	return bound;
+}
+
+static enum outcome decide_p(struct search *s, double limit, uint64_t work)
+{
+	if (s->p->has_relaunch)
+		prepare(s, limit);
+	return search_decide(s, limit, limit, work);
+}
+
+/* One number's way down from an incumbent to its bound. */
+struct descent {
+	double incumbent, bound;
+	uint64_t work; /* of all decisions; 0 = no limit but the deadline */
+};
+
+typedef enum outcome decide_function(struct search *s, double limit, uint64_t work);
+typedef double value_function(struct search *s, uint32_t *place);
+
+static bool closed(const struct descent *d)
+{
+	return d->incumbent <= d->bound * (1 + RECOVERY_TOLERANCE) || isinf(d->bound);
+}
+
+/*
+ * Tries the bound itself, then halves the gap while short probes decide, then searches for anything better than the
+ * incumbent until there is none. True if the bound is met.
+ */
+static bool minimise(struct search *s, struct descent *d, decide_function *decide, value_function *value,
+		     uint32_t *place)
+{
+	enum { AT_BOUND, HALF_WAY, BELOW_INCUMBENT } stage = AT_BOUND;
+	uint64_t begin = s->work;
+	const double small_gap = 0.02;
+
+	while (!closed(d)) {
+		double below = fmin(DBL_MAX, d->incumbent * (1 - 2 * RECOVERY_TOLERANCE)), limit = below;
+		uint64_t work = probe_work;
+		enum outcome outcome;
+
+		if (d->work && s->work - begin > d->work)
+			return false;
+		if (stage == AT_BOUND)
+			limit = fmin(below, d->bound * (1 + RECOVERY_TOLERANCE / 2));
+		else if (stage == HALF_WAY && d->bound > 0 && d->incumbent - d->bound > small_gap * d->bound &&
+			 isfinite(d->incumbent))
+			limit = fmin(below, (d->incumbent + d->bound) / 2);
+		else
+			stage = BELOW_INCUMBENT;
+		if (stage == BELOW_INCUMBENT)
+			work = d->work ? d->work - (s->work - begin) + 1 : 0;
+		outcome = decide(s, limit, work);
+		if (outcome == SEARCH_FOUND) {
+			double better = value(s, s->found);
+
+			/* Sums in another order: what was found is the incumbent's equal. */
+			if (better >= d->incumbent)
+				return stage == BELOW_INCUMBENT;
+			memcpy(place, s->found, s->p->F * sizeof *place);
+			d->incumbent = better;
+		} else if (outcome == SEARCH_NONE) {
+			d->bound = stage == BELOW_INCUMBENT ? d->incumbent : limit;
+			stage = HALF_WAY;
+		} else if (outcome == SEARCH_DEADLINE || stage == BELOW_INCUMBENT) {
+			return false;
+		} else {
+			stage = stage == AT_BOUND ? HALF_WAY : BELOW_INCUMBENT;
+		}
+	}
+	return true;
+}
+
+static double value_p(struct search *s, uint32_t *place)
+{
+	double *load = malloc(2 * (s->p->N + 1u) * sizeof *load);
+	double p = load ? problem_evaluate(s->p, place, load).p : INFINITY;
+
+	free(load);
+	return p;
+}
+
+/* Untouched servers keep the limit that search_solve() has set. */
+static enum outcome decide_touched(struct search *s, double limit, uint64_t work)
+{
+	return search_decide(s, limit, s->untouched_limit, work);
+}
+
+static double value_touched(struct search *s, uint32_t *place)
+{
+	double *load = malloc(2 * (s->p->N + 1u) * sizeof *load);
+	double touched = load ? problem_value(s->p, place, load).touched : INFINITY;
+
+	free(load);
+	return touched;
+}
+
+/* p is proved: among its placements the lowest load of servers that take tasks, then the fewest bytes. */
+static bool settle_ties(struct search *s, uint32_t *place, double p)
+{
+	struct descent touched = {.work = tie_work};
+	double *load = malloc(2 * (s->p->N + 1u) * sizeof *load), total_MB = 0;
+	enum outcome outcome;
+	bool proved;
+
+	if (!load)
+		return false;
+	if (s->p->has_relaunch)
+		prepare(s, p);
+	s->untouched_limit = p * (1 + RECOVERY_TOLERANCE);
+	touched.incumbent = value_touched(s, place);
+	touched.bound = blocks_bound(s);
+	proved = minimise(s, &touched, decide_touched, value_touched, place);
+	for (uint32_t f = 0; f < s->p->F; f++) {
+		total_MB += s->p->failed[f].out_MB + s->p->failed[f].in_MB;
+		for (uint32_t g = 0; g < s->p->F; g++)
+			total_MB += s->p->pair_MB[(size_t)f * s->p->F + g];
+	}
+	s->least_bytes = true;
+	s->best_saved_MB = total_MB - problem_value(s->p, place, load).network_MB;
+	outcome = search_decide(s, touched.incumbent * (1 + RECOVERY_TOLERANCE), s->untouched_limit, tie_work);
+	if (s->has_found)
+		memcpy(place, s->found, s->p->F * sizeof *place);
+	free(load);
+	return proved && outcome == SEARCH_NONE;
+}
+
+int search_solve(struct problem *problem, const bool *candidate, uint32_t *place, struct ns deadline,
+		 struct recovery_answer *answer)
+{
+	struct search s = {.p = problem, .deadline = deadline};
+	struct descent p;
+	int code = create(&s, candidate);
+
+	if (code == 0) {
+		p = (struct descent){.incumbent = value_p(&s, place)};
+		prepare(&s, p.incumbent);
+		p.bound = bound_p(&s);
+		answer->status = minimise(&s, &p, decide_p, value_p, place) ? RECOVERY_OPTIMAL : RECOVERY_FEASIBLE;
+		answer->bound = fmin(p.bound, p.incumbent);
+		if (answer->status == RECOVERY_OPTIMAL)
+			answer->ties_proved = settle_ties(&s, place, p.incumbent);
+		answer->nodes = s.nodes;
+	}
+	destroy(&s);
+	return code;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The value of a placement: p, then the load of the servers that it touches, then bytes. */
+#include "recovery_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Loads of all servers under a placement, and the MB of the failed tasks' flows that cross the network. */
+static double add_loads(const struct problem *p, const uint32_t *place, double *egress, double *ingress)
+{
+	double network_MB = 0;
+
+	memcpy(egress, p->bE, p->N * sizeof *egress);
+	memcpy(ingress, p->bI, p->N * sizeof *ingress);
+	for (uint32_t f = 0; f < p->F; f++) {
+		const struct failed_task *task = &p->failed[f];
+		double local_MB = problem_local_MB(p, f, place[f]);
+
+		egress[place[f]] += task->egress - local_MB * task->factor;
+		ingress[place[f]] += task->ingress - local_MB * task->factor;
+		network_MB += task->out_MB + task->in_MB - local_MB;
+	}
+	for (uint32_t f = 0; p->has_pairs && f < p->F; f++) {
+		for (uint32_t g = f + 1; g < p->F; g++) {
+			double load = p->pair_load[(size_t)f * p->F + g];
+
+			if (place[f] == place[g]) {
+				egress[place[f]] -= load;
+				ingress[place[f]] -= load;
+			} else {
+				network_MB += p->pair_MB[(size_t)f * p->F + g] + p->pair_MB[(size_t)g * p->F + f];
+			}
+		}
+	}
+	return network_MB;
+}
+
+struct value problem_value(const struct problem *p, const uint32_t *place, double *load)
+{
+	struct value value = {.network_MB = add_loads(p, place, load, load + p->N)};
+
+	for (uint32_t n = 0; n < p->N; n++)
+		value.p = fmax(value.p, problem_relative(p, n, load[n], load[p->N + n]));
+	for (uint32_t f = 0; f < p->F; f++) {
+		uint32_t n = place[f];
+
+		value.touched = fmax(value.touched, problem_relative(p, n, load[n], load[p->N + n]));
+	}
+	return value;
+}
+
+struct value problem_evaluate(struct problem *p, const uint32_t *place, double *load)
+{
+	double low = p->least_p, high;
+	struct value value;
+
+	if (!p->has_relaunch)
+		return problem_value(p, place, load);
+	/* The greatest relative load at scale x falls with x: bisect for the x that it equals. */
+	problem_scale(p, INFINITY);
+	high = fmax(2 * low, problem_value(p, place, load).p);
+	for (problem_scale(p, high); problem_value(p, place, load).p > high; problem_scale(p, high))
+		high *= 2;
+	for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
+		double middle = (low + high) / 2;
+
+		problem_scale(p, middle);
+		if (problem_value(p, place, load).p > middle)
+			low = middle;
+		else
+			high = middle;
+	}
+	problem_scale(p, high);
+	value = problem_value(p, place, load);
+	value.p = high;
+	return value;
+}
+
+/* -1, 0 or 1; equal within the tolerance. */
+static int compare(double a, double b)
+{
+	double slack = RECOVERY_TOLERANCE * fmax(fabs(a), fabs(b));
+
+	if (a == b || fabs(a - b) <= slack)
+		return 0;
+	return a < b ? -1 : 1;
+}
+
+int value_compare(const struct value *a, const struct value *b)
+{
+	int order = compare(a->p, b->p);
+
+	if (order == 0)
+		order = compare(a->touched, b->touched);
+	return order ? order : compare(a->network_MB, b->network_MB);
+}

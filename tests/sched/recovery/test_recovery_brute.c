@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The exact solver against all placements of small scenarios. */
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/json.h>
+#include <sched/recovery/recovery.h>
+
+#include "recovery_world.h"
+
+enum { SCENARIOS_EACH = 250 };
+
+static const struct world_options kinds[] = {
+	{.servers = 5, .applications = 3, .tasks = 6, .failed = 4},
+	{.servers = 5, .applications = 2, .tasks = 6, .failed = 5, .talk = true},
+	{.servers = 5, .applications = 2, .tasks = 7, .failed = 5, .talk = true, .links = true, .weights = true},
+	{.servers = 4, .applications = 3, .tasks = 5, .failed = 5, .talk = true, .ties = true},
+	{.servers = 5, .applications = 3, .tasks = 5, .failed = 4, .talk = true, .cpu = true, .backups = true},
+	{.servers = 5, .applications = 2, .tasks = 5, .failed = 5, .cpu = true, .links = true, .talk = true},
+	{.servers = 6,
+	 .applications = 4,
+	 .tasks = 4,
+	 .failed = 4,
+	 .links = true,
+	 .ties = true,
+	 .backups = true,
+	 .talk = true},
+	{.servers = 4, .applications = 2, .tasks = 5, .failed = 4, .talk = true, .relaunch = true, .links = true},
+	{.servers = 3, .applications = 1, .tasks = 9, .failed = 6, .talk = true, .ties = true},
+};
+
+static char *as_text(const struct recovery_scenario *s)
+{
+	json_t *json = recovery_to_json(s);
+	char *text = json_to_text(json);
+
+	json_decref(json);
+	return text;
+}
+
+/* A proof names tasks that do not fit by themselves. */
+static void check_proof(const struct recovery_scenario *s, const struct recovery_answer *answer)
+{
+	cr_expect_gt(answer->proof_task_count, 0);
+	for (uint32_t i = 0; i < answer->proof_task_count; i++)
+		cr_expect(s->tasks[answer->proof_tasks[i]].failed);
+	for (uint32_t i = 0; i < answer->proof_server_count; i++)
+		cr_expect(!s->servers[answer->proof_servers[i]].failed);
+}
+
+static void check(const struct recovery_scenario *s, enum recovery_filter filter, bool legal,
+		  const struct world_value *best, int kind, int number)
+{
+	struct recovery_options options = {.filter = filter};
+	struct recovery_answer answer;
+	struct error err = {0};
+
+	cr_assert_eq(recovery_solve(s, &options, &answer, &err), 0, "%s", err.text);
+	if (!legal) {
+		cr_expect_eq(answer.status, RECOVERY_INFEASIBLE, "kind %d scenario %d", kind, number);
+		check_proof(s, &answer);
+	} else {
+		uint32_t *server = recovery_placement(s, &answer);
+		struct world_value value = {0};
+		bool good = answer.status == RECOVERY_OPTIMAL && world_is_legal(s, server);
+
+		if (good) {
+			value = world_evaluate(s, server);
+			good = world_compare(&value, best) == 0 && answer.ties_proved &&
+			       fabs(value.p - answer.p) <= 1e-7 * fmax(1, value.p);
+		}
+		if (!good) {
+			char *text = as_text(s);
+
+			cr_expect(good,
+				  "kind %d scenario %d filter %d: %s p %.12g touched %.12g MB %.12g (ties %d), says p "
+				  "%.12g; "
+				  "brute force %.12g %.12g %.12g\n%s",
+				  kind, number, (int)filter, recovery_status_name(answer.status), value.p,
+				  value.touched, value.network_MB, answer.ties_proved, answer.p, best->p, best->touched,
+				  best->network_MB, getenv("SHOW_SCENARIO") ? text : "");
+			free(text);
+		}
+		free(server);
+	}
+	recovery_answer_free(&answer);
+}
+
+ParameterizedTestParameters(recovery_brute, equals_all_placements)
+{
+	static int index[sizeof kinds / sizeof *kinds];
+
+	for (size_t i = 0; i < sizeof index / sizeof *index; i++)
+		index[i] = (int)i;
+	return cr_make_param_array(int, index, sizeof index / sizeof *index);
+}
+
+ParameterizedTest(int *index, recovery_brute, equals_all_placements)
+{
+	struct rng rng;
+	int impossible = 0;
+
+	rng_seed(&rng, 2200u + (uint64_t)*index);
+	for (int i = 0; i < SCENARIOS_EACH; i++) {
+		struct recovery_scenario *s = world_create(&rng, &kinds[*index]);
+		uint32_t *best = calloc(s->task_count, sizeof *best);
+		struct world_value value;
+		bool legal = world_brute_force(s, &value, best);
+
+		impossible += !legal;
+		check(s, RECOVERY_FILTER_NONE, legal, &value, *index, i);
+		check(s, RECOVERY_FILTER_EXACT, legal, &value, *index, i);
+		free(best);
+		recovery_destroy(s);
+	}
+	/* Scenarios without an answer occur where CPU or backups limit, and are not the rule. */
+	cr_expect_lt(impossible, SCENARIOS_EACH / 2);
+	if (kinds[*index].cpu || kinds[*index].backups)
+		cr_expect_gt(impossible, 0);
+}
