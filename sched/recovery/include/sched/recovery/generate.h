@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Scenarios to measure with: random ones from a few numbers, and the paper's testbed. Pure. */
+#ifndef SCHED_RECOVERY_GENERATE_H
+#define SCHED_RECOVERY_GENERATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <model/recovery.h>
+
+enum recovery_failure { RECOVERY_FAIL_TASKS, RECOVERY_FAIL_SERVERS, RECOVERY_FAIL_RACK };
+
+struct recovery_recipe {
+	uint32_t servers, applications, tasks; /* tasks of each application, half of them in stage 1 */
+	uint32_t failed;                       /* tasks, or servers with the other kinds of failure */
+	uint64_t seed;
+	enum recovery_failure failure;
+	double demand;    /* volumes of failed tasks' flows are multiplied by this */
+	bool tight;       /* CPU sizes 1 to 4, 85 % in use */
+	uint32_t backups; /* servers that a failed task of stage 1 may go to; 0 = all */
+	uint32_t weight_low, weight_high;
+	double link_low_gbps, link_high_gbps; /* each server has one or the other */
+	bool dense; /* any task sends to 3 in 10 others, the failed ones are of the first two applications */
+};
+
+/*
+ * "servers=500,apps=10,tasks=20,failed=8,seed=1" with, optionally, demand=4, fail=tasks|servers|rack, cpu=tight,
+ * backups=2, weights=1-4, links=1:10, dense. 0 or -EINVAL with err set.
+ */
+int recovery_recipe_parse(const char *text, struct recovery_recipe *recipe, struct error *err);
+
+/* The same recipe gives the same scenario. NULL with err set: the tasks do not fit, or out of memory. */
+struct recovery_scenario *recovery_generate(const struct recovery_recipe *recipe, struct error *err);
+
+/*
+ * The testbed of the paper's section V-A: 8 servers, applications A to E, S0 fails with A1, B1 and C3. The figure that
+ * shows the layout does not name every task's server; this one has the published optima. weight_B: 1 in case I, 2 in
+ * case II. NULL if out of memory.
+ */
+struct recovery_scenario *recovery_testbed(double weight_B);
+
+#endif
