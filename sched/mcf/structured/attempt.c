@@ -187,16 +187,16 @@ static enum attempt attempt_from(struct structured *state, int32_t market_price,
 		*lacking = push_while_slots(state);
 	if (*lacking > 0)
 		return ATTEMPT_SHORT;
-	state->flood.deep = market_price == 0; /* slots for all: most that is passed has a way out */
+	state->starts_loose = market_price == 0; /* slots for all: most that is passed has a way out */
 	if (!state_failed(state))
 		push_all(state);
-	state->flood.deep = false;
+	state->starts_loose = false;
 	int64_t left = state->total_free - state->total_pending;
 
 	if (left < 0 && market_price < dearest && !state->referenced && !state_halted(state))
 		return ATTEMPT_SHORT; /* to begin at a higher price takes less than all references */
 	if (!state_halted(state))
-		settle_market(state);
+		aggregator_settle(state);
 	if (!state_failed(state) && state_halted(state))
 		return ATTEMPT_LONG;
 	note_start(state, market_price, dearest, left);

@@ -209,3 +209,48 @@ void group_add_pending(struct structured *state, int32_t group, int32_t units)
 		list_push(state, &state->pending_list, group);
 	}
 }
+
+void flow_bind(struct structured *state, int32_t column, int32_t units)
+{
+	struct id_list *list = &state->pending_list;
+
+	while (units > 0 && list->count > 0) {
+		int32_t group = list->ids[list->count - 1];
+		struct group *g = &state->groups[group];
+		int32_t taken = g->pending < units ? g->pending : units;
+
+		if (taken > 0) {
+			group_add_pending(state, group, -taken);
+			flow_add(state, group, column, g->aggregator_cost, taken);
+			units -= taken;
+		}
+		if (g->pending == 0) {
+			g->in_pending_list = false;
+			list->count--;
+		}
+	}
+}
+
+int32_t group_waiting_cost(const struct group *g)
+{
+	return g->unscheduled_flow < g->unscheduled_capacity ? g->unscheduled_cost : UNROUTED_COST;
+}
+
+int32_t group_waiting_capacity(const struct group *g, int32_t units)
+{
+	if (group_waiting_cost(g) != g->price)
+		return 0;
+	return g->price == UNROUTED_COST ? units : least(units, g->unscheduled_capacity - g->unscheduled_flow);
+}
+
+int32_t group_wait(struct structured *state, int32_t group, int32_t units)
+{
+	struct group *g = &state->groups[group];
+
+	units = group_waiting_capacity(g, units);
+	if (units == 0)
+		return 0;
+	*(g->price == UNROUTED_COST ? &g->unrouted : &g->unscheduled_flow) += units;
+	group_changed(state, group);
+	return units;
+}

@@ -48,7 +48,7 @@ static void fetch_next(const struct structured *state)
 void search_run(struct structured *state, const struct search_direction *direction)
 {
 	struct search *search = &state->search;
-	int32_t node, key, ties = search->source == TO_MARKET || search->source == FROM_WAITING;
+	int32_t node, key, ties = search->source == TO_AGGREGATOR || search->source == FROM_WAITING;
 
 	while (!state_halted(state) && queue_pop(&search->queue, &node, &key)) {
 		if (key >= search->best - ties)
@@ -72,6 +72,38 @@ void search_run(struct structured *state, const struct search_direction *directi
 	}
 }
 
+/* The layer of a node counts down from the ways to wait, so that layers rise along a path outward. */
+static void search_mark(struct structured *state, int32_t node)
+{
+	struct visit *visit = node_visit(state, node);
+
+	*visit = (struct visit){.stamp = state->blocking.stamp};
+	if (node >= NODE_BLOCK) {
+		visit->level = state->columns[state->blocks[node - NODE_BLOCK].parent_column].visit.level - 1;
+	} else if (node >= 0) {
+		visit->level = state->groups[state->columns[node].parent_group].visit.level - 1;
+	} else if (state->groups[~node].parent_column != NONE) {
+		const struct group *g = &state->groups[~node];
+
+		visit->level = g->parent_cost >= 0
+				       ? state->columns[g->parent_column].visit.level - 1
+				       : state->blocks[state->column_blocks[g->parent_column]].visit.level - 1;
+	}
+}
+
+void search_meet(struct structured *state, int32_t node, int32_t distance)
+{
+	struct search *search = &state->search;
+
+	if (distance >= search->best)
+		return;
+	if (distance < search->best - 1) {
+		search->best = distance + 1;
+		state->meeting_list.count = 0;
+	}
+	list_push(state, &state->meeting_list, node);
+}
+
 /* As near as the market: what lies behind it has no need of it. */
 static bool at_market(const struct structured *state, int32_t node)
 {
@@ -82,7 +114,7 @@ static bool at_market(const struct structured *state, int32_t node)
 
 static void settle(struct structured *state, const struct search_direction *direction, int32_t node, int32_t key)
 {
-	flood_mark(state, node);
+	search_mark(state, node);
 	if (at_market(state, node))
 		return;
 	if (node >= NODE_BLOCK)
@@ -137,7 +169,7 @@ void search_run_layers(struct structured *state, const struct search_direction *
 	}
 	search->visited_count = next;
 	for (int32_t i = 0; i < state->meeting_list.count; i++)
-		flood_mark(state, state->meeting_list.ids[i]);
+		search_mark(state, state->meeting_list.ids[i]);
 }
 
 /* A block has no price of its own, only a bound on its columns'. */

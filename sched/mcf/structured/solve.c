@@ -24,11 +24,9 @@ static void push_until(struct structured *state, int32_t group, uint64_t scans)
 		search_group_forward(state, group);
 		if (state_halted(state))
 			return;
-		g->excess -= search_augment(state, g->excess);
-		if (g->excess > 0 && state->flood.deep)
-			g->excess -= dive_from_group(state, group, g->excess);
-		else if (g->excess > 0)
-			g->excess -= flood_from_group(state, group, g->excess);
+		g->excess -= path_augment(state, g->excess);
+		if (g->excess > 0)
+			g->excess -= blocking_from_group(state, group, g->excess);
 		state->stalled = g->excess >= excess && !state_halted(state);
 	}
 }
@@ -62,9 +60,9 @@ static void push_together(struct structured *state)
 		search_from_excess(state);
 		if (state_halted(state))
 			return;
-		left -= search_augment(state, INT32_MAX);
+		left -= path_augment(state, INT32_MAX);
 		do {
-			sent = flood_from_excess(state);
+			sent = blocking_from_excess(state);
 			left -= sent;
 		} while (sent > 0 && left > 0 && !state_halted(state));
 		state->stalled = left >= before && !state_halted(state);
@@ -74,7 +72,7 @@ static void push_together(struct structured *state)
 void push_all(struct structured *state)
 {
 	uint64_t passes = state->alone_passes * (uint64_t)state->arc_total;
-	uint64_t scans = state->flood.deep ? state->scans + passes : UINT64_MAX;
+	uint64_t scans = state->starts_loose ? state->scans + passes : UINT64_MAX;
 
 	for (int32_t i = 0; i < state->excess_list.count; i++)
 		push_until(state, state->excess_list.ids[i], scans);
@@ -84,18 +82,10 @@ void push_all(struct structured *state)
 	state->excess_list.count = 0;
 }
 
-void settle_market(struct structured *state)
-{
-	if (state->hole_list.count > 0 && !state->referenced)
-		references_build(state);
-	holes_fill(state);
-	market_settle(state);
-}
-
 void repair(struct structured *state)
 {
 	push_all(state);
-	settle_market(state);
+	aggregator_settle(state);
 }
 
 /* Of most groups no unit waits, and none has begun to. */

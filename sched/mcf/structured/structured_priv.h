@@ -86,6 +86,12 @@ struct reference_list {
 	int32_t spare; /* place + 1; 0: none */
 };
 
+/* A node's part in the current blocking flow: its layer, and the cursor into its arcs, entries or members. */
+struct visit {
+	uint32_t stamp; /* of the last blocking flow that reached it */
+	int32_t level, next;
+};
+
 /*
  * Half a cache line. What is looked at of many columns lies apart, close together: state->prices, state->column_labels,
  * state->free_slots; and what each has from the start on, so that pages of these are only touched where there is flow.
@@ -93,14 +99,13 @@ struct reference_list {
 struct column {
 	int32_t parent_group; /* NONE: from the market, or the search's start */
 	/*
-	 * Forward: the parent_group's arc, to the column or to its block; NONE: the aggregator. Backward: the cost of
-	 * the parent_group's unit that leaves.
+	 * Forward: cost of the parent_group's arc to the column, ~cost over its block. Backward: cost of the
+	 * parent_group's unit that leaves.
 	 */
-	int32_t parent_arc;
+	int32_t parent_cost;
 	int32_t entry_count;
-	uint32_t flood; /* the last flood that reached it */
+	struct visit visit; /* next: an entry */
 	struct entry *entries;
-	int32_t level, flood_entry;
 };
 
 /* In state->column_lists, where the column is in these. */
@@ -111,13 +116,12 @@ struct block {
 	int32_t distance; /* forward: without the columns' prices */
 	int32_t key;      /* forward: with the floor, where the search looks at the columns; backward: the distance */
 	uint32_t stamp;
-	int32_t parent_group, parent_arc;
+	int32_t parent_group, parent_cost;
 	int32_t parent_column; /* backward searches */
 	int32_t exit_member;   /* members before it have no free slot, while exit_epoch is the state's */
 	uint32_t exit_epoch;
-	uint32_t flood; /* the last flood that reached it, and that made the floor exact */
-	uint32_t exact;
-	int32_t level, flood_member;
+	struct visit visit; /* next: a member */
+	uint32_t exact;     /* stamp of the last blocking flow that made the floor exact */
 	int32_t member_count, member_room;
 	int32_t *members; /* columns */
 	int32_t row_cost; /* INT32_MAX, but while a row is installed */
@@ -133,7 +137,7 @@ struct group {
 	 * Forward: cost of the share at parent_column that is taken back (NONE: the excess is). Backward: cost of the
 	 * own arc that gets flow, ~cost when it leads over a block, to parent_column.
 	 */
-	int32_t parent, parent_column;
+	int32_t parent_cost, parent_column;
 	int32_t arc_count;
 	struct arc *arcs;                /* [arc_count] ascending by cost; target: column, or ~block */
 	struct structured_share *shares; /* [share_count] ascending by column, then cost */
@@ -144,9 +148,7 @@ struct group {
 	struct running *running; /* [running_count], of which limited_count are arcs of their own */
 	struct tie *ties;        /* [arc_count] */
 	uint32_t limited_bits;   /* of its limited arcs their columns modulo 32: tells most others apart */
-	uint32_t flood;          /* the last flood that reached it */
-	int32_t level;
-	int32_t flood_arc;
+	struct visit visit;      /* next: an arc */
 	bool exists, in_excess_list, in_pending_list, in_changed_list, in_uncounted_list;
 };
 
@@ -178,7 +180,7 @@ struct target {
  * Backward from a hole, or from all ways to wait to the market; forward from a group's excess, from that of all groups,
  * or from all units that wait.
  */
-enum search_source { FROM_HOLE, TO_MARKET, FROM_GROUP, FROM_EXCESS, FROM_WAITING };
+enum search_source { FROM_DEFICIT, TO_AGGREGATOR, FROM_GROUP, FROM_EXCESS, FROM_WAITING };
 
 struct search {
 	uint32_t stamp;
@@ -193,12 +195,13 @@ struct search {
 	struct queue queue;
 };
 
-struct flood {
+enum blocking_kind { BLOCKING_LAYERED, BLOCKING_UNLAYERED, BLOCKING_INWARD, BLOCKING_OUTWARD };
+
+struct blocking {
+	enum blocking_kind kind;
 	uint32_t stamp;
-	int32_t exit_level; /* the first layer with a way to the sink */
-	bool deep;          /* dives instead: dive.c */
-	bool inward;        /* from ways to wait, which then are no way to the sink */
-	bool outward;       /* to ways to wait: levels count down from there, so that they rise along a path too */
+	int32_t exit_level; /* the first layer with a path to the sink */
+	int32_t depth;      /* of the recursion */
 };
 
 struct structured {
@@ -231,7 +234,8 @@ struct structured {
 	struct id_list excess_list, pending_list, hole_list, free_list, changed_list, uncounted_list;
 	struct id_list meeting_list; /* groups, or columns and ~groups: where the market and a way out have met */
 	struct search search;
-	struct flood flood;
+	struct blocking blocking;
+	bool starts_loose; /* a start from nothing with slots for all is under way */
 	struct arena arena;
 	/* Scratch of the installation of rows. */
 	int32_t *held; /* [column_room] units that wait for an arc, all 0 between calls */
@@ -277,6 +281,13 @@ void column_free(struct structured *state, int32_t column, int32_t units);
 void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
 void group_add_pending(struct structured *state, int32_t group, int32_t units);
+/* Deferred units get arcs to `column`, whose slots the caller accounts for; there are at least `units` of them. */
+void flow_bind(struct structured *state, int32_t column, int32_t units);
+/* Price of waiting at the group, and how many of `units` can wait at its price. */
+int32_t group_waiting_cost(const struct group *g);
+int32_t group_waiting_capacity(const struct group *g, int32_t units);
+/* As many of `units` as can wait at the group's price do; returns the number. */
+int32_t group_wait(struct structured *state, int32_t group, int32_t units);
 void group_changed(struct structured *state, int32_t group);   /* answers otherwise, or may */
 void group_uncounted(struct structured *state, int32_t group); /* may have other units that wait, or at another cost */
 
@@ -335,50 +346,45 @@ void start_note_price(struct structured *state);
 /* solve.c */
 void push_excess(struct structured *state, int32_t group); /* to the nearest ways to the sink */
 void push_all(struct structured *state);
-void settle_market(struct structured *state); /* once no excess is left */
 void repair(struct structured *state);
 
 /* forward.c */
 void search_group_forward(struct structured *state, int32_t group);
 void search_from_excess(struct structured *state); /* of all groups in the list */
+/* From all waiting units to wherever one of them would first come to a slot at the aggregator's price. */
 void search_from_waiting(struct structured *state, int32_t limit);
-int32_t search_augment(struct structured *state, int32_t units);
-int32_t meeting_augment(struct structured *state, int32_t group, int32_t units);
 
-/* exit.c: free slots at the market's price. */
+/* backward.c */
+void search_from_deficit(struct structured *state, int32_t column);
+void search_to_aggregator(struct structured *state);
+
+/* path.c: up to `units` go along the path of the last search; returns the number. */
+int32_t path_augment(struct structured *state, int32_t units);
+/* The same from a node of the meeting list, if it still is on a shortest path. */
+int32_t path_augment_inward(struct structured *state, int32_t group, int32_t units);
+int32_t path_augment_outward(struct structured *state, int32_t node, int32_t units);
+
+/* exit.c: free slots at the aggregator's price. */
 int32_t block_exit(struct structured *state, int32_t block);
 int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column);
 
-/* outlet.c */
-void prices_shift(struct structured *state, int32_t by);
-void search_market_backward(struct structured *state);
-/* Units along the path by which the search has come to `node`, of the meeting list; how many went. */
-int32_t outlet_augment(struct structured *state, int32_t node, int32_t units);
+/* blocking.c: the functions return the number of units that were moved. */
+void blocking_begin(struct structured *state, enum blocking_kind kind);
+int32_t blocking_from_group(struct structured *state, int32_t group, int32_t units);
+int32_t blocking_from_excess(struct structured *state); /* of all groups in the list */
+int32_t blocking_inward(struct structured *state, int32_t units);
+/* Deferred units go out through `node` of the meeting list. */
+int32_t blocking_outward(struct structured *state, int32_t node, int32_t units);
 
-/* dive.c: the same as flood_from_group(). */
-int32_t dive_from_group(struct structured *state, int32_t group, int32_t units);
+/* aggregator.c: fills deficits, binds deferred units to slots and settles the price, once no excess is left. */
+void aggregator_settle(struct structured *state);
 
-/* flood.c */
-void flood_begin(struct structured *state);
-/* Up to `wanted` units go the group's own ways to the sink that cost its price; how many. */
-int32_t flood_exits(struct structured *state, int32_t group, int32_t wanted);
-int32_t flood_from_group(struct structured *state, int32_t group, int32_t units);
-int32_t flood_from_excess(struct structured *state); /* of all groups in the list, by shortest ways; how many units */
-/* Up to `units` of all that wait come in by shortest ways that cost nothing more; how many. */
-int32_t flood_inward(struct structured *state, int32_t units);
-/* The same toward ways to wait, in the layers that a search from there gives: it marks each node that it settles. */
-void flood_outward_begin(struct structured *state);
-void flood_mark(struct structured *state, int32_t node);
-/* Units that the market has sold go out by way of `node`, of the meeting list; how many went. */
-int32_t flood_outward(struct structured *state, int32_t node, int32_t units);
-
-/* hole.c */
-void holes_fill(struct structured *state);
-
-/* market.c */
-void market_meet(struct structured *state, int32_t node, int32_t distance);
-void market_bind(struct structured *state, int32_t column, int32_t units);
-void market_settle(struct structured *state);
+static inline struct visit *node_visit(const struct structured *state, int32_t node)
+{
+	if (node < 0)
+		return &state->groups[~node].visit;
+	return node >= NODE_BLOCK ? &state->blocks[node - NODE_BLOCK].visit : &state->columns[node].visit;
+}
 
 static inline struct rooms *rooms_of(const struct structured *state, const struct group *group)
 {

@@ -17,9 +17,6 @@
 /* Nodes looked at in one go, without a branch that depends on their labels: such branches are not foreseeable. */
 enum { SEARCH_SPAN = 64 };
 
-/* Steps of a flood or a dive from its root: they recurse. */
-enum { FLOOD_DEPTH_MAXIMUM = 400 };
-
 /* How one direction goes on from a settled node. */
 struct search_direction {
 	void (*group)(struct structured *state, int32_t group, int32_t distance);
@@ -27,13 +24,12 @@ struct search_direction {
 	void (*block)(struct structured *state, int32_t block);
 };
 
-extern const struct search_direction backward; /* hole.c */
-void backward_root(struct structured *state, int32_t group, int32_t distance);
-
 void search_begin(struct structured *state, enum search_source source, int32_t limit);
 void search_run(struct structured *state, const struct search_direction *direction);
 /* The same in layers, and somewhat beyond the first meeting; marks for a flood what it settles, and the meetings. */
 void search_run_layers(struct structured *state, const struct search_direction *direction);
+/* Both ends meet at `node`, at this distance; the search continues to others at the same distance. */
+void search_meet(struct structured *state, int32_t node, int32_t distance);
 /* Of the settled nodes nearer than the target: up (sign 1) or down (-1) by as much. */
 void search_move_prices(struct structured *state, int32_t sign);
 
@@ -79,7 +75,7 @@ static inline bool search_improves(const struct search *search, int32_t distance
  */
 static inline void search_enqueue(struct search *search, int32_t node, int32_t distance)
 {
-	if (search->source == TO_MARKET && distance == search->reached)
+	if (search->source == TO_AGGREGATOR && distance == search->reached)
 		search->visited[search->visited_count++] = node;
 	else
 		queue_push(&search->queue, node, distance);

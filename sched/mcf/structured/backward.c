@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The opposite of a search for room: a slot came free on a column that has a price, so somebody would gain by moving
- * there. Shortest paths backward from the slot, to whoever gains most by letting go: a unit on a cheaper column, an
- * unscheduled or unrouted one, one that was sold to the market. The market takes the hole at its own price, so no
- * search goes farther than the difference. Prices of nodes nearer than that fall.
+ * Backward searches, along references: from a deficit (a free slot at a price above the aggregator's, so that moving
+ * there lowers somebody's cost) to the unit that gains most, and from all ways to wait to deferred units without slots.
+ * The aggregator fills a deficit at its own price, so no search goes farther than the difference.
  */
 #include "structured_search.h"
 
@@ -13,9 +12,9 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	struct search *search = &state->search;
 	const struct group *g = &state->groups[group];
 
-	if (search->source == TO_MARKET) {
+	if (search->source == TO_AGGREGATOR) {
 		if (g->pending > 0)
-			market_meet(state, ~group, distance);
+			search_meet(state, ~group, distance);
 		return;
 	}
 	if (g->unscheduled_flow > 0)
@@ -36,7 +35,7 @@ static void relax_group(struct structured *state, int32_t group, int32_t distanc
 	if (!search_improves(search, distance, state->group_labels[group]))
 		return;
 	state->group_labels[group] = search_label(search, distance);
-	g->parent = cost;
+	g->parent_cost = cost;
 	g->parent_column = column;
 	search_fetch(g->shares);
 	group_targets(state, group, distance);
@@ -52,12 +51,12 @@ static void relax_column(struct structured *state, int32_t column, int32_t dista
 		return;
 	state->column_labels[column] = search_label(search, distance);
 	c->parent_group = group;
-	c->parent_arc = cost;
+	c->parent_cost = cost;
 	search_fetch(&state->column_references[column]);
-	if (search->source == FROM_HOLE)
+	if (search->source == FROM_DEFICIT)
 		search_target(search, TARGET_COLUMN, column, distance + state->prices[column] - state->market_price);
 	else
-		market_meet(state, column, distance + state->prices[column] - state->market_price);
+		search_meet(state, column, distance + state->prices[column] - state->market_price);
 	search_enqueue(search, column, distance);
 }
 
@@ -126,121 +125,30 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 	state->scans += (uint64_t)g->share_count;
 }
 
-const struct search_direction backward = {settle_group, settle_column, settle_block};
+static const struct search_direction backward = {settle_group, settle_column, settle_block};
 
-/* Least room on the way from the target to the slot that started the search, at most `units`. */
-static int32_t path_room(const struct structured *state, const struct target *target, int32_t units)
-{
-	int32_t group = target->node, column = NONE;
-
-	if (target->kind == TARGET_COLUMN)
-		column = target->node;
-	else if (target->kind == TARGET_UNSCHEDULED)
-		units = least(units, state->groups[group].unscheduled_flow);
-	else if (target->kind == TARGET_UNROUTED)
-		units = least(units, state->groups[group].unrouted);
-	else
-		units = least(units, state->groups[group].pending);
-	for (;;) {
-		if (column != NONE) {
-			const struct column *c = &state->columns[column];
-
-			if (c->parent_group == NONE)
-				return units;
-			group = c->parent_group;
-			units = least(units, flow_units(&state->groups[group], column, c->parent_arc));
-		}
-		const struct group *g = &state->groups[group];
-
-		if (g->parent >= 0)
-			units = least(units, arc_room_at(g, g->parent_column, g->parent));
-		column = g->parent_column;
-	}
-}
-
-static void target_leave(struct structured *state, const struct target *target, int32_t units)
-{
-	struct group *g = &state->groups[target->node];
-
-	group_changed(state, target->node);
-	if (target->kind == TARGET_UNSCHEDULED)
-		g->unscheduled_flow -= units;
-	else if (target->kind == TARGET_UNROUTED)
-		g->unrouted -= units;
-	else
-		group_add_pending(state, target->node, -units);
-}
-
-/* Units along the path, from whoever lets go to the slots that started the search. */
-static void path_apply(struct structured *state, const struct target *target, int32_t units)
-{
-	int32_t group = target->node, column = NONE;
-
-	state->augmentations++;
-	units = path_room(state, target, units);
-	if (target->kind == TARGET_COLUMN) {
-		column = target->node;
-		column_free(state, column, units);
-	} else {
-		target_leave(state, target, units);
-	}
-	for (;;) {
-		if (column != NONE) {
-			if (state->columns[column].parent_group == NONE)
-				break;
-			group = state->columns[column].parent_group;
-			flow_take(state, group, column, state->columns[column].parent_arc, units);
-		}
-		const struct group *g = &state->groups[group];
-
-		column = g->parent_column;
-		flow_add(state, group, column, g->parent < 0 ? ~g->parent : g->parent, units);
-	}
-	column_fill(state, column, units);
-}
-
-void backward_root(struct structured *state, int32_t group, int32_t distance)
-{
-	relax_group(state, group, distance, NONE, NONE);
-}
-
-static void root_column(struct structured *state, int32_t column)
+void search_from_deficit(struct structured *state, int32_t column)
 {
 	struct search *search = &state->search;
 
+	search_begin(state, FROM_DEFICIT, state->prices[column] - state->market_price);
 	state->columns[column].parent_group = NONE;
 	state->column_labels[column] = search_label(search, 0);
 	queue_push(&search->queue, column, 0);
+	search_run(state, &backward);
 }
 
-static void hole_fill(struct structured *state, int32_t column)
+/*
+ * Nearly all columns and groups are tied to the aggregator at no reduced cost, so that a search from there would see
+ * most of the network; this one sees those that are nearer to a way to wait than the aggregator is.
+ */
+void search_to_aggregator(struct structured *state)
 {
-	const int32_t *slots = &state->free_slots[column];
-
-	while (*slots > 0 && state->capacities[column] > 0 && state->prices[column] > state->market_price &&
-	       !state_halted(state)) {
-		int32_t before = *slots;
-
-		search_begin(state, FROM_HOLE, state->prices[column] - state->market_price);
-		root_column(state, column);
-		search_run(state, &backward);
-		if (state_halted(state))
-			return;
-		search_move_prices(state, -1);
-		if (state->search.target.node != NONE)
-			path_apply(state, &state->search.target, *slots);
-		state->stalled = *slots >= before && state->prices[column] > state->market_price;
-	}
-	state->exit_epoch += *slots > 0; /* its slots have come to be at the market's price */
-}
-
-void holes_fill(struct structured *state)
-{
-	for (int32_t i = 0; i < state->hole_list.count; i++) {
-		int32_t column = state->hole_list.ids[i];
-
-		state->column_lists[column] &= (uint8_t)~IN_HOLE_LIST;
-		hole_fill(state, column);
-	}
-	state->hole_list.count = 0;
+	search_begin(state, TO_AGGREGATOR, INT32_MAX);
+	for (int32_t i = 0; i < state->group_count; i++)
+		if (state->groups[i].supply > 0)
+			relax_group(state, i, group_waiting_cost(&state->groups[i]) - state->groups[i].price, NONE,
+				    NONE);
+	search_run_layers(state, &backward);
+	state->search.best--;
 }

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The aggregator's side of a solve, once no excess is left: deficits are filled, then its price settles. Searches send
+ * units over the aggregator at one price as if it had slots without end (deferred units); here they are bound to slots.
+ *
+ * Too few slots: the price rises to where the next unit has a way to wait, found backward from all of those.
+ *
+ * Too many at a price above 0: it falls, step by step, until a waiting unit comes in, or to 0, where slots may stay
+ * free. These searches run forward from all waiting units and meet the aggregator: nodes that they pass keep as much of
+ * the difference as they are nearer to that end, every other price moves with the aggregator's. They are a hundred
+ * times smaller, and at each price a blocking flow brings in all units that wait for it, so that a price too high costs
+ * little.
+ */
+#include "structured_search.h"
+
+/* A free slot's column; all of them have the market's price. NONE when there is none. */
+static int32_t market_free_column(struct structured *state)
+{
+	struct id_list *list = &state->free_list;
+
+	while (list->count > 0) {
+		int32_t column = list->ids[list->count - 1];
+
+		if (state->free_slots[column] > 0)
+			return column;
+		state->column_lists[column] &= (uint8_t)~IN_FREE_LIST;
+		list->count--;
+	}
+	return NONE;
+}
+
+static void bind_free(struct structured *state)
+{
+	while (state->total_pending > 0 && state->total_free > 0) {
+		int32_t column = market_free_column(state);
+
+		if (column == NONE)
+			return;
+		int32_t free = state->free_slots[column];
+		int32_t units = state->total_pending < free ? (int32_t)state->total_pending : free;
+
+		flow_bind(state, column, units);
+		column_fill(state, column, units);
+	}
+}
+
+static void deficit_fill(struct structured *state, int32_t column)
+{
+	const int32_t *slots = &state->free_slots[column];
+
+	while (*slots > 0 && state->capacities[column] > 0 && state->prices[column] > state->market_price &&
+	       !state_halted(state)) {
+		int32_t before = *slots;
+
+		search_from_deficit(state, column);
+		if (state_halted(state))
+			return;
+		search_move_prices(state, -1);
+		if (state->search.target.node != NONE)
+			path_augment(state, *slots);
+		state->stalled = *slots >= before && state->prices[column] > state->market_price;
+	}
+	state->exit_epoch += *slots > 0; /* its slots have come to be at the aggregator's price */
+}
+
+static void deficits_fill(struct structured *state)
+{
+	for (int32_t i = 0; i < state->hole_list.count; i++) {
+		int32_t column = state->hole_list.ids[i];
+
+		state->column_lists[column] &= (uint8_t)~IN_HOLE_LIST;
+		deficit_fill(state, column);
+	}
+	state->hole_list.count = 0;
+}
+
+/* All prices; those of nodes that the last search found nearer than its targets move less. */
+static void shift_prices(struct structured *state, int32_t by)
+{
+	state->market_price += by;
+	for (int32_t i = 0; i < state->column_count; i++)
+		state->prices[i] += state->prices[i] == PRICE_CLOSED ? 0 : by;
+	for (int32_t i = 0; i < state->block_count; i++)
+		state->blocks[i].floor += state->blocks[i].floor == PRICE_CLOSED ? 0 : by;
+	for (int32_t i = 0; i < state->group_count; i++) {
+		if (state->groups[i].supply == 0)
+			continue; /* it has no price */
+		state->groups[i].price += by;
+		group_bid(state, i);
+	}
+	search_move_prices(state, by > 0 ? -1 : 1);
+}
+
+/* More deferred units than slots. False when neither the price nor a unit has moved. */
+static bool price_raise(struct structured *state)
+{
+	const struct id_list *meetings = &state->meeting_list;
+	int64_t before = state->total_pending;
+
+	blocking_begin(state, BLOCKING_OUTWARD);
+	search_to_aggregator(state);
+	if (meetings->count == 0)
+		return false;
+	if (state->search.best > 0)
+		shift_prices(state, state->search.best);
+	for (int32_t i = 0; i < meetings->count && state->total_pending > 0; i++)
+		blocking_outward(state, meetings->ids[i], (int32_t)state->total_pending);
+	if (state->total_pending == before) /* a path too long for the blocking flow */
+		path_augment_outward(state, meetings->ids[0], (int32_t)state->total_pending);
+	return state->search.best > 0 || state->total_pending < before;
+}
+
+/* More slots than units at a price above 0: down to where waiting units come in, or to 0. */
+static bool price_lower(struct structured *state)
+{
+	const struct id_list *meetings = &state->meeting_list;
+	int64_t before = state->total_free - state->total_pending, left = before;
+
+	search_from_waiting(state, state->market_price);
+	if (state_halted(state))
+		return false;
+	shift_prices(state, -state->search.best);
+	for (int32_t came = 1; came > 0 && left > 0 && !state_halted(state);
+	     left = state->total_free - state->total_pending)
+		came = blocking_inward(state, (int32_t)left);
+	for (int32_t i = 0; i < meetings->count && left == before && left > 0; i++) { /* paths too long for it */
+		path_augment_inward(state, meetings->ids[i], (int32_t)left);
+		left = state->total_free - state->total_pending;
+	}
+	return left < before || state->market_price == 0;
+}
+
+void aggregator_settle(struct structured *state)
+{
+	if (state->hole_list.count > 0 && !state->referenced)
+		references_build(state);
+	deficits_fill(state);
+	while (!state_halted(state)) {
+		bind_free(state);
+		if (state->total_pending == 0 && (state->total_free == 0 || state->market_price == 0))
+			return;
+		if (state->total_pending > 0 && !state->referenced)
+			references_build(state);
+		bool moved = state->total_pending > 0 ? price_raise(state) : price_lower(state);
+
+		state->stalled |= !moved && !state_halted(state);
+	}
+}

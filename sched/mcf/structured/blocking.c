@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Blocking flow (Dinic): many units at once along arcs of reduced cost 0, depth first, where a search would have to be
+ * repeated for every other unit of a large group. Every node scans each of its arcs once, by its cursor visit.next.
+ * Which nodes the walk may enter keeps it from running in circles:
+ *
+ *   BLOCKING_LAYERED    breadth first from the roots to the first layer with a path to the sink, then only deeper
+ *                       layers: shortest paths, which move few units.
+ *   BLOCKING_UNLAYERED  any node that is not closed. A node is closed while it is on the path, and stays so once no
+ *                       more gets through. For starts from nothing with slots for all, where most nodes have a path to
+ *                       the sink and layers would scan everything twice: a start on a cluster that is 99 % full takes
+ *                       half the time. In a repair its longer paths would move a quarter more units.
+ *   BLOCKING_INWARD     layered, from all units that wait at a price to which the aggregator's has fallen: waiting is
+ *                       no path to the sink.
+ *   BLOCKING_OUTWARD    for deferred units without slots, in the layers of the search backward from all ways to wait
+ *                       (search_mark()): a step of the aggregator's price lets a few units go, each of which would need
+ *                       a search.
+ */
+#include "structured_search.h"
+
+enum { OPEN, CLOSED }; /* levels while unlayered */
+
+/* Nodes of a path at most: the walk is recursive. */
+enum { DEPTH_MOST = 400 };
+
+static int32_t augment_group(struct structured *state, int32_t group, int32_t wanted);
+
+static bool may_enter(const struct structured *state, const struct visit *visit, int32_t level)
+{
+	if (state->blocking.kind == BLOCKING_UNLAYERED)
+		return visit->stamp != state->blocking.stamp || visit->level == OPEN;
+	return visit->stamp == state->blocking.stamp && visit->level > level;
+}
+
+static void enter(const struct structured *state, struct visit *visit)
+{
+	if (state->blocking.kind != BLOCKING_UNLAYERED)
+		return;
+	visit->next = visit->stamp == state->blocking.stamp ? visit->next : 0;
+	visit->stamp = state->blocking.stamp;
+	visit->level = CLOSED;
+}
+
+static void leave(const struct structured *state, struct visit *visit, bool blocked)
+{
+	if (state->blocking.kind == BLOCKING_UNLAYERED)
+		visit->level = blocked ? CLOSED : OPEN;
+}
+
+static bool waiting_is_tight(const struct structured *state, const struct group *g)
+{
+	return state->blocking.kind != BLOCKING_INWARD && g->unscheduled_flow < g->unscheduled_capacity &&
+	       g->unscheduled_cost == g->price;
+}
+
+static bool aggregator_is_tight(const struct structured *state, const struct group *g)
+{
+	return g->aggregator_cost != ARC_ABSENT && g->aggregator_cost + state->market_price == g->price;
+}
+
+/* A block's arcs cost nothing to its cheapest columns; its floor is made exact once in a blocking flow. */
+static bool block_is_tight(struct structured *state, int32_t block, int32_t price)
+{
+	struct block *b = &state->blocks[block];
+
+	if (b->floor <= price && b->exact != state->blocking.stamp) {
+		b->exact = state->blocking.stamp;
+		block_exact_floor(state, block);
+		state->scans += (uint64_t)b->member_count;
+	}
+	return b->floor <= price;
+}
+
+/* True if the node is new. */
+static bool reach(struct structured *state, struct visit *visit, int32_t node, int32_t level)
+{
+	if (visit->stamp == state->blocking.stamp)
+		return false;
+	*visit = (struct visit){state->blocking.stamp, level, 0};
+	state->search.visited[state->search.visited_count++] = node;
+	return true;
+}
+
+static void reach_group(struct structured *state, int32_t group, int32_t level)
+{
+	const struct group *g = &state->groups[group];
+	int32_t column;
+
+	if (reach(state, &state->groups[group].visit, ~group, level) && state->blocking.exit_level == INT32_MAX &&
+	    (waiting_is_tight(state, g) || aggregator_is_tight(state, g) ||
+	     group_exit(state, group, g->price - state->market_price + 1, &column) != NONE))
+		state->blocking.exit_level = level;
+}
+
+static void reach_column(struct structured *state, int32_t column, int32_t level)
+{
+	if (reach(state, &state->columns[column].visit, column, level) && state->free_slots[column] > 0 &&
+	    state->blocking.exit_level == INT32_MAX)
+		state->blocking.exit_level = level;
+}
+
+static void expand_block(struct structured *state, int32_t block)
+{
+	const struct block *b = &state->blocks[block];
+
+	for (int32_t i = 0; i < b->member_count; i++)
+		if (state->prices[b->members[i]] == b->floor)
+			reach_column(state, b->members[i], b->visit.level + 1);
+	state->scans += (uint64_t)b->member_count;
+}
+
+static void expand_group(struct structured *state, int32_t group)
+{
+	const struct group *g = &state->groups[group];
+	const struct near_scope scope = {
+		.prices = state->prices, .base = -g->price, .market_price = state->market_price, .below = 1};
+	int32_t near[SEARCH_SPAN], seen = SEARCH_SPAN, level = g->visit.level + 1;
+
+	for (int32_t first = 0; first < g->arc_count && seen == SEARCH_SPAN; first += SEARCH_SPAN) {
+		int32_t span = least(g->arc_count - first, SEARCH_SPAN);
+		int32_t count = near_arcs(g->arcs + first, span, &scope, near, &seen);
+
+		for (int32_t i = 0; i < count; i++) {
+			struct arc arc = g->arcs[first + near[i]];
+
+			if (arc.target < 0) {
+				if (state->blocks[~arc.target].visit.stamp != state->blocking.stamp &&
+				    block_is_tight(state, ~arc.target, g->price - arc.cost))
+					reach(state, &state->blocks[~arc.target].visit, ~arc.target + NODE_BLOCK,
+					      level);
+			} else if (state->prices[arc.target] == g->price - arc.cost &&
+				   arc_has_room(g, first + near[i])) {
+				reach_column(state, arc.target, level);
+			}
+		}
+		state->scans += (uint64_t)seen;
+	}
+}
+
+static void expand_column(struct structured *state, int32_t column)
+{
+	const struct column *c = &state->columns[column];
+	int32_t price = state->prices[column];
+
+	for (int32_t i = 0; i < c->entry_count; i++)
+		if (c->entries[i].cost + price == state->bids[c->entries[i].group])
+			reach_group(state, c->entries[i].group, c->visit.level + 1);
+	state->scans += (uint64_t)c->entry_count;
+}
+
+/* Layers up to the first with a path to the sink; false when there is none. The roots are reached already. */
+static bool build_layers(struct structured *state)
+{
+	const struct blocking *blocking = &state->blocking;
+
+	for (int32_t i = 0; i < state->search.visited_count; i++) {
+		int32_t node = state->search.visited[i], level = node_visit(state, node)->level;
+
+		if (level >= blocking->exit_level || level > DEPTH_MOST || state_halted(state))
+			break;
+		if (node < 0)
+			expand_group(state, ~node);
+		else if (node >= NODE_BLOCK)
+			expand_block(state, node - NODE_BLOCK);
+		else
+			expand_column(state, node);
+	}
+	return blocking->exit_level <= DEPTH_MOST;
+}
+
+/* Frees slots for up to `wanted` units on the column; the caller places them at once. */
+static int32_t augment_column(struct structured *state, int32_t column, int32_t wanted)
+{
+	struct column *c = &state->columns[column];
+	int32_t made = least(state->free_slots[column], wanted);
+
+	enter(state, &c->visit);
+	if (made > 0)
+		column_fill(state, column, made);
+	if (c->visit.level == state->blocking.exit_level)
+		return made;
+	while (made < wanted && c->visit.next < c->entry_count) {
+		struct entry entry = c->entries[c->visit.next];
+		const struct group *g = &state->groups[entry.group];
+		int32_t sent = 0;
+
+		state->scans++;
+		if (entry.cost + state->prices[column] == state->bids[entry.group] &&
+		    may_enter(state, &g->visit, c->visit.level))
+			sent = augment_group(state, entry.group,
+					     least(wanted - made, flow_units(g, column, entry.cost)));
+		if (sent == 0) {
+			c->visit.next++;
+			continue;
+		}
+		/* When the entry is empty the last one takes its place and is next. */
+		flow_take(state, entry.group, column, entry.cost, sent);
+		made += sent;
+	}
+	leave(state, &c->visit, made < wanted);
+	return made;
+}
+
+static int32_t augment_arc(struct structured *state, int32_t group, int32_t cost, int32_t column, int32_t wanted)
+{
+	int32_t made = augment_column(state, column, wanted);
+
+	if (made > 0)
+		flow_add(state, group, column, cost, made);
+	return made;
+}
+
+/* Over an arc to a block; later groups continue at the member where this one was blocked. */
+static int32_t augment_block(struct structured *state, int32_t group, struct arc arc, int32_t wanted)
+{
+	struct block *b = &state->blocks[~arc.target];
+	const struct group *g = &state->groups[group];
+	int32_t sent = 0, level = b->visit.level;
+
+	if (state->blocking.kind != BLOCKING_UNLAYERED) {
+		if (!may_enter(state, &b->visit, g->visit.level) || b->floor != g->price - arc.cost ||
+		    level == state->blocking.exit_level)
+			return 0;
+	} else {
+		if (!block_is_tight(state, ~arc.target, g->price - arc.cost))
+			return 0;
+		enter(state, &b->visit);
+	}
+	for (; b->visit.next < b->member_count; b->visit.next++) {
+		int32_t column = b->members[b->visit.next];
+
+		state->scans++;
+		if (state->prices[column] == b->floor && may_enter(state, &state->columns[column].visit, level))
+			sent += augment_arc(state, group, arc.cost, column, wanted - sent);
+		if (sent == wanted)
+			break;
+	}
+	return sent;
+}
+
+/* Up to `wanted` units take the group's own paths to the sink that cost its price; returns the number. */
+static int32_t augment_sink(struct structured *state, int32_t group, int32_t wanted)
+{
+	struct group *g = &state->groups[group];
+	int32_t sent = 0, column, exit;
+
+	if (waiting_is_tight(state, g)) {
+		sent = least(wanted, g->unscheduled_capacity - g->unscheduled_flow);
+		g->unscheduled_flow += sent;
+		group_changed(state, group);
+	}
+	while (sent < wanted &&
+	       (exit = group_exit(state, group, g->price - state->market_price + 1, &column)) != NONE) {
+		int32_t units = least(wanted - sent, least(state->free_slots[column], arc_room(g, exit)));
+
+		column_fill(state, column, units);
+		flow_add(state, group, column, g->arcs[exit].cost, units);
+		sent += units;
+	}
+	if (sent < wanted && aggregator_is_tight(state, g)) {
+		group_add_pending(state, group, wanted - sent);
+		group_changed(state, group);
+		sent = wanted;
+	}
+	return sent;
+}
+
+static int32_t augment_arcs(struct structured *state, int32_t group, int32_t wanted)
+{
+	struct group *g = &state->groups[group];
+	int32_t sent = 0;
+
+	for (; g->visit.next < g->arc_count; g->visit.next++) {
+		struct arc arc = g->arcs[g->visit.next];
+
+		if (arc.cost + state->market_price > g->price)
+			break;
+		state->scans++;
+		if (arc.target < 0)
+			sent += augment_block(state, group, arc, wanted - sent);
+		else if (state->prices[arc.target] == g->price - arc.cost && arc_has_room(g, g->visit.next) &&
+			 may_enter(state, &state->columns[arc.target].visit, g->visit.level))
+			sent += augment_arc(state, group, arc.cost, arc.target,
+					    least(wanted - sent, arc_room(g, g->visit.next)));
+		if (sent == wanted)
+			break;
+	}
+	return sent;
+}
+
+/* Returns the number of units that reach the sink. */
+static int32_t augment_group(struct structured *state, int32_t group, int32_t wanted)
+{
+	struct blocking *blocking = &state->blocking;
+	struct group *g = &state->groups[group];
+	int32_t sent = 0;
+
+	enter(state, &g->visit);
+	if (blocking->kind == BLOCKING_UNLAYERED || g->visit.level == blocking->exit_level)
+		sent = augment_sink(state, group, wanted);
+	else if (blocking->kind == BLOCKING_OUTWARD)
+		sent = group_wait(state, group, wanted);
+	if (sent < wanted && g->visit.level != blocking->exit_level && blocking->depth < DEPTH_MOST) {
+		blocking->depth += 2; /* and the column behind it */
+		sent += augment_arcs(state, group, wanted - sent);
+		blocking->depth -= 2;
+	}
+	leave(state, &g->visit, sent < wanted);
+	return sent;
+}
+
+/* The stamp has wrapped around: marks of 2^32 blocking flows ago would look current. */
+static void forget_visits(struct structured *state)
+{
+	for (int32_t i = 0; i < state->column_count; i++)
+		state->columns[i].visit.stamp = 0;
+	for (int32_t i = 0; i < state->block_count; i++)
+		state->blocks[i].visit.stamp = state->blocks[i].exact = 0;
+	for (int32_t i = 0; i < state->group_count; i++)
+		state->groups[i].visit.stamp = 0;
+	state->blocking.stamp = 1;
+}
+
+void blocking_begin(struct structured *state, enum blocking_kind kind)
+{
+	if (++state->blocking.stamp == 0)
+		forget_visits(state);
+	state->blocking.kind = kind;
+	state->blocking.exit_level = INT32_MAX;
+	state->search.visited_count = 0;
+	state->augmentations++;
+}
+
+int32_t blocking_from_group(struct structured *state, int32_t group, int32_t units)
+{
+	blocking_begin(state, state->starts_loose ? BLOCKING_UNLAYERED : BLOCKING_LAYERED);
+	if (state->starts_loose)
+		return augment_group(state, group, units);
+	reach_group(state, group, 0);
+	return build_layers(state) ? augment_group(state, group, units) : 0;
+}
+
+int32_t blocking_from_excess(struct structured *state)
+{
+	const struct id_list *list = &state->excess_list;
+	int32_t sent = 0;
+
+	blocking_begin(state, BLOCKING_LAYERED);
+	for (int32_t i = 0; i < list->count; i++)
+		if (state->groups[list->ids[i]].excess > 0)
+			reach_group(state, list->ids[i], 0);
+	if (!build_layers(state))
+		return 0;
+	for (int32_t i = 0; i < list->count; i++) {
+		struct group *g = &state->groups[list->ids[i]];
+		int32_t out = g->excess > 0 ? augment_group(state, list->ids[i], g->excess) : 0;
+
+		g->excess -= out;
+		sent += out;
+	}
+	return sent;
+}
+
+/* The group's units that wait at its price; NULL: none do. */
+static int32_t *tight_waiting(struct group *g)
+{
+	if (g->unrouted > 0)
+		return g->price == UNROUTED_COST ? &g->unrouted : NULL;
+	return g->unscheduled_flow > 0 && g->price == g->unscheduled_cost ? &g->unscheduled_flow : NULL;
+}
+
+int32_t blocking_inward(struct structured *state, int32_t units)
+{
+	int32_t sent = 0;
+
+	blocking_begin(state, BLOCKING_INWARD);
+	for (int32_t i = 0; i < state->group_count; i++)
+		if (group_has_supply(state, i) && tight_waiting(&state->groups[i]))
+			reach_group(state, i, 0);
+	int32_t roots = state->search.visited_count;
+
+	if (!build_layers(state))
+		return 0;
+	for (int32_t i = 0; i < roots && sent < units; i++) {
+		int32_t group = ~state->search.visited[i];
+		int32_t *waiting = tight_waiting(&state->groups[group]);
+		int32_t came = augment_group(state, group, least(units - sent, *waiting));
+
+		*waiting -= came;
+		sent += came;
+	}
+	return sent;
+}
+
+int32_t blocking_outward(struct structured *state, int32_t node, int32_t units)
+{
+	if (node_visit(state, node)->level < -DEPTH_MOST)
+		return 0;
+	if (node >= 0) {
+		units = augment_column(state, node, units);
+		flow_bind(state, node, units);
+	} else {
+		units = augment_group(state, ~node, least(units, state->groups[~node].pending));
+		group_add_pending(state, ~node, -units);
+	}
+	return units;
+}
