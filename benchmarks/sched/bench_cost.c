@@ -159,13 +159,15 @@ static void run_rows(const struct setting *setting, uint64_t *sum)
 {
 	enum { ROOTS = 2000 };
 	struct latency_view *view = latency_view_create(setting->layout);
-	struct cost_rows_settings thresholds = {105, 110};
+	struct cost_rows_settings thresholds = {.machine_threshold = 105, .rack_threshold = 110};
 	struct cost_rows *rows =
 		view ? cost_rows_create(setting->layout, cost_source_from_view(view), thresholds) : NULL;
 	struct rng rng;
+	enum { WORDS = (MACHINES / PER_RACK + 64) / 64 };
+	uint64_t *racks = calloc((size_t)MACHINES * WORDS, sizeof *racks);
 	double begin, made, again, mended;
 
-	if (!rows || cost_rows_add_curve(rows, setting->curve, LATENCY_REFERENCE_ABSOLUTE) != 0)
+	if (!rows || !racks || cost_rows_add_curve(rows, setting->curve, LATENCY_REFERENCE_ABSOLUTE) != 0)
 		return;
 	rng_seed(&rng, 2);
 	for (int pair = 0; pair < 400000; pair++)
@@ -180,8 +182,13 @@ static void run_rows(const struct setting *setting, uint64_t *sum)
 	for (uint32_t root = 0; root < ROOTS; root++)
 		*sum += cost_rows_get(rows, 0, root * 6)->machine_count;
 	again = cpu_seconds() - begin;
-	for (uint32_t root = 0; root < ROOTS; root++)
-		cost_rows_latency_moved(rows, root * 6, (uint32_t)rng_below(&rng, MACHINES), LATENCY_MOVED_PAIR);
+	for (uint32_t root = 0; root < ROOTS; root++) {
+		uint32_t machine = root * 6, rack = (uint32_t)rng_below(&rng, MACHINES) / PER_RACK;
+
+		/* One word of 64 racks at the machine's place, as the view has them. */
+		racks[machine * WORDS + rack / 64] = UINT64_C(1) << rack % 64;
+		cost_rows_latency_moved(rows, &(struct cost_moved){&machine, 1, racks, WORDS});
+	}
 	begin = cpu_seconds();
 	for (uint32_t root = 0; root < ROOTS; root++)
 		*sum += cost_rows_get(rows, 0, root * 6)->machine_count;
@@ -191,6 +198,7 @@ static void run_rows(const struct setting *setting, uint64_t *sum)
 	       "\"us_per_mended_row\": %.2f}\n",
 	       cost_kernel_best()->name, MACHINES, made / ROOTS * 1e6, again / ROOTS * 1e6,
 	       ROOTS * (double)MACHINES / again * 1e-6, mended / ROOTS * 1e6);
+	free(racks);
 	cost_rows_destroy(rows);
 	latency_view_destroy(view);
 }

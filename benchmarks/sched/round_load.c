@@ -130,7 +130,12 @@ static void make_cluster(struct load *load, uint32_t machines)
 	load->roots = calloc(machines, sizeof *load->roots);
 	load->measured = calloc(machines, sizeof *load->measured);
 	load->near_us = calloc((size_t)machines * POD_COLUMNS, sizeof *load->near_us);
-	need(load->layout && load->epoch && load->roots && load->measured && load->near_us, "memory");
+	load->words = (load->layout->rack_count + 63) / 64;
+	load->moved = calloc(machines, sizeof *load->moved);
+	load->moved_racks = calloc((size_t)machines * load->words, sizeof *load->moved_racks);
+	need(load->moved && load->moved_racks && load->layout && load->epoch && load->roots && load->measured &&
+		     load->near_us,
+	     "memory");
 	for (uint32_t m = 0; m < machines; m++) {
 		uint32_t pod = m / POD_COLUMNS * POD_COLUMNS;
 
@@ -175,8 +180,9 @@ static void make_jobs(struct load *load, uint32_t tasks)
 		for (uint32_t t = 0; t < count && placed < tasks;) {
 			uint32_t machine = (uint32_t)rng_below(&load->rng, machines);
 
-			if (flownet_task_found(load->net, load->job_count, t, machine, 0) != 0)
+			if (flownet_free(load->net, machine) == 0)
 				continue;
+			need(flownet_task_found(load->net, load->job_count, t, machine, 0) == 0, "task");
 			if (t == 0) {
 				job->root = machine;
 				load->roots[machine]++;
@@ -199,6 +205,8 @@ void load_start(struct load *load, uint32_t machines)
 	make_cluster(load, machines);
 	policy_settings_default(&settings);
 	settings.reference = LATENCY_REFERENCE_ABSOLUTE;
+	settings.machine_threshold = 105;
+	settings.rack_threshold = 110;
 	settings.flow.preemption = true;
 	load->placer = placer_create(policy_find("nomora"), load->layout, source, &settings, &err);
 	need(load->placer != NULL, err.text);
@@ -222,6 +230,8 @@ void load_stop(struct load *load)
 	cost_layout_destroy(load->layout);
 	cluster_destroy(load->cluster);
 	free(load->near_us);
+	free(load->moved);
+	free(load->moved_racks);
 	free(load->epoch);
 	free(load->roots);
 	free(load->measured);
@@ -294,18 +304,6 @@ static void draw_racks(struct load *load, uint32_t jobs)
 	}
 }
 
-/* A machine of the rack that is nobody's root, if there is one: jobs at the other end are not re-costed as well. */
-static uint32_t neighbour_without_root(const struct load *load, uint32_t machine)
-{
-	uint32_t first = machine / PER_RACK * PER_RACK;
-
-	for (uint32_t m = first; m < least(first + PER_RACK, load->cluster->machine_count); m++) {
-		if (load->roots[m] == 0)
-			return m;
-	}
-	return machine;
-}
-
 /* Pairs are measured anew from the roots of so many jobs. What they drift about is drawn again, not read. */
 static void draw_pairs(struct load *load, uint32_t jobs)
 {
@@ -328,8 +326,8 @@ static void draw_pairs(struct load *load, uint32_t jobs)
 				continue;
 			drift = (int32_t)rng_below(&load->rng, 2 * DRIFT_US + 1) - DRIFT_US;
 			load->pairs = grow(load->pairs, load->pair_count, sizeof *load->pairs);
-			load->pairs[load->pair_count++] = (struct pair_measured){
-				root, pod + i, neighbour_without_root(load, pod + i), rtt_us[i] + (float)drift};
+			load->pairs[load->pair_count++] =
+				(struct pair_measured){root, pod + i, rtt_us[i] + (float)drift};
 		}
 	}
 }
@@ -350,8 +348,17 @@ static float *near_us(const struct load *load, uint32_t root, uint32_t machine)
 	return load->near_us + (size_t)root * POD_COLUMNS + machine % POD_COLUMNS;
 }
 
+static void note_moved(struct load *load, uint32_t root, uint32_t rack)
+{
+	if (load->moved_count == 0 || load->moved[load->moved_count - 1] != root) /* a root's pairs follow each other */
+		load->moved[load->moved_count++] = root;
+	load->moved_racks[(size_t)root * load->words + rack / 64] |= UINT64_C(1) << rack % 64;
+}
+
 void load_happen(struct load *load)
 {
+	struct cost_moved moved;
+
 	for (int i = 0; i < EVENTS; i++) {
 		const struct task_event *event = &load->tasks[i];
 
@@ -364,12 +371,17 @@ void load_happen(struct load *load)
 		const struct rack_measured *rack = &load->racks[i];
 
 		memcpy(near_us(load, rack->root, rack->root / PER_RACK * PER_RACK), rack->rtt_us, sizeof rack->rtt_us);
-		flownet_latency_changed(load->net, rack->root, rack->root, LATENCY_MOVED_PAIR);
+		note_moved(load, rack->root, rack->root / PER_RACK);
 	}
 	for (size_t i = 0; i < load->pair_count; i++) {
 		const struct pair_measured *pair = &load->pairs[i];
 
 		*near_us(load, pair->root, pair->machine) = pair->rtt_us;
-		flownet_latency_changed(load->net, pair->root, pair->told, LATENCY_MOVED_PAIR);
+		note_moved(load, pair->root, pair->machine / PER_RACK);
 	}
+	moved = (struct cost_moved){load->moved, load->moved_count, load->moved_racks, load->words};
+	need(flownet_latency_changed(load->net, &moved) == 0, "memory");
+	for (size_t i = 0; i < load->moved_count; i++)
+		memset(load->moved_racks + (size_t)load->moved[i] * load->words, 0, load->words * sizeof(uint64_t));
+	load->moved_count = 0;
 }

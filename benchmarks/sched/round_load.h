@@ -38,7 +38,6 @@ struct rack_measured {
 /* One round trip, measured anew. */
 struct pair_measured {
 	uint32_t root, machine;
-	uint32_t told; /* the pair's other end in the event */
 	float rtt_us;
 };
 
@@ -62,6 +61,10 @@ struct load {
 	size_t rack_count;
 	struct pair_measured *pairs;
 	size_t pair_count;
+	uint32_t *moved; /* machines whose round trips moved, for the event */
+	size_t moved_count;
+	uint64_t *moved_racks; /* [machines][words] */
+	uint32_t words;
 };
 
 void need(bool holds, const char *what);

@@ -89,25 +89,36 @@ static char *index_enter(struct hash_table *index, const char *name, uint32_t nu
 static int64_t find_or_add_pod(struct cluster *cluster, const char *name)
 {
 	int64_t found = find_pod(cluster, name);
+	uint32_t number = cluster->pod_count;
 	char **pods;
 
 	if (found >= 0)
 		return found;
-	pods = array_grow(cluster->pods, cluster->pod_count, &cluster->pod_capacity, sizeof *pods);
-	if (!pods)
+	if (cluster->pod_spares > 0) {
+		for (number = 0; cluster->pods[number]; number++)
+			;
+	} else {
+		pods = array_grow(cluster->pods, cluster->pod_count, &cluster->pod_capacity, sizeof *pods);
+		if (!pods)
+			return -ENOMEM;
+		cluster->pods = pods;
+	}
+	cluster->pods[number] = index_enter(&cluster->pod_index, name, number);
+	if (!cluster->pods[number])
 		return -ENOMEM;
-	cluster->pods = pods;
-	cluster->pods[cluster->pod_count] = index_enter(&cluster->pod_index, name, cluster->pod_count);
-	if (!cluster->pods[cluster->pod_count])
-		return -ENOMEM;
-	return cluster->pod_count++;
+	if (number == cluster->pod_count)
+		cluster->pod_count++;
+	else
+		cluster->pod_spares--;
+	return number;
 }
 
 /* The rack's number, after checking that its pod is the one that `pod` names (NULL: any). */
 static int64_t find_or_add_rack(struct cluster *cluster, const char *name, const char *pod, struct error *err)
 {
 	int64_t found = cluster_find_rack(cluster, name), pod_number;
-	struct cluster_rack *rack, *racks;
+	uint32_t number = cluster->rack_count;
+	struct cluster_rack *rack, *racks = cluster->racks;
 
 	if (found >= 0) {
 		const char *known = cluster->pods[cluster->racks[found].pod];
@@ -118,23 +129,33 @@ static int64_t find_or_add_rack(struct cluster *cluster, const char *name, const
 		return found;
 	}
 	pod_number = find_or_add_pod(cluster, pod ? pod : "");
-	racks = array_grow(cluster->racks, cluster->rack_count, &cluster->rack_capacity, sizeof *racks);
-	if (racks)
-		cluster->racks = racks;
+	if (cluster->rack_spares > 0) {
+		for (number = 0; cluster->racks[number].name; number++)
+			;
+	} else {
+		racks = array_grow(cluster->racks, cluster->rack_count, &cluster->rack_capacity, sizeof *racks);
+		if (racks)
+			cluster->racks = racks;
+	}
 	if (pod_number < 0 || !racks)
 		return error_set(err, ENOMEM, "out of memory");
-	rack = &cluster->racks[cluster->rack_count];
+	rack = &cluster->racks[number];
 	*rack = (struct cluster_rack){.pod = (uint32_t)pod_number};
-	rack->name = index_enter(&cluster->rack_index, name, cluster->rack_count);
+	rack->name = index_enter(&cluster->rack_index, name, number);
 	if (!rack->name)
 		return error_set(err, ENOMEM, "out of memory");
-	return cluster->rack_count++;
+	if (number == cluster->rack_count)
+		cluster->rack_count++;
+	else
+		cluster->rack_spares--;
+	return number;
 }
 
 int64_t cluster_add_machine(struct cluster *cluster, const char *name, const char *rack, const char *pod, int64_t slots,
 			    struct error *err)
 {
 	struct cluster_machine *machine, *machines;
+	uint32_t number = cluster->machine_count;
 	int64_t rack_number;
 
 	if (!name[0] || !rack[0])
@@ -151,17 +172,63 @@ int64_t cluster_add_machine(struct cluster *cluster, const char *name, const cha
 	rack_number = find_or_add_rack(cluster, rack, pod, err);
 	if (rack_number < 0)
 		return rack_number;
-	machines = array_grow(cluster->machines, cluster->machine_count, &cluster->machine_capacity, sizeof *machines);
-	if (!machines)
-		return error_set(err, ENOMEM, "out of memory");
-	cluster->machines = machines;
-	machine = &cluster->machines[cluster->machine_count];
+	if (cluster->machine_spares > 0) {
+		for (number = 0; cluster->machines[number].name; number++)
+			;
+	} else {
+		machines = array_grow(cluster->machines, cluster->machine_count, &cluster->machine_capacity,
+				      sizeof *machines);
+		if (!machines)
+			return error_set(err, ENOMEM, "out of memory");
+		cluster->machines = machines;
+	}
+	machine = &cluster->machines[number];
 	*machine = (struct cluster_machine){.rack = (uint32_t)rack_number, .slots = (uint32_t)slots};
-	machine->name = index_enter(&cluster->machine_index, name, cluster->machine_count);
+	machine->name = index_enter(&cluster->machine_index, name, number);
 	if (!machine->name)
 		return error_set(err, ENOMEM, "out of memory");
 	cluster->racks[rack_number].machine_count++;
-	return cluster->machine_count++;
+	if (number == cluster->machine_count)
+		cluster->machine_count++;
+	else
+		cluster->machine_spares--;
+	return number;
+}
+
+static void forget_name(struct hash_table *index, char **name, uint32_t number)
+{
+	uint32_t at = hash_table_first(index, hash_text(*name));
+
+	while (hash_table_value(index, at) != number)
+		at = hash_table_next(index, hash_text(*name), at);
+	hash_table_remove(index, at);
+	free(*name);
+	*name = NULL;
+}
+
+static void remove_pod_if_empty(struct cluster *cluster, uint32_t pod)
+{
+	for (uint32_t r = 0; r < cluster->rack_count; r++) {
+		if (cluster->racks[r].name && cluster->racks[r].pod == pod)
+			return;
+	}
+	forget_name(&cluster->pod_index, &cluster->pods[pod], pod);
+	cluster->pod_spares++;
+}
+
+void cluster_remove_machine(struct cluster *cluster, uint32_t machine)
+{
+	struct cluster_machine *entry = &cluster->machines[machine];
+	struct cluster_rack *rack = &cluster->racks[entry->rack];
+
+	forget_name(&cluster->machine_index, &entry->name, machine);
+	entry->slots = 0;
+	cluster->machine_spares++;
+	if (--rack->machine_count > 0)
+		return;
+	forget_name(&cluster->rack_index, &rack->name, entry->rack);
+	cluster->rack_spares++;
+	remove_pod_if_empty(cluster, rack->pod);
 }
 
 int64_t cluster_slots(const struct cluster *cluster)

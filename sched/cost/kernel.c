@@ -19,7 +19,7 @@ struct cost_table *cost_table_create(const struct curve *curve, enum latency_ref
 
 	if (!table)
 		return NULL;
-	*table = (struct cost_table){.count = steps + 2};
+	*table = (struct cost_table){.count = steps + 2, .per_us = 1 / (float)CURVE_STEP_US, .monotone = true};
 	table->cost = calloc(table->count, sizeof *table->cost);
 	if (!table->cost) {
 		free(table);
@@ -32,6 +32,8 @@ struct cost_table *cost_table_create(const struct curve *curve, enum latency_ref
 	for (uint32_t step = 0; step < steps; step++)
 		table->cost[step + 1] = (int32_t)curve_cost(curve, step * CURVE_STEP_US);
 	table->cost[steps + 1] = (int32_t)curve_cost(curve, INFINITY);
+	for (uint32_t i = 2; i < table->count; i++)
+		table->monotone &= table->cost[i] >= table->cost[i - 1];
 	for (uint32_t i = 0; i < COST_TABLE_SMALL; i++)
 		table->small[i] = (uint16_t)(i < table->count ? table->cost[i] : COST_ABSENT);
 	return table;
@@ -51,7 +53,7 @@ static inline int32_t table_index(const struct cost_table *table, float rtt_us, 
 	float index;
 
 	added_us = 0.0f > added_us ? 0.0f : added_us;
-	index = added_us * 0.1f + 1.5f;
+	index = added_us * table->per_us + 1.5f;
 	index = index < limit ? index : limit;
 	return rtt_us < 0 ? 0 : (int32_t)index;
 }

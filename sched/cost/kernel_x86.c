@@ -36,7 +36,7 @@ __attribute__((target("avx2"))) static inline __m256i lookup_avx2(const struct c
 {
 	__m256 rtt = _mm256_loadu_ps(rtt_us);
 	__m256 added = _mm256_max_ps(_mm256_setzero_ps(), _mm256_sub_ps(rtt, _mm256_set1_ps(table->baseline_us)));
-	__m256 index = _mm256_add_ps(_mm256_mul_ps(added, _mm256_set1_ps(0.1f)), _mm256_set1_ps(1.5f));
+	__m256 index = _mm256_add_ps(_mm256_mul_ps(added, _mm256_set1_ps(table->per_us)), _mm256_set1_ps(1.5f));
 	__m256 absent = _mm256_cmp_ps(rtt, _mm256_setzero_ps(), _CMP_LT_OQ);
 
 	index = _mm256_andnot_ps(absent, _mm256_min_ps(index, limit));
@@ -68,13 +68,13 @@ __attribute__((target("avx2"))) void cost_rack_avx2(const struct cost_table *tab
 
 #define TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 
-TARGET_AVX512 static inline __m512i index_avx512(const float *rtt_us, __m512 baseline, __m512 limit)
+TARGET_AVX512 static inline __m512i index_avx512(const float *rtt_us, __m512 baseline, __m512 per_us, __m512 limit)
 {
 	__m512 rtt = _mm512_loadu_ps(rtt_us);
 	__mmask16 present = _mm512_cmp_ps_mask(rtt, _mm512_setzero_ps(), _CMP_NLT_UQ);
 	__m512 added = _mm512_max_ps(_mm512_setzero_ps(), _mm512_sub_ps(rtt, baseline));
 	/* Multiply and add apart: a fused one would round differently from the other passes. */
-	__m512 index = _mm512_add_ps(_mm512_mul_ps(added, _mm512_set1_ps(0.1f)), _mm512_set1_ps(1.5f));
+	__m512 index = _mm512_add_ps(_mm512_mul_ps(added, per_us), _mm512_set1_ps(1.5f));
 
 	return _mm512_maskz_cvttps_epi32(present, _mm512_min_ps(index, limit));
 }
@@ -89,10 +89,11 @@ TARGET_AVX512 static void rack_large_table(const struct cost_table *table, const
 					   uint16_t *cost, __m256i *largest, __m256i *smallest)
 {
 	__m256i bias = _mm256_set1_epi16((short)COST_MAXIMUM_BIAS);
-	__m512 baseline = _mm512_set1_ps(table->baseline_us), limit = _mm512_set1_ps((float)(table->count - 1));
+	__m512 baseline = _mm512_set1_ps(table->baseline_us), per_us = _mm512_set1_ps(table->per_us),
+	       limit = _mm512_set1_ps((float)(table->count - 1));
 
 	for (uint32_t c = 0; c < columns; c += 16) {
-		__m256i value = lookup_16(table, index_avx512(rtt_us + c, baseline, limit));
+		__m256i value = lookup_16(table, index_avx512(rtt_us + c, baseline, per_us, limit));
 
 		_mm256_storeu_si256((__m256i *)(void *)(cost + c), value);
 		*largest = _mm256_max_epu16(*largest, _mm256_add_epi16(value, bias));
@@ -117,7 +118,8 @@ TARGET_AVX512 static inline __m512i lookup_32(const struct small_table *table, _
 TARGET_AVX512 static void rack_small_table(const struct cost_table *table, const float *rtt_us, uint32_t columns,
 					   uint16_t *cost, __m256i *largest, __m256i *smallest)
 {
-	__m512 baseline = _mm512_set1_ps(table->baseline_us), limit = _mm512_set1_ps((float)(table->count - 1));
+	__m512 baseline = _mm512_set1_ps(table->baseline_us), per_us = _mm512_set1_ps(table->per_us),
+	       limit = _mm512_set1_ps((float)(table->count - 1));
 	struct small_table small = {_mm512_load_si512(table->small), _mm512_load_si512(table->small + 32),
 				    _mm512_load_si512(table->small + 64), _mm512_load_si512(table->small + 96)};
 	__m512i bias = _mm512_set1_epi16((short)COST_MAXIMUM_BIAS);
@@ -125,8 +127,8 @@ TARGET_AVX512 static void rack_small_table(const struct cost_table *table, const
 	uint32_t c = 0;
 
 	for (; c + 32 <= columns; c += 32) {
-		__m256i first = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c, baseline, limit));
-		__m256i second = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c + 16, baseline, limit));
+		__m256i first = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c, baseline, per_us, limit));
+		__m256i second = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c + 16, baseline, per_us, limit));
 		__m512i value = lookup_32(&small, _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1));
 
 		_mm512_storeu_si512(cost + c, value);
@@ -136,7 +138,7 @@ TARGET_AVX512 static void rack_small_table(const struct cost_table *table, const
 	*largest = _mm256_max_epu16(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
 	*smallest = _mm256_min_epu16(_mm512_castsi512_si256(fewest), _mm512_extracti64x4_epi64(fewest, 1));
 	if (c < columns) {
-		__m256i index = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c, baseline, limit));
+		__m256i index = _mm512_cvtepi32_epi16(index_avx512(rtt_us + c, baseline, per_us, limit));
 		__m256i value = _mm512_castsi512_si256(lookup_32(&small, _mm512_castsi256_si512(index)));
 
 		_mm256_storeu_si256((__m256i *)(void *)(cost + c), value);

@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-/* Where the key is, or the free place where it belongs. */
+/* Place of the key, or the free place where it belongs. */
 static uint32_t place_of(const struct pair_map *map, uint64_t key)
 {
 	uint32_t mask = map->capacity - 1;
@@ -87,6 +87,33 @@ int pair_map_set(struct pair_map *map, uint32_t a, uint32_t b, float value)
 		map->used++;
 	}
 	map->values[place] = value;
+	return 0;
+}
+
+int pair_map_grow(struct pair_map *map, uint32_t limit)
+{
+	struct pair_map larger;
+
+	if (limit <= map->limit)
+		return 0;
+	if (!map->square && map->capacity > 0) {
+		map->limit = limit;
+		return 0;
+	}
+	if (pair_map_init(&larger, limit + limit / 4) != 0)
+		return -ENOMEM;
+	for (uint32_t a = 0; a < map->limit; a++) {
+		for (uint32_t b = a; b < map->limit; b++) {
+			float value = pair_map_get(map, a, b);
+
+			if (value >= 0 && pair_map_set(&larger, a, b, value) != 0) {
+				pair_map_free(&larger);
+				return -ENOMEM;
+			}
+		}
+	}
+	pair_map_free(map);
+	*map = larger;
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A float for each unordered pair of numbers 0..limit-1. Few numbers: a square, so that a row is one stream. Many:
- * open addressing, linear probing, never shrinks. Absent pairs read as a negative number. One writer.
+ * open addressing, linear probing. Absent pairs read as a negative number. One writer.
  */
 #ifndef COST_PAIR_MAP_H
 #define COST_PAIR_MAP_H
@@ -31,6 +31,7 @@ static inline const float *pair_map_row(const struct pair_map *map, uint32_t a)
 }
 
 int pair_map_init(struct pair_map *map, uint32_t limit); /* 0 or -ENOMEM */
+int pair_map_grow(struct pair_map *map, uint32_t limit); /* 0 or -ENOMEM; a quarter more than asked for */
 float pair_map_get(const struct pair_map *map, uint32_t a, uint32_t b);
 int pair_map_set(struct pair_map *map, uint32_t a, uint32_t b, float value); /* 0 or -ENOMEM */
 void pair_map_free(struct pair_map *map);

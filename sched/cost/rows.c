@@ -12,15 +12,19 @@ static void view_row(const void *context, uint32_t root, uint32_t first, uint32_
 	latency_view_row(context, root, first, count, rtt_us);
 }
 
+static uint32_t view_extremes(const void *context, uint32_t root, uint32_t rack, float *least_us, float *most_us)
+{
+	latency_view_extremes(context, root, rack, least_us, most_us);
+	return rack + 1;
+}
+
 struct cost_source cost_source_from_view(const struct latency_view *view)
 {
-	return (struct cost_source){.row = view_row, .context = view};
+	return (struct cost_source){.row = view_row, .context = view, .extremes = view_extremes};
 }
 
 static void cached_row_free(struct cached_row *cached)
 {
-	if (!cached)
-		return;
 	free(cached->row.machines);
 	free(cached->row.racks);
 	free(cached->row.spans);
@@ -28,122 +32,273 @@ static void cached_row_free(struct cached_row *cached)
 	free(cached);
 }
 
-static struct cached_row *cached_row_create(uint32_t root, uint32_t rack_count, int32_t machine_limit)
-{
-	uint32_t words = bit_words(rack_count);
-	struct cached_row *cached = calloc(1, sizeof *cached + 2 * words * sizeof *cached->bits);
-
-	if (!cached)
-		return NULL;
-	cached->row.root = root;
-	cached->row.machine_limit = machine_limit;
-	cached->dirty = cached->bits;
-	cached->tops = cached->bits + words;
-	cached->dirty_count = rack_count;
-	return cached;
-}
-
 struct cost_rows *cost_rows_create(const struct cost_layout *layout, struct cost_source source,
 				   struct cost_rows_settings settings)
 {
 	struct cost_rows *rows = calloc(1, sizeof *rows);
-	uint32_t machines = layout->cluster->machine_count;
 
 	if (!rows)
 		return NULL;
 	rows->layout = layout;
 	rows->source = source;
 	rows->settings = settings;
+	if (settings.machine_threshold > COST_MAXIMUM)
+		rows->settings.machine_threshold = COST_MAXIMUM;
 	rows->kernel = cost_kernel_best();
-	rows->rows_at = calloc((size_t)machines + 1, sizeof *rows->rows_at);
-	rows->absent = calloc((size_t)machines + 1, sizeof *rows->absent);
-	rows->rtt_us = calloc((size_t)layout->column_count + 1, sizeof *rows->rtt_us);
-	rows->cost = calloc((size_t)layout->column_count + 1, sizeof *rows->cost);
-	rows->chosen = calloc((size_t)machines + 1, sizeof *rows->chosen);
-	rows->rack_cost = calloc((size_t)layout->rack_count + 1, sizeof *rows->rack_cost);
-	rows->spans = calloc((size_t)layout->rack_count + 1, sizeof *rows->spans);
-	if (!rows->rows_at || !rows->absent || !rows->rtt_us || !rows->cost || !rows->chosen || !rows->rack_cost ||
-	    !rows->spans) {
+	if (cost_rows_grow(rows) != 0) {
 		cost_rows_destroy(rows);
 		errno = ENOMEM;
 		return NULL;
 	}
+	for (uint32_t m = 0; m < layout->machine_count; m++)
+		cost_rows_set_present(rows, m, layout->column_of_machine[m] != COST_NO_COLUMN);
 	return rows;
+}
+
+static void drop_root(struct cost_rows *rows, uint32_t root)
+{
+	while (rows->first_of_root[root]) {
+		struct cached_row *cached = rows->first_of_root[root];
+
+		rows->first_of_root[root] = cached->next;
+		cached_row_free(cached);
+		rows->kept--;
+	}
 }
 
 void cost_rows_destroy(struct cost_rows *rows)
 {
 	if (!rows)
 		return;
-	for (int32_t k = 0; k < rows->curve_count; k++) {
-		for (uint32_t m = 0; m < rows->layout->cluster->machine_count; m++)
-			cached_row_free(rows->curves[k].by_root[m]);
-		free(rows->curves[k].by_root);
-		free(rows->curves[k].jobs);
-		cost_table_destroy(rows->curves[k].table);
-	}
-	free(rows->curves);
-	free(rows->rows_at);
-	free(rows->absent);
+	for (uint32_t m = 0; m < rows->machine_room && rows->first_of_root; m++)
+		drop_root(rows, m);
+	for (int32_t k = 0; k < rows->curve_count; k++)
+		cost_table_destroy(rows->tables[k]);
+	free(rows->tables);
+	free(rows->first_of_root);
+	free(rows->present);
+	free(rows->rack_absences);
 	free(rows->rtt_us);
 	free(rows->cost);
 	free(rows->chosen);
+	free(rows->rack_arcs);
 	free(rows->rack_cost);
 	free(rows->spans);
 	free(rows);
 }
 
-int32_t cost_rows_add_curve(struct cost_rows *rows, const struct curve *curve, enum latency_reference reference)
+/* A quarter more than is needed, where that grows: growth one by one stays cheap. */
+static uint32_t room_for(uint32_t room, uint32_t needed)
 {
-	struct curve_rows *larger = reallocarray(rows->curves, (size_t)rows->curve_count + 1, sizeof *larger);
-	size_t machines = rows->layout->cluster->machine_count;
-	struct curve_rows *added;
-
-	if (!larger)
-		return -ENOMEM;
-	rows->curves = larger;
-	added = &larger[rows->curve_count];
-	added->table = cost_table_create(curve, reference);
-	added->by_root = calloc(machines + 1, sizeof *added->by_root);
-	added->jobs = calloc(machines + 1, sizeof *added->jobs);
-	if (!added->table || !added->by_root || !added->jobs) {
-		cost_table_destroy(added->table);
-		free(added->by_root);
-		free(added->jobs);
-		return -ENOMEM;
-	}
-	return rows->curve_count++;
+	if (needed <= room)
+		return room;
+	return room == 0 ? needed : needed + needed / 4;
 }
 
-static void drop(struct cost_rows *rows, int32_t curve, uint32_t root)
+/* *items with `room` elements of `size` bytes, those from `old` on zero. */
+static int resize(void *items, uint32_t old, uint32_t room, size_t size)
 {
-	struct cached_row **place = &rows->curves[curve].by_root[root];
+	void **place = items, *larger;
 
-	if (!*place)
-		return;
-	cached_row_free(*place);
-	*place = NULL;
-	rows->rows_at[root]--;
+	if (room == old && *place)
+		return 0;
+	larger = reallocarray(*place, (size_t)room + 1, size);
+	if (!larger)
+		return -ENOMEM;
+	memset((char *)larger + old * size, 0, ((size_t)room - old + 1) * size);
+	*place = larger;
+	return 0;
+}
+
+static int grow_machines(struct cost_rows *rows, uint32_t room)
+{
+	if (resize(&rows->first_of_root, rows->machine_room, room, sizeof *rows->first_of_root) != 0 ||
+	    resize(&rows->present, rows->machine_room, room, sizeof *rows->present) != 0)
+		return -ENOMEM;
+	rows->machine_room = room;
+	return 0;
+}
+
+static int grow_columns(struct cost_rows *rows, uint32_t room)
+{
+	if (resize(&rows->rtt_us, rows->column_room, room, sizeof *rows->rtt_us) != 0 ||
+	    resize(&rows->cost, rows->column_room, room, sizeof *rows->cost) != 0 ||
+	    resize(&rows->chosen, rows->column_room, room, sizeof *rows->chosen) != 0)
+		return -ENOMEM;
+	rows->column_room = room;
+	return 0;
+}
+
+static void set_bits(struct cached_row *cached, uint32_t words)
+{
+	cached->dirty = cached->bits;
+	cached->tops = cached->bits + words;
+}
+
+static struct cached_row *cached_row_create(uint32_t words)
+{
+	struct cached_row *cached = calloc(1, sizeof *cached + 2 * words * sizeof *cached->bits);
+
+	if (cached)
+		set_bits(cached, words);
+	return cached;
+}
+
+/* Every row gets more bits. */
+static int widen_rows(struct cost_rows *rows, uint32_t words)
+{
+	for (uint32_t m = 0; m < rows->machine_room; m++) {
+		for (struct cached_row **place = &rows->first_of_root[m]; *place; place = &(*place)->next) {
+			struct cached_row *old = *place, *wider = cached_row_create(words);
+
+			if (!wider)
+				return -ENOMEM;
+			memcpy(wider, old, sizeof *wider);
+			set_bits(wider, words);
+			memcpy(wider->dirty, old->dirty, rows->words * sizeof *old->dirty);
+			memcpy(wider->tops, old->tops, rows->words * sizeof *old->tops);
+			*place = wider;
+			free(old);
+		}
+	}
+	rows->words = words;
+	return 0;
+}
+
+static int grow_racks(struct cost_rows *rows, uint32_t room)
+{
+	uint32_t words = (room + 63) / 64;
+
+	if (resize(&rows->rack_absences, rows->rack_room, room, sizeof *rows->rack_absences) != 0 ||
+	    resize(&rows->rack_cost, rows->rack_room, room, sizeof *rows->rack_cost) != 0 ||
+	    resize(&rows->rack_arcs, rows->rack_room, room, sizeof *rows->rack_arcs) != 0 ||
+	    resize(&rows->spans, rows->rack_room, room, sizeof *rows->spans) != 0)
+		return -ENOMEM;
+	rows->rack_room = room;
+	return words > rows->words ? widen_rows(rows, words) : 0;
+}
+
+/* A rack that is new, or has no machine left, counts in no row until a machine comes up in it. */
+int cost_rows_grow(struct cost_rows *rows)
+{
+	const struct cost_layout *layout = rows->layout;
+
+	if (grow_machines(rows, room_for(rows->machine_room, layout->machine_count)) != 0 ||
+	    grow_columns(rows, room_for(rows->column_room, layout->column_count)) != 0 ||
+	    grow_racks(rows, room_for(rows->rack_room, layout->rack_count)) != 0)
+		return -ENOMEM;
+	for (uint32_t r = 0; r < layout->rack_count; r++)
+		rows->rack_absences[r] = layout->rack_machines[r];
+	for (uint32_t m = 0; m < layout->machine_count; m++)
+		rows->rack_absences[layout->cluster->machines[m].rack] -= rows->present[m];
+	return 0;
+}
+
+void cost_rows_forget(struct cost_rows *rows, uint32_t machine)
+{
+	cost_rows_set_present(rows, machine, false);
+	drop_root(rows, machine);
+	rows->rack_absences[rows->layout->cluster->machines[machine].rack]--;
+}
+
+int32_t cost_rows_add_curve(struct cost_rows *rows, const struct curve *curve, enum latency_reference reference)
+{
+	int32_t number = 0;
+
+	while (number < rows->curve_count && rows->tables[number])
+		number++;
+	if (number == rows->curve_count) {
+		struct cost_table **larger = reallocarray(rows->tables, (size_t)number + 1, sizeof *larger);
+
+		if (!larger)
+			return -ENOMEM;
+		rows->tables = larger;
+		rows->tables[rows->curve_count++] = NULL;
+	}
+	rows->tables[number] = cost_table_create(curve, reference);
+	return rows->tables[number] ? number : -ENOMEM;
+}
+
+int cost_rows_replace_curve(struct cost_rows *rows, int32_t number, const struct curve *curve,
+			    enum latency_reference reference)
+{
+	struct cost_table *table = cost_table_create(curve, reference);
+
+	if (!table)
+		return -ENOMEM;
+	cost_table_destroy(rows->tables[number]);
+	rows->tables[number] = table;
+	for (uint32_t m = 0; m < rows->layout->machine_count; m++) {
+		for (struct cached_row *cached = rows->first_of_root[m]; cached; cached = cached->next) {
+			if (cached->curve == number)
+				cached->dirty_count = ROW_ALL_DIRTY;
+		}
+	}
+	return 0;
+}
+
+static void drop(struct cost_rows *rows, struct cached_row **place)
+{
+	struct cached_row *cached = *place;
+
+	*place = cached->next;
+	cached_row_free(cached);
 	rows->kept--;
+}
+
+void cost_rows_remove_curve(struct cost_rows *rows, int32_t number)
+{
+	for (uint32_t m = 0; m < rows->layout->machine_count; m++) {
+		for (struct cached_row **place = &rows->first_of_root[m]; *place;) {
+			if ((*place)->curve == number)
+				drop(rows, place);
+			else
+				place = &(*place)->next;
+		}
+	}
+	cost_table_destroy(rows->tables[number]);
+	rows->tables[number] = NULL;
+}
+
+/* Where the row is, or where it belongs. */
+static struct cached_row **find(struct cost_rows *rows, int32_t curve, uint32_t root)
+{
+	struct cached_row **place = &rows->first_of_root[root];
+
+	while (*place && (*place)->curve != curve)
+		place = &(*place)->next;
+	return place;
+}
+
+static struct cached_row **find_or_add(struct cost_rows *rows, int32_t curve, uint32_t root)
+{
+	struct cached_row **place = find(rows, curve, root);
+
+	if (*place)
+		return place;
+	*place = cached_row_create(rows->words);
+	if (!*place)
+		return NULL;
+	(*place)->curve = curve;
+	(*place)->dirty_count = ROW_ALL_DIRTY;
+	(*place)->row.root = root;
+	(*place)->row.machine_limit = rows->settings.machine_threshold;
+	rows->kept++;
+	return place;
 }
 
 const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint32_t root)
 {
-	struct cached_row **place = &rows->curves[curve].by_root[root];
+	struct cached_row **place = find_or_add(rows, curve, root);
 
-	if (!*place) {
-		*place = cached_row_create(root, rows->layout->rack_count, rows->settings.machine_threshold);
-		if (!*place)
-			return NULL;
-		rows->rows_at[root]++;
-		rows->kept++;
-	}
+	if (!place)
+		return NULL;
 	if ((*place)->dirty_count == 0) {
 		rows->work.hits++;
 		return &(*place)->row;
 	}
-	if (rows_refresh(rows, rows->curves[curve].table, *place) != 0) {
-		drop(rows, curve, root);
+	if (row_update(rows, *place) != 0) {
+		drop(rows, place);
 		return NULL;
 	}
 	return &(*place)->row;
@@ -157,23 +312,20 @@ static void fetch_lines(const void *first, size_t lines)
 		__builtin_prefetch((const char *)first + line * CACHE_LINE);
 }
 
-/* Of the arrays the first few lines: the processor sees where it goes from there. */
-void cost_rows_fetch(const struct cost_rows *rows, int32_t curve, uint32_t root, enum cost_fetch step)
+/* Of the arrays the first few lines: the hardware prefetcher goes on from there. Most roots have one row. */
+void cost_rows_fetch(const struct cost_rows *rows, uint32_t root, enum cost_fetch step)
 {
-	struct cached_row *const *place;
+	const struct cached_row *cached = step == COST_FETCH_PLACE ? NULL : rows->first_of_root[root];
 
-	if (curve >= rows->curve_count)
-		return;
-	place = &rows->curves[curve].by_root[root];
 	if (step == COST_FETCH_PLACE) {
-		__builtin_prefetch(place);
-	} else if (*place && step == COST_FETCH_ROW) {
-		fetch_lines(*place, 4);
-	} else if (*place) {
-		fetch_lines((*place)->row.machines, 4);
-		fetch_lines((*place)->row.spans, 2);
-		fetch_lines((*place)->row.racks, 1);
-		fetch_lines((*place)->row.changed, 1);
+		__builtin_prefetch(&rows->first_of_root[root]);
+	} else if (cached && step == COST_FETCH_ROW) {
+		fetch_lines(cached, 4);
+	} else if (cached) {
+		fetch_lines(cached->row.machines, 4);
+		fetch_lines(cached->row.spans, 2);
+		fetch_lines(cached->row.racks, 1);
+		fetch_lines(cached->row.changed, 1);
 	}
 }
 
@@ -182,7 +334,7 @@ int32_t cost_rows_at(const struct cost_rows *rows, int32_t curve, uint32_t root,
 	float rtt_us;
 
 	rows->source.row(rows->source.context, root, rows->layout->column_of_machine[machine], 1, &rtt_us);
-	return (int32_t)cost_table_at(rows->curves[curve].table, rtt_us);
+	return (int32_t)cost_table_at(rows->tables[curve], rtt_us);
 }
 
 void cost_rows_rack(struct cost_rows *rows, int32_t curve, uint32_t root, uint32_t rack, uint16_t *cost)
@@ -190,8 +342,8 @@ void cost_rows_rack(struct cost_rows *rows, int32_t curve, uint32_t root, uint32
 	uint32_t first = rows->layout->rack_first[rack], count = rows->layout->rack_first[rack + 1] - first;
 	uint16_t maximum, minimum;
 
-	rows_fetch(rows, root, first, count);
-	rows->kernel->rack(rows->curves[curve].table, rows->rtt_us + first, count, cost, &maximum, &minimum);
+	rows_fetch(rows, root, rack, rack + 1);
+	rows->kernel->rack(rows->tables[curve], rows->rtt_us + first, count, cost, &maximum, &minimum);
 }
 
 void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint16_t *cost)
@@ -199,116 +351,103 @@ void cost_rows_dense(struct cost_rows *rows, int32_t curve, uint32_t root, uint1
 	const struct cost_layout *layout = rows->layout;
 	uint16_t maximum, minimum;
 
-	rows_fetch(rows, root, 0, layout->column_count);
-	rows->kernel->rack(rows->curves[curve].table, rows->rtt_us, layout->column_count, rows->cost, &maximum,
-			   &minimum);
-	for (uint32_t m = 0; m < layout->cluster->machine_count; m++)
-		cost[m] = rows->cost[layout->column_of_machine[m]];
-}
+	rows_fetch(rows, root, 0, layout->rack_count);
+	rows->kernel->rack(rows->tables[curve], rows->rtt_us, layout->column_count, rows->cost, &maximum, &minimum);
+	for (uint32_t m = 0; m < layout->machine_count; m++) {
+		uint32_t column = layout->column_of_machine[m];
 
-/* The rack becomes dirty in every row of this root. */
-static void dirty_rack(struct cost_rows *rows, uint32_t root, uint32_t rack)
-{
-	uint64_t bit = UINT64_C(1) << rack % 64;
-
-	if (rows->rows_at[root] == 0)
-		return;
-	for (int32_t k = 0; k < rows->curve_count; k++) {
-		struct cached_row *cached = rows->curves[k].by_root[root];
-
-		if (!cached || (cached->dirty[rack / 64] & bit))
-			continue;
-		cached->dirty[rack / 64] |= bit;
-		cached->dirty_count++;
+		cost[m] = column == COST_NO_COLUMN ? COST_ABSENT : rows->cost[column];
 	}
 }
 
-/* The rack becomes dirty in the rows of every root in `from_rack`. */
-static void dirty_from_rack(struct cost_rows *rows, uint32_t from_rack, uint32_t rack)
+/* These racks become dirty in the row. */
+static void mark_dirty(struct cached_row *cached, const uint64_t *racks, uint32_t words)
 {
-	const struct cost_layout *layout = rows->layout;
-
-	for (uint32_t c = layout->rack_first[from_rack]; c < layout->rack_first[from_rack + 1]; c++) {
-		if (layout->machine_of_column[c] != COST_NO_MACHINE)
-			dirty_rack(rows, layout->machine_of_column[c], rack);
+	if (cached->dirty_count == ROW_ALL_DIRTY)
+		return;
+	for (uint32_t word = 0; word < words; word++) {
+		cached->dirty_count += (uint32_t)__builtin_popcountll(racks[word] & ~cached->dirty[word]);
+		cached->dirty[word] |= racks[word];
 	}
 }
 
-/* The rows of every root that `moved` puts beside machine `from` become dirty in the racks beside machine `to`. */
-static void dirty_towards(struct cost_rows *rows, uint32_t from, uint32_t to, enum latency_moved moved)
+void cost_rows_latency_moved(struct cost_rows *rows, const struct cost_moved *moved)
 {
-	const struct cluster *cluster = rows->layout->cluster;
-	uint32_t from_rack = cluster->machines[from].rack, to_rack = cluster->machines[to].rack;
+	for (size_t i = 0; i < moved->count; i++) {
+		uint32_t machine = moved->machines[i];
 
-	if (moved == LATENCY_MOVED_PAIR) {
-		dirty_rack(rows, from, to_rack);
-		return;
-	}
-	if (moved == LATENCY_MOVED_RACK_PAIR) {
-		dirty_from_rack(rows, from_rack, to_rack);
-		return;
-	}
-	for (uint32_t a = 0; a < cluster->rack_count; a++) {
-		for (uint32_t b = 0; b < cluster->rack_count; b++) {
-			if (cluster->racks[a].pod == cluster->racks[from_rack].pod &&
-			    cluster->racks[b].pod == cluster->racks[to_rack].pod)
-				dirty_from_rack(rows, a, b);
+		for (struct cached_row *cached = rows->first_of_root[machine]; cached; cached = cached->next) {
+			if (moved->racks)
+				mark_dirty(cached, moved->racks + (size_t)machine * moved->words, moved->words);
+			else
+				cached->dirty_count = ROW_ALL_DIRTY;
 		}
 	}
-}
-
-void cost_rows_latency_moved(struct cost_rows *rows, uint32_t a, uint32_t b, enum latency_moved moved)
-{
-	if (moved == LATENCY_MOVED_NOTHING)
-		return;
-	dirty_towards(rows, a, b, moved);
-	dirty_towards(rows, b, a, moved);
 }
 
 void cost_rows_all_moved(struct cost_rows *rows)
 {
-	for (int32_t k = 0; k < rows->curve_count; k++) {
-		for (uint32_t m = 0; m < rows->layout->cluster->machine_count; m++) {
-			struct cached_row *cached = rows->curves[k].by_root[m];
-
-			if (cached)
-				cached->dirty_count = rows->layout->rack_count;
-		}
+	for (uint32_t m = 0; m < rows->layout->machine_count; m++) {
+		for (struct cached_row *cached = rows->first_of_root[m]; cached; cached = cached->next)
+			cached->dirty_count = ROW_ALL_DIRTY;
 	}
 }
 
 void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool present)
 {
-	if (rows->absent[machine] == !present)
+	uint32_t rack = rows->layout->cluster->machines[machine].rack;
+	uint64_t bit = UINT64_C(1) << rack % 64;
+
+	if (rows->present[machine] == present)
 		return;
-	rows->absent[machine] = !present;
+	rows->present[machine] = present;
 	if (present)
-		rows->absences--;
+		rows->rack_absences[rack]--;
 	else
-		rows->absences++;
-	if (rows->kept == 0)
-		return; /* as when a cluster is told, machine by machine */
-	for (uint32_t rack = 0; rack < rows->layout->rack_count; rack++)
-		dirty_from_rack(rows, rack, rows->layout->cluster->machines[machine].rack);
+		rows->rack_absences[rack]++;
+	for (uint32_t m = 0; rows->kept > 0 && m < rows->layout->machine_count; m++) {
+		for (struct cached_row *cached = rows->first_of_root[m]; cached; cached = cached->next) {
+			if (cached->dirty_count == ROW_ALL_DIRTY || (cached->dirty[rack / 64] & bit))
+				continue;
+			cached->dirty[rack / 64] |= bit;
+			cached->dirty_count++;
+		}
+	}
 }
 
 void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root)
 {
-	if (curve < rows->curve_count)
-		rows->curves[curve].jobs[root]++;
+	struct cached_row **place = find_or_add(rows, curve, root);
+
+	if (place) /* else it is made when it is asked for, and kept */
+		(*place)->jobs++;
 }
 
 void cost_rows_root_left(struct cost_rows *rows, int32_t curve, uint32_t root)
 {
-	uint32_t *jobs = curve < rows->curve_count ? &rows->curves[curve].jobs[root] : NULL;
+	struct cached_row **place = find(rows, curve, root);
 
-	if (jobs && *jobs > 0 && --*jobs == 0)
-		drop(rows, curve, root);
+	if (*place && (*place)->jobs > 0 && --(*place)->jobs == 0)
+		drop(rows, place);
 }
 
 uint64_t cost_rows_kept(const struct cost_rows *rows)
 {
 	return rows->kept;
+}
+
+uint64_t cost_rows_memory_bytes(const struct cost_rows *rows)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t m = 0; m < rows->layout->machine_count; m++) {
+		for (const struct cached_row *cached = rows->first_of_root[m]; cached; cached = cached->next)
+			bytes += sizeof *cached + 2 * rows->words * sizeof *cached->bits +
+				 (cached->machine_room + cached->rack_room) * sizeof *cached->row.machines +
+				 cached->span_room * sizeof *cached->row.spans +
+				 cached->changed_room * sizeof *cached->row.changed;
+	}
+	return bytes;
 }
 
 const struct cost_rows_work *cost_rows_work(const struct cost_rows *rows)

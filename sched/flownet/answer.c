@@ -59,6 +59,7 @@ static int extract_touched(struct flownet *net)
 	int32_t count = structured_changed(net->solver, &groups);
 	int code = 0;
 
+	net->plan_count = net->open_plans = 0;
 	for (int32_t i = 0; i < count && code == 0; i++)
 		code = net_touch(net, net->job_of_group[groups[i]]);
 	if (code == 0)
@@ -67,9 +68,9 @@ static int extract_touched(struct flownet *net)
 		uint32_t job = net->touched.jobs[i];
 
 		net_walk_fetch(net, &net->touched, i, NET_WALK_EXTRACT);
+		net->jobs[job].touched = false;
 		if (code == 0)
 			code = extract_job(net, job);
-		net->jobs[job].touched = false;
 	}
 	net->touched.count = 0;
 	structured_changed_clear(net->solver);
@@ -85,7 +86,7 @@ static int verify(const struct flownet *net, struct error *err)
 	if (code != 0)
 		code = error_set(err, -code, "out of memory");
 	else if (!mcf_verify(&export.problem, &export.solution, &verdict))
-		code = error_set(err, EIO, "the solver's answer does not stand the proof: %s", verdict.text);
+		code = error_set(err, EIO, "the solver's answer fails the proof: %s", verdict.text);
 	structured_export_free(&export);
 	return code;
 }
@@ -94,7 +95,7 @@ static int verify(const struct flownet *net, struct error *err)
 static int list_homes(struct flownet *net, uint32_t job, struct structured_home **homes, size_t *count, size_t *room)
 {
 	const struct net_job *entry = net_job_at(net, job);
-	int64_t members = entry && net_job_open(net, entry) ? net_members(net, job) : 0;
+	int64_t members = entry && entry->preemptible && net_job_open(net, entry) ? net_members(net, job) : 0;
 
 	if (members < 0 || net_reserve((void **)homes, room, *count + (size_t)members, sizeof **homes) != 0)
 		return -ENOMEM;
@@ -117,8 +118,8 @@ static int bring_home(struct flownet *net, struct structured_result *result)
 	size_t count = 0, room = 0;
 	int code = 0;
 
-	for (uint32_t j = 0; j < net->job_limit && code == 0; j++)
-		code = list_homes(net, j, &homes, &count, &room);
+	for (size_t i = 0; i < net->live.count && code == 0; i++)
+		code = list_homes(net, net->live.jobs[i], &homes, &count, &room);
 	if (code == 0)
 		code = structured_bring_home(net->solver, homes, (int32_t)count);
 	free(homes);
@@ -134,7 +135,7 @@ int net_groups_solve(struct flownet *net, struct flownet_round *round, struct er
 	int code = 0;
 
 	/* A repair moves nobody without need, a start from nothing does. */
-	if (net->settings.preemption && status == MCF_OPTIMAL && (net->rounds == 1 || result.started_over)) {
+	if (net->preemptible_jobs > 0 && status == MCF_OPTIMAL && (net->rounds == 1 || result.started_over)) {
 		code = bring_home(net, &result);
 		status = result.status;
 		if (code != 0)

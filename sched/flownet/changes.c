@@ -14,7 +14,8 @@ static const char *const reason_names[FLOWNET_REASONS] = {
 	[FLOWNET_TASK_ENDED] = "task ended",         [FLOWNET_TASK_PLACED] = "task placed",
 	[FLOWNET_TASK_PREEMPTED] = "task preempted", [FLOWNET_ROOT_PLACED] = "root placed",
 	[FLOWNET_ROOT_LOST] = "root lost",           [FLOWNET_LATENCY_CHANGED] = "latency changed",
-	[FLOWNET_TIME_PASSED] = "time passed",       [FLOWNET_OTHERS_HELD] = "others held back or let in",
+	[FLOWNET_TIME_PASSED] = "time passed",       [FLOWNET_MOVES_CHANGED] = "moves allowed or forbidden",
+	[FLOWNET_TASK_STARTED] = "task started",     [FLOWNET_TASK_FAILED] = "task failed to start",
 };
 
 const char *flownet_reason_name(enum flownet_reason reason)
@@ -60,6 +61,17 @@ int net_change_machine(struct flownet *net, uint32_t machine, enum flownet_reaso
 	return record(net, &entry->pending, &change);
 }
 
+/* Time changes the job's costs from now on. */
+static int add_to_ageing(struct flownet *net, uint32_t job)
+{
+	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
+
+	if (!timed || net->jobs[job].ageing)
+		return 0;
+	net->jobs[job].ageing = true;
+	return net_walk_add(&net->ageing, job);
+}
+
 int net_change_job(struct flownet *net, uint32_t job, enum flownet_change_kind kind, enum flownet_reason reason)
 {
 	struct net_job *entry = &net->jobs[job];
@@ -71,8 +83,10 @@ int net_change_job(struct flownet *net, uint32_t job, enum flownet_change_kind k
 	}
 	if (kind == FLOWNET_CHANGE_ARCS || !net->following)
 		entry->look = true;
-	if (kind == FLOWNET_CHANGE_ARCS && ++entry->cost_epoch == 0)
-		entry->cost_epoch = 1;
+	if (kind == FLOWNET_CHANGE_ARCS)
+		net_costs_forget(entry);
+	if (reason != FLOWNET_TIME_PASSED && add_to_ageing(net, job) != 0)
+		return -ENOMEM;
 	return record(net, kind == FLOWNET_CHANGE_ARCS ? &entry->pending_arcs : &entry->pending_units, &change);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From units on columns to tasks on machines. Tasks of a class are alike, so whoever is there already stays; the rest
- * fill what is left. A unit that came through a rack or the cluster may take any free slot behind it: the policy
+ * From units on columns to proposed moves of tasks. Tasks of a class are alike, so whoever is there already stays; the
+ * rest fill what is left. A unit that came through a rack or the cluster may take any free slot behind it: the policy
  * chooses, after all other moves, when it is known which slots are free.
  */
 #include <errno.h>
@@ -15,25 +15,9 @@ const char *flownet_arc_name(enum flownet_arc arc)
 	return names[arc];
 }
 
-/* Racks ascend. */
-static int32_t rack_cost(const struct cost_row *row, int32_t rack)
-{
-	uint32_t low = 0, high = row->rack_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (row->racks[middle].target < rack)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < row->rack_count && row->racks[low].target == rack ? row->racks[low].cost : FLOWNET_NONE;
-}
-
 static void cheaper(enum flownet_arc *best, int32_t *best_cost, enum flownet_arc arc, int32_t cost)
 {
-	if (cost != FLOWNET_NONE && (*best == FLOWNET_ARC_NONE || cost < *best_cost)) {
+	if (cost != COST_ABSENT && (*best == FLOWNET_ARC_NONE || cost < *best_cost)) {
 		*best = arc;
 		*best_cost = cost;
 	}
@@ -44,7 +28,8 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 	const struct net_job *entry = &net->jobs[job];
 	enum flownet_arc best = FLOWNET_ARC_NONE;
 	bool root = net->policy.root_first && task == entry->root;
-	bool runs_there = machine != FLOWNET_NONE && entry->tasks[task].machine == machine;
+	bool runs_there = machine != FLOWNET_NONE && entry->tasks[task].machine == machine &&
+			  entry->tasks[task].origin != ORIGIN_LEAVES;
 	const struct cost_row *row;
 	int32_t direct;
 	uint32_t rack;
@@ -74,9 +59,8 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 		cheaper(&best, cost, FLOWNET_ARC_MACHINE, direct);
 		return best; /* the way through the rack or the cluster costs no less */
 	}
-	cheaper(&best, cost, FLOWNET_ARC_RACK, rack_cost(row, (int32_t)rack));
-	if (row->cluster_cost != COST_ABSENT)
-		cheaper(&best, cost, FLOWNET_ARC_CLUSTER, row->cluster_cost);
+	cheaper(&best, cost, FLOWNET_ARC_RACK, cost_row_rack_cost(row, rack));
+	cheaper(&best, cost, FLOWNET_ARC_CLUSTER, row->cluster_cost);
 	return best;
 }
 
@@ -87,39 +71,47 @@ enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_
 static bool is_settled(const struct flownet *net, const struct net_member *member, const struct flownet_move *move,
 		       int32_t machine_limit)
 {
-	return net->solver && net->settings.preemption && net->settings.beta_per_s <= 0 &&
+	const struct net_job *job = &net->jobs[move->job];
+
+	return net->solver && job->preemptible && job->gain <= 0 && net->settings.beta_per_s <= 0 &&
 	       move->arc == FLOWNET_ARC_MACHINE && member->unscheduled_cost == net->settings.gamma &&
-	       member->running_cost <= machine_limit;
+	       member->running_cost <= machine_limit && job->tasks[move->task].origin == ORIGIN_SETTLED;
+}
+
+int net_plan_add(struct flownet *net, const struct net_plan *plan)
+{
+	if (net_reserve((void **)&net->plans, &net->plan_room, net->plan_count + 1, sizeof *net->plans) != 0)
+		return -ENOMEM;
+	net->plans[net->plan_count++] = *plan;
+	return 0;
 }
 
 /*
  * To `share`, or to wait when that is NULL. Units that cost no more than the row's limit have an arc to their machine:
- * a way over the rack or the cluster costs no less than it, and tasks with an arc of their own to there stay. The
- * machines will be asked for when the plan is carried out.
+ * a way over the rack or the cluster costs no less than it, and tasks with an arc of their own to there stay. A task
+ * that should leave its machine stays until there is another one.
  */
 static int plan(struct flownet *net, uint32_t job, const struct net_member *member,
 		const struct structured_share *share, int32_t machine_limit)
 {
 	int32_t to = share ? share->column : FLOWNET_NONE;
-	struct net_plan *added;
+	struct net_plan plan = {.column = to};
 
-	if (net_reserve((void **)&net->plans, &net->plan_room, net->plan_count + 1, sizeof *net->plans) != 0)
-		return -ENOMEM;
-	added = &net->plans[net->plan_count++];
-	*added = (struct net_plan){.column = to};
-	added->move = (struct flownet_move){.job = job, .task = member->task, .from = member->machine, .to = to};
+	if (!share && net->jobs[job].tasks[member->task].origin == ORIGIN_LEAVES)
+		return 0;
+	plan.move = (struct flownet_move){.job = job, .task = member->task, .from = member->machine, .to = to};
 	if (share && !member->root && share->cost <= machine_limit) {
-		added->move.arc = FLOWNET_ARC_MACHINE;
-		added->move.cost = share->cost;
+		plan.move.arc = FLOWNET_ARC_MACHINE;
+		plan.move.cost = share->cost;
 	} else {
-		added->move.arc = flownet_arc_to(net, job, member->task, to, &added->move.cost);
+		plan.move.arc = flownet_arc_to(net, job, member->task, to, &plan.move.cost);
 	}
-	added->settled = is_settled(net, member, &added->move, machine_limit);
+	plan.settled = is_settled(net, member, &plan.move, machine_limit);
 	if (member->machine != FLOWNET_NONE)
 		__builtin_prefetch(&net->machines[member->machine], 1);
 	if (to != FLOWNET_NONE)
 		__builtin_prefetch(&net->machines[to], 1);
-	return 0;
+	return net_plan_add(net, &plan);
 }
 
 /* Shares are found by their machine: a search among them would go ways that are not foreseeable. */
@@ -135,7 +127,7 @@ static void forget_shares(struct flownet *net, int32_t share_count)
 		net->share_at[net->shares[i].column] = FLOWNET_NONE;
 }
 
-/* Whoever is where a unit is, stays. */
+/* A task stays that is where a unit is. */
 static bool stays(struct flownet *net, int32_t machine)
 {
 	int32_t place = machine < 0 ? FLOWNET_NONE : net->share_at[machine];
@@ -209,85 +201,78 @@ static bool is_loose(const struct net_plan *entry)
 	return entry->move.arc == FLOWNET_ARC_RACK || entry->move.arc == FLOWNET_ARC_CLUSTER;
 }
 
-static uint32_t first_free(const struct flownet *net, int32_t rack)
+static int32_t first_free(const struct flownet *net, int32_t rack)
 {
-	uint32_t machine = 0;
+	int32_t machine = 0;
 
-	while (flownet_free(net, machine) == 0 ||
-	       (rack != FLOWNET_NONE && net->cluster->machines[machine].rack != (uint32_t)rack))
+	while (flownet_free(net, (uint32_t)machine) == 0 ||
+	       (rack != FLOWNET_NONE && net->machines[machine].rack != (uint32_t)rack))
 		machine++;
 	return machine;
 }
 
-static int carry_out(struct flownet *net, struct net_plan *entry)
+/* Counts the plans' tasks where they would be; with sign -1 takes that back. */
+static void try_plans(struct flownet *net, int32_t sign, bool loose)
 {
-	struct flownet_move *move = &entry->move;
-	bool root = net->policy.root_first && move->task == net->jobs[move->job].root;
-	int code;
+	for (size_t i = 0; i < net->plan_count; i++) {
+		const struct flownet_move *move = &net->plans[i].move;
 
-	if (root || !net->settings.preemption)
-		net_groups_unit_gone(net, move->job, move->task, entry->column);
-	net->settled = entry->settled;
-	code = net_task_move(net, move->job, move->task, move->to, root ? FLOWNET_ROOT_PLACED : FLOWNET_TASK_PLACED);
-	net->settled = false;
-	if (entry->settled)
-		net_running_cost_known(net, move->job, move->task, move->cost);
-	return code;
+		if (move->from != FLOWNET_NONE)
+			net_machine_try(net, move->from, -sign);
+		if (move->to != FLOWNET_NONE && (loose || !is_loose(&net->plans[i])))
+			net_machine_try(net, move->to, sign);
+	}
 }
 
 /* Lets the policy choose among the free slots that the arc leads to. */
-static int carry_out_loose(struct flownet *net, enum flownet_arc arc)
+static void choose_loose(struct flownet *net, enum flownet_arc arc)
 {
-	int code = 0;
-
-	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
-		struct net_plan *entry = &net->plans[i];
-		struct flownet_move *move = &entry->move;
+	for (size_t i = 0; i < net->plan_count; i++) {
+		struct flownet_move *move = &net->plans[i].move;
 		int32_t rack = FLOWNET_NONE;
 
 		if (move->arc != arc)
 			continue;
 		if (arc == FLOWNET_ARC_RACK)
-			rack = (int32_t)net->cluster->machines[move->to].rack;
-		move->to = (int32_t)(net->policy.choose
-					     ? net->policy.choose(net->policy.context, net, move->job, move->task, rack)
-					     : first_free(net, rack));
-		code = carry_out(net, entry);
+			rack = (int32_t)net->machines[move->to].rack;
+		move->to = net->policy.choose
+				   ? (int32_t)net->policy.choose(net->policy.context, net, move->job, move->task, rack)
+				   : first_free(net, rack);
+		if (move->to == FLOWNET_NONE)
+			move->to = move->from;
+		if (move->to != FLOWNET_NONE)
+			net_machine_try(net, move->to, 1);
 	}
-	return code;
+}
+
+/* The task stays where it is, the solver has its unit elsewhere: it is told in the next round. */
+static int note_stay(struct flownet *net, uint32_t job)
+{
+	net->jobs[job].recount = true;
+	return net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_PLACED);
 }
 
 int net_extract_finish(struct flownet *net)
 {
+	size_t left = 0;
 	int code = 0;
 
-	net->following = net->solver != NULL;
-	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
-		const struct flownet_move *move = &net->plans[i].move;
-
-		net->settled = net->plans[i].settled;
-		if (move->from != FLOWNET_NONE)
-			code = net_task_move(net, move->job, move->task, FLOWNET_NONE, FLOWNET_TASK_PREEMPTED);
-	}
-	net->settled = false;
-	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
-		struct net_plan *entry = &net->plans[i];
-
-		if (entry->move.to != FLOWNET_NONE && !is_loose(entry))
-			code = carry_out(net, entry);
-	}
-	net->following = false;
-	if (code == 0)
-		code = carry_out_loose(net, FLOWNET_ARC_RACK);
-	if (code == 0)
-		code = carry_out_loose(net, FLOWNET_ARC_CLUSTER);
-	net->move_count = 0;
+	try_plans(net, 1, false);
+	choose_loose(net, FLOWNET_ARC_RACK);
+	choose_loose(net, FLOWNET_ARC_CLUSTER);
+	try_plans(net, -1, true);
 	if (net_reserve((void **)&net->moves, &net->move_room, net->plan_count, sizeof *net->moves) != 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < net->plan_count; i++) {
-		if (net->plans[i].move.to != net->plans[i].move.from)
-			net->moves[net->move_count++] = net->plans[i].move;
+		if (net->plans[i].move.to == net->plans[i].move.from) {
+			code = code == 0 ? note_stay(net, net->plans[i].move.job) : code;
+			continue;
+		}
+		net->plans[left] = net->plans[i];
+		net->plans[left].open = true;
+		net->moves[left] = net->plans[i].move;
+		left++;
 	}
-	net->plan_count = 0;
+	net->plan_count = net->open_plans = left;
 	return code;
 }

@@ -3,7 +3,8 @@
  * state.c keeps machines, jobs and tasks, which *_events.c change and view.c shows; costs.c says what a task costs;
  * changes.c keeps the pending changes; groups.c feeds the structured solver, answer.c reads it; members.c lists the
  * tasks of a job by class; walk.c says in which order jobs are looked at; network.c builds the whole network;
- * extract.c turns an answer into moves; wait.c says whom U_J holds; round.c puts a round together.
+ * roots.c places roots alone; extract.c turns an answer into proposals; moves.c carries them out; wait.c says which
+ * tasks U_J holds; round.c puts a round together.
  */
 #ifndef FLOWNET_PRIV_H
 #define FLOWNET_PRIV_H
@@ -12,9 +13,13 @@
 #include <sched/mcf/structured.h>
 
 enum { TASK_WAITING = FLOWNET_NONE, TASK_ABSENT = -2 }; /* in place of a machine */
+/* In place of a task's origin: it is not on its way, or it is not and should leave. */
+enum { ORIGIN_SETTLED = -2, ORIGIN_LEAVES = -3 };
+enum { JOB_NONE = UINT32_MAX };
 
 struct net_task {
-	int32_t machine; /* where it runs */
+	int32_t machine; /* where it runs, or is about to start */
+	int32_t origin;  /* where its slot was before it was decided, FLOWNET_NONE: it waited; or ORIGIN_... */
 	int32_t cost;    /* of the machine from the job's root, as of cost_epoch of the job */
 	uint32_t cost_epoch;
 };
@@ -24,37 +29,50 @@ static inline bool net_task_runs(const struct net_task *task)
 	return task->machine >= 0;
 }
 
+static inline bool net_task_in_transit(const struct net_task *task)
+{
+	return task->origin >= FLOWNET_NONE;
+}
+
 /* Tasks that share all costs; they are one group of the solver. */
 struct net_class {
 	int32_t group;
 	int32_t unscheduled_cost, unscheduled_capacity;
 	int32_t machine_limit;   /* of its row of costs */
-	uint64_t row_version;    /* of the row that the solver was told; 0: tell it in any case */
-	uint64_t running_digest; /* of the running arcs that the solver was told */
+	uint64_t row_version;    /* of the row that the solver has; 0: it needs the row in any case */
+	uint64_t running_digest; /* of the running arcs that the solver has */
 	bool root;
 	bool kept; /* while the job is brought up to date */
 };
 
-/* Two cache lines; with one class, which is what most jobs have, nothing else but the tasks is looked at. */
+/* Two cache lines; with one class, as most jobs have, nothing else but the tasks is looked at. */
 struct net_job {
 	bool present;
 	bool touched;
-	bool recount; /* tasks run elsewhere than the solver was told: arcs of their own may be others */
-	bool look;    /* its tasks and the solver's units may have come apart, whatever the solver's answer */
+	bool recount;     /* tasks run elsewhere than the solver knows: arcs of their own may have changed */
+	bool look;        /* its tasks and the solver's units may differ, whatever the solver's answer */
+	bool root_ended;  /* its machine stays the reference */
+	bool preemptible; /* its running tasks may move */
+	bool ageing;      /* in net->ageing: time changes its costs */
+	bool spare;       /* its number is in net->spare_jobs */
 	uint32_t root;
-	int32_t root_machine; /* where the root runs, FLOWNET_NONE while it does not */
+	int32_t root_machine; /* where the root runs or ran, FLOWNET_NONE while it waits */
 	uint32_t task_limit;  /* tasks[task_limit] */
+	uint32_t place;       /* in net->live */
 	struct net_task *tasks;
 	uint32_t pending_arcs, pending_units; /* place in `pending` + 1, 0 = none */
-	uint32_t cost_epoch;                  /* moves when costs may have; 0 is none */
+	uint32_t cost_epoch;                  /* advances when costs may have changed; 0 is none */
 	uint32_t class_count;                 /* classes as the solver knows them: the first, then those in `more` */
 	struct net_class first;
 	struct net_class *more; /* [more_room] */
 	uint32_t more_room, task_room;
 	uint32_t waiting, running;
-	double *since_s;   /* [task_room] on the network's clock: began to wait or to run; NULL: time costs nothing */
-	int64_t next_root; /* next job with its root on the same machine, FLOWNET_NONE at the end */
+	double *since_s;    /* [task_room] on the network's clock: began to wait or to run; NULL: time costs nothing */
+	uint32_t next_root; /* next job with its root on the same machine, JOB_NONE at the end */
+	float gain;         /* a running task moves only where it performs better by more than this */
 } __attribute__((aligned(128)));
+
+_Static_assert(sizeof(struct net_job) == 128, "a job is two cache lines");
 
 static inline struct net_class *net_class_at(struct net_job *job, uint32_t number)
 {
@@ -62,29 +80,42 @@ static inline struct net_class *net_class_at(struct net_job *job, uint32_t numbe
 }
 
 struct net_machine {
-	int32_t slots, running, pinned;
-	int32_t told;       /* capacity that the solver knows, FLOWNET_NONE = not there */
-	uint32_t rack;      /* as in the cluster */
-	uint32_t pending;   /* place in `pending` + 1, 0 = none */
-	int64_t first_root; /* first job with its root here */
+	int32_t slots;
+	int32_t running;     /* tasks that hold a slot: on it, about to start on it, or on their way from it */
+	int32_t pinned;      /* of these, tasks that the solver does not see */
+	int32_t leaving;     /* of the pinned ones, tasks that should leave: the solver sees them as if they waited */
+	int32_t told;        /* capacity that the solver knows, FLOWNET_NONE = none */
+	uint32_t told_rack;  /* with it */
+	uint32_t rack;       /* as in the cluster */
+	uint32_t pending;    /* place in `pending` + 1, 0 = none */
+	uint32_t first_root; /* first job with its root here, JOB_NONE: none */
 	bool present;
+	bool draining;
+	bool flipped; /* in net->flipped */
 };
+
+/* Tasks stay on a shut machine and none comes: it drains, or has fewer slots than tasks. */
+static inline bool net_machine_is_shut(const struct net_machine *machine)
+{
+	return machine->draining || machine->running > machine->slots;
+}
 
 /* One task of a class, while a job is looked at. */
 struct net_member {
 	int32_t unscheduled_cost;
-	int32_t running_cost; /* of the arc to where it runs, FLOWNET_NONE when it waits */
-	bool discounted;      /* beta made that less than the machine's cost */
+	int32_t running_cost; /* of the arc to where it runs, FLOWNET_NONE when it waits or should leave */
+	bool discounted;      /* beta or the job's gain made that less than the machine's cost */
 	uint32_t task;
 	int32_t machine;
 	bool root;
 };
 
-/* A move, and where the solver has the unit: choose() may put the task elsewhere. */
+/* A proposed move, and where the solver has the unit: choose() may put the task elsewhere. */
 struct net_plan {
 	struct flownet_move move;
 	int32_t column;
 	bool settled; /* once carried out, the job is as the solver knows it */
+	bool open;    /* not carried out yet */
 };
 
 /* A task that waits: its job, what waiting costs it, and its number or its arc's. */
@@ -106,17 +137,25 @@ struct flownet {
 	struct flownet_settings settings;
 	double now_s;
 	uint64_t rounds;
-	struct net_machine *machines; /* [cluster->machine_count] */
-	int64_t *rack_free;           /* [cluster->rack_count] slots that no task holds */
+	uint32_t machine_count, rack_count; /* as of flownet_grow() */
+	struct net_machine *machines;       /* [machine_count] */
+	int64_t *rack_free;                 /* [rack_count] slots that no task holds */
 	struct net_job *jobs;
-	uint32_t job_limit;
-	uint32_t job_room;
+	uint32_t job_limit, job_room;
+	struct net_walk live;       /* jobs that are there, in no order */
+	struct net_walk spare_jobs; /* numbers of jobs that ended; some may be taken again */
+	struct net_walk ageing;     /* jobs whose costs time changes, and some that ended */
+	uint32_t *flipped;          /* [machine_count] machines that were shut or opened since the last solve */
+	uint32_t flipped_count;
+	uint32_t preemptible_jobs;
+	uint32_t shut_machines; /* with tasks */
+	uint32_t odd_tasks;     /* on their way, or to leave */
 	struct flownet_change *pending;
 	size_t pending_count, pending_room;
 	uint64_t pending_events;
 	struct net_walk changed; /* jobs of which the solver is told in this round */
 	struct net_walk touched; /* jobs whose answer is looked at in this round */
-	uint32_t *walk_starts;   /* [cluster->rack_count + 2] scratch of the sort by rack, as is the next */
+	uint32_t *walk_starts;   /* [rack_count + 2] scratch of the sort by rack, as is the next */
 	uint32_t *walk_sorted;
 	size_t walk_sorted_room;
 	struct structured *solver; /* NULL when a general algorithm is set */
@@ -131,16 +170,17 @@ struct flownet {
 	size_t running_room;
 	struct block_arcs *racks; /* scratch of one class */
 	size_t rack_room;
-	int32_t *share_at;               /* [cluster->machine_count] place in `shares`; FLOWNET_NONE between calls */
+	int32_t *share_at;               /* [machine_count] place in `shares`; FLOWNET_NONE between calls */
 	struct structured_share *shares; /* scratch of one class */
 	size_t share_room;
 	bool others_held; /* flownet_hold_others(); never without root_first */
 	bool following;   /* tasks are moved to where the solver has them */
 	bool settled;     /* and the solver need not be told of the one that is being moved */
 	struct flownet_move *moves;
-	size_t move_count, move_room;
-	struct net_plan *plans;
+	size_t move_room;
+	struct net_plan *plans; /* as `moves` once a round is done */
 	size_t plan_count, plan_room;
+	size_t open_plans;
 };
 
 /* NULL: not there. */
@@ -171,26 +211,41 @@ int net_reserve(void **items, size_t *room, size_t count, size_t size);
 
 /* state.c */
 int32_t net_root_machine(const struct net_job *job);
+/* A running task that keeps its slot from others until it has left: it may not move, is on its way, or should leave. */
+bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t task);
+/* A running task that the solver does not see. */
 bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task);
 bool net_job_open(const struct flownet *net, const struct net_job *job); /* its other tasks are in the network */
+/* Some of its tasks are, or may be, groups of the solver. */
+bool net_job_has_members(const struct net_job *job);
 /* All tasks but a running root are members of its one class, and their order does not matter. */
 bool net_job_uniform(const struct flownet *net, const struct net_job *job);
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
 int32_t net_machine_capacity(const struct net_machine *machine); /* for tasks that are not pinned */
-/* Adds `sign` for each pinned task of the job to its machine's count; 0 or -ENOMEM. */
+/* Adds `sign` for each held task of the job to its machine's count; 0 or -ENOMEM. */
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
-/* The machine's slots, or how many tasks it has, become these. */
-void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running);
+/* Sets the machine's slots, tasks and state. */
+void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running, bool draining);
+/* Adds to the machine's tasks for a moment, while choose() is asked. */
+void net_machine_try(struct flownet *net, int32_t machine, int32_t sign);
 /* The task waits or runs since so many seconds ago. */
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s);
 /* Takes the task, which is there, off its machine, puts it on another; no pins, no changes. */
 void net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine);
-/* Moves a task between waiting (FLOWNET_NONE) and machines, with all that hangs on it. */
+/* Moves a task between waiting (FLOWNET_NONE) and machines, with all that depends on it. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
+/* The task becomes what `origin` says: on its way from there, one that should leave, or settled. 0 or -ENOMEM. */
+int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_t origin, enum flownet_reason reason);
+void net_root_forget(struct flownet *net, uint32_t job); /* of a root that ended: its machine is no reference more */
 
 /* costs.c */
 int32_t net_unscheduled_cost(const struct flownet *net, const struct net_job *job, uint32_t task);
 int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task, bool *discounted);
+void net_costs_forget(struct net_job *job); /* the costs of its running tasks are looked up again */
+bool net_job_is_ageing(const struct flownet *net, uint32_t job); /* will time change a cost of its tasks? */
+
+/* moves.c: no proposal for the task is open any more. */
+void net_moves_strike(struct flownet *net, uint32_t job, uint32_t task);
 
 /* wait.c */
 /* Job by job; those that come first go through U_J. */
@@ -199,7 +254,7 @@ void net_waiters_sort(struct net_waiter *waiters, size_t count);
 int32_t net_unscheduled_width(const struct flownet *net, const struct net_job *job);
 
 /* job_events.c */
-void net_job_free(struct net_job *job); /* what it owns; it may be used again */
+void net_job_free(struct net_job *job); /* frees its arrays; it may be used again */
 
 /* members.c: movable tasks of a job, class by class; fills net->members. Negative: -ENOMEM. */
 int64_t net_members(struct flownet *net, uint32_t job);
@@ -230,8 +285,13 @@ void net_groups_forget_job(struct flownet *net, uint32_t job);
 /* answer.c: solves, and plans what becomes of the tasks. */
 int net_groups_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
+/* roots.c: waiting roots alone, while the others are held back. */
+int net_roots_solve(struct flownet *net, struct flownet_round *round, struct error *err);
+
 /* general.c: any algorithm of mcf on the whole network. */
 int net_general_solve(struct flownet *net, struct flownet_round *round, struct error *err);
+/* Proves by the simplex that the network as it stands costs this at least. 0, -EIO, -ENOMEM. */
+int net_general_prove(const struct flownet *net, int64_t cost, struct error *err);
 
 /*
  * extract.c. Plans what becomes of members[first..first+count-1], one class of the job, from net->shares (columns
@@ -242,7 +302,9 @@ int net_extract_class(struct flownet *net, uint32_t job, size_t first, size_t co
 		      int32_t machine_limit);
 /* The same for all tasks of a uniform job, without a list of those that stay where they are. */
 int net_extract_uniform(struct flownet *net, uint32_t job, int32_t share_count, int32_t machine_limit);
-/* Makes the plans of all classes true: departures, arrivals, then those that choose() decides. Fills net->moves. */
+/* Adds a plan for the task's move to `to`; 0 or -ENOMEM. */
+int net_plan_add(struct flownet *net, const struct net_plan *plan);
+/* Lets the policy choose where units go that came through a rack or the cluster. Fills net->moves. 0 or -ENOMEM. */
 int net_extract_finish(struct flownet *net);
 /* End of the class that begins at members[first]. */
 size_t net_class_end(const struct flownet *net, size_t first, size_t count);

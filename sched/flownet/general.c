@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <sched/flownet/network.h>
+#include <sched/mcf/algorithms.h>
 #include <sched/mcf/verify.h>
 
 #include "flownet_priv.h"
@@ -122,9 +123,9 @@ static int extract_all(struct flownet *net, const struct flownet_network *networ
 	int32_t *column_of_task;
 	int code = 0;
 
-	for (uint32_t j = 0; j < net->job_limit; j++) {
-		if (flownet_task_limit(net, j) > most_tasks)
-			most_tasks = flownet_task_limit(net, j);
+	for (size_t i = 0; i < net->live.count; i++) {
+		if (flownet_task_limit(net, net->live.jobs[i]) > most_tasks)
+			most_tasks = flownet_task_limit(net, net->live.jobs[i]);
 	}
 	column_of_task = calloc((size_t)most_tasks + 1, sizeof *column_of_task);
 	if (!column_of_task)
@@ -168,7 +169,31 @@ static int check(const struct flownet_network *network, const struct mcf_solutio
 
 	if (mcf_verify(&network->problem, solution, &verdict))
 		return 0;
-	return error_set(err, EIO, "the solver's answer does not stand the proof: %s", verdict.text);
+	return error_set(err, EIO, "the solver's answer fails the proof: %s", verdict.text);
+}
+
+int net_general_prove(const struct flownet *net, int64_t cost, struct error *err)
+{
+	struct flownet_network network;
+	struct mcf_solution solution = {0};
+	struct flownet_round optimum = {0};
+	int code = flownet_network_build(net, &network, err);
+
+	if (code != 0)
+		goto out;
+	if (mcf_solve(mcf_algorithm_find("simplex"), &network.problem, &solution) != MCF_OPTIMAL) {
+		code = error_set(err, EIO, "the simplex finds no optimum");
+		goto out;
+	}
+	code = check(&network, &solution, err);
+	count_flow(&network, &solution, &optimum);
+	if (code == 0 && optimum.cost != cost)
+		code = error_set(err, EIO, "the roots' places cost %lld, the optimum %lld", (long long)cost,
+				 (long long)optimum.cost);
+out:
+	mcf_solution_free(&solution);
+	flownet_network_free(&network);
+	return code;
 }
 
 int net_general_solve(struct flownet *net, struct flownet_round *round, struct error *err)

@@ -154,10 +154,9 @@ static int set_whole_row(struct flownet *net, const struct net_class *entry, con
 static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool root)
 {
 	static const struct cost_row root_row = {.machine_limit = -1};
-	static const struct cost_row held_row = {.cluster_cost = COST_ABSENT, .machine_limit = -1};
 
-	if (root || net->others_held)
-		return root ? &root_row : &held_row;
+	if (root)
+		return &root_row;
 	return net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
 }
 
@@ -245,7 +244,7 @@ static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 {
 	if (job->recount || !net_job_uniform(net, job) || job->first.running_digest != 0)
 		return 0;
-	return job->waiting + job->running - net->policy.root_first;
+	return job->waiting + job->running - (net->policy.root_first && !job->root_ended);
 }
 
 static int apply_count(struct flownet *net, struct net_job *job, uint32_t count)
@@ -270,7 +269,7 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 	if (alike > 0)
 		return apply_count(net, entry, alike);
 	entry->recount = false;
-	net->row = arcs && net_job_open(net, entry) && !net->others_held ? class_row(net, job, false) : NULL;
+	net->row = arcs && net_job_open(net, entry) ? class_row(net, job, false) : NULL;
 	count = net_members(net, job);
 	net->row = NULL;
 	code = count < 0 ? (int)count : 0;
@@ -300,16 +299,16 @@ static int apply_capacity(struct flownet *net, uint32_t machine)
 {
 	struct net_machine *entry = &net->machines[machine];
 	int32_t capacity = entry->present ? net_machine_capacity(entry) : FLOWNET_NONE;
-	int code;
+	int code = 0;
 
-	if (capacity == entry->told)
+	if (capacity == entry->told && entry->rack == entry->told_rack)
 		return 0;
-	if (capacity == FLOWNET_NONE)
+	if (entry->told != FLOWNET_NONE && (capacity == FLOWNET_NONE || entry->rack != entry->told_rack))
 		code = structured_remove_column(net->solver, (int32_t)machine);
-	else
-		code = structured_set_column(net->solver, (int32_t)machine,
-					     (int32_t)net->cluster->machines[machine].rack, capacity);
+	if (code == 0 && capacity != FLOWNET_NONE)
+		code = structured_set_column(net->solver, (int32_t)machine, (int32_t)entry->rack, capacity);
 	entry->told = capacity;
+	entry->told_rack = entry->rack;
 	return code;
 }
 
@@ -329,10 +328,36 @@ static int list_changed_jobs(struct flownet *net)
 	return net_walk_sort(net, &net->changed);
 }
 
-/* Capacities first: rows may name machines that are only now there. */
-int net_groups_apply(struct flownet *net)
+/* Tasks that may move are in the network unless their machine is shut: one walk for all machines that changed. */
+static int apply_flipped(struct flownet *net)
 {
 	int code = 0;
+
+	for (size_t i = 0; net->flipped_count > 0 && net->preemptible_jobs > 0 && i < net->live.count && code == 0;
+	     i++) {
+		struct net_job *job = &net->jobs[net->live.jobs[i]];
+		bool concerned = false;
+
+		for (uint32_t t = 0; job->preemptible && t < job->task_limit && !concerned; t++)
+			concerned = net_task_runs(&job->tasks[t]) && net->machines[job->tasks[t].machine].flipped;
+		if (!concerned)
+			continue;
+		job->recount = true;
+		code = net_change_job(net, net->live.jobs[i], FLOWNET_CHANGE_UNITS, FLOWNET_SLOTS_CHANGED);
+	}
+	for (uint32_t i = 0; i < net->flipped_count; i++) {
+		net->machines[net->flipped[i]].flipped = false;
+		if (code == 0)
+			code = net_change_machine(net, net->flipped[i], FLOWNET_SLOTS_CHANGED);
+	}
+	net->flipped_count = 0;
+	return code;
+}
+
+/* Capacities first: rows may name machines that are new. */
+int net_groups_apply(struct flownet *net)
+{
+	int code = apply_flipped(net);
 
 	for (size_t i = 0; i < net->pending_count && code == 0; i++) {
 		if (net->pending[i].kind == FLOWNET_CHANGE_CAPACITY)

@@ -24,7 +24,7 @@ static int make_room_for_task(const struct flownet *net, struct net_job *job, ui
 		job->task_room = room;
 	}
 	for (; job->task_limit <= task; job->task_limit++)
-		job->tasks[job->task_limit] = (struct net_task){.machine = TASK_ABSENT};
+		job->tasks[job->task_limit] = (struct net_task){.machine = TASK_ABSENT, .origin = ORIGIN_SETTLED};
 	return 0;
 }
 
@@ -51,24 +51,82 @@ static int make_room_for_job(struct flownet *net, uint32_t job)
 
 int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task)
 {
-	if (net_job_at(net, job) || job == UINT32_MAX)
+	struct net_job *entry;
+
+	if (net_job_at(net, job) || job == JOB_NONE)
 		return -EINVAL;
 	if (make_room_for_job(net, job) != 0)
 		return -ENOMEM;
 	for (; net->job_limit <= job; net->job_limit++)
-		net->jobs[net->job_limit] = (struct net_job){.next_root = FLOWNET_NONE};
-	net->jobs[job] = (struct net_job){
+		net->jobs[net->job_limit] = (struct net_job){.next_root = JOB_NONE};
+	entry = &net->jobs[job];
+	*entry = (struct net_job){
 		.present = true,
+		.preemptible = net->settings.preemption,
 		.root = root_task,
 		.root_machine = FLOWNET_NONE,
 		.cost_epoch = 1,
-		.next_root = FLOWNET_NONE,
-		.pending_arcs = net->jobs[job].pending_arcs, /* of a job that had the number before */
-		.pending_units = net->jobs[job].pending_units,
+		.next_root = JOB_NONE,
+		.place = (uint32_t)net->live.count,
+		.spare = entry->spare,
+		.ageing = entry->ageing,
+		.touched = entry->touched,
+		.pending_arcs = entry->pending_arcs, /* of a job that had the number before */
+		.pending_units = entry->pending_units,
 	};
+	if (net_walk_add(&net->live, job) != 0) {
+		entry->present = false;
+		return -ENOMEM;
+	}
+	net->preemptible_jobs += entry->preemptible;
 	if (net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_JOB_ARRIVED) != 0)
 		return -ENOMEM;
 	return net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_JOB_ARRIVED);
+}
+
+uint32_t flownet_spare_job(struct flownet *net)
+{
+	while (net->spare_jobs.count > 0) {
+		uint32_t job = net->spare_jobs.jobs[net->spare_jobs.count - 1];
+
+		if (!net->jobs[job].present)
+			return job;
+		net->jobs[job].spare = false; /* somebody took it without asking */
+		net->spare_jobs.count--;
+	}
+	return net->job_limit;
+}
+
+int flownet_job_moves(struct flownet *net, uint32_t job, bool preemptible, double gain)
+{
+	struct net_job *entry = net_job_at(net, job);
+	int code;
+
+	if (!entry || (preemptible && !net->policy.preempts) || !(gain >= 0))
+		return -EINVAL;
+	code = net_count_pins(net, entry, -1, FLOWNET_MOVES_CHANGED);
+	net->preemptible_jobs += preemptible - entry->preemptible;
+	entry->preemptible = preemptible;
+	entry->gain = (float)gain;
+	entry->recount = true;
+	if (code == 0)
+		code = net_count_pins(net, entry, 1, FLOWNET_MOVES_CHANGED);
+	if (code == 0)
+		code = net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_MOVES_CHANGED);
+	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_MOVES_CHANGED) : code;
+}
+
+/* Another root than the one that ended: the others wait for it. */
+static int replace_root(struct flownet *net, uint32_t job)
+{
+	struct net_job *entry = &net->jobs[job];
+	int code = net_count_pins(net, entry, -1, FLOWNET_ROOT_LOST);
+
+	net_root_forget(net, job);
+	entry->recount = true;
+	if (code == 0)
+		code = net_count_pins(net, entry, 1, FLOWNET_ROOT_LOST);
+	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_ROOT_LOST) : code;
 }
 
 int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, double waited_s)
@@ -77,9 +135,10 @@ int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, doubl
 
 	if (!entry || task == UINT32_MAX || net_task_at(net, job, task))
 		return -EINVAL;
-	if (make_room_for_task(net, entry, task) != 0)
+	if (make_room_for_task(net, entry, task) != 0 ||
+	    (task == entry->root && entry->root_ended && replace_root(net, job) != 0))
 		return -ENOMEM;
-	entry->tasks[task] = (struct net_task){.machine = TASK_WAITING};
+	entry->tasks[task] = (struct net_task){.machine = TASK_WAITING, .origin = ORIGIN_SETTLED};
 	net_task_began(net, entry, task, waited_s);
 	entry->waiting++;
 	return net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_ARRIVED);
@@ -89,10 +148,8 @@ int flownet_task_found(struct flownet *net, uint32_t job, uint32_t task, uint32_
 {
 	int code;
 
-	if (machine >= net->cluster->machine_count || !net->machines[machine].present)
+	if (machine >= net->machine_count || !net->machines[machine].present)
 		return -EINVAL;
-	if (flownet_free(net, machine) <= 0)
-		return -EBUSY;
 	code = flownet_task_arrived(net, job, task, 0);
 	if (code != 0)
 		return code;
@@ -110,12 +167,12 @@ int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task)
 
 	if (!ended)
 		return -EINVAL;
+	net_moves_strike(net, job, task);
 	machine = ended->machine;
 	if (machine != FLOWNET_NONE) {
-		bool pinned = net_is_pinned(net, entry, task);
-
-		if (!pinned)
+		if (!net_is_pinned(net, entry, task))
 			net_groups_unit_gone(net, job, task, machine);
+		entry->root_ended |= task == entry->root;
 		code = net_task_move(net, job, task, FLOWNET_NONE, FLOWNET_TASK_ENDED);
 	}
 	entry->tasks[task].machine = TASK_ABSENT;
@@ -125,18 +182,9 @@ int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task)
 
 int flownet_hold_others(struct flownet *net, bool held)
 {
-	int code = 0;
-
-	if (!net->policy.root_first || net->others_held == held)
-		return 0;
-	net->others_held = held;
-	for (uint32_t j = 0; j < net->job_limit && code == 0; j++) {
-		const struct net_job *job = net_job_at(net, j);
-
-		if (job && net_job_open(net, job) && (job->waiting > 0 || net->settings.preemption))
-			code = net_change_job(net, j, FLOWNET_CHANGE_ARCS, FLOWNET_OTHERS_HELD);
-	}
-	return code;
+	if (net->policy.root_first)
+		net->others_held = held;
+	return 0;
 }
 
 void net_job_free(struct net_job *job)
@@ -150,20 +198,42 @@ void net_job_free(struct net_job *job)
 	job->task_limit = job->task_room = job->more_room = 0;
 }
 
+static void forget_live(struct flownet *net, uint32_t place)
+{
+	uint32_t last = net->live.jobs[--net->live.count];
+
+	net->live.jobs[place] = last;
+	net->jobs[last].place = place;
+}
+
 int flownet_job_ended(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = net_job_at(net, job);
+	int code = 0;
 
 	if (!entry)
 		return -EINVAL;
 	net_groups_forget_job(net, job);
-	if (net_count_pins(net, entry, -1, FLOWNET_JOB_ENDED) != 0)
-		return -ENOMEM;
+	for (uint32_t t = 0; t < entry->task_limit && code == 0; t++) {
+		if (net_task_runs(&entry->tasks[t]))
+			code = net_task_set_origin(net, job, t, ORIGIN_SETTLED, FLOWNET_JOB_ENDED);
+	}
+	if (code == 0)
+		code = net_count_pins(net, entry, -1, FLOWNET_JOB_ENDED);
 	for (uint32_t t = 0; t < entry->task_limit; t++) {
+		if (entry->tasks[t].machine == TASK_ABSENT)
+			continue;
+		net_moves_strike(net, job, t);
 		if (net_task_runs(&entry->tasks[t]))
 			net_task_put(net, job, t, FLOWNET_NONE);
 	}
+	net_root_forget(net, job);
 	net_job_free(entry);
 	entry->present = false;
-	return 0;
+	net->preemptible_jobs -= entry->preemptible;
+	forget_live(net, entry->place);
+	if (!entry->spare && code == 0)
+		code = net_walk_add(&net->spare_jobs, job);
+	entry->spare = true;
+	return code;
 }

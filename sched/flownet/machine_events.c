@@ -1,28 +1,79 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of machines, of the latency between them, and of time. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "flownet_priv.h"
 
-/* Which machines there are moves the maxima of every row. */
+/* *items with `count` elements of `size` bytes. */
+static int extend(void *items, size_t count, size_t size)
+{
+	void **place = items, *larger = reallocarray(*place, count, size);
+
+	if (!larger)
+		return -ENOMEM;
+	*place = larger;
+	return 0;
+}
+
+static int grow_machines(struct flownet *net, uint32_t count)
+{
+	if (extend(&net->machines, (size_t)count + 1, sizeof *net->machines) != 0 ||
+	    extend(&net->share_at, (size_t)count + 1, sizeof *net->share_at) != 0 ||
+	    extend(&net->flipped, (size_t)count + 1, sizeof *net->flipped) != 0)
+		return -ENOMEM;
+	for (uint32_t m = net->machine_count; m < count; m++) {
+		net->share_at[m] = FLOWNET_NONE;
+		net->machines[m] = (struct net_machine){
+			.told = FLOWNET_NONE, .first_root = JOB_NONE, .rack = net->cluster->machines[m].rack};
+	}
+	net->machine_count = count;
+	return 0;
+}
+
+int flownet_grow(struct flownet *net)
+{
+	uint32_t racks = net->cluster->rack_count;
+
+	if (net->cluster->machine_count > net->machine_count && grow_machines(net, net->cluster->machine_count) != 0)
+		return -ENOMEM;
+	if (racks <= net->rack_count && net->rack_free)
+		return 0;
+	if (extend(&net->rack_free, (size_t)racks + 1, sizeof *net->rack_free) != 0 ||
+	    extend(&net->walk_starts, (size_t)racks + 2, sizeof *net->walk_starts) != 0)
+		return -ENOMEM;
+	memset(net->rack_free + net->rack_count, 0, (racks - net->rack_count) * sizeof *net->rack_free);
+	net->rack_count = racks;
+	return 0;
+}
+
+/* The set of machines decides the maxima of every row. */
 static int all_arcs_changed(struct flownet *net, enum flownet_reason reason)
 {
-	for (uint32_t j = 0; j < net->job_limit; j++) {
-		const struct net_job *job = net_job_at(net, j);
+	int code = 0;
 
-		if (job && net_job_open(net, job) && (job->waiting > 0 || net->settings.preemption) &&
-		    net_change_job(net, j, FLOWNET_CHANGE_ARCS, reason) != 0)
-			return -ENOMEM;
+	for (size_t i = 0; i < net->live.count && code == 0; i++) {
+		uint32_t job = net->live.jobs[i];
+
+		if (net_job_open(net, &net->jobs[job]) && net_job_has_members(&net->jobs[job]))
+			code = net_change_job(net, job, FLOWNET_CHANGE_ARCS, reason);
 	}
-	return 0;
+	return code;
+}
+
+static struct net_machine *machine_at(const struct flownet *net, uint32_t machine)
+{
+	return machine < net->machine_count && net->machines[machine].present ? &net->machines[machine] : NULL;
 }
 
 int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 {
-	if (machine >= net->cluster->machine_count || net->machines[machine].present || slots < 0)
+	if (machine >= net->machine_count || net->machines[machine].present || slots < 0)
 		return -EINVAL;
 	net->machines[machine].present = true;
-	net_machine_load(net, machine, slots, net->machines[machine].running);
+	net->machines[machine].rack = net->cluster->machines[machine].rack; /* the number may have had another one */
+	net_machine_load(net, machine, slots, 0, false);
 	if (net->policy.present)
 		net->policy.present(net->policy.context, machine, true);
 	if (net_change_machine(net, machine, FLOWNET_MACHINE_ADDED) != 0)
@@ -30,24 +81,39 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 	return all_arcs_changed(net, FLOWNET_MACHINE_ADDED);
 }
 
+/* The machine is lost: tasks on it wait, a task that left from it or was about to start there has one place less. */
+static int lose_task(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)
+{
+	struct net_job *entry = &net->jobs[job];
+	struct net_task *state = &entry->tasks[task];
+	enum flownet_reason reason = task == entry->root ? FLOWNET_ROOT_LOST : FLOWNET_MACHINE_REMOVED;
+	int32_t origin = state->origin;
+	int code;
+
+	if (state->machine != machine && origin != machine)
+		return 0;
+	net_moves_strike(net, job, task);
+	if (origin == machine)
+		return net_task_set_origin(net, job, task, FLOWNET_NONE, reason);
+	code = net_task_move(net, job, task, FLOWNET_NONE, reason);
+	return code == 0 && origin >= 0 ? net_task_move(net, job, task, origin, reason) : code;
+}
+
 int flownet_machine_removed(struct flownet *net, uint32_t machine)
 {
+	struct net_machine *entry = machine_at(net, machine);
 	int code = 0;
 
-	if (machine >= net->cluster->machine_count || !net->machines[machine].present)
+	if (!entry)
 		return -EINVAL;
-	for (uint32_t j = 0; net->machines[machine].running > 0 && j < net->job_limit && code == 0; j++) {
-		const struct net_job *job = net_job_at(net, j);
+	for (size_t i = 0; entry->running > 0 && i < net->live.count && code == 0; i++) {
+		uint32_t job = net->live.jobs[i];
 
-		for (uint32_t t = 0; job && t < job->task_limit && code == 0; t++) {
-			if (job->tasks[t].machine != (int32_t)machine)
-				continue;
-			code = net_task_move(net, j, t, FLOWNET_NONE,
-					     t == job->root ? FLOWNET_ROOT_LOST : FLOWNET_MACHINE_REMOVED);
-		}
+		for (uint32_t t = 0; t < net->jobs[job].task_limit && code == 0; t++)
+			code = lose_task(net, job, t, (int32_t)machine);
 	}
-	net_machine_load(net, machine, 0, net->machines[machine].running);
-	net->machines[machine].present = false;
+	net_machine_load(net, machine, 0, entry->running, false);
+	entry->present = false;
 	if (net->policy.present)
 		net->policy.present(net->policy.context, machine, false);
 	if (code == 0)
@@ -55,75 +121,83 @@ int flownet_machine_removed(struct flownet *net, uint32_t machine)
 	return code == 0 ? all_arcs_changed(net, FLOWNET_MACHINE_REMOVED) : code;
 }
 
+bool flownet_machine_is_reference(const struct flownet *net, uint32_t machine)
+{
+	return net->machines[machine].first_root != JOB_NONE;
+}
+
+int flownet_machine_drained(struct flownet *net, uint32_t machine, bool draining)
+{
+	struct net_machine *entry = machine_at(net, machine);
+
+	if (!entry)
+		return -EINVAL;
+	net_machine_load(net, machine, entry->slots, entry->running, draining);
+	return net_change_machine(net, machine, FLOWNET_SLOTS_CHANGED);
+}
+
 int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots)
 {
-	if (machine >= net->cluster->machine_count || !net->machines[machine].present || slots < 0)
+	struct net_machine *entry = machine_at(net, machine);
+
+	if (!entry || slots < 0)
 		return -EINVAL;
-	net_machine_load(net, machine, slots, net->machines[machine].running);
+	net_machine_load(net, machine, slots, entry->running, entry->draining);
 	return net_change_machine(net, machine, FLOWNET_SLOTS_CHANGED);
 }
 
 int flownet_costs_changed(struct flownet *net, uint32_t job)
 {
-	const struct net_job *entry = net_job_at(net, job);
+	struct net_job *entry = net_job_at(net, job);
 
 	if (!entry)
 		return -EINVAL;
 	if (!net_job_open(net, entry))
 		return 0; /* it has no arcs yet: they are read when its root is placed */
-	return net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_LATENCY_CHANGED);
+	if (net_job_has_members(entry))
+		return net_change_job(net, job, FLOWNET_CHANGE_ARCS, FLOWNET_LATENCY_CHANGED);
+	net_costs_forget(entry);
+	return 0;
 }
 
-static int roots_on_machine_changed(struct flownet *net, uint32_t machine)
+int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved)
 {
 	int code = 0;
 
-	for (int64_t job = net->machines[machine].first_root; job != FLOWNET_NONE && code == 0;
-	     job = net->jobs[job].next_root)
-		code = flownet_costs_changed(net, (uint32_t)job);
-	return code;
-}
-
-int flownet_latency_changed(struct flownet *net, uint32_t a, uint32_t b, enum latency_moved moved)
-{
-	const struct cluster *cluster = net->cluster;
-	int code;
-
-	if (a >= cluster->machine_count || b >= cluster->machine_count)
-		return -EINVAL;
-	if (moved == LATENCY_MOVED_NOTHING)
-		return 0;
 	if (net->policy.moved)
-		net->policy.moved(net->policy.context, a, b, moved);
-	code = roots_on_machine_changed(net, a);
-	if (code == 0 && a != b)
-		code = roots_on_machine_changed(net, b);
-	for (uint32_t m = 0; moved != LATENCY_MOVED_PAIR && m < cluster->machine_count && code == 0; m++) {
-		uint32_t rack = cluster->machines[m].rack, rack_a = cluster->machines[a].rack;
-		uint32_t rack_b = cluster->machines[b].rack, pod = cluster->racks[rack].pod;
+		net->policy.moved(net->policy.context, moved);
+	for (size_t i = 0; !moved && i < net->live.count && code == 0; i++)
+		code = flownet_costs_changed(net, net->live.jobs[i]);
+	for (size_t i = 0; moved && i < moved->count && code == 0; i++) {
+		uint32_t machine = moved->machines[i];
+		uint32_t job = machine < net->machine_count ? net->machines[machine].first_root : JOB_NONE;
 
-		if (rack == rack_a || rack == rack_b ||
-		    (moved == LATENCY_MOVED_POD_PAIR &&
-		     (pod == cluster->racks[rack_a].pod || pod == cluster->racks[rack_b].pod)))
-			code = roots_on_machine_changed(net, m);
+		for (; job != JOB_NONE && code == 0; job = net->jobs[job].next_root)
+			code = flownet_costs_changed(net, job);
 	}
 	return code;
 }
 
+/* A job leaves the list when time changed none of its costs any more before these seconds. */
 int flownet_time_passed(struct flownet *net, double seconds)
 {
-	bool waits = net->settings.omega_per_s > 0;
-	bool runs = net->settings.beta_per_s > 0 && net->settings.preemption;
+	size_t left = 0;
+	int code = 0;
 
 	if (!(seconds >= 0))
 		return -EINVAL;
-	net->now_s += seconds;
-	for (uint32_t j = 0; (waits || runs) && j < net->job_limit; j++) {
-		const struct net_job *job = net_job_at(net, j);
+	for (size_t i = 0; i < net->ageing.count && code == 0; i++) {
+		uint32_t job = net->ageing.jobs[i];
 
-		if (job && ((waits && job->waiting > 0) || (runs && job->running > 0)) &&
-		    net_change_job(net, j, FLOWNET_CHANGE_UNITS, FLOWNET_TIME_PASSED) != 0)
-			return -ENOMEM;
+		if (!net_job_at(net, job) || !net_job_is_ageing(net, job)) {
+			net->jobs[job].ageing = false;
+			continue;
+		}
+		net->ageing.jobs[left++] = job;
+		code = net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TIME_PASSED);
 	}
-	return 0;
+	if (code == 0)
+		net->ageing.count = left;
+	net->now_s += seconds;
+	return code;
 }

@@ -54,7 +54,8 @@ static int32_t running_cost(struct flownet *net, uint32_t job, uint32_t task, st
 
 	if (runs->cost_epoch != entry->cost_epoch && known->machine[place] == runs->machine)
 		net_running_cost_known(net, job, task, known->cost[place]);
-	if (runs->cost_epoch == entry->cost_epoch && net->settings.beta_per_s <= 0 && !net->others_held)
+	if (runs->cost_epoch == entry->cost_epoch && net->settings.beta_per_s <= 0 && entry->gain <= 0 &&
+	    !net->others_held)
 		return runs->cost;
 	cost = net_running_cost(net, job, task, discounted);
 	known->machine[place] = runs->machine;
@@ -75,7 +76,7 @@ static void fill_member(struct flownet *net, uint32_t job, uint32_t task, struct
 		.machine = runs->machine,
 		.root = net->policy.root_first && task == entry->root,
 	};
-	if (net_task_runs(runs))
+	if (net_task_runs(runs) && runs->origin != ORIGIN_LEAVES)
 		member->running_cost = running_cost(net, job, task, known, &member->discounted);
 }
 
@@ -90,9 +91,8 @@ int64_t net_members(struct flownet *net, uint32_t job)
 {
 	struct net_job *entry = &net->jobs[job];
 	struct known_costs known = nothing_known;
-	bool root_first = net->policy.root_first, open = net_job_open(net, entry), mixed = false;
-	/* Of tasks that are no roots; a root that runs is pinned, one that waits is a member. */
-	bool runners = open && net->settings.preemption, waiters = open && !net->others_held;
+	bool root_first = net->policy.root_first, mixed = false;
+	bool waiters = net_job_open(net, entry); /* a root that waits is a member in any case */
 	struct net_member *members;
 	size_t count = 0;
 
@@ -101,15 +101,16 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	members = net->members;
 	for (uint32_t t = 0; t < entry->task_limit; t++) {
 		const struct net_task *task = &entry->tasks[t];
-		bool root = root_first && t == entry->root, runs = net_task_runs(task);
+		bool root = root_first && t == entry->root;
 
-		if (task->machine == TASK_ABSENT || (root ? runs : runs ? !runners : !waiters))
+		if (task->machine == TASK_ABSENT ||
+		    (net_task_runs(task) ? net_is_pinned(net, entry, t) : !root && !waiters))
 			continue;
 		fill_member(net, job, t, &known, &members[count]);
 		mixed |= root != members[0].root || members[count].unscheduled_cost != members[0].unscheduled_cost;
 		count++;
 	}
-	if (mixed || net->settings.beta_per_s > 0)
+	if (mixed || net->settings.beta_per_s > 0 || entry->gain > 0)
 		sort_members(members, count);
 	return (int64_t)count;
 }

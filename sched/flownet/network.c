@@ -25,7 +25,7 @@ static int32_t rack_node(uint32_t rack)
 
 static int32_t machine_node(const struct flownet *net, uint32_t machine)
 {
-	return (int32_t)(NODE_FIXED + net->cluster->rack_count + machine);
+	return (int32_t)(NODE_FIXED + net->rack_count + machine);
 }
 
 static int32_t add_node(struct builder *builder, struct flownet_node node, int64_t supply)
@@ -74,17 +74,18 @@ static void add_arc(struct builder *builder, int32_t tail, int32_t head, int32_t
 	builder->arcs++;
 }
 
-/* Slots as the network counts them: what is pinned to a machine always fits. */
+/* Slots as the network counts them: pinned tasks always fit, and tasks that should leave are somewhere else. */
 static int32_t machine_width(const struct net_machine *machine)
 {
-	return machine->slots > machine->pinned ? machine->slots : machine->pinned;
+	int32_t pinned = net_machine_is_shut(machine) ? machine->running : machine->pinned;
+
+	return net_machine_capacity(machine) + pinned - machine->leaving;
 }
 
 static void add_machines(struct builder *builder)
 {
 	const struct flownet *net = builder->net;
-	const struct cluster *cluster = net->cluster;
-	int32_t *rack_width = calloc((size_t)cluster->rack_count + 1, sizeof *rack_width);
+	int32_t *rack_width = calloc((size_t)net->rack_count + 1, sizeof *rack_width);
 
 	if (!rack_width) {
 		builder->code = -ENOMEM;
@@ -92,22 +93,22 @@ static void add_machines(struct builder *builder)
 	}
 	add_node(builder, (struct flownet_node){.kind = FLOWNET_NODE_CLUSTER}, 0);
 	add_node(builder, (struct flownet_node){.kind = FLOWNET_NODE_SINK}, 0);
-	for (uint32_t r = 0; r < cluster->rack_count; r++)
+	for (uint32_t r = 0; r < net->rack_count; r++)
 		add_node(builder, (struct flownet_node){.kind = FLOWNET_NODE_RACK, .number = r}, 0);
-	for (uint32_t m = 0; m < cluster->machine_count; m++) {
+	for (uint32_t m = 0; m < net->machine_count; m++) {
 		int32_t width = machine_width(&net->machines[m]);
 
-		rack_width[cluster->machines[m].rack] += width;
+		rack_width[net->machines[m].rack] += width;
 		add_node(builder, (struct flownet_node){.kind = FLOWNET_NODE_MACHINE, .number = m}, 0);
 	}
-	for (uint32_t r = 0; r < cluster->rack_count; r++)
+	for (uint32_t r = 0; r < net->rack_count; r++)
 		add_arc(builder, NODE_CLUSTER, rack_node(r), rack_width[r], 0);
-	for (uint32_t m = 0; m < cluster->machine_count; m++) {
+	for (uint32_t m = 0; m < net->machine_count; m++) {
 		int32_t width = machine_width(&net->machines[m]);
 
 		if (!net->machines[m].present)
 			continue;
-		add_arc(builder, rack_node(cluster->machines[m].rack), machine_node(net, m), width, 0);
+		add_arc(builder, rack_node(net->machines[m].rack), machine_node(net, m), width, 0);
 		add_arc(builder, machine_node(net, m), NODE_SINK, width, 0);
 	}
 	free(rack_width);
@@ -140,7 +141,7 @@ static void add_task(struct builder *builder, uint32_t job, uint32_t task, int32
 	node = add_node(builder, (struct flownet_node){.kind = FLOWNET_NODE_TASK, .number = job, .task = task}, 1);
 	if (builder->code == 0)
 		builder->network->supply[NODE_SINK]--;
-	if (net_task_runs(state)) {
+	if (net_task_runs(state) && state->origin != ORIGIN_LEAVES) {
 		bool discounted;
 		int32_t cost = net_running_cost(net, job, task, &discounted);
 
@@ -197,8 +198,8 @@ int flownet_network_build(const struct flownet *net, struct flownet_network *net
 
 	*network = (struct flownet_network){0};
 	add_machines(&builder);
-	for (uint32_t j = 0; j < net->job_limit && builder.code == 0; j++)
-		add_job(&builder, j);
+	for (size_t i = 0; i < net->live.count && builder.code == 0; i++)
+		add_job(&builder, net->live.jobs[i]);
 	add_overflow(&builder);
 	network->pinned_cost = flownet_pinned_cost(net);
 	network->problem = (struct mcf_problem){

@@ -16,19 +16,8 @@ struct flownet *flownet_create(const struct cluster *cluster, const struct flown
 	net->cluster = cluster;
 	net->policy = *policy;
 	net->settings = *settings;
-	if (!settings->preemption)
-		net->settings.beta_per_s = 0; /* who may not move needs nothing that holds him */
-	net->machines = calloc((size_t)cluster->machine_count + 1, sizeof *net->machines);
-	net->rack_free = calloc((size_t)cluster->rack_count + 1, sizeof *net->rack_free);
-	net->walk_starts = calloc((size_t)cluster->rack_count + 2, sizeof *net->walk_starts);
-	net->share_at = calloc((size_t)cluster->machine_count + 1, sizeof *net->share_at);
-	if (!net->machines || !net->rack_free || !net->walk_starts || !net->share_at)
+	if (flownet_grow(net) != 0)
 		goto out_of_memory;
-	for (uint32_t m = 0; m < cluster->machine_count; m++)
-		net->share_at[m] = FLOWNET_NONE;
-	for (uint32_t m = 0; m < cluster->machine_count; m++)
-		net->machines[m] = (struct net_machine){
-			.told = FLOWNET_NONE, .first_root = FLOWNET_NONE, .rack = cluster->machines[m].rack};
 	if (!settings->algorithm) {
 		net->solver = structured_create(0, (int32_t)cluster->machine_count, (int32_t)cluster->rack_count);
 		if (!net->solver)
@@ -46,13 +35,17 @@ void flownet_destroy(struct flownet *net)
 {
 	if (!net)
 		return;
-	for (uint32_t j = 0; j < net->job_limit; j++)
-		net_job_free(&net->jobs[j]);
+	for (size_t i = 0; i < net->live.count; i++)
+		net_job_free(&net->jobs[net->live.jobs[i]]);
 	structured_destroy(net->solver);
 	free(net->machines);
 	free(net->rack_free);
 	free(net->jobs);
 	free(net->pending);
+	free(net->live.jobs);
+	free(net->spare_jobs.jobs);
+	free(net->ageing.jobs);
+	free(net->flipped);
 	free(net->changed.jobs);
 	free(net->touched.jobs);
 	free(net->walk_starts);
@@ -74,23 +67,52 @@ static double seconds_since(struct ns begin)
 	return ns_to_s(ns_sub(ns_now_monotonic(), begin));
 }
 
-int flownet_solve(struct flownet *net, struct flownet_round *round, struct error *err)
+/* Jobs whose proposals nobody carried out are looked at again: the solver still has their units there. */
+static int touch_open_plans(struct flownet *net)
 {
-	struct ns begin = ns_now_monotonic();
 	int code = 0;
 
-	*round = (struct flownet_round){.changes = net->pending_count};
+	for (size_t i = 0; net->open_plans > 0 && i < net->plan_count && code == 0; i++) {
+		if (net->plans[i].open)
+			code = net_touch(net, net->plans[i].move.job);
+	}
+	return code;
+}
+
+/* The changes wait while roots are placed without the solver. */
+static int apply_changes(struct flownet *net, struct flownet_round *round, struct error *err)
+{
+	int code = touch_open_plans(net);
+
+	round->changes = net->pending_count;
 	round->merged = net->pending_events - net->pending_count;
-	net->plan_count = 0;
-	net->rounds++;
-	if (net->solver)
+	if (code == 0 && net->solver)
 		code = net_groups_apply(net);
 	if (code != 0)
 		return error_set(err, -code, code == -ERANGE ? "a cost is out of the solver's range" : "out of memory");
 	net_changes_clear(net);
+	return 0;
+}
+
+int flownet_propose(struct flownet *net, struct flownet_round *round, struct error *err)
+{
+	bool roots_alone = net->others_held;
+	struct ns begin = ns_now_monotonic();
+	int code = 0;
+
+	*round = (struct flownet_round){0};
+	net->rounds++;
+	if (!roots_alone)
+		code = apply_changes(net, round, err);
+	else if (touch_open_plans(net) != 0)
+		code = error_set(err, ENOMEM, "out of memory");
 	round->apply_s = seconds_since(begin);
 	begin = ns_now_monotonic();
-	code = net->solver ? net_groups_solve(net, round, err) : net_general_solve(net, round, err);
+	net->plan_count = net->open_plans = 0;
+	if (code == 0 && roots_alone)
+		code = net_roots_solve(net, round, err);
+	else if (code == 0)
+		code = net->solver ? net_groups_solve(net, round, err) : net_general_solve(net, round, err);
 	round->solve_s = seconds_since(begin);
 	if (code != 0)
 		return code;
@@ -99,7 +121,21 @@ int flownet_solve(struct flownet *net, struct flownet_round *round, struct error
 		return error_set(err, ENOMEM, "out of memory");
 	round->extract_s = seconds_since(begin);
 	round->moves = net->moves;
-	round->move_count = net->move_count;
+	round->move_count = net->plan_count;
+	return 0;
+}
+
+int flownet_solve(struct flownet *net, struct flownet_round *round, struct error *err)
+{
+	struct ns begin;
+	int code = flownet_propose(net, round, err);
+
+	if (code != 0)
+		return code;
+	begin = ns_now_monotonic();
+	if (flownet_apply_all(net) != 0)
+		return error_set(err, ENOMEM, "out of memory");
+	round->extract_s += seconds_since(begin);
 	return 0;
 }
 

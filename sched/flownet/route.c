@@ -27,8 +27,7 @@ static int index_arcs(const struct flownet_network *network, const struct flowne
 
 	index->to_node = malloc((nodes + 1) * sizeof *index->to_node);
 	index->from_node = malloc((nodes + 1) * sizeof *index->from_node);
-	index->node_of_machine =
-		calloc((size_t)flownet_cluster(net)->machine_count + 1, sizeof *index->node_of_machine);
+	index->node_of_machine = calloc((size_t)net->machine_count + 1, sizeof *index->node_of_machine);
 	if (!index->to_node || !index->from_node || !index->node_of_machine)
 		return -ENOMEM;
 	for (int32_t v = 0; v < network->problem.node_count; v++) {

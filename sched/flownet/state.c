@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Machines, jobs and tasks as they stand, and the steps that events are made of. */
+/* Machines, jobs and tasks as they are, and the steps that events are made of. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -32,39 +32,61 @@ bool net_job_open(const struct flownet *net, const struct net_job *job)
 	return !net->policy.root_first || net_root_machine(job) != FLOWNET_NONE;
 }
 
+bool net_job_has_members(const struct net_job *job)
+{
+	return job->waiting > 0 || job->preemptible || job->class_count > 0;
+}
+
 bool net_job_uniform(const struct flownet *net, const struct net_job *job)
 {
 	bool timed = net->settings.omega_per_s > 0 || net->settings.beta_per_s > 0;
 
-	return !timed && net->settings.preemption && !net->others_held && net_job_open(net, job) &&
-	       job->class_count == 1 && !job->first.root;
+	return !timed && job->preemptible && !net->others_held && net_job_open(net, job) && job->class_count == 1 &&
+	       !job->first.root && net->shut_machines == 0 && net->odd_tasks == 0;
 }
 
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task)
 {
-	if (net_task_runs(&job->tasks[task]) || (net->policy.root_first && task == job->root))
+	const struct net_task *entry = &job->tasks[task];
+
+	if (net->policy.root_first && task == job->root)
+		return !net->others_held || entry->origin != ORIGIN_LEAVES;
+	if (net_task_runs(entry) && entry->origin != ORIGIN_LEAVES)
 		return true;
 	return net_job_open(net, job) && !net->others_held;
 }
 
-bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task)
+bool net_is_held(const struct flownet *net, const struct net_job *job, uint32_t task)
 {
-	if (!net_task_runs(&job->tasks[task]))
+	const struct net_task *entry = &job->tasks[task];
+
+	if (!net_task_runs(entry))
 		return false;
-	if (!net->settings.preemption)
+	if (!job->preemptible || entry->origin != ORIGIN_SETTLED)
 		return true;
 	return net->policy.root_first && (task == job->root || !net_job_open(net, job));
 }
 
+bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_t task)
+{
+	const struct net_task *entry = &job->tasks[task];
+
+	if (!net_task_runs(entry) || entry->origin == ORIGIN_LEAVES)
+		return false;
+	return net_is_held(net, job, task) || net_machine_is_shut(&net->machines[entry->machine]);
+}
+
 int32_t net_machine_capacity(const struct net_machine *machine)
 {
-	return machine->present && machine->slots > machine->pinned ? machine->slots - machine->pinned : 0;
+	if (!machine->present || net_machine_is_shut(machine) || machine->slots <= machine->pinned)
+		return 0;
+	return machine->slots - machine->pinned;
 }
 
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason)
 {
 	for (uint32_t t = 0; t < job->task_limit; t++) {
-		if (!net_is_pinned(net, job, t))
+		if (!net_is_held(net, job, t))
 			continue;
 		net->machines[job->tasks[t].machine].pinned += sign;
 		if (net_change_machine(net, (uint32_t)job->tasks[t].machine, reason) != 0)
@@ -82,34 +104,61 @@ static void link_root(struct flownet *net, uint32_t job, int32_t machine)
 		net->policy.root(net->policy.context, job, (uint32_t)machine, true);
 }
 
-static void unlink_root(struct flownet *net, uint32_t job, int32_t machine)
+static void unlink_root(struct flownet *net, uint32_t job)
 {
-	int64_t *link = &net->machines[machine].first_root;
+	int32_t machine = net->jobs[job].root_machine;
+	uint32_t *link = &net->machines[machine].first_root;
 
 	net->jobs[job].root_machine = FLOWNET_NONE;
-	while (*link != FLOWNET_NONE && *link != (int64_t)job)
+	while (*link != JOB_NONE && *link != job)
 		link = &net->jobs[*link].next_root;
-	if (*link != FLOWNET_NONE)
+	if (*link != JOB_NONE)
 		*link = net->jobs[job].next_root;
 	if (net->policy.root)
 		net->policy.root(net->policy.context, job, (uint32_t)machine, false);
 }
 
-void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running)
+void net_root_forget(struct flownet *net, uint32_t job)
 {
-	int64_t *rack_free = &net->rack_free[net->machines[machine].rack];
+	if (net->jobs[job].root_ended && net->jobs[job].root_machine != FLOWNET_NONE)
+		unlink_root(net, job);
+	net->jobs[job].root_ended = false;
+}
+
+void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running, bool draining)
+{
+	struct net_machine *entry = &net->machines[machine];
+	int64_t *rack_free = &net->rack_free[entry->rack];
+	bool before = net_machine_is_shut(entry);
 
 	*rack_free -= flownet_free(net, machine);
-	net->machines[machine].slots = slots;
-	net->machines[machine].running = running;
+	net->shut_machines -= before && entry->running > 0;
+	entry->slots = slots;
+	entry->running = running;
+	entry->draining = draining;
+	net->shut_machines += net_machine_is_shut(entry) && running > 0;
 	*rack_free += flownet_free(net, machine);
+	if (net_machine_is_shut(entry) != before && !entry->flipped) {
+		entry->flipped = true;
+		net->flipped[net->flipped_count++] = machine;
+	}
 }
 
 static void count_task(struct flownet *net, int32_t machine, int32_t sign)
 {
 	const struct net_machine *entry = &net->machines[machine];
 
-	net_machine_load(net, (uint32_t)machine, entry->slots, entry->running + sign);
+	net_machine_load(net, (uint32_t)machine, entry->slots, entry->running + sign, entry->draining);
+}
+
+void net_machine_try(struct flownet *net, int32_t machine, int32_t sign)
+{
+	struct net_machine *entry = &net->machines[machine];
+	int64_t *rack_free = &net->rack_free[entry->rack];
+
+	*rack_free -= flownet_free(net, (uint32_t)machine);
+	entry->running += sign;
+	*rack_free += flownet_free(net, (uint32_t)machine);
 }
 
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s)
@@ -126,8 +175,8 @@ void net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 	if (net_task_runs(moved)) {
 		count_task(net, moved->machine, -1);
 		entry->running--;
-		if (task == entry->root)
-			unlink_root(net, job, moved->machine);
+		if (task == entry->root && !entry->root_ended)
+			unlink_root(net, job);
 	} else {
 		entry->waiting--;
 	}
@@ -149,17 +198,17 @@ int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 	struct net_job *entry = &net->jobs[job];
 	int32_t before = entry->tasks[task].machine;
 	bool is_root = net->policy.root_first && task == entry->root;
-	int code = 0;
+	int code = net_task_set_origin(net, job, task, ORIGIN_SETTLED, reason);
 
-	if (is_root)
+	if (is_root && code == 0)
 		code = net_count_pins(net, entry, -1, reason);
-	else if (net_is_pinned(net, entry, task))
+	else if (net_is_held(net, entry, task))
 		net->machines[before].pinned--;
 	net_task_put(net, job, task, machine);
 	entry->recount |= machine != FLOWNET_NONE && !net->settled;
 	if (is_root && code == 0)
 		code = net_count_pins(net, entry, 1, reason);
-	else if (net_is_pinned(net, entry, task))
+	else if (net_is_held(net, entry, task))
 		net->machines[machine].pinned++;
 	if (before != FLOWNET_NONE && code == 0)
 		code = net_change_machine(net, (uint32_t)before, reason);
@@ -167,5 +216,38 @@ int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 		code = net_change_machine(net, (uint32_t)machine, reason);
 	if (is_root && code == 0)
 		code = net_change_job(net, job, FLOWNET_CHANGE_ARCS, reason);
+	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, reason) : code;
+}
+
+int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_t origin, enum flownet_reason reason)
+{
+	struct net_job *entry = &net->jobs[job];
+	struct net_task *state = &entry->tasks[task];
+	int32_t before = state->origin, machine = state->machine;
+	int code = 0;
+
+	if (before == origin)
+		return 0;
+	net->odd_tasks -= before != ORIGIN_SETTLED;
+	net->odd_tasks += origin != ORIGIN_SETTLED;
+	net->machines[machine].pinned -= net_is_held(net, entry, task);
+	net->machines[machine].leaving -= before == ORIGIN_LEAVES;
+	state->origin = origin;
+	net->machines[machine].pinned += net_is_held(net, entry, task);
+	net->machines[machine].leaving += origin == ORIGIN_LEAVES;
+	if (before >= 0) { /* its slot there */
+		net->machines[before].pinned--;
+		count_task(net, before, -1);
+		code = net_change_machine(net, (uint32_t)before, reason);
+	}
+	if (origin >= 0) {
+		net->machines[origin].pinned++;
+		count_task(net, origin, 1);
+		if (code == 0)
+			code = net_change_machine(net, (uint32_t)origin, reason);
+	}
+	entry->recount = true;
+	if (code == 0)
+		code = net_change_machine(net, (uint32_t)machine, reason);
 	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, reason) : code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What policies and programs read of the state. */
+/* Reading the state, for policies and programs. */
 #include "flownet_priv.h"
 
 int32_t flownet_slots(const struct flownet *net, uint32_t machine)
@@ -16,7 +16,7 @@ int32_t flownet_free(const struct flownet *net, uint32_t machine)
 {
 	const struct net_machine *entry = &net->machines[machine];
 
-	return entry->present && entry->slots > entry->running ? entry->slots - entry->running : 0;
+	return entry->present && !net_machine_is_shut(entry) ? entry->slots - entry->running : 0;
 }
 
 int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack)
@@ -27,6 +27,12 @@ int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack)
 const struct cluster *flownet_cluster(const struct flownet *net)
 {
 	return net->cluster;
+}
+
+const uint32_t *flownet_jobs(const struct flownet *net, size_t *count)
+{
+	*count = net->live.count;
+	return net->live.jobs;
 }
 
 uint32_t flownet_job_limit(const struct flownet *net)
@@ -56,6 +62,14 @@ int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t t
 	const struct net_task *entry = net_task_at(net, job, task);
 
 	return entry ? entry->machine : FLOWNET_NONE;
+}
+
+bool flownet_task_in_transit(const struct flownet *net, uint32_t job, uint32_t task, int32_t *origin)
+{
+	const struct net_task *entry = net_task_at(net, job, task);
+
+	*origin = entry && net_task_in_transit(entry) ? entry->origin : FLOWNET_NONE;
+	return entry && net_task_in_transit(entry);
 }
 
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whom of a job's waiting tasks a narrow U_J holds: those that cost least there, of equals the first. */
+/* Which of a job's waiting tasks a narrow U_J holds: those that cost least there, of equals the first. */
 #include <errno.h>
 #include <stdlib.h>
 

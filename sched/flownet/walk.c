@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Jobs that a round looks at one after the other. They lie far apart in memory, and each leads to the next thing to be
- * fetched: while one is looked at, the next few are brought nearer in four steps. Jobs whose roots share a rack lead to
- * the same machines: side by side, they find those in the cache.
+ * fetched: while one is looked at, the next few are prefetched in four steps. Jobs whose roots share a rack lead to the
+ * same machines: one after the other, they find those in the cache.
  */
 #include <errno.h>
 #include <string.h>
@@ -34,13 +34,13 @@ static uint32_t rack_of_job(const struct flownet *net, uint32_t job)
 {
 	int32_t root = net_root_machine(&net->jobs[job]);
 
-	return root == FLOWNET_NONE ? net->cluster->rack_count : net->machines[root].rack;
+	return root == FLOWNET_NONE ? net->rack_count : net->machines[root].rack;
 }
 
 /* A counting sort, stable. */
 int net_walk_sort(struct flownet *net, struct net_walk *walk)
 {
-	uint32_t racks = net->cluster->rack_count, *starts = net->walk_starts, *sorted;
+	uint32_t racks = net->rack_count, *starts = net->walk_starts, *sorted;
 
 	if (walk->count == 0)
 		return 0;
@@ -64,7 +64,7 @@ static void fetch_lines(const void *first, size_t bytes, size_t most_lines)
 		__builtin_prefetch((const char *)first + line * CACHE_LINE);
 }
 
-/* What the solver and the policy are told of and look at. */
+/* The solver's and the policy's data of the job. */
 static void fetch_for_apply(const struct flownet *net, const struct net_job *job, uint32_t number, int steps_ahead)
 {
 	bool row = net->policy.fetch && job->pending_arcs != 0 && net_root_machine(job) != FLOWNET_NONE;

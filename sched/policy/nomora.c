@@ -45,7 +45,7 @@ static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_
 
 		if (machine == COST_NO_MACHINE || flownet_free(net, machine) == 0)
 			continue;
-		if (best == COST_NO_MACHINE || cost[machine] < cost[best])
+		if (cost[machine] <= COST_MAXIMUM && (best == COST_NO_MACHINE || cost[machine] < cost[best]))
 			best = machine;
 	}
 	return best;

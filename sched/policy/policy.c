@@ -41,7 +41,7 @@ static void fetch_for_net(void *context, uint32_t job, int32_t root, enum cost_f
 	const struct placer *placer = context;
 
 	if (job < placer->job_room) /* it has a curve */
-		cost_rows_fetch(placer->rows, placer->curve_of_job[job], (uint32_t)root, step);
+		cost_rows_fetch(placer->rows, (uint32_t)root, step);
 }
 
 static void root_for_net(void *context, uint32_t job, uint32_t machine, bool runs)
@@ -78,34 +78,72 @@ static void present_for_net(void *context, uint32_t machine, bool present)
 	placer->dense_job = -1;
 }
 
-static void moved_for_net(void *context, uint32_t a, uint32_t b, enum latency_moved moved)
+static void moved_for_net(void *context, const struct cost_moved *moved)
 {
 	struct placer *placer = context;
 
-	cost_rows_latency_moved(placer->rows, a, b, moved);
+	if (moved)
+		cost_rows_latency_moved(placer->rows, moved);
+	else
+		cost_rows_all_moved(placer->rows);
 	placer->dense_job = -1;
+}
+
+/* *items with `count` elements of `size` bytes. */
+static int extend(void *items, size_t count, size_t size)
+{
+	void **place = items, *larger = reallocarray(*place, count, size);
+
+	if (!larger)
+		return -ENOMEM;
+	*place = larger;
+	return 0;
+}
+
+/* Scratch and caches by machine and by rack. */
+static int grow_arrays(struct placer *placer)
+{
+	size_t machines = (size_t)placer->layout->machine_count + 1, racks = (size_t)placer->layout->rack_count + 1;
+
+	placer->dense_job = -1;
+	placer->reserved_round = UINT64_MAX;
+	if (extend(&placer->dense, machines, sizeof *placer->dense) != 0 ||
+	    extend(&placer->candidates, machines, policy_candidate_bytes()) != 0 ||
+	    extend(&placer->reserved, racks, sizeof *placer->reserved) != 0 ||
+	    extend(&placer->distance_row.racks, racks, sizeof *placer->distance_row.racks) != 0)
+		return -ENOMEM;
+	return 0;
 }
 
 static int create_rows(struct placer *placer, struct cost_source source)
 {
-	struct cost_rows_settings thresholds = {placer->settings.machine_threshold, placer->settings.rack_threshold};
+	struct cost_rows_settings thresholds = {placer->settings.machine_threshold, placer->settings.rack_threshold,
+						placer->settings.machine_arcs};
 	const struct cluster *cluster = placer->layout->cluster;
 
 	placer->rows = cost_rows_create(placer->layout, source, thresholds);
-	placer->dense = calloc((size_t)cluster->machine_count + 1, sizeof *placer->dense);
-	placer->reserved = calloc((size_t)cluster->rack_count + 1, sizeof *placer->reserved);
-	placer->distance_row.racks = calloc((size_t)cluster->rack_count + 1, sizeof *placer->distance_row.racks);
 	placer->rest = rest_costs_create(placer->layout);
-	placer->candidates = policy_candidates_create(cluster->machine_count);
-	if (!placer->rows || !placer->dense || !placer->reserved || !placer->distance_row.racks || !placer->rest ||
-	    !placer->candidates)
+	if (!placer->rows || !placer->rest || grow_arrays(placer) != 0)
 		return -ENOMEM;
-	placer->most_slots = 1;
-	for (uint32_t m = 0; m < cluster->machine_count; m++) {
+	for (uint32_t m = 0; m < cluster->machine_count; m++)
 		cost_rows_set_present(placer->rows, m, false); /* until it is added */
-		if (cluster->machines[m].slots > placer->most_slots)
-			placer->most_slots = cluster->machines[m].slots;
-	}
+	return 0;
+}
+
+int placer_grow(struct placer *placer)
+{
+	if (cost_rows_grow(placer->rows) != 0 || rest_costs_grow(placer->rest) != 0 || grow_arrays(placer) != 0)
+		return -ENOMEM;
+	return flownet_grow(placer->net);
+}
+
+int placer_forget_machine(struct placer *placer, uint32_t machine)
+{
+	if (flownet_machine_is_reference(placer->net, machine))
+		return -EBUSY;
+	cost_rows_forget(placer->rows, machine);
+	rest_costs_forget(placer->rest);
+	placer->dense_job = -1;
 	return 0;
 }
 
@@ -116,6 +154,7 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 	struct flownet_policy asked = {
 		.context = placer,
 		.root_first = policy->root_first,
+		.preempts = policy->preempts,
 		.row = row_for_net,
 		.fetch = policy->cached_rows ? fetch_for_net : NULL,
 		.root = policy->cached_rows ? root_for_net : NULL,
@@ -169,6 +208,43 @@ void placer_destroy(struct placer *placer)
 int32_t placer_add_curve(struct placer *placer, const struct curve *curve)
 {
 	return cost_rows_add_curve(placer->rows, curve, placer->settings.reference);
+}
+
+/* Jobs with the curve: their costs are looked up again. */
+static int curve_changed(struct placer *placer, int32_t number)
+{
+	size_t count;
+	const uint32_t *jobs = flownet_jobs(placer->net, &count);
+	int code = 0;
+
+	placer->dense_job = -1;
+	rest_costs_forget(placer->rest);
+	for (size_t i = 0; i < count && code == 0; i++) {
+		if (jobs[i] < placer->job_room && placer->curve_of_job[jobs[i]] == number)
+			code = flownet_costs_changed(placer->net, jobs[i]);
+	}
+	return code;
+}
+
+int placer_replace_curve(struct placer *placer, int32_t number, const struct curve *curve)
+{
+	int code = cost_rows_replace_curve(placer->rows, number, curve, placer->settings.reference);
+
+	return code == 0 ? curve_changed(placer, number) : code;
+}
+
+int placer_remove_curve(struct placer *placer, int32_t number)
+{
+	size_t count;
+	const uint32_t *jobs = flownet_jobs(placer->net, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (jobs[i] < placer->job_room && placer->curve_of_job[jobs[i]] == number)
+			return -EBUSY;
+	}
+	cost_rows_remove_curve(placer->rows, number);
+	rest_costs_forget(placer->rest);
+	return 0;
 }
 
 int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve)

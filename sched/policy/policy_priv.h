@@ -18,7 +18,6 @@ struct placer {
 	int32_t *curve_of_job;
 	uint32_t job_room;
 	struct rng rng;
-	uint32_t most_slots;          /* of one machine, at least 1 */
 	struct cost_row fixed_row;    /* the cluster alone */
 	struct cost_row distance_row; /* quincy's: the root's machine, the racks of its pod, the cluster */
 	struct arc distance_machine;
@@ -28,7 +27,8 @@ struct placer {
 	int64_t *reserved; /* [racks] slots that jobs with a placed root will want this round */
 	uint64_t reserved_round;
 	struct rest_costs *rest;
-	struct root_candidate *candidates; /* [machines] scratch */
+	struct root_candidate *candidates;     /* [machines] scratch */
+	uint64_t most_slots, most_slots_round; /* random's: of one machine, at least 1 */
 	uint64_t spread_round; /* load_spreading's: where it is, and the fewest tasks of a machine from there on */
 	uint32_t spread_column;
 	int32_t spread_load;
@@ -43,8 +43,8 @@ int32_t policy_fixed_at(struct placer *placer, uint32_t job, int32_t root, uint3
 /* Machines of `rack`, or of the cluster when that is FLOWNET_NONE: columns first..end-1. */
 void policy_columns(const struct placer *placer, int32_t rack, uint32_t *first, uint32_t *end);
 
-/* root.c: room for as many candidates as there are machines; NULL if out of memory. */
-struct root_candidate *policy_candidates_create(uint32_t machines);
+/* root.c */
+size_t policy_candidate_bytes(void);
 /* A place for a root, in a rack with room for all of its job. */
 uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job);
 

@@ -45,7 +45,7 @@ static const struct cost_row *row(struct placer *placer, uint32_t job, int32_t r
 	out->machine_count = 1;
 	out->rack_count = 0;
 	out->cluster_cost = cluster->pod_count > 1 ? COST_OTHER_POD : COST_SAME_POD;
-	for (uint32_t r = 0; r < cluster->rack_count; r++) {
+	for (uint32_t r = 0; r < placer->layout->rack_count; r++) {
 		if (cluster->racks[r].pod == cluster->racks[root_rack].pod)
 			out->racks[out->rack_count++] = (struct arc){
 				.target = (int32_t)r,

@@ -28,6 +28,20 @@ static uint32_t draw_among_free(struct placer *placer, const struct flownet *net
 	}
 }
 
+static uint64_t most_slots(struct placer *placer, const struct flownet *net)
+{
+	if (placer->most_slots_round == flownet_rounds(net) && placer->most_slots > 0)
+		return placer->most_slots;
+	placer->most_slots_round = flownet_rounds(net);
+	placer->most_slots = 1;
+	for (uint32_t m = 0; m < placer->layout->machine_count; m++) {
+		uint64_t slots = (uint64_t)flownet_slots(net, m);
+
+		placer->most_slots = slots > placer->most_slots ? slots : placer->most_slots;
+	}
+	return placer->most_slots;
+}
+
 static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
 {
 	uint32_t first, end;
@@ -39,7 +53,7 @@ static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_
 		uint32_t machine = placer->layout->machine_of_column[first + rng_below(&placer->rng, end - first)];
 
 		if (machine != COST_NO_MACHINE &&
-		    rng_below(&placer->rng, (uint64_t)placer->most_slots) < (uint64_t)flownet_free(net, machine))
+		    rng_below(&placer->rng, most_slots(placer, net)) < (uint64_t)flownet_free(net, machine))
 			return machine;
 	}
 	return draw_among_free(placer, net, first, end);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rest_priv.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,65 +9,120 @@
 
 enum { COVER_AT_FIRST = 64 };
 
-/* So many slots at this cost. */
+/* A number of slots at this cost. */
 struct cost_step {
 	int32_t cost;
 	uint32_t slots;
 };
 
-/* The cheapest free slots of a rack, seen from one machine. */
+/* The cheapest free slots of a rack, from one machine by one curve. */
 struct cheapest_slots {
-	uint64_t round; /* in which they were free; of another one they say nothing */
-	struct cost_step *steps;
-	uint32_t count, room; /* of steps, ascending */
+	struct cheapest_slots *next; /* from the same machine */
+	int32_t curve;
+	uint32_t count, room;     /* of steps, ascending */
+	struct cost_step steps[]; /* [room] */
 };
 
 struct rest_costs {
 	const struct cost_layout *layout;
-	struct cheapest_slots **of_curve; /* [curve_count][machines] */
-	int32_t curve_count;
-	int64_t cover;  /* slots that are kept of each rack: enough for the largest job so far */
-	uint16_t *cost; /* [columns of the largest rack] scratch */
+	struct cheapest_slots **of_root; /* [root_count] by machine */
+	uint32_t root_count;
+	uint32_t *roots, used; /* [root_count] machines that have some */
+	uint64_t round;        /* in which they were free */
+	int64_t cover;         /* slots that are kept of each rack: enough for the largest job so far */
+	uint16_t *cost;        /* [columns of the largest rack] scratch */
 	struct cost_step steps[COST_MAXIMUM + 2];
 };
 
 struct rest_costs *rest_costs_create(const struct cost_layout *layout)
 {
 	struct rest_costs *costs = calloc(1, sizeof *costs);
-	uint32_t most_columns = 0;
 
 	if (!costs)
 		return NULL;
+	costs->layout = layout;
+	costs->cover = COVER_AT_FIRST;
+	if (rest_costs_grow(costs) == 0)
+		return costs;
+	rest_costs_destroy(costs);
+	return NULL;
+}
+
+int rest_costs_grow(struct rest_costs *costs)
+{
+	const struct cost_layout *layout = costs->layout;
+	size_t machines = (size_t)layout->machine_count + 1;
+	uint32_t most_columns = 0;
+	void *larger;
+
+	rest_costs_forget(costs);
 	for (uint32_t r = 0; r < layout->rack_count; r++) {
 		uint32_t columns = layout->rack_first[r + 1] - layout->rack_first[r];
 
 		most_columns = columns > most_columns ? columns : most_columns;
 	}
-	costs->layout = layout;
-	costs->cover = COVER_AT_FIRST;
-	costs->cost = calloc((size_t)most_columns + 1, sizeof *costs->cost);
-	if (!costs->cost) {
-		free(costs);
-		return NULL;
+	larger = reallocarray(costs->cost, (size_t)most_columns + 1, sizeof *costs->cost);
+	if (!larger)
+		return -ENOMEM;
+	costs->cost = larger;
+	larger = reallocarray(costs->roots, machines, sizeof *costs->roots);
+	if (!larger)
+		return -ENOMEM;
+	costs->roots = larger;
+	larger = reallocarray(costs->of_root, machines, sizeof *costs->of_root);
+	if (!larger)
+		return -ENOMEM;
+	costs->of_root = larger;
+	for (uint32_t m = costs->root_count; m < layout->machine_count; m++)
+		costs->of_root[m] = NULL;
+	costs->root_count = layout->machine_count;
+	return 0;
+}
+
+void rest_costs_forget(struct rest_costs *costs)
+{
+	while (costs->used > 0) {
+		struct cheapest_slots **first = &costs->of_root[costs->roots[--costs->used]];
+
+		while (*first) {
+			struct cheapest_slots *kept = *first;
+
+			*first = kept->next;
+			free(kept);
+		}
 	}
-	return costs;
 }
 
 void rest_costs_destroy(struct rest_costs *costs)
 {
 	if (!costs)
 		return;
-	for (int32_t k = 0; k < costs->curve_count; k++) {
-		for (uint32_t m = 0; m < costs->layout->cluster->machine_count; m++)
-			free(costs->of_curve[k][m].steps);
-		free(costs->of_curve[k]);
-	}
-	free(costs->of_curve);
+	rest_costs_forget(costs);
+	free(costs->of_root);
+	free(costs->roots);
 	free(costs->cost);
 	free(costs);
 }
 
-/* What the steps cost; tasks beyond them cost `beyond` each. */
+/* Slots that were free in another round say nothing. */
+static void begin_round(struct rest_costs *costs, uint64_t round)
+{
+	if (costs->round != round)
+		rest_costs_forget(costs);
+	costs->round = round;
+}
+
+/* Where the curve's slots from this machine are, or belong. */
+static struct cheapest_slots **find_kept(const struct rest_costs *costs, int32_t curve, uint32_t root)
+{
+	struct cheapest_slots **place = &costs->of_root[root];
+
+	while (*place && (*place)->curve != curve)
+		place = &(*place)->next;
+	return place;
+}
+
+/* Cost of the steps; tasks beyond them cost `beyond` each. */
 static int64_t cost_of_tasks(const struct cost_step *steps, uint32_t count, int64_t tasks, int64_t beyond)
 {
 	int64_t total = 0;
@@ -83,11 +139,11 @@ static int64_t cost_of_tasks(const struct cost_step *steps, uint32_t count, int6
 int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			int64_t tasks)
 {
-	const struct rest_costs *costs = placer->rest;
-	int32_t curve = placer->curve_of_job[job];
-	const struct cheapest_slots *kept = curve < costs->curve_count ? &costs->of_curve[curve][root] : NULL;
+	const struct cheapest_slots *kept;
 
-	if (!kept || kept->count == 0 || kept->round != flownet_rounds(net))
+	begin_round(placer->rest, flownet_rounds(net));
+	kept = *find_kept(placer->rest, placer->curve_of_job[job], root);
+	if (!kept)
 		return tasks * placer->policy->least_cost;
 	return cost_of_tasks(kept->steps, kept->count, tasks, kept->steps[kept->count - 1].cost);
 }
@@ -106,7 +162,7 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 		uint32_t machine = layout->machine_of_column[c];
 		int32_t slots = machine == COST_NO_MACHINE ? 0 : flownet_free(net, machine);
 
-		if (slots > 0)
+		if (slots > 0 && costs->cost[c - first] <= COST_MAXIMUM) /* else it cannot be reached */
 			slots_at[costs->cost[c - first]] += slots - (machine == root);
 	}
 	for (int32_t cost = placer->policy->least_cost; cost <= COST_MAXIMUM && tasks > 0; cost++) {
@@ -121,42 +177,28 @@ static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, 
 	return count;
 }
 
-static int reserve_curve(struct rest_costs *costs, int32_t curve)
+/* Without the memory to keep them the bound stays as it was: that costs time alone. */
+static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint32_t count)
 {
-	while (costs->curve_count <= curve) {
-		struct cheapest_slots **larger =
-			reallocarray(costs->of_curve, (size_t)costs->curve_count + 1, sizeof *larger);
+	struct cheapest_slots **place = find_kept(costs, curve, root), *kept = *place;
 
-		if (!larger)
-			return -1;
-		costs->of_curve = larger;
-		larger[costs->curve_count] = calloc((size_t)costs->layout->cluster->machine_count + 1, sizeof **larger);
-		if (!larger[costs->curve_count])
-			return -1;
-		costs->curve_count++;
-	}
-	return 0;
-}
-
-/* Without the memory to keep them the bound stays what it was: that costs time alone. */
-static void keep(struct rest_costs *costs, int32_t curve, uint32_t root, uint64_t round, uint32_t count)
-{
-	struct cheapest_slots *kept;
-
-	if (reserve_curve(costs, curve) != 0)
-		return;
-	kept = &costs->of_curve[curve][root];
-	if (kept->room < count) {
-		struct cost_step *larger = reallocarray(kept->steps, (size_t)count + count / 2, sizeof *larger);
+	if (!kept || kept->room < count) {
+		uint32_t room = count + count / 2;
+		struct cheapest_slots *larger = realloc(kept, sizeof *kept + room * sizeof *kept->steps);
 
 		if (!larger)
 			return;
-		kept->steps = larger;
-		kept->room = count + count / 2;
+		if (!kept) {
+			larger->next = NULL;
+			larger->curve = curve;
+			if (place == &costs->of_root[root])
+				costs->roots[costs->used++] = root;
+		}
+		larger->room = room;
+		*place = kept = larger;
 	}
 	memcpy(kept->steps, costs->steps, count * sizeof *kept->steps);
 	kept->count = count;
-	kept->round = round;
 }
 
 int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root, int64_t tasks)
@@ -164,9 +206,10 @@ int64_t rest_cost(struct placer *placer, const struct flownet *net, uint32_t job
 	struct rest_costs *costs = placer->rest;
 	uint32_t count;
 
+	begin_round(costs, flownet_rounds(net));
 	while (costs->cover < tasks)
 		costs->cover *= 2; /* jobs that grow one by one are no reason to look again for each */
 	count = find_cheapest(placer, net, job, root, costs->cover);
-	keep(costs, placer->curve_of_job[job], root, flownet_rounds(net), count);
+	keep(costs, placer->curve_of_job[job], root, count);
 	return cost_of_tasks(costs->steps, count, tasks, 0);
 }

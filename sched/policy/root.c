@@ -23,22 +23,24 @@ struct rack_choice {
 	uint32_t rack;
 };
 
-struct root_candidate *policy_candidates_create(uint32_t machines)
+size_t policy_candidate_bytes(void)
 {
-	return calloc((size_t)machines + 1, sizeof(struct root_candidate));
+	return sizeof(struct root_candidate);
 }
 
 static void reserve_for_open_jobs(struct placer *placer, const struct flownet *net)
 {
 	const struct cluster *cluster = placer->layout->cluster;
+	size_t count;
+	const uint32_t *jobs = flownet_jobs(net, &count);
 
-	for (uint32_t r = 0; r < cluster->rack_count; r++)
+	for (uint32_t r = 0; r < placer->layout->rack_count; r++)
 		placer->reserved[r] = 0;
-	for (uint32_t j = 0; j < flownet_job_limit(net); j++) {
-		int32_t root = flownet_root_machine(net, j);
+	for (size_t i = 0; i < count; i++) {
+		int32_t root = flownet_root_machine(net, jobs[i]);
 
 		if (root != FLOWNET_NONE)
-			placer->reserved[cluster->machines[root].rack] += flownet_waiting_tasks(net, j);
+			placer->reserved[cluster->machines[root].rack] += flownet_waiting_tasks(net, jobs[i]);
 	}
 	placer->reserved_round = flownet_rounds(net);
 }

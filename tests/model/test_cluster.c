@@ -160,3 +160,28 @@ Test(cluster, what_is_written_reads_back_the_same)
 	cluster_destroy(cluster);
 	cluster_destroy(again);
 }
+
+Test(cluster, numbers_of_removed_machines_racks_and_pods_are_given_out_again)
+{
+	struct cluster *cluster = cluster_create();
+	struct error err = {0};
+
+	cr_assert_eq(cluster_add_machine(cluster, "a", "r1", "p1", 1, &err), 0);
+	cr_assert_eq(cluster_add_machine(cluster, "b", "r2", "p2", 2, &err), 1);
+	cr_assert_eq(cluster_add_machine(cluster, "c", "r2", NULL, 3, &err), 2);
+	cluster_remove_machine(cluster, 1);
+	cr_expect_eq(cluster_find_machine(cluster, "b"), -ENOENT);
+	cr_expect_eq(cluster_slots(cluster), 4);
+	cr_expect_str_eq(cluster->racks[1].name, "r2", "it still has a machine");
+	cluster_remove_machine(cluster, 2);
+	cr_expect_null(cluster->racks[1].name);
+	cr_expect_null(cluster->pods[1]);
+	cr_expect_eq(cluster_add_machine(cluster, "d", "r3", "p3", 5, &err), 1, "the first free number");
+	cr_expect_eq(cluster->machines[1].rack, 1);
+	cr_expect_str_eq(cluster->pods[cluster->racks[1].pod], "p3");
+	cr_expect_eq(cluster_add_machine(cluster, "b", "r2", "p2", 6, &err), 2, "names come back in other places");
+	cr_expect_eq(cluster->machines[2].rack, 2);
+	cr_expect_eq(cluster_add_machine(cluster, "e", "r1", NULL, 7, &err), 3);
+	cr_expect_eq(cluster->machine_count, 4);
+	cluster_destroy(cluster);
+}

@@ -88,6 +88,18 @@ void test_world_add_job(struct test_world *world, uint32_t job, int curve, uint3
 		need(flownet_task_arrived(world->net, job, t, 0) == 0, "task");
 }
 
+void test_world_measure(struct test_world *world, uint32_t a, uint32_t b, float rtt_us)
+{
+	struct cost_moved moved;
+
+	need(latency_view_set(world->view, a, b, rtt_us) == 0, "memory");
+	if (!world->net)
+		return;
+	moved = latency_view_moved(world->view);
+	need(flownet_latency_changed(world->net, &moved) == 0, "memory");
+	latency_view_moved_clear(world->view);
+}
+
 void test_world_free(struct test_world *world)
 {
 	placer_destroy(world->placer);

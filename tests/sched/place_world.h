@@ -27,6 +27,9 @@ void test_world_random_curves(struct test_world *world, struct rng *rng);
 void test_world_start(struct test_world *world, const char *policy, const struct policy_settings *settings);
 void test_world_start_policy(struct test_world *world, const struct policy *policy,
 			     const struct policy_settings *settings);
+/* The round trip is measured, and the network is updated. */
+void test_world_measure(struct test_world *world, uint32_t a, uint32_t b, float rtt_us);
+
 void test_world_free(struct test_world *world);
 
 /* A job whose first task is its root. */

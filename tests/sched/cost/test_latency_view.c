@@ -34,6 +34,20 @@ static void expect(uint32_t a, uint32_t b, double rtt_us, enum latency_origin or
 	cr_expect_float_eq(row[world.layout->column_of_machine[b]], rtt_us, 1e-6, "the row says otherwise");
 }
 
+/* The racks towards which the machine's round trips moved. */
+static void expect_moved(uint32_t machine, uint64_t racks)
+{
+	struct cost_moved moved = latency_view_moved(world.view);
+	uint64_t found = 0;
+
+	for (size_t i = 0; i < moved.count; i++) {
+		if (moved.machines[i] == machine)
+			found = moved.racks[machine * moved.words];
+	}
+	cr_expect_eq(found, racks, "machine %u: racks %llx, not %llx", machine, (unsigned long long)found,
+		     (unsigned long long)racks);
+}
+
 Test(latency_view, nothing_measured)
 {
 	expect(0, 0, 1, LATENCY_ORIGIN_SAME_MACHINE);
@@ -44,12 +58,17 @@ Test(latency_view, nothing_measured)
 
 Test(latency_view, a_measured_pair_counts_with_its_larger_end)
 {
-	cr_expect_eq(latency_view_set(world.view, 0, 1, 50), LATENCY_MOVED_POD_PAIR);
+	latency_view_set(world.view, 0, 1, 50);
+	expect_moved(0, 1 << 0 | 1 << 1); /* the other pairs of the pod take its value */
+	expect_moved(3, 1 << 0 | 1 << 1);
+	expect_moved(6, 0);
 	expect(0, 1, 50, LATENCY_ORIGIN_MEASURED);
 	expect(1, 0, 50, LATENCY_ORIGIN_MEASURED);
 	latency_view_set(world.view, 1, 0, 70);
 	expect(0, 1, 70, LATENCY_ORIGIN_MEASURED);
-	cr_expect_eq(latency_view_set(world.view, 0, 1, 60), LATENCY_MOVED_NOTHING, "the other end saw more");
+	latency_view_moved_clear(world.view);
+	latency_view_set(world.view, 0, 1, 60);
+	cr_expect_eq(latency_view_moved(world.view).count, 0, "the other end saw more");
 }
 
 Test(latency_view, unmeasured_pairs_take_rack_pair_then_pod_pair)
@@ -70,9 +89,15 @@ Test(latency_view, a_maximum_that_falls_is_looked_for_again)
 {
 	latency_view_set(world.view, 0, 3, 100);
 	latency_view_set(world.view, 1, 4, 140);
-	cr_expect_eq(latency_view_set(world.view, 1, 4, 90), LATENCY_MOVED_POD_PAIR);
+	latency_view_moved_clear(world.view);
+	latency_view_set(world.view, 1, 4, 90);
 	expect(2, 5, 100, LATENCY_ORIGIN_RACK_PAIR);
-	cr_expect_eq(latency_view_set(world.view, 1, 4, 95), LATENCY_MOVED_PAIR);
+	expect_moved(2, 1 << 0 | 1 << 1);
+	latency_view_moved_clear(world.view);
+	latency_view_set(world.view, 1, 4, 95);
+	expect_moved(1, 1 << 1);
+	expect_moved(4, 1 << 0);
+	expect_moved(2, 0);
 	latency_view_set(world.view, 0, 3, -1);
 	expect(0, 3, 95, LATENCY_ORIGIN_RACK_PAIR);
 	latency_view_set(world.view, 1, 4, NAN);
@@ -82,7 +107,9 @@ Test(latency_view, a_maximum_that_falls_is_looked_for_again)
 
 Test(latency_view, a_machine_with_itself_is_no_rack_pair)
 {
-	cr_expect_eq(latency_view_set(world.view, 0, 0, 7), LATENCY_MOVED_PAIR);
+	latency_view_set(world.view, 0, 0, 7);
+	expect_moved(0, 1 << 0);
+	expect_moved(1, 0);
 	expect(0, 0, 7, LATENCY_ORIGIN_MEASURED);
 	expect(1, 1, 1, LATENCY_ORIGIN_SAME_MACHINE);
 	expect(0, 1, 20, LATENCY_ORIGIN_TOPOLOGY);

@@ -26,10 +26,7 @@ static void solve(void)
 
 static void set_latency(uint32_t a, uint32_t b, float rtt_us)
 {
-	int moved = latency_view_set(world.view, a, b, rtt_us);
-
-	cr_assert_geq(moved, 0);
-	cr_assert_eq(flownet_latency_changed(world.net, a, b, (enum latency_moved)moved), 0);
+	test_world_measure(&world, a, b, rtt_us);
 }
 
 /* Job 0 with its root on machine 0, which has no slot left. */

@@ -8,8 +8,8 @@
  *    "racks": [{"name": "r1", "pod": "p1"}],
  *    "machines": [{"name": "h1", "rack": "r1", "pod": "p1", "slots": 4}]}
  *
- * Plain data: machines, racks and pods are numbered in the order in which the file first names them. Round-trip
- * times are microseconds. Owned by the caller through cluster_destroy(); readers may share it between threads.
+ * Plain data: machines, racks and pods are numbered in the order in which the file first names them; a removed one
+ * leaves its number, with a name of NULL, to the next that is added. Round-trip times are microseconds. Owned by the caller through cluster_destroy(); readers may share it between threads.
  */
 #ifndef MODEL_CLUSTER_H
 #define MODEL_CLUSTER_H
@@ -26,13 +26,13 @@ enum {
 };
 
 struct cluster_machine {
-	char *name;
+	char *name; /* NULL = no machine has this number */
 	uint32_t rack;
 	uint32_t slots; /* 0 = takes no task */
 };
 
 struct cluster_rack {
-	char *name;
+	char *name; /* NULL = no rack has this number */
 	uint32_t pod;
 	uint32_t machine_count;
 };
@@ -48,6 +48,7 @@ struct cluster {
 	char **pods;
 	uint32_t machine_count, rack_count, pod_count;
 	size_t machine_capacity, rack_capacity, pod_capacity;
+	uint32_t machine_spares, rack_spares, pod_spares; /* numbers below the counts that nothing has */
 	struct cluster_default_rtt default_rtt;
 	struct hash_table machine_index, rack_index, pod_index; /* hash_text(name) -> number */
 };
@@ -63,6 +64,9 @@ void cluster_destroy(struct cluster *cluster); /* NULL is legal */
  */
 int64_t cluster_add_machine(struct cluster *cluster, const char *name, const char *rack, const char *pod, int64_t slots,
 			    struct error *err);
+
+/* Removes the machine, and its rack and its pod with their last machine. */
+void cluster_remove_machine(struct cluster *cluster, uint32_t machine);
 
 /* Number of a machine or rack by its name, -ENOENT if there is none. O(1). */
 int64_t cluster_find_machine(const struct cluster *cluster, const char *name);

@@ -32,7 +32,9 @@ enum latency_reference {
 struct cost_table {
 	uint32_t count; /* entries */
 	float baseline_us;
-	int32_t *cost;                                                 /* [count] */
+	float per_us;  /* entries a microsecond */
+	bool monotone; /* no cost is lower than one at a smaller round trip */
+	int32_t *cost; /* [count] */
 	uint16_t small[COST_TABLE_SMALL] __attribute__((aligned(64))); /* the same, when count <= COST_TABLE_SMALL */
 };
 

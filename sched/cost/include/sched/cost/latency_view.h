@@ -3,10 +3,15 @@
  * The round trip between any two machines of a cluster, measured or not, and where each value comes from. A pair that
  * was not measured gets the largest round trip measured between the two racks, else between the two pods, else the
  * topology's default; a machine to itself, where that was not measured, the constant for it. Round trips are
- * microseconds of type float (24 bits: exact to 1 ns up to 16 ms).
+ * microseconds of type float (24 bits: exact to 1 ns up to 16 ms). INFINITY is a pair that was probed without an
+ * answer: unreachable, which is not the same as not measured, and part of no maximum.
  *
- * A pair has one value: the larger of what either end saw, if both measured (NoMora 5.2: the maximum, because nobody
- * knows which of the paths a flow will take). One writer; readers need its lock.
+ * A pair has one value: the larger of both ends' measurements (NoMora 5.2: the maximum, because nobody knows which of
+ * the paths a flow will take). It has the age of the later one.
+ *
+ * Changes come in batches. The view notes for each machine the racks towards which its round trips moved; a reader
+ * takes these notes by latency_view_moved() and clears them. Memory: 32 bytes a measured pair, a float for each pair
+ * of racks, a bit for each machine and rack. One writer; readers need its lock.
  */
 #ifndef COST_LATENCY_VIEW_H
 #define COST_LATENCY_VIEW_H
@@ -19,6 +24,7 @@
 #include <model/latency_matrix.h>
 
 #include <sched/cost/layout.h>
+#include <sched/cost/moved.h>
 
 enum latency_statistic { LATENCY_STATISTIC_MAX, LATENCY_STATISTIC_P99, LATENCY_STATISTIC_P50 };
 
@@ -39,7 +45,12 @@ struct latency_view;
 struct latency_view *latency_view_create(const struct cost_layout *layout);
 void latency_view_destroy(struct latency_view *view); /* NULL is legal */
 
-/* What latency_view_load() met. */
+/* After cost_layout_add(). 0 or -ENOMEM. */
+int latency_view_grow(struct latency_view *view);
+/* Before cost_layout_remove(): every pair with this machine becomes one that was never measured. */
+void latency_view_forget(struct latency_view *view, uint32_t machine);
+
+/* Outcome of latency_view_load(). */
 struct latency_view_load {
 	uint64_t pairs;           /* taken */
 	uint64_t unanswered;      /* rows without a round trip: the pair counts as not measured */
@@ -47,28 +58,46 @@ struct latency_view_load {
 	const char *unknown_name; /* the first of them, lives with the matrix; NULL = none */
 };
 
-/* Takes in every pair of a matrix. 0 or -ENOMEM with err set. */
+/* Adds every pair of a matrix, all of age 0. 0 or -ENOMEM with err set. */
 int latency_view_load(struct latency_view *view, const struct latency_matrix *matrix, enum latency_statistic statistic,
 		      struct latency_view_load *outcome, struct error *err);
 
-/* What a change of one pair moved, so that rows computed from the view can be mended. */
-enum latency_moved {
-	LATENCY_MOVED_NOTHING,
-	LATENCY_MOVED_PAIR,      /* this pair alone */
-	LATENCY_MOVED_RACK_PAIR, /* perhaps all pairs between the two racks */
-	LATENCY_MOVED_POD_PAIR,  /* perhaps all pairs between the two pods */
+/* `source` measured this to `destination` (machine numbers). NAN or under 0: the measurement is withdrawn. */
+struct latency_sample {
+	uint32_t source, destination;
+	float rtt_us;
 };
 
 /*
- * `source` saw this round trip to `destination` (machine numbers); under 0 or NAN: not measured any more. Returns an
- * enum latency_moved, or -ENOMEM.
+ * One window of measurements, made at now_s (seconds on the caller's clock). In the order of sources, and of
+ * destinations within one, each sample takes about 0.1 us. 0 or -ENOMEM: the samples up to some place are in.
  */
+int latency_view_update(struct latency_view *view, const struct latency_sample *samples, size_t count, uint32_t now_s);
+
+/* The same for one pair at 0 s. */
 int latency_view_set(struct latency_view *view, uint32_t source, uint32_t destination, float rtt_us);
+
+/* Pairs last measured before this time count as not measured: the rack pair's maximum takes their place. */
+void latency_view_expire(struct latency_view *view, uint32_t before_s);
+
+/* Machines whose round trips moved since latency_view_moved_clear(), and towards which racks. Borrowed. */
+struct cost_moved latency_view_moved(const struct latency_view *view);
+void latency_view_moved_clear(struct latency_view *view);
 
 /* The round trip between two machines; *origin may be NULL. */
 float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, enum latency_origin *origin);
 
-/* Round trips from machine `root` to the columns first..first+count-1 of the layout; -1 for padding. */
+/* Is the pair measured? *seen_s: when last. */
+bool latency_view_seen(const struct latency_view *view, uint32_t a, uint32_t b, uint32_t *seen_s);
+
+uint64_t latency_view_pairs(const struct latency_view *view); /* measured ones, each once */
+
+/* Round trips from machine `root` to the columns first..first+count-1 of the layout; -1 where no machine is or none
+ * that can be reached. */
 void latency_view_row(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t count, float *rtt_us);
+
+/* Smallest and largest round trip from `root` to the machines of the rack that can be reached; false: there is none. */
+bool latency_view_extremes(const struct latency_view *view, uint32_t root, uint32_t rack, float *least_us,
+			   float *most_us);
 
 #endif

@@ -2,7 +2,29 @@
 /*
  * Columns: the order in which a row of costs lists the machines, so that one pass over it is one stream. Machines of
  * a rack lie side by side; each rack starts at a multiple of COST_LANES and is padded to one, so that a rack's
- * maximum needs no masks. Built from a cluster; must be built again when the cluster grows. Read-only, any thread.
+ * maximum needs no masks.
+ *
+ * The layout follows its cluster machine by machine. A machine comes in this order:
+ *
+ *   machine = cluster_add_machine(cluster, ...)       a number that no machine has
+ *   cost_layout_add(layout, machine)                  its column
+ *   latency_view_grow(view)                           where a view is the source
+ *   placer_grow(placer)                               rows of costs and the network
+ *   flownet_machine_added(net, machine, slots)
+ *
+ * and goes for good in the opposite one, after which its number, its rack's and its pod's may be given out again:
+ *
+ *   flownet_machine_removed(net, machine)             its tasks wait
+ *   placer_forget_machine(placer, machine)            -EBUSY: jobs whose root ended there still refer to it
+ *   latency_view_forget(view, machine)
+ *   cost_layout_remove(layout, machine)
+ *   cluster_remove_machine(cluster, machine)
+ *
+ * A machine that is only down stays where it is: flownet_machine_removed(), later flownet_machine_added().
+ *
+ * Adding takes constant time while its rack has a spare column. A full rack gets a quarter more columns, and the
+ * columns of the racks after it move: linear in the columns, and in the measured pairs for latency_view_grow(). Owned
+ * by one thread while it changes, else read-only.
  */
 #ifndef COST_LAYOUT_H
 #define COST_LAYOUT_H
@@ -11,19 +33,35 @@
 
 #include <model/cluster.h>
 
-enum { COST_LANES = 16, COST_NO_MACHINE = UINT32_MAX };
+enum { COST_LANES = 16, COST_NO_MACHINE = UINT32_MAX, COST_NO_COLUMN = UINT32_MAX };
 
 struct cost_layout {
 	const struct cluster *cluster; /* borrowed */
+	uint32_t machine_count;        /* numbers 0..machine_count-1 are known; some may have no column */
 	uint32_t rack_count;
 	uint32_t column_count;       /* padding included; a multiple of COST_LANES */
 	uint32_t *rack_first;        /* [rack_count + 1] first column of each rack, column_count at the end */
-	uint32_t *machine_of_column; /* [column_count] COST_NO_MACHINE = padding */
-	uint32_t *column_of_machine; /* [cluster->machine_count] */
+	uint32_t *rack_machines;     /* [rack_count] */
+	uint32_t *rack_used;         /* [rack_count] columns up to the rack's last machine; the rest are padding */
+	uint32_t *machine_of_column; /* [column_count] COST_NO_MACHINE = padding, or a machine that left */
+	uint32_t *column_of_machine; /* [machine_count] COST_NO_COLUMN = not there */
+	uint64_t moves;              /* how often columns moved */
+	size_t machine_capacity, rack_capacity, column_capacity;
 };
 
-/* NULL with errno ENOMEM. The cluster must outlive the layout. */
+/* With a column for each machine of the cluster, which must outlive the layout. NULL with errno ENOMEM. */
 struct cost_layout *cost_layout_create(const struct cluster *cluster);
 void cost_layout_destroy(struct cost_layout *layout); /* NULL is legal */
+
+/* A column for a machine of the cluster that has none. 0, -EINVAL (it has one, or does not exist) or -ENOMEM. */
+int cost_layout_add(struct cost_layout *layout, uint32_t machine);
+/* Gives the machine's column back to its rack. */
+void cost_layout_remove(struct cost_layout *layout, uint32_t machine);
+
+/* Does the rack have columns without a machine among those up to its last machine? */
+static inline int cost_layout_has_holes(const struct cost_layout *layout, uint32_t rack)
+{
+	return layout->rack_used[rack] != layout->rack_machines[rack];
+}
 
 #endif

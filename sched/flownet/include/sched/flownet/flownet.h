@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * NoMora's flow network (paper, figure 4 and table 2), kept between rounds. Events change it: each becomes a typed
- * change with its reason; changes of one thing merge; a round applies what is left to the solver, solves, and turns
- * the flow into moves of tasks. Tasks of a job that share all costs are one supply of the solver ("group").
+ * change with its reason; changes of one thing merge; a round applies the merged changes to the solver, solves, and
+ * proposes moves of tasks. Tasks of a job that share all costs are one supply of the solver ("group").
  *
  *   task T of job J -> U_J   omega * wait + gamma          T -> X  largest cost of all machines
  *   T -> R                   largest cost of the rack, if <= p_r (the cost source decides)
@@ -10,13 +10,18 @@
  *   X -> R -> M -> S         0, as wide as the slots       U_J -> S  0, capacity: see unscheduled_capacity
  *
  * A waiting root has X at cost 0 (and U_J: a full cluster is no reason to have no answer), a running one its machine
- * alone; the others wait for it. Without preemption a running task keeps its machine alone. With it, it has all arcs,
- * and the one to its machine costs less by beta, not under 0. A task that runs has waited 0: its way to U_J is gamma.
- * A machine keeps what is pinned to it even when its slots shrink below that.
+ * alone; the others wait for it. A root that ended leaves its machine as the reference of the others.
  *
- * Where the optimum leaves a choice, which a flow through X or R does, `choose` makes it: any free slot is as good to
- * the network. Machines are numbered as in the cluster, jobs and tasks as the caller likes, dense from 0. Durations
- * are seconds. One thread.
+ * A running task of a job that may not be preempted keeps its machine alone. One of a job that may has all arcs, and
+ * the one to its machine costs less by beta and by the job's gain, not under 0. A task that runs has waited 0: its way
+ * to U_J is gamma.
+ *
+ * A machine is up, draining, or down (absent). A draining machine, and one with fewer slots than tasks, is shut: no
+ * task comes, none leaves unless flownet_task_leave() sends it away.
+ *
+ * Where the optimum leaves a choice, for a flow through X or R, `choose` makes it: any free slot is as good to the
+ * network. Machines are numbered as in the cluster, jobs and tasks as the caller likes, dense from 0; numbers may be
+ * used again after the end, and memory follows the highest number. Durations are seconds. One thread.
  */
 #ifndef FLOWNET_FLOWNET_H
 #define FLOWNET_FLOWNET_H
@@ -36,10 +41,11 @@ enum { FLOWNET_TIME_COST_MAXIMUM = 1 << 19 };
 
 struct flownet;
 
-/* What a policy says about costs and choices. `context` is borrowed. */
+/* A policy's costs and choices. `context` is borrowed. */
 struct flownet_policy {
 	void *context;
 	bool root_first; /* the others wait for their root */
+	bool preempts;   /* jobs may be preemptible */
 	/* Arcs of the job's tasks when its root runs on `root` (FLOWNET_NONE: it waits, and the policy has no
 	 * root_first). An arc to a rack or to the cluster costs no less than `at` any machine in it. NULL = out of
 	 * memory. Valid until the next call. */
@@ -49,20 +55,22 @@ struct flownet_policy {
 	/* Cost of one machine, thresholds or not. */
 	int32_t (*at)(void *context, uint32_t job, int32_t root, uint32_t machine);
 	/* A machine with a free slot (flownet_free()), in `rack` unless that is FLOWNET_NONE, for a task that the
-	 * network would put on any of them. There is one. NULL = the first. */
+	 * network would put on any of them. There is one; COST_NO_MACHINE: none of them will do, the task stays where
+	 * it is. NULL = the first. */
 	uint32_t (*choose)(void *context, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack);
-	/* The job's root runs on `machine` from now on, or no more: nobody may ask for its row. May be NULL. */
+	/* The job's root runs on `machine` from now on, or no more: its row is not needed then. May be NULL. */
 	void (*root)(void *context, uint32_t job, uint32_t machine, bool runs);
-	/* Told before the rows that this moves are asked for; both may be NULL. */
+	/* Called before the rows that this changes are asked for; both may be NULL. `moved` NULL: everything may have.
+	 */
 	void (*present)(void *context, uint32_t machine, bool present);
-	void (*moved)(void *context, uint32_t a, uint32_t b, enum latency_moved moved);
+	void (*moved)(void *context, const struct cost_moved *moved);
 };
 
 struct flownet_settings {
-	bool preemption;
+	bool preemption; /* of new jobs, see flownet_job_moves() */
 	int32_t gamma;
 	double omega_per_s;
-	double beta_per_s;            /* with preemption; without it nothing is discounted */
+	double beta_per_s;            /* of jobs that may be preempted */
 	int32_t unscheduled_capacity; /* of U_J -> S; 0 = the job's tasks (the paper's 1 leaves tasks without a way) */
 	const struct mcf_algorithm *algorithm; /* NULL = the structured solver, kept and repaired between rounds */
 	bool verify;                           /* prove every answer by mcf_verify() */
@@ -72,6 +80,8 @@ struct flownet_settings {
 struct flownet *flownet_create(const struct cluster *cluster, const struct flownet_policy *policy,
 			       const struct flownet_settings *settings, struct error *err);
 void flownet_destroy(struct flownet *net); /* NULL is legal */
+/* After the cluster got machines or racks; see <sched/cost/layout.h> for the order. 0 or -ENOMEM. */
+int flownet_grow(struct flownet *net);
 
 /* Why something changed. */
 enum flownet_reason {
@@ -88,12 +98,14 @@ enum flownet_reason {
 	FLOWNET_ROOT_LOST,
 	FLOWNET_LATENCY_CHANGED,
 	FLOWNET_TIME_PASSED,
-	FLOWNET_OTHERS_HELD,
-	FLOWNET_REASONS, /* how many there are */
+	FLOWNET_MOVES_CHANGED,
+	FLOWNET_TASK_STARTED,
+	FLOWNET_TASK_FAILED,
+	FLOWNET_REASONS, /* their number */
 };
 const char *flownet_reason_name(enum flownet_reason reason);
 
-/* What of the network changes. */
+/* The part of the network that changes. */
 enum flownet_change_kind {
 	FLOWNET_CHANGE_CAPACITY, /* M -> S and what leads to M; subject: machine */
 	FLOWNET_CHANGE_ARCS,     /* costs of a job's tasks to X, R, M; subject: job */
@@ -109,26 +121,53 @@ struct flownet_change {
 };
 
 /*
- * Events. 0 or -errno: -EINVAL (what is named is not there, or is there already), -ENOMEM. A machine that is removed
- * sends its tasks back to waiting; a job whose root is lost waits for it anew, its running tasks stay.
+ * Events. 0 or -errno: -EINVAL (the subject does not exist, or exists already), -ENOMEM. An event that concerns a
+ * proposed move strikes the proposal.
+ *
+ * A machine that is removed (down) sends its tasks back to waiting; a job whose root is lost waits for it again, its
+ * running tasks stay. Slots may shrink below the running tasks: nobody is evicted, the machine is shut until enough
+ * have ended.
  */
 int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots);
 int flownet_machine_removed(struct flownet *net, uint32_t machine);
+int flownet_machine_drained(struct flownet *net, uint32_t machine, bool draining);
 int flownet_slots_changed(struct flownet *net, uint32_t machine, int32_t slots);
+/* Has a job its root there, or had it when it ended? Then the machine's number may not be given to another machine. */
+bool flownet_machine_is_reference(const struct flownet *net, uint32_t machine);
+
 int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task);
-int flownet_job_ended(struct flownet *net, uint32_t job); /* and its tasks */
+int flownet_job_ended(struct flownet *net, uint32_t job); /* and its tasks; the number is free */
+/* A number that no job has, small ones first. */
+uint32_t flownet_spare_job(struct flownet *net);
+/*
+ * May running tasks of the job move, and for which gain: `gain` is the least difference of predicted performance
+ * (100 / cost; 0.1 = ten percent of the baseline) that is worth a move. A move that makes room for others may lose.
+ * Never for jobs of a policy without `preempts`: -EINVAL.
+ */
+int flownet_job_moves(struct flownet *net, uint32_t job, bool preemptible, double gain);
+
 int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, double waited_s);
-/* Arrives as one that runs; -EBUSY if the machine has no free slot. */
+/* Arrives as one that runs; the machine may be full. */
 int flownet_task_found(struct flownet *net, uint32_t job, uint32_t task, uint32_t machine, double running_s);
 int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task);
-/* The job's costs moved (its rows are asked for again); the pair form finds the jobs that have their root there. */
+/*
+ * The running task should leave its machine, whatever its job allows and its machine does: the next rounds propose a
+ * move as soon as there is another slot. For machines that drain, as many at a time as the caller likes. `leaves`
+ * false withdraws that.
+ */
+int flownet_task_leave(struct flownet *net, uint32_t job, uint32_t task, bool leaves);
+
+/* The job's costs moved (its rows are asked for again); the second form finds the jobs by their roots, NULL = all. */
 int flownet_costs_changed(struct flownet *net, uint32_t job);
-int flownet_latency_changed(struct flownet *net, uint32_t a, uint32_t b, enum latency_moved moved);
+int flownet_latency_changed(struct flownet *net, const struct cost_moved *moved);
+/* Linear in the jobs whose costs time still changes: with omega those that wait, with beta those that ran but for a
+ * short time. */
 int flownet_time_passed(struct flownet *net, double seconds);
 /*
- * While the others are held back, a solve places waiting roots alone: others that wait are not in the network, those
- * that run stay or, with preemption and where no slot is free, make room for a root. For rounds of two solves (NoMora
- * 5.2). Nothing happens with a policy that has no root_first. 0 or -ENOMEM.
+ * While the others are held back, a round places waiting roots alone, without the solver: others that wait are not in
+ * the network, those that run stay or, where no slot is free and their job allows it, make room for a root. For rounds
+ * of two solves (NoMora 5.2). Nothing happens with a policy that has no root_first. The cost of such a round counts
+ * roots that wait and tasks that make room. Returns 0.
  */
 int flownet_hold_others(struct flownet *net, bool held);
 
@@ -153,7 +192,7 @@ struct flownet_move {
 	int32_t cost; /* of the arc */
 };
 
-/* What a round did; arrays belong to the network and hold until the next round. */
+/* What a round proposes; arrays belong to the network and hold until the next round. */
 struct flownet_round {
 	const struct flownet_move *moves;
 	size_t move_count;
@@ -161,38 +200,65 @@ struct flownet_round {
 	int64_t unscheduled; /* units */
 	int64_t unrouted;    /* units that found no way at all (unscheduled_capacity) */
 	uint64_t changes;    /* applied */
-	uint64_t merged;     /* events that another change swallowed */
+	uint64_t merged;     /* events merged into another change */
 	const char *algorithm;
 	bool verified;                      /* the certificate was checked and holds */
 	double apply_s, solve_s, extract_s; /* wall */
 };
 
 /*
- * After the first round: others will follow, and what the first of them would have to do once is done now, so that it
- * takes no longer than any other. 0 or -ENOMEM.
+ * After the first round, if others will follow: does now the work that the second round would do once. 0 or -ENOMEM.
  */
 int flownet_prepare(struct flownet *net);
 
-/* Applies what is pending, solves, moves tasks. 0, -ENOMEM, -ERANGE (costs), -EIO (the certificate does not hold). */
+/*
+ * Applies the pending changes, solves, and proposes moves: nothing has moved yet. Each proposal round->moves[number] is
+ * then, before the next round and in any order,
+ *
+ *   applied    flownet_apply(): the task is there now;
+ *   decided    flownet_reserve(): it holds a slot at `to`, and the one at `from` as long as it has not started; it
+ * takes part in no round until flownet_confirm() (it runs at `to`, `from` is free) or flownet_fail() (it is where it
+ * was). A job's root counts as placed from its decision on; refused    by doing nothing: the next rounds propose the
+ * same as long as it is optimal.
+ *
+ * 0, -ENOMEM, -ERANGE (costs), -EIO (the certificate does not hold).
+ */
+int flownet_propose(struct flownet *net, struct flownet_round *round, struct error *err);
+/* flownet_propose() and flownet_apply_all(). */
 int flownet_solve(struct flownet *net, struct flownet_round *round, struct error *err);
 
+/* 0, -ESTALE (an event overtook the proposal, or it was carried out), -EBUSY (another task has to leave first). */
+int flownet_apply(struct flownet *net, size_t number);
+/* As flownet_apply(); -EINVAL: the proposal is to wait, which needs no start. */
+int flownet_reserve(struct flownet *net, size_t number);
+/* Every proposal that is left, departures first. 0 or -ENOMEM. */
+int flownet_apply_all(struct flownet *net);
+/* -EINVAL: the task is not on its way. */
+int flownet_confirm(struct flownet *net, uint32_t job, uint32_t task);
+int flownet_fail(struct flownet *net, uint32_t job, uint32_t task);
+
 /* Reading. A machine number that is absent has no slots. */
-int32_t flownet_free(const struct flownet *net, uint32_t machine); /* slots that no task holds */
+int32_t flownet_free(const struct flownet *net, uint32_t machine); /* slots that no task holds; 0 when it is shut */
 int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack);
 int32_t flownet_slots(const struct flownet *net, uint32_t machine);
 int32_t flownet_running(const struct flownet *net, uint32_t machine); /* tasks on it */
 const struct cluster *flownet_cluster(const struct flownet *net);
-uint64_t flownet_rounds(const struct flownet *net);    /* solves begun so far */
-uint32_t flownet_job_limit(const struct flownet *net); /* highest job number + 1 */
+uint64_t flownet_rounds(const struct flownet *net); /* solves begun so far */
+/* Numbers of the jobs, in no order; borrowed until a job arrives or ends. */
+const uint32_t *flownet_jobs(const struct flownet *net, size_t *count);
+uint32_t flownet_job_limit(const struct flownet *net); /* highest job number so far + 1 */
 uint32_t flownet_task_limit(const struct flownet *net, uint32_t job);
 uint32_t flownet_root_task(const struct flownet *net, uint32_t job);
-int32_t flownet_root_machine(const struct flownet *net, uint32_t job); /* FLOWNET_NONE: waits */
+int32_t flownet_root_machine(const struct flownet *net, uint32_t job); /* runs or ran; FLOWNET_NONE: waits */
 int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t task);
+/* Decided and not confirmed? *origin: where it runs until then, FLOWNET_NONE: it waited. */
+bool flownet_task_in_transit(const struct flownet *net, uint32_t job, uint32_t task, int32_t *origin);
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
 /* Tasks that wait so long that omega adds no more for it: their order is lost. The longest wait goes to *longest_s. */
 uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
-/* What the one arc of each pinned task costs, all together: no part of a round's cost. */
+/* Sum of the costs of the pinned tasks' arcs: no part of a round's cost. With the others held back also of those that
+ * may move. */
 int64_t flownet_pinned_cost(const struct flownet *net);
 /* Cheapest arc by which the task may get to `machine` (FLOWNET_NONE: to wait), as the network stands. */
 enum flownet_arc flownet_arc_to(const struct flownet *net, uint32_t job, uint32_t task, int32_t machine, int32_t *cost);

@@ -50,6 +50,7 @@ const struct policy *policy_find(const char *name); /* NULL when there is none *
 
 struct policy_settings {
 	int32_t machine_threshold, rack_threshold; /* p_m, p_r */
+	uint32_t machine_arcs;                     /* of a row, see <sched/cost/rows.h>; 0 = no limit */
 	enum latency_reference reference;
 	uint64_t seed;
 	bool root_anywhere; /* the root goes to the first free slot, not to a rack with room for its job */
@@ -67,8 +68,17 @@ struct placer *placer_create(const struct policy *policy, const struct cost_layo
 			     const struct policy_settings *settings, struct error *err);
 void placer_destroy(struct placer *placer); /* NULL is legal */
 
-/* Number of a curve for the call below, or -ENOMEM. The curve is not kept. */
+/* Machines come and go, in the order of <sched/cost/layout.h>. 0 or -ENOMEM. */
+int placer_grow(struct placer *placer);
+/* Of a machine that is down. 0 or -EBUSY: it is the reference of a job. */
+int placer_forget_machine(struct placer *placer, uint32_t machine);
+
+/* Number of a curve for the calls below, or -ENOMEM. The curve is not kept. */
 int32_t placer_add_curve(struct placer *placer, const struct curve *curve);
+/* Another curve for the jobs that have this number, while they run. 0 or -ENOMEM. */
+int placer_replace_curve(struct placer *placer, int32_t number, const struct curve *curve);
+/* 0 or -EBUSY: a job has it. Its number may be given out again. */
+int placer_remove_curve(struct placer *placer, int32_t number);
 /* Before flownet_job_arrived(): which curve the job has. 0 or -ENOMEM. */
 int placer_set_job_curve(struct placer *placer, uint32_t job, int32_t curve);
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which round trips moved: plain data, from a latency view or a simulated one to the rows of costs. */
+#ifndef COST_MOVED_H
+#define COST_MOVED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cost_moved {
+	const uint32_t *machines; /* [count] each once */
+	size_t count;
+	/* By machine number, `words` of 64 bits each: a bit for each rack. NULL: towards every rack. */
+	const uint64_t *racks;
+	uint32_t words;
+};
+
+#endif

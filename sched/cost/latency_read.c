@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <string.h>
+
+#include "latency_view_priv.h"
+
+const char *latency_origin_name(enum latency_origin origin)
+{
+	static const char *const names[] = {"measured", "rack pair", "pod pair", "topology", "same machine"};
+
+	return names[origin];
+}
+
+static const struct measured_pair *find_pair(const struct latency_view *view, uint32_t a, uint32_t b)
+{
+	const struct measured_row *row = &view->rows[a];
+	uint32_t column = view->layout->column_of_machine[b], at = measured_row_find(row, column);
+
+	return at < row->count && row->pairs[at].column == column ? &row->pairs[at] : NULL;
+}
+
+/* The value of a pair of different machines that was not measured itself. */
+static float rack_value(const struct latency_view *view, uint32_t rack_a, uint32_t rack_b, enum latency_origin *origin)
+{
+	const struct cluster *cluster = view->layout->cluster;
+	uint32_t pod_a = cluster->racks[rack_a].pod, pod_b = cluster->racks[rack_b].pod;
+	float value = pair_map_get(&view->rack_maximum, rack_a, rack_b);
+
+	*origin = LATENCY_ORIGIN_RACK_PAIR;
+	if (value >= 0)
+		return value;
+	value = pair_map_get(&view->pod_maximum, pod_a, pod_b);
+	*origin = LATENCY_ORIGIN_POD_PAIR;
+	/* Within one pod that maximum is between racks or within one; it is used for both. */
+	if (value >= 0)
+		return value;
+	*origin = LATENCY_ORIGIN_TOPOLOGY;
+	if (rack_a == rack_b)
+		return (float)cluster->default_rtt.same_rack_us;
+	return (float)(pod_a == pod_b ? cluster->default_rtt.same_pod_us : cluster->default_rtt.other_pod_us);
+}
+
+float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, enum latency_origin *origin)
+{
+	const struct measured_pair *pair = find_pair(view, a, b);
+	enum latency_origin unused = LATENCY_ORIGIN_MEASURED;
+
+	origin = origin ? origin : &unused;
+	*origin = LATENCY_ORIGIN_MEASURED;
+	if (pair)
+		return pair_value(pair);
+	*origin = LATENCY_ORIGIN_SAME_MACHINE;
+	if (a == b)
+		return (float)view->layout->cluster->default_rtt.same_machine_us;
+	return rack_value(view, rack_of(view, a), rack_of(view, b), origin);
+}
+
+bool latency_view_seen(const struct latency_view *view, uint32_t a, uint32_t b, uint32_t *seen_s)
+{
+	const struct measured_pair *pair = find_pair(view, a, b);
+
+	*seen_s = pair ? pair->seen_s : 0;
+	return pair != NULL;
+}
+
+uint64_t latency_view_pairs(const struct latency_view *view)
+{
+	uint64_t own = 0;
+
+	for (uint32_t m = 0; m < view->layout->machine_count; m++) {
+		if (view->layout->column_of_machine[m] != COST_NO_COLUMN)
+			own += find_pair(view, m, m) != NULL;
+	}
+	return (view->pair_entries - own) / 2 + own;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Sixteen at a time, where they are whole racks: the compiler would make the loop one for any length. */
+static void fill_columns(float *rtt_us, uint32_t count, float value)
+{
+	float lanes[COST_LANES];
+	uint32_t c = 0;
+
+	for (int i = 0; i < COST_LANES; i++)
+		lanes[i] = value;
+	for (; c + COST_LANES <= count; c += COST_LANES)
+		memcpy(rtt_us + c, lanes, sizeof lanes);
+	for (; c < count; c++)
+		rtt_us[c] = value;
+}
+
+/* The rack that has the column. */
+static uint32_t rack_of_column(const struct cost_layout *layout, uint32_t column)
+{
+	uint32_t low = 0, high = layout->rack_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (layout->rack_first[middle + 1] <= column)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void clear_holes(const struct cost_layout *layout, uint32_t first, uint32_t end, float *rtt_us)
+{
+	for (uint32_t c = first; c < end; c++) {
+		if (layout->machine_of_column[c] == COST_NO_MACHINE)
+			rtt_us[c - first] = -1;
+	}
+}
+
+/* Rack values for the columns first..end-1, -1 where no machine is. */
+static void fill_by_rack(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t end, float *rtt_us)
+{
+	const struct cost_layout *layout = view->layout;
+	uint32_t root_rack = rack_of(view, root), column = first;
+	const float *measured = pair_map_row(&view->rack_maximum, root_rack);
+
+	for (uint32_t rack = rack_of_column(layout, first); column < end; rack++) {
+		uint32_t rack_end = smaller(layout->rack_first[rack + 1], end);
+		uint32_t used_end = layout->rack_first[rack] + layout->rack_used[rack];
+		float value = measured ? measured[rack] : -1;
+		enum latency_origin origin;
+
+		if (value < 0 && column < rack_end)
+			value = rack_value(view, root_rack, rack, &origin);
+		fill_columns(rtt_us + (column - first), rack_end - column, value);
+		for (uint32_t c = rack_end; c > column && c > used_end; c--)
+			rtt_us[c - 1 - first] = -1;
+		if (cost_layout_has_holes(layout, rack))
+			clear_holes(layout, column, rack_end, rtt_us + (column - first));
+		column = rack_end;
+	}
+}
+
+void latency_view_row(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t count, float *rtt_us)
+{
+	const struct measured_row *row = &view->rows[root];
+	uint32_t own = view->layout->column_of_machine[root];
+
+	fill_by_rack(view, root, first, first + count, rtt_us);
+	if (own >= first && own < first + count)
+		rtt_us[own - first] = (float)view->layout->cluster->default_rtt.same_machine_us;
+	for (uint32_t i = measured_row_find(row, first); i < row->count && row->pairs[i].column < first + count; i++)
+		rtt_us[row->pairs[i].column - first] = finite_rtt(pair_value(&row->pairs[i]));
+}
+
+static void widen(float *least_us, float *most_us, float value)
+{
+	*least_us = value < *least_us ? value : *least_us;
+	*most_us = value > *most_us ? value : *most_us;
+}
+
+bool latency_view_extremes(const struct latency_view *view, uint32_t root, uint32_t rack, float *least_us,
+			   float *most_us)
+{
+	const struct cost_layout *layout = view->layout;
+	const struct measured_row *row = &view->rows[root];
+	uint32_t end = layout->rack_first[rack + 1], unmeasured = layout->rack_machines[rack];
+	bool own = rack_of(view, root) == rack;
+	enum latency_origin origin;
+
+	*least_us = INFINITY;
+	*most_us = -1;
+	for (uint32_t i = measured_row_find(row, layout->rack_first[rack]);
+	     i < row->count && row->pairs[i].column < end; i++) {
+		float value = pair_value(&row->pairs[i]);
+
+		own &= row->pairs[i].column != layout->column_of_machine[root];
+		unmeasured--;
+		if (value < INFINITY)
+			widen(least_us, most_us, value);
+	}
+	if (own) {
+		unmeasured--;
+		widen(least_us, most_us, (float)layout->cluster->default_rtt.same_machine_us);
+	}
+	if (unmeasured > 0)
+		widen(least_us, most_us, rack_value(view, rack_of(view, root), rack, &origin));
+	return *most_us >= 0;
+}

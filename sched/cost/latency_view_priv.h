@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * latency_view.c stores measurements, latency_maxima.c keeps the maxima and notes what moved, latency_read.c reads.
+ * Each machine keeps the pairs it is an end of, sorted by the other end's column, so that a row is laid over the rack
+ * values in one walk and a rack's pairs lie side by side.
+ */
+#ifndef COST_LATENCY_VIEW_PRIV_H
+#define COST_LATENCY_VIEW_PRIV_H
+
+#include <sched/cost/latency_view.h>
+
+#include "pair_map.h"
+
+struct measured_pair {
+	uint32_t column; /* of the other end */
+	uint32_t seen_s; /* when either end measured last */
+	float out_us;    /* measured by this machine; negative = nothing */
+	float in_us;     /* measured by the other end */
+};
+
+struct measured_row {
+	struct measured_pair *pairs;
+	uint32_t count, capacity;
+	uint32_t next; /* after the pair that was asked for last: windows come in order */
+};
+
+struct latency_view {
+	const struct cost_layout *layout;
+	struct measured_row *rows; /* [row_count] by machine */
+	uint32_t row_count;
+	uint64_t pair_entries;
+	uint64_t moves;       /* of the layout, as the pairs' columns know it */
+	uint32_t *rack_first; /* [rack_count + 1] the layout's, before it moved */
+	uint32_t rack_count;
+	struct pair_map rack_maximum, pod_maximum; /* of finite round trips */
+	uint64_t *stale_racks;                     /* bits: their maxima may be too large */
+	bool any_stale, pods_stale;
+	float *scratch;                    /* [rack_count] */
+	uint64_t *moved;                   /* [row_count][words] bits by rack */
+	uint32_t words;                    /* of 64 racks */
+	uint32_t *moved_list, moved_count; /* [row_count] machines with bits */
+	uint8_t *is_moved;                 /* [row_count] */
+};
+
+static inline float pair_value(const struct measured_pair *pair)
+{
+	return pair->out_us > pair->in_us ? pair->out_us : pair->in_us;
+}
+
+/* Of maxima: unreachable counts as not measured. */
+static inline float finite_rtt(float rtt_us)
+{
+	return rtt_us < __builtin_inff() ? rtt_us : -1;
+}
+
+static inline uint32_t rack_of(const struct latency_view *view, uint32_t machine)
+{
+	return view->layout->cluster->machines[machine].rack;
+}
+
+static inline uint32_t pod_of(const struct latency_view *view, uint32_t machine)
+{
+	return view->layout->cluster->racks[rack_of(view, machine)].pod;
+}
+
+/* First pair whose column is not under `column`. */
+uint32_t measured_row_find(const struct measured_row *row, uint32_t column);
+
+/* latency_maxima.c */
+/* The pair's value went from `before` to `after` (negative: not measured). 0 or -ENOMEM. */
+int latency_maxima_note(struct latency_view *view, uint32_t a, uint32_t b, float before, float after);
+/* Looks again for the maxima that may have fallen. To be called after each batch. 0 or -ENOMEM. */
+int latency_maxima_settle(struct latency_view *view);
+/* The machine's round trips towards the rack moved. */
+void latency_note_moved(struct latency_view *view, uint32_t machine, uint32_t rack);
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Computing a row, whole or rack by rack. The cluster's cost is the largest of the racks': which racks have it is a bit
+ * each, and only when the last of them loses it must all racks be looked at again. A row whose arcs all came out as
+ * they were keeps its version.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows_priv.h"
+
+enum { RACKS_AT_ONCE = 32 };
+
+static bool bit_is_set(const uint64_t *bits, uint32_t rack)
+{
+	return bits[rack / 64] >> rack % 64 & 1;
+}
+
+static void bit_assign(uint64_t *bits, uint32_t rack, bool value)
+{
+	bits[rack / 64] = (bits[rack / 64] & ~(UINT64_C(1) << rack % 64)) | (uint64_t)value << rack % 64;
+}
+
+/* Capacity for `count` items, and a quarter more when it must grow. */
+static int reserve(void *items, uint32_t *room, uint32_t count, size_t size)
+{
+	void *larger, **place = items;
+
+	if (count <= *room && *place)
+		return 0;
+	larger = reallocarray(*place, (size_t)count + count / 4 + 1, size);
+	if (!larger)
+		return -ENOMEM;
+	*place = larger;
+	*room = count + count / 4 + 1;
+	return 0;
+}
+
+static void mark_absent(struct cost_rows *rows, uint32_t first, uint32_t end)
+{
+	for (uint32_t c = first; c < end; c++) {
+		uint32_t machine = rows->layout->machine_of_column[c];
+
+		if (machine != COST_NO_MACHINE && !rows->present[machine])
+			rows->rtt_us[c] = -1;
+	}
+}
+
+void rows_fetch(struct cost_rows *rows, uint32_t root, uint32_t rack, uint32_t end)
+{
+	const struct cost_layout *layout = rows->layout;
+	uint32_t first = layout->rack_first[rack];
+
+	rows->source.row(rows->source.context, root, first, layout->rack_first[end] - first, rows->rtt_us + first);
+	for (uint32_t r = rack; r < end; r++) {
+		if (rows->rack_absences[r] > 0)
+			mark_absent(rows, layout->rack_first[r], layout->rack_first[r + 1]);
+	}
+}
+
+/* Has the rack an arc of its own at this largest cost? */
+static bool wants_rack_arc(const struct cost_rows *rows, uint16_t cost)
+{
+	return cost > 0 && cost <= rows->settings.rack_threshold;
+}
+
+/*
+ * Costs of one rack from the round trips in the scratch; returns the number of arcs written to `chosen`, which has room
+ * for one more.
+ */
+static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, uint32_t rack, int32_t limit,
+			     struct arc *chosen)
+{
+	const uint32_t *machine_of_column = rows->layout->machine_of_column;
+	uint32_t first = rows->layout->rack_first[rack], end = first + rows->layout->rack_used[rack], count = 0;
+	uint32_t columns = rows->layout->rack_first[rack + 1] - first;
+	uint16_t maximum, minimum;
+
+	rows->kernel->rack(table, rows->rtt_us + first, columns, rows->cost + first, &maximum, &minimum);
+	rows->work.costs += columns;
+	rows->rack_cost[rack] = maximum == COST_ABSENT ? 0 : maximum;
+	/* With long rows cut, an arc that costs as much as the rack's is left to that. */
+	if (rows->settings.machine_arcs > 0 && wants_rack_arc(rows, rows->rack_cost[rack]) && maximum <= limit)
+		limit = maximum - 1;
+	if (minimum > limit)
+		return 0;
+	for (uint32_t c = first; c < end; c++) { /* without a branch: the outcome is not predictable */
+		chosen[count] = (struct arc){(int32_t)machine_of_column[c], rows->cost[c]};
+		count += rows->cost[c] <= limit;
+	}
+	return count;
+}
+
+/*
+ * Sets the largest cost of the racks from `rack` on for which the source's extremes are enough, because no machine in
+ * them is below a threshold. Returns the first rack for which they are not.
+ */
+static uint32_t skip_racks(struct cost_rows *rows, const struct cost_table *table, uint32_t root, uint32_t rack,
+			   int32_t limit)
+{
+	int32_t several = limit > rows->settings.rack_threshold ? limit : rows->settings.rack_threshold;
+
+	if (!rows->source.extremes || !table->monotone)
+		return rack;
+	while (rack < rows->layout->rack_count) {
+		float least_us, most_us;
+		uint32_t end = rows->rack_absences[rack] > 0
+				       ? rack
+				       : rows->source.extremes(rows->source.context, root, rack, &least_us, &most_us);
+		uint16_t most;
+
+		if (end == rack)
+			break;
+		if (most_us >= 0 && (int32_t)cost_table_at(table, least_us) <= (end - rack > 1 ? several : limit))
+			break;
+		most = most_us < 0 ? 0 : (uint16_t)cost_table_at(table, most_us);
+		for (; rack < end; rack++)
+			rows->rack_cost[rack] = most;
+	}
+	return rack;
+}
+
+/* The rack's arcs are now `chosen`: 1 when they were others, 0 or -ENOMEM. */
+static int set_machines(struct cached_row *cached, uint32_t rack, const struct arc *chosen, uint32_t count)
+{
+	struct cost_row *row = &cached->row;
+	uint32_t span = row_find_span(row, rack), first = row->spans[span].first, after;
+	bool had_span = span < row->span_count && row->spans[span].rack == rack;
+	uint32_t had = had_span ? row->spans[span + 1].first - first : 0;
+
+	if (had == count && memcmp(row->machines + first, chosen, count * sizeof *chosen) == 0)
+		return 0;
+	if (reserve(&row->machines, &cached->machine_room, row->machine_count + count, sizeof *chosen) != 0 ||
+	    reserve(&row->spans, &cached->span_room, row->span_count + 2, sizeof *row->spans) != 0)
+		return -ENOMEM;
+	after = row->machine_count - first - had;
+	if (count != had)
+		memmove(row->machines + first + count, row->machines + first + had, after * sizeof *chosen);
+	memcpy(row->machines + first, chosen, count * sizeof *chosen);
+	row->machine_count = first + count + after;
+	if (had_span != (count > 0)) {
+		memmove(row->spans + span + (count > 0), row->spans + span + had_span,
+			(row->span_count + 1 - span - had_span) * sizeof *row->spans);
+		row->span_count = row->span_count + (count > 0) - had_span;
+	}
+	if (count > 0)
+		row->spans[span] = (struct cost_span){rack, first};
+	for (uint32_t s = span + (count > 0); s <= row->span_count; s++)
+		row->spans[s].first += count - had;
+	return 1;
+}
+
+/* The rack's largest cost is now this (0: no machine): 1 when its arc was another, 0 or -ENOMEM. */
+static int set_rack(const struct cost_rows *rows, struct cached_row *cached, uint32_t rack, uint16_t cost)
+{
+	struct cost_row *row = &cached->row;
+	uint32_t place = row_find_rack(row, rack);
+	bool had = place < row->rack_count && row->racks[place].target == (int32_t)rack;
+	bool wanted = wants_rack_arc(rows, cost);
+
+	if (had == wanted && (!wanted || row->racks[place].cost == cost))
+		return 0;
+	if (reserve(&row->racks, &cached->rack_room, row->rack_count + 1, sizeof *row->racks) != 0)
+		return -ENOMEM;
+	if (had != wanted) {
+		memmove(row->racks + place + wanted, row->racks + place + had,
+			(row->rack_count - place - had) * sizeof *row->racks);
+		row->rack_count = row->rack_count + wanted - had;
+	}
+	if (wanted)
+		row->racks[place] = (struct arc){(int32_t)rack, cost};
+	return 1;
+}
+
+static void set_top(const struct cost_rows *rows, struct cached_row *cached, uint32_t rack, uint16_t cost)
+{
+	if (cost > cached->top) {
+		memset(cached->tops, 0, rows->words * sizeof *cached->tops);
+		cached->top = cost;
+		cached->top_count = 0;
+	}
+	cached->top_count += (cost == cached->top) - (uint32_t)bit_is_set(cached->tops, rack);
+	bit_assign(cached->tops, rack, cost == cached->top);
+}
+
+/* Which racks have the largest cost, of all racks' costs. */
+static void set_tops(const struct cost_rows *rows, struct cached_row *cached)
+{
+	uint32_t racks = rows->layout->rack_count;
+
+	cached->top = 0;
+	for (uint32_t r = 0; r < racks; r++)
+		cached->top = rows->rack_cost[r] > cached->top ? rows->rack_cost[r] : cached->top;
+	cached->top_count = 0;
+	memset(cached->tops, 0, rows->words * sizeof *cached->tops);
+	for (uint32_t word = 0; word < (racks + 63) / 64; word++) {
+		const uint16_t *cost = rows->rack_cost + word * 64;
+		uint32_t count = racks - word * 64 < 64 ? racks - word * 64 : 64;
+		uint64_t bits = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			bits |= (uint64_t)(cost[i] == cached->top) << i;
+		cached->tops[word] = bits;
+		cached->top_count += (uint32_t)__builtin_popcountll(bits);
+	}
+}
+
+/* The costs of all racks and the arcs up to the limit into the scratch; how many spans. */
+static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
+{
+	uint32_t racks = rows->layout->rack_count, count = 0, spans = 0;
+	/* Where every machine gets an arc the extremes spare nothing. */
+	bool extremes = limit < COST_MAXIMUM && rows->source.extremes;
+	uint32_t at_once = extremes ? 1 : RACKS_AT_ONCE;
+
+	for (uint32_t r = 0, fetched = 0; r < racks; r++) {
+		uint32_t chosen;
+
+		if (extremes)
+			r = skip_racks(rows, table, root, r, limit);
+		if (r == racks)
+			break;
+		if (r >= fetched) {
+			fetched = r + at_once < racks ? r + at_once : racks;
+			rows_fetch(rows, root, r, fetched);
+		}
+		chosen = compute_rack(rows, table, r, limit, rows->chosen + count);
+		rows->spans[spans] = (struct cost_span){r, count};
+		spans += chosen > 0;
+		count += chosen;
+	}
+	rows->spans[spans].first = count;
+	return spans;
+}
+
+/* The largest cost up to which there are no more than `most` arcs in the scratch; 0: no such cost. */
+static int32_t limit_for(const struct cost_rows *rows, uint32_t count, uint32_t most)
+{
+	uint32_t arcs_at[COST_MAXIMUM + 1] = {0}, arcs = 0;
+	int32_t cost = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		arcs_at[rows->chosen[i].cost]++;
+	while (cost < COST_MAXIMUM && arcs + arcs_at[cost + 1] <= most)
+		arcs += arcs_at[++cost];
+	return cost;
+}
+
+/* Only the arcs up to the limit stay in the scratch; how many spans are left. */
+static uint32_t cut_arcs(struct cost_rows *rows, uint32_t spans, int32_t limit)
+{
+	uint32_t left = 0, count = 0;
+
+	for (uint32_t s = 0; s < spans; s++) {
+		uint32_t end = rows->spans[s + 1].first, before = count;
+
+		for (uint32_t i = rows->spans[s].first; i < end; i++) {
+			rows->chosen[count] = rows->chosen[i];
+			count += rows->chosen[count].cost <= limit;
+		}
+		if (count > before)
+			rows->spans[left++] = (struct cost_span){rows->spans[s].rack, before};
+	}
+	rows->spans[left].first = count;
+	return left;
+}
+
+static uint32_t list_rack_arcs(struct cost_rows *rows)
+{
+	uint32_t count = 0;
+
+	for (uint32_t r = 0; r < rows->layout->rack_count; r++) {
+		if (wants_rack_arc(rows, rows->rack_cost[r]))
+			rows->rack_arcs[count++] = (struct arc){(int32_t)r, rows->rack_cost[r]};
+	}
+	return count;
+}
+
+/* The scratch becomes the row: 1 when that was another, 0 or -ENOMEM. */
+static int take_scratch(struct cost_rows *rows, struct cached_row *cached, uint32_t spans, uint32_t racks)
+{
+	struct cost_row *row = &cached->row;
+	uint32_t count = rows->spans[spans].first;
+
+	if (row->version != 0 && row->machine_count == count && row->rack_count == racks &&
+	    memcmp(row->machines, rows->chosen, count * sizeof *row->machines) == 0 &&
+	    memcmp(row->racks, rows->rack_arcs, racks * sizeof *row->racks) == 0)
+		return 0;
+	if (reserve(&row->machines, &cached->machine_room, count, sizeof *row->machines) != 0 ||
+	    reserve(&row->spans, &cached->span_room, spans + 1, sizeof *row->spans) != 0 ||
+	    reserve(&row->racks, &cached->rack_room, racks, sizeof *row->racks) != 0)
+		return -ENOMEM;
+	memcpy(row->machines, rows->chosen, count * sizeof *row->machines);
+	memcpy(row->racks, rows->rack_arcs, racks * sizeof *row->racks);
+	memcpy(row->spans, rows->spans, (spans + 1) * sizeof *row->spans);
+	row->machine_count = count;
+	row->rack_count = racks;
+	row->span_count = spans;
+	return 1;
+}
+
+/* All racks. */
+static int update_whole(struct cost_rows *rows, struct cached_row *cached)
+{
+	const struct cost_table *table = rows->tables[cached->curve];
+	struct cost_row *row = &cached->row;
+	int32_t limit = rows->settings.machine_threshold, cluster_cost;
+	uint32_t spans = compute_all(rows, table, row->root, limit), most = rows->settings.machine_arcs;
+	int changed;
+
+	if (most > 0 && rows->spans[spans].first > most) {
+		limit = limit_for(rows, rows->spans[spans].first, most);
+		spans = cut_arcs(rows, spans, limit);
+	}
+	set_tops(rows, cached);
+	changed = take_scratch(rows, cached, spans, list_rack_arcs(rows));
+	if (changed < 0)
+		return changed;
+	rows->work.rows++;
+	cluster_cost = cached->top > 0 ? cached->top : COST_ABSENT;
+	cached->whole_count = row->machine_count;
+	if (changed == 0 && row->cluster_cost == cluster_cost && row->machine_limit == limit)
+		return 0;
+	row->cluster_cost = cluster_cost;
+	row->machine_limit = limit;
+	row->version = ++rows->versions;
+	row->mended_from = 0;
+	row->changed_count = 0;
+	return 0;
+}
+
+/* 1 when the rack came out otherwise, 0 or -ENOMEM. */
+static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32_t rack)
+{
+	const struct cost_table *table = rows->tables[cached->curve];
+	int32_t limit = cached->row.machine_limit;
+	uint32_t count = 0;
+	int machines_moved, rack_moved;
+
+	rows_fetch(rows, cached->row.root, rack, rack + 1);
+	count = compute_rack(rows, table, rack, limit, rows->chosen);
+	machines_moved = set_machines(cached, rack, rows->chosen, count);
+	rack_moved = set_rack(rows, cached, rack, rows->rack_cost[rack]);
+	set_top(rows, cached, rack, rows->rack_cost[rack]);
+	if (machines_moved < 0 || rack_moved < 0)
+		return -ENOMEM;
+	return machines_moved | rack_moved;
+}
+
+/* Has a cut row so many more or fewer arcs than when it was cut that another cut is due? */
+static bool needs_another_cut(const struct cost_rows *rows, const struct cached_row *cached)
+{
+	uint32_t most = rows->settings.machine_arcs, count = cached->row.machine_count;
+
+	if (most == 0)
+		return false;
+	return count > 2 * most ||
+	       (cached->row.machine_limit < rows->settings.machine_threshold && count < cached->whole_count / 2);
+}
+
+/* The dirty racks alone. */
+static int update_dirty(struct cost_rows *rows, struct cached_row *cached)
+{
+	struct cost_row *row = &cached->row;
+	uint32_t changed = 0;
+	uint16_t top = cached->top;
+
+	if (reserve(&row->changed, &cached->changed_room, cached->dirty_count, sizeof *row->changed) != 0)
+		return -ENOMEM;
+	for (uint32_t word = 0; word < rows->words; word++) {
+		for (uint64_t bits = cached->dirty[word]; bits != 0; bits &= bits - 1) {
+			uint32_t rack = word * 64 + (uint32_t)__builtin_ctzll(bits);
+			int moved = update_rack(rows, cached, rack);
+
+			if (moved < 0)
+				return moved;
+			row->changed[changed] = rack;
+			changed += moved > 0;
+		}
+	}
+	rows->work.mended++;
+	if (changed > 0) {
+		row->mended_from = cached->top == top && cached->top_count > 0 ? row->version : 0;
+		row->version = ++rows->versions;
+		row->changed_count = changed;
+	}
+	if (cached->top_count == 0 || needs_another_cut(rows, cached))
+		return update_whole(rows, cached);
+	if (cached->top != top) {
+		row->cluster_cost = cached->top > 0 ? cached->top : COST_ABSENT;
+		row->mended_from = 0;
+		row->version = ++rows->versions;
+	}
+	return 0;
+}
+
+int row_update(struct cost_rows *rows, struct cached_row *cached)
+{
+	/* Beyond half of them the arcs are moved about more than they are computed. */
+	bool whole = cached->row.version == 0 || cached->dirty_count > rows->layout->rack_count / 2;
+	int code = whole ? update_whole(rows, cached) : update_dirty(rows, cached);
+
+	memset(cached->dirty, 0, rows->words * sizeof *cached->dirty);
+	cached->dirty_count = 0;
+	return code;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From proposals to moves: applied at once, or decided first and started or failed later. */
+#include <errno.h>
+
+#include "flownet_priv.h"
+
+void net_moves_strike(struct flownet *net, uint32_t job, uint32_t task)
+{
+	for (size_t i = 0; net->open_plans > 0 && i < net->plan_count; i++) {
+		struct net_plan *entry = &net->plans[i];
+
+		if (!entry->open || entry->move.job != job || entry->move.task != task)
+			continue;
+		entry->open = false;
+		net->open_plans--;
+	}
+}
+
+static bool is_root(const struct flownet *net, const struct flownet_move *move)
+{
+	return net->policy.root_first && move->task == net->jobs[move->job].root;
+}
+
+/* NULL: it was carried out, or what it is about has changed. */
+static struct net_plan *open_plan(const struct flownet *net, size_t number)
+{
+	struct net_plan *entry = number < net->plan_count ? &net->plans[number] : NULL;
+	const struct net_task *task = entry && entry->open ? net_task_at(net, entry->move.job, entry->move.task) : NULL;
+
+	if (!task || task->machine != entry->move.from)
+		return NULL;
+	if (entry->move.to != FLOWNET_NONE && !net->machines[entry->move.to].present)
+		return NULL;
+	return entry;
+}
+
+static void close_plan(struct flownet *net, struct net_plan *entry)
+{
+	entry->open = false;
+	net->open_plans--;
+}
+
+static int depart(struct flownet *net, const struct net_plan *entry)
+{
+	const struct flownet_move *move = &entry->move;
+	int code = 0;
+
+	net->settled = entry->settled;
+	if (move->from != FLOWNET_NONE)
+		code = net_task_move(net, move->job, move->task, FLOWNET_NONE, FLOWNET_TASK_PREEMPTED);
+	net->settled = false;
+	return code;
+}
+
+/* `gone`: the solver sees the task no more, and its unit has to leave. */
+static int arrive(struct flownet *net, const struct net_plan *entry, bool gone)
+{
+	const struct flownet_move *move = &entry->move;
+	bool root = is_root(net, move);
+	int code;
+
+	if (gone || root || !net->jobs[move->job].preemptible)
+		net_groups_unit_gone(net, move->job, move->task, entry->column);
+	net->following = net->solver && move->arc != FLOWNET_ARC_RACK && move->arc != FLOWNET_ARC_CLUSTER;
+	net->settled = entry->settled;
+	code = net_task_move(net, move->job, move->task, move->to, root ? FLOWNET_ROOT_PLACED : FLOWNET_TASK_PLACED);
+	net->following = net->settled = false;
+	if (entry->settled)
+		net_running_cost_known(net, move->job, move->task, move->cost);
+	return code;
+}
+
+int flownet_apply(struct flownet *net, size_t number)
+{
+	struct net_plan *entry = open_plan(net, number);
+	int code;
+
+	if (!entry)
+		return -ESTALE;
+	if (entry->move.to != FLOWNET_NONE && flownet_free(net, (uint32_t)entry->move.to) == 0)
+		return -EBUSY;
+	close_plan(net, entry);
+	code = depart(net, entry);
+	return code == 0 && entry->move.to != FLOWNET_NONE ? arrive(net, entry, false) : code;
+}
+
+int flownet_apply_all(struct flownet *net)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
+		const struct net_plan *entry = open_plan(net, i);
+
+		if (entry)
+			code = depart(net, entry);
+	}
+	for (size_t i = 0; i < net->plan_count && code == 0; i++) {
+		struct net_plan *entry = &net->plans[i];
+		const struct flownet_move *move = &entry->move;
+		const struct net_task *task = entry->open ? net_task_at(net, move->job, move->task) : NULL;
+
+		if (!task || task->machine != FLOWNET_NONE)
+			continue;
+		close_plan(net, entry);
+		if (move->to != FLOWNET_NONE && flownet_free(net, (uint32_t)move->to) > 0)
+			code = arrive(net, entry, false);
+	}
+	return code;
+}
+
+int flownet_reserve(struct flownet *net, size_t number)
+{
+	struct net_plan *entry = open_plan(net, number);
+	const struct flownet_move *move;
+	struct net_job *job;
+	double since_s;
+	int code;
+
+	if (!entry)
+		return -ESTALE;
+	move = &entry->move;
+	job = &net->jobs[move->job];
+	if (move->to == FLOWNET_NONE)
+		return -EINVAL;
+	if (flownet_free(net, (uint32_t)move->to) == 0)
+		return -EBUSY;
+	close_plan(net, entry);
+	since_s = job->since_s ? job->since_s[move->task] : 0;
+	code = arrive(net, entry, true);
+	if (code == 0)
+		code = net_task_set_origin(net, move->job, move->task, move->from, FLOWNET_TASK_PLACED);
+	if (job->since_s)
+		job->since_s[move->task] = since_s;
+	return code;
+}
+
+int flownet_confirm(struct flownet *net, uint32_t job, uint32_t task)
+{
+	const struct net_task *entry = net_task_at(net, job, task);
+
+	if (!entry || !net_task_in_transit(entry))
+		return -EINVAL;
+	net_task_began(net, &net->jobs[job], task, 0);
+	return net_task_set_origin(net, job, task, ORIGIN_SETTLED, FLOWNET_TASK_STARTED);
+}
+
+int flownet_fail(struct flownet *net, uint32_t job, uint32_t task)
+{
+	const struct net_task *entry = net_task_at(net, job, task);
+	double since_s;
+	int32_t origin;
+	int code;
+
+	if (!entry || !net_task_in_transit(entry))
+		return -EINVAL;
+	since_s = net->jobs[job].since_s ? net->jobs[job].since_s[task] : 0;
+	origin = entry->origin;
+	code = net_task_move(net, job, task, FLOWNET_NONE, FLOWNET_TASK_FAILED);
+	if (code == 0 && origin != FLOWNET_NONE)
+		code = net_task_move(net, job, task, origin, FLOWNET_TASK_FAILED);
+	if (net->jobs[job].since_s)
+		net->jobs[job].since_s[task] = since_s;
+	return code;
+}
+
+int flownet_task_leave(struct flownet *net, uint32_t job, uint32_t task, bool leaves)
+{
+	const struct net_task *entry = net_task_at(net, job, task);
+
+	if (!entry || !net_task_runs(entry) || net_task_in_transit(entry))
+		return -EINVAL;
+	net_moves_strike(net, job, task);
+	return net_task_set_origin(net, job, task, leaves ? ORIGIN_LEAVES : ORIGIN_SETTLED, FLOWNET_MOVES_CHANGED);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Waiting roots alone. The network of such a round is simple enough to be solved without a solver: a root costs
+ * nothing on any free slot, and a running task that may move makes room for one at gamma, less what staying costs.
+ * Roots for which waiting is dearest take the free slots; the k-th of the others takes the slot of the task for which
+ * staying is k-th dearest, as long as that costs less than waiting. No other assignment costs less, because costs add
+ * up and each pair of a root and a slot is possible. A job makes room with no more tasks than its U_J holds. Linear in
+ * the jobs; in the tasks only where slots are short.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "flownet_priv.h"
+
+/* Waiting roots by what waiting costs, or tasks that may make room by what staying costs. */
+struct candidates {
+	struct net_waiter *items;
+	size_t count, room;
+};
+
+static int add(struct candidates *list, uint32_t job, uint32_t task, int64_t cost)
+{
+	if (net_reserve((void **)&list->items, &list->room, list->count + 1, sizeof *list->items) != 0)
+		return -ENOMEM;
+	list->items[list->count++] = (struct net_waiter){.job = job, .number = (int32_t)task, .cost = cost};
+	return 0;
+}
+
+static int dearest_first(const void *left, const void *right)
+{
+	const struct net_waiter *a = left, *b = right;
+
+	if (a->cost != b->cost)
+		return a->cost > b->cost ? -1 : 1;
+	if (a->job != b->job)
+		return a->job < b->job ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static void sort(struct candidates *list)
+{
+	if (list->count > 1)
+		qsort(list->items, list->count, sizeof *list->items, dearest_first);
+}
+
+static int list_roots(const struct flownet *net, struct candidates *roots)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < net->live.count && code == 0; i++) {
+		uint32_t job = net->live.jobs[i];
+		const struct net_job *entry = &net->jobs[job];
+
+		if (entry->waiting == 0 || net_root_machine(entry) != FLOWNET_NONE)
+			continue;
+		if (entry->root < entry->task_limit && entry->tasks[entry->root].machine == TASK_WAITING)
+			code = add(roots, job, entry->root, net_unscheduled_cost(net, entry, entry->root));
+	}
+	sort(roots);
+	return code;
+}
+
+/* The dearest of the job's tasks, as many as its U_J holds. */
+static int list_movable(const struct flownet *net, uint32_t job, struct candidates *movable)
+{
+	const struct net_job *entry = &net->jobs[job];
+	struct candidates own = {0};
+	bool discounted;
+	int code = 0;
+
+	for (uint32_t t = 0; t < entry->task_limit && code == 0; t++) {
+		if (net_task_runs(&entry->tasks[t]) && !net_is_pinned(net, entry, t) && net_takes_part(net, entry, t))
+			code = add(&own, job, t, net_running_cost(net, job, t, &discounted));
+	}
+	sort(&own);
+	for (size_t i = 0; i < own.count && i < (size_t)net_unscheduled_width(net, entry) && code == 0; i++)
+		code = add(movable, job, (uint32_t)own.items[i].number, own.items[i].cost);
+	free(own.items);
+	return code;
+}
+
+static int list_all_movable(const struct flownet *net, struct candidates *movable)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < net->live.count && code == 0; i++) {
+		const struct net_job *entry = &net->jobs[net->live.jobs[i]];
+
+		if (entry->preemptible && entry->running > 0 && net_job_open(net, entry))
+			code = list_movable(net, net->live.jobs[i], movable);
+	}
+	sort(movable);
+	return code;
+}
+
+static int plan_root(struct flownet *net, const struct net_waiter *root, int32_t to)
+{
+	struct net_plan plan = {.column = FLOWNET_NONE};
+
+	plan.move = (struct flownet_move){.job = root->job,
+					  .task = (uint32_t)root->number,
+					  .from = FLOWNET_NONE,
+					  .to = to,
+					  .arc = FLOWNET_ARC_CLUSTER};
+	return net_plan_add(net, &plan);
+}
+
+static int plan_departure(struct flownet *net, const struct net_waiter *task)
+{
+	struct net_plan plan = {.column = FLOWNET_NONE};
+
+	plan.move = (struct flownet_move){.job = task->job,
+					  .task = (uint32_t)task->number,
+					  .from = net->jobs[task->job].tasks[task->number].machine,
+					  .to = FLOWNET_NONE,
+					  .arc = FLOWNET_ARC_UNSCHEDULED,
+					  .cost = net->settings.gamma};
+	return net_plan_add(net, &plan);
+}
+
+static int64_t count_free(const struct flownet *net)
+{
+	int64_t slots = 0;
+
+	for (uint32_t r = 0; r < net->rack_count; r++)
+		slots += net->rack_free[r];
+	return slots;
+}
+
+/* The machine of a loose plan is chosen later; any will do. */
+enum { ANY_MACHINE = 0 };
+
+static int plan_all(struct flownet *net, const struct candidates *roots, const struct candidates *movable, size_t slots,
+		    struct flownet_round *round)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < roots->count && code == 0; i++) {
+		const struct net_waiter *root = &roots->items[i];
+		const struct net_waiter *leaver =
+			i >= slots && i - slots < movable->count ? &movable->items[i - slots] : NULL;
+
+		if (i >= slots && (!leaver || net->settings.gamma - leaver->cost >= root->cost)) {
+			round->cost += root->cost;
+			round->unscheduled++;
+			continue;
+		}
+		if (leaver) {
+			round->cost += net->settings.gamma - leaver->cost;
+			round->unscheduled++;
+			code = plan_departure(net, leaver);
+		}
+		if (code == 0)
+			code = plan_root(net, root, leaver ? net->plans[net->plan_count - 1].move.from : ANY_MACHINE);
+	}
+	return code;
+}
+
+int net_roots_solve(struct flownet *net, struct flownet_round *round, struct error *err)
+{
+	struct candidates roots = {0}, movable = {0};
+	int64_t slots = count_free(net);
+	int code = list_roots(net, &roots);
+
+	round->algorithm = "roots";
+	if (code == 0 && (int64_t)roots.count > slots && net->preemptible_jobs > 0)
+		code = list_all_movable(net, &movable);
+	if (code == 0)
+		code = plan_all(net, &roots, &movable, (size_t)slots, round);
+	free(roots.items);
+	free(movable.items);
+	if (code != 0)
+		return error_set(err, ENOMEM, "out of memory");
+	if (net->settings.verify) {
+		code = net_general_prove(net, round->cost, err);
+		round->verified = code == 0;
+	}
+	return code;
+}
