@@ -153,37 +153,51 @@ void latency_view_row(const struct latency_view *view, uint32_t root, uint32_t f
 		rtt_us[row->pairs[i].column - first] = finite_rtt(pair_value(&row->pairs[i]));
 }
 
-static void widen(float *least_us, float *most_us, float value)
+static float larger(float a, float b)
 {
-	*least_us = value < *least_us ? value : *least_us;
-	*most_us = value > *most_us ? value : *most_us;
+	return a > b ? a : b;
 }
 
-bool latency_view_extremes(const struct latency_view *view, uint32_t root, uint32_t rack, float *least_us,
-			   float *most_us)
+/* Of the rack, whose pairs are row->pairs[first..end-1]; `rest` more machines are at `rest_us`. */
+static void rack_extremes(const struct measured_row *row, uint32_t first, uint32_t end, uint32_t rest, float rest_us,
+			  float *least_us, float *most_us)
+{
+	float least = rest > 0 ? rest_us : INFINITY, most = rest > 0 ? rest_us : -1;
+
+	for (uint32_t i = first; i < end; i++) {
+		float value = pair_value(&row->pairs[i]);
+
+		least = value < least ? value : least;
+		most = larger(most, finite_rtt(value));
+	}
+	*least_us = most < 0 ? -1 : least;
+	*most_us = most;
+}
+
+void latency_view_extremes(const struct latency_view *view, uint32_t root, float *least_us, float *most_us)
 {
 	const struct cost_layout *layout = view->layout;
 	const struct measured_row *row = &view->rows[root];
-	uint32_t end = layout->rack_first[rack + 1], unmeasured = layout->rack_machines[rack];
-	bool own = rack_of(view, root) == rack;
-	enum latency_origin origin;
+	uint32_t own_rack = rack_of(view, root), own_column = layout->column_of_machine[root], pair = 0;
+	const float *measured = pair_map_row(&view->rack_maximum, own_rack);
 
-	*least_us = INFINITY;
-	*most_us = -1;
-	for (uint32_t i = measured_row_find(row, layout->rack_first[rack]);
-	     i < row->count && row->pairs[i].column < end; i++) {
-		float value = pair_value(&row->pairs[i]);
+	for (uint32_t rack = 0; rack < layout->rack_count; rack++) {
+		float value = measured ? measured[rack] : -1;
+		uint32_t first = pair, rest;
+		bool own = rack == own_rack;
+		enum latency_origin origin;
 
-		own &= row->pairs[i].column != layout->column_of_machine[root];
-		unmeasured--;
-		if (value < INFINITY)
-			widen(least_us, most_us, value);
+		for (; pair < row->count && row->pairs[pair].column < layout->rack_first[rack + 1]; pair++)
+			own &= row->pairs[pair].column != own_column;
+		rest = layout->rack_machines[rack] - (pair - first) - own;
+		if (value < 0 && rest > 0)
+			value = rack_value(view, own_rack, rack, &origin);
+		rack_extremes(row, first, pair, rest, value, &least_us[rack], &most_us[rack]);
+		if (own) { /* of the machine to itself nothing was measured */
+			float self_us = (float)layout->cluster->default_rtt.same_machine_us;
+
+			least_us[rack] = most_us[rack] < 0 || self_us < least_us[rack] ? self_us : least_us[rack];
+			most_us[rack] = larger(most_us[rack], self_us);
+		}
 	}
-	if (own) {
-		unmeasured--;
-		widen(least_us, most_us, (float)layout->cluster->default_rtt.same_machine_us);
-	}
-	if (unmeasured > 0)
-		widen(least_us, most_us, rack_value(view, rack_of(view, root), rack, &origin));
-	return *most_us >= 0;
 }

@@ -92,33 +92,17 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 	return count;
 }
 
-/*
- * Sets the largest cost of the racks from `rack` on for which the source's extremes are enough, because no machine in
- * them is below a threshold. Returns the first rack for which they are not.
- */
-static uint32_t skip_racks(struct cost_rows *rows, const struct cost_table *table, uint32_t root, uint32_t rack,
-			   int32_t limit)
+/* Least and largest costs of all racks from the source's extremes. */
+static void compute_extremes(struct cost_rows *rows, const struct cost_table *table, uint32_t root)
 {
-	int32_t several = limit > rows->settings.rack_threshold ? limit : rows->settings.rack_threshold;
+	uint32_t racks = rows->layout->rack_count, lanes = (racks + COST_LANES - 1) / COST_LANES * COST_LANES;
+	uint16_t maximum, minimum;
 
-	if (!rows->source.extremes || !table->monotone)
-		return rack;
-	while (rack < rows->layout->rack_count) {
-		float least_us, most_us;
-		uint32_t end = rows->rack_absences[rack] > 0
-				       ? rack
-				       : rows->source.extremes(rows->source.context, root, rack, &least_us, &most_us);
-		uint16_t most;
-
-		if (end == rack)
-			break;
-		if (most_us >= 0 && (int32_t)cost_table_at(table, least_us) <= (end - rack > 1 ? several : limit))
-			break;
-		most = most_us < 0 ? 0 : (uint16_t)cost_table_at(table, most_us);
-		for (; rack < end; rack++)
-			rows->rack_cost[rack] = most;
-	}
-	return rack;
+	rows->source.extremes(rows->source.context, root, rows->least_us, rows->most_us);
+	rows->kernel->rack(table, rows->least_us, lanes, rows->least_cost, &maximum, &minimum);
+	rows->kernel->rack(table, rows->most_us, lanes, rows->rack_cost, &maximum, &minimum);
+	for (uint32_t r = 0; r < racks; r++)
+		rows->rack_cost[r] = rows->rack_cost[r] == COST_ABSENT ? 0 : rows->rack_cost[r];
 }
 
 /* The rack's arcs are now `chosen`: 1 when they were others, 0 or -ENOMEM. */
@@ -211,16 +195,16 @@ static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *tab
 {
 	uint32_t racks = rows->layout->rack_count, count = 0, spans = 0;
 	/* Where every machine gets an arc the extremes spare nothing. */
-	bool extremes = limit < COST_MAXIMUM && rows->source.extremes;
+	bool extremes = limit < COST_MAXIMUM && rows->source.extremes && table->monotone;
 	uint32_t at_once = extremes ? 1 : RACKS_AT_ONCE;
 
+	if (extremes)
+		compute_extremes(rows, table, root);
 	for (uint32_t r = 0, fetched = 0; r < racks; r++) {
 		uint32_t chosen;
 
-		if (extremes)
-			r = skip_racks(rows, table, root, r, limit);
-		if (r == racks)
-			break;
+		if (extremes && rows->least_cost[r] > limit && rows->rack_absences[r] == 0)
+			continue;
 		if (r >= fetched) {
 			fetched = r + at_once < racks ? r + at_once : racks;
 			rows_fetch(rows, root, r, fetched);

@@ -12,10 +12,9 @@ static void view_row(const void *context, uint32_t root, uint32_t first, uint32_
 	latency_view_row(context, root, first, count, rtt_us);
 }
 
-static uint32_t view_extremes(const void *context, uint32_t root, uint32_t rack, float *least_us, float *most_us)
+static void view_extremes(const void *context, uint32_t root, float *least_us, float *most_us)
 {
-	latency_view_extremes(context, root, rack, least_us, most_us);
-	return rack + 1;
+	latency_view_extremes(context, root, least_us, most_us);
 }
 
 struct cost_source cost_source_from_view(const struct latency_view *view)
@@ -83,6 +82,9 @@ void cost_rows_destroy(struct cost_rows *rows)
 	free(rows->chosen);
 	free(rows->rack_arcs);
 	free(rows->rack_cost);
+	free(rows->least_cost);
+	free(rows->least_us);
+	free(rows->most_us);
 	free(rows->spans);
 	free(rows);
 }
@@ -167,10 +169,13 @@ static int widen_rows(struct cost_rows *rows, uint32_t words)
 
 static int grow_racks(struct cost_rows *rows, uint32_t room)
 {
-	uint32_t words = (room + 63) / 64;
+	uint32_t words = (room + 63) / 64, lanes = room + COST_LANES;
 
 	if (resize(&rows->rack_absences, rows->rack_room, room, sizeof *rows->rack_absences) != 0 ||
-	    resize(&rows->rack_cost, rows->rack_room, room, sizeof *rows->rack_cost) != 0 ||
+	    resize(&rows->rack_cost, rows->rack_room, lanes, sizeof *rows->rack_cost) != 0 ||
+	    resize(&rows->least_cost, rows->rack_room, lanes, sizeof *rows->least_cost) != 0 ||
+	    resize(&rows->least_us, rows->rack_room, lanes, sizeof *rows->least_us) != 0 ||
+	    resize(&rows->most_us, rows->rack_room, lanes, sizeof *rows->most_us) != 0 ||
 	    resize(&rows->rack_arcs, rows->rack_room, room, sizeof *rows->rack_arcs) != 0 ||
 	    resize(&rows->spans, rows->rack_room, room, sizeof *rows->spans) != 0)
 		return -ENOMEM;

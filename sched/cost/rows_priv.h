@@ -32,11 +32,13 @@ struct cost_rows {
 	uint8_t *present;                  /* [machine_room] */
 	uint32_t *rack_absences;           /* [rack_room] machines that are absent */
 	uint32_t machine_room, rack_room, column_room;
-	uint32_t words;          /* of 64 racks, in each row */
-	uint64_t kept;           /* rows in all */
-	float *rtt_us;           /* [column_room] scratch */
-	uint16_t *cost;          /* [column_room] scratch */
-	uint16_t *rack_cost;     /* [rack_room] scratch */
+	uint32_t words;       /* of 64 racks, in each row */
+	uint64_t kept;        /* rows in all */
+	float *rtt_us;        /* [column_room] scratch */
+	uint16_t *cost;       /* [column_room] scratch */
+	uint16_t *rack_cost;  /* [rack_room + COST_LANES] scratch, as are the next three */
+	uint16_t *least_cost; /* of any machine in the rack */
+	float *least_us, *most_us;
 	struct arc *chosen;      /* [column_room + 1] scratch */
 	struct arc *rack_arcs;   /* [rack_room] scratch */
 	struct cost_span *spans; /* [rack_room + 1] scratch */

@@ -201,6 +201,15 @@ static bool is_loose(const struct net_plan *entry)
 	return entry->move.arc == FLOWNET_ARC_RACK || entry->move.arc == FLOWNET_ARC_CLUSTER;
 }
 
+static bool any_loose(const struct flownet *net)
+{
+	size_t i = 0;
+
+	while (i < net->plan_count && !is_loose(&net->plans[i]))
+		i++;
+	return i < net->plan_count;
+}
+
 static int32_t first_free(const struct flownet *net, int32_t rack)
 {
 	int32_t machine = 0;
@@ -257,10 +266,12 @@ int net_extract_finish(struct flownet *net)
 	size_t left = 0;
 	int code = 0;
 
-	try_plans(net, 1, false);
-	choose_loose(net, FLOWNET_ARC_RACK);
-	choose_loose(net, FLOWNET_ARC_CLUSTER);
-	try_plans(net, -1, true);
+	if (any_loose(net)) {
+		try_plans(net, 1, false);
+		choose_loose(net, FLOWNET_ARC_RACK);
+		choose_loose(net, FLOWNET_ARC_CLUSTER);
+		try_plans(net, -1, true);
+	}
 	if (net_reserve((void **)&net->moves, &net->move_room, net->plan_count, sizeof *net->moves) != 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < net->plan_count; i++) {
@@ -268,7 +279,8 @@ int net_extract_finish(struct flownet *net)
 			code = code == 0 ? note_stay(net, net->plans[i].move.job) : code;
 			continue;
 		}
-		net->plans[left] = net->plans[i];
+		if (left != i)
+			net->plans[left] = net->plans[i];
 		net->plans[left].open = true;
 		net->moves[left] = net->plans[i].move;
 		left++;

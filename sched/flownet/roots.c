@@ -140,7 +140,9 @@ static int plan_all(struct flownet *net, const struct candidates *roots, const s
 		const struct net_waiter *leaver =
 			i >= slots && i - slots < movable->count ? &movable->items[i - slots] : NULL;
 
-		if (i >= slots && (!leaver || net->settings.gamma - leaver->cost >= root->cost)) {
+		bool pays = i < slots ? root->cost > 0 : leaver && net->settings.gamma - leaver->cost < root->cost;
+
+		if (!pays) {
 			round->cost += root->cost;
 			round->unscheduled++;
 			continue;

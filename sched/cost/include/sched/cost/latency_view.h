@@ -96,8 +96,8 @@ uint64_t latency_view_pairs(const struct latency_view *view); /* measured ones, 
  * that can be reached. */
 void latency_view_row(const struct latency_view *view, uint32_t root, uint32_t first, uint32_t count, float *rtt_us);
 
-/* Smallest and largest round trip from `root` to the machines of the rack that can be reached; false: there is none. */
-bool latency_view_extremes(const struct latency_view *view, uint32_t root, uint32_t rack, float *least_us,
-			   float *most_us);
+/* Smallest and largest round trip from `root` to the machines of each rack that can be reached: [layout->rack_count]
+ * each; -1 where there is none. Linear in the racks and in the pairs of `root`. */
+void latency_view_extremes(const struct latency_view *view, uint32_t root, float *least_us, float *most_us);
 
 #endif

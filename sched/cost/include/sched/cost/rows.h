@@ -31,12 +31,13 @@ struct cost_source {
 	void (*row)(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us);
 	const void *context; /* borrowed */
 	/*
-	 * Optional. The smallest and largest round trip from `root` to the racks `rack`..end-1; returns end, or `rack`
-	 * where row() is as cheap. *most_us < 0: no machine. A source that has them for many racks in constant time
-	 * spares the pass over their machines, if none of them is below a threshold. Of one rack both are exact; of
-	 * several the largest may count machines that are down.
+	 * Optional. Bounds of the round trips from `root` to each rack: least_us[racks] <= all of them <=
+	 * most_us[racks]; most_us negative: no machine there. Racks whose least is above p_m need no look at their
+	 * machines, so that a row takes the time of this call and of the few racks that are near. A largest one that is
+	 * not exact makes the arcs to the rack and to the cluster dearer than they need be. `least_us` and `most_us`
+	 * are as in row() for machines that are down.
 	 */
-	uint32_t (*extremes)(const void *context, uint32_t root, uint32_t rack, float *least_us, float *most_us);
+	void (*extremes)(const void *context, uint32_t root, float *least_us, float *most_us);
 };
 
 /* The source that a latency view is. */
