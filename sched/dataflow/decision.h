@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A placement and routes under construction for one new job. Private. */
+#ifndef SCHED_DATAFLOW_DECISION_H
+#define SCHED_DATAFLOW_DECISION_H
+
+#include <base/hash_table.h>
+#include <base/rng.h>
+#include <sched/dataflow/engine.h>
+
+#include "loads.h"
+#include "network_priv.h"
+
+/* How the route of a pair that has none is chosen when it is first needed. */
+enum decision_routing { ROUTES_RANDOM, ROUTES_EQUAL_COST, ROUTES_LEAST_USED };
+
+struct value {
+	double all_MBps, own_MBps;
+	double carried_MBps; /* sum over links of what they carry for 1 MB/s of each of the job's sources: less is
+				better */
+};
+
+struct decision {
+	struct network *network;
+	struct dataflow_job *job; /* hosts: the current placement */
+	const struct dataflow_graph *graph;
+	const struct engine_options *options;
+	enum decision_routing routing;
+	struct rng rng;
+	bool *pinned;    /* by task */
+	uint32_t *taken; /* by node: slots taken by this job's tasks that were placed here */
+	uint32_t *hosts; /* nodes that are hosts */
+	uint32_t host_count;
+	uint32_t *link_users; /* by link: flows of running jobs */
+	struct hash_table pair_table;
+	struct network_pair *pairs; /* routes chosen here */
+	uint32_t pair_count;
+	size_t pair_capacity;
+	struct loads loads;
+	size_t base_loads; /* of the running jobs, which are added once */
+	uint32_t base_sources;
+	double *rates;
+	uint32_t *bottlenecks;
+	uint64_t evaluations, evaluations_maximum;
+	int code; /* first error: -ENOMEM or -EHOSTUNREACH; later calls do nothing */
+};
+
+struct engine {
+	const char *name;
+	enum decision_routing routing;
+	uint32_t evaluations; /* default */
+	void (*place)(struct decision *decision);
+};
+
+void engine_place_rate(struct decision *decision);
+void engine_place_both(struct decision *decision);
+void engine_place_application(struct decision *decision);
+void engine_place_routing(struct decision *decision);
+void engine_place_random(struct decision *decision);
+void engine_place_storm(struct decision *decision);
+void engine_place_flink(struct decision *decision);
+void engine_place_rstorm(struct decision *decision);
+
+uint32_t decision_free_slots(const struct decision *decision, uint32_t host);
+
+/* Takes a task (all that are not pinned) off its host, and puts one that is nowhere on a host with a free slot. */
+void decision_lift(struct decision *decision, uint32_t task);
+void decision_lift_all(struct decision *decision);
+void decision_put(struct decision *decision, uint32_t task, uint32_t host);
+
+/* A random host with a free slot; there is one. */
+uint32_t decision_random_host(struct decision *decision);
+
+/* The pair's entry: the network's, or one of this decision, made if there is none. NULL: not connected (code is set).
+ */
+struct network_pair *decision_pair(struct decision *decision, uint32_t a, uint32_t b);
+bool decision_pair_is_fixed(const struct decision *decision, uint32_t a, uint32_t b); /* in use by running jobs */
+
+/* Evaluates all sources' rates. The value's figures count a source with at most options->local_MBps. */
+struct value decision_evaluate(struct decision *decision);
+bool value_better(const struct value *a, const struct value *b);
+
+/* Whether evaluations or time are used up, or an error happened. */
+bool decision_done(const struct decision *decision);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Baselines: what Storm, Flink and R-Storm do, and random placement. None looks at links. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "decision.h"
+
+void engine_place_random(struct decision *decision)
+{
+	for (uint32_t t = 0; t < decision->job->task_count; t++)
+		if (!decision->pinned[t])
+			decision_put(decision, t, decision_random_host(decision));
+}
+
+/* Storm's default scheduler (EvenScheduler): the hosts with free slots take turns. */
+void engine_place_storm(struct decision *decision)
+{
+	uint32_t at = (uint32_t)rng_below(&decision->rng, decision->host_count);
+
+	for (uint32_t t = 0; t < decision->job->task_count; t++) {
+		if (decision->pinned[t])
+			continue;
+		while (decision_free_slots(decision, decision->hosts[at]) == 0)
+			at = (at + 1) % decision->host_count;
+		decision_put(decision, t, decision->hosts[at]);
+		at = (at + 1) % decision->host_count;
+	}
+}
+
+/* Flink's cluster.evenly-spread-out-slots: the host with the smallest share of its slots in use; ties at random. */
+void engine_place_flink(struct decision *decision)
+{
+	for (uint32_t t = 0; t < decision->job->task_count; t++) {
+		uint32_t start = (uint32_t)rng_below(&decision->rng, decision->host_count), best = UINT32_MAX, most = 0;
+
+		if (decision->pinned[t])
+			continue;
+		for (uint32_t i = 0; i < decision->host_count; i++) {
+			uint32_t host = decision->hosts[(start + i) % decision->host_count];
+
+			if (decision_free_slots(decision, host) > most) {
+				most = decision_free_slots(decision, host);
+				best = host;
+			}
+		}
+		decision_put(decision, t, best);
+	}
+}
+
+/* The free host nearest to `near`; ties at random. */
+static uint32_t nearest(struct decision *decision, uint32_t near)
+{
+	uint32_t start = (uint32_t)rng_below(&decision->rng, decision->host_count), best = UINT32_MAX,
+		 least = UINT32_MAX;
+
+	if (decision_free_slots(decision, near) > 0)
+		return near;
+	for (uint32_t i = 0; i < decision->host_count; i++) {
+		uint32_t host = decision->hosts[(start + i) % decision->host_count], distance;
+
+		if (decision_free_slots(decision, host) == 0)
+			continue;
+		distance = network_distance(decision->network, near, host);
+		if (best == UINT32_MAX || distance < least) {
+			least = distance;
+			best = host;
+		}
+	}
+	return best;
+}
+
+/*
+ * R-Storm (Peng et al. 2015): tasks in breadth-first order from the sources, each as near as possible to the reference
+ * host: that of the first task, or of a pinned one.
+ */
+void engine_place_rstorm(struct decision *decision)
+{
+	const struct dataflow_graph *graph = decision->graph;
+	uint32_t tasks = graph->task_count, head = 0, tail = 0, reference = UINT32_MAX;
+	uint32_t *queue = malloc((tasks + 1) * sizeof *queue);
+	bool *seen = calloc(tasks + 1, sizeof *seen);
+
+	if (!queue || !seen)
+		decision->code = -ENOMEM;
+	for (uint32_t s = 0; decision->code == 0 && s < graph->source_count; s++) {
+		queue[tail++] = graph->sources[s];
+		seen[graph->sources[s]] = true;
+	}
+	for (uint32_t t = 0; t < tasks; t++)
+		if (decision->pinned[t])
+			reference = decision->job->hosts[t];
+	while (decision->code == 0 && head < tail) {
+		uint32_t task = queue[head++];
+
+		for (uint32_t f = graph->out[task]; f < graph->out[task + 1]; f++)
+			if (!seen[graph->flows[f].to]) {
+				seen[graph->flows[f].to] = true;
+				queue[tail++] = graph->flows[f].to;
+			}
+		if (decision->pinned[task])
+			continue;
+		if (reference == UINT32_MAX)
+			reference = decision_random_host(decision);
+		decision_put(decision, task, nearest(decision, reference));
+	}
+	free(queue);
+	free(seen);
+	/* Tasks that no source reaches. */
+	for (uint32_t t = 0; decision->code == 0 && t < tasks; t++)
+		if (decision->job->hosts[t] == DATAFLOW_NOWHERE)
+			decision_put(decision, t, nearest(decision, reference));
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Decides where the tasks of a new dataflow job run and which routes its data takes. Running jobs keep both.
+ *
+ * Engines:
+ *   rate         ours: local search on the rates that all sources sustain together (sched/flows), running jobs included
+ *   both         the paper's nested simulated annealing over placement and routes (Alkaff and Gupta, algorithms 1 to 3)
+ *   application  the paper's annealing over the placement alone; a random route for each pair of hosts
+ *   routing      the paper's annealing over the routes alone; a random placement
+ *   random       a random free slot for each task, a random route for each pair
+ *   storm        Storm's default: tasks in order, round robin over the hosts with free slots; equal-cost routes at
+ * random flink        evenly: each component's tasks over the hosts with the fewest tasks; equal-cost routes at random
+ *   rstorm       R-Storm: tasks in breadth-first order of the graph, each in the nearest free slot; equal-cost routes
+ */
+#ifndef SCHED_DATAFLOW_ENGINE_H
+#define SCHED_DATAFLOW_ENGINE_H
+
+#include <base/ns.h>
+#include <sched/dataflow/network.h>
+
+struct engine_options {
+	uint64_t seed;
+	uint32_t evaluations; /* at most; 0: the engine's default */
+	uint32_t starts; /* engine rate: local searches, the first from R-Storm's placement, the others from random ones
+			  */
+	double local_MBps;      /* the most that a source gets even if all its tasks share a host; > 0 */
+	struct ns (*now)(void); /* for `deadline`; may be NULL */
+	struct ns deadline;     /* on that clock: the best answer so far is given; v == 0: none */
+	/* The paper's unpublished parameters. */
+	double temperature;   /* initial, in the utility's unit, MB/s */
+	uint32_t steps;       /* maxStep of the application level */
+	uint32_t route_steps; /* maxStep of the routing level */
+	uint32_t repeats;     /* runs of the annealing, "5" in algorithm 1 */
+	bool direct; /* a sink's bandwidth is that of its hosts' direct route from the root, as printed; otherwise
+			the least along the flows from the root */
+};
+
+/* Defaults: seed 1, 8 starts, 10,000 MB/s within a host, temperature 100, 100 steps, 10 route steps, 5 repeats, not
+ * direct. */
+struct engine_options engine_defaults(void);
+
+struct engine;
+const struct engine *engine_find(const char *name); /* NULL if unknown */
+const char *engine_name(size_t index);              /* NULL beyond the last */
+
+/* The route chosen for a pair of hosts that exchange data and had none. */
+struct engine_route {
+	uint32_t low, high, number;
+};
+
+struct engine_answer {
+	struct engine_route *routes;
+	uint32_t route_count;
+	uint64_t evaluations;
+	double own_MBps; /* sum over the job's sources of the rate predicted; at most local_MBps each */
+	double all_MBps; /* the same with the running jobs */
+};
+
+/*
+ * Sets job->hosts for the tasks that are DATAFLOW_NOWHERE; tasks that have a host stay there. 0, or with err set:
+ * -ENOSPC (too few free slots), -EHOSTUNREACH (two tasks' hosts are not connected), -EINVAL, -ENOMEM; then job->hosts
+ * is unchanged. The network is unchanged in any case; engine_start() starts the job with the answer. The answer is
+ * freed by engine_answer_clear().
+ */
+int engine_place(const struct engine *engine, struct network *network, struct dataflow_job *job,
+		 const struct dataflow_graph *graph, const struct engine_options *options, struct engine_answer *answer,
+		 struct error *err);
+int engine_start(struct network *network, struct dataflow_job *job, struct dataflow_graph *graph,
+		 const struct engine_answer *answer, struct error *err);
+void engine_answer_clear(struct engine_answer *answer);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "loads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/array.h>
+#include <sched/flows/max_min.h>
+
+#include "network_priv.h"
+
+void loads_clear(struct loads *loads)
+{
+	loads->count = 0;
+	loads->source_count = 0;
+}
+
+void loads_free(struct loads *loads)
+{
+	free(loads->items);
+	free(loads->weight);
+	free(loads->offered);
+	free(loads->broken);
+	free(loads->used_as);
+	free(loads->mark);
+	free(loads->problem);
+	*loads = (struct loads){0};
+}
+
+static int add(struct loads *loads, uint32_t resource, uint32_t source, double load)
+{
+	struct load *items = array_grow(loads->items, loads->count, &loads->capacity, sizeof *items);
+
+	if (!items)
+		return -ENOMEM;
+	loads->items = items;
+	items[loads->count++] = (struct load){.resource = resource, .source = source, .load = load};
+	return 0;
+}
+
+static int add_sources(struct loads *loads, const struct dataflow_job *job, const struct dataflow_graph *graph)
+{
+	size_t needed = loads->source_count + graph->source_count;
+	double *weight = array_reserve(loads->weight, needed, &loads->source_capacity, sizeof *weight);
+	double *offered = array_reserve(loads->offered, needed, &loads->offered_capacity, sizeof *offered);
+	bool *broken = array_reserve(loads->broken, needed, &loads->broken_capacity, sizeof *broken);
+
+	loads->weight = weight ? weight : loads->weight;
+	loads->offered = offered ? offered : loads->offered;
+	loads->broken = broken ? broken : loads->broken;
+	if (!weight || !offered || !broken)
+		return -ENOMEM;
+	for (uint32_t s = 0; s < graph->source_count; s++) {
+		uint32_t at = loads->source_count + s;
+
+		weight[at] = job->weight;
+		offered[at] = job->components[dataflow_component_of(job, graph->sources[s])].MBps;
+		broken[at] = false;
+	}
+	return 0;
+}
+
+static const struct network_route *route_between(const struct network *network, const struct loads_routes *routes,
+						 uint32_t low, uint32_t high)
+{
+	uint32_t pair;
+
+	if (routes)
+		return routes->route(routes->context, low, high);
+	pair = network_find_pair(network, low, high);
+	return pair == HASH_TABLE_NONE ? NULL : &network->pairs[pair].route;
+}
+
+/* The loads of one flow on the links of its route. */
+static int add_flow(struct loads *loads, const struct network_route *route, bool backwards,
+		    const struct dataflow_by_source *carried, uint32_t flow)
+{
+	for (uint32_t i = carried->first[flow]; i < carried->first[flow + 1]; i++)
+		for (uint32_t l = 0; l < route->count; l++) {
+			int code = add(loads, route->resources[l] ^ backwards, loads->source_count + carried->source[i],
+				       carried->rate[i]);
+
+			if (code < 0)
+				return code;
+		}
+	return 0;
+}
+
+static int add_flows(struct loads *loads, const struct network *network, const struct dataflow_job *job,
+		     const struct dataflow_graph *graph, const struct loads_routes *routes)
+{
+	for (uint32_t f = 0; f < graph->flow_count; f++) {
+		uint32_t from = job->hosts[graph->flows[f].from], to = job->hosts[graph->flows[f].to];
+		const struct network_route *route;
+		int code;
+
+		if (from == to)
+			continue;
+		route = route_between(network, routes, from < to ? from : to, from < to ? to : from);
+		if (!route) {
+			for (uint32_t i = graph->carried.first[f]; i < graph->carried.first[f + 1]; i++)
+				loads->broken[loads->source_count + graph->carried.source[i]] = true;
+			continue;
+		}
+		code = add_flow(loads, route, from > to, &graph->carried, f);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int add_cpu(struct loads *loads, const struct network *network, const struct dataflow_job *job,
+		   const struct dataflow_graph *graph)
+{
+	const struct dataflow_by_source *received = &graph->received;
+
+	for (uint32_t c = 0; c < job->component_count; c++) {
+		const struct dataflow_component *component = &job->components[c];
+
+		if (component->cpu_s_per_MB == 0)
+			continue;
+		for (uint32_t t = component->first_task; t < component->first_task + component->task_count; t++)
+			for (uint32_t i = received->first[t]; i < received->first[t + 1]; i++) {
+				int code = add(loads, 2 * network->topology->link_count + job->hosts[t],
+					       loads->source_count + received->source[i],
+					       received->rate[i] * component->cpu_s_per_MB);
+
+				if (code < 0)
+					return code;
+			}
+	}
+	return 0;
+}
+
+int loads_add_job(struct loads *loads, const struct network *network, const struct dataflow_job *job,
+		  const struct dataflow_graph *graph, const struct loads_routes *routes)
+{
+	int code = add_sources(loads, job, graph);
+
+	if (code == 0)
+		code = add_flows(loads, network, job, graph, routes);
+	if (code == 0)
+		code = add_cpu(loads, network, job, graph);
+	if (code == 0)
+		loads->source_count += graph->source_count;
+	return code;
+}
+
+/* The arrays of struct max_min_problem and its work space, cut from one block. */
+struct arrays {
+	double *capacity, *load, *work;
+	uint32_t *first, *source, *resources; /* resources: of the network, by number in the problem */
+};
+
+static int prepare(struct loads *loads, const struct network *network)
+{
+	uint32_t resources = network_resource_count(network);
+	size_t had = loads->used_capacity;
+	uint32_t *used = array_reserve(loads->used_as, resources, &loads->used_capacity, sizeof *used), *mark;
+
+	if (!used)
+		return -ENOMEM;
+	loads->used_as = used;
+	if (loads->used_capacity > had)
+		memset(used + had, 0, (loads->used_capacity - had) * sizeof *used);
+	mark = array_reserve(loads->mark, loads->source_count + 1, &loads->mark_capacity, sizeof *mark);
+	if (!mark)
+		return -ENOMEM;
+	loads->mark = mark;
+	memset(mark, 0, loads->source_count * sizeof *mark);
+	return 0;
+}
+
+static int make_arrays(struct loads *loads, struct arrays *arrays)
+{
+	size_t n = loads->count + 1, work = 2 * n + n + (3 * n + loads->source_count + 8) / 2 + 1;
+	size_t bytes = (2 * n + work) * sizeof(double) + 3 * (n + 1) * sizeof(uint32_t);
+	char *block = array_reserve(loads->problem, bytes, &loads->problem_bytes, 1);
+
+	if (!block)
+		return -ENOMEM;
+	loads->problem = block;
+	arrays->capacity = (double *)(void *)block;
+	arrays->load = arrays->capacity + n;
+	arrays->work = arrays->load + n;
+	arrays->first = (uint32_t *)(void *)(arrays->work + work);
+	arrays->source = arrays->first + n + 1;
+	arrays->resources = arrays->source + n + 1;
+	return 0;
+}
+
+/* Numbers the resources in use and counts their loads in first[]. */
+static uint32_t number_resources(struct loads *loads, const struct network *network, struct arrays *arrays)
+{
+	uint32_t resources = 0;
+
+	for (size_t i = 0; i < loads->count; i++) {
+		uint32_t *as = &loads->used_as[loads->items[i].resource];
+
+		if (*as == 0) {
+			arrays->resources[resources] = loads->items[i].resource;
+			arrays->capacity[resources] = network_capacity(network, loads->items[i].resource);
+			arrays->first[resources] = 0;
+			*as = ++resources;
+		}
+		arrays->first[*as - 1]++;
+	}
+	return resources;
+}
+
+/* Counting sort by resource. first[r] ends as the end of row r. */
+static void sort_loads(struct loads *loads, struct arrays *arrays, uint32_t resources)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t r = 0; r < resources; r++) {
+		uint32_t count = arrays->first[r];
+
+		arrays->first[r] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < loads->count; i++) {
+		uint32_t at = arrays->first[loads->used_as[loads->items[i].resource] - 1]++;
+
+		arrays->source[at] = loads->items[i].source;
+		arrays->load[at] = loads->items[i].load;
+	}
+}
+
+/* Adds up the loads that a source has several times in a row; turns ends of rows into beginnings. */
+static void merge_loads(struct loads *loads, struct arrays *arrays, uint32_t resources)
+{
+	uint32_t begin = 0, kept = 0;
+
+	for (uint32_t r = 0; r < resources; r++) {
+		uint32_t end = arrays->first[r], row = kept;
+
+		arrays->first[r] = row;
+		for (uint32_t i = begin; i < end; i++) {
+			uint32_t source = arrays->source[i], at = loads->mark[source];
+
+			if (at > row && arrays->source[at - 1] == source) {
+				arrays->load[at - 1] += arrays->load[i];
+				continue;
+			}
+			arrays->source[kept] = source;
+			arrays->load[kept++] = arrays->load[i];
+			loads->mark[source] = kept;
+		}
+		begin = end;
+	}
+	arrays->first[resources] = kept;
+}
+
+int loads_solve(struct loads *loads, const struct network *network, double *rate, uint32_t *bottleneck)
+{
+	struct arrays arrays;
+	struct max_min_problem problem;
+	int code = prepare(loads, network);
+
+	if (code == 0)
+		code = make_arrays(loads, &arrays);
+	if (code < 0)
+		return code;
+	problem = (struct max_min_problem){.source_count = loads->source_count,
+					   .resource_count = number_resources(loads, network, &arrays),
+					   .capacity = arrays.capacity,
+					   .weight = loads->weight,
+					   .offered = loads->offered,
+					   .first = arrays.first,
+					   .source = arrays.source,
+					   .load = arrays.load};
+	sort_loads(loads, &arrays, problem.resource_count);
+	merge_loads(loads, &arrays, problem.resource_count);
+	for (uint32_t s = 0; s < loads->source_count; s++)
+		if (loads->broken[s])
+			loads->offered[s] = 0;
+	max_min_solve(&problem, rate, bottleneck, arrays.work);
+	for (uint32_t s = 0; bottleneck && s < loads->source_count; s++)
+		if (bottleneck[s] != MAX_MIN_OFFERED)
+			bottleneck[s] = arrays.resources[bottleneck[s]];
+	for (uint32_t r = 0; r < problem.resource_count; r++)
+		loads->used_as[arrays.resources[r]] = 0;
+	return 0;
+}

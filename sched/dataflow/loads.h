@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Collects how much each source loads each resource, and solves for the rates that all sustain together. Private. */
+#ifndef SCHED_DATAFLOW_LOADS_H
+#define SCHED_DATAFLOW_LOADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct network;
+struct dataflow_job;
+struct dataflow_graph;
+struct network_route;
+
+/* A zeroed struct is empty. Freed with loads_free(); one that has been used keeps its memory when it is cleared. */
+struct loads {
+	struct load {
+		uint32_t resource, source;
+		double load;
+	} * items;
+	size_t count, capacity;
+	double *weight, *offered; /* by source */
+	bool *broken;             /* by source: a flow has no live route */
+	uint32_t source_count;
+	size_t source_capacity, offered_capacity, broken_capacity;
+	uint32_t *used_as; /* by resource of the network: its number in the problem + 1, or 0 */
+	uint32_t *mark;    /* by source: last row of the problem that has it + 1 */
+	void *problem;     /* arrays of the problem and work space */
+	size_t problem_bytes, used_capacity, mark_capacity;
+};
+
+/* Route of a pair of hosts, from the lower number to the higher; NULL: none is live. */
+typedef const struct network_route *(*loads_router)(void *context, uint32_t low, uint32_t high);
+struct loads_routes {
+	loads_router route;
+	void *context;
+};
+
+void loads_clear(struct loads *loads);
+void loads_free(struct loads *loads);
+
+/* Adds a placed job's sources, after those added before. routes NULL: those of the network. 0 or -ENOMEM. */
+int loads_add_job(struct loads *loads, const struct network *network, const struct dataflow_job *job,
+		  const struct dataflow_graph *graph, const struct loads_routes *routes);
+
+/* Rates of all sources added; bottleneck may be NULL. 0 or -ENOMEM. */
+int loads_solve(struct loads *loads, const struct network *network, double *rate, uint32_t *bottleneck);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The network's fields, the routes between hosts (routes.c) and the loads on resources (loads.c). */
+#ifndef SCHED_DATAFLOW_NETWORK_PRIV_H
+#define SCHED_DATAFLOW_NETWORK_PRIV_H
+
+#include <base/hash_table.h>
+#include <sched/dataflow/network.h>
+
+#include "loads.h"
+
+/* Two hosts that exchange data, the lower number first, and the route from low to high. */
+struct network_pair {
+	uint32_t low, high, number;
+	uint32_t users; /* flows */
+	struct network_route route;
+};
+
+struct network {
+	const struct topology *topology;
+	struct topology_adjacency *adjacency;
+	struct paths *paths;
+	uint32_t k;
+	uint32_t *free_slots; /* by node */
+	double *cpu;          /* by node */
+	struct network_pair *pairs;
+	uint32_t pair_count;
+	size_t pair_capacity;
+	struct hash_table pair_table;
+	struct network_job *jobs;
+	uint32_t job_count;
+	size_t job_capacity;
+	struct loads loads; /* work space of network_rates() */
+};
+
+static inline uint64_t network_pair_key(uint32_t a, uint32_t b)
+{
+	return a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+}
+
+uint32_t network_find_pair(const struct network *network, uint32_t a, uint32_t b);
+
+#endif

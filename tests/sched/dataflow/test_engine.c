@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataflow_world.h"
+
+/* No host over its slots, no task left, pinned tasks where they were; the predicted rate is what the network then
+ * gives. */
+Test(engine, every_engine_gives_a_placement_that_starts_and_predicts_its_rates)
+{
+	struct topology *topology = topology_fat_tree(4, 0, 100, NULL);
+	struct rng rng;
+
+	rng_seed(&rng, 3);
+	for (size_t e = 0; engine_name(e); e++) {
+		struct network *network = world_network(topology, 2);
+		struct dataflow_job jobs[4];
+		struct dataflow_graph *graphs[4];
+		uint32_t free_slots = 0, tasks = 0;
+
+		for (int j = 0; j < 4; j++) {
+			struct engine_answer answer;
+			double rate[64], all = 0;
+			int count;
+
+			jobs[j] = world_job(&rng, 4);
+			graphs[j] = dataflow_graph_create(&jobs[j], NULL);
+			if (j == 1)
+				jobs[j].hosts[0] = (uint32_t)topology_find_node(topology, "h15");
+			answer = world_start(network, &jobs[j], graphs[j], engine_name(e), (uint64_t)j);
+			count = network_rates(network, rate, NULL);
+			for (int s = 0; s < count; s++)
+				all += fmin(rate[s], engine_defaults().local_MBps);
+			cr_expect_float_eq(answer.all_MBps, all, 1e-6 * all, "%s", engine_name(e));
+			cr_expect(j != 1 || jobs[j].hosts[0] == (uint32_t)topology_find_node(topology, "h15"));
+			engine_answer_clear(&answer);
+			tasks += jobs[j].task_count;
+		}
+		for (uint32_t n = 0; n < topology->node_count; n++)
+			if (topology->nodes[n].kind == TOPOLOGY_HOST)
+				free_slots += network_free_slots(network, n);
+		cr_expect_eq(free_slots, 32 - tasks, "%s", engine_name(e));
+		network_destroy(network);
+		for (int j = 0; j < 4; j++) {
+			dataflow_graph_destroy(graphs[j]);
+			dataflow_job_clear(&jobs[j]);
+		}
+	}
+	topology_destroy(topology);
+}
+
+Test(engine, the_same_seed_gives_the_same_answer)
+{
+	struct topology *topology = topology_jellyfish(10, 5, 20, 100, 1, NULL);
+	struct rng rng;
+
+	rng_seed(&rng, 4);
+	for (size_t e = 0; engine_name(e); e++) {
+		struct dataflow_job one = world_job(&rng, 4), two;
+		struct dataflow_graph *graph = dataflow_graph_create(&one, NULL);
+		struct network *of_one = world_network(topology, 2), *of_two = world_network(topology, 2);
+		struct engine_answer answers[2];
+
+		cr_assert_eq(dataflow_job_copy(&one, &two), 0);
+		answers[0] = world_start(of_one, &one, graph, engine_name(e), 9);
+		answers[1] = world_start(of_two, &two, graph, engine_name(e), 9);
+		cr_expect_arr_eq(one.hosts, two.hosts, one.task_count * sizeof *one.hosts, "%s", engine_name(e));
+		cr_expect_eq(answers[0].all_MBps, answers[1].all_MBps);
+		for (int i = 0; i < 2; i++)
+			engine_answer_clear(&answers[i]);
+		network_destroy(of_one);
+		network_destroy(of_two);
+		dataflow_graph_destroy(graph);
+		dataflow_job_clear(&one);
+		dataflow_job_clear(&two);
+	}
+	topology_destroy(topology);
+}
+
+/* All placements of a job and all routes, by their rates. */
+struct brute {
+	struct network *network;
+	const struct topology *topology;
+	struct dataflow_job *job;
+	struct dataflow_graph *graph;
+	double best;
+	uint32_t *used;
+};
+
+static int64_t numbered_route(void *context, uint32_t from, uint32_t to)
+{
+	struct brute *brute = context;
+	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
+	uint32_t numbers[NETWORK_ROUTES_MAXIMUM];
+
+	return network_routes(brute->network, from, to, routes, numbers) > 0 ? (int64_t)numbers[0] : -EHOSTUNREACH;
+}
+
+static void try_placements(struct brute *brute, uint32_t task)
+{
+	if (task == brute->job->task_count) {
+		double rate[8], sum = 0;
+		int count;
+
+		cr_assert_eq(network_start(brute->network, brute->job, brute->graph, numbered_route, brute, NULL), 0);
+		count = network_rates(brute->network, rate, NULL);
+		for (int s = 0; s < count; s++)
+			sum += fmin(rate[s], engine_defaults().local_MBps);
+		brute->best = fmax(brute->best, sum);
+		network_stop(brute->network, 0);
+		return;
+	}
+	for (uint32_t n = 0; n < brute->topology->node_count; n++) {
+		if (brute->topology->nodes[n].kind != TOPOLOGY_HOST ||
+		    brute->used[n] == network_free_slots(brute->network, n))
+			continue;
+		brute->used[n]++;
+		brute->job->hosts[task] = n;
+		try_placements(brute, task + 1);
+		brute->job->hosts[task] = DATAFLOW_NOWHERE;
+		brute->used[n]--;
+	}
+}
+
+/* One route for each pair (a tree), so that all placements can be tried. */
+Test(engine, the_rate_engine_is_near_the_best_placement)
+{
+	struct topology *topology = topology_leaf_spine(2, 1, 5, 100, NULL);
+	struct rng rng;
+	int worse = 0;
+	enum { JOBS = 60 };
+
+	rng_seed(&rng, 5);
+	for (int j = 0; j < JOBS; j++) {
+		struct dataflow_job job = world_job(&rng, 3);
+		struct dataflow_graph *graph = dataflow_graph_create(&job, NULL);
+		struct brute brute = {.network = world_network(topology, 2),
+				      .topology = topology,
+				      .job = &job,
+				      .graph = graph,
+				      .used = calloc(topology->node_count, sizeof *brute.used)};
+		struct engine_answer answer;
+
+		for (uint32_t l = 0; l < topology->link_count; l++)
+			topology->links[l].MBps = topology->links[l].back_MBps = 10 + 90 * rng_uniform(&rng);
+		try_placements(&brute, 0);
+		answer = world_start(brute.network, &job, graph, "rate", 1);
+		cr_expect_leq(answer.all_MBps, brute.best * (1 + 1e-9));
+		worse += answer.all_MBps < 0.98 * brute.best;
+		engine_answer_clear(&answer);
+		network_destroy(brute.network);
+		dataflow_graph_destroy(graph);
+		dataflow_job_clear(&job);
+		free(brute.used);
+	}
+	cr_expect_leq(worse, JOBS / 20, "%d of %d jobs are over 2 %% off the best", worse, JOBS);
+	topology_destroy(topology);
+}
+
+Test(engine, too_few_slots_are_an_error_with_nothing_changed)
+{
+	struct topology *topology = topology_fat_tree(2, 0, 100, NULL);
+	struct network *network = world_network(topology, 1);
+	struct engine_options options = engine_defaults();
+	struct engine_answer answer;
+	struct error err = {0};
+	struct dataflow_job job;
+	struct dataflow_graph *graph;
+	struct rng rng;
+
+	rng_seed(&rng, 1);
+	do {
+		job = world_job(&rng, 4);
+	} while (job.task_count < 3);
+	graph = dataflow_graph_create(&job, NULL);
+	for (size_t e = 0; engine_name(e); e++) {
+		cr_expect_eq(engine_place(engine_find(engine_name(e)), network, &job, graph, &options, &answer, &err),
+			     -ENOSPC);
+		cr_expect_not_null(strstr(err.text, "2 free slots"), "%s", err.text);
+		for (uint32_t t = 0; t < job.task_count; t++)
+			cr_expect_eq(job.hosts[t], DATAFLOW_NOWHERE);
+	}
+	dataflow_graph_destroy(graph);
+	dataflow_job_clear(&job);
+	network_destroy(network);
+	topology_destroy(topology);
+}

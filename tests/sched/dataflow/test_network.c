@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dataflow_world.h"
+
+/*
+ * Two hosts on each of two switches; links of 10, the one between the switches of 4. Two jobs, each a source on one
+ * side and a sink on the other.
+ */
+struct dumbbell {
+	struct dataflow *dataflow;
+	struct dataflow_graph *graphs[2];
+	struct network *network;
+};
+
+static int64_t first_route(void *context, uint32_t from, uint32_t to)
+{
+	(void)context;
+	(void)from;
+	(void)to;
+	return 0;
+}
+
+static struct dumbbell make(const char *hosts)
+{
+	char text[2048];
+	struct error err = {0};
+	struct dumbbell dumbbell;
+	struct paths_options paths = {.k = 4, .detour = 2, .seed = 1};
+
+	snprintf(
+		text, sizeof text,
+		"{\"schema\": \"nomora.dataflow/1\", \"slots\": 2, %s \"topology\": {\"schema\": \"nomora.topology/1\","
+		"\"switches\": [{\"name\": \"s0\"}, {\"name\": \"s1\"}],"
+		"\"hosts\": [{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"c\"}, {\"name\": \"d\"}], \"links\": ["
+		"{\"a\": \"a\", \"b\": \"s0\", \"MBps\": 10}, {\"a\": \"b\", \"b\": \"s0\", \"MBps\": 10},"
+		"{\"a\": \"c\", \"b\": \"s1\", \"MBps\": 10}, {\"a\": \"d\", \"b\": \"s1\", \"MBps\": 10},"
+		"{\"a\": \"s0\", \"b\": \"s1\", \"MBps\": 4, \"back_MBps\": 8}]},"
+		"\"jobs\": [{\"name\": \"one\", \"components\": [{\"name\": \"s\"}, {\"name\": \"k\", "
+		"\"cpu_s_per_MB\": 0.5}],"
+		"\"edges\": [{\"from\": \"s\", \"to\": \"k\"}], \"placement\": {\"s.0\": \"a\", \"k.0\": \"c\"}},"
+		"{\"name\": \"two\", \"weight\": 3, \"components\": [{\"name\": \"s\"}, {\"name\": \"k\"}],"
+		"\"edges\": [{\"from\": \"s\", \"to\": \"k\", \"selectivity\": 0.5}], \"placement\": {\"s.0\": \"b\", "
+		"\"k.0\": \"d\"}}]}",
+		hosts);
+	dumbbell.dataflow = dataflow_parse("d.json", text, strlen(text), &err);
+	cr_assert_not_null(dumbbell.dataflow, "%s", err.text);
+	dumbbell.network = network_create(dumbbell.dataflow->topology, dumbbell.dataflow->slots, dumbbell.dataflow->cpu,
+					  &paths, &err);
+	cr_assert_not_null(dumbbell.network, "%s", err.text);
+	for (int j = 0; j < 2; j++) {
+		dumbbell.graphs[j] = dataflow_graph_create(&dumbbell.dataflow->jobs[j], &err);
+		cr_assert_eq(network_start(dumbbell.network, &dumbbell.dataflow->jobs[j], dumbbell.graphs[j],
+					   first_route, NULL, &err),
+			     0, "%s", err.text);
+	}
+	return dumbbell;
+}
+
+static void clear(struct dumbbell *dumbbell)
+{
+	network_destroy(dumbbell->network);
+	for (int j = 0; j < 2; j++)
+		dataflow_graph_destroy(dumbbell->graphs[j]);
+	dataflow_destroy(dumbbell->dataflow);
+}
+
+/* x1 + 0.5 x2 = 4 with x2 = 3 x1: x1 = 1.6, x2 = 4.8. */
+Test(dataflow_network, jobs_share_a_link_by_weight_and_selectivity)
+{
+	struct dumbbell dumbbell = make("");
+	double rate[2];
+	uint32_t bottleneck[2];
+	char name[256];
+
+	cr_assert_eq(network_rates(dumbbell.network, rate, bottleneck), 2);
+	cr_expect_float_eq(rate[0], 1.6, 1e-12);
+	cr_expect_float_eq(rate[1], 4.8, 1e-12);
+	network_resource_name(dumbbell.network, bottleneck[0], name);
+	cr_expect_str_eq(name, "s0 -> s1");
+	clear(&dumbbell);
+}
+
+/* A CPU of 0.5 on c lets job one have 1 MB/s; job two gets the rest of the link, 3 / 0.5 = 6. */
+Test(dataflow_network, a_cpu_limits_as_a_link_does)
+{
+	struct dumbbell dumbbell = make("\"hosts\": [{\"name\": \"c\", \"cpu\": 0.5}],");
+	double rate[2];
+	uint32_t bottleneck[2];
+	char name[256];
+
+	cr_assert_eq(network_rates(dumbbell.network, rate, bottleneck), 2);
+	cr_expect_float_eq(rate[0], 1, 1e-12);
+	cr_expect_float_eq(rate[1], 6, 1e-12);
+	network_resource_name(dumbbell.network, bottleneck[0], name);
+	cr_expect_str_eq(name, "cpu of c");
+	clear(&dumbbell);
+}
+
+Test(dataflow_network, a_link_that_is_down_stops_what_uses_it)
+{
+	struct dumbbell dumbbell = make("");
+	double rate[2];
+
+	dumbbell.dataflow->topology->links[4].up = false;
+	cr_assert_eq(network_rates(dumbbell.network, rate, NULL), 2);
+	cr_expect_eq(rate[0], 0);
+	cr_expect_eq(rate[1], 0);
+	clear(&dumbbell);
+}
+
+Test(dataflow_network, stopping_gives_everything_back)
+{
+	struct dumbbell dumbbell = make("");
+	struct error err = {0};
+	double rate[2];
+	uint32_t a = (uint32_t)topology_find_node(dumbbell.dataflow->topology, "a"),
+		 c = (uint32_t)topology_find_node(dumbbell.dataflow->topology, "c");
+
+	cr_expect_eq(network_free_slots(dumbbell.network, a), 1);
+	cr_expect_eq(network_route_of(dumbbell.network, c, a), 0);
+	network_stop(dumbbell.network, 0);
+	cr_expect_eq(network_free_slots(dumbbell.network, a), 2);
+	cr_expect_eq(network_route_of(dumbbell.network, a, c), -ENOENT);
+	cr_assert_eq(network_rates(dumbbell.network, rate, NULL), 1);
+	cr_expect_float_eq(rate[0], 8, 1e-12, "half of job two's data passes a link of 4");
+	cr_assert_eq(network_start(dumbbell.network, &dumbbell.dataflow->jobs[0], dumbbell.graphs[0], first_route, NULL,
+				   &err),
+		     0);
+	cr_assert_eq(network_rates(dumbbell.network, rate, NULL), 2);
+	cr_expect_float_eq(rate[1], 1.6, 1e-12, "job one is the later one now");
+	clear(&dumbbell);
+}
+
+Test(dataflow_network, a_job_that_finds_no_slot_changes_nothing)
+{
+	struct dumbbell dumbbell = make("");
+	struct error err = {0};
+	struct dataflow_job *job = &dumbbell.dataflow->jobs[0];
+	uint32_t a = (uint32_t)topology_find_node(dumbbell.dataflow->topology, "a");
+
+	network_stop(dumbbell.network, 0);
+	job->hosts[1] = job->hosts[0] = a;
+	cr_assert_eq(network_start(dumbbell.network, job, dumbbell.graphs[0], first_route, NULL, &err), 0);
+	cr_expect_eq(network_start(dumbbell.network, job, dumbbell.graphs[0], first_route, NULL, &err), -ENOSPC);
+	cr_expect_not_null(strstr(err.text, "host 'a'"), "%s", err.text);
+	cr_expect_eq(network_free_slots(dumbbell.network, a), 0);
+	clear(&dumbbell);
+}
