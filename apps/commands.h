@@ -18,6 +18,7 @@ int command_mesh(int argc, char **argv);
 int command_solve(int argc, char **argv);
 int command_place(int argc, char **argv);
 int command_report(int argc, char **argv);
+int command_dataflow(int argc, char **argv);
 
 /* nomora-injector */
 int command_inject(int argc, char **argv);

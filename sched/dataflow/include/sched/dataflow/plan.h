@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A whole scenario: its placed jobs run, the others arrive one after the other in the order of the file, each is placed
+ * by one engine, and then the rates that all sustain together are worked out.
+ */
+#ifndef SCHED_DATAFLOW_PLAN_H
+#define SCHED_DATAFLOW_PLAN_H
+
+#include <sched/dataflow/engine.h>
+
+struct plan_job {
+	struct dataflow_job *job; /* of the scenario; hosts[] is the placement */
+	struct dataflow_graph *graph;
+	bool placed_here; /* by the engine; false: all its tasks had hosts in the scenario */
+	uint64_t evaluations;
+	double seconds; /* of the decision, wall clock; 0 without a clock */
+	/* By source. */
+	double *MBps;
+	uint32_t *bottleneck; /* resource, or MAX_MIN_OFFERED */
+	double total_MBps;    /* over the sources, each at most local_MBps */
+	double random_MBps;   /* the same, expected over random placements of the jobs placed here; NAN if not asked for
+			       */
+};
+
+struct dataflow_plan {
+	struct network *network;
+	struct plan_job *jobs; /* as in the scenario */
+	uint32_t job_count;
+};
+
+/*
+ * Places the scenario's jobs, which changes their hosts[]. `random_runs` > 0: that many scenarios are placed at random
+ * for the expectation. NULL with err set: as for engine_place(), or a job's cycle gains. The scenario is borrowed.
+ */
+struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
+					   const struct engine_options *options, const struct paths_options *paths,
+					   uint32_t random_runs, struct error *err);
+void dataflow_plan_destroy(struct dataflow_plan *plan); /* NULL is legal */
+
+#endif

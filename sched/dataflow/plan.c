@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched/dataflow/plan.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_placed(const struct dataflow_job *job)
+{
+	for (uint32_t t = 0; t < job->task_count; t++)
+		if (job->hosts[t] == DATAFLOW_NOWHERE)
+			return false;
+	return true;
+}
+
+/* Places and starts one job; jobs that have hosts get routes alone. */
+static int start_job(struct network *network, struct plan_job *job, const struct engine *engine,
+		     const struct engine_options *options, struct error *err)
+{
+	struct engine_answer answer;
+	struct ns start = options->now ? options->now() : (struct ns){0};
+	int code = engine_place(engine, network, job->job, job->graph, options, &answer, err);
+
+	if (code == 0)
+		code = engine_start(network, job->job, job->graph, &answer, err);
+	job->evaluations = answer.evaluations;
+	if (options->now)
+		job->seconds = ns_to_s(ns_sub(options->now(), start));
+	engine_answer_clear(&answer);
+	return code;
+}
+
+/* Running jobs first: they were there before the others came. */
+static int start_jobs(struct dataflow_plan *plan, const struct engine *engine, const struct engine_options *options,
+		      struct error *err)
+{
+	struct engine_options of_job = *options;
+	int code = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t j = 0; j < plan->job_count && code == 0; j++) {
+			of_job.seed = options->seed + j;
+			if (plan->jobs[j].placed_here == (pass == 1))
+				code = start_job(plan->network, &plan->jobs[j], engine, &of_job, err);
+		}
+	return code;
+}
+
+static int read_rates(struct dataflow_plan *plan, double local_MBps)
+{
+	uint32_t sources = network_source_count(plan->network), at = 0;
+	double *rate = malloc(sources * sizeof *rate + 1);
+	uint32_t *bottleneck = malloc(sources * sizeof *bottleneck + 1);
+	int code = rate && bottleneck ? network_rates(plan->network, rate, bottleneck) : -ENOMEM;
+
+	for (int pass = 0; pass < 2 && code >= 0; pass++)
+		for (uint32_t j = 0; j < plan->job_count; j++) {
+			struct plan_job *job = &plan->jobs[j];
+
+			if (job->placed_here != (pass == 1))
+				continue;
+			job->total_MBps = 0;
+			for (uint32_t s = 0; s < job->graph->source_count; s++, at++) {
+				job->MBps[s] = fmin(rate[at], local_MBps);
+				job->bottleneck[s] = bottleneck[at];
+				job->total_MBps += job->MBps[s];
+			}
+		}
+	free(rate);
+	free(bottleneck);
+	return code < 0 ? code : 0;
+}
+
+static int make_job(struct plan_job *to, struct dataflow_job *job, struct error *err)
+{
+	to->job = job;
+	to->placed_here = !is_placed(job);
+	to->random_MBps = NAN;
+	to->graph = dataflow_graph_create(job, err);
+	if (!to->graph)
+		return err && err->code ? -err->code : -EINVAL;
+	to->MBps = calloc(to->graph->source_count + 1, sizeof *to->MBps);
+	to->bottleneck = calloc(to->graph->source_count + 1, sizeof *to->bottleneck);
+	return to->MBps && to->bottleneck ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
+static struct dataflow_plan *make_plan(struct dataflow *dataflow, const struct paths_options *paths, struct error *err)
+{
+	struct dataflow_plan *plan = calloc(1, sizeof *plan);
+
+	if (plan)
+		plan->jobs = calloc(dataflow->job_count, sizeof *plan->jobs);
+	if (!plan || !plan->jobs) {
+		error_set(err, ENOMEM, "out of memory");
+		dataflow_plan_destroy(plan);
+		return NULL;
+	}
+	plan->network = network_create(dataflow->topology, dataflow->slots, dataflow->cpu, paths, err);
+	for (uint32_t j = 0; plan->network && j < dataflow->job_count; j++) {
+		plan->job_count++;
+		if (make_job(&plan->jobs[j], &dataflow->jobs[j], err) < 0) {
+			dataflow_plan_destroy(plan);
+			return NULL;
+		}
+	}
+	if (plan->network)
+		return plan;
+	dataflow_plan_destroy(plan);
+	return NULL;
+}
+
+static void stop_jobs(struct dataflow_plan *plan)
+{
+	uint32_t count;
+
+	for (network_jobs(plan->network, &count); count > 0; count--)
+		network_stop(plan->network, count - 1);
+}
+
+/* Tasks that the engine placed are nowhere again. */
+static void forget(struct dataflow_plan *plan, const bool *waiting)
+{
+	uint32_t at = 0;
+
+	for (uint32_t j = 0; j < plan->job_count; j++)
+		for (uint32_t t = 0; t < plan->jobs[j].job->task_count; t++, at++)
+			if (waiting[at])
+				plan->jobs[j].job->hosts[t] = DATAFLOW_NOWHERE;
+}
+
+static int expect_random(struct dataflow_plan *plan, const bool *waiting, const struct engine_options *options,
+			 uint32_t runs, struct error *err)
+{
+	struct engine_options of_run = *options;
+	double *sum = calloc(plan->job_count, sizeof *sum);
+	int code = sum ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	for (uint32_t run = 0; run < runs && code == 0; run++) {
+		of_run.seed = options->seed + (uint64_t)run * plan->job_count;
+		code = start_jobs(plan, engine_find("random"), &of_run, err);
+		if (code == 0 && read_rates(plan, options->local_MBps) < 0)
+			code = error_set(err, ENOMEM, "out of memory");
+		for (uint32_t j = 0; j < plan->job_count && code == 0; j++)
+			sum[j] += plan->jobs[j].total_MBps;
+		stop_jobs(plan);
+		forget(plan, waiting);
+	}
+	for (uint32_t j = 0; j < plan->job_count && code == 0; j++)
+		plan->jobs[j].random_MBps = sum[j] / runs;
+	free(sum);
+	return code;
+}
+
+static bool *list_waiting(const struct dataflow_plan *plan)
+{
+	size_t tasks = 0, at = 0;
+	bool *waiting;
+
+	for (uint32_t j = 0; j < plan->job_count; j++)
+		tasks += plan->jobs[j].job->task_count;
+	waiting = malloc(tasks * sizeof *waiting + 1);
+	for (uint32_t j = 0; waiting && j < plan->job_count; j++)
+		for (uint32_t t = 0; t < plan->jobs[j].job->task_count; t++)
+			waiting[at++] = plan->jobs[j].job->hosts[t] == DATAFLOW_NOWHERE;
+	return waiting;
+}
+
+struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
+					   const struct engine_options *options, const struct paths_options *paths,
+					   uint32_t random_runs, struct error *err)
+{
+	struct dataflow_plan *plan = make_plan(dataflow, paths, err);
+	bool *waiting = plan ? list_waiting(plan) : NULL;
+	int code = 0;
+
+	if (!plan)
+		return NULL;
+	if (!waiting)
+		code = error_set(err, ENOMEM, "out of memory");
+	if (code == 0 && random_runs > 0)
+		code = expect_random(plan, waiting, options, random_runs, err);
+	if (code == 0)
+		code = start_jobs(plan, engine, options, err);
+	if (code == 0 && read_rates(plan, options->local_MBps) < 0)
+		code = error_set(err, ENOMEM, "out of memory");
+	free(waiting);
+	if (code == 0)
+		return plan;
+	dataflow_plan_destroy(plan);
+	return NULL;
+}
+
+void dataflow_plan_destroy(struct dataflow_plan *plan)
+{
+	if (!plan)
+		return;
+	for (uint32_t j = 0; j < plan->job_count; j++) {
+		dataflow_graph_destroy(plan->jobs[j].graph);
+		free(plan->jobs[j].MBps);
+		free(plan->jobs[j].bottleneck);
+	}
+	free(plan->jobs);
+	network_destroy(plan->network);
+	free(plan);
+}

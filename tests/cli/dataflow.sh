@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora dataflow: placements, rates, exit codes and refusals.
+. "$(dirname "$0")/lib.sh"
+
+scenario=$scratch/scenario.json
+cat >"$scenario" <<'TEXT'
+{"schema": "nomora.dataflow/1", "topology": "fattree:4", "MBps": 100, "slots": 2,
+ "jobs": [
+  {"name": "running", "components": [{"name": "s"}, {"name": "k"}], "edges": [{"from": "s", "to": "k"}],
+   "placement": {"s.0": "h0", "k.0": "h15"}},
+  {"name": "count", "components": [{"name": "words", "tasks": 2}, {"name": "sum", "tasks": 4}],
+   "edges": [{"from": "words", "to": "sum", "grouping": "key", "skew": 1}]}]}
+TEXT
+
+run "$nomora" dataflow "$scenario"
+check "places and explains" grep -qE '^count: [0-9.]+ MB/s, random [0-9.]+' <<<"$out"
+check "a running job stays" grep -qE '^running: [0-9.]+ MB/s \(was running\)' <<<"$out"
+check "names what limits a source" grep -qE 'words\.0 sends [0-9.]+ MB/s, limited by .+' <<<"$out"
+
+run "$nomora" dataflow --json "$scenario"
+check "JSON: placement, slots, routes that join their hosts, no link over its capacity" python3 - "$out" <<'PYTHON'
+import collections, json, sys
+plan = json.loads(sys.argv[1])
+assert plan["schema"] == "nomora.dataflow-plan/1"
+running, count = plan["jobs"]
+assert running["placement"] == {"s.0": "h0", "k.0": "h15"}
+hosts = list(running["placement"].values()) + list(count["placement"].values())
+assert max(collections.Counter(hosts).values()) <= 2
+routes = {(r["from"], r["to"]): r["links"] for r in plan["routes"]}
+used = collections.Counter()
+def send(a, b, rate):
+    if a == b:
+        return
+    links = routes.get((a, b)) or [" -> ".join(reversed(l.split(" -> "))) for l in reversed(routes[(b, a)])]
+    at = a
+    for link in links:
+        begin, end = link.split(" -> ")
+        assert begin == at
+        at = end
+        used[link] += rate
+    assert at == b
+shares = [1 / (i + 1) for i in range(4)]
+for source in count["sources"]:
+    for i in range(4):
+        send(count["placement"][source["task"]], count["placement"][f"sum.{i}"], source["MBps"] * shares[i] / sum(shares))
+send("h0", "h15", running["sources"][0]["MBps"])
+assert max(used.values()) <= 100 * (1 + 1e-9), used
+for job in plan["jobs"]:
+    for source in job["sources"]:
+        if " -> " in source["limited_by"]:
+            assert abs(used[source["limited_by"]] - 100) < 1e-6, (source, used)
+PYTHON
+
+first=$("$nomora" dataflow --json --seed 7 "$scenario")
+check "the same seed, the same answer" test "$first" = "$("$nomora" dataflow --json --seed 7 "$scenario")"
+"$nomora" dataflow - <"$scenario" >"$scratch/piped" && grep -q '^count' "$scratch/piped" && pass "stdin" || fail "stdin"
+
+run "$nomora" dataflow --compare "$scenario"
+check "compares all engines" test "$(wc -l <<<"$out")" -eq 9
+for engine in rate both application routing random storm flink rstorm; do
+	run "$nomora" dataflow --engine "$engine" --steps 10 "$scenario"
+	[ "$code" -eq 0 ] && pass "engine $engine" || fail "engine $engine" "exit $code" "$err"
+done
+
+sed 's/"tasks": 4/"tasks": 40/' "$scenario" >"$scratch/large"
+refuses "too few slots" 3 "job 'count': 42 tasks to place, 30 free slots" "$nomora" dataflow "$scratch/large"
+sed 's/fattree:4/fattree:5/' "$scenario" >"$scratch/odd"
+refuses "an odd fat-tree" 1 'odd: topology: bad k 5; expected an even number' "$nomora" dataflow "$scratch/odd"
+sed 's/"to": "sum"/"to": "sun"/' "$scenario" >"$scratch/unknown"
+refuses "an unknown component" 1 "unknown:5: jobs\[1\].edges\[0\].to: unknown component 'sun'" "$nomora" dataflow "$scratch/unknown"
+head -c 200 "$scenario" >"$scratch/cut"
+refuses "a cut file" 1 'cut:3' "$nomora" dataflow "$scratch/cut"
+refuses "an unknown engine" 2 'engine' "$nomora" dataflow --engine fast "$scenario"
+plan
