@@ -37,7 +37,6 @@ static void relax_group(struct structured *state, int32_t group, int32_t distanc
 	state->group_labels[group] = search_label(search, distance);
 	g->parent_cost = cost;
 	g->parent_column = column;
-	search_fetch(g->shares);
 	group_targets(state, group, distance);
 	search_enqueue(search, ~group, distance);
 }
@@ -52,7 +51,6 @@ static void relax_column(struct structured *state, int32_t column, int32_t dista
 	state->column_labels[column] = search_label(search, distance);
 	c->parent_group = group;
 	c->parent_cost = cost;
-	search_fetch(&state->column_references[column]);
 	if (search->source == FROM_DEFICIT)
 		search_target(search, TARGET_COLUMN, column, distance + state->prices[column] - state->market_price);
 	else

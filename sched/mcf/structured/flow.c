@@ -36,17 +36,8 @@ static void entry_drop(struct column *column, int32_t group, int32_t cost)
 	}
 }
 
-void group_uncounted(struct structured *state, int32_t group)
-{
-	if (state->groups[group].in_uncounted_list)
-		return;
-	state->groups[group].in_uncounted_list = true;
-	list_push(state, &state->uncounted_list, group);
-}
-
 void group_changed(struct structured *state, int32_t group)
 {
-	group_uncounted(state, group);
 	if (state->groups[group].in_changed_list)
 		return;
 	state->groups[group].in_changed_list = true;

@@ -53,7 +53,6 @@ static void relax_group(struct structured *state, int32_t group, int32_t distanc
 	state->group_labels[group] = search_label(search, distance);
 	state->groups[group].parent_cost = cost;
 	state->groups[group].parent_column = column;
-	search_fetch(state->groups[group].arcs);
 	group_targets(state, group, distance);
 	queue_push(&search->queue, ~group, distance);
 }
@@ -73,7 +72,6 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 		if (search->source == FROM_GROUP || search->source == FROM_EXCESS)
 			search_target(search, TARGET_COLUMN, column, distance);
 	} else {
-		search_fetch(c->entries);
 		queue_push(&search->queue, column, distance);
 	}
 }

@@ -264,7 +264,6 @@ static void set_unscheduled(struct structured *state, int32_t group, int32_t cos
 {
 	struct group *g = &state->groups[group];
 
-	group_uncounted(state, group);
 	g->unscheduled_cost = cost == ARC_ABSENT ? 0 : cost;
 	g->unscheduled_capacity = cost == ARC_ABSENT ? 0 : capacity;
 	if (g->unscheduled_flow > g->unscheduled_capacity) {

@@ -32,15 +32,6 @@ void search_begin(struct structured *state, enum search_source source, int32_t l
 	state->searches++;
 }
 
-/* The list of references that a backward search will ask for next. */
-static void fetch_next(const struct structured *state)
-{
-	int32_t node;
-
-	if (state->referenced && queue_peek(&state->search.queue, &node) && node >= 0 && node < NODE_BLOCK)
-		search_fetch(state->column_references[node].items);
-}
-
 /*
  * Searches for a move of the market's price look for several targets, so that nodes as far as the nearest one are of
  * use and `best` is one more than its distance; but nothing is expanded there.
@@ -54,7 +45,6 @@ void search_run(struct structured *state, const struct search_direction *directi
 		if (key >= search->best - ties)
 			break;
 		search->reached = key;
-		fetch_next(state);
 		if (node >= NODE_BLOCK) {
 			if (state->blocks[node - NODE_BLOCK].key == key)
 				direction->block(state, node - NODE_BLOCK);

@@ -88,38 +88,26 @@ void repair(struct structured *state)
 	aggregator_settle(state);
 }
 
-/* Of most groups no unit waits, and none has begun to. */
-static void count_waiting(struct structured *state)
+static void count_waiting(const struct structured *state, struct structured_result *result)
 {
-	struct waiting *all = &state->waiting;
+	for (int32_t i = 0; i < state->group_count; i++) {
+		const struct group *g = &state->groups[i];
 
-	for (int32_t i = 0; i < state->uncounted_list.count; i++) {
-		int32_t group = state->uncounted_list.ids[i];
-		struct group *g = &state->groups[group];
-		struct waiting *counted = &state->counted[group];
-		struct waiting waiting = {g->unscheduled_flow, g->unrouted,
-					  (int64_t)g->unscheduled_flow * g->unscheduled_cost};
-
-		all->unscheduled += waiting.unscheduled - counted->unscheduled;
-		all->unrouted += waiting.unrouted - counted->unrouted;
-		all->cost += waiting.cost - counted->cost;
-		*counted = waiting;
-		g->in_uncounted_list = false;
+		result->unscheduled += g->unscheduled_flow;
+		result->unrouted += g->unrouted;
+		result->cost += (int64_t)g->unscheduled_flow * g->unscheduled_cost;
 	}
-	state->uncounted_list.count = 0;
 }
 
 static enum mcf_status fill_result(struct structured *state, struct structured_result *result)
 {
-	count_waiting(state);
-	*result = (struct structured_result){.cost = state->column_cost + state->waiting.cost,
-					     .unscheduled = state->waiting.unscheduled,
-					     .unrouted = state->waiting.unrouted,
+	*result = (struct structured_result){.cost = state->column_cost,
 					     .searches = state->searches,
 					     .scans = state->scans,
 					     .augmentations = state->augmentations,
 					     .started_over = state->started_over,
 					     .handed_over = state->scan_limit == UINT64_MAX};
+	count_waiting(state, result);
 	result->status = state->no_memory       ? MCF_NO_MEMORY
 			 : state->stalled       ? MCF_STALLED
 			 : state->given_up      ? MCF_UNSUITED

@@ -81,10 +81,9 @@ static bool reserve_groups(struct structured *state, int32_t count)
 	struct table tables[] = {{(void **)&state->bids, sizeof(*state->bids)},
 				 {(void **)&state->group_labels, sizeof(*state->group_labels)},
 				 {(void **)&state->rooms, sizeof(*state->rooms)},
-				 {(void **)&state->counted, sizeof(*state->counted)},
 				 {(void **)&state->groups, sizeof(*state->groups)}};
 
-	return tables_reserve(tables, 5, &state->group_room, count) && reserve_visited(state);
+	return tables_reserve(tables, 4, &state->group_room, count) && reserve_visited(state);
 }
 
 int state_reserve_groups(struct structured *state, int32_t count)
@@ -138,8 +137,6 @@ void structured_destroy(struct structured *state)
 	zeroed_free(state->groups);
 	zeroed_free(state->bids);
 	zeroed_free(state->rooms);
-	zeroed_free(state->counted);
-	zeroed_free(state->uncounted_list.ids);
 	zeroed_free(state->group_labels);
 	zeroed_free(state->columns);
 	zeroed_free(state->prices);
@@ -328,8 +325,8 @@ uint64_t structured_memory_bytes(const struct structured *state)
 	const struct search *search = &state->search;
 
 	return sizeof(*state) + state->arena.total_bytes +
-	       (uint64_t)state->group_room * (sizeof(struct group) + sizeof(struct rooms) + sizeof(*state->counted) +
-					      sizeof(*state->bids) + sizeof(*state->group_labels)) +
+	       (uint64_t)state->group_room * (sizeof(struct group) + sizeof(struct rooms) + sizeof(*state->bids) +
+					      sizeof(*state->group_labels)) +
 	       (uint64_t)state->column_room *
 		       (sizeof(struct column) + (state->referenced ? sizeof(struct reference_list) : 0) +
 			sizeof(*state->held) + sizeof(*state->prices) + sizeof(*state->column_labels) +

@@ -149,17 +149,12 @@ struct group {
 	struct tie *ties;        /* [arc_count] */
 	uint32_t limited_bits;   /* of its limited arcs their columns modulo 32: tells most others apart */
 	struct visit visit;      /* next: an arc */
-	bool exists, in_excess_list, in_pending_list, in_changed_list, in_uncounted_list;
+	bool exists, in_excess_list, in_pending_list, in_changed_list;
 };
 
 /* Room of a group's arrays: apart, for it is asked for only when they grow. */
 struct rooms {
 	int32_t arcs, ties, shares, running;
-};
-
-/* Units that wait, all together, or those of one group as they were counted. */
-struct waiting {
-	int64_t unscheduled, unrouted, cost;
 };
 
 /* Ids with a flag in their owner that says "already in". */
@@ -206,10 +201,8 @@ struct blocking {
 
 struct structured {
 	struct group *groups;
-	int32_t *bids;           /* [group_room] each group's price again, close together: most searches need no more */
-	struct rooms *rooms;     /* [group_room] */
-	struct waiting *counted; /* [group_room] what each has in `waiting` */
-	struct waiting waiting;  /* but for what the groups of the uncounted list have other than counted */
+	int32_t *bids;       /* [group_room] each group's price again, close together: most searches need no more */
+	struct rooms *rooms; /* [group_room] */
 	struct column *columns;
 	int32_t *prices;                        /* [column_room] */
 	int32_t *capacities, *free_slots;       /* [column_room] slots, and those without a unit */
@@ -231,7 +224,7 @@ struct structured {
 	uint32_t exit_epoch;                               /* moves when a slot comes free */
 	int64_t total_capacity, total_free, total_pending; /* the last two once there was a solve */
 	int64_t column_cost;                               /* of all flow on arcs to columns */
-	struct id_list excess_list, pending_list, hole_list, free_list, changed_list, uncounted_list;
+	struct id_list excess_list, pending_list, hole_list, free_list, changed_list;
 	struct id_list meeting_list; /* groups, or columns and ~groups: where the market and a way out have met */
 	struct search search;
 	struct blocking blocking;
@@ -288,8 +281,7 @@ int32_t group_waiting_cost(const struct group *g);
 int32_t group_waiting_capacity(const struct group *g, int32_t units);
 /* As many of `units` as can wait at the group's price do; returns the number. */
 int32_t group_wait(struct structured *state, int32_t group, int32_t units);
-void group_changed(struct structured *state, int32_t group);   /* answers otherwise, or may */
-void group_uncounted(struct structured *state, int32_t group); /* may have other units that wait, or at another cost */
+void group_changed(struct structured *state, int32_t group); /* answers otherwise, or may */
 
 /* running.c: arcs of limited capacity. */
 int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /* place in `running`, or NONE */

@@ -81,13 +81,6 @@ static inline void search_enqueue(struct search *search, int32_t node, int32_t d
 		queue_push(&search->queue, node, distance);
 }
 
-/* Two cache lines of what a queued node will be asked for: its list lies anywhere in memory. */
-static inline void search_fetch(const void *list)
-{
-	__builtin_prefetch(list);
-	__builtin_prefetch((const char *)list + 64);
-}
-
 static inline void search_target(struct search *search, enum target_kind kind, int32_t node, int32_t distance)
 {
 	if (distance >= search->best)
