@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include <base/array.h>
+
 #include "structured_priv.h"
 
 enum {
@@ -305,8 +307,11 @@ static int install_change(struct structured *state, int32_t group, const struct 
 
 	int32_t most = g->arc_count + arc_count;
 
-	if (row_reserve_scratch(state, most + arc_count, g->share_count) ||
-	    !list_reserve((void **)&state->row_left, &state->row_left_room, g->arc_count + 1, sizeof(*state->row_left)))
+	struct parted_arc *left =
+		array_reserve(state->row_left, (size_t)g->arc_count + 1, &state->row_left_capacity, sizeof(*left));
+
+	state->row_left = left ? left : state->row_left;
+	if (!left || row_reserve_scratch(state, most + arc_count, g->share_count))
 		return -ENOMEM;
 	struct row_arc *coming = state->row_arcs + most;
 	bool was_changed = g->in_changed_list;

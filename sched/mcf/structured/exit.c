@@ -44,3 +44,19 @@ int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32
 	}
 	return NONE;
 }
+
+int32_t block_least_price(const struct structured *state, int32_t block)
+{
+	const struct block *b = &state->blocks[block];
+	int32_t price = PRICE_CLOSED;
+
+	for (int32_t i = 0; i < b->member_count; i++)
+		price = least(price, state->prices[b->members[i]]);
+	return price;
+}
+
+int32_t block_exact_floor(struct structured *state, int32_t block)
+{
+	state->blocks[block].floor = block_least_price(state, block);
+	return state->blocks[block].floor;
+}

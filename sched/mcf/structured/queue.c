@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 #include "structured_queue.h"
 
 void queue_clear(struct queue *queue)
@@ -17,21 +19,17 @@ void queue_free(struct queue *queue)
 {
 	free(queue->items);
 	queue->items = NULL;
-	queue->item_room = 0;
+	queue->capacity = 0;
 }
 
 bool queue_grow(struct queue *queue)
 {
-	int32_t room = queue->item_room ? queue->item_room * 2 : 4096;
-	struct queue_item *items = realloc(queue->items, (size_t)room * sizeof(*items));
+	struct queue_item *items =
+		array_grow(queue->items, (size_t)queue->item_count, &queue->capacity, sizeof(*items));
 
-	if (!items) {
-		queue->no_memory = true;
-		return false;
-	}
-	queue->items = items;
-	queue->item_room = room;
-	return true;
+	queue->no_memory |= !items;
+	queue->items = items ? items : queue->items;
+	return items != NULL;
 }
 
 /* The window moves to the least key in the bag; what still is beyond stays there. */

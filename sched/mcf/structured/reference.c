@@ -157,17 +157,6 @@ static void name_arcs(struct structured *state, int32_t group)
 
 void references_build(struct structured *state)
 {
-	struct reference_list *columns = zeroed_take((uint64_t)state->column_room * sizeof(*columns));
-	struct reference_list *blocks = zeroed_take((uint64_t)state->block_room * sizeof(*blocks));
-
-	if (!columns || !blocks) {
-		zeroed_free(columns);
-		zeroed_free(blocks);
-		state->no_memory = true;
-		return;
-	}
-	state->column_references = columns;
-	state->block_references = blocks;
 	state->referenced = true;
 	if (!reserve_lists(state)) {
 		state->no_memory = true;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 #include "structured_priv.h"
 
 enum { SORT_INSERTION = 16, SORT_SPAN = 2048 };
@@ -202,28 +204,16 @@ void row_attach_flow(struct structured *state, int32_t group, int32_t held_count
 	}
 }
 
-/* Room for `needed` arcs, of which the first `used` are kept. */
-bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed)
-{
-	struct arc *arcs = arena_grow(&state->arena, g->arcs, &rooms_of(state, g)->arcs, used, needed, sizeof(*arcs));
-
-	if (arcs)
-		g->arcs = arcs;
-	struct tie *ties = arena_grow(&state->arena, g->ties, &rooms_of(state, g)->ties, used, needed, sizeof(*ties));
-
-	if (ties)
-		g->ties = ties;
-	if (needed > rooms_of(state, g)->arcs || needed > rooms_of(state, g)->ties)
-		state->no_memory = true;
-	return !state->no_memory;
-}
-
 int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
 {
-	if (!list_reserve((void **)&state->row_arcs, &state->row_arc_room, arcs, sizeof(*state->row_arcs)) ||
-	    !list_reserve((void **)&state->row_held, &state->row_held_room, held, sizeof(*state->row_held)))
-		return -ENOMEM;
-	return 0;
+	struct row_arc *row_arcs =
+		array_reserve(state->row_arcs, (size_t)arcs, &state->row_arc_capacity, sizeof(*row_arcs));
+	struct structured_share *row_held =
+		array_reserve(state->row_held, (size_t)held, &state->row_held_capacity, sizeof(*row_held));
+
+	state->row_arcs = row_arcs ? row_arcs : state->row_arcs;
+	state->row_held = row_held ? row_held : state->row_held;
+	return row_arcs && row_held ? 0 : -ENOMEM;
 }
 
 static int install_arcs(struct structured *state, int32_t group, const struct structured_row *row)

@@ -34,7 +34,7 @@ static void free_columns(struct structured *state, int32_t market_price)
 {
 	struct id_list *list = &state->free_list;
 
-	if (!list_reserve((void **)&list->ids, &list->room, state->column_count, sizeof(*list->ids))) {
+	if (!list_reserve(list, state->column_count)) {
 		state->no_memory = true;
 		return;
 	}

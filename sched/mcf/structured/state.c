@@ -1,74 +1,151 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creation, growth and columns of the structured solver. */
+/* Memory of the structured solver: its tables, which grow together by kind of node, and its lists. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 #include "structured_priv.h"
+
+enum { CACHE_LINE_BYTES = 64 };
+
+struct table {
+	size_t offset, item_bytes;
+};
+
+#define TABLE(field)                                                                                                   \
+	{                                                                                                              \
+		offsetof(struct structured, field), sizeof(*((struct structured *)NULL)->field)                        \
+	}
+
+static const struct table column_tables[] = {TABLE(held),          TABLE(wanted),           TABLE(prices),
+					     TABLE(column_blocks), TABLE(column_labels),    TABLE(capacities),
+					     TABLE(free_slots),    TABLE(entry_rooms),      TABLE(column_lists),
+					     TABLE(columns),       TABLE(column_references)};
+static const struct table block_tables[] = {TABLE(blocks), TABLE(block_references)};
+static const struct table group_tables[] = {TABLE(bids), TABLE(group_labels), TABLE(rooms), TABLE(groups)};
+
+enum {
+	COLUMN_TABLES = sizeof(column_tables) / sizeof(*column_tables),
+	BLOCK_TABLES = sizeof(block_tables) / sizeof(*block_tables),
+	GROUP_TABLES = sizeof(group_tables) / sizeof(*group_tables),
+};
+
+static void **table_items(struct structured *state, const struct table *table)
+{
+	return (void **)(void *)((char *)state + table->offset);
+}
+
+/*
+ * Zeroed memory that begins at a cache line, for zeroed_free(); NULL without memory. From calloc(), so that pages of a
+ * large table cost nothing before they are used. The allocation's own start is stored before the table.
+ */
+static void *zeroed_take(uint64_t bytes)
+{
+	char *whole = calloc(1, bytes + CACHE_LINE_BYTES);
+
+	if (!whole)
+		return NULL;
+	char *table = whole + CACHE_LINE_BYTES - (uintptr_t)whole % CACHE_LINE_BYTES;
+
+	memcpy(table - sizeof(whole), &whole, sizeof(whole));
+	return table;
+}
+
+static void zeroed_free(void *table)
+{
+	char *whole;
+
+	if (!table)
+		return;
+	memcpy(&whole, (char *)table - sizeof(whole), sizeof(whole));
+	free(whole);
+}
+
+/* Room for `needed` items in each table, by half more than before at least; new items are 0. False without memory. */
+static bool tables_reserve(struct structured *state, const struct table *tables, int32_t count, int32_t *room,
+			   int32_t needed)
+{
+	int32_t wanted = *room + *room / 2 > needed ? *room + *room / 2 : needed; /* ids end at INT32_MAX / 4 */
+
+	for (int32_t i = 0; i < count && needed > *room; i++) {
+		void **items = table_items(state, &tables[i]),
+		     *larger = zeroed_take((size_t)wanted * tables[i].item_bytes);
+
+		if (!larger)
+			return false;
+		if (*items)
+			memcpy(larger, *items, (size_t)*room * tables[i].item_bytes);
+		zeroed_free(*items);
+		*items = larger;
+	}
+	*room = needed > *room ? wanted : *room;
+	return true;
+}
+
+static void tables_free(struct structured *state, const struct table *tables, int32_t count)
+{
+	for (int32_t i = 0; i < count; i++)
+		zeroed_free(*table_items(state, &tables[i]));
+}
+
+static uint64_t tables_bytes(const struct table *tables, int32_t count, int32_t room)
+{
+	uint64_t bytes = 0;
+
+	for (int32_t i = 0; i < count; i++)
+		bytes += (uint64_t)room * tables[i].item_bytes;
+	return bytes;
+}
+
+bool list_reserve(struct id_list *list, int32_t needed)
+{
+	int32_t *ids = array_reserve(list->ids, (size_t)needed, &list->capacity, sizeof(*ids));
+
+	list->ids = ids ? ids : list->ids;
+	return ids != NULL;
+}
 
 void list_push(struct structured *state, struct id_list *list, int32_t id)
 {
-	if (list->count == list->room &&
-	    !list_reserve((void **)&list->ids, &list->room, list->count + 1, sizeof(*list->ids))) {
+	if (!list_reserve(list, list->count + 1))
 		state->no_memory = true;
-		return;
-	}
-	list->ids[list->count++] = id;
+	else
+		list->ids[list->count++] = id;
 }
 
 /* The search's list of settled nodes has room for every node. */
 static bool reserve_visited(struct structured *state)
 {
 	struct search *search = &state->search;
+	size_t nodes = (size_t)state->group_room + (size_t)state->column_room + (size_t)state->block_room;
+	int32_t *visited = array_reserve(search->visited, nodes, &search->visited_capacity, sizeof(*visited));
 
-	const struct table table = {(void **)&search->visited, sizeof(*search->visited)};
-
-	return tables_reserve(&table, 1, &search->visited_room,
-			      state->group_room + state->column_room + state->block_room);
-}
-
-static void fill(int32_t *items, int32_t count, int32_t item)
-{
-	for (int32_t i = 0; i < count; i++)
-		items[i] = item;
+	search->visited = visited ? visited : search->visited;
+	return visited != NULL;
 }
 
 int state_reserve_columns(struct structured *state, int32_t count)
 {
-	struct table tables[] = {{(void **)&state->held, sizeof(*state->held)},
-				 {(void **)&state->wanted, sizeof(*state->wanted)},
-				 {(void **)&state->prices, sizeof(*state->prices)},
-				 {(void **)&state->column_blocks, sizeof(*state->column_blocks)},
-				 {(void **)&state->column_labels, sizeof(*state->column_labels)},
-				 {(void **)&state->capacities, sizeof(*state->capacities)},
-				 {(void **)&state->free_slots, sizeof(*state->free_slots)},
-				 {(void **)&state->entry_rooms, sizeof(*state->entry_rooms)},
-				 {(void **)&state->column_lists, sizeof(*state->column_lists)},
-				 {(void **)&state->columns, sizeof(*state->columns)},
-				 {(void **)&state->column_references, sizeof(*state->column_references)}};
-
 	if (count <= state->column_count)
 		return 0;
-	if (!tables_reserve(tables, state->referenced ? 11 : 10, &state->column_room, count) || !reserve_visited(state))
+	if (!tables_reserve(state, column_tables, COLUMN_TABLES, &state->column_room, count) || !reserve_visited(state))
 		return -ENOMEM;
-	fill(state->column_blocks + state->column_count, count - state->column_count, NONE);
-	fill(state->prices + state->column_count, count - state->column_count, PRICE_CLOSED);
-	fill(state->wanted + state->column_count, count - state->column_count, NONE);
-	for (uint64_t *label = state->column_labels + state->column_count; label < state->column_labels + count;
-	     label++)
-		*label = UINT64_MAX;
+	for (int32_t i = state->column_count; i < count; i++) {
+		state->column_blocks[i] = state->wanted[i] = NONE;
+		state->prices[i] = PRICE_CLOSED;
+		state->column_labels[i] = UINT64_MAX;
+	}
 	state->column_count = count;
 	return 0;
 }
 
 int state_reserve_blocks(struct structured *state, int32_t count)
 {
-	struct table tables[] = {{(void **)&state->blocks, sizeof(*state->blocks)},
-				 {(void **)&state->block_references, sizeof(*state->block_references)}};
-
 	if (count <= state->block_count)
 		return 0;
-	if (!tables_reserve(tables, state->referenced ? 2 : 1, &state->block_room, count) || !reserve_visited(state))
+	if (!tables_reserve(state, block_tables, BLOCK_TABLES, &state->block_room, count) || !reserve_visited(state))
 		return -ENOMEM;
 	for (int32_t i = state->block_count; i < count; i++)
 		state->blocks[i].row_cost = INT32_MAX;
@@ -78,12 +155,7 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 
 static bool reserve_groups(struct structured *state, int32_t count)
 {
-	struct table tables[] = {{(void **)&state->bids, sizeof(*state->bids)},
-				 {(void **)&state->group_labels, sizeof(*state->group_labels)},
-				 {(void **)&state->rooms, sizeof(*state->rooms)},
-				 {(void **)&state->groups, sizeof(*state->groups)}};
-
-	return tables_reserve(tables, 4, &state->group_room, count) && reserve_visited(state);
+	return tables_reserve(state, group_tables, GROUP_TABLES, &state->group_room, count) && reserve_visited(state);
 }
 
 int state_reserve_groups(struct structured *state, int32_t count)
@@ -98,6 +170,22 @@ int state_reserve_groups(struct structured *state, int32_t count)
 	}
 	state->group_count = count;
 	return 0;
+}
+
+/* Room for `needed` arcs, of which the first `used` are kept. */
+bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed)
+{
+	struct arc *arcs = arena_grow(&state->arena, g->arcs, &rooms_of(state, g)->arcs, used, needed, sizeof(*arcs));
+
+	if (arcs)
+		g->arcs = arcs;
+	struct tie *ties = arena_grow(&state->arena, g->ties, &rooms_of(state, g)->ties, used, needed, sizeof(*ties));
+
+	if (ties)
+		g->ties = ties;
+	if (needed > rooms_of(state, g)->arcs || needed > rooms_of(state, g)->ties)
+		state->no_memory = true;
+	return !state->no_memory;
 }
 
 struct structured *structured_create(int32_t group_hint, int32_t column_hint, int32_t block_hint)
@@ -125,199 +213,21 @@ void structured_destroy(struct structured *state)
 {
 	if (!state)
 		return;
+	struct id_list *lists[] = {&state->excess_list,  &state->pending_list, &state->hole_list,   &state->free_list,
+				   &state->changed_list, &state->meeting_list, &state->moved_groups};
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		free(lists[i]->ids);
+	tables_free(state, column_tables, COLUMN_TABLES);
+	tables_free(state, block_tables, BLOCK_TABLES);
+	tables_free(state, group_tables, GROUP_TABLES);
 	arena_free(&state->arena);
 	queue_free(&state->search.queue);
-	zeroed_free(state->search.visited);
-	zeroed_free(state->excess_list.ids);
-	zeroed_free(state->pending_list.ids);
-	zeroed_free(state->hole_list.ids);
-	zeroed_free(state->free_list.ids);
-	zeroed_free(state->changed_list.ids);
-	zeroed_free(state->meeting_list.ids);
-	zeroed_free(state->groups);
-	zeroed_free(state->bids);
-	zeroed_free(state->rooms);
-	zeroed_free(state->group_labels);
-	zeroed_free(state->columns);
-	zeroed_free(state->prices);
-	zeroed_free(state->capacities);
-	zeroed_free(state->free_slots);
-	zeroed_free(state->entry_rooms);
-	zeroed_free(state->column_lists);
-	zeroed_free(state->column_blocks);
-	zeroed_free(state->column_labels);
-	zeroed_free(state->blocks);
-	zeroed_free(state->column_references);
-	zeroed_free(state->block_references);
-	zeroed_free(state->held);
-	zeroed_free(state->wanted);
-	zeroed_free(state->row_arcs);
-	zeroed_free(state->row_left);
-	zeroed_free(state->row_held);
-	zeroed_free(state->moved_groups);
+	free(state->search.visited);
+	free(state->row_arcs);
+	free(state->row_left);
+	free(state->row_held);
 	free(state);
-}
-
-int32_t block_least_price(const struct structured *state, int32_t block)
-{
-	const struct block *b = &state->blocks[block];
-	int32_t price = PRICE_CLOSED;
-
-	for (int32_t i = 0; i < b->member_count; i++)
-		price = least(price, state->prices[b->members[i]]);
-	return price;
-}
-
-int32_t block_exact_floor(struct structured *state, int32_t block)
-{
-	state->blocks[block].floor = block_least_price(state, block);
-	return state->blocks[block].floor;
-}
-
-static int block_add_member(struct structured *state, int32_t block, int32_t column)
-{
-	struct block *b = &state->blocks[block];
-
-	if (b->member_count == b->member_room) {
-		int32_t *members = arena_grow(&state->arena, b->members, &b->member_room, b->member_count,
-					      b->member_count + 1, sizeof(*members));
-
-		if (!members)
-			return -ENOMEM;
-		b->members = members;
-	}
-	b->members[b->member_count++] = column;
-	return 0;
-}
-
-static void block_drop_member(struct structured *state, int32_t block, int32_t column)
-{
-	struct block *b = &state->blocks[block];
-
-	for (int32_t i = 0; i < b->member_count; i++) {
-		if (b->members[i] == column) {
-			b->members[i] = b->members[--b->member_count];
-			return;
-		}
-	}
-}
-
-/* Units beyond `capacity` leave, the last to come first; their groups are noted in `moved` and counted. */
-static int32_t column_evict(struct structured *state, int32_t column, int32_t capacity, int32_t *moved)
-{
-	const struct column *c = &state->columns[column];
-	int32_t used = state->capacities[column] - state->free_slots[column], count = 0;
-
-	while (used > capacity) {
-		struct entry last = c->entries[c->entry_count - 1];
-		int32_t units = least(flow_units(&state->groups[last.group], column, last.cost), used - capacity);
-
-		flow_take(state, last.group, column, last.cost, units);
-		group_add_excess(state, last.group, units);
-		moved[count++] = last.group;
-		state->free_slots[column] += units;
-		state->total_free += units;
-		used -= units;
-	}
-	return count;
-}
-
-static int32_t price_least(const struct structured *state, const struct reference_list *list, int32_t price)
-{
-	for (int32_t i = 0; i < list->count; i++) {
-		const struct reference *reference = &list->items[i];
-
-		if (reference->group == NONE)
-			continue;
-		int32_t bid = state->bids[reference->group] - reference->cost;
-
-		price = bid > price ? bid : price;
-	}
-	return price;
-}
-
-/* A closed column opens at the least price that no group would jump at; its slots are holes if that is over the market.
- */
-static void column_open(struct structured *state, int32_t column)
-{
-	int32_t number = state->column_blocks[column], price = state->market_price;
-	struct block *block = &state->blocks[number];
-
-	if (!state->referenced)
-		references_build(state);
-	if (state->referenced) {
-		price = price_least(state, &state->column_references[column], price);
-		price = price_least(state, &state->block_references[number], price);
-	}
-	state->prices[column] = price;
-	if (price < block->floor || block->member_count == 1)
-		block->floor = price;
-}
-
-/* A running arc that was full and cheap has room again once a unit is evicted, hence the new prices at the end. */
-static int column_resize(struct structured *state, int32_t column, int32_t capacity)
-{
-	int32_t old = state->capacities[column];
-
-	if (!list_reserve((void **)&state->moved_groups, &state->moved_group_room, state->columns[column].entry_count,
-			  sizeof(*state->moved_groups)))
-		return -ENOMEM;
-	int32_t moved = column_evict(state, column, capacity, state->moved_groups);
-
-	state->free_slots[column] -= old;
-	state->total_free -= old;
-	state->total_capacity += capacity - old;
-	state->capacities[column] = capacity;
-	if (old == 0 && capacity > 0)
-		column_open(state, column);
-	column_free(state, column, capacity);
-	if (capacity == 0)
-		state->prices[column] = PRICE_CLOSED;
-	for (int32_t i = 0; i < moved; i++)
-		group_reprice(state, state->moved_groups[i]);
-	return state->no_memory ? -ENOMEM : 0;
-}
-
-int structured_set_column(struct structured *state, int32_t column, int32_t block, int32_t capacity)
-{
-	if (column < 0 || column > INT32_MAX / 4 || block < 0 || block > INT32_MAX / 4 || capacity < 0)
-		return -EINVAL;
-	if (state_reserve_columns(state, column + 1) || state_reserve_blocks(state, block + 1))
-		return -ENOMEM;
-	int32_t *known = &state->column_blocks[column];
-
-	if (*known != NONE && *known != block)
-		return -EINVAL;
-	if (*known == NONE) {
-		if (block_add_member(state, block, column))
-			return -ENOMEM;
-		*known = block;
-		state->wanted[column] = 0;
-		state->capacities[column] = state->free_slots[column] = 0;
-	}
-	if (capacity == state->capacities[column])
-		return 0;
-	if (state->solved)
-		return column_resize(state, column, capacity);
-	/* Nothing is on it; lists and totals are made when the first solve starts. */
-	state->total_capacity += capacity - state->capacities[column];
-	state->capacities[column] = state->free_slots[column] = capacity;
-	state->prices[column] = capacity > 0 ? state->market_price : PRICE_CLOSED;
-	return 0;
-}
-
-int structured_remove_column(struct structured *state, int32_t column)
-{
-	if (column < 0 || column >= state->column_count || state->column_blocks[column] == NONE)
-		return -EINVAL;
-	int failed = column_resize(state, column, 0);
-
-	if (failed)
-		return failed;
-	block_drop_member(state, state->column_blocks[column], column);
-	state->column_blocks[column] = NONE;
-	state->wanted[column] = NONE;
-	return 0;
 }
 
 uint64_t structured_memory_bytes(const struct structured *state)
@@ -325,15 +235,9 @@ uint64_t structured_memory_bytes(const struct structured *state)
 	const struct search *search = &state->search;
 
 	return sizeof(*state) + state->arena.total_bytes +
-	       (uint64_t)state->group_room * (sizeof(struct group) + sizeof(struct rooms) + sizeof(*state->bids) +
-					      sizeof(*state->group_labels)) +
-	       (uint64_t)state->column_room *
-		       (sizeof(struct column) + (state->referenced ? sizeof(struct reference_list) : 0) +
-			sizeof(*state->held) + sizeof(*state->prices) + sizeof(*state->column_labels) +
-			sizeof(*state->capacities) + sizeof(*state->free_slots) + sizeof(*state->entry_rooms) +
-			sizeof(*state->column_lists) + sizeof(*state->column_blocks) + sizeof(*state->wanted)) +
-	       (uint64_t)state->block_room *
-		       (sizeof(struct block) + (state->referenced ? sizeof(struct reference_list) : 0)) +
-	       (uint64_t)search->visited_room * sizeof(*search->visited) +
-	       (uint64_t)search->queue.item_room * sizeof(struct queue_item);
+	       tables_bytes(column_tables, COLUMN_TABLES, state->column_room) +
+	       tables_bytes(block_tables, BLOCK_TABLES, state->block_room) +
+	       tables_bytes(group_tables, GROUP_TABLES, state->group_room) +
+	       search->visited_capacity * sizeof(*search->visited) +
+	       search->queue.capacity * sizeof(*search->queue.items);
 }

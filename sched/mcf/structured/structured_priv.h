@@ -19,7 +19,6 @@
 
 #include "structured_arena.h"
 #include "structured_queue.h"
-#include "structured_table.h"
 
 enum {
 	PATIENCE = 128,          /* of a new state, see structured.h, Work */
@@ -160,7 +159,8 @@ struct rooms {
 /* Ids with a flag in their owner that says "already in". */
 struct id_list {
 	int32_t *ids;
-	int32_t count, room;
+	int32_t count;
+	size_t capacity;
 };
 
 /* TARGET_SLOT: a group's exit to a free slot at the market's price; TARGET_COLUMN: a hole, at a higher price. */
@@ -186,7 +186,7 @@ struct search {
 	struct target target;
 	int32_t visited_count;
 	int32_t *visited; /* settled nodes: columns, ~groups; blocks have no price of their own */
-	int32_t visited_room;
+	size_t visited_capacity;
 	struct queue queue;
 };
 
@@ -240,8 +240,8 @@ struct structured {
 	struct row_arc *row_arcs;
 	struct parted_arc *row_left;
 	struct structured_share *row_held; /* units without an arc, and the columns that they stay on */
-	int32_t row_arc_room, row_left_room, row_held_room, moved_group_room;
-	int32_t *moved_groups; /* of units that a column had no slots for */
+	size_t row_arc_capacity, row_left_capacity, row_held_capacity;
+	struct id_list moved_groups; /* of units that a column had no slots for */
 	uint64_t scans, searches, augmentations;
 	uint64_t scan_limit;    /* of what is being tried: past it, it is given up */
 	uint64_t patience;      /* that limit in passes over all arcs */
@@ -257,11 +257,12 @@ struct structured {
 
 /* state.c */
 void list_push(struct structured *state, struct id_list *list, int32_t id);
+bool list_reserve(struct id_list *list, int32_t needed); /* false without memory */
+/* Room for `needed` arcs of the group, of which the first `used` are kept. False, and no_memory set, without memory. */
+bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed);
 int state_reserve_columns(struct structured *state, int32_t count);
 int state_reserve_blocks(struct structured *state, int32_t count);
 int state_reserve_groups(struct structured *state, int32_t count);
-int32_t block_least_price(const struct structured *state, int32_t block); /* PRICE_CLOSED: no open column */
-int32_t block_exact_floor(struct structured *state, int32_t block);       /* the same, kept as the block's floor */
 
 /* flow.c: units on columns, at the cost of the arc that they came by; and who must hear of it. */
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
@@ -309,7 +310,6 @@ bool row_cost_legal(int32_t cost);
 int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held);
 /* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
 void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to);
-bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed);
 /* The group's units at the place of its shares no longer have an arc, but stay on their column: the count'th in hand.
  */
 void row_detach_share(struct structured *state, int32_t group, int32_t place, int32_t count);
@@ -359,6 +359,8 @@ int32_t path_augment_outward(struct structured *state, int32_t node, int32_t uni
 /* exit.c: free slots at the aggregator's price. */
 int32_t block_exit(struct structured *state, int32_t block);
 int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column);
+int32_t block_least_price(const struct structured *state, int32_t block); /* PRICE_CLOSED: no open column */
+int32_t block_exact_floor(struct structured *state, int32_t block);       /* the same, kept as the block's floor */
 
 /* blocking.c: the functions return the number of units that were moved. */
 void blocking_begin(struct structured *state, enum blocking_kind kind);

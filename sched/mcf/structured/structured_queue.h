@@ -27,9 +27,10 @@ struct queue_bucket {
 struct queue {
 	int32_t base; /* key of bucket 0 */
 	int32_t word; /* first word of the bitmap that may have a bit */
-	int32_t item_count, item_room;
-	int32_t beyond; /* head of the bag, -1 = empty */
-	int32_t ahead;  /* the item behind the last one taken, -1 = it was the bucket's last */
+	int32_t item_count;
+	size_t capacity; /* of items */
+	int32_t beyond;  /* head of the bag, -1 = empty */
+	int32_t ahead;   /* the item behind the last one taken, -1 = it was the bucket's last */
 	bool no_memory;
 	struct queue_item *items;
 	uint64_t bits[QUEUE_WORDS];
@@ -61,7 +62,7 @@ static inline void queue_push(struct queue *queue, int32_t node, int32_t key)
 {
 	int32_t item, slot = key - queue->base;
 
-	if (queue->item_count == queue->item_room && !queue_grow(queue))
+	if (queue->item_count == (int32_t)queue->capacity && !queue_grow(queue))
 		return;
 	item = queue->item_count++;
 	queue->items[item].node = node;

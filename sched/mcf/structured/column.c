@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Columns: added, resized, closed; units beyond a capacity become excess. */
+#include <errno.h>
+
+#include "structured_priv.h"
+
+static int block_add_member(struct structured *state, int32_t block, int32_t column)
+{
+	struct block *b = &state->blocks[block];
+
+	if (b->member_count == b->member_room) {
+		int32_t *members = arena_grow(&state->arena, b->members, &b->member_room, b->member_count,
+					      b->member_count + 1, sizeof(*members));
+
+		if (!members)
+			return -ENOMEM;
+		b->members = members;
+	}
+	b->members[b->member_count++] = column;
+	return 0;
+}
+
+static void block_drop_member(struct structured *state, int32_t block, int32_t column)
+{
+	struct block *b = &state->blocks[block];
+
+	for (int32_t i = 0; i < b->member_count; i++) {
+		if (b->members[i] == column) {
+			b->members[i] = b->members[--b->member_count];
+			return;
+		}
+	}
+}
+
+/* Units beyond `capacity` leave, the last to come first; their groups are noted in `moved` and counted. */
+static int32_t column_evict(struct structured *state, int32_t column, int32_t capacity, int32_t *moved)
+{
+	const struct column *c = &state->columns[column];
+	int32_t used = state->capacities[column] - state->free_slots[column], count = 0;
+
+	while (used > capacity) {
+		struct entry last = c->entries[c->entry_count - 1];
+		int32_t units = least(flow_units(&state->groups[last.group], column, last.cost), used - capacity);
+
+		flow_take(state, last.group, column, last.cost, units);
+		group_add_excess(state, last.group, units);
+		moved[count++] = last.group;
+		state->free_slots[column] += units;
+		state->total_free += units;
+		used -= units;
+	}
+	return count;
+}
+
+static int32_t price_least(const struct structured *state, const struct reference_list *list, int32_t price)
+{
+	for (int32_t i = 0; i < list->count; i++) {
+		const struct reference *reference = &list->items[i];
+
+		if (reference->group == NONE)
+			continue;
+		int32_t bid = state->bids[reference->group] - reference->cost;
+
+		price = bid > price ? bid : price;
+	}
+	return price;
+}
+
+/* A closed column opens at the least price that no group would jump at; its slots are holes if that is over the market.
+ */
+static void column_open(struct structured *state, int32_t column)
+{
+	int32_t number = state->column_blocks[column], price = state->market_price;
+	struct block *block = &state->blocks[number];
+
+	if (!state->referenced)
+		references_build(state);
+	if (state->referenced) {
+		price = price_least(state, &state->column_references[column], price);
+		price = price_least(state, &state->block_references[number], price);
+	}
+	state->prices[column] = price;
+	if (price < block->floor || block->member_count == 1)
+		block->floor = price;
+}
+
+/* A running arc that was full and cheap has room again once a unit is evicted, hence the new prices at the end. */
+static int column_resize(struct structured *state, int32_t column, int32_t capacity)
+{
+	int32_t old = state->capacities[column];
+
+	if (!list_reserve(&state->moved_groups, state->columns[column].entry_count))
+		return -ENOMEM;
+	int32_t moved = column_evict(state, column, capacity, state->moved_groups.ids);
+
+	state->free_slots[column] -= old;
+	state->total_free -= old;
+	state->total_capacity += capacity - old;
+	state->capacities[column] = capacity;
+	if (old == 0 && capacity > 0)
+		column_open(state, column);
+	column_free(state, column, capacity);
+	if (capacity == 0)
+		state->prices[column] = PRICE_CLOSED;
+	for (int32_t i = 0; i < moved; i++)
+		group_reprice(state, state->moved_groups.ids[i]);
+	return state->no_memory ? -ENOMEM : 0;
+}
+
+int structured_set_column(struct structured *state, int32_t column, int32_t block, int32_t capacity)
+{
+	if (column < 0 || column > INT32_MAX / 4 || block < 0 || block > INT32_MAX / 4 || capacity < 0)
+		return -EINVAL;
+	if (state_reserve_columns(state, column + 1) || state_reserve_blocks(state, block + 1))
+		return -ENOMEM;
+	int32_t *known = &state->column_blocks[column];
+
+	if (*known != NONE && *known != block)
+		return -EINVAL;
+	if (*known == NONE) {
+		if (block_add_member(state, block, column))
+			return -ENOMEM;
+		*known = block;
+		state->wanted[column] = 0;
+		state->capacities[column] = state->free_slots[column] = 0;
+	}
+	if (capacity == state->capacities[column])
+		return 0;
+	if (state->solved)
+		return column_resize(state, column, capacity);
+	/* Nothing is on it; lists and totals are made when the first solve starts. */
+	state->total_capacity += capacity - state->capacities[column];
+	state->capacities[column] = state->free_slots[column] = capacity;
+	state->prices[column] = capacity > 0 ? state->market_price : PRICE_CLOSED;
+	return 0;
+}
+
+int structured_remove_column(struct structured *state, int32_t column)
+{
+	if (column < 0 || column >= state->column_count || state->column_blocks[column] == NONE)
+		return -EINVAL;
+	int failed = column_resize(state, column, 0);
+
+	if (failed)
+		return failed;
+	block_drop_member(state, state->column_blocks[column], column);
+	state->column_blocks[column] = NONE;
+	state->wanted[column] = NONE;
+	return 0;
+}
