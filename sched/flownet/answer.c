@@ -92,7 +92,8 @@ static int verify(const struct flownet *net, struct error *err)
 }
 
 /* Appends the running members of a job that may move; -ENOMEM, or 0. */
-static int list_homes(struct flownet *net, uint32_t job, struct structured_home **homes, size_t *count, size_t *room)
+static int list_homes(struct flownet *net, uint32_t job, struct structured_placement **homes, size_t *count,
+		      size_t *room)
 {
 	const struct net_job *entry = net_job_at(net, job);
 	int64_t members = entry && entry->preemptible && net_job_open(net, entry) ? net_members(net, job) : 0;
@@ -106,7 +107,7 @@ static int list_homes(struct flownet *net, uint32_t job, struct structured_home 
 		if (member->running_cost == FLOWNET_NONE)
 			continue;
 		known = net_class_find(&net->jobs[job], member->root, member->unscheduled_cost);
-		(*homes)[(*count)++] = (struct structured_home){known->group, member->machine, 1};
+		(*homes)[(*count)++] = (struct structured_placement){known->group, member->machine, 1};
 	}
 	return 0;
 }
@@ -114,14 +115,14 @@ static int list_homes(struct flownet *net, uint32_t job, struct structured_home 
 /* Tasks that have moved to where they cost as much as where they ran go back: of equal answers, one that moves few. */
 static int bring_home(struct flownet *net, struct structured_result *result)
 {
-	struct structured_home *homes = NULL;
+	struct structured_placement *homes = NULL;
 	size_t count = 0, room = 0;
 	int code = 0;
 
 	for (size_t i = 0; i < net->live.count && code == 0; i++)
 		code = list_homes(net, net->live.jobs[i], &homes, &count, &room);
 	if (code == 0)
-		code = structured_bring_home(net->solver, homes, (int32_t)count);
+		code = structured_restore_placement(net->solver, homes, (int32_t)count);
 	free(homes);
 	if (code == 0)
 		structured_solve(net->solver, result);

@@ -31,13 +31,13 @@ static int32_t market_free_column(struct structured *state)
 
 static void bind_free(struct structured *state)
 {
-	while (state->total_pending > 0 && state->total_free > 0) {
+	while (state->total_deferred > 0 && state->total_free > 0) {
 		int32_t column = market_free_column(state);
 
 		if (column == NONE)
 			return;
 		int32_t free = state->free_slots[column];
-		int32_t units = state->total_pending < free ? (int32_t)state->total_pending : free;
+		int32_t units = state->total_deferred < free ? (int32_t)state->total_deferred : free;
 
 		flow_bind(state, column, units);
 		column_fill(state, column, units);
@@ -48,7 +48,7 @@ static void deficit_fill(struct structured *state, int32_t column)
 {
 	const int32_t *slots = &state->free_slots[column];
 
-	while (*slots > 0 && state->capacities[column] > 0 && state->prices[column] > state->market_price &&
+	while (*slots > 0 && state->capacities[column] > 0 && state->prices[column] > state->aggregator_price &&
 	       !state_halted(state)) {
 		int32_t before = *slots;
 
@@ -58,26 +58,26 @@ static void deficit_fill(struct structured *state, int32_t column)
 		search_move_prices(state, -1);
 		if (state->search.target.node != NONE)
 			path_augment(state, *slots);
-		state->stalled = *slots >= before && state->prices[column] > state->market_price;
+		state->stalled = *slots >= before && state->prices[column] > state->aggregator_price;
 	}
-	state->exit_epoch += *slots > 0; /* its slots have come to be at the aggregator's price */
+	state->slot_epoch += *slots > 0; /* its slots have come to be at the aggregator's price */
 }
 
 static void deficits_fill(struct structured *state)
 {
-	for (int32_t i = 0; i < state->hole_list.count; i++) {
-		int32_t column = state->hole_list.ids[i];
+	for (int32_t i = 0; i < state->deficit_list.count; i++) {
+		int32_t column = state->deficit_list.ids[i];
 
-		state->column_lists[column] &= (uint8_t)~IN_HOLE_LIST;
+		state->column_lists[column] &= (uint8_t)~IN_DEFICIT_LIST;
 		deficit_fill(state, column);
 	}
-	state->hole_list.count = 0;
+	state->deficit_list.count = 0;
 }
 
 /* All prices; those of nodes that the last search found nearer than its targets move less. */
 static void shift_prices(struct structured *state, int32_t by)
 {
-	state->market_price += by;
+	state->aggregator_price += by;
 	for (int32_t i = 0; i < state->column_count; i++)
 		state->prices[i] += state->prices[i] == PRICE_CLOSED ? 0 : by;
 	for (int32_t i = 0; i < state->block_count; i++)
@@ -86,7 +86,7 @@ static void shift_prices(struct structured *state, int32_t by)
 		if (state->groups[i].supply == 0)
 			continue; /* it has no price */
 		state->groups[i].price += by;
-		group_bid(state, i);
+		group_note_price(state, i);
 	}
 	search_move_prices(state, by > 0 ? -1 : 1);
 }
@@ -95,7 +95,7 @@ static void shift_prices(struct structured *state, int32_t by)
 static bool price_raise(struct structured *state)
 {
 	const struct id_list *meetings = &state->meeting_list;
-	int64_t before = state->total_pending;
+	int64_t before = state->total_deferred;
 
 	blocking_begin(state, BLOCKING_OUTWARD);
 	search_to_aggregator(state);
@@ -103,45 +103,45 @@ static bool price_raise(struct structured *state)
 		return false;
 	if (state->search.best > 0)
 		shift_prices(state, state->search.best);
-	for (int32_t i = 0; i < meetings->count && state->total_pending > 0; i++)
-		blocking_outward(state, meetings->ids[i], (int32_t)state->total_pending);
-	if (state->total_pending == before) /* a path too long for the blocking flow */
-		path_augment_outward(state, meetings->ids[0], (int32_t)state->total_pending);
-	return state->search.best > 0 || state->total_pending < before;
+	for (int32_t i = 0; i < meetings->count && state->total_deferred > 0; i++)
+		blocking_outward(state, meetings->ids[i], (int32_t)state->total_deferred);
+	if (state->total_deferred == before) /* a path too long for the blocking flow */
+		path_augment_outward(state, meetings->ids[0], (int32_t)state->total_deferred);
+	return state->search.best > 0 || state->total_deferred < before;
 }
 
 /* More slots than units at a price above 0: down to where waiting units come in, or to 0. */
 static bool price_lower(struct structured *state)
 {
 	const struct id_list *meetings = &state->meeting_list;
-	int64_t before = state->total_free - state->total_pending, left = before;
+	int64_t before = state->total_free - state->total_deferred, left = before;
 
-	search_from_waiting(state, state->market_price);
+	search_from_waiting(state, state->aggregator_price);
 	if (state_halted(state))
 		return false;
 	shift_prices(state, -state->search.best);
 	for (int32_t came = 1; came > 0 && left > 0 && !state_halted(state);
-	     left = state->total_free - state->total_pending)
+	     left = state->total_free - state->total_deferred)
 		came = blocking_inward(state, (int32_t)left);
 	for (int32_t i = 0; i < meetings->count && left == before && left > 0; i++) { /* paths too long for it */
 		path_augment_inward(state, meetings->ids[i], (int32_t)left);
-		left = state->total_free - state->total_pending;
+		left = state->total_free - state->total_deferred;
 	}
-	return left < before || state->market_price == 0;
+	return left < before || state->aggregator_price == 0;
 }
 
 void aggregator_settle(struct structured *state)
 {
-	if (state->hole_list.count > 0 && !state->referenced)
+	if (state->deficit_list.count > 0 && !state->referenced)
 		references_build(state);
 	deficits_fill(state);
 	while (!state_halted(state)) {
 		bind_free(state);
-		if (state->total_pending == 0 && (state->total_free == 0 || state->market_price == 0))
+		if (state->total_deferred == 0 && (state->total_free == 0 || state->aggregator_price == 0))
 			return;
-		if (state->total_pending > 0 && !state->referenced)
+		if (state->total_deferred > 0 && !state->referenced)
 			references_build(state);
-		bool moved = state->total_pending > 0 ? price_raise(state) : price_lower(state);
+		bool moved = state->total_deferred > 0 ? price_raise(state) : price_lower(state);
 
 		state->stalled |= !moved && !state_halted(state);
 	}

@@ -115,8 +115,8 @@ static void note_start(struct structured *state, int32_t price, int32_t dearest,
 {
 	state->start_price = price;
 	if (left > state->total_capacity / MANY_LEFT_PART)
-		state->start_price -= (price - state->market_price + START_PART - 1) / START_PART;
-	else if (state->scratch_scans == 0)
+		state->start_price -= (price - state->aggregator_price + START_PART - 1) / START_PART;
+	else if (state->start_scans == 0)
 		state->start_price += (dearest - price) / FIRST_HEADROOM_PART;
 	else if (left < state->total_capacity / FEW_LEFT_PART)
 		state->start_price += (dearest - price) / HEADROOM_PART;
@@ -128,9 +128,9 @@ static void note_start(struct structured *state, int32_t price, int32_t dearest,
  */
 static int32_t next_price(const struct structured *state, const struct outlook *outlook, int64_t lacking)
 {
-	int32_t price = state->market_price, dearest = outlook->dearest;
+	int32_t price = state->aggregator_price, dearest = outlook->dearest;
 
-	if (state->total_free > state->total_pending || price >= dearest)
+	if (state->total_free > state->total_deferred || price >= dearest)
 		return least(price, dearest);
 	if (price >= outlook->bound)
 		return price + (dearest - price + LEAP_PART - 1) / LEAP_PART;
@@ -142,11 +142,11 @@ static int32_t next_price(const struct structured *state, const struct outlook *
 /* Prices of the market at which nobody comes or goes span a range: its upper end is remembered for a while. */
 void start_note_price(struct structured *state)
 {
-	int32_t below = state->peak_price - state->market_price;
+	int32_t below = state->peak_price - state->aggregator_price;
 
 	if (below <= 0)
-		state->peak_price = state->market_price;
-	else if (state->market_price > 0)
+		state->peak_price = state->aggregator_price;
+	else if (state->aggregator_price > 0)
 		state->peak_price -= (below + PEAK_PART - 1) / PEAK_PART;
 }
 
@@ -163,7 +163,7 @@ static int64_t push_while_slots(struct structured *state)
 		int64_t lacking = 0;
 
 		push_excess(state, state->excess_list.ids[i]);
-		if (state->total_free > state->total_pending || state_halted(state))
+		if (state->total_free > state->total_deferred || state_halted(state))
 			continue;
 		for (int32_t k = i; k < state->excess_list.count; k++)
 			lacking += state->groups[state->excess_list.ids[k]].excess;
@@ -175,36 +175,36 @@ static int64_t push_while_slots(struct structured *state)
 	return 0;
 }
 
-static enum attempt attempt_from(struct structured *state, int32_t market_price, int32_t dearest, uint64_t scans,
+static enum attempt attempt_from(struct structured *state, int32_t aggregator_price, int32_t dearest, uint64_t scans,
 				 int64_t *lacking)
 {
 	uint64_t before = state->scans;
 
 	*lacking = 0;
 	state->scan_limit = before + scans;
-	start_fresh(state, market_price);
-	if (!state_failed(state) && market_price > 0 && market_price < dearest)
+	start_fresh(state, aggregator_price);
+	if (!state_failed(state) && aggregator_price > 0 && aggregator_price < dearest)
 		*lacking = push_while_slots(state);
 	if (*lacking > 0)
 		return ATTEMPT_SHORT;
-	state->starts_loose = market_price == 0; /* slots for all: most that is passed has a way out */
+	state->start_is_loose = aggregator_price == 0; /* slots for all: most that is passed has a way out */
 	if (!state_failed(state))
 		push_all(state);
-	state->starts_loose = false;
-	int64_t left = state->total_free - state->total_pending;
+	state->start_is_loose = false;
+	int64_t left = state->total_free - state->total_deferred;
 
-	if (left < 0 && market_price < dearest && !state->referenced && !state_halted(state))
+	if (left < 0 && aggregator_price < dearest && !state->referenced && !state_halted(state))
 		return ATTEMPT_SHORT; /* to begin at a higher price takes less than all references */
 	if (!state_halted(state))
 		aggregator_settle(state);
 	if (!state_failed(state) && state_halted(state))
 		return ATTEMPT_LONG;
-	note_start(state, market_price, dearest, left);
-	uint64_t twice = 2 * state->scratch_scans;
+	note_start(state, aggregator_price, dearest, left);
+	uint64_t twice = 2 * state->start_scans;
 
-	state->scratch_scans = state->scans - before;
-	if (twice > 0 && twice < state->scratch_scans)
-		state->scratch_scans = twice;
+	state->start_scans = state->scans - before;
+	if (twice > 0 && twice < state->start_scans)
+		state->start_scans = twice;
 	return ATTEMPT_ENDED;
 }
 
@@ -219,8 +219,8 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
 
 	if (dearest == 0)
 		return UINT64_MAX;
-	if (state->scratch_scans > 0)
-		scans = state->scratch_scans + state->scratch_scans / 2;
+	if (state->start_scans > 0)
+		scans = state->start_scans + state->start_scans / 2;
 	if (scans > bound)
 		scans = bound;
 	return scans < least_scans ? least_scans : scans;
@@ -229,8 +229,8 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
 /* Attempts at one price after the other; the first that is done in about what the last one took will do. */
 void start_solve(struct structured *state)
 {
-	uint64_t arcs = (uint64_t)state->arc_total, most = state->patience * arcs;
-	uint64_t passes = (state->scratch_scans > 0 ? SIMPLEX_PASSES : FIRST_PASSES) * arcs;
+	uint64_t arcs = (uint64_t)state->arc_total, most = state->pass_limit * arcs;
+	uint64_t passes = (state->start_scans > 0 ? SIMPLEX_PASSES : FIRST_PASSES) * arcs;
 	struct outlook outlook = look_out(state);
 	int32_t price = first_price(state, &outlook);
 	uint64_t scans = first_scans(state, outlook.dearest, passes);
@@ -253,7 +253,7 @@ void start_solve(struct structured *state)
 		return;
 	}
 	state->scan_limit = UINT64_MAX;
-	state->scratch_scans = SIMPLEX_PASSES * arcs;
+	state->start_scans = SIMPLEX_PASSES * arcs;
 	import_simplex(state);
 	if (!state_failed(state))
 		repair(state);

@@ -13,7 +13,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	const struct group *g = &state->groups[group];
 
 	if (search->source == TO_AGGREGATOR) {
-		if (g->pending > 0)
+		if (g->deferred > 0)
 			search_meet(state, ~group, distance);
 		return;
 	}
@@ -21,9 +21,9 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 		search_target(search, TARGET_UNSCHEDULED, group, distance + g->price - g->unscheduled_cost);
 	if (g->unrouted > 0)
 		search_target(search, TARGET_UNROUTED, group, distance + g->price - UNROUTED_COST);
-	if (g->pending > 0)
-		search_target(search, TARGET_MARKET, group,
-			      distance + g->price - g->aggregator_cost - state->market_price);
+	if (g->deferred > 0)
+		search_target(search, TARGET_AGGREGATOR, group,
+			      distance + g->price - g->aggregator_cost - state->aggregator_price);
 }
 
 /* `cost`: of the own arc that would get the unit for `column`, ~cost over its block. */
@@ -52,9 +52,10 @@ static void relax_column(struct structured *state, int32_t column, int32_t dista
 	c->parent_group = group;
 	c->parent_cost = cost;
 	if (search->source == FROM_DEFICIT)
-		search_target(search, TARGET_COLUMN, column, distance + state->prices[column] - state->market_price);
+		search_target(search, TARGET_COLUMN, column,
+			      distance + state->prices[column] - state->aggregator_price);
 	else
-		search_meet(state, column, distance + state->prices[column] - state->market_price);
+		search_meet(state, column, distance + state->prices[column] - state->aggregator_price);
 	search_enqueue(search, column, distance);
 }
 
@@ -84,13 +85,14 @@ static void settle_references(struct structured *state, const struct reference_l
 
 	for (int32_t first = 0; first < list->count; first += SEARCH_SPAN) {
 		const struct reference *items = list->items + first;
-		int32_t count = near_references(items, least(list->count - first, SEARCH_SPAN), state->bids,
+		int32_t count = near_references(items, least(list->count - first, SEARCH_SPAN), state->group_prices,
 						state->search.best - base, near);
 
 		for (int32_t i = 0; i < count; i++) {
 			struct reference reference = items[near[i]];
 
-			relax_group(state, reference.group, base + reference.cost - state->bids[reference.group],
+			relax_group(state, reference.group,
+				    base + reference.cost - state->group_prices[reference.group],
 				    over_block ? ~reference.cost : reference.cost, column);
 		}
 	}
@@ -129,7 +131,7 @@ void search_from_deficit(struct structured *state, int32_t column)
 {
 	struct search *search = &state->search;
 
-	search_begin(state, FROM_DEFICIT, state->prices[column] - state->market_price);
+	search_begin(state, FROM_DEFICIT, state->prices[column] - state->aggregator_price);
 	state->columns[column].parent_group = NONE;
 	state->column_labels[column] = search_label(search, 0);
 	queue_push(&search->queue, column, 0);

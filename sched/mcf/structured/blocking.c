@@ -55,7 +55,7 @@ static bool waiting_is_tight(const struct structured *state, const struct group 
 
 static bool aggregator_is_tight(const struct structured *state, const struct group *g)
 {
-	return g->aggregator_cost != ARC_ABSENT && g->aggregator_cost + state->market_price == g->price;
+	return g->aggregator_cost != ARC_ABSENT && g->aggregator_cost + state->aggregator_price == g->price;
 }
 
 /* A block's arcs cost nothing to its cheapest columns; its floor is made exact once in a blocking flow. */
@@ -86,17 +86,17 @@ static void reach_group(struct structured *state, int32_t group, int32_t level)
 	const struct group *g = &state->groups[group];
 	int32_t column;
 
-	if (reach(state, &state->groups[group].visit, ~group, level) && state->blocking.exit_level == INT32_MAX &&
+	if (reach(state, &state->groups[group].visit, ~group, level) && state->blocking.sink_level == INT32_MAX &&
 	    (waiting_is_tight(state, g) || aggregator_is_tight(state, g) ||
-	     group_exit(state, group, g->price - state->market_price + 1, &column) != NONE))
-		state->blocking.exit_level = level;
+	     group_free_slot(state, group, g->price - state->aggregator_price + 1, &column) != NONE))
+		state->blocking.sink_level = level;
 }
 
 static void reach_column(struct structured *state, int32_t column, int32_t level)
 {
 	if (reach(state, &state->columns[column].visit, column, level) && state->free_slots[column] > 0 &&
-	    state->blocking.exit_level == INT32_MAX)
-		state->blocking.exit_level = level;
+	    state->blocking.sink_level == INT32_MAX)
+		state->blocking.sink_level = level;
 }
 
 static void expand_block(struct structured *state, int32_t block)
@@ -113,7 +113,7 @@ static void expand_group(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
 	const struct near_scope scope = {
-		.prices = state->prices, .base = -g->price, .market_price = state->market_price, .below = 1};
+		.prices = state->prices, .base = -g->price, .aggregator_price = state->aggregator_price, .below = 1};
 	int32_t near[SEARCH_SPAN], seen = SEARCH_SPAN, level = g->visit.level + 1;
 
 	for (int32_t first = 0; first < g->arc_count && seen == SEARCH_SPAN; first += SEARCH_SPAN) {
@@ -129,7 +129,7 @@ static void expand_group(struct structured *state, int32_t group)
 					reach(state, &state->blocks[~arc.target].visit, ~arc.target + NODE_BLOCK,
 					      level);
 			} else if (state->prices[arc.target] == g->price - arc.cost &&
-				   arc_has_room(g, first + near[i])) {
+				   arc_has_residual(g, first + near[i])) {
 				reach_column(state, arc.target, level);
 			}
 		}
@@ -143,7 +143,7 @@ static void expand_column(struct structured *state, int32_t column)
 	int32_t price = state->prices[column];
 
 	for (int32_t i = 0; i < c->entry_count; i++)
-		if (c->entries[i].cost + price == state->bids[c->entries[i].group])
+		if (c->entries[i].cost + price == state->group_prices[c->entries[i].group])
 			reach_group(state, c->entries[i].group, c->visit.level + 1);
 	state->scans += (uint64_t)c->entry_count;
 }
@@ -156,7 +156,7 @@ static bool build_layers(struct structured *state)
 	for (int32_t i = 0; i < state->search.visited_count; i++) {
 		int32_t node = state->search.visited[i], level = node_visit(state, node)->level;
 
-		if (level >= blocking->exit_level || level > DEPTH_MOST || state_halted(state))
+		if (level >= blocking->sink_level || level > DEPTH_MOST || state_halted(state))
 			break;
 		if (node < 0)
 			expand_group(state, ~node);
@@ -165,7 +165,7 @@ static bool build_layers(struct structured *state)
 		else
 			expand_column(state, node);
 	}
-	return blocking->exit_level <= DEPTH_MOST;
+	return blocking->sink_level <= DEPTH_MOST;
 }
 
 /* Frees slots for up to `wanted` units on the column; the caller places them at once. */
@@ -177,7 +177,7 @@ static int32_t augment_column(struct structured *state, int32_t column, int32_t 
 	enter(state, &c->visit);
 	if (made > 0)
 		column_fill(state, column, made);
-	if (c->visit.level == state->blocking.exit_level)
+	if (c->visit.level == state->blocking.sink_level)
 		return made;
 	while (made < wanted && c->visit.next < c->entry_count) {
 		struct entry entry = c->entries[c->visit.next];
@@ -185,7 +185,7 @@ static int32_t augment_column(struct structured *state, int32_t column, int32_t 
 		int32_t sent = 0;
 
 		state->scans++;
-		if (entry.cost + state->prices[column] == state->bids[entry.group] &&
+		if (entry.cost + state->prices[column] == state->group_prices[entry.group] &&
 		    may_enter(state, &g->visit, c->visit.level))
 			sent = augment_group(state, entry.group,
 					     least(wanted - made, flow_units(g, column, entry.cost)));
@@ -219,7 +219,7 @@ static int32_t augment_block(struct structured *state, int32_t group, struct arc
 
 	if (state->blocking.kind != BLOCKING_UNLAYERED) {
 		if (!may_enter(state, &b->visit, g->visit.level) || b->floor != g->price - arc.cost ||
-		    level == state->blocking.exit_level)
+		    level == state->blocking.sink_level)
 			return 0;
 	} else {
 		if (!block_is_tight(state, ~arc.target, g->price - arc.cost))
@@ -250,15 +250,15 @@ static int32_t augment_sink(struct structured *state, int32_t group, int32_t wan
 		group_changed(state, group);
 	}
 	while (sent < wanted &&
-	       (exit = group_exit(state, group, g->price - state->market_price + 1, &column)) != NONE) {
-		int32_t units = least(wanted - sent, least(state->free_slots[column], arc_room(g, exit)));
+	       (exit = group_free_slot(state, group, g->price - state->aggregator_price + 1, &column)) != NONE) {
+		int32_t units = least(wanted - sent, least(state->free_slots[column], arc_residual(g, exit)));
 
 		column_fill(state, column, units);
 		flow_add(state, group, column, g->arcs[exit].cost, units);
 		sent += units;
 	}
 	if (sent < wanted && aggregator_is_tight(state, g)) {
-		group_add_pending(state, group, wanted - sent);
+		group_add_deferred(state, group, wanted - sent);
 		group_changed(state, group);
 		sent = wanted;
 	}
@@ -273,15 +273,15 @@ static int32_t augment_arcs(struct structured *state, int32_t group, int32_t wan
 	for (; g->visit.next < g->arc_count; g->visit.next++) {
 		struct arc arc = g->arcs[g->visit.next];
 
-		if (arc.cost + state->market_price > g->price)
+		if (arc.cost + state->aggregator_price > g->price)
 			break;
 		state->scans++;
 		if (arc.target < 0)
 			sent += augment_block(state, group, arc, wanted - sent);
-		else if (state->prices[arc.target] == g->price - arc.cost && arc_has_room(g, g->visit.next) &&
+		else if (state->prices[arc.target] == g->price - arc.cost && arc_has_residual(g, g->visit.next) &&
 			 may_enter(state, &state->columns[arc.target].visit, g->visit.level))
 			sent += augment_arc(state, group, arc.cost, arc.target,
-					    least(wanted - sent, arc_room(g, g->visit.next)));
+					    least(wanted - sent, arc_residual(g, g->visit.next)));
 		if (sent == wanted)
 			break;
 	}
@@ -296,11 +296,11 @@ static int32_t augment_group(struct structured *state, int32_t group, int32_t wa
 	int32_t sent = 0;
 
 	enter(state, &g->visit);
-	if (blocking->kind == BLOCKING_UNLAYERED || g->visit.level == blocking->exit_level)
+	if (blocking->kind == BLOCKING_UNLAYERED || g->visit.level == blocking->sink_level)
 		sent = augment_sink(state, group, wanted);
 	else if (blocking->kind == BLOCKING_OUTWARD)
 		sent = group_wait(state, group, wanted);
-	if (sent < wanted && g->visit.level != blocking->exit_level && blocking->depth < DEPTH_MOST) {
+	if (sent < wanted && g->visit.level != blocking->sink_level && blocking->depth < DEPTH_MOST) {
 		blocking->depth += 2; /* and the column behind it */
 		sent += augment_arcs(state, group, wanted - sent);
 		blocking->depth -= 2;
@@ -326,15 +326,15 @@ void blocking_begin(struct structured *state, enum blocking_kind kind)
 	if (++state->blocking.stamp == 0)
 		forget_visits(state);
 	state->blocking.kind = kind;
-	state->blocking.exit_level = INT32_MAX;
+	state->blocking.sink_level = INT32_MAX;
 	state->search.visited_count = 0;
 	state->augmentations++;
 }
 
 int32_t blocking_from_group(struct structured *state, int32_t group, int32_t units)
 {
-	blocking_begin(state, state->starts_loose ? BLOCKING_UNLAYERED : BLOCKING_LAYERED);
-	if (state->starts_loose)
+	blocking_begin(state, state->start_is_loose ? BLOCKING_UNLAYERED : BLOCKING_LAYERED);
+	if (state->start_is_loose)
 		return augment_group(state, group, units);
 	reach_group(state, group, 0);
 	return build_layers(state) ? augment_group(state, group, units) : 0;
@@ -400,8 +400,8 @@ int32_t blocking_outward(struct structured *state, int32_t node, int32_t units)
 		units = augment_column(state, node, units);
 		flow_bind(state, node, units);
 	} else {
-		units = augment_group(state, ~node, least(units, state->groups[~node].pending));
-		group_add_pending(state, ~node, -units);
+		units = augment_group(state, ~node, least(units, state->groups[~node].deferred));
+		group_add_deferred(state, ~node, -units);
 	}
 	return units;
 }

@@ -123,15 +123,15 @@ static int32_t part_group(struct structured *state, struct group *g)
 
 	for (int32_t i = 0; i < count; i++) {
 		struct arc arc = g->arcs[i];
-		struct tie tie = g->ties[i];
+		struct link link = g->links[i];
 		int32_t *wanted = arc.target >= 0 ? &state->wanted[arc.target] : &state->blocks[~arc.target].row_cost;
 		bool changes = *wanted != (arc.target >= 0 ? 0 : INT32_MAX);
 		bool stays = *wanted == arc.cost + (arc.target >= 0);
 
 		*wanted = stays ? NONE : *wanted;
-		left[left_count] = (struct parted_arc){arc.target, tie.place};
+		left[left_count] = (struct parted_arc){arc.target, link.place};
 		g->arcs[kept] = arc;
-		g->ties[kept] = tie;
+		g->links[kept] = link;
 		left_count += changes & !stays;
 		kept += !changes | stays;
 	}
@@ -215,7 +215,7 @@ static int32_t collect_coming(struct structured *state, int32_t group, const str
 static void move_up(struct group *g, int32_t first, int32_t end, int32_t places)
 {
 	memmove(g->arcs + first + places, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
-	memmove(g->ties + first + places, g->ties + first, (size_t)(end - first) * sizeof(*g->ties));
+	memmove(g->links + first + places, g->links + first, (size_t)(end - first) * sizeof(*g->links));
 }
 
 /*
@@ -233,7 +233,7 @@ static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t co
 		move_up(g, place, kept, count);
 		for (; count > 0 && coming[count - 1].cost == cost; count--) {
 			g->arcs[place + count - 1] = (struct arc){coming[count - 1].target, cost};
-			g->ties[place + count - 1] = (struct tie){.place = coming[count - 1].back};
+			g->links[place + count - 1] = (struct link){.place = coming[count - 1].back};
 		}
 		kept = place;
 	}
@@ -243,17 +243,17 @@ static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t co
 static void mark_running(struct structured *state, const struct group *g, const struct structured_row_change *change)
 {
 	for (int32_t i = 0; i < g->limited_count; i++)
-		state->held[g->running[i].column] = 1;
+		state->unplaced[g->running[i].column] = 1;
 	for (int32_t i = 0; i < change->running_count; i++)
-		state->held[change->running[i].column] = 1;
+		state->unplaced[change->running[i].column] = 1;
 }
 
 static void forget_running(struct structured *state, const struct group *g, const struct structured_row_change *change)
 {
 	for (int32_t i = 0; i < g->limited_count; i++)
-		state->held[g->running[i].column] = 0;
+		state->unplaced[g->running[i].column] = 0;
 	for (int32_t i = 0; i < change->running_count; i++)
-		state->held[change->running[i].column] = 0;
+		state->unplaced[change->running[i].column] = 0;
 }
 
 /* What an arc without a limit to the column is to cost, or a shortcut to it; ARC_ABSENT: there is none. */
@@ -283,7 +283,7 @@ static int32_t detach_flow(struct structured *state, int32_t group, const struct
 	mark_running(state, g, change);
 	for (int32_t i = g->share_count - 1; i >= 0; i--) {
 		const struct structured_share *share = &g->shares[i];
-		bool limited = state->held[share->column] != 0;
+		bool limited = state->unplaced[share->column] != 0;
 
 		if (!limited && state->wanted[share->column] == 0)
 			continue;
@@ -386,6 +386,6 @@ void structured_fetch_arcs(const struct structured *state, int32_t group)
 	for (int line = 0; line < LINES; line++)
 		__builtin_prefetch((const char *)g->arcs + (ptrdiff_t)line * CACHE_LINE);
 	for (int line = 0; line < LINES / 2; line++)
-		__builtin_prefetch((const char *)g->ties + (ptrdiff_t)line * CACHE_LINE);
+		__builtin_prefetch((const char *)g->links + (ptrdiff_t)line * CACHE_LINE);
 	structured_fetch_shares(state, group);
 }

@@ -8,8 +8,8 @@ static int block_add_member(struct structured *state, int32_t block, int32_t col
 {
 	struct block *b = &state->blocks[block];
 
-	if (b->member_count == b->member_room) {
-		int32_t *members = arena_grow(&state->arena, b->members, &b->member_room, b->member_count,
+	if (b->member_count == b->member_allocated) {
+		int32_t *members = arena_grow(&state->arena, b->members, &b->member_allocated, b->member_count,
 					      b->member_count + 1, sizeof(*members));
 
 		if (!members)
@@ -59,7 +59,7 @@ static int32_t price_least(const struct structured *state, const struct referenc
 
 		if (reference->group == NONE)
 			continue;
-		int32_t bid = state->bids[reference->group] - reference->cost;
+		int32_t bid = state->group_prices[reference->group] - reference->cost;
 
 		price = bid > price ? bid : price;
 	}
@@ -70,7 +70,7 @@ static int32_t price_least(const struct structured *state, const struct referenc
  */
 static void column_open(struct structured *state, int32_t column)
 {
-	int32_t number = state->column_blocks[column], price = state->market_price;
+	int32_t number = state->column_blocks[column], price = state->aggregator_price;
 	struct block *block = &state->blocks[number];
 
 	if (!state->referenced)
@@ -131,7 +131,7 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 	/* Nothing is on it; lists and totals are made when the first solve starts. */
 	state->total_capacity += capacity - state->capacities[column];
 	state->capacities[column] = state->free_slots[column] = capacity;
-	state->prices[column] = capacity > 0 ? state->market_price : PRICE_CLOSED;
+	state->prices[column] = capacity > 0 ? state->aggregator_price : PRICE_CLOSED;
 	return 0;
 }
 

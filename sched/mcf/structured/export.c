@@ -130,7 +130,7 @@ static void write_shared(struct writer *w)
 		write_arc(w, w->first_column + i, w->sink, state->capacities[i], 0,
 			  state->capacities[i] - state->free_slots[i]);
 	}
-	potential[w->aggregator] = -(int64_t)state->market_price;
+	potential[w->aggregator] = -(int64_t)state->aggregator_price;
 }
 
 static int allocate(struct structured_export *out, struct writer *w, int32_t nodes, int64_t arcs)

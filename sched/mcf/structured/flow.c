@@ -11,10 +11,10 @@ static void entry_add(struct structured *state, int32_t group, int32_t number, i
 {
 	struct column *column = &state->columns[number];
 
-	if (column->entry_count == state->entry_rooms[number]) {
+	if (column->entry_count == state->entry_allocated[number]) {
 		int32_t slots = state->capacities[number];
 		int32_t needed = column->entry_count ? column->entry_count + 1 : slots < 10 ? slots : 10;
-		struct entry *entries = arena_grow(&state->arena, column->entries, &state->entry_rooms[number],
+		struct entry *entries = arena_grow(&state->arena, column->entries, &state->entry_allocated[number],
 						   column->entry_count, needed < 2 ? 2 : needed, sizeof(*entries));
 
 		if (!entries) {
@@ -85,7 +85,7 @@ int32_t flow_units_on(const struct group *group, int32_t column)
 
 static void share_add(struct structured *state, struct group *g, int32_t place, int32_t column, int32_t cost)
 {
-	struct structured_share *shares = arena_grow(&state->arena, g->shares, &rooms_of(state, g)->shares,
+	struct structured_share *shares = arena_grow(&state->arena, g->shares, &allocated_of(state, g)->shares,
 						     g->share_count, g->share_count + 1, sizeof(*shares));
 
 	if (!shares) {
@@ -161,14 +161,14 @@ void column_free(struct structured *state, int32_t column, int32_t units)
 	state->total_free += units;
 	if (state->free_slots[column] == 0)
 		return;
-	state->exit_epoch++;
+	state->slot_epoch++;
 	if (!(*lists & IN_FREE_LIST)) {
 		*lists |= IN_FREE_LIST;
 		list_push(state, &state->free_list, column);
 	}
-	if (state->prices[column] > state->market_price && !(*lists & IN_HOLE_LIST)) {
-		*lists |= IN_HOLE_LIST;
-		list_push(state, &state->hole_list, column);
+	if (state->prices[column] > state->aggregator_price && !(*lists & IN_DEFICIT_LIST)) {
+		*lists |= IN_DEFICIT_LIST;
+		list_push(state, &state->deficit_list, column);
 	}
 }
 
@@ -189,34 +189,34 @@ void group_add_excess(struct structured *state, int32_t group, int32_t units)
 	}
 }
 
-void group_add_pending(struct structured *state, int32_t group, int32_t units)
+void group_add_deferred(struct structured *state, int32_t group, int32_t units)
 {
 	struct group *g = &state->groups[group];
 
-	g->pending += units;
-	state->total_pending += units;
-	if (units > 0 && !g->in_pending_list) {
-		g->in_pending_list = true;
-		list_push(state, &state->pending_list, group);
+	g->deferred += units;
+	state->total_deferred += units;
+	if (units > 0 && !g->in_deferred_list) {
+		g->in_deferred_list = true;
+		list_push(state, &state->deferred_list, group);
 	}
 }
 
 void flow_bind(struct structured *state, int32_t column, int32_t units)
 {
-	struct id_list *list = &state->pending_list;
+	struct id_list *list = &state->deferred_list;
 
 	while (units > 0 && list->count > 0) {
 		int32_t group = list->ids[list->count - 1];
 		struct group *g = &state->groups[group];
-		int32_t taken = g->pending < units ? g->pending : units;
+		int32_t taken = g->deferred < units ? g->deferred : units;
 
 		if (taken > 0) {
-			group_add_pending(state, group, -taken);
+			group_add_deferred(state, group, -taken);
 			flow_add(state, group, column, g->aggregator_cost, taken);
 			units -= taken;
 		}
-		if (g->pending == 0) {
-			g->in_pending_list = false;
+		if (g->deferred == 0) {
+			g->in_deferred_list = false;
 			list->count--;
 		}
 	}

@@ -10,11 +10,11 @@ static void market_targets(struct structured *state, int32_t group, int32_t dist
 {
 	const struct search *search = &state->search;
 	const struct group *g = &state->groups[group];
-	int32_t base = distance - g->price + state->market_price, best = search->best, column;
+	int32_t base = distance - g->price + state->aggregator_price, best = search->best, column;
 
 	if (g->aggregator_cost != ARC_ABSENT)
 		best = least(best, base + g->aggregator_cost);
-	int32_t exit = group_exit(state, group, best - base, &column);
+	int32_t exit = group_free_slot(state, group, best - base, &column);
 
 	if (exit != NONE)
 		best = base + g->arcs[exit].cost;
@@ -35,10 +35,10 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 	if (g->unscheduled_flow < g->unscheduled_capacity)
 		search_target(search, TARGET_UNSCHEDULED, group, base + g->unscheduled_cost);
 	search_target(search, TARGET_UNROUTED, group, base + UNROUTED_COST);
-	base += state->market_price;
+	base += state->aggregator_price;
 	if (g->aggregator_cost != ARC_ABSENT)
-		search_target(search, TARGET_MARKET, group, base + g->aggregator_cost);
-	exit = group_exit(state, group, search->best - base, &column);
+		search_target(search, TARGET_AGGREGATOR, group, base + g->aggregator_cost);
+	exit = group_free_slot(state, group, search->best - base, &column);
 	if (exit != NONE)
 		search_target(search, TARGET_SLOT, group, base + g->arcs[exit].cost);
 }
@@ -85,7 +85,7 @@ static void relax_block(struct structured *state, int32_t block, int32_t distanc
 {
 	struct search *search = &state->search;
 	struct block *b = &state->blocks[block];
-	int32_t floor = b->floor > state->market_price ? b->floor : state->market_price;
+	int32_t floor = b->floor > state->aggregator_price ? b->floor : state->aggregator_price;
 	int32_t key = cost + floor > 0 ? distance + cost + floor : distance;
 
 	if (key >= search->best || (b->stamp == search->stamp && b->distance <= distance + cost))
@@ -105,7 +105,7 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 				   .labels = state->column_labels,
 				   .era = state->search.era,
 				   .base = distance - g->price,
-				   .market_price = state->market_price};
+				   .aggregator_price = state->aggregator_price};
 	int32_t near[SEARCH_SPAN], seen, span;
 
 	for (int32_t first = 0; first < g->arc_count; first += SEARCH_SPAN) {
@@ -118,7 +118,7 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 
 			if (arc->target < 0)
 				relax_block(state, ~arc->target, distance, arc->cost - g->price, group, ~arc->cost);
-			else if (arc_has_room(g, first + near[i]))
+			else if (arc_has_residual(g, first + near[i]))
 				relax_column(state, arc->target, scope.base + arc->cost + state->prices[arc->target],
 					     group, arc->cost);
 		}
@@ -139,7 +139,7 @@ static void settle_column(struct structured *state, int32_t column, int32_t dist
 
 		for (int32_t i = first; i < end; i++) {
 			const struct entry *entry = &c->entries[i];
-			int32_t reached = base - entry->cost + state->bids[entry->group];
+			int32_t reached = base - entry->cost + state->group_prices[entry->group];
 
 			near[count] = i;
 			count += (reached < search->best) &
@@ -148,7 +148,7 @@ static void settle_column(struct structured *state, int32_t column, int32_t dist
 		for (int32_t i = 0; i < count; i++) {
 			const struct entry *entry = &c->entries[near[i]];
 
-			relax_group(state, entry->group, base - entry->cost + state->bids[entry->group], column,
+			relax_group(state, entry->group, base - entry->cost + state->group_prices[entry->group], column,
 				    entry->cost);
 		}
 	}

@@ -11,17 +11,17 @@ static int32_t group_least_price(struct structured *state, const struct group *g
 
 	if (group->unscheduled_flow < group->unscheduled_capacity)
 		best = group->unscheduled_cost;
-	if (group->aggregator_cost != ARC_ABSENT && group->aggregator_cost + state->market_price < best)
-		best = group->aggregator_cost + state->market_price;
+	if (group->aggregator_cost != ARC_ABSENT && group->aggregator_cost + state->aggregator_price < best)
+		best = group->aggregator_cost + state->aggregator_price;
 	for (int32_t i = 0; i < group->arc_count; i++) {
 		const struct arc *arc = &group->arcs[i];
 		int32_t price;
 
-		if (arc->cost + state->market_price >= best)
+		if (arc->cost + state->aggregator_price >= best)
 			break;
 		if (arc->target >= 0) {
 			price = state->prices[arc->target];
-			if (arc->cost + price >= best || !arc_has_room(group, i))
+			if (arc->cost + price >= best || !arc_has_residual(group, i))
 				continue;
 		} else {
 			price = state->blocks[~arc->target].floor;
@@ -42,7 +42,7 @@ void group_reprice(struct structured *state, int32_t group)
 	if (!state->solved || g->supply == 0)
 		return;
 	g->price = group_least_price(state, g);
-	group_bid(state, group);
+	group_note_price(state, group);
 	for (int32_t i = g->share_count - 1; i >= 0; i--) {
 		struct structured_share share = g->shares[i];
 
@@ -60,9 +60,9 @@ void group_reprice(struct structured *state, int32_t group)
 		pulled += g->unrouted;
 		g->unrouted = 0;
 	}
-	if (g->pending > 0 && g->aggregator_cost + state->market_price > g->price) {
-		pulled += g->pending;
-		group_add_pending(state, group, -g->pending);
+	if (g->deferred > 0 && g->aggregator_cost + state->aggregator_price > g->price) {
+		pulled += g->deferred;
+		group_add_deferred(state, group, -g->deferred);
 	}
 	if (pulled > 0) {
 		group_add_excess(state, group, pulled);
@@ -97,10 +97,10 @@ static void withdraw(struct structured *state, int32_t group, int32_t units)
 	units = take_some(&g->excess, units);
 	units = take_some(&g->unrouted, units);
 	units = take_some(&g->unscheduled_flow, units);
-	if (g->pending > 0) {
-		int32_t taken = g->pending < units ? g->pending : units;
+	if (g->deferred > 0) {
+		int32_t taken = g->deferred < units ? g->deferred : units;
 
-		group_add_pending(state, group, -taken);
+		group_add_deferred(state, group, -taken);
 		units -= taken;
 	}
 	while (units > 0 && g->share_count > 0) {
@@ -122,7 +122,7 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 	int32_t old = g->supply;
 
 	g->supply = supply;
-	group_bid(state, group);
+	group_note_price(state, group);
 	if (!state->solved || supply == old)
 		return 0;
 	if (supply < old) {
@@ -181,7 +181,7 @@ int structured_end_unit(struct structured *state, int32_t group, int32_t column)
 	flow_take(state, group, column, cost, 1);
 	forget_unit(state, group, column, cost);
 	g->supply--;
-	group_bid(state, group);
+	group_note_price(state, group);
 	column_free(state, column, 1);
 	return state->no_memory ? -ENOMEM : 0;
 }
@@ -196,23 +196,23 @@ int structured_remove_group(struct structured *state, int32_t group)
 		withdraw(state, group, g->supply);
 	if (state->referenced)
 		references_unlink(state, group);
-	struct rooms *rooms = rooms_of(state, g);
+	struct allocated *allocated = allocated_of(state, g);
 
-	arena_release(&state->arena, g->arcs, rooms->arcs, sizeof(*g->arcs));
-	arena_release(&state->arena, g->ties, rooms->ties, sizeof(*g->ties));
-	arena_release(&state->arena, g->shares, rooms->shares, sizeof(*g->shares));
-	arena_release(&state->arena, g->running, rooms->running, sizeof(*g->running));
+	arena_release(&state->arena, g->arcs, allocated->arcs, sizeof(*g->arcs));
+	arena_release(&state->arena, g->links, allocated->links, sizeof(*g->links));
+	arena_release(&state->arena, g->shares, allocated->shares, sizeof(*g->shares));
+	arena_release(&state->arena, g->running, allocated->running, sizeof(*g->running));
 	g->arcs = NULL;
-	g->ties = NULL;
+	g->links = NULL;
 	g->shares = NULL;
 	g->running = NULL;
-	*rooms = (struct rooms){0};
+	*allocated = (struct allocated){0};
 	state->arc_total -= g->arc_count;
 	g->share_count = g->arc_count = 0;
 	g->running_count = g->limited_count = 0;
 	g->limited_bits = 0;
 	g->supply = 0;
-	group_bid(state, group);
+	group_note_price(state, group);
 	g->exists = false;
 	return state->no_memory ? -ENOMEM : 0;
 }

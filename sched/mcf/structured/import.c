@@ -68,7 +68,7 @@ static void read_group(struct reader *reader, int32_t group)
 	}
 	g->excess = 0;
 	if (g->aggregator_cost != ARC_ABSENT)
-		group_add_pending(state, group, next_flow(reader));
+		group_add_deferred(state, group, next_flow(reader));
 	if (g->unscheduled_capacity > 0)
 		g->unscheduled_flow = next_flow(reader);
 	if (export_has_unrouted(g))
@@ -79,7 +79,7 @@ static void read_group(struct reader *reader, int32_t group)
 static void read_columns(struct reader *reader, int32_t first_column, int64_t sink)
 {
 	struct structured *state = reader->state;
-	int32_t market_price = UNROUTED_COST;
+	int32_t aggregator_price = UNROUTED_COST;
 
 	for (int32_t i = 0; i < state->column_count; i++) {
 		int64_t price = sink - reader->solution->potential[first_column + i];
@@ -92,9 +92,9 @@ static void read_columns(struct reader *reader, int32_t first_column, int64_t si
 		if (state->capacities[i] == 0)
 			continue;
 		state->prices[i] = (int32_t)price;
-		market_price = least(market_price, state->prices[i]);
+		aggregator_price = least(aggregator_price, state->prices[i]);
 	}
-	state->market_price = market_price;
+	state->aggregator_price = aggregator_price;
 	for (int32_t i = 0; i < state->block_count; i++)
 		block_exact_floor(state, i);
 }

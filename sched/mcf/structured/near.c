@@ -5,7 +5,8 @@
  */
 #include "structured_search.h"
 
-int32_t near_references(const struct reference *items, int32_t count, const int32_t *bids, int32_t below, int32_t *near)
+int32_t near_references(const struct reference *items, int32_t count, const int32_t *group_prices, int32_t below,
+			int32_t *near)
 {
 	int32_t found = 0;
 
@@ -13,7 +14,7 @@ int32_t near_references(const struct reference *items, int32_t count, const int3
 		int32_t group = items[i].group == NONE ? 0 : items[i].group;
 
 		near[found] = i;
-		found += (items[i].group != NONE) & (items[i].cost - bids[group] < below);
+		found += (items[i].group != NONE) & (items[i].cost - group_prices[group] < below);
 	}
 	return found;
 }
@@ -22,7 +23,7 @@ int32_t near_arcs(const struct arc *arcs, int32_t count, const struct near_scope
 {
 	int32_t found = 0, i = 0;
 
-	for (; i < count && scope->base + arcs[i].cost + scope->market_price < scope->below; i++) {
+	for (; i < count && scope->base + arcs[i].cost + scope->aggregator_price < scope->below; i++) {
 		int32_t target = arcs[i].target, column = target < 0 ? 0 : target;
 		int32_t distance = scope->base + arcs[i].cost + scope->prices[column];
 		uint64_t label = scope->era | (uint32_t)distance;

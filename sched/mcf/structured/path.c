@@ -44,7 +44,7 @@ static int32_t step_capacity(const struct structured *state, const struct step *
 
 	if (!step->rises)
 		return flow_units(g, step->column, step->cost);
-	return step->cost >= 0 && limited_perhaps(g, step->column) ? arc_room_at(g, step->column, step->cost)
+	return step->cost >= 0 && limited_perhaps(g, step->column) ? arc_residual_at(g, step->column, step->cost)
 								   : INT32_MAX;
 }
 
@@ -108,7 +108,7 @@ static int32_t target_capacity(const struct structured *state, const struct targ
 							  : units;
 	return least(units, target->kind == TARGET_UNSCHEDULED ? g->unscheduled_flow
 			    : target->kind == TARGET_UNROUTED  ? g->unrouted
-							       : g->pending);
+							       : g->deferred);
 }
 
 static void target_change(struct structured *state, const struct target *target, int32_t units)
@@ -128,7 +128,7 @@ static void target_change(struct structured *state, const struct target *target,
 	else if (target->kind == TARGET_UNROUTED)
 		g->unrouted += units;
 	else
-		group_add_pending(state, target->node, units);
+		group_add_deferred(state, target->node, units);
 }
 
 /* One unit or more to a free slot; slots of several columns may be needed. */
@@ -139,11 +139,12 @@ static int32_t augment_slots(struct structured *state, int32_t group, int32_t un
 
 	while (sent < units) {
 		int32_t more = path_capacity(state, ~group, units - sent);
-		int32_t exit = more > 0 ? group_exit(state, group, g->price - state->market_price + 1, &column) : NONE;
+		int32_t exit = more > 0 ? group_free_slot(state, group, g->price - state->aggregator_price + 1, &column)
+					: NONE;
 
 		if (exit == NONE)
 			break;
-		more = least(more, least(state->free_slots[column], arc_room(g, exit)));
+		more = least(more, least(state->free_slots[column], arc_residual(g, exit)));
 		column_fill(state, column, more);
 		path_push(state, ~group, more);
 		flow_add(state, group, column, g->arcs[exit].cost, more);
@@ -176,8 +177,8 @@ int32_t path_augment_inward(struct structured *state, int32_t group, int32_t uni
 
 	if (state->group_labels[group] > search_label(search, search->best))
 		return 0;
-	if (g->aggregator_cost != ARC_ABSENT && g->aggregator_cost + state->market_price == g->price)
-		kind = TARGET_MARKET;
+	if (g->aggregator_cost != ARC_ABSENT && g->aggregator_cost + state->aggregator_price == g->price)
+		kind = TARGET_AGGREGATOR;
 	search->target = (struct target){kind, group};
 	return path_augment(state, units);
 }
@@ -185,7 +186,7 @@ int32_t path_augment_inward(struct structured *state, int32_t group, int32_t uni
 int32_t path_augment_outward(struct structured *state, int32_t node, int32_t units)
 {
 	if (node < 0)
-		units = least(units, state->groups[~node].pending);
+		units = least(units, state->groups[~node].deferred);
 	units = path_capacity(state, node, units);
 	if (units <= 0)
 		return 0;
@@ -194,6 +195,6 @@ int32_t path_augment_outward(struct structured *state, int32_t node, int32_t uni
 	if (node >= 0)
 		flow_bind(state, node, units);
 	else
-		group_add_pending(state, ~node, -units);
+		group_add_deferred(state, ~node, -units);
 	return units;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Arcs seen from their targets, for the searches that go backward. A solve from scratch does without: the lists are
- * built when the first hole or opened column asks for them, and kept from then on. A reference names the arc by its
+ * built when the first deficit or opened column asks for them, and kept from then on. A reference names the arc by its
  * cost, not its place, and stays at its place in the list: arcs may shift, and others may leave, without a look at it.
  */
 #include <errno.h>
@@ -38,7 +38,7 @@ void references_unlink(struct structured *state, int32_t group)
 	const struct group *g = &state->groups[group];
 
 	for (int32_t i = 0; i < g->arc_count; i++)
-		reference_unlink(state, g->arcs[i].target, g->ties[i].place);
+		reference_unlink(state, g->arcs[i].target, g->links[i].place);
 }
 
 /* Blocks before columns: the order in which rows are collected, and arcs of equal cost kept. */
@@ -76,8 +76,8 @@ static void compare_rows(struct structured *state, struct group *g, struct row_a
 		int64_t new = arc_rank(fresh[k].target, fresh[k].cost);
 
 		if (old == new) {
-			fresh[k++].back = g->ties[i].place;
-			g->ties[i++].place = NONE;
+			fresh[k++].back = g->links[i].place;
+			g->links[i++].place = NONE;
 		} else if (old < new) {
 			fetch_list(state, g->arcs[i++].target);
 		} else {
@@ -97,14 +97,14 @@ void references_replace(struct structured *state, int32_t group, struct row_arc 
 
 	compare_rows(state, g, fresh, count);
 	for (int32_t i = 0; i < g->arc_count; i++)
-		if (g->ties[i].place != NONE)
-			reference_fetch(state, g->arcs[i].target, g->ties[i].place);
+		if (g->links[i].place != NONE)
+			reference_fetch(state, g->arcs[i].target, g->links[i].place);
 	for (int32_t k = 0; k < count; k++)
 		if (fresh[k].back == NONE)
 			reference_fetch(state, fresh[k].target, NONE);
 	for (int32_t i = 0; i < g->arc_count; i++)
-		if (g->ties[i].place != NONE)
-			reference_unlink(state, g->arcs[i].target, g->ties[i].place);
+		if (g->links[i].place != NONE)
+			reference_unlink(state, g->arcs[i].target, g->links[i].place);
 	for (int32_t k = 0; k < count; k++)
 		if (fresh[k].back == NONE)
 			fresh[k].back = reference_link(state, group, fresh[k].target, fresh[k].cost);
@@ -150,8 +150,8 @@ static void name_arcs(struct structured *state, int32_t group)
 		struct arc arc = g->arcs[i];
 		struct reference_list *list = reference_list_of(state, arc.target);
 
-		g->ties[i].place = list->count;
-		list->items[list->count++] = (struct reference){group, g->ties[i].full ? REFERENCE_FULL : arc.cost};
+		g->links[i].place = list->count;
+		list->items[list->count++] = (struct reference){group, g->links[i].full ? REFERENCE_FULL : arc.cost};
 	}
 }
 

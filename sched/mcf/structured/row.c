@@ -126,9 +126,9 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 
 void row_detach_share(struct structured *state, int32_t group, int32_t place, int32_t count)
 {
-	state->row_held[count] = state->groups[group].shares[place];
-	flow_take(state, group, state->row_held[count].column, state->row_held[count].cost,
-		  state->row_held[count].units);
+	state->row_detached[count] = state->groups[group].shares[place];
+	flow_take(state, group, state->row_detached[count].column, state->row_detached[count].cost,
+		  state->row_detached[count].units);
 }
 
 /* All of the group's; how many. */
@@ -159,26 +159,26 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 	int32_t left = 0;
 
 	for (int32_t i = 0; i < held_count; i++) {
-		state->held[state->row_held[i].column] += state->row_held[i].units;
-		left += state->row_held[i].units;
+		state->unplaced[state->row_detached[i].column] += state->row_detached[i].units;
+		left += state->row_detached[i].units;
 	}
 	for (int32_t arc = 0; left > 0 && arc < g->arc_count; arc++) {
 		int32_t target = g->arcs[arc].target;
 
-		if (target < 0 || state->held[target] == 0 || !arc_has_room(g, arc))
+		if (target < 0 || state->unplaced[target] == 0 || !arc_has_residual(g, arc))
 			continue;
-		int32_t units = least(arc_room(g, arc), state->held[target]);
+		int32_t units = least(arc_residual(g, arc), state->unplaced[target]);
 
-		state->held[target] -= units;
+		state->unplaced[target] -= units;
 		left -= units;
 		flow_add(state, group, target, g->arcs[arc].cost, units);
 	}
 	for (int32_t i = 0; i < held_count; i++) {
-		int32_t column = state->row_held[i].column, units = state->held[column];
+		int32_t column = state->row_detached[i].column, units = state->unplaced[column];
 
 		if (units == 0)
 			continue;
-		state->held[column] = 0;
+		state->unplaced[column] = 0;
 		int32_t cost = shortcut_cost(state, g, column);
 
 		if (cost != INT32_MAX) {
@@ -195,7 +195,7 @@ void row_attach_flow(struct structured *state, int32_t group, int32_t held_count
 	struct group *g = &state->groups[group];
 	int32_t excess = g->excess;
 
-	g->exit_epoch = state->exit_epoch - 1;
+	g->slot_epoch = state->slot_epoch - 1;
 	attach_flow(state, group, held_count);
 	if (!was_changed && g->in_changed_list && g->excess == excess) {
 		/* All units are where they were: it answers as before. */
@@ -204,16 +204,16 @@ void row_attach_flow(struct structured *state, int32_t group, int32_t held_count
 	}
 }
 
-int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held)
+int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t unplaced)
 {
 	struct row_arc *row_arcs =
 		array_reserve(state->row_arcs, (size_t)arcs, &state->row_arc_capacity, sizeof(*row_arcs));
-	struct structured_share *row_held =
-		array_reserve(state->row_held, (size_t)held, &state->row_held_capacity, sizeof(*row_held));
+	struct structured_share *row_detached = array_reserve(state->row_detached, (size_t)unplaced,
+							      &state->row_detached_capacity, sizeof(*row_detached));
 
 	state->row_arcs = row_arcs ? row_arcs : state->row_arcs;
-	state->row_held = row_held ? row_held : state->row_held;
-	return row_arcs && row_held ? 0 : -ENOMEM;
+	state->row_detached = row_detached ? row_detached : state->row_detached;
+	return row_arcs && row_detached ? 0 : -ENOMEM;
 }
 
 static int install_arcs(struct structured *state, int32_t group, const struct structured_row *row)
@@ -240,7 +240,7 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 		return -ENOMEM;
 	for (int32_t i = 0; i < count; i++) {
 		g->arcs[i] = (struct arc){fresh[i].target, fresh[i].cost};
-		g->ties[i] = (struct tie){.place = fresh[i].back};
+		g->links[i] = (struct link){.place = fresh[i].back};
 	}
 	g->arc_count = count;
 	if (!running_add(state, group, row->running, row->running_count))

@@ -35,7 +35,7 @@ int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost)
 }
 
 /* Units that came over a block at the same cost count as well, though they leave the arc its room. */
-int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost)
+int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost)
 {
 	int32_t place = limited_find(group, target, cost);
 
@@ -57,11 +57,11 @@ void limited_change(struct structured *state, int32_t group, int32_t place, int3
 	full = running->flow >= running->units;
 	if (full == was_full)
 		return;
-	struct tie *tie = &g->ties[running->arc];
+	struct link *link = &g->links[running->arc];
 
-	tie->full = full;
+	link->full = full;
 	if (state->referenced)
-		state->column_references[running->column].items[tie->place].cost =
+		state->column_references[running->column].items[link->place].cost =
 			full ? REFERENCE_FULL : running->cost;
 }
 
@@ -69,7 +69,7 @@ void limited_change(struct structured *state, int32_t group, int32_t place, int3
 static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
 {
 	memmove(g->arcs + to, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
-	memmove(g->ties + to, g->ties + first, (size_t)(end - first) * sizeof(*g->ties));
+	memmove(g->links + to, g->links + first, (size_t)(end - first) * sizeof(*g->links));
 }
 
 /* Among the arcs the limited ones lie in the order in which they lie among the running. */
@@ -83,7 +83,7 @@ void running_drop(struct structured *state, int32_t group)
 		int32_t arc = running->arc;
 
 		if (state->referenced)
-			reference_unlink(state, running->column, g->ties[arc].place);
+			reference_unlink(state, running->column, g->links[arc].place);
 		if (i > 0)
 			close_up(g, next, arc, kept);
 		kept += arc - next;
@@ -96,29 +96,30 @@ void running_drop(struct structured *state, int32_t group)
 	g->limited_bits = 0;
 }
 
-/* The least cost of an arc without a limit to each column where units run, as held[] + 1. */
+/* The least cost of an arc without a limit to each column where units run, as unplaced[] + 1. */
 static void note_costs(struct structured *state, const struct group *g, const struct structured_running *running,
 		       int32_t count)
 {
 	for (int32_t i = 0; i < count; i++)
-		state->held[running[i].column] = NONE;
+		state->unplaced[running[i].column] = NONE;
 	for (int32_t i = 0; i < g->arc_count; i++) {
 		int32_t target = g->arcs[i].target;
 
 		if (target < 0)
 			state->blocks[~target].row_cost = g->arcs[i].cost;
-		else if (state->held[target] != 0)
-			state->held[target] = g->arcs[i].cost + 1;
+		else if (state->unplaced[target] != 0)
+			state->unplaced[target] = g->arcs[i].cost + 1;
 	}
 	for (int32_t i = 0; i < count; i++) {
-		int32_t *held = &state->held[running[i].column], block = state->column_blocks[running[i].column];
-		int32_t cost = *held > 0 ? *held - 1 : INT32_MAX - 1;
+		int32_t *unplaced = &state->unplaced[running[i].column],
+			block = state->column_blocks[running[i].column];
+		int32_t cost = *unplaced > 0 ? *unplaced - 1 : INT32_MAX - 1;
 
 		if (g->aggregator_cost != ARC_ABSENT)
 			cost = least(cost, g->aggregator_cost);
 		if (block != NONE)
 			cost = least(cost, state->blocks[block].row_cost);
-		*held = cost + 1;
+		*unplaced = cost + 1;
 	}
 	for (int32_t i = 0; i < g->arc_count; i++)
 		if (g->arcs[i].target < 0)
@@ -171,14 +172,14 @@ static void insert_arcs(struct structured *state, int32_t group)
 
 		for (; from > 0 && g->arcs[from - 1].cost > running.cost; from--) {
 			g->arcs[--to] = g->arcs[from - 1];
-			g->ties[to] = g->ties[from - 1];
+			g->links[to] = g->links[from - 1];
 		}
 		if (state->referenced)
 			back = reference_link(state, group, running.column,
 					      running.units > 0 ? running.cost : REFERENCE_FULL);
 		g->arcs[--to] = (struct arc){running.column, running.cost};
 		g->running[i].arc = to;
-		g->ties[to] = (struct tie){.place = back, .limited = 1, .full = running.units == 0};
+		g->links[to] = (struct link){.place = back, .limited = 1, .full = running.units == 0};
 	}
 }
 
@@ -189,7 +190,7 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 
 	if (count == 0)
 		return true;
-	items = arena_grow(&state->arena, g->running, &rooms_of(state, g)->running, 0, count, sizeof(*items));
+	items = arena_grow(&state->arena, g->running, &allocated_of(state, g)->running, 0, count, sizeof(*items));
 	if (!items || !group_reserve_arcs(state, g, g->arc_count, g->arc_count + count)) {
 		state->no_memory = true;
 		return false;
@@ -200,7 +201,7 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 
 	for (int32_t i = 0; i < count; i++) {
 		const struct structured_running *from = &running[i];
-		int32_t plain = state->held[from->column] - 1;
+		int32_t plain = state->unplaced[from->column] - 1;
 
 		if (plain <= from->cost)
 			items[--remembered] = (struct running){from->column, plain, from->units, 0, NONE};
@@ -208,7 +209,7 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 			items[limited++] = (struct running){from->column, from->cost, from->units, 0, NONE};
 	}
 	for (int32_t i = 0; i < count; i++)
-		state->held[running[i].column] = 0;
+		state->unplaced[running[i].column] = 0;
 	g->limited_count = sort_running(items, limited);
 	for (int32_t i = 0; i < g->limited_count; i++)
 		g->limited_bits |= UINT32_C(1) << (items[i].column & 31);

@@ -39,10 +39,10 @@ void search_begin(struct structured *state, enum search_source source, int32_t l
 void search_run(struct structured *state, const struct search_direction *direction)
 {
 	struct search *search = &state->search;
-	int32_t node, key, ties = search->source == TO_AGGREGATOR || search->source == FROM_WAITING;
+	int32_t node, key, links = search->source == TO_AGGREGATOR || search->source == FROM_WAITING;
 
 	while (!state_halted(state) && queue_pop(&search->queue, &node, &key)) {
-		if (key >= search->best - ties)
+		if (key >= search->best - links)
 			break;
 		search->reached = key;
 		if (node >= NODE_BLOCK) {
@@ -98,8 +98,8 @@ void search_meet(struct structured *state, int32_t node, int32_t distance)
 static bool at_market(const struct structured *state, int32_t node)
 {
 	if (node < 0)
-		return state->groups[~node].pending > 0;
-	return node < NODE_BLOCK && state->prices[node] == state->market_price;
+		return state->groups[~node].deferred > 0;
+	return node < NODE_BLOCK && state->prices[node] == state->aggregator_price;
 }
 
 static void settle(struct structured *state, const struct search_direction *direction, int32_t node, int32_t key)
@@ -179,7 +179,7 @@ void search_move_prices(struct structured *state, int32_t sign)
 			continue;
 		if (node < 0) {
 			state->groups[~node].price += sign * moved;
-			group_bid(state, ~node);
+			group_note_price(state, ~node);
 			continue;
 		}
 		struct block *b = &state->blocks[state->column_blocks[node]];

@@ -6,11 +6,11 @@
 #include "structured_priv.h"
 
 enum {
-	START_BETTER = 4,     /* times the arcs that a start looks at, which it does faster, and a repair leaves it */
-	REPAIR_SCRATCHES = 8, /* a repair may look at as many arcs as so many starts from nothing */
-	REFERENCE_SCANS = 8,  /* what listing an arc by its target is worth */
-	REPAIR_PART = 2048,   /* of all arcs it looks at for each unit that is to be placed, where slots are short */
-	PAUSE_MOST = 16,      /* solves without an attempt to repair, after attempts that were given up */
+	START_BETTER = 4,       /* times the arcs that a start looks at, which it does faster, and a repair leaves it */
+	REPAIR_SCRATCHES = 8,   /* a repair may look at as many arcs as so many starts from nothing */
+	REFERENCE_SCANS = 8,    /* what listing an arc by its target is worth */
+	REPAIR_PART = 2048,     /* of all arcs it looks at for each unit that is to be placed, where slots are short */
+	REPAIR_PAUSE_MOST = 16, /* solves without an attempt to repair, after attempts that were given up */
 };
 
 /* Begins no search past that many arcs looked at. */
@@ -71,8 +71,8 @@ static void push_together(struct structured *state)
 
 void push_all(struct structured *state)
 {
-	uint64_t passes = state->alone_passes * (uint64_t)state->arc_total;
-	uint64_t scans = state->starts_loose ? state->scans + passes : UINT64_MAX;
+	uint64_t passes = state->single_passes * (uint64_t)state->arc_total;
+	uint64_t scans = state->start_is_loose ? state->scans + passes : UINT64_MAX;
 
 	for (int32_t i = 0; i < state->excess_list.count; i++)
 		push_until(state, state->excess_list.ids[i], scans);
@@ -127,32 +127,32 @@ static bool start_is_better(const struct structured *state)
 
 	if (!state->referenced)
 		scans += REFERENCE_SCANS * arcs;
-	return state->market_price > 0 && scans > state->repair_scans && scans > START_BETTER * state->scratch_scans;
+	return state->aggregator_price > 0 && scans > state->repair_scans && scans > START_BETTER * state->start_scans;
 }
 
 /* True when it is done. Attempts that are given up one after the other come ever more rarely. */
 static bool attempt_repair(struct structured *state)
 {
-	uint64_t most = REPAIR_SCRATCHES * state->scratch_scans;
+	uint64_t most = REPAIR_SCRATCHES * state->start_scans;
 
 	if (start_is_better(state))
 		return false;
-	if (state->skip > 0) {
-		state->skip--;
+	if (state->repair_skips > 0) {
+		state->repair_skips--;
 		return false;
 	}
-	state->scan_limit = state->patience * (uint64_t)state->arc_total;
+	state->scan_limit = state->pass_limit * (uint64_t)state->arc_total;
 	if (most < state->repair_scans)
 		most = state->repair_scans;
 	if (most < state->scan_limit)
 		state->scan_limit = most;
 	repair(state);
 	if (state_failed(state) || !state_halted(state)) {
-		state->pause = 0;
+		state->repair_pause = 0;
 		return true;
 	}
-	state->skip = state->pause;
-	state->pause = least(2 * state->pause + 1, PAUSE_MOST);
+	state->repair_skips = state->repair_pause;
+	state->repair_pause = least(2 * state->repair_pause + 1, REPAIR_PAUSE_MOST);
 	return false;
 }
 
@@ -176,7 +176,7 @@ enum mcf_status structured_solve(struct structured *state, struct structured_res
 void structured_give_up_after(struct structured *state, uint32_t passes)
 {
 	state->gives_up = true;
-	state->patience = passes;
+	state->pass_limit = passes;
 }
 
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result)

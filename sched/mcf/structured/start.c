@@ -16,7 +16,7 @@ static void forget_group(struct structured *state, int32_t group)
 	for (int32_t i = 0; i < g->limited_count; i++)
 		limited_change(state, group, i, -g->running[i].flow, 0);
 	g->share_count = 0;
-	g->pending = g->unrouted = g->unscheduled_flow = 0;
+	g->deferred = g->unrouted = g->unscheduled_flow = 0;
 	g->excess = g->supply;
 }
 
@@ -24,13 +24,13 @@ static void forget_lists(struct structured *state)
 {
 	for (int32_t i = 0; i < state->excess_list.count; i++)
 		state->groups[state->excess_list.ids[i]].in_excess_list = false;
-	for (int32_t i = 0; i < state->pending_list.count; i++)
-		state->groups[state->pending_list.ids[i]].in_pending_list = false;
-	state->excess_list.count = state->pending_list.count = state->hole_list.count = state->free_list.count = 0;
+	for (int32_t i = 0; i < state->deferred_list.count; i++)
+		state->groups[state->deferred_list.ids[i]].in_deferred_list = false;
+	state->excess_list.count = state->deferred_list.count = state->deficit_list.count = state->free_list.count = 0;
 }
 
 /* All slots are free, at the market's price. */
-static void free_columns(struct structured *state, int32_t market_price)
+static void free_columns(struct structured *state, int32_t aggregator_price)
 {
 	struct id_list *list = &state->free_list;
 
@@ -42,25 +42,25 @@ static void free_columns(struct structured *state, int32_t market_price)
 		int32_t slots = state->capacities[i];
 
 		state->columns[i].entry_count = 0;
-		state->prices[i] = slots > 0 ? market_price : PRICE_CLOSED;
+		state->prices[i] = slots > 0 ? aggregator_price : PRICE_CLOSED;
 		state->free_slots[i] = slots;
 		state->total_free += slots;
 		state->column_lists[i] = slots > 0 ? IN_FREE_LIST : 0;
 		if (slots > 0)
 			list->ids[list->count++] = i;
 	}
-	state->exit_epoch++;
+	state->slot_epoch++;
 }
 
-void start_forget(struct structured *state, int32_t market_price)
+void start_forget(struct structured *state, int32_t aggregator_price)
 {
 	state->solved = true;
-	state->market_price = market_price;
-	state->total_free = state->total_pending = state->column_cost = 0;
+	state->aggregator_price = aggregator_price;
+	state->total_free = state->total_deferred = state->column_cost = 0;
 	forget_lists(state);
-	free_columns(state, market_price);
+	free_columns(state, aggregator_price);
 	for (int32_t i = 0; i < state->block_count; i++)
-		state->blocks[i].floor = market_price;
+		state->blocks[i].floor = aggregator_price;
 	for (int32_t i = 0; i < state->group_count; i++) {
 		if (!group_has_supply(state, i))
 			continue;
@@ -85,18 +85,18 @@ static void take_slots(struct structured *state, int32_t group, int32_t column, 
 static void keep_running(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
-	int32_t price = UNROUTED_COST - state->market_price;
+	int32_t price = UNROUTED_COST - state->aggregator_price;
 
 	if (g->unscheduled_capacity > 0)
-		price = g->unscheduled_cost - state->market_price;
+		price = g->unscheduled_cost - state->aggregator_price;
 	if (g->aggregator_cost != ARC_ABSENT && g->aggregator_cost < price)
 		price = g->aggregator_cost;
 	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost < price; i++)
 		if (g->arcs[i].target < 0 || (state->prices[g->arcs[i].target] != PRICE_CLOSED &&
 					      !arc_is_limited(g, g->arcs[i].target, g->arcs[i].cost)))
 			price = g->arcs[i].cost;
-	g->price = price + state->market_price;
-	group_bid(state, group);
+	g->price = price + state->aggregator_price;
+	group_note_price(state, group);
 	for (int32_t i = 0; i < g->running_count && g->excess > 0; i++)
 		if (g->running[i].cost <= price)
 			take_slots(state, group, g->running[i].column, g->running[i].cost, g->running[i].units);
@@ -108,7 +108,7 @@ static void take_block(struct structured *state, int32_t group, int32_t block, i
 	struct group *g = &state->groups[group];
 
 	while (g->excess > 0) {
-		int32_t column = block_exit(state, block);
+		int32_t column = block_free_slot(state, block);
 
 		if (column == NONE)
 			return;
@@ -120,10 +120,10 @@ static void take_cheapest(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost <= g->price - state->market_price && g->excess > 0;
+	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost <= g->price - state->aggregator_price && g->excess > 0;
 	     i++) {
 		if (g->arcs[i].target >= 0)
-			take_slots(state, group, g->arcs[i].target, g->arcs[i].cost, arc_room(g, i));
+			take_slots(state, group, g->arcs[i].target, g->arcs[i].cost, arc_residual(g, i));
 		else
 			take_block(state, group, ~g->arcs[i].target, g->arcs[i].cost);
 	}
@@ -134,8 +134,8 @@ static void check_price(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
 
-	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost < g->price - state->market_price; i++) {
-		if (g->arcs[i].target >= 0 && arc_has_room(g, i)) {
+	for (int32_t i = 0; i < g->arc_count && g->arcs[i].cost < g->price - state->aggregator_price; i++) {
+		if (g->arcs[i].target >= 0 && arc_has_residual(g, i)) {
 			group_reprice(state, group);
 			return;
 		}
@@ -170,11 +170,11 @@ static int64_t *order_by_regret(struct structured *state, int32_t *count)
 	return order;
 }
 
-void start_fresh(struct structured *state, int32_t market_price)
+void start_fresh(struct structured *state, int32_t aggregator_price)
 {
 	int32_t count;
 
-	start_forget(state, market_price);
+	start_forget(state, aggregator_price);
 	for (int32_t i = 0; i < state->group_count; i++)
 		if (group_has_supply(state, i))
 			keep_running(state, i);

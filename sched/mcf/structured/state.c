@@ -19,12 +19,12 @@ struct table {
 		offsetof(struct structured, field), sizeof(*((struct structured *)NULL)->field)                        \
 	}
 
-static const struct table column_tables[] = {TABLE(held),          TABLE(wanted),           TABLE(prices),
+static const struct table column_tables[] = {TABLE(unplaced),      TABLE(wanted),           TABLE(prices),
 					     TABLE(column_blocks), TABLE(column_labels),    TABLE(capacities),
-					     TABLE(free_slots),    TABLE(entry_rooms),      TABLE(column_lists),
+					     TABLE(free_slots),    TABLE(entry_allocated),  TABLE(column_lists),
 					     TABLE(columns),       TABLE(column_references)};
 static const struct table block_tables[] = {TABLE(blocks), TABLE(block_references)};
-static const struct table group_tables[] = {TABLE(bids), TABLE(group_labels), TABLE(rooms), TABLE(groups)};
+static const struct table group_tables[] = {TABLE(group_prices), TABLE(group_labels), TABLE(allocated), TABLE(groups)};
 
 enum {
 	COLUMN_TABLES = sizeof(column_tables) / sizeof(*column_tables),
@@ -119,7 +119,8 @@ void list_push(struct structured *state, struct id_list *list, int32_t id)
 static bool reserve_visited(struct structured *state)
 {
 	struct search *search = &state->search;
-	size_t nodes = (size_t)state->group_room + (size_t)state->column_room + (size_t)state->block_room;
+	size_t nodes =
+		(size_t)state->group_allocated + (size_t)state->column_allocated + (size_t)state->block_allocated;
 	int32_t *visited = array_reserve(search->visited, nodes, &search->visited_capacity, sizeof(*visited));
 
 	search->visited = visited ? visited : search->visited;
@@ -130,7 +131,8 @@ int state_reserve_columns(struct structured *state, int32_t count)
 {
 	if (count <= state->column_count)
 		return 0;
-	if (!tables_reserve(state, column_tables, COLUMN_TABLES, &state->column_room, count) || !reserve_visited(state))
+	if (!tables_reserve(state, column_tables, COLUMN_TABLES, &state->column_allocated, count) ||
+	    !reserve_visited(state))
 		return -ENOMEM;
 	for (int32_t i = state->column_count; i < count; i++) {
 		state->column_blocks[i] = state->wanted[i] = NONE;
@@ -145,7 +147,8 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 {
 	if (count <= state->block_count)
 		return 0;
-	if (!tables_reserve(state, block_tables, BLOCK_TABLES, &state->block_room, count) || !reserve_visited(state))
+	if (!tables_reserve(state, block_tables, BLOCK_TABLES, &state->block_allocated, count) ||
+	    !reserve_visited(state))
 		return -ENOMEM;
 	for (int32_t i = state->block_count; i < count; i++)
 		state->blocks[i].row_cost = INT32_MAX;
@@ -155,7 +158,8 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 
 static bool reserve_groups(struct structured *state, int32_t count)
 {
-	return tables_reserve(state, group_tables, GROUP_TABLES, &state->group_room, count) && reserve_visited(state);
+	return tables_reserve(state, group_tables, GROUP_TABLES, &state->group_allocated, count) &&
+	       reserve_visited(state);
 }
 
 int state_reserve_groups(struct structured *state, int32_t count)
@@ -165,7 +169,7 @@ int state_reserve_groups(struct structured *state, int32_t count)
 	if (!reserve_groups(state, count))
 		return -ENOMEM;
 	for (int32_t i = state->group_count; i < count; i++) {
-		state->bids[i] = BIDS_NOTHING;
+		state->group_prices[i] = PRICE_NO_SUPPLY;
 		state->group_labels[i] = UINT64_MAX;
 	}
 	state->group_count = count;
@@ -175,15 +179,17 @@ int state_reserve_groups(struct structured *state, int32_t count)
 /* Room for `needed` arcs, of which the first `used` are kept. */
 bool group_reserve_arcs(struct structured *state, struct group *g, int32_t used, int32_t needed)
 {
-	struct arc *arcs = arena_grow(&state->arena, g->arcs, &rooms_of(state, g)->arcs, used, needed, sizeof(*arcs));
+	struct arc *arcs =
+		arena_grow(&state->arena, g->arcs, &allocated_of(state, g)->arcs, used, needed, sizeof(*arcs));
 
 	if (arcs)
 		g->arcs = arcs;
-	struct tie *ties = arena_grow(&state->arena, g->ties, &rooms_of(state, g)->ties, used, needed, sizeof(*ties));
+	struct link *links =
+		arena_grow(&state->arena, g->links, &allocated_of(state, g)->links, used, needed, sizeof(*links));
 
-	if (ties)
-		g->ties = ties;
-	if (needed > rooms_of(state, g)->arcs || needed > rooms_of(state, g)->ties)
+	if (links)
+		g->links = links;
+	if (needed > allocated_of(state, g)->arcs || needed > allocated_of(state, g)->links)
 		state->no_memory = true;
 	return !state->no_memory;
 }
@@ -195,9 +201,9 @@ struct structured *structured_create(int32_t group_hint, int32_t column_hint, in
 	if (!state)
 		return NULL;
 	queue_clear(&state->search.queue);
-	state->patience = PATIENCE;
+	state->pass_limit = PASS_LIMIT;
 	state->repair_scans = REPAIR_SCANS;
-	state->alone_passes = ALONE_PASSES;
+	state->single_passes = SINGLE_PASSES;
 	/* There always is a column 0: searches read its price beside an arc to a block. */
 	if ((group_hint > 0 && !reserve_groups(state, group_hint)) ||
 	    state_reserve_columns(state, column_hint > 0 ? column_hint : 1) ||
@@ -213,8 +219,8 @@ void structured_destroy(struct structured *state)
 {
 	if (!state)
 		return;
-	struct id_list *lists[] = {&state->excess_list,  &state->pending_list, &state->hole_list,   &state->free_list,
-				   &state->changed_list, &state->meeting_list, &state->moved_groups};
+	struct id_list *lists[] = {&state->excess_list,  &state->deferred_list, &state->deficit_list, &state->free_list,
+				   &state->changed_list, &state->meeting_list,  &state->moved_groups};
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		free(lists[i]->ids);
@@ -226,7 +232,7 @@ void structured_destroy(struct structured *state)
 	free(state->search.visited);
 	free(state->row_arcs);
 	free(state->row_left);
-	free(state->row_held);
+	free(state->row_detached);
 	free(state);
 }
 
@@ -235,9 +241,9 @@ uint64_t structured_memory_bytes(const struct structured *state)
 	const struct search *search = &state->search;
 
 	return sizeof(*state) + state->arena.total_bytes +
-	       tables_bytes(column_tables, COLUMN_TABLES, state->column_room) +
-	       tables_bytes(block_tables, BLOCK_TABLES, state->block_room) +
-	       tables_bytes(group_tables, GROUP_TABLES, state->group_room) +
+	       tables_bytes(column_tables, COLUMN_TABLES, state->column_allocated) +
+	       tables_bytes(block_tables, BLOCK_TABLES, state->block_allocated) +
+	       tables_bytes(group_tables, GROUP_TABLES, state->group_allocated) +
 	       search->visited_capacity * sizeof(*search->visited) +
 	       search->queue.capacity * sizeof(*search->queue.items);
 }

@@ -4,13 +4,13 @@
  * cost + price(w) - price(v). Between any two calls:
  *   - every arc of a group with supply that has room has a reduced cost >= 0; every unit that is routed lies on an arc
  *     of reduced cost <= 0 (< 0 only where the arc is full);
- *   - market_price <= price of every open column; a column's `free` slots at a price above it are holes, queued;
- *   - a unit is in exactly one of: a column arc's flow, unscheduled, unrouted, pending (sold to the market, that is
+ *   - aggregator_price <= price of every open column; a column's `free` slots at a price above it are holes, queued;
+ *   - a unit is in exactly one of: a column arc's flow, unscheduled, unrouted, deferred (sold to the market, that is
  *     routed over the aggregator but not yet bound to a column), excess (queued).
  * A solve pushes the excess, fills the holes and settles the market; then what is left satisfies the certificate.
- * Work is bounded: a search settles a node once, since nothing is nearer than what is being settled; every push, hole
- * and move of the market moves a unit or its price, which after having fallen rises no more. One that did neither would
- * go on for ever: the solve ends as MCF_STALLED.
+ * Work is bounded: a search settles a node once, since nothing is nearer than what is being settled; every push,
+ * deficit and move of the market moves a unit or its price, which after having fallen rises no more. One that did
+ * neither would go on for ever: the solve ends as MCF_STALLED.
  */
 #ifndef STRUCTURED_PRIV_H
 #define STRUCTURED_PRIV_H
@@ -21,19 +21,19 @@
 #include "structured_queue.h"
 
 enum {
-	PATIENCE = 128,          /* of a new state, see structured.h, Work */
+	PASS_LIMIT = 128,        /* of a new state, see structured.h, Work */
 	REPAIR_SCANS = 100000,   /* of a new state */
-	ALONE_PASSES = 10,       /* of a new state */
+	SINGLE_PASSES = 10,      /* of a new state */
 	UNROUTED_COST = 1 << 28, /* price of not being routed; above every path's cost that is met in practice */
 	PRICE_CLOSED = 1 << 29,  /* of a column without slots: never reached */
 	NONE = -1,
-	BIDS_NOTHING = -(1 << 30), /* of a group without supply: less than any price */
-	NODE_BLOCK = 1 << 29,      /* added to a block's number where columns and ~groups are nodes too */
-	REFERENCE_FULL = 3 << 28,  /* less BIDS_NOTHING fits 31 bits; less any bid it is above every price */
+	PRICE_NO_SUPPLY = -(1 << 30), /* of a group without supply: less than any price */
+	NODE_BLOCK = 1 << 29,         /* added to a block's number where columns and ~groups are nodes too */
+	REFERENCE_FULL = 3 << 28,     /* less PRICE_NO_SUPPLY fits 31 bits; less any bid it is above every price */
 };
 
 /* What else is known of the arc of the same place. */
-struct tie {
+struct link {
 	int32_t place : 30;   /* in its target's list of references; NONE: in none yet */
 	uint32_t limited : 1; /* it is the arc of a `running` */
 	uint32_t full : 1;    /* a limited one without room */
@@ -108,7 +108,7 @@ struct column {
 };
 
 /* In state->column_lists, where the column is in these. */
-enum { IN_FREE_LIST = 1, IN_HOLE_LIST = 2 };
+enum { IN_FREE_LIST = 1, IN_DEFICIT_LIST = 2 };
 
 struct block {
 	int32_t floor;    /* <= least price of its open columns */
@@ -117,11 +117,11 @@ struct block {
 	uint32_t stamp;
 	int32_t parent_group, parent_cost;
 	int32_t parent_column; /* backward searches */
-	int32_t exit_member;   /* members before it have no free slot, while exit_epoch is the state's */
-	uint32_t exit_epoch;
+	int32_t slot_member;   /* members before it have no free slot, while slot_epoch is the state's */
+	uint32_t slot_epoch;
 	struct visit visit; /* next: a member */
 	uint32_t exact;     /* stamp of the last blocking flow that made the floor exact */
-	int32_t member_count, member_room;
+	int32_t member_count, member_allocated;
 	int32_t *members; /* columns */
 	int32_t row_cost; /* INT32_MAX, but while a row is installed */
 };
@@ -131,7 +131,7 @@ struct group {
 	int32_t price; /* valid while supply > 0 */
 	int32_t aggregator_cost;
 	int32_t unscheduled_cost, unscheduled_capacity, unscheduled_flow;
-	int32_t pending, unrouted;
+	int32_t deferred, unrouted;
 	/*
 	 * Forward: cost of the share at parent_column that is taken back (NONE: the excess is). Backward: cost of the
 	 * own arc that gets flow, ~cost when it leads over a block, to parent_column.
@@ -140,20 +140,20 @@ struct group {
 	int32_t arc_count;
 	struct arc *arcs;                /* [arc_count] ascending by cost; target: column, or ~block */
 	struct structured_share *shares; /* [share_count] ascending by column, then cost */
-	int32_t exit_arc;                /* arcs before it lead to no free slot, while exit_epoch is the state's */
-	uint32_t exit_epoch;
+	int32_t slot_arc;                /* arcs before it lead to no free slot, while slot_epoch is the state's */
+	uint32_t slot_epoch;
 	int32_t share_count, limited_count, running_count;
 	int32_t supply, excess;
 	struct running *running; /* [running_count], of which limited_count are arcs of their own */
-	struct tie *ties;        /* [arc_count] */
+	struct link *links;      /* [arc_count] */
 	uint32_t limited_bits;   /* of its limited arcs their columns modulo 32: tells most others apart */
 	struct visit visit;      /* next: an arc */
-	bool exists, in_excess_list, in_pending_list, in_changed_list;
+	bool exists, in_excess_list, in_deferred_list, in_changed_list;
 };
 
 /* Room of a group's arrays: apart, for it is asked for only when they grow. */
-struct rooms {
-	int32_t arcs, ties, shares, running;
+struct allocated {
+	int32_t arcs, links, shares, running;
 };
 
 /* Ids with a flag in their owner that says "already in". */
@@ -163,8 +163,8 @@ struct id_list {
 	size_t capacity;
 };
 
-/* TARGET_SLOT: a group's exit to a free slot at the market's price; TARGET_COLUMN: a hole, at a higher price. */
-enum target_kind { TARGET_SLOT, TARGET_COLUMN, TARGET_MARKET, TARGET_UNSCHEDULED, TARGET_UNROUTED };
+/* TARGET_SLOT: a group's exit to a free slot at the market's price; TARGET_COLUMN: a deficit, at a higher price. */
+enum target_kind { TARGET_SLOT, TARGET_COLUMN, TARGET_AGGREGATOR, TARGET_UNSCHEDULED, TARGET_UNROUTED };
 
 struct target {
 	enum target_kind kind;
@@ -172,8 +172,8 @@ struct target {
 };
 
 /*
- * Backward from a hole, or from all ways to wait to the market; forward from a group's excess, from that of all groups,
- * or from all units that wait.
+ * Backward from a deficit, or from all ways to wait to the market; forward from a group's excess, from that of all
+ * groups, or from all units that wait.
  */
 enum search_source { FROM_DEFICIT, TO_AGGREGATOR, FROM_GROUP, FROM_EXCESS, FROM_WAITING };
 
@@ -195,24 +195,26 @@ enum blocking_kind { BLOCKING_LAYERED, BLOCKING_UNLAYERED, BLOCKING_INWARD, BLOC
 struct blocking {
 	enum blocking_kind kind;
 	uint32_t stamp;
-	int32_t exit_level; /* the first layer with a path to the sink */
+	int32_t sink_level; /* the first layer with a path to the sink */
 	int32_t depth;      /* of the recursion */
 };
 
 struct structured {
 	struct group *groups;
-	int32_t *bids;       /* [group_room] each group's price again, close together: most searches need no more */
-	struct rooms *rooms; /* [group_room] */
+	int32_t *group_prices; /* [group_allocated] each group's price again, close together: most searches need no more
+				*/
+	struct allocated *allocated; /* [group_allocated] */
 	struct column *columns;
-	int32_t *prices;                        /* [column_room] */
-	int32_t *capacities, *free_slots;       /* [column_room] slots, and those without a unit */
-	int32_t *entry_rooms;                   /* [column_room] of columns' entries */
-	uint8_t *column_lists;                  /* [column_room] */
-	int32_t *column_blocks;                 /* [column_room] NONE: the column does not exist */
-	uint64_t *group_labels, *column_labels; /* [group_room], [column_room] see structured_search.h */
+	int32_t *prices;                        /* [column_allocated] */
+	int32_t *capacities, *free_slots;       /* [column_allocated] slots, and those without a unit */
+	int32_t *entry_allocated;               /* [column_allocated] of columns' entries */
+	uint8_t *column_lists;                  /* [column_allocated] */
+	int32_t *column_blocks;                 /* [column_allocated] NONE: the column does not exist */
+	uint64_t *group_labels, *column_labels; /* [group_allocated], [column_allocated] see structured_search.h */
 	struct block *blocks;
-	int32_t group_count, group_room, column_count, column_room, block_count, block_room;
-	struct reference_list *column_references; /* [column_room], as the next is [block_room], while `referenced` */
+	int32_t group_count, group_allocated, column_count, column_allocated, block_count, block_allocated;
+	struct reference_list
+		*column_references; /* [column_allocated], as the next is [block_allocated], while `referenced` */
 	struct reference_list *block_references;
 	bool referenced; /* the two above are kept; built by the first repair */
 	bool solved;     /* flow and prices are those of an optimum, but for what is queued */
@@ -220,37 +222,38 @@ struct structured {
 	bool stalled;  /* a step that must get nearer has not */
 	bool gives_up; /* rather than hand over */
 	bool given_up;
-	int32_t market_price;
-	uint32_t exit_epoch;                               /* moves when a slot comes free */
-	int64_t total_capacity, total_free, total_pending; /* the last two once there was a solve */
-	int64_t column_cost;                               /* of all flow on arcs to columns */
-	struct id_list excess_list, pending_list, hole_list, free_list, changed_list;
+	int32_t aggregator_price;
+	uint32_t slot_epoch;                                /* moves when a slot comes free */
+	int64_t total_capacity, total_free, total_deferred; /* the last two once there was a solve */
+	int64_t column_cost;                                /* of all flow on arcs to columns */
+	struct id_list excess_list, deferred_list, deficit_list, free_list, changed_list;
 	struct id_list meeting_list; /* groups, or columns and ~groups: where the market and a way out have met */
 	struct search search;
 	struct blocking blocking;
-	bool starts_loose; /* a start from nothing with slots for all is under way */
+	bool start_is_loose; /* a start from nothing with slots for all is under way */
 	struct arena arena;
 	/* Scratch of the installation of rows. */
-	int32_t *held; /* [column_room] units that wait for an arc, all 0 between calls */
+	int32_t *unplaced; /* [column_allocated] units that wait for an arc, all 0 between calls */
 	/*
-	 * [column_room] of the arc to it in the row that is being changed: 0 if it stays as it is, cost + 1, or NONE if
-	 * there is to be none, as always while the column does not exist.
+	 * [column_allocated] of the arc to it in the row that is being changed: 0 if it stays as it is, cost + 1, or
+	 * NONE if there is to be none, as always while the column does not exist.
 	 */
 	int32_t *wanted;
 	struct row_arc *row_arcs;
 	struct parted_arc *row_left;
-	struct structured_share *row_held; /* units without an arc, and the columns that they stay on */
-	size_t row_arc_capacity, row_left_capacity, row_held_capacity;
+	struct structured_share *row_detached; /* units without an arc, and the columns that they stay on */
+	size_t row_arc_capacity, row_left_capacity, row_detached_capacity;
 	struct id_list moved_groups; /* of units that a column had no slots for */
 	uint64_t scans, searches, augmentations;
 	uint64_t scan_limit;    /* of what is being tried: past it, it is given up */
-	uint64_t patience;      /* that limit in passes over all arcs */
-	uint64_t alone_passes;  /* over all arcs: after these a start with slots for all pushes the rest together */
+	uint64_t pass_limit;    /* that limit in passes over all arcs */
+	uint64_t single_passes; /* over all arcs: after these a start with slots for all pushes the rest together */
 	uint64_t repair_scans;  /* a repair may look at as many, or at as many as ... */
-	uint64_t scratch_scans; /* ... the last solve from nothing */
-	int32_t skip, pause; /* solves without an attempt to repair: still to come, and after the next one given up */
-	int32_t peak_price;  /* of the market, falling slowly */
-	int32_t start_price; /* of the market, where the last start from nothing began, or would better have */
+	uint64_t start_scans;   /* ... the last solve from nothing */
+	int32_t repair_skips,
+		repair_pause; /* solves without an attempt to repair: still to come, and after the next one given up */
+	int32_t peak_price;   /* of the market, falling slowly */
+	int32_t start_price;  /* of the market, where the last start from nothing began, or would better have */
 	bool started_over;
 	int64_t arc_total; /* of all groups */
 };
@@ -274,7 +277,7 @@ int32_t flow_units_on(const struct group *group, int32_t column); /* at whatever
 void column_free(struct structured *state, int32_t column, int32_t units);
 void column_fill(struct structured *state, int32_t column, int32_t units);
 void group_add_excess(struct structured *state, int32_t group, int32_t units);
-void group_add_pending(struct structured *state, int32_t group, int32_t units);
+void group_add_deferred(struct structured *state, int32_t group, int32_t units);
 /* Deferred units get arcs to `column`, whose slots the caller accounts for; there are at least `units` of them. */
 void flow_bind(struct structured *state, int32_t column, int32_t units);
 /* Price of waiting at the group, and how many of `units` can wait at its price. */
@@ -290,7 +293,7 @@ int32_t limited_find(const struct group *group, int32_t column, int32_t cost); /
 int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
 /* More units on the limited arc at this place of `running`, or room for more. */
 void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units);
-int32_t arc_room_at(const struct group *group, int32_t target, int32_t cost);
+int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost);
 /* The limited arcs and what is remembered leave the row, then come in anew. Costs the row, if there are any. */
 void running_drop(struct structured *state, int32_t group);
 bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);
@@ -307,7 +310,7 @@ void references_replace(struct structured *state, int32_t group, struct row_arc 
 
 /* row.c */
 bool row_cost_legal(int32_t cost);
-int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t held);
+int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t unplaced);
 /* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
 void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to);
 /* The group's units at the place of its shares no longer have an arc, but stay on their column: the count'th in hand.
@@ -327,8 +330,8 @@ void import_simplex(struct structured *state);
 
 /* start.c */
 /* No unit is anywhere, and every open column has the market's price. */
-void start_forget(struct structured *state, int32_t market_price);
-void start_fresh(struct structured *state, int32_t market_price);
+void start_forget(struct structured *state, int32_t aggregator_price);
+void start_fresh(struct structured *state, int32_t aggregator_price);
 
 /* attempt.c */
 void start_solve(struct structured *state);
@@ -357,8 +360,8 @@ int32_t path_augment_inward(struct structured *state, int32_t group, int32_t uni
 int32_t path_augment_outward(struct structured *state, int32_t node, int32_t units);
 
 /* exit.c: free slots at the aggregator's price. */
-int32_t block_exit(struct structured *state, int32_t block);
-int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column);
+int32_t block_free_slot(struct structured *state, int32_t block);
+int32_t group_free_slot(struct structured *state, int32_t group, int32_t below, int32_t *column);
 int32_t block_least_price(const struct structured *state, int32_t block); /* PRICE_CLOSED: no open column */
 int32_t block_exact_floor(struct structured *state, int32_t block);       /* the same, kept as the block's floor */
 
@@ -380,9 +383,9 @@ static inline struct visit *node_visit(const struct structured *state, int32_t n
 	return node >= NODE_BLOCK ? &state->blocks[node - NODE_BLOCK].visit : &state->columns[node].visit;
 }
 
-static inline struct rooms *rooms_of(const struct structured *state, const struct group *group)
+static inline struct allocated *allocated_of(const struct structured *state, const struct group *group)
 {
-	return &state->rooms[group - state->groups];
+	return &state->allocated[group - state->groups];
 }
 
 static inline bool limited_perhaps(const struct group *group, int32_t target)
@@ -395,15 +398,15 @@ static inline bool arc_is_limited(const struct group *group, int32_t target, int
 	return limited_perhaps(group, target) && limited_find(group, target, cost) != NONE;
 }
 
-static inline int32_t arc_room(const struct group *group, int32_t arc)
+static inline int32_t arc_residual(const struct group *group, int32_t arc)
 {
-	return group->ties[arc].limited ? arc_room_at(group, group->arcs[arc].target, group->arcs[arc].cost)
-					: INT32_MAX;
+	return group->links[arc].limited ? arc_residual_at(group, group->arcs[arc].target, group->arcs[arc].cost)
+					 : INT32_MAX;
 }
 
-static inline bool arc_has_room(const struct group *group, int32_t arc)
+static inline bool arc_has_residual(const struct group *group, int32_t arc)
 {
-	return !group->ties[arc].full;
+	return !group->links[arc].full;
 }
 
 /* The first of the group's arcs low..high-1 that costs as much, or more; `high` if none does. */
@@ -433,13 +436,13 @@ static inline bool state_halted(const struct structured *state)
 /* Whether it has a bid: told without a look at the group. */
 static inline bool group_has_supply(const struct structured *state, int32_t group)
 {
-	return state->bids[group] != BIDS_NOTHING;
+	return state->group_prices[group] != PRICE_NO_SUPPLY;
 }
 
 /* After each change of the group's price, or of its supply from or to 0. */
-static inline void group_bid(struct structured *state, int32_t group)
+static inline void group_note_price(struct structured *state, int32_t group)
 {
-	state->bids[group] = state->groups[group].supply > 0 ? state->groups[group].price : BIDS_NOTHING;
+	state->group_prices[group] = state->groups[group].supply > 0 ? state->groups[group].price : PRICE_NO_SUPPLY;
 }
 
 static inline struct reference_list *reference_list_of(const struct structured *state, int32_t target)

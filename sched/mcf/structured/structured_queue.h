@@ -3,8 +3,8 @@
  * Dial's buckets for keys that never fall below the last one taken: a window of buckets with a bitmap of the non-empty
  * ones, and a bag for keys beyond it, spread anew when the window is used up. Any int32 key works; keys within the
  * window cost O(1). There, of equal keys the one pushed first is taken first: searches go broad, find ways of few
- * steps, and what a node will be asked for has time to come from memory. Stale nodes are the caller's to skip. No
- * globals.
+ * steps, and what a node will be asked for has time to come from memory. Stale nodes are the caller's to repair_skips.
+ * No globals.
  */
 #ifndef STRUCTURED_QUEUE_H
 #define STRUCTURED_QUEUE_H

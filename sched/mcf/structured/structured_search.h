@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shortest paths in reduced costs, what both directions share: forward from units that need a slot (forward.c),
- * backward from slots that need a unit (hole.c). Nodes are settled in order of their distance from the roots up to the
- * nearest target; then the prices of those settled move by what they are nearer than it. The caller labels and queues
- * the roots, runs the search, and uses the path to search.target.
+ * backward from slots that need a unit (deficit.c). Nodes are settled in order of their distance from the roots up to
+ * the nearest target; then the prices of those settled move by what they are nearer than it. The caller labels and
+ * queues the roots, runs the search, and uses the path to search.target.
  *
  * A label says how near the current search has come to a column or group: the search's number, complemented, above the
  * distance. Labels of earlier searches are larger than any of this one, so that one comparison tells whether a node is
@@ -38,7 +38,7 @@ void search_move_prices(struct structured *state, int32_t sign);
  * ascending; how many. Most references are too dear: that is told by the bid alone, without a look at the group or the
  * arc. `near` has room for `count`.
  */
-int32_t near_references(const struct reference *items, int32_t count, const int32_t *bids, int32_t below,
+int32_t near_references(const struct reference *items, int32_t count, const int32_t *group_prices, int32_t below,
 			int32_t *near);
 
 /* Where a group's arcs may lead to anything near. */
@@ -47,7 +47,7 @@ struct near_scope {
 	const uint64_t *labels; /* of columns; NULL: all that is near is of use, whatever is known of it */
 	uint64_t era;           /* of the labels */
 	int32_t base;           /* of the distance over an arc: with its cost and its target's price */
-	int32_t market_price;
+	int32_t aggregator_price;
 	int32_t below;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is near, by its definition: spare items, full arcs, labels of this search and others, ties. */
+/* What is near, by its definition: spare items, full arcs, labels of this search and others, links. */
 #include <criterion/criterion.h>
 
 #include <base/rng.h>
@@ -22,7 +22,7 @@ static void draw_items(struct rng *rng, struct reference *items, int32_t count)
 
 Test(structured_near, references_are_found_by_their_definition)
 {
-	int32_t bids[GROUPS] = {0}, near[SEARCH_SPAN], wanted[SEARCH_SPAN], total = 0;
+	int32_t group_prices[GROUPS] = {0}, near[SEARCH_SPAN], wanted[SEARCH_SPAN], total = 0;
 	struct reference items[SEARCH_SPAN];
 	struct rng rng;
 
@@ -31,15 +31,15 @@ Test(structured_near, references_are_found_by_their_definition)
 		int32_t count = (int32_t)rng_below(&rng, SEARCH_SPAN + 1), below = (int32_t)rng_below(&rng, 9) - 4;
 
 		for (int32_t g = 0; g < GROUPS && draw % 50 == 0; g++)
-			bids[g] = rng_below(&rng, 9) ? 98 + (int32_t)rng_below(&rng, 10) : BIDS_NOTHING;
+			group_prices[g] = rng_below(&rng, 9) ? 98 + (int32_t)rng_below(&rng, 10) : PRICE_NO_SUPPLY;
 		draw_items(&rng, items, count);
 		int32_t found = 0;
 
 		for (int32_t i = 0; i < count; i++) {
-			if (items[i].group != NONE && items[i].cost < bids[items[i].group] + below)
+			if (items[i].group != NONE && items[i].cost < group_prices[items[i].group] + below)
 				wanted[found++] = i;
 		}
-		cr_assert_eq(near_references(items, count, bids, below, near), found, "draw %d", draw);
+		cr_assert_eq(near_references(items, count, group_prices, below, near), found, "draw %d", draw);
 		for (int32_t i = 0; i < found; i++)
 			cr_assert_eq(near[i], wanted[i], "draw %d: place %d, not %d", draw, near[i], wanted[i]);
 		total += found;
@@ -65,7 +65,7 @@ static bool is_wanted(const struct arc *arc, const struct near_scope *scope)
 {
 	int32_t distance;
 
-	if (scope->base + arc->cost + scope->market_price >= scope->below)
+	if (scope->base + arc->cost + scope->aggregator_price >= scope->below)
 		return false;
 	if (arc->target < 0)
 		return true;
@@ -100,7 +100,7 @@ Test(structured_near, arcs_are_found_by_their_definition)
 					   .labels = rng_below(&rng, 4) ? labels : NULL,
 					   .era = UINT64_C(0xfffffff0) << 32,
 					   .base = -100 - (int32_t)rng_below(&rng, 3), /* no distance is negative */
-					   .market_price = (int32_t)rng_below(&rng, 3),
+					   .aggregator_price = (int32_t)rng_below(&rng, 3),
 					   .below = 1 + (int32_t)rng_below(&rng, 12)};
 
 		for (int32_t c = 0; c < COLUMNS && draw % 20 == 0; c++) {
@@ -111,10 +111,10 @@ Test(structured_near, arcs_are_found_by_their_definition)
 		int32_t found = wanted_arcs(arcs, count, &scope, wanted);
 
 		cr_assert_eq(near_arcs(arcs, count, &scope, near, &seen), found, "draw %d", draw);
-		cr_assert(seen == count || arcs[seen].cost + scope.market_price >= scope.below - scope.base, "draw %d",
-			  draw);
-		cr_assert(seen == 0 || arcs[seen - 1].cost + scope.market_price < scope.below - scope.base, "draw %d",
-			  draw);
+		cr_assert(seen == count || arcs[seen].cost + scope.aggregator_price >= scope.below - scope.base,
+			  "draw %d", draw);
+		cr_assert(seen == 0 || arcs[seen - 1].cost + scope.aggregator_price < scope.below - scope.base,
+			  "draw %d", draw);
 		for (int32_t i = 0; i < found; i++)
 			cr_assert_eq(near[i], wanted[i], "draw %d: place %d, not %d", draw, near[i], wanted[i]);
 		total += found;
@@ -130,7 +130,7 @@ Test(structured_near, an_arc_is_near_over_a_block_or_to_a_column_that_its_label_
 	const int32_t prices[] = {5, 0, 0, 9};
 	const uint64_t labels[] = {UINT64_MAX, 7U << 8 | 1, 7U << 8 | 2, UINT64_MAX};
 	const struct near_scope scope = {
-		.prices = prices, .labels = labels, .era = 7U << 8, .base = -100, .market_price = 1, .below = 6};
+		.prices = prices, .labels = labels, .era = 7U << 8, .base = -100, .aggregator_price = 1, .below = 6};
 	int32_t near[SEARCH_SPAN], seen;
 
 	/* Column 0 is at 5, 1 was at 1 before, 2 is at 1 and was at 2, 3 is too dear; the last block's arc is pruned.
@@ -145,12 +145,12 @@ Test(structured_near, an_arc_is_near_over_a_block_or_to_a_column_that_its_label_
 Test(structured_near, a_reference_is_near_when_its_cost_exceeds_the_bid_by_less)
 {
 	const struct reference items[] = {{0, 105}, {NONE, 0}, {1, REFERENCE_FULL}, {1, 104}, {2, 100}};
-	const int32_t bids[] = {103, 103, BIDS_NOTHING};
+	const int32_t group_prices[] = {103, 103, PRICE_NO_SUPPLY};
 	int32_t near[5];
 
-	cr_assert_eq(near_references(items, 5, bids, 2, near), 1);
+	cr_assert_eq(near_references(items, 5, group_prices, 2, near), 1);
 	cr_assert_eq(near[0], 3);
-	cr_assert_eq(near_references(items, 5, bids, 3, near), 2);
+	cr_assert_eq(near_references(items, 5, group_prices, 3, near), 2);
 	cr_assert_eq(near[0], 0);
 	cr_assert_eq(near[1], 3);
 }

@@ -29,15 +29,15 @@ static void check_references(const struct structured *state, int32_t event)
 			int32_t target = g->arcs[i].target, cost = g->arcs[i].cost;
 			const struct reference_list *list =
 				target >= 0 ? &state->column_references[target] : &state->block_references[~target];
-			const struct reference *named = &list->items[g->ties[i].place];
+			const struct reference *named = &list->items[g->links[i].place];
 
-			cr_assert(g->ties[i].place >= 0 && g->ties[i].place < list->count, "event %d", event);
+			cr_assert(g->links[i].place >= 0 && g->links[i].place < list->count, "event %d", event);
 			cr_assert_eq(named->group, group, "event %d: arc %d of group %d is named as of %d", event, i,
 				     group, named->group);
-			cr_assert_eq(named->cost, arc_has_room(g, i) ? cost : REFERENCE_FULL,
+			cr_assert_eq(named->cost, arc_has_residual(g, i) ? cost : REFERENCE_FULL,
 				     "event %d: arc %d of group %d", event, i, group);
-			cr_assert_eq(g->ties[i].limited, arc_is_limited(g, target, cost), "event %d", event);
-			cr_assert_eq(arc_has_room(g, i), arc_room_at(g, target, cost) > 0,
+			cr_assert_eq(g->links[i].limited, arc_is_limited(g, target, cost), "event %d", event);
+			cr_assert_eq(arc_has_residual(g, i), arc_residual_at(g, target, cost) > 0,
 				     "event %d: arc %d of group %d", event, i, group);
 		}
 		arcs += g->arc_count;

@@ -14,8 +14,8 @@
  *           aggregator is the market's: searches buy and sell there, and what is then out of balance is settled once.
  * Work.     A repair is given up, and the network solved from nothing, where it has looked at 8 times as many arcs as
  *           the last solve from nothing had; what runs where `running` says stays there if that is optimal, but among
- *           equals more units move than a repair would (structured_bring_home() undoes that). Repairs given up one
- * after the other are attempted ever more rarely, one solve in 17 at last. With more units than slots a solve from
+ *           equals more units move than a repair would (structured_restore_placement() undoes that). Repairs given up
+ * one after the other are attempted ever more rarely, one solve in 17 at last. With more units than slots a solve from
  * nothing begins near the market's last price, above it where slots ran short there; one that looks at too much begins
  * anew at another. Where that is likely to take less than a repair, with long rows and many units to be placed, none is
  * attempted. At 128 times as many arcs as there are, and with too few slots at 8 to 32 times, the network simplex takes
@@ -106,7 +106,7 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 
 /*
  * One unit of the group ends on `column` (it must be there according to the last solve): supply falls by one, the
- * column has a hole, and a running arc to it loses one unit. -EINVAL if no unit of the group is there.
+ * column has a deficit, and a running arc to it loses one unit. -EINVAL if no unit of the group is there.
  */
 int structured_end_unit(struct structured *state, int32_t group, int32_t column);
 
@@ -146,7 +146,7 @@ enum mcf_status structured_solve_fresh(struct structured *state, struct structur
  * Where units of a group would rather be than anywhere else that costs as much; those of one group follow each other.
  * A pair may come again.
  */
-struct structured_home {
+struct structured_placement {
 	int32_t group, column;
 	int32_t units;
 };
@@ -157,7 +157,7 @@ struct structured_home {
  * cases most of those that may be, though not the most there can be. Linear in homes and in arcs of their groups; the
  * homes of one column are few.
  */
-int structured_bring_home(struct structured *state, const struct structured_home *homes, int32_t count);
+int structured_restore_placement(struct structured *state, const struct structured_placement *homes, int32_t count);
 
 /* A group's answer after a solve. Columns ascending, each once. */
 struct structured_share {

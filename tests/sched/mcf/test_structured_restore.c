@@ -9,7 +9,7 @@
 enum { HOMES_MOST = WORLD_GROUPS * WORLD_COLUMNS };
 
 struct homes {
-	struct structured_home items[HOMES_MOST];
+	struct structured_placement items[HOMES_MOST];
 	int32_t count;
 };
 
@@ -22,7 +22,8 @@ static void read_homes(const struct world *world, struct homes *homes)
 		int32_t count = world->groups[g].exists ? structured_read(world->state, g, shares, WORLD_COLUMNS) : 0;
 
 		for (int32_t i = 0; i < count; i++)
-			homes->items[homes->count++] = (struct structured_home){g, shares[i].column, shares[i].units};
+			homes->items[homes->count++] =
+				(struct structured_placement){g, shares[i].column, shares[i].units};
 	}
 }
 
@@ -37,12 +38,12 @@ static void draw_homes(struct world *world, struct homes *homes)
 			int32_t column = (int32_t)rng_below(&world->rng, (uint64_t)world->column_count);
 
 			homes->items[homes->count++] =
-				(struct structured_home){g, column, 1 + (int32_t)rng_below(&world->rng, 3)};
+				(struct structured_placement){g, column, 1 + (int32_t)rng_below(&world->rng, 3)};
 		}
 	}
 }
 
-static int32_t units_at(const struct world *world, const struct structured_home *home)
+static int32_t units_at(const struct world *world, const struct structured_placement *home)
 {
 	struct structured_share shares[WORLD_COLUMNS];
 	int32_t count = structured_read(world->state, home->group, shares, WORLD_COLUMNS);
@@ -69,7 +70,7 @@ static void bring_home(struct world *world, const struct homes *homes, uint64_t 
 {
 	int64_t cost = world->result.cost;
 
-	cr_assert_eq(structured_bring_home(world->state, homes->items, homes->count), 0);
+	cr_assert_eq(structured_restore_placement(world->state, homes->items, homes->count), 0);
 	cr_assert(world_solve(world, false), "seed %llu", (unsigned long long)seed);
 	cr_assert_eq(world->result.cost, cost, "seed %llu", (unsigned long long)seed);
 	cr_assert(world_check(world), "seed %llu: %s", (unsigned long long)seed, world->text);
@@ -114,43 +115,43 @@ static void walk_many(uint64_t first_seed, int32_t slots_percent, bool wide)
 	cr_assert_gt(moved, WALKS, "there were others to come back from");
 }
 
-Test(structured_home, loose)
+Test(structured_placement, loose)
 {
 	walk_many(1, 180, false);
 }
 
-Test(structured_home, tight)
+Test(structured_placement, tight)
 {
 	walk_many(101, 100, false);
 }
 
-Test(structured_home, oversubscribed)
+Test(structured_placement, oversubscribed)
 {
 	walk_many(201, 55, false);
 }
 
-Test(structured_home, over_the_whole_cluster)
+Test(structured_placement, over_the_whole_cluster)
 {
 	walk_many(301, 120, true);
 	walk_many(401, 80, true);
 }
 
-Test(structured_home, refuses_what_is_not_there)
+Test(structured_placement, refuses_what_is_not_there)
 {
 	struct structured *state = structured_create(1, 1, 1);
 	struct structured_row row = {
 		.aggregator_cost = 5, .unscheduled_cost = 9, .unscheduled_capacity = 1, .column_count = 0};
-	struct structured_home home = {0, 0, 1};
+	struct structured_placement home = {0, 0, 1};
 	struct structured_result result;
 
 	structured_set_column(state, 0, 0, 1);
 	cr_assert_eq(structured_set_row(state, 0, &row), 0);
 	structured_set_supply(state, 0, 1);
-	cr_assert_eq(structured_bring_home(state, &home, 1), -EINVAL, "before the first solve");
+	cr_assert_eq(structured_restore_placement(state, &home, 1), -EINVAL, "before the first solve");
 	structured_solve(state, &result);
-	cr_assert_eq(structured_bring_home(state, &home, 1), 0);
-	cr_assert_eq(structured_bring_home(state, &(struct structured_home){1, 0, 1}, 1), -EINVAL);
-	cr_assert_eq(structured_bring_home(state, &(struct structured_home){0, 1, 1}, 1), -EINVAL);
-	cr_assert_eq(structured_bring_home(state, &(struct structured_home){0, 0, -1}, 1), -EINVAL);
+	cr_assert_eq(structured_restore_placement(state, &home, 1), 0);
+	cr_assert_eq(structured_restore_placement(state, &(struct structured_placement){1, 0, 1}, 1), -EINVAL);
+	cr_assert_eq(structured_restore_placement(state, &(struct structured_placement){0, 1, 1}, 1), -EINVAL);
+	cr_assert_eq(structured_restore_placement(state, &(struct structured_placement){0, 0, -1}, 1), -EINVAL);
 	structured_destroy(state);
 }

@@ -17,14 +17,14 @@ struct claim {
 };
 
 struct homes {
-	const struct structured_home *items;
+	const struct structured_placement *items;
 	struct claim *claims;
 	int32_t *of_column; /* numbers of items, by column */
 	int32_t *starts;    /* [column_count + 1] in of_column */
 	int32_t count;
 };
 
-static bool homes_legal(const struct structured *state, const struct structured_home *items, int32_t count)
+static bool homes_legal(const struct structured *state, const struct structured_placement *items, int32_t count)
 {
 	for (int32_t i = 0; i < count; i++)
 		if (items[i].group < 0 || items[i].group >= state->group_count ||
@@ -113,28 +113,28 @@ static bool count_kept(const struct structured *state, const struct homes *homes
 static void find_room(struct structured *state, const struct homes *homes, int32_t first, int32_t end)
 {
 	const struct group *g = &state->groups[homes->items[first].group];
-	int32_t *held = state->held;
+	int32_t *unplaced = state->unplaced;
 
 	for (int32_t i = first; i < end; i++) {
 		int32_t column = homes->items[i].column;
 
 		homes->claims[i].cost = g->price - state->prices[column];
 		if (homes->claims[i].kept < homes->claims[i].units)
-			held[column] = i + 1;
+			unplaced[column] = i + 1;
 	}
 	for (int32_t a = 0; a < g->arc_count; a++) {
 		struct arc arc = g->arcs[a];
 
 		if (arc.target < 0)
 			state->blocks[~arc.target].row_cost = arc.cost;
-		else if (held[arc.target] != 0 && homes->claims[held[arc.target] - 1].cost == arc.cost)
-			homes->claims[held[arc.target] - 1].wants = arc_room(g, a);
+		else if (unplaced[arc.target] != 0 && homes->claims[unplaced[arc.target] - 1].cost == arc.cost)
+			homes->claims[unplaced[arc.target] - 1].wants = arc_residual(g, a);
 	}
 	for (int32_t i = first; i < end; i++) {
 		struct claim *claim = &homes->claims[i];
 		int32_t block = state->column_blocks[homes->items[i].column];
 
-		held[homes->items[i].column] = 0;
+		unplaced[homes->items[i].column] = 0;
 		if (block == NONE || claim->cost < 0) /* ARC_ABSENT is under 0 as well */
 			claim->wants = 0;
 		else if (claim->cost == g->aggregator_cost || claim->cost == state->blocks[block].row_cost)
@@ -213,7 +213,7 @@ static void make_room(struct structured *state, const struct homes *homes, int32
 
 static void move_in(struct structured *state, const struct homes *homes, int32_t i)
 {
-	const struct structured_home *home = &homes->items[i];
+	const struct structured_placement *home = &homes->items[i];
 	struct claim *claim = &homes->claims[i];
 	int32_t units;
 
@@ -227,7 +227,7 @@ static void move_in(struct structured *state, const struct homes *homes, int32_t
 	group_add_excess(state, home->group, claim->wants - units);
 }
 
-int structured_bring_home(struct structured *state, const struct structured_home *items, int32_t count)
+int structured_restore_placement(struct structured *state, const struct structured_placement *items, int32_t count)
 {
 	struct homes homes = {.items = items, .count = count};
 	int code;

@@ -6,41 +6,41 @@
 #include "structured_priv.h"
 
 /* A column of the block with a free slot at the market's price, or NONE. */
-int32_t block_exit(struct structured *state, int32_t block)
+int32_t block_free_slot(struct structured *state, int32_t block)
 {
 	struct block *b = &state->blocks[block];
 
-	if (b->exit_epoch != state->exit_epoch) {
-		b->exit_epoch = state->exit_epoch;
-		b->exit_member = 0;
+	if (b->slot_epoch != state->slot_epoch) {
+		b->slot_epoch = state->slot_epoch;
+		b->slot_member = 0;
 	}
-	for (; b->exit_member < b->member_count; b->exit_member++) {
-		int32_t column = b->members[b->exit_member];
+	for (; b->slot_member < b->member_count; b->slot_member++) {
+		int32_t column = b->members[b->slot_member];
 
-		if (state->prices[column] == state->market_price && state->free_slots[column] > 0)
+		if (state->prices[column] == state->aggregator_price && state->free_slots[column] > 0)
 			return column;
 	}
 	return NONE;
 }
 
 /* The group's cheapest arc to a free slot, if it costs less than `below`; *column is where. */
-int32_t group_exit(struct structured *state, int32_t group, int32_t below, int32_t *column)
+int32_t group_free_slot(struct structured *state, int32_t group, int32_t below, int32_t *column)
 {
 	struct group *g = &state->groups[group];
 
-	if (g->exit_epoch != state->exit_epoch) {
-		g->exit_epoch = state->exit_epoch;
-		g->exit_arc = 0;
+	if (g->slot_epoch != state->slot_epoch) {
+		g->slot_epoch = state->slot_epoch;
+		g->slot_arc = 0;
 	}
-	for (; g->exit_arc < g->arc_count; g->exit_arc++) {
-		const struct arc *arc = &g->arcs[g->exit_arc];
+	for (; g->slot_arc < g->arc_count; g->slot_arc++) {
+		const struct arc *arc = &g->arcs[g->slot_arc];
 
 		if (arc->cost >= below)
 			return NONE;
-		*column = arc->target >= 0 ? arc->target : block_exit(state, ~arc->target);
-		if (*column != NONE && state->prices[*column] == state->market_price &&
-		    state->free_slots[*column] > 0 && arc_has_room(g, g->exit_arc))
-			return g->exit_arc;
+		*column = arc->target >= 0 ? arc->target : block_free_slot(state, ~arc->target);
+		if (*column != NONE && state->prices[*column] == state->aggregator_price &&
+		    state->free_slots[*column] > 0 && arc_has_residual(g, g->slot_arc))
+			return g->slot_arc;
 	}
 	return NONE;
 }
