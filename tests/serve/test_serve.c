@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A server in this process, spoken to over its sockets as any client would. */
+#include <criterion/criterion.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <serve/serve.h>
+
+static struct serve_call *waiting;
+static uid_t caller;
+
+static void echo(void *context, struct serve_call *call)
+{
+	char text[256];
+
+	(void)context;
+	caller = call->uid;
+	snprintf(text, sizeof text, "%s|%s|%s|%s", call->method, call->tail, call->body,
+		 serve_query(call, "after") ? serve_query(call, "after") : "-");
+	serve_reply(call, 200, "text/plain", text, strlen(text));
+}
+
+static void wait_for_more(void *context, struct serve_call *call)
+{
+	(void)context;
+	waiting = call;
+}
+
+static void refuse(void *context, struct serve_call *call)
+{
+	struct error err = {.code = EEXIST, .text = "job 'web' exists"};
+
+	(void)context;
+	serve_reply_error(call, &err);
+}
+
+static const struct serve_route routes[] = {
+	{"GET", "/", echo},          {"GET", "/v1/jobs", echo},
+	{"POST", "/v1/jobs", echo},  {"GET", "/v1/wait", wait_for_more},
+	{"PUT", "/v1/jobs", refuse}, {NULL, NULL, NULL},
+};
+
+static void run(struct serve *serve, int fd)
+{
+	struct pollfd polled[] = {{.fd = serve_fd(serve), .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+
+	for (int i = 0; i < 200; i++) {
+		poll(polled, 2, 5);
+		serve_run(serve);
+		if (polled[1].revents)
+			return;
+	}
+}
+
+static int connect_unix(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(address.sun_path, path);
+	return connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? fd : -1;
+}
+
+static int connect_tcp(const struct serve *serve)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_port = htons(serve_port(serve)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	return connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? fd : -1;
+}
+
+/* Sends a request, lets the server work, and returns what came back. */
+static const char *ask(struct serve *serve, int fd, const char *request)
+{
+	static char answer[4096];
+	ssize_t got;
+
+	cr_assert_eq(write(fd, request, strlen(request)), (ssize_t)strlen(request));
+	run(serve, fd);
+	got = recv(fd, answer, sizeof answer - 1, MSG_DONTWAIT);
+	answer[got > 0 ? got : 0] = '\0';
+	return answer;
+}
+
+static struct serve *start(char *path, const char *token, size_t body_bytes)
+{
+	struct serve_options options = {
+		.routes = routes, .token = token, .body_bytes = body_bytes, .address = "127.0.0.1"};
+	struct error err = {0};
+	struct serve *serve;
+
+	if (path) {
+		close(mkstemp(path));
+		unlink(path);
+		options.unix_path = path;
+	}
+	serve = serve_create(&options, &err);
+	cr_assert_not_null(serve, "%s", err.text);
+	return serve;
+}
+
+Test(serve, routes_bodies_queries_and_the_callers_uid)
+{
+	char path[] = "/tmp/nomora-serve.XXXXXX";
+	struct serve *serve = start(path, NULL, 0);
+	int fd = connect_unix(path);
+
+	cr_assert_geq(fd, 0);
+	cr_expect_not_null(
+		strstr(ask(serve, fd, "GET /v1/jobs/web?after=7 HTTP/1.1\r\nHost: x\r\n\r\n"), "GET|web||7"));
+	cr_expect_eq(caller, getuid());
+	cr_expect_not_null(strstr(ask(serve, fd, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody"),
+				  "POST||body|-"));
+	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "GET|||-"));
+	cr_expect_not_null(strstr(ask(serve, fd, "GET /v1/jobsandmore HTTP/1.1\r\nHost: x\r\n\r\n"), "404"));
+	cr_expect_not_null(strstr(ask(serve, fd, "DELETE /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n"), "405"));
+	cr_expect_not_null(strstr(ask(serve, fd, "PUT /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"),
+				  "{\"error\": \"job 'web' exists\"}"));
+	close(fd);
+	serve_destroy(serve);
+	cr_expect_eq(access(path, F_OK), -1, "the socket is gone");
+}
+
+Test(serve, a_late_reply_reaches_the_call_that_waits)
+{
+	char path[] = "/tmp/nomora-serve.XXXXXX";
+	struct serve *serve = start(path, NULL, 0);
+	int fd = connect_unix(path), other = connect_unix(path);
+	char answer[512];
+
+	cr_assert_eq(write(fd, "GET /v1/wait HTTP/1.1\r\nHost: x\r\n\r\n", 35), 35);
+	cr_expect_not_null(strstr(ask(serve, other, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "200"),
+			   "others go on meanwhile");
+	for (int i = 0; i < 100 && !waiting; i++)
+		run(serve, fd);
+	cr_assert_not_null(waiting);
+	cr_expect_eq(recv(fd, answer, sizeof answer, MSG_DONTWAIT), -1);
+	serve_reply(waiting, 200, "text/plain", "now", 3);
+	run(serve, fd);
+	answer[recv(fd, answer, sizeof answer - 1, 0)] = '\0';
+	cr_expect_not_null(strstr(answer, "now"));
+	close(fd);
+	close(other);
+	serve_destroy(serve);
+}
+
+Test(serve, tcp_needs_the_token)
+{
+	struct serve *serve = start(NULL, "s3cret", 0);
+	int fd = connect_tcp(serve);
+
+	cr_assert_geq(fd, 0);
+	cr_expect_not_null(strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "401"));
+	cr_expect_not_null(
+		strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s3cre\r\n\r\n"), "401"));
+	cr_expect_not_null(
+		strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s3cretx\r\n\r\n"), "401"));
+	cr_expect_not_null(
+		strstr(ask(serve, fd, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer s3cret\r\n\r\n"), "200"));
+	close(fd);
+	serve_destroy(serve);
+}
+
+Test(serve, a_large_body_is_refused_and_not_kept)
+{
+	char path[] = "/tmp/nomora-serve.XXXXXX", request[2000];
+	struct serve *serve = start(path, NULL, 1000);
+	int fd = connect_unix(path), length;
+
+	length = snprintf(request, sizeof request, "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n");
+	memset(request + length, 'x', 1001);
+	request[length + 1001] = '\0';
+	cr_expect_not_null(strstr(ask(serve, fd, request), "413"));
+	close(fd);
+	serve_destroy(serve);
+}
+
+Test(serve, a_dead_servers_socket_is_replaced_a_living_ones_is_not)
+{
+	char path[] = "/tmp/nomora-serve.XXXXXX";
+	struct serve *serve = start(path, NULL, 0);
+	struct serve_options options = {.routes = routes, .unix_path = path};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct error err = {0};
+	int fd;
+
+	cr_expect_null(serve_create(&options, &err));
+	cr_expect_eq(err.code, EADDRINUSE);
+	cr_expect_eq(access(path, F_OK), 0);
+	serve_destroy(serve);
+	strcpy(address.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	cr_assert_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+	close(fd); /* the file stays */
+	serve = serve_create(&options, &err);
+	cr_expect_not_null(serve, "%s", err.text);
+	serve_destroy(serve);
+}
