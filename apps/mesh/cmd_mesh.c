@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora mesh: rows into the latency matrix, and the matrix as a table, a picture, JSON. */
 #include "commands.h"
-#include "mesh_view.h"
+#include "mesh_print.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,6 +10,8 @@
 #include <base/file.h>
 #include <base/json.h>
 #include <base/progress.h>
+#include <figures/mesh.h>
+#include <model/latency_summary.h>
 
 struct mesh_settings {
 	const char *output, *cluster, *title;
@@ -23,7 +25,7 @@ static const char *const format_names[] = {"json", "table", NULL};
 enum export_format { EXPORT_JSON, EXPORT_TABLE };
 
 #define STATISTIC_ROW                                                                                                  \
-	OPTION_CHOICE(struct mesh_settings, statistic, "stat", 's', "WHICH", mesh_statistic_names,                     \
+	OPTION_CHOICE(struct mesh_settings, statistic, "stat", 's', "WHICH", latency_statistic_names,                  \
 		      "which figure of each pair")
 #define CLUSTER_ROW                                                                                                    \
 	OPTION_STRING(struct mesh_settings, cluster, "cluster", 'c', "FILE", "machines with their racks, for the order")
@@ -82,7 +84,7 @@ static int merge_files(const struct option_operands *operands, const struct mesh
 	return code;
 }
 
-static void print_group(const char *label, const struct mesh_group *group)
+static void print_group(const char *label, const struct latency_group *group)
 {
 	if (group->pairs == 0)
 		return;
@@ -97,30 +99,31 @@ static void print_group(const char *label, const struct mesh_group *group)
 	putchar('\n');
 }
 
-static int show_view(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err)
+static int show_order(const struct latency_order *order, const struct mesh_settings *settings, struct error *err)
 {
-	struct mesh_group groups[MESH_RELATIONS];
+	struct latency_group groups[LATENCY_RELATIONS];
 
 	if (settings->json)
-		return mesh_write_json(view, "-", err);
-	if (mesh_summarise(view->matrix, view->cluster, groups))
+		return mesh_write_json(order, "-", err);
+	if (latency_summarise(order->matrix, order->cluster, groups))
 		return error_set(err, ENOMEM, "out of memory");
-	mesh_print_table(view, (enum mesh_statistic)settings->statistic, stdout);
-	if (view->count > 0)
+	mesh_print_table(order, (enum latency_statistic)settings->statistic, stdout);
+	if (order->count > 0)
 		putchar('\n');
-	print_group(view->cluster ? "same rack" : "all", &groups[MESH_SAME_RACK]);
-	print_group("other racks", &groups[MESH_OTHER_RACK]);
-	print_group("rack unknown", &groups[MESH_UNKNOWN_RACK]);
+	print_group(order->cluster ? "same rack" : "all", &groups[LATENCY_SAME_RACK]);
+	print_group("other racks", &groups[LATENCY_OTHER_RACK]);
+	print_group("rack unknown", &groups[LATENCY_UNKNOWN_RACK]);
 	return 0;
 }
 
-static int draw_view(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err)
+static int draw_order(const struct latency_order *order, const struct mesh_settings *settings, struct error *err)
 {
-	return mesh_draw(view, (enum mesh_statistic)settings->statistic, settings->title, settings->output, err);
+	return figures_mesh_save(order, (enum latency_statistic)settings->statistic, settings->title, settings->output,
+				 err);
 }
 
 /* A square CSV: first line and first column are names, empty cells were not measured. */
-static int export_table(const struct mesh_view *view, enum mesh_statistic statistic, const char *path,
+static int export_table(const struct latency_order *order, enum latency_statistic statistic, const char *path,
 			struct error *err)
 {
 	struct file_writer *writer = file_writer_open(path, err);
@@ -130,13 +133,13 @@ static int export_table(const struct mesh_view *view, enum mesh_statistic statis
 		return -err->code;
 	out = file_writer_stream(writer);
 	fputs("src", out);
-	for (uint32_t column = 0; column < view->count; column++)
-		fprintf(out, ",%s", mesh_view_name(view, column));
+	for (uint32_t column = 0; column < order->count; column++)
+		fprintf(out, ",%s", latency_order_name(order, column));
 	fputc('\n', out);
-	for (uint32_t row = 0; row < view->count; row++) {
-		fputs(mesh_view_name(view, row), out);
-		for (uint32_t column = 0; column < view->count; column++) {
-			double value = mesh_view_value(view, row, column, statistic);
+	for (uint32_t row = 0; row < order->count; row++) {
+		fputs(latency_order_name(order, row), out);
+		for (uint32_t column = 0; column < order->count; column++) {
+			double value = latency_order_value(order, row, column, statistic);
 
 			if (isnan(value))
 				fputc(',', out);
@@ -148,11 +151,11 @@ static int export_table(const struct mesh_view *view, enum mesh_statistic statis
 	return file_writer_commit(writer, err);
 }
 
-static int export_view(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err)
+static int export_order(const struct latency_order *order, const struct mesh_settings *settings, struct error *err)
 {
 	if (settings->json || settings->format == EXPORT_JSON)
-		return mesh_write_json(view, settings->output, err);
-	return export_table(view, (enum mesh_statistic)settings->statistic, settings->output, err);
+		return mesh_write_json(order, settings->output, err);
+	return export_table(order, (enum latency_statistic)settings->statistic, settings->output, err);
 }
 
 /* A subcommand reads files as they are, or looks at one through a view. */
@@ -162,7 +165,7 @@ struct mesh_command {
 	const char *const *endings;    /* that the output may have; NULL = any */
 	int (*with_files)(const struct option_operands *operands, const struct mesh_settings *settings,
 			  struct error *err);
-	int (*with_view)(const struct mesh_view *view, const struct mesh_settings *settings, struct error *err);
+	int (*with_order)(const struct latency_order *order, const struct mesh_settings *settings, struct error *err);
 };
 
 static const struct mesh_command merge = {
@@ -185,8 +188,8 @@ static const struct mesh_command show = {
 		  .rows = show_rows,
 		  .operands_minimum = 1,
 		  .operands_maximum = 1},
-	.defaults = {.output = "-"},
-	.with_view = show_view,
+	.defaults = {.output = "-", .statistic = LATENCY_STATISTIC_P50},
+	.with_order = show_order,
 };
 
 static const struct mesh_command draw = {
@@ -197,8 +200,9 @@ static const struct mesh_command draw = {
 		  .rows = draw_rows,
 		  .operands_minimum = 1,
 		  .operands_maximum = 1},
+	.defaults = {.statistic = LATENCY_STATISTIC_P50},
 	.endings = command_pictures,
-	.with_view = draw_view,
+	.with_order = draw_order,
 };
 
 static const struct mesh_command export = {
@@ -209,29 +213,29 @@ static const struct mesh_command export = {
 		  .rows = export_rows,
 		  .operands_minimum = 1,
 		  .operands_maximum = 1},
-	.defaults = {.output = "-"},
-	.with_view = export_view,
+	.defaults = {.output = "-", .statistic = LATENCY_STATISTIC_P50},
+	.with_order = export_order,
 };
 
 static int act(const struct mesh_command *command, const struct option_operands *operands,
 	       const struct mesh_settings *settings, struct error *err)
 {
 	struct progress *bar;
-	struct mesh_view view;
+	struct latency_order order;
 	int code;
 
 	if (command->with_files)
 		return command->with_files(operands, settings, err);
 	bar = progress_create(stderr, "mesh", 0);
-	code = mesh_view_open(&view, operands->items[0], settings->cluster, bar, err);
+	code = latency_order_read(&order, operands->items[0], settings->cluster, bar, err);
 	if (command->endings)
 		progress_update(bar, 0, "drawing");
 	else
 		progress_clear(bar); /* others print */
 	if (!code)
-		code = command->with_view(&view, settings, err);
+		code = command->with_order(&order, settings, err);
 	progress_destroy(bar);
-	mesh_view_close(&view);
+	latency_order_free(&order);
 	return code;
 }
 

@@ -3,7 +3,7 @@
  * A mesh as JSON, pair by pair: a thousand hosts have a million, which as one value would take two gigabytes, and as
  * values of their own most of the time.
  */
-#include "mesh_view.h"
+#include "mesh_print.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,13 +12,14 @@
 
 #include <base/file.h>
 #include <base/json.h>
+#include <model/latency_summary.h>
 
 static json_t *json_figure(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *group_to_json(const struct mesh_group *group)
+static json_t *group_to_json(const struct latency_group *group)
 {
 	return json_pack("{s:I,s:I,s:I,s:o,s:o,s:o,s:o}", "pairs", (json_int_t)group->pairs, "silent",
 			 (json_int_t)group->silent, "samples", (json_int_t)group->samples, "median_p50_us",
@@ -72,48 +73,49 @@ static void print_pair(const struct latency_entry *entry, char *const *names, FI
 	fputc('}', out);
 }
 
-static bool print_hosts(const struct mesh_view *view, FILE *out)
+static bool print_hosts(const struct latency_order *order, FILE *out)
 {
 	bool written = true;
 
-	for (uint32_t i = 0; i < view->count && written; i++)
-		written = json_print_member(
-			out, i == 0 ? "\n    " : ",\n    ",
-			json_pack("{s:s,s:s}", "name", mesh_view_name(view, i), "rack", mesh_view_rack(view, i)));
+	for (uint32_t i = 0; i < order->count && written; i++)
+		written = json_print_member(out, i == 0 ? "\n    " : ",\n    ",
+					    json_pack("{s:s,s:s}", "name", latency_order_name(order, i), "rack",
+						      latency_order_rack(order, i)));
 	return written;
 }
 
-static bool print_mesh(const struct mesh_view *view, char *const *names, const struct mesh_group *groups, FILE *out)
+static bool print_mesh(const struct latency_order *order, char *const *names, const struct latency_group *groups,
+		       FILE *out)
 {
 	fputs("{\n  \"schema\": \"nomora.mesh/1\",\n  \"hosts\": [", out);
-	if (!print_hosts(view, out))
+	if (!print_hosts(order, out))
 		return false;
 	fputs("\n  ],\n  \"pairs\": [", out);
-	for (size_t i = 0; i < latency_matrix_count(view->matrix); i++) {
+	for (size_t i = 0; i < latency_matrix_count(order->matrix); i++) {
 		fputs(i == 0 ? "\n    " : ",\n    ", out);
-		print_pair(latency_matrix_at(view->matrix, i), names, out);
+		print_pair(latency_matrix_at(order->matrix, i), names, out);
 	}
 	fputs("\n  ],\n  \"summary\": {", out);
-	return json_print_member(out, "\n    \"same_rack\": ", group_to_json(&groups[MESH_SAME_RACK])) &&
-	       json_print_member(out, ",\n    \"other_rack\": ", group_to_json(&groups[MESH_OTHER_RACK])) &&
-	       json_print_member(out, ",\n    \"unknown_rack\": ", group_to_json(&groups[MESH_UNKNOWN_RACK])) &&
+	return json_print_member(out, "\n    \"same_rack\": ", group_to_json(&groups[LATENCY_SAME_RACK])) &&
+	       json_print_member(out, ",\n    \"other_rack\": ", group_to_json(&groups[LATENCY_OTHER_RACK])) &&
+	       json_print_member(out, ",\n    \"unknown_rack\": ", group_to_json(&groups[LATENCY_UNKNOWN_RACK])) &&
 	       fputs("\n  }\n}\n", out) != EOF;
 }
 
-int mesh_write_json(const struct mesh_view *view, const char *path, struct error *err)
+int mesh_write_json(const struct latency_order *order, const char *path, struct error *err)
 {
-	size_t host_count = latency_matrix_hosts(view->matrix);
-	char **names = quote_names(view->matrix, host_count);
-	struct mesh_group groups[MESH_RELATIONS];
+	size_t host_count = latency_matrix_hosts(order->matrix);
+	char **names = quote_names(order->matrix, host_count);
+	struct latency_group groups[LATENCY_RELATIONS];
 	struct file_writer *writer;
 	int code;
 
-	if (!names || mesh_summarise(view->matrix, view->cluster, groups)) {
+	if (!names || latency_summarise(order->matrix, order->cluster, groups)) {
 		names_free(names, host_count);
 		return error_set(err, ENOMEM, "out of memory");
 	}
 	writer = file_writer_open(path, err);
-	if (writer && !print_mesh(view, names, groups, file_writer_stream(writer)) &&
+	if (writer && !print_mesh(order, names, groups, file_writer_stream(writer)) &&
 	    !ferror(file_writer_stream(writer))) {
 		file_writer_discard(writer);
 		code = error_set(err, ENOMEM, "out of memory");

@@ -31,7 +31,6 @@ static const char teach[] =
 	"their pods, else the cluster file's default; the output says which. Exit status: 0, also when tasks wait\n"
 	"(with --strict: 3); 1 bad file; 2 usage.\n";
 
-const char *const place_statistics[] = {"max", "p99", "p50", NULL};
 static const char *const references[] = {"added", "absolute", NULL};
 static const char *const place_drawings[] = {".dot", ".json", NULL};
 static const char structured[] = "structured";
@@ -63,7 +62,7 @@ static const struct option_row rows[] = {
 		    "roots take the first free slot, not a rack with room for the job"),
 	OPTION_INTEGER(struct place_settings, seed, "seed", 0, "N", 0, 9007199254740991., "seed of policy random"),
 	OPTION_HEADING("Latency"),
-	OPTION_CHOICE(struct place_settings, statistic, "latency-stat", 0, "STAT", place_statistics,
+	OPTION_CHOICE(struct place_settings, statistic, "latency-stat", 0, "STAT", latency_rtt_statistic_names,
 		      "column of the matrix to use"),
 	OPTION_CHOICE(struct place_settings, reference, "latency-reference", 0, "KIND", references,
 		      "added: subtract the testbed's own round trip; absolute: use it raw, as the papers do"),

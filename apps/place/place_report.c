@@ -161,7 +161,7 @@ static struct placement_settings settings_of(const struct place_settings *settin
 		.beta_per_s = settings->beta_per_s,
 		.preemption = settings->preemption,
 		.latency_reference = settings->reference == LATENCY_REFERENCE_ADDED ? "added" : "absolute",
-		.latency_stat = place_statistics[settings->statistic],
+		.latency_stat = latency_statistic_names[settings->statistic],
 	};
 }
 

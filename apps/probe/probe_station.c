@@ -301,6 +301,7 @@ static int report(struct station *station, struct error *err)
 	result->address = station->options.address;
 	dp_port_report(station->port, &result->port);
 	name_row(station, result->row.host);
+	result->row.error_us = ns_to_us(result->summary.error_bound);
 	if (station->samples) {
 		code = file_writer_commit(station->samples, err);
 		station->samples = NULL;

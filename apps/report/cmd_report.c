@@ -48,7 +48,7 @@ struct inputs {
 	struct report_sweep *sweep;
 	struct cluster *cluster;
 	bool has_mesh;
-	struct mesh_group mesh[MESH_RELATIONS];
+	struct latency_group mesh[LATENCY_RELATIONS];
 };
 
 static int load_mesh(const char *path, struct inputs *inputs, struct error *err)
@@ -57,7 +57,7 @@ static int load_mesh(const char *path, struct inputs *inputs, struct error *err)
 
 	if (!matrix)
 		return -err->code;
-	inputs->has_mesh = mesh_summarise(matrix, inputs->cluster, inputs->mesh) == 0;
+	inputs->has_mesh = latency_summarise(matrix, inputs->cluster, inputs->mesh) == 0;
 	latency_matrix_destroy(matrix);
 	return inputs->has_mesh ? 0 : error_set(err, ENOMEM, "%s: out of memory", path);
 }

@@ -13,7 +13,7 @@
 #include <model/cluster.h>
 #include <model/curve.h>
 
-#include "mesh/mesh_summary.h"
+#include <model/latency_summary.h>
 
 /* Text with &, <, > and quotes escaped. */
 void report_text(FILE *out, const char *text);
@@ -42,11 +42,11 @@ void report_sweep_details(FILE *out, struct report_sweep *sweep);
 void report_curve(FILE *out, const struct curve *curve);
 
 /* The few figures to see first; what is NULL has none. */
-void report_cards(FILE *out, const struct curve *curve, const struct mesh_group groups[MESH_RELATIONS],
+void report_cards(FILE *out, const struct curve *curve, const struct latency_group groups[LATENCY_RELATIONS],
 		  bool has_cluster);
 
 /* The mesh by racks: within a rack and between racks, p50 and p99. Without a cluster all pairs are in one group. */
-void report_mesh(FILE *out, const struct mesh_group groups[MESH_RELATIONS], bool has_cluster);
+void report_mesh(FILE *out, const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster);
 
 /* nomora.place/1, beside a random draw's (random_path, cluster: NULL is legal). */
 int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster,
@@ -56,7 +56,7 @@ int report_placement(FILE *out, const char *path, const char *random_path, const
  * Statistics of the injector that stood between the racks while the mesh was measured: nomora.inject/1. With the mesh
  * (NULL is legal): is it the injected delay that was measured?
  */
-int report_injector(FILE *out, const char *path, const struct mesh_group groups[MESH_RELATIONS], struct error *err);
+int report_injector(FILE *out, const char *path, const struct latency_group groups[LATENCY_RELATIONS], struct error *err);
 
 /* nomora.doctor/1. */
 int report_doctor(FILE *out, const char *path, struct error *err);

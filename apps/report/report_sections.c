@@ -99,7 +99,7 @@ void report_curve(FILE *out, const struct curve *curve)
 		print_levels(out, curve);
 }
 
-static void print_group(FILE *out, const char *name, const struct mesh_group *group)
+static void print_group(FILE *out, const char *name, const struct latency_group *group)
 {
 	if (group->pairs == 0)
 		return;
@@ -115,16 +115,16 @@ static void print_group(FILE *out, const char *name, const struct mesh_group *gr
 		(unsigned long long)group->samples, (unsigned long long)group->silent, 100 * group->loss);
 }
 
-void report_mesh(FILE *out, const struct mesh_group groups[MESH_RELATIONS], bool has_cluster)
+void report_mesh(FILE *out, const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster)
 {
 	fputs("<table><tr><th>round trips, µs</th><th class=\"n\">pairs</th><th class=\"n\">lowest p50</th>"
 	      "<th class=\"n\">median p50</th><th class=\"n\">highest p50</th><th class=\"n\">median p99</th>"
 	      "<th class=\"n\">samples</th><th class=\"n\">pairs without answer</th><th class=\"n\">loss, "
 	      "%</th></tr>\n",
 	      out);
-	print_group(out, has_cluster ? "within a rack" : "all pairs", &groups[MESH_SAME_RACK]);
-	print_group(out, "between racks", &groups[MESH_OTHER_RACK]);
-	print_group(out, "rack unknown", &groups[MESH_UNKNOWN_RACK]);
+	print_group(out, has_cluster ? "within a rack" : "all pairs", &groups[LATENCY_SAME_RACK]);
+	print_group(out, "between racks", &groups[LATENCY_OTHER_RACK]);
+	print_group(out, "rack unknown", &groups[LATENCY_UNKNOWN_RACK]);
 	fputs("</table>\n", out);
 }
 
@@ -140,13 +140,13 @@ static double last_at_share(const struct curve *curve, double share)
 	return -1;
 }
 
-static void print_card(FILE *out, const struct mesh_group *group, const char *where)
+static void print_card(FILE *out, const struct latency_group *group, const char *where)
 {
 	if (group->silent < group->pairs)
 		fprintf(out, "<div class=\"card\"><b>%.1f µs</b>median round trip %s</div>", group->p50_us, where);
 }
 
-void report_cards(FILE *out, const struct curve *curve, const struct mesh_group groups[MESH_RELATIONS],
+void report_cards(FILE *out, const struct curve *curve, const struct latency_group groups[LATENCY_RELATIONS],
 		  bool has_cluster)
 {
 	fputs("<div class=\"cards\">", out);
@@ -163,8 +163,8 @@ void report_cards(FILE *out, const struct curve *curve, const struct mesh_group 
 		fputs(" 90&nbsp;% of its performance</div>", out);
 	}
 	if (groups) {
-		print_card(out, &groups[MESH_SAME_RACK], has_cluster ? "within a rack" : "over all pairs");
-		print_card(out, &groups[MESH_OTHER_RACK], "between racks");
+		print_card(out, &groups[LATENCY_SAME_RACK], has_cluster ? "within a rack" : "over all pairs");
+		print_card(out, &groups[LATENCY_OTHER_RACK], "between racks");
 	}
 	fputs("</div>\n", out);
 }

@@ -238,14 +238,14 @@ void report_sweep_details(FILE *out, struct report_sweep *totals)
 }
 
 /* Median between the racks, less the median within them and the injected delay; 0 where that is not known. */
-static double mesh_off_us(const struct mesh_group *groups, double added_us)
+static double mesh_off_us(const struct latency_group *groups, double added_us)
 {
-	const struct mesh_group *within, *between;
+	const struct latency_group *within, *between;
 
 	if (!groups)
 		return 0;
-	within = &groups[MESH_SAME_RACK];
-	between = &groups[MESH_OTHER_RACK];
+	within = &groups[LATENCY_SAME_RACK];
+	between = &groups[LATENCY_OTHER_RACK];
 	if (within->silent >= within->pairs || between->silent >= between->pairs)
 		return 0;
 	return between->p50_us - within->p50_us - added_us;
@@ -283,7 +283,7 @@ static void print_lateness(FILE *out, double delay_us, double p50_us, double p99
 		      out);
 }
 
-int report_injector(FILE *out, const char *path, const struct mesh_group groups[MESH_RELATIONS], struct error *err)
+int report_injector(FILE *out, const char *path, const struct latency_group groups[LATENCY_RELATIONS], struct error *err)
 {
 	json_t *root = json_read_file(path, err);
 	struct injector_state_totals totals;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Storage of the mesh: hosts and pairs in arrays, found through two open-addressing tables of positions. */
 #include <model/latency_matrix.h>
 
 #include <errno.h>
@@ -7,39 +6,115 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <base/array.h>
+#include <base/hash.h>
 #include <base/name.h>
+#include <model/latency_live.h>
 
-/* Slots hold position + 1, 0 = free; capacity is a power of two and at most half full. */
-struct position_table {
-	uint32_t *slots;
-	size_t capacity;
-};
+#include "latency_store_priv.h"
 
-struct latency_matrix {
-	char (*names)[LATENCY_NAME_BYTES];
-	size_t host_count, host_capacity;
-	struct latency_entry *entries;
-	size_t entry_count, entry_capacity;
-	struct position_table by_name, by_pair;
-};
+enum { FIRST_CAPACITY = 32 };
 
-static uint64_t hash_mix(uint64_t x)
+const char *const latency_statistic_names[] = {"max", "p99", "p50", "loss", NULL};
+const char *const latency_rtt_statistic_names[] = {"max", "p99", "p50", NULL};
+const char *const latency_state_names[] = {"measured", "unreachable", "never", "stale", NULL};
+
+double latency_entry_value(const struct latency_entry *entry, enum latency_statistic statistic)
 {
-	x ^= x >> 33;
-	x *= UINT64_C(0xff51afd7ed558ccd);
-	x ^= x >> 33;
-	x *= UINT64_C(0xc4ceb9fe1a85ec53);
-	return x ^ (x >> 33);
+	switch (statistic) {
+	case LATENCY_STATISTIC_MAX:
+		return entry->rtt_max_us;
+	case LATENCY_STATISTIC_P99:
+		return entry->rtt_p99_us;
+	case LATENCY_STATISTIC_P50:
+		return entry->rtt_p50_us;
+	case LATENCY_STATISTIC_LOSS:
+		return entry->loss;
+	}
+	return NAN;
+}
+
+enum latency_state latency_entry_state(const struct latency_entry *entry, struct ns now, struct ns max_age)
+{
+	if (entry->state != LATENCY_STATE_NEVER && max_age.v > 0 && now.v - entry->updated_at.v > max_age.v)
+		return LATENCY_STATE_STALE;
+	return (enum latency_state)entry->state;
+}
+
+void latency_block_write(_Atomic uint32_t *sequence, _Atomic uint64_t *words, const void *from, size_t count)
+{
+	uint32_t before = atomic_load_explicit(sequence, memory_order_relaxed) & ~1U;
+
+	atomic_store_explicit(sequence, before + 1, memory_order_relaxed);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t word;
+
+		memcpy(&word, (const char *)from + 8 * i, 8);
+		atomic_store_explicit(&words[i], word, memory_order_release);
+	}
+	atomic_store_explicit(sequence, before + 2, memory_order_release);
+}
+
+bool latency_block_read(const _Atomic uint32_t *sequence, const _Atomic uint64_t *words, void *into, size_t count)
+{
+	for (int attempt = 0; attempt < LATENCY_READ_ATTEMPTS; attempt++) {
+		uint32_t before = atomic_load_explicit(sequence, memory_order_acquire);
+
+		for (size_t i = 0; !(before & 1) && i < count; i++) {
+			uint64_t word = atomic_load_explicit(&words[i], memory_order_acquire);
+
+			memcpy((char *)into + 8 * i, &word, 8);
+		}
+		if (!(before & 1) && atomic_load_explicit(sequence, memory_order_relaxed) == before)
+			return true;
+	}
+	return false;
+}
+
+struct latency_matrix *latency_matrix_create(void)
+{
+	struct latency_matrix *matrix = calloc(1, sizeof *matrix);
+
+	if (!matrix)
+		return NULL;
+	matrix->counts = &matrix->own_counts;
+	matrix->fd = -1;
+	matrix->writable = true;
+	return matrix;
+}
+
+void latency_matrix_destroy(struct latency_matrix *matrix)
+{
+	if (!matrix)
+		return;
+	if (matrix->fd >= 0) {
+		latency_live_unmap(matrix);
+	} else {
+		free(matrix->hosts);
+		free(matrix->blocks);
+		free((void *)matrix->host_slots);
+		free((void *)matrix->pair_slots);
+	}
+	free(matrix);
+}
+
+size_t latency_matrix_hosts(const struct latency_matrix *matrix)
+{
+	return atomic_load_explicit(&matrix->counts->hosts, memory_order_acquire);
+}
+
+size_t latency_matrix_count(const struct latency_matrix *matrix)
+{
+	return atomic_load_explicit(&matrix->counts->pairs, memory_order_acquire);
+}
+
+const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host)
+{
+	return host < latency_matrix_hosts(matrix) ? matrix->hosts[host].name : NULL;
 }
 
 static uint64_t hash_name(const char *name)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	return hash_mix(hash);
+	return hash_mix(hash_text(name));
 }
 
 static uint64_t hash_pair(uint32_t source, uint32_t destination)
@@ -47,120 +122,160 @@ static uint64_t hash_pair(uint32_t source, uint32_t destination)
 	return hash_mix((uint64_t)source << 32 | destination);
 }
 
-static void table_insert(struct position_table *table, uint64_t hash, size_t position)
+static void insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t hash, uint32_t position)
 {
-	size_t slot = hash & (table->capacity - 1);
+	size_t slot = hash & (slot_count - 1);
 
-	while (table->slots[slot])
-		slot = (slot + 1) & (table->capacity - 1);
-	table->slots[slot] = (uint32_t)(position + 1);
+	while (atomic_load_explicit(&slots[slot], memory_order_relaxed))
+		slot = (slot + 1) & (slot_count - 1);
+	atomic_store_explicit(&slots[slot], position + 1, memory_order_release);
 }
 
-/* Makes room for one more than `count` positions; `*grown` tells the caller to insert them all again. */
-static int table_reserve(struct position_table *table, size_t count, int *grown)
+void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position)
 {
-	size_t capacity = table->capacity ? table->capacity * 2 : 64;
-	uint32_t *slots;
+	insert(matrix->host_slots, matrix->host_slot_count, hash_name(matrix->hosts[position].name), position);
+}
 
-	*grown = 0;
-	if ((count + 1) * 2 <= table->capacity)
-		return 0;
-	if (count + 1 >= UINT32_MAX)
+void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
+{
+	const struct latency_entry *entry = &matrix->blocks[position].entry;
+
+	insert(matrix->pair_slots, matrix->pair_slot_count, hash_pair(entry->source, entry->destination), position);
+}
+
+/* Doubles a private array and empties its table, which the caller fills again. Shared ones are full: -ENOSPC. */
+static int grow(const struct latency_matrix *matrix, void **items, size_t item_bytes, size_t *capacity,
+		_Atomic uint32_t **slots, size_t *slot_count)
+{
+	size_t wanted = *capacity ? *capacity * 2 : FIRST_CAPACITY;
+	_Atomic uint32_t *larger_slots;
+	void *larger;
+
+	if (matrix->fd >= 0)
+		return -ENOSPC;
+	if (wanted >= UINT32_MAX / 2)
 		return -EOVERFLOW;
-	slots = calloc(capacity, sizeof *slots);
-	if (!slots)
+	larger = realloc(*items, wanted * item_bytes);
+	if (!larger)
 		return -ENOMEM;
-	free(table->slots);
-	table->slots = slots;
-	table->capacity = capacity;
-	*grown = 1;
+	memset((char *)larger + *capacity * item_bytes, 0, (wanted - *capacity) * item_bytes);
+	*items = larger;
+	larger_slots = calloc(2 * wanted, sizeof *larger_slots);
+	if (!larger_slots)
+		return -ENOMEM;
+	free((void *)*slots);
+	*slots = larger_slots;
+	*slot_count = 2 * wanted;
+	*capacity = wanted;
 	return 0;
 }
 
-struct latency_matrix *latency_matrix_create(void)
+static int reserve_host(struct latency_matrix *matrix)
 {
-	return calloc(1, sizeof(struct latency_matrix));
+	size_t count = latency_matrix_hosts(matrix);
+	void *hosts = matrix->hosts;
+	int code;
+
+	if (count < matrix->host_capacity)
+		return 0;
+	code = grow(matrix, &hosts, sizeof *matrix->hosts, &matrix->host_capacity, &matrix->host_slots,
+		    &matrix->host_slot_count);
+	matrix->hosts = hosts;
+	for (uint32_t i = 0; !code && i < count; i++)
+		latency_store_insert_host(matrix, i);
+	return code;
 }
 
-void latency_matrix_destroy(struct latency_matrix *matrix)
+static int reserve_pair(struct latency_matrix *matrix)
 {
-	if (!matrix)
-		return;
-	free(matrix->names);
-	free(matrix->entries);
-	free(matrix->by_name.slots);
-	free(matrix->by_pair.slots);
-	free(matrix);
-}
+	size_t count = latency_matrix_count(matrix);
+	void *blocks = matrix->blocks;
+	int code;
 
-size_t latency_matrix_hosts(const struct latency_matrix *matrix)
-{
-	return matrix->host_count;
-}
-
-const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host)
-{
-	return host < matrix->host_count ? matrix->names[host] : NULL;
+	if (count < matrix->pair_capacity)
+		return 0;
+	code = grow(matrix, &blocks, sizeof *matrix->blocks, &matrix->pair_capacity, &matrix->pair_slots,
+		    &matrix->pair_slot_count);
+	matrix->blocks = blocks;
+	for (uint32_t i = 0; !code && i < count; i++)
+		latency_store_insert_pair(matrix, i);
+	return code;
 }
 
 int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char *name)
 {
-	const struct position_table *table = &matrix->by_name;
+	size_t mask = matrix->host_slot_count - 1;
 
-	if (!table->capacity)
-		return -ENOENT;
-	for (size_t slot = hash_name(name) & (table->capacity - 1); table->slots[slot];
-	     slot = (slot + 1) & (table->capacity - 1))
-		if (strcmp(matrix->names[table->slots[slot] - 1], name) == 0)
-			return table->slots[slot] - 1;
+	/* The file of a shared one may be damaged: a table may be full, and its positions anything. */
+	for (size_t step = 0, slot = hash_name(name) & mask; step < matrix->host_slot_count;
+	     step++, slot = (slot + 1) & mask) {
+		uint32_t position = atomic_load_explicit(&matrix->host_slots[slot], memory_order_acquire);
+
+		if (!position || position > matrix->host_capacity)
+			return -ENOENT;
+		if (strncmp(matrix->hosts[position - 1].name, name, LATENCY_NAME_BYTES) == 0)
+			return position - 1;
+	}
 	return -ENOENT;
 }
 
 int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name)
 {
 	int64_t found = latency_matrix_find_host(matrix, name);
-	char(*names)[LATENCY_NAME_BYTES];
-	int grown, code;
+	uint32_t position = (uint32_t)latency_matrix_hosts(matrix);
+	int code;
 
 	if (found >= 0)
 		return found;
 	if (!name_is_valid(name, LATENCY_NAME_BYTES))
 		return -EINVAL;
-	names = array_grow(matrix->names, matrix->host_count, &matrix->host_capacity, sizeof *names);
-	if (!names)
-		return -ENOMEM;
-	matrix->names = names;
-	code = table_reserve(&matrix->by_name, matrix->host_count, &grown);
+	code = reserve_host(matrix);
 	if (code)
 		return code;
-	strcpy(matrix->names[matrix->host_count], name);
-	for (size_t i = grown ? 0 : matrix->host_count; i <= matrix->host_count; i++)
-		table_insert(&matrix->by_name, hash_name(matrix->names[i]), i);
-	return (int64_t)matrix->host_count++;
-}
-
-size_t latency_matrix_count(const struct latency_matrix *matrix)
-{
-	return matrix->entry_count;
+	strcpy(matrix->hosts[position].name, name);
+	atomic_store_explicit(&matrix->hosts[position].rack, LATENCY_NO_RACK, memory_order_relaxed);
+	atomic_store_explicit(&matrix->counts->hosts, position + 1, memory_order_release);
+	latency_store_insert_host(matrix, position);
+	return position;
 }
 
 const struct latency_entry *latency_matrix_at(const struct latency_matrix *matrix, size_t position)
 {
-	return position < matrix->entry_count ? &matrix->entries[position] : NULL;
+	return position < latency_matrix_count(matrix) ? &matrix->blocks[position].entry : NULL;
 }
 
-static struct latency_entry *find_entry(const struct latency_matrix *matrix, uint32_t source, uint32_t destination)
+bool latency_matrix_load(const struct latency_matrix *matrix, size_t position, struct latency_entry *entry)
 {
-	const struct position_table *table = &matrix->by_pair;
-	struct latency_entry *entry;
+	const struct latency_block *block = &matrix->blocks[position];
+	size_t hosts = latency_matrix_hosts(matrix);
 
-	if (!table->capacity)
-		return NULL;
-	for (size_t slot = hash_pair(source, destination) & (table->capacity - 1); table->slots[slot];
-	     slot = (slot + 1) & (table->capacity - 1)) {
-		entry = &matrix->entries[table->slots[slot] - 1];
-		if (entry->source == source && entry->destination == destination)
-			return entry;
+	return position < latency_matrix_count(matrix) &&
+	       latency_block_read(&block->sequence, block->words, entry, LATENCY_WORDS) && entry->source < hosts &&
+	       entry->destination < hosts;
+}
+
+/* A block's first word never changes once its slot is set. */
+static bool is_pair(const struct latency_block *block, uint32_t source, uint32_t destination)
+{
+	uint64_t word = atomic_load_explicit(&block->words[0], memory_order_relaxed);
+	uint32_t hosts[2];
+
+	memcpy(hosts, &word, sizeof hosts);
+	return hosts[0] == source && hosts[1] == destination;
+}
+
+static struct latency_block *find_block(const struct latency_matrix *matrix, uint32_t source, uint32_t destination)
+{
+	size_t mask = matrix->pair_slot_count - 1;
+
+	for (size_t step = 0, slot = hash_pair(source, destination) & mask; step < matrix->pair_slot_count;
+	     step++, slot = (slot + 1) & mask) {
+		uint32_t position = atomic_load_explicit(&matrix->pair_slots[slot], memory_order_acquire);
+
+		if (!position || position > matrix->pair_capacity)
+			return NULL;
+		if (is_pair(&matrix->blocks[position - 1], source, destination))
+			return &matrix->blocks[position - 1];
 	}
 	return NULL;
 }
@@ -168,7 +283,17 @@ static struct latency_entry *find_entry(const struct latency_matrix *matrix, uin
 const struct latency_entry *latency_matrix_get(const struct latency_matrix *matrix, uint32_t source,
 					       uint32_t destination)
 {
-	return find_entry(matrix, source, destination);
+	const struct latency_block *block = find_block(matrix, source, destination);
+
+	return block ? &block->entry : NULL;
+}
+
+bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t source, uint32_t destination,
+			      struct latency_entry *entry)
+{
+	const struct latency_block *block = find_block(matrix, source, destination);
+
+	return block && latency_block_read(&block->sequence, block->words, entry, LATENCY_WORDS);
 }
 
 const struct latency_entry *latency_matrix_lookup(const struct latency_matrix *matrix, const char *source,
@@ -179,72 +304,84 @@ const struct latency_entry *latency_matrix_lookup(const struct latency_matrix *m
 
 	if (from < 0 || to < 0)
 		return NULL;
-	return find_entry(matrix, (uint32_t)from, (uint32_t)to);
+	return latency_matrix_get(matrix, (uint32_t)from, (uint32_t)to);
 }
 
 /* The invariants of a row; the parser has said which field is wrong before it comes here. */
-static int entry_is_valid(const struct latency_entry *entry)
+static bool entry_is_valid(const struct latency_entry *entry)
 {
-	if (!(entry->loss >= 0 && entry->loss <= 1) || entry->updated_at.v < 0)
-		return 0;
+	if (!(entry->loss >= 0 && entry->loss <= 1) || entry->updated_at.v < 0 ||
+	    !(entry->disturbed >= 0 && entry->disturbed <= 1) || !(entry->error_us >= 0) ||
+	    entry->state > LATENCY_STATE_NEVER)
+		return false;
 	if (entry->samples == 0)
 		return isnan(entry->rtt_p50_us) && isnan(entry->rtt_p99_us) && isnan(entry->rtt_max_us);
-	return entry->rtt_p50_us >= 0 && entry->rtt_p50_us <= entry->rtt_p99_us &&
-	       entry->rtt_p99_us <= entry->rtt_max_us && isfinite(entry->rtt_max_us);
+	return entry->state == LATENCY_STATE_MEASURED && entry->rtt_p50_us >= 0 &&
+	       entry->rtt_p50_us <= entry->rtt_p99_us && entry->rtt_p99_us <= entry->rtt_max_us &&
+	       isfinite(entry->rtt_max_us);
 }
 
 int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry *entry)
 {
-	struct latency_entry *old, *entries;
-	int grown, code;
+	uint32_t position = (uint32_t)latency_matrix_count(matrix);
+	struct latency_entry stored = *entry;
+	struct latency_block *block;
+	size_t hosts = latency_matrix_hosts(matrix);
+	int code;
 
-	if (entry->source >= matrix->host_count || entry->destination >= matrix->host_count || !entry_is_valid(entry))
+	if (!matrix->writable || entry->source >= hosts || entry->destination >= hosts || !entry_is_valid(entry))
 		return -EINVAL;
-	old = find_entry(matrix, entry->source, entry->destination);
-	if (old) {
-		*old = *entry;
+	if (entry->samples == 0 && entry->state == LATENCY_STATE_MEASURED)
+		stored.state = LATENCY_STATE_UNREACHABLE;
+	block = find_block(matrix, entry->source, entry->destination);
+	if (block) {
+		latency_block_write(&block->sequence, block->words, &stored, LATENCY_WORDS);
 		return 0;
 	}
-	entries = array_grow(matrix->entries, matrix->entry_count, &matrix->entry_capacity, sizeof *entries);
-	if (!entries)
-		return -ENOMEM;
-	matrix->entries = entries;
-	code = table_reserve(&matrix->by_pair, matrix->entry_count, &grown);
+	code = reserve_pair(matrix);
 	if (code)
 		return code;
-	matrix->entries[matrix->entry_count] = *entry;
-	for (size_t i = grown ? 0 : matrix->entry_count; i <= matrix->entry_count; i++)
-		table_insert(&matrix->by_pair, hash_pair(matrix->entries[i].source, matrix->entries[i].destination), i);
-	matrix->entry_count++;
+	block = &matrix->blocks[position];
+	latency_block_write(&block->sequence, block->words, &stored, LATENCY_WORDS);
+	atomic_store_explicit(&matrix->counts->pairs, position + UINT64_C(1), memory_order_release);
+	latency_store_insert_pair(matrix, position);
 	return 0;
 }
 
-/* fmax() takes the number where the other is NAN, which is what a pair without an answer has. */
-static void merge_worst(struct latency_entry *into, const struct latency_entry *from)
+static float larger(float a, float b)
 {
-	into->rtt_p50_us = fmax(into->rtt_p50_us, from->rtt_p50_us);
-	into->rtt_p99_us = fmax(into->rtt_p99_us, from->rtt_p99_us);
-	into->rtt_max_us = fmax(into->rtt_max_us, from->rtt_max_us);
-	into->loss = fmax(into->loss, from->loss);
-	into->samples += from->samples;
-	if (from->updated_at.v > into->updated_at.v)
-		into->updated_at = from->updated_at;
+	return a > b ? a : b;
+}
+
+/* fmax() takes the number where the other is NAN, which is what a pair without an answer has. */
+static struct latency_entry merge_worst(const struct latency_entry *a, const struct latency_entry *b)
+{
+	struct latency_entry worst = *a;
+
+	worst.rtt_p50_us = fmax(a->rtt_p50_us, b->rtt_p50_us);
+	worst.rtt_p99_us = fmax(a->rtt_p99_us, b->rtt_p99_us);
+	worst.rtt_max_us = fmax(a->rtt_max_us, b->rtt_max_us);
+	worst.loss = fmax(a->loss, b->loss);
+	worst.samples = a->samples + b->samples;
+	worst.updated_at.v = a->updated_at.v > b->updated_at.v ? a->updated_at.v : b->updated_at.v;
+	worst.disturbed = larger(a->disturbed, b->disturbed);
+	worst.error_us = larger(a->error_us, b->error_us);
+	worst.state = a->state < b->state ? a->state : b->state;
+	return worst;
 }
 
 static int merge_entry(struct latency_matrix *into, struct latency_entry entry, enum latency_merge how,
 		       struct error *err)
 {
-	struct latency_entry *old = find_entry(into, entry.source, entry.destination);
+	const struct latency_entry *old = latency_matrix_get(into, entry.source, entry.destination);
 	int code;
 
 	if (old && how == LATENCY_MERGE_REFUSE)
 		return error_set(err, EEXIST, "the pair %s -> %s is in two of the files; say which is to stay",
-				 into->names[entry.source], into->names[entry.destination]);
-	if (old && how == LATENCY_MERGE_WORST) {
-		merge_worst(old, &entry);
-		return 0;
-	}
-	if (old && old->updated_at.v > entry.updated_at.v)
+				 latency_matrix_host(into, entry.source), latency_matrix_host(into, entry.destination));
+	if (old && how == LATENCY_MERGE_WORST)
+		entry = merge_worst(old, &entry);
+	else if (old && old->updated_at.v > entry.updated_at.v)
 		return 0;
 	code = latency_matrix_set(into, &entry);
 	return code ? error_set(err, -code, "cannot add a pair: %s", strerror(-code)) : 0;
@@ -253,12 +390,15 @@ static int merge_entry(struct latency_matrix *into, struct latency_entry entry, 
 int latency_matrix_merge(struct latency_matrix *into, const struct latency_matrix *from, enum latency_merge how,
 			 struct error *err)
 {
-	for (size_t i = 0; i < from->entry_count; i++) {
-		struct latency_entry entry = from->entries[i];
-		int64_t source = latency_matrix_add_host(into, from->names[entry.source]);
-		int64_t destination = latency_matrix_add_host(into, from->names[entry.destination]);
+	for (size_t i = 0; i < latency_matrix_count(from); i++) {
+		struct latency_entry entry;
+		int64_t source, destination;
 		int code;
 
+		if (!latency_matrix_load(from, i, &entry) || !entry_is_valid(&entry))
+			continue;
+		source = latency_matrix_add_host(into, latency_matrix_host(from, entry.source));
+		destination = latency_matrix_add_host(into, latency_matrix_host(from, entry.destination));
 		if (source < 0 || destination < 0)
 			return error_set(err, ENOMEM, "out of memory");
 		entry.source = (uint32_t)source;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The matrix's CSV form, read strictly: a row that is not understood is refused with its place. */
+#include <model/latency_live.h>
 #include <model/latency_matrix.h>
 
 #include <errno.h>
@@ -9,7 +10,10 @@
 
 #include <base/number.h>
 
-static const char header_line[] = "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at";
+static const char version_line[] = "# nomora.latency/2";
+#define FIRST_HEADER "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
+static const char first_header[] = FIRST_HEADER;
+static const char header_line[] = FIRST_HEADER ",state,paths,paths_covered,disturbed,error_us";
 
 enum { ROWS_BETWEEN_LOOKS = 1 << 16 };
 
@@ -22,21 +26,31 @@ enum column {
 	COLUMN_LOSS,
 	COLUMN_SAMPLES,
 	COLUMN_UPDATED_AT,
+	COLUMN_FIRST_COUNT, /* of the first version */
+	COLUMN_STATE = COLUMN_FIRST_COUNT,
+	COLUMN_PATHS,
+	COLUMN_PATHS_COVERED,
+	COLUMN_DISTURBED,
+	COLUMN_ERROR,
 	COLUMN_COUNT,
 };
 
 static const char *const column_names[COLUMN_COUNT] = {
-	"src", "dst", "rtt_p50_us", "rtt_p99_us", "rtt_max_us", "loss", "samples", "updated_at",
+	"src",        "dst",   "rtt_p50_us", "rtt_p99_us",    "rtt_max_us", "loss",     "samples",
+	"updated_at", "state", "paths",      "paths_covered", "disturbed",  "error_us",
 };
 
 /* The widest range that each figure may have; RTTs up to an hour, dates up to the year 2262 (64-bit ns). */
 static const double column_maximum[COLUMN_COUNT] = {
-	[COLUMN_RTT_P50] = 3.6e9, [COLUMN_RTT_P99] = 3.6e9,  [COLUMN_RTT_MAX] = 3.6e9,
-	[COLUMN_LOSS] = 1,        [COLUMN_SAMPLES] = 0x1p53, [COLUMN_UPDATED_AT] = 9.2e9,
+	[COLUMN_RTT_P50] = 3.6e9, [COLUMN_RTT_P99] = 3.6e9,       [COLUMN_RTT_MAX] = 3.6e9,
+	[COLUMN_LOSS] = 1,        [COLUMN_SAMPLES] = 0x1p53,      [COLUMN_UPDATED_AT] = 9.2e9,
+	[COLUMN_PATHS] = 65535,   [COLUMN_PATHS_COVERED] = 65535, [COLUMN_DISTURBED] = 1,
+	[COLUMN_ERROR] = 3.6e9,
 };
 
 struct row_place {
 	struct file_lines *lines;
+	size_t columns; /* that the file's version has */
 	struct error *err;
 };
 
@@ -56,14 +70,57 @@ static int read_figure(const struct row_place *row, char **fields, enum column c
 	return 0;
 }
 
-static int read_samples(const struct row_place *row, char **fields, uint64_t *samples)
+static int read_whole(const struct row_place *row, char **fields, enum column column, uint64_t *whole)
 {
 	int64_t value;
 
-	if (number_parse_i64(fields[COLUMN_SAMPLES], &value) || value < 0 || value > (INT64_C(1) << 53))
-		return error_at(row->err, place_of(row, COLUMN_SAMPLES), EINVAL,
-				"expected a whole number 0..%lld, found '%s'", 1LL << 53, fields[COLUMN_SAMPLES]);
-	*samples = (uint64_t)value;
+	if (number_parse_i64(fields[column], &value) || value < 0 || (double)value > column_maximum[column])
+		return error_at(row->err, place_of(row, column), EINVAL, "expected a whole number 0..%.0f, found '%s'",
+				column_maximum[column], fields[column]);
+	*whole = (uint64_t)value;
+	return 0;
+}
+
+/* "stale" is what a snapshot says of a measured or unreachable pair: updated_at says the same to whoever reads. */
+static int read_state(const struct row_place *row, char **fields, struct latency_entry *entry)
+{
+	const char *state = fields[COLUMN_STATE];
+	bool silent = entry->samples == 0;
+
+	for (uint8_t i = 0; latency_state_names[i]; i++) {
+		if (strcmp(latency_state_names[i], state) != 0)
+			continue;
+		if (i == LATENCY_STATE_STALE)
+			i = silent ? LATENCY_STATE_UNREACHABLE : LATENCY_STATE_MEASURED;
+		if (silent == (i == LATENCY_STATE_MEASURED))
+			break;
+		entry->state = i;
+		return 0;
+	}
+	return error_at(row->err, place_of(row, COLUMN_STATE), EINVAL,
+			"expected %s in a row with %llu samples, found '%s'",
+			silent ? "unreachable, never or stale" : "measured or stale",
+			(unsigned long long)entry->samples, state);
+}
+
+/* The columns of version 2. */
+static int read_quality(const struct row_place *row, char **fields, struct latency_entry *entry)
+{
+	uint64_t paths, covered;
+	double disturbed, error_us;
+	int code;
+
+	if (row->columns == COLUMN_FIRST_COUNT)
+		return 0;
+	if ((code = read_state(row, fields, entry)) || (code = read_whole(row, fields, COLUMN_PATHS, &paths)) ||
+	    (code = read_whole(row, fields, COLUMN_PATHS_COVERED, &covered)) ||
+	    (code = read_figure(row, fields, COLUMN_DISTURBED, &disturbed)) ||
+	    (code = read_figure(row, fields, COLUMN_ERROR, &error_us)))
+		return code;
+	entry->paths = (uint16_t)paths;
+	entry->paths_covered = (uint16_t)covered;
+	entry->disturbed = (float)disturbed;
+	entry->error_us = (float)error_us;
 	return 0;
 }
 
@@ -115,15 +172,17 @@ static int read_row(const struct row_place *row, struct latency_matrix *matrix, 
 	double updated_at_s, whole_s;
 	int code;
 
-	if (count != COLUMN_COUNT)
+	if (count != row->columns)
 		return error_at(row->err,
 				(struct error_place){file_lines_name(row->lines), file_lines_number(row->lines), NULL},
-				EINVAL, "expected %d fields (%s), found %zu", COLUMN_COUNT, header_line, count);
+				EINVAL, "expected %zu fields (%s), found %zu", row->columns,
+				row->columns == COLUMN_COUNT ? header_line : first_header, count);
 	if ((code = read_host(row, matrix, fields, COLUMN_SOURCE, &entry.source)) ||
 	    (code = read_host(row, matrix, fields, COLUMN_DESTINATION, &entry.destination)) ||
-	    (code = read_samples(row, fields, &entry.samples)) || (code = read_times(row, fields, &entry)) ||
-	    (code = read_figure(row, fields, COLUMN_LOSS, &entry.loss)) ||
-	    (code = read_figure(row, fields, COLUMN_UPDATED_AT, &updated_at_s)))
+	    (code = read_whole(row, fields, COLUMN_SAMPLES, &entry.samples)) ||
+	    (code = read_times(row, fields, &entry)) || (code = read_figure(row, fields, COLUMN_LOSS, &entry.loss)) ||
+	    (code = read_figure(row, fields, COLUMN_UPDATED_AT, &updated_at_s)) ||
+	    (code = read_quality(row, fields, &entry)))
 		return code;
 	/* To the microsecond: a double of seconds since 1970 knows no more. */
 	whole_s = floor(updated_at_s);
@@ -156,27 +215,37 @@ static void show_progress(struct progress *bar, const struct latency_matrix *mat
 	progress_update(bar, 0, note);
 }
 
+/* The line that names the columns, of either version: *columns is how many there are. */
+static int read_header(const char *line, const struct row_place *row, size_t *columns)
+{
+	if (strcmp(line, header_line) == 0)
+		*columns = COLUMN_COUNT;
+	else if (strcmp(line, first_header) == 0)
+		*columns = COLUMN_FIRST_COUNT;
+	else
+		return error_at(row->err,
+				(struct error_place){file_lines_name(row->lines), file_lines_number(row->lines), NULL},
+				EINVAL, "expected the header line '%s', found '%.120s'", header_line, line);
+	return 0;
+}
+
 static int read_rows(struct latency_matrix *matrix, struct file_lines *lines, struct progress *bar, struct error *err)
 {
-	struct row_place row = {lines, err};
-	int header_seen = 0, code;
+	struct row_place row = {lines, 0, err};
 	char *line;
+	int code;
 
 	while ((code = file_lines_next(lines, &line, err)) > 0) {
 		if (skips(line))
 			continue;
-		if (!header_seen && strcmp(line, header_line) != 0)
-			return error_at(err,
-					(struct error_place){file_lines_name(lines), file_lines_number(lines), NULL},
-					EINVAL, "expected the header line '%s', found '%.120s'", header_line, line);
-		if (header_seen && (code = read_row(&row, matrix, line)))
+		code = row.columns ? read_row(&row, matrix, line) : read_header(line, &row, &row.columns);
+		if (code)
 			return code;
-		header_seen = 1;
 		show_progress(bar, matrix);
 	}
 	if (code < 0)
 		return code;
-	if (!header_seen)
+	if (!row.columns)
 		return error_at(err, (struct error_place){file_lines_name(lines), 1, NULL}, EINVAL,
 				"expected the header line '%s', found an empty file", header_line);
 	return 0;
@@ -205,11 +274,27 @@ struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct err
 	return parse(lines, NULL, err);
 }
 
+static struct latency_matrix *read_live(const char *path, struct error *err)
+{
+	struct latency_matrix *live = latency_live_map(path, err), *copy;
+
+	if (!live)
+		return NULL;
+	copy = latency_live_snapshot(live);
+	latency_matrix_destroy(live);
+	if (!copy)
+		error_set(err, ENOMEM, "out of memory");
+	return copy;
+}
+
 struct latency_matrix *latency_matrix_read(const char *path, struct progress *bar, struct error *err)
 {
-	struct file_lines *lines = file_lines_open(path, err);
 	struct latency_matrix *matrix;
+	struct file_lines *lines;
 
+	if (latency_live_is(path))
+		return read_live(path, err);
+	lines = file_lines_open(path, err);
 	if (!lines)
 		return NULL;
 	matrix = parse(lines, bar, err);
@@ -229,8 +314,10 @@ static void write_entry(const struct latency_matrix *matrix, const struct latenc
 		fprintf(out, "%.3f,%.3f,%.3f,", entry->rtt_p50_us, entry->rtt_p99_us, entry->rtt_max_us);
 	else
 		fputs(",,,", out);
-	fprintf(out, "%s,%llu,%lld.%03lld\n", loss, (unsigned long long)entry->samples,
-		(long long)(entry->updated_at.v / NS_PER_S), (long long)(entry->updated_at.v % NS_PER_S / NS_PER_MS));
+	fprintf(out, "%s,%llu,%lld.%03lld,%s,%u,%u,%.9g,%.9g\n", loss, (unsigned long long)entry->samples,
+		(long long)(entry->updated_at.v / NS_PER_S), (long long)(entry->updated_at.v % NS_PER_S / NS_PER_MS),
+		latency_state_names[entry->state], entry->paths, entry->paths_covered, (double)entry->disturbed,
+		(double)entry->error_us);
 }
 
 int latency_matrix_write(const struct latency_matrix *matrix, const char *path, struct error *err)
@@ -241,8 +328,12 @@ int latency_matrix_write(const struct latency_matrix *matrix, const char *path, 
 	if (!writer)
 		return err ? -err->code : -EIO;
 	out = file_writer_stream(writer);
-	fprintf(out, "%s\n", header_line);
-	for (size_t i = 0; i < latency_matrix_count(matrix); i++)
-		write_entry(matrix, latency_matrix_at(matrix, i), out);
+	fprintf(out, "%s\n%s\n", version_line, header_line);
+	for (size_t i = 0; i < latency_matrix_count(matrix); i++) {
+		struct latency_entry entry;
+
+		if (latency_matrix_load(matrix, i, &entry))
+			write_entry(matrix, &entry, out);
+	}
 	return file_writer_commit(writer, err);
 }

@@ -83,7 +83,7 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 	struct latency_entry entry = {
 		.updated_at = pair->updated_at,
 		.samples = pair->rtt.samples,
-		.loss = pair->counters.sent ? (double)pair->counters.lost / (double)pair->counters.sent : 1,
+		.loss = pair->counters.sent ? (double)pair->counters.lost / (double)pair->counters.sent : 0,
 		.rtt_p50_us = NAN,
 		.rtt_p99_us = NAN,
 		.rtt_max_us = NAN,
@@ -91,8 +91,16 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 
 	if (entry.loss > 1)
 		entry.loss = 1; /* probes of the window before */
-	if (!entry.samples)
+	for (uint32_t i = 0; i < pair->path_count; i++)
+		entry.paths_covered = (uint16_t)(entry.paths_covered + (pair->paths[i].counters.fresh > 0));
+	if (!entry.samples) {
+		bool probed = pair->counters.lost || pair->counters.fresh;
+
+		entry.state = probed ? LATENCY_STATE_UNREACHABLE : LATENCY_STATE_NEVER;
+		entry.loss = probed ? 1 : 0;
 		return entry;
+	}
+	entry.disturbed = (float)pair->disturbed / (float)entry.samples;
 	entry.rtt_p50_us = all->p50_us;
 	entry.rtt_p99_us = all->p99_us;
 	entry.rtt_max_us = all->max_us;
@@ -122,6 +130,7 @@ int mesh_row_store(const struct mesh_row *row, struct latency_matrix *matrix)
 
 		if (destination < 0)
 			return (int)destination;
+		entry.error_us = (float)row->error_us;
 		entry.source = (uint32_t)source;
 		entry.destination = (uint32_t)destination;
 		code = latency_matrix_set(matrix, &entry);

@@ -10,6 +10,9 @@
 #include <base/rng.h>
 #include <model/latency_matrix.h>
 
+#define HEADER_2                                                                                                       \
+	"src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_"  \
+	"us\n"
 #define HEADER "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
 
 static struct latency_matrix *parse(const char *text, struct error *err)
@@ -71,6 +74,15 @@ static const struct bad_file bad_files[] = {
 	{HEADER "a,b,1,2,3,0,-1,2\n", "m.csv:2: samples"},
 	{HEADER "a,b,1,2,3,1,0,2\n", "m.csv:2: rtt_p50_us"},
 	{HEADER "a,b,,2,3,0,4,2\n", "m.csv:2: rtt_p50_us"},
+	{HEADER_2 "a,b,1,2,3,0,1,2\n", "m.csv:2: expected 13 fields"},
+	{HEADER "a,b,1,2,3,0,1,2,measured,0,0,0,0\n", "m.csv:2: expected 8 fields"},
+	{HEADER_2 "a,b,1,2,3,0,1,2,lost,0,0,0,0\n", "m.csv:2: state"},
+	{HEADER_2 "a,b,1,2,3,0,1,2,never,0,0,0,0\n", "m.csv:2: state"},
+	{HEADER_2 "a,b,,,,1,0,2,measured,0,0,0,0\n", "m.csv:2: state"},
+	{HEADER_2 "a,b,1,2,3,0,1,2,measured,70000,0,0,0\n", "m.csv:2: paths"},
+	{HEADER_2 "a,b,1,2,3,0,1,2,measured,0,-1,0,0\n", "m.csv:2: paths_covered"},
+	{HEADER_2 "a,b,1,2,3,0,1,2,measured,0,0,2,0\n", "m.csv:2: disturbed"},
+	{HEADER_2 "a,b,1,2,3,0,1,2,measured,0,0,0,nan\n", "m.csv:2: error_us"},
 	{HEADER "a,b,1,2,3,0,1,1e300\n", "m.csv:2: updated_at"},
 	{HEADER "a,b,1,2,3,0,1,2\na,b,1,2,3,0,1,3\n", "m.csv:3: dst: the pair a -> b is there twice"},
 };
@@ -142,6 +154,29 @@ static void assert_same(const struct latency_matrix *a, const struct latency_mat
 			cr_assert(isnan(y->rtt_p50_us));
 		}
 	}
+}
+
+Test(latency_matrix, both_versions_of_the_header_are_read)
+{
+	struct error err = {0};
+	struct latency_matrix *matrix;
+	const struct latency_entry *entry;
+
+	matrix = parse(HEADER "a,b,,,,1,0,7\na,c,1,2,3,0,4,5\n", &err);
+	cr_assert_eq(latency_matrix_lookup(matrix, "a", "b")->state, LATENCY_STATE_UNREACHABLE);
+	cr_assert_eq(latency_matrix_lookup(matrix, "a", "c")->state, LATENCY_STATE_MEASURED);
+	latency_matrix_destroy(matrix);
+	matrix = parse("# nomora.latency/2\n" HEADER_2 "a,b,,,,0,0,0,never,0,0,0,0\n"
+		       "a,c,1,2,3,0,4,5,stale,16,12,0.25,0.5\n"
+		       "a,d,,,,1,0,5,stale,0,0,0,0\n",
+		       &err);
+	cr_assert_not_null(matrix, "%s", err.text);
+	cr_assert_eq(latency_matrix_lookup(matrix, "a", "b")->state, LATENCY_STATE_NEVER);
+	cr_assert_eq(latency_matrix_lookup(matrix, "a", "d")->state, LATENCY_STATE_UNREACHABLE);
+	entry = latency_matrix_lookup(matrix, "a", "c");
+	cr_assert(entry->state == LATENCY_STATE_MEASURED && entry->paths == 16 && entry->paths_covered == 12);
+	cr_assert(entry->disturbed == 0.25F && entry->error_us == 0.5F);
+	latency_matrix_destroy(matrix);
 }
 
 Test(latency_matrix, what_is_written_reads_back_the_same)

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The measured mesh: for each ordered pair of hosts the round-trip time that `src` saw to `dst` in its last window.
- * File form, CSV with this header line; blank lines and lines that begin with '#' are skipped:
+ * File form, CSV; blank lines and lines that begin with '#' are skipped:
  *
- *   src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
- *   h1,h2,23.104,41.471,88.063,0,15000,1795188663.250
+ *   # nomora.latency/2
+ *   src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_us
+ *   h1,h2,23.104,41.471,88.063,0,15000,1795188663.250,measured,0,1,0.001,0.05
  *
- * Times are microseconds, loss is a share 0..1 of the probes sent, samples is the number of round trips measured,
- * updated_at is seconds since the epoch (UTC). A pair that never answered has samples 0, loss 1 and empty RTT fields
- * (NAN here). Sparse: pairs may be missing, and a row src = dst is allowed. Hosts are numbered in the order in which
- * they are first named. One writer at a time; readers need its lock.
+ * The first form, without the last five columns, is read too. Times are microseconds, loss is a share 0..1 of the
+ * probes sent, samples is the number of round trips measured, updated_at is seconds since the epoch (UTC) of the last
+ * answer, or of the window's end if there was none. Sparse: pairs may be missing, and a row src = dst is allowed. Hosts
+ * are numbered in the order in which they are first named.
+ *
+ * A matrix is private to its creator, grows as needed and needs its owner's lock; or it lies in shared memory, see
+ * model/latency_live.h, where others read it while it is written.
  */
 #ifndef MODEL_LATENCY_MATRIX_H
 #define MODEL_LATENCY_MATRIX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,12 +29,49 @@
 
 enum { LATENCY_NAME_BYTES = 64 }; /* longest host name with its NUL */
 
+enum latency_statistic {
+	LATENCY_STATISTIC_MAX,
+	LATENCY_STATISTIC_P99,
+	LATENCY_STATISTIC_P50,
+	LATENCY_STATISTIC_LOSS, /* a share, no time */
+};
+
+/* NULL-terminated, for OPTION_CHOICE: "max", "p99", "p50", "loss"; and without the last one. */
+extern const char *const latency_statistic_names[];
+extern const char *const latency_rtt_statistic_names[];
+
+enum latency_state {
+	LATENCY_STATE_MEASURED,
+	LATENCY_STATE_UNREACHABLE, /* every probe of the window was lost: not the same as not measured */
+	LATENCY_STATE_NEVER,       /* not probed yet */
+	LATENCY_STATE_STALE,       /* not stored: older than the reader wants, see latency_entry_state() */
+};
+
+extern const char *const latency_state_names[]; /* NULL-terminated: "measured", "unreachable", "never", "stale" */
+
 struct latency_entry {
-	uint32_t source, destination; /* host indices */
-	double rtt_p50_us, rtt_p99_us, rtt_max_us;
+	uint32_t source, destination;              /* host indices */
+	double rtt_p50_us, rtt_p99_us, rtt_max_us; /* NAN without samples */
 	double loss;
 	uint64_t samples;
-	struct ns updated_at; /* wall clock, since the epoch */
+	struct ns updated_at;          /* wall clock, since the epoch */
+	float disturbed;               /* share 0..1 of the samples that a stall of the prober may have changed */
+	float error_us;                /* bound of one time stamp's error */
+	uint16_t paths, paths_covered; /* known to exist (0 = unknown), and probed */
+	uint8_t state;                 /* enum latency_state */
+	uint8_t unused[3];
+};
+
+/* The figure that a statistic names; NAN: there is none. */
+double latency_entry_value(const struct latency_entry *entry, enum latency_statistic statistic);
+/* Its state at `now`; max_age 0 = any age will do. */
+enum latency_state latency_entry_state(const struct latency_entry *entry, struct ns now, struct ns max_age);
+
+/* Largest figures of the measured pairs between two racks, and the latest of their times. */
+struct latency_maximum {
+	float rtt_p50_us, rtt_p99_us, rtt_max_us, unused;
+	uint64_t pairs; /* 0 = nothing measured */
+	struct ns updated_at;
 };
 
 /* Which of two entries for one pair stays when matrices are merged. */
@@ -42,10 +84,10 @@ enum latency_merge {
 struct latency_matrix;
 
 struct latency_matrix *latency_matrix_create(void);         /* NULL: out of memory */
-void latency_matrix_destroy(struct latency_matrix *matrix); /* NULL is legal */
+void latency_matrix_destroy(struct latency_matrix *matrix); /* NULL is legal; unmaps a shared one */
 
-/* Reads a file (plain or gzip, "-" = stdin). NULL with err set ("file:line: field: ..."): bad rows, a pair twice.
- * `bar`, which may be NULL, shows how far it is. */
+/* Reads a file (plain or gzip, "-" = stdin; or a live matrix's, of which it takes a snapshot). NULL with err set
+ * ("file:line: field: ..."): bad rows, a pair twice. `bar`, which may be NULL, shows the progress. */
 struct latency_matrix *latency_matrix_read(const char *path, struct progress *bar, struct error *err);
 /* The same from lines that the caller opened, and closes. */
 struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct error *err);
@@ -56,20 +98,29 @@ size_t latency_matrix_hosts(const struct latency_matrix *matrix);
 const char *latency_matrix_host(const struct latency_matrix *matrix, uint32_t host); /* name, lives with the matrix */
 /* Index of a name, -ENOENT if no row names it. */
 int64_t latency_matrix_find_host(const struct latency_matrix *matrix, const char *name);
-/* Finds or adds; -EINVAL for what name_is_valid() refuses in LATENCY_NAME_BYTES, -ENOMEM. */
+/* Finds or adds; -EINVAL for what name_is_valid() refuses in LATENCY_NAME_BYTES, -ENOMEM, -ENOSPC (shared and full). */
 int64_t latency_matrix_add_host(struct latency_matrix *matrix, const char *name);
 
-/* The number of pairs, and each in the order in which it was first set; pointers hold until the next set or merge. */
+/* The number of pairs. */
 size_t latency_matrix_count(const struct latency_matrix *matrix);
+/* Of a private matrix: each in the order in which it was first set; pointers hold until the next set or merge. */
 const struct latency_entry *latency_matrix_at(const struct latency_matrix *matrix, size_t position);
+/* The same as a copy that no writer tears; false: a writer died in the middle of it. */
+bool latency_matrix_load(const struct latency_matrix *matrix, size_t position, struct latency_entry *entry);
 
-/* NULL when the pair was not measured. By index O(1) (hashed). */
+/* Of a private matrix: NULL when the pair was not measured. By index O(1) (hashed). */
 const struct latency_entry *latency_matrix_get(const struct latency_matrix *matrix, uint32_t source,
 					       uint32_t destination);
 const struct latency_entry *latency_matrix_lookup(const struct latency_matrix *matrix, const char *source,
 						  const char *destination);
+/* The same as a copy; false: not measured. */
+bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t source, uint32_t destination,
+			      struct latency_entry *entry);
 
-/* Adds the entry or replaces the pair's; -EINVAL if an index or a figure is out of range, -ENOMEM. */
+/*
+ * Adds the entry or replaces the pair's; -EINVAL if an index or a figure is out of range, -ENOMEM, -ENOSPC. An entry
+ * without samples is stored as unreachable unless it says never.
+ */
 int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry *entry);
 
 /* Adds every entry of `from`, matching hosts by name. On error `into` keeps what was added before it. */

@@ -42,6 +42,7 @@ struct mesh_pair {
 
 struct mesh_row {
 	char host[LATENCY_NAME_BYTES];
+	double error_us; /* bound of one stamp's error */
 	size_t count, capacity;
 	struct mesh_pair *pairs;
 };

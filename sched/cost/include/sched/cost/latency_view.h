@@ -26,8 +26,6 @@
 #include <sched/cost/layout.h>
 #include <sched/cost/moved.h>
 
-enum latency_statistic { LATENCY_STATISTIC_MAX, LATENCY_STATISTIC_P99, LATENCY_STATISTIC_P50 };
-
 enum latency_origin {
 	LATENCY_ORIGIN_MEASURED,     /* this pair */
 	LATENCY_ORIGIN_RACK_PAIR,    /* maximum over the measured pairs between the two racks */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mesh_summary.h"
+#include <model/latency_summary.h>
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { DIGIT_BITS = 16, DIGITS = 1 << DIGIT_BITS };
+#include <base/quantile.h>
 
 struct collection {
 	double *p50_us, *p99_us; /* of the pairs with an answer */
@@ -14,48 +13,6 @@ struct collection {
 	double lowest_p50_us, highest_p50_us, worst_us, loss;
 	uint64_t pairs, samples;
 };
-
-/*
- * The value of this rank, from 0, of values that are not negative: such doubles are in the order of their bits, and a
- * pass over them finds 16 bits of the answer. Linear whatever their order; sorting takes ten times as long for a
- * million.
- */
-static double value_of_rank(const double *values, size_t count, size_t rank)
-{
-	static uint32_t counts[DIGITS];
-	uint64_t known = 0, mask = 0;
-	double value;
-
-	for (int shift = 64 - DIGIT_BITS; shift >= 0; shift -= DIGIT_BITS) {
-		uint64_t digit = 0;
-
-		memset(counts, 0, sizeof counts);
-		for (size_t i = 0; i < count; i++) {
-			double value_or_0 = values[i] + 0.0; /* -0 is 0 */
-			uint64_t bits;
-
-			memcpy(&bits, &value_or_0, sizeof bits);
-			if ((bits & mask) == known)
-				counts[bits >> shift & (DIGITS - 1)]++;
-		}
-		for (; rank >= counts[digit]; digit++)
-			rank -= counts[digit];
-		known |= digit << shift;
-		mask |= (uint64_t)(DIGITS - 1) << shift;
-	}
-	memcpy(&value, &known, sizeof value);
-	return value;
-}
-
-static double median(const double *values, size_t count)
-{
-	double upper;
-
-	if (count == 0)
-		return NAN;
-	upper = value_of_rank(values, count, count / 2);
-	return count % 2 ? upper : (value_of_rank(values, count, count / 2 - 1) + upper) / 2;
-}
 
 static void collect(struct collection *collection, const struct latency_entry *entry)
 {
@@ -71,18 +28,18 @@ static void collect(struct collection *collection, const struct latency_entry *e
 	collection->worst_us = fmax(collection->worst_us, entry->rtt_max_us);
 }
 
-static void finish(struct collection *collection, struct mesh_group *group)
+static void finish(struct collection *collection, struct latency_group *group)
 {
 	size_t answered = collection->answered;
 
-	*group = (struct mesh_group){
+	*group = (struct latency_group){
 		.pairs = collection->pairs,
 		.lowest_p50_us = collection->lowest_p50_us,
 		.highest_p50_us = collection->highest_p50_us,
 		.silent = collection->pairs - answered,
 		.samples = collection->samples,
-		.p50_us = median(collection->p50_us, answered),
-		.p99_us = median(collection->p99_us, answered),
+		.p50_us = quantile_median(collection->p50_us, answered),
+		.p99_us = quantile_median(collection->p99_us, answered),
 		.worst_us = answered ? collection->worst_us : NAN,
 		.loss = collection->pairs ? collection->loss / (double)collection->pairs : NAN,
 	};
@@ -102,23 +59,23 @@ static int64_t *find_racks(const struct latency_matrix *matrix, const struct clu
 	return racks;
 }
 
-static enum mesh_relation relation(int64_t rack, int64_t other)
+static enum latency_relation relation(int64_t rack, int64_t other)
 {
 	if (rack < 0 || other < 0)
-		return MESH_UNKNOWN_RACK;
-	return rack == other ? MESH_SAME_RACK : MESH_OTHER_RACK;
+		return LATENCY_UNKNOWN_RACK;
+	return rack == other ? LATENCY_SAME_RACK : LATENCY_OTHER_RACK;
 }
 
-int mesh_summarise(const struct latency_matrix *matrix, const struct cluster *cluster,
-		   struct mesh_group groups[MESH_RELATIONS])
+int latency_summarise(const struct latency_matrix *matrix, const struct cluster *cluster,
+		      struct latency_group groups[LATENCY_RELATIONS])
 {
 	size_t count = latency_matrix_count(matrix);
 	int64_t *racks = find_racks(matrix, cluster);
-	double *times = calloc(2 * MESH_RELATIONS * count + 1, sizeof *times);
-	struct collection collections[MESH_RELATIONS] = {0};
+	double *times = calloc(2 * LATENCY_RELATIONS * count + 1, sizeof *times);
+	struct collection collections[LATENCY_RELATIONS] = {0};
 	int code = racks && times ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !code && i < MESH_RELATIONS; i++) {
+	for (size_t i = 0; !code && i < LATENCY_RELATIONS; i++) {
 		collections[i].lowest_p50_us = collections[i].highest_p50_us = NAN; /* fmin(), fmax() pass over it */
 		collections[i].p50_us = times + 2 * i * count;
 		collections[i].p99_us = times + (2 * i + 1) * count;
@@ -129,7 +86,7 @@ int mesh_summarise(const struct latency_matrix *matrix, const struct cluster *cl
 		if (entry->source != entry->destination)
 			collect(&collections[relation(racks[entry->source], racks[entry->destination])], entry);
 	}
-	for (size_t i = 0; !code && i < MESH_RELATIONS; i++)
+	for (size_t i = 0; !code && i < LATENCY_RELATIONS; i++)
 		finish(&collections[i], &groups[i]);
 	free(racks);
 	free(times);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <figures/mesh.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <plot/heatmap.h>
+
+enum { VALUES_PRINTED = 24 };
+
+static const char *const units[] = {
+	[LATENCY_STATISTIC_MAX] = "largest RTT (µs)",
+	[LATENCY_STATISTIC_P99] = "RTT p99 (µs)",
+	[LATENCY_STATISTIC_P50] = "RTT p50 (µs)",
+	[LATENCY_STATISTIC_LOSS] = "loss (share of probes)",
+};
+static const char rtt_title[] = "Round-trip times between hosts", loss_title[] = "Probes lost between hosts";
+
+/* Pictures show loss in percent: a cell fits two decimals. */
+static const char loss_unit[] = "loss (% of probes)";
+/* Its colour scale ends here if no pair lost more: a mesh without loss has one colour, not noise. */
+static const double loss_scale_percent = 1;
+
+const char *figures_mesh_unit(enum latency_statistic statistic)
+{
+	return units[statistic];
+}
+
+struct drawing {
+	double *values;
+	const char **labels;
+	size_t *groups;
+	size_t group_count;
+};
+
+/* By pair, not by place: a million look-ups take longer than a pass over the pairs. */
+static int fill_values(const struct latency_order *order, enum latency_statistic statistic, double *values)
+{
+	size_t count = order->count;
+	uint32_t *places = calloc(count + 1, sizeof *places);
+
+	if (!places)
+		return -ENOMEM;
+	for (uint32_t place = 0; place < count; place++)
+		places[order->hosts[place]] = place;
+	for (size_t i = 0; i < count * count; i++)
+		values[i] = NAN;
+	for (size_t i = 0; i < latency_matrix_count(order->matrix); i++) {
+		const struct latency_entry *entry = latency_matrix_at(order->matrix, i);
+
+		values[places[entry->source] * count + places[entry->destination]] =
+			latency_entry_value(entry, statistic) * (statistic == LATENCY_STATISTIC_LOSS ? 100 : 1);
+	}
+	free(places);
+	return 0;
+}
+
+static int fill_drawing(const struct latency_order *order, enum latency_statistic statistic, struct drawing *drawing)
+{
+	size_t count = order->count;
+
+	drawing->values = calloc(count * count + 1, sizeof *drawing->values);
+	drawing->labels = calloc(count + 1, sizeof *drawing->labels);
+	drawing->groups = calloc(count + 1, sizeof *drawing->groups);
+	if (!drawing->values || !drawing->labels || !drawing->groups)
+		return -ENOMEM;
+	for (uint32_t row = 0; row < count; row++) {
+		drawing->labels[row] = latency_order_name(order, row);
+		if (row > 0 && order->racks[row] != order->racks[row - 1])
+			drawing->groups[drawing->group_count++] = row;
+	}
+	return fill_values(order, statistic, drawing->values);
+}
+
+/* 0 when there is none. */
+static double largest(const double *values, size_t count)
+{
+	double found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		found = fmax(found, values[i]); /* which passes over NAN */
+	return found;
+}
+
+static void describe(const struct latency_order *order, size_t group_count, char *text, size_t bytes)
+{
+	int used = snprintf(text, bytes, "%u hosts", order->count);
+
+	if (order->cluster)
+		used += snprintf(text + used, bytes - (size_t)used, " in %zu rack%s", group_count + 1,
+				 group_count ? "s" : "");
+	snprintf(text + used, bytes - (size_t)used, "; hatched or grey: not measured, or no answer");
+}
+
+int figures_mesh_save(const struct latency_order *order, enum latency_statistic statistic, const char *title,
+		      const char *path, struct error *err)
+{
+	struct drawing drawing = {0};
+	char subtitle[120];
+	struct heatmap heatmap = {
+		.title = title                                 ? title
+			 : statistic == LATENCY_STATISTIC_LOSS ? loss_title
+							       : rtt_title,
+		.subtitle = subtitle,
+		.unit = statistic == LATENCY_STATISTIC_LOSS ? loss_unit : units[statistic],
+		.rows = order->count,
+		.columns = order->count,
+		.row_title = "from",
+		.column_title = "to",
+		.logarithmic = statistic != LATENCY_STATISTIC_LOSS,
+		.print_values = order->count <= VALUES_PRINTED,
+	};
+	size_t count = order->count;
+	int code;
+
+	if (count == 0)
+		return error_set(err, EINVAL, "there are no pairs to draw");
+	code = fill_drawing(order, statistic, &drawing);
+	if (code) {
+		error_set(err, ENOMEM, "no memory to draw %u hosts", order->count);
+	} else {
+		heatmap.values = drawing.values;
+		heatmap.row_labels = heatmap.column_labels = drawing.labels;
+		heatmap.row_groups = heatmap.column_groups = drawing.groups;
+		heatmap.row_group_count = heatmap.column_group_count = drawing.group_count;
+		heatmap.maximum = statistic == LATENCY_STATISTIC_LOSS
+					  ? fmax(loss_scale_percent, largest(drawing.values, count * count))
+					  : 0;
+		describe(order, drawing.group_count, subtitle, sizeof subtitle);
+		code = heatmap_save(&heatmap, path, err);
+	}
+	free(drawing.values);
+	free(drawing.labels);
+	free(drawing.groups);
+	return code;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A latency matrix put in order for people: hosts by rack, then by name as people count (h2 before h10). */
+#ifndef MODEL_LATENCY_ORDER_H
+#define MODEL_LATENCY_ORDER_H
+
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/progress.h>
+#include <model/cluster.h>
+#include <model/latency_matrix.h>
+
+struct latency_order {
+	struct latency_matrix *matrix;
+	struct cluster *cluster; /* NULL = not given: one rack "" */
+	uint32_t count;
+	uint32_t *hosts; /* matrix index of each place, in order */
+	int64_t *racks;  /* of each place; -1 = the cluster does not know the host */
+};
+
+/* Reads both files (cluster_path and bar may be NULL). 0 or -errno with err set. */
+int latency_order_read(struct latency_order *order, const char *matrix_path, const char *cluster_path,
+		       struct progress *bar, struct error *err);
+void latency_order_free(struct latency_order *order);
+
+const char *latency_order_name(const struct latency_order *order, uint32_t place);
+const char *latency_order_rack(const struct latency_order *order, uint32_t place);
+/* NAN when the pair was not measured (or has no answer). */
+double latency_order_value(const struct latency_order *order, uint32_t row, uint32_t column,
+			   enum latency_statistic statistic);
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <model/latency_live.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <base/name.h>
+
+#include "latency_store_priv.h"
+
+static const char magic[8] = "NOMORAL2";
+
+enum { PAGE = 4096, HOSTS_MAXIMUM = 1 << 20, RACKS_MAXIMUM = 1 << 14 };
+static const uint64_t pairs_maximum = UINT64_C(1) << 28;
+
+const char *const latency_host_status_names[] = {"active", "drained", "gone", NULL};
+
+/* First page of the file. */
+struct live_header {
+	char magic[8];
+	uint32_t host_bytes, rack_bytes, block_bytes, maximum_bytes; /* of a record */
+	uint32_t host_capacity, rack_capacity, pair_capacity, unused;
+	struct latency_counts counts;
+};
+
+/* Where the parts of a file of these capacities lie. */
+struct layout {
+	size_t hosts, racks, blocks, maxima, host_slots, pair_slots, bytes;
+	size_t host_slot_count, pair_slot_count;
+};
+
+static size_t table_size(size_t capacity)
+{
+	size_t size = 64;
+
+	while (size < 2 * capacity)
+		size *= 2;
+	return size;
+}
+
+static size_t place(size_t *end, size_t bytes)
+{
+	size_t at = *end;
+
+	*end = (at + bytes + 63) & ~(size_t)63;
+	return at;
+}
+
+static struct layout lay_out(const struct live_header *header)
+{
+	struct layout layout = {.host_slot_count = table_size(header->host_capacity),
+				.pair_slot_count = table_size(header->pair_capacity)};
+	size_t end = PAGE, racks = header->rack_capacity;
+
+	layout.hosts = place(&end, header->host_capacity * sizeof(struct latency_host_record));
+	layout.racks = place(&end, racks * sizeof(struct latency_rack_record));
+	layout.maxima = place(&end, racks * racks * sizeof(struct latency_maximum_block));
+	layout.host_slots = place(&end, layout.host_slot_count * sizeof(uint32_t));
+	layout.pair_slots = place(&end, layout.pair_slot_count * sizeof(uint32_t));
+	layout.blocks = place(&end, header->pair_capacity * sizeof(struct latency_block));
+	layout.bytes = end;
+	return layout;
+}
+
+static struct live_header header_for(const struct latency_live_size *size)
+{
+	struct live_header header = {
+		.host_bytes = sizeof(struct latency_host_record),
+		.rack_bytes = sizeof(struct latency_rack_record),
+		.block_bytes = sizeof(struct latency_block),
+		.maximum_bytes = sizeof(struct latency_maximum_block),
+		.host_capacity = size->hosts,
+		.rack_capacity = size->racks,
+		.pair_capacity = (uint32_t)size->pairs,
+	};
+
+	memcpy(header.magic, magic, sizeof magic);
+	return header;
+}
+
+/* Everything but the counts, which readers of a damaged file must not trust either: see attach(). */
+static int check_header(const char *path, const struct live_header *header, size_t file_bytes, struct error *err)
+{
+	const struct live_header ours = header_for(&(struct latency_live_size){0});
+
+	if (memcmp(header->magic, magic, sizeof magic) != 0)
+		return error_set(err, EINVAL, "%s: expected a live matrix ('%.8s'), found another file or version",
+				 path, magic);
+	if (header->host_bytes != ours.host_bytes || header->rack_bytes != ours.rack_bytes ||
+	    header->block_bytes != ours.block_bytes || header->maximum_bytes != ours.maximum_bytes)
+		return error_set(err, EINVAL, "%s: its records are of another size: written by another version", path);
+	if (header->host_capacity > HOSTS_MAXIMUM || header->rack_capacity > RACKS_MAXIMUM ||
+	    header->pair_capacity > pairs_maximum || lay_out(header).bytes != file_bytes)
+		return error_set(err, EINVAL, "%s: its size (%zu bytes) is not that of %u hosts, %u racks and %u pairs",
+				 path, file_bytes, header->host_capacity, header->rack_capacity, header->pair_capacity);
+	return 0;
+}
+
+static int check_counts(const char *path, struct live_header *header, struct error *err)
+{
+	if (atomic_load(&header->counts.hosts) <= header->host_capacity &&
+	    atomic_load(&header->counts.racks) <= header->rack_capacity &&
+	    atomic_load(&header->counts.pairs) <= header->pair_capacity)
+		return 0;
+	return error_set(err, EINVAL, "%s: damaged: more hosts, racks or pairs than its capacity", path);
+}
+
+static int check_names(const char *path, const struct latency_matrix *matrix, struct error *err)
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < latency_matrix_hosts(matrix); i++)
+		whole = whole && memchr(matrix->hosts[i].name, '\0', LATENCY_NAME_BYTES);
+	for (size_t i = 0; i < latency_live_racks(matrix); i++)
+		whole = whole && memchr(matrix->racks[i].name, '\0', LATENCY_NAME_BYTES) &&
+			memchr(matrix->racks[i].pod, '\0', LATENCY_NAME_BYTES);
+	return whole ? 0 : error_set(err, EINVAL, "%s: damaged: a name has no end", path);
+}
+
+static int attach(struct latency_matrix *matrix, const char *path, struct error *err)
+{
+	struct live_header *header;
+	struct layout layout;
+	struct stat status;
+	int code;
+
+	if (fstat(matrix->fd, &status) != 0)
+		return error_set(err, errno, "%s: %s", path, strerror(errno));
+	if (status.st_size < PAGE)
+		return error_set(err, EINVAL, "%s: expected a live matrix, found a file of %lld bytes", path,
+				 (long long)status.st_size);
+	matrix->map_bytes = (size_t)status.st_size;
+	matrix->map = mmap(NULL, matrix->map_bytes, PROT_READ | (matrix->writable ? PROT_WRITE : 0), MAP_SHARED,
+			   matrix->fd, 0);
+	if (matrix->map == MAP_FAILED) {
+		matrix->map = NULL;
+		return error_set(err, errno, "%s: cannot map it: %s", path, strerror(errno));
+	}
+	header = matrix->map;
+	code = check_header(path, header, matrix->map_bytes, err);
+	if (!code)
+		code = check_counts(path, header, err);
+	if (code)
+		return code;
+	layout = lay_out(header);
+	matrix->counts = &header->counts;
+	matrix->hosts = (void *)((char *)matrix->map + layout.hosts);
+	matrix->racks = (void *)((char *)matrix->map + layout.racks);
+	matrix->maxima = (void *)((char *)matrix->map + layout.maxima);
+	matrix->blocks = (void *)((char *)matrix->map + layout.blocks);
+	matrix->host_slots = (void *)((char *)matrix->map + layout.host_slots);
+	matrix->pair_slots = (void *)((char *)matrix->map + layout.pair_slots);
+	matrix->host_capacity = header->host_capacity;
+	matrix->rack_capacity = header->rack_capacity;
+	matrix->pair_capacity = header->pair_capacity;
+	matrix->host_slot_count = layout.host_slot_count;
+	matrix->pair_slot_count = layout.pair_slot_count;
+	return check_names(path, matrix, err);
+}
+
+/* Makes the file whole under another name, so that nobody opens half of one. */
+static int create_file(const char *path, const struct latency_live_size *size, struct error *err)
+{
+	struct live_header header = header_for(size);
+	char temporary[4096];
+	int fd, code = 0;
+
+	if (size->hosts > HOSTS_MAXIMUM || size->racks > RACKS_MAXIMUM || size->pairs > pairs_maximum)
+		return error_set(err, E2BIG, "%s: a live matrix has at most %d hosts, %d racks and %llu pairs", path,
+				 HOSTS_MAXIMUM, RACKS_MAXIMUM, (unsigned long long)pairs_maximum);
+	snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+	fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return error_set(err, errno, "%s: cannot create: %s", temporary, strerror(errno));
+	if (ftruncate(fd, (off_t)lay_out(&header).bytes) != 0 ||
+	    pwrite(fd, &header, sizeof header, 0) != sizeof header || link(temporary, path) != 0)
+		code = errno;
+	close(fd);
+	unlink(temporary);
+	if (code && code != EEXIST) /* another process was faster: its file will do */
+		return error_set(err, code, "%s: cannot create: %s", path, strerror(code));
+	return 0;
+}
+
+static struct latency_matrix *open_file(const char *path, bool writable, struct error *err)
+{
+	struct latency_matrix *matrix = latency_matrix_create();
+
+	if (!matrix) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	matrix->writable = writable;
+	matrix->fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (matrix->fd < 0)
+		error_set(err, errno, "%s: cannot open: %s", path, strerror(errno));
+	else if (attach(matrix, path, err) == 0)
+		return matrix;
+	if (matrix->fd >= 0)
+		latency_live_unmap(matrix);
+	free(matrix);
+	return NULL;
+}
+
+struct latency_matrix *latency_live_open(const char *path, const struct latency_live_size *size, struct error *err)
+{
+	if (access(path, F_OK) != 0 && create_file(path, size, err) != 0)
+		return NULL;
+	return open_file(path, true, err);
+}
+
+struct latency_matrix *latency_live_map(const char *path, struct error *err)
+{
+	return open_file(path, false, err);
+}
+
+bool latency_live_is(const char *path)
+{
+	char found[sizeof magic] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool is = fd >= 0 && read(fd, found, sizeof found) == sizeof found && memcmp(found, magic, sizeof magic) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+void latency_live_unmap(struct latency_matrix *matrix)
+{
+	if (matrix->map)
+		munmap(matrix->map, matrix->map_bytes);
+	close(matrix->fd);
+}
+
+/* A killed writer may have left a pair half-written, or one that the table does not have. */
+static void repair(struct latency_matrix *matrix)
+{
+	size_t hosts = latency_matrix_hosts(matrix), pairs = latency_matrix_count(matrix);
+
+	for (uint32_t i = 0; i < hosts; i++)
+		if (latency_matrix_find_host(matrix, matrix->hosts[i].name) < 0)
+			latency_store_insert_host(matrix, i);
+	for (uint32_t i = 0; i < pairs; i++) {
+		struct latency_block *block = &matrix->blocks[i];
+
+		if (atomic_load(&block->sequence) & 1) {
+			struct latency_entry entry = block->entry;
+
+			entry.state = LATENCY_STATE_NEVER;
+			entry.samples = 0;
+			entry.rtt_p50_us = entry.rtt_p99_us = entry.rtt_max_us = __builtin_nan("");
+			entry.loss = 0;
+			entry.disturbed = entry.error_us = 0;
+			latency_block_write(&block->sequence, block->words, &entry, LATENCY_WORDS);
+		}
+		if (!latency_matrix_get(matrix, block->entry.source, block->entry.destination))
+			latency_store_insert_pair(matrix, i);
+	}
+}
+
+int latency_live_begin(struct latency_matrix *matrix, struct error *err)
+{
+	int code;
+
+	do {
+		code = flock(matrix->fd, LOCK_EX);
+	} while (code != 0 && errno == EINTR);
+	if (code != 0)
+		return error_set(err, errno, "cannot lock the live matrix: %s", strerror(errno));
+	if (atomic_exchange(&matrix->counts->dirty, 1))
+		repair(matrix);
+	return 0;
+}
+
+void latency_live_end(struct latency_matrix *matrix)
+{
+	atomic_store(&matrix->counts->written_at_ns, ns_now_wall().v);
+	atomic_store(&matrix->counts->dirty, 0);
+	flock(matrix->fd, LOCK_UN);
+}
+
+uint32_t latency_live_racks(const struct latency_matrix *matrix)
+{
+	return atomic_load_explicit(&matrix->counts->racks, memory_order_acquire);
+}
+
+static int64_t find_or_add_rack(struct latency_matrix *matrix, const char *rack, const char *pod)
+{
+	uint32_t count = latency_live_racks(matrix);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(matrix->racks[i].name, rack) == 0)
+			return i;
+	if (!name_is_valid(rack, LATENCY_NAME_BYTES) || (pod[0] && !name_is_valid(pod, LATENCY_NAME_BYTES)))
+		return -EINVAL;
+	if (count == matrix->rack_capacity)
+		return -ENOSPC;
+	strcpy(matrix->racks[count].name, rack);
+	strcpy(matrix->racks[count].pod, pod);
+	atomic_store_explicit(&matrix->counts->racks, count + 1, memory_order_release);
+	return count;
+}
+
+int64_t latency_live_add_host(struct latency_matrix *matrix, const char *name, const char *rack, const char *pod)
+{
+	int64_t host = latency_matrix_add_host(matrix, name), number;
+
+	if (host < 0 || !rack[0])
+		return host;
+	number = find_or_add_rack(matrix, rack, pod);
+	if (number < 0)
+		return number;
+	atomic_store_explicit(&matrix->hosts[host].rack, (uint32_t)number, memory_order_release);
+	return host;
+}
+
+void latency_live_set_status(struct latency_matrix *matrix, uint32_t host, enum latency_host_status status)
+{
+	atomic_store_explicit(&matrix->hosts[host].status, status, memory_order_release);
+}
+
+enum latency_host_status latency_live_status(const struct latency_matrix *matrix, uint32_t host)
+{
+	return (enum latency_host_status)atomic_load_explicit(&matrix->hosts[host].status, memory_order_acquire);
+}
+
+const char *latency_live_rack_name(const struct latency_matrix *matrix, uint32_t rack)
+{
+	return rack < latency_live_racks(matrix) ? matrix->racks[rack].name : "";
+}
+
+const char *latency_live_pod_name(const struct latency_matrix *matrix, uint32_t rack)
+{
+	return rack < latency_live_racks(matrix) ? matrix->racks[rack].pod : "";
+}
+
+uint32_t latency_live_rack_of(const struct latency_matrix *matrix, uint32_t host)
+{
+	uint32_t rack = atomic_load_explicit(&matrix->hosts[host].rack, memory_order_acquire);
+
+	return rack < latency_live_racks(matrix) ? rack : LATENCY_NO_RACK;
+}
+
+static void raise(struct latency_maximum *maximum, const struct latency_maximum *by)
+{
+	if (!by->pairs)
+		return;
+	maximum->rtt_p50_us = maximum->rtt_p50_us > by->rtt_p50_us ? maximum->rtt_p50_us : by->rtt_p50_us;
+	maximum->rtt_p99_us = maximum->rtt_p99_us > by->rtt_p99_us ? maximum->rtt_p99_us : by->rtt_p99_us;
+	maximum->rtt_max_us = maximum->rtt_max_us > by->rtt_max_us ? maximum->rtt_max_us : by->rtt_max_us;
+	maximum->pairs += by->pairs;
+	if (by->updated_at.v > maximum->updated_at.v)
+		maximum->updated_at = by->updated_at;
+}
+
+int latency_live_update_maxima(struct latency_matrix *matrix)
+{
+	size_t racks = latency_live_racks(matrix), capacity = matrix->rack_capacity;
+	struct latency_maximum *maxima = calloc(racks * racks + 1, sizeof *maxima);
+	struct latency_entry entry;
+
+	if (!maxima)
+		return -ENOMEM;
+	for (size_t i = 0; i < latency_matrix_count(matrix); i++) {
+		uint32_t from, to;
+
+		if (!latency_matrix_load(matrix, i, &entry) || entry.state != LATENCY_STATE_MEASURED ||
+		    entry.source == entry.destination)
+			continue;
+		from = latency_live_rack_of(matrix, entry.source);
+		to = latency_live_rack_of(matrix, entry.destination);
+		if (from == LATENCY_NO_RACK || to == LATENCY_NO_RACK ||
+		    latency_live_status(matrix, entry.source) == LATENCY_HOST_GONE ||
+		    latency_live_status(matrix, entry.destination) == LATENCY_HOST_GONE)
+			continue;
+		raise(&maxima[from * racks + to],
+		      &(struct latency_maximum){(float)entry.rtt_p50_us, (float)entry.rtt_p99_us,
+						(float)entry.rtt_max_us, 0, 1, entry.updated_at});
+	}
+	for (size_t from = 0; from < racks; from++)
+		for (size_t to = 0; to < racks; to++) {
+			struct latency_maximum_block *block = &matrix->maxima[from * capacity + to];
+
+			latency_block_write(&block->sequence, block->words, &maxima[from * racks + to],
+					    LATENCY_MAXIMUM_WORDS);
+		}
+	free(maxima);
+	return 0;
+}
+
+bool latency_live_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
+			  struct latency_maximum *maximum)
+{
+	uint32_t racks = latency_live_racks(matrix);
+	const struct latency_maximum_block *block;
+
+	if (from >= racks || to >= racks)
+		return false;
+	block = &matrix->maxima[from * matrix->rack_capacity + to];
+	return latency_block_read(&block->sequence, block->words, maximum, LATENCY_MAXIMUM_WORDS) && maximum->pairs;
+}
+
+bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
+			      struct latency_maximum *maximum)
+{
+	uint32_t racks = latency_live_racks(matrix);
+	struct latency_maximum one;
+
+	*maximum = (struct latency_maximum){0};
+	for (uint32_t a = 0; a < racks; a++)
+		for (uint32_t b = 0;
+		     b < racks && strcmp(latency_live_pod_name(matrix, a), latency_live_pod_name(matrix, from)) == 0;
+		     b++)
+			if (strcmp(latency_live_pod_name(matrix, b), latency_live_pod_name(matrix, to)) == 0 &&
+			    latency_live_maximum(matrix, a, b, &one))
+				raise(maximum, &one);
+	return maximum->pairs > 0;
+}
+
+struct ns latency_live_written_at(const struct latency_matrix *matrix)
+{
+	return (struct ns){atomic_load_explicit(&matrix->counts->written_at_ns, memory_order_acquire)};
+}
+
+struct latency_matrix *latency_live_snapshot(const struct latency_matrix *matrix)
+{
+	struct latency_matrix *copy = latency_matrix_create();
+
+	if (copy && latency_matrix_merge(copy, matrix, LATENCY_MERGE_FRESHEST, NULL) == 0)
+		return copy;
+	latency_matrix_destroy(copy);
+	return NULL;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory of a latency matrix: arrays of hosts and pairs, found through tables of positions, and a maximum for each
+ * pair of racks. Private matrices grow; shared ones lie in a mapped file with a fixed capacity (latency_live.c). There
+ * one process writes at a time and any number read without a lock: counts and table slots are published by release
+ * stores, pairs are guarded by a sequence lock each (Boehm, Can seqlocks get along with programming language memory
+ * models, 2012; data words are atomic, stored with release and loaded with acquire, so that no fence is needed).
+ */
+#ifndef MODEL_LATENCY_STORE_PRIV_H
+#define MODEL_LATENCY_STORE_PRIV_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <model/latency_matrix.h>
+
+enum {
+	LATENCY_WORDS = sizeof(struct latency_entry) / 8,
+	LATENCY_MAXIMUM_WORDS = sizeof(struct latency_maximum) / 8,
+	LATENCY_READ_ATTEMPTS = 1000, /* a writer holds a block for some 20 ns: after this many it is dead */
+};
+
+_Static_assert(sizeof(struct latency_entry) % 8 == 0, "whole words");
+_Static_assert(sizeof(struct latency_maximum) % 8 == 0, "whole words");
+
+/* An odd sequence: it is being written. */
+struct latency_block {
+	_Atomic uint32_t sequence, unused;
+	union {
+		struct latency_entry entry;
+		_Atomic uint64_t words[LATENCY_WORDS];
+	};
+};
+
+struct latency_maximum_block {
+	_Atomic uint32_t sequence, unused;
+	union {
+		struct latency_maximum maximum;
+		_Atomic uint64_t words[LATENCY_MAXIMUM_WORDS];
+	};
+};
+
+struct latency_host_record {
+	char name[LATENCY_NAME_BYTES];
+	_Atomic uint32_t rack;   /* LATENCY_NO_RACK = unknown */
+	_Atomic uint32_t status; /* enum latency_host_status */
+};
+
+struct latency_rack_record {
+	char name[LATENCY_NAME_BYTES], pod[LATENCY_NAME_BYTES];
+};
+
+/* What changes of a store; of a shared one it is in the file. */
+struct latency_counts {
+	_Atomic uint32_t hosts, racks;
+	_Atomic uint64_t pairs;
+	_Atomic uint32_t dirty;        /* a writer is at work, or died */
+	_Atomic int64_t written_at_ns; /* wall clock, of the last batch */
+};
+
+struct latency_matrix {
+	struct latency_counts *counts, own_counts;
+	struct latency_host_record *hosts;
+	struct latency_block *blocks;
+	struct latency_rack_record *racks;
+	struct latency_maximum_block *maxima;      /* rack_capacity squared */
+	_Atomic uint32_t *host_slots, *pair_slots; /* position + 1, 0 = free; at most half full */
+	size_t host_capacity, pair_capacity, rack_capacity, host_slot_count, pair_slot_count;
+	/* Of a shared one alone. */
+	void *map;
+	size_t map_bytes;
+	int fd; /* -1 = private */
+	bool writable;
+};
+
+void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position);
+void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position);
+void latency_block_write(_Atomic uint32_t *sequence, _Atomic uint64_t *words, const void *from, size_t count);
+bool latency_block_read(const _Atomic uint32_t *sequence, const _Atomic uint64_t *words, void *into, size_t count);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <model/latency_live.h>
+
+#include "latency_store_priv.h"
+
+static char path[64];
+static struct error err;
+static const struct latency_live_size size = {.hosts = 16, .racks = 4, .pairs = 40};
+
+static void set_up(void)
+{
+	snprintf(path, sizeof path, "/tmp/nomora-live-%ld", (long)getpid());
+	unlink(path);
+}
+
+static void tear_down(void)
+{
+	unlink(path);
+}
+
+TestSuite(latency_live, .init = set_up, .fini = tear_down, .timeout = 60);
+
+static struct latency_matrix *open_live(void)
+{
+	struct latency_matrix *matrix = latency_live_open(path, &size, &err);
+
+	cr_assert_not_null(matrix, "%s", err.text);
+	return matrix;
+}
+
+static struct latency_entry entry_of(uint32_t source, uint32_t destination, double p50_us)
+{
+	return (struct latency_entry){.source = source,
+				      .destination = destination,
+				      .rtt_p50_us = p50_us,
+				      .rtt_p99_us = p50_us + 1,
+				      .rtt_max_us = p50_us + 2,
+				      .samples = 10,
+				      .updated_at = {(int64_t)p50_us * NS_PER_S}};
+}
+
+static void set(struct latency_matrix *matrix, uint32_t source, uint32_t destination, double p50_us)
+{
+	struct latency_entry entry = entry_of(source, destination, p50_us);
+
+	cr_assert_eq(latency_matrix_set(matrix, &entry), 0);
+}
+
+/* Hosts h0, h1 in rack r0 of pod p0, h2, h3 in r1 of p0, h4 in r2 of p1. */
+static void add_hosts(struct latency_matrix *matrix)
+{
+	static const char *const hosts[][3] = {
+		{"h0", "r0", "p0"}, {"h1", "r0", "p0"}, {"h2", "r1", "p0"}, {"h3", "r1", "p0"}, {"h4", "r2", "p1"}};
+
+	for (int i = 0; i < 5; i++)
+		cr_assert_eq(latency_live_add_host(matrix, hosts[i][0], hosts[i][1], hosts[i][2]), i);
+}
+
+Test(latency_live, a_reader_sees_what_a_writer_sets)
+{
+	struct latency_matrix *writer = open_live(), *reader = latency_live_map(path, &err), *snapshot;
+	struct latency_entry entry;
+
+	cr_assert_not_null(reader, "%s", err.text);
+	cr_assert_eq(latency_live_written_at(reader).v, 0);
+	cr_assert_eq(latency_live_begin(writer, &err), 0, "%s", err.text);
+	add_hosts(writer);
+	set(writer, 0, 1, 10);
+	set(writer, 1, 0, 12);
+	set(writer, 0, 1, 11);
+	latency_live_end(writer);
+	cr_assert_eq(latency_matrix_count(reader), 2);
+	cr_assert_eq(latency_matrix_find_host(reader, "h4"), 4);
+	cr_assert_eq(latency_matrix_find_host(reader, "h5"), -ENOENT);
+	cr_assert(latency_matrix_load_pair(reader, 0, 1, &entry));
+	cr_assert(entry.rtt_p50_us == 11 && entry.rtt_max_us == 13 && entry.state == LATENCY_STATE_MEASURED);
+	cr_assert(!latency_matrix_load_pair(reader, 1, 2, &entry));
+	cr_assert_gt(latency_live_written_at(reader).v, 0);
+	cr_assert_eq(latency_matrix_set(reader, &entry), -EINVAL, "it is mapped read-only");
+	snapshot = latency_live_snapshot(reader);
+	cr_assert_eq(latency_matrix_lookup(snapshot, "h1", "h0")->rtt_p50_us, 12);
+	latency_matrix_destroy(snapshot);
+	snapshot = latency_matrix_read(path, NULL, &err);
+	cr_assert_not_null(snapshot, "a live matrix is read like a file: %s", err.text);
+	cr_assert_eq(latency_matrix_count(snapshot), 2);
+	latency_matrix_destroy(snapshot);
+	latency_matrix_destroy(reader);
+	latency_matrix_destroy(writer);
+}
+
+Test(latency_live, it_outlives_its_writer_and_is_opened_again)
+{
+	struct latency_matrix *matrix = open_live();
+	struct latency_entry entry;
+
+	latency_live_begin(matrix, &err);
+	add_hosts(matrix);
+	set(matrix, 0, 1, 10);
+	latency_live_end(matrix);
+	latency_matrix_destroy(matrix);
+	matrix = open_live();
+	cr_assert_eq(latency_live_begin(matrix, &err), 0);
+	cr_assert_eq(latency_live_add_host(matrix, "h1", "", ""), 1);
+	cr_assert_eq(latency_live_rack_of(matrix, 1), 0, "its rack is known");
+	cr_assert(latency_matrix_load_pair(matrix, 0, 1, &entry) && entry.rtt_p50_us == 10);
+	latency_live_end(matrix);
+	latency_matrix_destroy(matrix);
+}
+
+Test(latency_live, racks_and_pods_have_maxima_that_fall_again)
+{
+	struct latency_matrix *matrix = open_live();
+	struct latency_maximum maximum;
+
+	latency_live_begin(matrix, &err);
+	add_hosts(matrix);
+	set(matrix, 0, 2, 50);
+	set(matrix, 1, 3, 80);
+	set(matrix, 0, 1, 5);
+	set(matrix, 0, 4, 300);
+	cr_assert_eq(latency_live_update_maxima(matrix), 0);
+	cr_assert(latency_live_maximum(matrix, 0, 1, &maximum));
+	cr_assert(maximum.rtt_p50_us == 80 && maximum.rtt_max_us == 82 && maximum.pairs == 2);
+	cr_assert_eq(maximum.updated_at.v, 80 * NS_PER_S);
+	cr_assert(!latency_live_maximum(matrix, 1, 0, &maximum), "nothing measured that way");
+	cr_assert(!latency_live_maximum(matrix, 0, 3, &maximum), "no such rack");
+	cr_assert(latency_live_pod_maximum(matrix, 1, 0, &maximum) && maximum.rtt_p50_us == 80);
+	cr_assert(latency_live_pod_maximum(matrix, 1, 2, &maximum) && maximum.rtt_p50_us == 300);
+	set(matrix, 1, 3, 20);
+	latency_live_set_status(matrix, 4, LATENCY_HOST_GONE);
+	cr_assert_eq(latency_live_update_maxima(matrix), 0);
+	cr_assert(latency_live_maximum(matrix, 0, 1, &maximum) && maximum.rtt_p50_us == 50);
+	cr_assert(!latency_live_maximum(matrix, 0, 2, &maximum), "that host has left");
+	latency_live_end(matrix);
+	latency_matrix_destroy(matrix);
+}
+
+Test(latency_live, a_full_one_says_so)
+{
+	struct latency_matrix *matrix = open_live();
+	struct latency_entry entry;
+	char name[16];
+
+	latency_live_begin(matrix, &err);
+	for (int i = 0; i < 16; i++) {
+		snprintf(name, sizeof name, "h%d", i);
+		cr_assert_eq(latency_live_add_host(matrix, name, "", ""), i);
+	}
+	cr_assert_eq(latency_live_add_host(matrix, "one-more", "", ""), -ENOSPC);
+	for (uint32_t i = 0; i < 40; i++)
+		set(matrix, i / 8, i % 8, 10);
+	entry = entry_of(9, 9, 10);
+	cr_assert_eq(latency_matrix_set(matrix, &entry), -ENOSPC);
+	set(matrix, 0, 0, 20);
+	cr_assert_eq(latency_matrix_count(matrix), 40);
+	latency_live_end(matrix);
+	latency_matrix_destroy(matrix);
+}
+
+/* A writer that dies in the middle of a pair: readers do not take it, the next writer repairs it. */
+Test(latency_live, a_half_written_pair_is_not_read_and_is_repaired)
+{
+	struct latency_matrix *matrix = open_live(), *reader;
+	struct latency_entry entry;
+
+	latency_live_begin(matrix, &err);
+	add_hosts(matrix);
+	set(matrix, 0, 1, 10);
+	set(matrix, 1, 0, 20);
+	matrix->blocks[0].sequence |= 1;
+	atomic_store(&matrix->counts->pairs, 3); /* and one that no table has */
+	matrix->blocks[2].entry = entry_of(2, 3, 30);
+	latency_matrix_destroy(matrix); /* without latency_live_end() */
+
+	reader = latency_live_map(path, &err);
+	cr_assert(!latency_matrix_load_pair(reader, 0, 1, &entry), "torn");
+	cr_assert(latency_matrix_load_pair(reader, 1, 0, &entry), "the others are there");
+	matrix = open_live();
+	cr_assert_eq(latency_live_begin(matrix, &err), 0);
+	latency_live_end(matrix);
+	cr_assert(latency_matrix_load_pair(reader, 0, 1, &entry));
+	cr_assert(entry.state == LATENCY_STATE_NEVER && entry.samples == 0 && isnan(entry.rtt_p50_us));
+	cr_assert(latency_matrix_load_pair(reader, 2, 3, &entry) && entry.rtt_p50_us == 30);
+	latency_matrix_destroy(reader);
+	latency_matrix_destroy(matrix);
+}
+
+/* Killed at any moment, hundreds of times. */
+Test(latency_live, killed_writers_leave_no_torn_value)
+{
+	struct latency_matrix *reader;
+
+	latency_matrix_destroy(open_live());
+	reader = latency_live_map(path, &err);
+	for (int round = 0; round < 200; round++) {
+		pid_t child = fork();
+		struct latency_entry entry;
+
+		if (child == 0) {
+			struct latency_matrix *matrix = latency_live_open(path, &size, NULL);
+
+			for (unsigned int i = 0;; i++) {
+				char name[16];
+
+				latency_live_begin(matrix, NULL);
+				snprintf(name, sizeof name, "h%u", i % 6);
+				latency_live_add_host(matrix, name, "", "");
+				for (uint32_t a = 0; a < latency_matrix_hosts(matrix); a++) {
+					struct latency_entry set_entry = entry_of(a, i % 3 % (a + 1), i % 1000);
+
+					latency_matrix_set(matrix, &set_entry);
+				}
+				latency_live_end(matrix);
+			}
+		}
+		usleep((useconds_t)(200 + 37 * round % 1500));
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		for (size_t i = 0; i < latency_matrix_count(reader); i++)
+			if (latency_matrix_load(reader, i, &entry) && entry.state == LATENCY_STATE_MEASURED)
+				cr_assert(entry.rtt_p99_us == entry.rtt_p50_us + 1 &&
+						  entry.updated_at.v == (int64_t)entry.rtt_p50_us * NS_PER_S,
+					  "round %d: a torn pair", round);
+	}
+	latency_matrix_destroy(reader);
+	cr_assert_eq(latency_live_begin(reader = open_live(), &err), 0);
+	latency_live_end(reader);
+	for (size_t i = 0; i < latency_matrix_count(reader); i++) {
+		struct latency_entry entry;
+
+		cr_assert(latency_matrix_load(reader, i, &entry));
+		cr_assert(latency_matrix_load_pair(reader, entry.source, entry.destination, &entry));
+	}
+	latency_matrix_destroy(reader);
+}
+
+static void refuse(const char *what)
+{
+	err = (struct error){0};
+	cr_assert_null(latency_live_map(path, &err), "%s", what);
+	cr_assert_not_null(strstr(err.text, path), "%s: %s", what, err.text);
+}
+
+Test(latency_live, other_files_versions_and_sizes_are_refused)
+{
+	uint32_t wrong = 9999;
+	int fd;
+
+	refuse("no such file");
+	latency_matrix_destroy(open_live());
+	fd = open(path, O_RDWR);
+	cr_assert_eq(pwrite(fd, "NOMORAL9", 8, 0), 8);
+	refuse("another version");
+	cr_assert(!latency_live_is(path));
+	pwrite(fd, "NOMORAL2", 8, 0);
+	cr_assert(latency_live_is(path));
+	pwrite(fd, &wrong, 4, 8);
+	refuse("records of another size");
+	unlink(path);
+	close(fd);
+	latency_matrix_destroy(open_live());
+	fd = open(path, O_RDWR);
+	pwrite(fd, &wrong, 4, 24);
+	refuse("capacities that the size contradicts");
+	cr_assert_eq(ftruncate(fd, 100), 0);
+	refuse("cut off");
+	close(fd);
+}
+
+Test(latency_live, ages_make_states)
+{
+	struct latency_entry entry = entry_of(0, 1, 10);
+	struct ns now = {20 * NS_PER_S};
+
+	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){0}), LATENCY_STATE_MEASURED);
+	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){10 * NS_PER_S}), LATENCY_STATE_MEASURED);
+	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_STALE);
+	entry.state = LATENCY_STATE_NEVER;
+	cr_assert_eq(latency_entry_state(&entry, now, (struct ns){9 * NS_PER_S}), LATENCY_STATE_NEVER);
+}
