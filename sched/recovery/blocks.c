@@ -9,7 +9,7 @@
 
 static double size_of(const struct problem *p, uint32_t f)
 {
-	return fmax(p->failed[f].egress, p->failed[f].ingress);
+	return larger(p->failed[f].egress, p->failed[f].ingress);
 }
 
 /* The tasks first..first+count-1, largest first. */
@@ -30,7 +30,7 @@ static int allocate_block(const struct search *s, struct block *block)
 {
 	size_t sets = (size_t)block->full + 1, servers = s->C + 1u;
 
-	block->egress = malloc((8 * sets + 2 * servers) * sizeof *block->egress);
+	block->egress = malloc((9 * sets + 2 * servers) * sizeof *block->egress);
 	if (!block->egress)
 		return -ENOMEM;
 	block->ingress = block->egress + sets;
@@ -40,7 +40,8 @@ static int allocate_block(const struct search *s, struct block *block)
 	block->best = block->cost + sets;
 	block->saved_MB = block->best + sets;
 	block->best_saved_MB = block->saved_MB + sets;
-	block->relief_egress = block->best_saved_MB + sets;
+	block->plain_cost = block->best_saved_MB + sets;
+	block->relief_egress = block->plain_cost + sets;
 	block->relief_ingress = block->relief_egress + servers;
 	return 0;
 }
@@ -153,8 +154,8 @@ static void fill_relief(const struct search *s, struct block *block, double *loc
 
 			if ((set & ~allowed) || block->cpu[set] > s->p->free_cpu[s->n[c]] + RECOVERY_CPU_TOLERANCE)
 				continue;
-			egress = fmax(egress, off - block->egress[set]);
-			ingress = fmax(ingress, off - block->ingress[set]);
+			egress = larger(egress, off - block->egress[set]);
+			ingress = larger(ingress, off - block->ingress[set]);
 		}
 		block->relief_egress[c] = egress;
 		block->relief_ingress[c] = ingress;
@@ -205,13 +206,15 @@ static void offer_costs(const struct search *s, struct block *block, const struc
 			continue;
 		off = (local ? local[set] : 0) + block->cross[set];
 		if (BE > 0 && BI > 0)
-			cost = fmax((offer->egress + block->egress[set] - off) / BE,
-				    (offer->ingress + block->ingress[set] - off) / BI);
+			cost = larger((offer->egress + block->egress[set] - off) / BE,
+				      (offer->ingress + block->ingress[set] - off) / BI);
 		else
 			cost = problem_relative(s->p, n, offer->egress + block->egress[set] - off,
 						offer->ingress + block->ingress[set] - off);
 		if (cost < block->cost[set])
 			block->cost[set] = cost;
+		if (!local && cost < block->plain_cost[set])
+			block->plain_cost[set] = cost;
 	}
 }
 
@@ -221,7 +224,7 @@ static void fill_costs(const struct search *s, struct block *block, double *loca
 	uint32_t kept = 0;
 
 	for (uint32_t set = 0; set <= block->full; set++)
-		block->cost[set] = INFINITY;
+		block->cost[set] = block->plain_cost[set] = INFINITY;
 	for (uint32_t c = 0; c < s->C; c++) {
 		struct offer offer = offer_of(s, block, c);
 		bool peers = fill_local(s, block, c, local), dominated = false;
@@ -255,7 +258,7 @@ static void fill_best(struct block *block)
 			double cost = block->cost[first | sub];
 
 			if (cost < best)
-				best = fmin(best, fmax(cost, block->best[others ^ sub]));
+				best = smaller(best, larger(cost, block->best[others ^ sub]));
 			if (sub == 0)
 				break;
 		}
@@ -290,52 +293,66 @@ double blocks_bound(const struct search *s)
 	double bound = 0;
 
 	for (uint32_t b = 0; b < s->block_count; b++)
-		bound = fmax(bound, s->blocks[b].best[s->blocks[b].full]);
+		bound = larger(bound, s->blocks[b].best[s->blocks[b].full]);
 	return bound;
 }
 
-static void fill_saved(const struct search *s, struct block *block, double *local)
+/* Traffic within each set, and all with the application's other blocks. */
+static void fill_pairs(const struct search *s, const struct block *block, double *pairs)
 {
 	const struct problem *p = s->p;
-	double *pairs = block->best_saved_MB; /* until the programme fills it */
 
-	for (uint32_t set = 0; set <= block->full; set++) {
-		uint32_t rest = set & (set - 1);
+	pairs[0] = 0;
+	for (uint32_t set = 1; set <= block->full; set++) {
+		uint32_t rest = set & (set - 1), f = block->task[__builtin_ctz(set)];
 
-		block->saved_MB[set] = -INFINITY;
-		pairs[set] = set ? pairs[rest] : 0;
-		if (!set)
-			continue;
-		uint32_t f = block->task[__builtin_ctz(set)];
+		pairs[set] = pairs[rest];
+		for (uint32_t others = rest; others && p->has_pairs; others &= others - 1) {
+			uint32_t g = block->task[__builtin_ctz(others)];
 
-		for (uint32_t g = 0; g < p->F && p->has_pairs; g++) {
-			bool within = false;
-
-			for (uint32_t others = rest; others; others &= others - 1)
-				within = within || block->task[__builtin_ctz(others)] == g;
+			pairs[set] += p->pair_MB[(size_t)f * p->F + g] + p->pair_MB[(size_t)g * p->F + f];
+		}
+		for (uint32_t g = 0; g < p->F && block->split; g++) {
 			bool inside = false;
 
 			for (uint32_t i = 0; i < block->count; i++)
 				inside = inside || block->task[i] == g;
-			if (within || (!inside && block->split))
+			if (!inside)
 				pairs[set] += p->pair_MB[(size_t)f * p->F + g] + p->pair_MB[(size_t)g * p->F + f];
 		}
 	}
+}
+
+/* local, local_MB: scratch by set. */
+static void fill_saved(const struct search *s, struct block *block, double *local, double *local_MB)
+{
+	const struct problem *p = s->p;
+	double *pairs = block->best_saved_MB; /* until the programme fills it */
+
+	fill_pairs(s, block, pairs);
+	for (uint32_t set = 1; set <= block->full; set++)
+		block->saved_MB[set] = block->plain_cost[set] <= s->limit ? pairs[set] : (double)-INFINITY;
 	for (uint32_t c = 0; c < s->C; c++) {
-		uint32_t allowed = allowed_set(s, block, c), n = s->n[c];
-		struct offer offer = offer_of(s, block, c);
-		bool peers = fill_local(s, block, c, local);
+		uint32_t allowed, n = s->n[c];
+		struct offer offer;
 
+		if (!fill_local(s, block, c, local))
+			continue;
+		allowed = allowed_set(s, block, c);
+		offer = offer_of(s, block, c);
+		local_MB[0] = 0;
 		for (uint32_t set = 1; set <= block->full; set++) {
-			double off = (peers ? local[set] : 0) + block->cross[set], MB = pairs[set];
+			uint32_t f = block->task[__builtin_ctz(set)];
+			double off = local[set] + block->cross[set];
 
+			local_MB[set] =
+				local_MB[set & (set - 1)] + s->local[(size_t)f * s->C + c] / p->failed[f].factor;
 			if ((set & ~allowed) || block->cpu[set] > p->free_cpu[n] + RECOVERY_CPU_TOLERANCE ||
-			    search_relative(s, c, offer.egress + block->egress[set] - off,
-					    offer.ingress + block->ingress[set] - off) > s->limit)
+			    local_MB[set] + pairs[set] <= block->saved_MB[set])
 				continue;
-			for (uint32_t i = 0; i < block->count && peers; i++)
-				MB += set >> i & 1 ? problem_local_MB(p, block->task[i], n) : 0;
-			block->saved_MB[set] = fmax(block->saved_MB[set], MB);
+			if (search_relative(s, c, offer.egress + block->egress[set] - off,
+					    offer.ingress + block->ingress[set] - off) <= s->limit)
+				block->saved_MB[set] = local_MB[set] + pairs[set];
 		}
 	}
 	block->best_saved_MB[0] = 0;
@@ -344,7 +361,7 @@ static void fill_saved(const struct search *s, struct block *block, double *loca
 		double best = -INFINITY;
 
 		for (uint32_t sub = others;; sub = (sub - 1) & others) {
-			best = fmax(best, block->saved_MB[first | sub] + block->best_saved_MB[others ^ sub]);
+			best = larger(best, block->saved_MB[first | sub] + block->best_saved_MB[others ^ sub]);
 			if (sub == 0)
 				break;
 		}
@@ -354,11 +371,11 @@ static void fill_saved(const struct search *s, struct block *block, double *loca
 
 void blocks_fill_saved(struct search *s)
 {
-	double *local = malloc(((size_t)1 << BLOCK_TASKS) * sizeof *local);
+	double *local = malloc(((size_t)2 << BLOCK_TASKS) * sizeof *local);
 
 	for (uint32_t b = 0; b < s->block_count; b++) {
 		if (local)
-			fill_saved(s, &s->blocks[b], local);
+			fill_saved(s, &s->blocks[b], local, local + ((size_t)1 << BLOCK_TASKS));
 		for (uint32_t set = 1; set <= s->blocks[b].full && !local; set++)
 			s->blocks[b].saved_MB[set] = s->blocks[b].best_saved_MB[set] = INFINITY;
 	}

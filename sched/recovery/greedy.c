@@ -110,7 +110,7 @@ bool greedy_place(const struct problem *p, const bool *candidate, uint32_t *plac
 		for (uint32_t f = 0; f < p->F; f++) {
 			const struct failed_task *task = &p->failed[f];
 
-			items[f] = (struct item){.size = by_cpu ? task->cpu : fmax(task->egress, task->ingress),
+			items[f] = (struct item){.size = by_cpu ? task->cpu : larger(task->egress, task->ingress),
 						 .cpu = task->cpu,
 						 .f = f};
 		}
@@ -150,7 +150,7 @@ static bool improve_once(const struct problem *p, const bool *candidate, uint32_
 		to = best_server(p, candidate, f, place, placed, l, &load);
 		left = problem_relative(p, from, l->egress[from], l->ingress[from]);
 		placed[f] = true;
-		if (to != from && to < p->N && fmax(load, left) < worst * (1 - RECOVERY_TOLERANCE)) {
+		if (to != from && to < p->N && larger(load, left) < worst * (1 - RECOVERY_TOLERANCE)) {
 			placed[f] = false;
 			put(p, f, to, added(p, f, to, place, placed), 1, l);
 			placed[f] = true;

@@ -316,15 +316,3 @@ double problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n)
 		return 0;
 	return peers[low].out_MB + peers[low].in_MB;
 }
-
-static double ratio(double load, double capacity, double noise)
-{
-	if (load <= noise)
-		return 0;
-	return capacity > 0 ? load / capacity : INFINITY;
-}
-
-double problem_relative(const struct problem *problem, uint32_t n, double egress, double ingress)
-{
-	return fmax(ratio(egress, problem->BE[n], problem->noise), ratio(ingress, problem->BI[n], problem->noise));
-}

@@ -12,6 +12,7 @@
 
 #include <sched/recovery/recovery.h>
 
+#include <math.h>
 #include <stddef.h>
 
 #include <base/ns.h>
@@ -67,7 +68,31 @@ void problem_scale(struct problem *problem, double p);
 bool problem_allows(const struct problem *problem, uint32_t f, uint32_t n);
 /* Flows between failed task f and surviving tasks on n, MB in both directions. O(log peers). */
 double problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n);
-double problem_relative(const struct problem *problem, uint32_t n, double egress, double ingress);
+
+/* As fmax() and fmin(), without a call; no NANs. */
+static inline double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static inline double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static inline double load_ratio(double load, double capacity, double noise)
+{
+	if (load <= noise)
+		return 0;
+	return capacity > 0 ? load / capacity : (double)INFINITY;
+}
+
+/* Relative load of a server with these loads. */
+static inline double problem_relative(const struct problem *problem, uint32_t n, double egress, double ingress)
+{
+	return larger(load_ratio(egress, problem->BE[n], problem->noise),
+		      load_ratio(ingress, problem->BI[n], problem->noise));
+}
 
 /* What a placement is judged by, in this order. */
 struct value {

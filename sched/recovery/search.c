@@ -10,13 +10,16 @@
  */
 enum { OPTIONS_COUNTED = 32 };
 
+/* A node takes about as long as this many options. */
+enum { NODE_WORK = 32 };
+
 struct option {
 	double load;
 	uint32_t c;
 };
 
 struct grouping {
-	double cost; /* of the worst group, now or later */
+	double cost; /* of the worst group, now or later; or less bytes saved */
 	uint32_t set;
 };
 
@@ -146,15 +149,19 @@ static bool can_be_relieved(const struct search *s, uint32_t c)
 	return search_relative(s, c, s->egress[c] - egress, s->ingress[c] - ingress) <= s->limit;
 }
 
-static bool node_can_succeed(const struct search *s)
+/* An overloaded server, C if there is none. False if one cannot be relieved. */
+static bool find_hot(const struct search *s, uint32_t *hot)
 {
-	for (uint32_t i = 0; i < s->hot_count; i++) {
-		if (!can_be_relieved(s, s->hot[i]))
+	*hot = s->C;
+	for (uint32_t i = 0; i < s->hot_count + s->p->F; i++) {
+		uint32_t c = i < s->hot_count ? s->hot[i] : s->place[i - s->hot_count];
+
+		if (c == s->C || !is_hot(s, c))
+			continue;
+		if (!can_be_relieved(s, c))
 			return false;
-	}
-	for (uint32_t f = 0; f < s->p->F; f++) {
-		if (s->place[f] < s->C && !can_be_relieved(s, s->place[f]))
-			return false;
+		if (*hot == s->C)
+			*hot = c;
 	}
 	return true;
 }
@@ -197,12 +204,18 @@ static double group_saved_MB(const struct search *s, const struct block *block, 
 	return MB;
 }
 
-static bool can_save_more(const struct search *s)
+/* Most MB that can stay within servers below this node. */
+static double most_saved_MB(const struct search *s)
 {
 	double MB = s->saved_MB;
 
 	for (uint32_t b = 0; b < s->block_count; b++)
 		MB += s->blocks[b].best_saved_MB[s->remaining[b]];
+	return MB;
+}
+
+static bool saves_more(const struct search *s, double MB)
+{
 	return MB > s->best_saved_MB + RECOVERY_TOLERANCE * (1 + s->best_saved_MB);
 }
 
@@ -216,7 +229,7 @@ static enum outcome take_leaf(struct search *s)
 	return SEARCH_NONE;
 }
 
-/* Best fit: fuller servers first, so that the emptier ones stay for others; overloaded ones before all. */
+/* Best fit: fuller servers first, so that the emptier ones stay for others. */
 static int compare_options(const void *a, const void *b)
 {
 	const struct option *x = a, *y = b;
@@ -250,41 +263,59 @@ static bool equals(const struct search *s, uint32_t a, uint32_t b)
 
 static enum outcome descend(struct search *s);
 
+/* One child: the group on c. The node is as before afterwards. */
+static enum outcome try_place(struct search *s, uint32_t b, uint32_t set, uint32_t c)
+{
+	const struct block *block = &s->blocks[b];
+	double egress = s->egress[c], ingress = s->ingress[c], space = s->space[c], saved_MB = s->saved_MB;
+	uint32_t remaining = s->remaining[b];
+	enum outcome outcome;
+
+	if (s->least_bytes)
+		s->saved_MB += group_saved_MB(s, block, set, c);
+	put_group(s, b, set, c);
+	outcome = descend(s);
+	s->egress[c] = egress;
+	s->ingress[c] = ingress;
+	s->space[c] = space;
+	s->saved_MB = saved_MB;
+	s->tasks_on[c] -= (uint32_t)__builtin_popcount(set);
+	s->remaining[b] = remaining;
+	s->block_on[(size_t)b * s->C + c] = 0;
+	for (uint32_t tasks = set; tasks; tasks &= tasks - 1)
+		s->place[block->task[__builtin_ctz(tasks)]] = s->C;
+	return outcome;
+}
+
 static enum outcome try_group(struct search *s, uint32_t b, uint32_t set, struct option *options)
 {
-	uint32_t count = 0, remaining = s->remaining[b];
 	const struct block *block = &s->blocks[b];
+	double most_MB = 0, saved_MB;
+	uint32_t count = 0;
 
+	if (s->least_bytes)
+		most_MB = most_saved_MB(s) - block->best_saved_MB[s->remaining[b]] +
+			  block->best_saved_MB[s->remaining[b] ^ set];
 	for (uint32_t c = 0; c < s->C; c++) {
 		double load;
 
 		if (!is_option(s, b, set, c, &load))
 			continue;
-		if (is_hot(s, c))
-			load = INFINITY; /* first */
+		if (s->least_bytes) {
+			saved_MB = group_saved_MB(s, block, set, c);
+			if (!block->split && !saves_more(s, most_MB + saved_MB))
+				continue;
+			load = saved_MB; /* the most first */
+		}
 		options[count++] = (struct option){.load = load, .c = c};
 	}
 	qsort(options, count, sizeof *options, compare_options);
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t c = options[i].c;
-		double egress = s->egress[c], ingress = s->ingress[c], space = s->space[c], saved_MB = s->saved_MB;
 		enum outcome outcome;
 
-		if (i > 0 && equals(s, c, options[i - 1].c))
+		if (i > 0 && equals(s, options[i].c, options[i - 1].c))
 			continue;
-		if (s->least_bytes)
-			s->saved_MB += group_saved_MB(s, block, set, c);
-		put_group(s, b, set, c);
-		outcome = descend(s);
-		s->egress[c] = egress;
-		s->ingress[c] = ingress;
-		s->space[c] = space;
-		s->saved_MB = saved_MB;
-		s->tasks_on[c] -= (uint32_t)__builtin_popcount(set);
-		s->remaining[b] = remaining;
-		s->block_on[(size_t)b * s->C + c] = 0;
-		for (uint32_t tasks = set; tasks; tasks &= tasks - 1)
-			s->place[block->task[__builtin_ctz(tasks)]] = s->C;
+		outcome = try_place(s, b, set, options[i].c);
 		if (outcome != SEARCH_NONE)
 			return outcome;
 	}
@@ -305,7 +336,7 @@ static enum outcome branch(struct search *s, uint32_t b)
 
 		if (allows_group(s, block, remaining, set))
 			groups[count++] = (struct grouping){
-				.cost = fmax(block->cost[set], block->best[remaining ^ set]), .set = set};
+				.cost = larger(block->cost[set], block->best[remaining ^ set]), .set = set};
 		if (sub == 0)
 			break;
 	}
@@ -320,18 +351,59 @@ static enum outcome branch(struct search *s, uint32_t b)
 	return outcome;
 }
 
+/*
+ * An overloaded server before all else: the block that could relieve it most puts some of its tasks there, or none. Few
+ * blocks have peers there, so what cannot be relieved is soon known.
+ */
+static enum outcome branch_hot(struct search *s, uint32_t c)
+{
+	const struct block *block;
+	uint32_t b = s->block_count, remaining;
+	double most = 0;
+	enum outcome outcome;
+
+	for (uint32_t i = 0; i < s->block_count; i++) {
+		double relief = larger(s->blocks[i].relief_egress[c], s->blocks[i].relief_ingress[c]);
+
+		if (s->remaining[i] && !s->block_on[(size_t)i * s->C + c] && relief > most) {
+			b = i;
+			most = relief;
+		}
+	}
+	if (b == s->block_count)
+		return SEARCH_NONE;
+	block = &s->blocks[b];
+	remaining = s->remaining[b];
+	for (uint32_t set = remaining; set; set = (set - 1) & remaining) {
+		double ignored;
+
+		if (!allows_group(s, block, remaining, set) || !is_option(s, b, set, c, &ignored))
+			continue;
+		outcome = try_place(s, b, set, c);
+		if (outcome != SEARCH_NONE)
+			return outcome;
+	}
+	s->block_on[(size_t)b * s->C + c] = 1;
+	outcome = descend(s);
+	s->block_on[(size_t)b * s->C + c] = 0;
+	return outcome;
+}
+
 static enum outcome descend(struct search *s)
 {
 	bool complete = true;
-	uint32_t b;
+	uint32_t b, hot;
 
 	s->nodes++;
+	s->work += NODE_WORK;
 	if (s->work_limit && s->work > s->work_limit)
 		return SEARCH_BUDGET;
 	if (s->deadline.v > 0 && (s->nodes & 15) == 0 && ns_now_monotonic().v > s->deadline.v)
 		return SEARCH_DEADLINE;
-	if (!node_can_succeed(s) || (s->least_bytes && !can_save_more(s)))
+	if (!find_hot(s, &hot) || (s->least_bytes && !saves_more(s, most_saved_MB(s))))
 		return SEARCH_NONE;
+	if (hot < s->C)
+		return branch_hot(s, hot);
 	for (b = 0; b < s->block_count; b++)
 		complete = complete && !s->remaining[b];
 	if (complete)

@@ -28,6 +28,7 @@ struct block {
 	double *egress, *ingress, *cpu;   /* of the group on a server without peers */
 	double *cross;                    /* flows with other blocks of the application: load that may yet vanish */
 	double *cost, *best;              /* least relative load of the group; of the worst group of a partition */
+	double *plain_cost;               /* of the group, over servers where it has no peers */
 	double *saved_MB, *best_saved_MB; /* most traffic that stays within servers; phase 3 */
 	/* by candidate: how much the block could take off its load */
 	double *relief_egress, *relief_ingress;
@@ -54,7 +55,7 @@ struct search {
 	uint32_t *tasks_on;               /* by candidate */
 	uint32_t *place;                  /* by failed task: candidate or C */
 	uint32_t *remaining;              /* by block: set of unplaced tasks */
-	unsigned char *block_on;          /* block x candidate */
+	unsigned char *block_on;          /* block x candidate: it takes no (further) group of the block */
 	double saved_MB;
 	uint32_t *hot; /* candidates above untouched_limit without failed tasks */
 	uint32_t hot_count;

@@ -80,7 +80,7 @@ static void prepare(struct search *s, double scale)
 	s->outside = 0;
 	for (uint32_t n = 0; n < p->N; n++) {
 		if (s->c[n] < 0)
-			s->outside = fmax(s->outside, problem_relative(p, n, p->bE[n], p->bI[n]));
+			s->outside = larger(s->outside, problem_relative(p, n, p->bE[n], p->bI[n]));
 	}
 	for (uint32_t c = 0; c < s->C; c++)
 		s->plain[c] = true;
@@ -101,7 +101,7 @@ static void prepare(struct search *s, double scale)
 /* Lower bound of p at the current scale: groups, servers outside, and servers that cannot be relieved. */
 static double bound_p(const struct search *s)
 {
-	double bound = fmax(blocks_bound(s), fmax(s->outside, s->p->least_p));
+	double bound = larger(blocks_bound(s), larger(s->outside, s->p->least_p));
 
 	for (uint32_t c = 0; c < s->C; c++) {
 		double egress = s->p->bE[s->n[c]], ingress = s->p->bI[s->n[c]];
@@ -110,7 +110,7 @@ static double bound_p(const struct search *s)
 			egress -= s->blocks[b].relief_egress[c];
 			ingress -= s->blocks[b].relief_ingress[c];
 		}
-		bound = fmax(bound, search_relative(s, c, egress, ingress));
+		bound = larger(bound, search_relative(s, c, egress, ingress));
 	}
 	return bound;
 }
@@ -148,17 +148,17 @@ static bool minimise(struct search *s, struct descent *d, decide_function *decid
 	const double small_gap = 0.02;
 
 	while (!closed(d)) {
-		double below = fmin(DBL_MAX, d->incumbent * (1 - 2 * RECOVERY_TOLERANCE)), limit = below;
+		double below = smaller(DBL_MAX, d->incumbent * (1 - 2 * RECOVERY_TOLERANCE)), limit = below;
 		uint64_t work = probe_work;
 		enum outcome outcome;
 
 		if (d->work && s->work - begin > d->work)
 			return false;
 		if (stage == AT_BOUND)
-			limit = fmin(below, d->bound * (1 + RECOVERY_TOLERANCE / 2));
+			limit = smaller(below, d->bound * (1 + RECOVERY_TOLERANCE / 2));
 		else if (stage == HALF_WAY && d->bound > 0 && d->incumbent - d->bound > small_gap * d->bound &&
 			 isfinite(d->incumbent))
-			limit = fmin(below, (d->incumbent + d->bound) / 2);
+			limit = smaller(below, (d->incumbent + d->bound) / 2);
 		else
 			stage = BELOW_INCUMBENT;
 		if (stage == BELOW_INCUMBENT)
@@ -250,7 +250,7 @@ int search_solve(struct problem *problem, const bool *candidate, uint32_t *place
 		prepare(&s, p.incumbent);
 		p.bound = bound_p(&s);
 		answer->status = minimise(&s, &p, decide_p, value_p, place) ? RECOVERY_OPTIMAL : RECOVERY_FEASIBLE;
-		answer->bound = fmin(p.bound, p.incumbent);
+		answer->bound = smaller(p.bound, p.incumbent);
 		if (answer->status == RECOVERY_OPTIMAL)
 			answer->ties_proved = settle_ties(&s, place, p.incumbent);
 		answer->nodes = s.nodes;

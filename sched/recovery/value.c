@@ -40,11 +40,11 @@ struct value problem_value(const struct problem *p, const uint32_t *place, doubl
 	struct value value = {.network_MB = add_loads(p, place, load, load + p->N)};
 
 	for (uint32_t n = 0; n < p->N; n++)
-		value.p = fmax(value.p, problem_relative(p, n, load[n], load[p->N + n]));
+		value.p = larger(value.p, problem_relative(p, n, load[n], load[p->N + n]));
 	for (uint32_t f = 0; f < p->F; f++) {
 		uint32_t n = place[f];
 
-		value.touched = fmax(value.touched, problem_relative(p, n, load[n], load[p->N + n]));
+		value.touched = larger(value.touched, problem_relative(p, n, load[n], load[p->N + n]));
 	}
 	return value;
 }
@@ -58,7 +58,7 @@ struct value problem_evaluate(struct problem *p, const uint32_t *place, double *
 		return problem_value(p, place, load);
 	/* The greatest relative load at scale x falls with x: bisect for the x that it equals. */
 	problem_scale(p, INFINITY);
-	high = fmax(2 * low, problem_value(p, place, load).p);
+	high = larger(2 * low, problem_value(p, place, load).p);
 	for (problem_scale(p, high); problem_value(p, place, load).p > high; problem_scale(p, high))
 		high *= 2;
 	for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
@@ -79,7 +79,7 @@ struct value problem_evaluate(struct problem *p, const uint32_t *place, double *
 /* -1, 0 or 1; equal within the tolerance. */
 static int compare(double a, double b)
 {
-	double slack = RECOVERY_TOLERANCE * fmax(fabs(a), fabs(b));
+	double slack = RECOVERY_TOLERANCE * larger(fabs(a), fabs(b));
 
 	if (a == b || fabs(a - b) <= slack)
 		return 0;
