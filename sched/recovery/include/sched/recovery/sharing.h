@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ways to share the links among the flows of a placement, and a fluid simulation of when flows and applications end.
+ * Links are the access links of servers, one per direction; flows within a server end at once. Rates are MB/s. Pure.
+ */
+#ifndef SCHED_RECOVERY_SHARING_H
+#define SCHED_RECOVERY_SHARING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <model/recovery.h>
+
+struct fluid_flow {
+	uint32_t index; /* in the scenario */
+	uint32_t application;
+	uint32_t from, to; /* servers */
+	double MB, start_s;
+	double share_MBps; /* eq. 19 */
+	/* state */
+	double left_MB;
+	bool active;
+};
+
+/* Flows that cross the network, sorted by application. */
+struct fluid {
+	const struct recovery_scenario *scenario;
+	struct fluid_flow *flows;
+	uint32_t count;
+	double *egress_MBps, *ingress_MBps; /* by server */
+};
+
+struct sharing_policy {
+	const char *name, *summary;
+	bool fixed; /* rates do not change when flows end */
+	/* rate[count]; 0 for flows that are not active. 0 or -ENOMEM. */
+	int (*rates)(const struct fluid *fluid, double *rate);
+};
+
+/*
+ * performance      eq. 19: the flows of an application end together, 1/time is proportional to the weight
+ * work-conserving  eq. 19 as a floor; what is left goes to applications by weighted max-min fairness, again whenever
+ *                  a flow starts or ends: no application ends later than with eq. 19
+ * equal            each flow has a fixed equal share of its links: the smaller of capacity / flows at both ends
+ * max-min          max-min fair rates by flow, again whenever a flow starts or ends
+ */
+extern const struct sharing_policy sharing_performance, sharing_work_conserving, sharing_equal, sharing_max_min;
+extern const struct sharing_policy *const sharing_policies[]; /* NULL-terminated */
+
+struct fluid_result {
+	double *flow_end_s;        /* by flow of the scenario */
+	double *application_end_s; /* when its last flow ends */
+	uint64_t events;
+};
+
+/* server: of each task. p: for eq. 19. 0 or -ENOMEM. */
+int fluid_create(const struct recovery_scenario *scenario, const uint32_t *server, double p, struct fluid *fluid);
+void fluid_free(struct fluid *fluid);
+
+/*
+ * Runs until every flow has ended. step_s: flows that end within this time of the first are one event, after which
+ * rates are computed again; 0 is exact. A flow that gets no rate ever ends at INFINITY. 0 or -ENOMEM. The caller
+ * fluid_result_free()s.
+ */
+int fluid_run(struct fluid *fluid, const struct sharing_policy *policy, double step_s, struct fluid_result *result);
+void fluid_result_free(struct fluid_result *result);
+
+#endif
