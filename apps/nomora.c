@@ -17,6 +17,7 @@ static const struct command commands[] = {
 	{"mesh", "merge, show, export and draw latency matrices", command_mesh, NULL},
 	{"solve", "solve a min-cost flow problem in DIMACS form", command_solve, NULL},
 	{"place", "place jobs by curve and latency matrix: one round, explained", command_place, NULL},
+	{"recover", "place the tasks of failed servers and share the links", command_recover, NULL},
 	{"dataflow", "place dataflow jobs and choose their routes", command_dataflow, NULL},
 	{"report", "put the files of a run together into one page of HTML", command_report, NULL},
 	{NULL, NULL, NULL, NULL},

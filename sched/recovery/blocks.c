@@ -46,7 +46,7 @@ static int allocate_block(const struct search *s, struct block *block)
 	return 0;
 }
 
-int blocks_create(struct search *s)
+int recovery_blocks_create(struct search *s)
 {
 	uint32_t first = 0;
 
@@ -75,7 +75,7 @@ int blocks_create(struct search *s)
 	return 0;
 }
 
-void blocks_free(struct search *s)
+void recovery_blocks_free(struct search *s)
 {
 	for (uint32_t b = 0; s->blocks && b < s->block_count; b++)
 		free(s->blocks[b].egress);
@@ -136,7 +136,7 @@ static uint32_t allowed_set(const struct search *s, const struct block *block, u
 	uint32_t set = 0;
 
 	for (uint32_t i = 0; i < block->count; i++) {
-		if (problem_allows(s->p, block->task[i], s->n[c]))
+		if (recovery_problem_allows(s->p, block->task[i], s->n[c]))
 			set |= 1u << i;
 	}
 	return set;
@@ -209,8 +209,8 @@ static void offer_costs(const struct search *s, struct block *block, const struc
 			cost = larger((offer->egress + block->egress[set] - off) / BE,
 				      (offer->ingress + block->ingress[set] - off) / BI);
 		else
-			cost = problem_relative(s->p, n, offer->egress + block->egress[set] - off,
-						offer->ingress + block->ingress[set] - off);
+			cost = recovery_problem_relative(s->p, n, offer->egress + block->egress[set] - off,
+							 offer->ingress + block->ingress[set] - off);
 		if (cost < block->cost[set])
 			block->cost[set] = cost;
 		if (!local && cost < block->plain_cost[set])
@@ -266,7 +266,7 @@ static void fill_best(struct block *block)
 	}
 }
 
-void blocks_fill(struct search *s)
+void recovery_blocks_fill(struct search *s)
 {
 	double *local = malloc(((size_t)1 << BLOCK_TASKS) * sizeof *local);
 	struct offer *front = malloc((s->C + 1u) * sizeof *front);
@@ -288,7 +288,7 @@ void blocks_fill(struct search *s)
 	free(front);
 }
 
-double blocks_bound(const struct search *s)
+double recovery_blocks_bound(const struct search *s)
 {
 	double bound = 0;
 
@@ -369,7 +369,7 @@ static void fill_saved(const struct search *s, struct block *block, double *loca
 	}
 }
 
-void blocks_fill_saved(struct search *s)
+void recovery_blocks_fill_saved(struct search *s)
 {
 	double *local = malloc(((size_t)2 << BLOCK_TASKS) * sizeof *local);
 

@@ -50,7 +50,7 @@ static bool takes_as_little(const struct problem *p, uint32_t m, uint32_t n)
 	for (uint32_t f = 0; f < p->F; f++) {
 		if (p->allowed && p->allowed[(size_t)f * p->N + n] && !p->allowed[(size_t)f * p->N + m])
 			return false;
-		if (problem_local_MB(p, f, n) > problem_local_MB(p, f, m))
+		if (recovery_problem_local_MB(p, f, n) > recovery_problem_local_MB(p, f, m))
 			return false;
 	}
 	return true;
@@ -106,7 +106,7 @@ static void drop_dominated(const struct problem *p, const struct standing *order
 	}
 }
 
-int filter_exact(const struct problem *p, bool *candidate)
+int recovery_filter_exact(const struct problem *p, bool *candidate)
 {
 	struct standing *order = calloc(p->N + 1u, sizeof *order);
 	unsigned char *relief = calloc(p->N + 1u, 1);
@@ -123,7 +123,7 @@ int filter_exact(const struct problem *p, bool *candidate)
 		/* What takes no task at all is no candidate. */
 		for (uint32_t f = 0; f < p->F; f++)
 			for (uint32_t n = 0; n < p->N; n++)
-				useful[n] = useful[n] || problem_allows(p, f, n);
+				useful[n] = useful[n] || recovery_problem_allows(p, f, n);
 		for (uint32_t n = 0; n < p->N; n++)
 			candidate[n] = candidate[n] && useful[n];
 	}
@@ -136,9 +136,9 @@ int filter_exact(const struct problem *p, bool *candidate)
 static double load_with(const struct problem *p, uint32_t f, uint32_t n)
 {
 	const struct failed_task *task = &p->failed[f];
-	double local = problem_local_MB(p, f, n) * task->factor;
+	double local = recovery_problem_local_MB(p, f, n) * task->factor;
 
-	return problem_relative(p, n, p->bE[n] + task->egress - local, p->bI[n] + task->ingress - local);
+	return recovery_problem_relative(p, n, p->bE[n] + task->egress - local, p->bI[n] + task->ingress - local);
 }
 
 struct turn {
@@ -178,7 +178,7 @@ static void take_turn(const struct problem *p, uint32_t f, uint32_t eta, struct 
 	uint32_t count = 0;
 
 	for (uint32_t n = 0; n < p->N; n++) {
-		if (!candidate[n] && problem_allows(p, f, n))
+		if (!candidate[n] && recovery_problem_allows(p, f, n))
 			choices[count++] = (struct choice){.load = load_with(p, f, n), .n = n};
 	}
 	qsort(choices, count, sizeof *choices, compare_choices);
@@ -186,7 +186,7 @@ static void take_turn(const struct problem *p, uint32_t f, uint32_t eta, struct 
 		candidate[choices[i].n] = true;
 }
 
-int filter_paper(const struct problem *p, uint32_t eta, bool with_peers, bool *candidate)
+int recovery_filter_paper(const struct problem *p, uint32_t eta, bool with_peers, bool *candidate)
 {
 	struct turn *turns = calloc(p->F + 1u, sizeof *turns);
 	struct choice *choices = calloc(p->N + 1u, sizeof *choices);
@@ -208,15 +208,15 @@ int filter_paper(const struct problem *p, uint32_t eta, bool with_peers, bool *c
 	return code;
 }
 
-int filter_apply(struct problem *p, const struct recovery_options *options, bool *candidate)
+int recovery_filter_apply(struct problem *p, const struct recovery_options *options, bool *candidate)
 {
 	switch (options->filter) {
 	case RECOVERY_FILTER_EXACT:
-		return filter_exact(p, candidate);
+		return recovery_filter_exact(p, candidate);
 	case RECOVERY_FILTER_PEERS:
-		return filter_paper(p, options->eta, true, candidate);
+		return recovery_filter_paper(p, options->eta, true, candidate);
 	case RECOVERY_FILTER_PAPER:
-		return filter_paper(p, options->eta, false, candidate);
+		return recovery_filter_paper(p, options->eta, false, candidate);
 	default:
 		memset(candidate, 1, p->N * sizeof *candidate);
 		return 0;

@@ -46,7 +46,7 @@ static int y_column(const struct model *m, uint32_t pair, uint32_t c)
 
 static double local_load(const struct model *m, uint32_t f, uint32_t c)
 {
-	return problem_local_MB(m->p, f, m->n[c]) * m->p->failed[f].factor;
+	return recovery_problem_local_MB(m->p, f, m->n[c]) * m->p->failed[f].factor;
 }
 
 static void add_columns(struct model *m)
@@ -57,7 +57,7 @@ static void add_columns(struct model *m)
 	for (uint32_t f = 0; f < m->p->F; f++) {
 		for (uint32_t c = 0; c < m->C; c++) {
 			glp_set_col_kind(m->lp, x_column(m, f, c), GLP_BV);
-			if (!problem_allows(m->p, f, m->n[c]))
+			if (!recovery_problem_allows(m->p, f, m->n[c]))
 				glp_set_col_bnds(m->lp, x_column(m, f, c), GLP_FX, 0, 0);
 		}
 	}
@@ -144,7 +144,7 @@ static bool build(struct model *m, const bool *candidate)
 		if (candidate[n])
 			m->n[m->C++] = n;
 		else
-			m->least = fmax(m->least, problem_relative(p, n, p->bE[n], p->bI[n]));
+			m->least = fmax(m->least, recovery_problem_relative(p, n, p->bE[n], p->bI[n]));
 	}
 	for (uint32_t f = 0; f < p->F; f++) {
 		for (uint32_t g = f + 1; g < p->F; g++) {
@@ -241,8 +241,8 @@ static bool read_all(int fd, void *data, size_t bytes)
 	return true;
 }
 
-int glpk_solve(struct problem *problem, const bool *candidate, uint32_t *place, bool *has_place, double deadline_ms,
-	       struct recovery_answer *answer, struct error *err)
+int recovery_glpk_solve(struct problem *problem, const bool *candidate, uint32_t *place, bool *has_place,
+			double deadline_ms, struct recovery_answer *answer, struct error *err)
 {
 	struct report report;
 	int ends[2], status;

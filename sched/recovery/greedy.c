@@ -16,7 +16,7 @@ struct loads {
 /* What f adds to n where the tasks with placed[g] are. */
 static double added(const struct problem *p, uint32_t f, uint32_t n, const uint32_t *place, const bool *placed)
 {
-	double local = problem_local_MB(p, f, n) * p->failed[f].factor;
+	double local = recovery_problem_local_MB(p, f, n) * p->failed[f].factor;
 
 	for (uint32_t g = 0; p->has_pairs && g < p->F; g++) {
 		if (placed[g] && place[g] == n)
@@ -51,8 +51,8 @@ static uint32_t best_server(const struct problem *p, const bool *candidate, uint
 		if (!open_to(p, candidate, f, n, l->space))
 			continue;
 		delta = added(p, f, n, place, placed);
-		load = problem_relative(p, n, l->egress[n] + p->failed[f].egress + delta,
-					l->ingress[n] + p->failed[f].ingress + delta);
+		load = recovery_problem_relative(p, n, l->egress[n] + p->failed[f].egress + delta,
+						 l->ingress[n] + p->failed[f].ingress + delta);
 		if (load < *best_load || best == p->N) {
 			best = n;
 			*best_load = load;
@@ -101,7 +101,7 @@ static bool place_in_order(const struct problem *p, const bool *candidate, const
 	return true;
 }
 
-bool greedy_place(const struct problem *p, const bool *candidate, uint32_t *place, double *load)
+bool recovery_greedy_place(const struct problem *p, const bool *candidate, uint32_t *place, double *load)
 {
 	struct item *items = calloc(p->F + 1u, sizeof *items);
 	bool *placed = calloc(p->F + 1u, sizeof *placed), complete = false;
@@ -131,7 +131,7 @@ static bool improve_once(const struct problem *p, const bool *candidate, uint32_
 	uint32_t hot = 0;
 
 	for (uint32_t f = 0; f < p->F; f++) {
-		double load = problem_relative(p, place[f], l->egress[place[f]], l->ingress[place[f]]);
+		double load = recovery_problem_relative(p, place[f], l->egress[place[f]], l->ingress[place[f]]);
 
 		if (load > worst) {
 			worst = load;
@@ -148,7 +148,7 @@ static bool improve_once(const struct problem *p, const bool *candidate, uint32_
 		delta = added(p, f, from, place, placed);
 		put(p, f, from, delta, -1, l);
 		to = best_server(p, candidate, f, place, placed, l, &load);
-		left = problem_relative(p, from, l->egress[from], l->ingress[from]);
+		left = recovery_problem_relative(p, from, l->egress[from], l->ingress[from]);
 		placed[f] = true;
 		if (to != from && to < p->N && larger(load, left) < worst * (1 - RECOVERY_TOLERANCE)) {
 			placed[f] = false;
@@ -162,7 +162,7 @@ static bool improve_once(const struct problem *p, const bool *candidate, uint32_
 	return false;
 }
 
-void greedy_improve(const struct problem *p, const bool *candidate, uint32_t *place, double *load)
+void recovery_greedy_improve(const struct problem *p, const bool *candidate, uint32_t *place, double *load)
 {
 	struct loads l = {.egress = load, .ingress = load + p->N, .space = load + 2 * p->N};
 	bool *placed = calloc(p->F + 1u, sizeof *placed);
@@ -170,7 +170,7 @@ void greedy_improve(const struct problem *p, const bool *candidate, uint32_t *pl
 	if (!placed)
 		return;
 	memset(placed, 1, p->F * sizeof *placed);
-	problem_value(p, place, load);
+	recovery_problem_value(p, place, load);
 	memcpy(l.space, p->free_cpu, p->N * sizeof *l.space);
 	for (uint32_t f = 0; f < p->F; f++)
 		l.space[place[f]] -= p->failed[f].cpu;

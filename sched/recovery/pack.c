@@ -137,8 +137,8 @@ static enum pack_result pack_next(struct pack *k)
 	return pack_one(k, f);
 }
 
-enum pack_result pack_tasks(const struct problem *problem, const bool *candidate, const bool *included, uint32_t *place,
-			    struct ns deadline)
+enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *candidate, const bool *included,
+				     uint32_t *place, struct ns deadline)
 {
 	struct pack k = {.p = problem,
 			 .candidate = candidate,
@@ -165,7 +165,7 @@ enum pack_result pack_tasks(const struct problem *problem, const bool *candidate
 static bool opens_to_any(const struct problem *p, const bool *candidate, const bool *included, uint32_t n)
 {
 	for (uint32_t f = 0; f < p->F; f++) {
-		if (included[f] && candidate[n] && problem_allows(p, f, n))
+		if (included[f] && candidate[n] && recovery_problem_allows(p, f, n))
 			return true;
 	}
 	return false;
@@ -189,7 +189,8 @@ static int write_proof(const struct problem *p, const bool *candidate, const boo
 	return 0;
 }
 
-int pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer, struct ns deadline)
+int recovery_pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer,
+			struct ns deadline)
 {
 	bool *included = calloc(problem->F + 1u, sizeof *included);
 	int code;
@@ -200,7 +201,7 @@ int pack_prove(const struct problem *problem, const bool *candidate, struct reco
 	/* Leave out each task in turn if the others still do not fit. */
 	for (uint32_t f = 0; f < problem->F; f++) {
 		included[f] = false;
-		included[f] = pack_tasks(problem, candidate, included, NULL, deadline) != PACK_DOES_NOT;
+		included[f] = recovery_pack_tasks(problem, candidate, included, NULL, deadline) != PACK_DOES_NOT;
 	}
 	code = write_proof(problem, candidate, included, answer);
 	free(included);

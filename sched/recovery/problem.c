@@ -199,7 +199,7 @@ static int fill_flows(struct problem *p, const int64_t *index)
 	return 0;
 }
 
-int problem_create(const struct recovery_scenario *scenario, struct problem *problem)
+int recovery_problem_create(const struct recovery_scenario *scenario, struct problem *problem)
 {
 	int64_t *index = calloc(scenario->task_count + 1u, sizeof *index);
 	int code = -ENOMEM;
@@ -231,11 +231,11 @@ int problem_create(const struct recovery_scenario *scenario, struct problem *pro
 		if (talks && task->share * task->relaunch_s > problem->least_p)
 			problem->least_p = task->share * task->relaunch_s;
 	}
-	problem_scale(problem, INFINITY);
+	recovery_problem_scale(problem, INFINITY);
 	return 0;
 }
 
-void problem_free(struct problem *problem)
+void recovery_problem_free(struct problem *problem)
 {
 	free(problem->server);
 	free(problem->survivor);
@@ -253,7 +253,7 @@ static double demand_factor(double share, double delay_s, double p)
 	return delay_s > 0 ? share / (1 - share * delay_s / p) : share;
 }
 
-void problem_scale(struct problem *problem, double p)
+void recovery_problem_scale(struct problem *problem, double p)
 {
 	/* An application does not finish before its tasks run again; at that very instant a rate would be infinite. */
 	double floor_p = problem->least_p * (1 + RECOVERY_TOLERANCE), total = 0;
@@ -293,13 +293,13 @@ void problem_scale(struct problem *problem, double p)
 	problem->noise = fmax(RECOVERY_TOLERANCE, 64 * DBL_EPSILON * total);
 }
 
-bool problem_allows(const struct problem *problem, uint32_t f, uint32_t n)
+bool recovery_problem_allows(const struct problem *problem, uint32_t f, uint32_t n)
 {
 	return (!problem->allowed || problem->allowed[(size_t)f * problem->N + n]) &&
 	       problem->failed[f].cpu <= problem->free_cpu[n] + RECOVERY_CPU_TOLERANCE;
 }
 
-double problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n)
+double recovery_problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n)
 {
 	const struct peer *peers = problem->peers + problem->failed[f].first_peer;
 	uint32_t low = 0, high = problem->failed[f].peer_count;

@@ -4,8 +4,9 @@
  * n = 0..N-1. "Load" is the left side of (17) or (18): seconds at unit share times MB/s; divided by the link's capacity
  * it is the relative load, and p is the greatest one.
  *
- * With relaunch delays the demand of a flow depends on p: w' D / (1 - w' d / p). problem_scale() computes everything
- * for one p; loads never rise with p, so a placement with relative loads below p at scale p has a lower p itself.
+ * With relaunch delays the demand of a flow depends on p: w' D / (1 - w' d / p). recovery_problem_scale() computes
+ * everything for one p; loads never rise with p, so a placement with relative loads below p at scale p has a lower p
+ * itself.
  */
 #ifndef SCHED_RECOVERY_PRIV_H
 #define SCHED_RECOVERY_PRIV_H
@@ -61,13 +62,13 @@ struct problem {
 	double noise;           /* a load up to this is 0: differences of equal sums are not always */
 };
 
-int problem_create(const struct recovery_scenario *scenario, struct problem *problem);
-void problem_free(struct problem *problem);
+int recovery_problem_create(const struct recovery_scenario *scenario, struct problem *problem);
+void recovery_problem_free(struct problem *problem);
 /* Demands at p. */
-void problem_scale(struct problem *problem, double p);
-bool problem_allows(const struct problem *problem, uint32_t f, uint32_t n);
+void recovery_problem_scale(struct problem *problem, double p);
+bool recovery_problem_allows(const struct problem *problem, uint32_t f, uint32_t n);
 /* Flows between failed task f and surviving tasks on n, MB in both directions. O(log peers). */
-double problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n);
+double recovery_problem_local_MB(const struct problem *problem, uint32_t f, uint32_t n);
 
 /* As fmax() and fmin(), without a call; no NANs. */
 static inline double larger(double a, double b)
@@ -88,7 +89,7 @@ static inline double load_ratio(double load, double capacity, double noise)
 }
 
 /* Relative load of a server with these loads. */
-static inline double problem_relative(const struct problem *problem, uint32_t n, double egress, double ingress)
+static inline double recovery_problem_relative(const struct problem *problem, uint32_t n, double egress, double ingress)
 {
 	return larger(load_ratio(egress, problem->BE[n], problem->noise),
 		      load_ratio(ingress, problem->BI[n], problem->noise));
@@ -99,34 +100,34 @@ struct value {
 	double p, touched, network_MB;
 };
 /* place[f] = n. At the current scale; load (2 N doubles: egress, then ingress) is scratch and result. */
-struct value problem_value(const struct problem *problem, const uint32_t *place, double *load);
+struct value recovery_problem_value(const struct problem *problem, const uint32_t *place, double *load);
 /* The placement's own p: with relaunch delays the fixed point, and the problem is left scaled to it. */
-struct value problem_evaluate(struct problem *problem, const uint32_t *place, double *load);
+struct value recovery_problem_evaluate(struct problem *problem, const uint32_t *place, double *load);
 /* < 0 if a is better. */
-int value_compare(const struct value *a, const struct value *b);
+int recovery_value_compare(const struct value *a, const struct value *b);
 
 /* Filters: flags of N servers. 0 or -ENOMEM. */
-int filter_exact(const struct problem *problem, bool *candidate);
-int filter_paper(const struct problem *problem, uint32_t eta, bool with_peers, bool *candidate);
-int filter_apply(struct problem *problem, const struct recovery_options *options, bool *candidate);
+int recovery_filter_exact(const struct problem *problem, bool *candidate);
+int recovery_filter_paper(const struct problem *problem, uint32_t eta, bool with_peers, bool *candidate);
+int recovery_filter_apply(struct problem *problem, const struct recovery_options *options, bool *candidate);
 
 /* CPU and eq. 9 alone: bin packing. place may be NULL. */
 enum pack_result { PACK_FITS, PACK_DOES_NOT, PACK_UNKNOWN };
-enum pack_result pack_tasks(const struct problem *problem, const bool *candidate, const bool *included, uint32_t *place,
-			    struct ns deadline);
+enum pack_result recovery_pack_tasks(const struct problem *problem, const bool *candidate, const bool *included,
+				     uint32_t *place, struct ns deadline);
 /* The proof of infeasibility: an irreducible set of tasks. 0 or -ENOMEM. */
-int pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer,
-	       struct ns deadline);
+int recovery_pack_prove(const struct problem *problem, const bool *candidate, struct recovery_answer *answer,
+			struct ns deadline);
 
 /* A first placement and its improvement by moves of single tasks. False if some task found no server. */
-bool greedy_place(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
-void greedy_improve(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
+bool recovery_greedy_place(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
+void recovery_greedy_improve(const struct problem *problem, const bool *candidate, uint32_t *place, double *load);
 
 /* Branch and bound from a start to the optimum or the deadline. Updates place, answer's bound, nodes and ties. */
-int search_solve(struct problem *problem, const bool *candidate, uint32_t *place, struct ns deadline,
-		 struct recovery_answer *answer);
+int recovery_search_solve(struct problem *problem, const bool *candidate, uint32_t *place, struct ns deadline,
+			  struct recovery_answer *answer);
 
-int glpk_solve(struct problem *problem, const bool *candidate, uint32_t *place, bool *has_place, double deadline_ms,
-	       struct recovery_answer *answer, struct error *err);
+int recovery_glpk_solve(struct problem *problem, const bool *candidate, uint32_t *place, bool *has_place,
+			double deadline_ms, struct recovery_answer *answer, struct error *err);
 
 #endif

@@ -62,7 +62,7 @@ static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, do
 	if (block->cpu[set] > s->space[c] + RECOVERY_CPU_TOLERANCE || s->block_on[(size_t)b * s->C + c])
 		return false;
 	for (uint32_t tasks = set; tasks && s->p->allowed; tasks &= tasks - 1) {
-		if (!problem_allows(s->p, block->task[__builtin_ctz(tasks)], s->n[c]))
+		if (!recovery_problem_allows(s->p, block->task[__builtin_ctz(tasks)], s->n[c]))
 			return false;
 	}
 	local = s->plain[c] && !block->split ? 0 : local_load(s, block, set, c);
@@ -190,7 +190,7 @@ static double group_saved_MB(const struct search *s, const struct block *block, 
 	for (uint32_t tasks = set; tasks; tasks &= tasks - 1) {
 		uint32_t f = block->task[__builtin_ctz(tasks)];
 
-		MB += s->plain[c] ? 0 : problem_local_MB(p, f, s->n[c]);
+		MB += s->plain[c] ? 0 : recovery_problem_local_MB(p, f, s->n[c]);
 		for (uint32_t others = tasks & (tasks - 1); others; others &= others - 1) {
 			uint32_t g = block->task[__builtin_ctz(others)];
 
@@ -432,7 +432,7 @@ static void reset(struct search *s)
 		s->remaining[b] = s->blocks[b].full;
 }
 
-enum outcome search_decide(struct search *s, double limit, double untouched_limit, uint64_t work)
+enum outcome recovery_search_decide(struct search *s, double limit, double untouched_limit, uint64_t work)
 {
 	enum outcome outcome;
 
@@ -444,7 +444,7 @@ enum outcome search_decide(struct search *s, double limit, double untouched_limi
 		return SEARCH_NONE;
 	reset(s);
 	if (s->least_bytes)
-		blocks_fill_saved(s);
+		recovery_blocks_fill_saved(s);
 	outcome = descend(s);
 	for (uint32_t f = 0; f < s->p->F && s->has_found; f++)
 		s->found[f] = s->n[s->found[f]];

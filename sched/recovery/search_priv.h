@@ -67,20 +67,20 @@ struct search {
 };
 
 /* Tables of all blocks at the problem's scale. 0 or -ENOMEM. */
-int blocks_create(struct search *s);
-void blocks_free(struct search *s);
-void blocks_fill(struct search *s);
+int recovery_blocks_create(struct search *s);
+void recovery_blocks_free(struct search *s);
+void recovery_blocks_fill(struct search *s);
 /* The lower bound of the load of servers that take failed tasks. */
-double blocks_bound(const struct search *s);
+double recovery_blocks_bound(const struct search *s);
 /* saved_MB and best_saved_MB under s->limit. */
-void blocks_fill_saved(struct search *s);
+void recovery_blocks_fill_saved(struct search *s);
 
 /* Is there a placement within the limits? Into s->found. work: options looked at before giving up, 0 = no limit. */
-enum outcome search_decide(struct search *s, double limit, double untouched_limit, uint64_t work);
+enum outcome recovery_search_decide(struct search *s, double limit, double untouched_limit, uint64_t work);
 
 static inline double search_relative(const struct search *s, uint32_t c, double egress, double ingress)
 {
-	return problem_relative(s->p, s->n[c], egress, ingress);
+	return recovery_problem_relative(s->p, s->n[c], egress, ingress);
 }
 
 #endif

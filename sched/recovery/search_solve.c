@@ -33,7 +33,7 @@ static int allocate(struct search *s)
 	if (!s->local || !s->plain || !s->egress || !s->ingress || !s->space || !s->tasks_on || !s->place ||
 	    !s->found || !s->remaining || !s->hot || !s->block_on)
 		return -ENOMEM;
-	return blocks_create(s);
+	return recovery_blocks_create(s);
 }
 
 static int create(struct search *s, const bool *candidate)
@@ -54,7 +54,7 @@ static int create(struct search *s, const bool *candidate)
 
 static void destroy(struct search *s)
 {
-	blocks_free(s);
+	recovery_blocks_free(s);
 	free(s->n);
 	free(s->c);
 	free(s->local);
@@ -76,11 +76,11 @@ static void prepare(struct search *s, double scale)
 	struct problem *p = s->p;
 
 	if (p->has_relaunch)
-		problem_scale(p, scale);
+		recovery_problem_scale(p, scale);
 	s->outside = 0;
 	for (uint32_t n = 0; n < p->N; n++) {
 		if (s->c[n] < 0)
-			s->outside = larger(s->outside, problem_relative(p, n, p->bE[n], p->bI[n]));
+			s->outside = larger(s->outside, recovery_problem_relative(p, n, p->bE[n], p->bI[n]));
 	}
 	for (uint32_t c = 0; c < s->C; c++)
 		s->plain[c] = true;
@@ -95,13 +95,13 @@ static void prepare(struct search *s, double scale)
 			s->local[(size_t)f * s->C + (size_t)c] = (peer->out_MB + peer->in_MB) * p->failed[f].factor;
 		}
 	}
-	blocks_fill(s);
+	recovery_blocks_fill(s);
 }
 
 /* Lower bound of p at the current scale: groups, servers outside, and servers that cannot be relieved. */
 static double bound_p(const struct search *s)
 {
-	double bound = larger(blocks_bound(s), larger(s->outside, s->p->least_p));
+	double bound = larger(recovery_blocks_bound(s), larger(s->outside, s->p->least_p));
 
 	for (uint32_t c = 0; c < s->C; c++) {
 		double egress = s->p->bE[s->n[c]], ingress = s->p->bI[s->n[c]];
@@ -119,7 +119,7 @@ static enum outcome decide_p(struct search *s, double limit, uint64_t work)
 {
 	if (s->p->has_relaunch)
 		prepare(s, limit);
-	return search_decide(s, limit, limit, work);
+	return recovery_search_decide(s, limit, limit, work);
 }
 
 /* One number's way down from an incumbent to its bound. */
@@ -187,22 +187,22 @@ static bool minimise(struct search *s, struct descent *d, decide_function *decid
 static double value_p(struct search *s, uint32_t *place)
 {
 	double *load = malloc(2 * (s->p->N + 1u) * sizeof *load);
-	double p = load ? problem_evaluate(s->p, place, load).p : INFINITY;
+	double p = load ? recovery_problem_evaluate(s->p, place, load).p : INFINITY;
 
 	free(load);
 	return p;
 }
 
-/* Untouched servers keep the limit that search_solve() has set. */
+/* Untouched servers keep the limit that recovery_search_solve() has set. */
 static enum outcome decide_touched(struct search *s, double limit, uint64_t work)
 {
-	return search_decide(s, limit, s->untouched_limit, work);
+	return recovery_search_decide(s, limit, s->untouched_limit, work);
 }
 
 static double value_touched(struct search *s, uint32_t *place)
 {
 	double *load = malloc(2 * (s->p->N + 1u) * sizeof *load);
-	double touched = load ? problem_value(s->p, place, load).touched : INFINITY;
+	double touched = load ? recovery_problem_value(s->p, place, load).touched : INFINITY;
 
 	free(load);
 	return touched;
@@ -222,7 +222,7 @@ static bool settle_ties(struct search *s, uint32_t *place, double p)
 		prepare(s, p);
 	s->untouched_limit = p * (1 + RECOVERY_TOLERANCE);
 	touched.incumbent = value_touched(s, place);
-	touched.bound = blocks_bound(s);
+	touched.bound = recovery_blocks_bound(s);
 	proved = minimise(s, &touched, decide_touched, value_touched, place);
 	for (uint32_t f = 0; f < s->p->F; f++) {
 		total_MB += s->p->failed[f].out_MB + s->p->failed[f].in_MB;
@@ -230,16 +230,16 @@ static bool settle_ties(struct search *s, uint32_t *place, double p)
 			total_MB += s->p->pair_MB[(size_t)f * s->p->F + g];
 	}
 	s->least_bytes = true;
-	s->best_saved_MB = total_MB - problem_value(s->p, place, load).network_MB;
-	outcome = search_decide(s, touched.incumbent * (1 + RECOVERY_TOLERANCE), s->untouched_limit, tie_work);
+	s->best_saved_MB = total_MB - recovery_problem_value(s->p, place, load).network_MB;
+	outcome = recovery_search_decide(s, touched.incumbent * (1 + RECOVERY_TOLERANCE), s->untouched_limit, tie_work);
 	if (s->has_found)
 		memcpy(place, s->found, s->p->F * sizeof *place);
 	free(load);
 	return proved && outcome == SEARCH_NONE;
 }
 
-int search_solve(struct problem *problem, const bool *candidate, uint32_t *place, struct ns deadline,
-		 struct recovery_answer *answer)
+int recovery_search_solve(struct problem *problem, const bool *candidate, uint32_t *place, struct ns deadline,
+			  struct recovery_answer *answer)
 {
 	struct search s = {.p = problem, .deadline = deadline};
 	struct descent p;

@@ -32,29 +32,29 @@ static bool start(struct problem *p, const bool *candidate, uint32_t *place, dou
 	bool *all = malloc((p->F + 1u) * sizeof *all);
 	enum pack_result packed = PACK_UNKNOWN;
 
-	if (greedy_place(p, candidate, place, load)) {
-		greedy_improve(p, candidate, place, load);
+	if (recovery_greedy_place(p, candidate, place, load)) {
+		recovery_greedy_improve(p, candidate, place, load);
 		free(all);
 		return true;
 	}
 	if (all) {
 		memset(all, 1, p->F * sizeof *all);
-		packed = pack_tasks(p, candidate, all, place, deadline);
+		packed = recovery_pack_tasks(p, candidate, all, place, deadline);
 	}
 	free(all);
 	if (packed == PACK_FITS) {
-		greedy_improve(p, candidate, place, load);
+		recovery_greedy_improve(p, candidate, place, load);
 		return true;
 	}
 	answer->status = packed == PACK_DOES_NOT ? RECOVERY_INFEASIBLE : RECOVERY_UNKNOWN;
 	if (packed == PACK_DOES_NOT)
-		*code = pack_prove(p, candidate, answer, deadline);
+		*code = recovery_pack_prove(p, candidate, answer, deadline);
 	return false;
 }
 
 static int write_placement(struct problem *p, const uint32_t *place, double *load, struct recovery_answer *answer)
 {
-	struct value value = problem_evaluate(p, place, load);
+	struct value value = recovery_problem_evaluate(p, place, load);
 
 	answer->server = calloc(p->F + 1u, sizeof *answer->server);
 	if (!answer->server)
@@ -76,16 +76,16 @@ static int solve_problem(struct problem *p, const struct recovery_options *optio
 	bool *candidate = calloc(p->N + 1u, sizeof *candidate), found = true;
 	uint32_t *place = calloc(p->F + 1u, sizeof *place);
 	double *load = calloc(3 * (p->N + 1u), sizeof *load);
-	int code = candidate && place && load ? filter_apply(p, options, candidate) : -ENOMEM;
+	int code = candidate && place && load ? recovery_filter_apply(p, options, candidate) : -ENOMEM;
 
 	for (uint32_t n = 0; n < p->N && code == 0; n++)
 		answer->candidate_count += candidate[n];
 	if (code == 0)
 		found = start(p, candidate, place, load, deadline, answer, &code);
 	if (code == 0 && found && options->solver == RECOVERY_SOLVER_GLPK)
-		code = glpk_solve(p, candidate, place, &found, options->deadline_ms, answer, err);
+		code = recovery_glpk_solve(p, candidate, place, &found, options->deadline_ms, answer, err);
 	else if (code == 0 && found)
-		code = search_solve(p, candidate, place, deadline, answer);
+		code = recovery_search_solve(p, candidate, place, deadline, answer);
 	if (code == 0 && found)
 		code = write_placement(p, place, load, answer);
 	free(candidate);
@@ -104,7 +104,7 @@ int recovery_solve(const struct recovery_scenario *scenario, const struct recove
 	*answer = (struct recovery_answer){0};
 	if (options->deadline_ms > 0)
 		deadline.v = begin.v + (int64_t)(options->deadline_ms * 1e6);
-	code = problem_create(scenario, &problem);
+	code = recovery_problem_create(scenario, &problem);
 	if (code == 0) {
 		answer->failed = calloc(problem.F + 1u, sizeof *answer->failed);
 		code = answer->failed ? 0 : -ENOMEM;
@@ -115,7 +115,7 @@ int recovery_solve(const struct recovery_scenario *scenario, const struct recove
 			answer->failed[f] = problem.failed[f].task;
 		code = solve_problem(&problem, options, deadline, answer, err);
 	}
-	problem_free(&problem);
+	recovery_problem_free(&problem);
 	answer->solve_s = ns_to_s(ns_sub(ns_now_monotonic(), begin));
 	if (code == 0)
 		return 0;
@@ -140,14 +140,14 @@ double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_
 	double p = NAN, *loads = NULL;
 	uint32_t *place = NULL;
 
-	if (problem_create(scenario, &problem) == 0) {
+	if (recovery_problem_create(scenario, &problem) == 0) {
 		loads = calloc(2 * (problem.N + 1u), sizeof *loads);
 		place = calloc(problem.F + 1u, sizeof *place);
 	}
 	if (loads && place) {
 		for (uint32_t f = 0; f < problem.F; f++)
 			place[f] = (uint32_t)problem.survivor[server[problem.failed[f].task]];
-		p = problem_evaluate(&problem, place, loads).p;
+		p = recovery_problem_evaluate(&problem, place, loads).p;
 	}
 	for (uint32_t i = 0; i < scenario->server_count && load; i++)
 		load[i] = (struct recovery_load){0};
@@ -157,7 +157,7 @@ double recovery_evaluate(const struct recovery_scenario *scenario, const uint32_
 					       .ingress = problem.BI[n] > 0 ? loads[problem.N + n] / problem.BI[n] : 0};
 	free(loads);
 	free(place);
-	problem_free(&problem);
+	recovery_problem_free(&problem);
 	return p;
 }
 
@@ -271,16 +271,16 @@ int recovery_candidates(const struct recovery_scenario *scenario, const struct r
 {
 	struct problem problem;
 	bool *chosen = NULL;
-	int code = problem_create(scenario, &problem);
+	int code = recovery_problem_create(scenario, &problem);
 
 	if (code == 0) {
 		chosen = calloc(problem.N + 1u, sizeof *chosen);
-		code = chosen ? filter_apply(&problem, options, chosen) : -ENOMEM;
+		code = chosen ? recovery_filter_apply(&problem, options, chosen) : -ENOMEM;
 	}
 	memset(candidate, 0, scenario->server_count * sizeof *candidate);
 	for (uint32_t n = 0; n < problem.N && code == 0; n++)
 		candidate[problem.server[n]] = chosen[n];
 	free(chosen);
-	problem_free(&problem);
+	recovery_problem_free(&problem);
 	return code;
 }

@@ -14,7 +14,7 @@ static double add_loads(const struct problem *p, const uint32_t *place, double *
 	memcpy(ingress, p->bI, p->N * sizeof *ingress);
 	for (uint32_t f = 0; f < p->F; f++) {
 		const struct failed_task *task = &p->failed[f];
-		double local_MB = problem_local_MB(p, f, place[f]);
+		double local_MB = recovery_problem_local_MB(p, f, place[f]);
 
 		egress[place[f]] += task->egress - local_MB * task->factor;
 		ingress[place[f]] += task->ingress - local_MB * task->factor;
@@ -35,43 +35,44 @@ static double add_loads(const struct problem *p, const uint32_t *place, double *
 	return network_MB;
 }
 
-struct value problem_value(const struct problem *p, const uint32_t *place, double *load)
+struct value recovery_problem_value(const struct problem *p, const uint32_t *place, double *load)
 {
 	struct value value = {.network_MB = add_loads(p, place, load, load + p->N)};
 
 	for (uint32_t n = 0; n < p->N; n++)
-		value.p = larger(value.p, problem_relative(p, n, load[n], load[p->N + n]));
+		value.p = larger(value.p, recovery_problem_relative(p, n, load[n], load[p->N + n]));
 	for (uint32_t f = 0; f < p->F; f++) {
 		uint32_t n = place[f];
 
-		value.touched = larger(value.touched, problem_relative(p, n, load[n], load[p->N + n]));
+		value.touched = larger(value.touched, recovery_problem_relative(p, n, load[n], load[p->N + n]));
 	}
 	return value;
 }
 
-struct value problem_evaluate(struct problem *p, const uint32_t *place, double *load)
+struct value recovery_problem_evaluate(struct problem *p, const uint32_t *place, double *load)
 {
 	double low = p->least_p, high;
 	struct value value;
 
 	if (!p->has_relaunch)
-		return problem_value(p, place, load);
+		return recovery_problem_value(p, place, load);
 	/* The greatest relative load at scale x falls with x: bisect for the x that it equals. */
-	problem_scale(p, INFINITY);
-	high = larger(2 * low, problem_value(p, place, load).p);
-	for (problem_scale(p, high); problem_value(p, place, load).p > high; problem_scale(p, high))
+	recovery_problem_scale(p, INFINITY);
+	high = larger(2 * low, recovery_problem_value(p, place, load).p);
+	for (recovery_problem_scale(p, high); recovery_problem_value(p, place, load).p > high;
+	     recovery_problem_scale(p, high))
 		high *= 2;
 	for (int i = 0; i < 200 && high - low > 1e-15 * high; i++) {
 		double middle = (low + high) / 2;
 
-		problem_scale(p, middle);
-		if (problem_value(p, place, load).p > middle)
+		recovery_problem_scale(p, middle);
+		if (recovery_problem_value(p, place, load).p > middle)
 			low = middle;
 		else
 			high = middle;
 	}
-	problem_scale(p, high);
-	value = problem_value(p, place, load);
+	recovery_problem_scale(p, high);
+	value = recovery_problem_value(p, place, load);
 	value.p = high;
 	return value;
 }
@@ -86,7 +87,7 @@ static int compare(double a, double b)
 	return a < b ? -1 : 1;
 }
 
-int value_compare(const struct value *a, const struct value *b)
+int recovery_value_compare(const struct value *a, const struct value *b)
 {
 	int order = compare(a->p, b->p);
 

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched/recovery/explain.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/rng.h>
+
+#include "recovery_priv.h"
+
+/* The p of a placement in which the loads of all servers but f's are given. */
+struct others {
+	double worst, second; /* highest relative loads */
+	uint32_t hottest;
+};
+
+static struct others find_worst(const struct problem *p, const double *load)
+{
+	struct others others = {.hottest = p->N};
+
+	for (uint32_t n = 0; n < p->N; n++) {
+		double relative = recovery_problem_relative(p, n, load[n], load[p->N + n]);
+
+		if (relative > others.worst || others.hottest == p->N) {
+			others.second = others.worst;
+			others.worst = relative;
+			others.hottest = n;
+		} else {
+			others.second = fmax(others.second, relative);
+		}
+	}
+	return others;
+}
+
+/* What f adds to n's egress load; `ingress` likewise. */
+static void add_task(const struct problem *p, uint32_t f, uint32_t n, const uint32_t *place, double sign, double *load)
+{
+	double local = recovery_problem_local_MB(p, f, n) * p->failed[f].factor;
+
+	for (uint32_t g = 0; p->has_pairs && g < p->F; g++) {
+		if (g != f && place[g] == n)
+			local += p->pair_load[(size_t)f * p->F + g];
+	}
+	load[n] += sign * (p->failed[f].egress - local);
+	load[p->N + n] += sign * (p->failed[f].ingress - local);
+}
+
+static bool fits(const struct problem *p, uint32_t f, uint32_t n, const double *space)
+{
+	return (!p->allowed || p->allowed[(size_t)f * p->N + n]) &&
+	       p->failed[f].cpu <= space[n] + RECOVERY_CPU_TOLERANCE;
+}
+
+/* load holds all tasks and is left so; space is without f. */
+static void explain_task(const struct problem *p, uint32_t f, const uint32_t *place, double *load, const double *space,
+			 struct recovery_reason *reason)
+{
+	uint32_t own = place[f];
+	struct others others;
+	double sum = 0;
+
+	*reason = (struct recovery_reason){.task = p->failed[f].task,
+					   .server = p->server[own],
+					   .load_s = recovery_problem_relative(p, own, load[own], load[p->N + own]),
+					   .next_p = INFINITY};
+	add_task(p, f, own, place, -1, load);
+	others = find_worst(p, load);
+	for (uint32_t n = 0; n < p->N; n++) {
+		double egress = load[n], ingress = load[p->N + n], with;
+
+		if (!fits(p, f, n, space))
+			continue;
+		add_task(p, f, n, place, 1, load);
+		with = fmax(n == others.hottest ? others.second : others.worst,
+			    recovery_problem_relative(p, n, load[n], load[p->N + n]));
+		load[n] = egress;
+		load[p->N + n] = ingress;
+		sum += with;
+		reason->server_count++;
+		if (n != own && with < reason->next_p) {
+			reason->has_next = true;
+			reason->next_server = p->server[n];
+			reason->next_p = with;
+		}
+	}
+	reason->random_p = reason->server_count ? sum / reason->server_count : 0;
+	add_task(p, f, own, place, 1, load);
+}
+
+int recovery_explain(const struct recovery_scenario *scenario, const struct recovery_answer *answer,
+		     struct recovery_reason *reasons)
+{
+	struct problem problem;
+	double *load = NULL, *space;
+	uint32_t *place = NULL;
+	int code = recovery_problem_create(scenario, &problem);
+
+	if (code == 0) {
+		load = calloc(3 * (problem.N + 1u), sizeof *load);
+		place = calloc(problem.F + 1u, sizeof *place);
+		code = load && place ? 0 : -ENOMEM;
+	}
+	if (code == 0) {
+		for (uint32_t f = 0; f < problem.F; f++)
+			place[f] = (uint32_t)problem.survivor[answer->server[f]];
+		recovery_problem_evaluate(&problem, place, load);
+		space = load + 2 * problem.N;
+		memcpy(space, problem.free_cpu, problem.N * sizeof *space);
+		for (uint32_t f = 0; f < problem.F; f++)
+			space[place[f]] -= problem.failed[f].cpu;
+		for (uint32_t f = 0; f < problem.F; f++) {
+			space[place[f]] += problem.failed[f].cpu;
+			explain_task(&problem, f, place, load, space, &reasons[f]);
+			space[place[f]] -= problem.failed[f].cpu;
+		}
+	}
+	free(load);
+	free(place);
+	recovery_problem_free(&problem);
+	return code;
+}
+
+struct recovery_spread recovery_random_spread(const struct recovery_scenario *scenario, const bool *candidate,
+					      uint32_t runs, uint64_t seed)
+{
+	struct recovery_spread spread = {.least_p = INFINITY};
+	uint32_t *server = calloc(scenario->task_count + 1u, sizeof *server);
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (uint32_t i = 0; i < runs && server; i++) {
+		double p;
+
+		if (!recovery_random_placement(scenario, &rng, candidate, server))
+			break;
+		p = recovery_evaluate(scenario, server, NULL);
+		spread.runs++;
+		spread.mean_p += p;
+		spread.least_p = fmin(spread.least_p, p);
+		spread.greatest_p = fmax(spread.greatest_p, p);
+	}
+	free(server);
+	spread.mean_p = spread.runs ? spread.mean_p / spread.runs : 0;
+	return spread;
+}

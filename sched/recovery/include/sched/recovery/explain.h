@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Why an answer puts each task where it does, and how it compares with other placements. Pure. */
+#ifndef SCHED_RECOVERY_EXPLAIN_H
+#define SCHED_RECOVERY_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sched/recovery/recovery.h>
+
+struct recovery_reason {
+	uint32_t task, server;
+	double load_s;        /* relative load of its server; p if it is the bottleneck */
+	bool has_next;        /* some other server fits it while the other tasks stay */
+	uint32_t next_server; /* the best of those */
+	double next_p;
+	double random_p;       /* mean p over all servers that fit it, its own included */
+	uint32_t server_count; /* servers that fit it */
+};
+
+/* reasons: answer->failed_count entries. 0 or -ENOMEM. */
+int recovery_explain(const struct recovery_scenario *scenario, const struct recovery_answer *answer,
+		     struct recovery_reason *reasons);
+
+/* Mean, least and greatest p of `runs` random placements; candidate as for recovery_random_placement(). */
+struct recovery_spread {
+	uint32_t runs; /* placements found */
+	double mean_p, least_p, greatest_p;
+};
+struct recovery_spread recovery_random_spread(const struct recovery_scenario *scenario, const bool *candidate,
+					      uint32_t runs, uint64_t seed);
+
+#endif
