@@ -116,6 +116,7 @@ done <<-END
 	fit --compare|$scratch/curve.json
 	fit --quiet --expr b*x --start b=1|
 	solve|
+	recover|
 	dataflow|
 	rtt|
 	mesh show|
