@@ -103,23 +103,23 @@ static int32_t first_price(const struct structured *state, const struct outlook 
 {
 	int32_t dearest = outlook->dearest, price = outlook->crowded ? outlook->bound : usual_price(dearest);
 
-	if (state->peak_price > 0 && state->peak_price < dearest)
-		price = state->peak_price + (dearest - state->peak_price) / HEADROOM_PART;
-	if (state->start_price > price && state->start_price < dearest)
-		price = state->start_price;
+	if (state->effort.peak_price > 0 && state->effort.peak_price < dearest)
+		price = state->effort.peak_price + (dearest - state->effort.peak_price) / HEADROOM_PART;
+	if (state->effort.start_price > price && state->effort.start_price < dearest)
+		price = state->effort.start_price;
 	return least(price, outlook->bound);
 }
 
 /* A start at that price has gone well, and left so many slots for units that first had to wait. */
 static void note_start(struct structured *state, int32_t price, int32_t dearest, int64_t left)
 {
-	state->start_price = price;
+	state->effort.start_price = price;
 	if (left > state->total_capacity / MANY_LEFT_PART)
-		state->start_price -= (price - state->aggregator_price + START_PART - 1) / START_PART;
-	else if (state->start_scans == 0)
-		state->start_price += (dearest - price) / FIRST_HEADROOM_PART;
+		state->effort.start_price -= (price - state->aggregator_price + START_PART - 1) / START_PART;
+	else if (state->effort.start_scans == 0)
+		state->effort.start_price += (dearest - price) / FIRST_HEADROOM_PART;
 	else if (left < state->total_capacity / FEW_LEFT_PART)
-		state->start_price += (dearest - price) / HEADROOM_PART;
+		state->effort.start_price += (dearest - price) / HEADROOM_PART;
 }
 
 /*
@@ -142,12 +142,12 @@ static int32_t next_price(const struct structured *state, const struct outlook *
 /* Prices of the market at which nobody comes or goes span a range: its upper end is remembered for a while. */
 void start_note_price(struct structured *state)
 {
-	int32_t below = state->peak_price - state->aggregator_price;
+	int32_t below = state->effort.peak_price - state->aggregator_price;
 
 	if (below <= 0)
-		state->peak_price = state->aggregator_price;
+		state->effort.peak_price = state->aggregator_price;
 	else if (state->aggregator_price > 0)
-		state->peak_price -= (below + PEAK_PART - 1) / PEAK_PART;
+		state->effort.peak_price -= (below + PEAK_PART - 1) / PEAK_PART;
 }
 
 enum attempt {
@@ -178,19 +178,19 @@ static int64_t push_while_slots(struct structured *state)
 static enum attempt attempt_from(struct structured *state, int32_t aggregator_price, int32_t dearest, uint64_t scans,
 				 int64_t *lacking)
 {
-	uint64_t before = state->scans;
+	uint64_t before = state->effort.scans;
 
 	*lacking = 0;
-	state->scan_limit = before + scans;
+	state->effort.scan_limit = before + scans;
 	start_fresh(state, aggregator_price);
 	if (!state_failed(state) && aggregator_price > 0 && aggregator_price < dearest)
 		*lacking = push_while_slots(state);
 	if (*lacking > 0)
 		return ATTEMPT_SHORT;
-	state->start_is_loose = aggregator_price == 0; /* slots for all: most that is passed has a way out */
+	state->effort.start_is_loose = aggregator_price == 0; /* slots for all: most that is passed has a way out */
 	if (!state_failed(state))
 		push_all(state);
-	state->start_is_loose = false;
+	state->effort.start_is_loose = false;
 	int64_t left = state->total_free - state->total_deferred;
 
 	if (left < 0 && aggregator_price < dearest && !state->referenced && !state_halted(state))
@@ -200,11 +200,11 @@ static enum attempt attempt_from(struct structured *state, int32_t aggregator_pr
 	if (!state_failed(state) && state_halted(state))
 		return ATTEMPT_LONG;
 	note_start(state, aggregator_price, dearest, left);
-	uint64_t twice = 2 * state->start_scans;
+	uint64_t twice = 2 * state->effort.start_scans;
 
-	state->start_scans = state->scans - before;
-	if (twice > 0 && twice < state->start_scans)
-		state->start_scans = twice;
+	state->effort.start_scans = state->effort.scans - before;
+	if (twice > 0 && twice < state->effort.start_scans)
+		state->effort.start_scans = twice;
 	return ATTEMPT_ENDED;
 }
 
@@ -219,8 +219,8 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
 
 	if (dearest == 0)
 		return UINT64_MAX;
-	if (state->start_scans > 0)
-		scans = state->start_scans + state->start_scans / 2;
+	if (state->effort.start_scans > 0)
+		scans = state->effort.start_scans + state->effort.start_scans / 2;
 	if (scans > bound)
 		scans = bound;
 	return scans < least_scans ? least_scans : scans;
@@ -229,8 +229,8 @@ static uint64_t first_scans(const struct structured *state, int32_t dearest, uin
 /* Attempts at one price after the other; the first that is done in about what the last one took will do. */
 void start_solve(struct structured *state)
 {
-	uint64_t arcs = (uint64_t)state->arc_total, most = state->pass_limit * arcs;
-	uint64_t passes = (state->start_scans > 0 ? SIMPLEX_PASSES : FIRST_PASSES) * arcs;
+	uint64_t arcs = (uint64_t)state->arc_total, most = state->effort.pass_limit * arcs;
+	uint64_t passes = (state->effort.start_scans > 0 ? SIMPLEX_PASSES : FIRST_PASSES) * arcs;
 	struct outlook outlook = look_out(state);
 	int32_t price = first_price(state, &outlook);
 	uint64_t scans = first_scans(state, outlook.dearest, passes);
@@ -242,7 +242,7 @@ void start_solve(struct structured *state)
 
 		if (attempt == ATTEMPT_ENDED)
 			return;
-		if (attempt == ATTEMPT_LONG && (scans >= most || state->scans >= passes))
+		if (attempt == ATTEMPT_LONG && (scans >= most || state->effort.scans >= passes))
 			break;
 		if (attempt == ATTEMPT_LONG)
 			scans += scans / 2 + 1;
@@ -252,8 +252,8 @@ void start_solve(struct structured *state)
 		state->given_up = true;
 		return;
 	}
-	state->scan_limit = UINT64_MAX;
-	state->start_scans = SIMPLEX_PASSES * arcs;
+	state->effort.scan_limit = UINT64_MAX;
+	state->effort.start_scans = SIMPLEX_PASSES * arcs;
 	import_simplex(state);
 	if (!state_failed(state))
 		repair(state);

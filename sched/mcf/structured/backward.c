@@ -96,7 +96,7 @@ static void settle_references(struct structured *state, const struct reference_l
 				    over_block ? ~reference.cost : reference.cost, column);
 		}
 	}
-	state->scans += (uint64_t)list->count;
+	state->effort.scans += (uint64_t)list->count;
 }
 
 static void settle_column(struct structured *state, int32_t column, int32_t distance)
@@ -122,7 +122,7 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 		relax_column(state, share->column, distance + g->price - share->cost - state->prices[share->column],
 			     group, share->cost);
 	}
-	state->scans += (uint64_t)g->share_count;
+	state->effort.scans += (uint64_t)g->share_count;
 }
 
 static const struct search_direction backward = {settle_group, settle_column, settle_block};

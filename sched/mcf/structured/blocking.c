@@ -66,7 +66,7 @@ static bool block_is_tight(struct structured *state, int32_t block, int32_t pric
 	if (b->floor <= price && b->exact != state->blocking.stamp) {
 		b->exact = state->blocking.stamp;
 		block_exact_floor(state, block);
-		state->scans += (uint64_t)b->member_count;
+		state->effort.scans += (uint64_t)b->member_count;
 	}
 	return b->floor <= price;
 }
@@ -106,7 +106,7 @@ static void expand_block(struct structured *state, int32_t block)
 	for (int32_t i = 0; i < b->member_count; i++)
 		if (state->prices[b->members[i]] == b->floor)
 			reach_column(state, b->members[i], b->visit.level + 1);
-	state->scans += (uint64_t)b->member_count;
+	state->effort.scans += (uint64_t)b->member_count;
 }
 
 static void expand_group(struct structured *state, int32_t group)
@@ -133,7 +133,7 @@ static void expand_group(struct structured *state, int32_t group)
 				reach_column(state, arc.target, level);
 			}
 		}
-		state->scans += (uint64_t)seen;
+		state->effort.scans += (uint64_t)seen;
 	}
 }
 
@@ -145,7 +145,7 @@ static void expand_column(struct structured *state, int32_t column)
 	for (int32_t i = 0; i < c->entry_count; i++)
 		if (c->entries[i].cost + price == state->group_prices[c->entries[i].group])
 			reach_group(state, c->entries[i].group, c->visit.level + 1);
-	state->scans += (uint64_t)c->entry_count;
+	state->effort.scans += (uint64_t)c->entry_count;
 }
 
 /* Layers up to the first with a path to the sink; false when there is none. The roots are reached already. */
@@ -184,7 +184,7 @@ static int32_t augment_column(struct structured *state, int32_t column, int32_t 
 		const struct group *g = &state->groups[entry.group];
 		int32_t sent = 0;
 
-		state->scans++;
+		state->effort.scans++;
 		if (entry.cost + state->prices[column] == state->group_prices[entry.group] &&
 		    may_enter(state, &g->visit, c->visit.level))
 			sent = augment_group(state, entry.group,
@@ -229,7 +229,7 @@ static int32_t augment_block(struct structured *state, int32_t group, struct arc
 	for (; b->visit.next < b->member_count; b->visit.next++) {
 		int32_t column = b->members[b->visit.next];
 
-		state->scans++;
+		state->effort.scans++;
 		if (state->prices[column] == b->floor && may_enter(state, &state->columns[column].visit, level))
 			sent += augment_arc(state, group, arc.cost, column, wanted - sent);
 		if (sent == wanted)
@@ -275,7 +275,7 @@ static int32_t augment_arcs(struct structured *state, int32_t group, int32_t wan
 
 		if (arc.cost + state->aggregator_price > g->price)
 			break;
-		state->scans++;
+		state->effort.scans++;
 		if (arc.target < 0)
 			sent += augment_block(state, group, arc, wanted - sent);
 		else if (state->prices[arc.target] == g->price - arc.cost && arc_has_residual(g, g->visit.next) &&
@@ -328,13 +328,13 @@ void blocking_begin(struct structured *state, enum blocking_kind kind)
 	state->blocking.kind = kind;
 	state->blocking.sink_level = INT32_MAX;
 	state->search.visited_count = 0;
-	state->augmentations++;
+	state->effort.augmentations++;
 }
 
 int32_t blocking_from_group(struct structured *state, int32_t group, int32_t units)
 {
-	blocking_begin(state, state->start_is_loose ? BLOCKING_UNLAYERED : BLOCKING_LAYERED);
-	if (state->start_is_loose)
+	blocking_begin(state, state->effort.start_is_loose ? BLOCKING_UNLAYERED : BLOCKING_LAYERED);
+	if (state->effort.start_is_loose)
 		return augment_group(state, group, units);
 	reach_group(state, group, 0);
 	return build_layers(state) ? augment_group(state, group, units) : 0;

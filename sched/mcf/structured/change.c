@@ -81,7 +81,7 @@ static void note_wanted(struct structured *state, const struct group *group, con
 {
 	int32_t aggregator_cost = group->aggregator_cost == ARC_ABSENT ? INT32_MAX : group->aggregator_cost;
 
-	int32_t *wanted = state->wanted;
+	int32_t *wanted = state->scratch.wanted;
 
 	for (int32_t b = 0; b < change->block_count; b++) {
 		const struct block_arcs *arcs = &change->blocks[b];
@@ -99,7 +99,7 @@ static void note_wanted(struct structured *state, const struct group *group, con
 
 static void forget_wanted(struct structured *state, const struct structured_row_change *change)
 {
-	int32_t *wanted = state->wanted;
+	int32_t *wanted = state->scratch.wanted;
 
 	for (int32_t b = 0; b < change->block_count; b++) {
 		struct block *block = &state->blocks[change->blocks[b].block];
@@ -118,13 +118,14 @@ static void forget_wanted(struct structured *state, const struct structured_row_
  */
 static int32_t part_group(struct structured *state, struct group *g)
 {
-	struct parted_arc *left = state->row_left;
+	struct parted_arc *left = state->scratch.left;
 	int32_t kept = 0, left_count = 0, count = g->arc_count;
 
 	for (int32_t i = 0; i < count; i++) {
 		struct arc arc = g->arcs[i];
 		struct link link = g->links[i];
-		int32_t *wanted = arc.target >= 0 ? &state->wanted[arc.target] : &state->blocks[~arc.target].row_cost;
+		int32_t *wanted =
+			arc.target >= 0 ? &state->scratch.wanted[arc.target] : &state->blocks[~arc.target].row_cost;
 		bool changes = *wanted != (arc.target >= 0 ? 0 : INT32_MAX);
 		bool stays = *wanted == arc.cost + (arc.target >= 0);
 
@@ -142,7 +143,7 @@ static int32_t part_group(struct structured *state, struct group *g)
 /* The cost wanted of an arc to the target, which then is no longer wanted; ARC_ABSENT: none. */
 static int32_t take_wanted(struct structured *state, int32_t target)
 {
-	int32_t *wanted = target >= 0 ? &state->wanted[target] : &state->blocks[~target].row_cost;
+	int32_t *wanted = target >= 0 ? &state->scratch.wanted[target] : &state->blocks[~target].row_cost;
 	int32_t cost = target < 0 ? *wanted : *wanted > 0 ? *wanted - 1 : ARC_ABSENT;
 
 	*wanted = target < 0 ? ARC_ABSENT : NONE;
@@ -161,8 +162,8 @@ static void change_reference(struct structured *state, const struct parted_arc *
 /* Of the arcs that left, those that come again at another cost, with their references; how many. */
 static int32_t collect_repriced(struct structured *state, int32_t leaving)
 {
-	const struct parted_arc *left = state->row_left;
-	struct row_arc *arcs = state->row_arcs;
+	const struct parted_arc *left = state->scratch.left;
+	struct row_arc *arcs = state->scratch.arcs;
 	bool referenced = state->referenced;
 	int32_t count = 0;
 
@@ -184,8 +185,8 @@ static int32_t collect_repriced(struct structured *state, int32_t leaving)
 static int32_t collect_coming(struct structured *state, int32_t group, const struct structured_row_change *change,
 			      int32_t count)
 {
-	struct row_arc *arcs = state->row_arcs;
-	const int32_t *wanted = state->wanted;
+	struct row_arc *arcs = state->scratch.arcs;
+	const int32_t *wanted = state->scratch.wanted;
 	int32_t first = count;
 
 	for (int32_t b = 0; b < change->block_count; b++) {
@@ -243,17 +244,17 @@ static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t co
 static void mark_running(struct structured *state, const struct group *g, const struct structured_row_change *change)
 {
 	for (int32_t i = 0; i < g->limited_count; i++)
-		state->unplaced[g->running[i].column] = 1;
+		state->scratch.unplaced[g->running[i].column] = 1;
 	for (int32_t i = 0; i < change->running_count; i++)
-		state->unplaced[change->running[i].column] = 1;
+		state->scratch.unplaced[change->running[i].column] = 1;
 }
 
 static void forget_running(struct structured *state, const struct group *g, const struct structured_row_change *change)
 {
 	for (int32_t i = 0; i < g->limited_count; i++)
-		state->unplaced[g->running[i].column] = 0;
+		state->scratch.unplaced[g->running[i].column] = 0;
 	for (int32_t i = 0; i < change->running_count; i++)
-		state->unplaced[change->running[i].column] = 0;
+		state->scratch.unplaced[change->running[i].column] = 0;
 }
 
 /* What an arc without a limit to the column is to cost, or a shortcut to it; ARC_ABSENT: there is none. */
@@ -261,8 +262,8 @@ static int32_t wanted_cost(const struct structured *state, const struct group *g
 {
 	int32_t shortcut = state->blocks[state->column_blocks[column]].row_cost;
 
-	if (state->wanted[column] > 0)
-		return state->wanted[column] - 1;
+	if (state->scratch.wanted[column] > 0)
+		return state->scratch.wanted[column] - 1;
 	return shortcut == ARC_ABSENT ? g->aggregator_cost : shortcut;
 }
 
@@ -283,9 +284,9 @@ static int32_t detach_flow(struct structured *state, int32_t group, const struct
 	mark_running(state, g, change);
 	for (int32_t i = g->share_count - 1; i >= 0; i--) {
 		const struct structured_share *share = &g->shares[i];
-		bool limited = state->unplaced[share->column] != 0;
+		bool limited = state->scratch.unplaced[share->column] != 0;
 
-		if (!limited && state->wanted[share->column] == 0)
+		if (!limited && state->scratch.wanted[share->column] == 0)
 			continue;
 		int32_t cost = limited ? ARC_ABSENT : wanted_cost(state, g, share->column);
 
@@ -307,13 +308,13 @@ static int install_change(struct structured *state, int32_t group, const struct 
 
 	int32_t most = g->arc_count + arc_count;
 
-	struct parted_arc *left =
-		array_reserve(state->row_left, (size_t)g->arc_count + 1, &state->row_left_capacity, sizeof(*left));
+	struct parted_arc *left = array_reserve(state->scratch.left, (size_t)g->arc_count + 1,
+						&state->scratch.left_capacity, sizeof(*left));
 
-	state->row_left = left ? left : state->row_left;
+	state->scratch.left = left ? left : state->scratch.left;
 	if (!left || row_reserve_scratch(state, most + arc_count, g->share_count))
 		return -ENOMEM;
-	struct row_arc *coming = state->row_arcs + most;
+	struct row_arc *coming = state->scratch.arcs + most;
 	bool was_changed = g->in_changed_list;
 
 	for (int32_t i = 0; i < g->share_count; i++)
@@ -327,7 +328,7 @@ static int install_change(struct structured *state, int32_t group, const struct 
 
 	count = collect_coming(state, group, change, count);
 	forget_wanted(state, change);
-	row_sort_arcs(state->row_arcs, count, coming);
+	row_sort_arcs(state->scratch.arcs, count, coming);
 	if (!group_reserve_arcs(state, g, g->arc_count, g->arc_count + count))
 		return -ENOMEM;
 	merge_arcs(g, coming, count);

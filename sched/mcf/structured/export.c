@@ -172,7 +172,7 @@ static void write_all(struct structured_export *out, struct writer *w, int32_t n
 		total += (mcf_wide)w->cost[i] * out->solution.flow[i];
 	out->solution.status = MCF_OPTIMAL;
 	out->solution.cost = (int64_t)total;
-	out->solution.statistics = (struct mcf_statistics){.algorithm = "structured", .phases = state->searches};
+	out->solution.statistics = (struct mcf_statistics){.algorithm = "structured", .phases = state->effort.searches};
 	out->problem = (struct mcf_problem){.node_count = nodes,
 					    .arc_count = w->arc,
 					    .tail = w->tail,

@@ -122,7 +122,7 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 				relax_column(state, arc->target, scope.base + arc->cost + state->prices[arc->target],
 					     group, arc->cost);
 		}
-		state->scans += (uint64_t)seen;
+		state->effort.scans += (uint64_t)seen;
 		if (seen < span)
 			break;
 	}
@@ -152,7 +152,7 @@ static void settle_column(struct structured *state, int32_t column, int32_t dist
 				    entry->cost);
 		}
 	}
-	state->scans += (uint64_t)c->entry_count;
+	state->effort.scans += (uint64_t)c->entry_count;
 }
 
 /* Looks at every column of the block, so the floor becomes exact for free. */
@@ -177,7 +177,7 @@ static void settle_block(struct structured *state, int32_t block)
 			relax_column(state, near[i], base + state->prices[near[i]], b->parent_group, b->parent_cost);
 	}
 	b->floor = floor;
-	state->scans += (uint64_t)b->member_count;
+	state->effort.scans += (uint64_t)b->member_count;
 }
 
 static const struct search_direction forward = {settle_group, settle_column, settle_block};

@@ -158,7 +158,7 @@ int32_t path_augment(struct structured *state, int32_t units)
 	const struct target *target = &state->search.target;
 	int32_t node = target->kind == TARGET_COLUMN ? target->node : ~target->node;
 
-	state->augmentations++;
+	state->effort.augmentations++;
 	if (target->kind == TARGET_SLOT)
 		return augment_slots(state, target->node, units);
 	units = path_capacity(state, node, target_capacity(state, target, units));
@@ -190,7 +190,7 @@ int32_t path_augment_outward(struct structured *state, int32_t node, int32_t uni
 	units = path_capacity(state, node, units);
 	if (units <= 0)
 		return 0;
-	state->augmentations++;
+	state->effort.augmentations++;
 	path_push(state, node, units);
 	if (node >= 0)
 		flow_bind(state, node, units);

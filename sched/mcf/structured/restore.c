@@ -113,7 +113,7 @@ static bool count_kept(const struct structured *state, const struct homes *homes
 static void find_room(struct structured *state, const struct homes *homes, int32_t first, int32_t end)
 {
 	const struct group *g = &state->groups[homes->items[first].group];
-	int32_t *unplaced = state->unplaced;
+	int32_t *unplaced = state->scratch.unplaced;
 
 	for (int32_t i = first; i < end; i++) {
 		int32_t column = homes->items[i].column;

@@ -103,7 +103,7 @@ static int32_t noted_cost(const struct structured *state, int32_t column, int32_
 /* Arcs that a shortcut of the same row matches are left out: most columns of a tolerant group. */
 static int32_t collect_arcs(struct structured *state, const struct structured_row *row)
 {
-	struct row_arc *arcs = state->row_arcs;
+	struct row_arc *arcs = state->scratch.arcs;
 	int32_t count = 0, aggregator_cost = row->aggregator_cost == ARC_ABSENT ? INT32_MAX : row->aggregator_cost;
 
 	for (int32_t i = 0; i < row->block_count; i++) {
@@ -126,9 +126,9 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 
 void row_detach_share(struct structured *state, int32_t group, int32_t place, int32_t count)
 {
-	state->row_detached[count] = state->groups[group].shares[place];
-	flow_take(state, group, state->row_detached[count].column, state->row_detached[count].cost,
-		  state->row_detached[count].units);
+	state->scratch.detached[count] = state->groups[group].shares[place];
+	flow_take(state, group, state->scratch.detached[count].column, state->scratch.detached[count].cost,
+		  state->scratch.detached[count].units);
 }
 
 /* All of the group's; how many. */
@@ -159,26 +159,26 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 	int32_t left = 0;
 
 	for (int32_t i = 0; i < held_count; i++) {
-		state->unplaced[state->row_detached[i].column] += state->row_detached[i].units;
-		left += state->row_detached[i].units;
+		state->scratch.unplaced[state->scratch.detached[i].column] += state->scratch.detached[i].units;
+		left += state->scratch.detached[i].units;
 	}
 	for (int32_t arc = 0; left > 0 && arc < g->arc_count; arc++) {
 		int32_t target = g->arcs[arc].target;
 
-		if (target < 0 || state->unplaced[target] == 0 || !arc_has_residual(g, arc))
+		if (target < 0 || state->scratch.unplaced[target] == 0 || !arc_has_residual(g, arc))
 			continue;
-		int32_t units = least(arc_residual(g, arc), state->unplaced[target]);
+		int32_t units = least(arc_residual(g, arc), state->scratch.unplaced[target]);
 
-		state->unplaced[target] -= units;
+		state->scratch.unplaced[target] -= units;
 		left -= units;
 		flow_add(state, group, target, g->arcs[arc].cost, units);
 	}
 	for (int32_t i = 0; i < held_count; i++) {
-		int32_t column = state->row_detached[i].column, units = state->unplaced[column];
+		int32_t column = state->scratch.detached[i].column, units = state->scratch.unplaced[column];
 
 		if (units == 0)
 			continue;
-		state->unplaced[column] = 0;
+		state->scratch.unplaced[column] = 0;
 		int32_t cost = shortcut_cost(state, g, column);
 
 		if (cost != INT32_MAX) {
@@ -207,12 +207,12 @@ void row_attach_flow(struct structured *state, int32_t group, int32_t held_count
 int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t unplaced)
 {
 	struct row_arc *row_arcs =
-		array_reserve(state->row_arcs, (size_t)arcs, &state->row_arc_capacity, sizeof(*row_arcs));
-	struct structured_share *row_detached = array_reserve(state->row_detached, (size_t)unplaced,
-							      &state->row_detached_capacity, sizeof(*row_detached));
+		array_reserve(state->scratch.arcs, (size_t)arcs, &state->scratch.arc_capacity, sizeof(*row_arcs));
+	struct structured_share *row_detached = array_reserve(state->scratch.detached, (size_t)unplaced,
+							      &state->scratch.detached_capacity, sizeof(*row_detached));
 
-	state->row_arcs = row_arcs ? row_arcs : state->row_arcs;
-	state->row_detached = row_detached ? row_detached : state->row_detached;
+	state->scratch.arcs = row_arcs ? row_arcs : state->scratch.arcs;
+	state->scratch.detached = row_detached ? row_detached : state->scratch.detached;
 	return row_arcs && row_detached ? 0 : -ENOMEM;
 }
 
@@ -229,9 +229,9 @@ static int install_arcs(struct structured *state, int32_t group, const struct st
 	int32_t held_count = detach_flow(state, group), count = collect_arcs(state, row);
 
 	state->arc_total -= g->arc_count;
-	struct row_arc *fresh = state->row_arcs + wanted;
+	struct row_arc *fresh = state->scratch.arcs + wanted;
 
-	row_sort_arcs(state->row_arcs, count, fresh);
+	row_sort_arcs(state->scratch.arcs, count, fresh);
 	running_drop(state, group);
 	if (state->referenced)
 		references_replace(state, group, fresh, count);

@@ -101,17 +101,17 @@ static void note_costs(struct structured *state, const struct group *g, const st
 		       int32_t count)
 {
 	for (int32_t i = 0; i < count; i++)
-		state->unplaced[running[i].column] = NONE;
+		state->scratch.unplaced[running[i].column] = NONE;
 	for (int32_t i = 0; i < g->arc_count; i++) {
 		int32_t target = g->arcs[i].target;
 
 		if (target < 0)
 			state->blocks[~target].row_cost = g->arcs[i].cost;
-		else if (state->unplaced[target] != 0)
-			state->unplaced[target] = g->arcs[i].cost + 1;
+		else if (state->scratch.unplaced[target] != 0)
+			state->scratch.unplaced[target] = g->arcs[i].cost + 1;
 	}
 	for (int32_t i = 0; i < count; i++) {
-		int32_t *unplaced = &state->unplaced[running[i].column],
+		int32_t *unplaced = &state->scratch.unplaced[running[i].column],
 			block = state->column_blocks[running[i].column];
 		int32_t cost = *unplaced > 0 ? *unplaced - 1 : INT32_MAX - 1;
 
@@ -201,7 +201,7 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 
 	for (int32_t i = 0; i < count; i++) {
 		const struct structured_running *from = &running[i];
-		int32_t plain = state->unplaced[from->column] - 1;
+		int32_t plain = state->scratch.unplaced[from->column] - 1;
 
 		if (plain <= from->cost)
 			items[--remembered] = (struct running){from->column, plain, from->units, 0, NONE};
@@ -209,7 +209,7 @@ bool running_add(struct structured *state, int32_t group, const struct structure
 			items[limited++] = (struct running){from->column, from->cost, from->units, 0, NONE};
 	}
 	for (int32_t i = 0; i < count; i++)
-		state->unplaced[running[i].column] = 0;
+		state->scratch.unplaced[running[i].column] = 0;
 	g->limited_count = sort_running(items, limited);
 	for (int32_t i = 0; i < g->limited_count; i++)
 		g->limited_bits |= UINT32_C(1) << (items[i].column & 31);

@@ -29,7 +29,7 @@ void search_begin(struct structured *state, enum search_source source, int32_t l
 	search->visited_count = 0;
 	state->meeting_list.count = 0;
 	search->target.node = NONE;
-	state->searches++;
+	state->effort.searches++;
 }
 
 /*

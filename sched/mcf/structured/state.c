@@ -19,10 +19,10 @@ struct table {
 		offsetof(struct structured, field), sizeof(*((struct structured *)NULL)->field)                        \
 	}
 
-static const struct table column_tables[] = {TABLE(unplaced),      TABLE(wanted),           TABLE(prices),
-					     TABLE(column_blocks), TABLE(column_labels),    TABLE(capacities),
-					     TABLE(free_slots),    TABLE(entry_allocated),  TABLE(column_lists),
-					     TABLE(columns),       TABLE(column_references)};
+static const struct table column_tables[] = {TABLE(scratch.unplaced), TABLE(scratch.wanted),   TABLE(prices),
+					     TABLE(column_blocks),    TABLE(column_labels),    TABLE(capacities),
+					     TABLE(free_slots),       TABLE(entry_allocated),  TABLE(column_lists),
+					     TABLE(columns),          TABLE(column_references)};
 static const struct table block_tables[] = {TABLE(blocks), TABLE(block_references)};
 static const struct table group_tables[] = {TABLE(group_prices), TABLE(group_labels), TABLE(allocated), TABLE(groups)};
 
@@ -135,7 +135,7 @@ int state_reserve_columns(struct structured *state, int32_t count)
 	    !reserve_visited(state))
 		return -ENOMEM;
 	for (int32_t i = state->column_count; i < count; i++) {
-		state->column_blocks[i] = state->wanted[i] = NONE;
+		state->column_blocks[i] = state->scratch.wanted[i] = NONE;
 		state->prices[i] = PRICE_CLOSED;
 		state->column_labels[i] = UINT64_MAX;
 	}
@@ -201,9 +201,9 @@ struct structured *structured_create(int32_t group_hint, int32_t column_hint, in
 	if (!state)
 		return NULL;
 	queue_clear(&state->search.queue);
-	state->pass_limit = PASS_LIMIT;
-	state->repair_scans = REPAIR_SCANS;
-	state->single_passes = SINGLE_PASSES;
+	state->effort.pass_limit = PASS_LIMIT;
+	state->effort.repair_scans = REPAIR_SCANS;
+	state->effort.single_passes = SINGLE_PASSES;
 	/* There always is a column 0: searches read its price beside an arc to a block. */
 	if ((group_hint > 0 && !reserve_groups(state, group_hint)) ||
 	    state_reserve_columns(state, column_hint > 0 ? column_hint : 1) ||
@@ -230,9 +230,9 @@ void structured_destroy(struct structured *state)
 	arena_free(&state->arena);
 	queue_free(&state->search.queue);
 	free(state->search.visited);
-	free(state->row_arcs);
-	free(state->row_left);
-	free(state->row_detached);
+	free(state->scratch.arcs);
+	free(state->scratch.left);
+	free(state->scratch.detached);
 	free(state);
 }
 

@@ -1,16 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside of the structured solver. Prices are costs to the sink; the reduced cost of an arc v -> w is
- * cost + price(w) - price(v). Between any two calls:
- *   - every arc of a group with supply that has room has a reduced cost >= 0; every unit that is routed lies on an arc
- *     of reduced cost <= 0 (< 0 only where the arc is full);
- *   - aggregator_price <= price of every open column; a column's `free` slots at a price above it are holes, queued;
- *   - a unit is in exactly one of: a column arc's flow, unscheduled, unrouted, deferred (sold to the market, that is
- *     routed over the aggregator but not yet bound to a column), excess (queued).
- * A solve pushes the excess, fills the holes and settles the market; then what is left satisfies the certificate.
- * Work is bounded: a search settles a node once, since nothing is nearer than what is being settled; every push,
- * deficit and move of the market moves a unit or its price, which after having fallen rises no more. One that did
- * neither would go on for ever: the solve ends as MCF_STALLED.
+ * The structured solver: successive shortest paths with potentials, priced lazily, with a deferred sink at the
+ * aggregator.
+ *
+ * A node's price is its cost to the sink; the reduced cost of an arc v -> w is cost + price(w) - price(v). Blocks and
+ * the aggregator carry no flow: they are shortcuts of the search, and a unit that takes one gets a share on its column
+ * at the shortcut's cost. A free slot costs the aggregator's price: a column is worth more only while it is full.
+ *
+ * Invariants, between any two calls:
+ *
+ *   I1  Arcs of groups with supply have reduced cost >= 0 if they have residual capacity, and <= 0 if they have flow.
+ *   I2  aggregator_price <= price of every open column. Free slots at a higher price are deficits, and queued.
+ *   I3  A unit is in exactly one place: a share on a column, unscheduled, unrouted, deferred (it uses the aggregator
+ * but has no column yet), or excess (queued).
+ *
+ * A solve (solve.c) restores I1 to I3 with no excess, no deficit, no deferred unit, and no free slot unless
+ * aggregator_price is 0. Those are the conditions of optimality (complementary slackness):
+ *
+ *   solve:
+ *     if nothing was solved before, or a repair would take longer (attempt.c):
+ *         forget flow; all prices = a guess of the aggregator's price; keep units where they run at least cost;
+ *         give free slots on cheapest arcs to groups in order of regret (start.c)      -> the rest is excess
+ *     repair:
+ *       1. for each group with excess (repair.c):
+ *              forward search (Dijkstra in reduced costs) to the nearest of: a free slot, a deficit, the aggregator,
+ *              "unscheduled"; settled nodes' prices move by distance to the target - their own distance
+ *              augment along the path (path.c), then a blocking flow along arcs of reduced cost 0 (blocking.c)
+ *       2. for each deficit (aggregator.c):
+ *              backward search to the unit that gains most by moving there, no farther than the aggregator's price
+ *              augment along the path
+ *       3. bind deferred units to free slots; while there are
+ *              more deferred units than slots: raise all prices by the distance from the aggregator to the nearest way
+ *              to wait, except of nodes nearer to one; blocking flow outward
+ *              more slots than units and a price above 0: lower all prices to where a waiting unit comes in, or to 0;
+ *              blocking flow inward
+ *
+ * Each search settles a node once, since nothing is nearer than the node being settled; each augmentation, deficit and
+ * step of the aggregator's price moves a unit or a price. A step that moved neither would repeat for ever: the solve
+ * ends with MCF_STALLED.
+ *
+ * Files, from the ground up: arena, queue, state (memory), reference (arcs by target), running (arcs of limited
+ * capacity), flow (units on columns), slot (free slots), group and column (changes), row and change (arcs), near,
+ * search, forward, backward, path, blocking, aggregator, repair, start, export, import, attempt, solve; restore, read.
  */
 #ifndef STRUCTURED_PRIV_H
 #define STRUCTURED_PRIV_H
@@ -32,17 +63,17 @@ enum {
 	REFERENCE_FULL = 3 << 28,     /* less PRICE_NO_SUPPLY fits 31 bits; less any bid it is above every price */
 };
 
-/* What else is known of the arc of the same place. */
+/* The rest of what is known about the arc at the same place: searches read costs and targets alone. */
 struct link {
 	int32_t place : 30;   /* in its target's list of references; NONE: in none yet */
 	uint32_t limited : 1; /* it is the arc of a `running` */
-	uint32_t full : 1;    /* a limited one without room */
+	uint32_t full : 1;    /* a limited one without residual capacity */
 };
 
 /*
- * Units that ran on a column when the row was told. If no arc without a limit leads there for as little, they have an
- * arc of their own, of that capacity; else it is only remembered that they run there, at that arc's cost. A group's
- * limited ones come first, ascending by cost, then column; then the others, ascending by cost.
+ * Units that ran on a column when the row was set. If no unlimited arc leads there at their cost or less, they have a
+ * limited arc; otherwise the entry only notes that they run there, at the unlimited arc's cost. A group's limited ones
+ * come first, ascending by cost, then column; then the others, ascending by cost.
  */
 struct running {
 	int32_t column;
@@ -64,19 +95,18 @@ struct parted_arc {
 };
 
 /*
- * Flow into a column, seen from the column: for each of its groups one entry a cost. The group has a share of the same
- * column and cost, which says how many units. They may come on an arc to the column or over its block or the aggregator
- * at that arc's cost: no other arc costs the same.
+ * Flow into a column, seen from the column: one entry for each group and cost; the group's share of the same column and
+ * cost has the units. They use an arc to the column, to its block or to the aggregator, whichever has that cost.
  */
 struct entry {
 	int32_t group;
 	int32_t cost;
 };
 
-/* An arc into a column or block, seen from there. Limited arcs without room cost so much that nobody looks at them. */
+/* An arc into a column or block, seen from there. Full limited arcs cost so much that no search uses them. */
 struct reference {
-	int32_t group; /* NONE: a spare item */
-	int32_t cost;  /* or REFERENCE_FULL; of a spare item the next spare one's place + 1 */
+	int32_t group; /* NONE: an unused item */
+	int32_t cost;  /* or REFERENCE_FULL; of an unused item the next unused one's place + 1 */
 };
 
 struct reference_list {
@@ -92,11 +122,11 @@ struct visit {
 };
 
 /*
- * Half a cache line. What is looked at of many columns lies apart, close together: state->prices, state->column_labels,
- * state->free_slots; and what each has from the start on, so that pages of these are only touched where there is flow.
+ * Half a cache line. Fields that searches read of many columns are in tables of their own (prices, column_labels,
+ * free_slots), as are those set from the start on, so that pages of these are touched only where there is flow.
  */
 struct column {
-	int32_t parent_group; /* NONE: from the market, or the search's start */
+	int32_t parent_group; /* NONE: the search's root */
 	/*
 	 * Forward: cost of the parent_group's arc to the column, ~cost over its block. Backward: cost of the
 	 * parent_group's unit that leaves.
@@ -151,7 +181,7 @@ struct group {
 	bool exists, in_excess_list, in_deferred_list, in_changed_list;
 };
 
-/* Room of a group's arrays: apart, for it is asked for only when they grow. */
+/* Allocated items of a group's arrays: apart, because they are read only when these grow. */
 struct allocated {
 	int32_t arcs, links, shares, running;
 };
@@ -163,7 +193,8 @@ struct id_list {
 	size_t capacity;
 };
 
-/* TARGET_SLOT: a group's exit to a free slot at the market's price; TARGET_COLUMN: a deficit, at a higher price. */
+/* TARGET_SLOT: a group's arc to a free slot at the aggregator's price. TARGET_COLUMN: a deficit, or backward a column.
+ */
 enum target_kind { TARGET_SLOT, TARGET_COLUMN, TARGET_AGGREGATOR, TARGET_UNSCHEDULED, TARGET_UNROUTED };
 
 struct target {
@@ -172,8 +203,8 @@ struct target {
 };
 
 /*
- * Backward from a deficit, or from all ways to wait to the market; forward from a group's excess, from that of all
- * groups, or from all units that wait.
+ * Backward from a deficit, or from all ways to wait to the aggregator; forward from a group's excess, from that of all
+ * groups, or from all waiting units.
  */
 enum search_source { FROM_DEFICIT, TO_AGGREGATOR, FROM_GROUP, FROM_EXCESS, FROM_WAITING };
 
@@ -199,63 +230,74 @@ struct blocking {
 	int32_t depth;      /* of the recursion */
 };
 
-struct structured {
-	struct group *groups;
-	int32_t *group_prices; /* [group_allocated] each group's price again, close together: most searches need no more
-				*/
-	struct allocated *allocated; /* [group_allocated] */
-	struct column *columns;
-	int32_t *prices;                        /* [column_allocated] */
-	int32_t *capacities, *free_slots;       /* [column_allocated] slots, and those without a unit */
-	int32_t *entry_allocated;               /* [column_allocated] of columns' entries */
-	uint8_t *column_lists;                  /* [column_allocated] */
-	int32_t *column_blocks;                 /* [column_allocated] NONE: the column does not exist */
-	uint64_t *group_labels, *column_labels; /* [group_allocated], [column_allocated] see structured_search.h */
-	struct block *blocks;
-	int32_t group_count, group_allocated, column_count, column_allocated, block_count, block_allocated;
-	struct reference_list
-		*column_references; /* [column_allocated], as the next is [block_allocated], while `referenced` */
-	struct reference_list *block_references;
-	bool referenced; /* the two above are kept; built by the first repair */
-	bool solved;     /* flow and prices are those of an optimum, but for what is queued */
-	bool no_memory;
-	bool stalled;  /* a step that must get nearer has not */
-	bool gives_up; /* rather than hand over */
-	bool given_up;
-	int32_t aggregator_price;
-	uint32_t slot_epoch;                                /* moves when a slot comes free */
-	int64_t total_capacity, total_free, total_deferred; /* the last two once there was a solve */
-	int64_t column_cost;                                /* of all flow on arcs to columns */
-	struct id_list excess_list, deferred_list, deficit_list, free_list, changed_list;
-	struct id_list meeting_list; /* groups, or columns and ~groups: where the market and a way out have met */
-	struct search search;
-	struct blocking blocking;
-	bool start_is_loose; /* a start from nothing with slots for all is under way */
-	struct arena arena;
-	/* Scratch of the installation of rows. */
-	int32_t *unplaced; /* [column_allocated] units that wait for an arc, all 0 between calls */
+/* Scratch of row.c and change.c. */
+struct row_scratch {
+	int32_t *unplaced; /* [columns] units that wait for an arc, all 0 between calls */
 	/*
-	 * [column_allocated] of the arc to it in the row that is being changed: 0 if it stays as it is, cost + 1, or
-	 * NONE if there is to be none, as always while the column does not exist.
+	 * [columns] the arc to it in the row that is being changed: 0 if it stays, cost + 1, or NONE if there will be
+	 * none, as always while the column does not exist.
 	 */
 	int32_t *wanted;
-	struct row_arc *row_arcs;
-	struct parted_arc *row_left;
-	struct structured_share *row_detached; /* units without an arc, and the columns that they stay on */
-	size_t row_arc_capacity, row_left_capacity, row_detached_capacity;
-	struct id_list moved_groups; /* of units that a column had no slots for */
-	uint64_t scans, searches, augmentations;
-	uint64_t scan_limit;    /* of what is being tried: past it, it is given up */
-	uint64_t pass_limit;    /* that limit in passes over all arcs */
-	uint64_t single_passes; /* over all arcs: after these a start with slots for all pushes the rest together */
-	uint64_t repair_scans;  /* a repair may look at as many, or at as many as ... */
-	uint64_t start_scans;   /* ... the last solve from nothing */
-	int32_t repair_skips,
-		repair_pause; /* solves without an attempt to repair: still to come, and after the next one given up */
-	int32_t peak_price;   /* of the market, falling slowly */
-	int32_t start_price;  /* of the market, where the last start from nothing began, or would better have */
+	struct row_arc *arcs;
+	struct parted_arc *left;
+	struct structured_share *detached; /* units without an arc, and the columns that they stay on */
+	size_t arc_capacity, left_capacity, detached_capacity;
+};
+
+/* Work done and allowed, in arcs looked at; and what earlier solves teach about both. */
+struct effort {
+	uint64_t scans, searches, augmentations; /* of this solve */
+	uint64_t scan_limit;                     /* of the current attempt, which is given up beyond it */
+	uint64_t pass_limit;                     /* of a solve, in passes over all arcs */
+	uint64_t single_passes; /* over all arcs, before a start with slots for all pushes the other groups together */
+	uint64_t repair_scans;  /* a repair is allowed these, or 8 times ... */
+	uint64_t start_scans;   /* ... those of the last start from nothing */
+	int32_t repair_skips;   /* solves without an attempt to repair from now on */
+	int32_t repair_pause;   /* the same after the next repair that is given up */
+	int32_t peak_price;     /* of the aggregator, falling slowly */
+	int32_t start_price;    /* of the aggregator: where the last start from nothing should have begun */
 	bool started_over;
-	int64_t arc_total; /* of all groups */
+	bool start_is_loose; /* a start from nothing with slots for all units is under way */
+};
+
+struct structured {
+	/* [groups] */
+	struct group *groups;
+	int32_t *group_prices;  /* the groups' prices again: most searches need no more of a group */
+	uint64_t *group_labels; /* structured_search.h */
+	struct allocated *allocated;
+	/* [columns] */
+	struct column *columns;
+	int32_t *prices;
+	int32_t *capacities, *free_slots;
+	int32_t *entry_allocated;
+	uint8_t *column_lists;
+	int32_t *column_blocks; /* NONE: the column does not exist */
+	uint64_t *column_labels;
+	struct reference_list *column_references; /* kept while `referenced` */
+	/* [blocks] */
+	struct block *blocks;
+	struct reference_list *block_references;
+	int32_t group_count, group_allocated, column_count, column_allocated, block_count, block_allocated;
+	bool referenced; /* from the first repair on */
+	bool solved;     /* flow and prices satisfy the invariants above */
+	bool no_memory;
+	bool stalled;  /* a step moved neither a unit nor a price */
+	bool gives_up; /* rather than hand over to the simplex */
+	bool given_up;
+	int32_t aggregator_price;
+	uint32_t slot_epoch;                                /* changes when a slot becomes free */
+	int64_t total_capacity, total_free, total_deferred; /* the last two once there was a solve */
+	int64_t column_cost;                                /* of all flow into columns */
+	int64_t arc_total;                                  /* of all groups */
+	struct id_list excess_list, deferred_list, deficit_list, free_list, changed_list;
+	struct id_list meeting_list; /* columns or ~groups where a search has met the aggregator */
+	struct id_list moved_groups; /* scratch of column.c */
+	struct search search;
+	struct blocking blocking;
+	struct row_scratch scratch;
+	struct effort effort;
+	struct arena arena;
 };
 
 /* state.c */
@@ -338,7 +380,7 @@ void start_solve(struct structured *state);
 /* Where the last solve, of whatever kind, has left the market. */
 void start_note_price(struct structured *state);
 
-/* solve.c */
+/* repair.c */
 void push_excess(struct structured *state, int32_t group); /* to the nearest ways to the sink */
 void push_all(struct structured *state);
 void repair(struct structured *state);
@@ -430,7 +472,7 @@ static inline bool state_failed(const struct structured *state)
 
 static inline bool state_halted(const struct structured *state)
 {
-	return state_failed(state) || state->scans > state->scan_limit;
+	return state_failed(state) || state->effort.scans > state->effort.scan_limit;
 }
 
 /* Whether it has a bid: told without a look at the group. */

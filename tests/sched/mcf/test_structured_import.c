@@ -27,8 +27,8 @@ static void walk(uint64_t seed, int32_t events, int32_t slots_percent, int32_t *
 
 	world_create(&world, seed, slots_percent);
 	for (int32_t event = 0; event < events; event++) {
-		world.state->pass_limit = event % 4 == 0 ? 0 : PASS_LIMIT;
-		world.state->repair_skips = world.state->repair_pause = 0;
+		world.state->effort.pass_limit = event % 4 == 0 ? 0 : PASS_LIMIT;
+		world.state->effort.repair_skips = world.state->effort.repair_pause = 0;
 		cr_assert(world_solve(&world, event % 16 == 0), "seed %llu, event %d: no answer",
 			  (unsigned long long)seed, event);
 		cr_assert(world_check(&world), "seed %llu, event %d: %s", (unsigned long long)seed, event, world.text);

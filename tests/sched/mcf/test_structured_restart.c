@@ -16,9 +16,9 @@ static void walk(struct world *world, uint64_t seed, int32_t events, struct walk
 		struct structured *state = world->state;
 		bool solved = state->solved;
 
-		state->repair_scans = rng_below(&world->rng, 600);
-		state->start_scans = rng_below(&world->rng, 60);
-		state->repair_skips = event % 5 == 0;
+		state->effort.repair_scans = rng_below(&world->rng, 600);
+		state->effort.start_scans = rng_below(&world->rng, 60);
+		state->effort.repair_skips = event % 5 == 0;
 		cr_assert(world_solve(world, false), "seed %llu, event %d: no answer", (unsigned long long)seed, event);
 		cr_assert(world_check(world), "seed %llu, event %d: %s", (unsigned long long)seed, event, world->text);
 		walked->started_over += world->result.started_over;
@@ -77,7 +77,7 @@ static void push_together_many(uint64_t first_seed, int32_t slots_percent, bool 
 
 		world_create_either(&world, seed, slots_percent, wide);
 		for (int32_t event = 0; event < 200; event++) {
-			world.state->single_passes = (uint64_t)(event % 3);
+			world.state->effort.single_passes = (uint64_t)(event % 3);
 			cr_assert(world_solve(&world, true), "seed %llu, event %d: no answer", (unsigned long long)seed,
 				  event);
 			cr_assert(world_check(&world), "seed %llu, event %d: %s", (unsigned long long)seed, event,

@@ -2,29 +2,41 @@
 /*
  * Exact minimum-cost flow for networks of scheduling's shape, kept and repaired between rounds.
  *
- * Shape.    Groups send units to the sink. A group is a set of interchangeable units (the tasks of one job that share
- *           all costs): supply k, and arcs to columns (machines: capacity C, each in one block), to blocks (racks: any
- *           column of the block), to the aggregator (any column at all) and to "unscheduled" (its own way to the sink).
- *           Aggregator -> block -> column costs 0 and is never narrower than the columns themselves, as in NoMora's
- *           table 2. An arc of limited capacity to a column (`running`) says that some units are cheaper there.
- * Method.   Successive shortest paths from a start that keeps what is already right, with prices (costs to the sink)
- *           that stay valid between calls: a change makes excess or holes, and a solve repairs only those, by searches
- *           bounded by the prices. Blocks and the aggregator carry no flow of their own: they are shortcuts of the
- *           search, and a unit that takes one gets an arc to its column at the shortcut's cost. The price of the
- *           aggregator is the market's: searches buy and sell there, and what is then out of balance is settled once.
- * Work.     A repair is given up, and the network solved from nothing, where it has looked at 8 times as many arcs as
- *           the last solve from nothing had; what runs where `running` says stays there if that is optimal, but among
- *           equals more units move than a repair would (structured_restore_placement() undoes that). Repairs given up
- * one after the other are attempted ever more rarely, one solve in 17 at last. With more units than slots a solve from
- * nothing begins near the market's last price, above it where slots ran short there; one that looks at too much begins
- * anew at another. Where that is likely to take less than a repair, with long rows and many units to be placed, none is
- * attempted. At 128 times as many arcs as there are, and with too few slots at 8 to 32 times, the network simplex takes
- * over; that needs about 70 bytes an arc while it lasts, and every group's answer counts as changed. Numbers.  0 <=
- * cost <= STRUCTURED_COST_MAXIMUM (1 << 20); violations are refused with -ERANGE. Capacities and supplies are int32,
- * their sum fits int32 as well. Ids are the caller's, dense from 0: memory grows with the largest id used. Linear in
- * groups + columns + arcs otherwise. Errors.   int functions return 0 or -EINVAL, -ERANGE, -ENOMEM. After -ENOMEM or
- * MCF_STALLED the state may only be destroyed. Threads.  None inside; one state belongs to one thread at a time. Rows
- * are copied.
+ * Shape
+ *
+ *   Groups send units to the sink. A group is a set of interchangeable units (the tasks of one job that share all
+ *   costs) with a supply, and arcs to columns (machines: a capacity, each in one block), to blocks (racks: any column
+ *   of the block), to the aggregator (any column at all) and to "unscheduled" (its own arc to the sink). The arcs
+ *   aggregator -> block -> column cost 0 and are never narrower than the columns, as in NoMora's table 2. An arc of
+ *   limited capacity to a column (`running`) says that some units are cheaper there.
+ *
+ * Method
+ *
+ *   Successive shortest paths with potentials (Ahuja, Magnanti & Orlin, chapter 9), started from the last answer:
+ *   a change leaves excess and deficits, and a solve repairs those alone. structured_priv.h has the algorithm.
+ *
+ * Work
+ *
+ *   Linear in groups + columns + arcs, apart from searches. A repair that looks at 8 times as many arcs as the last
+ *   start from nothing did is given up for such a start. Repairs given up one after the other are tried ever more
+ *   rarely, one solve in 17 at last; none is tried where a start is expected to take less (long rows, many units to be
+ *   placed, too few slots). At 128 times as many arcs as there are, and with too few slots at 8 to 32 times, the
+ *   network simplex takes over: about 45 bytes an arc while it lasts, and every group's answer counts as changed.
+ *   Units stay where `running` says if that is optimal; of equally good answers one may be chosen that moves more units
+ *   than necessary (structured_restore_placement() undoes that).
+ *
+ * Numbers
+ *
+ *   0 <= cost <= STRUCTURED_COST_MAXIMUM; other costs are refused with -ERANGE. Capacities and supplies are int32, and
+ *   so must be their sums. Ids are the caller's, dense from 0: memory grows with the largest id used.
+ *
+ * Errors
+ *
+ *   int functions return 0 or -EINVAL, -ERANGE, -ENOMEM. After -ENOMEM or MCF_STALLED the state may only be destroyed.
+ *
+ * Threads
+ *
+ *   None inside; one state belongs to one thread at a time. Rows are copied.
  */
 #ifndef MCF_STRUCTURED_H
 #define MCF_STRUCTURED_H
@@ -47,8 +59,8 @@ struct structured_running {
 };
 
 /*
- * All arcs of one group. Arcs that another arc of unlimited capacity makes useless may be given: they are dropped.
- * The first solve after `running` changes believes that these units are there (and keeps them if that is optimal).
+ * All arcs of one group. Arcs that a cheaper arc of unlimited capacity makes useless are dropped.
+ * The first solve after `running` changes keeps these units where they are if that is optimal.
  */
 struct structured_row {
 	int32_t aggregator_cost;      /* or ARC_ABSENT */
@@ -67,13 +79,13 @@ void structured_destroy(struct structured *state);
 /* Adds the column, or changes its capacity (0 keeps it closed). The block of a column that exists cannot change. */
 int structured_set_column(struct structured *state, int32_t column, int32_t block, int32_t capacity);
 
-/* Its units become excess; arcs of groups that still name it are ignored until it is set again. */
+/* The column's units become excess; arcs to it are ignored until it is set again. */
 int structured_remove_column(struct structured *state, int32_t column);
 
 /* Adds the group (supply 0) or replaces all its arcs. Flow stays on the columns where it still is optimal. */
 int structured_set_row(struct structured *state, int32_t group, const struct structured_row *row);
 
-/* What changed of a row: some blocks' arcs, and the running arcs, all of which are given. */
+/* A change of a row: the arcs of some blocks, and all running arcs. */
 struct structured_row_change {
 	int32_t block_count, running_count;
 	const struct block_arcs *blocks;          /* [block_count] each block at most once */
@@ -81,32 +93,32 @@ struct structured_row_change {
 };
 
 /*
- * As structured_set_row() with all arcs, the others as they were. Costs a look at each arc of the row, and a few cache
- * lines for each arc that comes, leaves or gets another cost, or that has units then; what is told at the cost it had
- * costs no more than that look. Arcs to columns that do not exist now are forgotten.
+ * Replaces the arcs to some blocks and their columns, and all running arcs; the other arcs stay. Scans each arc of the
+ * row once, and touches a few cache lines for each arc that is added, removed, gets another cost or carries units.
+ * Arcs to columns that do not exist are dropped.
  */
 int structured_change_row(struct structured *state, int32_t group, const struct structured_row_change *change);
 
 /*
- * Groups lie far apart in memory: brings one nearer the cache that is about to change or to be read; then, some time
- * later, its arcs or what structured_read() looks at; then, after either, the columns where its units are.
+ * Prefetches a group that is about to change or to be read: first the group; some time later its arcs, or its shares
+ * for structured_read(); after either, the columns that its units are on.
  */
 void structured_fetch(const struct structured *state, int32_t group);
 void structured_fetch_arcs(const struct structured *state, int32_t group);
 void structured_fetch_shares(const struct structured *state, int32_t group);
 void structured_fetch_columns(const struct structured *state, int32_t group);
 
-/* Replaces the running arcs alone, or the way to the sink alone (the waiting time's share grows every round). */
+/* Replaces the running arcs alone, or the arc to the sink alone (whose cost grows with the waiting time). */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count);
 int structured_set_unscheduled(struct structured *state, int32_t group, int32_t cost, int32_t capacity);
 
-/* When fewer, units that are excess go first, then unscheduled ones, then those on the dearest columns. */
+/* If the supply falls, excess units leave first, then unscheduled ones, then those on the most expensive columns. */
 int structured_set_supply(struct structured *state, int32_t group, int32_t supply);
 
 /*
- * One unit of the group ends on `column` (it must be there according to the last solve): supply falls by one, the
- * column has a deficit, and a running arc to it loses one unit. -EINVAL if no unit of the group is there.
+ * One unit of the group ends on `column`, where the last solve placed it: supply falls by one, the column gets a free
+ * slot, and a running arc to it loses one unit of capacity. -EINVAL if no unit of the group is there.
  */
 int structured_end_unit(struct structured *state, int32_t group, int32_t column);
 
@@ -116,26 +128,25 @@ struct structured_result {
 	enum mcf_status status; /* MCF_OPTIMAL, MCF_INFEASIBLE, MCF_NO_MEMORY, MCF_STALLED, MCF_UNSUITED */
 	int64_t cost;           /* of all routed units */
 	int64_t unscheduled;    /* units */
-	int64_t unrouted; /* > 0 when MCF_INFEASIBLE: the fewest possible; the rest is then routed at least cost */
+	int64_t unrouted;       /* > 0 when MCF_INFEASIBLE: the fewest possible; the rest is routed at least cost */
 	/* Work done by this solve. */
 	uint64_t searches, scans, augmentations;
 	bool started_over; /* instead of a repair, see Work */
 	bool handed_over;  /* to the network simplex, see Work */
 };
 
-/* Repairs what changed since the last solve; the first solve is one from scratch. */
+/* Repairs the last answer; the first solve starts from nothing. */
 enum mcf_status structured_solve(struct structured *state, struct structured_result *result);
 
 /*
- * Does now what a solve after a change would do once: lists the arcs by their targets, at 8 bytes an arc and some 15
- * ns, and as much for each arc of a row that is told later. For a state that is to be repaired often, after its first
- * solve. 0 or -ENOMEM.
+ * Lists the arcs by their targets, as the first repair would, at 8 bytes and some 15 ns an arc; from then on the lists
+ * are kept. Call it after the first solve of a state that will be repaired often. 0 or -ENOMEM.
  */
 int structured_prepare(struct structured *state);
 
 /*
- * A solve that has looked at so many times as many arcs as there are is given up from now on, instead of handed over:
- * MCF_UNSUITED, and the state may only be destroyed. For callers that have another way to solve it.
+ * From now on a solve that scans `passes` times the number of arcs ends with MCF_UNSUITED instead of handing over to
+ * the simplex; the state may then only be destroyed. For callers that have another solver.
  */
 void structured_give_up_after(struct structured *state, uint32_t passes);
 
@@ -143,8 +154,8 @@ void structured_give_up_after(struct structured *state, uint32_t passes);
 enum mcf_status structured_solve_fresh(struct structured *state, struct structured_result *result);
 
 /*
- * Where units of a group would rather be than anywhere else that costs as much; those of one group follow each other.
- * A pair may come again.
+ * The preferred column of units of a group, among equally good ones. Items of one group must be adjacent; a pair of
+ * group and column may repeat.
  */
 struct structured_placement {
 	int32_t group, column;
@@ -152,10 +163,9 @@ struct structured_placement {
 };
 
 /*
- * After a solve, and to be followed by one: units go home where that costs nothing, and others that are in their way
- * leave; the cost stays what it was. Of an answer that is optimal, given as homes, every unit is at home then; in other
- * cases most of those that may be, though not the most there can be. Linear in homes and in arcs of their groups; the
- * homes of one column are few.
+ * Call between two solves: units return to their preferred columns where that costs nothing, and units in their way
+ * leave; the cost stays the same. An optimal answer given as preferences is restored completely; otherwise most
+ * preferences that can be met are, though not always the most possible. Linear in items and in arcs of their groups.
  */
 int structured_restore_placement(struct structured *state, const struct structured_placement *homes, int32_t count);
 
@@ -163,16 +173,16 @@ int structured_restore_placement(struct structured *state, const struct structur
 struct structured_share {
 	int32_t column;
 	int32_t units;
-	int32_t cost; /* of the dearest arc that leads these units there, over a block or the aggregator or not */
+	int32_t cost; /* of the most expensive arc used by these units, to the column, its block or the aggregator */
 };
 int32_t structured_unscheduled(const struct structured *state, int32_t group);
 int32_t structured_unrouted(const struct structured *state, int32_t group);
-/* Returns how many shares were written, or, over `room` and with nothing written, a room that is enough. */
+/* Returns the number of shares written, or, if `room` is too small, a sufficient number with nothing written. */
 int32_t structured_read(const struct structured *state, int32_t group, struct structured_share *shares, int32_t room);
 
 /*
- * Groups whose answer may have changed since structured_changed_clear(): whole extraction touches only these.
- * Borrowed, valid until the next call that changes the state; each group once, in no order.
+ * Groups whose answer may have changed since structured_changed_clear(). Borrowed, valid until the next call that
+ * changes the state; each group once, in no order.
  */
 int32_t structured_changed(const struct structured *state, const int32_t **groups);
 void structured_changed_clear(struct structured *state);
@@ -183,7 +193,7 @@ int32_t structured_column_price(const struct structured *state, int32_t column);
 /*
  * The network as arrays with the last answer's flow and potentials, for mcf_verify() or for a general solver.
  * Nodes: groups, columns, blocks, the aggregator, the sink. `problem` points into the export; free it with
- * structured_export_free(). Units that could not be routed take arcs to the sink that exist in the export only.
+ * structured_export_free(). Unrouted units use arcs to the sink that exist in the export only.
  */
 struct structured_export {
 	struct mcf_problem problem;
