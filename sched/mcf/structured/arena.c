@@ -8,7 +8,7 @@
 
 enum { UNIT_BYTES = 16, CHUNK_BYTES = 1 << 20 };
 
-/* Beyond so many bytes pieces are found through fewer, larger pages: searches touch them in no order. */
+/* Beyond LARGE_FROM, chunks use huge pages: searches access pieces at random. */
 enum { LARGE_FROM = 1 << 20, LARGE_CHUNK_BYTES = 4 << 20, LARGE_PAGE_BYTES = 2 << 20 };
 
 struct arena_chunk {
@@ -26,7 +26,7 @@ static int piece_class(uint64_t bytes, uint64_t *piece_bytes)
 	return class;
 }
 
-/* A chunk for a piece of so many bytes; *chunk_bytes is what it has room for. */
+/* A chunk for a piece of `piece_bytes`; *chunk_bytes is its capacity. */
 static struct arena_chunk *chunk_take(const struct arena *arena, uint64_t piece_bytes, uint64_t *chunk_bytes)
 {
 	bool large = arena->total_bytes >= LARGE_FROM;
@@ -38,7 +38,7 @@ static struct arena_chunk *chunk_take(const struct arena *arena, uint64_t piece_
 		return malloc(sizeof(*chunk) + *chunk_bytes);
 	chunk = aligned_alloc(LARGE_PAGE_BYTES, LARGE_CHUNK_BYTES);
 	if (chunk)
-		(void)madvise(chunk, LARGE_CHUNK_BYTES, MADV_HUGEPAGE); /* a system without them has done no harm */
+		(void)madvise(chunk, LARGE_CHUNK_BYTES, MADV_HUGEPAGE); /* harmless where huge pages are off */
 	return chunk;
 }
 

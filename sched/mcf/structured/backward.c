@@ -6,7 +6,7 @@
  */
 #include "structured_search.h"
 
-/* Who of the group would gain by letting go. */
+/* The group's units that would gain by moving. */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
 	struct search *search = &state->search;
@@ -26,7 +26,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 			      distance + g->price - g->aggregator_cost - state->aggregator_price);
 }
 
-/* `cost`: of the own arc that would get the unit for `column`, ~cost over its block. */
+/* `cost`: of the group's arc that gets flow to `column`, ~cost over its block. */
 static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t cost, int32_t column)
 {
 	struct search *search = &state->search;
@@ -65,7 +65,7 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	int32_t block = state->column_blocks[column];
 	struct block *b = &state->blocks[block];
 
-	/* Its groups' reduced costs count from the least price in the block. */
+	/* Reduced costs of arcs to the block count from its least price. */
 	if (state->block_references[block].count == 0)
 		return;
 	distance += state->prices[column] - block_exact_floor(state, block);
@@ -77,7 +77,7 @@ static void relax_block(struct structured *state, int32_t column, int32_t distan
 	search_enqueue(search, block + NODE_BLOCK, distance);
 }
 
-/* `base`: distance and price of the list's owner. */
+/* `base`: distance and price of the node that the list belongs to. */
 static void settle_references(struct structured *state, const struct reference_list *list, bool over_block,
 			      int32_t base, int32_t column)
 {

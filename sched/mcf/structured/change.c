@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A few blocks' arcs of a row for others. The group's arcs are walked once; those that are to stay as they are stay
- * where they are, with their reference and their flow. A reference whose arc only gets another cost stays at its place.
+ * Replaces the arcs of some blocks in a row. The group's arcs are scanned once; arcs that stay keep their place,
+ * reference and flow. The reference of an arc that only gets another cost keeps its place as well.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ enum {
 	CACHE_LINE = 64,
 };
 
-/* Whether the block's arcs may not be told: -EINVAL, -ERANGE, or 0. Without branches: none is wrong, as a rule. */
+/* 0, -EINVAL or -ERANGE. Without branches: errors are rare. */
 static int block_arcs_check(const struct structured *state, const struct block_arcs *arcs)
 {
 	const int32_t *column_blocks = state->column_blocks;
@@ -36,7 +36,7 @@ static int block_arcs_check(const struct structured *state, const struct block_a
 	return wrong ? -EINVAL : dear ? -ERANGE : 0;
 }
 
-/* 0, -EINVAL or -ERANGE; *arc_count is how many arcs the change names. */
+/* 0, -EINVAL or -ERANGE; *arc_count is the number of arcs in the change. */
 static int change_check(const struct structured *state, const struct structured_row_change *change, int32_t *arc_count)
 {
 	int64_t count = (int64_t)change->running_count + change->block_count;
@@ -65,7 +65,7 @@ static int change_check(const struct structured *state, const struct structured_
 	return dear ? -ERANGE : 0;
 }
 
-/* What a block's columns may cost at most to have arcs of their own: less than its shortcut. */
+/* The cost below which a block's columns get arcs of their own: that of the cheapest shortcut. */
 static int32_t column_limit(const struct group *group, const struct block_arcs *arcs)
 {
 	int32_t limit = group->aggregator_cost == ARC_ABSENT ? INT32_MAX : group->aggregator_cost;
@@ -73,10 +73,7 @@ static int32_t column_limit(const struct group *group, const struct block_arcs *
 	return arcs->cost != ARC_ABSENT && arcs->cost < limit ? arcs->cost : limit;
 }
 
-/*
- * Of the blocks that change, row_cost is the wanted arc's cost, or ARC_ABSENT; wanted[] of their columns as it
- * says there.
- */
+/* Sets row_cost of the blocks that change to the wanted arc's cost or ARC_ABSENT, and wanted[] of their columns. */
 static void note_wanted(struct structured *state, const struct group *group, const struct structured_row_change *change)
 {
 	int32_t aggregator_cost = group->aggregator_cost == ARC_ABSENT ? INT32_MAX : group->aggregator_cost;
@@ -140,7 +137,7 @@ static int32_t part_group(struct structured *state, struct group *g)
 	return left_count;
 }
 
-/* The cost wanted of an arc to the target, which then is no longer wanted; ARC_ABSENT: none. */
+/* The wanted cost of the arc to the target, or ARC_ABSENT; clears it. */
 static int32_t take_wanted(struct structured *state, int32_t target)
 {
 	int32_t *wanted = target >= 0 ? &state->scratch.wanted[target] : &state->blocks[~target].row_cost;
@@ -150,7 +147,7 @@ static int32_t take_wanted(struct structured *state, int32_t target)
 	return cost;
 }
 
-/* The reference of an arc that left goes as well, or gets the cost at which the arc comes again. */
+/* Unlinks the reference of an arc that left, or gives it the new cost. */
 static void change_reference(struct structured *state, const struct parted_arc *left, int32_t cost)
 {
 	if (cost != ARC_ABSENT)
@@ -159,7 +156,7 @@ static void change_reference(struct structured *state, const struct parted_arc *
 		reference_unlink(state, left->target, left->back);
 }
 
-/* Of the arcs that left, those that come again at another cost, with their references; how many. */
+/* Lists the arcs that left and return at another cost, with their references; returns the number. */
 static int32_t collect_repriced(struct structured *state, int32_t leaving)
 {
 	const struct parted_arc *left = state->scratch.left;
@@ -181,7 +178,7 @@ static int32_t collect_repriced(struct structured *state, int32_t leaving)
 	return count;
 }
 
-/* What else comes, behind `count` arcs in the scratch; how many then. */
+/* Appends the new arcs to `count` arcs in the scratch; returns the total. */
 static int32_t collect_coming(struct structured *state, int32_t group, const struct structured_row_change *change,
 			      int32_t count)
 {
@@ -212,7 +209,7 @@ static int32_t collect_coming(struct structured *state, int32_t group, const str
 	return count;
 }
 
-/* Arcs first..end-1 of the group move up by so many places. */
+/* Moves arcs first..end-1 up by `places`. */
 static void move_up(struct group *g, int32_t first, int32_t end, int32_t places)
 {
 	memmove(g->arcs + first + places, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
@@ -220,8 +217,8 @@ static void move_up(struct group *g, int32_t first, int32_t end, int32_t places)
 }
 
 /*
- * `coming`, ascending, among the group's arcs, from the dearest on: what is before all of them is not touched. Costs
- * are few: those of one cost come at once.
+ * Merges `coming`, which ascends, into the group's arcs, from the most expensive on: arcs before all of them are not
+ * touched. Costs are few: arcs of equal cost are inserted together.
  */
 static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t count)
 {
@@ -240,7 +237,7 @@ static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t co
 	}
 }
 
-/* What leads to a column where units run, or ran, may have another limit. */
+/* Marks the columns with limited arcs, old and new: their capacity may change. */
 static void mark_running(struct structured *state, const struct group *g, const struct structured_row_change *change)
 {
 	for (int32_t i = 0; i < g->limited_count; i++)
@@ -257,7 +254,7 @@ static void forget_running(struct structured *state, const struct group *g, cons
 		state->scratch.unplaced[change->running[i].column] = 0;
 }
 
-/* What an arc without a limit to the column is to cost, or a shortcut to it; ARC_ABSENT: there is none. */
+/* Cost of the cheapest unlimited arc or shortcut to the column after the change; ARC_ABSENT if there is none. */
 static int32_t wanted_cost(const struct structured *state, const struct group *g, int32_t column)
 {
 	int32_t shortcut = state->blocks[state->column_blocks[column]].row_cost;
@@ -275,7 +272,10 @@ static bool share_is_alone(const struct group *g, int32_t place)
 	       (place == g->share_count - 1 || g->shares[place + 1].column != column);
 }
 
-/* Units whose arcs may be others stay on their columns: at the cost that is known, or in hand; how many shares are. */
+/*
+ * Units whose arcs may change stay on their columns: with the new cost where it is known, detached otherwise. Returns
+ * the number of detached shares.
+ */
 static int32_t detach_flow(struct structured *state, int32_t group, const struct structured_row_change *change)
 {
 	const struct group *g = &state->groups[group];
@@ -375,7 +375,7 @@ void structured_fetch_columns(const struct structured *state, int32_t group)
 		__builtin_prefetch(&state->columns[g->shares[i].column], 1);
 }
 
-/* The first few lines: the processor sees where it goes from there. */
+/* The first lines only: the hardware prefetcher continues. */
 void structured_fetch_arcs(const struct structured *state, int32_t group)
 {
 	enum { LINES = 8 };

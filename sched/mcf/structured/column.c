@@ -32,7 +32,7 @@ static void block_drop_member(struct structured *state, int32_t block, int32_t c
 	}
 }
 
-/* Units beyond `capacity` leave, the last to come first; their groups are noted in `moved` and counted. */
+/* Units beyond `capacity` leave, the last one placed first. Lists their groups in `moved`; returns their number. */
 static int32_t column_evict(struct structured *state, int32_t column, int32_t capacity, int32_t *moved)
 {
 	const struct column *c = &state->columns[column];
@@ -66,7 +66,9 @@ static int32_t price_least(const struct structured *state, const struct referenc
 	return price;
 }
 
-/* A closed column opens at the least price that no group would jump at; its slots are holes if that is over the market.
+/*
+ * A closed column opens at the least price that violates no reduced cost; above the aggregator's price its slots are
+ * deficits.
  */
 static void column_open(struct structured *state, int32_t column)
 {
@@ -84,7 +86,7 @@ static void column_open(struct structured *state, int32_t column)
 		block->floor = price;
 }
 
-/* A running arc that was full and cheap has room again once a unit is evicted, hence the new prices at the end. */
+/* The new prices at the end: a cheap limited arc that was full has residual capacity once a unit is evicted. */
 static int column_resize(struct structured *state, int32_t column, int32_t capacity)
 {
 	int32_t old = state->capacities[column];
@@ -128,7 +130,7 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 		return 0;
 	if (state->solved)
 		return column_resize(state, column, capacity);
-	/* Nothing is on it; lists and totals are made when the first solve starts. */
+	/* It is empty; lists and totals are built by the first solve. */
 	state->total_capacity += capacity - state->capacities[column];
 	state->capacities[column] = state->free_slots[column] = capacity;
 	state->prices[column] = capacity > 0 ? state->aggregator_price : PRICE_CLOSED;

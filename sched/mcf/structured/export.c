@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state as a plain problem with its answer, aggregators and all: what the certificate checker reads. */
+/* The state as a plain problem with its answer, for the certificate and for the simplex. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct writer {
 	int32_t first_column, first_block, aggregator, sink;
 	int32_t *column_flow; /* from the block */
 	int64_t *block_flow;  /* from the aggregator */
-	bool *block_used;     /* some group leads to it */
+	bool *block_used;     /* some group has an arc to it */
 	bool aggregator_used;
 };
 
@@ -54,8 +54,8 @@ static int32_t find_arc(const struct group *g, int32_t target, int32_t cost)
 }
 
 /*
- * The share's units on the own arc to its column, as many as it takes; what is left came over the block, or over the
- * aggregator. `flow` is the group's arcs'. Returns how many came over the aggregator.
+ * Puts the share's units on the group's own arc to the column, up to its capacity, the others on its arc to the block
+ * or to the aggregator. `flow` is that of the group's arcs. Returns the units that use the aggregator.
  */
 static int32_t write_share(struct writer *w, const struct group *g, const struct structured_share *share, int32_t *flow)
 {
@@ -78,7 +78,7 @@ static int32_t write_share(struct writer *w, const struct group *g, const struct
 	return rest;
 }
 
-/* Units that came by shortcuts go back to them: to the group's own arcs and to those behind them. */
+/* Units that used shortcuts return to them: to the group's arcs and those behind them. */
 static void write_group(struct writer *w, int32_t group)
 {
 	const struct structured *state = w->state;
@@ -105,8 +105,8 @@ static void write_group(struct writer *w, int32_t group)
 }
 
 /*
- * Where no unit can come from, an arc takes none: joined to each other by arcs of their own, columns that groups lead
- * to one by one would be one large tree to the simplex, in which each pivot moves most of them.
+ * Shared arcs that no group can use get capacity 0: otherwise they would join all columns to one large tree in the
+ * simplex, in which each pivot moves most nodes.
  */
 static void write_shared(struct writer *w)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Units on columns, and the lists of those who must hear of it. A column's entries and the shares of its groups say the
- * same from both sides: an entry exists exactly while the share of its column and cost has units.
+ * Units on columns, and the queues and lists that depend on them. A column's entries and the shares of its groups
+ * describe the same flow from both sides: an entry exists exactly while the share of its column and cost has units.
  */
 #include <string.h>
 
@@ -44,7 +44,7 @@ void group_changed(struct structured *state, int32_t group)
 	list_push(state, &state->changed_list, group);
 }
 
-/* Place of the share, or of the first behind it. */
+/* Place of the share, or of the first one behind it. */
 static int32_t share_place(const struct group *g, int32_t column, int32_t cost)
 {
 	int32_t low = 0, high = g->share_count;
@@ -124,7 +124,7 @@ void flow_add(struct structured *state, int32_t group, int32_t column, int32_t c
 	group_changed(state, group);
 }
 
-/* There are at least so many. */
+/* The share has at least as many units. */
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units)
 {
 	struct group *g = &state->groups[group];

@@ -5,7 +5,7 @@
  */
 #include "structured_search.h"
 
-/* Where a unit that waits elsewhere would come to a slot at the market's price. */
+/* Distance at which a unit that waits elsewhere would reach a slot at the aggregator's price. */
 static void market_targets(struct structured *state, int32_t group, int32_t distance)
 {
 	const struct search *search = &state->search;
@@ -21,7 +21,9 @@ static void market_targets(struct structured *state, int32_t group, int32_t dist
 	search_meet(state, group, best);
 }
 
-/* A group's own ways to the sink, as soon as it is reached: the last layer of a search, the widest, is not expanded. */
+/*
+ * The group's own paths to the sink, as soon as it is reached: the last layer of a search, the widest, is not expanded.
+ */
 static void group_targets(struct structured *state, int32_t group, int32_t distance)
 {
 	struct search *search = &state->search;
@@ -43,7 +45,7 @@ static void group_targets(struct structured *state, int32_t group, int32_t dista
 		search_target(search, TARGET_SLOT, group, base + g->arcs[exit].cost);
 }
 
-/* `column` and `cost`: the share that would be taken back, or NONE. */
+/* `column` and `cost`: the share that is taken back, or NONE. */
 static void relax_group(struct structured *state, int32_t group, int32_t distance, int32_t column, int32_t cost)
 {
 	struct search *search = &state->search;
@@ -77,8 +79,8 @@ static inline void relax_column(struct structured *state, int32_t column, int32_
 }
 
 /*
- * `distance` of the block's tail and the arc's `cost` in excess of the tail's price. A floor may be lower than every
- * price in the block, which makes the arc look better than it can be; no node comes before its tail.
+ * `distance` of the block's tail, and the arc's `cost` less the tail's price. A floor may be lower than every price in
+ * the block, which makes the arc look better than it is; the key is never less than the tail's distance.
  */
 static void relax_block(struct structured *state, int32_t block, int32_t distance, int32_t cost, int32_t parent_group,
 			int32_t parent_cost)
@@ -103,7 +105,7 @@ static void settle_group(struct structured *state, int32_t group, int32_t distan
 	const struct group *g = &state->groups[group];
 	struct near_scope scope = {.prices = state->prices,
 				   .labels = state->column_labels,
-				   .era = state->search.era,
+				   .label_base = state->search.label_base,
 				   .base = distance - g->price,
 				   .aggregator_price = state->aggregator_price};
 	int32_t near[SEARCH_SPAN], seen, span;
@@ -155,7 +157,7 @@ static void settle_column(struct structured *state, int32_t column, int32_t dist
 	state->effort.scans += (uint64_t)c->entry_count;
 }
 
-/* Looks at every column of the block, so the floor becomes exact for free. */
+/* Scans every column of the block, which makes the floor exact. */
 static void settle_block(struct structured *state, int32_t block)
 {
 	const struct search *search = &state->search;
@@ -200,7 +202,7 @@ void search_from_excess(struct structured *state)
 	search_move_prices(state, 1);
 }
 
-/* From all units that wait, to wherever one of them would first come to a slot at the market's price. */
+/* From all waiting units to wherever one of them would first reach a slot at the aggregator's price. */
 void search_from_waiting(struct structured *state, int32_t limit)
 {
 	search_begin(state, FROM_WAITING, limit + 1);

@@ -4,7 +4,10 @@
 
 #include "structured_priv.h"
 
-/* Least cost to the sink over what has room. Arcs ascend, so the first that cannot be cheaper ends the search. */
+/*
+ * Least cost to the sink over arcs with residual capacity. Arcs ascend, so the first that cannot be cheaper ends the
+ * loop.
+ */
 static int32_t group_least_price(struct structured *state, const struct group *group)
 {
 	int32_t best = UNROUTED_COST;
@@ -78,7 +81,7 @@ static int32_t take_some(int32_t *from, int32_t units)
 	return units - taken;
 }
 
-/* The dearest; any, when none is to be left. */
+/* The most expensive share; any share if all units leave. */
 static struct structured_share share_to_leave(const struct group *g, bool all)
 {
 	struct structured_share share = g->shares[g->share_count - 1];
@@ -127,7 +130,7 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 		return 0;
 	if (supply < old) {
 		withdraw(state, group, old - supply);
-		group_reprice(state, group); /* a cheap running arc that was full may have room now */
+		group_reprice(state, group); /* a cheap limited arc that was full may have residual capacity now */
 	} else {
 		group_add_excess(state, group, supply - old);
 		group_changed(state, group);
@@ -137,7 +140,7 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-/* Cost of a unit on `column`, of one on a limited arc first; ARC_ABSENT: there is none. */
+/* Cost of a unit on `column`, of one on a limited arc first; ARC_ABSENT if there is none. */
 static int32_t cost_of_unit(const struct structured *state, int32_t group, int32_t column)
 {
 	const struct column *c = &state->columns[column];
@@ -153,7 +156,7 @@ static int32_t cost_of_unit(const struct structured *state, int32_t group, int32
 	return found;
 }
 
-/* One unit less runs there. */
+/* The running arc of that column and cost loses one unit of capacity. */
 static void forget_unit(struct structured *state, int32_t group, int32_t column, int32_t cost)
 {
 	struct group *g = &state->groups[group];

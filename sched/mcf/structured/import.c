@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * An answer from the network simplex. Where there are more units than slots and rows reach over the whole cluster, a
- * move of the market's price displaces units far away, and they others: searches look at the same arcs hundreds of
- * times, which the simplex does not. So a solve that has looked at too much is halted, the exported network is solved
- * anew, and its flow and prices are taken over; repairs go on from there.
+ * change of the aggregator's price displaces units far away, and those displace others: searches scan the same arcs
+ * hundreds of times, which the simplex does not. So a solve that has scanned too much is halted, the simplex solves the
+ * exported network, and its flow and prices are taken over; later repairs continue from there.
  *
- * The simplex's prices satisfy what structured_priv.h asks for but where nothing flows, and there they may be chosen:
- * an empty column's may be below 0 and is made 0; the market's is the least of the open columns', which it equals where
- * something flows over the aggregator; each group's is the least that its arcs with room allow.
+ * The simplex's prices satisfy the invariants except where nothing flows, and there they may be chosen: an empty
+ * column's becomes 0; the aggregator's is the least of the open columns', which it equals where something flows over
+ * the aggregator; each group's is the least that its arcs with residual capacity allow.
  */
 #include <stdlib.h>
 
@@ -18,9 +18,9 @@
 struct reader {
 	struct structured *state;
 	const struct mcf_solution *solution;
-	int32_t arc;        /* the next one, in the order of the export */
-	int32_t *left;      /* [column_count] units that come over the column's block and have no arc yet */
-	int32_t *exhausted; /* [block_count] members before it have none */
+	int32_t arc;        /* the next arc, in the order of the export */
+	int32_t *left;      /* [column_count] units that come over the column's block and have no share yet */
+	int32_t *exhausted; /* [block_count] members before it have none left */
 };
 
 static int32_t next_flow(struct reader *reader)
@@ -36,7 +36,7 @@ static void place_units(struct reader *reader, int32_t group, int32_t arc, int32
 	column_fill(reader->state, column, units);
 }
 
-/* Units that took the group's `arc` to a block: its columns that the block has sent some to are all as dear. */
+/* Places units of the group's `arc` to a block on columns that the block sends flow to: all have the same price. */
 static void place_over_block(struct reader *reader, int32_t group, int32_t arc, int32_t units)
 {
 	int32_t number = ~reader->state->groups[group].arcs[arc].target;
@@ -52,7 +52,7 @@ static void place_over_block(struct reader *reader, int32_t group, int32_t arc, 
 	}
 }
 
-/* What goes over the aggregator is sold to the market: it gets the slots that are left, all at the market's price. */
+/* Units on the aggregator become deferred: they get the slots that are left, all at the aggregator's price. */
 static void read_group(struct reader *reader, int32_t group)
 {
 	struct structured *state = reader->state;
@@ -75,7 +75,7 @@ static void read_group(struct reader *reader, int32_t group)
 		g->unrouted = next_flow(reader);
 }
 
-/* The last arcs of the export. `potential` of a column is less its price, counted from the sink's. */
+/* Reads the last arcs of the export. A column's price is the sink's potential less its own. */
 static void read_columns(struct reader *reader, int32_t first_column, int64_t sink)
 {
 	struct structured *state = reader->state;

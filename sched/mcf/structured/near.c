@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Without branches on what is near, which are not foreseeable. Vectors that gather prices and labels were no faster in
- * rounds, and cost a tenth of a start from nothing (docs/benchmarks.md).
+ * Without branches on what is near, which are unpredictable. Vectors that gather prices and labels were no faster in
+ * rounds, and made a start from nothing a tenth slower.
  */
 #include "structured_search.h"
 
@@ -26,7 +26,7 @@ int32_t near_arcs(const struct arc *arcs, int32_t count, const struct near_scope
 	for (; i < count && scope->base + arcs[i].cost + scope->aggregator_price < scope->below; i++) {
 		int32_t target = arcs[i].target, column = target < 0 ? 0 : target;
 		int32_t distance = scope->base + arcs[i].cost + scope->prices[column];
-		uint64_t label = scope->era | (uint32_t)distance;
+		uint64_t label = scope->label_base | (uint32_t)distance;
 
 		near[found] = i;
 		found += (target < 0) | ((distance < scope->below) & (!scope->labels || label < scope->labels[column]));

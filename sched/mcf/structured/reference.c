@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arcs seen from their targets, for the searches that go backward. A solve from scratch does without: the lists are
- * built when the first deficit or opened column asks for them, and kept from then on. A reference names the arc by its
- * cost, not its place, and stays at its place in the list: arcs may shift, and others may leave, without a look at it.
+ * Arcs listed by their targets, for backward searches. A start from nothing does without: the lists are built when the
+ * first deficit or opened column needs them, and kept from then on. A reference stores the arc's cost, not its place,
+ * and keeps its own place in the list: arcs may move, and others may leave, without touching it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ void references_unlink(struct structured *state, int32_t group)
 		reference_unlink(state, g->arcs[i].target, g->links[i].place);
 }
 
-/* Blocks before columns: the order in which rows are collected, and arcs of equal cost kept. */
+/* Blocks before columns: the order in which rows are collected and arcs of equal cost kept. */
 static int64_t arc_rank(int32_t target, int32_t cost)
 {
 	return (((int64_t)cost * 2 + (target >= 0)) << 32) + (target < 0 ? ~target : target);
@@ -62,8 +62,8 @@ void reference_fetch(const struct structured *state, int32_t target, int32_t bac
 }
 
 /*
- * What is to leave keeps its place in the old row, what is to join has none in the new one. The lists lie far apart:
- * all of them are fetched while the rows are compared, then all items, before any is written.
+ * Arcs that leave keep their place in the old row, arcs that join have none in the new one. The lists are far apart in
+ * memory: all are prefetched while the rows are compared, then all items, before any is written.
  */
 static void compare_rows(struct structured *state, struct group *g, struct row_arc *fresh, int32_t count)
 {
@@ -90,7 +90,7 @@ static void compare_rows(struct structured *state, struct group *g, struct row_a
 		fetch_list(state, fresh[k++].target);
 }
 
-/* A row whose arcs come in another order is told apart less well, but never wrongly. */
+/* If arcs of equal cost come in another order, more references than necessary are replaced. */
 void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count)
 {
 	struct group *g = &state->groups[group];
@@ -110,7 +110,7 @@ void references_replace(struct structured *state, int32_t group, struct row_arc 
 			fresh[k].back = reference_link(state, group, fresh[k].target, fresh[k].cost);
 }
 
-/* Room for every list at once: lists that outgrow their pieces one by one copy and miss a lot. */
+/* Allocates every list at once: growing them one by one copies and misses the cache. */
 static bool reserve_lists(struct structured *state)
 {
 	int32_t nodes = state->column_count + state->block_count;
@@ -141,7 +141,7 @@ static bool reserve_lists(struct structured *state)
 	return true;
 }
 
-/* The lists have room and are empty. */
+/* Appends the group's arcs to the lists, which are large enough. */
 static void name_arcs(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];

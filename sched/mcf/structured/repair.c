@@ -2,7 +2,7 @@
 /* A repair: all excess is pushed to the sink, then the aggregator's side is settled. */
 #include "structured_priv.h"
 
-/* Starts no search once so many arcs have been looked at. */
+/* Starts no search once this many arcs have been scanned. */
 static void push_until(struct structured *state, int32_t group, uint64_t scans)
 {
 	struct group *g = &state->groups[group];
@@ -35,8 +35,8 @@ static int64_t excess_units(const struct structured *state)
 }
 
 /*
- * Pushes what all groups of the list have. What is left where slots are few are some large jobs that all have to get
- * through the same full racks: to let a dozen units of one out means to look at all of those, as it does for each.
+ * Pushes the excess of all groups in the list. Where slots are few, some large groups are left that all have to get
+ * through the same full blocks: pushed one by one, each would scan all of those for a dozen units.
  */
 static void push_together(struct structured *state)
 {

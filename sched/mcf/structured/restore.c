@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Of all optimal answers one in which more units are where they were. Prices stay as they are. A unit whose home costs
- * its group no more than where it is goes there; whoever is there without such a claim leaves. The next solve finds
- * room for them, by ways that cost nothing: the answer that was there before is at the end of such ways.
+ * Restores placement among ties: of all optimal answers, one in which more units are where the caller prefers them.
+ * Prices stay. A unit whose home (preferred column) costs its group no more than its place moves there; units there
+ * without a claim leave. The next solve finds slots for them along paths of reduced cost 0: the previous answer is at
+ * the end of such paths.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,16 +11,16 @@
 #include "structured_priv.h"
 
 struct claim {
-	int32_t units; /* whose home it is */
-	int32_t kept;  /* of these: are there */
-	int32_t cost;  /* of the arc by which others may come, at no loss */
-	int32_t wants; /* how many of them */
+	int32_t units; /* that have their home here */
+	int32_t kept;  /* of them, on the column */
+	int32_t cost;  /* of an arc of reduced cost 0 to the column */
+	int32_t wants; /* units that will move in */
 };
 
 struct homes {
 	const struct structured_placement *items;
 	struct claim *claims;
-	int32_t *of_column; /* numbers of items, by column */
+	int32_t *of_column; /* item numbers, by column */
 	int32_t *starts;    /* [column_count + 1] in of_column */
 	int32_t count;
 };
@@ -41,7 +42,7 @@ static void homes_free(struct homes *homes)
 	free(homes->starts);
 }
 
-/* Behind the items of the group that has this one. */
+/* The end of the items of the group of this one. */
 static int32_t group_end(const struct homes *homes, int32_t first)
 {
 	int32_t end = first + 1;
@@ -60,7 +61,7 @@ static struct claim *claim_of(const struct homes *homes, int32_t group, int32_t 
 	return NULL;
 }
 
-/* 0 or -ENOMEM; homes_free() in any case. */
+/* 0 or -ENOMEM; call homes_free() in both cases. */
 static int homes_index(const struct structured *state, struct homes *homes)
 {
 	homes->claims = calloc((size_t)homes->count + 1, sizeof(*homes->claims));
@@ -80,8 +81,8 @@ static int homes_index(const struct structured *state, struct homes *homes)
 }
 
 /*
- * Of the group's share of that column and cost, the units that could as well be elsewhere. A full arc of limited
- * capacity may cost less than the group's price: its units stay.
+ * Units of the group's share of that column and cost that may leave at no loss. Units of a full limited arc may cost
+ * less than the group's price: they stay.
  */
 static int32_t loose_units(const struct structured *state, const struct homes *homes, int32_t group, int32_t column,
 			   int32_t cost)
@@ -94,7 +95,7 @@ static int32_t loose_units(const struct structured *state, const struct homes *h
 	return least(flow_units(g, column, cost), flow_units_on(g, column) - (claim ? claim->kept : 0));
 }
 
-/* Of a group's homes, items first..end-1, what it has; true if some of its units are elsewhere. */
+/* Sets `kept` of a group's items first..end-1; true if some units are elsewhere. */
 static bool count_kept(const struct structured *state, const struct homes *homes, int32_t first, int32_t end)
 {
 	bool away = false;
@@ -109,8 +110,11 @@ static bool count_kept(const struct structured *state, const struct homes *homes
 	return away;
 }
 
-/* Room on arcs that lead home at no loss, as `wants`: over a block or the aggregator there is always some. */
-static void find_room(struct structured *state, const struct homes *homes, int32_t first, int32_t end)
+/*
+ * Sets `wants` to the residual capacity of arcs of reduced cost 0 to each home: over a block or the aggregator it is
+ * unlimited.
+ */
+static void find_capacity(struct structured *state, const struct homes *homes, int32_t first, int32_t end)
 {
 	const struct group *g = &state->groups[homes->items[first].group];
 	int32_t *unplaced = state->scratch.unplaced;
@@ -135,7 +139,7 @@ static void find_room(struct structured *state, const struct homes *homes, int32
 		int32_t block = state->column_blocks[homes->items[i].column];
 
 		unplaced[homes->items[i].column] = 0;
-		if (block == NONE || claim->cost < 0) /* ARC_ABSENT is under 0 as well */
+		if (block == NONE || claim->cost < 0) /* ARC_ABSENT < 0 too */
 			claim->wants = 0;
 		else if (claim->cost == g->aggregator_cost || claim->cost == state->blocks[block].row_cost)
 			claim->wants = INT32_MAX;
@@ -145,17 +149,17 @@ static void find_room(struct structured *state, const struct homes *homes, int32
 			state->blocks[~g->arcs[a].target].row_cost = INT32_MAX;
 }
 
-/* What a group may claim: homes that cost it no more than where its units are. */
+/* Claims homes that cost the group no more than the places of its units. */
 static void claim_homes(struct structured *state, const struct homes *homes, int32_t first, int32_t end)
 {
 	if (!count_kept(state, homes, first, end))
 		return;
-	find_room(state, homes, first, end);
+	find_capacity(state, homes, first, end);
 	for (int32_t i = first; i < end; i++)
 		homes->claims[i].wants = least(homes->claims[i].wants, homes->claims[i].units - homes->claims[i].kept);
 }
 
-/* Up to `wanted` units of the group leave where they are not at home, or wait no more; how many. */
+/* Up to `wanted` units of the group leave columns that are not their homes, or stop waiting; returns the number. */
 static int32_t release(struct structured *state, const struct homes *homes, int32_t group, int32_t wanted)
 {
 	struct group *g = &state->groups[group];
@@ -179,7 +183,7 @@ static int32_t release(struct structured *state, const struct homes *homes, int3
 	return wanted - left + waiting;
 }
 
-/* A group's claims, items first..end-1, are cut to the units that have left other places. */
+/* Limits a group's claims, items first..end-1, to the units that have left other places. */
 static void release_group(struct structured *state, const struct homes *homes, int32_t first, int32_t end)
 {
 	int32_t wanted = 0, left;
@@ -193,8 +197,8 @@ static void release_group(struct structured *state, const struct homes *homes, i
 	}
 }
 
-/* Up to `wanted` units that are not at home leave the column, and are excess. */
-static void make_room(struct structured *state, const struct homes *homes, int32_t column, int32_t wanted)
+/* Up to `wanted` units that are not at home leave the column and become excess. */
+static void evict(struct structured *state, const struct homes *homes, int32_t column, int32_t wanted)
 {
 	const struct column *c = &state->columns[column];
 
@@ -217,7 +221,7 @@ static void move_in(struct structured *state, const struct homes *homes, int32_t
 	struct claim *claim = &homes->claims[i];
 	int32_t units;
 
-	make_room(state, homes, home->column, claim->wants - state->free_slots[home->column]);
+	evict(state, homes, home->column, claim->wants - state->free_slots[home->column]);
 	units = least(claim->wants, state->free_slots[home->column]);
 	if (units > 0) {
 		flow_add(state, home->group, home->column, claim->cost, units);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of arcs: installed sorted, flow carried over to the new arcs, price set so that only what became dear is pulled.
+/*
+ * Rows of arcs: installed in ascending order; flow stays on its columns at the cost of the new arcs, and units whose
+ * arcs became too expensive turn into excess.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@ bool row_cost_legal(int32_t cost)
 	return cost >= 0 && cost <= STRUCTURED_COST_MAXIMUM;
 }
 
-/* 0, -EINVAL or -ERANGE; makes room in the tables for every id that the row names. */
+/* Checks the numbers and reserves the tables for every id in the row. 0, -EINVAL, -ERANGE or -ENOMEM. */
 static int row_check(struct structured *state, const struct structured_row *row)
 {
 	int32_t column_top = NONE, block_top = NONE;
@@ -91,7 +93,7 @@ void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to
 		to[starts[from[i].cost - least]++] = from[i];
 }
 
-/* Cost of the cheapest shortcut to the column; block arcs' costs have been noted in the blocks. */
+/* Cost of the cheapest shortcut to the column; row_cost of the blocks has been set. */
 static int32_t noted_cost(const struct structured *state, int32_t column, int32_t aggregator_cost)
 {
 	int32_t block = state->column_blocks[column];
@@ -100,7 +102,7 @@ static int32_t noted_cost(const struct structured *state, int32_t column, int32_
 										: aggregator_cost;
 }
 
-/* Arcs that a shortcut of the same row matches are left out: most columns of a tolerant group. */
+/* Lists the arcs that cost less than every shortcut to their target; returns the number. */
 static int32_t collect_arcs(struct structured *state, const struct structured_row *row)
 {
 	struct row_arc *arcs = state->scratch.arcs;
@@ -131,7 +133,7 @@ void row_detach_share(struct structured *state, int32_t group, int32_t place, in
 		  state->scratch.detached[count].units);
 }
 
-/* All of the group's; how many. */
+/* Detaches all shares of the group; returns the number. */
 static int32_t detach_flow(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
@@ -152,7 +154,7 @@ static int32_t shortcut_cost(const struct structured *state, const struct group 
 	return cost;
 }
 
-/* Each unit in hand takes the cheapest arc to where it is; without any it is excess. */
+/* Each detached unit takes the cheapest arc to its column; without one it becomes excess. */
 static void attach_flow(struct structured *state, int32_t group, int32_t held_count)
 {
 	const struct group *g = &state->groups[group];
@@ -198,7 +200,7 @@ void row_attach_flow(struct structured *state, int32_t group, int32_t held_count
 	g->slot_epoch = state->slot_epoch - 1;
 	attach_flow(state, group, held_count);
 	if (!was_changed && g->in_changed_list && g->excess == excess) {
-		/* All units are where they were: it answers as before. */
+		/* All units are where they were: the answer has not changed. */
 		g->in_changed_list = false;
 		state->changed_list.count--;
 	}
@@ -307,7 +309,7 @@ static int install_running(struct structured *state, int32_t group, const struct
 	struct group *g = &state->groups[group];
 
 	if (running_count == 0 && g->limited_count == 0) {
-		g->running_count = 0; /* what was only remembered had no arcs */
+		g->running_count = 0; /* entries without limited arcs */
 		return 0;
 	}
 	if (running_count > INT32_MAX / 4 || row_reserve_scratch(state, 0, g->share_count))
@@ -324,7 +326,7 @@ static int install_running(struct structured *state, int32_t group, const struct
 	return 0;
 }
 
-/* The unlimited arcs as they are, with other running ones. */
+/* Keeps the unlimited arcs. */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Units that run where they are for less: arcs of limited capacity. They leave and come in at the ends of a change of
- * the row, which otherwise only knows arcs without a limit. Where an arc without a limit, to the column, its block or
- * the aggregator, costs no more, it is only remembered that they run there: units that need not move.
+ * Running units: arcs of limited capacity. They are removed before and added after a change of the row, whose other
+ * arcs are unlimited. Where an unlimited arc to the column, its block or the aggregator costs no more, the entry has no
+ * arc of its own and only notes which units need not move.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost)
 	return place == NONE ? INT32_MAX : group->running[place].units;
 }
 
-/* Units that came over a block at the same cost count as well, though they leave the arc its room. */
+/* Units that use a block or the aggregator at the same cost count as well: an underestimate. */
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost)
 {
 	int32_t place = limited_find(group, target, cost);
@@ -65,18 +65,18 @@ void limited_change(struct structured *state, int32_t group, int32_t place, int3
 			full ? REFERENCE_FULL : running->cost;
 }
 
-/* Arcs first..end-1 of the group move down to place `to`. */
+/* Moves arcs first..end-1 of the group down to place `to`. */
 static void close_up(struct group *g, int32_t first, int32_t end, int32_t to)
 {
 	memmove(g->arcs + to, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
 	memmove(g->links + to, g->links + first, (size_t)(end - first) * sizeof(*g->links));
 }
 
-/* Among the arcs the limited ones lie in the order in which they lie among the running. */
+/* Limited arcs are in the same order among the arcs and in `running`. */
 void running_drop(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
-	int32_t next = 0, kept = 0; /* the first arc behind the last one that left, and where it goes */
+	int32_t next = 0, kept = 0; /* the first arc behind the last one removed, and its new place */
 
 	for (int32_t i = 0; i < g->limited_count; i++) {
 		const struct running *running = &g->running[i];
@@ -96,7 +96,7 @@ void running_drop(struct structured *state, int32_t group)
 	g->limited_bits = 0;
 }
 
-/* The least cost of an arc without a limit to each column where units run, as unplaced[] + 1. */
+/* Sets unplaced[] of each running column to the least cost of an unlimited arc or shortcut to it, + 1. */
 static void note_costs(struct structured *state, const struct group *g, const struct structured_running *running,
 		       int32_t count)
 {
@@ -131,7 +131,7 @@ static uint64_t running_rank(const struct running *running)
 	return (uint64_t)(uint32_t)running->cost << 32 | (uint32_t)running->column;
 }
 
-/* Ascending; those of equal column and cost become one. How many are left. */
+/* Sorts by cost and column and joins equal ones; returns the number left. */
 static int32_t sort_running(struct running *running, int32_t count)
 {
 	static const int32_t gaps[] = {21577, 9589, 4262, 1894, 842, 374, 166, 74, 33, 15, 6, 1}; /* Shell's sort */
@@ -159,7 +159,7 @@ static int32_t sort_running(struct running *running, int32_t count)
 	return count > 0 ? kept + 1 : 0;
 }
 
-/* The limited ones among the arcs, from the dearest on. */
+/* Inserts the limited arcs, from the most expensive on. */
 static void insert_arcs(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];

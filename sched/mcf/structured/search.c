@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "structured_search.h"
 
-enum { LAYERS_BEYOND_PART = 4 }; /* of the nodes that are settled at the first meeting: so many more */
+enum { LAYERS_BEYOND_PART = 4 }; /* of the nodes settled at the first meeting: so many more are settled */
 
-/* The stamp has come round: labels of 2^32 searches ago would look fresh. */
+/* The stamp has wrapped around: labels of 2^32 searches ago would look current. */
 static void forget_labels(struct structured *state)
 {
 	for (int32_t i = 0; i < state->column_count; i++)
@@ -22,7 +22,7 @@ void search_begin(struct structured *state, enum search_source source, int32_t l
 	queue_clear(&search->queue);
 	if (++search->stamp == UINT32_MAX)
 		forget_labels(state);
-	search->era = (uint64_t)~search->stamp << 32;
+	search->label_base = (uint64_t)~search->stamp << 32;
 	search->source = source;
 	search->best = limit;
 	search->reached = 0;
@@ -33,8 +33,8 @@ void search_begin(struct structured *state, enum search_source source, int32_t l
 }
 
 /*
- * Searches for a move of the market's price look for several targets, so that nodes as far as the nearest one are of
- * use and `best` is one more than its distance; but nothing is expanded there.
+ * Searches for a change of the aggregator's price have several targets: nodes at the distance of the nearest one count,
+ * so `best` is that distance + 1; but they are not expanded.
  */
 void search_run(struct structured *state, const struct search_direction *direction)
 {
@@ -94,7 +94,7 @@ void search_meet(struct structured *state, int32_t node, int32_t distance)
 	list_push(state, &state->meeting_list, node);
 }
 
-/* As near as the market: what lies behind it has no need of it. */
+/* As near as the aggregator: nodes behind it do not need this one. */
 static bool at_market(const struct structured *state, int32_t node)
 {
 	if (node < 0)
@@ -124,8 +124,8 @@ static bool is_fresh(const struct structured *state, int32_t node, int32_t key)
 }
 
 /*
- * Settles those of `visited` from *next on. False: enough is known. A meeting is at hand, and nodes as near as it are
- * of use for other ways to it alone; most would be seen in vain.
+ * Settles `visited` from *next on. False: enough is known, as a meeting was found and nodes at its distance only add
+ * other paths to it, most of them in vain. To settle all of them makes rounds a quarter slower.
  */
 static bool settle_layer(struct structured *state, const struct search_direction *direction, int32_t *next,
 			 int32_t *most)
@@ -162,7 +162,7 @@ void search_run_layers(struct structured *state, const struct search_direction *
 		search_mark(state, state->meeting_list.ids[i]);
 }
 
-/* A block has no price of its own, only a bound on its columns'. */
+/* A block has no price of its own, only a lower bound on its columns'. */
 void search_move_prices(struct structured *state, int32_t sign)
 {
 	const struct search *search = &state->search;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ways to free slots. All free slots but holes have the market's price, so a group's best one is on its first arc to
- * any; and slots only fill up while excess is pushed, so each group and block looks at an arc or member once a round.
+ * Arcs to free slots, and the floors of blocks. All free slots but deficits have the aggregator's price, so a group's
+ * best one is on its first arc to any; and slots only fill up while excess is pushed, so cursors pass over each arc and
+ * member once a solve.
  */
 #include "structured_priv.h"
 
-/* A column of the block with a free slot at the market's price, or NONE. */
+/* A column of the block with a free slot at the aggregator's price, or NONE. */
 int32_t block_free_slot(struct structured *state, int32_t block)
 {
 	struct block *b = &state->blocks[block];
@@ -23,7 +24,7 @@ int32_t block_free_slot(struct structured *state, int32_t block)
 	return NONE;
 }
 
-/* The group's cheapest arc to a free slot, if it costs less than `below`; *column is where. */
+/* The group's cheapest arc to a free slot, if it costs less than `below`, or NONE; *column is the slot's. */
 int32_t group_free_slot(struct structured *state, int32_t group, int32_t below, int32_t *column)
 {
 	struct group *g = &state->groups[group];

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * One round: excess is pushed, holes are filled, the market is settled. That repairs the last answer; where the repair
- * has taken longer than starts from nothing do, or is expected to, there is one (attempt.c).
- */
+/* A solve: a repair of the last answer, or a start from nothing where that is expected to take less (attempt.c). */
 #include "structured_priv.h"
 
 enum {
-	START_BETTER = 4,       /* times the arcs that a start looks at, which it does faster, and a repair leaves it */
-	REPAIR_SCRATCHES = 8,   /* a repair may look at as many arcs as so many starts from nothing */
-	REFERENCE_SCANS = 8,    /* what listing an arc by its target is worth */
-	REPAIR_PART = 2048,     /* of all arcs it looks at for each unit that is to be placed, where slots are short */
-	REPAIR_PAUSE_MOST = 16, /* solves without an attempt to repair, after attempts that were given up */
+	START_BETTER =
+		4, /* a repair is allowed this many times the scans of a start, whose scans take less time each */
+	REPAIR_SCRATCHES = 8, /* a repair is allowed this many times the scans of the last start from nothing */
+	REFERENCE_SCANS = 8,  /* cost of listing an arc by its target, in scans */
+	REPAIR_PART = 2048, /* part of all arcs that a repair scans for each unit to be placed, where slots are short */
+	REPAIR_PAUSE_MOST = 16, /* most solves without an attempt to repair, after repairs that were given up */
 };
 
 static void count_waiting(const struct structured *state, struct structured_result *result)
@@ -41,7 +39,7 @@ static enum mcf_status fill_result(struct structured *state, struct structured_r
 	return result->status;
 }
 
-/* With more units than slots, and a start from nothing that is likely to be done sooner. */
+/* With more units than slots, where a start from nothing is expected to take less. */
 static bool start_is_better(const struct structured *state)
 {
 	uint64_t units = 0;
@@ -56,7 +54,7 @@ static bool start_is_better(const struct structured *state)
 	       scans > START_BETTER * state->effort.start_scans;
 }
 
-/* True when it is done. Attempts that are given up one after the other come ever more rarely. */
+/* True if the repair succeeded. Repairs given up one after the other are attempted ever more rarely. */
 static bool attempt_repair(struct structured *state)
 {
 	uint64_t most = REPAIR_SCRATCHES * state->effort.start_scans;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where a solve from scratch begins. Every column has the market's price, so each group's best arcs are its cheapest:
- * units that already run on one of them stay (that is feasible, and moves nobody without need); then free slots on such
- * arcs are given out, first to the groups that have most to lose. What is left over is excess for the searches.
+ * The first flow of a start from nothing. Every column has the aggregator's price, so each group's best arcs are its
+ * cheapest: units that run on one of them stay (that is feasible, and moves no unit without need); then free slots on
+ * such arcs are given out, first to the groups with the largest regret. The rest is excess for the searches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void forget_lists(struct structured *state)
 	state->excess_list.count = state->deferred_list.count = state->deficit_list.count = state->free_list.count = 0;
 }
 
-/* All slots are free, at the market's price. */
+/* All slots are free, at the aggregator's price. */
 static void free_columns(struct structured *state, int32_t aggregator_price)
 {
 	struct id_list *list = &state->free_list;
@@ -81,7 +81,7 @@ static void take_slots(struct structured *state, int32_t group, int32_t column, 
 	g->excess -= units;
 }
 
-/* Price of the cheapest arc without a limit, and the units that run for no more than that keep their slots. */
+/* Sets the price to that of the cheapest unlimited arc; units that run for no more than that keep their slots. */
 static void keep_running(struct structured *state, int32_t group)
 {
 	struct group *g = &state->groups[group];
@@ -102,7 +102,7 @@ static void keep_running(struct structured *state, int32_t group)
 			take_slots(state, group, g->running[i].column, g->running[i].cost, g->running[i].units);
 }
 
-/* Any free slots of a block; they lie at the market's price, which still is every column's. */
+/* Any free slots of a block; every column still has the aggregator's price. */
 static void take_block(struct structured *state, int32_t group, int32_t block, int32_t cost)
 {
 	struct group *g = &state->groups[group];
@@ -129,7 +129,7 @@ static void take_cheapest(struct structured *state, int32_t group)
 	}
 }
 
-/* A running arc cheaper than all others that found no slot lowers the price again. */
+/* A limited arc that is cheaper than all others and has residual capacity lowers the price again. */
 static void check_price(struct structured *state, int32_t group)
 {
 	const struct group *g = &state->groups[group];
@@ -149,7 +149,7 @@ static int compare_keys(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Groups with excess, those with the dearest way out first. NULL without memory. */
+/* Groups with excess, largest regret first: the cost of the aggregator less the group's price. NULL without memory. */
 static int64_t *order_by_regret(struct structured *state, int32_t *count)
 {
 	int64_t *order = malloc(sizeof(*order) * (size_t)(state->group_count + 1));

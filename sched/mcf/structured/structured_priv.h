@@ -210,7 +210,7 @@ enum search_source { FROM_DEFICIT, TO_AGGREGATOR, FROM_GROUP, FROM_EXCESS, FROM_
 
 struct search {
 	uint32_t stamp;
-	uint64_t era; /* the upper half of this search's labels */
+	uint64_t label_base; /* the upper half of this search's labels */
 	enum search_source source;
 	int32_t reached; /* distance of the node that is being settled; no other comes before it */
 	int32_t best;    /* distance of the target; nodes at this distance or beyond are of no use */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Dial's buckets for keys that never fall below the last one taken: a window of buckets with a bitmap of the non-empty
- * ones, and a bag for keys beyond it, spread anew when the window is used up. Any int32 key works; keys within the
- * window cost O(1). There, of equal keys the one pushed first is taken first: searches go broad, find ways of few
- * steps, and what a node will be asked for has time to come from memory. Stale nodes are the caller's to repair_skips.
- * No globals.
+ * ones, and an overflow list for keys beyond it, distributed again when the window is used up. Any int32 key works;
+ * keys within the window cost O(1). There, equal keys are first in, first out: searches are breadth first among ties
+ * and find paths of few steps. Stale nodes are the caller's to skip.
  */
 #ifndef STRUCTURED_QUEUE_H
 #define STRUCTURED_QUEUE_H
@@ -29,7 +28,7 @@ struct queue {
 	int32_t word; /* first word of the bitmap that may have a bit */
 	int32_t item_count;
 	size_t capacity; /* of items */
-	int32_t beyond;  /* head of the bag, -1 = empty */
+	int32_t beyond;  /* head of the overflow list, -1 = empty */
 	int32_t ahead;   /* the item behind the last one taken, -1 = it was the bucket's last */
 	bool no_memory;
 	struct queue_item *items;
@@ -42,7 +41,7 @@ void queue_free(struct queue *queue);
 bool queue_grow(struct queue *queue);
 bool queue_spread(struct queue *queue);
 
-/* The item, of a key in the window, behind the others of its key. */
+/* Appends the item, whose key is in the window, to its bucket. */
 static inline void queue_append(struct queue *queue, int32_t item, int32_t slot)
 {
 	struct queue_bucket *bucket = &queue->buckets[slot];

@@ -70,7 +70,7 @@ static bool is_wanted(const struct arc *arc, const struct near_scope *scope)
 	if (arc->target < 0)
 		return true;
 	distance = scope->base + arc->cost + scope->prices[arc->target];
-	if (distance >= scope->below || !scope->labels || scope->labels[arc->target] >> 32 != scope->era >> 32)
+	if (distance >= scope->below || !scope->labels || scope->labels[arc->target] >> 32 != scope->label_base >> 32)
 		return distance < scope->below;
 	return distance < (int32_t)(scope->labels[arc->target] & UINT32_MAX);
 }
@@ -98,14 +98,14 @@ Test(structured_near, arcs_are_found_by_their_definition)
 		int32_t count = (int32_t)rng_below(&rng, SEARCH_SPAN + 1);
 		struct near_scope scope = {.prices = prices,
 					   .labels = rng_below(&rng, 4) ? labels : NULL,
-					   .era = UINT64_C(0xfffffff0) << 32,
+					   .label_base = UINT64_C(0xfffffff0) << 32,
 					   .base = -100 - (int32_t)rng_below(&rng, 3), /* no distance is negative */
 					   .aggregator_price = (int32_t)rng_below(&rng, 3),
 					   .below = 1 + (int32_t)rng_below(&rng, 12)};
 
 		for (int32_t c = 0; c < COLUMNS && draw % 20 == 0; c++) {
 			prices[c] = rng_below(&rng, 9) ? 2 + (int32_t)rng_below(&rng, 8) : PRICE_CLOSED;
-			labels[c] = rng_below(&rng, 2) ? scope.era | rng_below(&rng, 12) : UINT64_MAX;
+			labels[c] = rng_below(&rng, 2) ? scope.label_base | rng_below(&rng, 12) : UINT64_MAX;
 		}
 		draw_arcs(&rng, arcs, count);
 		int32_t found = wanted_arcs(arcs, count, &scope, wanted);
@@ -130,7 +130,7 @@ Test(structured_near, an_arc_is_near_over_a_block_or_to_a_column_that_its_label_
 	const int32_t prices[] = {5, 0, 0, 9};
 	const uint64_t labels[] = {UINT64_MAX, 7U << 8 | 1, 7U << 8 | 2, UINT64_MAX};
 	const struct near_scope scope = {
-		.prices = prices, .labels = labels, .era = 7U << 8, .base = -100, .aggregator_price = 1, .below = 6};
+		.prices = prices, .labels = labels, .label_base = 7U << 8, .base = -100, .aggregator_price = 1, .below = 6};
 	int32_t near[SEARCH_SPAN], seen;
 
 	/* Column 0 is at 5, 1 was at 1 before, 2 is at 1 and was at 2, 3 is too dear; the last block's arc is pruned.
