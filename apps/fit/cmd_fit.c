@@ -56,7 +56,7 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("Other data"),
 	OPTION_STRING(struct settings, nist, "nist", 0, "FILE", "run a NIST StRD .dat as it stands"),
 	OPTION_STRING(struct settings, expression.expression, "expr", 0, "FORMULA",
-		      "fit this formula to a file of columns: 'b1*(1-exp(-b2*x))'"),
+		      "fit this formula to a sweep, or to a file of columns: '1/(1+x/s)'"),
 	OPTION_STRING(struct settings, expression.start, "start", 0, "LIST", "where parameters start: b1=500,b2=1e-4"),
 	OPTION_STRING(struct settings, expression.response, "response", 0, "FORMULA", "left side: 'log(y)'"),
 	OPTION_STRING(struct settings, expression.bounds, "bounds", 0, "LIST", "b1=0:1000,b2=:1"),
@@ -84,6 +84,7 @@ static const struct option_usage usage = {
 		 "  nomora fit plain.csv --degree 3 --threshold 40 -o curve.json\n"
 		 "  nomora fit --compare memcached.json curves/memcached.json --plot overlay.png\n"
 		 "  nomora fit --nist Misra1a.dat\n"
+		 "  nomora fit memcached.csv --expr '1/(1+x/s)' --start s=30 -o memcached.json\n"
 		 "  nomora fit data.csv --expr 'b1*(1-exp(-b2*x))' --start b1=500,b2=1e-4\n",
 	.rows = rows,
 	.operands_minimum = 0,
@@ -310,10 +311,16 @@ static const struct purpose sweeps = {"a sweep",
 				       "without-outliers", "replicates", "seed", NULL}};
 static const struct purpose curves = {"--compare", {"compare", "plot", "json", NULL}};
 static const struct purpose nist = {"--nist", {"nist", "json", NULL}};
-static const struct purpose formula = {"--expr",
-				       {"expr", "output", "metric", "json", "quiet", "absolute-sigma", "seed", "start",
-					"response", "bounds", "fix", "y-column", "deviation-column", "loss",
-					"loss-scale", "multistart", NULL}};
+static const struct purpose formula = {"--expr", {"expr",           "output",
+						  "plot",           "metric",
+						  "application",    "baseline-rtt-us",
+						  "json",           "quiet",
+						  "absolute-sigma", "seed",
+						  "start",          "response",
+						  "bounds",         "fix",
+						  "y-column",       "deviation-column",
+						  "loss",           "loss-scale",
+						  "multistart",     NULL}};
 
 static bool is_set(const struct option_row *row, const struct settings *settings, const struct settings *defaults)
 {
@@ -367,6 +374,7 @@ static int check_options(const struct settings *settings, const struct settings 
 static int dispatch(struct settings *settings, const struct settings *defaults, const struct option_operands *operands)
 {
 	int code = check_options(settings, defaults);
+	char name[256];
 
 	if (code != 0)
 		return code;
@@ -391,6 +399,10 @@ static int dispatch(struct settings *settings, const struct settings *defaults, 
 	settings->expression.metric = settings->metric;
 	settings->expression.input = operands->items[0];
 	settings->expression.output = settings->output;
+	settings->expression.plots = &settings->plots;
+	settings->expression.baseline_rtt_us = settings->baseline_rtt_us;
+	name_of_file(operands->items[0], name, sizeof name);
+	settings->expression.application = settings->application ? settings->application : name;
 	return command_fit_expression(&settings->expression);
 }
 

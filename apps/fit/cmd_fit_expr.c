@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <figures/curves.h>
+#include <fitting/expression/expression_curve.h>
 #include <fitting/expression/expression_fit.h>
 
 const char *const fit_loss_names[] = {"linear", "soft_l1", "huber", NULL};
@@ -76,6 +78,53 @@ static int parse_response(const struct fit_expression_settings *settings, struct
 	return *response ? 0 : error_prefix(err, "--response '%s'", settings->response);
 }
 
+static bool wants_curve(const struct fit_expression_settings *settings)
+{
+	return settings->output || settings->plots->count > 0;
+}
+
+/* -o and --plot: the formula as a curve. */
+static int write_curve(const struct fit_expression_report *report, const struct expression *model,
+		       const struct fit_data *data, struct error *err)
+{
+	const struct fit_expression_settings *settings = report->settings;
+	const char *names[PARAMETERS_MAXIMUM];
+	struct expression_curve_source source = {
+		.model = model,
+		.formula = settings->expression,
+		.predictors = data->name_count,
+		.parameter_names = names,
+		.result = report->result,
+		.r_squared = report->r_squared,
+		.application = settings->application,
+		.metric = data->metric,
+		.baseline_value = data->baseline_value,
+		.baseline_deviation = data->baseline_deviation,
+		.baseline_rtt_us = settings->baseline_rtt_us,
+	};
+	double *x, *y, *deviation;
+	struct curve *curve;
+	int rc;
+
+	for (size_t k = 0; k < report->parameters->count; k++)
+		names[k] = report->parameters->name[k];
+	rc = fit_data_sorted(data, &x, &y, &deviation, err);
+	if (rc != 0)
+		return rc;
+	source.x_us = x;
+	source.y = y;
+	source.deviation = deviation;
+	curve = expression_curve_create(&source, err);
+	rc = curve ? 0 : error_code(err, EINVAL);
+	for (size_t i = 0; rc == 0 && i < settings->plots->count; i++)
+		rc = figures_curves_save((const struct curve *const *)&curve, 1, settings->plots->items[i], err);
+	if (rc == 0 && settings->output)
+		rc = curve_save(curve, settings->output, err);
+	curve_destroy(curve);
+	free(x);
+	return rc;
+}
+
 static int fit_and_report(const struct fit_expression_settings *settings, const struct parameters *parameters,
 			  const struct expression *model, const struct expression *response,
 			  const struct fit_data *data)
@@ -113,7 +162,8 @@ static int fit_and_report(const struct fit_expression_settings *settings, const 
 	exit_code = result.converged ? COMMAND_OK : COMMAND_NEGATIVE;
 	if (!settings->json && !settings->quiet)
 		fit_expression_print(&report);
-	if (fit_expression_write_json(&report, &err) != 0)
+	if (fit_expression_write_json(&report, &err) != 0 ||
+	    (wants_curve(settings) && result.converged && write_curve(&report, model, data, &err) != 0))
 		exit_code = command_fail(&err, COMMAND_FAILED);
 	nonlinear_result_free(&result);
 	return exit_code;
@@ -139,6 +189,13 @@ int command_fit_expression(const struct fit_expression_settings *settings)
 	}
 	if (fit_data_check(&data, model, &err) != 0)
 		goto failed;
+	if (wants_curve(settings) && (settings->response || data.table.columns > 2 + (data.deviations != NULL))) {
+		error_set(&err, EINVAL,
+			  "-o and --plot: a curve needs one predictor, the added round trip, and no --response; --json "
+			  "prints any fit");
+		exit_code = COMMAND_USAGE;
+		goto failed;
+	}
 	exit_code = fit_and_report(settings, &parameters, model, response, &data);
 	goto out;
 failed:

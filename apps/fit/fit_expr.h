@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <base/error.h>
+#include <base/options.h>
 #include <fitting/nonlinear/nonlinear.h>
 #include <fitting/expression/parameters.h>
 
@@ -33,7 +34,10 @@ struct fit_expression_settings {
 	bool json;                    /* --json: schema nomora.fit_expression/1 */
 	bool quiet;                   /* --quiet: no report */
 	const char *input;            /* operand: the data file, "-" = stdin */
-	const char *output;           /* -o: JSON result here as well; NULL = none */
+	const char *output;           /* -o: the formula as curve.json; NULL = none */
+	const struct option_list *plots; /* --plot: pictures of that curve */
+	const char *application;         /* --application: of the curve */
+	double baseline_rtt_us;          /* --baseline-rtt-us: of the curve; NAN = not known */
 };
 
 extern const char *const fit_loss_names[]; /* "linear", "soft_l1", "huber", NULL: for OPTION_CHOICE */
@@ -63,7 +67,7 @@ struct fit_expression_report {
 
 void fit_expression_print(const struct fit_expression_report *report);
 
-/* To stdout with --json, and to -o; 0 or -errno with err set. */
+/* To stdout with --json; 0 or -errno with err set. */
 int fit_expression_write_json(const struct fit_expression_report *report, struct error *err);
 
 #endif

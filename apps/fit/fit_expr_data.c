@@ -123,6 +123,9 @@ static int read_sweep(const struct fit_expression_settings *settings, struct fit
 		return code;
 	data->names[data->name_count++] = "x";
 	data->observations = observations.count;
+	data->metric = observations.metric;
+	data->baseline_value = observations.baseline_value;
+	data->baseline_deviation = observations.baseline_deviation;
 	code = allocate(data, true, err);
 	for (size_t i = 0; code == 0 && i < observations.count; i++) {
 		data->x[i] = observations.levels[i].x_us;
@@ -137,6 +140,8 @@ int fit_data_read(const struct fit_expression_settings *settings, struct fit_dat
 {
 	int y, deviation = -1, code = table_read(settings->input, &data->table, err);
 
+	data->metric = (struct sweep_metric){.name = "performance", .unit = "1", .better = SWEEP_HIGHER};
+	data->baseline_value = data->baseline_deviation = NAN;
 	if (code)
 		return code;
 	if (is_sweep(&data->table))
@@ -177,6 +182,44 @@ int fit_data_check(const struct fit_data *data, const struct expression *model, 
 		if (code)
 			return code;
 	}
+	return 0;
+}
+
+struct row {
+	double x, y, deviation;
+};
+
+static int compare_rows(const void *left, const void *right)
+{
+	double a = ((const struct row *)left)->x, b = ((const struct row *)right)->x;
+
+	return a < b ? -1 : a > b;
+}
+
+int fit_data_sorted(const struct fit_data *data, double **x, double **y, double **deviation, struct error *err)
+{
+	size_t n = data->observations;
+	struct row *rows = malloc(n * sizeof *rows);
+
+	*x = malloc(3 * n * sizeof **x);
+	if (!rows || !*x) {
+		free(rows);
+		free(*x);
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	*y = *x + n;
+	*deviation = data->deviations ? *y + n : NULL;
+	for (size_t i = 0; i < n; i++)
+		rows[i] = (struct row){(double)data->x[i * data->name_count], (double)data->y[i],
+				       data->deviations ? data->deviations[i] : 0};
+	qsort(rows, n, sizeof *rows, compare_rows);
+	for (size_t i = 0; i < n; i++) {
+		(*x)[i] = rows[i].x;
+		(*y)[i] = rows[i].y;
+		if (*deviation)
+			(*deviation)[i] = rows[i].deviation;
+	}
+	free(rows);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fitting/expression/expression.h>
 #include <fitting/expression/table.h>
+#include <model/sweep.h>
 
 #include "fit_expr.h"
 
@@ -21,12 +22,20 @@ struct fit_data {
 	size_t observations;
 	long double *x, *y; /* x is observations x name_count, row-major */
 	double *deviations; /* NULL = all alike */
+	/* Of a sweep; of a plain table "performance" and unknown baselines. */
+	struct sweep_metric metric;
+	double baseline_value, baseline_deviation;
 };
 
 int fit_data_read(const struct fit_expression_settings *settings, struct fit_data *data, struct error *err);
 
 /* Are the columns that the formula uses numbers throughout? */
 int fit_data_check(const struct fit_data *data, const struct expression *model, struct error *err);
+/*
+ * The observations by ascending x (the first predictor), in one block that *x begins and the caller frees;
+ * *deviation is NULL if there are none. 0 or -ENOMEM.
+ */
+int fit_data_sorted(const struct fit_data *data, double **x, double **y, double **deviation, struct error *err);
 void fit_data_free(struct fit_data *data); /* of a zeroed or filled one */
 
 #endif

@@ -118,17 +118,14 @@ static json_t *report_json(const struct fit_expression_report *report)
 int fit_expression_write_json(const struct fit_expression_report *report, struct error *err)
 {
 	json_t *root;
-	int code = 0;
+	int code;
 
-	if (!report->settings->json && !report->settings->output)
+	if (!report->settings->json)
 		return 0;
 	root = report_json(report);
 	if (!root)
 		return error_set(err, ENOMEM, "not enough memory for the JSON result");
-	if (report->settings->output)
-		code = json_write_file(report->settings->output, root, err);
-	if (code == 0 && report->settings->json)
-		code = json_write_file("-", root, err);
+	code = json_write_file("-", root, err);
 	json_decref(root);
 	return code;
 }
