@@ -341,6 +341,8 @@ int build_curve(const struct problem *problem, const struct fit_settings *settin
 		rc = advise_measurements(problem, noise, fit);
 	if (rc == 0)
 		rc = fill_texts(problem, settings, fit, curve);
+	if (rc == 0)
+		rc = flat_replace(settings, fit, curve);
 	free(storage);
 	if (rc == 0 && curve_prepare(curve, err) == 0) {
 		fit->curve = curve;

@@ -8,6 +8,9 @@
 
 #include "fit_priv.h"
 
+/* Standard deviations by which data must rise to be refused: chance in one sweep of 30,000. */
+static const double rise_deviations = 4;
+
 void fit_settings_default(struct fit_settings *settings)
 {
 	*settings = (struct fit_settings){
@@ -64,7 +67,12 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 		warn(fit, "%zu outlier%s (run more than 4.5 robust deviations from the level's median)%s.\n",
 		     observations->outlier_count, observations->outlier_count == 1 ? "" : "s",
 		     observations->without_outliers ? ", excluded" : ", kept");
-	if (chosen->constrained)
+	if (fit->curve->domain_high_us < CURVE_STEP_US)
+		warn(fit, "The largest x is %g us, less than a step of the table (%g us): is x in us?\n",
+		     fit->curve->domain_high_us, CURVE_STEP_US);
+	if (problem->x[0] > 0)
+		warn(fit, "The smallest x is %g us: the curve below it is extrapolated.\n", problem->x[0]);
+	if (chosen->constrained && !fit->flat)
 		warn(fit,
 		     "The unconstrained fit rises or falls below 0 within %g us; this one is constrained "
 		     "(non-increasing, positive).\n",
@@ -92,6 +100,23 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 		warn(fit, "One run per level: noise is estimated from the residuals alone.\n");
 }
 
+/*
+ * Data that rise with x: the best non-increasing curve is significantly worse than the mean of the data. A flat
+ * application's R^2 is below 0 by chance alone: by chi-square(1) / (runs - 1).
+ */
+static int refuse_rising(const struct fit *fit, struct error *err)
+{
+	const struct curve *curve = fit->curve;
+	double chance = rise_deviations * rise_deviations / fmax((double)fit->observations.runs - 1, 1);
+
+	if (!(curve->goodness.r_squared < -chance))
+		return 0;
+	return error_set(err, EINVAL,
+			 "performance rises with latency (R^2 %.3g): expected added latency in x, and performance "
+			 "relative to the baseline; are the columns swapped, or is 'better' wrong?",
+			 curve->goodness.r_squared);
+}
+
 int fit_observations(struct observations *observations, const struct fit_settings *settings, struct fit *fit,
 		     struct error *err)
 {
@@ -105,6 +130,8 @@ int fit_observations(struct observations *observations, const struct fit_setting
 	rc = choose_candidates(&problem, settings, fit, err);
 	if (rc == 0)
 		rc = build_curve(&problem, settings, fit, err);
+	if (rc == 0)
+		rc = refuse_rising(fit, err);
 	if (rc == 0)
 		collect_warnings(&problem, fit);
 	problem_free(&problem);

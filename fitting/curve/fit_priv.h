@@ -205,6 +205,12 @@ int advise_measurements(const struct problem *problem, struct noise noise, struc
 
 /* Builds fit->curve from the chosen candidate. */
 int build_curve(const struct problem *problem, const struct fit_settings *settings, struct fit *fit, struct error *err);
+/*
+ * Replaces the curve by p = 1 where its 95 % band contains 1 to the end: no effect of latency was found. Fills
+ * fit->flat. 0 or -ENOMEM.
+ */
+int flat_replace(const struct fit_settings *settings, struct fit *fit, struct curve *curve);
+
 /* Text of the normalised curve; the caller frees, NULL if out of memory. */
 char *equation_text(const struct problem *problem, const struct fit_candidate *candidate, const struct curve *curve);
 

@@ -32,7 +32,9 @@ static void print_head(const struct fit *fit, FILE *out)
 			noise_words[observations->noise]);
 	fprintf(out, "  curve        %s\n", curve->equation);
 	fprintf(out, "  model        %s\n", fit->reason);
-	if (curve->threshold.form == CURVE_FORM_NONE)
+	if (fit->flat)
+		fprintf(out, "  threshold    none\n");
+	else if (curve->threshold.form == CURVE_FORM_NONE)
 		fprintf(out, "  threshold    none: performance falls from the start\n");
 	else if (curve->threshold.has_interval)
 		fprintf(out, "  threshold    %.4g us (%s), 95 %% interval %.4g to %.4g us\n",
@@ -41,11 +43,12 @@ static void print_head(const struct fit *fit, FILE *out)
 	else
 		fprintf(out, "  threshold    %.4g us (%s)\n", shown_us(curve->threshold.at_us),
 			curve_form_name(curve->threshold.form));
-	if (isfinite(fit->form_probability[CURVE_FORM_NONE]))
+	if (isfinite(fit->form_probability[CURVE_FORM_NONE]) && !fit->flat)
 		fprintf(out, "  form         probability of a jump %.1f %%, hinge %.1f %%, no threshold %.1f %%\n",
 			100 * fit->form_probability[CURVE_FORM_JUMP], 100 * fit->form_probability[CURVE_FORM_HINGE],
 			100 * fit->form_probability[CURVE_FORM_NONE]);
-	fprintf(out, "  goodness     R^2 %.5f, chi^2/dof %.3g, AICc %.1f, BIC %.1f\n", curve->goodness.r_squared,
+	if (curve->goodness.known)
+		fprintf(out, "  goodness     R^2 %.5f, chi^2/dof %.3g, AICc %.1f, BIC %.1f\n", curve->goodness.r_squared,
 		curve->goodness.chi_square / fit->dof, curve->goodness.aicc, curve->goodness.bic);
 	fprintf(out, "  beyond       %.4g past the domain (smallest value of the table)\n", curve->smallest);
 }
@@ -117,7 +120,8 @@ void fit_report(const struct fit *fit, FILE *out)
 {
 	print_head(fit, out);
 	print_coefficients(fit, out);
-	print_candidates(fit, out);
+	if (!fit->flat)
+		print_candidates(fit, out);
 	print_levels(fit, out);
 	print_outliers(fit, out);
 	for (const char *line = fit->warnings; *line;) {

@@ -9,10 +9,14 @@
 
 enum { LEVELS_MINIMUM = 3, LEVELS_MAXIMUM = 2000 };
 
-/* A performance, or its deviation, of more baselines than this is no measurement, and its square could overflow. */
+/* A run, or its deviation, beyond this many baselines is not a measurement, and its square could overflow. */
 static const double performance_most = 1e6;
-/* Nor is a smaller deviation one; 0 is "not known". */
+/* Smallest deviation accepted; 0 means unknown. */
 static const double deviation_least = 1e-12;
+/* Latency does not make an application this much faster: a level above it is in percent or another unit. */
+static const double level_most = 3;
+/* Plain data are relative to the baseline: outside of this, the smallest x does not measure it. */
+static const double first_least = 0.5, first_most = 2;
 
 static int fail(const struct preparation *preparation, long line, const char *field, const char *text)
 {
@@ -146,6 +150,31 @@ static int refuse_absurd(const struct preparation *preparation)
 	return 0;
 }
 
+/* Percent, a wrong unit, swapped columns: data that are not performance relative to the baseline. */
+static int refuse_not_relative(const struct preparation *preparation)
+{
+	const struct observations *out = preparation->out;
+	const struct observation_level *first = &out->levels[0];
+	const char *field = preparation->sweep->plain ? "performance" : "value";
+	char text[200];
+
+	if (preparation->sweep->plain && !(first->mean >= first_least && first->mean <= first_most)) {
+		snprintf(text, sizeof text,
+			 "expected performance relative to the baseline, about 1 at the smallest x (%g us), found %g%s",
+			 first->x_us, first->mean, first->mean > 50 && first->mean < 200 ? ": percent?" : "");
+		return fail(preparation, first->line, field, text);
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		if (out->levels[i].mean <= level_most)
+			continue;
+		snprintf(text, sizeof text, "%.3g times the baseline at %g us: expected at most %g%s",
+			 out->levels[i].mean, out->levels[i].x_us, level_most,
+			 preparation->sweep->plain ? "; are the columns swapped?" : "; is 'better' right?");
+		return fail(preparation, out->levels[i].line, field, text);
+	}
+	return 0;
+}
+
 /* Baseline from the runs at x = 0; performance relative to it, higher is better. */
 static int normalise(struct preparation *preparation)
 {
@@ -181,6 +210,18 @@ static int normalise(struct preparation *preparation)
 	return 0;
 }
 
+static int refuse_metric(const struct sweep *sweep, const char *metric, struct error *err)
+{
+	char known[512] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < sweep->metric_count && used < sizeof known; i++)
+		used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+					 sweep->metrics[i].name);
+	return error_at(err, (struct error_place){sweep->file, 0, "metric"}, EINVAL, "unknown metric '%s'; known: %s%s",
+			metric, known, used >= sizeof known ? "..." : "");
+}
+
 int observations_prepare(const struct sweep *sweep, const struct observation_settings *settings,
 			 struct observations *observations, struct error *err)
 {
@@ -190,9 +231,7 @@ int observations_prepare(const struct sweep *sweep, const struct observation_set
 
 	memset(observations, 0, sizeof *observations);
 	if (metric < 0)
-		return error_at(err, (struct error_place){sweep->file, 0, "metric"}, EINVAL,
-				"there is no metric '%s'; the first one is '%s'", settings->metric,
-				sweep->metrics[0].name);
+		return refuse_metric(sweep, settings->metric, err);
 	observations->metric = sweep->metrics[metric];
 	observations->without_outliers = settings->without_outliers;
 	rc = take_runs(&preparation, (size_t)metric);
@@ -208,6 +247,8 @@ int observations_prepare(const struct sweep *sweep, const struct observation_set
 		rc = prepare_outliers(&preparation);
 	if (rc == 0)
 		rc = prepare_levels(&preparation);
+	if (rc == 0)
+		rc = refuse_not_relative(&preparation);
 	if (rc == 0)
 		rc = prepare_weights(&preparation);
 	if (rc == 0)

@@ -20,22 +20,76 @@ static void add_point(struct polyline *line, double x, double y, double low, dou
 	line->high[line->count++] = high;
 }
 
-/* The table holds nothing between a jump and the first entry after it: extends the two entries after the jump. */
-static double extrapolate_back(const double *values, size_t count, size_t first, double x)
-{
-	double here = CURVE_STEP_US * (double)first;
+/* Places on a logarithmic axis, where the table's 10 us steps are too coarse at the left end. */
+enum { LOG_POINTS = 256 };
 
-	if (first + 1 >= count)
-		return values[first];
-	return values[first] + (values[first + 1] - values[first]) * (x - here) / CURVE_STEP_US;
+static bool has_jump(const struct curve *curve)
+{
+	return curve->threshold.form == CURVE_FORM_JUMP && curve->threshold.at_us > 0 &&
+	       curve->threshold.at_us <= curve->last_us;
 }
 
-static int polyline_create(const struct curve *curve, struct polyline *line)
+/* Index of the first entry at or after the jump. */
+static size_t entry_after_jump(const struct curve *curve)
 {
-	size_t capacity = curve->table_count + 3;
-	const double *p = curve->table, *low = curve->band_low ? curve->band_low : p;
-	const double *high = curve->band_high ? curve->band_high : p;
-	bool jump_ahead = curve->threshold.form == CURVE_FORM_JUMP;
+	return (size_t)ceil(curve->threshold.at_us / CURVE_STEP_US);
+}
+
+/* Height after the jump, which is not in the table: extends the two entries after it. */
+static double value_after_jump(const struct curve *curve, const double *values)
+{
+	size_t after = entry_after_jump(curve);
+	double back = (CURVE_STEP_US * (double)after - curve->threshold.at_us) / CURVE_STEP_US;
+
+	if (after + 1 >= curve->table_count)
+		return values[after];
+	return fmin(values[after] + (values[after] - values[after + 1]) * back, values[after - 1]);
+}
+
+/* Linear between the entries of the table or a band; at a jump the value before it. */
+static double value_at(const struct curve *curve, const double *values, double x_us)
+{
+	size_t i = (size_t)(x_us / CURVE_STEP_US), after = has_jump(curve) ? entry_after_jump(curve) : 0;
+	double left_us = CURVE_STEP_US * (double)i, right_us, from;
+
+	if (x_us >= curve->last_us || i + 1 >= curve->table_count)
+		return values[curve->table_count - 1];
+	from = values[i];
+	right_us = fmin(left_us + CURVE_STEP_US, curve->last_us);
+	if (after == i + 1) {
+		if (x_us <= curve->threshold.at_us)
+			return from;
+		from = value_after_jump(curve, values);
+		left_us = curve->threshold.at_us;
+	}
+	return from + (values[i + 1] - from) * (x_us - left_us) / (right_us - left_us);
+}
+
+static void add_curve_point(struct polyline *line, const struct curve *curve, double x_us)
+{
+	const double *low = curve->band_low ? curve->band_low : curve->table;
+	const double *high = curve->band_high ? curve->band_high : curve->table;
+
+	add_point(line, x_us, value_at(curve, curve->table, x_us), value_at(curve, low, x_us),
+		  value_at(curve, high, x_us));
+}
+
+static void add_jump(struct polyline *line, const struct curve *curve)
+{
+	double at = curve->threshold.at_us;
+	size_t last;
+
+	add_curve_point(line, curve, at);
+	last = line->count - 1;
+	add_point(line, at, NAN, line->low[last], line->high[last]);
+	add_point(line, at, value_after_jump(curve, curve->table), line->low[last], line->high[last]);
+}
+
+static int polyline_create(const struct curve *curve, double log_start_us, struct polyline *line)
+{
+	size_t points = log_start_us > 0 ? LOG_POINTS : curve->table_count, capacity = points + 3;
+	double ratio = log_start_us > 0 ? log(fmax(curve->last_us / log_start_us, 1)) / (LOG_POINTS - 1) : 0;
+	bool jump_ahead = has_jump(curve);
 
 	*line = (struct polyline){.x = malloc(4 * capacity * sizeof(double))};
 	if (!line->x)
@@ -43,17 +97,16 @@ static int polyline_create(const struct curve *curve, struct polyline *line)
 	line->y = line->x + capacity;
 	line->low = line->y + capacity;
 	line->high = line->low + capacity;
-	for (size_t i = 0; i < curve->table_count; i++) {
-		double x = CURVE_STEP_US * (double)i, at = curve->threshold.at_us;
+	for (size_t i = 0; i < points; i++) {
+		double x = log_start_us > 0 ? log_start_us * exp(ratio * (double)i)
+					    : fmin(CURVE_STEP_US * (double)i, curve->last_us);
 
-		if (jump_ahead && x >= at && i > 0) {
-			add_point(line, at, p[i - 1], low[i - 1], high[i - 1]);
-			add_point(line, at, NAN, low[i - 1], high[i - 1]);
-			add_point(line, at, fmin(extrapolate_back(p, curve->table_count, i, at), p[i - 1]), low[i - 1],
-				  high[i - 1]);
+		if (jump_ahead && x >= curve->threshold.at_us) {
+			add_jump(line, curve);
 			jump_ahead = false;
 		}
-		add_point(line, fmin(x, curve->domain_high_us), p[i], low[i], high[i]);
+		if (!(has_jump(curve) && x == curve->threshold.at_us))
+			add_curve_point(line, curve, x);
 	}
 	return 0;
 }
@@ -97,21 +150,27 @@ static int add_threshold(struct chart *chart, const struct curve *curve, bool al
 	return rc ? rc : chart_add_vertical(chart, alone ? label : NULL, threshold->at_us, style);
 }
 
-static int add_curve(struct chart *chart, const struct curve *curve, bool alone, int colour)
+static int add_curve(struct chart *chart, const struct figures_curves *figure, size_t index, double log_start_us)
 {
-	struct chart_style style = {.colour = colour}, points = {.colour = alone ? 2 : colour, .marker = CHART_CIRCLE};
+	const struct curve *curve = figure->curves[index];
+	const char *label = figure->labels ? figure->labels[index] : curve->application;
+	bool alone = figure->count == 1, own_levels = alone || figure->one_sweep;
+	int colour = (int)index + 1;
+	struct chart_style style = {.colour = colour}, points = {.colour = colour, .marker = CHART_CIRCLE};
 	struct polyline line;
-	int rc = polyline_create(curve, &line);
+	int rc = polyline_create(curve, log_start_us, &line);
 
 	if (rc != 0)
 		return rc;
+	if (own_levels)
+		points.colour = alone ? 2 : CHART_GREY;
 	if (curve->band_low && curve->band_high)
 		rc = chart_add_band(chart, alone ? "95 % band" : NULL, line.x, line.low, line.high, line.count, style);
 	if (rc == 0)
-		rc = chart_add_line(chart, alone ? "curve" : curve->application, line.x, line.y, line.count, style);
+		rc = chart_add_line(chart, alone ? "curve" : label, line.x, line.y, line.count, style);
 	free(line.x);
-	if (rc == 0)
-		rc = add_levels(chart, curve, alone ? "measured, ± deviation of a run" : NULL, points);
+	if (rc == 0 && (!figure->one_sweep || index == 0))
+		rc = add_levels(chart, curve, own_levels ? "measured, ± deviation of a run" : NULL, points);
 	return rc ? rc : add_threshold(chart, curve, alone, colour);
 }
 
@@ -132,40 +191,69 @@ static void describe(const struct curve *curve, char *text, size_t bytes)
 		 curve->level_count ? "" : " (not measured here)");
 }
 
-static struct chart *make_chart(const struct curve *const *curves, size_t count)
+/* Where a logarithmic axis starts: at the smallest level above 0, or at the table's first step. */
+static double log_start(const struct figures_curves *figure)
 {
+	double start = CURVE_STEP_US;
+
+	for (size_t k = 0; k < figure->count; k++)
+		for (size_t i = 0; i < figure->curves[k]->level_count; i++)
+			if (figure->curves[k]->levels[i].x_us > 0)
+				start = fmin(start, figure->curves[k]->levels[i].x_us);
+	return fmax(start, 0.01);
+}
+
+/* Lowest and highest of levels with their deviations and, for the lowest, the table. */
+static void find_range(const struct figures_curves *figure, double *lowest, double *highest)
+{
+	*lowest = *highest = 1;
+	for (size_t k = 0; k < figure->count; k++) {
+		const struct curve *curve = figure->curves[k];
+
+		for (size_t i = 0; i < curve->level_count; i++) {
+			*lowest = fmin(*lowest, curve->levels[i].measured - curve->levels[i].deviation);
+			*highest = fmax(*highest, curve->levels[i].measured + curve->levels[i].deviation);
+		}
+		for (size_t i = 0; i < curve->table_count; i++)
+			*lowest = fmin(*lowest, curve->table[i]);
+	}
+}
+
+static struct chart *make_chart(const struct figures_curves *figure)
+{
+	bool alone = figure->count == 1;
 	char subtitle[256] = "";
-	double lowest = 1, highest = 1;
+	double lowest, highest;
 	struct chart_options options = {
-		.title = count == 1 ? curves[0]->application : "performance against added latency",
-		.subtitle = count == 1 ? subtitle : NULL,
+		.title = alone || figure->one_sweep ? figure->curves[0]->application
+						    : "performance against added latency",
+		.subtitle = alone ? subtitle : NULL,
 		.x = {.label = "added round trip (µs)", .has_minimum = true},
 		.y = {.label = "performance relative to the baseline", .has_minimum = true, .has_maximum = true},
 	};
 
-	for (size_t k = 0; k < count; k++)
-		for (size_t i = 0; i < curves[k]->level_count; i++) {
-			const struct curve_level *level = &curves[k]->levels[i];
-
-			lowest = fmin(lowest, level->measured - level->deviation);
-			highest = fmax(highest, level->measured + level->deviation);
-		}
-	/* From 0, unless every level is near 1. */
-	options.y.minimum = lowest > 0.85 ? floor(lowest * 50) / 50 - 0.02 : 0;
+	find_range(figure, &lowest, &highest);
+	options.y.minimum = figure->zoom_y ? floor(lowest * 50) / 50 - 0.02 : 0;
 	options.y.maximum = highest + 0.03;
-	if (count == 1)
-		describe(curves[0], subtitle, sizeof subtitle);
+	if (figure->log_x) {
+		options.x.label = "added round trip (µs, logarithmic; 0 is not shown)";
+		options.x.scale = CHART_LOG;
+		options.x.minimum = log_start(figure);
+	}
+	if (alone)
+		describe(figure->curves[0], subtitle, sizeof subtitle);
 	return chart_create(&options);
 }
 
-struct chart *figures_curves_chart(const struct curve *const *curves, size_t count, struct error *err)
+struct chart *figures_curves_chart(const struct figures_curves *figure, struct error *err)
 {
 	struct chart_style baseline = {.colour = CHART_GREY, .dashed = true, .width = 1};
-	struct chart *chart = make_chart(curves, count);
-	int rc = chart ? chart_add_horizontal(chart, count == 1 ? "baseline" : NULL, 1, baseline) : -ENOMEM;
+	struct chart *chart = make_chart(figure);
+	const char *label = figure->count == 1 ? "baseline" : NULL;
+	int rc = chart ? chart_add_horizontal(chart, label, 1, baseline) : -ENOMEM;
 
-	for (size_t k = 0; rc == 0 && k < count; k++)
-		rc = add_curve(chart, curves[k], count == 1, (int)k + 1);
+	for (size_t k = 0; rc == 0 && k < figure->count; k++)
+		rc = add_curve(chart, figure, k, figure->log_x ? log_start(figure) : 0);
 	if (rc == 0)
 		return chart;
 	error_set(err, -rc, "out of memory");
@@ -173,9 +261,9 @@ struct chart *figures_curves_chart(const struct curve *const *curves, size_t cou
 	return NULL;
 }
 
-int figures_curves_save(const struct curve *const *curves, size_t count, const char *path, struct error *err)
+int figures_curves_save(const struct figures_curves *figure, const char *path, struct error *err)
 {
-	struct chart *chart = figures_curves_chart(curves, count, err);
+	struct chart *chart = figures_curves_chart(figure, err);
 	int rc = chart ? chart_save(chart, path, err) : -ENOMEM;
 
 	chart_destroy(chart);

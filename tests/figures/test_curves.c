@@ -31,6 +31,7 @@ static struct curve *make_curve(const char *name)
 		curve->band_high[i] = p[i] + 0.1;
 	}
 	curve->level_count = 4;
+	cr_assert_eq(curve_prepare(curve, NULL), 0);
 	for (size_t i = 0; i < 4; i++)
 		curve->levels[i] = (struct curve_level){.x_us = x[i], .measured = y[i], .deviation = 0.02};
 	return curve;
@@ -47,7 +48,7 @@ static const struct series *find(const struct chart *chart, enum series_kind kin
 Test(figures_curves, a_jump_breaks_the_line_and_continues_at_the_extrapolated_value)
 {
 	const struct curve *curve = make_curve("memcached");
-	struct chart *chart = figures_curves_chart(&curve, 1, NULL);
+	struct chart *chart = figures_curves_chart(&(struct figures_curves){.curves = &curve, .count = 1}, NULL);
 	const struct series *line = find(chart, SERIES_LINE, 0);
 	size_t gap = 0;
 
@@ -69,7 +70,7 @@ Test(figures_curves, a_jump_breaks_the_line_and_continues_at_the_extrapolated_va
 Test(figures_curves, one_curve_has_its_points_band_threshold_and_baseline)
 {
 	const struct curve *curve = make_curve("memcached");
-	struct chart *chart = figures_curves_chart(&curve, 1, NULL);
+	struct chart *chart = figures_curves_chart(&(struct figures_curves){.curves = &curve, .count = 1}, NULL);
 	const struct series *points = find(chart, SERIES_POINTS, 0), *band = find(chart, SERIES_BAND, 0);
 
 	cr_assert_str_eq(chart->title, "memcached");
@@ -91,7 +92,7 @@ Test(figures_curves, one_curve_has_its_points_band_threshold_and_baseline)
 Test(figures_curves, several_curves_differ_in_colour_and_carry_their_names)
 {
 	const struct curve *curves[] = {make_curve("memcached"), make_curve("redis")};
-	struct chart *chart = figures_curves_chart(curves, 2, NULL);
+	struct chart *chart = figures_curves_chart(&(struct figures_curves){.curves = curves, .count = 2}, NULL);
 	const struct series *first = find(chart, SERIES_LINE, 0), *second = find(chart, SERIES_LINE, 1);
 
 	cr_assert_str_eq(first->label, "memcached");
@@ -111,8 +112,7 @@ Test(figures_curves, a_table_without_levels_or_band_is_drawn)
 	const struct curve *one = curve;
 	struct chart *chart;
 
-	curve->domain_high_us = 10;
-	chart = figures_curves_chart(&one, 1, NULL);
+	chart = figures_curves_chart(&(struct figures_curves){.curves = &one, .count = 1}, NULL);
 	cr_assert(chart);
 	cr_assert_null(find(chart, SERIES_POINTS, 0));
 	cr_assert_null(find(chart, SERIES_BAND, 0));
@@ -120,12 +120,70 @@ Test(figures_curves, a_table_without_levels_or_band_is_drawn)
 	curve_destroy(curve);
 }
 
+Test(figures_curves, candidates_of_one_sweep_share_its_points_and_carry_labels)
+{
+	const struct curve *curves[] = {make_curve("memcached"), make_curve("memcached")};
+	const char *const labels[] = {"hill", "exponential"};
+	struct figures_curves figure = {.curves = curves, .count = 2, .labels = labels, .one_sweep = true};
+	struct chart *chart = figures_curves_chart(&figure, NULL);
+
+	cr_assert_str_eq(chart->title, "memcached");
+	cr_assert_str_eq(find(chart, SERIES_LINE, 0)->label, "hill");
+	cr_assert_str_eq(find(chart, SERIES_LINE, 1)->label, "exponential");
+	cr_assert(find(chart, SERIES_POINTS, 0));
+	cr_assert_null(find(chart, SERIES_POINTS, 1), "the points are drawn once");
+	chart_destroy(chart);
+	curve_destroy((struct curve *)curves[0]);
+	curve_destroy((struct curve *)curves[1]);
+}
+
+Test(figures_curves, a_logarithmic_axis_starts_at_the_smallest_level_and_keeps_the_jump)
+{
+	const struct curve *curve = make_curve("memcached");
+	struct figures_curves figure = {.curves = &curve, .count = 1, .log_x = true};
+	struct chart *chart = figures_curves_chart(&figure, NULL);
+	const struct series *line = find(chart, SERIES_LINE, 0);
+	size_t gaps = 0;
+
+	cr_assert_eq(chart->options.x.scale, CHART_LOG);
+	cr_assert_float_eq(chart->options.x.minimum, 10, 1e-12, "no level between 0 and a step: starts at the step");
+	for (size_t i = 0; i < line->count; i++) {
+		gaps += isnan(line->y[i]);
+		cr_assert(isnan(line->y[i]) || fabs(line->y[i] - curve_interpolate(curve, line->x[i])) < 1e-9 ||
+				  line->x[i] == 25,
+			  "%g at %g us", line->y[i], line->x[i]);
+	}
+	cr_assert_eq(gaps, 1);
+	chart_destroy(chart);
+	curve_destroy((struct curve *)curve);
+}
+
+/* A 4 % effect must not look like a collapse. */
+Test(figures_curves, the_y_axis_starts_at_0_unless_asked)
+{
+	const double p[] = {1, 0.99, 0.98};
+	const struct curve *curve = curve_from_table("mosquitto", p, 3, NULL);
+	struct figures_curves figure = {.curves = &curve, .count = 1};
+	struct chart *whole = figures_curves_chart(&figure, NULL), *zoomed;
+
+	figure.zoom_y = true;
+	zoomed = figures_curves_chart(&figure, NULL);
+	cr_assert_eq(whole->options.y.minimum, 0);
+	cr_assert_gt(zoomed->options.y.minimum, 0.9);
+	cr_assert_lt(zoomed->options.y.minimum, 0.98);
+	chart_destroy(whole);
+	chart_destroy(zoomed);
+	curve_destroy((struct curve *)curve);
+}
+
 Test(figures_curves, a_file_that_is_no_picture_is_refused_and_nothing_is_left)
 {
 	const struct curve *curve = make_curve("memcached");
 	struct error err = {0};
 
-	cr_assert_lt(figures_curves_save(&curve, 1, "/tmp/nomora-test-figure.pdf", &err), 0);
+	cr_assert_lt(figures_curves_save(&(struct figures_curves){.curves = &curve, .count = 1},
+					 "/tmp/nomora-test-figure.pdf", &err),
+		     0);
 	cr_assert(strstr(err.text, ".svg or .png"), "%s", err.text);
 	cr_assert_neq(access("/tmp/nomora-test-figure.pdf", F_OK), 0);
 	curve_destroy((struct curve *)curve);

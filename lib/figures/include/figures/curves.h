@@ -7,16 +7,26 @@
 #ifndef FIGURES_CURVES_H
 #define FIGURES_CURVES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <base/error.h>
 #include <model/curve.h>
 #include <plot/chart.h>
 
+struct figures_curves {
+	const struct curve *const *curves;
+	size_t count;              /* at least 1 */
+	const char *const *labels; /* of the legend; NULL = the curves' applications */
+	bool one_sweep;            /* the curves were fitted to the same levels: drawn once */
+	bool log_x;                /* logarithmic x axis; 0 is not on it */
+	bool zoom_y;               /* y axis around the data, not from 0 */
+};
+
 /* The chart, for chart_save() or chart_to_svg(); free with chart_destroy(). NULL with err set (out of memory). */
-struct chart *figures_curves_chart(const struct curve *const *curves, size_t count, struct error *err);
+struct chart *figures_curves_chart(const struct figures_curves *figure, struct error *err);
 
 /* Draws the chart to `path`, .svg or .png, whole or not at all. 0 or -errno with err set. */
-int figures_curves_save(const struct curve *const *curves, size_t count, const char *path, struct error *err);
+int figures_curves_save(const struct figures_curves *figure, const char *path, struct error *err);
 
 #endif

@@ -95,6 +95,8 @@ struct fit {
 	char warnings[1024];                  /* one per line; "" = none */
 	double form_probability[CURVE_FORMS]; /* by enum curve_form; NAN if the form was given */
 	struct fit_decision decision;
+	bool flat;        /* no effect of latency found; the curve is 1 everywhere, its band shows what could hide */
+	double flat_drop; /* largest loss of performance within the 95 % band */
 	struct curve *curve;
 };
 
