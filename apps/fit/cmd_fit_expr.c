@@ -104,6 +104,7 @@ static int write_curve(const struct fit_expression_report *report, const struct 
 	};
 	double *x, *y, *deviation;
 	struct curve *curve;
+	struct figures_curves figure = {.curves = (const struct curve *const *)&curve, .count = 1};
 	int rc;
 
 	for (size_t k = 0; k < report->parameters->count; k++)
@@ -117,7 +118,7 @@ static int write_curve(const struct fit_expression_report *report, const struct 
 	curve = expression_curve_create(&source, err);
 	rc = curve ? 0 : error_code(err, EINVAL);
 	for (size_t i = 0; rc == 0 && i < settings->plots->count; i++)
-		rc = figures_curves_save((const struct curve *const *)&curve, 1, settings->plots->items[i], err);
+		rc = figures_curves_save(&figure, settings->plots->items[i], err);
 	if (rc == 0 && settings->output)
 		rc = curve_save(curve, settings->output, err);
 	curve_destroy(curve);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora fit --compare: the first curve against each of the others. */
 #include "command.h"
 #include "fit_parts.h"
 
@@ -8,54 +9,16 @@
 #include <stdlib.h>
 
 #include <base/json.h>
-#include <base/quantile.h>
 #include <figures/curves.h>
 #include <fitting/curve/agreement.h>
 
 struct comparison {
 	const struct curve *first, *second;
 	const char *first_path, *second_path;
-	struct fit_difference at;
+	struct agreement_difference at;
 	struct agreement agreement;
-	double baseline_percent, baseline_allowed_percent; /* second to first; NAN = not known */
+	struct agreement_baselines baselines;
 };
-
-void fit_compare(const struct curve *first, const struct curve *second, struct fit_difference *difference)
-{
-	size_t count = first->table_count > second->table_count ? first->table_count : second->table_count;
-	double squares = 0;
-
-	*difference = (struct fit_difference){.difference = -1};
-	for (size_t i = 0; i < count; i++) {
-		double x = CURVE_STEP_US * (double)i, a = curve_eval(first, x), b = curve_eval(second, x);
-
-		squares += (a - b) * (a - b);
-		if (fabs(a - b) > difference->difference)
-			*difference = (struct fit_difference){x, a, b, fabs(a - b), 0};
-	}
-	difference->rms = sqrt(squares / (double)count);
-}
-
-/* Variance of a baseline's mean, relative; NAN where the runs do not tell. */
-static double baseline_variance(const struct curve *curve)
-{
-	double runs = curve->level_count ? (double)curve->levels[0].runs : 0;
-
-	return runs > 1 ? pow(curve->baseline_deviation / curve->baseline_value, 2) / runs : NAN;
-}
-
-/* The curves are relative to these: that they differ is told, and is no part of the verdict (Welch's test). */
-static void compare_baselines(struct comparison *comparison)
-{
-	const struct curve *first = comparison->first, *second = comparison->second;
-	double one = baseline_variance(first), other = baseline_variance(second);
-	double dof =
-		pow(one + other, 2) / (one * one / (double)(first->level_count ? first->levels[0].runs - 1 : 1) +
-				       other * other / (double)(second->level_count ? second->levels[0].runs - 1 : 1));
-
-	comparison->baseline_percent = 100 * (second->baseline_value / first->baseline_value - 1);
-	comparison->baseline_allowed_percent = dof > 0 ? 100 * quantile_student(0.05, dof) * sqrt(one + other) : NAN;
-}
 
 static json_t *known_number(double value)
 {
@@ -75,18 +38,18 @@ static json_t *points_json(const struct comparison *comparison)
 	return points;
 }
 
-static int print_json(const struct comparison *comparison, struct error *err)
+/* nomora.curve_comparison/1. NULL if out of memory. */
+static json_t *comparison_json(const struct comparison *comparison)
 {
-	const struct fit_difference *at = &comparison->at;
+	const struct agreement_difference *at = &comparison->at;
 	const struct agreement *agreement = &comparison->agreement;
 	json_t *root = json_pack("{s:s, s:[s, s], s:{s:f, s:f, s:f, s:f}, s:f}", "schema", "nomora.curve_comparison/1",
 				 "curves", comparison->first_path, comparison->second_path, "greatest_difference",
 				 "x_us", at->x_us, "difference", at->difference, "first", at->first, "second",
 				 at->second, "rms_difference", at->rms);
-	int rc;
 
 	if (!root)
-		return error_set(err, ENOMEM, "out of memory");
+		return NULL;
 	json_object_set_new(root, "verdict", json_string(agreement_name(agreement->verdict)));
 	if (agreement->verdict != AGREEMENT_UNKNOWN)
 		json_object_set_new(root, "whole_curve",
@@ -96,72 +59,120 @@ static int print_json(const struct comparison *comparison, struct error *err)
 	json_object_set_new(root, "baselines",
 			    json_pack("{s:o, s:o, s:o, s:o}", "first", known_number(comparison->first->baseline_value),
 				      "second", known_number(comparison->second->baseline_value), "difference_percent",
-				      known_number(comparison->baseline_percent), "allowed_percent",
-				      known_number(comparison->baseline_allowed_percent)));
+				      known_number(comparison->baselines.percent), "allowed_percent",
+				      known_number(comparison->baselines.noise_percent)));
 	json_object_set_new(root, "points", points_json(comparison));
-	rc = json_write_file("-", root, err);
-	json_decref(root);
-	return rc;
+	return root;
 }
 
-static void print_verdict(const struct comparison *comparison)
+static void print_verdict(const struct agreement *agreement)
 {
-	const struct agreement *agreement = &comparison->agreement;
-
 	if (agreement->verdict == AGREEMENT_UNKNOWN) {
-		printf("verdict             none: neither file states how far its curve may be off\n");
+		printf("verdict             none: neither curve has a confidence band\n");
 		return;
 	}
-	printf("verdict             the curves %s: of the half-widths of both 95 %% bands together the difference is "
-	       "%.2f "
-	       "at most (at %g us), and may be %.2f\n",
+	printf("verdict             the curves %s: largest difference %.2f combined half-widths of the 95 %% bands "
+	       "(at %g us), limit %.2f\n",
 	       agreement_name(agreement->verdict), agreement->worst, agreement->worst_at_us, agreement->allowed);
-	printf("                    %zu of %zu points agree by themselves\n", agreement->within, agreement->points);
+	printf("                    %zu of %zu points are within their own interval\n", agreement->within,
+	       agreement->points);
 }
 
 static void print_text(const struct comparison *comparison)
 {
 	const struct curve *first = comparison->first, *second = comparison->second;
-	const struct fit_difference *at = &comparison->at;
+	const struct agreement_difference *at = &comparison->at;
 
-	printf("greatest difference %.4g at %g us: %s %.4g (cost %ld), %s %.4g (cost %ld)\n", at->difference, at->x_us,
-	       first->application, at->first, curve_cost(first, at->x_us), second->application, at->second,
-	       curve_cost(second, at->x_us));
+	printf("first               %s (%s)\n", comparison->first_path, first->application);
+	printf("second              %s (%s)\n", comparison->second_path, second->application);
+	printf("largest difference  %.4g at %g us: first %.4g (cost %ld), second %.4g (cost %ld)\n", at->difference,
+	       at->x_us, at->first, curve_cost(first, at->x_us), at->second, curve_cost(second, at->x_us));
 	printf("root mean square    %.4g over 0 to %g us\n", at->rms,
 	       fmax(first->domain_high_us, second->domain_high_us));
 	if (first->domain_high_us != second->domain_high_us)
-		printf("domains differ      %g and %g us; beyond its own a curve keeps its smallest value\n",
+		printf("domains differ      %g and %g us; a curve keeps its smallest value beyond its domain\n",
 		       first->domain_high_us, second->domain_high_us);
-	print_verdict(comparison);
-	if (isfinite(comparison->baseline_percent) && isfinite(comparison->baseline_allowed_percent))
-		printf("baselines           %.6g and %.6g %s: %+.1f %%, of which the runs explain %.1f %%\n",
-		       first->baseline_value, second->baseline_value, second->unit, comparison->baseline_percent,
-		       comparison->baseline_allowed_percent);
+	print_verdict(&comparison->agreement);
+	if (isfinite(comparison->baselines.percent) && isfinite(comparison->baselines.noise_percent))
+		printf("baselines           %.6g and %.6g %s differ by %+.1f %% (up to %.1f %% is run-to-run noise)\n",
+		       first->baseline_value, second->baseline_value, second->unit, comparison->baselines.percent,
+		       comparison->baselines.noise_percent);
 }
 
-int fit_compare_files(const char *first_path, const char *second_path, const struct option_list *plots, bool json)
+static void compare(const struct curve *const *curves, char *const *paths, size_t second, struct comparison *comparison)
+{
+	*comparison = (struct comparison){.first = curves[0],
+					  .second = curves[second],
+					  .first_path = paths[0],
+					  .second_path = paths[second],
+					  .at = agreement_difference_of(curves[0], curves[second]),
+					  .baselines = agreement_baselines_of(curves[0], curves[second])};
+	agreement_judge(curves[0], curves[second], &comparison->agreement);
+}
+
+/* One comparison as such, several as the elements of "comparisons". */
+static int print_json(json_t *comparisons, struct error *err)
+{
+	json_t *root =
+		json_array_size(comparisons) == 1
+			? json_incref(json_array_get(comparisons, 0))
+			: json_pack("{s:s, s:O}", "schema", "nomora.curve_comparisons/1", "comparisons", comparisons);
+	int rc = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
+
+	json_decref(root);
+	return rc;
+}
+
+static int compare_all(const struct curve *const *curves, char *const *paths, size_t count, bool json, bool *differ,
+		       struct error *err)
+{
+	json_t *comparisons = json_array();
+	int rc = comparisons ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	for (size_t i = 1; rc == 0 && i < count; i++) {
+		struct comparison comparison;
+
+		compare(curves, paths, i, &comparison);
+		*differ = *differ || comparison.agreement.verdict == AGREEMENT_DIFFERS;
+		if (json) {
+			if (json_array_append_new(comparisons, comparison_json(&comparison)) != 0)
+				rc = error_set(err, ENOMEM, "out of memory");
+			continue;
+		}
+		if (i > 1)
+			putchar('\n');
+		print_text(&comparison);
+	}
+	if (rc == 0 && json)
+		rc = print_json(comparisons, err);
+	json_decref(comparisons);
+	return rc;
+}
+
+int fit_compare_files(char *const *paths, size_t count, const struct fit_plots *plots, bool json)
 {
 	struct error err = {0};
-	struct curve *first = curve_load(first_path, &err);
-	struct curve *second = first ? curve_load(second_path, &err) : NULL;
-	const struct curve *both[2] = {first, second};
-	struct comparison comparison = {
-		.first = first, .second = second, .first_path = first_path, .second_path = second_path};
-	int rc = second ? 0 : -1;
+	struct curve **curves = calloc(count, sizeof *curves);
+	struct figures_curves figure = {.curves = (const struct curve *const *)curves,
+					.count = count,
+					.labels = (const char *const *)paths,
+					.log_x = plots->log_x,
+					.zoom_y = plots->zoom_y};
+	bool differ = false;
+	int rc = curves ? 0 : error_set(&err, ENOMEM, "out of memory");
 
-	for (size_t i = 0; rc == 0 && i < plots->count; i++)
-		rc = figures_curves_save(both, 2, plots->items[i], &err);
-	if (rc == 0) {
-		fit_compare(first, second, &comparison.at);
-		agreement_judge(first, second, &comparison.agreement);
-		compare_baselines(&comparison);
-		rc = json ? print_json(&comparison, &err) : 0;
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		curves[i] = curve_load(paths[i], &err);
+		rc = curves[i] ? 0 : error_code(&err, EIO);
 	}
-	if (rc == 0 && !json)
-		print_text(&comparison);
-	curve_destroy(first);
-	curve_destroy(second);
+	for (size_t i = 0; rc == 0 && i < plots->files->count; i++)
+		rc = figures_curves_save(&figure, plots->files->items[i], &err);
+	if (rc == 0)
+		rc = compare_all(figure.curves, paths, count, json, &differ, &err);
+	for (size_t i = 0; curves && i < count; i++)
+		curve_destroy(curves[i]);
+	free(curves);
 	if (rc != 0)
 		return command_fail(&err, COMMAND_FAILED);
-	return comparison.agreement.verdict == AGREEMENT_DIFFERS ? COMMAND_NEGATIVE : COMMAND_OK;
+	return differ ? COMMAND_NEGATIVE : COMMAND_OK;
 }

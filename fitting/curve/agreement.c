@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <fitting/curve/agreement.h>
 
+#include <math.h>
+
 #include <base/quantile.h>
 
-/* Less than this is no band: the curve is held there. */
+/* Below this half-width the curve is fixed at the point. */
 static const double half_width_least = 1e-9;
 
 const char *agreement_name(enum agreement_verdict verdict)
@@ -31,7 +33,7 @@ struct agreement_point agreement_at(const struct curve *first, const struct curv
 					.allowed = hypot(half_width(first, index), half_width(second, index))};
 }
 
-/* A file that does not say: as many independent points as there are levels is the most that can be (Sidak). */
+/* Without the factor in the file: Sidak's, for as many independent points as there are levels. */
 static double whole_factor(const struct curve *curve)
 {
 	double points = (double)(curve->level_count ? curve->level_count : curve->table_count);
@@ -63,4 +65,42 @@ void agreement_judge(const struct curve *first, const struct curve *second, stru
 	}
 	if (agreement->points)
 		agreement->verdict = agreement->worst <= agreement->allowed ? AGREEMENT_AGREES : AGREEMENT_DIFFERS;
+}
+
+struct agreement_difference agreement_difference_of(const struct curve *first, const struct curve *second)
+{
+	size_t count = first->table_count > second->table_count ? first->table_count : second->table_count;
+	struct agreement_difference most = {.difference = -1};
+	double squares = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double x = CURVE_STEP_US * (double)i, a = curve_eval(first, x), b = curve_eval(second, x);
+
+		squares += (a - b) * (a - b);
+		if (fabs(a - b) > most.difference)
+			most = (struct agreement_difference){x, a, b, fabs(a - b), 0};
+	}
+	most.rms = sqrt(squares / (double)count);
+	return most;
+}
+
+/* Relative variance of a baseline's mean; NAN = not known. */
+static double baseline_variance(const struct curve *curve)
+{
+	double runs = curve->level_count ? (double)curve->levels[0].runs : 0;
+
+	return runs > 1 ? pow(curve->baseline_deviation / curve->baseline_value, 2) / runs : NAN;
+}
+
+struct agreement_baselines agreement_baselines_of(const struct curve *first, const struct curve *second)
+{
+	double one = baseline_variance(first), other = baseline_variance(second);
+	double one_dof = first->level_count ? (double)first->levels[0].runs - 1 : 1;
+	double other_dof = second->level_count ? (double)second->levels[0].runs - 1 : 1;
+	double dof = pow(one + other, 2) / (one * one / one_dof + other * other / other_dof);
+
+	return (struct agreement_baselines){
+		.percent = 100 * (second->baseline_value / first->baseline_value - 1),
+		.noise_percent = dof > 0 ? 100 * quantile_student(0.05, dof) * sqrt(one + other) : NAN,
+	};
 }

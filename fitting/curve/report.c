@@ -48,8 +48,9 @@ static void print_head(const struct fit *fit, FILE *out)
 			100 * fit->form_probability[CURVE_FORM_JUMP], 100 * fit->form_probability[CURVE_FORM_HINGE],
 			100 * fit->form_probability[CURVE_FORM_NONE]);
 	if (curve->goodness.known)
-		fprintf(out, "  goodness     R^2 %.5f, chi^2/dof %.3g, AICc %.1f, BIC %.1f\n", curve->goodness.r_squared,
-		curve->goodness.chi_square / fit->dof, curve->goodness.aicc, curve->goodness.bic);
+		fprintf(out, "  goodness     R^2 %.5f, chi^2/dof %.3g, AICc %.1f, BIC %.1f\n",
+			curve->goodness.r_squared, curve->goodness.chi_square / fit->dof, curve->goodness.aicc,
+			curve->goodness.bic);
 	fprintf(out, "  beyond       %.4g past the domain (smallest value of the table)\n", curve->smallest);
 }
 

@@ -59,7 +59,7 @@ done
 awk -F, -v OFS=, 'NR > 1 { $4 = "time"; $5 = "s"; $6 = "lower"; $7 = 1e6 / $7 } { print }' sweep.csv >time.csv
 "$nomora" fit time.csv -q -o time.json
 run "$nomora" fit --compare curve.json time.json
-printf '%s\n' "$out" | grep -qE 'greatest difference 0\.000|greatest difference [0-9.]+e-0' &&
+printf '%s\n' "$out" | grep -qE 'largest difference  0\.000|largest difference  [0-9.]+e-0' &&
 	pass "times are normalised to baseline/time" || fail "times are normalised to baseline/time" "$out" "$err"
 run "$nomora" fit --compare curve.json time.json --json --plot both.svg --plot both.png
 [ "$code" -eq 0 ] && [ -s both.svg ] && [ -s both.png ] && printf '%s' "$out" | grep -q 'nomora.curve_comparison/1' &&
@@ -74,8 +74,8 @@ awk -F, -v OFS=, 'NR > 1 { $7 *= 0.7 } { print }' sweep.csv >slower.csv
 "$nomora" fit slower.csv -q -o slower.json
 run "$nomora" fit --compare curve.json slower.json
 [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q 'the curves agree' && printf '%s\n' "$out" | grep -q '^baselines .*-30.0 %' &&
-	pass "--compare: another baseline is told, and is no difference" ||
-	fail "--compare: another baseline is told, and is no difference" "exit $code" "$out" "$err"
+	pass "--compare: another baseline is reported and is no difference" ||
+	fail "--compare: another baseline is reported and is no difference" "exit $code" "$out" "$err"
 mkdir several
 check "several sweeps go to a folder, onto one plot" sh -c "
 	'$nomora' fit sweep.csv time.csv -q -o several --plot several.png &&
@@ -84,9 +84,77 @@ check "several sweeps go to a folder, onto one plot" sh -c "
 # The paper's curves that ship are read, and a curve is equal to itself.
 for name in memcached strads spark tensorflow; do
 	run "$nomora" fit --compare "$source_root/curves/$name.json" "$source_root/curves/$name.json"
-	printf '%s\n' "$out" | grep -q '^greatest difference 0 ' && pass "curves/$name.json" ||
+	printf '%s\n' "$out" | grep -q '^largest difference  0 ' && pass "curves/$name.json" ||
 		fail "curves/$name.json" "$out" "$err"
 done
+
+# Data that are not performance relative to the baseline are refused, whatever curve would fit them.
+printf '0 100\n10 95\n20 90\n50 70\n100 50\n200 30\n' >percent.csv
+refuses "percent" 1 'percent.csv:1: performance: .*about 1 at the smallest x \(0 us\), found 100: percent\?' \
+	"$nomora" fit percent.csv -o bad.json
+printf '1 0\n0.95 10\n0.9 20\n0.7 50\n0.5 100\n0.3 200\n' >swapped.csv
+refuses "swapped columns" 1 'swapped.csv:6: performance: expected performance relative to the baseline' \
+	"$nomora" fit swapped.csv -o bad.json
+printf '0 1\n10 1.2\n20 2\n50 5\n100 9\n' >swapped.csv
+refuses "a level of nine baselines" 1 'swapped.csv:4: performance: 5 times the baseline at 50 us: expected at most 3' \
+	"$nomora" fit swapped.csv -o bad.json
+awk -v header="$header" 'BEGIN { print header
+	for (x = 0; x <= 40; x += 4) for (run = 0; run < 3; run++)
+		printf "%d,both,%d,latency,us,higher,%g\n", x, run, 100 + 3 * x + run % 2 }' >rising.csv
+refuses "a metric whose better is wrong" 1 "rising.csv: performance rises with latency .*'better' wrong" \
+	"$nomora" fit rising.csv -o bad.json
+sed 's/higher/lower/' rising.csv >falling.csv
+check "and right" "$nomora" fit falling.csv -q
+printf '0 1\n0.01 0.95\n0.02 0.9\n0.05 0.7\n0.1 0.5\n0.2 0.3\n' >ms.csv
+run "$nomora" fit ms.csv
+printf '%s\n' "$out" | grep -q 'warning: The largest x is 0.2 us, less than a step of the table (10 us): is x in us?' &&
+	pass "milliseconds are warned about" || fail "milliseconds are warned about" "$out" "$err"
+printf '10 1\n20 0.95\n50 0.9\n200 0.7\n1000 0.5\n' >late.csv
+run "$nomora" fit late.csv
+printf '%s\n' "$out" | grep -q 'warning: The smallest x is 10 us: the curve below it is extrapolated' &&
+	pass "no level at 0 is warned about" || fail "no level at 0 is warned about" "$out" "$err"
+[ -e bad.json ] && fail "no curve of nonsense is left" || pass "no curve of nonsense is left"
+
+# An application that latency does not slow down gets no threshold, but a bound on what the noise could hide.
+awk -v header="$header" 'BEGIN { print header
+	for (level = 0; level < 6; level++) for (run = 0; run < 4; run++)
+		printf "%d,both,%d,gbit,Gbit/s,higher,%.4f\n", level * 400, run, 9.4 + 0.1 * ((level * 7 + run * 5) % 9 / 4 - 1) }' >flat.csv
+run "$nomora" fit flat.csv -o flat.json
+if [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q 'threshold    none$' &&
+	printf '%s\n' "$out" | grep -qE 'no effect of latency up to 4000 us found \(at most -[0-9.]+ %, 95 %\)'; then
+	pass "a flat application has no threshold"
+else
+	fail "a flat application has no threshold" "exit $code" "$out" "$err"
+fi
+check "its curve is 1" python3 -c '
+import json
+curve = json.load(open("flat.json"))
+assert curve["threshold"] is None and curve["model"]["name"] == "flat" and set(curve["table"]["p"]) == {1.0}
+assert max(curve["band"]["high"]) == 1 and 0.9 < min(curve["band"]["low"]) < 1'
+check "and is read again" "$nomora" fit --compare flat.json flat.json
+
+# Candidates side by side, and more than two curves.
+run "$nomora" fit sweep.csv --model hill,exponential --plot forms.svg --log-x
+[ "$code" -eq 0 ] && [ -s forms.svg ] && [ "$(printf '%s\n' "$out" | grep -c '^  curve  ')" -eq 2 ] &&
+	pass "two models side by side" || fail "two models side by side" "exit $code" "$out" "$err"
+refuses "two models into one file" 2 '-o takes one model' "$nomora" fit sweep.csv --model hill,log -o bad.json
+refuses "a model of several that is none" 2 'expected auto, polynomial' "$nomora" fit sweep.csv --model hill,cubic
+run "$nomora" fit --compare curve.json time.json worse.json --plot three.svg --zoom-y
+[ "$code" -eq 3 ] && [ -s three.svg ] && [ "$(printf '%s\n' "$out" | grep -c '^verdict')" -eq 2 ] &&
+	printf '%s\n' "$out" | grep -q '^second  .*worse.json (worse)' && pass "--compare names three files" ||
+	fail "--compare names three files" "exit $code" "$out" "$err"
+run "$nomora" fit --compare curve.json time.json worse.json --json
+check "--compare of three is one JSON object" python3 -c '
+import json, sys
+root = json.loads(sys.argv[1])
+assert root["schema"] == "nomora.curve_comparisons/1"
+assert [c["verdict"] for c in root["comparisons"]] == ["agree", "differ"]' "$out"
+refuses "--compare of one" 2 'at least two' "$nomora" fit --compare curve.json
+awk -F, -v OFS=, '{ print } NR > 1 { $4 = "p99"; print }' sweep.csv >two.csv
+refuses "an unknown metric lists the known ones" 1 "unknown metric 'p98'; known: queries_per_second, p99" \
+	"$nomora" fit two.csv -m p98
+run "$nomora" fit two.csv -q
+[ "$code" -eq 0 ] && [ -z "$err" ] && pass "-q says nothing of other metrics" || fail "-q says nothing of other metrics" "$err"
 
 # An outlier is flagged with its line and stays in, unless asked otherwise.
 awk -F, -v OFS=, 'NR == 30 { $7 = 20000 } { print }' sweep.csv >outlier.csv
@@ -153,7 +221,7 @@ bad "noise" 'bad.csv'
 awk -v header="$header" 'BEGIN { print header; for (i = 0; i < 1000000; i++) printf "%d,both,%d,q,1/s,higher,%d\n", i % 50, i, i }' >bad.csv
 bad "a million rows" 'bad.csv:100002: more than 100000 rows'
 refuses "a file that is not there" 1 'no-such.csv' "$nomora" fit no-such.csv -o bad.json
-refuses "a metric that is not there" 1 "there is no metric 'latency'" "$nomora" fit sweep.csv -m latency -o bad.json
+refuses "a metric that is not there" 1 "unknown metric 'latency'; known: queries_per_second" "$nomora" fit sweep.csv -m latency -o bad.json
 printf '0,1\n10,0.9\n20,0.8\n30,0.7\n' >few.csv
 refuses "too few levels for what is asked" 1 'few.csv: 4 delay levels are too few' "$nomora" fit few.csv --model hill -o bad.json
 head -c $(($(wc -c <curve.json) / 2)) curve.json >half.json
@@ -174,12 +242,12 @@ while IFS='|' read -r purpose words; do
 		--compare) first=(--compare curve.json curve.json) ;;
 		*) first=(sweep.csv) ;;
 		esac
-		refuses "$purpose with --${option%%=*}" 2 "--${option%%=*} means nothing to $purpose: leave it out" \
+		refuses "$purpose with --${option%%=*}" 2 "--${option%%=*} does not apply to $purpose" \
 			"$nomora" fit "${first[@]}" "--${option%%=*}" ${value:+"$value"}
 	done
 done <<-'END'
 	--nist|output=bad.json plot=bad.svg metric=m application=a baseline-rtt-us=5 quiet model=log degree=2 threshold=9 continuous absolute-sigma without-outliers replicates=9 seed=2 expr=x start=b1=1 response=y bounds=b1=0:1 fix=b1 y-column=y deviation-column=d loss=huber loss-scale=2 multistart=3 compare
-	--expr|plot=bad.svg application=a baseline-rtt-us=5 model=log degree=2 threshold=9 continuous without-outliers replicates=9
+	--expr|model=log degree=2 threshold=9 continuous without-outliers replicates=9
 	--compare|output=bad.json metric=m application=a baseline-rtt-us=5 quiet model=log degree=2 threshold=9 continuous absolute-sigma without-outliers replicates=9 seed=2 expr=x start=b1=1 multistart=3
 	a sweep|start=b1=1 response=y bounds=b1=0:1 fix=b1 y-column=y deviation-column=d loss=huber loss-scale=2 multistart=3
 END
@@ -197,6 +265,6 @@ for name in "$(printf 'a\033[31m')" "$(printf 'b\377')"; do
 done
 refuses "a model that is none" 2 'expected auto, polynomial' "$nomora" fit sweep.csv --model cubic
 refuses "degree without polynomial" 2 'for polynomials' "$nomora" fit sweep.csv --model log --degree 2
-refuses "no operand" 2 'no sweep' "$nomora" fit
+refuses "no operand" 2 'missing operand SWEEP.csv' "$nomora" fit
 [ -e bad.json ] && fail "nothing was left behind" || pass "nothing was left behind"
 plan

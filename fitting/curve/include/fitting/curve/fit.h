@@ -87,7 +87,7 @@ struct fit {
 	size_t candidate_count;
 	struct fit_candidate *candidates; /* by AICc, the chosen one first */
 	double dof;                       /* of the chosen one */
-	double overdispersion; /* variance of level means about the curve, relative to pure error; >= 1 */
+	double overdispersion;            /* variance of level means about the curve, relative to pure error; >= 1 */
 	/* Variance of the curve between replicate blocks, relative to run-to-run noise; NAN = fewer than two blocks. */
 	double block_dispersion;
 	bool blocks_drift;                    /* block_dispersion is significant at 5 % */
@@ -101,8 +101,8 @@ struct fit {
 };
 
 /*
- * Fits the observations. On success they belong to *fit; free with fit_free(). On failure they stay the caller's: -errno
- * with err set (fewer levels than the forced model has parameters, out of memory).
+ * Fits the observations. On success they belong to *fit; free with fit_free(). On failure they stay the caller's:
+ * -errno with err set (fewer levels than the forced model has parameters, out of memory).
  */
 int fit_observations(struct observations *observations, const struct fit_settings *settings, struct fit *fit,
 		     struct error *err);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "command.h"
+#include "fit_parts.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <base/json.h>
+#include <base/log.h>
+#include <base/name.h>
+#include <figures/curves.h>
+
+void fit_name_of_file(const char *path, char *name, size_t bytes)
+{
+	const char *slash = strrchr(path, '/');
+	const char *endings[] = {".gz", ".csv"};
+
+	snprintf(name, bytes, "%s", slash ? slash + 1 : path);
+	for (size_t i = 0; i < 2; i++) {
+		size_t length = strlen(name), ending = strlen(endings[i]);
+
+		if (length > ending && strcmp(name + length - ending, endings[i]) == 0)
+			name[length - ending] = '\0';
+	}
+	if (strcmp(name, "-") == 0 || !*name)
+		snprintf(name, bytes, "application");
+}
+
+int fit_check_application(const char *name, struct error *err)
+{
+	json_t *text = name_is_printable(name, "") && name[0] ? json_string(name) : NULL;
+	int rc = text ? 0 : error_set(err, EINVAL, "expected UTF-8 without control characters, found '%.200s'", name);
+
+	json_decref(text);
+	return rc;
+}
+
+/* One sweep by one model. */
+static int fit_one(const struct fit_sweeps_settings *settings, const struct sweep *sweep, const char *path, int model,
+		   struct fit *fit, struct error *err)
+{
+	struct fit_settings how = settings->fitting;
+	struct observations observations;
+	char name[256];
+	int rc;
+
+	fit_name_of_file(path, name, sizeof name);
+	how.family = model;
+	how.application = settings->application ? settings->application : name;
+	rc = fit_check_application(how.application, err);
+	if (rc != 0)
+		return error_prefix(err, "the file's name, for the application (--application gives another)");
+	rc = observations_prepare(sweep, &settings->observing, &observations, err);
+	if (rc != 0)
+		return rc;
+	rc = fit_observations(&observations, &how, fit, err);
+	if (rc != 0) {
+		error_prefix(err, "%s", path);
+		observations_free(&observations);
+	}
+	return rc;
+}
+
+/* The sweep's fits, one per model; *done counts them. */
+static int fit_file(const struct fit_sweeps_settings *settings, const char *path, struct fit *fits, size_t *done,
+		    struct error *err)
+{
+	struct sweep *sweep = sweep_load(path, err);
+	int rc = 0;
+
+	if (!sweep)
+		return error_code(err, EIO);
+	if (sweep->metric_count > 1 && !settings->observing.metric && !settings->quiet)
+		log_info("%s has %zu metrics: fitting '%s'; --metric selects another", path, sweep->metric_count,
+			 sweep->metrics[0].name);
+	for (size_t i = 0; rc == 0 && i < settings->model_count; i++) {
+		rc = fit_one(settings, sweep, path, settings->models[i], &fits[i], err);
+		*done += rc == 0;
+	}
+	sweep_destroy(sweep);
+	return rc;
+}
+
+/* Several sweeps go to a folder, made if need be, each under its application's name. */
+static int save_curve(const struct fit_sweeps_settings *settings, const struct fit *fit, bool several,
+		      struct error *err)
+{
+	char path[PATH_MAX];
+	struct stat info;
+	int length;
+
+	if (!settings->output)
+		return 0;
+	if (!several && !(stat(settings->output, &info) == 0 && S_ISDIR(info.st_mode)))
+		return curve_save(fit->curve, settings->output, err);
+	if (several && mkdir(settings->output, 0777) != 0 && errno != EEXIST)
+		return error_set(err, errno, "cannot make the folder %s: %s", settings->output, strerror(errno));
+	length = snprintf(path, sizeof path, "%s/%s.json", settings->output, fit->curve->application);
+	if (length < 0 || (size_t)length >= sizeof path)
+		return error_set(err, ENAMETOOLONG, "%s: the name is too long", settings->output);
+	return curve_save(fit->curve, path, err);
+}
+
+static int print_json(const struct fit *fits, size_t count, struct error *err)
+{
+	json_t *root = json_pack("{s:s}", "schema", "nomora.fit/1"), *array = json_array();
+	int rc;
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, fit_to_json(&fits[i]));
+	json_object_set_new(root, "fits", array);
+	rc = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
+	json_decref(root);
+	return rc;
+}
+
+static int draw(const struct fit_sweeps_settings *settings, const struct fit *fits, size_t count, struct error *err)
+{
+	const struct curve **curves = calloc(count, sizeof *curves);
+	const char **labels = calloc(count, sizeof *labels);
+	struct figures_curves figure = {.curves = curves,
+					.count = count,
+					.labels = labels,
+					.one_sweep = settings->model_count == count && count > 1,
+					.log_x = settings->plots.log_x,
+					.zoom_y = settings->plots.zoom_y};
+	int rc = curves && labels ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		curves[i] = fits[i].curve;
+		labels[i] = settings->model_count > 1 ? curves[i]->model : curves[i]->application;
+	}
+	for (size_t i = 0; rc == 0 && i < settings->plots.files->count; i++)
+		rc = figures_curves_save(&figure, settings->plots.files->items[i], err);
+	free(labels);
+	free(curves);
+	return rc;
+}
+
+static void print_reports(const struct fit *fits, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			putchar('\n');
+		fit_report(&fits[i], stdout);
+	}
+}
+
+/* Everything is fitted and drawn before the first curve is written: a sweep that fails leaves no partial result. */
+static int run(const struct fit_sweeps_settings *settings, char *const *paths, size_t count, struct error *err)
+{
+	size_t total = count * settings->model_count, done = 0;
+	bool to_stdout = settings->output && strcmp(settings->output, "-") == 0;
+	struct fit *fits = calloc(total, sizeof *fits);
+	int rc = fits ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = fit_file(settings, paths[i], &fits[done], &done, err);
+	if (rc == 0)
+		rc = draw(settings, fits, total, err);
+	for (size_t i = 0; rc == 0 && i < total; i++)
+		rc = save_curve(settings, &fits[i], total > 1, err);
+	if (rc == 0 && settings->json)
+		rc = print_json(fits, total, err);
+	if (rc == 0 && !settings->json && !settings->quiet && !to_stdout)
+		print_reports(fits, total);
+	for (size_t i = 0; i < done; i++)
+		fit_free(&fits[i]);
+	free(fits);
+	return rc;
+}
+
+int fit_sweeps(const struct fit_sweeps_settings *settings, char *const *paths, size_t count)
+{
+	struct error err = {0};
+
+	return run(settings, paths, count, &err) == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
+}
