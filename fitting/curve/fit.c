@@ -8,8 +8,8 @@
 
 #include "fit_priv.h"
 
-/* Standard deviations by which data must rise to be refused: chance in one sweep of 30,000. */
-static const double rise_deviations = 4;
+/* Data are refused if they rise by this many standard errors, and by this much: drift alone can make a small rise. */
+static const double rise_deviations = 4, rise_least = 0.1;
 
 void fit_settings_default(struct fit_settings *settings)
 {
@@ -101,20 +101,43 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 }
 
 /*
- * Data that rise with x: the best non-increasing curve is significantly worse than the mean of the data. A flat
- * application's R^2 is below 0 by chance alone: by chi-square(1) / (runs - 1).
+ * Rise of a straight line through the level means over the whole range, if it is significant; else 0. Standard error
+ * from the residuals of the means about the line.
  */
-static int refuse_rising(const struct fit *fit, struct error *err)
+static double significant_rise(const struct problem *problem)
 {
-	const struct curve *curve = fit->curve;
-	double chance = rise_deviations * rise_deviations / fmax((double)fit->observations.runs - 1, 1);
+	double weight = 0, mean_x = 0, mean_y = 0, xx = 0, xy = 0, residuals = 0, slope;
 
-	if (!(curve->goodness.r_squared < -chance))
+	for (size_t i = 0; i < problem->count; i++) {
+		weight += problem->weight[i];
+		mean_x += problem->weight[i] * problem->x[i];
+		mean_y += problem->weight[i] * problem->y[i];
+	}
+	mean_x /= weight;
+	mean_y /= weight;
+	for (size_t i = 0; i < problem->count; i++) {
+		xx += problem->weight[i] * pow(problem->x[i] - mean_x, 2);
+		xy += problem->weight[i] * (problem->x[i] - mean_x) * (problem->y[i] - mean_y);
+	}
+	slope = xy / xx;
+	for (size_t i = 0; i < problem->count; i++)
+		residuals += problem->weight[i] * pow(problem->y[i] - mean_y - slope * (problem->x[i] - mean_x), 2);
+	if (!(slope > rise_deviations * sqrt(residuals / fmax((double)problem->count - 2, 1) / xx)))
 		return 0;
-	return error_set(err, EINVAL,
-			 "performance rises with latency (R^2 %.3g): expected added latency in x, and performance "
-			 "relative to the baseline; are the columns swapped, or is 'better' wrong?",
-			 curve->goodness.r_squared);
+	return slope * (problem->x[problem->count - 1] - problem->x[0]);
+}
+
+/* Columns swapped or a metric with the wrong `better`: no curve of an application rises with latency. */
+static int refuse_rising(const struct problem *problem, struct error *err)
+{
+	double rise = significant_rise(problem);
+
+	if (rise < rise_least)
+		return 0;
+	return error_set(
+		err, EINVAL,
+		"performance rises with latency, by %.3g baselines: are the columns swapped, or is 'better' wrong?",
+		rise);
 }
 
 int fit_observations(struct observations *observations, const struct fit_settings *settings, struct fit *fit,
@@ -127,11 +150,11 @@ int fit_observations(struct observations *observations, const struct fit_setting
 	if (problem_create(observations, &problem) != 0)
 		return error_set(err, ENOMEM, "out of memory");
 	fit->observations = *observations;
-	rc = choose_candidates(&problem, settings, fit, err);
+	rc = refuse_rising(&problem, err);
+	if (rc == 0)
+		rc = choose_candidates(&problem, settings, fit, err);
 	if (rc == 0)
 		rc = build_curve(&problem, settings, fit, err);
-	if (rc == 0)
-		rc = refuse_rising(fit, err);
 	if (rc == 0)
 		collect_warnings(&problem, fit);
 	problem_free(&problem);

@@ -101,7 +101,7 @@ refuses "a level of nine baselines" 1 'swapped.csv:4: performance: 5 times the b
 awk -v header="$header" 'BEGIN { print header
 	for (x = 0; x <= 40; x += 4) for (run = 0; run < 3; run++)
 		printf "%d,both,%d,latency,us,higher,%g\n", x, run, 100 + 3 * x + run % 2 }' >rising.csv
-refuses "a metric whose better is wrong" 1 "rising.csv: performance rises with latency .*'better' wrong" \
+refuses "a metric whose better is wrong" 1 "rising.csv: performance rises with latency, by .*'better' wrong" \
 	"$nomora" fit rising.csv -o bad.json
 sed 's/higher/lower/' rising.csv >falling.csv
 check "and right" "$nomora" fit falling.csv -q
