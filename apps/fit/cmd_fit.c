@@ -15,7 +15,7 @@ struct settings {
 	struct option_list plots;
 	double threshold_us, baseline_rtt_us;
 	int64_t degree, replicates, seed;
-	bool continuous, absolute_sigma, without_outliers, compare, log_x, zoom_y, json, quiet;
+	bool continuous, absolute_sigma, without_outliers, without_disturbed, compare, log_x, zoom_y, json, quiet;
 	struct fit_expression_settings expression;
 };
 
@@ -26,9 +26,10 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(struct settings, log_x, "log-x", 0, "logarithmic x axis in pictures"),
 	OPTION_FLAG(struct settings, zoom_y, "zoom-y", 0, "y axis in pictures around the data, not from 0"),
 	OPTION_STRING(struct settings, metric, "metric", 'm', "NAME", "metric to fit; default: the sweep's first"),
-	OPTION_STRING(struct settings, application, "application", 'a', "NAME", "default: the sweep file's name"),
+	OPTION_STRING(struct settings, application, "application", 'a', "NAME",
+		      "default: the plan's, from SWEEP.csv.log, or the file's name"),
 	OPTION_DOUBLE(struct settings, baseline_rtt_us, "baseline-rtt-us", 0, "US", 0, 1e6,
-		      "round trip of the testbed without added delay"),
+		      "round trip of the testbed without added delay; default: the sweep's"),
 	OPTION_FLAG(struct settings, json, "json", 'j', "print the result as JSON"),
 	OPTION_FLAG(struct settings, quiet, "quiet", 'q', "no report"),
 	OPTION_HEADING("Model"),
@@ -41,6 +42,8 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(struct settings, absolute_sigma, "absolute-sigma", 0,
 		    "use the file's deviations as they are: errors are not scaled by chi2/dof"),
 	OPTION_FLAG(struct settings, without_outliers, "without-outliers", 0, "exclude outliers"),
+	OPTION_FLAG(struct settings, without_disturbed, "without-disturbed", 0,
+		    "exclude runs that failed a gate of the sweep"),
 	OPTION_INTEGER(struct settings, replicates, "replicates", 0, "N", 0, 100000,
 		       "simulated sweeps behind the 95 % band; 0 = no band"),
 	OPTION_INTEGER(struct settings, seed, "seed", 0, "N", 0, 9e15, "seed of the simulation and of further starts"),
@@ -180,6 +183,7 @@ static int run_sweeps(const struct settings *settings, const struct option_opera
 		.application = settings->application,
 		.observing = {.metric = settings->metric,
 			      .without_outliers = settings->without_outliers,
+			      .without_disturbed = settings->without_disturbed,
 			      .absolute_sigma = settings->absolute_sigma},
 		.plots = plots_of(settings),
 		.json = settings->json,
@@ -209,7 +213,8 @@ struct purpose {
 static const struct purpose sweeps = {"a sweep",
 				      {"output", "plot", "metric", "application", "baseline-rtt-us", "json", "quiet",
 				       "model", "degree", "threshold", "continuous", "absolute-sigma",
-				       "without-outliers", "replicates", "seed", "log-x", "zoom-y", NULL}};
+				       "without-outliers", "without-disturbed", "replicates", "seed", "log-x", "zoom-y",
+				       NULL}};
 static const struct purpose curves = {"--compare", {"compare", "plot", "log-x", "zoom-y", "json", NULL}};
 static const struct purpose nist = {"--nist", {"nist", "json", NULL}};
 static const struct purpose formula = {"--expr", {"expr",           "output",

@@ -4,6 +4,7 @@
 #include "fit_expr.h"
 #include "fit_expr_data.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +101,8 @@ static int write_curve(const struct fit_expression_report *report, const struct 
 		.metric = data->metric,
 		.baseline_value = data->baseline_value,
 		.baseline_deviation = data->baseline_deviation,
-		.baseline_rtt_us = settings->baseline_rtt_us,
+		.baseline_rtt_us = isnan(settings->baseline_rtt_us) ? data->baseline_rtt_us : settings->baseline_rtt_us,
+		.disturbed_runs = data->disturbed_runs,
 	};
 	double *x, *y, *deviation;
 	struct curve *curve;

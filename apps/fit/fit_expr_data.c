@@ -126,6 +126,8 @@ static int read_sweep(const struct fit_expression_settings *settings, struct fit
 	data->metric = observations.metric;
 	data->baseline_value = observations.baseline_value;
 	data->baseline_deviation = observations.baseline_deviation;
+	data->baseline_rtt_us = observations.baseline_rtt_us;
+	data->disturbed_runs = observations.disturbed;
 	code = allocate(data, true, err);
 	for (size_t i = 0; code == 0 && i < observations.count; i++) {
 		data->x[i] = observations.levels[i].x_us;
@@ -141,7 +143,7 @@ int fit_data_read(const struct fit_expression_settings *settings, struct fit_dat
 	int y, deviation = -1, code = table_read(settings->input, &data->table, err);
 
 	data->metric = (struct sweep_metric){.name = "performance", .unit = "1", .better = SWEEP_HIGHER};
-	data->baseline_value = data->baseline_deviation = NAN;
+	data->baseline_value = data->baseline_deviation = data->baseline_rtt_us = NAN;
 	if (code)
 		return code;
 	if (is_sweep(&data->table))

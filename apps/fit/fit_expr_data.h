@@ -24,7 +24,8 @@ struct fit_data {
 	double *deviations; /* NULL = all alike */
 	/* Of a sweep; of a plain table "performance" and unknown baselines. */
 	struct sweep_metric metric;
-	double baseline_value, baseline_deviation;
+	double baseline_value, baseline_deviation, baseline_rtt_us;
+	long disturbed_runs;
 };
 
 int fit_data_read(const struct fit_expression_settings *settings, struct fit_data *data, struct error *err);

@@ -13,6 +13,7 @@
 #include <base/log.h>
 #include <base/name.h>
 #include <figures/curves.h>
+#include <model/sweep_log.h>
 
 void fit_name_of_file(const char *path, char *name, size_t bytes)
 {
@@ -39,6 +40,25 @@ int fit_check_application(const char *name, struct error *err)
 	return rc;
 }
 
+/* The plan's application, if the sweep's log is beside it. */
+static bool name_in_log(const char *path, char *name, size_t bytes)
+{
+	struct sweep_log_reader *reader = NULL;
+	struct sweep_log_event event;
+	char log[PATH_MAX];
+
+	if (strlen(path) + sizeof ".log" > sizeof log)
+		return false;
+	snprintf(log, sizeof log, "%s.log", path);
+	reader = sweep_log_open(log, NULL);
+	name[0] = '\0';
+	while (reader && !name[0] && sweep_log_next(reader, &event, NULL) > 0)
+		if (event.kind == SWEEP_LOG_PLAN && event.plan.application && strlen(event.plan.application) < bytes)
+			strcpy(name, event.plan.application);
+	sweep_log_close(reader);
+	return name[0] != '\0';
+}
+
 /* One sweep by one model. */
 static int fit_one(const struct fit_sweeps_settings *settings, const struct sweep *sweep, const char *path, int model,
 		   struct fit *fit, struct error *err)
@@ -48,12 +68,13 @@ static int fit_one(const struct fit_sweeps_settings *settings, const struct swee
 	char name[256];
 	int rc;
 
-	fit_name_of_file(path, name, sizeof name);
+	if (!name_in_log(path, name, sizeof name))
+		fit_name_of_file(path, name, sizeof name);
 	how.family = model;
 	how.application = settings->application ? settings->application : name;
 	rc = fit_check_application(how.application, err);
 	if (rc != 0)
-		return error_prefix(err, "the file's name, for the application (--application gives another)");
+		return error_prefix(err, "the file's name, for the application (--application sets another)");
 	rc = observations_prepare(sweep, &settings->observing, &observations, err);
 	if (rc != 0)
 		return rc;

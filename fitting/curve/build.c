@@ -322,7 +322,9 @@ int build_curve(const struct problem *problem, const struct fit_settings *settin
 		curve->better = fit->observations.metric.better;
 		curve->baseline_value = fit->observations.baseline_value;
 		curve->baseline_deviation = fit->observations.baseline_deviation;
-		curve->baseline_rtt_us = settings->baseline_rtt_us;
+		curve->baseline_rtt_us = isnan(settings->baseline_rtt_us) ? fit->observations.baseline_rtt_us
+									  : settings->baseline_rtt_us;
+		curve->disturbed_runs = fit->observations.disturbed;
 		curve->domain_high_us = problem->end_us;
 		curve->threshold.form = chosen->form;
 		memcpy(curve->threshold.probability, fit->form_probability, sizeof fit->form_probability);

@@ -63,6 +63,12 @@ static void collect_warnings(const struct problem *problem, struct fit *fit)
 	const struct fit_candidate *chosen = &fit->candidates[0];
 	const struct observations *observations = &fit->observations;
 
+	if (observations->disturbed)
+		warn(fit,
+		     "%ld of %ld runs were disturbed (see the sweep's log): do not rely on this curve; "
+		     "--without-disturbed "
+		     "excludes them.\n",
+		     observations->disturbed, observations->runs);
 	if (observations->outlier_count)
 		warn(fit, "%zu outlier%s (run more than 4.5 robust deviations from the level's median)%s.\n",
 		     observations->outlier_count, observations->outlier_count == 1 ? "" : "s",

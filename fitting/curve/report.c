@@ -30,6 +30,10 @@ static void print_head(const struct fit *fit, FILE *out)
 	if (observations->run_deviation > 0)
 		fprintf(out, "  noise        %.2g %% per run, %s\n", 100 * observations->run_deviation,
 			noise_words[observations->noise]);
+	if (isfinite(curve->baseline_rtt_us))
+		fprintf(out, "  testbed      round trip %.4g us without added delay\n", curve->baseline_rtt_us);
+	if (observations->disturbed)
+		fprintf(out, "  disturbed    %ld of %ld runs\n", observations->disturbed, observations->runs);
 	fprintf(out, "  curve        %s\n", curve->equation);
 	fprintf(out, "  model        %s\n", fit->reason);
 	if (fit->flat)

@@ -210,6 +210,7 @@ struct curve *expression_curve_create(const struct expression_curve_source *sour
 		curve->baseline_value = source->baseline_value;
 		curve->baseline_deviation = source->baseline_deviation;
 		curve->baseline_rtt_us = source->baseline_rtt_us;
+		curve->disturbed_runs = source->disturbed_runs;
 		curve->domain_high_us = source->x_us[source->result->observations - 1];
 		rc = fill_table(&evaluator, curve, err);
 	}

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/quantile.h>
+
 #include "prepare_priv.h"
 
 enum { LEVELS_MINIMUM = 3, LEVELS_MAXIMUM = 2000 };
@@ -35,7 +37,23 @@ static int compare_runs(const void *left, const void *right)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* The runs of the metric; values that cannot be a performance are refused. */
+/* Median of what the sweep measured: one value per invocation of the sweep, repeated in its rows. */
+static void take_baseline_rtt(struct preparation *preparation)
+{
+	const struct sweep *sweep = preparation->sweep;
+	double *values = malloc((sweep->count + 1) * sizeof *values);
+	size_t count = 0;
+
+	preparation->out->baseline_rtt_us = NAN;
+	for (size_t i = 0; values && i < sweep->count; i++)
+		if (isfinite(sweep->rows[i].baseline_rtt_us))
+			values[count++] = sweep->rows[i].baseline_rtt_us;
+	if (count > 0)
+		preparation->out->baseline_rtt_us = quantile_median(values, count);
+	free(values);
+}
+
+/* Takes the metric's runs; refuses values that cannot be a performance. */
 static int take_runs(struct preparation *preparation, size_t metric)
 {
 	const struct sweep *sweep = preparation->sweep;
@@ -48,8 +66,9 @@ static int take_runs(struct preparation *preparation, size_t metric)
 	for (size_t i = 0; i < sweep->count; i++) {
 		const struct sweep_row *row = &sweep->rows[i];
 
-		if (row->metric != metric)
+		if (row->metric != metric || (row->disturbed && preparation->settings->without_disturbed))
 			continue;
+		preparation->out->disturbed += row->disturbed && row->run < SWEEP_REFERENCE_RUN;
 		if (row->value < 0)
 			return fail(preparation, row->line, "value", "a performance must not be negative");
 		if (lower && row->value == 0)
@@ -61,6 +80,10 @@ static int take_runs(struct preparation *preparation, size_t metric)
 								       .block = row->run,
 								       .line = row->line};
 	}
+	if (preparation->count == 0)
+		return error_at(preparation->err, (struct error_place){sweep->file, 0, "disturbed"}, EINVAL,
+				"every run is disturbed: nothing is left to fit");
+	take_baseline_rtt(preparation);
 	rc = prepare_references(preparation);
 	qsort(preparation->runs, preparation->count, sizeof *preparation->runs, compare_runs);
 	return rc;
@@ -90,7 +113,8 @@ static int refuse_missing(const struct preparation *preparation)
 	for (size_t i = 0; i < sweep->count; i++) {
 		const struct sweep_row *row = &sweep->rows[i];
 
-		if (has_level(preparation, sweep_row_added_rtt_us(sweep, row)))
+		if (has_level(preparation, sweep_row_added_rtt_us(sweep, row)) ||
+		    (row->disturbed && preparation->settings->without_disturbed))
 			continue;
 		snprintf(text, sizeof text, "'%s' has no row at delay %g us, where '%s' has one",
 			 preparation->out->metric.name, row->delay_us, sweep->metrics[row->metric].name);

@@ -375,6 +375,7 @@ static void read_head(struct json_reader *reader, const json_t *root, struct cur
 		json_may_number(reader, baseline, "baseline", "value", -number_limit, number_limit, NAN);
 	curve->baseline_deviation = json_may_number(reader, baseline, "baseline", "deviation", 0, number_limit, NAN);
 	curve->baseline_rtt_us = json_may_number(reader, root, "", "baseline_rtt_us", 0, number_limit, NAN);
+	curve->disturbed_runs = (long)json_may_integer(reader, root, "", "disturbed_runs", 0, INT64_MAX, 0);
 	read_interval(reader, root, "", "domain_us", &curve->domain_low_us, &curve->domain_high_us);
 }
 
@@ -448,6 +449,7 @@ static json_t *curve_json(const struct curve *curve)
 
 	json_object_set_new(root, "baseline", baseline_json(curve));
 	json_object_set_new(root, "baseline_rtt_us", known_number(curve->baseline_rtt_us));
+	json_object_set_new(root, "disturbed_runs", json_integer(curve->disturbed_runs));
 	json_object_set_new(root, "domain_us", numbers(domain, 2));
 	json_object_set_new(root, "beyond_domain", json_pack("{s:s, s:f}", "rule", "smallest", "p", curve->smallest));
 	json_object_set_new(root, "threshold", threshold_json(&curve->threshold));

@@ -33,6 +33,7 @@ static void read_plan(struct json_reader *reader, const json_t *line, struct swe
 
 	snprintf(plan->fingerprint, sizeof plan->fingerprint, "%s", fingerprint ? fingerprint : "");
 	plan->parts = json_is_object(parts) ? parts : NULL;
+	plan->application = json_may_string(reader, line, "", "application", "");
 }
 
 static json_t *run_to_json(const struct sweep_log_run *run, const char *event)

@@ -156,6 +156,31 @@ refuses "an unknown metric lists the known ones" 1 "unknown metric 'p98'; known:
 run "$nomora" fit two.csv -q
 [ "$code" -eq 0 ] && [ -z "$err" ] && pass "-q says nothing of other metrics" || fail "-q says nothing of other metrics" "$err"
 
+# What the sweep says of itself is kept: the plan's name, the testbed's round trip, the disturbed runs.
+awk -F, -v OFS=, 'NR == 1 { print $0, "started_at", "disturbed", "baseline_rtt_us"; next }
+	{ print $0, "", NR % 13 == 0 ? 1 : 0, NR % 2 ? 39.5 : "" }' sweep.csv >marked.csv
+echo '{"event": "plan", "fingerprint": "x", "application": "mariadb", "client": "", "server": "", "seed": 1}' >marked.csv.log
+run "$nomora" fit marked.csv -o marked.json
+disturbed=$(awk -F, '$9 == 1' marked.csv | wc -l)
+[ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -q "warning: $disturbed of 104 runs were disturbed" &&
+	pass "disturbed runs are warned about" || fail "disturbed runs are warned about" "$out" "$err"
+check "and counted in curve.json, beside the plan's name and the testbed's round trip" python3 -c '
+import json, sys
+curve = json.load(open("marked.json"))
+assert curve["disturbed_runs"] == int(sys.argv[1]) and curve["application"] == "mariadb"
+assert curve["baseline_rtt_us"] == 39.5' "$disturbed"
+run "$nomora" fit marked.csv --without-disturbed --baseline-rtt-us 7 -a other -o marked.json
+[ "$code" -eq 0 ] && ! printf '%s\n' "$out" | grep -q 'were disturbed' &&
+	printf '%s\n' "$out" | grep -q "measured     $((104 - disturbed)) runs" && pass "--without-disturbed" ||
+	fail "--without-disturbed" "$out" "$err"
+check "options win over the sweep" python3 -c '
+import json
+curve = json.load(open("marked.json"))
+assert curve["disturbed_runs"] == 0 and curve["application"] == "other" and curve["baseline_rtt_us"] == 7'
+awk -F, -v OFS=, 'NR > 1 { $9 = 1 } { print }' marked.csv >ruined.csv
+refuses "nothing but disturbed runs" 1 'ruined.csv: disturbed: every run is disturbed' \
+	"$nomora" fit ruined.csv --without-disturbed -o ruined.json
+
 # An outlier is flagged with its line and stays in, unless asked otherwise.
 awk -F, -v OFS=, 'NR == 30 { $7 = 20000 } { print }' sweep.csv >outlier.csv
 run "$nomora" fit outlier.csv
@@ -257,7 +282,7 @@ run "$nomora" fit sweep.csv --expr 'a/(b+x)' --start a=1,b=100 --quiet
 cp sweep.csv "$(printf 'a\033[31m.csv')"
 cp sweep.csv "$(printf 'b\377.csv')"
 for name in "$(printf 'a\033[31m')" "$(printf 'b\377')"; do
-	refuses "an application that is not printable, from a file" 1 "the file's name.*--application gives another.*expected UTF-8 without control" \
+	refuses "an application that is not printable, from a file" 1 "the file's name.*--application sets another.*expected UTF-8 without control" \
 		"$nomora" fit "$name.csv" --replicates 0 -o bad.json
 	refuses "and as an option" 2 '--application: expected UTF-8 without control' "$nomora" fit sweep.csv --application "$name"
 	run "$nomora" fit "$name.csv" --replicates 0 --application good -o named.json

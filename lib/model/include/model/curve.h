@@ -62,7 +62,8 @@ struct curve {
 	char *application, *metric, *unit;
 	enum sweep_better better; /* of the metric before it was normalised */
 	double baseline_value, baseline_deviation;
-	double baseline_rtt_us; /* of the testbed, before anything was added; NAN = not known */
+	double baseline_rtt_us; /* of the testbed without added delay; NAN = not known */
+	long disturbed_runs;    /* runs of the sweep that failed its gates and are in the fit */
 	double domain_low_us, domain_high_us;
 	struct curve_threshold threshold;
 	char *model;    /* "polynomial-3", "log", "monotone-spline", ... */

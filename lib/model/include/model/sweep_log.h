@@ -63,7 +63,8 @@ struct sweep_log_level {
 
 struct sweep_log_plan {
 	char fingerprint[32];
-	const char *application, *client, *server; /* for people; the reader leaves them NULL */
+	const char *application;     /* the reader lends it until the next event; "" = not given */
+	const char *client, *server; /* for people; the reader leaves them NULL */
 	int64_t seed;
 	json_t *parts; /* object: what must be the same in all rows of a file */
 };

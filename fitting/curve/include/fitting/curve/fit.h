@@ -44,7 +44,7 @@ struct fit_settings {
 	int replicates;      /* simulated sweeps for band and threshold interval; 0 = neither */
 	uint64_t seed;
 	const char *application; /* NULL = none given: "application" */
-	double baseline_rtt_us;  /* of the testbed; NAN = not known */
+	double baseline_rtt_us;  /* of the testbed, instead of the sweep's; NAN = the sweep's */
 };
 
 /* auto, everything found, 400 replicates, seed 1. */

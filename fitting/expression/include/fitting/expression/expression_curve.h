@@ -22,6 +22,7 @@ struct expression_curve_source {
 	const char *application;
 	struct sweep_metric metric;
 	double baseline_value, baseline_deviation, baseline_rtt_us; /* NAN = not known */
+	long disturbed_runs;
 };
 
 /*

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sweep made ready for fitting: one metric, normalised to the baseline at delay 0 (a time becomes baseline/time),
- * gathered by delay level. Outlying runs are flagged by the median absolute deviation, never dropped unless asked.
- * Weights come from the scatter within levels: constant or proportional to performance, whichever is likelier; single
- * levels' deviations, noisy when a level has a few runs, are not used as they stand unless they are all there is.
- * Runs of one number were made in one pass over the levels: what they have in common is drift. Where the sweep has
- * references (model/sweep.h), what the runs at delay 0 beside a run took more than usual is taken off it first.
- * Performance is dimensionless, x is the added round trip in µs. Not shared between threads.
+ * Prepares one metric of a sweep for fitting: normalised to the baseline at delay 0 (a time becomes baseline/time) and
+ * collected by delay level. Outliers are flagged by the median absolute deviation and kept unless asked.
+ *
+ * Weights come from the scatter within levels, constant or proportional to performance, whichever is more likely. The
+ * deviations of single levels are too noisy with a few runs and are used only if there is nothing else.
+ *
+ * Runs of one number form a replicate block: they were made in one pass over the levels and share the machine's drift.
+ * Where the sweep has references (model/sweep.h), a run is first corrected by how much slower than usual the references
+ * before and after it were. Performance is dimensionless, x is the added round trip in µs. One thread per object.
  */
 #ifndef FITTING_OBSERVATIONS_H
 #define FITTING_OBSERVATIONS_H
@@ -39,7 +41,7 @@ struct observation_outlier {
 
 struct observations {
 	struct sweep_metric metric;
-	bool baseline_known; /* plain form: performance is normalised already, 1 is the baseline exactly */
+	bool baseline_known;                       /* plain form: data are normalised, the baseline is exactly 1 */
 	double baseline_value, baseline_deviation; /* of the metric, in its unit */
 	bool drift_taken_off;                      /* by references */
 	enum observation_noise noise;
@@ -48,19 +50,22 @@ struct observations {
 	struct observation_level *levels; /* by rising x */
 	size_t outlier_count;
 	struct observation_outlier *outliers;
-	/* Complete passes, runs of one number that every level has: pass_count rows of count, normalised. */
+	/* Complete replicate blocks, runs of one number that every level has: block_count rows of count, normalised. */
 	size_t block_count;
 	double *blocks;
-	long runs;             /* all of them */
-	double scatter;        /* weighted sum of squares of the runs about their levels' means */
-	double scatter_dof;    /* runs - levels, where several runs were made */
-	bool without_outliers; /* were left out */
+	long runs;              /* all runs used */
+	long disturbed;         /* of these, runs that failed a gate of the sweep */
+	double baseline_rtt_us; /* of the testbed, as the sweep measured it; NAN = not known */
+	double scatter;         /* weighted sum of squares of the runs about their levels' means */
+	double scatter_dof;     /* runs - levels, where several runs were made */
+	bool without_outliers;  /* were left out */
 };
 
 struct observation_settings {
-	const char *metric;    /* NULL = the sweep's first */
-	bool without_outliers; /* leave flagged runs out of the fit */
-	bool absolute_sigma;   /* the file's deviations are taken at their word */
+	const char *metric;     /* NULL = the sweep's first */
+	bool without_outliers;  /* leave outliers out of the fit */
+	bool without_disturbed; /* leave out runs that failed a gate of the sweep */
+	bool absolute_sigma;    /* use the file's deviations as they are */
 };
 
 /* 0 or -errno with err set (file, line, field). Free with observations_free(). */
