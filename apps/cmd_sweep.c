@@ -431,7 +431,7 @@ int command_sweep(int argc, char **argv)
 	struct option_operands operands;
 	struct option_strings *strings = NULL;
 	struct error err = {0};
-	const char *file;
+	char file[PATH_MAX];
 	int code;
 
 	/* Twice: first for the plan's name, then over what the plan says. */
@@ -439,7 +439,7 @@ int command_sweep(int argc, char **argv)
 	code = command_parse(&usage, argc, argv, &plan, &operands);
 	if (code >= 0)
 		return code;
-	file = operands.items[0];
+	command_find_data("plans", operands.items[0], ".plan", file);
 	options_free(&operands);
 	sweep_plan_defaults(&plan);
 	if (options_read_file(&usage, file, &plan, &strings, &err) < 0)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,10 @@ int command_parse(const struct option_usage *usage, int argc, char **argv, void 
 {
 	struct error err = {0};
 
+	if (argc == 2 && strcmp(argv[1], COMMAND_COMPLETE) == 0) {
+		command_complete_options(usage);
+		return COMMAND_OK;
+	}
 	switch (options_parse(usage, argc, argv, settings, operands, &err)) {
 	case OPTIONS_RUN:
 		return -1;
@@ -74,7 +79,36 @@ int command_own_program(char *path, struct error *err)
 	return 0;
 }
 
-/* The sibling program lies beside ours, in the build tree as when installed. */
+static bool find_in(const char *folder, const char *kind, const char *name, const char *ending, char *path)
+{
+	char found[PATH_MAX];
+
+	for (int with_ending = 0; with_ending < 2; with_ending++) {
+		int length = snprintf(found, sizeof found, "%s/%s/%s%s", folder, kind, name, with_ending ? ending : "");
+
+		if (length < PATH_MAX && access(found, R_OK) == 0) {
+			strcpy(path, found);
+			return true;
+		}
+	}
+	return false;
+}
+
+void command_find_data(const char *kind, const char *name, const char *ending, char *path)
+{
+	const char *data = getenv("NOMORA_DATA");
+	char program[PATH_MAX], folder[PATH_MAX + 64];
+
+	snprintf(path, PATH_MAX, "%s", name);
+	if (strchr(name, '/') || access(name, F_OK) == 0 || (data && find_in(data, kind, name, ending, path)) ||
+	    command_own_program(program, NULL) != 0)
+		return;
+	*strrchr(program, '/') = '\0';
+	snprintf(folder, sizeof folder, "%s/../share/nomora", program);
+	find_in(folder, kind, name, ending, path);
+}
+
+/* The sibling program is in the same folder, in the build tree and when installed. */
 static int exec_program(const char *program, char **argv)
 {
 	char path[PATH_MAX], sibling[PATH_MAX + 64];
@@ -119,6 +153,10 @@ int command_dispatch(const char *program, const char *summary, const struct comm
 		print_table(program, summary, commands, stdout);
 		return flush_answer(COMMAND_OK);
 	}
+	if (strcmp(name, COMMAND_COMPLETE) == 0) {
+		command_complete_commands(commands);
+		return flush_answer(COMMAND_OK);
+	}
 	if (strcmp(name, "--version") == 0) {
 		printf("%s %s\n", program, NOMORA_VERSION);
 		return flush_answer(COMMAND_OK);
@@ -132,4 +170,30 @@ int command_dispatch(const char *program, const char *summary, const struct comm
 	}
 	log_error("there is no command '%s'; '%s --help' lists them", name, program);
 	return COMMAND_USAGE;
+}
+
+void command_complete_commands(const struct command *commands)
+{
+	for (const struct command *row = commands; row->name; row++)
+		printf("%s\t\t\t%s\n", row->name, row->summary);
+}
+
+static void print_values(const struct option_row *row)
+{
+	for (size_t i = 0; row->kind == OPTION_KIND_CHOICE && row->choices[i]; i++)
+		printf("%s%s", i ? " " : "", row->choices[i]);
+}
+
+void command_complete_options(const struct option_usage *usage)
+{
+	for (const struct option_row *row = usage->rows; row->kind != OPTION_KIND_END; row++) {
+		if (row->kind == OPTION_KIND_HEADING)
+			continue;
+		printf("--%s\t%s\t", row->name, row->argument ? row->argument : "");
+		print_values(row);
+		printf("\t%s\n", row->help);
+	}
+	printf("--config\tFILE\t\tread 'name = value' lines (long option names) first\n"
+	       "--help\t\t\tprint the help text\n"
+	       "--version\t\t\tprint the version\n");
 }

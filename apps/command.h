@@ -41,6 +41,21 @@ int command_flush(struct error *err);
 /* Where our own program lies, at most PATH_MAX bytes. 0 or -errno. */
 int command_own_program(char *path, struct error *err);
 
+/*
+ * `nomora --complete` and `nomora COMMAND --complete`, for the shells' completion: a line per command or option with
+ * tabs between name, argument, values (of a choice, by blanks) and help.
+ */
+#define COMMAND_COMPLETE "--complete"
+void command_complete_commands(const struct command *commands);
+void command_complete_options(const struct option_usage *usage);
+
+/*
+ * Finds a file that is installed with the program: `name` itself if it has a slash or exists, else NAME or NAME.ENDING
+ * in $NOMORA_DATA/KIND or in share/nomora/KIND beside the program's bin folder. path: PATH_MAX bytes; `name` if there
+ * is none.
+ */
+void command_find_data(const char *kind, const char *name, const char *ending, char *path);
+
 /* Runs the row that argv[1] names; prints the table for --help. NULL-name terminated table. */
 int command_dispatch(const char *program, const char *summary, const struct command *commands, int argc, char **argv);
 
