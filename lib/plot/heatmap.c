@@ -311,7 +311,12 @@ static struct drawing drawing_of(const struct heatmap *map)
 		width = (int)fmax(420, cell * (double)map->columns + 240);
 	if (height <= 0)
 		height = (int)fmax(260, cell * (double)map->rows + 150);
-	return (struct drawing){draw_heatmap, map, width < 8000 ? width : 8000, height < 8000 ? height : 8000};
+	return (struct drawing){.draw = draw_heatmap,
+				.subject = map,
+				.width = width < 8000 ? width : 8000,
+				.height = height < 8000 ? height : 8000,
+				.title = map->title,
+				.description = map->unit};
 }
 
 int heatmap_save(const struct heatmap *heatmap, const char *path, struct error *err)

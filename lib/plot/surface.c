@@ -11,6 +11,7 @@
 #include <base/file.h>
 
 #include "surface_priv.h"
+#include "text_priv.h"
 
 /* PNG pixels per unit: sharp in print and on dense screens. */
 static const double png_scale = 2;
@@ -54,17 +55,67 @@ static int write_png(const struct drawing *drawing, FILE *out, struct error *err
 	return cairo_error(status, err);
 }
 
+/* cairo's SVG with title, description and texts put in: after <svg ...> and before </svg>. */
+static int splice(const struct drawing *drawing, const char *svg, const char *texts, FILE *out, struct error *err)
+{
+	const char *open = strstr(svg, "<svg"), *body = open ? strchr(open, '>') : NULL;
+	const char *end = body ? strstr(body, "</svg>") : NULL;
+
+	if (!end)
+		return error_set(err, EIO, "cannot draw: cairo wrote no SVG");
+	fwrite(svg, 1, (size_t)(body - svg), out);
+	fputs(" role=\"img\" font-family=\"DejaVu Sans, sans-serif\">\n", out);
+	if (drawing->title) {
+		fputs("<title>", out);
+		text_print_xml(out, drawing->title);
+		fputs("</title>\n", out);
+	}
+	if (drawing->description) {
+		fputs("<desc>", out);
+		text_print_xml(out, drawing->description);
+		fputs("</desc>\n", out);
+	}
+	fwrite(body + 1, 1, (size_t)(end - body - 1), out);
+	fputs(texts, out);
+	fputs(end, out);
+	return 0;
+}
+
 static int write_svg(const struct drawing *drawing, FILE *out, struct error *err)
 {
-	cairo_surface_t *surface =
-		cairo_svg_surface_create_for_stream(write_stream, out, drawing->width, drawing->height);
-	cairo_status_t status = draw_on(surface, drawing, 1);
+	char *svg = NULL, *texts = NULL;
+	size_t svg_bytes, text_bytes;
+	FILE *picture = open_memstream(&svg, &svg_bytes), *sink = open_memstream(&texts, &text_bytes);
+	cairo_surface_t *surface;
+	cairo_status_t status;
+	bool complete;
+	int rc;
 
+	if (!picture || !sink) {
+		rc = error_set(err, ENOMEM, "out of memory");
+		goto out;
+	}
+	surface = cairo_svg_surface_create_for_stream(write_stream, picture, drawing->width, drawing->height);
+	text_sink_attach(surface, sink);
+	status = draw_on(surface, drawing, 1);
 	cairo_surface_finish(surface);
 	if (status == CAIRO_STATUS_SUCCESS)
 		status = cairo_surface_status(surface);
 	cairo_surface_destroy(surface);
-	return cairo_error(status, err);
+	complete = fclose(picture) == 0;
+	complete = fclose(sink) == 0 && complete;
+	picture = sink = NULL;
+	rc = complete ? cairo_error(status, err) : error_set(err, ENOMEM, "out of memory");
+	if (rc == 0)
+		rc = splice(drawing, svg, texts, out, err);
+out:
+	if (picture)
+		fclose(picture);
+	if (sink)
+		fclose(sink);
+	free(svg);
+	free(texts);
+	return rc;
 }
 
 static bool ends_in(const char *path, const char *ending)

@@ -22,9 +22,57 @@ double text_width(cairo_t *cr, const char *text, struct text_style style)
 	return extents.x_advance;
 }
 
+static const cairo_user_data_key_t sink_key;
+
+void text_sink_attach(cairo_surface_t *surface, FILE *sink)
+{
+	cairo_surface_set_user_data(surface, &sink_key, sink, NULL);
+}
+
+void text_print_xml(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		default:
+			fputc(*text, out);
+		}
+	}
+}
+
+static void print_text(FILE *sink, cairo_t *cr, const char *text, double x, double y, struct text_style style)
+{
+	static const char *const anchors[] = {"start", "middle", "end"};
+	int grey = (int)lround(255 * style.grey);
+
+	cairo_user_to_device(cr, &x, &y);
+	fprintf(sink,
+		"<text transform=\"translate(%.1f,%.1f) rotate(%.0f)\" y=\"%.1f\" font-size=\"%g\" "
+		"text-anchor=\"%s\"%s "
+		"fill=\"#%02x%02x%02x\">",
+		x, y, style.angle * 180 / M_PI, style.size * 0.36, style.size, anchors[style.place],
+		style.bold ? " font-weight=\"bold\"" : "", grey, grey, grey);
+	text_print_xml(sink, text);
+	fputs("</text>\n", sink);
+}
+
 void text_draw(cairo_t *cr, const char *text, double x, double y, struct text_style style)
 {
 	double width = text_width(cr, text, style);
+	FILE *sink = cairo_surface_get_user_data(cairo_get_target(cr), &sink_key);
+
+	if (sink) {
+		print_text(sink, cr, text, x, y, style);
+		return;
+	}
 
 	cairo_save(cr);
 	cairo_set_source_rgb(cr, style.grey, style.grey, style.grey);

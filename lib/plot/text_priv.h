@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include <stdio.h>
+
 #include <cairo.h>
 
 struct rgb {
@@ -30,6 +32,14 @@ double text_width(cairo_t *cr, const char *text, struct text_style style);
  * the value itself wants it, which is right on a logarithmic axis.
  */
 void text_number(double value, double step, char *text, size_t bytes);
+
+/*
+ * Texts of an SVG are kept out of the picture and written as <text> elements, which can be searched, copied and read
+ * aloud: text_draw() on a surface with a sink prints them there.
+ */
+void text_sink_attach(cairo_surface_t *surface, FILE *sink);
+/* `text` with XML's special characters escaped. */
+void text_print_xml(FILE *out, const char *text);
 
 void set_rgb(cairo_t *cr, struct rgb colour, double opacity);
 struct rgb palette_colour(int colour);

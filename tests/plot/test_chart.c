@@ -58,6 +58,26 @@ Test(chart, draws_all_kinds_on_both_scales)
 	}
 }
 
+/* Found by a search in the page, read aloud, edited: not glyphs. */
+Test(chart, texts_of_an_svg_are_text_with_a_title_and_a_description)
+{
+	const double x[] = {0, 10}, y[] = {1, 0.5};
+	struct chart *chart = chart_create(
+		&(struct chart_options){.title = "a < b & c", .x.label = "added round trip", .y.label = "performance"});
+	char *svg;
+
+	cr_assert_eq(chart_add_line(chart, "curve", x, y, 2, (struct chart_style){0}), 0);
+	svg = chart_to_svg(chart, "left", NULL);
+	cr_assert(strstr(svg, "<title>a &lt; b &amp; c</title>"), "%s", svg);
+	cr_assert(strstr(svg, "<desc>performance by added round trip. curve.</desc>"), "%s", svg);
+	cr_assert(strstr(svg, ">a &lt; b &amp; c</text>"), "the title is drawn");
+	cr_assert(strstr(svg, ">added round trip</text>"));
+	cr_assert(strstr(svg, "rotate(-90)"), "the y axis' label is turned");
+	cr_assert_null(strstr(svg, "<symbol"), "no glyph is drawn");
+	free(svg);
+	chart_destroy(chart);
+}
+
 Test(chart, ids_of_two_pictures_in_a_page_differ)
 {
 	struct chart *chart = make_chart(CHART_LINEAR);

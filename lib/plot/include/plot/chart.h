@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Charts for reports and papers: axes with round ticks (linear or logarithmic), lines, points with error bars, bands,
- * steps, CDFs, bars, marker lines and a legend. The same drawing gives SVG and PNG. A chart copies what it is given;
- * nothing is drawn before chart_save() or chart_to_svg(). The palette is Okabe and Ito's, told apart by colour-blind
- * readers; on paper without colour, markers and dashes still tell series apart.
+ * steps, CDFs, bars, marker lines and a legend. The same drawing gives SVG, with texts as text and a title and a
+ * description for screen readers, and PNG. A chart copies its input and is drawn by chart_save() or chart_to_svg(). The
+ * palette is Okabe and Ito's, which colour-blind readers can distinguish; markers and dashes distinguish series in
+ * print.
  *
  *   struct chart *chart = chart_create(&(struct chart_options){.title = "memcached", .x.label = "added RTT (µs)"});
  *   chart_add_band(chart, "95 % band", x, low, high, n, (struct chart_style){.colour = 1});
