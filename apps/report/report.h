@@ -38,25 +38,32 @@ void report_sweep_destroy(struct report_sweep *sweep); /* NULL is legal */
 void report_sweep_verdict(FILE *out, const struct report_sweep *sweep);
 void report_sweep_details(FILE *out, struct report_sweep *sweep);
 
-/* Levels of a curve: measured, spread, fitted. */
-void report_curve(FILE *out, const struct curve *curve);
+/* The curves in one chart, drawn into the page as SVG. 0 or -errno with err set. */
+int report_curves_chart(FILE *out, const struct curve *const *curves, size_t count, struct error *err);
 
-/* The few figures to see first; what is NULL has none. */
-void report_cards(FILE *out, const struct curve *curve, const struct latency_group groups[LATENCY_RELATIONS],
-		  bool has_cluster);
+/* Equation, baseline and levels of a curve: measured, deviation, fitted. With the application's name if `named`. */
+void report_curve(FILE *out, const struct curve *curve, bool named);
+
+/* The main figures at the top of the page; curves: count of them, groups: NULL = no mesh. */
+void report_cards(FILE *out, const struct curve *const *curves, size_t count,
+		  const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster);
 
 /* The mesh by racks: within a rack and between racks, p50 and p99. Without a cluster all pairs are in one group. */
 void report_mesh(FILE *out, const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster);
 
-/* nomora.place/1, beside a random draw's (random_path, cluster: NULL is legal). */
-int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster,
+/*
+ * nomora.place/1, compared with a random draw (random_path, cluster: NULL is legal); with `summary` a line per job
+ * instead of a line per task.
+ */
+int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster, bool summary,
 		     struct error *err);
 
 /*
  * Statistics of the injector that stood between the racks while the mesh was measured: nomora.inject/1. With the mesh
  * (NULL is legal): is it the injected delay that was measured?
  */
-int report_injector(FILE *out, const char *path, const struct latency_group groups[LATENCY_RELATIONS], struct error *err);
+int report_injector(FILE *out, const char *path, const struct latency_group groups[LATENCY_RELATIONS],
+		    struct error *err);
 
 /* nomora.doctor/1. */
 int report_doctor(FILE *out, const char *path, struct error *err);

@@ -81,7 +81,8 @@ static const char style[] =
 	"td{border-bottom:1px solid #eceff2;padding:4px 14px 4px 0;vertical-align:top}\n"
 	"td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}code{font:13px 'DejaVu Sans Mono',monospace;"
 	"background:#f0f2f5;padding:1px 4px;border-radius:3px}\n"
-	".plot{max-width:100%;height:auto;display:block;margin:8px auto}.muted{color:#6a7482}\n"
+	".plot{max-width:100%;height:auto;display:block;margin:8px auto;background:#fff;border-radius:6px}"
+	".plot svg{max-width:100%;height:auto;display:block;margin:auto}.muted{color:#6a7482}\n"
 	".ok{color:#1a7f4b}.warn{color:#a05a00}.fail{color:#b3261e}.tag{font-weight:600}\n"
 	".cards{display:flex;gap:14px;flex-wrap:wrap}.card{flex:1;min-width:200px;background:#fff;border:1px solid "
 	"#dfe3e8;"
@@ -95,7 +96,21 @@ static const char style[] =
 	".slot.used{border:0;color:#fff}.slot.root{outline:2px solid #1c2430}\n"
 	".side{display:flex;gap:28px;flex-wrap:wrap}\n"
 	"@media(max-width:700px){main{padding:12px}section{padding:14px}table{display:block;overflow-x:auto}"
-	"td.tag{white-space:nowrap}}\n";
+	"td.tag{white-space:nowrap}"
+	/* Shadows at the edges show that a table scrolls; they scroll away at its ends. */
+	"table{background:linear-gradient(90deg,var(--card) 30%,transparent) left/30px 100% no-repeat local,"
+	"linear-gradient(270deg,var(--card) 30%,transparent) right/30px 100% no-repeat local,"
+	"linear-gradient(90deg,#0005,transparent) left/12px 100% no-repeat scroll,"
+	"linear-gradient(270deg,#0005,transparent) right/12px 100% no-repeat scroll}"
+	"table::before{content:'scroll sideways for all "
+	"columns';font-size:12px;color:#6a7482;position:sticky;left:0}}\n"
+	":root{--card:#fff}\n"
+	"@media(prefers-color-scheme:dark){:root{--card:#1c232b;color-scheme:dark}"
+	"body{color:#dde3ea;background:#12171c}section,.card{background:#1c232b;border-color:#313b46}"
+	"header{background:#0b2032}th{color:#a9b4c0;border-color:#3a4652}td{border-color:#2a333d}"
+	"code{background:#28313b}.muted,table::before{color:#98a4b1}.rack{background:#222b34;border-color:#3a4652}"
+	".rack>b{color:#a9b4c0}.slot{border-color:#4a5764}.slot.root{outline-color:#dde3ea}"
+	".ok{color:#5fc98f}.warn{color:#e6a23c}.fail{color:#f2837b}}\n";
 
 void report_begin(FILE *out, const char *title)
 {

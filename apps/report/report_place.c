@@ -8,10 +8,22 @@
 
 #include <model/placement.h>
 
-enum { JOBS_SHOWN = 16, RACKS_SHOWN = 64, MACHINES_SHOWN = 512 };
+enum { JOBS_SHOWN = 256, RACKS_SHOWN = 64, MACHINES_SHOWN = 512 };
 
 /* Dark enough for white letters; distinguishable by colour-blind readers (after Okabe and Ito). */
 static const char *const colours[] = {"#0060a8", "#b0520a", "#00755a", "#8a3f78", "#5b5b5b", "#8c6d00"};
+
+/* Further jobs: hues a golden angle apart, so that no two of a few dozen are alike. */
+static void print_colour(FILE *out, size_t job)
+{
+	size_t known = sizeof colours / sizeof colours[0];
+
+	if (job < known)
+		fputs(colours[job], out);
+	else
+		fprintf(out, "hsl(%.0f,%d%%,%d%%)", fmod(137.508 * (double)job, 360), 45 + (int)(job / 12 % 3) * 15,
+			28 + (int)(job / 6 % 2) * 9);
+}
 
 /* Number of a job in the order in which the file names them. */
 static size_t job_number(const char **jobs, size_t *count, const char *name)
@@ -36,8 +48,9 @@ static void print_slots(FILE *out, const struct placement *placement, const stru
 
 		if (!task->taken.machine || strcmp(task->taken.machine, machine->name) != 0)
 			continue;
-		fprintf(out, "<span class=\"slot used%s\" style=\"background:%s\" title=\"", task->root ? " root" : "",
-			colours[job % (sizeof colours / sizeof colours[0])]);
+		fprintf(out, "<span class=\"slot used%s\" style=\"background:", task->root ? " root" : "");
+		print_colour(out, job);
+		fputs("\" title=\"", out);
 		report_text(out, task->job);
 		fputc(' ', out);
 		report_text(out, task->task);
@@ -75,7 +88,7 @@ static void print_racks(FILE *out, const struct placement *placement, const stru
 	}
 	fputs("</div>\n", out);
 	if (cluster->rack_count > RACKS_SHOWN || cluster->machine_count > MACHINES_SHOWN)
-		fprintf(out, "<p class=\"muted\">Drawn are the first %d racks and %d machines of %u and %u.</p>\n",
+		fprintf(out, "<p class=\"muted\">Only the first %d racks and %d machines of %u and %u are drawn.</p>\n",
 			RACKS_SHOWN, MACHINES_SHOWN, cluster->rack_count, cluster->machine_count);
 }
 
@@ -130,12 +143,51 @@ static void print_tasks(FILE *out, const struct placement *placement)
 	fputs("</table>\n", out);
 }
 
+/* A line per job: `count` tasks from `first` on. */
+static void print_job(FILE *out, const struct placement_task *first, size_t count)
+{
+	double sum = 0, worst = INFINITY;
+	size_t placed = 0, predicted = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		placed += first[i].taken.machine != NULL;
+		if (first[i].root || isnan(first[i].taken.performance))
+			continue;
+		predicted++;
+		sum += first[i].taken.performance;
+		worst = fmin(worst, first[i].taken.performance);
+	}
+	fputs("<tr><td>", out);
+	report_text(out, first->job);
+	fprintf(out, "</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td><td class=\"n\">%zu</td>", count, placed,
+		count - placed);
+	print_number(out, predicted ? sum / (double)predicted : (double)NAN, "%.3f");
+	print_number(out, predicted ? worst : (double)NAN, "%.3f");
+	fputs("</tr>\n", out);
+}
+
+static void print_jobs(FILE *out, const struct placement *placement)
+{
+	size_t end;
+
+	fputs("<table><tr><th>job</th><th class=\"n\">tasks</th><th class=\"n\">placed</th><th class=\"n\">waiting</th>"
+	      "<th class=\"n\">mean predicted performance</th><th class=\"n\">worst</th></tr>\n",
+	      out);
+	for (size_t first = 0; first < placement->task_count; first = end) {
+		for (end = first + 1; end < placement->task_count; end++)
+			if (strcmp(placement->tasks[end].job, placement->tasks[first].job) != 0)
+				break;
+		print_job(out, &placement->tasks[first], end - first);
+	}
+	fputs("</table>\n", out);
+}
+
 static double zero_if_none(double value)
 {
 	return isnan(value) ? 0 : value;
 }
 
-int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster,
+int report_placement(FILE *out, const char *path, const char *random_path, const struct cluster *cluster, bool summary,
 		     struct error *err)
 {
 	struct placement *placement = placement_read(path, err), *random = NULL;
@@ -145,15 +197,16 @@ int report_placement(FILE *out, const char *path, const char *random_path, const
 		random = placement_read(random_path, err);
 	if (!placement || (random_path && !random)) {
 		placement_destroy(placement);
-		return err ? -err->code : -EINVAL;
+		return error_code(err, EINVAL);
 	}
 	totals = &placement->totals;
 	fprintf(out,
-		"<p>%" PRId64 " of %" PRId64 " tasks placed beside their roots (★). Mean predicted performance of the "
-		"%" PRId64 " that have a "
-		"root to talk to: <b>%.3f</b>, worst %.3f; %" PRId64
-		" sit in their root's rack. Random placement of the same "
-		"tasks, the roots being where they are, is expected to give <b>%.3f</b>.</p>\n",
+		"<p>%" PRId64 " of %" PRId64
+		" tasks are placed (★: the root of a job). Mean predicted performance of the "
+		"%" PRId64 " tasks that communicate with a root: <b>%.3f</b>, worst %.3f; %" PRId64
+		" of them are in their root's rack. Random placement of the same tasks, with the same roots, has an "
+		"expected "
+		"mean of <b>%.3f</b>.</p>\n",
 		totals->placed, totals->tasks, totals->predicted, zero_if_none(totals->mean_performance),
 		zero_if_none(totals->worst_performance), totals->in_root_rack,
 		zero_if_none(totals->random_mean_performance));
@@ -169,7 +222,10 @@ int report_placement(FILE *out, const char *path, const char *random_path, const
 		}
 		fputs("</div>\n", out);
 	}
-	print_tasks(out, placement);
+	if (summary)
+		print_jobs(out, placement);
+	else
+		print_tasks(out, placement);
 	placement_destroy(random);
 	placement_destroy(placement);
 	return 0;

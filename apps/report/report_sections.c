@@ -3,18 +3,20 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include <base/file.h>
 #include <base/number.h>
+#include <figures/curves.h>
 
-/* Fields of a step: seconds, command, what it is for. */
+/* Fields of a step: seconds, command, purpose. */
 static int split_step(const struct file_lines *lines, char *line, char *fields[3], struct error *err)
 {
 	struct error_place place = {file_lines_name(lines), file_lines_number(lines), NULL};
 	double seconds;
 
 	if (file_split(line, '\t', fields, 3) != 3)
-		return error_at(err, place, EINVAL, "expected three fields: seconds, command, what it is for");
+		return error_at(err, place, EINVAL, "expected three fields: seconds, command, purpose");
 	place.field = "seconds";
 	if (number_parse_double(fields[0], &seconds) != 0 || seconds < 0)
 		return error_at(err, place, EINVAL, "found '%.80s', expected a number from 0", fields[0]);
@@ -29,7 +31,7 @@ int report_steps(FILE *out, const char *path, struct error *err)
 
 	if (!lines)
 		return err ? -err->code : -EIO;
-	fputs("<section><h2>What was done</h2>\n<table><tr><th "
+	fputs("<section><h2>Steps</h2>\n<table><tr><th "
 	      "class=\"n\">seconds</th><th>step</th><th>command</th></tr>\n",
 	      out);
 	while ((status = file_lines_next(lines, &line, err)) > 0) {
@@ -69,7 +71,7 @@ static void print_levels(FILE *out, const struct curve *curve)
 	      out);
 	for (size_t i = 0; i < curve->level_count; i++) {
 		const struct curve_level *level = &curve->levels[i];
-		char deviation[32] = "–"; /* of a single run nothing is known */
+		char deviation[32] = "–"; /* unknown with a single run */
 
 		if (level->runs > 1)
 			snprintf(deviation, sizeof deviation, "%.3f", level->deviation);
@@ -79,13 +81,31 @@ static void print_levels(FILE *out, const struct curve *curve)
 			level->x_us, level->runs, level->measured, deviation, level->fitted,
 			curve_cost(curve, level->x_us));
 	}
-	fputs("</table>\n<p class=\"muted\">Cost is what the scheduler pays for a machine at that latency: "
+	fputs("</table>\n<p class=\"muted\">The scheduler's cost of a machine at that latency is "
 	      "100 ÷ performance, 100 to 1000.</p>\n",
 	      out);
 }
 
-void report_curve(FILE *out, const struct curve *curve)
+int report_curves_chart(FILE *out, const struct curve *const *curves, size_t count, struct error *err)
 {
+	struct chart *chart = figures_curves_chart(&(struct figures_curves){.curves = curves, .count = count}, err);
+	char *svg = chart ? chart_to_svg(chart, "curve", err) : NULL;
+
+	chart_destroy(chart);
+	if (!svg)
+		return error_code(err, ENOMEM);
+	fprintf(out, "<div class=\"plot\">%s</div>\n", svg);
+	free(svg);
+	return 0;
+}
+
+void report_curve(FILE *out, const struct curve *curve, bool named)
+{
+	if (named) {
+		fputs("<h3>", out);
+		report_text(out, curve->application);
+		fputs("</h3>\n", out);
+	}
 	fputs("<p><b>", out);
 	report_text(out, curve->equation);
 	fputs("</b></p>\n", out);
@@ -95,6 +115,9 @@ void report_curve(FILE *out, const struct curve *curve)
 		fputs("</p>\n", out);
 	}
 	print_baseline(out, curve);
+	if (curve->disturbed_runs > 0)
+		fprintf(out, "<p class=\"warn\">%ld of the runs were disturbed: do not rely on this curve.</p>\n",
+			curve->disturbed_runs);
 	if (curve->level_count > 0)
 		print_levels(out, curve);
 }
@@ -128,7 +151,7 @@ void report_mesh(FILE *out, const struct latency_group groups[LATENCY_RELATIONS]
 	fputs("</table>\n", out);
 }
 
-/* Added round trip at which the curve falls to `share`, between the table's steps by a line; -1 if it never does. */
+/* Added round trip at which the curve falls to `share`, interpolated; -1 if it never does. */
 static double last_at_share(const struct curve *curve, double share)
 {
 	for (size_t i = 1; i < curve->table_count; i++) {
@@ -146,22 +169,27 @@ static void print_card(FILE *out, const struct latency_group *group, const char 
 		fprintf(out, "<div class=\"card\"><b>%.1f µs</b>median round trip %s</div>", group->p50_us, where);
 }
 
-void report_cards(FILE *out, const struct curve *curve, const struct latency_group groups[LATENCY_RELATIONS],
-		  bool has_cluster)
+static void print_curve_card(FILE *out, const struct curve *curve)
+{
+	double at_us = last_at_share(curve, 0.9);
+
+	fputs("<div class=\"card\"><b>", out);
+	if (at_us < 0)
+		fprintf(out, "%.0f µs", curve->domain_high_us);
+	else
+		fprintf(out, "%.0f µs", at_us);
+	fputs("</b>", out);
+	report_text(out, curve->application);
+	fprintf(out, " keeps %s90&nbsp;%% of its performance up to this added round trip</div>",
+		at_us < 0 ? "more than " : "");
+}
+
+void report_cards(FILE *out, const struct curve *const *curves, size_t count,
+		  const struct latency_group groups[LATENCY_RELATIONS], bool has_cluster)
 {
 	fputs("<div class=\"cards\">", out);
-	if (curve) {
-		double at_us = last_at_share(curve, 0.9);
-
-		fputs("<div class=\"card\"><b>", out);
-		if (at_us < 0)
-			fputs("unmoved", out);
-		else
-			fprintf(out, "%.0f µs", at_us);
-		fputs("</b>of added round trip leave ", out);
-		report_text(out, curve->application);
-		fputs(" 90&nbsp;% of its performance</div>", out);
-	}
+	for (size_t i = 0; i < count; i++)
+		print_curve_card(out, curves[i]);
 	if (groups) {
 		print_card(out, &groups[LATENCY_SAME_RACK], has_cluster ? "within a rack" : "over all pairs");
 		print_card(out, &groups[LATENCY_OTHER_RACK], "between racks");

@@ -283,7 +283,8 @@ static void print_lateness(FILE *out, double delay_us, double p50_us, double p99
 		      out);
 }
 
-int report_injector(FILE *out, const char *path, const struct latency_group groups[LATENCY_RELATIONS], struct error *err)
+int report_injector(FILE *out, const char *path, const struct latency_group groups[LATENCY_RELATIONS],
+		    struct error *err)
 {
 	json_t *root = json_read_file(path, err);
 	struct injector_state_totals totals;

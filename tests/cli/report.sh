@@ -56,6 +56,28 @@ check "names are escaped" has "web &amp; co"
 check "and do not come raw" sh -c '! grep -qF "<r1>" report.html'
 check "the round trip between racks" has "410.0"
 check "a silent pair is loss" has '<td class="n">100</td><td class="n">1</td><td class="n">50</td></tr>'
+check "the curve is drawn into the page, its texts as text" has '>performance relative to the baseline</text>'
+check "with a title for those who cannot see it" has '<title>memcached</title>'
+check "dark mode" has '@media(prefers-color-scheme:dark)'
+check "tables say that they scroll" has 'scroll sideways'
+"$nomora" report --curve "$source_root/curves/memcached.json" --curve "$source_root/curves/spark.json" -o two.html
+check "two curves are both on the page" sh -c "grep -q '<h3>memcached</h3>' two.html && grep -q '<h3>spark</h3>' two.html &&
+	grep -q 'spark keeps' two.html && grep -q '>spark</text>' two.html"
+python3 - <<'END'
+import json
+machines = [{"name": "m%d" % i, "rack": "r%d" % (i // 5), "slots": 4} for i in range(20)]
+json.dump({"schema": "nomora.cluster/1", "machines": machines}, open("big.json", "w"))
+with open("big.jsonl", "w") as jobs:
+    for i in range(20):
+        print(json.dumps({"id": "job%02d" % i, "curve": "memcached", "root": "s", "tasks": ["s", "c1", "c2"]}), file=jobs)
+END
+"$nomora" place --cluster big.json --jobs big.jsonl --curves "$source_root/curves" --json >big.place.json
+"$nomora" report --placement big.place.json --cluster big.json -o big.html
+check "twenty jobs have twenty colours" sh -c \
+	"test \$(grep -o 'slot used[^>]*background:[^\"]*' big.html | sed 's/.*background://' | sort -u | wc -l) -eq 20"
+"$nomora" report --placement big.place.json --summary -o summary.html
+check "--summary has a line per job" sh -c "
+	test \$(grep -c '<tr><td>job' summary.html) -eq 20 && test \$(grep -c '<tr><td>job' big.html) -eq 60"
 check "nothing is loaded from elsewhere" sh -c '! grep -qE "(src|href)=\"(https?:)?//" report.html'
 injector() { # LATENESS_P50_NS LATENESS_P99_NS
 	printf '{"schema": "nomora.inject/1", "delay_ab_us": 200, "delay_ba_us": 200, "uptime_s": 10, "stall_us_total": 500000,
@@ -94,9 +116,10 @@ curve["levels"] = [{"x_us": 0, "measured": 1, "deviation": None, "runs": 1, "out
 json.dump(curve, sys.stdout)' <"$source_root/curves/memcached.json" >once.json
 "$nomora" report --curve once.json -o report.html
 check "one run at a delay: no deviation, and no baseline is no figure" sh -c '! grep -qw nan report.html && grep -qF "<td class=\"n\">–</td>" report.html'
-check "a page of nothing is still a page" "$nomora" report -o empty.html
+refuses "a page of nothing" 2 "no input: expected at least one of --curve" "$nomora" report -o empty.html
+check "and none is written" test ! -e empty.html
 rm -f out.html
-refuses "no output named" 2 "give -o" "$nomora" report
+refuses "no output named" 2 "missing option -o" "$nomora" report
 refuses "a log without runs" 1 "steps.tsv: no accepted run" "$nomora" report --sweep-log steps.tsv -o out.html
 refuses "a placement that is none" 1 "doctor.json: schema: found 'nomora.doctor/1'" "$nomora" report --placement doctor.json -o out.html
 refuses "a picture that is not there" 1 "absent.svg" "$nomora" report --mesh-plot absent.svg -o out.html
