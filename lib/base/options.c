@@ -173,22 +173,64 @@ static int read_line(const struct option_usage *usage, struct error_place place,
 								  : 0;
 }
 
+/* Adds a line to one that a backslash continues, without the blanks that the new line begins with. */
+static char *join_lines(char *text, const char *line)
+{
+	size_t length = text ? strlen(text) : 0;
+	char *joined;
+
+	if (text)
+		line += strspn(line, " \t");
+	joined = realloc(text, length + strlen(line) + 1);
+	if (!joined) {
+		free(text);
+		return NULL;
+	}
+	strcpy(joined + length, line);
+	return joined;
+}
+
+/* A backslash at the end of a line that is no comment: it goes, and the next line follows. */
+static bool take_continuation(char *text)
+{
+	size_t length = strlen(text);
+
+	if (length == 0 || text[length - 1] != '\\' || text[strspn(text, " \t")] == '#')
+		return false;
+	text[length - 1] = '\0';
+	return true;
+}
+
 int options_read_file(const struct option_usage *usage, const char *path, void *settings,
 		      struct option_strings **strings, struct error *err)
 {
 	struct file_lines *lines = file_lines_open(path, err);
 	long seen[2 * ROWS_MAXIMUM] = {0}; /* headings are rows as well */
-	char *line;
+	struct error_place place = {.file = path};
+	char *line, *text = NULL;
 	int status;
 
 	if (!lines)
 		return error_code(err, EIO);
 	while ((status = file_lines_next(lines, &line, err)) > 0) {
-		status = read_line(usage, (struct error_place){path, file_lines_number(lines), NULL}, line, settings,
-				   seen, strings, err);
+		if (!text)
+			place.line = file_lines_number(lines);
+		text = join_lines(text, line);
+		if (!text) {
+			status = error_set(err, ENOMEM, "out of memory");
+			break;
+		}
+		if (take_continuation(text))
+			continue;
+		status = read_line(usage, place, text, settings, seen, strings, err);
+		free(text);
+		text = NULL;
 		if (status < 0)
 			break;
 	}
+	if (status == 0 && text)
+		status = error_at(err, place, EINVAL, "the last line ends with a backslash: expected another line");
+	free(text);
 	file_lines_close(lines);
 	return status;
 }

@@ -2,9 +2,9 @@
 /*
  * One table feeds getopt_long, the ranges, the config file and --help. A command describes its settings struct by
  * rows of option name, kind and offset; options_parse() fills the struct. Every command gets --help, --version and
- * --config FILE (lines `name = value`, `#` comments; the command line wins over the file, and adds to its lists)
- * without a row of its own. Strings point into argv, or into memory that options_free() releases. Not thread-safe
- * (getopt).
+ * --config FILE (lines `name = value`, `#` comments, a backslash at the end continues a line; the command line wins
+ * over the file, and adds to its lists) without a row of its own. Strings point into argv, or into memory that
+ * options_free() releases. Not thread-safe (getopt).
  *
  *   struct settings { double delay_us; bool json; const char *control; };
  *   static const struct option_row rows[] = {
