@@ -47,6 +47,8 @@ static const struct option_row rows[] = {
 	ROW(INTEGER, seed, "seed", 0, "N", 0, 9007199254740992.0, "seed of the random modes"),
 	OPTION_HEADING("Ports and memory"),
 	ROW(CHOICE, driver, "driver", 0, "NAME", dp_port_driver_names, "driver for a Linux interface"),
+	ROW(FLAG, take_interface, "take-interface", 0,
+	    "use an interface although it has an address or a route of this host, which is cut off then"),
 	ROW(INTEGER, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,
 	    "largest frames to support; interface MTUs are not changed"),
 	ROW(INTEGER, slots, "slots", 0, "N", 1024, 4194304, "packets held per direction (default 16384)"),

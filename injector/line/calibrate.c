@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is measured about this host before or beside the traffic: the loop's own period, the NICs' clocks. */
+/* Measurements of this host before or during the traffic: the loop's period, the rates of the NICs' clocks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,9 @@ double injector_calibrate(struct injector *injector)
 	uint64_t end = dp_cycles() + (uint64_t)(50e6 / injector->clock.ns_per_cycle);
 	unsigned int count = 0;
 
-	/* At least 16 chunks however slow the ports are; stalls fall into few of them, so the median does not see them.
+	/*
+	 * At least 16 chunks, however slow the ports are. Stalls hit few of them, so that they do not affect the
+	 * median.
 	 */
 	while (count < CHUNKS && (count < 16 || dp_cycles() < end)) {
 		uint64_t start = dp_cycles();
@@ -44,7 +46,7 @@ int injector_track_nic_clocks(struct injector *injector, struct injector_nic_tra
 		if (status)
 			return error_set(err, -status, "cannot read the clock of a port that stamps: %s",
 					 strerror(-status));
-		/* The baseline grows from the first reading on. */
+		/* The baseline begins at the first reading. */
 		if (tracker->started && cycles != tracker->cycles[d] && nic > tracker->nic[d])
 			injector_set_nic_clock(injector, d, nic, cycles,
 					       (double)(nic - tracker->nic[d]) / (double)(cycles - tracker->cycles[d]));

@@ -17,23 +17,23 @@
 
 #include "capture_priv.h"
 
-/* The thread looks this often: 65536 records last 6.5 ms at 10 million frames a second. */
+/* The writer thread's period: 65536 records last 6.5 ms at 10 million frames a second. */
 enum { LOOK_NS = 1000000, PORTS = 2 };
 
 struct injector_capture {
 	struct capture_ring rings[INJECTOR_DIRECTIONS];
-	struct dp_clock clock; /* the writer thread's */
+	struct dp_clock clock; /* owned by the writer thread */
 	FILE *file;
 	char *path;
 	pthread_t thread;
 	bool started, finished;
 	_Atomic bool stop;
-	/* The writer thread's; relaxed, since others only tell them. */
-	_Atomic uint64_t written[PORTS];   /* of each port, in the file for good */
-	_Atomic uint64_t unwritten[PORTS]; /* of each port, after a write had failed */
+	/* Written by the writer thread; relaxed, as others only display them. */
+	_Atomic uint64_t written[PORTS];   /* per port: known to be in the file */
+	_Atomic uint64_t unwritten[PORTS]; /* per port: lost after a write failed */
 	_Atomic int write_error;           /* -errno */
-	uint64_t pending[PORTS];           /* in the stream's buffer */
-	off_t good_bytes;                  /* the file up to the last frame that is in it for good */
+	uint64_t pending[PORTS];           /* still in the stream's buffer */
+	off_t good_bytes;                  /* length of the file up to the last frame known to be in it */
 };
 
 struct capture_ring *capture_ring_of(struct injector_capture *capture, unsigned int direction)
@@ -58,7 +58,7 @@ static void count(_Atomic uint64_t counters[PORTS], uint64_t pending[PORTS])
 	}
 }
 
-/* The file ends with a whole frame, and the counters say what it holds. */
+/* Truncates the file to its last whole frame, and sets the counters to match. */
 static void give_up(struct injector_capture *capture, int status)
 {
 	atomic_store(&capture->write_error, status);
@@ -68,7 +68,7 @@ static void give_up(struct injector_capture *capture, int status)
 		fseeko(capture->file, capture->good_bytes, SEEK_SET);
 }
 
-/* What is in the stream's buffer is written when it has arrived in the file, not before. */
+/* Counts buffered frames as written only after the buffer was flushed. */
 static void settle(struct injector_capture *capture, int status)
 {
 	if (!status && fflush(capture->file) != 0)
@@ -96,7 +96,7 @@ static int write_record(struct injector_capture *capture, const struct capture_r
 	return pcapng_write_frame(capture->file, &frame);
 }
 
-/* Writes what both rings hold, older records first. */
+/* Writes the records of both rings, older ones first. */
 static void drain(struct injector_capture *capture)
 {
 	int status = 0;
@@ -145,7 +145,7 @@ static void free_capture(struct injector_capture *capture)
 	free(capture);
 }
 
-/* Nothing useful is in it; a device or a pipe stays. */
+/* Removes a file without frames; a device or a pipe stays. */
 static void remove_file(const struct injector_capture *capture)
 {
 	struct stat info;
@@ -154,7 +154,7 @@ static void remove_file(const struct injector_capture *capture)
 		unlink(capture->path);
 }
 
-/* With its head, so that a full disk is told before any packet passes. */
+/* Writes the header now, so that a full disk is reported before any packet passes. */
 static int open_file(struct injector_capture *capture)
 {
 	int status;
@@ -219,7 +219,7 @@ static uint64_t lost_at(const struct injector_capture *capture, unsigned int por
 	return lost;
 }
 
-/* The file tells as well what is not in it, where there is room for that. */
+/* Writes the number of missing frames too, if there is space for it. */
 static void write_totals(struct injector_capture *capture)
 {
 	int status = 0;

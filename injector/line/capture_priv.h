@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The hot side of the capture: a single-producer single-consumer ring of fixed records. The lcore copies the first
- * bytes of a frame and its TSC; the capture's own thread writes the file.
+ * bytes of a frame and its TSC; the capture's thread writes the file.
  */
 #ifndef INJECTOR_CAPTURE_PRIV_H
 #define INJECTOR_CAPTURE_PRIV_H
@@ -30,7 +30,7 @@ struct capture_record {
 struct capture_ring {
 	struct capture_record *records;      /* CAPTURE_RECORDS */
 	_Atomic uint32_t head CACHE_ALIGNED; /* producer */
-	_Atomic uint64_t lost[2];            /* producer: of port A and B, the ring was full */
+	_Atomic uint64_t lost[2];            /* producer: frames of port A and B lost because the ring was full */
 	_Atomic uint32_t tail CACHE_ALIGNED; /* consumer */
 };
 
@@ -55,7 +55,7 @@ static inline bool capture_fill(struct capture_ring *ring, uint32_t ahead, const
 	return true;
 }
 
-/* Of the first `filled` records after the committed ones. */
+/* Sets the times of the first `filled` records after the committed ones. */
 static inline void capture_restamp(struct capture_ring *ring, uint32_t filled, uint64_t tsc)
 {
 	uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -64,7 +64,7 @@ static inline void capture_restamp(struct capture_ring *ring, uint32_t filled, u
 		ring->records[(head + i) & (CAPTURE_RECORDS - 1)].tsc = tsc;
 }
 
-/* The first `filled` records are complete; `seen` frames passed at the port, the rest of them are lost to the file. */
+/* Commits the first `filled` records; `seen` frames passed at the port, the others are missing in the file. */
 static inline void capture_commit(struct capture_ring *ring, uint8_t port, uint32_t filled, uint32_t seen)
 {
 	if (UNLIKELY(filled < seen))

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fixed delay, and nothing else. One clock reading and one due time per receive burst; the pointers stay where
- * dp_receive() put them until dp_transmit() reads them there, so that a packet in a full burst costs next to
- * nothing. The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one piece (some
- * drivers return nothing when asked for less than four), and what lies over the end is moved to the start.
- *
- * What was sent is counted after the next look at the clock: only then is it known whether the sending itself met a
- * gap, and nothing but the call of the driver lies between a due time and the packet's departure.
+ * The loop for a fixed delay alone. One clock reading and one due time per receive burst. Pointers stay where
+ * dp_receive() stores them until dp_transmit() reads them there, so that a packet in a full burst costs almost nothing.
+ * The array of pointers is LINE_RX_BURST longer than the ring: a burst is always received in one piece (some drivers
+ * return nothing when asked for fewer than four packets), and pointers beyond the end are moved to the start.
+ * Transmitted packets are counted after the next clock reading: only then is it known whether the transmit call itself
+ * met a gap. So only the driver's call is between a due time and the departure.
  */
 #include "loop_priv.h"
 
-/* The ring has hardly room, or none: receive aside, keep what fits, count the rest. */
+/*
+ * The ring has little or no space: receives into a separate array, keeps the packets that fit, counts the others as
+ * dropped.
+ */
 static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint32_t *received)
 {
 	struct dp_packet *packets[LINE_RX_BURST];
@@ -27,7 +29,7 @@ static NOT_INLINED uint32_t receive_tight(struct line *line, uint32_t room, uint
 	return kept;
 }
 
-/* Returns how many were kept; their pointers are in the ring, at head. */
+/* Returns the number kept; their pointers are in the ring, at head. */
 static ALWAYS_INLINED uint32_t receive(struct line *line, uint32_t *received)
 {
 	uint32_t room = line->mask + 1 - (line->head - line->counted);
@@ -49,7 +51,7 @@ static ALWAYS_INLINED void hold(struct line *line, uint32_t count, uint64_t now)
 	uint64_t due = now + line->delay_cycles;
 
 	if (UNLIKELY((int64_t)(due - line->last_due) < 0))
-		due = line->last_due; /* D was lowered: behind the packets that still wait for the old one */
+		due = line->last_due; /* D was lowered: not before packets that still wait for the old one */
 	line->last_due = due;
 	line->head += count;
 	burst->due = due;
@@ -72,7 +74,7 @@ static ALWAYS_INLINED uint32_t take(struct worker *worker, struct line *line, ui
 	return received;
 }
 
-/* Counts what was sent at `sent_at`. */
+/* Counts the packets transmitted at `sent_at`. */
 static ALWAYS_INLINED void count_sent(struct line *line)
 {
 	line->count.tx_packets += line->tail - line->counted;
@@ -92,10 +94,10 @@ static ALWAYS_INLINED void count_sent(struct line *line)
 		line->burst_counted += whole;
 	}
 	if ((int32_t)(line->disturbed_head - line->counted) < 0)
-		line->disturbed_head = line->counted; /* dragged along, so that it never wraps around */
+		line->disturbed_head = line->counted; /* moved along, so that it never wraps around */
 }
 
-/* Packets at the tail that are due, `most` at most: whole receive bursts if they fit. */
+/* The number of due packets at the tail, at most `most`: whole receive bursts if they fit. */
 static ALWAYS_INLINED uint32_t count_due(const struct line *line, uint64_t now, uint32_t most)
 {
 	uint32_t count = 0;
@@ -120,7 +122,7 @@ static ALWAYS_INLINED void advance(struct line *line, uint32_t sent)
 		line->burst_tail++;
 }
 
-/* The counter was looked at: what was sent before is counted, what is sent next is sent at `now`. */
+/* After a clock reading: counts earlier transmissions; later ones are transmitted at `now`. */
 static ALWAYS_INLINED void begin_burst(struct line *line, uint64_t now)
 {
 	if (line->counted != line->tail)
@@ -131,7 +133,7 @@ static ALWAYS_INLINED void begin_burst(struct line *line, uint64_t now)
 
 static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uint64_t now, bool full)
 {
-	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* full: speed is what counts */
+	const uint32_t most = full ? LINE_RX_BURST : LINE_TX_BURST; /* full burst: throughput matters */
 
 	begin_burst(line, now);
 	for (unsigned int round = 0; round < LINE_TX_ROUNDS * LINE_TX_BURST / most; round++) {
@@ -141,7 +143,7 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 
 		if (count == 0)
 			return;
-		if (UNLIKELY(round > 0)) { /* a backlog: the burst before took its time */
+		if (UNLIKELY(round > 0)) { /* a backlog: the burst before took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);
 			begin_burst(line, now);
@@ -156,7 +158,7 @@ static ALWAYS_INLINED void release(struct worker *worker, struct line *line, uin
 	}
 }
 
-/* The port refused packets that should have passed: they are the first ones held, and due. */
+/* The port refused packets of a round without delay: they are now the first held, and due. */
 static NOT_INLINED void hold_refused(struct line *line, uint32_t sent, uint32_t received, uint64_t now)
 {
 	struct dp_packet **packets = line->packets + (line->head & line->mask) + sent;
@@ -168,10 +170,10 @@ static NOT_INLINED void hold_refused(struct line *line, uint32_t sent, uint32_t 
 	hold(line, count, now);
 }
 
-/* Counts what passed before the look at `now`; `owed`: a gap before that was not settled yet. */
+/* Counts the packets that passed before the reading `now`; `owed`: an earlier gap was not settled yet. */
 static ALWAYS_INLINED void count_passed(struct line *line, uint32_t received, uint32_t sent, uint64_t now)
 {
-	bool disturbed = line->unsettled; /* so it is after a gap that ended now, too */
+	bool disturbed = line->unsettled; /* also after a gap that ended now */
 
 	if (UNLIKELY(line->counted != line->tail))
 		count_sent(line);
@@ -190,8 +192,8 @@ static ALWAYS_INLINED void count_passed(struct line *line, uint32_t received, ui
 }
 
 /*
- * A round in which no line delays or holds anything: what a port has received goes out of the other at once, and the
- * counter is read at the end. False: this is no such round.
+ * A round without delays and held packets: forwards each received burst at once, and reads the counter at the end.
+ * False: the round is not of this kind.
  */
 static ALWAYS_INLINED bool pass(struct worker *worker)
 {

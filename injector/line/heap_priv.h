@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Packets by due time: a binary heap of fixed capacity, ties in order of arrival. Only modes that give packets
- * different delays need it; about 40 ns an operation with thousands held. One lcore.
+ * different delays use it; about 40 ns per operation with thousands held. One lcore.
  */
 #ifndef INJECTOR_HEAP_PRIV_H
 #define INJECTOR_HEAP_PRIV_H
@@ -30,7 +30,7 @@ static inline bool heap_before(const struct heap_entry *a, const struct heap_ent
 	return difference < 0 || (difference == 0 && a->sequence < b->sequence);
 }
 
-/* The caller makes sure that there is room. */
+/* The heap must not be full. */
 static inline void heap_push(struct heap *heap, struct heap_entry entry)
 {
 	uint32_t at = heap->count++;
@@ -46,7 +46,7 @@ static inline void heap_push(struct heap *heap, struct heap_entry entry)
 	heap->entries[at] = entry;
 }
 
-/* Takes the first one; the heap is not empty. */
+/* Removes the first packet; the heap must not be empty. */
 static inline struct heap_entry heap_pop(struct heap *heap)
 {
 	struct heap_entry first = heap->entries[0];

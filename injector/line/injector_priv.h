@@ -20,7 +20,7 @@ struct injector {
 	bool modal;
 };
 
-/* Publishes what is taken off every delay; as it was where there is no memory for that. */
+/* Publishes the time subtracted from every delay; keeps the old value if out of memory. */
 void injector_set_subtract_ns(struct injector *injector, double ns);
 
 /* The middle of a bucket, in cycles. */

@@ -18,14 +18,14 @@
 enum { SLOTS_MINIMUM = 1024, SLOTS_MAXIMUM = 1 << 22 };
 
 /*
- * The longest wait for a due time where the loop cannot measure its rounds, as others poll it: about two over idle
- * ports in memory. Lateness at 1 Mpps there and back on one thread, 99th percentile, where a reading of the counter
- * takes 24 ns and an idle round 65: 93 ns with 100, 84 with 120, 70 with 140; but what waits to be received is later by
- * then: end to end 486, 532 and 722.
+ * Longest busy wait for a due time where the loop cannot measure its rounds because the caller polls it: about two idle
+ * rounds over ports in memory. Measured p99 lateness at 1 Mpps in both directions on one thread, counter reading 24 ns,
+ * idle round 65 ns: 93 ns with 100, 84 with 120, 70 with 140; but packets wait longer to be received: end to end 486,
+ * 532 and 722.
  */
 #define WAIT_NS 130.0
 
-/* From a call that sends until the receiver has what was sent: two to three times a cache line from CPU to CPU. */
+/* From a transmit call until the receiver has the packets: two to three cache-line transfers between CPUs. */
 #define PREPARE_NS 200.0
 
 uint32_t injector_slots(const struct injector *injector)
@@ -65,7 +65,7 @@ static int check_reach(const struct injector *injector, double delay_us, double 
 			 delay_us, rate_pps, copies, packets, injector->slots, needed);
 }
 
-/* More than leaves fills any ring, sooner or later. */
+/* A rate above the limit fills any ring eventually. */
 static int check_limit(const struct injector *injector, struct error *err)
 {
 	for (unsigned int i = 0; i < INJECTOR_DIRECTIONS; i++) {
@@ -224,7 +224,7 @@ struct injector *injector_create(const struct injector_settings *settings, const
 	return injector;
 }
 
-/* A thread that must never wait asks to be served first; without the right to, it runs as it is. */
+/* Asks for the highest priority, as the thread must never wait; runs without it if not permitted. */
 static int run_worker(void *argument)
 {
 	struct worker *worker = argument;
@@ -283,7 +283,7 @@ void injector_stop(struct injector *injector)
 	for (unsigned int i = 0; i < injector->worker_count; i++) {
 		if (injector->workers[i].running) {
 			dp_lcore_wait(injector->workers[i].lcore);
-			/* pairs with the worker's release: what it wrote is ours now */
+			/* pairs with the worker's release: its writes are visible now */
 			(void)atomic_load_explicit(&injector->workers[i].ended, memory_order_acquire);
 		}
 		injector->workers[i].running = false;
@@ -317,7 +317,7 @@ void injector_destroy(struct injector *injector)
 	dp_memory_free(injector);
 }
 
-/* Publishes a configuration and waits until no lcore looks at the old one. */
+/* Publishes a configuration and waits until no lcore uses the old one. */
 static int publish(struct injector *injector, struct error *err)
 {
 	const struct line_config *old = injector->config;
@@ -409,7 +409,7 @@ void injector_set_nic_clock(struct injector *injector, enum injector_direction d
 	publish(injector, NULL);
 }
 
-/* Asks every lcore to answer between two bursts, so that what is read belongs together. */
+/* Asks every lcore to answer between two bursts, so that its counters are consistent. */
 static int request(struct injector *injector, enum worker_request what, struct error *err)
 {
 	struct timespec pause = {.tv_nsec = 20000};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the loops and the control thread share. Each field says who writes it:
- *   [L] the lcore that owns the line or worker, [C] the control thread before start, [A] atomics between both.
+ * Data shared by the loops and the control thread. Each field says who writes it: [L] the lcore that owns the line or
+ * worker, [C] the control thread before start, [A] atomics of both.
  */
 #ifndef INJECTOR_LINE_PRIV_H
 #define INJECTOR_LINE_PRIV_H
@@ -21,23 +21,23 @@
 enum {
 	LINE_RX_BURST = 32,
 	LINE_TX_BURST = 16,        /* small, so that the last packet of a burst is not released late */
-	LINE_TX_ROUNDS = 4,        /* bursts per poll at most: a backlog does not keep the other direction waiting */
-	LINE_WAITS = 4,            /* for due times, a step at most */
+	LINE_TX_ROUNDS = 4,        /* maximum bursts per poll: a backlog does not block the other direction */
+	LINE_WAITS = 4,            /* maximum waits for due times in a step */
 	LINE_POLLS_PER_CHORE = 64, /* polls between two looks at configuration and requests */
-	/* Lateness in cycles: exact under 32, then 16 steps an octave (6 %), up to 2^36 cycles. */
+	/* Lateness in cycles: exact below 32, then 16 steps an octave (6 %), up to 2^36 cycles. */
 	LATENESS_STEP_BITS = 4,
 	LATENESS_OCTAVES = 32,
 	LATENESS_BUCKETS = (LATENESS_OCTAVES + 1) << LATENESS_STEP_BITS,
 };
 
 /*
- * Packets that were received together share one due time. So the line keeps their pointers side by side, where the
- * receive burst put them and the transmit burst finds them, and one of these for each burst: a packet costs 8 bytes
- * and no copy, a burst 16 more.
+ * Packets received in one burst share one due time. So the line stores their pointers side by side, where receive
+ * bursts put them and transmit bursts take them, and one of these for each burst: 8 bytes a packet without a copy, 16
+ * more a burst.
  */
 struct line_burst {
 	uint64_t due;       /* TSC */
-	uint32_t end;       /* one past its last packet, free running as head and tail */
+	uint32_t end;       /* one past its last packet; free-running like head and tail */
 	uint32_t disturbed; /* arrived in a gap */
 };
 
@@ -49,7 +49,7 @@ struct nic_clock {
 /* Written once by the control thread, then published by one pointer and never changed. */
 struct line_config {
 	uint64_t delay_cycles[INJECTOR_DIRECTIONS];
-	uint64_t subtract_cycles; /* the path's own, to be taken off what is held in the end */
+	uint64_t subtract_cycles; /* delay of the path itself, subtracted from the final delay */
 	struct nic_clock nic_clock[INJECTOR_DIRECTIONS];
 };
 
@@ -60,42 +60,41 @@ struct line_counters {
 /* One direction. */
 struct line {
 	struct dp_packet **packets;      /* [C]; entries [L]; LINE_RX_BURST more than slots, see fixed_loop.c */
-	struct line_burst *bursts;       /* [C]; entries [L]; as many as slots: a burst has one packet at least */
+	struct line_burst *bursts;       /* [C]; entries [L]; one per slot, as a burst has at least one packet */
 	uint32_t mask, head, tail;       /* mask [C]; head and tail [L], free running */
 	uint32_t burst_head, burst_tail; /* [L], free running */
-	uint32_t counted, burst_counted; /* [L] what lies between these and the tails was sent at sent_at */
+	uint32_t counted, burst_counted; /* [L] packets between these and the tails were transmitted at sent_at */
 	uint16_t rx_port, tx_port;       /* [C] */
-	bool unsettled;                  /* [L] there was a gap, and the receive queue was not yet emptied since */
-	bool gap;                        /* [L] there was one since the last release */
+	bool unsettled;                  /* [L] a gap occurred, and the receive queue has not been emptied since */
+	bool gap;                        /* [L] a gap occurred since the last release */
 	bool sent_in_gap;                /* [L] */
 	uint32_t disturbed_head;         /* [L] packets before this met a stall; always the end of a burst */
 	uint64_t sent_at;                /* [L] TSC */
-	uint64_t prepare_at;             /* [L] TSC; when the port may be prepared for sending, UINT64_MAX = it is */
-	uint64_t delay_cycles;           /* [L] what a packet is held for; the modal loop's: what modes begin with */
+	uint64_t prepare_at;             /* [L] TSC at which to poll the transmit port; UINT64_MAX = done */
+	uint64_t delay_cycles;           /* [L] holding time of a packet; in the modal loop, before modes change it */
 	uint64_t last_due;               /* [L] keeps due times monotone when D is lowered */
 	struct line_counters count;      /* [L] */
 	uint64_t late_clean[LATENESS_BUCKETS] CACHE_ALIGNED; /* [L], read relaxed by [C] */
 	uint64_t late_disturbed[LATENESS_BUCKETS];           /* [L], read relaxed by [C] */
 
-	/* The modal loop alone: */
+	/* Only for the modal loop: */
 	struct injector_modes *modes;          /* [C]; state [L] */
 	struct heap heap;                      /* [L] instead of packets and bursts */
-	uint64_t sequence, disturbed_sequence; /* [L] those before disturbed_sequence met a stall */
+	uint64_t sequence, disturbed_sequence; /* [L] packets before disturbed_sequence met a stall */
 	struct heap_entry outbox[LINE_TX_BURST];
 	uint16_t outbox_count; /* [L] taken from the heap, refused by the port so far */
-	uint16_t sent_count;   /* [L] of `sent`: left at sent_at, and not counted yet */
+	uint16_t sent_count;   /* [L] packets of `sent` that left at sent_at and are not counted yet */
 	struct heap_entry sent[LINE_TX_BURST];
 	struct dp_stamps stamps;        /* [C] */
 	struct nic_clock nic_clock;     /* [L] copy of the configuration */
-	uint64_t subtract_cycles;       /* [L] likewise: taken off what they end with */
+	uint64_t subtract_cycles;       /* [L] likewise: subtracted from the final delay */
 	struct capture_ring *capture;   /* [C] NULL = none */
 	uint8_t capture_rx, capture_tx; /* [C] which port, for the records */
 } CACHE_ALIGNED;
 
 enum worker_request { WORKER_REQUEST_READ, WORKER_REQUEST_RESET };
 
-/* What is asked for and its number are one word: a worker that was given up may come to it while the next is written.
- */
+/* Request and its number are one word, because a worker that was given up may read it while the next one is written. */
 enum { WORKER_REQUEST_BITS = 1 };
 
 struct worker_snapshot {
@@ -106,30 +105,30 @@ struct worker_snapshot {
 
 /* One lcore. */
 struct worker {
-	struct line *lines[INJECTOR_DIRECTIONS];                      /* [C] */
-	enum injector_direction directions[INJECTOR_DIRECTIONS];      /* [C] of lines[i] */
-	unsigned int line_count;                                      /* [C] */
-	unsigned int lcore;                                           /* [C] */
-	uint64_t last_look;                                           /* [L] TSC */
-	bool full;                                                    /* [L] a whole burst was received then */
-	uint64_t gap_cycles;                                          /* [C] a longer gap is a hiccup at least */
-	uint64_t stall_gap_cycles;                                    /* [C] a longer gap is a stall */
-	int64_t wait_cycles;                                          /* [L] a wait for a due time at most */
-	uint64_t prepare_cycles;                                      /* [C] what a receiver takes, about */
-	uint64_t chunk_cycles;                                        /* [L] the least time between two chores */
+	struct line *lines[INJECTOR_DIRECTIONS];                 /* [C] */
+	enum injector_direction directions[INJECTOR_DIRECTIONS]; /* [C] of lines[i] */
+	unsigned int line_count;                                 /* [C] */
+	unsigned int lcore;                                      /* [C] */
+	uint64_t last_look;                                      /* [L] TSC */
+	bool full;                                               /* [L] a whole burst was received in the last step */
+	uint64_t gap_cycles;                                     /* [C] a longer gap is at least a hiccup */
+	uint64_t stall_gap_cycles;                               /* [C] a longer gap is a stall */
+	int64_t wait_cycles;                                     /* [L] longest wait for a due time */
+	uint64_t prepare_cycles;                                 /* [C] approximate time a receiver needs */
+	uint64_t chunk_cycles;                                   /* [L] shortest time between two chores */
 	uint64_t stalls, stall_cycles, stall_longest_cycles, hiccups; /* [L] */
-	uint64_t stall_transmit_cycles;                               /* [L] of stall_cycles: in calls that transmit */
-	bool timed_transmit;                                          /* [C] that is told */
-	uint64_t transmit_cycles;         /* [L] in such calls since the look at transmit_since */
+	uint64_t stall_transmit_cycles;                               /* [L] part of stall_cycles in transmit calls */
+	bool timed_transmit;                                          /* [C] measure the time of transmit calls */
+	uint64_t transmit_cycles;         /* [L] time in transmit calls since transmit_since */
 	uint64_t transmit_since;          /* [L] TSC */
-	const struct line_config *config; /* [L] the one in force */
+	const struct line_config *config; /* [L] configuration in use */
 	struct worker_snapshot snapshot;  /* [L] until `answered`, then [C] */
 	_Atomic(const struct line_config *) next_config CACHE_ALIGNED; /* [A] control -> lcore */
 	_Atomic(const struct line_config *) seen_config;               /* [A] lcore -> control */
 	_Atomic uint32_t requested;      /* [A] number << WORKER_REQUEST_BITS | enum worker_request */
-	_Atomic uint32_t answered;       /* [A] the last one of these */
+	_Atomic uint32_t answered;       /* [A] the last answered request */
 	_Atomic bool stop;               /* [A] */
-	_Atomic bool ended;              /* [A] the loop was left */
+	_Atomic bool ended;              /* [A] the loop has ended */
 	int nice;                        /* [C] */
 	bool modal;                      /* [C] which loop */
 	bool running;                    /* [C] */
@@ -153,8 +152,8 @@ static inline void worker_chores(struct worker *worker)
 }
 
 /*
- * LINE_POLLS_PER_CHORE rounds took `cycles`: idle ones, if no others took less. What falls due within two of them is
- * worth a wait, and where a round would be a hiccup, that is long enough.
+ * LINE_POLLS_PER_CHORE rounds took `cycles`. The shortest such time is that of idle rounds. A packet due within two of
+ * them is worth a wait; where a round takes as long as a hiccup, the limit is the hiccup.
  */
 static inline void worker_learn_round(struct worker *worker, uint64_t cycles)
 {
@@ -164,7 +163,7 @@ static inline void worker_learn_round(struct worker *worker, uint64_t cycles)
 	worker->wait_cycles = (int64_t)MIN(2 * cycles / LINE_POLLS_PER_CHORE, worker->gap_cycles);
 }
 
-/* A call that transmits took `cycles`. */
+/* A transmit call took `cycles`. */
 static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
 {
 	if (worker->transmit_since != worker->last_look)
@@ -173,7 +172,7 @@ static inline void worker_add_transmit(struct worker *worker, uint64_t cycles)
 	worker->transmit_cycles += cycles;
 }
 
-/* Looks at the clock, and notes a gap since the look before, in which `whole` whole bursts were received and sent. */
+/* Reads the clock and records a gap since the last reading, in which `whole` whole bursts were forwarded. */
 static inline void worker_look_after(struct worker *worker, uint64_t now, unsigned int whole)
 {
 	uint64_t gap = now - worker->last_look, most = worker->gap_cycles;
@@ -186,7 +185,7 @@ static inline void worker_look_after(struct worker *worker, uint64_t now, unsign
 		worker_note_gap(worker, gap);
 }
 
-/* The same for one burst. `full`: it was a whole one. */
+/* The same for one burst. `full`: it was a whole burst. */
 static inline void worker_look(struct worker *worker, uint64_t now, bool full)
 {
 	worker_look_after(worker, now, full);
@@ -204,7 +203,7 @@ static inline uint32_t lateness_bucket(uint64_t cycles)
 	return (octave << LATENESS_STEP_BITS) + (uint32_t)(cycles >> octave);
 }
 
-/* Relaxed, because the control thread reads while the lcore counts; costs what a plain addition does. */
+/* Relaxed: the control thread reads while the lcore counts; costs the same as a plain addition. */
 static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_t count)
 {
 	uint64_t *bucket = &buckets[lateness_bucket(late_cycles)];
@@ -212,15 +211,15 @@ static inline void lateness_add(uint64_t *buckets, uint64_t late_cycles, uint64_
 	__atomic_store_n(bucket, *bucket + count, __ATOMIC_RELAXED);
 }
 
-/* The loop of an lcore, until `stop`; and some rounds of it, for injector_poll(). */
+/* The loop of an lcore, until `stop`; and a number of rounds of it, for injector_poll(). */
 void worker_fixed_loop(struct worker *worker);
 void worker_modal_loop(struct worker *worker);
 void worker_fixed_rounds(struct worker *worker, unsigned int rounds);
 void worker_modal_rounds(struct worker *worker, unsigned int rounds);
 
-/* Counts what the fixed loop has sent and not counted yet. */
+/* Counts the packets that the fixed loop transmitted and did not count yet. */
 void line_fixed_settle(struct line *line);
-/* The same of the modal loop. */
+/* The same for the modal loop. */
 void line_modal_settle(struct line *line);
 
 #endif

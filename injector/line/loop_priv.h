@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What both loops do in a round, a step for each port: receive a burst, and release what is due on either line, so that
- * no packet waits for more than one burst's work. After a port that had nothing there is no release and no reading of
- * the counter, but at the end of a round without any. When nothing is due yet, but will be before the next look at
- * the counter, they wait for that very moment with an eye on it instead, and again after the release, a few times at
- * most. A wait is two idle rounds long at most, as they were measured, and none is begun while a port fills whole
- * bursts, so that nothing arrives unseen for much longer than without it. A line whose port just filled one is released
- * at once, and alone: what it works on next is still in the cache.
+ * The round of both loops, a step for each port: receive a burst, then release the due packets of either line, so that
+ * no packet waits longer than one burst takes. After a port without packets there is no release and no clock reading,
+ * except at the end of a round without any. If the next packet is due before the next reading, the loop waits for that
+ * moment by reading the counter, again after the release, a few times at most. A wait is at most two idle rounds long,
+ * as measured, and there is none while a port fills whole bursts, so that packets are received about as soon as without
+ * it. A line whose port just filled a burst is released at once and alone, while its data is in the cache.
  *
- * A gap is the time between two looks at the counter. Over the stall threshold it disturbs every packet that is held.
- * A shorter one, a hiccup, disturbs only those that arrived or left in it: the others were waiting anyway. What was in
- * a receive queue meanwhile arrived in the gap; it has all been received when a burst begun after the look is short.
- * To receive or release a whole burst takes as long as it does, and only stalls are told from it.
+ * A gap is the time between two clock readings. One above the stall threshold disturbs every packet that is held. A
+ * shorter one, a hiccup, disturbs only packets that arrived or left in it: others were waiting anyway. Packets in a
+ * receive queue during a gap count as arrived in it; all of them have been received once a burst that was started after
+ * the reading is short. A whole burst takes time by itself, so that only stalls are recorded from it.
  *
- * Where no line of the lcore delays anything or holds any packet, a round receives and sends for each port in turn, and
- * reads the counter once, at its end.
+ * Where no line of the lcore delays or holds packets, a round receives and transmits for each port in turn, and reads
+ * the counter once, at its end.
  */
 #ifndef INJECTOR_LOOP_PRIV_H
 #define INJECTOR_LOOP_PRIV_H
 
 #include "line_priv.h"
 
-/* Where sending is a system call, its time is known when a stall is noted. */
+/* Where transmitting is a system call, its time is known when a stall is recorded. */
 static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, struct line *line, struct dp_packet **packets,
 					     uint16_t count)
 {
@@ -37,15 +36,15 @@ static ALWAYS_INLINED uint16_t loop_transmit(struct worker *worker, struct line 
 	return sent;
 }
 
-/* Constants of a loop, so that the compiler sees through them. */
+/* The functions of a loop, constant so that the compiler inlines them. */
 struct loop {
 	/* Receives a burst and holds it. Returns its size; if over 0, *now is the counter. */
 	uint32_t (*take)(struct worker *worker, struct line *line, uint64_t *now);
-	/* Sends what is due at `now`; `full`: a whole burst was received just before. */
+	/* Transmits the packets due at `now`; `full`: a whole burst was received just before. */
 	void (*release)(struct worker *worker, struct line *line, uint64_t now, bool full);
-	/* When the next packet is due; false: none is held. */
+	/* The due time of the next packet; false: none is held. */
 	bool (*next)(const struct line *line, uint64_t *due);
-	/* A whole round where nothing is delayed or held; false: this is no such round. */
+	/* A whole round without delays and held packets; false: the round is not of this kind. */
 	bool (*pass)(struct worker *worker);
 };
 
@@ -82,9 +81,9 @@ static ALWAYS_INLINED uint64_t loop_wait(struct worker *worker, uint64_t due)
 }
 
 /*
- * There is time before the next packet is due: the drivers look now at what has left since, so that the call that sends
- * finds it done (descriptors and buffers of an X520 to be freed; of a ring in memory, the cache line that the receiver
- * has written). Once after each sending, when the receiver has had its time. Not where it would be a system call.
+ * Before the next packet is due, lets the drivers process earlier transmissions, so that the next transmit call finds
+ * this done (an X520's descriptors and buffers to be freed; for a ring in memory, the cache line that the receiver has
+ * written). Once after each transmission, after the receiver had time. Not where it would be a system call.
  */
 static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
 {
@@ -98,7 +97,7 @@ static ALWAYS_INLINED void loop_prepare(struct worker *worker, uint64_t now)
 	}
 }
 
-/* Releases what is due on both lines, and what will be before the loop comes by again. */
+/* Releases the packets of both lines that are due, or will be before the loop comes round again. */
 static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop loop, uint64_t now)
 {
 	int64_t left = loop_left(worker, loop, now);
@@ -112,11 +111,11 @@ static ALWAYS_INLINED void loop_release_both(struct worker *worker, struct loop 
 		if (left > 2 * worker->wait_cycles)
 			loop_prepare(worker, now);
 		if (left <= 0 || left > worker->wait_cycles || UNLIKELY(worker->lines[0]->unsettled))
-			return; /* unsettled: a gap, so first of all what arrived in it */
+			return; /* unsettled: a gap, so receive first the packets that arrived in it */
 	}
 }
 
-/* `looked`: so did the step before, in this round. Returns whether this one looked at the counter. */
+/* `looked`: the step before in this round read the counter. Returns whether this one did. */
 static ALWAYS_INLINED bool loop_step(struct worker *worker, struct loop loop, struct line *line, bool last, bool looked)
 {
 	bool owed = line->unsettled, busy = worker->full;

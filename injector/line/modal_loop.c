@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loop for everything beside the plain fixed delay: modes, due times from NIC stamps, capture. Packets wait in a
- * heap, since their due times need not follow their arrival. Slower than the fixed loop, and as strict.
+ * The loop for everything but a plain fixed delay: modes, due times from NIC stamps, capture. Packets wait in a heap,
+ * since due times need not follow arrivals. Slower than the fixed loop, with the same guarantees.
  */
 
 #include "loop_priv.h"
@@ -16,7 +16,7 @@ static inline uint64_t arrival_of(const struct line *line, const struct dp_packe
 	if (!dp_packet_stamp(packet, &line->stamps, &ticks))
 		return now;
 	offset = (int64_t)(((wide)(int64_t)(ticks - line->nic_clock.nic_0) * (wide)line->nic_clock.multiplier) >> 24);
-	/* A stamp from the future is the conversion's error, never the packet's. */
+	/* A stamp from the future is an error of the conversion. */
 	return MIN(line->nic_clock.tsc_0 + (uint64_t)offset, now);
 }
 
@@ -82,7 +82,7 @@ static void take_packet(struct line *line, struct dp_packet *packet, uint64_t no
 	push(line, packet, due, &verdict);
 }
 
-/* Counts what was sent at `sent_at`, as the fixed loop does: after the next look at the clock. */
+/* Counts the packets transmitted at `sent_at`, as the fixed loop does: after the next clock reading. */
 static void count_sent(struct line *line)
 {
 	for (uint16_t i = 0; i < line->sent_count; i++) {
@@ -97,7 +97,7 @@ static void count_sent(struct line *line)
 	line->sent_count = 0;
 }
 
-/* The counter was looked at: what was sent before is counted, what is sent next is sent at `now`. */
+/* After a clock reading: counts earlier transmissions; later ones are transmitted at `now`. */
 static void begin_burst(struct line *line, uint64_t now)
 {
 	count_sent(line);
@@ -105,7 +105,10 @@ static void begin_burst(struct line *line, uint64_t now)
 	line->sent_in_gap = line->gap;
 }
 
-/* Before the port has them, as it may free them; what it refuses will be filled again. How many there is room for. */
+/*
+ * Fills records before the port gets the packets, as it may free them; records of refused packets are filled again.
+ * Returns the number that fit.
+ */
 static uint32_t capture_outbox(const struct line *line)
 {
 	uint32_t captured = 0;
@@ -118,9 +121,9 @@ static uint32_t capture_outbox(const struct line *line)
 }
 
 /*
- * `sent` have left. Where sending met a gap that may have been at its end, and a record must not say that it was
- * sooner. A system call is not told from a gap so: it brings the packet through the receiver's kernel before it
- * returns.
+ * Commits the records of `sent` packets. After a gap that may have been before the departure, the record takes the time
+ * after it, so that it is never too early. A transmit system call is not told from a gap: it carries the packet through
+ * the receiver's kernel before it returns.
  */
 static void commit_captured(const struct worker *worker, const struct line *line, uint32_t captured, uint16_t sent)
 {
@@ -132,7 +135,7 @@ static void commit_captured(const struct worker *worker, const struct line *line
 	capture_commit(line->capture, line->capture_tx, captured, sent);
 }
 
-/* Sends the outbox; what the port refuses stays in front. True if all went. */
+/* Transmits the outbox; refused packets stay at its front. True if all were accepted. */
 static bool send_outbox(struct worker *worker, struct line *line)
 {
 	struct dp_packet *packets[LINE_TX_BURST];
@@ -168,7 +171,7 @@ static void release(struct worker *worker, struct line *line, uint64_t now, bool
 		fill_outbox(line, now);
 		if (line->outbox_count == 0)
 			return;
-		if (round > 0) { /* a backlog: the burst before took its time */
+		if (round > 0) { /* a backlog: the burst before took time */
 			now = dp_cycles();
 			worker_look(worker, now, full);
 			begin_burst(line, now);
@@ -190,7 +193,7 @@ static uint32_t take(struct worker *worker, struct line *line, uint64_t *now)
 	worker_look(worker, arrival, received == LINE_RX_BURST);
 	for (uint16_t i = 0; i < received; i++)
 		take_packet(line, packets[i], arrival);
-	*now = dp_cycles(); /* that took its time */
+	*now = dp_cycles(); /* that took time */
 	return received;
 }
 

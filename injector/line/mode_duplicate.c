@@ -38,8 +38,8 @@ static void duplicate_apply(void *state, const struct dp_packet *packet, uint64_
 }
 
 /*
- * What is expected, 1 + P / 100, though a burst may be doubled whole: what a ring holds is many packets, each of which
- * is decided alone, so that their share strays little from P, and the slots that are named have 10 % to spare.
+ * The expected factor, 1 + P / 100. A burst may be doubled as a whole, but a ring holds many packets, each decided
+ * independently, so that their share is close to P; the advised number of slots has 10 % to spare.
  */
 static double duplicate_multiple(const void *state)
 {

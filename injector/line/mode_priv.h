@@ -22,16 +22,16 @@ struct wire {
 	uint64_t free_at; /* TSC */
 };
 
-/* What becomes of one packet; modes change it one after the other. */
+/* The decision about one packet; modes change it one after the other. */
 struct verdict {
 	uint64_t delay_cycles; /* starts as the configured delay */
 	uint32_t copies;       /* extra ones */
 	bool lost, bypass, overtake;
-	struct wire *wire;    /* what it leaves by, and each copy of it; NULL = no limit */
-	uint64_t wire_cycles; /* on that */
+	struct wire *wire;    /* link of the packet and its copies; NULL = no limit */
+	uint64_t wire_cycles; /* on that link */
 };
 
-/* When one that is due then leaves, and is charged for: to be called only for what is kept. */
+/* Departure time of a packet that is due at `due`, and charges it to the link: call only for packets that are kept. */
 static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due)
 {
 	if (!verdict->wire)
@@ -42,10 +42,10 @@ static inline uint64_t verdict_leave(const struct verdict *verdict, uint64_t due
 	return due;
 }
 
-/* A set's view of the moment at which time begins. */
+/* A set's view of the moment at which its time begins. */
 struct mode_clock {
 	_Atomic uint64_t *shared, own; /* TSC; 0 before the first packet */
-	uint64_t start;                /* the same, once it is known */
+	uint64_t start;                /* the same, once known */
 };
 
 static inline void mode_clock_init(struct mode_clock *clock, _Atomic uint64_t *shared)
@@ -53,7 +53,7 @@ static inline void mode_clock_init(struct mode_clock *clock, _Atomic uint64_t *s
 	clock->shared = shared ? shared : &clock->own;
 }
 
-/* Cycles since the first packet, of whatever direction; it is this one if there was none. */
+/* Cycles since the first packet of either direction; 0 if this is the first. */
 static inline uint64_t mode_elapsed(struct mode_clock *clock, uint64_t now)
 {
 	uint64_t none = 0;
@@ -66,7 +66,7 @@ static inline uint64_t mode_elapsed(struct mode_clock *clock, uint64_t now)
 struct mode_context {
 	const struct injector_mode_settings *settings;
 	const struct dp_clock *clock;
-	uint64_t seed; /* another one for each mode */
+	uint64_t seed; /* a different one for each mode */
 };
 
 struct injector_mode {
@@ -78,14 +78,14 @@ struct injector_mode {
 	int (*create)(const struct mode_context *context, const char *specification, void **state, struct error *err);
 	void (*apply)(void *state, const struct dp_packet *packet, uint64_t now, struct verdict *verdict);
 	void (*destroy)(void *state);
-	/* The longest delay that it gives a packet; NULL = what it finds, `cycles`. */
+	/* The longest delay it gives a packet; NULL = `cycles` unchanged. */
 	uint64_t (*longest)(const void *state, uint64_t cycles);
-	bool sets_delay; /* the configured one does not count */
-	/* How many packets it makes of one, that included, on average; NULL = 1. */
+	bool sets_delay; /* the configured delay has no effect */
+	/* Mean number of packets that it makes of one, including it; NULL = 1. */
 	double (*multiple)(const void *state);
-	/* How many packets a second it lets through in the long run, at most; NULL = all. */
+	/* Maximum packets per second that it lets through in the long run; NULL = no limit. */
 	double (*limit_pps)(const void *state);
-	bool thins; /* some packets never come to those behind it */
+	bool thins; /* some packets do not reach the modes after it */
 };
 
 extern const struct injector_mode mode_only, mode_steps, mode_jitter, mode_replay, mode_loss, mode_gilbert,
@@ -101,18 +101,18 @@ struct injector_modes {
 	} items[MODES_MAXIMUM];
 };
 
-/* The mode that the configured delay does not count beside; NULL, also for no modes at all: it does count. */
+/* The mode that replaces the configured delay; NULL if there is none. */
 const char *modes_delay_setter(const struct injector_modes *modes);
 
-/* The longest delay of any packet, where `cycles` are configured. */
+/* The longest delay of any packet, with `cycles` configured. */
 uint64_t modes_longest(const struct injector_modes *modes, uint64_t cycles);
 
-/* How many packets become of one, on average. What modes drop is not taken off: a stretch without loss has to fit. */
+/* Mean number of packets made of one. Drops by modes are not subtracted: a stretch without loss has to fit. */
 double modes_multiple(const struct injector_modes *modes);
 
 /*
- * What arrives faster, copies counted, cannot all leave, however small its frames are. INFINITY = any may, also where
- * it is not known how much of it comes so far.
+ * Rate above which packets, including copies, cannot all leave, even the smallest ones. INFINITY = no limit, or not
+ * known.
  */
 double modes_limit_pps(const struct injector_modes *modes);
 
@@ -126,7 +126,9 @@ static inline void modes_apply(const struct injector_modes *modes, const struct 
 /* "percent" 0..100 as a threshold for 64 random bits; helper of loss, gilbert and duplicate. */
 int mode_parse_percent(const char *mode, const char *text, uint64_t *threshold, struct error *err);
 
-/* What a file says wrongly is no fault of the specification that names it: -EBADMSG for -EINVAL, with err's text. */
+/*
+ * An error in a file is not an error in the specification that names it: -EBADMSG instead of -EINVAL, with err's text.
+ */
 int mode_blame_file(int status, struct error *err);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rate limit: a link of M Mbit/s behind the delay. A frame leaves when the one before has gone, on-wire bytes counted.
+/*
+ * Rate limit: a link of M Mbit/s after the delay. A frame leaves when the one before has left, counted in bytes on the
+ * wire.
  */
 #include <errno.h>
 #include <math.h>
@@ -9,12 +11,12 @@
 
 #include "mode_priv.h"
 
-/* Preamble 8, gap 12, check sequence 4 (IEEE 802.3); an mbuf holds none of them. */
+/* Preamble 8, gap 12, check sequence 4 (IEEE 802.3): not part of a packet buffer. */
 enum { WIRE_OVERHEAD_BYTES = 24, FRAME_BYTES_MINIMUM = 60 };
 
 struct rate {
 	uint64_t cycles_per_byte_q16;
-	double smallest_pps; /* frames of the least size that fill it */
+	double smallest_pps; /* minimum-size frames that fill it */
 	struct wire wire;
 };
 

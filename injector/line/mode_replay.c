@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replay of a recorded latency series: one value per interval, from the start again at its end. */
+/* Replay of a recorded latency series: one value per interval, repeated from the start at its end. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 struct replay {
 	struct mode_clock clock;
 	bool reorder;
-	uint64_t next_cycles; /* since the first packet: when the following value takes over */
+	uint64_t next_cycles; /* since the first packet: start of the next value */
 	uint64_t interval_cycles;
 	size_t at, count;
 	uint64_t delay_cycles[];

@@ -44,7 +44,7 @@ static int fill(struct steps *steps, const struct series *series, const struct d
 	return 0;
 }
 
-/* What has no colon, or a slash, is no schedule: it may have been meant as a file. For messages. */
+/* For messages: a text without a colon, or with a slash, may have been meant as a file. */
 static const char *name_of_text(const char *specification)
 {
 	bool path = !strchr(specification, ':') || strchr(specification, '/');

@@ -11,7 +11,7 @@
 
 #include "mode_priv.h"
 
-/* In the order in which they act on a packet: the filter first. */
+/* In order of application to a packet: the filter first. */
 static const struct injector_mode *const modes[] = {
 	&mode_only,   &mode_loss, &mode_gilbert, &mode_duplicate, &mode_steps, &mode_jitter,
 	&mode_replay, &mode_rate, NULL,

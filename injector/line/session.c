@@ -16,6 +16,8 @@
 #include <injector/line/monitor.h>
 #include <injector/line/sizing.h>
 
+#include "interface_priv.h"
+
 enum { POLL_NS = 100000000, SUMMARY_BYTES = 800 };
 
 const struct injector_session_settings injector_session_defaults = {
@@ -43,6 +45,7 @@ struct session {
 	struct injector_monitor *monitor;
 	struct injector_nic_tracker tracker;
 	struct control_server *control;
+	struct interface interfaces[2]; /* behind the ports */
 	bool eal;
 };
 
@@ -59,6 +62,24 @@ static int check_settings(const struct session *session, struct error *err)
 	if (strcmp(settings->ports[0], settings->ports[1]) == 0)
 		return error_set(err, EINVAL, "PORT_A and PORT_B are both %s: expected two ports", settings->ports[0]);
 	return 0;
+}
+
+/* An interface that the host uses is taken only on request: a remote user would lose the connection. */
+static int check_interfaces(struct session *session, struct error *err)
+{
+	const struct injector_session_settings *settings = session->settings;
+	int status = 0;
+
+	for (int i = 0; i < 2 && !status && !settings->take_interface; i++) {
+		char name[IF_NAMESIZE];
+
+		interface_of_port(settings->ports[i], name);
+		if (name[0])
+			status = interface_check_unused(name, err);
+	}
+	for (int i = 0; i < 2 && !status; i++)
+		interface_note(settings->ports[i], &session->interfaces[i]);
+	return status;
 }
 
 static json_t *answer_request(void *context, const char *line, struct error *err)
@@ -325,6 +346,8 @@ static int run(struct session *session, struct error *err)
 	if (!status)
 		status = open_control(session, err);
 	if (!status)
+		status = check_interfaces(session, err);
+	if (!status)
 		status = start_eal(session, err);
 	if (!status)
 		status = create_modes(session, err);
@@ -355,6 +378,7 @@ static int close_session(struct session *session, struct error *err)
 	for (int i = 0; i < 2; i++) {
 		injector_modes_destroy(session->modes[i]);
 		dp_port_close(session->ports[i]);
+		interface_restore(&session->interfaces[i]);
 	}
 	if (session->eal) {
 		dp_pool_free(session->pool);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a lcore does between bursts, now and then. No system call, no memory. */
+/* An lcore's chores between bursts, now and then. No system call, no memory. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ void worker_note_gap(struct worker *worker, uint64_t gap)
 	worker->stall_cycles += stall ? gap : 0;
 	if (stall && gap > worker->stall_longest_cycles)
 		worker->stall_longest_cycles = gap;
-	if (stall && worker->transmit_since == worker->last_look - gap) /* last_look is the gap's end by now */
+	if (stall && worker->transmit_since == worker->last_look - gap) /* last_look is the end of the gap by now */
 		worker->stall_transmit_cycles += worker->transmit_cycles;
 	for (unsigned int i = 0; i < worker->line_count; i++) {
 		struct line *line = worker->lines[i];
@@ -80,7 +80,7 @@ static void reset(struct worker *worker)
 
 		settle(line);
 		memset(&line->count, 0, sizeof line->count);
-		/* Packets held were received before; they count as received now, so that the sums hold. */
+		/* Held packets count as received now, so that the sums stay consistent. */
 		line->count.rx_packets = held(line);
 		for (uint32_t bucket = 0; bucket < LATENESS_BUCKETS; bucket++) {
 			__atomic_store_n(&line->late_clean[bucket], 0, __ATOMIC_RELAXED);

@@ -240,6 +240,32 @@ chmod 755 "$scratch"
 cp "$bin/nomora" "$bin/nomora-injector" "$scratch/" # nobody may not reach the build folder
 refuses "no permission is said plainly" 1 "no permission to open raw sockets" \
 	"${within[@]}" setpriv --reuid 65534 --clear-groups "$scratch/nomora" inject va vb
+flags_of() { ip -n "$namespace" -o link show "$1" | sed 's/.*<\(.*\)>.*/\1/'; }
+ip -n "$namespace" link set va up
+ip -n "$namespace" link set vb up
+before=$(flags_of va)
+ip -n "$namespace" addr add 192.0.2.1/24 dev va
+refuses "an interface that the host uses is not taken" 1 "va has the address 192.0.2.1: .*--take-interface" "${within[@]}" "${inject[@]}" net_null0 va
+[ "$(flags_of va)" = "$before" ] && pass "and stays as it is" || fail "and stays as it is" "$before" "$(flags_of va)"
+refuses "nor as a virtual device's" 1 "va has the address" "${within[@]}" "${inject[@]}" net_null0 net_af_packet0,iface=va
+run "${within[@]}" "${inject[@]}" net_null0 va --take-interface --duration 0.5 --nice 19
+[ "$code" -eq 0 ] && [ "$(flags_of va)" = "$before" ] && pass "--take-interface takes it, and its flags are restored at the end" ||
+	fail "--take-interface takes it, and its flags are restored at the end" "exit $code" "$err" "$before" "$(flags_of va)"
+ip -n "$namespace" addr flush dev va
+ip -n "$namespace" route add 198.51.100.0/24 dev va
+refuses "an interface in a route is used as well" 1 "va is in a route of this host" "${within[@]}" "${inject[@]}" net_null0 va
+ip -n "$namespace" route del 198.51.100.0/24
+ip -n "$namespace" link set vb down
+ip -n "$namespace" link set va down
+"${within[@]}" "${inject[@]}" va vb --nice 19 --driver af_packet --control "$control" 2>"$scratch/log" &
+injector_pid=$!
+wait_for 30 "$nomora" inject-ctl "$control" stats
+kill -KILL "$injector_pid"
+wait "$injector_pid" 2>/dev/null
+case $(flags_of va) in *PROMISC*UP*) pass "SIGKILL leaves the interface promiscuous and up" ;; *) fail "SIGKILL leaves the interface promiscuous and up" "$(flags_of va)" ;; esac
+run "${within[@]}" "${inject[@]}" va vb --duration 0.5 --nice 19
+case $(flags_of va) in *PROMISC* | *UP*) fail "the next injector restores the flags at its end" "$(flags_of va)" "$err" ;; *) pass "the next injector restores the flags at its end" ;; esac
+check "and leaves no note of them" sh -c "! ls /run/nomora/interface-*-va"
 "${within[@]}" "${inject[@]}" va vb --nice 19 --control "$control" 2>"$scratch/log" &
 injector_pid=$!
 wait_for 30 "$nomora" inject-ctl "$control" stats

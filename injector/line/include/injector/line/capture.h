@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A capture of what entered and left the injector: pcapng, nanosecond stamps, interface 0 = port A, 1 = port B, the
- * direction of each frame in its flags, the first 240 bytes of it. A thread of its own writes the file, off the hot
+ * A capture of the packets that enter and leave the injector: pcapng, nanosecond stamps, interface 0 = port A, 1 = port
+ * B, the direction of each frame in its flags, the first 240 bytes of each frame. A thread writes the file, off the hot
  * path. Read it with `nomora inject-check`, Wireshark or tcpdump.
  */
 #ifndef INJECTOR_CAPTURE_H
@@ -14,30 +14,30 @@
 
 struct injector_capture;
 
-/* To be handed to injector_create(); no file yet. NULL with err set: -ENOMEM. */
+/* Pass it to injector_create(); no file is created yet. NULL with err set: -ENOMEM. */
 struct injector_capture *injector_capture_create(const char *path, const struct dp_clock *clock, struct error *err);
 
 /*
- * Before injector_start(), when nothing else can go wrong: makes the file, writes its head and starts the thread; the
- * file is whole after close (a shorter one is readable as well). -errno with err set, and no file, when it cannot be
+ * Call before injector_start(), as the last step: creates the file, writes its header and starts the thread. The file
+ * is complete after close (an incomplete one is readable too). -errno with err set, and no file, if it cannot be
  * written.
  */
 int injector_capture_start(struct injector_capture *capture, struct error *err);
 
 /*
- * After injector_stop(): writes what is left and how much is missing; the counters hold until close. 0 or -errno with
- * err set: a write failed, and the file ends with the last frame that could be written. NULL is legal.
+ * Call after injector_stop(): writes the remaining frames and the number of missing ones; the counters are valid until
+ * close. 0 or -errno with err set: a write failed, and the file ends with the last frame written. NULL is legal.
  */
 int injector_capture_finish(struct injector_capture *capture, struct error *err);
 
-/* Finishes, if it was started and that was not done, and frees. NULL is legal. */
+/* Finishes the capture if that was not done, and frees it. NULL is legal. */
 int injector_capture_close(struct injector_capture *capture, struct error *err);
 
-/* -errno once a write has failed: nothing is written from then on, and all that passes is lost. 0 otherwise. */
+/* -errno after a failed write: nothing is written from then on, and all further frames are lost. 0 otherwise. */
 int injector_capture_failed(const struct injector_capture *capture);
 const char *injector_capture_path(const struct injector_capture *capture);
 
-/* Frames that are missing in the file: the ring between lcore and thread was full, or a write failed. */
+/* Frames missing in the file: the ring to the thread was full, or a write failed. */
 uint64_t injector_capture_lost(const struct injector_capture *capture);
 uint64_t injector_capture_written(const struct injector_capture *capture);
 

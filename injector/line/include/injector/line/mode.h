@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is done to a packet beside the fixed delay. A set of modes belongs to one direction; each mode is a small file
- * behind one vtable. At most one mode decides the delay (steps, jitter, replay), at most one drops (loss, gilbert);
- * duplicate, rate and filter go with any of them.
+ * Modes: treatment of packets beyond the fixed delay. A set of modes belongs to one direction; each mode is a small
+ * file behind one vtable. At most one mode decides the delay (steps, jitter, replay), at most one drops (loss,
+ * gilbert); duplicate, rate and filter combine with any of them.
  *
  * A specification is a text:
  *   steps      "0:10,5:20,10:50" seconds:microseconds, or a file of such lines
- *   jitter     "uniform:W" 0..W us on top; "normal:S" deviation S us; "pareto:S,A" scale S us, shape A (> 1)
- *   replay     a file of latencies in us, one a line, every `replay_interval_us` the next, from the start at its end
- *   loss       "P" percent, each packet alone (Bernoulli)
+ *   jitter     "uniform:W" adds 0..W us; "normal:S" deviation S us; "pareto:S,A" scale S us, shape A (> 1)
+ *   replay     a file of latencies in us, one per line; each holds for `replay_interval_us`; repeats
+ *   loss       "P" percent, each packet independently (Bernoulli)
  *   gilbert    "P,R[,LB[,LG]]" percent: good -> bad, bad -> good, loss in bad (100), loss in good (0) (Gilbert 1960,
  *              Elliott 1963)
  *   duplicate  "P" percent
- *   rate       "M" Mbit/s of frames with their 24 bytes of preamble, gap and check sequence; charged for what is kept,
- *              copies included; not together with `reorder`
- *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp", several by commas (any of them)
+ *   rate       "M" Mbit/s of frames with their 24 bytes of preamble, gap and check sequence; charged for kept packets
+ *              and copies; not together with `reorder`
+ *   only       "tcp:11211", "udp:319", "port:6379", "host:10.0.0.2", "proto:icmp", several separated by commas (any of
+ * them)
  */
 #ifndef INJECTOR_MODE_H
 #define INJECTOR_MODE_H
@@ -28,18 +29,20 @@
 
 struct injector_modes;
 
-/* NULL = not wanted. */
+/* NULL = off. */
 struct injector_mode_settings {
 	const char *steps, *jitter, *replay, *loss, *gilbert, *duplicate, *rate, *only;
 	double replay_interval_us; /* > 0 */
 	bool reorder;              /* jitter and replay may let packets overtake; otherwise order is kept */
 	uint64_t seed;
-	/* Where the clock of steps and replay begins: TSC of the first packet, 0 before it. One for both directions, so
-	 * that they are always at the same point. Borrowed; NULL = the set has one of its own. */
+	/*
+	 * Start of the clock of steps and replay: TSC of the first packet, 0 before it. Shared by both directions, so
+	 * that they are always at the same point. Borrowed; NULL = the set has its own.
+	 */
 	_Atomic uint64_t *start;
 };
 
-/* True if anything beside the fixed delay is asked for. */
+/* True if anything but the fixed delay is requested. */
 bool injector_modes_wanted(const struct injector_mode_settings *settings);
 
 /* NULL with err set: -EINVAL (bad or overlapping specification), -EBADMSG (bad file), -ENOENT (file), -ENOMEM. */

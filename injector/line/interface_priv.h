@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Linux interfaces behind an injector's ports: refuses those that the host itself uses, and restores their flags at the
+ * end, also those that a killed injector has left. Control thread.
+ */
+#ifndef INJECTOR_INTERFACE_PRIV_H
+#define INJECTOR_INTERFACE_PRIV_H
+
+#include <net/if.h>
+#include <stdbool.h>
+
+#include <base/error.h>
+
+struct interface {
+	char name[IF_NAMESIZE]; /* "" = the port is not an interface */
+	unsigned int index;
+	unsigned int flags; /* before the injector: IFF_UP, IFF_PROMISC */
+};
+
+/* The interface that a port's name (dp/port.h) refers to, "" if none. */
+void interface_of_port(const char *port, char name[IF_NAMESIZE]);
+
+/*
+ * 0, or -EBUSY with err set if the host uses the interface: it has an address, or is in a route. IPv6's link-local
+ * addresses and routes, which every interface has, do not count.
+ */
+int interface_check_unused(const char *name, struct error *err);
+
+/*
+ * Notes the flags of a port's interface in /run/nomora/interface-*, for the next injector if this one is killed. If a
+ * killed one left a note, takes the flags from it.
+ */
+void interface_note(const char *port, struct interface *interface);
+
+/* Restores the flags, and removes the note. */
+void interface_restore(const struct interface *interface);
+
+#endif
