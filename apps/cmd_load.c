@@ -3,7 +3,6 @@
 #include "commands.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <base/log.h>
 #include <base/number.h>
 #include <base/progress.h>
+#include <base/stop.h>
 #include <injector/load/etc.h>
 #include <injector/load/load.h>
 
@@ -68,13 +68,6 @@ static const struct option_usage usage = {
 	.operands_minimum = 1,
 	.operands_maximum = 1,
 };
-
-static volatile sig_atomic_t stop_signal;
-
-static void note_signal(int number)
-{
-	stop_signal = number;
-}
 
 static void show_progress(void *context, const char *phase, double share)
 {
@@ -181,38 +174,29 @@ static void print_text(const struct settings *settings, const char *server, cons
 		print_latency("service", result->service_ns);
 }
 
-/* Ctrl-C ends the measurement early and still prints it. */
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = note_signal};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
-/* What would be ignored was meant otherwise. */
+/* Refuses options that would be ignored. */
 static int check_sense(const struct settings *settings, struct error *err)
 {
 	if (settings->mode == LOAD_CLOSED && (settings->rate_per_s >= 0 || settings->gap >= 0))
 		return error_set(err, EINVAL,
-				 "--%s is of the open loop, and a closed one sends as fast as it is answered: add "
+				 "--%s applies to the open loop; a closed loop sends as fast as it is answered: add "
 				 "--mode open, or leave it out",
 				 settings->rate_per_s >= 0 ? "rate" : "gap");
 	if (settings->fill_only && settings->no_fill)
-		return error_set(err, EINVAL, "--fill-only and --no-fill leave nothing to do: choose one");
+		return error_set(err, EINVAL, "--fill-only and --no-fill are mutually exclusive");
 	return 0;
 }
 
-/* Rates and latencies of no answer at all are zeros that nobody must take for figures: a negative answer. */
+/* Without any answer, rates and latencies are zeros, not figures: a negative answer. */
 static int report_nothing(const struct settings *settings, const struct load_result *result)
 {
 	if (result->unanswered > 0)
 		log_warning("none of the %llu requests that were due in the measured time was answered: the server was "
-			    "behind with earlier ones, or is slower than --timeout: a lower --rate, a shorter "
-			    "--warm-up or a longer --timeout would help",
+			    "still busy with earlier ones, or is slower than --timeout: try a lower --rate, a shorter "
+			    "--warm-up or a longer --timeout",
 			    (unsigned long long)result->unanswered);
 	else
-		log_warning("nothing was %s in the measured time of %.3g s: a longer --duration would help",
+		log_warning("no request was %s in the measured time of %.3g s: try a longer --duration",
 			    settings->mode == LOAD_OPEN ? "due" : "answered", ns_to_s(result->elapsed));
 	return COMMAND_NEGATIVE;
 }
@@ -234,7 +218,7 @@ static int run(const struct settings *settings, const char *server, struct error
 				     .duration = {(int64_t)(settings->duration_s * 1e9)},
 				     .timeout = {(int64_t)(settings->timeout_s * 1e9)},
 				     .seed = (uint64_t)settings->seed,
-				     .stop = &stop_signal,
+				     .stop = stop_flag(),
 				     .progress = show_progress,
 				     .progress_context = bar};
 	struct load_result result;
@@ -284,7 +268,7 @@ int command_load(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	catch_signals();
+	stop_catch_signals(); /* Ctrl-C ends the measurement early and still prints it */
 	code = run(&settings, operands.items[0], &err);
 	options_free(&operands);
 	return code;

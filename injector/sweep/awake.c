@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keeping processors awake. A processor that idles between a request and its delayed answer wakes up slower the deeper
- * it slept: a delay that is injected then costs more than itself (17 to 40 us more in a virtual machine, whose idle
- * instruction goes through the hypervisor). Where the kernel can idle by polling (its cpuidle driver's state 0 is
- * POLL), the wish for no latency, /dev/cpu_dma_latency, makes it: an idle processor that polls is woken by a word in
- * memory. Elsewhere a loop of the idle class runs on each processor; it takes time from nobody, but to wake a process
- * on that processor costs whoever does it, and that is the injector, an interprocessor interrupt.
+ * Keeps processors awake. A processor that idles between a request and its delayed answer takes longer to wake up the
+ * deeper it sleeps, which adds to the injected delay (17 to 40 us in a virtual machine, whose idle instruction goes
+ * through the hypervisor). Where the kernel can idle by polling (state 0 of its cpuidle driver is POLL), a request for
+ * zero latency (/dev/cpu_dma_latency) makes it do so: a polling processor is woken by a write to memory. Elsewhere, a
+ * loop of the idle class runs on each processor. It takes time from no other process, but waking a process on that
+ * processor then costs the waker, which is the injector, an interprocessor interrupt.
  */
 #include "awake_priv.h"
 
@@ -24,12 +24,12 @@
 #include <base/file.h>
 
 struct awake {
-	int latency; /* descriptor of /dev/cpu_dma_latency, -1 = not there */
+	int latency; /* descriptor of /dev/cpu_dma_latency, -1 = not available */
 	size_t count;
 	pid_t pids[CPU_SETSIZE];
 };
 
-/* Leaves the execution units to the processor's other thread, if it has one. */
+/* Leaves the core's execution units to its other hardware thread. */
 static void relax(void)
 {
 #if defined(__x86_64__)
@@ -49,7 +49,7 @@ static void spin(int cpu)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	CPU_ZERO(&only);
 	CPU_SET(cpu, &only);
-	/* What it burns counts as time for niced work, which is how machine_state_read() tells it from others'. */
+	/* Its time counts as niced work, by which machine_state_read() tells it from other programs'. */
 	setpriority(PRIO_PROCESS, 0, 19);
 	if (sched_setaffinity(0, sizeof only, &only) != 0 || sched_setscheduler(0, SCHED_IDLE, &lowest) != 0)
 		_exit(1);

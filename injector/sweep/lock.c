@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One sweep at a time steps an injector: two would set their delays under each other's measurement. The lock is on a
- * file beside the injector's control socket (in a lab that is the lab's state folder), which all network namespaces
- * see. It goes with its holder, however that ends; the file says who that is, and behind that what the holder found
+ * One sweep at a time uses an injector: two would change the delay during each other's runs. The lock is on a file next
+ * to the injector's control socket (in a lab, in the lab's state folder), which all network namespaces see. The kernel
+ * releases it when its holder ends. The file contains the holder's process number and its note of delays
  * (delay_note.c).
  */
 #include <injector/sweep/sweeper.h>
@@ -20,7 +20,7 @@
 #include "injector_client_priv.h"
 #include "host_priv.h"
 
-enum { FILE_BYTES = 500 }; /* more than a note has */
+enum { FILE_BYTES = 500 }; /* longer than any note */
 
 static void name_file(const char *control, char path[PATH_MAX])
 {
@@ -35,7 +35,7 @@ static pid_t read_holder(int descriptor)
 	return bytes > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
 }
 
-/* What a holder that was killed has noted stays behind it. */
+/* Keeps the note of a killed holder. */
 static int write_holder(int descriptor)
 {
 	char old[FILE_BYTES], text[FILE_BYTES + 24];
@@ -49,7 +49,7 @@ static int write_holder(int descriptor)
 	return ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) == length ? 0 : -errno;
 }
 
-/* 0 and *descriptor, -EWOULDBLOCK and who holds it, or -errno. */
+/* 0 and *descriptor, -EWOULDBLOCK and *holder, or -errno. */
 static int try_lock(const char *path, int *descriptor, pid_t *holder)
 {
 	struct stat held, named;
@@ -65,7 +65,7 @@ static int try_lock(const char *path, int *descriptor, pid_t *holder)
 			close(*descriptor);
 			return -code;
 		}
-		/* Who held it before us removed the file. */
+		/* The last holder removed this file: try the new one. */
 		if (fstat(*descriptor, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
 		    held.st_dev == named.st_dev)
 			break;

@@ -10,11 +10,12 @@
 
 #include <jansson.h>
 
+#include <base/name.h>
 #include <base/number.h>
 
 #include "pattern_priv.h"
 
-/* Copies the next word; returns what is behind it, or NULL if there is none or it is too long or has a comma. */
+/* Copies the next word; returns the rest, or NULL if there is no word or it is too long or has a comma or quote. */
 static const char *take_word(const char *text, char *word, size_t bytes)
 {
 	size_t length;
@@ -53,14 +54,12 @@ static int parse_how(const char *how, struct sweep_metric_def *metric, struct er
 		code = regcomp(&metric->expression, metric->how, REG_EXTENDED | REG_NEWLINE);
 		if (code) {
 			regerror(code, &metric->expression, why, sizeof why);
-			return error_set(err, EINVAL, "metric '%s': the pattern '%s' is wrong: %s", metric->name,
+			return error_set(err, EINVAL, "metric '%s': the pattern '%s' is invalid: %s", metric->name,
 					 metric->how, why);
 		}
 	} else {
-		return error_set(
-			err, EINVAL,
-			"metric '%s': '%s' is no way to find it: expected regex:PATTERN, json:PATH, exit or elapsed",
-			metric->name, how);
+		return error_set(err, EINVAL, "metric '%s': '%s': expected regex:PATTERN, json:PATH, exit or elapsed",
+				 metric->name, how);
 	}
 	return 0;
 }
@@ -80,6 +79,8 @@ int sweep_metric_parse(const char *text, struct sweep_metric_def *metric, struct
 		return error_set(err, EINVAL,
 				 "metric '%s': expected 'NAME UNIT higher|lower HOW', as in 'qps 1/s higher json:qps'",
 				 text);
+	if (!name_is_utf8(metric->name) || !name_is_utf8(metric->unit))
+		return error_set(err, EINVAL, "metric: name and unit: expected UTF-8");
 	which = sweep_parse_better(better);
 	if (which < 0)
 		return error_set(err, EINVAL, "metric '%s': '%s': expected higher or lower", metric->name, better);
@@ -121,12 +122,12 @@ static int extract_regex(const struct sweep_metric_def *metric, const char *outp
 	memcpy(number, begin + best.rm_so, length);
 	number[length] = '\0';
 	if (number_parse_double(number, value) != 0)
-		return error_set(err, EINVAL, "metric '%s': '%s' matches '%s', which is no number", metric->name,
+		return error_set(err, EINVAL, "metric '%s': '%s' matches '%s', which is not a number", metric->name,
 				 number, metric->how);
 	return 0;
 }
 
-/* One step of a path: "name" or "[index]"; returns what is behind it, or NULL. */
+/* One step of a path: "name" or "[index]"; returns the rest, or NULL. */
 static const char *path_step(const char *path, const json_t **value)
 {
 	char name[128];
@@ -152,7 +153,7 @@ static const char *path_step(const char *path, const json_t **value)
 	return path + length;
 }
 
-/* Programs print words around their JSON: it begins at a line that begins with a bracket. */
+/* Programs print text around their JSON, which begins at a line that begins with a bracket. */
 static json_t *find_json(const char *output)
 {
 	for (const char *line = output; line; line = strchr(line, '\n')) {
@@ -176,13 +177,13 @@ static int extract_json(const struct sweep_metric_def *metric, const char *outpu
 	int code = 0;
 
 	if (!root)
-		return error_set(err, ENOENT, "metric '%s': there is no JSON in the output", metric->name);
+		return error_set(err, ENOENT, "metric '%s': the output has no JSON", metric->name);
 	while (path && *path && at)
 		path = path_step(path, &at);
 	if (!path || !at)
 		code = error_set(err, ENOENT, "metric '%s': the output's JSON has no '%s'", metric->name, metric->how);
 	else if (!json_is_number(at))
-		code = error_set(err, EINVAL, "metric '%s': '%s' in the output's JSON is no number", metric->name,
+		code = error_set(err, EINVAL, "metric '%s': '%s' in the output's JSON is not a number", metric->name,
 				 metric->how);
 	else
 		*value = json_number_value(at);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a sweep's commands left running: a benchmark until it is made again, hooks until the sweep ends, a killed
- * sweep's commands until the next one begins. The kernel ends the program that we started, but neither its children nor
- * one that has changed its user; a group's end does not reach who has left it. They are known by a mark in their
- * environment, or, where a server writes over that to show a title, by where it prints.
+ * Processes left behind by a sweep's commands: by a benchmark (until its next run), by hooks (until the sweep ends), by
+ * a killed sweep (until the next one begins). The kernel kills the program that we started, but not its children, nor a
+ * program that changed its user; killing a group does not reach processes that left it. They are found by a mark in
+ * their environment, or, for servers that overwrite their environment to show a title, by the file that they print to.
  */
 #include "orphans_priv.h"
 
@@ -19,7 +19,7 @@
 
 #include <base/file.h>
 
-enum { PASSES = 5, PATIENCE_MS = 2000 }; /* a process may have forked while we looked */
+enum { PASSES = 5, PATIENCE_MS = 2000 }; /* processes may fork during a pass */
 
 void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t bytes)
 {
@@ -27,7 +27,7 @@ void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t by
 		[ORPHANS_OF_SERVER] = "NOMORA_SWEEP_SERVER",
 		[ORPHANS_OF_CLIENT] = "NOMORA_SWEEP_CLIENT",
 		[ORPHANS_OF_GUARD] = "NOMORA_SWEEP_GUARD",
-		[ORPHANS_OF_SWEEP] = "NOMORA_SCRATCH", /* a folder to the commands */
+		[ORPHANS_OF_SWEEP] = "NOMORA_SCRATCH", /* also the commands' scratch folder */
 	};
 
 	snprintf(mark, bytes, "%s=%s", variables[of], of == ORPHANS_OF_SWEEP ? scratch : strrchr(scratch, '/') + 1);
@@ -71,7 +71,7 @@ static bool prints_to(int pid, const char *log)
 	return found;
 }
 
-/* Ends the process if it is one of them; its number cannot pass to another one meanwhile. Was it? */
+/* Kills the process if it is one of them; returns whether it was. The descriptor keeps its number from being reused. */
 static bool end_process(int pid, const char *mark, const char *log)
 {
 	struct pollfd process = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -81,7 +81,7 @@ static bool end_process(int pid, const char *mark, const char *log)
 		return false;
 	ours = (is_marked(pid, mark) || (log && prints_to(pid, log))) &&
 	       syscall(SYS_pidfd_send_signal, process.fd, SIGKILL, NULL, 0) == 0;
-	/* Its ports are free when it has ended. */
+	/* Its ports are free only after it has ended. */
 	if (ours)
 		poll(&process, 1, PATIENCE_MS);
 	close(process.fd);
@@ -115,7 +115,7 @@ void orphans_end(enum orphans_of of, const char *scratch)
 		;
 }
 
-/* Passes as above; between two of them is time to end. */
+/* Passes as in orphans_end(), with time between them for processes to end. */
 void orphans_print_line(enum orphans_of of, const char *scratch, char *line, size_t bytes)
 {
 	char mark[ORPHANS_MARK_BYTES];

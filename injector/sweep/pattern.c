@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * glibc's regcomp() writes repetitions out: a{1,255} becomes 255 copies of a and a+ two, and what is repeated within a
- * repetition multiplies, until memory is gone. So the parts are counted before it is called.
+ * glibc's regcomp() expands repetitions: a{1,255} becomes 255 copies of a, a+ becomes two, and nested repetitions
+ * multiply until memory is exhausted. This estimates the number of copies first.
  */
 #include "pattern_priv.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sequence between parentheses: its parts, and those of the atom that a repetition would be of. */
+/* A sequence between parentheses: its parts, and the parts of its last atom, which a repetition would multiply. */
 struct sequence {
 	size_t parts, atom;
 };
@@ -26,7 +26,7 @@ static void repeat(struct sequence *sequence, size_t times)
 	sequence->atom *= times;
 }
 
-/* From behind "[" to behind its "]", or to the end. Classes such as [:digit:] have brackets of their own. */
+/* Skips from after "[" to after its "]", or to the end. Classes such as [:digit:] contain brackets. */
 static const char *skip_brackets(const char *at)
 {
 	at += *at == '^';
@@ -45,7 +45,7 @@ static const char *skip_brackets(const char *at)
 	return at + (*at != '\0');
 }
 
-/* From behind "{" to behind its "}"; how many copies it takes, 1 where it is no interval. */
+/* Skips from after "{" to after its "}"; sets the number of copies, 1 if it is not an interval. */
 static const char *read_interval(const char *at, size_t *times)
 {
 	char *end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The round trip as ping sees it: a second opinion on what the injector says that it adds. */
+/* The round trip as ping sees it: an independent check of the injected delay. */
 #include "ping_priv.h"
 #include "output_priv.h"
 

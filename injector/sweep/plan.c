@@ -99,6 +99,14 @@ const struct option_row sweep_plan_rows[] = {
 		      "again at most; 0: any"),
 	OPTION_CHOICE(struct sweep_plan, on_failure, "on-failure", 0, "WHAT", failures,
 		      "when the client failed in every attempt: stop, or go on without that run"),
+	OPTION_FLAG(struct sweep_plan, no_baseline, "no-baseline", 0,
+		    "do not measure the round trip without delay at the start (column baseline_rtt_us)"),
+	OPTION_HEADING("Trying a plan out"),
+	OPTION_FLAG(struct sweep_plan, template, "template", 0, "print a commented plan to begin with"),
+	OPTION_FLAG(struct sweep_plan, try_once, "try", 0,
+		    "one run without delay: print the value of each metric, write no sweep"),
+	OPTION_FLAG(struct sweep_plan, debug, "debug", 0,
+		    "stop at the first failure, leave the lab up and print the commands to repeat by hand"),
 	OPTION_HEADING("Output"),
 	OPTION_STRING(struct sweep_plan, output, "output", 'o', "SWEEP.csv",
 		      "rows are appended; the details go to SWEEP.csv.log"),
@@ -107,6 +115,8 @@ const struct option_row sweep_plan_rows[] = {
 	OPTION_FLAG(struct sweep_plan, dry_run, "dry-run", 'n', "print the schedule and stop"),
 	OPTION_FLAG(struct sweep_plan, force, "force", 0,
 		    "append although the file was made by another plan, or its log is gone"),
+	OPTION_FLAG(struct sweep_plan, any_delays, "any-delays", 0,
+		    "accept delays that give no curve: fewer than three, or without 0"),
 	OPTION_FLAG(struct sweep_plan, share_machine, "share-machine", 0,
 		    "don't wait for other sweeps on this machine"),
 	OPTION_FLAG(struct sweep_plan, json, "json", 'j', "print the summary as JSON (nomora.sweep/1)"),
@@ -171,7 +181,7 @@ static void add_part(struct sweep_plan_parts *parts, const char *name, const cha
 	parts->items[parts->count++] = (struct sweep_plan_part){.name = name, .text = text ? text : "", .end = end};
 }
 
-/* Numbers count as one text, with blanks between. */
+/* All numbers count as one text, separated by blanks. */
 static void add_number(struct sweep_plan_parts *parts, size_t index, const char *name, int64_t value)
 {
 	char *text = parts->numbers[index];
@@ -181,9 +191,9 @@ static void add_number(struct sweep_plan_parts *parts, size_t index, const char 
 }
 
 /*
- * Not among them: what says how often and how carefully something is measured, but not what (schedule, pauses, gates,
- * time limits); teardown, behind the last row; ssh-config, the name of a file that tells how a host is reached. Their
- * order is the fingerprint's.
+ * Left out: settings of how often and how carefully something is measured, but not what (schedule, pauses, gates, time
+ * limits); teardown, which runs after the last row; and ssh-config, the name of a file. The fingerprint depends on the
+ * order.
  */
 void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts)
 {
@@ -193,7 +203,7 @@ void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_part
 					{"before-run", plan->before_run},   {"warm-up", plan->warm_up},
 					{"client", plan->client},           {"after-run", plan->after_run},
 					{"lab-inject", plan->lab_inject},   {"direction", directions[plan->direction]}};
-	/* What else has a part in what is measured, without being a command. */
+	/* Other settings that affect the measurement. */
 	const char *const conditions[][2] = {{"server-address", plan->server_address},
 					     {"client-address", plan->client_address},
 					     {"injector", plan->injector},

@@ -13,6 +13,7 @@
 #include "judge_priv.h"
 #include "path_priv.h"
 #include "ping_priv.h"
+#include "poller_priv.h"
 #include "server_priv.h"
 
 enum { SETTLE_TICKS = 5 }; /* the kernel counts in hundredths of a second: fewer ticks mean nothing */
@@ -269,7 +270,7 @@ static int give_up(struct sweeper *sweeper, const struct sweep_schedule_run *run
 	return error_prefix(err, "at %g us, run %lld", run->delay_us, (long long)run->run);
 }
 
-/* The rows of the attempt that counts. */
+/* Appends the rows of the accepted attempt. */
 static int accept(struct sweeper *sweeper, const struct sweep_attempt *attempt, struct error *err)
 {
 	int code = append_rows(sweeper, attempt, err);
@@ -279,6 +280,8 @@ static int accept(struct sweeper *sweeper, const struct sweep_attempt *attempt, 
 	journal_accept(sweeper, attempt);
 	sweeper->summary->made++;
 	sweeper->summary->disturbed += attempt->reasons[0] != '\0';
+	for (size_t i = 0; sweeper->hooks->measured && i < sweeper->metric_count; i++)
+		sweeper->hooks->measured(sweeper->hooks->context, &sweeper->metrics[i], attempt->values[i]);
 	return 0;
 }
 
@@ -307,7 +310,16 @@ static void announce_repetition(struct sweeper *sweeper, const struct sweep_atte
 	host_sleep((struct ns){(int64_t)(sweeper->plan->cool_down_s * 1e9)}, sweeper->hooks->stop);
 }
 
-/* One attempt, judged and in the journal. Its error code; err is set where there is one. */
+/* Names the process that uses the injector's processor, if there is one: it causes the stalls. */
+static void name_rival(const struct sweeper *sweeper, struct sweep_attempt *attempt)
+{
+	char text[160];
+
+	if (poller_find_rival(sweeper->plan->injector, text, sizeof text))
+		attempt_add_reason(attempt, "%s", text);
+}
+
+/* Makes one attempt, judges and logs it. Returns its error code; err is set if that is not 0. */
 static int try_once(struct sweeper *sweeper, struct sweep_attempt *attempt, struct error *err)
 {
 	int code = make_attempt(sweeper, attempt, err);
@@ -319,6 +331,8 @@ static int try_once(struct sweeper *sweeper, struct sweep_attempt *attempt, stru
 		attempt_add_reason(attempt, "%s", err->text);
 	else
 		attempt_judge(sweeper->plan, attempt);
+	if (!code && attempt_stalled(sweeper->plan, attempt))
+		name_rival(sweeper, attempt);
 	journal_attempt(sweeper, attempt);
 	return code;
 }

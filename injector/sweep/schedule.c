@@ -12,12 +12,14 @@
 #include <model/sweep.h>
 #include <injector/sweep/plan.h>
 
+enum { CURVE_DELAYS = 3 };
+
 struct delay_list {
 	double *us;
 	int count;
 };
 
-/* The injector's step is 0.1 us: rounds to it. */
+/* Rounds to the injector's step, 0.1 us. */
 static int add_rounded(struct delay_list *list, double delay_us, struct error *err)
 {
 	delay_us = round(delay_us * 10) / 10;
@@ -33,10 +35,10 @@ static int add_rounded(struct delay_list *list, double delay_us, struct error *e
 	return 0;
 }
 
-/* A number that somebody wrote is taken as it stands or not at all; `word` is where it stands. */
+/* A number that the user wrote is not rounded; `word` is for messages. */
 static int add_exact(struct delay_list *list, double delay_us, const char *word, struct error *err)
 {
-	static const double arithmetic_us = 1e-6; /* 0.1 is no binary fraction */
+	static const double arithmetic_us = 1e-6; /* 0.1 is not exact in binary */
 
 	if (fabs(delay_us - round(delay_us * 10) / 10) > arithmetic_us)
 		return error_set(err, EINVAL, "delays: '%s': %.10g us: expected steps of 0.1", word, delay_us);
@@ -48,7 +50,7 @@ static int bad_word(const char *word, struct error *err)
 	return error_set(err, EINVAL, "delays: '%s': expected a number, FROM..TO/STEP or log:FROM..TO*COUNT", word);
 }
 
-/* "FROM..TO" + separator + "LAST"; cuts up `text`. */
+/* "FROM..TO" + separator + "LAST"; modifies `text`. */
 static int parse_range(char *text, char separator, double *from, double *to, double *last)
 {
 	char *dots = strstr(text, ".."), *mark = strrchr(text, separator);
@@ -123,7 +125,7 @@ int sweep_schedule_parse_delays(const char *text, double *delays_us, struct erro
 		code = add_word(&list, word, err);
 	free(copy);
 	if (!code && list.count == 0)
-		code = error_set(err, EINVAL, "delays: none given");
+		code = error_set(err, EINVAL, "delays: expected at least one");
 	return code ? code : list.count;
 }
 
@@ -164,6 +166,19 @@ struct sweep_schedule_run *sweep_schedule_create(const double *delays_us, size_t
 	}
 	free(delays);
 	return runs;
+}
+
+int sweep_plan_check_delays(const double *delays_us, size_t count, struct error *err)
+{
+	if (count < CURVE_DELAYS)
+		return error_set(err, EINVAL,
+				 "delays: %zu delay%s: a curve needs at least %d; --any-delays accepts fewer", count,
+				 count == 1 ? "" : "s", CURVE_DELAYS);
+	if (sweep_schedule_smallest(delays_us, count) > 0)
+		return error_set(err, EINVAL,
+				 "delays: 0 is missing: a curve is relative to the runs without delay; --any-delays "
+				 "does without");
+	return 0;
 }
 
 double sweep_schedule_smallest(const double *delays_us, size_t delay_count)

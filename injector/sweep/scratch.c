@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The folder that the plan's commands may write to. A sweep that was killed leaves one: the next sweep ends what is
- * left of its server and removes it.
+ * The folder that the plan's commands may write to. A killed sweep leaves its folder: the next sweep kills the
+ * processes of that sweep and removes it.
  */
 #include "scratch_priv.h"
 #include "orphans_priv.h"
@@ -29,7 +29,7 @@ void scratch_remove(const char *path)
 	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Folders of ours, named after a process that is no more. */
+/* Removes our folders whose process has ended. */
 static void remove_orphans(void)
 {
 	DIR *folder = opendir("/tmp");

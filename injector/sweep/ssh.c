@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands on ssh hosts. One connection (a master in ssh's words) stays open for the whole sweep and each command is a
- * session in it: no handshake is measured with the benchmark, none disturbs a run. The master is our child and dies
- * with us, its sessions with it; sshd then hangs their terminals up.
+ * Commands on ssh hosts. One connection (ssh's master) stays open for the whole sweep and each command is a session in
+ * it, so that no handshake is part of a measurement. The master is our child and ends with us, and its sessions with
+ * it; sshd then hangs up their terminals.
  */
 #include "ssh_priv.h"
 #include "orphans_priv.h"
@@ -19,12 +19,11 @@ enum { ARGUMENTS = 16, CONNECT_PATIENCE_S = 30, SOCKET_BYTES = 108 /* sun_path *
 #define SSH_OWN_255 "255 is the exit code of the command itself"
 
 /*
- * What runs a command at the other end, as $1; with a $2 what that leaves of its group is killed. (Its number is taken
- * while any of them lives, and given out again only after all others: no stranger has it yet.) A hang-up reaches this
- * shell alone (servers take it as a wish to read their configuration anew), which ends the command's whole group. The
- * terminal exists for that hang-up only: the command reads nothing and writes into a pipe, its exit code comes out by
- * descriptor 3, and no carriage returns are put into its output. 255 is what ssh itself ends with when it fails: a
- * command's own is said so in a last line.
+ * Runs a command ($1) at the other end; with a $2, kills the rest of its process group when it ends. (The group's
+ * number is not reused while any member lives.) A hang-up reaches only this shell, since servers take SIGHUP as a
+ * request to reload; the shell then kills the command's whole group. The terminal exists only for that hang-up: the
+ * command has no input and writes into a pipe, its exit code comes through descriptor 3, and no carriage returns get
+ * into its output. ssh itself ends with 255 when it fails: a last line marks a command that ended with 255.
  */
 static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "s=$({ { trap 'kill -TERM -$p; sleep 1; kill -KILL -$p' HUP TERM; "
@@ -34,9 +33,9 @@ static const char wrapper[] = "stty -onlcr 2>/dev/null; exec 4>&1; "
 			      "cat >&4; } 3>&1); test $s != 255 || printf '\\n" SSH_OWN_255 "\\n' >&4; exit $s";
 
 /*
- * What a command has left in the background has no such shell. So each connection has a session that does nothing until
- * it is hung up, a guard: it then ends all that is left of the sweep, but not before one that has lost its connection
- * alone has had the time to make another, whose guard ends this one. $1 is how.
+ * Commands in the background have no such shell. So each connection has a guard: a session that waits for the hang-up,
+ * then 10 s in case only the connection was lost and a new one's guard replaces this one, and then kills all that is
+ * left of the sweep. $1 is the line that does so.
  */
 static const char guard_script[] =
 	"l=$1; end() { trap '' HUP TERM; kill $p 2>/dev/null; sleep 10; eval \"$l\"; exit; }; "
@@ -48,10 +47,10 @@ struct ssh {
 	struct process *master, *guard;
 };
 
-/* Options that master and commands have in common; returns how many words. `control` must outlive them. */
+/* Options of both master and commands; returns the number of words. `control` must outlive them. */
 static size_t put_options(const struct ssh *ssh, char control[CONTROL_BYTES], const char **argv)
 {
-	/* A host that vanished is noticed within 12 s, and connecting to it again is given up after 10. */
+	/* A vanished host is noticed within 12 s; connecting is given up after 10 s. */
 	const char *const words[] = {
 		"ssh",  "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=3", "-oServerAliveCountMax=3",
 		control};
@@ -79,7 +78,7 @@ static struct process *start_master(const struct ssh *ssh, struct error *err)
 	return process_start(&(struct process_options){.argv = argv}, err);
 }
 
-/* The master makes its socket once it has logged in. */
+/* The master creates its socket after the login. */
 static int wait_for_socket(struct ssh *ssh, const volatile sig_atomic_t *stop, struct error *err)
 {
 	struct ns deadline = ns_add(ns_now_monotonic(), (struct ns){CONNECT_PATIENCE_S * NS_PER_S});
@@ -109,7 +108,7 @@ static void end_master(struct ssh *ssh)
 	unlink(ssh->socket);
 }
 
-/* 'text' in single quotes, as a shell reads it back. */
+/* Prints the text in single quotes, for a shell. */
 static void print_quoted(FILE *out, const char *text)
 {
 	fputc('\'', out);
@@ -122,7 +121,7 @@ static void print_quoted(FILE *out, const char *text)
 	fputc('\'', out);
 }
 
-/* A line for the other end over the connection. */
+/* Starts a session that runs a line at the other end. */
 static struct process *start_session(const struct ssh *ssh, const char *line, const char *output_path,
 				     struct error *err)
 {
@@ -130,7 +129,7 @@ static struct process *start_session(const struct ssh *ssh, const char *line, co
 	char control[CONTROL_BYTES];
 	size_t count = put_options(ssh, control, argv);
 
-	argv[count++] = "-oLogLevel=ERROR"; /* what ssh says would be in the command's output */
+	argv[count++] = "-oLogLevel=ERROR"; /* keeps ssh's own messages out of the command's output */
 	argv[count++] = "-tt";
 	argv[count++] = ssh->target;
 	argv[count++] = line;
@@ -138,7 +137,7 @@ static struct process *start_session(const struct ssh *ssh, const char *line, co
 	return process_start(&(struct process_options){.argv = argv, .output_path = output_path}, err);
 }
 
-/* In place of those that connections before this one have had. */
+/* Replaces the guards of earlier connections. */
 static int start_guard(struct ssh *ssh, struct error *err)
 {
 	char others[ORPHANS_LINE_BYTES], rest[ORPHANS_LINE_BYTES], mark[ORPHANS_MARK_BYTES], *line = NULL;
@@ -207,7 +206,7 @@ void ssh_close(struct ssh *ssh)
 	free(ssh);
 }
 
-/* ssh does not hand on our environment: it goes in front of the command. Ours to free, NULL if out of memory. */
+/* ssh does not pass on our environment, so it goes in front of the command. The caller frees; NULL if out of memory. */
 static char *remote_line(const struct host_command *command)
 {
 	char *line = NULL;
@@ -236,7 +235,7 @@ static char *remote_line(const struct host_command *command)
 	return line;
 }
 
-/* Has the connection ended? Then `why` is what ssh said last. */
+/* True if the connection has ended; `why` is then ssh's last message. */
 static bool has_ended(struct ssh *ssh, struct ns patience, char *why, size_t bytes)
 {
 	struct process_result result = {0};

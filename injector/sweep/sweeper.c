@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "awake_priv.h"
+#include "baseline_priv.h"
 #include "commands_priv.h"
 #include "journal_priv.h"
 #include "levels_priv.h"
@@ -96,7 +97,7 @@ static int connect_hosts(struct sweeper *sweeper, struct error *err)
 	return code;
 }
 
-/* At delay 0: set-up and server. */
+/* At delay 0: setup, the baseline round trip, the server. */
 static int prepare(struct sweeper *sweeper, struct error *err)
 {
 	const struct sweep_plan *plan = sweeper->plan;
@@ -106,6 +107,8 @@ static int prepare(struct sweeper *sweeper, struct error *err)
 	sweeper->set_up = true;
 	if (!code && plan->setup)
 		code = commands_must_run(sweeper, &sweeper->server_host, &setup, (struct commands_occasion){0}, err);
+	if (!code)
+		code = baseline_measure(sweeper, err);
 	if (!code && plan->server)
 		code = server_start(sweeper, err);
 	return code;
@@ -228,7 +231,7 @@ int sweeper_run(const struct sweep_plan *plan, const struct sweeper_hooks *hooks
 	struct sweeper *sweeper = calloc(1, sizeof *sweeper);
 	int code;
 
-	*summary = (struct sweeper_summary){0};
+	*summary = (struct sweeper_summary){.baseline_rtt_us = NAN};
 	if (!sweeper)
 		return error_set(err, ENOMEM, "out of memory");
 	sweeper->plan = plan;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One sweep at a time on a machine: two would disturb each other and both pass it off as the network's doing. And one
- * sweep at a time makes a lab of a name, claimed before there is any of it. Each lock is a name in the abstract socket
- * space, which leaves no file and goes with its holder.
+ * One sweep at a time on a machine, as two would disturb each other; and one sweep at a time for a lab's name, from
+ * before the lab is made. Each lock is a name in the abstract socket namespace, which leaves no file and is released
+ * when its holder ends.
  */
 #include <injector/sweep/sweeper.h>
 
@@ -18,7 +18,7 @@
 
 static const char machine[] = "nomora-sweep", lab_prefix[] = "nomora-sweep-lab-";
 
-/* The name stands behind a leading zero byte. */
+/* Abstract names begin with a zero byte. */
 static socklen_t set_address(const char *name, struct sockaddr_un *address)
 {
 	size_t bytes = strnlen(name, sizeof address->sun_path - 1);
@@ -28,7 +28,7 @@ static socklen_t set_address(const char *name, struct sockaddr_un *address)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
 }
 
-/* 0 and a descriptor that holds the lock, -EAGAIN while another sweep has it, or -errno with err set. */
+/* 0 and a descriptor that holds the lock, -EAGAIN while another sweep holds it, or -errno with err set. */
 static int try_lock(const char *name, int *lock, struct error *err)
 {
 	struct sockaddr_un address;
@@ -37,7 +37,7 @@ static int try_lock(const char *name, int *lock, struct error *err)
 
 	if (descriptor < 0)
 		return error_set(err, errno, "cannot make a socket: %s", strerror(errno));
-	/* It listens, for others to see whose it is. */
+	/* Listening lets others read our process number from it. */
 	if (bind(descriptor, (const struct sockaddr *)&address, bytes) == 0 && listen(descriptor, 16) == 0) {
 		*lock = descriptor;
 		return 0;
@@ -47,7 +47,7 @@ static int try_lock(const char *name, int *lock, struct error *err)
 	return code == EADDRINUSE ? -EAGAIN : error_set(err, code, "cannot take the sweeps' lock: %s", strerror(code));
 }
 
-/* Who holds the lock, 0 if that cannot be told. */
+/* The process that holds the lock, 0 = not known. */
 static pid_t find_holder(const char *name)
 {
 	struct sockaddr_un address;

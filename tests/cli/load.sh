@@ -10,10 +10,10 @@ refuses "an empty port" 2 "port '': expected" "$nomora" load 127.0.0.1:
 refuses "no server" 2 'something is missing' "$nomora" load
 refuses "a depth of 0" 2 'depth' "$nomora" load 127.0.0.1 --depth 0
 refuses "a share over 1" 2 'update-share' "$nomora" load 127.0.0.1 --update-share 1.5
-refuses "a rate of the closed loop" 2 '--rate is of the open loop.* add --mode open' "$nomora" load 127.0.0.1:1 --rate 1000
-refuses "even that of ETC" 2 '--rate is of the open loop' "$nomora" load 127.0.0.1:1 --rate 0
-refuses "gaps of the closed loop" 2 '--gap is of the open loop.* add --mode open' "$nomora" load 127.0.0.1:1 --gap etc
-refuses "to store the keys only, and not to" 2 '--fill-only and --no-fill leave nothing to do' \
+refuses "a rate of the closed loop" 2 '--rate applies to the open loop.* add --mode open' "$nomora" load 127.0.0.1:1 --rate 1000
+refuses "even that of ETC" 2 '--rate applies to the open loop' "$nomora" load 127.0.0.1:1 --rate 0
+refuses "gaps of the closed loop" 2 '--gap applies to the open loop.* add --mode open' "$nomora" load 127.0.0.1:1 --gap etc
+refuses "to store the keys only, and not to" 2 '--fill-only and --no-fill are mutually exclusive' \
 	"$nomora" load 127.0.0.1:1 --fill-only --no-fill
 command -v memcached >/dev/null || { skip "the rest" "memcached is not installed"; plan; exit 0; }
 command -v python3 >/dev/null || { skip "the rest" "python3 is not installed"; plan; exit 0; }

@@ -14,7 +14,7 @@ wait_for 20 "$nomora" inject-ctl "$socket" stats || { fail "the injector starts"
 
 # Nothing runs through the injector: what this machine's other work does to it is no matter here.
 plan_with() {
-	printf '%s\n' "injector = $socket" 'settle-s = 0' 'max-stall-percent = 100' 'share-machine = true' "$@"
+	printf '%s\n' "injector = $socket" 'settle-s = 0' 'max-stall-percent = 100' 'share-machine = true' "$@" 'any-delays = true'
 }
 good='metric = value 1 higher regex:^value = ([0-9.]+)$'
 
@@ -33,11 +33,11 @@ refuses_plan "a plan without commands" 1 'bad\.plan: client: no command' "$good"
 refuses_plan "a plan without metrics" 1 'metric: no metric' 'client = true'
 refuses_plan "an unknown name" 1 'bad\.plan:5: clint: there is no such option' 'clint = true'
 refuses_plan "a line that is none" 1 "bad\.plan:5: expected 'name = value'" 'client'
-refuses_plan "an unknown way to a metric" 1 "bad\.plan:6: metric 'a': .* no way to find it" 'client = true' 'metric = a b higher yaml:x'
+refuses_plan "an unknown way to a metric" 1 "bad\.plan:6: metric 'a': 'yaml:x': expected regex:PATTERN, json:PATH" 'client = true' 'metric = a b higher yaml:x'
 refuses_plan "neither higher nor lower" 1 'expected higher or lower' 'client = true' 'metric = a b more exit'
-refuses_plan "a pattern that is wrong" 1 'pattern .* is wrong' 'client = true' 'metric = a b higher regex:(('
+refuses_plan "a pattern that is wrong" 1 'pattern .* is invalid' 'client = true' 'metric = a b higher regex:(('
 refuses_plan "a pattern that would take gigabytes" 1 "bad\.plan:6: metric 'a': .* too large" 'client = true' 'metric = a b higher regex:(((a{1,255}){1,255}){1,255})'
-refuses_plan "a metric twice" 1 "bad\.plan:7: metric 'value' is there already, in line 6: expected another name" 'client = true' "$good" 'metric = value s lower elapsed'
+refuses_plan "a metric twice" 1 "bad\.plan:7: duplicate metric name 'value', first in line 6" 'client = true' "$good" 'metric = value s lower elapsed'
 refuses_plan "more metrics than a file takes" 1 "bad\.plan:70: metric 'm65 .*': expected at most 64" 'client = true' \
 	"$(for i in {1..65}; do echo "metric = m$i s lower elapsed"; done)"
 refuses_plan "a delay of -1" 1 'bad\.plan:7: delays: .* out of range' 'client = true' "$good" 'delays = -1'
@@ -48,7 +48,7 @@ refuses_plan "a range that goes nowhere" 1 'FROM <= TO' 'client = true' "$good" 
 refuses_plan "a value out of range" 1 'bad\.plan:5' 'repetitions = 0'
 refuses_plan "injector and lab" 1 'mutually exclusive' 'client = true' "$good" 'lab = lab9'
 plan_with 'client = true' "$good" >bad.plan
-refuses "a metric of the file on the command line again" 2 "error: metric 'value' is there already, in line 6" \
+refuses "a metric of the file on the command line again" 2 "error: duplicate metric name 'value', first in line 6" \
 	"$nomora" sweep bad.plan -o bad.csv --metric 'value 1 higher exit'
 refuses "a word among the delays of the command line" 2 "delays: 'x'" "$nomora" sweep bad.plan --delays 5,x
 check "a word among the delays of the command line has no line of the file" sh -c "grep -q \"error: delays: 'x'\" err"
@@ -73,6 +73,49 @@ check "which stays" test -e absent.csv
 run "$nomora" sweep absent.plan -o absent.csv --client 'echo value = 1' --injector "$socket" --delays 0
 [ "$code" -eq 0 ] && [ "$(wc -l <absent.csv)" -eq 4 ] && pass "a file without rows is no other plan's" || fail "a file without rows is no other plan's" "$err"
 
+# --- plans that cannot give a curve, and help with writing one ---
+curve_plan() { printf '%s\n' "injector = $socket" 'settle-s = 0' 'max-stall-percent = 100' 'share-machine = true' "$@" >curve.plan; }
+curve_plan 'client = echo value = 1' "$good" 'delays = 5 10 50'
+refuses "delays without 0" 1 'curve\.plan:7: delays: 0 is missing: a curve is relative' "$nomora" sweep curve.plan -o curve.csv
+refuses "also with --dry-run" 1 'delays: 0 is missing' "$nomora" sweep curve.plan --dry-run
+refuses "two delays" 2 'delays: 2 delays: a curve needs at least 3; --any-delays' "$nomora" sweep curve.plan -o curve.csv --delays '0 10'
+run "$nomora" sweep curve.plan --delays '0 10' --any-delays --dry-run
+[ "$code" -eq 0 ] && pass "--any-delays accepts them" || fail "--any-delays accepts them" "$err"
+check "which leaves no file" sh -c '! ls curve.csv*'
+printf '%s\n' 'client = true' "$good" 'lab = lab9' 'server-host = h1' >nohost.plan
+refuses "a lab without a host for the client" 1 'nohost\.plan:3: client-host: .*client-host = h2' "$nomora" sweep nohost.plan --dry-run
+curve_plan 'client = true' 'metric = q'$'\351'' s lower elapsed'
+refuses "a metric's name that is not UTF-8" 1 'curve\.plan:6: metric: name and unit: expected UTF-8' "$nomora" sweep curve.plan --dry-run
+curve_plan 'client = echo value = \' '  1; echo two \' '  lines' "$good" 'delays = 0 5 10' 'repetitions = 1' 'bad'
+refuses "a line is continued by a backslash, and lines are counted as in the file" 1 "curve\.plan:11: expected 'name = value', found 'bad'" "$nomora" sweep curve.plan --dry-run
+sed -i '$d' curve.plan
+run "$nomora" sweep curve.plan -o continued.csv --keep-output
+[ "$code" -eq 0 ] && [ "$(cat 'continued.csv.out/5us-run0-attempt1-client.txt')" = "value = 1
+two lines" ] && pass "the command is the whole of them, and --keep-output keeps its output" ||
+	fail "the command is the whole of them, and --keep-output keeps its output" "exit $code" "$err" "$(ls continued.csv.out)"
+run "$nomora" sweep --template
+printf '%s\n' "$out" >template.plan
+run "$nomora" sweep template.plan --dry-run
+[ "$code" -eq 0 ] && grep -q '^# ' template.plan && printf '%s\n' "$out" | grep -q '^36 runs' && pass "--template prints a plan that is accepted" ||
+	fail "--template prints a plan that is accepted" "exit $code" "$err"
+refuses "no plan at all" 2 'missing operand PLAN' "$nomora" sweep
+run "$nomora" sweep curve.plan --try
+[ "$code" -eq 0 ] && [ "$out" = "value                    1 1 (higher is better)" ] && ! ls /tmp/nomora-try-* >/dev/null 2>&1 && pass "--try prints the value of each metric" ||
+	fail "--try prints the value of each metric" "exit $code" "$out$err" "$(ls -d /tmp/nomora-try-*)"
+rm -f count
+run "$nomora" sweep curve.plan -o notfound.csv --client 'echo x >>count; no-such-program --flag'
+[ "$code" -eq 1 ] && [ "$(wc -l <count)" -eq 1 ] && printf '%s\n' "$err" | grep -q 'no-such-program: not found' &&
+	pass "a program that is not there is not tried again" || fail "a program that is not there is not tried again" "exit $code" "$(wc -l <count)" "$err"
+run "$nomora" sweep curve.plan -o loud.csv --attempts 2 --client 'seq -f "line %g" 30; echo "MySQL error: 1146"; echo "see the web page"; exit 4'
+[ "$code" -eq 1 ] && printf '%s\n' "$err" | grep -q '  | MySQL error: 1146' && printf '%s\n' "$err" | grep -q '  | line 13$' &&
+	! printf '%s\n' "$err" | grep -q '  | line 12$' && [ "$(wc -l <loud.csv.out/0us-run0-attempt2-client.txt)" -eq 32 ] &&
+	pass "a failure shows the last 20 lines of its output, and the file has all of it" ||
+	fail "a failure shows the last 20 lines of its output, and the file has all of it" "exit $code" "$err" "$(ls loud.csv.out)"
+run "$nomora" sweep curve.plan -o debug.csv --debug --client "echo it\\'s wrong; exit 4" --server 'exec sleep 986'
+[ "$code" -eq 1 ] && printf '%s\n' "$out" | grep -q "^env NOMORA_SERVER= .*/bin/sh -c 'exec sleep 986'" && printf '%s\n' "$out" | tail -1 >by-hand &&
+	[ "$(sh by-hand)" = "it's wrong" ] && [ "$(ls debug.csv.out | wc -l)" -eq 1 ] && pass "--debug stops at the first failure and prints the commands to repeat" ||
+	fail "--debug stops at the first failure and prints the commands to repeat" "exit $code" "$out$err" "$(ls debug.csv.out)"
+
 # --- a sweep ---
 plan_with 'delays = 0 10 20' 'repetitions = 2' 'client = echo "value = $NOMORA_DELAY_US"; echo "{\"a\": {\"b\": [1, 7.5]}}"' \
 	"$good" 'metric = second s lower json:a.b[1]' 'metric = code - lower exit' \
@@ -92,7 +135,7 @@ check "the phases come in their order" test "$(tr '\n' ' ' <phases)" = \
 check "each attempt is in the log" test "$(grep -c '"event":"attempt"' good.csv.log)" -eq 6
 check "the injector has its old delays again" sh -c "'$nomora' inject-ctl '$socket' stats | grep -cE '\"delay_(ab_us\": 3.0|ba_us\": 4.0)' | grep -q 2"
 run "$nomora" sweep good.plan -o good.csv
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*6 were there' && pass "the same command makes nothing twice" ||
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*6 already there' && pass "the same command makes nothing twice" ||
 	fail "the same command makes nothing twice" "$out$err"
 printf '{"event":"att' >>good.csv.log # as a dying writer leaves it
 run "$nomora" sweep good.plan -o good.csv --repetitions 3
@@ -101,12 +144,12 @@ check "a line that was cut off spoils no other" sh -c "grep -c '^{\"event\":\"\(
 head -n -2 good.csv >torn.csv # its last run has one of three metrics
 cp good.csv.log torn.csv.log
 run "$nomora" sweep good.plan -o torn.csv --repetitions 3
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '1 of 9 runs made.*8 were there' && grep -q 'torn.csv: its last run has 1 of 3 metrics' err &&
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '1 of 9 runs made.*8 already there' && grep -q 'torn.csv: its last run has 1 of 3 metrics' err &&
 	pass "a last run that was written in part is made again" || fail "a last run that was written in part is made again" "$out$err"
 check "and has each metric once" sh -c "cut -d, -f1-4 good.csv | sort >whole; cut -d, -f1-4 torn.csv | sort | cmp - whole"
 sed -i 4d torn.csv # the third metric of the first run
 run "$nomora" sweep good.plan -o torn.csv --repetitions 3
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 were there' && pass "one that was edited by hand is left as it is" ||
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 already there' && pass "one that was edited by hand is left as it is" ||
 	fail "one that was edited by hand is left as it is" "$out$err"
 refuses "another plan's file, and says what differs; not a long value" 1 'made by a plan with another setup( \("echo setup.*, here ""\))?, client: give' \
 	"$nomora" sweep good.plan -o good.csv --client 'echo value = 1' --setup ''
@@ -119,7 +162,7 @@ check "older logs have the fingerprint alone" sh -c '! cmp -s good.csv.log older
 refuses "the file of another plan, of which an older log does not tell more" 1 'made by a plan with other commands, hosts, metrics or conditions: give' \
 	"$nomora" sweep good.plan -o older.csv --nice 5
 run "$nomora" sweep good.plan -o older.csv --repetitions 3
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 were there' && pass "its own plan goes on" || fail "its own plan goes on" "$out$err"
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 already there' && pass "its own plan goes on" || fail "its own plan goes on" "$out$err"
 rows=$(wc -l <torn.csv)
 sed -i '/fingerprint/d' torn.csv.log
 refuses "rows whose log names no plan" 1 'torn.csv has rows, but torn.csv.log does not say which plan made them: .*--force' "$nomora" sweep good.plan -o torn.csv --repetitions 4
@@ -148,7 +191,7 @@ check "--dry-run shows the references" test "$(printf '%s\n' "$out" | grep -oE '
 run "$nomora" sweep reference.plan -o reference.csv
 check "they are made and have numbers of their own" sh -c "test \$(wc -l <reference.csv) -eq 8 && test \$(grep -cE '^0,both,100000[234],value,1,higher,100000' reference.csv) -eq 3"
 run "$nomora" sweep reference.plan -o reference.csv --repetitions 2
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '7 of 14 runs made.*7 were there' && pass "a second repetition goes on from them" ||
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '7 of 14 runs made.*7 already there' && pass "a second repetition goes on from them" ||
 	fail "a second repetition goes on from them" "$out$err"
 
 # --- how far the runs agree ---
@@ -162,7 +205,7 @@ check "and is told not to be repeatable" grep -q 'nomora: 10 us is not repeatabl
 check "each delay's mean and deviation are in the log" sh -c "grep -c '\"event\":\"level\",\"delay_us\":0.0.*\"runs\":3,\"mean\":100.0,\"deviation\":0.0,\"repeatable\":true' wavers.csv.log &&
 	grep '\"delay_us\":10.0.*\"runs\":6,\"mean\":125.0,\"deviation\":27.38.*\"repeatable\":false' wavers.csv.log"
 run "$nomora" sweep wavers.plan -o wavers.csv
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*1 delays not repeatable' && pass "the same command says so again and makes none" ||
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*1 delay not repeatable' && pass "the same command says so again and makes none" ||
 	fail "the same command says so again and makes none" "$out$err"
 
 run "$nomora" sweep wavers.plan -o referenced.csv --reference-every 1
@@ -182,8 +225,8 @@ run "$nomora" sweep dies.plan -o dies.csv
 	pass "the same command goes on from there" || fail "the same command goes on from there" "$out$err"
 rm mended
 run "$nomora" sweep dies.plan -o skips.csv --on-failure skip
-[ "$code" -eq 3 ] && [ "$(wc -l <skips.csv)" -eq 9 ] && printf '%s' "$out" | grep -q '8 of 9 runs made.*1 left out' &&
-	printf '%s' "$err" | grep -q '1 runs, whose benchmark failed .* are not in skips.csv' && pass "on-failure skip leaves that run out: exit 3" ||
+[ "$code" -eq 3 ] && [ "$(wc -l <skips.csv)" -eq 9 ] && printf '%s' "$out" | grep -q '8 of 9 runs made.*1 run left out' &&
+	printf '%s' "$err" | grep -q '1 run was left out of skips.csv because the benchmark failed in every attempt' && pass "on-failure skip leaves that run out: exit 3" ||
 	fail "on-failure skip leaves that run out: exit 3" "exit $code" "$out$err"
 touch mended
 run "$nomora" sweep dies.plan -o skips.csv --on-failure skip
@@ -258,6 +301,15 @@ plan_with 'delays = 0' 'repetitions = 1' 'client = echo client >>phases; echo va
 	'server-ready = test -e phases' >ends.plan
 run "$nomora" sweep ends.plan -o ends.csv
 check "the server has ended before teardown begins" test "$(tr '\n' ' ' <phases)" = "server client stopped teardown "
+
+# A gate that no run passes: the attempt that stalled least is kept, and the answer is negative.
+plan_with 'delays = 0' 'repetitions = 2' 'attempts = 2' 'client = echo value = 1' 'max-load = 0.000001' "$good" >disturbed.plan
+run "$nomora" sweep disturbed.plan -o disturbed.csv
+[ "$code" -eq 3 ] && [ "$(grep -c '^0,.*,1,$' disturbed.csv)" -eq 2 ] && printf '%s\n' "$out" | grep -q '2 runs disturbed' &&
+	printf '%s\n' "$err" | grep -q '2 runs were kept although a gate refused every attempt' && pass "runs that stayed disturbed: exit 3, and the column says which" ||
+	fail "runs that stayed disturbed: exit 3, and the column says which" "exit $code" "$out$err" "$(cat disturbed.csv)"
+run "$nomora" report --sweep-log disturbed.csv.log -o disturbed.html
+check "the report's verdict comes before its table" sh -c "tr -d '\n' <disturbed.html | grep -q '2 of the 2 runs were disturbed.*<table>.*no ping'"
 
 # --- what commands leave running ---
 cat >leaves-helpers <<'END'

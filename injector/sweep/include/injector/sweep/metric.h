@@ -22,7 +22,7 @@ struct sweep_metric_def {
 	char name[SWEEP_NAME_BYTES], unit[SWEEP_NAME_BYTES];
 	enum sweep_better better;
 	enum sweep_metric_source source;
-	const char *how;    /* what stands behind the colon; borrowed from the parsed text */
+	const char *how;    /* the text after the colon; borrowed from the parsed text */
 	regex_t expression; /* compiled for SWEEP_METRIC_REGEX */
 };
 
@@ -36,7 +36,7 @@ struct sweep_metric_input {
 	double elapsed_s;
 };
 
-/* 0 and a finite value, or -errno with err saying what was not found. */
+/* 0 and a finite value, or -errno with err set: -ENOENT (not in the output), -EINVAL (not a number). */
 int sweep_metric_extract(const struct sweep_metric_def *metric, const struct sweep_metric_input *input, double *value,
 			 struct error *err);
 

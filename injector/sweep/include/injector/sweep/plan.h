@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan of a sweep: which delays, how often, what to run where, what to measure, and when to mistrust a run.
- * A plan file is lines `name = value` whose names are the rows below; the same names are options of the command, which
- * win over the file. Strings are borrowed (from argv or the file's strings). Plain data.
+ * The plan of a sweep: the delays, the repetitions, the commands and where they run, the metrics, and the gates that
+ * refuse a run. A plan file has lines `name = value`; the names are those of the rows below, which are also options of
+ * the command and override the file. Strings are borrowed (from argv or the file's strings). Plain data.
  */
 #ifndef SWEEP_PLAN_H
 #define SWEEP_PLAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <base/error.h>
@@ -35,7 +36,7 @@ struct sweep_plan {
 	/* the phases */
 	const char *setup, *server, *server_ready, *before_run, *warm_up, *client, *after_run, *teardown;
 	int server_restart; /* enum sweep_plan_restart */
-	int64_t nice;       /* of the plan's commands */
+	int64_t nice;       /* priority of the plan's commands */
 	bool keep_awake;
 	double settle_s, cool_down_s, timeout_s, ready_timeout_s;
 	/* what is measured */
@@ -44,44 +45,54 @@ struct sweep_plan {
 	int64_t attempts;
 	double maximum_stall_percent, maximum_disturbed_percent, maximum_steal_percent, maximum_busy_percent,
 		maximum_load;
-	double quiet_patience_s; /* how long a run waits for others to leave the processors */
+	double quiet_patience_s; /* longest wait for other programs to leave the processors */
 	bool rtt_check;
 	int64_t rtt_count;
 	double rtt_tolerance_percent, rtt_tolerance_us;
-	double precision_percent; /* standard error that each delay's mean should have; 0 = whatever it is */
+	double precision_percent; /* required standard error of each delay's mean; 0 = any */
 	int on_failure;           /* enum sweep_plan_failure */
-	/* of the command */
-	const char *folder; /* of the plan's file; no row */
+	/* options of the command */
+	const char *folder; /* folder of the plan's file; not a row */
 	const char *output;
-	bool keep_output, dry_run, json, force, share_machine;
+	bool keep_output, dry_run, json, force, share_machine, any_delays, no_baseline, try_once, debug, template;
 };
 
-/* Rows for options_parse() over struct sweep_plan, and the values to begin with. */
+/* Rows for options_parse() over struct sweep_plan, and the default values. */
 extern const struct option_row sweep_plan_rows[];
 void sweep_plan_defaults(struct sweep_plan *plan);
 
-/* Is there all that a sweep needs? `file` is named in messages. Metrics and delays are parsed elsewhere. */
+/* Checks that the plan has all that a sweep needs; `file` is named in messages. Metrics and delays are parsed
+ * elsewhere. */
 int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct error *err);
+
+/*
+ * Checks that the delays can give a curve: at least three different ones with 0 among them. 0 or -EINVAL with err set.
+ * Pure.
+ */
+int sweep_plan_check_delays(const double *delays_us, size_t count, struct error *err);
+
+/* A commented plan to begin with. */
+extern const char sweep_plan_template[];
 
 enum { SWEEP_PLAN_PART_TEXTS = 17, SWEEP_PLAN_PART_NUMBERS = 4 };
 
 /*
- * What the rows of two plans must have in common to be mixed: application, commands, places and addresses, injector,
- * priority, metrics. Names are those of the rows, that of a list once for each item; texts are borrowed from the plan
- * or lie in here, "" = none. lab-hosts and lab-racks are 0 without a lab.
+ * The settings that two plans must share for their rows to be in one file: application, commands, hosts and addresses,
+ * injector, priority, metrics. Names are those of the rows, a list's once for each item; texts are borrowed from the
+ * plan or are in here, "" = none. lab-hosts and lab-racks are 0 without a lab.
  */
 struct sweep_plan_parts {
 	size_t count;
 	struct sweep_plan_part {
 		const char *name, *text;
-		char end; /* what the fingerprint takes for its terminator */
+		char end; /* terminator in the fingerprint */
 	} items[SWEEP_PLAN_PART_TEXTS + OPTION_LIST_MAXIMUM + SWEEP_PLAN_PART_NUMBERS];
 	char numbers[SWEEP_PLAN_PART_NUMBERS][24];
 };
 
 void sweep_plan_list_parts(const struct sweep_plan *plan, struct sweep_plan_parts *parts);
 
-/* A number that changes with any of them. Sweeps' logs have it: that of a plan must stay what it is. */
+/* A hash of these settings. Logs of sweeps contain it: a plan's must not change between versions. */
 uint64_t sweep_plan_fingerprint(const struct sweep_plan *plan);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Delays from text, and the order of the runs. A random order is random within each repetition: however early a sweep
- * is cut off, it has about the same number of runs at every delay. Pure.
+ * Delays from text, and the order of the runs. A random order is random within each repetition, so that a sweep that is
+ * cut off has about the same number of runs at every delay. Pure.
  */
 #ifndef SWEEP_SCHEDULE_H
 #define SWEEP_SCHEDULE_H
@@ -16,9 +16,9 @@ enum { SWEEP_SCHEDULE_DELAYS_MAXIMUM = 1000 };
 #define SWEEP_SCHEDULE_DELAY_MAXIMUM_US 10000.0
 
 /*
- * "0 5 10", "0,5,10", "0..100/20" (from, to, step) and "log:1..1000*7" (seven delays, evenly spaced logarithms), mixed;
- * 0..10000 µs in steps of 0.1 (what lies between is refused, of logarithms rounded). `delays` holds
- * SWEEP_SCHEDULE_DELAYS_MAXIMUM; a delay given twice counts once. Returns how many, or -errno with err set.
+ * Parses "0 5 10", "0,5,10", "0..100/20" (from, to, step), "log:1..1000*7" (seven delays, evenly spaced logarithms) and
+ * mixtures; 0..10000 µs in steps of 0.1 (delays of log: are rounded to steps, others between two steps are refused).
+ * `delays` holds SWEEP_SCHEDULE_DELAYS_MAXIMUM; duplicates count once. Returns their number, or -errno with err set.
  */
 int sweep_schedule_parse_delays(const char *text, double *delays_us, struct error *err);
 
@@ -34,9 +34,9 @@ struct sweep_schedule_run *sweep_schedule_create(const double *delays_us, size_t
 double sweep_schedule_smallest(const double *delays_us, size_t delay_count);
 
 /*
- * Runs with references (model/sweep.h) between them: one before each `every`, and one behind the last, but none beside
- * a run that is at the smallest delay itself. `to` has room for 2 * count + 1; references are numbered from
- * first_number on, with gaps. Returns how many there are then.
+ * Inserts references (model/sweep.h): one before every `every` runs and one after the last, except next to a run at the
+ * smallest delay. `to` holds 2 * count + 1; references are numbered from first_number on, with gaps. Returns the number
+ * of runs in `to`.
  */
 size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size_t count, double smallest_us,
 				     int64_t every, int64_t first_number, struct sweep_schedule_run *to);
@@ -44,8 +44,8 @@ size_t sweep_schedule_add_references(const struct sweep_schedule_run *runs, size
 struct sweep_plan;
 
 /*
- * The runs of a plan with these delays: those of sweep_schedule_create(), each repetition with its references. The
- * schedule of fewer repetitions is the beginning of that of more. NULL if out of memory. Free with free().
+ * The runs of a plan with these delays: those of sweep_schedule_create(), with references in each repetition. The
+ * schedule of fewer repetitions is a prefix of that of more. NULL if out of memory. Free with free().
  */
 struct sweep_schedule_run *sweep_schedule_of_plan(const struct sweep_plan *plan, const double *delays_us,
 						  size_t delay_count, size_t *run_count);

@@ -2,8 +2,10 @@
 #include "sweep_print.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <base/json.h>
 #include <model/sweep.h>
@@ -52,16 +54,28 @@ int sweep_print_schedule(const struct sweep_plan *plan)
 	return COMMAND_OK;
 }
 
+/* ", 3 runs left out", unless there are none; `what` has the plural's place. */
+static void print_count(size_t count, const char *what)
+{
+	const char *gap = strstr(what, "%s");
+
+	if (count > 0)
+		printf(", %zu %.*s%s%s", count, (int)(gap - what), what, count == 1 ? "" : "s", gap + 2);
+}
+
 void sweep_print_summary(const struct sweep_plan *plan, const struct sweeper_summary *summary)
 {
 	if (plan->json) {
-		json_t *root = json_pack(
-			"{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "schema", "nomora.sweep/1", "application",
-			plan->application, "output", plan->output, "planned", (json_int_t)summary->planned, "found",
-			(json_int_t)summary->found, "made", (json_int_t)summary->made, "repeated",
-			(json_int_t)summary->repeated, "disturbed", (json_int_t)summary->disturbed, "failed",
-			(json_int_t)summary->failed, "extra", (json_int_t)summary->extra, "unrepeatable",
-			(json_int_t)summary->unrepeatable, "elapsed_s", summary->elapsed_s);
+		json_t *root =
+			json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:f}", "schema", "nomora.sweep/1",
+				  "application", plan->application, "output", plan->output, "planned",
+				  (json_int_t)summary->planned, "found", (json_int_t)summary->found, "made",
+				  (json_int_t)summary->made, "repeated", (json_int_t)summary->repeated, "disturbed",
+				  (json_int_t)summary->disturbed, "failed", (json_int_t)summary->failed, "extra",
+				  (json_int_t)summary->extra, "unrepeatable", (json_int_t)summary->unrepeatable,
+				  "baseline_rtt_us",
+				  isnan(summary->baseline_rtt_us) ? json_null() : json_real(summary->baseline_rtt_us),
+				  "elapsed_s", summary->elapsed_s);
 
 		json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 		putchar('\n');
@@ -70,17 +84,13 @@ void sweep_print_summary(const struct sweep_plan *plan, const struct sweeper_sum
 	}
 	printf("%s: %zu of %zu runs made in %.1f s", plan->output, summary->made, summary->planned + summary->extra,
 	       summary->elapsed_s);
-	if (summary->extra)
-		printf(", %zu runs were for precision", summary->extra);
-	if (summary->found)
-		printf(", %zu were there", summary->found);
-	if (summary->repeated)
-		printf(", %zu attempts repeated", summary->repeated);
-	if (summary->unrepeatable)
-		printf(", %zu delays not repeatable", summary->unrepeatable);
-	if (summary->disturbed)
-		printf(", %zu runs disturbed (see %s.log)", summary->disturbed, plan->output);
-	if (summary->failed)
-		printf(", %zu left out", summary->failed);
+	print_count(summary->extra, "run%s for precision");
+	print_count(summary->found, "run%s already there");
+	print_count(summary->repeated, "attempt%s repeated");
+	print_count(summary->unrepeatable, "delay%s not repeatable");
+	print_count(summary->disturbed, "run%s disturbed");
+	print_count(summary->failed, "run%s left out");
+	if (!isnan(summary->baseline_rtt_us))
+		printf(", %.4g us round trip without delay", summary->baseline_rtt_us);
 	putchar('\n');
 }

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora sweep: a plan carried out, with a lab and an injector of its own if the plan says so. */
+#include "commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <base/stop.h>
+
+#include "sweep_print.h"
+#include "sweep_world.h"
+
+static const struct option_usage usage = {
+	.command = "nomora sweep",
+	.operands = "PLAN [-o SWEEP.csv]",
+	.summary = "Steps an injector through delays and runs an application's benchmark at each, several times.",
+	.teach = "PLAN is a file of lines 'name = value' whose names are the options above, or the name of a plan that "
+		 "ships\n"
+		 "(memcached, redis, pgbench, nginx); options on the command line override the file.\n"
+		 "Each run's rows are on the disk before the next begins: the same command resumes a sweep that was "
+		 "cut off.\n"
+		 "Exit 3: runs were disturbed, or left out (on-failure = skip).\n"
+		 "Example, a plan that makes its own rack of two hosts:\n"
+		 "  application = memcached\n"
+		 "  delays = 0 5 10 20 50 100 200 500\n"
+		 "  lab = lab0\n"
+		 "  server-host = h1\n"
+		 "  client-host = h2\n"
+		 "  server = memcached -u nobody -l $NOMORA_SERVER\n"
+		 "  server-ready = nomora load $NOMORA_SERVER --fill-only\n"
+		 "  client = nomora load $NOMORA_SERVER --no-fill --duration 1 --json\n"
+		 "  metric = qps 1/s higher json:qps\n"
+		 "  rtt-check = true\n"
+		 "and then: nomora sweep memcached.plan -o sweep.csv && nomora fit sweep.csv -o memcached.json",
+	.rows = sweep_plan_rows,
+	.operands_minimum = 0,
+	.operands_maximum = 1,
+};
+
+static int find_program(struct sweep_world *world, struct error *err)
+{
+	int code = command_own_program(world->program, err);
+
+	if (code)
+		return code;
+	strcpy(world->folder, world->program);
+	*strrchr(world->folder, '/') = '\0';
+	return 0;
+}
+
+/* The plan is parsed: checks it and carries it out. */
+static int run_plan(struct sweep_world *world)
+{
+	struct error err = {0};
+
+	stop_catch_signals();
+	signal(SIGPIPE, SIG_IGN);
+	if (sweep_check_plan(world, &err) != 0)
+		return command_fail(&err, world->plan_is_bad ? COMMAND_FAILED : COMMAND_USAGE);
+	return world->plan->dry_run ? sweep_print_schedule(world->plan) : sweep_run(world);
+}
+
+/* Reads the plan's file, then the command line over it. */
+static int read_plan(int argc, char **argv, const char *file, struct sweep_plan *plan)
+{
+	static struct sweep_world world = {.claim = -1};
+	struct option_operands operands = {0};
+	struct option_strings *strings = NULL;
+	char path[PATH_MAX];
+	struct error err = {0};
+	int code;
+
+	world.plan = plan;
+	world.file = path;
+	command_find_data("plans", file, ".plan", path);
+	if (find_program(&world, &err) != 0 || options_read_file(&usage, path, plan, &strings, &err) < 0) {
+		code = command_fail(&err, COMMAND_FAILED);
+	} else {
+		code = command_parse(&usage, argc, argv, plan, &operands);
+		world.strings = strings;
+		if (code < 0)
+			code = run_plan(&world);
+	}
+	options_free(&operands);
+	operands = (struct option_operands){.strings = strings};
+	options_free(&operands);
+	return code;
+}
+
+int command_sweep(int argc, char **argv)
+{
+	struct sweep_plan plan;
+	struct option_operands operands;
+	struct error err = {0};
+	const char *file;
+	int code;
+
+	/* Twice: first for the plan's name, then over the plan's values. */
+	sweep_plan_defaults(&plan);
+	code = command_parse(&usage, argc, argv, &plan, &operands);
+	if (code >= 0)
+		return code;
+	file = operands.count > 0 ? operands.items[0] : NULL;
+	options_free(&operands);
+	if (plan.template) {
+		fputs(sweep_plan_template, stdout);
+		return command_flush(&err) == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
+	}
+	if (!file) {
+		error_set(&err, EINVAL, "missing operand PLAN: a file, or one of the plans that ship; usage: %s %s",
+			  usage.command, usage.operands);
+		return command_fail(&err, COMMAND_USAGE);
+	}
+	sweep_plan_defaults(&plan);
+	return read_plan(argc, argv, file, &plan);
+}

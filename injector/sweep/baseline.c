@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "baseline_priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "commands_priv.h"
+
+enum { INTERFACE_BYTES = 32, LINE_BYTES = 512, PROBES = 200 };
+
+static const double route_timeout_s = 10, probe_timeout_s = 30;
+static const struct ns reflector_grace = {2 * NS_PER_S};
+
+bool baseline_parse_route(const char *output, char *interface, size_t bytes)
+{
+	const char *device = output ? strstr(output, " dev ") : NULL;
+	size_t length;
+
+	if (!device)
+		return false;
+	device += strlen(" dev ");
+	length = strcspn(device, " \t\r\n");
+	if (length == 0 || length >= bytes)
+		return false;
+	memcpy(interface, device, length);
+	interface[length] = '\0';
+	return strcmp(interface, "lo") != 0;
+}
+
+/* The interface by which a host reaches an address. 0 or -errno with err set. */
+static int find_interface(struct sweeper *sweeper, const struct host *host, const char *address,
+			  char interface[INTERFACE_BYTES], struct error *err)
+{
+	char line[LINE_BYTES] = "";
+	struct host_command command = commands_make(sweeper, "ip route get", line, route_timeout_s);
+	struct process_result result = {0};
+	int code;
+
+	snprintf(line, sizeof line, "ip -o route get '%.64s'", address);
+	code = host_run(host, &command, &result, err);
+	if (!code && !baseline_parse_route(result.output, interface, INTERFACE_BYTES))
+		code = error_set(err, EHOSTUNREACH, "%s is not reached through an interface", address);
+	process_result_free(&result);
+	return code;
+}
+
+/* The prober's median from its JSON. */
+static int take_median(const struct process_result *result, double *median_us, struct error *err)
+{
+	struct sweep_metric_input input = {.output = result->output, .exit_code = result->exit_code};
+	struct sweep_metric_def median;
+	int code = sweep_metric_parse("rtt us lower json:peers[0].rtt_us.p50", &median, err);
+
+	if (code)
+		return code;
+	code = sweep_metric_extract(&median, &input, median_us, err);
+	sweep_metric_free(&median);
+	if (!code && !(*median_us > 0))
+		code = error_set(err, EHOSTUNREACH, "the reflector did not answer");
+	return code;
+}
+
+static int probe(struct sweeper *sweeper, const char *interface, double *median_us, struct error *err)
+{
+	const struct sweep_plan *plan = sweeper->plan;
+	char line[LINE_BYTES] = "";
+	struct host_command command = commands_make(sweeper, "nomora probe", line, probe_timeout_s);
+	struct process_result result = {0};
+	int code;
+
+	snprintf(line, sizeof line,
+		 "echo 'server %.64s' | nomora probe '%s' --address '%.64s' --name client --peers - --count %d "
+		 "--interval-us 1000 --duration 0 --wait 5 --quiet --json",
+		 plan->server_address, interface, plan->client_address, PROBES);
+	code = host_run(&sweeper->client_host, &command, &result, err);
+	if (!code)
+		code = take_median(&result, median_us, err);
+	process_result_free(&result);
+	return code;
+}
+
+/* A reflector at the server, the prober at the client. */
+static int probe_reflector(struct sweeper *sweeper, double *median_us, struct error *err)
+{
+	const struct sweep_plan *plan = sweeper->plan;
+	char far[INTERFACE_BYTES], near[INTERFACE_BYTES], line[LINE_BYTES] = "";
+	struct host_command command = commands_make(sweeper, "nomora reflect", line, 0);
+	struct process *reflector;
+	int code = find_interface(sweeper, &sweeper->server_host, plan->client_address, far, err);
+
+	if (!code)
+		code = find_interface(sweeper, &sweeper->client_host, plan->server_address, near, err);
+	if (code)
+		return code;
+	snprintf(line, sizeof line, "exec nomora reflect '%s' --address '%.64s' --quiet", far, plan->server_address);
+	reflector = host_start(&sweeper->server_host, &command, err);
+	if (!reflector)
+		return error_code(err, ECHILD);
+	code = probe(sweeper, near, median_us, err);
+	process_stop(reflector, reflector_grace);
+	process_destroy(reflector);
+	return code;
+}
+
+int baseline_measure(struct sweeper *sweeper, struct error *err)
+{
+	const struct sweep_plan *plan = sweeper->plan;
+	struct error trouble = {0};
+	double median_us = NAN;
+	int code;
+
+	sweeper->baseline_rtt_us = NAN;
+	if (plan->no_baseline || !plan->server_address || !plan->client_address)
+		return 0;
+	if (strchr(plan->server_address, '\'') || strchr(plan->client_address, '\''))
+		return 0;
+	code = probe_reflector(sweeper, &median_us, &trouble);
+	if (code == -EINTR || sweeper_is_stopped(sweeper))
+		return error_set(err, EINTR, "stopped");
+	if (code)
+		sweeper_say(sweeper,
+			    "the round trip without delay could not be measured: %s: baseline_rtt_us stays empty",
+			    trouble.text);
+	else
+		sweeper->baseline_rtt_us = median_us;
+	sweeper->summary->baseline_rtt_us = sweeper->baseline_rtt_us;
+	return 0;
+}
