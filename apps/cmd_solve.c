@@ -151,7 +151,7 @@ static json_t *answer_json(const struct run *run)
 		"{s:s, s:s, s:s?, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "schema", "nomora.solve/1",
 		"status", mcf_status_name(run->solution.status), "algorithm", statistics->algorithm, "nodes",
 		(int)run->network.problem.node_count, "arcs", (int)run->network.problem.arc_count, "collapsed_nodes",
-		(int)statistics->collapsed_nodes, "collapsed_arcs", (int)statistics->collapsed_arcs, "pivots",
+		(int)statistics->aggregated_nodes, "collapsed_arcs", (int)statistics->aggregated_arcs, "pivots",
 		(json_int_t)statistics->pivots, "pushes", (json_int_t)statistics->pushes, "relabels",
 		(json_int_t)statistics->relabels, "phases", (json_int_t)statistics->phases, "parse_s", run->parse_s,
 		"reduce_s", statistics->reduce_s, "solve_s", statistics->solve_s);
@@ -276,7 +276,7 @@ int command_solve(int argc, char **argv)
 	const char *names[ALGORITHMS_MOST + 1] = {0};
 	const struct option_row rows[] = {
 		OPTION_CHOICE(struct settings, algorithm, "algorithm", 'a', "NAME", names,
-			      "how to solve it; auto collapses what is identical and chooses"),
+			      "how to solve it; auto aggregates identical nodes and chooses"),
 		OPTION_FLAG(struct settings, flow, "flow", 'f', "print f lines: tail, head, flow of every arc in use"),
 		OPTION_FLAG(struct settings, verify, "verify", 'v', "prove the answer: feasible, slack, primal = dual"),
 		OPTION_FLAG(struct settings, json, "json", 'j',

@@ -8,10 +8,10 @@
 #include "auto_priv.h"
 
 const struct mcf_algorithm mcf_algorithms[] = {
-	{"auto", "collapse what is identical, then the fastest that fits", mcf_auto_algorithm},
+	{"auto", "aggregate identical nodes, then the fastest that fits", mcf_auto_algorithm},
 	{"simplex", "network simplex: any network", mcf_simplex_algorithm},
 	{"scaling", "cost scaling: push-relabel with falling tolerance, any network", mcf_scaling_algorithm},
-	{"structured", "collapse, then the solver made for scheduling networks", mcf_structured_algorithm},
+	{"structured", "aggregation, then the solver made for scheduling networks", mcf_structured_algorithm},
 	{NULL, NULL, NULL},
 };
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The algorithms that collapse first: `structured` (recognise the shape or refuse) and `auto` (whatever is fastest:
- * the structured solver where the network has its shape, else the simplex, on the small network where there is one; and
- * the cost scaling where that suits it better from the start or the simplex turns out to be slow).
+ * The algorithms that aggregate first: `structured` (detects the shape or refuses) and `auto` (the fastest: the
+ * structured solver where the network has its shape, else the simplex, on the aggregated network if there is one; cost
+ * scaling where that suits the network better from the start or the simplex turns out to be slow).
  */
 #include <base/ns.h>
 #include <sched/mcf/scaling.h>
 #include <sched/mcf/simplex.h>
 
 #include "auto_priv.h"
-#include "collapse_priv.h"
-#include "recognise_priv.h"
+#include "aggregate_priv.h"
+#include "shape_priv.h"
 
 typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struct mcf_solution *solution);
 
@@ -21,10 +21,13 @@ typedef enum mcf_status (*small_solver)(const struct mcf_problem *problem, struc
  * long. Many arcs a node, as in scheduling networks, keep the tree flat.
  */
 enum { MANY_NODES = 100000, ARCS_LEAST = 4, ARCS_MOST = 15 };
-/* One arc in so many may cost something for the network to count as free: maximum flow, with arcs that pay for it. */
+/*
+ * At most one arc in this many may have a cost for the network to count as free: maximum flow, with arcs that pay for
+ * it.
+ */
 enum { FREE_ARCS = 1000 };
 
-/* Without costs any flow will do: measured, the scaling finds one in a quarter of the simplex's time. */
+/* Without costs any flow is optimal: measured, scaling finds one in a quarter of the simplex's time. */
 static bool is_free(const struct mcf_problem *problem)
 {
 	int32_t most = problem->arc_count / FREE_ARCS;
@@ -70,14 +73,14 @@ static enum mcf_status solve_general(const struct mcf_problem *problem, struct m
 }
 
 /* Solves the small network with `solve` and expands the answer. */
-static enum mcf_status solve_collapsed(const struct collapse *collapse, small_solver solve,
-				       struct mcf_solution *solution)
+static enum mcf_status solve_aggregated(const struct aggregation *aggregation, small_solver solve,
+					struct mcf_solution *solution)
 {
-	const struct mcf_problem *small = &collapse->small;
+	const struct mcf_problem *small = &aggregation->small;
 	struct mcf_solution answer = {.statistics = solution->statistics, .watcher = solution->watcher};
 	enum mcf_status status = mcf_problem_check(small);
 
-	/* Summed costs of contracted arcs may leave the range; the caller then does without. */
+	/* Summed costs of contracted arcs may exceed the range; the caller then solves the original. */
 	if (status == MCF_OPTIMAL)
 		status = mcf_solution_reserve(&answer, small->node_count, small->arc_count);
 	if (status == MCF_OPTIMAL)
@@ -85,7 +88,7 @@ static enum mcf_status solve_collapsed(const struct collapse *collapse, small_so
 	if (status == MCF_OPTIMAL || status == MCF_INFEASIBLE) {
 		struct ns start = ns_now_monotonic();
 
-		status = collapse_expand(collapse, &answer, solution);
+		status = aggregation_expand(aggregation, &answer, solution);
 		answer.statistics.reduce_s += ns_to_s(ns_sub(ns_now_monotonic(), start));
 	}
 	solution->statistics = answer.statistics;
@@ -93,45 +96,45 @@ static enum mcf_status solve_collapsed(const struct collapse *collapse, small_so
 	return status;
 }
 
-static struct collapse *collapse_timed(const struct mcf_problem *problem, struct mcf_solution *solution)
+static struct aggregation *aggregation_timed(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
 	struct ns start = ns_now_monotonic();
-	struct collapse *collapse = collapse_create(problem);
+	struct aggregation *aggregation = aggregation_create(problem);
 
 	solution->statistics.reduce_s = ns_to_s(ns_sub(ns_now_monotonic(), start));
-	if (collapse && collapse->small.arc_count < problem->arc_count) {
-		solution->statistics.collapsed_nodes = collapse->small.node_count;
-		solution->statistics.collapsed_arcs = collapse->small.arc_count;
+	if (aggregation && aggregation->small.arc_count < problem->arc_count) {
+		solution->statistics.aggregated_nodes = aggregation->small.node_count;
+		solution->statistics.aggregated_arcs = aggregation->small.arc_count;
 	}
-	return collapse;
+	return aggregation;
 }
 
 enum mcf_status mcf_structured_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
-	struct collapse *collapse = collapse_timed(problem, solution);
-	enum mcf_status status = collapse ? solve_collapsed(collapse, recognise_solve, solution) : MCF_NO_MEMORY;
+	struct aggregation *aggregation = aggregation_timed(problem, solution);
+	enum mcf_status status = aggregation ? solve_aggregated(aggregation, shape_solve, solution) : MCF_NO_MEMORY;
 
-	collapse_destroy(collapse);
+	aggregation_destroy(aggregation);
 	return status;
 }
 
 enum mcf_status mcf_auto_algorithm(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
-	struct collapse *collapse;
+	struct aggregation *aggregation;
 	enum mcf_status status;
 
-	if (!collapse_is_worthwhile(problem))
+	if (!aggregation_is_worthwhile(problem))
 		return solve_general(problem, solution);
-	collapse = collapse_timed(problem, solution);
-	if (!collapse)
+	aggregation = aggregation_timed(problem, solution);
+	if (!aggregation)
 		return MCF_NO_MEMORY;
 	solution->statistics.algorithm = "structured";
-	status = solve_collapsed(collapse, recognise_solve_quick, solution);
-	if ((status == MCF_UNSUITED || status == MCF_COST_RANGE) && solution->statistics.collapsed_arcs > 0)
-		status = solve_collapsed(collapse, solve_general, solution);
-	collapse_destroy(collapse);
+	status = solve_aggregated(aggregation, shape_solve_quick, solution);
+	if ((status == MCF_UNSUITED || status == MCF_COST_RANGE) && solution->statistics.aggregated_arcs > 0)
+		status = solve_aggregated(aggregation, solve_general, solution);
+	aggregation_destroy(aggregation);
 	if (status == MCF_UNSUITED || status == MCF_COST_RANGE) {
-		solution->statistics.collapsed_nodes = solution->statistics.collapsed_arcs = 0;
+		solution->statistics.aggregated_nodes = solution->statistics.aggregated_arcs = 0;
 		status = solve_general(problem, solution);
 	}
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The algorithms that collapse first (auto.c). */
+/* The algorithms that aggregate first (auto.c). */
 #ifndef AUTO_PRIV_H
 #define AUTO_PRIV_H
 

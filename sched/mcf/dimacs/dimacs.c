@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reader of DIMACS files: chunks, a fast path for good lines, and a slow one that finds words for bad ones. */
+/* Reader of DIMACS files: chunks, a fast path for valid lines, and a slow one that explains invalid ones. */
 #include <sched/mcf/dimacs.h>
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct reader {
 	const char *name;
 	struct mcf_network *network;
 	struct error *err;
-	long line; /* of the line in hand, from 1 */
+	long line; /* of the current line, from 1 */
 	bool has_problem;
 	int32_t node_count, arc_count; /* as the p line states them */
 	int64_t cost_limit;            /* |cost| */
@@ -105,11 +105,11 @@ static inline const char *scan_short(const char *at, int64_t *value)
 	for (first = at; (unsigned char)(*at - '0') < 10 && at - first < 18; at++)
 		sum = sum * 10 + (*at - '0');
 	*value = negative ? -sum : sum;
-	/* Something must have been there and nothing may be left: more digits, a dot, a letter. */
+	/* There must be digits, followed by nothing: no more digits, no dot, no letter. */
 	return at > first && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') ? at : NULL;
 }
 
-/* The word at `*at` as an integer in low..high, or the reason why not. */
+/* Parses the word at `*at` as an integer in low..high, or explains why not. */
 static int scan_field(struct reader *reader, const char **at, const char *field, int64_t low, int64_t high,
 		      int64_t *value)
 {
@@ -190,7 +190,7 @@ static int read_node_line(struct reader *reader, const char *at)
 	return 0;
 }
 
-/* What is wrong with an arc line that the fast path did not take. 0 when it is right after all. */
+/* Explains why the fast path rejected an arc line. 0 when it is valid after all. */
 static int explain_arc_line(struct reader *reader, const char *at, int64_t field[5])
 {
 	int code;
@@ -366,7 +366,7 @@ int mcf_dimacs_parse(const char *name, const char *text, size_t bytes, struct mc
 	return close_reader(&reader, code);
 }
 
-/* Asked at the end of the data, before the last line, which a cut leaves half, is taken for a bad one. */
+/* Checked at the end of the data, before the last line: a truncated file ends in half a line. */
 static bool is_cut_off(gzFile file)
 {
 	int zlib_code;
@@ -388,7 +388,7 @@ static int refuse_read(struct reader *reader, gzFile file)
 	return refuse(reader, NULL, "cannot read on: %s", text);
 }
 
-/* Chunk by chunk; what follows the last newline of a chunk moves to the front of the next. */
+/* Reads chunk by chunk; text behind the last newline of a chunk moves to the front of the next. */
 static int read_chunks(struct reader *reader, gzFile file)
 {
 	char *buffer = malloc(CHUNK_BYTES + 1);
@@ -440,7 +440,7 @@ int mcf_dimacs_read(const char *path, struct mcf_network *network, struct error 
 
 	*network = (struct mcf_network){0};
 	errno = 0;
-	/* dup: closing must leave the caller's stdin open. */
+	/* dup: closing must not close the caller's stdin. */
 	file = is_stdin ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
 	if (!file)
 		return error_at(err, (struct error_place){path, 0, NULL}, errno ? errno : ENOMEM, "cannot open: %s",

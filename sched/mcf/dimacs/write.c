@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Writer of DIMACS problems and solutions: own digits, as printf would take longer than solving. */
+/* Writer of DIMACS problems and solutions, with its own digits: printf would take longer than solving. */
 #include <sched/mcf/dimacs.h>
 
 #include <errno.h>

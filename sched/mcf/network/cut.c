@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Farkas' inequality is a sum over the potentials' levels, one cut each: where the sum is violated, so is one of them.
- * All are looked at in one sweep from the highest level down.
+ * Farkas' inequality is a sum over the levels of the potentials, one cut each: where the sum is violated, so is one of
+ * the cuts. One sweep from the highest level down looks at all.
  */
 #include <sched/mcf/cut.h>
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* What a cut gains where the sweep comes to a level; sums fit int64 (mcf/mcf.h). */
+/* The part of a cut that a level adds; sums fit int64 (mcf/mcf.h). */
 struct level {
 	int64_t potential;
 	int64_t supply, lower_in, capacity;
@@ -22,7 +22,7 @@ static int compare_falling(const void *left, const void *right)
 	return (a->potential < b->potential) - (a->potential > b->potential);
 }
 
-/* Each value of the potentials once, falling; how many. */
+/* Lists each value of the potentials once, falling; returns the number. */
 static int32_t list_levels(const struct mcf_problem *problem, const int64_t *potential, struct level *levels)
 {
 	int32_t kept = 0;

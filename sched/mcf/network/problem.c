@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every algorithm shares: checks of the problem, memory of the answer. */
+/* Shared by all algorithms: checks of the problem, arcs by tail, memory of the answer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,32 @@ bool mcf_total_cost(const struct mcf_problem *problem, const int32_t *flow, int6
 	return total == *cost;
 }
 
-/* Lower bounds go away by flow = lower + shifted flow; they come back into the answer. Proofs hold as they are. */
+bool mcf_arcs_by_tail(const struct mcf_problem *problem, int32_t **first, int32_t **out, int32_t **arcs_in)
+{
+	size_t nodes = (size_t)problem->node_count, arcs = (size_t)problem->arc_count;
+	int32_t *at = malloc((nodes + 1) * sizeof *at);
+
+	*first = calloc(nodes + 2, sizeof **first);
+	*arcs_in = calloc(nodes + 1, sizeof **arcs_in);
+	*out = calloc(arcs + 1, sizeof **out); /* one more: read for a node without arcs, never used */
+	if (!*first || !*arcs_in || !*out || !at) {
+		free(at);
+		return false;
+	}
+	for (size_t a = 0; a < arcs; a++) {
+		(*first)[problem->tail[a] + 1]++;
+		(*arcs_in)[problem->head[a]]++;
+	}
+	for (size_t v = 0; v < nodes; v++)
+		(*first)[v + 1] += (*first)[v];
+	memcpy(at, *first, nodes * sizeof *at);
+	for (size_t a = 0; a < arcs; a++)
+		(*out)[at[problem->tail[a]]++] = (int32_t)a;
+	free(at);
+	return true;
+}
+
+/* Removes lower bounds by flow = lower + shifted flow, and adds them to the answer. Proofs hold unchanged. */
 static enum mcf_status solve_shifted(const struct mcf_algorithm *algorithm, const struct mcf_problem *problem,
 				     struct mcf_solution *solution)
 {

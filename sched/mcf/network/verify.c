@@ -103,7 +103,7 @@ static bool check_slackness(const struct mcf_problem *problem, const struct mcf_
 	return true;
 }
 
-/* Dual value: what the potentials alone say that any feasible flow costs at least. */
+/* Dual value: the potentials' lower bound of the cost of any feasible flow. */
 static mcf_wide dual_cost(const struct mcf_problem *problem, const int64_t *potential)
 {
 	mcf_wide dual = 0;
@@ -134,7 +134,7 @@ static bool check_costs(const struct mcf_problem *problem, const struct mcf_solu
 	return true;
 }
 
-/* Farkas: no flow within the capacities can weigh as much under y as the supplies do. */
+/* Farkas: under y the supplies weigh more than any flow within the capacities can. */
 static bool check_infeasible(const struct mcf_problem *problem, const int64_t *y, struct mcf_verdict *verdict)
 {
 	mcf_wide wanted = 0, possible = 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The work of a phase: excess is pushed along short admissible paths; nodes are relabelled on the way. */
+/* A phase: excess is pushed along short admissible paths (partial augmentation); nodes are relabelled on the way. */
 #include <string.h>
 
 #include "scaling_priv.h"
 
 enum { PATH_LONGEST = 4 };
 /*
- * A global update every so many relabels a node. Measured: 2 rather than 1 makes twice the relabels on grids and hardly
- * more on scheduling networks, whose nodes have tens of arcs, so that an update takes longer.
+ * Relabels per node before a global update. Measured: 2 rather than 1 makes twice the relabels on grids and hardly more
+ * on scheduling networks, whose nodes have tens of arcs, so that an update takes longer.
  */
 enum { RELABELS_PER_NODE = 1, RELABELS_PER_NODE_DENSE = 2, DENSE_ARCS_PER_NODE = 16 };
-/* So many relabels a node in one phase, four times what is seen: the way out is among the arcs that were set aside. */
+/* Relabels per node in one phase, four times the most seen: beyond it the needed arcs are among the fixed ones. */
 enum { RELABELS_PER_NODE_MOST = 100 };
 /* Prices and scaled costs stay well inside int64: a price this low ends the solve with MCF_COST_RANGE. */
 #define PRICE_LOWEST (-(INT64_C(1) << 61))
@@ -49,8 +49,8 @@ void scaling_push(struct scaling *scaling, int32_t tail, int32_t arc, int32_t am
 {
 	struct residual *a = &scaling->arcs[arc];
 
-	a->room -= amount;
-	scaling->arcs[scaling->reverse[arc]].room += amount;
+	a->residual -= amount;
+	scaling->arcs[scaling->reverse[arc]].residual += amount;
 	scaling->excess[tail] -= amount;
 	scaling->excess[a->head] += amount;
 	scaling->pushes++;
@@ -68,8 +68,8 @@ static void begin_queue(struct scaling *scaling)
 }
 
 /*
- * An admissible arc out of `node` from where the search stands, or -1; then *least is the least of cost - price[head]
- * over the arcs that it has passed.
+ * An admissible arc out of `node` from next[node] on, or -1; then *least is the least of cost - price[head] over the
+ * arcs scanned.
  */
 static int32_t find_admissible(struct scaling *scaling, int32_t node, int64_t *least)
 {
@@ -93,9 +93,9 @@ static int32_t find_admissible(struct scaling *scaling, int32_t node, int64_t *l
 }
 
 /*
- * Lowers a node's price until an arc out is admissible. `least` is known of the arcs from next[node] on. `back`, the
- * reverse of the arc that the path came by (-1 at its start), counts as if it had room, as it will after the push: so
- * a dead end is left at least that way.
+ * Lowers a node's price until an arc out is admissible. `least` is that of the arcs from next[node] on. `back`, the
+ * reverse of the arc that the path used (-1 at its start), counts as residual, as it will be after the push: a dead end
+ * is left at least that way.
  */
 static void relabel(struct scaling *scaling, int32_t node, int32_t back, int64_t least)
 {
@@ -112,9 +112,9 @@ static void relabel(struct scaling *scaling, int32_t node, int32_t back, int64_t
 	scaling->scans += scaling->end[node] - scaling->first[node];
 	scaling->relabels++;
 	scaling->relabels_since_update++;
-	if (least == INT64_MAX) { /* no way out at all, unless by an arc that was set aside */
+	if (least == INT64_MAX) { /* no arc out at all, unless among the fixed ones */
 		scaling->infeasible = !scaling_deficits_reachable(scaling);
-		scaling_take_back(scaling);
+		scaling_release_fixed(scaling);
 		return;
 	}
 	scaling->price[node] = -least - scaling->epsilon;
@@ -127,7 +127,7 @@ static int32_t grow_path(struct scaling *scaling, int32_t start, int32_t path[PA
 {
 	int32_t length = 0, tip = start;
 
-	/* Relabelling without end in a part that leads nowhere is stopped by the next global update. */
+	/* Endless relabelling in a part that leads nowhere is stopped by the next global update. */
 	while (length < PATH_LONGEST && (length == 0 || scaling->excess[tip] >= 0) && !is_update_due(scaling)) {
 		int64_t least = INT64_MAX;
 		int32_t arc = find_admissible(scaling, tip, &least);
@@ -152,7 +152,7 @@ static void push_path(struct scaling *scaling, int32_t start, const int32_t *pat
 
 	for (int32_t i = 0; i < length; i++) {
 		const struct residual *arc = &scaling->arcs[path[i]];
-		int64_t amount = arc->room < scaling->excess[tail] ? arc->room : scaling->excess[tail];
+		int64_t amount = arc->residual < scaling->excess[tail] ? arc->residual : scaling->excess[tail];
 		int32_t head = arc->head;
 
 		scaling_push(scaling, tail, path[i], (int32_t)amount);
@@ -183,8 +183,8 @@ void scaling_refine(struct scaling *scaling)
 				scaling->infeasible = true;
 			scaling->relabels_since_update = 0;
 			scaling_report(scaling);
-			if (scaling->set_aside && scaling->relabels > relabels_most)
-				scaling_take_back(scaling);
+			if (scaling->has_fixed && scaling->relabels > relabels_most)
+				scaling_release_fixed(scaling);
 		}
 		if (!scaling->infeasible && !scaling->out_of_range)
 			push_path(scaling, node, path, grow_path(scaling, node, path));

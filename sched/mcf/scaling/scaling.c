@@ -7,13 +7,16 @@
 #include "scaling_priv.h"
 
 /*
- * Ranks that a global update tells apart. An arc that costs as much as any is as long as SCALING_ALPHA epsilons in the
- * first phase, which makes one more; a way may have every node. With one too few a long path was never updated.
+ * Ranks that a global update distinguishes. The most expensive arc is SCALING_ALPHA epsilons long in the first phase,
+ * plus one for rounding; a path may have every node. With one less, long paths were never updated.
  */
 enum { RANKS_PER_NODE = SCALING_ALPHA + 2, BUCKETS_MOST = 1 << 23 };
-/* Under so many units of cost the flow may be optimal: measured, it mostly is under a half, seldom over 2. */
-enum { SETTLE_FROM = 2 };
-/* No reduced cost is over it: nothing is set aside. */
+/*
+ * Prices are refined below this epsilon, in units of cost: measured, the flow mostly is optimal under a half, seldom
+ * over 2.
+ */
+enum { REFINE_FROM = 2 };
+/* No reduced cost exceeds it: no arc is fixed. */
 #define LIMIT_NONE INT64_MAX
 
 static bool allocate(struct scaling *scaling)
@@ -115,7 +118,7 @@ static void build(struct scaling *scaling)
 static void export_potentials(const struct scaling *scaling, int64_t *potential)
 {
 	int64_t scale = (int64_t)scaling->node_count + 1, shift = 0;
-	int32_t *used = scaling->rank; /* has room for n + 1 */
+	int32_t *used = scaling->rank; /* has residual for n + 1 */
 
 	memset(used, 0, (size_t)scale * sizeof *used);
 	for (int32_t v = 0; v < scaling->node_count; v++)
@@ -140,7 +143,7 @@ static void export_flow(const struct scaling *scaling, int32_t *flow)
 	}
 	for (int32_t i = 0; i < scaling->first[problem->node_count]; i++) {
 		if (scaling->origin[i] >= 0)
-			flow[scaling->origin[i]] = problem->capacity[scaling->origin[i]] - scaling->arcs[i].room;
+			flow[scaling->origin[i]] = problem->capacity[scaling->origin[i]] - scaling->arcs[i].residual;
 	}
 }
 
@@ -152,7 +155,7 @@ static enum mcf_status finish(struct scaling *scaling, struct mcf_solution *solu
 	if (scaling->out_of_range)
 		return MCF_COST_RANGE;
 	if (scaling->infeasible) {
-		/* Nothing more can leave the nodes of the cut, yet they have too much. */
+		/* No more flow can leave the nodes of the cut, yet they have excess. */
 		for (int32_t v = 0; v < scaling->node_count; v++)
 			solution->potential[v] = scaling->rank[v];
 		return MCF_INFEASIBLE;
@@ -163,8 +166,8 @@ static enum mcf_status finish(struct scaling *scaling, struct mcf_solution *solu
 }
 
 /*
- * What counts as far from 0: a multiple of Goldberg's n^0.44 epsilons. Measured: with three times that it is wrong
- * often and phases must go on with all arcs, a hundred times sets few aside; thirty is the fastest in between.
+ * Reduced costs beyond this fix an arc: a multiple of Goldberg's n^0.44 epsilons. Measured: with 3 times that it is
+ * often wrong and phases must go on with all arcs, 100 times fixes few; 30 is the fastest in between.
  */
 static int64_t far_from_zero(const struct scaling *scaling)
 {
@@ -184,8 +187,8 @@ static void run_phases(struct scaling *scaling)
 		scaling_refine(scaling);
 		if (scaling->infeasible || scaling->out_of_range)
 			return;
-		if (scaling->epsilon > 1 && scaling->epsilon / SETTLE_FROM <= scaling->node_count &&
-		    scaling_settle(scaling, scaling->scans - scans))
+		if (scaling->epsilon > 1 && scaling->epsilon / REFINE_FROM <= scaling->node_count &&
+		    scaling_refine_prices(scaling, scaling->scans - scans))
 			return;
 	} while (scaling->epsilon > 1);
 	if (scaling_is_optimal(scaling))

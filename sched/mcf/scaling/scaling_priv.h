@@ -4,9 +4,11 @@
  * multiplied by node_count + 1; a flow is epsilon-optimal when no residual arc has a reduced cost under -epsilon, and
  * optimal when it is so for epsilon = 1. A phase turns an (alpha epsilon)-optimal flow into an epsilon-optimal one.
  *
- * Arcs whose reduced cost is far from 0 hardly ever change their flow again: a phase sets them aside, on trust, and
- * scans the others alone. The next phase looks at all arcs anew; after the last one those set aside are checked, and
- * where one is violated the phase is repeated with all arcs (Goldberg's speculative arc fixing).
+ * Three parts beyond the textbook's push-relabel, each for speed alone: global updates (update.c), price refinement
+ * (price_refinement.c) and speculative arc fixing (arc_fixing.c): arcs whose reduced cost is far from 0 hardly ever
+ * change their flow again, so a phase does not scan them. The next phase looks at all arcs again; after the last one
+ * the fixed arcs are checked, and where one is violated the phase is repeated with all arcs. Without fixing the solver
+ * takes 1.2 to 1.8 times as long (transport, grids, random arcs).
  */
 #ifndef MCF_SCALING_PRIV_H
 #define MCF_SCALING_PRIV_H
@@ -20,25 +22,25 @@ enum { SCALING_ALPHA = 12 };
 /* An arc of the residual network, both directions of each arc; sorted by tail. 16 bytes: a scan reads nothing else. */
 struct residual {
 	int32_t head;
-	int32_t room; /* what may still go along it */
-	int64_t cost; /* scaled; of the other direction its negative */
+	int32_t residual; /* residual capacity */
+	int64_t cost;     /* scaled; of the other direction its negative */
 };
 
 struct scaling {
 	const struct mcf_problem *problem;
 	int32_t node_count;
 	int32_t *first; /* [nodes + 1] */
-	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] set aside */
+	int32_t *end; /* [nodes] arcs first[v] .. end[v] - 1 are scanned, those from there to first[v + 1] are fixed */
 	struct residual *arcs;
-	int32_t *reverse;     /* [residual arcs] */
-	int32_t *whole;       /* [residual arcs] its room and its reverse's together: that one lies far away */
-	int32_t *origin;      /* [residual arcs] the problem's arc that it stands for, -1: for the way back */
+	int32_t *reverse; /* [residual arcs] */
+	int32_t *whole; /* [residual arcs] its capacity and its reverse's together: the reverse is far away in memory */
+	int32_t *origin;      /* [residual arcs] the problem's arc, -1: the reverse of one */
 	int64_t *price;       /* [nodes] scaled potential */
-	int64_t *trial_price; /* [nodes] prices that scaling_settle() tries */
+	int64_t *trial_price; /* [nodes] prices that scaling_refine_prices() tries */
 	int32_t *parent;      /* [nodes] its arcs */
 	int32_t *parent_tail; /* [nodes] where they come from */
 	int64_t *excess;      /* [nodes] */
-	int32_t *next;        /* [nodes] arc at which the search for an admissible one goes on */
+	int32_t *next;        /* [nodes] cursor of the search for an admissible arc */
 	int32_t *queue;       /* [nodes] active nodes, circular */
 	bool *queued;         /* [nodes] */
 	int32_t queue_begin, queue_count;
@@ -46,13 +48,13 @@ struct scaling {
 	int32_t *bucket_next, *bucket_before; /* [nodes] lists of equal rank */
 	int32_t *bucket;                      /* [bucket_count] */
 	int32_t bucket_count;
-	int32_t buckets_used; /* the last updates left nothing in those from here on */
+	int32_t buckets_used; /* the last update left buckets from here on empty */
 	int64_t epsilon, largest_cost;
 	uint64_t pushes, relabels, phases;
 	int64_t scans; /* arcs that phases looked at */
 	struct mcf_watcher watcher;
 	int64_t relabels_since_update, relabels_per_update;
-	bool set_aside; /* some arcs are */
+	bool has_fixed; /* some arcs are fixed */
 	bool infeasible, out_of_range;
 };
 
@@ -60,18 +62,18 @@ struct scaling {
 void scaling_refine(struct scaling *scaling);
 
 /*
- * aside.c: makes the flow epsilon-optimal by saturating arcs, and sets those aside whose reduced cost is over
- * `limit` either way.
+ * arc_fixing.c: makes the flow epsilon-optimal by saturating arcs, and fixes those whose reduced cost exceeds `limit`
+ * either way.
  */
 void scaling_begin_phase(struct scaling *scaling, int64_t limit);
-/* Arcs are scanned all again. */
-void scaling_take_back(struct scaling *scaling);
+/* No arc is fixed any longer. */
+void scaling_release_fixed(struct scaling *scaling);
 /*
- * settle.c: between phases. Looks for prices that prove the flow optimal, filling negative cycles, for no
- * longer than the phase took that looked at `phase_scans` arcs. The flow stays feasible; false: the prices are what
- * they were, or such that few arcs keep them from being a proof.
+ * price_refinement.c: between phases, looks for prices that prove the flow optimal and saturates negative cycles, for
+ * no longer than the phase took that scanned `phase_scans` arcs. The flow stays feasible. False: the prices are
+ * unchanged, or few arcs keep them from being a proof.
  */
-bool scaling_settle(struct scaling *scaling, int64_t phase_scans);
+bool scaling_refine_prices(struct scaling *scaling, int64_t phase_scans);
 
 /* Is every residual arc's reduced cost at least -epsilon? */
 bool scaling_is_optimal(const struct scaling *scaling);
@@ -91,19 +93,16 @@ static inline void scaling_report(const struct scaling *scaling)
 							      .phases = scaling->phases});
 }
 
-/* Has its reverse room? */
+/* Has its reverse residual capacity? */
 static inline bool scaling_has_way_back(const struct scaling *scaling, int32_t arc)
 {
-	return scaling->arcs[arc].room < scaling->whole[arc];
+	return scaling->arcs[arc].residual < scaling->whole[arc];
 }
 
-/*
- * cost - price[head], INT64_MAX when the arc has no room. Whether it has is as good as random, so that both are worked
- * out: a branch there is mostly mispredicted.
- */
+/* cost - price[head], INT64_MAX for a full arc. Without a branch, which would be unpredictable. */
 static inline int64_t scaling_seen(const int64_t *price, const struct residual *arc)
 {
-	int64_t full = -(int64_t)(arc->room == 0);
+	int64_t full = -(int64_t)(arc->residual == 0);
 
 	return ((arc->cost - price[arc->head]) & ~full) | (INT64_MAX & full);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Heuristics of the cost scaling that look at the whole network, and the proof that there is no answer. */
+/* The global update (a heuristic over the whole network), and the proof that there is no answer. */
 #include <string.h>
 
 #include "scaling_priv.h"
@@ -31,12 +31,12 @@ static void bucket_take(struct scaling *scaling, int32_t node)
 		scaling->bucket_before[next] = before;
 }
 
-/* Arcs looked at together. */
+/* Arcs scanned together. */
 enum { TOGETHER = 16 };
 
 /*
- * Lists those of the arcs begin .. end - 1 by whose reverse the head comes nearer to a deficit through `node`. What an
- * arc is like is as good as random: asking all of it without branching is faster than leaving early.
+ * Lists those of the arcs begin .. end - 1 whose reverse brings the head nearer to a deficit through `node`. The
+ * conditions are unpredictable: evaluating all without branches is faster than leaving early.
  */
 static inline int32_t list_nearer(const struct scaling *scaling, int32_t node, int32_t begin, int32_t end,
 				  int32_t listed[TOGETHER])
@@ -105,8 +105,8 @@ bool scaling_global_update(struct scaling *scaling)
 	if (active > 0) {
 		if (!scaling_deficits_reachable(scaling))
 			return false;
-		scaling_take_back(scaling);
-		/* rank was needed for that; another update comes. */
+		scaling_release_fixed(scaling);
+		/* rank has been overwritten; another update follows. */
 		return true;
 	}
 	/* Nodes that were not scanned are no nearer than the last rank looked at. */

@@ -68,7 +68,7 @@ static uint64_t expect_choice(const char *name, int32_t size, const char *chosen
 	cr_assert_eq(family_make(family_find(name), size, 1, &problem), 0);
 	solution = solve("auto", &problem);
 	cr_expect_str_eq(solution.statistics.algorithm, chosen, "%s: %s", name, solution.statistics.algorithm);
-	cr_expect_eq(solution.statistics.collapsed_nodes, 0, "%s was collapsed", name);
+	cr_expect_eq(solution.statistics.aggregated_nodes, 0, "%s was aggregated", name);
 	pivots = solution.statistics.pivots;
 	mcf_solution_free(&solution);
 	family_free(&problem);
@@ -146,7 +146,7 @@ Test(mcf_auto, large_jobs_mixed)
 	family_free(&problem);
 }
 
-static void expect_collapsed(bool alike)
+static void expect_aggregated(bool alike)
 {
 	enum { SOURCES = 64, SINKS = 20, ARCS = SOURCES * SINKS };
 	static int32_t tail[ARCS], head[ARCS], capacity[ARCS];
@@ -168,17 +168,17 @@ static void expect_collapsed(bool alike)
 		supply[SOURCES + v % SINKS]--;
 	}
 	solution = solve("auto", &problem);
-	cr_expect_eq(solution.statistics.collapsed_nodes, alike ? SOURCES / 4 + SINKS : 0, "%d nodes",
-		     solution.statistics.collapsed_nodes);
+	cr_expect_eq(solution.statistics.aggregated_nodes, alike ? SOURCES / 4 + SINKS : 0, "%d nodes",
+		     solution.statistics.aggregated_nodes);
 	cr_expect_eq(solution.statistics.reduce_s > 0, alike, "time was spent on it");
 	mcf_solution_free(&solution);
 }
 
-/* Several sinks: collapsed where sources look alike, and only there. */
-Test(mcf_auto, collapses_what_looks_alike)
+/* Several sinks: aggregated where sources look alike, and only there. */
+Test(mcf_auto, aggregates_nodes_that_look_alike)
 {
-	expect_collapsed(true);
-	expect_collapsed(false);
+	expect_aggregated(true);
+	expect_aggregated(false);
 }
 
 /* Without costs, or nearly, and where the tree of many nodes does not fit the cache. */

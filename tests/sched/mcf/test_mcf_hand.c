@@ -136,7 +136,7 @@ Test(mcf_hand, one_job_of_the_papers_table)
 	expect(&world, MCF_OPTIMAL, 100 + 60 + 1005);
 }
 
-Test(mcf_hand, a_collapsed_network_s_proof_holds_for_arcs_wider_than_supplies)
+Test(mcf_hand, an_aggregated_network_s_proof_holds_for_arcs_wider_than_supplies)
 {
 	struct world world;
 

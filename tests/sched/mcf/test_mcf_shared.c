@@ -35,7 +35,7 @@ static void solve_instance(int32_t number)
 		cr_assert_eq(solution.cost, instance->optimum, "%s by %s: %ld", instance->name, row->name,
 			     (long)solution.cost);
 		if (row == mcf_algorithms)
-			cr_assert_lt(solution.statistics.collapsed_arcs * 3, instance->arcs);
+			cr_assert_lt(solution.statistics.aggregated_arcs * 3, instance->arcs);
 	}
 	mcf_solution_free(&solution);
 	mcf_network_free(&network);

@@ -129,8 +129,12 @@ Test(structured_near, an_arc_is_near_over_a_block_or_to_a_column_that_its_label_
 	const struct arc arcs[] = {{0, 100}, {~0, 100}, {1, 101}, {2, 101}, {3, 102}, {~1, 109}};
 	const int32_t prices[] = {5, 0, 0, 9};
 	const uint64_t labels[] = {UINT64_MAX, 7U << 8 | 1, 7U << 8 | 2, UINT64_MAX};
-	const struct near_scope scope = {
-		.prices = prices, .labels = labels, .label_base = 7U << 8, .base = -100, .aggregator_price = 1, .below = 6};
+	const struct near_scope scope = {.prices = prices,
+					 .labels = labels,
+					 .label_base = 7U << 8,
+					 .base = -100,
+					 .aggregator_price = 1,
+					 .below = 6};
 	int32_t near[SEARCH_SPAN], seen;
 
 	/* Column 0 is at 5, 1 was at 1 before, 2 is at 1 and was at 2, 3 is too dear; the last block's arc is pruned.

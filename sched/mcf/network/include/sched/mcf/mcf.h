@@ -46,27 +46,28 @@ enum mcf_status {
 	MCF_BAD_PROBLEM, /* a node out of range, lower < 0 or lower > capacity */
 	MCF_UNSUITED,    /* the algorithm solves networks of another shape only */
 	MCF_NO_MEMORY,
-	MCF_STALLED, /* the algorithm no longer got nearer: a defect in it, reported rather than looped upon */
+	MCF_STALLED, /* a defect of the algorithm, which made no progress */
 };
 
 const char *mcf_status_name(enum mcf_status status);
 
 /* Work done; 0 where a counter does not apply to the algorithm. Times are wall seconds. */
 struct mcf_statistics {
-	const char *algorithm;   /* the one that solved it: `auto` names its choice */
-	uint64_t pivots;         /* simplex: basis changes */
-	uint64_t pushes;         /* scaling */
-	uint64_t relabels;       /* scaling */
-	uint64_t phases;         /* scaling: values of epsilon; structured: searches */
-	int32_t collapsed_nodes; /* of the network that was really solved; 0 = nothing was collapsed */
-	int32_t collapsed_arcs;
-	double reduce_s; /* collapsing or recognising, and expanding the answer */
+	const char *algorithm;    /* the one that solved it: `auto` names its choice */
+	uint64_t pivots;          /* simplex: basis changes */
+	uint64_t pushes;          /* scaling */
+	uint64_t relabels;        /* scaling */
+	uint64_t phases;          /* scaling: values of epsilon; structured: searches */
+	int32_t aggregated_nodes; /* of the network that was really solved; 0 = nothing was aggregated */
+	int32_t aggregated_arcs;
+	double reduce_s; /* aggregation, detection of the shape, and expansion of the answer */
 	double solve_s;  /* all of the solve, reduce_s included */
 };
 
-/* Told how far a long solve is, from its thread and at least every few milliseconds: work done so far, no times. */
+/* Called during a long solve, from its thread and at least every few milliseconds, with the work done so far, no times.
+ */
 struct mcf_watcher {
-	void (*report)(void *context, const struct mcf_statistics *work); /* NULL: nobody asks */
+	void (*report)(void *context, const struct mcf_statistics *work); /* NULL: no reports */
 	void *context;
 };
 
@@ -92,10 +93,10 @@ struct mcf_algorithm {
 enum mcf_status mcf_solve(const struct mcf_algorithm *algorithm, const struct mcf_problem *problem,
 			  struct mcf_solution *solution);
 
-/* What mcf_solve() checks first: MCF_OPTIMAL when the problem may be solved. */
+/* The checks of mcf_solve(): MCF_OPTIMAL when the problem may be solved. */
 enum mcf_status mcf_problem_check(const struct mcf_problem *problem);
 
-/* Makes room for the problem's flow and potential; MCF_OPTIMAL or MCF_NO_MEMORY. For algorithms' own use. */
+/* Makes room for the problem's flow and potential; MCF_OPTIMAL or MCF_NO_MEMORY. For algorithms. */
 enum mcf_status mcf_solution_reserve(struct mcf_solution *solution, int32_t node_count, int32_t arc_count);
 void mcf_solution_free(struct mcf_solution *solution);
 

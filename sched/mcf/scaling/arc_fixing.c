@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which arcs a phase of the cost scaling looks at. */
+/* Speculative arc fixing (Goldberg 1997): arcs that a phase does not scan. */
 #include "scaling_priv.h"
 
 /* Exchanges two arcs out of the same node. */
@@ -22,37 +22,37 @@ static void exchange(struct scaling *scaling, int32_t i, int32_t j)
 
 void scaling_begin_phase(struct scaling *scaling, int64_t limit)
 {
-	scaling->set_aside = false;
+	scaling->has_fixed = false;
 	for (int32_t v = 0; v < scaling->node_count; v++) {
 		int32_t end = scaling->first[v + 1];
 
 		for (int32_t i = scaling->first[v]; i < end;) {
 			int64_t reduced = scaling_reduced(scaling, v, &scaling->arcs[i]);
 
-			if (reduced < -scaling->epsilon && scaling->arcs[i].room > 0)
-				scaling_push(scaling, v, i, scaling->arcs[i].room);
+			if (reduced < -scaling->epsilon && scaling->arcs[i].residual > 0)
+				scaling_push(scaling, v, i, scaling->arcs[i].residual);
 			if (reduced > limit || reduced < -limit)
 				exchange(scaling, i, --end);
 			else
 				i++;
 		}
 		scaling->end[v] = end;
-		scaling->set_aside = scaling->set_aside || end < scaling->first[v + 1];
+		scaling->has_fixed = scaling->has_fixed || end < scaling->first[v + 1];
 	}
 }
 
-void scaling_take_back(struct scaling *scaling)
+void scaling_release_fixed(struct scaling *scaling)
 {
 	for (int32_t v = 0; v < scaling->node_count; v++)
 		scaling->end[v] = scaling->first[v + 1];
-	scaling->set_aside = false;
+	scaling->has_fixed = false;
 }
 
 bool scaling_is_optimal(const struct scaling *scaling)
 {
 	for (int32_t v = 0; v < scaling->node_count; v++) {
 		for (int32_t i = scaling->first[v]; i < scaling->first[v + 1]; i++) {
-			if (scaling->arcs[i].room > 0 &&
+			if (scaling->arcs[i].residual > 0 &&
 			    scaling_reduced(scaling, v, &scaling->arcs[i]) < -scaling->epsilon)
 				return false;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hands a recognised network to the structured solver and reads flow and potentials back. */
+/* Loads a network of the structured shape into the structured solver and reads flow and potentials back. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +7,15 @@
 #include <sched/mcf/simplex.h>
 #include <sched/mcf/verify.h>
 
-#include "recognise_priv.h"
+#include "shape_priv.h"
 
-/* Price of what cannot take a unit: above any path's cost, so that arcs there are never under-used. */
+/* Price of a node without capacity: above any path's cost, so that arcs to it are never under-used. */
 #define PRICE_CLOSED (INT64_C(1) << 40)
 
-/* Clusters that are 95 % full take 27 passes over all arcs, those of 99 % 94, in which a general solver is done. */
+/* Passes over all arcs: clusters that are 95 % full take 27, those of 99 % 94; a general solver takes about 48. */
 enum { QUICK_PASSES = 48 };
 
-/* Room for one group's row, and where its arcs are; stamps tell whose. */
+/* One group's row, and its arcs by target; stamps say which group's. */
 struct workspace {
 	struct arc *columns, *blocks;
 	struct structured_running *running;
@@ -85,7 +85,7 @@ static int compare_arcs(const void *left, const void *right)
 	return (a->target > b->target) - (a->target < b->target);
 }
 
-/* Of parallel arcs the cheapest stays; the others never carry anything. */
+/* Keeps the cheapest of parallel arcs; the others never have flow. */
 static int32_t keep_cheapest(struct arc *arcs, int32_t count)
 {
 	int32_t kept = 0;
@@ -201,7 +201,7 @@ static void note_arcs(const struct shape *shape, struct workspace *work, int32_t
 	}
 }
 
-/* The cheapest arc of unlimited capacity from a group by which a column can be reached, or -1. */
+/* The group's cheapest unlimited arc by which the column can be reached, or -1. */
 static int32_t best_wide(const struct shape *shape, const struct workspace *work, int32_t node, int32_t column)
 {
 	const struct mcf_problem *problem = shape->problem;
@@ -217,7 +217,7 @@ static int32_t best_wide(const struct shape *shape, const struct workspace *work
 	return shape->by_block[block] >= 0 ? cheaper(problem, best, work->aggregator_arc) : best;
 }
 
-/* Units of a group on a column: on its own cheap arcs first, the rest on the cheapest wide way there. */
+/* Puts a group's units on a column on its own cheap arcs first, the rest on the cheapest unlimited path. */
 static void give_share(const struct shape *shape, const struct workspace *work, int32_t node,
 		       struct structured_share share, int32_t *flow)
 {
@@ -253,7 +253,7 @@ static void give_share(const struct shape *shape, const struct workspace *work, 
 		flow[shape->by_block[problem->tail[shape->by_block[column_node]]]] += left;
 }
 
-/* A group's shares; the solver counts a column once for each arc until it has room for all. -1 = out of memory. */
+/* Reads a group's shares; -1 when out of memory. */
 static int32_t read_shares(const struct structured *state, struct workspace *work, int32_t group)
 {
 	int32_t count = structured_read(state, group, work->shares, work->share_room);
@@ -295,8 +295,8 @@ static bool read_flow(const struct shape *shape, const struct structured *state,
 }
 
 /*
- * Cheapest way on from a node. Arcs that are as wide as what they lead to, or as all that can come, limit nothing:
- * they count even when full. A group's narrow arcs count while they have room.
+ * Price of a node: its cheapest arc plus the price of the head. Arcs that are as wide as their head, or as all possible
+ * flow, limit nothing: they count even when full. A group's narrow arcs count while they have residual capacity.
  */
 static int64_t cheapest_on(const struct shape *shape, const struct workspace *work, int32_t node, const int32_t *flow)
 {
@@ -343,7 +343,7 @@ static void read_potentials(const struct shape *shape, const struct structured *
 		potential[v] = -work->price[v];
 }
 
-/* A safeguard that costs little beside the search: what the certificate does not prove is not handed out. */
+/* Checks the certificate: cheap beside the solve, and an answer without proof is not returned. */
 static bool is_proved(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
 	struct mcf_verdict verdict;
@@ -352,7 +352,7 @@ static bool is_proved(const struct mcf_problem *problem, struct mcf_solution *so
 	return mcf_total_cost(problem, solution->flow, &solution->cost) && mcf_verify(problem, solution, &verdict);
 }
 
-/* `passes`: the solver may look at so many times as many arcs as there are; 0 = let it end. */
+/* `passes`: see structured_give_up_after(); 0 = no limit. */
 static enum mcf_status solve_shape(const struct shape *shape, uint32_t passes, struct mcf_solution *solution)
 {
 	struct structured *state = structured_create(shape->group_count, shape->column_count, shape->block_count);
@@ -379,7 +379,7 @@ static enum mcf_status solve_shape(const struct shape *shape, uint32_t passes, s
 	return status;
 }
 
-static enum mcf_status solve_recognised(const struct mcf_problem *problem, bool quick, struct mcf_solution *solution)
+static enum mcf_status find_and_solve(const struct mcf_problem *problem, bool quick, struct mcf_solution *solution)
 {
 	struct shape shape;
 	enum mcf_status status = shape_find(problem, &shape);
@@ -392,12 +392,12 @@ static enum mcf_status solve_recognised(const struct mcf_problem *problem, bool 
 	return status == MCF_INFEASIBLE ? mcf_simplex_algorithm(problem, solution) : status;
 }
 
-enum mcf_status recognise_solve(const struct mcf_problem *problem, struct mcf_solution *solution)
+enum mcf_status shape_solve(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
-	return solve_recognised(problem, false, solution);
+	return find_and_solve(problem, false, solution);
 }
 
-enum mcf_status recognise_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution)
+enum mcf_status shape_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution)
 {
-	return solve_recognised(problem, true, solution);
+	return find_and_solve(problem, true, solution);
 }

@@ -2,36 +2,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recognise_priv.h"
+#include "shape_priv.h"
 
 static enum mcf_status open_shape(const struct mcf_problem *problem, struct shape *shape)
 {
-	size_t nodes = (size_t)problem->node_count + 2, arcs = (size_t)problem->arc_count + 1;
+	size_t nodes = (size_t)problem->node_count + 2;
 
 	*shape = (struct shape){.problem = problem, .sink = -1, .aggregator = -1};
-	shape->first = calloc(nodes, sizeof *shape->first);
-	shape->out = malloc(arcs * sizeof *shape->out);
-	shape->arcs_in = calloc(nodes, sizeof *shape->arcs_in);
 	shape->role = calloc(nodes, sizeof *shape->role);
 	shape->id = malloc(nodes * sizeof *shape->id);
 	shape->block = malloc(nodes * sizeof *shape->block);
 	shape->by_block = malloc(nodes * sizeof *shape->by_block);
 	shape->column_node = malloc(nodes * sizeof *shape->column_node);
-	if (!shape->first || !shape->out || !shape->arcs_in || !shape->role || !shape->id || !shape->block ||
-	    !shape->by_block || !shape->column_node)
+	if (!mcf_arcs_by_tail(problem, &shape->first, &shape->out, &shape->arcs_in) || !shape->role || !shape->id ||
+	    !shape->block || !shape->by_block || !shape->column_node)
 		return MCF_NO_MEMORY;
 	memset(shape->block, 0xff, nodes * sizeof *shape->block);
 	memset(shape->by_block, 0xff, nodes * sizeof *shape->by_block);
-	for (int32_t a = 0; a < problem->arc_count; a++) {
-		shape->first[problem->tail[a] + 1]++;
-		shape->arcs_in[problem->head[a]]++;
-	}
-	for (int32_t v = 0; v < problem->node_count; v++)
-		shape->first[v + 1] += shape->first[v];
-	for (int32_t a = problem->arc_count - 1; a >= 0; a--) /* `id` counts down while it is free */
-		shape->id[problem->tail[a]] = 0;
-	for (int32_t a = 0; a < problem->arc_count; a++)
-		shape->out[shape->first[problem->tail[a]] + shape->id[problem->tail[a]]++] = a;
 	return MCF_OPTIMAL;
 }
 
@@ -94,7 +81,7 @@ static int64_t column_capacity(const struct shape *shape, int32_t node)
 	return shape->problem->capacity[shape->out[shape->first[node]]];
 }
 
-/* Width of what an arc from a block or the aggregator leads to. */
+/* Capacity behind a block or column. */
 static int64_t width(const struct shape *shape, int32_t node)
 {
 	int64_t sum = 0;
@@ -106,7 +93,9 @@ static int64_t width(const struct shape *shape, int32_t node)
 	return sum;
 }
 
-/* Do all arcs out of `node` lead to nodes of a role, free of cost and wide enough, each of which it has for itself? */
+/*
+ * Do all arcs out of `node` lead to nodes of a role, at cost 0 and wide enough, and is it the only one to lead there?
+ */
 static bool spans(const struct shape *shape, int32_t node, enum role role)
 {
 	const struct mcf_problem *problem = shape->problem;
@@ -135,7 +124,7 @@ static bool claim(struct shape *shape, int32_t node, enum role role)
 	return true;
 }
 
-/* Whatever is left must be a block, then the aggregator. */
+/* All other nodes must be blocks, and one the aggregator. */
 static bool find_blocks(struct shape *shape)
 {
 	const struct mcf_problem *problem = shape->problem;
@@ -163,7 +152,7 @@ static bool find_blocks(struct shape *shape)
 	return true;
 }
 
-/* The aggregator reaches every column that can take anything; columns without a block get one each. */
+/* The aggregator must reach every column with capacity; columns without a block get one each. */
 static bool find_strays(struct shape *shape)
 {
 	for (int32_t v = 0; v < shape->problem->node_count && shape->aggregator >= 0; v++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recognises the structured solver's shape (mcf/structured.h) in plain arrays: one sink; columns (supply 0, one arc
- * out, to the sink, cost 0); blocks (arcs out to columns only, cost 0, no narrower than those); at most one
- * aggregator (arcs out to all blocks, no narrower); groups (supply, no arcs in; arcs to columns, blocks, the
- * aggregator, and one to the sink). Nodes that no unit can pass are let be.
+ * Detects the structured solver's shape (mcf/structured.h) in plain arrays: one sink; columns (supply 0, one arc out,
+ * to the sink, cost 0); blocks (arcs out to columns only, cost 0, no narrower than those); at most one aggregator (arcs
+ * out to all blocks, no narrower); groups (supply, no arcs in; arcs to columns, blocks, the aggregator, and one to the
+ * sink). Nodes that no unit can pass are ignored.
  */
-#ifndef MCF_RECOGNISE_PRIV_H
-#define MCF_RECOGNISE_PRIV_H
+#ifndef MCF_SHAPE_PRIV_H
+#define MCF_SHAPE_PRIV_H
 
 #include <sched/mcf/structured.h>
 
@@ -33,12 +33,12 @@ enum mcf_status shape_find(const struct mcf_problem *problem, struct shape *shap
 void shape_free(struct shape *shape);
 
 /*
- * Solves a network of that shape and checks the answer's certificate; MCF_UNSUITED when it is another shape. What is
- * infeasible is handed to the simplex, for the proof.
+ * Solves a network of that shape and checks the certificate; MCF_UNSUITED for another shape. Infeasible networks go to
+ * the simplex, for the proof.
  */
-enum mcf_status recognise_solve(const struct mcf_problem *problem, struct mcf_solution *solution);
+enum mcf_status shape_solve(const struct mcf_problem *problem, struct mcf_solution *solution);
 
-/* The same where it is quick: MCF_UNSUITED also with more units than the columns take, or when it takes long. */
-enum mcf_status recognise_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution);
+/* The same, but MCF_UNSUITED also with more units than the columns take, or when it takes long. */
+enum mcf_status shape_solve_quick(const struct mcf_problem *problem, struct mcf_solution *solution);
 
 #endif

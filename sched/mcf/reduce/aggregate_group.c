@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collapse_priv.h"
+#include "aggregate_priv.h"
 
 enum { CHAIN_LONGEST = 16, DIFFERENCES_MOST = 2 };
 
-/* What is known of a head while a group is the current one. */
+/* A head, as seen from the current group. */
 struct slot {
 	int64_t cost;
-	int32_t group; /* whose representative has an arc here */
+	int32_t group; /* the group whose representative has an arc here */
 	int32_t stamp; /* last node seen with an arc here: finds parallel arcs */
 };
 
 struct finder {
-	struct collapse *collapse;
+	struct aggregation *aggregation;
 	struct slot *slots;      /* [nodes] */
 	int32_t *representative; /* [groups] */
 	int32_t *fixed_arcs;     /* [groups] of the representative, to heads that are no last hops */
@@ -30,7 +30,7 @@ struct finder {
 	int32_t *table;          /* by hash of signature: newest group, or -1 */
 	int32_t table_mask;
 	int32_t current; /* the group whose representative fills the slots */
-	int32_t hub;     /* heads with more arcs in than this say nothing */
+	int32_t hub;     /* heads with more arcs in than this are left out of signatures */
 };
 
 static uint64_t mix(uint64_t x)
@@ -40,20 +40,20 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* NoMora's unscheduled aggregators pass; a machine that happens to be wide enough does not, so that it stays one. */
-static bool is_contractible(const struct collapse *collapse, int32_t node, const int64_t *width_in)
+/* True for NoMora's unscheduled aggregators; a machine that happens to be wide enough must stay one. */
+static bool is_contractible(const struct aggregation *aggregation, int32_t node, const int64_t *width_in)
 {
-	const struct mcf_problem *large = collapse->large;
-	int32_t arc = collapse->out[collapse->first[node]];
+	const struct mcf_problem *large = aggregation->large;
+	int32_t arc = aggregation->out[aggregation->first[node]];
 
-	return large->supply[node] == 0 && collapse->first[node + 1] - collapse->first[node] == 1 &&
+	return large->supply[node] == 0 && aggregation->first[node + 1] - aggregation->first[node] == 1 &&
 	       large->head[arc] != node && width_in[node] <= large->capacity[arc];
 }
 
-/* One level only: where a contracted node leads is never contracted itself. */
-static bool find_contracted(struct collapse *collapse)
+/* One level only: the head of a contracted node is never contracted itself. */
+static bool find_contracted(struct aggregation *aggregation)
 {
-	const struct mcf_problem *large = collapse->large;
+	const struct mcf_problem *large = aggregation->large;
 	int64_t *width_in = calloc((size_t)large->node_count + 1, sizeof *width_in);
 
 	if (!width_in)
@@ -61,13 +61,13 @@ static bool find_contracted(struct collapse *collapse)
 	for (int32_t a = 0; a < large->arc_count; a++)
 		width_in[large->head[a]] += large->supply[large->tail[a]] > 0 ? large->capacity[a] : INT64_C(1) << 32;
 	for (int32_t v = 0; v < large->node_count; v++) {
-		int32_t arc = collapse->out[collapse->first[v]];
+		int32_t arc = aggregation->out[aggregation->first[v]];
 
-		if (!is_contractible(collapse, v, width_in) || collapse->through[large->head[arc]] >= 0 ||
-		    is_contractible(collapse, large->head[arc], width_in))
+		if (!is_contractible(aggregation, v, width_in) || aggregation->through[large->head[arc]] >= 0 ||
+		    is_contractible(aggregation, large->head[arc], width_in))
 			continue;
-		collapse->through[v] = arc;
-		collapse->kind[v] = NODE_CONTRACTED;
+		aggregation->through[v] = arc;
+		aggregation->kind[v] = NODE_CONTRACTED;
 	}
 	free(width_in);
 	return true;
@@ -75,34 +75,35 @@ static bool find_contracted(struct collapse *collapse)
 
 static bool is_candidate(const struct finder *finder, int32_t node)
 {
-	const struct collapse *collapse = finder->collapse;
-	const struct mcf_problem *large = collapse->large;
+	const struct aggregation *aggregation = finder->aggregation;
+	const struct mcf_problem *large = aggregation->large;
 
 	bool wide = false;
 
-	if (large->supply[node] <= 0 || large->supply[node] > INT32_MAX || collapse->arcs_in[node] > 0)
+	if (large->supply[node] <= 0 || large->supply[node] > INT32_MAX || aggregation->arcs_in[node] > 0)
 		return false;
-	for (int32_t i = collapse->first[node]; i < collapse->first[node + 1]; i++) {
-		int32_t arc = collapse->out[i];
-		struct slot *slot = &finder->slots[collapse_head(collapse, arc)];
+	for (int32_t i = aggregation->first[node]; i < aggregation->first[node + 1]; i++) {
+		int32_t arc = aggregation->out[i];
+		struct slot *slot = &finder->slots[aggregation_head(aggregation, arc)];
 
 		if (large->capacity[arc] < large->supply[node] || slot->stamp == node)
 			return false;
 		slot->stamp = node;
 		wide = wide || large->capacity[arc] > large->supply[node];
 	}
-	finder->collapse->loose = finder->collapse->loose || wide;
+	finder->aggregation->loose = finder->aggregation->loose || wide;
 	return true;
 }
 
 static void find_last_hops(struct finder *finder)
 {
-	const struct collapse *collapse = finder->collapse;
+	const struct aggregation *aggregation = finder->aggregation;
 
-	for (int32_t v = 0; v < collapse->large->node_count; v++) {
-		finder->last_hop[v] = collapse->large->supply[v] >= 0 && collapse->first[v] < collapse->first[v + 1];
-		for (int32_t i = collapse->first[v]; i < collapse->first[v + 1]; i++) {
-			if (collapse->large->supply[collapse_head(collapse, collapse->out[i])] >= 0)
+	for (int32_t v = 0; v < aggregation->large->node_count; v++) {
+		finder->last_hop[v] =
+			aggregation->large->supply[v] >= 0 && aggregation->first[v] < aggregation->first[v + 1];
+		for (int32_t i = aggregation->first[v]; i < aggregation->first[v + 1]; i++) {
+			if (aggregation->large->supply[aggregation_head(aggregation, aggregation->out[i])] >= 0)
 				finder->last_hop[v] = 0;
 		}
 	}
@@ -110,33 +111,34 @@ static void find_last_hops(struct finder *finder)
 
 static void make_current(struct finder *finder, int32_t group)
 {
-	const struct collapse *collapse = finder->collapse;
+	const struct aggregation *aggregation = finder->aggregation;
 	int32_t node = finder->representative[group];
 
-	for (int32_t i = collapse->first[node]; i < collapse->first[node + 1]; i++) {
-		struct slot *slot = &finder->slots[collapse_head(collapse, collapse->out[i])];
+	for (int32_t i = aggregation->first[node]; i < aggregation->first[node + 1]; i++) {
+		struct slot *slot = &finder->slots[aggregation_head(aggregation, aggregation->out[i])];
 
 		slot->group = group;
-		slot->cost = collapse_cost(collapse, collapse->out[i]);
+		slot->cost = aggregation_cost(aggregation, aggregation->out[i]);
 	}
 	finder->current = group;
 }
 
-/* Does `node` share all but a few arcs with the representative, and those that are not to last hops exactly? */
+/* Does `node` share all arcs but a few with the representative, and all of those that are not to last hops? */
 static bool resembles_current(const struct finder *finder, int32_t node)
 {
-	const struct collapse *collapse = finder->collapse;
+	const struct aggregation *aggregation = finder->aggregation;
 	int32_t group = finder->current, representative = finder->representative[group];
-	int32_t theirs = collapse->first[representative + 1] - collapse->first[representative];
-	int32_t ours = collapse->first[node + 1] - collapse->first[node];
+	int32_t theirs = aggregation->first[representative + 1] - aggregation->first[representative];
+	int32_t ours = aggregation->first[node + 1] - aggregation->first[node];
 	int32_t same = 0, dearer = 0, missing = 0, fixed = 0;
 
-	if (abs(ours - theirs) > DIFFERENCES_MOST || finder->supply[group] + collapse->large->supply[node] > INT32_MAX)
+	if (abs(ours - theirs) > DIFFERENCES_MOST ||
+	    finder->supply[group] + aggregation->large->supply[node] > INT32_MAX)
 		return false;
-	for (int32_t i = collapse->first[node]; i < collapse->first[node + 1]; i++) {
-		int32_t arc = collapse->out[i], head = collapse_head(collapse, arc);
+	for (int32_t i = aggregation->first[node]; i < aggregation->first[node + 1]; i++) {
+		int32_t arc = aggregation->out[i], head = aggregation_head(aggregation, arc);
 		const struct slot *slot = &finder->slots[head];
-		bool known = slot->group == group, equal = known && slot->cost == collapse_cost(collapse, arc);
+		bool known = slot->group == group, equal = known && slot->cost == aggregation_cost(aggregation, arc);
 
 		same += equal;
 		dearer += known && !equal;
@@ -153,16 +155,16 @@ static bool resembles_current(const struct finder *finder, int32_t node)
 
 static uint64_t signature_of(const struct finder *finder, int32_t node)
 {
-	const struct collapse *collapse = finder->collapse;
+	const struct aggregation *aggregation = finder->aggregation;
 	uint64_t least = UINT64_MAX, least_of_all = UINT64_MAX;
 
-	for (int32_t i = collapse->first[node]; i < collapse->first[node + 1]; i++) {
-		int32_t head = collapse_head(collapse, collapse->out[i]);
-		uint64_t hash =
-			mix(((uint64_t)(uint32_t)head << 32) ^ (uint64_t)collapse_cost(collapse, collapse->out[i]));
+	for (int32_t i = aggregation->first[node]; i < aggregation->first[node + 1]; i++) {
+		int32_t head = aggregation_head(aggregation, aggregation->out[i]);
+		uint64_t hash = mix(((uint64_t)(uint32_t)head << 32) ^
+				    (uint64_t)aggregation_cost(aggregation, aggregation->out[i]));
 
 		least_of_all = hash < least_of_all ? hash : least_of_all;
-		if (collapse->arcs_in[head] <= finder->hub)
+		if (aggregation->arcs_in[head] <= finder->hub)
 			least = hash < least ? hash : least;
 	}
 	return least != UINT64_MAX ? least : least_of_all;
@@ -170,8 +172,8 @@ static uint64_t signature_of(const struct finder *finder, int32_t node)
 
 static void add_group(struct finder *finder, int32_t node, uint64_t signature)
 {
-	struct collapse *collapse = finder->collapse;
-	int32_t group = collapse->group_count++, *bucket = &finder->table[signature & (uint64_t)finder->table_mask];
+	struct aggregation *aggregation = finder->aggregation;
+	int32_t group = aggregation->group_count++, *bucket = &finder->table[signature & (uint64_t)finder->table_mask];
 
 	finder->representative[group] = node;
 	finder->supply[group] = 0;
@@ -179,14 +181,14 @@ static void add_group(struct finder *finder, int32_t node, uint64_t signature)
 	finder->chain[group] = *bucket;
 	finder->fixed_arcs[group] = 0;
 	*bucket = group;
-	for (int32_t i = collapse->first[node]; i < collapse->first[node + 1]; i++)
-		finder->fixed_arcs[group] += !finder->last_hop[collapse_head(collapse, collapse->out[i])];
+	for (int32_t i = aggregation->first[node]; i < aggregation->first[node + 1]; i++)
+		finder->fixed_arcs[group] += !finder->last_hop[aggregation_head(aggregation, aggregation->out[i])];
 	make_current(finder, group);
 }
 
 static void assign_node(struct finder *finder, int32_t node)
 {
-	struct collapse *collapse = finder->collapse;
+	struct aggregation *aggregation = finder->aggregation;
 	int32_t before = finder->current, tries = 0;
 	uint64_t signature;
 
@@ -205,8 +207,8 @@ static void assign_node(struct finder *finder, int32_t node)
 		if (group < 0 || tries == CHAIN_LONGEST)
 			add_group(finder, node, signature);
 	}
-	collapse->group[node] = finder->current;
-	finder->supply[finder->current] += collapse->large->supply[node];
+	aggregation->group[node] = finder->current;
+	finder->supply[finder->current] += aggregation->large->supply[node];
 }
 
 static bool open_finder(struct finder *finder, int32_t nodes, int32_t candidates)
@@ -248,58 +250,58 @@ static void close_finder(struct finder *finder)
 	free(finder->table);
 }
 
-/* Members by group, in node order. A group of one is no group: the node is kept. */
-static bool list_members(struct collapse *collapse)
+/* Members by group, in node order. The node of a group of one is kept. */
+static bool list_members(struct aggregation *aggregation)
 {
-	int32_t nodes = collapse->large->node_count, groups = 0, count = 0;
-	int32_t *number = calloc((size_t)collapse->group_count + 1, sizeof *number);
+	int32_t nodes = aggregation->large->node_count, groups = 0, count = 0;
+	int32_t *number = calloc((size_t)aggregation->group_count + 1, sizeof *number);
 
 	if (!number)
 		return false;
 	for (int32_t v = 0; v < nodes; v++) {
-		if (collapse->group[v] >= 0)
-			number[collapse->group[v]]++;
+		if (aggregation->group[v] >= 0)
+			number[aggregation->group[v]]++;
 	}
-	collapse->group_first = malloc(((size_t)collapse->group_count + 2) * sizeof *collapse->group_first);
-	collapse->members = malloc(((size_t)nodes + 1) * sizeof *collapse->members);
-	if (!collapse->group_first || !collapse->members) {
+	aggregation->group_first = malloc(((size_t)aggregation->group_count + 2) * sizeof *aggregation->group_first);
+	aggregation->members = malloc(((size_t)nodes + 1) * sizeof *aggregation->members);
+	if (!aggregation->group_first || !aggregation->members) {
 		free(number);
 		return false;
 	}
-	for (int32_t g = 0; g < collapse->group_count; g++) {
+	for (int32_t g = 0; g < aggregation->group_count; g++) {
 		int32_t size = number[g];
 
 		number[g] = size > 1 ? groups : -1;
 		if (size <= 1)
 			continue;
-		collapse->group_first[groups++] = count;
+		aggregation->group_first[groups++] = count;
 		count += size;
 	}
-	collapse->group_first[groups] = count;
+	aggregation->group_first[groups] = count;
 	for (int32_t v = nodes - 1; v >= 0; v--) {
-		if (collapse->group[v] < 0)
+		if (aggregation->group[v] < 0)
 			continue;
-		collapse->group[v] = number[collapse->group[v]];
-		if (collapse->group[v] < 0)
+		aggregation->group[v] = number[aggregation->group[v]];
+		if (aggregation->group[v] < 0)
 			continue;
-		collapse->kind[v] = NODE_GROUPED;
+		aggregation->kind[v] = NODE_GROUPED;
 	}
-	collapse->group_count = groups;
-	memcpy(number, collapse->group_first, (size_t)groups * sizeof *number);
+	aggregation->group_count = groups;
+	memcpy(number, aggregation->group_first, (size_t)groups * sizeof *number);
 	for (int32_t v = 0; v < nodes; v++) {
-		if (collapse->group[v] >= 0)
-			collapse->members[number[collapse->group[v]]++] = v;
+		if (aggregation->group[v] >= 0)
+			aggregation->members[number[aggregation->group[v]]++] = v;
 	}
 	free(number);
 	return true;
 }
 
-bool collapse_find_groups(struct collapse *collapse)
+bool aggregation_find_groups(struct aggregation *aggregation)
 {
-	const struct mcf_problem *large = collapse->large;
-	struct finder finder = {.collapse = collapse};
+	const struct mcf_problem *large = aggregation->large;
+	struct finder finder = {.aggregation = aggregation};
 	int32_t candidates = 0;
-	bool complete = find_contracted(collapse);
+	bool complete = find_contracted(aggregation);
 
 	for (int32_t v = 0; v < large->node_count; v++)
 		candidates += large->supply[v] > 0;
@@ -311,5 +313,5 @@ bool collapse_find_groups(struct collapse *collapse)
 			assign_node(&finder, v);
 	}
 	close_finder(&finder);
-	return complete && list_members(collapse);
+	return complete && list_members(aggregation);
 }

@@ -17,8 +17,8 @@
  * the shape that the structured solver wants would be lost.
  * Proof: a member's potential is its group's, raised where one of its own arcs, wider than its supply, asks for more.
  */
-#ifndef MCF_COLLAPSE_PRIV_H
-#define MCF_COLLAPSE_PRIV_H
+#ifndef MCF_AGGREGATE_PRIV_H
+#define MCF_AGGREGATE_PRIV_H
 
 #include "mcf_priv.h"
 
@@ -32,7 +32,7 @@ struct private_arc {
 	int64_t cost;
 };
 
-struct collapse {
+struct aggregation {
 	const struct mcf_problem *large;
 	int32_t *first; /* [nodes + 1] arcs out of a node: out[first[v]] .. out[first[v + 1] - 1] */
 	int32_t *out;
@@ -45,7 +45,8 @@ struct collapse {
 	int32_t *members;
 	bool loose;                   /* some member has an arc wider than its supply */
 	struct private_arc *privates; /* by group, then by head and cost */
-	int32_t private_count, private_room;
+	int32_t private_count;
+	size_t private_capacity;
 	int32_t *small_node;   /* [nodes] of a kept, chained or grouped node (its group's), else -1 */
 	int32_t *group_node;   /* [groups] */
 	int32_t *common_first; /* [groups + 1] small arcs that are common to the group's members */
@@ -55,33 +56,33 @@ struct collapse {
 	int64_t *cost, *supply;
 };
 
-/* Where a large arc leads when contracted nodes are skipped, and what that costs. */
-static inline int32_t collapse_head(const struct collapse *collapse, int32_t arc)
+/* Head and cost of a large arc, contracted nodes skipped. */
+static inline int32_t aggregation_head(const struct aggregation *aggregation, int32_t arc)
 {
-	int32_t head = collapse->large->head[arc], through = collapse->through[head];
+	int32_t head = aggregation->large->head[arc], through = aggregation->through[head];
 
-	return through < 0 ? head : collapse->large->head[through];
+	return through < 0 ? head : aggregation->large->head[through];
 }
 
-static inline int64_t collapse_cost(const struct collapse *collapse, int32_t arc)
+static inline int64_t aggregation_cost(const struct aggregation *aggregation, int32_t arc)
 {
-	int32_t through = collapse->through[collapse->large->head[arc]];
+	int32_t through = aggregation->through[aggregation->large->head[arc]];
 
-	return collapse->large->cost[arc] + (through < 0 ? 0 : collapse->large->cost[through]);
+	return aggregation->large->cost[arc] + (through < 0 ? 0 : aggregation->large->cost[through]);
 }
 
-/* collapse_group.c: fills kind, through, group, members. False when out of memory. */
-bool collapse_find_groups(struct collapse *collapse);
+/* aggregate_group.c: fills kind, through, group, members. False when out of memory. */
+bool aggregation_find_groups(struct aggregation *aggregation);
 
-/* collapse_worth.c: false where collapsing would hardly make it smaller, or without memory to tell. */
-bool collapse_is_worthwhile(const struct mcf_problem *problem);
+/* aggregate_worth.c: false where aggregation would save little, or without memory. */
+bool aggregation_is_worthwhile(const struct mcf_problem *problem);
 
-/* collapse.c. NULL when out of memory. `problem` has no lower bounds and is borrowed. */
-struct collapse *collapse_create(const struct mcf_problem *problem);
-void collapse_destroy(struct collapse *collapse); /* NULL is legal */
+/* aggregate.c. NULL when out of memory. `problem` has no lower bounds and is borrowed. */
+struct aggregation *aggregation_create(const struct mcf_problem *problem);
+void aggregation_destroy(struct aggregation *aggregation); /* NULL is legal */
 
-/* collapse_expand.c: turns the small network's answer (optimal or infeasible) into the large one's. */
-enum mcf_status collapse_expand(const struct collapse *collapse, const struct mcf_solution *small,
-				struct mcf_solution *large);
+/* aggregate_expand.c: turns the small network's answer (optimal or infeasible) into the large one's. */
+enum mcf_status aggregation_expand(const struct aggregation *aggregation, const struct mcf_solution *small,
+				   struct mcf_solution *large);
 
 #endif

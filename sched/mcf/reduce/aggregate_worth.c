@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Is a network worth collapsing? Collapsing takes 60 ns an arc; on a small dense network the simplex takes 100. So this
- * looks at a sample first, 5 ns an arc: sources without arcs in are needed, and either a single sink, as in scheduling
- * networks, or sources that look alike. Members of a group share all but few arcs, so the sums of their arcs to a
- * sample of the heads are mostly equal.
+ * Is aggregation worthwhile? It takes 60 ns an arc; on a small dense network the simplex takes 100. So this samples
+ * first, 5 ns an arc: sources without arcs in are needed, and either a single sink, as in scheduling networks, or
+ * sources that look alike. Members of a group share all but a few arcs, so the sums of their arcs to a sample of the
+ * heads are mostly equal.
  */
 #include <stdlib.h>
 
-#include "collapse_priv.h"
+#include "aggregate_priv.h"
 
-/* Heads are sampled so that a source has about so many arcs to them. */
+/* Arcs of a source to the sampled heads, on average. */
 enum { ARCS_SAMPLED = 6 };
-/* Worth it when one source in so many looks like another: fewer save less than finding them takes. */
+/* Worthwhile if at least one source in this many equals another: fewer save less than finding them costs. */
 enum { SOURCES_PER_LIKENESS = 16 };
 
 struct sample {
@@ -59,7 +59,7 @@ static void sum_arcs(struct sample *sample)
 	}
 }
 
-/* How many sources have the sum of one before them, by a table of open addressing; -1: no memory. */
+/* The number of sources whose sum equals that of one before them; -1 without memory. */
 static int32_t count_alike(const struct sample *sample)
 {
 	size_t room = 1024, alike = 0;
@@ -85,7 +85,7 @@ static int32_t count_alike(const struct sample *sample)
 	return (int32_t)alike;
 }
 
-bool collapse_is_worthwhile(const struct mcf_problem *problem)
+bool aggregation_is_worthwhile(const struct mcf_problem *problem)
 {
 	size_t nodes = (size_t)problem->node_count + 1;
 	struct sample sample = {.problem = problem,

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Price refinement (Goldberg 1997): the flow is mostly optimal, or nearly so, phases before epsilon has fallen to 1;
+ * only prices that prove it are missing. They are shortest distances where the length of an arc is its reduced cost +
+ * 1, found from the phase's prices by passes in topological order (Goldberg & Radzik 1993). Negative cycles that come
+ * up are saturated: near the optimum they are few. Without it the solver takes 1.4 to 2.1 times as long (torus, goto,
+ * grids, random arcs).
+ */
+#include <string.h>
+
+#include "scaling_priv.h"
+
+/* Of a node in a pass: not reached, on the search's path, in the order. */
+enum mark { UNSEEN, ON_PATH, IN_ORDER };
+enum { NO_ARC = -1 };
+/*
+ * Measured, in scans of all arcs: the least that passes may take, the increment for each pass, how often cycles are
+ * looked for, and the cost of beginning a phase. A scan in a phase costs several in a pass, which reads the arrays in
+ * order; looking for cycles goes from node to node and costs several scans a node.
+ */
+enum { SCANS_BASE = 4, PASSES_PER_SCAN = 8, LOOKS_PER_SCAN = 4, SCANS_OF_BEGINNING = 2, PASS_SCANS_A_SCAN = 3 };
+enum { SCANS_OF_LOOKING = 4 };
+/* The part of its limit that a refinement may take at first. */
+enum { SCANS_PART = 4 };
+/*
+ * If fewer nodes than this part are still labelled, the next phase begins with the new prices. Measured on random arcs:
+ * it takes a third of the time; with a 25th of them left it takes longer on layered networks.
+ */
+enum { NEARLY_ALL = 100 };
+
+struct refinement {
+	struct scaling *scaling;
+	int64_t *price;       /* [nodes] new prices */
+	int32_t *parent;      /* [nodes] arc that lowered the price last, or NO_ARC */
+	int32_t *parent_tail; /* [nodes] of that arc */
+	int32_t *label; /* [label_count] nodes that may have arcs of negative length out: the next pass starts there */
+	bool *labelled;
+	int32_t *order; /* [nodes] from order_begin: nodes of the pass, tails before heads */
+	int32_t *way;   /* [depth] the search's path; its arcs are at next[] */
+	int32_t *mark;  /* [nodes] enum mark */
+	int32_t label_count, order_begin, depth;
+	int64_t scans; /* arcs looked at */
+};
+
+static void label(struct refinement *refinement, int32_t node)
+{
+	if (refinement->labelled[node])
+		return;
+	refinement->labelled[node] = true;
+	refinement->label[refinement->label_count++] = node;
+}
+
+/* Moves next[node] to the next arc of negative length to a node that is not in the order; false if there is none. */
+static bool find_down(struct refinement *refinement, int32_t node)
+{
+	const struct scaling *scaling = refinement->scaling;
+	int32_t begin = scaling->next[node], end = scaling->first[node + 1], i = begin;
+	int64_t bound = -1 - refinement->price[node]; /* seen less than this: the arc's length is negative */
+
+	while (i < end && (scaling_seen(refinement->price, &scaling->arcs[i]) >= bound ||
+			   refinement->mark[scaling->arcs[i].head] == IN_ORDER))
+		i++;
+	refinement->scans += i - begin;
+	scaling->next[node] = i;
+	return i < end;
+}
+
+/*
+ * The path from `top` to `node` and the arc at next[node] are a negative cycle: saturates it. Returns the node of the
+ * cycle to continue from; nodes reached by its arc, which is full, are unmarked.
+ */
+static int32_t saturate_path(struct refinement *refinement, int32_t node, int32_t top)
+{
+	struct scaling *scaling = refinement->scaling;
+	int32_t residual = scaling->arcs[scaling->next[node]].residual, depth = refinement->depth, full = depth;
+
+	for (int32_t k = depth, v = node; v != top;) {
+		v = refinement->way[--k];
+		if (scaling->arcs[scaling->next[v]].residual <= residual) {
+			residual = scaling->arcs[scaling->next[v]].residual;
+			full = k;
+		}
+	}
+	scaling_push(scaling, node, scaling->next[node], residual);
+	for (int32_t k = depth, v = node; v != top;) {
+		v = refinement->way[--k];
+		scaling_push(scaling, v, scaling->next[v], residual);
+	}
+	for (; refinement->depth > full; node = refinement->way[--refinement->depth])
+		refinement->mark[node] = UNSEEN;
+	return node;
+}
+
+/* Depth first along arcs of negative length; a node enters the order, from its end, after all nodes below it. */
+static void search_from(struct refinement *refinement, int32_t node)
+{
+	struct scaling *scaling = refinement->scaling;
+
+	refinement->depth = 0;
+	refinement->mark[node] = ON_PATH;
+	scaling->next[node] = scaling->first[node];
+	for (;;) {
+		if (find_down(refinement, node)) {
+			int32_t head = scaling->arcs[scaling->next[node]].head;
+
+			if (refinement->mark[head] == ON_PATH) {
+				node = saturate_path(refinement, node, head);
+				continue;
+			}
+			refinement->way[refinement->depth++] = node;
+			node = head;
+			refinement->mark[node] = ON_PATH;
+			scaling->next[node] = scaling->first[node];
+			continue;
+		}
+		refinement->mark[node] = IN_ORDER;
+		refinement->order[--refinement->order_begin] = node;
+		if (refinement->depth == 0)
+			return;
+		node = refinement->way[--refinement->depth];
+		scaling->next[node]++;
+	}
+}
+
+/* Lowers the prices of heads of the node's arcs of negative length; labels heads that this pass does not scan later. */
+static void lower_heads(struct refinement *refinement, int32_t node)
+{
+	const struct scaling *scaling = refinement->scaling;
+	int64_t bound = -1 - refinement->price[node];
+
+	refinement->scans += scaling->first[node + 1] - scaling->first[node];
+	for (int32_t i = scaling->first[node]; i < scaling->first[node + 1]; i++) {
+		const struct residual *arc = &scaling->arcs[i];
+		int64_t seen = scaling_seen(refinement->price, arc);
+
+		if (seen >= bound)
+			continue;
+		refinement->price[arc->head] += seen - bound;
+		refinement->parent[arc->head] = i;
+		refinement->parent_tail[arc->head] = node;
+		if (refinement->mark[arc->head] != IN_ORDER)
+			label(refinement, arc->head);
+	}
+}
+
+static void run_pass(struct refinement *refinement)
+{
+	int32_t count = refinement->label_count;
+
+	refinement->order_begin = refinement->scaling->node_count;
+	for (int32_t k = 0; k < count; k++) {
+		refinement->labelled[refinement->label[k]] = false;
+		if (refinement->mark[refinement->label[k]] == UNSEEN)
+			search_from(refinement, refinement->label[k]);
+	}
+	refinement->label_count = 0;
+	for (int32_t k = refinement->order_begin; k < refinement->scaling->node_count; k++) {
+		refinement->mark[refinement->order[k]] = UNSEEN;
+		lower_heads(refinement, refinement->order[k]);
+	}
+}
+
+/* Saturates the cycle of parents that `start` is on. */
+static void saturate_parents(struct refinement *refinement, int32_t start)
+{
+	struct scaling *scaling = refinement->scaling;
+	int32_t residual = INT32_MAX, node = start;
+
+	do {
+		const struct residual *arc = &scaling->arcs[refinement->parent[node]];
+
+		residual = arc->residual < residual ? arc->residual : residual;
+		node = refinement->parent_tail[node];
+	} while (node != start);
+	do {
+		int32_t arc = refinement->parent[node], tail = refinement->parent_tail[node];
+
+		scaling_push(scaling, tail, arc, residual);
+		refinement->parent[node] = NO_ARC;
+		node = tail;
+	} while (node != start);
+}
+
+/* Saturates cycles of parents, which are negative. That makes no new arc of negative length. */
+static void saturate_parent_cycles(struct refinement *refinement)
+{
+	const struct scaling *scaling = refinement->scaling;
+	int32_t *seen_from = refinement->order; /* free between passes */
+
+	refinement->scans += (int64_t)SCANS_OF_LOOKING * scaling->node_count;
+	memset(seen_from, 0xff, (size_t)scaling->node_count * sizeof *seen_from);
+	for (int32_t start = 0; start < scaling->node_count; start++) {
+		int32_t node = start;
+
+		while (seen_from[node] < 0) {
+			seen_from[node] = start;
+			if (refinement->parent[node] == NO_ARC)
+				break;
+			node = refinement->parent_tail[node];
+		}
+		if (seen_from[node] == start && refinement->parent[node] != NO_ARC)
+			saturate_parents(refinement, node);
+	}
+}
+
+/* Passes until no node is labelled, which is success, or until the limit. */
+static bool run_passes(struct refinement *refinement, int64_t phase_scans)
+{
+	int64_t all = refinement->scaling->first[refinement->scaling->node_count], looked = 0;
+	int64_t scans_most = PASS_SCANS_A_SCAN * (phase_scans + SCANS_OF_BEGINNING * all);
+	int64_t allowed = scans_most / SCANS_PART > SCANS_BASE * all ? scans_most / SCANS_PART : SCANS_BASE * all;
+
+	while (refinement->label_count > 0 && refinement->scans <= allowed) {
+		run_pass(refinement);
+		scaling_report(refinement->scaling);
+		allowed = allowed + all / PASSES_PER_SCAN < scans_most ? allowed + all / PASSES_PER_SCAN : allowed;
+		if (refinement->scans - looked > all / LOOKS_PER_SCAN) {
+			saturate_parent_cycles(refinement);
+			looked = refinement->scans;
+		}
+	}
+	return refinement->label_count == 0;
+}
+
+bool scaling_refine_prices(struct scaling *scaling, int64_t phase_scans)
+{
+	size_t nodes = (size_t)scaling->node_count;
+	struct refinement refinement = {.scaling = scaling,
+					.price = scaling->trial_price,
+					.parent = scaling->parent,
+					.parent_tail = scaling->parent_tail,
+					.label = scaling->queue,
+					.labelled = scaling->queued,
+					.order = scaling->bucket_next,
+					.way = scaling->bucket_before,
+					.mark = scaling->rank};
+	bool proved;
+
+	memcpy(refinement.price, scaling->price, nodes * sizeof *refinement.price);
+	memset(refinement.parent, 0xff, nodes * sizeof *refinement.parent);
+	memset(refinement.mark, 0, nodes * sizeof *refinement.mark);
+	memset(refinement.labelled, 0, nodes * sizeof *refinement.labelled);
+	for (int32_t v = 0; v < scaling->node_count; v++)
+		label(&refinement, v);
+	proved = run_passes(&refinement, phase_scans);
+	if (refinement.label_count > scaling->node_count / NEARLY_ALL)
+		return false;
+	scaling->trial_price = scaling->price;
+	scaling->price = refinement.price;
+	return proved;
+}
