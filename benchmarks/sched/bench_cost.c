@@ -126,7 +126,7 @@ static double definition_rate(const struct setting *setting, uint64_t *sum)
 			const float *rtt_us = setting->rtt_us + (size_t)row * setting->layout->column_count;
 
 			for (int m = 0; m < MACHINES; m++)
-				*sum += (uint64_t)curve_cost(setting->curve, (double)rtt_us[m]);
+				*sum += (uint64_t)lround(100 / curve_eval_nearest(setting->curve, (double)rtt_us[m]));
 		}
 		values[repeat] = CACHED_ROWS * (double)MACHINES / (cpu_seconds() - begin) * 1e-6;
 	}
@@ -135,7 +135,7 @@ static double definition_rate(const struct setting *setting, uint64_t *sum)
 
 static void run_kernels(const struct setting *setting, uint64_t *sum)
 {
-	struct cost_table *table = cost_table_create(setting->curve, LATENCY_REFERENCE_ABSOLUTE);
+	struct cost_table *table = cost_table_create(setting->curve, LATENCY_REFERENCE_ABSOLUTE, COST_LOOKUP_NEAREST);
 	double definition = definition_rate(setting, sum);
 
 	printf("{\"benchmark\": \"cost\", \"figure\": \"definition\", \"million_costs_per_s\": %.1f}\n", definition);
@@ -159,7 +159,8 @@ static void run_rows(const struct setting *setting, uint64_t *sum)
 {
 	enum { ROOTS = 2000 };
 	struct latency_view *view = latency_view_create(setting->layout);
-	struct cost_rows_settings thresholds = {.machine_threshold = 105, .rack_threshold = 110};
+	struct cost_rows_settings thresholds = {
+		.machine_threshold = 105, .rack_threshold = 110, .lookup = COST_LOOKUP_NEAREST};
 	struct cost_rows *rows =
 		view ? cost_rows_create(setting->layout, cost_source_from_view(view), thresholds) : NULL;
 	struct rng rng;

@@ -203,10 +203,9 @@ void load_start(struct load *load, uint32_t machines)
 	*load = (struct load){0};
 	rng_seed(&load->rng, 1);
 	make_cluster(load, machines);
-	policy_settings_default(&settings);
-	settings.reference = LATENCY_REFERENCE_ABSOLUTE;
-	settings.machine_threshold = 105;
-	settings.rack_threshold = 110;
+	policy_settings_paper(&settings);
+	settings.spill = POLICY_SPILL_BEST;
+	settings.flow.unscheduled_capacity = 0;
 	settings.flow.preemption = true;
 	load->placer = placer_create(policy_find("nomora"), load->layout, source, &settings, &err);
 	need(load->placer != NULL, err.text);
@@ -215,7 +214,8 @@ void load_start(struct load *load, uint32_t machines)
 		struct curve *curve = paper_curve(k);
 
 		need(curve && placer_add_curve(load->placer, curve) == k, "curve");
-		while (curve_cost(curve, (double)load->arc_us[k] + 1) <= (uint32_t)settings.machine_threshold)
+		while (lround(100 / curve_eval_nearest(curve, (double)load->arc_us[k] + 1)) <=
+		       settings.machine_threshold)
 			load->arc_us[k]++;
 		curve_destroy(curve);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The step of a round trip is (int)(x / 10 us + 0.5), one up for the absent entry. Clamping happens in float, before
- * the conversion, so that a huge or undefined round trip is "beyond the table" on every path:
- * `a < b ? a : b` with a NAN in a gives b, as minps does.
+ * The step of a round trip is (int)(x * steps per us + 0.5), one up for the absent entry. Clamping happens in float,
+ * before the conversion, so that a huge or undefined round trip is "beyond the table" on every path: `a < b ? a : b`
+ * with a NAN in a gives b, as minps does.
  */
 #include <sched/cost/kernel.h>
 
@@ -12,14 +12,25 @@
 
 #include "kernel_priv.h"
 
-struct cost_table *cost_table_create(const struct curve *curve, enum latency_reference reference)
+static long cost_at_step(const struct curve *curve, enum cost_lookup lookup, uint32_t step)
+{
+	if (lookup == COST_LOOKUP_NEAREST)
+		return lround(100 / curve_eval_nearest(curve, step * CURVE_STEP_US));
+	return curve_cost(curve, (double)step / COST_STEPS_PER_US);
+}
+
+struct cost_table *cost_table_create(const struct curve *curve, enum latency_reference reference,
+				     enum cost_lookup lookup)
 {
 	struct cost_table *table = aligned_alloc(64, (sizeof *table + 63) / 64 * 64);
-	uint32_t steps = (uint32_t)curve->table_count;
+	bool nearest = lookup == COST_LOOKUP_NEAREST;
+	uint32_t per_step = nearest ? 1 : COST_STEPS_PER_US * (uint32_t)CURVE_STEP_US;
+	uint32_t steps = ((uint32_t)curve->table_count - 1) * per_step + 1;
 
 	if (!table)
 		return NULL;
-	*table = (struct cost_table){.count = steps + 2, .per_us = 1 / (float)CURVE_STEP_US, .monotone = true};
+	*table = (struct cost_table){
+		.count = steps + 2, .per_us = (float)per_step / (float)CURVE_STEP_US, .monotone = true};
 	table->cost = calloc(table->count, sizeof *table->cost);
 	if (!table->cost) {
 		free(table);
@@ -30,7 +41,7 @@ struct cost_table *cost_table_create(const struct curve *curve, enum latency_ref
 		table->baseline_us = (float)curve->baseline_rtt_us;
 	table->cost[0] = COST_ABSENT;
 	for (uint32_t step = 0; step < steps; step++)
-		table->cost[step + 1] = (int32_t)curve_cost(curve, step * CURVE_STEP_US);
+		table->cost[step + 1] = (int32_t)cost_at_step(curve, lookup, step);
 	table->cost[steps + 1] = (int32_t)curve_cost(curve, INFINITY);
 	for (uint32_t i = 2; i < table->count; i++)
 		table->monotone &= table->cost[i] >= table->cost[i - 1];

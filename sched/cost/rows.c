@@ -220,14 +220,14 @@ int32_t cost_rows_add_curve(struct cost_rows *rows, const struct curve *curve, e
 		rows->tables = larger;
 		rows->tables[rows->curve_count++] = NULL;
 	}
-	rows->tables[number] = cost_table_create(curve, reference);
+	rows->tables[number] = cost_table_create(curve, reference, rows->settings.lookup);
 	return rows->tables[number] ? number : -ENOMEM;
 }
 
 int cost_rows_replace_curve(struct cost_rows *rows, int32_t number, const struct curve *curve,
 			    enum latency_reference reference)
 {
-	struct cost_table *table = cost_table_create(curve, reference);
+	struct cost_table *table = cost_table_create(curve, reference, rows->settings.lookup);
 
 	if (!table)
 		return -ENOMEM;

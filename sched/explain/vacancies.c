@@ -9,9 +9,11 @@
 double explain_performance_at(const struct explain_scene *scene, uint32_t job, double rtt_us)
 {
 	const struct curve *curve = scene->curve_of_job[job];
-	bool added = placer_settings(scene->placer)->reference == LATENCY_REFERENCE_ADDED;
+	const struct policy_settings *settings = placer_settings(scene->placer);
+	bool added = settings->reference == LATENCY_REFERENCE_ADDED;
+	double x_us = added ? curve_added_rtt_us(curve, rtt_us) : rtt_us;
 
-	return curve_eval(curve, added ? curve_added_rtt_us(curve, rtt_us) : rtt_us);
+	return settings->lookup == COST_LOOKUP_NEAREST ? curve_eval_nearest(curve, x_us) : curve_eval(curve, x_us);
 }
 
 void vacancies_free(struct vacancies *vacancies)

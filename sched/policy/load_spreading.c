@@ -1,37 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NoMora's other baseline, after Firmament's: balances the number of tasks. The first of the least loaded is taken. */
+/* NoMora's other baseline, after Firmament's: balances the number of tasks. Ties are drawn. */
 #include "policy_priv.h"
 
-/*
- * While a round hands out slots, tasks only come: whoever has the fewest comes after the last one chosen, or has one
- * task more.
- */
+/* Lists the machines with a free slot that have the fewest tasks of all such. */
+static void list_least_loaded(struct placer *placer, const struct flownet *net)
+{
+	int32_t fewest = INT32_MAX;
+
+	placer->spread_round = flownet_rounds(net);
+	placer->spread_count = 0;
+	for (uint32_t m = 0; m < placer->layout->machine_count; m++) {
+		int32_t tasks = flownet_running(net, m);
+
+		if (flownet_free(net, m) == 0 || tasks > fewest)
+			continue;
+		if (tasks < fewest)
+			placer->spread_count = 0;
+		fewest = tasks;
+		placer->spread[placer->spread_count++] = m;
+	}
+}
+
+/* While a round hands out slots, tasks only come: machines leave the list one by one, then all have one task more. */
 static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
 {
-	const struct cost_layout *layout = placer->layout;
+	uint32_t drawn, machine;
 
 	(void)job;
 	(void)task;
 	(void)rack; /* its rows have no arcs to racks */
-	if (placer->spread_round != flownet_rounds(net)) {
-		placer->spread_round = flownet_rounds(net);
-		placer->spread_column = 0;
-		placer->spread_load = 0;
-	}
-	for (;; placer->spread_column = 0, placer->spread_load++) {
-		for (; placer->spread_column < layout->column_count; placer->spread_column++) {
-			uint32_t machine = layout->machine_of_column[placer->spread_column];
-
-			if (machine != COST_NO_MACHINE && flownet_free(net, machine) > 0 &&
-			    flownet_running(net, machine) == placer->spread_load)
-				return machine;
-		}
-	}
+	if (placer->spread_round != flownet_rounds(net) || placer->spread_count == 0)
+		list_least_loaded(placer, net);
+	drawn = (uint32_t)rng_below(&placer->rng, placer->spread_count);
+	machine = placer->spread[drawn];
+	placer->spread[drawn] = placer->spread[--placer->spread_count];
+	return machine;
 }
 
 const struct policy policy_load_spreading = {
 	.name = "load_spreading",
-	.summary = "the machine with the fewest tasks",
+	.summary = "any of the machines with the fewest tasks",
 	.row = policy_fixed_row,
 	.at = policy_fixed_at,
 	.choose = choose,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NoMora 5.2. What the paper leaves open, a flow through a rack or the cluster, goes to the free slot with the best
- * predicted performance: such a slot costs the network the same, so the optimum stays what it is.
+ * NoMora 5.2. A flow through a rack or the cluster, for which all free slots cost the network the same, goes to the one
+ * with the best predicted performance, or to any as in the paper.
  */
 #include "policy_priv.h"
 
@@ -38,6 +38,8 @@ static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_
 
 	if (task == flownet_root_task(net, job))
 		return policy_choose_root(placer, net, job);
+	if (placer->settings.spill == POLICY_SPILL_ANY)
+		return policy_draw_slot(placer, net, rack);
 	cost = dense_costs(placer, job, flownet_root_machine(net, job));
 	policy_columns(placer, rack, &first, &end);
 	for (uint32_t c = first; c < end; c++) {

@@ -21,12 +21,27 @@ const struct policy *policy_find(const char *name)
 void policy_settings_default(struct policy_settings *settings)
 {
 	*settings = (struct policy_settings){
-		.machine_threshold = 105,
-		.rack_threshold = 110,
+		.machine_threshold = COST_MAXIMUM,
+		.rack_threshold = COST_MAXIMUM,
+		.machine_arcs = POLICY_MACHINE_ARCS,
+		.lookup = COST_LOOKUP_INTERPOLATED,
+		.spill = POLICY_SPILL_BEST,
 		.reference = LATENCY_REFERENCE_ADDED,
 		.seed = 1,
 		.flow = {.gamma = COST_GAMMA},
 	};
+}
+
+void policy_settings_paper(struct policy_settings *settings)
+{
+	policy_settings_default(settings);
+	settings->machine_threshold = 105;
+	settings->rack_threshold = 110;
+	settings->machine_arcs = 0;
+	settings->lookup = COST_LOOKUP_NEAREST;
+	settings->spill = POLICY_SPILL_ANY;
+	settings->reference = LATENCY_REFERENCE_ABSOLUTE;
+	settings->flow.unscheduled_capacity = 1;
 }
 
 static const struct cost_row *row_for_net(void *context, uint32_t job, int32_t root)
@@ -107,7 +122,9 @@ static int grow_arrays(struct placer *placer)
 
 	placer->dense_job = -1;
 	placer->reserved_round = UINT64_MAX;
+	placer->spread_count = 0;
 	if (extend(&placer->dense, machines, sizeof *placer->dense) != 0 ||
+	    extend(&placer->spread, machines, sizeof *placer->spread) != 0 ||
 	    extend(&placer->candidates, machines, policy_candidate_bytes()) != 0 ||
 	    extend(&placer->reserved, racks, sizeof *placer->reserved) != 0 ||
 	    extend(&placer->distance_row.racks, racks, sizeof *placer->distance_row.racks) != 0)
@@ -118,7 +135,7 @@ static int grow_arrays(struct placer *placer)
 static int create_rows(struct placer *placer, struct cost_source source)
 {
 	struct cost_rows_settings thresholds = {placer->settings.machine_threshold, placer->settings.rack_threshold,
-						placer->settings.machine_arcs};
+						placer->settings.machine_arcs, placer->settings.lookup};
 	const struct cluster *cluster = placer->layout->cluster;
 
 	placer->rows = cost_rows_create(placer->layout, source, thresholds);
@@ -198,6 +215,7 @@ void placer_destroy(struct placer *placer)
 	cost_rows_destroy(placer->rows);
 	free(placer->curve_of_job);
 	free(placer->dense);
+	free(placer->spread);
 	free(placer->reserved);
 	rest_costs_destroy(placer->rest);
 	free(placer->candidates);

@@ -7,7 +7,11 @@
 
 #include "rest_priv.h"
 
-struct root_candidate; /* root.c */
+struct root_candidate; /* random.c: a machine of the rack (FLOWNET_NONE: of the cluster), every free slot with the same
+			  chance. */
+uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int32_t rack);
+
+/* root.c */
 
 struct placer {
 	const struct policy *policy;
@@ -29,9 +33,9 @@ struct placer {
 	struct rest_costs *rest;
 	struct root_candidate *candidates;     /* [machines] scratch */
 	uint64_t most_slots, most_slots_round; /* random's: of one machine, at least 1 */
-	uint64_t spread_round; /* load_spreading's: where it is, and the fewest tasks of a machine from there on */
-	uint32_t spread_column;
-	int32_t spread_load;
+	uint32_t *spread;                      /* load_spreading's: machines with the fewest tasks, of spread_round */
+	uint32_t spread_count;
+	uint64_t spread_round;
 };
 
 extern const struct policy policy_nomora, policy_quincy, policy_random, policy_load_spreading, policy_first_fit;
@@ -42,6 +46,9 @@ int32_t policy_fixed_at(struct placer *placer, uint32_t job, int32_t root, uint3
 
 /* Machines of `rack`, or of the cluster when that is FLOWNET_NONE: columns first..end-1. */
 void policy_columns(const struct placer *placer, int32_t rack, uint32_t *first, uint32_t *end);
+
+/* random.c: a machine of the rack (FLOWNET_NONE: of the cluster), every free slot with the same chance. */
+uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int32_t rack);
 
 /* root.c */
 size_t policy_candidate_bytes(void);

@@ -42,21 +42,26 @@ static uint64_t most_slots(struct placer *placer, const struct flownet *net)
 	return placer->most_slots;
 }
 
-static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
+uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int32_t rack)
 {
+	uint64_t most = most_slots(placer, net);
 	uint32_t first, end;
 
-	(void)job;
-	(void)task;
 	policy_columns(placer, rack, &first, &end);
 	for (int draw = 0; draw < DRAWS; draw++) {
 		uint32_t machine = placer->layout->machine_of_column[first + rng_below(&placer->rng, end - first)];
 
-		if (machine != COST_NO_MACHINE &&
-		    rng_below(&placer->rng, most_slots(placer, net)) < (uint64_t)flownet_free(net, machine))
+		if (machine != COST_NO_MACHINE && rng_below(&placer->rng, most) < (uint64_t)flownet_free(net, machine))
 			return machine;
 	}
 	return draw_among_free(placer, net, first, end);
+}
+
+static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)
+{
+	(void)job;
+	(void)task;
+	return policy_draw_slot(placer, net, rack);
 }
 
 const struct policy policy_random = {

@@ -136,15 +136,6 @@ static uint32_t best_candidate(struct placer *placer, const struct flownet *net,
 	} while (true);
 }
 
-static uint32_t first_free(const struct flownet *net)
-{
-	uint32_t machine = 0;
-
-	while (flownet_free(net, machine) == 0)
-		machine++;
-	return machine;
-}
-
 uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, uint32_t job)
 {
 	int64_t tasks = flownet_waiting_tasks(net, job);
@@ -153,7 +144,7 @@ uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, ui
 	if (placer->reserved_round != flownet_rounds(net))
 		reserve_for_open_jobs(placer, net);
 	count = placer->settings.root_anywhere ? 0 : list_candidates(placer, net, job, tasks);
-	best = count > 0 ? best_candidate(placer, net, job, tasks, count) : first_free(net);
+	best = count > 0 ? best_candidate(placer, net, job, tasks, count) : policy_draw_slot(placer, net, FLOWNET_NONE);
 	placer->reserved[placer->layout->cluster->machines[best].rack] += tasks - 1;
 	return best;
 }

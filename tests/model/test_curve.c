@@ -80,7 +80,7 @@ Test(curve, costs_lie_between_100_and_1000_everywhere)
 	}
 }
 
-Test(curve, looks_up_the_nearest_ten_microseconds_and_clamps)
+Test(curve, interpolates_between_ten_microseconds_and_clamps)
 {
 	const double p[] = {1.2, 0.8, 0.5, 0.04, 0.3};
 	struct error err = {0};
@@ -88,15 +88,33 @@ Test(curve, looks_up_the_nearest_ten_microseconds_and_clamps)
 
 	cr_assert(curve, "%s", err.text);
 	cr_assert_eq(curve_eval(curve, -3), 1, "never above the baseline");
-	cr_assert_eq(curve_eval(curve, 4.99), 1);
-	cr_assert_eq(curve_eval(curve, 5), 0.8);
-	cr_assert_eq(curve_eval(curve, 14.99), 0.8);
+	cr_assert_float_eq(curve_eval(curve, 4.9), 0.902, 1e-12, "no step at 5 us");
+	cr_assert_float_eq(curve_eval(curve, 5.1), 0.898, 1e-12);
+	cr_assert_float_eq(curve_eval(curve, 12), 0.74, 1e-12);
 	cr_assert_eq(curve_eval(curve, 20), 0.5);
 	cr_assert_eq(curve_eval(curve, 30), CURVE_FLOOR);
-	cr_assert_eq(curve_eval(curve, 44.9), 0.3);
-	cr_assert_eq(curve_eval(curve, 45), CURVE_FLOOR, "beyond the domain the smallest value holds");
+	cr_assert_float_eq(curve_eval(curve, 35), 0.2, 1e-12);
+	cr_assert_eq(curve_eval(curve, 40), 0.3);
+	cr_assert_eq(curve_eval(curve, 40.1), CURVE_FLOOR, "beyond the domain the smallest value holds");
 	cr_assert_eq(curve_cost(curve, 10), 125);
 	cr_assert_eq(curve_cost(curve, 30), 1000);
+	curve_destroy(curve);
+}
+
+Test(curve, the_papers_look_up_takes_the_nearest_ten_microseconds)
+{
+	const double p[] = {1.2, 0.8, 0.5, 0.04, 0.3};
+	struct error err = {0};
+	struct curve *curve = curve_from_table("x", p, 5, &err);
+
+	cr_assert(curve, "%s", err.text);
+	cr_assert_eq(curve_eval_nearest(curve, -3), 1, "never above the baseline");
+	cr_assert_eq(curve_eval_nearest(curve, 4.99), 1);
+	cr_assert_eq(curve_eval_nearest(curve, 5), 0.8);
+	cr_assert_eq(curve_eval_nearest(curve, 14.99), 0.8);
+	cr_assert_eq(curve_eval_nearest(curve, 44.9), 0.3);
+	cr_assert_eq(curve_eval_nearest(curve, 45), CURVE_FLOOR, "beyond the domain the smallest value holds");
+	cr_assert_eq(curve_eval_nearest(curve, NAN), CURVE_FLOOR);
 	curve_destroy(curve);
 }
 

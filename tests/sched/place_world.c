@@ -56,6 +56,15 @@ void test_world_random_curves(struct test_world *world, struct rng *rng)
 	}
 }
 
+void test_world_settings(struct policy_settings *settings)
+{
+	policy_settings_default(settings);
+	settings->machine_threshold = 105;
+	settings->rack_threshold = 110;
+	settings->machine_arcs = 0;
+	settings->lookup = COST_LOOKUP_NEAREST;
+}
+
 void test_world_start(struct test_world *world, const char *policy, const struct policy_settings *settings)
 {
 	test_world_start_policy(world, policy_find(policy), settings);
@@ -67,7 +76,7 @@ void test_world_start_policy(struct test_world *world, const struct policy *poli
 	struct policy_settings defaults;
 	struct error err = {0};
 
-	policy_settings_default(&defaults);
+	test_world_settings(&defaults);
 	world->placer = placer_create(policy, world->layout, cost_source_from_view(world->view),
 				      settings ? settings : &defaults, &err);
 	need(world->placer != NULL, err.text);

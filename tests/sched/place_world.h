@@ -23,7 +23,9 @@ void test_world_make(struct test_world *world, uint32_t pods, uint32_t racks, ui
 void test_world_set_curve(struct test_world *world, int number, const double *p, size_t count);
 /* Curves of the shape of the paper's: 1 up to a threshold, then falling; beyond the table the smallest. */
 void test_world_random_curves(struct test_world *world, struct rng *rng);
-/* Makes the placer with these settings (NULL: the defaults) and adds all machines. */
+/* The paper's thresholds and look-up, by which tests were worked out by hand; else the defaults. */
+void test_world_settings(struct policy_settings *settings);
+/* Makes the placer with these settings (NULL: test_world_settings()) and adds all machines. */
 void test_world_start(struct test_world *world, const char *policy, const struct policy_settings *settings);
 void test_world_start_policy(struct test_world *world, const struct policy *policy,
 			     const struct policy_settings *settings);

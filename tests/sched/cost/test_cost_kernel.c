@@ -26,19 +26,28 @@ static struct curve *make_curve(size_t count, double fall, double baseline_rtt_u
 	return curve;
 }
 
+/* The definition: the nearest entry, or interpolated at the nearest quarter of a microsecond. */
+static uint16_t cost_of(const struct curve *curve, enum cost_lookup lookup, float x_us)
+{
+	if (lookup == COST_LOOKUP_NEAREST)
+		return (uint16_t)lround(100 / curve_eval_nearest(curve, (double)x_us));
+	return (uint16_t)curve_cost(curve, floor((double)x_us * COST_STEPS_PER_US + 0.5) / COST_STEPS_PER_US);
+}
+
+static enum cost_lookup lookup;
+
 static void check_columns(const struct cost_table *table, const struct curve *curve, enum latency_reference reference,
 			  const float *rtt_us, int columns)
 {
 	uint16_t expected[COLUMNS], largest = 0, smallest = COST_ABSENT;
 
 	for (int c = 0; c < columns; c++) {
-		/* The definition in float, as the costs are computed: the step is the nearest, halves go up. */
+		/* In float, as the costs are computed: the step is the nearest, halves go up. */
 		float x_us = reference == LATENCY_REFERENCE_ADDED && !isnan(curve->baseline_rtt_us)
 				     ? rtt_us[c] - (float)curve->baseline_rtt_us
 				     : rtt_us[c];
 
-		expected[c] =
-			rtt_us[c] < 0 ? COST_ABSENT : (uint16_t)curve_cost(curve, x_us > 0 || isnan(x_us) ? x_us : 0);
+		expected[c] = rtt_us[c] < 0 ? COST_ABSENT : cost_of(curve, lookup, x_us > 0 || isnan(x_us) ? x_us : 0);
 		if (expected[c] == COST_ABSENT)
 			continue;
 		largest = expected[c] > largest ? expected[c] : largest;
@@ -69,10 +78,10 @@ static void check_rack(const struct cost_table *table, const struct curve *curve
 		check_columns(table, curve, reference, rtt_us, columns);
 }
 
-static void try_curve(size_t count, double fall, double baseline_rtt_us, enum latency_reference reference)
+static void try_lookup(size_t count, double fall, double baseline_rtt_us, enum latency_reference reference)
 {
 	struct curve *curve = make_curve(count, fall, baseline_rtt_us);
-	struct cost_table *table = cost_table_create(curve, reference);
+	struct cost_table *table = cost_table_create(curve, reference, lookup);
 	float rtt_us[COLUMNS];
 	struct rng rng;
 
@@ -91,6 +100,14 @@ static void try_curve(size_t count, double fall, double baseline_rtt_us, enum la
 	check_rack(table, curve, reference, rtt_us);
 	cost_table_destroy(table);
 	curve_destroy(curve);
+}
+
+static void try_curve(size_t count, double fall, double baseline_rtt_us, enum latency_reference reference)
+{
+	lookup = COST_LOOKUP_NEAREST;
+	try_lookup(count, fall, baseline_rtt_us, reference);
+	lookup = COST_LOOKUP_INTERPOLATED;
+	try_lookup(count, fall, baseline_rtt_us, reference);
 }
 
 Test(cost_kernel, small_table)
@@ -116,7 +133,7 @@ Test(cost_kernel, papers_costs)
 {
 	/* NoMora 5.2: performance 1 costs 100, 0.1 costs 1000, and nothing costs more. */
 	struct curve *curve = make_curve(20, 0.1, NAN);
-	struct cost_table *table = cost_table_create(curve, LATENCY_REFERENCE_ABSOLUTE);
+	struct cost_table *table = cost_table_create(curve, LATENCY_REFERENCE_ABSOLUTE, COST_LOOKUP_NEAREST);
 
 	cr_expect_eq(cost_table_at(table, 0), 100);
 	cr_expect_eq(cost_table_at(table, 50), 200);
@@ -124,6 +141,23 @@ Test(cost_kernel, papers_costs)
 	cr_expect_eq(cost_table_at(table, 150), 1000, "performance under 0.1 counts as 0.1");
 	cr_expect_eq(cost_table_at(table, 14), 111);
 	cr_expect_eq(cost_table_at(table, 15), 125, "the nearest step, halves up");
+	cost_table_destroy(table);
+	curve_destroy(curve);
+}
+
+Test(cost_kernel, interpolated_costs_have_no_cliffs)
+{
+	static const double p[] = {1, 0.84, 0.7};
+	struct error err = {0};
+	struct curve *curve = curve_from_table("steep", p, 3, &err);
+	struct cost_table *table = cost_table_create(curve, LATENCY_REFERENCE_ABSOLUTE, COST_LOOKUP_INTERPOLATED);
+
+	cr_expect_eq(cost_table_at(table, 0), 100);
+	cr_expect_eq(cost_table_at(table, 4.9F), lround(100 / (1 - 0.016 * 5)), "at the nearest quarter");
+	cr_expect_eq(cost_table_at(table, 5.1F), cost_table_at(table, 4.9F));
+	cr_expect_eq(cost_table_at(table, 15), lround(100 / 0.77));
+	cr_expect_eq(cost_table_at(table, 20), lround(100 / 0.7));
+	cr_expect_eq(cost_table_at(table, 500), lround(100 / 0.7));
 	cost_table_destroy(table);
 	curve_destroy(curve);
 }

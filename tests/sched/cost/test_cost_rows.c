@@ -171,6 +171,7 @@ Test(cost_rows, no_thresholds)
 
 Test(cost_rows, dense_rows_hold_every_machine)
 {
+	struct policy_settings settings;
 	struct test_world world;
 	uint16_t cost[12];
 	struct rng rng;
@@ -180,7 +181,8 @@ Test(cost_rows, dense_rows_hold_every_machine)
 	test_world_random_curves(&world, &rng);
 	for (uint32_t m = 0; m < 12; m++)
 		latency_view_set(world.view, 3, m, (float)(m * 13));
-	test_world_start(&world, "nomora", NULL);
+	policy_settings_default(&settings);
+	test_world_start(&world, "nomora", &settings);
 	for (uint32_t m = 0; m < 12; m++)
 		cost[m] = (uint16_t)curve_cost(world.curves[0], m * 13);
 	test_world_add_job(&world, 0, 0, 1);

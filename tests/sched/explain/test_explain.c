@@ -26,7 +26,7 @@ static void setup(void)
 	test_world_set_curve(&world, 0, falling, 11);
 	for (int j = 0; j < JOBS_MAXIMUM; j++)
 		curve_of_job[j] = world.curves[0];
-	policy_settings_default(&settings);
+	test_world_settings(&settings);
 	settings.reference = LATENCY_REFERENCE_ABSOLUTE;
 	outcome = (struct round_outcome){0};
 	explanation = (struct explanation){0};
@@ -62,7 +62,7 @@ static void run(void)
 
 static double performance(uint32_t a, uint32_t b)
 {
-	return curve_eval(world.curves[0], (double)latency_view_get(world.view, a, b, NULL));
+	return curve_eval_nearest(world.curves[0], (double)latency_view_get(world.view, a, b, NULL));
 }
 
 /* The mean over all slots of the machines but those in `taken`. */

@@ -25,7 +25,7 @@ static void setup(void)
 {
 	test_world_make(&world, 1, 2, 2, 2);
 	test_world_set_curve(&world, 0, curve, sizeof curve / sizeof curve[0]);
-	policy_settings_default(&settings);
+	test_world_settings(&settings);
 	settings.flow.verify = true;
 	/* From machine 0: itself 10 us, its rack-mate 30, the other rack 20 and 50. */
 	latency_view_set(world.view, 0, 0, 10);

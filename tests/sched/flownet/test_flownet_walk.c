@@ -231,7 +231,12 @@ ParameterizedTest(size_t *number, flownet, walk)
 	struct policy_settings settings;
 	struct state state = {.number = *number};
 
-	policy_settings_default(&settings);
+	if (walk->seed % 2 == 0)
+		policy_settings_default(&settings);
+	else
+		test_world_settings(&settings);
+	if (walk->seed % 3 == 0)
+		settings.machine_arcs = 5; /* most rows are cut */
 	settings.flow.preemption = walk->preemption;
 	settings.flow.omega_per_s = walk->omega_per_s;
 	settings.flow.beta_per_s = walk->beta_per_s;

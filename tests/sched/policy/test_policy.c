@@ -111,7 +111,7 @@ Test(policy, a_root_keeps_off_the_slots_that_a_job_begun_earlier_will_want)
 
 	make(1, 2, 4, 1);
 	world.cluster->default_rtt = (struct cluster_default_rtt){40, 40, 200, 200};
-	policy_settings_default(&settings);
+	test_world_settings(&settings);
 	settings.flow.gamma = 110;
 	test_world_start(&world, "nomora", &settings);
 	/* Both racks are measured: what is not would have the most that is known of its pod. */
@@ -167,7 +167,7 @@ Test(policy, nomora_moves_a_task_when_its_latency_rises_and_only_with_preemption
 		struct policy_settings settings;
 
 		make(1, 1, 3, 1);
-		policy_settings_default(&settings);
+		test_world_settings(&settings);
 		settings.flow.preemption = preemption;
 		test_world_start(&world, "nomora", &settings);
 		cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
@@ -234,7 +234,7 @@ Test(policy, quincy_brings_a_running_task_from_another_pod_to_its_roots)
 
 	/* Pods of two racks of one machine, 0 | 1 and 2 | 3. It ran for 100 s, worth 50: a pod's distance is 100. */
 	make(2, 2, 1, 1);
-	policy_settings_default(&settings);
+	test_world_settings(&settings);
 	settings.flow.preemption = true;
 	settings.flow.beta_per_s = 0.5;
 	test_world_start(&world, "quincy", &settings);
@@ -255,7 +255,7 @@ Test(policy, policies_without_distances_never_move_what_runs)
 		struct policy_settings settings;
 
 		make(1, 1, 1, 1);
-		policy_settings_default(&settings);
+		test_world_settings(&settings);
 		settings.flow.preemption = true;
 		settings.flow.omega_per_s = 1;
 		test_world_start(&world, indifferent[i], &settings);
@@ -295,7 +295,7 @@ static void random_round(uint64_t seed, char *text, size_t bytes)
 	struct policy_settings settings;
 	size_t used = 0;
 
-	policy_settings_default(&settings);
+	test_world_settings(&settings);
 	settings.seed = seed;
 	make(2, 2, 4, 2);
 	test_world_start(&world, "random", &settings);
@@ -325,7 +325,7 @@ Test(policy, random_gives_every_free_slot_the_same_chance)
 	for (uint64_t seed = 0; seed < ROUNDS; seed++) {
 		struct policy_settings settings;
 
-		policy_settings_default(&settings);
+		test_world_settings(&settings);
 		settings.seed = seed;
 		make(1, 1, 3, 6);
 		test_world_start(&world, "random", &settings);

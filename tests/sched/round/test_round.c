@@ -15,7 +15,7 @@ static void setup(void)
 {
 	test_world_make(&world, 1, 2, 2, 2); /* two racks of two machines with two slots */
 	test_world_set_curve(&world, 0, falling, 6);
-	policy_settings_default(&settings);
+	test_world_settings(&settings);
 	outcome = (struct round_outcome){0};
 }
 

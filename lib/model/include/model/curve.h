@@ -109,10 +109,28 @@ void curve_destroy(struct curve *curve); /* NULL is legal */
 const char *curve_form_name(enum curve_form form); /* "none", "jump", "hinge" */
 
 /*
- * p at an added round trip of x_us, in constant time: the nearest entry of the 10 µs table (halves go up), the
- * smallest one beyond the domain (NoMora §6), x under 0 as 0; within CURVE_FLOOR..1. NAN counts as beyond.
+ * p at an added round trip of x_us, in constant time: interpolated in the 10 µs table, the smallest entry beyond the
+ * domain, x under 0 as 0; within CURVE_FLOOR..1. NAN counts as beyond.
  */
 static inline double curve_eval(const struct curve *curve, double x_us)
+{
+	double index = x_us / CURVE_STEP_US;
+	size_t below;
+	double p;
+
+	if (index <= 0)
+		return curve->evaluated[0];
+	if (!(index <= (double)(curve->table_count - 1)))
+		return curve->smallest;
+	below = (size_t)index;
+	if (below + 1 == curve->table_count)
+		return curve->evaluated[below];
+	p = curve->evaluated[below] + (index - (double)below) * (curve->evaluated[below + 1] - curve->evaluated[below]);
+	return p < curve->smallest ? curve->smallest : p > 1 ? 1 : p; /* rounding */
+}
+
+/* The papers' look-up: the nearest entry of the table (halves go up), the smallest one beyond it (NoMora §6). */
+static inline double curve_eval_nearest(const struct curve *curve, double x_us)
 {
 	double index = x_us / CURVE_STEP_US + 0.5;
 

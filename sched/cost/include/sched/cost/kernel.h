@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Cost of every machine from its round trip to the root, and each rack's extremes, in one pass (NoMora 5.2, eq. 6 and
- * 8): cost = lround(100 / p(x)), x = round trip less the testbed's own where that is asked for, p from the curve's
- * 10 us table, nearest entry, the smallest p beyond it. Tables are read-only; any number of threads may use one.
+ * 8): cost = lround(100 / p(x)), x = round trip less the testbed's own where that is asked for. p is interpolated in
+ * the curve's 10 us table at the nearest quarter of a microsecond, or it is the nearest entry as in the paper; beyond
+ * the table it is the smallest. Tables are read-only; any number of threads may use one.
  */
 #ifndef COST_KERNEL_H
 #define COST_KERNEL_H
@@ -28,7 +29,14 @@ enum latency_reference {
 	LATENCY_REFERENCE_ABSOLUTE, /* x = round trip, as the papers did */
 };
 
-/* A curve as the kernels want it. Entry 0 is COST_ABSENT, 1.. are the 10 us steps, the last is beyond the table. */
+enum cost_lookup {
+	COST_LOOKUP_INTERPOLATED, /* curve_eval() */
+	COST_LOOKUP_NEAREST,      /* curve_eval_nearest() (NoMora 6) */
+};
+
+enum { COST_STEPS_PER_US = 4 }; /* of an interpolated table: on a curve that loses 1.6 % a us, 0.2 % between steps */
+
+/* A curve as the kernels want it. Entry 0 is COST_ABSENT, 1.. are the steps, the last is beyond the table. */
 struct cost_table {
 	uint32_t count; /* entries */
 	float baseline_us;
@@ -39,7 +47,8 @@ struct cost_table {
 };
 
 /* NULL with errno ENOMEM. `curve` is not kept. */
-struct cost_table *cost_table_create(const struct curve *curve, enum latency_reference reference);
+struct cost_table *cost_table_create(const struct curve *curve, enum latency_reference reference,
+				     enum cost_lookup lookup);
 void cost_table_destroy(struct cost_table *table); /* NULL is legal */
 
 /* Cost of one round trip; the same arithmetic as the passes below, bit for bit. */

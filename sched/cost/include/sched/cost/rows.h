@@ -78,6 +78,7 @@ struct cost_rows_settings {
 	int32_t machine_threshold; /* p_m */
 	int32_t rack_threshold;    /* p_r */
 	uint32_t machine_arcs;     /* of one row, see "Long rows"; 0 = no limit, as in the paper */
+	enum cost_lookup lookup;
 };
 
 /* Work done so far, for statistics. */

@@ -7,7 +7,7 @@
  *   nomora          cost 100 / p(latency to the root), thresholds p_m and p_r (NoMora 5.2)
  *   quincy          cost by distance to the root: machine, rack, pod, cluster (Quincy's locality without data)
  *   random          one fixed cost, any free slot with equal chance (NoMora 6, after Firmament's)
- *   load_spreading  one fixed cost, the machine with the fewest tasks
+ *   load_spreading  one fixed cost, any of the machines with the fewest tasks
  *   first_fit       one fixed cost, the first machine with a free slot
  */
 #ifndef POLICY_POLICY_H
@@ -23,7 +23,10 @@
 #include <model/cluster.h>
 #include <model/curve.h>
 
-enum { POLICY_FIXED_COST = 100 }; /* of policies for which all machines are alike: p = 1 */
+enum {
+	POLICY_FIXED_COST = 100,   /* of policies for which all machines are alike: p = 1 */
+	POLICY_MACHINE_ARCS = 256, /* of one row, by default */
+};
 
 struct placer; /* a policy's view of itself, see below */
 
@@ -48,17 +51,30 @@ struct policy {
 extern const struct policy *const policies[];
 const struct policy *policy_find(const char *name); /* NULL when there is none */
 
+/* Which free slot a task gets that nomora sends through a rack or the cluster. */
+enum policy_spill {
+	POLICY_SPILL_BEST, /* the one with the best predicted performance, and no two tasks would gain by swapping */
+	POLICY_SPILL_ANY,  /* any with equal chance, as in the paper */
+};
+
 struct policy_settings {
-	int32_t machine_threshold, rack_threshold; /* p_m, p_r */
+	int32_t machine_threshold, rack_threshold; /* p_m, p_r; COST_MAXIMUM = none */
 	uint32_t machine_arcs;                     /* of a row, see <sched/cost/rows.h>; 0 = no limit */
+	enum cost_lookup lookup;
+	enum policy_spill spill;
 	enum latency_reference reference;
 	uint64_t seed;
-	bool root_anywhere; /* the root goes to the first free slot, not to a rack with room for its job */
+	bool root_anywhere; /* the root goes to any free slot with equal chance, not to a rack with room for its job */
 	struct flownet_settings flow;
 };
 
-/* NoMora's: p_m 105, p_r 110, gamma 1001, no preemption, omega and beta 0, the structured solver. */
+/*
+ * No thresholds, but for the POLICY_MACHINE_ARCS cheapest machines of a long row; interpolated curves, the best free
+ * slot; gamma 1001, no preemption, omega and beta 0, the structured solver.
+ */
 void policy_settings_default(struct policy_settings *settings);
+/* The same with the paper's values: p_m 105, p_r 110, table look-up at raw latencies, any free slot, U_J -> S of 1. */
+void policy_settings_paper(struct policy_settings *settings);
 
 /*
  * `source` says the round trips (cost_source_from_view(), or a simulator's own); it and the layout must outlive the
