@@ -65,12 +65,20 @@ static bool wants_rack_arc(const struct cost_rows *rows, uint16_t cost)
 	return cost > 0 && cost <= rows->settings.rack_threshold;
 }
 
+/* In a row that was cut, the rack's own arc stands for its machines that cost as much. */
+static int32_t cut_limit(const struct cost_rows *rows, uint32_t rack, int32_t limit)
+{
+	uint16_t cost = rows->rack_cost[rack];
+
+	return wants_rack_arc(rows, cost) && cost <= limit ? cost - 1 : limit;
+}
+
 /*
  * Costs of one rack from the round trips in the scratch; returns the number of arcs written to `chosen`, which has room
  * for one more.
  */
 static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *table, uint32_t rack, int32_t limit,
-			     struct arc *chosen)
+			     bool cut, struct arc *chosen)
 {
 	const uint32_t *machine_of_column = rows->layout->machine_of_column;
 	uint32_t first = rows->layout->rack_first[rack], end = first + rows->layout->rack_used[rack], count = 0;
@@ -80,9 +88,8 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 	rows->kernel->rack(table, rows->rtt_us + first, columns, rows->cost + first, &maximum, &minimum);
 	rows->work.costs += columns;
 	rows->rack_cost[rack] = maximum == COST_ABSENT ? 0 : maximum;
-	/* With long rows cut, an arc that costs as much as the rack's is left to that. */
-	if (rows->settings.machine_arcs > 0 && wants_rack_arc(rows, rows->rack_cost[rack]) && maximum <= limit)
-		limit = maximum - 1;
+	if (cut)
+		limit = cut_limit(rows, rack, limit);
 	if (minimum > limit)
 		return 0;
 	for (uint32_t c = first; c < end; c++) { /* without a branch: the outcome is not predictable */
@@ -209,7 +216,7 @@ static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *tab
 			fetched = r + at_once < racks ? r + at_once : racks;
 			rows_fetch(rows, root, r, fetched);
 		}
-		chosen = compute_rack(rows, table, r, limit, rows->chosen + count);
+		chosen = compute_rack(rows, table, r, limit, false, rows->chosen + count);
 		rows->spans[spans] = (struct cost_span){r, count};
 		spans += chosen > 0;
 		count += chosen;
@@ -231,17 +238,18 @@ static int32_t limit_for(const struct cost_rows *rows, uint32_t count, uint32_t 
 	return cost;
 }
 
-/* Only the arcs up to the limit stay in the scratch; how many spans are left. */
+/* Only the arcs up to the limit and below their rack's stay in the scratch; returns the spans that are left. */
 static uint32_t cut_arcs(struct cost_rows *rows, uint32_t spans, int32_t limit)
 {
 	uint32_t left = 0, count = 0;
 
 	for (uint32_t s = 0; s < spans; s++) {
 		uint32_t end = rows->spans[s + 1].first, before = count;
+		int32_t rack_limit = cut_limit(rows, rows->spans[s].rack, limit);
 
 		for (uint32_t i = rows->spans[s].first; i < end; i++) {
 			rows->chosen[count] = rows->chosen[i];
-			count += rows->chosen[count].cost <= limit;
+			count += rows->chosen[count].cost <= rack_limit;
 		}
 		if (count > before)
 			rows->spans[left++] = (struct cost_span){rows->spans[s].rack, before};
@@ -293,7 +301,10 @@ static int update_whole(struct cost_rows *rows, struct cached_row *cached)
 	uint32_t spans = compute_all(rows, table, row->root, limit), most = rows->settings.machine_arcs;
 	int changed;
 
-	if (most > 0 && rows->spans[spans].first > most) {
+	cached->cut = most > 0 && rows->spans[spans].first > most;
+	if (cached->cut)
+		spans = cut_arcs(rows, spans, limit);
+	if (cached->cut && rows->spans[spans].first > most) {
 		limit = limit_for(rows, rows->spans[spans].first, most);
 		spans = cut_arcs(rows, spans, limit);
 	}
@@ -323,7 +334,7 @@ static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32
 	int machines_moved, rack_moved;
 
 	rows_fetch(rows, cached->row.root, rack, rack + 1);
-	count = compute_rack(rows, table, rack, limit, rows->chosen);
+	count = compute_rack(rows, table, rack, limit, cached->cut, rows->chosen);
 	machines_moved = set_machines(cached, rack, rows->chosen, count);
 	rack_moved = set_rack(rows, cached, rack, rows->rack_cost[rack]);
 	set_top(rows, cached, rack, rows->rack_cost[rack]);

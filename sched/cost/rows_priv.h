@@ -12,6 +12,7 @@ struct cached_row {
 	uint32_t jobs; /* with this curve and their root there */
 	uint32_t machine_room, rack_room, span_room, changed_room;
 	uint32_t dirty_count;   /* racks to be computed again; ROW_ALL_DIRTY: all */
+	bool cut;               /* see "Long rows" */
 	uint32_t whole_count;   /* machine arcs when all racks were computed last */
 	uint32_t top_count;     /* racks whose largest cost is `top`; at least one once the row was computed */
 	uint16_t top;           /* largest cost of all machines; 0 without any */

@@ -90,11 +90,10 @@ int32_t net_running_cost(const struct flownet *net, uint32_t job, uint32_t task,
 		return 0;
 	if (runs->cost_epoch != entry->cost_epoch) {
 		runs->cost = cost_at_machine(net, job, (uint32_t)runs->machine);
-		if (runs->cost > COST_MAXIMUM) /* unreachable: no reason to wait instead */
-			runs->cost = COST_MAXIMUM;
 		runs->cost_epoch = entry->cost_epoch;
 	}
-	cost = cost_to_beat(entry, runs->cost);
+	/* Unreachable: dear, but no reason to wait instead. */
+	cost = cost_to_beat(entry, runs->cost > COST_MAXIMUM ? COST_MAXIMUM : runs->cost);
 	discount = discount_of(net, entry, task);
 	cost = cost > discount ? cost - discount : 0;
 	*discounted = cost != runs->cost;

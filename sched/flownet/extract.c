@@ -220,16 +220,50 @@ static int32_t first_free(const struct flownet *net, int32_t rack)
 	return machine;
 }
 
-/* Counts the plans' tasks where they would be; with sign -1 takes that back. */
-static void try_plans(struct flownet *net, int32_t sign, bool loose)
+/* Counts the plan's task where it would be; with sign -1 takes that back. */
+static void count_arrival(struct flownet *net, struct net_plan *entry, int32_t sign)
+{
+	if (entry->move.to != FLOWNET_NONE)
+		net_machine_try(net, entry->move.to, sign);
+	entry->counted = sign > 0;
+}
+
+static void count_departures(struct flownet *net, int32_t sign)
 {
 	for (size_t i = 0; i < net->plan_count; i++) {
-		const struct flownet_move *move = &net->plans[i].move;
+		if (net->plans[i].move.from != FLOWNET_NONE)
+			net_machine_try(net, net->plans[i].move.from, -sign);
+	}
+}
 
-		if (move->from != FLOWNET_NONE)
-			net_machine_try(net, move->from, -sign);
-		if (move->to != FLOWNET_NONE && (loose || !is_loose(&net->plans[i])))
-			net_machine_try(net, move->to, sign);
+/* Another task is to come to the machine; NULL: none. One that waits is preferred. */
+static struct net_plan *arrival_at(struct flownet *net, int32_t machine)
+{
+	struct net_plan *found = NULL;
+
+	for (size_t i = 0; i < net->plan_count; i++) {
+		struct net_plan *entry = &net->plans[i];
+
+		if (entry->counted && entry->move.to == machine && entry->move.from != machine &&
+		    (!found || entry->move.from == FLOWNET_NONE))
+			found = entry;
+	}
+	return found;
+}
+
+/* The task stays where it is, and so does a task that would have taken its slot. */
+static void withdraw(struct flownet *net, struct net_plan *entry)
+{
+	while (entry) {
+		int32_t from = entry->move.from;
+
+		entry->move.to = from;
+		count_arrival(net, entry, 1);
+		if (from == FLOWNET_NONE || net->machines[from].running <= net->machines[from].slots)
+			return;
+		entry = arrival_at(net, from);
+		if (entry)
+			count_arrival(net, entry, -1);
 	}
 }
 
@@ -248,10 +282,26 @@ static void choose_loose(struct flownet *net, enum flownet_arc arc)
 				   ? (int32_t)net->policy.choose(net->policy.context, net, move->job, move->task, rack)
 				   : first_free(net, rack);
 		if (move->to == FLOWNET_NONE)
-			move->to = move->from;
-		if (move->to != FLOWNET_NONE)
-			net_machine_try(net, move->to, 1);
+			withdraw(net, &net->plans[i]);
+		else
+			count_arrival(net, &net->plans[i], 1);
 	}
+}
+
+/* Direct moves are counted first, so that choose() sees the slots that are left. */
+static void choose_all(struct flownet *net)
+{
+	count_departures(net, 1);
+	for (size_t i = 0; i < net->plan_count; i++) {
+		net->plans[i].counted = false;
+		if (!is_loose(&net->plans[i]))
+			count_arrival(net, &net->plans[i], 1);
+	}
+	choose_loose(net, FLOWNET_ARC_RACK);
+	choose_loose(net, FLOWNET_ARC_CLUSTER);
+	for (size_t i = 0; i < net->plan_count; i++)
+		count_arrival(net, &net->plans[i], -1);
+	count_departures(net, -1);
 }
 
 /* The task stays where it is, the solver has its unit elsewhere: it is told in the next round. */
@@ -266,12 +316,8 @@ int net_extract_finish(struct flownet *net)
 	size_t left = 0;
 	int code = 0;
 
-	if (any_loose(net)) {
-		try_plans(net, 1, false);
-		choose_loose(net, FLOWNET_ARC_RACK);
-		choose_loose(net, FLOWNET_ARC_CLUSTER);
-		try_plans(net, -1, true);
-	}
+	if (any_loose(net))
+		choose_all(net);
 	if (net_reserve((void **)&net->moves, &net->move_room, net->plan_count, sizeof *net->moves) != 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < net->plan_count; i++) {

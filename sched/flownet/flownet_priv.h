@@ -81,10 +81,10 @@ static inline struct net_class *net_class_at(struct net_job *job, uint32_t numbe
 
 struct net_machine {
 	int32_t slots;
-	int32_t running;     /* tasks that hold a slot: on it, about to start on it, or on their way from it */
-	int32_t pinned;      /* of these, tasks that the solver does not see */
-	int32_t leaving;     /* of the pinned ones, tasks that should leave: the solver sees them as if they waited */
-	int32_t told;        /* capacity that the solver knows, FLOWNET_NONE = none */
+	int32_t running; /* tasks that hold a slot: on it, about to start on it, or on their way from it */
+	int32_t pinned;  /* of these, tasks that the solver does not see */
+	int32_t unseen;  /* of the pinned ones, tasks that the network has elsewhere: they should leave, or have left */
+	int32_t told;    /* capacity that the solver knows, FLOWNET_NONE = none */
 	uint32_t told_rack;  /* with it */
 	uint32_t rack;       /* as in the cluster */
 	uint32_t pending;    /* place in `pending` + 1, 0 = none */
@@ -116,6 +116,7 @@ struct net_plan {
 	int32_t column;
 	bool settled; /* once carried out, the job is as the solver knows it */
 	bool open;    /* not carried out yet */
+	bool counted; /* while choose() is asked: its task is counted at move.to, and no more at move.from */
 };
 
 /* A task that waits: its job, what waiting costs it, and its number or its arc's. */

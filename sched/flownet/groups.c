@@ -295,6 +295,17 @@ static int apply_job(struct flownet *net, uint32_t job, bool arcs)
 	return code;
 }
 
+/* A machine's number went to one in another rack: changes rack by rack would miss arcs of the old one. */
+static void forget_rows(struct flownet *net)
+{
+	for (size_t i = 0; i < net->live.count; i++) {
+		struct net_job *job = &net->jobs[net->live.jobs[i]];
+
+		for (uint32_t c = 0; c < job->class_count; c++)
+			net_class_at(job, c)->row_version = 0;
+	}
+}
+
 static int apply_capacity(struct flownet *net, uint32_t machine)
 {
 	struct net_machine *entry = &net->machines[machine];
@@ -307,6 +318,8 @@ static int apply_capacity(struct flownet *net, uint32_t machine)
 		code = structured_remove_column(net->solver, (int32_t)machine);
 	if (code == 0 && capacity != FLOWNET_NONE)
 		code = structured_set_column(net->solver, (int32_t)machine, (int32_t)entry->rack, capacity);
+	if (entry->told != FLOWNET_NONE && entry->rack != entry->told_rack)
+		forget_rows(net);
 	entry->told = capacity;
 	entry->told_rack = entry->rack;
 	return code;

@@ -55,7 +55,7 @@ static int32_t running_cost(struct flownet *net, uint32_t job, uint32_t task, st
 	if (runs->cost_epoch != entry->cost_epoch && known->machine[place] == runs->machine)
 		net_running_cost_known(net, job, task, known->cost[place]);
 	if (runs->cost_epoch == entry->cost_epoch && net->settings.beta_per_s <= 0 && entry->gain <= 0 &&
-	    !net->others_held)
+	    !net->others_held && runs->cost <= COST_MAXIMUM)
 		return runs->cost;
 	cost = net_running_cost(net, job, task, discounted);
 	known->machine[place] = runs->machine;

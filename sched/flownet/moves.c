@@ -4,16 +4,28 @@
 
 #include "flownet_priv.h"
 
+/* The solver still has the task's unit where it was proposed: the job is looked at again in the next round. */
+static void close_plan(struct flownet *net, struct net_plan *entry)
+{
+	entry->open = false;
+	net->open_plans--;
+	(void)net_touch(net, entry->move.job); /* without memory the solver repeats its proposal later */
+}
+
 void net_moves_strike(struct flownet *net, uint32_t job, uint32_t task)
 {
 	for (size_t i = 0; net->open_plans > 0 && i < net->plan_count; i++) {
 		struct net_plan *entry = &net->plans[i];
 
-		if (!entry->open || entry->move.job != job || entry->move.task != task)
-			continue;
-		entry->open = false;
-		net->open_plans--;
+		if (entry->open && entry->move.job == job && entry->move.task == task)
+			close_plan(net, entry);
 	}
+}
+
+static void carried_out(struct flownet *net, struct net_plan *entry)
+{
+	entry->open = false;
+	net->open_plans--;
 }
 
 static bool is_root(const struct flownet *net, const struct flownet_move *move)
@@ -32,12 +44,6 @@ static struct net_plan *open_plan(const struct flownet *net, size_t number)
 	if (entry->move.to != FLOWNET_NONE && !net->machines[entry->move.to].present)
 		return NULL;
 	return entry;
-}
-
-static void close_plan(struct flownet *net, struct net_plan *entry)
-{
-	entry->open = false;
-	net->open_plans--;
 }
 
 static int depart(struct flownet *net, const struct net_plan *entry)
@@ -79,7 +85,7 @@ int flownet_apply(struct flownet *net, size_t number)
 		return -ESTALE;
 	if (entry->move.to != FLOWNET_NONE && flownet_free(net, (uint32_t)entry->move.to) == 0)
 		return -EBUSY;
-	close_plan(net, entry);
+	carried_out(net, entry);
 	code = depart(net, entry);
 	return code == 0 && entry->move.to != FLOWNET_NONE ? arrive(net, entry, false) : code;
 }
@@ -101,8 +107,12 @@ int flownet_apply_all(struct flownet *net)
 
 		if (!task || task->machine != FLOWNET_NONE)
 			continue;
-		close_plan(net, entry);
-		if (move->to != FLOWNET_NONE && flownet_free(net, (uint32_t)move->to) > 0)
+		if (move->to != FLOWNET_NONE && flownet_free(net, (uint32_t)move->to) == 0) {
+			close_plan(net, entry);
+			continue;
+		}
+		carried_out(net, entry);
+		if (move->to != FLOWNET_NONE)
 			code = arrive(net, entry, false);
 	}
 	return code;
@@ -124,7 +134,7 @@ int flownet_reserve(struct flownet *net, size_t number)
 		return -EINVAL;
 	if (flownet_free(net, (uint32_t)move->to) == 0)
 		return -EBUSY;
-	close_plan(net, entry);
+	carried_out(net, entry);
 	since_s = job->since_s ? job->since_s[move->task] : 0;
 	code = arrive(net, entry, true);
 	if (code == 0)

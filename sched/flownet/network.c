@@ -74,12 +74,12 @@ static void add_arc(struct builder *builder, int32_t tail, int32_t head, int32_t
 	builder->arcs++;
 }
 
-/* Slots as the network counts them: pinned tasks always fit, and tasks that should leave are somewhere else. */
+/* Slots as the network counts them: pinned tasks always fit, unless the network has them elsewhere. */
 static int32_t machine_width(const struct net_machine *machine)
 {
 	int32_t pinned = net_machine_is_shut(machine) ? machine->running : machine->pinned;
 
-	return net_machine_capacity(machine) + pinned - machine->leaving;
+	return net_machine_capacity(machine) + pinned - machine->unseen;
 }
 
 static void add_machines(struct builder *builder)

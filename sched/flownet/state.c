@@ -71,8 +71,10 @@ bool net_is_pinned(const struct flownet *net, const struct net_job *job, uint32_
 {
 	const struct net_task *entry = &job->tasks[task];
 
-	if (!net_task_runs(entry) || entry->origin == ORIGIN_LEAVES)
+	if (!net_task_runs(entry))
 		return false;
+	if (entry->origin == ORIGIN_LEAVES) /* without its root it has nowhere to go */
+		return task != job->root && !net_job_open(net, job);
 	return net_is_held(net, job, task) || net_machine_is_shut(&net->machines[entry->machine]);
 }
 
@@ -231,17 +233,19 @@ int net_task_set_origin(struct flownet *net, uint32_t job, uint32_t task, int32_
 	net->odd_tasks -= before != ORIGIN_SETTLED;
 	net->odd_tasks += origin != ORIGIN_SETTLED;
 	net->machines[machine].pinned -= net_is_held(net, entry, task);
-	net->machines[machine].leaving -= before == ORIGIN_LEAVES;
+	net->machines[machine].unseen -= before == ORIGIN_LEAVES;
 	state->origin = origin;
 	net->machines[machine].pinned += net_is_held(net, entry, task);
-	net->machines[machine].leaving += origin == ORIGIN_LEAVES;
+	net->machines[machine].unseen += origin == ORIGIN_LEAVES;
 	if (before >= 0) { /* its slot there */
 		net->machines[before].pinned--;
+		net->machines[before].unseen--;
 		count_task(net, before, -1);
 		code = net_change_machine(net, (uint32_t)before, reason);
 	}
 	if (origin >= 0) {
 		net->machines[origin].pinned++;
+		net->machines[origin].unseen++;
 		count_task(net, origin, 1);
 		if (code == 0)
 			code = net_change_machine(net, (uint32_t)origin, reason);

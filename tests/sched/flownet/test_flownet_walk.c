@@ -153,10 +153,10 @@ static void round_and_compare(struct state *state, int event)
 	expected = scratch_cost(&network);
 	cr_assert_eq(flownet_solve(state->world.net, &round, &err), 0, "event %d: %s", event, err.text);
 	cr_assert(round.verified);
-	cr_assert_eq(round.cost, expected, "walk %zu, event %d: incremental %lld, from scratch %lld", state->number, event,
-		     (long long)round.cost, (long long)expected);
-	cr_assert_eq(cost_of_places(&network, state->world.net, event), expected, "walk %zu, event %d: the places have another cost", state->number,
-		     event);
+	cr_assert_eq(round.cost, expected, "walk %zu, event %d: incremental %lld, from scratch %lld", state->number,
+		     event, (long long)round.cost, (long long)expected);
+	cr_assert_eq(cost_of_places(&network, state->world.net, event), expected,
+		     "walk %zu, event %d: the places have another cost", state->number, event);
 	flownet_network_free(&network);
 }
 
