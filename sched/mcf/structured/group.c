@@ -92,10 +92,10 @@ static struct structured_share share_to_leave(const struct group *g, bool all)
 	return share;
 }
 
-static void withdraw(struct structured *state, int32_t group, int32_t units)
+/* Units leave: excess, unrouted, unscheduled, deferred, the most expensive shares. `all`: none will be left. */
+static void withdraw(struct structured *state, int32_t group, int32_t units, bool all)
 {
 	struct group *g = &state->groups[group];
-	bool all = g->supply == 0 || units >= g->supply;
 
 	units = take_some(&g->excess, units);
 	units = take_some(&g->unrouted, units);
@@ -129,7 +129,7 @@ int structured_set_supply(struct structured *state, int32_t group, int32_t suppl
 	if (!state->solved || supply == old)
 		return 0;
 	if (supply < old) {
-		withdraw(state, group, old - supply);
+		withdraw(state, group, old - supply, supply == 0);
 		group_reprice(state, group); /* a cheap limited arc that was full may have residual capacity now */
 	} else {
 		group_add_excess(state, group, supply - old);
@@ -196,7 +196,7 @@ int structured_remove_group(struct structured *state, int32_t group)
 	struct group *g = &state->groups[group];
 
 	if (state->solved)
-		withdraw(state, group, g->supply);
+		withdraw(state, group, g->supply, true);
 	if (state->referenced)
 		references_unlink(state, group);
 	struct allocated *allocated = allocated_of(state, g);

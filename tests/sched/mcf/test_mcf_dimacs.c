@@ -63,6 +63,7 @@ static const struct bad bads[] = {
 	{"p min 2 1\na 1 2 0 2147483648 1\n", "net:2: CAPACITY", "found 2147483648"},
 	{"p min 2 1\na 1 2 -1 1 1\n", "net:2: LOWER", "found -1"},
 	{"p min 2 1\na 1 2 3 2 1\n", "net:2: LOWER", "lower bound 3 is over the capacity 2"},
+	{"p min 2 1\na 1 2 3 2 9\n", "net:2: LOWER", "lower bound 3 is over the capacity 2"},
 	{"p min 2 1\na 1 2 0 1 99999999999999999999\n", "net:2: COST", "expected -"},
 	{"p min 2 1\na 1 2 0 1 999999999999999999\n", "net:2: COST", "found 999999999999999999, expected -"},
 	{"p min 2 1\na 1 2 0 1 1.5\n", "net:2: COST", "found '1.5', expected an integer"},

@@ -136,6 +136,36 @@ Test(mcf_hand, one_job_of_the_papers_table)
 	expect(&world, MCF_OPTIMAL, 100 + 60 + 1005);
 }
 
+/* Two jobs, two machines of one slot in one rack; the aggregator's arc to the rack has this capacity. */
+static void expect_over_rack(int32_t rack_capacity, enum mcf_status status)
+{
+	enum { SINK, X, RACK, MACHINE, JOB = 5 };
+	struct mcf_solution solution = {0};
+	struct world world;
+
+	world_reset(&world, 7);
+	world_arc(&world, X, RACK, rack_capacity, 0);
+	for (int32_t m = MACHINE; m < MACHINE + 2; m++) {
+		world_arc(&world, RACK, m, 1, 0);
+		world_arc(&world, m, SINK, 1, 0);
+	}
+	for (int32_t j = JOB; j < JOB + 2; j++) {
+		world_arc(&world, j, X, 1, 100);
+		world_arc(&world, j, SINK, 1, 1001);
+		world_send(&world, j, SINK, 1);
+	}
+	expect(&world, MCF_OPTIMAL, rack_capacity < 2 ? 1101 : 200);
+	cr_expect_eq(mcf_solve(mcf_algorithm_find("structured"), world_problem(&world), &solution), status);
+	mcf_solution_free(&solution);
+}
+
+/* The structured solver knows no capacity of racks: a rack that is narrower than its machines is not its shape. */
+Test(mcf_hand, narrow_racks_are_not_for_the_structured_solver)
+{
+	expect_over_rack(2, MCF_OPTIMAL);
+	expect_over_rack(1, MCF_UNSUITED);
+}
+
 Test(mcf_hand, an_aggregated_network_s_proof_holds_for_arcs_wider_than_supplies)
 {
 	struct world world;

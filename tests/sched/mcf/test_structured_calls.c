@@ -81,6 +81,63 @@ Test(structured_calls, what_runs_elsewhere_now_stays_there)
 	structured_destroy(state);
 }
 
+/* When the supply falls by one, the most expensive unit leaves, on the first column or on the last. */
+Test(structured_calls, the_most_expensive_unit_leaves_first)
+{
+	for (int32_t expensive = 0; expensive < 2; expensive++) {
+		struct structured *state = structured_create(1, 2, 1);
+		const struct arc columns[] = {{0, expensive == 0 ? 300 : 100}, {1, expensive == 1 ? 300 : 100}};
+		const struct structured_row row = {.aggregator_cost = ARC_ABSENT,
+						   .unscheduled_cost = ARC_ABSENT,
+						   .columns = columns,
+						   .column_count = 2};
+		struct structured_result result;
+		struct structured_share shares[2];
+
+		structured_set_column(state, 0, 0, 1);
+		structured_set_column(state, 1, 0, 1);
+		cr_assert_eq(structured_set_row(state, 0, &row), 0);
+		cr_assert_eq(structured_set_supply(state, 0, 2), 0);
+		cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+		cr_assert_eq(structured_set_supply(state, 0, 1), 0);
+		cr_assert_eq(structured_read(state, 0, shares, 2), 1);
+		cr_expect_eq(shares[0].column, 1 - expensive, "before any repair");
+		cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+		cr_expect_eq(result.cost, 100);
+		cr_expect_eq(result.searches, 0, "nothing was left to repair");
+		structured_destroy(state);
+	}
+}
+
+/* A running unit whose block is as cheap needs no arc of its own: it stays, and others may use the column. */
+Test(structured_calls, a_running_unit_at_its_blocks_cost_has_no_arc_of_its_own)
+{
+	struct structured *state = structured_create(1, 2, 1);
+	const struct arc block = {0, 100};
+	const struct structured_running running = {1, 100, 1};
+	const struct structured_row row = {.aggregator_cost = ARC_ABSENT,
+					   .unscheduled_cost = ARC_ABSENT,
+					   .blocks = &block,
+					   .block_count = 1,
+					   .running = &running,
+					   .running_count = 1};
+	struct structured_export out;
+	struct structured_result result;
+	int32_t arcs_of_group = 0;
+
+	structured_set_column(state, 0, 0, 1);
+	structured_set_column(state, 1, 0, 1);
+	cr_assert_eq(structured_set_row(state, 0, &row), 0);
+	cr_assert_eq(structured_set_supply(state, 0, 1), 0);
+	cr_assert_eq(structured_solve(state, &result), MCF_OPTIMAL);
+	cr_assert_eq(structured_export(state, &out), 0);
+	for (int32_t a = 0; a < out.problem.arc_count; a++)
+		arcs_of_group += out.problem.tail[a] == 0 && out.problem.cost[a] == 100;
+	cr_expect_eq(arcs_of_group, 1, "%d arcs: to the block alone", arcs_of_group);
+	structured_export_free(&out);
+	structured_destroy(state);
+}
+
 Test(structured_calls, says_when_units_cannot_be_routed)
 {
 	struct structured *state = structured_create(0, 0, 0);
