@@ -95,7 +95,7 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 		const struct structured_share *share, int32_t machine_limit)
 {
 	int32_t to = share ? share->column : FLOWNET_NONE;
-	struct net_plan plan = {.column = to};
+	struct net_plan plan = {.column = to, .cost_epoch = net->jobs[job].cost_epoch};
 
 	if (!share && net->jobs[job].tasks[member->task].origin == ORIGIN_LEAVES)
 		return 0;

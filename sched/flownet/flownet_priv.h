@@ -114,9 +114,10 @@ struct net_member {
 struct net_plan {
 	struct flownet_move move;
 	int32_t column;
-	bool settled; /* once carried out, the job is as the solver knows it */
-	bool open;    /* not carried out yet */
-	bool counted; /* while choose() is asked: its task is counted at move.to, and no more at move.from */
+	uint32_t cost_epoch; /* of the job; another one since: its root has moved, or its costs */
+	bool settled;        /* once carried out, the job is as the solver knows it */
+	bool open;           /* not carried out yet */
+	bool counted;        /* while choose() is asked: its task is counted at move.to, and no more at move.from */
 };
 
 /* A task that waits: its job, what waiting costs it, and its number or its arc's. */

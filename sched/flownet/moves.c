@@ -63,15 +63,16 @@ static int arrive(struct flownet *net, const struct net_plan *entry, bool gone)
 {
 	const struct flownet_move *move = &entry->move;
 	bool root = is_root(net, move);
+	bool settled = entry->settled && entry->cost_epoch == net->jobs[move->job].cost_epoch;
 	int code;
 
 	if (gone || root || !net->jobs[move->job].preemptible)
 		net_groups_unit_gone(net, move->job, move->task, entry->column);
 	net->following = net->solver && move->arc != FLOWNET_ARC_RACK && move->arc != FLOWNET_ARC_CLUSTER;
-	net->settled = entry->settled;
+	net->settled = settled;
 	code = net_task_move(net, move->job, move->task, move->to, root ? FLOWNET_ROOT_PLACED : FLOWNET_TASK_PLACED);
 	net->following = net->settled = false;
-	if (entry->settled)
+	if (settled)
 		net_running_cost_known(net, move->job, move->task, move->cost);
 	return code;
 }
