@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The Debian package in a fresh chroot: installed, used, removed without a trace. As root:
+#   tests/package/chroot.sh PACKAGE.deb   (NOMORA_CHROOT=1 ./bootstrap package does it)
+set -euo pipefail
+deb=$(readlink -f "$1")
+root=$(mktemp -d)
+trap 'umount "$root/proc" 2>/dev/null || true; rm -rf "$root"' EXIT
+number=0
+check() { # NAME COMMAND...
+	local name=$1
+	shift
+	number=$((number + 1))
+	if "$@" >"$root/tmp/log" 2>&1; then
+		echo "ok $number - $name"
+	else
+		echo "not ok $number - $name"
+		sed 's/^/# /' "$root/tmp/log"
+		failed=1
+	fi
+}
+failed=0
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"; }
+# What a package leaves behind: every path but those that dpkg, apt and the linker's cache change by themselves.
+snapshot() {
+	(cd "$root" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log -o \
+		-path ./tmp -o -path ./proc -o -path ./root \) -prune -o -print | sort)
+}
+
+mmdebstrap --quiet --variant=apt --include=man-db,bash-completion,systemd bookworm "$root" >/dev/null
+mount -t proc proc "$root/proc"
+cp "$deb" "$root/tmp/nomora.deb"
+# Its dependencies first, so that the snapshots differ by the package alone. dpkg leaves man pages out of some images.
+rm -f "$root/etc/dpkg/dpkg.cfg.d/docker" "$root/etc/dpkg/dpkg.cfg.d/excludes"
+inside apt-get -qq update
+inside apt-get -qq install -y --no-install-recommends /tmp/nomora.deb memcached >/dev/null 2>&1
+inside apt-get -qq remove -y nomora >/dev/null 2>&1
+before=$(snapshot)
+check "apt installs it" inside apt-get -qq install -y --no-install-recommends /tmp/nomora.deb
+check "nomora --version" inside nomora --version
+check "man nomora-fit" inside sh -c 'man nomora-fit | grep -q "fit a curve to a sweep"'
+check "each command has a man page" inside sh -c 'for c in $(nomora --complete | cut -f 1); do man -w nomora-$c || exit 1; done'
+check "nomora sweep memcached, by its name" inside sh -c 'cd /tmp && nomora sweep memcached -o s.csv --dry-run'
+cat >"$root/tmp/sweep.csv" <<'END'
+delay_us,direction,run,metric,unit,better,value
+0,both,0,qps,1/s,higher,50000
+10,both,0,qps,1/s,higher,40100
+50,both,0,qps,1/s,higher,24900
+100,both,0,qps,1/s,higher,16700
+200,both,0,qps,1/s,higher,10100
+END
+check "nomora fit" inside sh -c 'cd /tmp && nomora fit sweep.csv -o curve.json --plot curve.svg && test -s curve.json -a -s curve.svg'
+check "nomora inject starts its DPDK program" inside sh -c 'nomora inject --help | grep -q delay-us'
+check "bash completion" inside bash -c '. /usr/share/bash-completion/completions/nomora
+	COMP_WORDS=(nomora sw) COMP_CWORD=1; _nomora; test "${COMPREPLY[*]}" = sweep'
+for unit in reflect probe inject; do
+	check "nomora-$unit@.service" inside sh -c "cd /tmp && cp /lib/systemd/system/nomora-$unit@.service nomora-$unit@eth0.service &&
+		! systemd-analyze verify --man=no ./nomora-$unit@eth0.service 2>&1 | grep nomora-$unit"
+done
+check "apt removes it" inside apt-get -qq purge -y nomora
+check "and nothing is left" diff <(echo "$before") <(snapshot)
+echo "1..$number"
+exit $failed
