@@ -80,6 +80,11 @@ static int read_plan(int argc, char **argv, const char *file, struct sweep_plan 
 	} else {
 		code = command_parse(&usage, argc, argv, plan, &operands);
 		world.strings = strings;
+		/* --lab '' makes a plan that ships one for a running injector, and the reverse. */
+		if (plan->lab && !plan->lab[0])
+			plan->lab = NULL;
+		if (plan->injector && !plan->injector[0])
+			plan->injector = NULL;
 		if (code < 0)
 			code = run_plan(&world);
 	}

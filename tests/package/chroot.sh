@@ -21,10 +21,10 @@ check() { # NAME COMMAND...
 }
 failed=0
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"; }
-# What a package leaves behind: every path but those that dpkg, apt and the linker's cache change by themselves.
+# What a package leaves behind: every path that neither dpkg, apt nor a running program writes.
 snapshot() {
 	(cd "$root" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log -o \
-		-path ./tmp -o -path ./proc -o -path ./root \) -prune -o -print | sort)
+		-path ./tmp -o -path ./run -o -path ./proc -o -path ./root \) -prune -o -print | sort)
 }
 
 mmdebstrap --quiet --variant=apt --include=man-db,bash-completion,systemd bookworm "$root" >/dev/null
