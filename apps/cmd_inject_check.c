@@ -17,17 +17,18 @@ struct settings {
 };
 
 static const struct option_row rows[] = {
-	OPTION_DOUBLE(struct settings, expect_us, "expect-us", 'd', "US", -1, 10000,
-		      "the delay injected; -1: not known"),
+	OPTION_DOUBLE(struct settings, expect_us, "expect-us", 'd', "US", -1, 10000, "injected delay; -1: not known"),
 	OPTION_DOUBLE(struct settings, expect_ab_us, "expect-ab-us", 0, "US", -1, 10000,
-		      "from A to B (-1: as --expect-us)"),
+		      "from A to B (-1: same as --expect-us)"),
 	OPTION_DOUBLE(struct settings, expect_ba_us, "expect-ba-us", 0, "US", -1, 10000,
-		      "from B to A (-1: as --expect-us)"),
+		      "from B to A (-1: same as --expect-us)"),
 	OPTION_DOUBLE(struct settings, limit_us, "limit-us", 'l', "US", 0, 1e9,
-		      "exit 3 when the deviation is over this, a packet is early, missing, extra or reordered, or none "
-		      "was matched; 0: no limit"),
-	OPTION_DOUBLE(struct settings, percentile, "percentile", 'p', "P", 0, 100, "of the deviation, for --limit-us"),
-	OPTION_FLAG(struct settings, json, "json", 0, "schema nomora.inject-check/1"),
+		      "exit 3 if the deviation is larger, a packet is early, missing, extra or reordered, or none was "
+		      "matched; "
+		      "0: no limit"),
+	OPTION_DOUBLE(struct settings, percentile, "percentile", 'p', "P", 0, 100,
+		      "percentile of the deviation for --limit-us"),
+	OPTION_FLAG(struct settings, json, "json", 0, "print JSON (nomora.inject-check/1)"),
 	OPTION_END,
 };
 
@@ -116,13 +117,12 @@ static int report_all(const char *path, const struct check_report *report, const
 	bool over = settings->limit_us > 0 && nothing;
 
 	if (report->cut_off)
-		log_warning("%s ends within a block: its writer was killed; what came before is used", path);
+		log_warning("%s ends within a block because its writer was killed; using the blocks before it", path);
 	if (report->lost > 0)
-		log_warning(
-			"%s lacks %llu frames that its writer could not keep: they make others seem missing or extra",
-			path, (unsigned long long)report->lost);
+		log_warning("%s lacks %llu frames that its writer lost: other frames may seem missing or extra", path,
+			    (unsigned long long)report->lost);
 	if (over)
-		log_warning("%s has no frame that came in and left: there is nothing to hold against the limit", path);
+		log_warning("%s has no frame that arrived and left: there is nothing to compare with the limit", path);
 	for (int d = 0; d < CHECK_DIRECTIONS; d++)
 		over |= over_limit(&report->direction[d], settings);
 	if (settings->json)
@@ -148,7 +148,7 @@ int command_inject_check(int argc, char **argv)
 	expected_us[CHECK_AB] = settings.expect_ab_us >= 0 ? settings.expect_ab_us : settings.expect_us;
 	expected_us[CHECK_BA] = settings.expect_ba_us >= 0 ? settings.expect_ba_us : settings.expect_us;
 	if (settings.limit_us > 0 && (expected_us[CHECK_AB] < 0 || expected_us[CHECK_BA] < 0)) {
-		error_set(&err, EINVAL, "--limit-us needs to know the delay: give --expect-us");
+		error_set(&err, EINVAL, "--limit-us needs the delay: give --expect-us");
 		status = command_fail(&err, COMMAND_USAGE);
 	} else if (check_delays(operands.items[0], expected_us, &report, &err)) {
 		status = command_fail(&err, COMMAND_FAILED);

@@ -18,9 +18,8 @@ struct settings {
 };
 
 static const struct option_row rows[] = {
-	OPTION_DOUBLE(struct settings, timeout_s, "timeout", 't', "S", 0.01, 3600,
-		      "wait at most so long for the answer"),
-	OPTION_FLAG(struct settings, json, "json", 0, "one compact line (otherwise indented)"),
+	OPTION_DOUBLE(struct settings, timeout_s, "timeout", 't', "S", 0.01, 3600, "maximum wait for the answer"),
+	OPTION_FLAG(struct settings, json, "json", 0, "print one compact line instead of indented JSON"),
 	OPTION_END,
 };
 
@@ -28,9 +27,9 @@ static const struct option_usage usage = {
 	.command = "nomora inject-ctl",
 	.operands = "PATH stats | set NAME=VALUE... | metrics | reset | stop",
 	.summary = "Talks to a running injector over its control socket.",
-	.teach = "set takes delay_us= (both ways), delay_ab_us= and delay_ba_us=; packets already held keep the delay\n"
-		 "they came under, and order is kept. metrics tells what stats does as Prometheus text (with --json:\n"
-		 "as \"metrics\" of an object); reset zeroes counters and histograms, stop ends the injector.\n\n"
+	.teach = "set takes delay_us= (both ways), delay_ab_us= and delay_ba_us=; packets already held keep their\n"
+		 "delay, and order is kept. metrics prints the same as stats, in Prometheus format (with --json: as\n"
+		 "\"metrics\" of an object); reset zeroes counters and histograms, stop ends the injector.\n\n"
 		 "  nomora inject-ctl /run/inj.sock set delay_us=20\n"
 		 "  nomora inject-ctl /run/inj.sock set delay_ab_us=20 delay_ba_us=35.5\n"
 		 "  nomora inject-ctl /run/inj.sock stats | jq .disturbed\n"
@@ -40,7 +39,7 @@ static const struct option_usage usage = {
 	.operands_maximum = 8,
 };
 
-/* The words behind the path, with one blank between them. */
+/* The operands after the path, separated by one blank. */
 static int join(const struct option_operands *operands, char line[LINE_BYTES], struct error *err)
 {
 	size_t length = 0;
@@ -51,7 +50,7 @@ static int join(const struct option_operands *operands, char line[LINE_BYTES], s
 
 		length += (size_t)added;
 		if (length >= LINE_BYTES || strchr(operands->items[i], '\n'))
-			return error_set(err, EINVAL, "the command is over %d bytes, or holds an end of line",
+			return error_set(err, EINVAL, "the command is longer than %d bytes, or contains a newline",
 					 LINE_BYTES);
 	}
 	return 0;
@@ -89,7 +88,7 @@ int command_inject_ctl(int argc, char **argv)
 	} else {
 		answer = control_request(operands.items[0], line, (struct ns){(int64_t)(settings.timeout_s * 1e9)},
 					 &err);
-		/* What the injector refuses are words of our command line. */
+		/* The injector refuses words of our command line. */
 		status = answer ? print_answer(answer, settings.json)
 				: command_fail(&err, err.code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
 		json_decref(answer);

@@ -28,8 +28,8 @@ for pass in $(seq "$passes"); do
 	for plan in $plans; do
 		for sweep in 1 2; do
 			"$nomora" sweep "$here/../../injector/sweep/profiles/$plan.plan" -o "$folder/$plan-$sweep.csv" --seed $sweep \
-				--repetitions "$pass" --reference-every 2 --precision-percent 0 ${delays:+--delays "$delays"} >&2 ||
-				echo "sweeps.sh: $plan, sweep $sweep, pass $pass: not finished" >&2
+				--repetitions "$pass" --reference-every 2 --precision-percent 0 ${delays:+--delays "$delays"} --any-delays >&2 ||
+				[ $? -eq 3 ] || echo "sweeps.sh: $plan, sweep $sweep, pass $pass: not finished" >&2
 		done
 	done
 done

@@ -1,54 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Chained hash table over an array of entries. A chain is kept in order of arrival, so the first entry with a digest is
- * the oldest. Freed entries are reused: memory follows the number held, not the number seen.
+ * Arrivals with equal digests form a list, oldest first; a hash table finds its head. Entries are reused: memory
+ * follows the number held, not the number seen. Both operations take constant time, also among many equal digests.
  */
 #include "pending_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-enum { FIRST_CAPACITY = 1024, NONE = 0 };
+#include <base/array.h>
+#include <base/hash_table.h>
+
+enum { NONE = -1 };
 
 struct entry {
-	uint64_t digest;
 	struct arrival arrival;
-	uint32_t next; /* index + 1 in the chain or the free list, NONE = end */
+	int32_t next; /* in its list, or among the free entries */
+	int32_t tail; /* in the head of a list: its last entry */
 };
 
 struct pending {
+	struct hash_table heads; /* digest -> index of the list's head */
 	struct entry *entries;
-	uint32_t *heads, *tails; /* index + 1 of each chain's ends */
-	uint32_t capacity;       /* of entries, and number of chains: a power of two */
-	uint32_t used, free_list;
+	size_t count, capacity; /* entries ever used at once */
+	int32_t free;
 };
-
-static bool allocate(struct pending *pending, uint32_t capacity)
-{
-	pending->entries = calloc(capacity, sizeof *pending->entries);
-	pending->heads = calloc(capacity, sizeof *pending->heads);
-	pending->tails = calloc(capacity, sizeof *pending->tails);
-	pending->capacity = capacity;
-	pending->used = 0;
-	pending->free_list = NONE;
-	return pending->entries && pending->heads && pending->tails;
-}
-
-static void release(struct pending *pending)
-{
-	free(pending->entries);
-	free(pending->heads);
-	free(pending->tails);
-}
 
 struct pending *pending_create(void)
 {
 	struct pending *pending = calloc(1, sizeof *pending);
 
-	if (pending && !allocate(pending, FIRST_CAPACITY)) {
-		pending_destroy(pending);
-		return NULL;
-	}
+	if (pending)
+		pending->free = NONE;
 	return pending;
 }
 
@@ -56,73 +39,74 @@ void pending_destroy(struct pending *pending)
 {
 	if (!pending)
 		return;
-	release(pending);
+	hash_table_free(&pending->heads);
+	free(pending->entries);
 	free(pending);
 }
 
-static void append(struct pending *pending, uint64_t digest, struct arrival arrival)
+/* An unused entry, NONE if out of memory. */
+static int32_t take_entry(struct pending *pending)
 {
-	uint32_t chain = (uint32_t)(digest >> 32) & (pending->capacity - 1);
-	uint32_t at = pending->free_list;
+	int32_t at = pending->free;
+	struct entry *grown;
 
-	if (at != NONE)
-		pending->free_list = pending->entries[at - 1].next;
-	else
-		at = ++pending->used;
-	pending->entries[at - 1] = (struct entry){.digest = digest, .arrival = arrival, .next = NONE};
-	if (pending->heads[chain] == NONE)
-		pending->heads[chain] = at;
-	else
-		pending->entries[pending->tails[chain] - 1].next = at;
-	pending->tails[chain] = at;
+	if (at != NONE) {
+		pending->free = pending->entries[at].next;
+		return at;
+	}
+	grown = pending->count < INT32_MAX
+			? array_grow(pending->entries, pending->count, &pending->capacity, sizeof *grown)
+			: NULL;
+	if (!grown)
+		return NONE;
+	pending->entries = grown;
+	return (int32_t)pending->count++;
 }
 
-/* Twice the room; chains are walked in order, so equal digests keep their order. */
-static int grow(struct pending *pending)
+static void free_entry(struct pending *pending, int32_t at)
 {
-	struct pending larger;
-
-	if (pending->capacity >= (UINT32_C(1) << 30) || !allocate(&larger, 2 * pending->capacity)) {
-		if (pending->capacity < (UINT32_C(1) << 30))
-			release(&larger);
-		return -ENOMEM;
-	}
-	for (uint32_t chain = 0; chain < pending->capacity; chain++) {
-		for (uint32_t at = pending->heads[chain]; at != NONE; at = pending->entries[at - 1].next)
-			append(&larger, pending->entries[at - 1].digest, pending->entries[at - 1].arrival);
-	}
-	release(pending);
-	*pending = larger;
-	return 0;
+	pending->entries[at].next = pending->free;
+	pending->free = at;
 }
 
 int pending_put(struct pending *pending, uint64_t digest, struct arrival arrival)
 {
-	if (pending->free_list == NONE && pending->used == pending->capacity && grow(pending) != 0)
+	uint32_t slot = hash_table_first(&pending->heads, digest);
+	int32_t at = take_entry(pending);
+	struct entry *head;
+
+	if (at == NONE)
 		return -ENOMEM;
-	append(pending, digest, arrival);
+	pending->entries[at] = (struct entry){.arrival = arrival, .next = NONE, .tail = at};
+	if (slot == HASH_TABLE_NONE) {
+		if (hash_table_insert(&pending->heads, digest, (uint32_t)at) == 0)
+			return 0;
+		free_entry(pending, at);
+		return -ENOMEM;
+	}
+	head = &pending->entries[hash_table_value(&pending->heads, slot)];
+	pending->entries[head->tail].next = at;
+	head->tail = at;
 	return 0;
 }
 
 bool pending_take(struct pending *pending, uint64_t digest, struct arrival *arrival)
 {
-	uint32_t chain = (uint32_t)(digest >> 32) & (pending->capacity - 1);
-	uint32_t before = NONE, at = pending->heads[chain];
+	uint32_t slot = hash_table_first(&pending->heads, digest);
+	const struct entry *head;
+	int32_t at;
 
-	while (at != NONE && pending->entries[at - 1].digest != digest) {
-		before = at;
-		at = pending->entries[at - 1].next;
-	}
-	if (at == NONE)
+	if (slot == HASH_TABLE_NONE)
 		return false;
-	*arrival = pending->entries[at - 1].arrival;
-	if (before == NONE)
-		pending->heads[chain] = pending->entries[at - 1].next;
-	else
-		pending->entries[before - 1].next = pending->entries[at - 1].next;
-	if (pending->tails[chain] == at)
-		pending->tails[chain] = before;
-	pending->entries[at - 1].next = pending->free_list;
-	pending->free_list = at;
+	at = (int32_t)hash_table_value(&pending->heads, slot);
+	head = &pending->entries[at];
+	*arrival = head->arrival;
+	if (head->next == NONE) {
+		hash_table_remove(&pending->heads, slot);
+	} else {
+		hash_table_set_value(&pending->heads, slot, (uint32_t)head->next);
+		pending->entries[head->next].tail = head->tail;
+	}
+	free_entry(pending, at);
 	return true;
 }

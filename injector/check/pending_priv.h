@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packets that came in and wait for their departure: by digest, first come first served among equal ones. */
+/* Packets that arrived and have not departed yet, by digest; equal ones in order of arrival. */
 #ifndef CHECK_PENDING_PRIV_H
 #define CHECK_PENDING_PRIV_H
 

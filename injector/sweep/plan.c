@@ -15,90 +15,97 @@ static const char *const failures[] = {"stop", "skip", NULL};
 
 const struct option_row sweep_plan_rows[] = {
 	OPTION_HEADING("The sweep"),
-	OPTION_STRING(struct sweep_plan, application, "application", 'a', "NAME", "what is measured, for the log"),
+	OPTION_STRING(struct sweep_plan, application, "application", 'a', "NAME",
+		      "name of the application, for the log"),
 	OPTION_STRING(struct sweep_plan, delays, "delays", 'd', "LIST",
 		      "us per direction: 0 5 10, 0..100/20 (from..to/step), log:1..1000*7 (from..to*count), mixed"),
-	OPTION_CHOICE(struct sweep_plan, direction, "direction", 0, "WAY", directions, "which way is delayed"),
+	OPTION_CHOICE(struct sweep_plan, direction, "direction", 0, "WAY", directions, "delayed direction"),
 	OPTION_INTEGER(struct sweep_plan, repetitions, "repetitions", 'r', "N", 1, 10000, "runs at each delay"),
-	OPTION_CHOICE(struct sweep_plan, order, "order", 0, "ORDER", orders, "of the delays within each repetition"),
-	OPTION_INTEGER(struct sweep_plan, seed, "seed", 's', "N", 0, 0x1p53, "of the random order"),
-	OPTION_INTEGER(
-		struct sweep_plan, reference_every, "reference-every", 0, "N", 0, 1000,
-		"runs between two more at the smallest delay, by which 'nomora fit' takes off the machine's drift; "
-		"0: none"),
+	OPTION_CHOICE(struct sweep_plan, order, "order", 0, "ORDER", orders,
+		      "order of the delays within each repetition"),
+	OPTION_INTEGER(struct sweep_plan, seed, "seed", 's', "N", 0, 0x1p53, "seed of the random order"),
+	OPTION_INTEGER(struct sweep_plan, reference_every, "reference-every", 0, "N", 0, 1000,
+		       "other runs between two reference runs at the smallest delay, by which 'nomora fit' corrects "
+		       "for the machine's "
+		       "drift; 0: none"),
 	OPTION_HEADING("The path"),
 	OPTION_STRING(struct sweep_plan, injector, "injector", 'i', "SOCKET", "control socket of a running injector"),
 	OPTION_STRING(struct sweep_plan, lab, "lab", 'l', "NAME",
-		      "make this lab with an injector for the sweep, then remove it"),
+		      "create this lab with an injector for the sweep, then remove it"),
 	OPTION_INTEGER(struct sweep_plan, lab_hosts, "lab-hosts", 0, "N", 1, 64, "hosts of the lab"),
 	OPTION_INTEGER(struct sweep_plan, lab_racks, "lab-racks", 0, "N", 1, 16, "racks of the lab"),
 	OPTION_STRING(struct sweep_plan, lab_inject, "lab-inject", 0, "PLACE",
 		      "where the injector goes: h1, rack1, core"),
 	OPTION_STRING(struct sweep_plan, lab_injector_arguments, "lab-injector-arguments", 0, "WORDS",
-		      "further words for 'nomora inject', such as --no-huge"),
+		      "further arguments of 'nomora inject', such as --no-huge"),
 	OPTION_STRING(struct sweep_plan, server_host, "server-host", 0, "HOST",
 		      "where the server runs: local, h1 (of the lab), netns:NAME, ssh:TARGET"),
 	OPTION_STRING(struct sweep_plan, client_host, "client-host", 0, "HOST", "where the client runs"),
 	OPTION_STRING(struct sweep_plan, server_address, "server-address", 0, "IP",
-		      "what the client connects to and pings; a host of the lab has its own"),
+		      "address that the client connects to and pings; default in a lab: the host's"),
 	OPTION_STRING(struct sweep_plan, client_address, "client-address", 0, "IP",
-		      "the same of the client, for the commands"),
+		      "the client's address, for the commands; default in a lab: the host's"),
 	OPTION_STRING(struct sweep_plan, ssh_config, "ssh-config", 0, "FILE",
-		      "configuration of ssh for ssh: hosts (port, key, ...), as in ssh -F"),
+		      "ssh configuration for ssh: hosts (port, key, ...), as in ssh -F"),
 	OPTION_HEADING(
 		"Commands, for /bin/sh; they see NOMORA_SERVER, NOMORA_CLIENT, NOMORA_SERVER_NETNS, NOMORA_DELAY_US, "
 		"NOMORA_RUN, NOMORA_SCRATCH, NOMORA_PLAN_FOLDER (warm-up and client NOMORA_SWEEP_CLIENT too)"),
 	OPTION_STRING(struct sweep_plan, setup, "setup", 0, "COMMAND", "once, first, where the server runs"),
-	OPTION_STRING(struct sweep_plan, server, "server", 0, "COMMAND", "runs while the client does; ended by us"),
+	OPTION_STRING(struct sweep_plan, server, "server", 0, "COMMAND", "runs in the background; stopped at the end"),
 	OPTION_STRING(struct sweep_plan, server_ready, "server-ready", 0, "COMMAND",
-		      "tried where the client runs until it succeeds"),
+		      "repeated until it succeeds, where the client runs"),
 	OPTION_STRING(struct sweep_plan, before_run, "before-run", 0, "COMMAND",
 		      "before each run, where the client runs"),
 	OPTION_STRING(struct sweep_plan, warm_up, "warm-up", 0, "COMMAND",
 		      "before each run, with the delay set; not measured"),
-	OPTION_STRING(struct sweep_plan, client, "client", 0, "COMMAND", "the benchmark: its output has the metrics"),
+	OPTION_STRING(struct sweep_plan, client, "client", 0, "COMMAND", "the benchmark, whose output has the metrics"),
 	OPTION_STRING(struct sweep_plan, after_run, "after-run", 0, "COMMAND", "after each run, where the client runs"),
 	OPTION_STRING(struct sweep_plan, teardown, "teardown", 0, "COMMAND", "once, last, where the server runs"),
 	OPTION_CHOICE(struct sweep_plan, server_restart, "server-restart", 0, "WHEN", restarts,
 		      "one server for the sweep, or a new one for each run"),
 	OPTION_INTEGER(struct sweep_plan, nice, "nice", 0, "N", -20, 19, "scheduling priority of these commands"),
 	OPTION_FLAG(struct sweep_plan, keep_awake, "keep-awake", 0,
-		    "keep the processors from idling: waking up would be added to every delay"),
-	OPTION_DOUBLE(struct sweep_plan, settle_s, "settle-s", 0, "S", 0, 3600, "pause after the delay was set"),
+		    "keep the processors from idling: waking up would add to every delay"),
+	OPTION_DOUBLE(struct sweep_plan, settle_s, "settle-s", 0, "S", 0, 3600, "pause after setting the delay"),
 	OPTION_DOUBLE(struct sweep_plan, cool_down_s, "cool-down-s", 0, "S", 0, 3600, "pause after each run"),
-	OPTION_DOUBLE(struct sweep_plan, timeout_s, "timeout-s", 0, "S", 0.01, 86400, "longest run of the client"),
+	OPTION_DOUBLE(struct sweep_plan, timeout_s, "timeout-s", 0, "S", 0.01, 86400, "time limit of the client"),
 	OPTION_DOUBLE(struct sweep_plan, ready_timeout_s, "ready-timeout-s", 0, "S", 0.01, 3600,
-		      "longest wait for the server, and longest run of each other command"),
+		      "time limit of the server's start and of each other command"),
 	OPTION_HEADING("Metrics"),
 	OPTION_LIST(
 		struct sweep_plan, metrics, "metric", 'm', "'NAME UNIT BETTER HOW'",
 		"BETTER is higher or lower; HOW is regex:PATTERN, json:a.b[2], exit or elapsed; several may be given"),
-	OPTION_HEADING("Gates: a run that fails one is made again"),
+	OPTION_HEADING("Gates: a run that fails one is repeated"),
 	OPTION_INTEGER(struct sweep_plan, attempts, "attempts", 0, "N", 1, 100,
-		       "at most so many; then the one that stalled least counts, marked as disturbed"),
+		       "maximum attempts per run; if all fail, the least stalled one is kept and marked as disturbed"),
 	OPTION_DOUBLE(struct sweep_plan, maximum_stall_percent, "max-stall-percent", 0, "%", 0, 100,
-		      "of the run's time that the injector may have stalled, but in its own calls that send (of two "
-		      "threads: on average)"),
+		      "maximum share of the run that the injector may be stalled, not counting its own transmit calls "
+		      "(mean of "
+		      "both threads)"),
 	OPTION_DOUBLE(struct sweep_plan, maximum_disturbed_percent, "max-disturbed-percent", 0, "%", 0, 100,
-		      "of the packets that may have met a stall"),
+		      "maximum share of packets that may have met a stall"),
 	OPTION_DOUBLE(struct sweep_plan, maximum_steal_percent, "max-steal-percent", 0, "%", 0, 100,
-		      "of the processors' time that the hypervisor may have taken"),
-	OPTION_DOUBLE(struct sweep_plan, maximum_busy_percent, "max-busy-percent", 0, "%", 0, 100,
-		      "of our processors' time that others may take in the pause (settle-s) before a run"),
+		      "maximum share of the processors' time that the hypervisor may take"),
+	OPTION_DOUBLE(
+		struct sweep_plan, maximum_busy_percent, "max-busy-percent", 0, "%", 0, 100,
+		"maximum share of the processors that other programs may use in the pause (settle-s) before a run"),
 	OPTION_DOUBLE(struct sweep_plan, quiet_patience_s, "quiet-patience-s", 0, "S", 0, 3600,
-		      "how long a run waits for that before it is made all the same"),
-	OPTION_DOUBLE(struct sweep_plan, maximum_load, "max-load", 0, "N", 0, 100000, "1-minute load average; 0 = any"),
+		      "longest wait for that; then the run is made anyway"),
+	OPTION_DOUBLE(struct sweep_plan, maximum_load, "max-load", 0, "N", 0, 100000,
+		      "maximum 1-minute load average; 0: any"),
 	OPTION_FLAG(struct sweep_plan, rtt_check, "rtt-check", 0,
-		    "ping: the round trip must have risen by what was injected"),
-	OPTION_INTEGER(struct sweep_plan, rtt_count, "rtt-count", 0, "N", 3, 10000, "pings for that"),
+		    "check by ping that the round trip rose by the injected delay"),
+	OPTION_INTEGER(struct sweep_plan, rtt_count, "rtt-count", 0, "N", 3, 10000, "number of pings"),
 	OPTION_DOUBLE(struct sweep_plan, rtt_tolerance_percent, "rtt-tolerance-percent", 0, "%", 0, 1000,
-		      "and how far it may be off"),
-	OPTION_DOUBLE(struct sweep_plan, rtt_tolerance_us, "rtt-tolerance-us", 0, "US", 0, 1e6, "plus this"),
+		      "accepted deviation of the round trip"),
+	OPTION_DOUBLE(struct sweep_plan, rtt_tolerance_us, "rtt-tolerance-us", 0, "US", 0, 1e6,
+		      "added to that deviation"),
 	OPTION_DOUBLE(struct sweep_plan, precision_percent, "precision-percent", 0, "%", 0, 100,
-		      "standard error of the first metric's mean at each delay: beyond it there are more runs, as many "
-		      "again at most; 0: any"),
+		      "required standard error of the first metric's mean at each delay; if exceeded, add runs, at "
+		      "most doubling "
+		      "them; 0: any"),
 	OPTION_CHOICE(struct sweep_plan, on_failure, "on-failure", 0, "WHAT", failures,
-		      "when the client failed in every attempt: stop, or go on without that run"),
+		      "if the client failed in every attempt: stop, or skip that run"),
 	OPTION_FLAG(struct sweep_plan, no_baseline, "no-baseline", 0,
 		    "do not measure the round trip without delay at the start (column baseline_rtt_us)"),
 	OPTION_HEADING("Trying a plan out"),
@@ -109,16 +116,16 @@ const struct option_row sweep_plan_rows[] = {
 		    "stop at the first failure, leave the lab up and print the commands to repeat by hand"),
 	OPTION_HEADING("Output"),
 	OPTION_STRING(struct sweep_plan, output, "output", 'o', "SWEEP.csv",
-		      "rows are appended; the details go to SWEEP.csv.log"),
+		      "append rows here, and details to SWEEP.csv.log"),
 	OPTION_FLAG(struct sweep_plan, keep_output, "keep-output", 0,
 		    "keep the output of every command in SWEEP.csv.out/, not only of failures"),
 	OPTION_FLAG(struct sweep_plan, dry_run, "dry-run", 'n', "print the schedule and stop"),
 	OPTION_FLAG(struct sweep_plan, force, "force", 0,
-		    "append although the file was made by another plan, or its log is gone"),
+		    "append although another plan made the file, or its log is missing"),
 	OPTION_FLAG(struct sweep_plan, any_delays, "any-delays", 0,
 		    "accept delays that give no curve: fewer than three, or without 0"),
 	OPTION_FLAG(struct sweep_plan, share_machine, "share-machine", 0,
-		    "don't wait for other sweeps on this machine"),
+		    "do not wait for other sweeps on this machine"),
 	OPTION_FLAG(struct sweep_plan, json, "json", 'j', "print the summary as JSON (nomora.sweep/1)"),
 	OPTION_END,
 };
@@ -158,16 +165,15 @@ int sweep_plan_check(const struct sweep_plan *plan, const char *file, struct err
 	place.field = "client";
 	if (!plan->client || !*plan->client)
 		return error_at(err, place, EINVAL,
-				"no command: a plan needs the benchmark to run, as in 'client = nomora load ...'");
+				"no command: a plan needs a benchmark, as in 'client = nomora load ...'");
 	place.field = "metric";
 	if (plan->metrics.count == 0)
 		return error_at(err, place, EINVAL,
 				"no metric: expected at least one, as in 'metric = throughput 1/s higher json:qps'");
 	place.field = "injector";
 	if (!plan->injector && !plan->lab)
-		return error_at(
-			err, place, EINVAL,
-			"no injector: give the control socket of a running one, or 'lab = NAME' to have one made");
+		return error_at(err, place, EINVAL,
+				"no injector: give the control socket of a running one, or 'lab = NAME' to create one");
 	if (plan->injector && plan->lab)
 		return error_at(err, place, EINVAL, "'injector' and 'lab' are mutually exclusive");
 	place.field = "server-address";

@@ -23,8 +23,8 @@ try() {
 	for program in "$@"; do
 		command -v "$program" >/dev/null || [ -x "$program" ] || { skip "$name" "$program is not installed"; return; }
 	done
-	run "$nomora" sweep "$profiles/$name.plan" -o "$scratch/$name.csv" --lab "$lab" --share-machine --delays "0 500" --repetitions 1 --reference-every 0 --attempts 3 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20 --max-steal-percent 100
-	if [ "$code" -ne 0 ]; then fail "$name" "exit $code" "$err"; return; fi
+	run "$nomora" sweep "$profiles/$name.plan" -o "$scratch/$name.csv" --lab "$lab" --share-machine --delays "0 500" --any-delays --repetitions 1 --reference-every 0 --attempts 3 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20 --max-steal-percent 100
+	if ! swept; then fail "$name" "exit $code" "$err"; return; fi
 	verdict=$(python3 -c 'import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
 first = rows[0]["metric"]

@@ -11,7 +11,7 @@ cd "$scratch" || exit 1
 lab=s$((BASHPID % 100000))
 at_exit "$nomora" lab down --name "$lab"
 memcached_plan=$source_root/injector/sweep/profiles/memcached.plan
-sweep=("$nomora" sweep "$memcached_plan" --lab "$lab" --share-machine --reference-every 0 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20 --max-steal-percent 100)
+sweep=("$nomora" sweep "$memcached_plan" --lab "$lab" --share-machine --reference-every 0 --precision-percent 0 --max-busy-percent 100 --max-stall-percent 20 --max-steal-percent 100 --any-delays)
 nothing_left() {
 	if wait_for 15 sh -c "! ip netns list | grep -q '^$lab-' && ! ls /run/nomora/${lab}[.-]* 2>/dev/null" &&
 		! ps -eo args | grep -qE "[1]0\.77\.1\.1 -p 11211|${lab}-[h]1"; then
@@ -22,7 +22,7 @@ nothing_left() {
 }
 
 run "${sweep[@]}" -o out.csv --delays "0 500" --repetitions 2 --attempts 5
-[ "$code" -eq 0 ] && pass "memcached at 0 and 500 us, twice" || fail "memcached at 0 and 500 us, twice" "$err"
+swept && pass "memcached at 0 and 500 us, twice" || fail "memcached at 0 and 500 us, twice" "$err"
 nothing_left "the lab and the server are gone"
 verdict=$(python3 - out.csv <<'PYTHON'
 import csv, statistics, sys
@@ -36,7 +36,7 @@ PYTHON
 )
 case $verdict in ok*) pass "the rate falls: $verdict" ;; *) fail "the rate falls: $verdict" "$(cat out.csv)" ;; esac
 
-printf '%s\n' "lab = $lab" 'server-host = h1' 'client-host = h2' 'delays = 0' 'repetitions = 1' 'settle-s = 0' 'max-stall-percent = 100' \
+printf '%s\n' "lab = $lab" 'server-host = h1' 'client-host = h2' 'delays = 0' 'any-delays = true' 'repetitions = 1' 'settle-s = 0' 'max-stall-percent = 100' \
 	'client = taskset -cp $$ >affinity; echo value = 1' 'metric = value 1 higher regex:^value = ([0-9.]+)$' 'share-machine = true' >affinity.plan
 run "$nomora" sweep affinity.plan -o affinity.csv
 if [ "$(nproc)" -gt 1 ] && command -v taskset >/dev/null; then
@@ -51,7 +51,7 @@ kill -KILL "$running"
 wait "$running" 2>/dev/null
 nothing_left "SIGKILL leaves no lab, no server, no injector"
 run "${sweep[@]}" -o killed.csv --delays "0 10" --repetitions 1
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q 'were there\|runs made' && pass "and the same file goes on" || fail "and the same file goes on" "$err"
+swept && printf '%s' "$out" | grep -q 'already there\|runs made' && pass "and the same file goes on" || fail "and the same file goes on" "$err"
 "${sweep[@]}" -o term.csv --delays "0..90/10" --repetitions 1 >/dev/null 2>&1 &
 running=$!
 wait_for 30 sh -c "ip netns list | grep -q '^$lab-'" # the first of its namespaces: the lab is far from ready
