@@ -20,6 +20,8 @@ int command_place(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_dataflow(int argc, char **argv);
 int command_recover(int argc, char **argv);
+int command_simulate(int argc, char **argv);
+int command_tracegen(int argc, char **argv);
 
 /* nomora-injector */
 int command_inject(int argc, char **argv);

@@ -19,6 +19,8 @@ static const struct command commands[] = {
 	{"place", "place jobs by curve and latency matrix: one round, explained", command_place, NULL},
 	{"recover", "place the tasks of failed servers and share the links", command_recover, NULL},
 	{"dataflow", "place dataflow jobs and choose their routes", command_dataflow, NULL},
+	{"simulate", "a trace-driven day under one or more scheduling policies", command_simulate, NULL},
+	{"tracegen", "write a synthetic trace in Google's schema", command_tracegen, NULL},
 	{"report", "put the files of a run together into one page of HTML", command_report, NULL},
 	{NULL, NULL, NULL, NULL},
 };

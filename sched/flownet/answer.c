@@ -146,6 +146,7 @@ int net_groups_solve(struct flownet *net, struct flownet_round *round, struct er
 	round->cost = result.cost;
 	round->unscheduled = result.unscheduled;
 	round->unrouted = result.unrouted;
+	round->scans = result.scans;
 	if (status != MCF_OPTIMAL && status != MCF_INFEASIBLE)
 		return error_set(err, status == MCF_NO_MEMORY ? ENOMEM : ERANGE, "the flow solver: %s",
 				 mcf_status_name(status));

@@ -5,21 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
+
 static int append_moves(struct round_outcome *outcome, const struct flownet_round *solve)
 {
 	size_t count = outcome->move_count + solve->move_count;
+	struct flownet_move *moves =
+		array_reserve(outcome->moves, count, &outcome->move_capacity, sizeof *outcome->moves);
 
-	if (count > outcome->move_capacity) {
-		size_t capacity = count > 2 * outcome->move_capacity ? count : 2 * outcome->move_capacity;
-		struct flownet_move *larger = reallocarray(outcome->moves, capacity, sizeof *larger);
-
-		if (!larger)
-			return -ENOMEM;
-		outcome->moves = larger;
-		outcome->move_capacity = capacity;
-	}
+	if (!moves && count > 0)
+		return -ENOMEM;
+	outcome->moves = moves;
 	if (solve->move_count > 0)
-		memcpy(outcome->moves + outcome->move_count, solve->moves, solve->move_count * sizeof *solve->moves);
+		memcpy(moves + outcome->move_count, solve->moves, solve->move_count * sizeof *moves);
 	outcome->move_count = count;
 	return 0;
 }
@@ -34,6 +32,7 @@ static int solve(struct placer *placer, struct round_outcome *outcome, struct er
 		return error_set(err, ENOMEM, "out of memory");
 	outcome->last.moves = NULL;
 	outcome->solves++;
+	outcome->scans += outcome->last.scans;
 	outcome->seconds += outcome->last.apply_s + outcome->last.solve_s + outcome->last.extract_s;
 	return 0;
 }
@@ -42,8 +41,11 @@ static bool a_root_waits(struct placer *placer)
 {
 	const struct flownet *net = placer_net(placer);
 
-	for (uint32_t j = 0; j < flownet_job_limit(net); j++) {
-		if (flownet_waiting_tasks(net, j) > 0 && flownet_root_machine(net, j) == FLOWNET_NONE)
+	size_t count;
+	const uint32_t *jobs = flownet_jobs(net, &count);
+
+	for (size_t j = 0; j < count; j++) {
+		if (flownet_waiting_tasks(net, jobs[j]) > 0 && flownet_root_machine(net, jobs[j]) == FLOWNET_NONE)
 			return true;
 	}
 	return false;

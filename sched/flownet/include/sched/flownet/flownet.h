@@ -200,6 +200,7 @@ struct flownet_round {
 	int64_t unscheduled; /* units */
 	int64_t unrouted;    /* units that found no way at all (unscheduled_capacity) */
 	uint64_t changes;    /* applied */
+	uint64_t scans;      /* arcs that the structured solver looked at; 0 with another one */
 	uint64_t merged;     /* events merged into another change */
 	const char *algorithm;
 	bool verified;                      /* the certificate was checked and holds */

@@ -26,7 +26,7 @@ struct round_outcome {
 	size_t move_count, move_capacity;
 	size_t root_moves;   /* of the first solve: moves[0..root_moves-1] */
 	size_t roots_placed; /* those of them that lead to a machine */
-	uint64_t solves;
+	uint64_t solves, scans;
 	double seconds;                 /* of all solves: changes, solver and extraction */
 	struct flownet_round last;      /* the last solve; its moves are NULL */
 	int64_t cost;                   /* of the last solve's flow; see whole_cost */

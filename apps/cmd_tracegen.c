@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora tracegen: a synthetic workload in Google's schema. */
+#include <errno.h>
+#include <stdio.h>
+
+#include <model/google_trace.h>
+#include <sched/sim/generate.h>
+
+#include "commands.h"
+
+struct tracegen_options {
+	int64_t machines, slots, tasks, seed;
+	double hours, load, churn;
+	bool json;
+};
+
+static const char teach[] =
+	"Writes DIR/machine_events and DIR/task_events in the schema of Google clusterdata-2011-2. Drawn from fits to\n"
+	"Google's first day:\n"
+	"\n"
+	"                                     data            drawn\n"
+	"  tasks of a job p50/p90/p99         15/200/2,000    the same, between them by the logarithm, at most 20,000\n"
+	"  jobs with one task                 75 %            75 %\n"
+	"  run time p50/p90                   626/8,789 s     log-normal: the job 1.9, its tasks 0.8\n"
+	"  seconds with a submission          2,870 a day     the same\n"
+	"  slots in use at the begin          89 % of 12      --load, two thirds of them all day\n"
+	"  machines that leave                309 a day       --churn, for half an hour on average\n"
+	"\n"
+	"Example:\n"
+	"\n"
+	"  $ nomora tracegen --machines 1250 --hours 2 trace\n"
+	"  $ nomora simulate --trace trace --hours 2 -C curves -o day\n";
+
+static const struct option_row rows[] = {
+	OPTION_INTEGER(struct tracegen_options, machines, "machines", 'm', "N", 1, 1000000, "machines"),
+	OPTION_INTEGER(struct tracegen_options, slots, "slots", 0, "N", 1, 100000, "slots of a machine"),
+	OPTION_INTEGER(struct tracegen_options, tasks, "tasks", 0, "N", 0, 100000000,
+		       "tasks submitted after the begin; 0 = as many as the load takes"),
+	OPTION_DOUBLE(struct tracegen_options, hours, "hours", 0, "H", 0.001, 10000, "length"),
+	OPTION_DOUBLE(struct tracegen_options, load, "load", 0, "SHARE", 0.01, 1.5, "slots in use"),
+	OPTION_DOUBLE(struct tracegen_options, churn, "churn", 0, "SHARE", 0, 1,
+		      "machines that leave for a while, a day"),
+	OPTION_INTEGER(struct tracegen_options, seed, "seed", 0, "N", 0, 9007199254740991., "seed"),
+	OPTION_FLAG(struct tracegen_options, json, "json", 0, "print the counts as JSON, nomora.tracegen/1"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora tracegen",
+	.operands = "DIR",
+	.summary = "A synthetic day of a cluster in the schema of Google clusterdata-2011-2.",
+	.teach = teach,
+	.rows = rows,
+	.operands_minimum = 1,
+	.operands_maximum = 1,
+};
+
+static int generate(const struct tracegen_options *options, const char *folder, struct error *err)
+{
+	struct sim_generate_settings settings = {
+		.machines = (uint32_t)options->machines,
+		.slots = (uint32_t)options->slots,
+		.hours = options->hours,
+		.load = options->load,
+		.tasks = (uint64_t)options->tasks,
+		.churn_per_day = options->churn,
+		.seed = (uint64_t)options->seed,
+	};
+	struct workload_filter all = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1, .keep_single = true};
+	struct workload *workload = sim_generate(&settings);
+	int code = workload && workload_finish(workload, &all) == 0 ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	if (code == 0)
+		code = google_trace_write(workload, folder, err);
+	if (code == 0)
+		printf(options->json
+			       ? "{\"schema\": \"nomora.tracegen/1\", \"machines\": %zu, \"jobs\": %zu, \"tasks\": "
+				 "%zu}\n"
+			       : "%zu machines, %zu jobs, %zu tasks\n",
+		       workload->machine_count, workload->job_count, workload->task_count);
+	workload_destroy(workload);
+	return code == 0 ? command_flush(err) : code;
+}
+
+int command_tracegen(int argc, char **argv)
+{
+	struct tracegen_options options = {
+		.machines = 12500, .slots = 12, .seed = 1, .hours = 24, .load = 0.9, .churn = 0.025};
+	struct option_operands operands = {0};
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &options, &operands);
+
+	if (code < 0)
+		code = generate(&options, operands.items[0], &err) == 0 ? COMMAND_OK
+									: command_fail(&err, COMMAND_FAILED);
+	options_free(&operands);
+	return code;
+}

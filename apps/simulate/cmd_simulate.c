@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora simulate: a trace-driven day of one or more policies, with the paper's metrics and figures. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <base/stop.h>
+
+#include "commands.h"
+#include "simulate.h"
+
+static const char teach[] =
+	"Simulates each policy over a workload: Google clusterdata-2011-2 (--trace), or a synthetic day of the same "
+	"shape.\n"
+	"Defaults are the paper's rules; each is a switch. Policies are NAME[:KEY=VALUE,...] with the keys p_m, p_r,\n"
+	"preemption, beta and round_s. Example:\n"
+	"\n"
+	"  $ nomora simulate --machines 1250 --hours 1 -C curves -o day\n"
+	"  $ nomora simulate --trace google2011 -C curves -p random -p nomora:p_m=105,p_r=110,preemption,beta=1 -o "
+	"day\n"
+	"  $ nomora simulate --machines 1250 --hours 1 -C curves --what-if slots=11\n"
+	"\n"
+	"Exit status: 0, also when a signal stopped it and partial results were written; 1 bad file; 2 usage.\n";
+
+static const char *const places[] = {"any", "best", NULL};
+
+static const struct option_row rows[] = {
+	OPTION_HEADING("Workload"),
+	OPTION_STRING(struct simulate_options, trace, "trace", 't', "DIR", "folder of Google clusterdata-2011-2"),
+	OPTION_INTEGER(struct simulate_options, machines, "machines", 'm', "N", 1, 1000000,
+		       "machines of a synthetic workload"),
+	OPTION_DOUBLE(struct simulate_options, load, "load", 0, "SHARE", 0.01, 1.5,
+		      "slots in use in a synthetic workload"),
+	OPTION_DOUBLE(struct simulate_options, hours, "hours", 0, "H", 0.001, 10000, "simulated time"),
+	OPTION_DOUBLE(struct simulate_options, fraction, "fraction", 0, "SHARE", 0.0001, 1,
+		      "share of machines and jobs to keep, by a hash of their ids"),
+	OPTION_DOUBLE(struct simulate_options, speed_up, "speed-up", 0, "X", 0.001, 1000,
+		      "submissions come X times faster"),
+	OPTION_FLAG(struct simulate_options, keep_single, "keep-single", 0, "keep jobs with one task"),
+	OPTION_FLAG(struct simulate_options, strict, "strict", 0, "refuse the trace at its first bad row"),
+	OPTION_HEADING("Policies"),
+	OPTION_LIST(struct simulate_options, policies, "policy", 'p', "SPEC",
+		    "policy with parameters, repeated for several; default: the paper's four without preemption"),
+	OPTION_STRING(struct simulate_options, curves, "curves", 'C', "DIR", "folder of curves, NAME.json"),
+	OPTION_STRING(struct simulate_options, curve_mix, "curve-mix", 0, "TEXT",
+		      "curves and their shares of the jobs"),
+	OPTION_CHOICE(struct simulate_options, roots, "roots", 0, "HOW", places,
+		      "any: a random free slot; best: a rack with room for the job"),
+	OPTION_CHOICE(struct simulate_options, spill, "spill", 0, "HOW", places,
+		      "end of a flow through a rack or the cluster: a random free slot or the best"),
+	OPTION_INTEGER(struct simulate_options, gamma, "gamma", 0, "COST", 0, 500000, "cost of waiting"),
+	OPTION_DOUBLE(struct simulate_options, omega_per_s, "omega-per-s", 0, "COST", 0, 100000,
+		      "added cost of waiting, per second waited"),
+	OPTION_INTEGER(struct simulate_options, unscheduled_capacity, "unscheduled-capacity", 0, "N", 0, 1000000,
+		       "tasks of a job that may wait in the network; 0 = all, also with --omega-per-s"),
+	OPTION_HEADING("Cluster"),
+	OPTION_INTEGER(struct simulate_options, slots, "slots", 0, "N", 1, 100000, "slots of a machine"),
+	OPTION_DOUBLE(struct simulate_options, slots_per_cpu, "slots-per-cpu", 0, "X", 0, 100000,
+		      "slots = CPU capacity times X, in the place of --slots"),
+	OPTION_FLAG(struct simulate_options, updates, "updates", 0, "machine updates change the slots"),
+	OPTION_STRING(struct simulate_options, topology, "topology", 0, "RxM", "racks of a pod and machines of a rack"),
+	OPTION_HEADING("Latency"),
+	OPTION_DOUBLE(struct simulate_options, rack_us, "rack-us", 0, "US", 0, 1e6,
+		      "level within a rack (times 0.5 to 1)"),
+	OPTION_DOUBLE(struct simulate_options, pod_us, "pod-us", 0, "US", 0, 1e6,
+		      "level within a pod (times 0.8 to 1.2)"),
+	OPTION_DOUBLE(struct simulate_options, across_us, "across-us", 0, "US", 0, 1e6,
+		      "level between pods (times 0.8 to 1.2)"),
+	OPTION_DOUBLE(struct simulate_options, spread, "spread", 0, "D", 0, 2,
+		      "between series, deviation of the logarithm"),
+	OPTION_DOUBLE(struct simulate_options, drift, "drift", 0, "D", 0, 2, "over an hour, likewise"),
+	OPTION_DOUBLE(struct simulate_options, noise, "noise", 0, "D", 0, 2, "from second to second, likewise"),
+	OPTION_DOUBLE(struct simulate_options, spike_chance, "spikes", 0, "P", 0, 1,
+		      "chance of a second with 5 times the latency"),
+	OPTION_HEADING("Rounds"),
+	OPTION_DOUBLE(struct simulate_options, round_s, "round-s", 0, "S", 0, 1e6,
+		      "time from round to round; 0 = when something has changed"),
+	OPTION_STRING(struct simulate_options, solver_time, "solver-time", 0, "HOW",
+		      "time a round takes: zero, seconds, work, measured or published"),
+	OPTION_DOUBLE(struct simulate_options, work_ns, "work-ns", 0, "NS", 0, 1e6,
+		      "of one arc, for --solver-time work"),
+	OPTION_DOUBLE(struct simulate_options, migration_cost_s, "migration-cost-s", 0, "S", 0, 1e6,
+		      "run time that a migration adds"),
+	OPTION_FLAG(struct simulate_options, lose_work, "lose-work", 0, "evicted and migrated tasks begin again"),
+	OPTION_INTEGER(struct simulate_options, seed, "seed", 0, "N", 0, 9007199254740991.,
+		       "seed of all random choices"),
+	OPTION_FLAG(struct simulate_options, check, "check", 0, "check after each round that no task is lost"),
+	OPTION_HEADING("Output"),
+	OPTION_STRING(struct simulate_options, output, "output", 'o', "DIR",
+		      "write summary.json, jobs.csv, rounds-N.csv and report.html"),
+	OPTION_FLAG(struct simulate_options, json, "json", 0, "print the summary as JSON, nomora.simulate/1"),
+	OPTION_INTEGER(struct simulate_options, processes, "processes", 'j', "N", 1, 64,
+		       "policies to simulate at a time"),
+	OPTION_LIST(struct simulate_options, what_if, "what-if", 0, "KEY=VALUE",
+		    "run again with this option changed, and print the differences"),
+	OPTION_INTEGER(struct simulate_options, seeds, "seeds", 0, "N", 2, 1000, "paired seeds of --what-if"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora simulate",
+	.operands = "[--trace DIR] --curves DIR -o DIR",
+	.summary = "A day of a cluster under one or more scheduling policies, in virtual time.",
+	.teach = teach,
+	.rows = rows,
+};
+
+static const struct simulate_options defaults = {
+	.curve_mix = "memcached=50,strads=25,tensorflow=25",
+	.topology = "16x48",
+	.solver_time = "zero",
+	.machines = 12500,
+	.slots = 12,
+	.seed = 1,
+	.unscheduled_capacity = 1,
+	.gamma = COST_GAMMA,
+	.processes = 1,
+	.seeds = 5,
+	.hours = 24,
+	.load = 0.9,
+	.fraction = 1,
+	.speed_up = 1,
+	.work_ns = 5,
+	.rack_us = 70,
+	.pod_us = 200,
+	.across_us = 520,
+	.spread = 0.1,
+	.drift = 0.1,
+	.noise = 0.1,
+};
+
+static int write_output(const struct simulate *simulate, const char *folder, struct error *err)
+{
+	int code = simulate_write_jobs(simulate, folder, err);
+
+	if (code == 0)
+		code = simulate_write_report(simulate, folder, err);
+	return code == 0 ? simulate_write_summary(simulate, folder, err) : code;
+}
+
+static int run(const struct simulate_options *options, struct error *err)
+{
+	struct simulate simulate = {0};
+	int code = 0;
+
+	if (options->output && mkdir(options->output, 0777) != 0 && errno != EEXIST)
+		return error_set(err, errno, "cannot make %s: %s", options->output, strerror(errno));
+	code = simulate_setup(&simulate, options, err);
+	if (code == 0)
+		code = simulate_run(&simulate, options->output, err);
+	if (code == 0 && options->output)
+		code = write_output(&simulate, options->output, err);
+	if (code == 0 && options->json)
+		code = simulate_print_summary(&simulate, stdout);
+	else if (code == 0)
+		simulate_print_table(&simulate, stdout);
+	simulate_free(&simulate);
+	return code == 0 ? command_flush(err) : code;
+}
+
+/* The options once more with each KEY=VALUE as --KEY=VALUE. */
+static int parse_changed(int argc, char **argv, const struct option_list *what_if, struct simulate_options *changed,
+			 struct option_operands *operands)
+{
+	static char texts[OPTION_LIST_MAXIMUM][128]; /* the options point into them */
+	char *arguments[OPTION_LIST_MAXIMUM * 2 + 2];
+	int count = 0;
+
+	for (; count < argc && count < OPTION_LIST_MAXIMUM; count++)
+		arguments[count] = argv[count];
+	for (size_t i = 0; i < what_if->count; i++) {
+		snprintf(texts[i], sizeof texts[i], "--%s", what_if->items[i]);
+		arguments[count++] = texts[i];
+	}
+	arguments[count] = NULL;
+	*changed = defaults;
+	return command_parse(&usage, count, arguments, changed, operands);
+}
+
+int command_simulate(int argc, char **argv)
+{
+	struct simulate_options options = defaults, changed;
+	struct option_operands operands = {0}, changed_operands = {0};
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &options, &operands);
+
+	if (code < 0 && !options.curves)
+		error_set(&err, EINVAL, "missing option --curves; 'nomora simulate --help' has an example");
+	else if (code < 0)
+		simulate_check(&options, &err);
+	if (code < 0 && err.code)
+		code = command_fail(&err, COMMAND_USAGE);
+	if (code < 0 && options.what_if.count > 0)
+		code = parse_changed(argc, argv, &options.what_if, &changed, &changed_operands);
+	if (code < 0) {
+		stop_catch_signals();
+		code = options.what_if.count > 0 ? simulate_what_if(&options, &changed, &err) : run(&options, &err);
+		code = code == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
+	}
+	options_free(&changed_operands);
+	options_free(&operands);
+	return code;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * nomora simulate, in parts: cmd_simulate.c has the options and the order of work, simulate_setup.c makes settings and
+ * workload from them, simulate_run.c runs the policies in processes, simulate_output.c writes summary.json and CSV,
+ * simulate_report.c the page with figures 5 to 9, simulate_what_if.c compares two sets of options.
+ */
+#ifndef APPS_SIMULATE_H
+#define APPS_SIMULATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <base/error.h>
+#include <base/options.h>
+#include <model/curve_library.h>
+#include <model/google_trace.h>
+#include <sched/sim/generate.h>
+#include <sched/sim/sim.h>
+
+enum { SIMULATE_POLICIES_MAXIMUM = 16, SIMULATE_NAME_BYTES = 96 };
+
+struct simulate_options {
+	const char *trace, *curves, *curve_mix, *topology, *solver_time, *output;
+	struct option_list policies, what_if;
+	int64_t machines, slots, seed, unscheduled_capacity, gamma, processes, seeds;
+	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
+	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance;
+	bool keep_single, updates, lose_work, strict, check, json;
+	int roots, spill;
+};
+
+struct simulate_policy {
+	char name[SIMULATE_NAME_BYTES]; /* as given */
+	struct sim_settings settings;
+	struct sim_result result;
+	bool done;
+};
+
+struct simulate {
+	const struct simulate_options *options;
+	struct workload *workload;
+	struct google_trace_report trace_report;
+	struct curve_library *library;
+	struct simulate_policy policies[SIMULATE_POLICIES_MAXIMUM];
+	size_t policy_count;
+};
+
+/* Reads or draws the workload, loads the curves, parses the policies. 0 or -errno. */
+int simulate_setup(struct simulate *simulate, const struct simulate_options *options, struct error *err);
+void simulate_free(struct simulate *simulate);
+/* Checks the options that need no file. 0 or -EINVAL. */
+int simulate_check(const struct simulate_options *options, struct error *err);
+
+/* Runs all policies, in up to options->processes processes; a table of rounds each goes into `folder` (may be NULL). */
+int simulate_run(struct simulate *simulate, const char *folder, struct error *err);
+
+/* True if every policy ran to the end. */
+bool simulate_complete(const struct simulate *simulate);
+int simulate_write_jobs(const struct simulate *simulate, const char *folder, struct error *err);
+int simulate_write_summary(const struct simulate *simulate, const char *folder, struct error *err);
+int simulate_print_summary(const struct simulate *simulate, FILE *out);
+void simulate_print_table(const struct simulate *simulate, FILE *out);
+int simulate_write_report(const struct simulate *simulate, const char *folder, struct error *err);
+
+/* Runs both sets of options with paired seeds and prints the differences. `changed` are the options with --what-if. */
+int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, struct error *err);
+
+#endif

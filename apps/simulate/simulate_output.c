@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Results as nomora.simulate/1, CSV and a table. */
+#include "simulate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <base/file.h>
+#include <base/json.h>
+
+static json_t *number_or_null(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Seconds from a histogram of microseconds. */
+static json_t *seconds_json(const struct histogram *histogram)
+{
+	return json_pack("{s:I,s:f,s:f,s:f,s:f,s:f,s:f}", "count", (json_int_t)histogram_count(histogram), "mean_s",
+			 histogram_mean(histogram) / 1e6, "p50_s", (double)histogram_percentile(histogram, 50) / 1e6,
+			 "p90_s", (double)histogram_percentile(histogram, 90) / 1e6, "p99_s",
+			 (double)histogram_percentile(histogram, 99) / 1e6, "p999_s",
+			 (double)histogram_percentile(histogram, 99.9) / 1e6, "maximum_s",
+			 (double)histogram_maximum(histogram) / 1e6);
+}
+
+static json_t *policy_json(const struct simulate_policy *policy)
+{
+	const struct sim_result *result = &policy->result;
+	const struct policy_settings *settings = &policy->settings.policy_settings;
+	json_t *object = json_pack("{s:s,s:b,s:s,s:i,s:i,s:b,s:f,s:f}", "name", policy->name, "complete",
+				   policy->done && result->complete, "policy", policy->settings.policy->name, "p_m",
+				   (int)settings->machine_threshold, "p_r", (int)settings->rack_threshold, "preemption",
+				   settings->flow.preemption, "beta_per_s", settings->flow.beta_per_s, "round_s",
+				   (double)policy->settings.round_us / 1e6);
+
+	if (!policy->done)
+		return object;
+	json_object_set_new(object, "simulated_s", json_real((double)result->end_us / 1e6));
+	json_object_set_new(
+		object, "performance",
+		json_pack("{s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "jobs", (json_int_t)result->job_count, "area",
+			  number_or_null(result->area), "area_worst_task", number_or_null(result->area_worst),
+			  "area_best_other", number_or_null(result->area_other), "task_mean",
+			  number_or_null(result->task_mean), "area_first_second", number_or_null(result->start_area),
+			  "task_mean_first_second", number_or_null(result->start_task_mean)));
+	json_object_set_new(object, "tasks",
+			    json_pack("{s:I,s:I,s:I,s:I,s:f}", "submitted", (json_int_t)result->submitted, "finished",
+				      (json_int_t)result->finished, "running", (json_int_t)result->running, "waiting",
+				      (json_int_t)result->waiting, "task_hours", result->task_hours));
+	json_object_set_new(object, "moves",
+			    json_pack("{s:I,s:I,s:I,s:I,s:o}", "migrations", (json_int_t)result->migrations,
+				      "preemptions", (json_int_t)result->preemptions, "evictions",
+				      (json_int_t)result->evictions, "ping_pongs", (json_int_t)result->ping_pongs,
+				      "migrations_per_task_hour",
+				      number_or_null((double)result->migrations / result->task_hours)));
+	json_object_set_new(object, "migrated_share_of_running",
+			    json_pack("{s:f,s:f,s:f}", "mean", histogram_mean(result->migrated_ppm) / 1e6, "p99",
+				      (double)histogram_percentile(result->migrated_ppm, 99) / 1e6, "maximum",
+				      (double)histogram_maximum(result->migrated_ppm) / 1e6));
+	json_object_set_new(object, "rounds", json_integer((json_int_t)result->rounds));
+	json_object_set_new(object, "solves", json_integer((json_int_t)result->solves));
+	json_object_set_new(object, "round_virtual", seconds_json(result->took_us));
+	json_object_set_new(object, "placement_latency", seconds_json(result->placement_us));
+	json_object_set_new(object, "wait_for_root", seconds_json(result->wait_root_us));
+	json_object_set_new(object, "wait_for_slot", seconds_json(result->wait_slot_us));
+	json_object_set_new(object, "wait_for_solver", seconds_json(result->wait_solver_us));
+	json_object_set_new(object, "response_time", seconds_json(result->response_us));
+	json_object_set_new(
+		object, "utilisation",
+		json_pack("{s:f,s:f}", "mean", result->utilisation_mean, "maximum", result->utilisation_maximum));
+	json_object_set_new(
+		object, "waiting_tasks",
+		json_pack("{s:f,s:I}", "mean", result->waiting_mean, "maximum", (json_int_t)result->waiting_maximum));
+	json_object_set_new(object, "machines",
+			    json_pack("{s:I,s:I}", "added", (json_int_t)result->machines_added, "removed",
+				      (json_int_t)result->machines_removed));
+	/* Of the host, not of the simulation: the only figures that differ from run to run. */
+	json_object_set_new(object, "wall",
+			    json_pack("{s:f,s:f,s:o}", "total_s", result->wall_s, "solver_s", result->solver_wall_s,
+				      "round", seconds_json(result->runtime_us)));
+	return object;
+}
+
+static json_t *problems_json(const struct google_trace_report *report)
+{
+	json_t *object = json_object();
+
+	for (int k = 0; k < GOOGLE_TRACE_PROBLEMS; k++) {
+		if (report->problems[k])
+			json_object_set_new(object, google_trace_problem_name((enum google_trace_problem)k),
+					    json_pack("{s:I,s:s}", "count", (json_int_t)report->problems[k], "first",
+						      report->first[k]));
+	}
+	return object;
+}
+
+static json_t *workload_json(const struct simulate *simulate)
+{
+	const struct workload *workload = simulate->workload;
+	const struct workload_left_out *left_out = &workload->left_out;
+
+	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:o,s:{s:I,s:I,s:I,s:I,s:I}}", "source",
+			 simulate->options->trace ? "trace" : "synthetic", "rows",
+			 (json_int_t)simulate->trace_report.rows, "machines", (json_int_t)workload->machine_count,
+			 "jobs", (json_int_t)workload->job_count, "tasks", (json_int_t)workload->task_count, "problems",
+			 problems_json(&simulate->trace_report), "left_out", "tasks_that_never_ran",
+			 (json_int_t)left_out->never_ran, "tasks_submitted_too_late", (json_int_t)left_out->too_late,
+			 "tasks_outside_fraction", (json_int_t)left_out->not_drawn, "single_task_jobs",
+			 (json_int_t)left_out->single_jobs, "machines_outside_fraction",
+			 (json_int_t)left_out->machines_not_drawn);
+}
+
+static json_t *settings_json(const struct simulate_options *options)
+{
+	return json_pack("{s:f,s:f,s:f,s:b,s:I,s:f,s:b,s:s,s:s,s:f,s:f,s:f,s:b,s:s,s:s,s:I,s:I,s:f,s:{s:f,s:f,s:f,s:f,"
+			 "s:f,s:f,s:f},s:s,s:I}",
+			 "hours", options->hours, "fraction", options->fraction, "speed_up", options->speed_up,
+			 "keep_single", options->keep_single, "slots", (json_int_t)options->slots, "slots_per_cpu",
+			 options->slots_per_cpu, "updates", options->updates, "topology", options->topology,
+			 "solver_time", options->solver_time, "work_ns", options->work_ns, "round_s", options->round_s,
+			 "migration_cost_s", options->migration_cost_s, "lose_work", options->lose_work, "roots",
+			 options->roots == 0 ? "any" : "best", "spill", options->spill == 0 ? "any" : "best",
+			 "unscheduled_capacity", (json_int_t)options->unscheduled_capacity, "gamma",
+			 (json_int_t)options->gamma, "omega_per_s", options->omega_per_s, "latency", "rack_us",
+			 options->rack_us, "pod_us", options->pod_us, "across_us", options->across_us, "spread",
+			 options->spread, "drift", options->drift, "noise", options->noise, "spike_chance",
+			 options->spike_chance, "curve_mix", options->curve_mix, "seed", (json_int_t)options->seed);
+}
+
+static json_t *summary_json(const struct simulate *simulate)
+{
+	json_t *results = json_array();
+
+	for (size_t i = 0; i < simulate->policy_count; i++)
+		json_array_append_new(results, policy_json(&simulate->policies[i]));
+	return json_pack("{s:s,s:b,s:o,s:o,s:o}", "schema", "nomora.simulate/1", "complete",
+			 simulate_complete(simulate), "workload", workload_json(simulate), "settings",
+			 settings_json(simulate->options), "policies", results);
+}
+
+int simulate_write_summary(const struct simulate *simulate, const char *folder, struct error *err)
+{
+	json_t *root = summary_json(simulate);
+	char path[PATH_MAX];
+	int code;
+
+	snprintf(path, sizeof path, "%s/summary.json", folder);
+	code = root ? json_write_file(path, root, err) : error_set(err, ENOMEM, "out of memory");
+	json_decref(root);
+	return code;
+}
+
+int simulate_print_summary(const struct simulate *simulate, FILE *out)
+{
+	json_t *root = summary_json(simulate);
+	char *text = root ? json_to_text(root) : NULL;
+	int code = text && fprintf(out, "%s\n", text) > 0 ? 0 : -EIO;
+
+	free(text);
+	json_decref(root);
+	return code;
+}
+
+int simulate_write_jobs(const struct simulate *simulate, const char *folder, struct error *err)
+{
+	struct file_writer *writer;
+	char path[PATH_MAX];
+	FILE *out;
+
+	snprintf(path, sizeof path, "%s/jobs.csv", folder);
+	writer = file_writer_open(path, err);
+	if (!writer)
+		return -error_code(err, EIO);
+	out = file_writer_stream(writer);
+	fputs("policy,job,tasks,curve,seconds,average,worst_task,average_best_other,task_mean\n", out);
+	for (size_t i = 0; i < simulate->policy_count; i++) {
+		const struct simulate_policy *policy = &simulate->policies[i];
+
+		for (size_t j = 0; j < policy->result.job_count; j++) {
+			const struct sim_job_result *job = &policy->result.jobs[j];
+
+			fprintf(out, "%zu,%" PRIu64 ",%u,%s,%" PRIu64 ",%.6f,%.6f,%.6f,%.6f\n", i + 1, job->id,
+				job->tasks, policy->settings.curves[job->curve]->application,
+				job->performance.intervals, performance_average(&job->performance),
+				performance_worst(&job->performance), performance_average_other(&job->performance),
+				job->task_sum / job->task_samples);
+		}
+	}
+	return file_writer_commit(writer, err);
+}
+
+static void print_duration(FILE *out, double seconds)
+{
+	if (seconds < 1)
+		fprintf(out, " %7.1f ms", seconds * 1e3);
+	else
+		fprintf(out, " %8.1f s", seconds);
+}
+
+void simulate_print_table(const struct simulate *simulate, FILE *out)
+{
+	const struct workload *workload = simulate->workload;
+
+	fprintf(out,
+		"%zu machines, %zu jobs, %zu tasks; left out: %" PRIu64 " tasks that never ran, %" PRIu64
+		" jobs of one task\n\n",
+		workload->machine_count, workload->job_count, workload->task_count, workload->left_out.never_ran,
+		workload->left_out.single_jobs);
+	fprintf(out, "%-38s %6s %6s %6s %10s %10s %10s %10s %9s %7s\n", "POLICY", "AREA", "WORST", "TASKS",
+		"PLACED p50", "p99", "ROUND p50", "p99", "MIGRATED", "WAITING");
+	for (size_t i = 0; i < simulate->policy_count; i++) {
+		const struct simulate_policy *policy = &simulate->policies[i];
+		const struct sim_result *result = &policy->result;
+
+		if (!policy->done) {
+			fprintf(out, "%-38s not run\n", policy->name);
+			continue;
+		}
+		fprintf(out, "%-38s %5.1f%% %5.1f%% %5.1f%%", policy->name, 100 * result->area,
+			100 * result->area_worst, 100 * result->task_mean);
+		print_duration(out, (double)histogram_percentile(result->placement_us, 50) / 1e6);
+		print_duration(out, (double)histogram_percentile(result->placement_us, 99) / 1e6);
+		print_duration(out, (double)histogram_percentile(result->runtime_us, 50) / 1e6);
+		print_duration(out, (double)histogram_percentile(result->runtime_us, 99) / 1e6);
+		fprintf(out, " %9" PRIu64 " %7.0f%s\n", result->migrations, result->waiting_mean,
+			result->complete ? "" : "  (stopped)");
+	}
+	fprintf(out, "\nAREA is the mean over jobs of the average application performance, WORST the same of each "
+		     "job's worst "
+		     "task, TASKS\nthe mean over tasks. Rounds in wall-clock time.\n");
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Settings and workload from the options. */
+#include "simulate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/log.h>
+#include <base/number.h>
+
+static const double second_us = 1e6;
+
+static int parse_topology(const char *text, struct sim_settings *settings, struct error *err)
+{
+	int used = 0;
+
+	if (sscanf(text, "%ux%u%n", &settings->racks_per_pod, &settings->machines_per_rack, &used) == 2 &&
+	    text[used] == '\0' && settings->racks_per_pod > 0 && settings->machines_per_rack > 0 &&
+	    settings->racks_per_pod <= 100000 && settings->machines_per_rack <= 100000)
+		return 0;
+	return error_set(err, EINVAL,
+			 "--topology '%s': expected RACKSxMACHINES, racks of a pod and machines of a rack, as "
+			 "16x48",
+			 text);
+}
+
+static int parse_solver_time(const char *text, struct sim_settings *settings, struct error *err)
+{
+	static const struct {
+		const char *name;
+		enum sim_solver_time time;
+	} names[] = {{"zero", SIM_SOLVER_ZERO},
+		     {"work", SIM_SOLVER_WORK},
+		     {"measured", SIM_SOLVER_MEASURED},
+		     {"published", SIM_SOLVER_PUBLISHED}};
+	double seconds;
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		if (strcmp(text, names[i].name) == 0) {
+			settings->solver_time = names[i].time;
+			return 0;
+		}
+	}
+	if (number_parse_double(text, &seconds) != 0 || seconds < 0 || seconds > 1e6)
+		return error_set(err, EINVAL, "--solver-time '%s': expected zero, work, measured, published or seconds",
+				 text);
+	settings->solver_time = SIM_SOLVER_FIXED;
+	settings->solver_us = (int64_t)(seconds * second_us);
+	return 0;
+}
+
+/* One KEY[=VALUE] of a policy. */
+static int set_parameter(struct sim_settings *settings, const char *key, const char *value, struct error *err)
+{
+	struct policy_settings *policy = &settings->policy_settings;
+	double number = 1;
+
+	if (value && number_parse_double(value, &number) != 0)
+		return error_set(err, EINVAL, "policy parameter %s: '%s' is not a number", key, value);
+	if (strcmp(key, "p_m") == 0 && number >= 0 && number <= 1000)
+		policy->machine_threshold = (int32_t)number;
+	else if (strcmp(key, "p_r") == 0 && number >= 0 && number <= 1000)
+		policy->rack_threshold = (int32_t)number;
+	else if (strcmp(key, "preemption") == 0 && (number == 0 || number == 1))
+		policy->flow.preemption = number != 0;
+	else if (strcmp(key, "beta") == 0 && number >= 0 && number <= 1e5)
+		policy->flow.beta_per_s = number;
+	else if (strcmp(key, "round_s") == 0 && number >= 0 && number <= 1e6)
+		settings->round_us = (int64_t)(number * second_us);
+	else
+		return error_set(
+			err, EINVAL,
+			"policy parameter '%s%s%s': expected p_m or p_r (0 to 1000), preemption, beta or round_s", key,
+			value ? "=" : "", value ? value : "");
+	return 0;
+}
+
+/* NAME[:KEY=VALUE,...] */
+static int parse_policy(const char *text, struct simulate_policy *policy, struct error *err)
+{
+	char copy[SIMULATE_NAME_BYTES], *parameters, *item, *save = NULL;
+	int code = 0;
+
+	if (strlen(text) >= sizeof copy)
+		return error_set(err, EINVAL, "--policy '%.40s...' is longer than %zu bytes", text, sizeof copy - 1);
+	memcpy(copy, text, strlen(text) + 1);
+	memcpy(policy->name, text, strlen(text) + 1);
+	parameters = strchr(copy, ':');
+	if (parameters)
+		*parameters++ = '\0';
+	policy->settings.policy = policy_find(copy);
+	if (!policy->settings.policy)
+		return error_set(err, EINVAL,
+				 "--policy '%s': expected nomora, random, load_spreading, quincy or first_fit, with "
+				 "parameters as in nomora:p_m=105,p_r=110",
+				 copy);
+	for (item = parameters ? strtok_r(parameters, ",", &save) : NULL; item && code == 0;
+	     item = strtok_r(NULL, ",", &save)) {
+		char *value = strchr(item, '=');
+
+		if (value)
+			*value++ = '\0';
+		code = set_parameter(&policy->settings, item, value, err);
+	}
+	return code;
+}
+
+static int common_settings(const struct simulate_options *options, struct sim_settings *settings, struct error *err)
+{
+	struct policy_settings *policy = &settings->policy_settings;
+	struct sim_latency_settings *latency = &settings->latency;
+	int code;
+
+	sim_settings_default(settings);
+	settings->slots = (uint32_t)options->slots;
+	settings->slots_per_cpu = options->slots_per_cpu;
+	settings->updates = options->updates;
+	settings->end_us = (int64_t)(options->hours * 3600 * second_us);
+	settings->round_us = (int64_t)(options->round_s * second_us);
+	settings->work_ns_per_scan = options->work_ns;
+	settings->migration_cost_us = (int64_t)(options->migration_cost_s * second_us);
+	settings->lose_work = options->lose_work;
+	settings->seed = (uint64_t)options->seed;
+	settings->check = options->check;
+	policy->root_anywhere = options->roots == 0;
+	policy->spill_anywhere = options->spill == 0;
+	policy->flow.gamma = (int32_t)options->gamma;
+	policy->flow.omega_per_s = options->omega_per_s;
+	policy->flow.unscheduled_capacity = options->omega_per_s > 0 ? 0 : (int32_t)options->unscheduled_capacity;
+	*latency = (struct sim_latency_settings){
+		.level_us = {options->rack_us, options->pod_us, options->across_us},
+		.same_machine_us = 1,
+		.spread = options->spread,
+		.drift = options->drift,
+		.noise = options->noise,
+		.spike_chance = options->spike_chance,
+		.spike_factor = 5,
+		.seed = (uint64_t)options->seed,
+	};
+	code = parse_topology(options->topology, settings, err);
+	return code == 0 ? parse_solver_time(options->solver_time, settings, err) : code;
+}
+
+/* NAME=SHARE,...; shares are relative. */
+static int parse_mix(struct simulate *simulate, const char *text, struct sim_settings *settings, struct error *err)
+{
+	char *copy = strdup(text), *item, *save = NULL;
+	double total = 0;
+	int code = copy ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	for (item = copy ? strtok_r(copy, ",", &save) : NULL; item && code == 0; item = strtok_r(NULL, ",", &save)) {
+		char *value = strchr(item, '=');
+		double share = 1;
+		int64_t number;
+
+		if (value)
+			*value++ = '\0';
+		if (settings->curve_count == SIM_CURVES_MAXIMUM ||
+		    (value && (number_parse_double(value, &share) != 0 || share <= 0))) {
+			code = error_set(err, EINVAL, "--curve-mix: expected up to %d NAME=SHARE with shares above 0",
+					 SIM_CURVES_MAXIMUM);
+			break;
+		}
+		number = curve_library_find(simulate->library, item, err);
+		if (number < 0) {
+			code = (int)number;
+			break;
+		}
+		settings->curves[settings->curve_count] = curve_library_at(simulate->library, (size_t)number);
+		settings->curve_shares[settings->curve_count++] = share;
+		total += share;
+	}
+	for (uint32_t c = 0; c < settings->curve_count; c++)
+		settings->curve_shares[c] /= total;
+	free(copy);
+	if (code == 0 && settings->curve_count == 0)
+		code = error_set(err, EINVAL, "--curve-mix: expected NAME=SHARE,...");
+	return code;
+}
+
+static int parse_policies(struct simulate *simulate, const struct sim_settings *common, struct error *err)
+{
+	static const char *const usual[] = {"random", "load_spreading", "nomora:p_m=110,p_r=115",
+					    "nomora:p_m=105,p_r=110"};
+	const struct option_list *given = &simulate->options->policies;
+	size_t count = given->count ? given->count : sizeof usual / sizeof usual[0];
+	int code = 0;
+
+	if (count > SIMULATE_POLICIES_MAXIMUM)
+		return error_set(err, EINVAL, "--policy: expected at most %d", SIMULATE_POLICIES_MAXIMUM);
+	for (size_t i = 0; i < count && code == 0; i++) {
+		struct simulate_policy *policy = &simulate->policies[simulate->policy_count++];
+
+		*policy = (struct simulate_policy){.settings = *common};
+		code = parse_policy(given->count ? given->items[i] : usual[i], policy, err);
+	}
+	return code;
+}
+
+int simulate_check(const struct simulate_options *options, struct error *err)
+{
+	struct simulate simulate = {.options = options};
+	struct sim_settings settings;
+	int code = common_settings(options, &settings, err);
+
+	return code == 0 ? parse_policies(&simulate, &settings, err) : code;
+}
+
+static void warn_of_problems(const struct google_trace_report *report)
+{
+	for (int k = 0; k < GOOGLE_TRACE_PROBLEMS; k++) {
+		if (report->problems[k])
+			log_warning("%llu %s; the first: %s", (unsigned long long)report->problems[k],
+				    google_trace_problem_name((enum google_trace_problem)k), report->first[k]);
+	}
+}
+
+static int make_workload(struct simulate *simulate, int64_t end_us, struct error *err)
+{
+	const struct simulate_options *options = simulate->options;
+	struct workload_filter filter = {
+		.end_us = end_us,
+		.fraction = options->fraction,
+		.speed_up = options->speed_up,
+		.keep_single = options->keep_single,
+	};
+	int code = 0;
+
+	if (options->trace) {
+		/* Tasks that run beyond the end are known by their end. */
+		struct google_trace_options trace = {.until_us = INT64_MAX, .strict = options->strict};
+
+		simulate->workload = workload_create();
+		if (!simulate->workload)
+			return error_set(err, ENOMEM, "out of memory");
+		code = google_trace_read(simulate->workload, options->trace, &trace, &simulate->trace_report, err);
+		warn_of_problems(&simulate->trace_report);
+	} else {
+		struct sim_generate_settings generate;
+
+		sim_generate_settings_default(&generate);
+		generate.machines = (uint32_t)options->machines;
+		generate.slots = (uint32_t)options->slots;
+		generate.hours = options->hours;
+		generate.load = options->load;
+		generate.seed = (uint64_t)options->seed;
+		simulate->workload = sim_generate(&generate);
+		if (!simulate->workload)
+			return error_set(err, ENOMEM, "out of memory");
+	}
+	if (code == 0 && workload_finish(simulate->workload, &filter) != 0)
+		code = error_set(err, ENOMEM, "out of memory");
+	if (code == 0 && (simulate->workload->job_count == 0 || simulate->workload->machine_count == 0))
+		code = error_set(err, EINVAL,
+				 "nothing to simulate: %zu jobs, %zu machines; are --fraction and --hours too "
+				 "small?",
+				 simulate->workload->job_count, simulate->workload->machine_count);
+	return code;
+}
+
+int simulate_setup(struct simulate *simulate, const struct simulate_options *options, struct error *err)
+{
+	struct sim_settings common;
+	int code;
+
+	*simulate = (struct simulate){.options = options};
+	code = common_settings(options, &common, err);
+	if (code == 0) {
+		simulate->library = curve_library_create(options->curves);
+		code = simulate->library ? parse_mix(simulate, options->curve_mix, &common, err)
+					 : error_set(err, ENOMEM, "out of memory");
+	}
+	if (code == 0)
+		code = parse_policies(simulate, &common, err);
+	return code == 0 ? make_workload(simulate, common.end_us, err) : code;
+}
+
+void simulate_free(struct simulate *simulate)
+{
+	for (size_t i = 0; i < simulate->policy_count; i++)
+		sim_result_free(&simulate->policies[i].result);
+	workload_destroy(simulate->workload);
+	curve_library_destroy(simulate->library);
+	*simulate = (struct simulate){0};
+}

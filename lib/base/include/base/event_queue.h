@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The event queue of a simulator: a binary heap by time. Events of equal time leave in the order in which they were
+ * added, so that a simulation is the same on every machine. Times are in the caller's unit. One thread.
+ *
+ * A zeroed struct is an empty queue.
+ */
+#ifndef BASE_EVENT_QUEUE_H
+#define BASE_EVENT_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event {
+	int64_t time;
+	uint64_t order;         /* set by event_queue_add() */
+	uint32_t kind, subject; /* the caller's */
+	uint64_t detail;        /* the caller's */
+};
+
+struct event_queue {
+	struct event *events; /* heap */
+	size_t count, capacity;
+	uint64_t added;
+};
+
+void event_queue_free(struct event_queue *queue);
+
+/* O(log n). 0 or -ENOMEM. */
+int event_queue_add(struct event_queue *queue, int64_t time, uint32_t kind, uint32_t subject, uint64_t detail);
+
+/* The earliest event, NULL when the queue is empty; valid until the next call that changes it. O(1). */
+static inline const struct event *event_queue_first(const struct event_queue *queue)
+{
+	return queue->count ? &queue->events[0] : NULL;
+}
+
+/* Removes the earliest event into *event if its time is at most `until`. O(log n). */
+bool event_queue_take(struct event_queue *queue, int64_t until, struct event *event);
+
+#endif

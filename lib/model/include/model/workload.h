@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A workload to simulate: machines that come and go, jobs and their tasks with submission and run times. Readers of
+ * traces and the generator add tasks and machine events in any order; workload_finish() leaves out what the paper's
+ * rules leave out, and sorts. Times are microseconds from the begin of the simulation. Plain data; readers may share
+ * a finished workload between threads.
+ */
+#ifndef MODEL_WORKLOAD_H
+#define MODEL_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/hash_table.h>
+
+enum { WORKLOAD_TO_THE_END = -1 }; /* run_us of a task that never ends */
+
+enum workload_machine_change { WORKLOAD_MACHINE_ADDED, WORKLOAD_MACHINE_REMOVED, WORKLOAD_MACHINE_UPDATED };
+
+struct workload_machine_event {
+	int64_t time_us;
+	uint32_t machine; /* number */
+	uint32_t order;   /* of adding */
+	enum workload_machine_change change;
+	float cpu; /* capacity, 1 = the largest machine; under 0 = not known */
+};
+
+struct workload_task {
+	int64_t submit_us;
+	int64_t run_us; /* sum of its attempts, or WORKLOAD_TO_THE_END */
+	uint64_t job_id;
+	uint32_t index; /* within the job, as in the trace */
+	uint32_t job;   /* number, set by workload_finish() */
+};
+
+/* Tasks first_task..first_task+task_count-1, by index; the first is the root. */
+struct workload_job {
+	uint64_t id;
+	uint32_t first_task, task_count;
+};
+
+/* Left out by workload_finish(), and by readers. */
+struct workload_left_out {
+	uint64_t never_ran;   /* tasks without an attempt */
+	uint64_t too_late;    /* tasks submitted at or after the end */
+	uint64_t not_drawn;   /* tasks of jobs outside the fraction */
+	uint64_t single_jobs; /* jobs with one task */
+	uint64_t machines_not_drawn;
+};
+
+struct workload {
+	uint64_t *machine_ids; /* [machine_count] in the order of first appearance */
+	size_t machine_count, machine_capacity;
+	struct workload_machine_event *machine_events;
+	size_t machine_event_count, machine_event_capacity;
+	struct workload_task *tasks;
+	size_t task_count, task_capacity;
+	struct workload_job *jobs;
+	size_t job_count;
+	struct workload_left_out left_out;
+	struct hash_table machine_index;
+};
+
+struct workload *workload_create(void);           /* NULL = out of memory */
+void workload_destroy(struct workload *workload); /* NULL is legal */
+
+/* Number of the machine, new where the id is new; -ENOMEM. */
+int64_t workload_machine(struct workload *workload, uint64_t id);
+/* Number of the machine, -ENOENT. */
+int64_t workload_find_machine(const struct workload *workload, uint64_t id);
+int workload_add_machine_event(struct workload *workload, int64_t time_us, uint64_t id,
+			       enum workload_machine_change change, float cpu);
+int workload_add_task(struct workload *workload, uint64_t job_id, uint32_t index, int64_t submit_us, int64_t run_us);
+
+struct workload_filter {
+	int64_t end_us;   /* later submissions are left out */
+	double fraction;  /* share of machines and of jobs to keep, chosen by a hash of their ids; 1 = all */
+	double speed_up;  /* submissions come at time / speed_up; 1 = as in the trace */
+	bool keep_single; /* keep jobs with one task */
+};
+
+/* Applies the filter, sorts machine events by time, groups tasks into jobs in the order of submission. 0 or -ENOMEM. */
+int workload_finish(struct workload *workload, const struct workload_filter *filter);
+
+#endif

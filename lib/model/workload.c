@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <model/workload.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/array.h>
+
+struct workload *workload_create(void)
+{
+	return calloc(1, sizeof(struct workload));
+}
+
+void workload_destroy(struct workload *workload)
+{
+	if (!workload)
+		return;
+	hash_table_free(&workload->machine_index);
+	free(workload->machine_ids);
+	free(workload->machine_events);
+	free(workload->tasks);
+	free(workload->jobs);
+	free(workload);
+}
+
+int64_t workload_find_machine(const struct workload *workload, uint64_t id)
+{
+	uint32_t number = hash_table_find(&workload->machine_index, id);
+
+	return number == HASH_TABLE_NONE ? -ENOENT : (int64_t)number;
+}
+
+int64_t workload_machine(struct workload *workload, uint64_t id)
+{
+	int64_t number = workload_find_machine(workload, id);
+	uint64_t *larger;
+
+	if (number >= 0)
+		return number;
+	larger =
+		array_grow(workload->machine_ids, workload->machine_count, &workload->machine_capacity, sizeof *larger);
+	if (!larger)
+		return -ENOMEM;
+	workload->machine_ids = larger;
+	if (hash_table_insert(&workload->machine_index, id, (uint32_t)workload->machine_count) != 0)
+		return -ENOMEM;
+	larger[workload->machine_count] = id;
+	return (int64_t)workload->machine_count++;
+}
+
+int workload_add_machine_event(struct workload *workload, int64_t time_us, uint64_t id,
+			       enum workload_machine_change change, float cpu)
+{
+	int64_t machine = workload_machine(workload, id);
+	struct workload_machine_event *larger = array_grow(workload->machine_events, workload->machine_event_count,
+							   &workload->machine_event_capacity, sizeof *larger);
+
+	if (machine < 0 || !larger)
+		return -ENOMEM;
+	workload->machine_events = larger;
+	larger[workload->machine_event_count] = (struct workload_machine_event){
+		.time_us = time_us > 0 ? time_us : 0,
+		.machine = (uint32_t)machine,
+		.order = (uint32_t)workload->machine_event_count,
+		.change = change,
+		.cpu = cpu,
+	};
+	workload->machine_event_count++;
+	return 0;
+}
+
+int workload_add_task(struct workload *workload, uint64_t job_id, uint32_t index, int64_t submit_us, int64_t run_us)
+{
+	struct workload_task *larger =
+		array_grow(workload->tasks, workload->task_count, &workload->task_capacity, sizeof *larger);
+
+	if (!larger)
+		return -ENOMEM;
+	workload->tasks = larger;
+	larger[workload->task_count++] = (struct workload_task){
+		.submit_us = submit_us > 0 ? submit_us : 0,
+		.run_us = run_us,
+		.job_id = job_id,
+		.index = index,
+	};
+	return 0;
+}
+
+/* In the share of ids that a fraction keeps. */
+static bool is_drawn(uint64_t id, double fraction)
+{
+	return (double)(hash_mix(id ^ UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-53 < fraction;
+}
+
+static int compare_machine_events(const void *left, const void *right)
+{
+	const struct workload_machine_event *a = left, *b = right;
+
+	if (a->time_us != b->time_us)
+		return a->time_us < b->time_us ? -1 : 1;
+	return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static int compare_tasks(const void *left, const void *right)
+{
+	const struct workload_task *a = left, *b = right;
+
+	if (a->job_id != b->job_id)
+		return a->job_id < b->job_id ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Machines outside the fraction, with their events; the others get new numbers in the same order. */
+static int drop_machines(struct workload *workload, double fraction)
+{
+	uint32_t *number = calloc(workload->machine_count + 1, sizeof *number);
+	size_t kept = 0, events = 0;
+
+	if (!number)
+		return -ENOMEM;
+	hash_table_clear(&workload->machine_index);
+	for (size_t m = 0; m < workload->machine_count; m++) {
+		number[m] = UINT32_MAX;
+		if (!is_drawn(workload->machine_ids[m], fraction))
+			continue;
+		workload->machine_ids[kept] = workload->machine_ids[m];
+		hash_table_insert(&workload->machine_index, workload->machine_ids[kept], (uint32_t)kept);
+		number[m] = (uint32_t)kept++;
+	}
+	workload->left_out.machines_not_drawn += workload->machine_count - kept;
+	workload->machine_count = kept;
+	for (size_t e = 0; e < workload->machine_event_count; e++) {
+		struct workload_machine_event event = workload->machine_events[e];
+
+		event.machine = number[event.machine];
+		if (event.machine != UINT32_MAX)
+			workload->machine_events[events++] = event;
+	}
+	workload->machine_event_count = events;
+	free(number);
+	return 0;
+}
+
+static bool keeps_task(struct workload *workload, const struct workload_task *task,
+		       const struct workload_filter *filter)
+{
+	if (!is_drawn(task->job_id, filter->fraction)) {
+		workload->left_out.not_drawn++;
+		return false;
+	}
+	if (task->submit_us >= filter->end_us) {
+		workload->left_out.too_late++;
+		return false;
+	}
+	return true;
+}
+
+static int64_t first_submission(const struct workload *workload, const struct workload_job *job)
+{
+	int64_t first = INT64_MAX;
+
+	for (uint32_t t = 0; t < job->task_count; t++) {
+		int64_t submit_us = workload->tasks[job->first_task + t].submit_us;
+
+		first = submit_us < first ? submit_us : first;
+	}
+	return first;
+}
+
+struct job_order {
+	int64_t submit_us;
+	struct workload_job job;
+};
+
+static int compare_jobs(const void *left, const void *right)
+{
+	const struct job_order *a = left, *b = right;
+
+	if (a->submit_us != b->submit_us)
+		return a->submit_us < b->submit_us ? -1 : 1;
+	return a->job.id < b->job.id ? -1 : a->job.id > b->job.id;
+}
+
+/* Jobs from the sorted tasks, in the order of their first submission. */
+static int group_jobs(struct workload *workload, bool keep_single)
+{
+	struct job_order *order = calloc(workload->task_count + 1, sizeof *order);
+	size_t count = 0;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t first = 0, end; first < workload->task_count; first = end) {
+		uint64_t id = workload->tasks[first].job_id;
+
+		for (end = first + 1; end < workload->task_count && workload->tasks[end].job_id == id;)
+			end++;
+		if (end - first == 1 && !keep_single) {
+			workload->left_out.single_jobs++;
+			continue;
+		}
+		order[count].job = (struct workload_job){id, (uint32_t)first, (uint32_t)(end - first)};
+		order[count].submit_us = first_submission(workload, &order[count].job);
+		count++;
+	}
+	qsort(order, count, sizeof *order, compare_jobs);
+	workload->jobs = calloc(count + 1, sizeof *workload->jobs);
+	for (size_t j = 0; j < count && workload->jobs; j++)
+		workload->jobs[j] = order[j].job;
+	free(order);
+	workload->job_count = count;
+	return workload->jobs ? 0 : -ENOMEM;
+}
+
+/* Puts the jobs' tasks in the order of the jobs, and drops those of no job. */
+static int order_tasks(struct workload *workload)
+{
+	struct workload_task *tasks = calloc(workload->task_count + 1, sizeof *tasks);
+	size_t count = 0;
+
+	if (!tasks)
+		return -ENOMEM;
+	for (size_t j = 0; j < workload->job_count; j++) {
+		struct workload_job *job = &workload->jobs[j];
+
+		memcpy(tasks + count, workload->tasks + job->first_task, job->task_count * sizeof *tasks);
+		job->first_task = (uint32_t)count;
+		for (uint32_t t = 0; t < job->task_count; t++)
+			tasks[count + t].job = (uint32_t)j;
+		count += job->task_count;
+	}
+	free(workload->tasks);
+	workload->tasks = tasks;
+	workload->task_count = count;
+	return 0;
+}
+
+int workload_finish(struct workload *workload, const struct workload_filter *filter)
+{
+	size_t kept = 0;
+
+	if (filter->fraction < 1 && drop_machines(workload, filter->fraction) != 0)
+		return -ENOMEM;
+	qsort(workload->machine_events, workload->machine_event_count, sizeof *workload->machine_events,
+	      compare_machine_events);
+	for (size_t t = 0; t < workload->task_count; t++) {
+		struct workload_task *task = &workload->tasks[t];
+
+		task->submit_us = (int64_t)((double)task->submit_us / filter->speed_up);
+		if (keeps_task(workload, task, filter))
+			workload->tasks[kept++] = *task;
+	}
+	workload->task_count = kept;
+	qsort(workload->tasks, kept, sizeof *workload->tasks, compare_tasks);
+	if (group_jobs(workload, filter->keep_single) != 0)
+		return -ENOMEM;
+	return order_tasks(workload);
+}

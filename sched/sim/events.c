@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Events change the simulation's own state at once, so that metrics are exact. The flow network learns of them at once
+ * or, during a round, at its end; machine events wait as a whole.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <base/array.h>
+
+#include "sim_priv.h"
+
+static struct sim_job *job_of(struct sim *sim, uint32_t task)
+{
+	return &sim->jobs[sim->workload->tasks[task].job];
+}
+
+/* Number within the job, as the flow network counts. */
+static uint32_t number_of(const struct sim *sim, uint32_t task)
+{
+	return task - sim->workload->jobs[sim->workload->tasks[task].job].first_task;
+}
+
+static bool is_root(const struct sim *sim, uint32_t task)
+{
+	return number_of(sim, task) == 0;
+}
+
+static int add_cell(struct sim *sim, uint32_t task)
+{
+	struct sim_job *job = job_of(sim, task);
+
+	if (job->cell_count == job->cell_capacity) {
+		uint32_t capacity = job->cell_capacity ? 2 * job->cell_capacity : 8;
+		uint16_t *cells = reallocarray(job->cells, capacity, sizeof *cells);
+		uint32_t *owners = reallocarray(job->owners, capacity, sizeof *owners);
+
+		job->cells = cells ? cells : job->cells;
+		job->owners = owners ? owners : job->owners;
+		if (!cells || !owners)
+			return -ENOMEM;
+		job->cell_capacity = capacity;
+	}
+	job->cells[job->cell_count] = (uint16_t)sim_latency_cell(&sim->latency, (uint32_t)job->root_machine,
+								 (uint32_t)sim->tasks[task].machine);
+	job->owners[job->cell_count] = task;
+	sim->tasks[task].position = job->cell_count++;
+	return 0;
+}
+
+static void remove_cell(struct sim *sim, uint32_t task)
+{
+	struct sim_job *job = job_of(sim, task);
+	uint32_t position = sim->tasks[task].position, last = job->cell_count - 1;
+
+	job->cells[position] = job->cells[last];
+	job->owners[position] = job->owners[last];
+	sim->tasks[job->owners[position]].position = position;
+	job->cell_count--;
+}
+
+/* All cells of the job, for the root's new machine. */
+int sim_root_placed(struct sim *sim, uint32_t number, int32_t machine)
+{
+	const struct workload_job *described = &sim->workload->jobs[number];
+	struct sim_job *job = &sim->jobs[number];
+	int code = 0;
+
+	job->root_machine = machine;
+	job->cell_count = 0;
+	if (!job->nearest && !(job->nearest = malloc(sizeof *job->nearest)))
+		return -ENOMEM;
+	sim_nearest_find(job->nearest, &sim->latency, (uint32_t)machine, sim->present);
+	for (uint32_t t = 1; t < described->task_count && code == 0; t++) {
+		if (sim->tasks[described->first_task + t].state == SIM_TASK_RUNNING)
+			code = add_cell(sim, described->first_task + t);
+	}
+	return code;
+}
+
+static void activate(struct sim *sim, uint32_t number)
+{
+	sim->jobs[number].active = sim->active_count;
+	sim->active[sim->active_count++] = number;
+}
+
+static void deactivate(struct sim *sim, uint32_t number)
+{
+	uint32_t place = sim->jobs[number].active, last = sim->active[--sim->active_count];
+
+	sim->active[place] = last;
+	sim->jobs[last].active = place;
+}
+
+/* A job enters the network with its first task, and again when a task comes after all others had ended. */
+static int enter_net(struct sim *sim, uint32_t number)
+{
+	struct sim_job *job = &sim->jobs[number];
+	int code = 0;
+
+	if (job->in_net)
+		return 0;
+	job->in_net = true;
+	activate(sim, number);
+	code = placer_set_job_curve(sim->placer, number, (int32_t)job->curve);
+	return code == 0 ? flownet_job_arrived(sim->net, number, 0) : code;
+}
+
+static int leave_net(struct sim *sim, uint32_t number)
+{
+	sim->jobs[number].in_net = false;
+	deactivate(sim, number);
+	return flownet_job_ended(sim->net, number);
+}
+
+static void submit(struct sim *sim, uint32_t task)
+{
+	struct sim_job *job = job_of(sim, task);
+
+	sim->tasks[task].state = SIM_TASK_WAITING;
+	sim->result->submitted++;
+	sim->waiting++;
+	job->waiting++;
+	sim->changed = true;
+}
+
+static int submit_to_net(struct sim *sim, uint32_t task)
+{
+	uint32_t number = sim->workload->tasks[task].job;
+	int code = enter_net(sim, number);
+
+	return code == 0 ? flownet_task_arrived(sim->net, number, number_of(sim, task), 0) : code;
+}
+
+/* The integral of running tasks over time: minus the time of each start, plus that of each end. */
+static void count_running(struct sim *sim, int64_t now_us, int change)
+{
+	sim->slot_us -= change * (double)now_us;
+	sim->running = (uint64_t)((int64_t)sim->running + change);
+}
+
+int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_us)
+{
+	struct sim_task *state = &sim->tasks[task];
+	struct sim_job *job = job_of(sim, task);
+
+	state->state = SIM_TASK_RUNNING;
+	state->machine = machine;
+	state->started_us = now_us;
+	sim->waiting--;
+	job->waiting--;
+	job->running++;
+	count_running(sim, now_us, 1);
+	if (is_root(sim, task)) {
+		int code = sim_root_placed(sim, sim->workload->tasks[task].job, machine);
+
+		job->root_placed_us = now_us;
+		if (code != 0)
+			return code;
+	} else if (job->root_machine != SIM_NONE && add_cell(sim, task) != 0) {
+		return -ENOMEM;
+	}
+	if (state->left_us == WORKLOAD_TO_THE_END)
+		return 0;
+	return event_queue_add(&sim->events, now_us + state->left_us, SIM_FINISH, task, ++state->generation);
+}
+
+/* The task leaves its machine and waits; its progress stays unless lose_work. */
+int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us)
+{
+	struct sim_task *state = &sim->tasks[task];
+	struct sim_job *job = job_of(sim, task);
+
+	if (state->left_us != WORKLOAD_TO_THE_END && !sim->settings->lose_work && now_us > state->started_us) {
+		state->left_us -= now_us - state->started_us;
+		state->left_us = state->left_us < 0 ? 0 : state->left_us;
+	}
+	state->generation++;
+	state->state = SIM_TASK_WAITING;
+	state->machine = SIM_NONE;
+	sim->waiting++;
+	job->waiting++;
+	job->running--;
+	count_running(sim, now_us, -1);
+	if (is_root(sim, task)) {
+		job->root_machine = SIM_NONE;
+		job->cell_count = 0;
+	} else if (job->root_machine != SIM_NONE) {
+		remove_cell(sim, task);
+	}
+	return 0;
+}
+
+static bool finish(struct sim *sim, uint32_t task, uint64_t generation, int64_t time_us)
+{
+	struct sim_task *state = &sim->tasks[task];
+	struct sim_job *job = job_of(sim, task);
+
+	if (state->state != SIM_TASK_RUNNING || state->generation != generation)
+		return false; /* of an attempt that was ended before */
+	histogram_record(sim->result->response_us, time_us - sim->workload->tasks[task].submit_us);
+	state->state = SIM_TASK_DONE;
+	state->machine = SIM_NONE;
+	sim->result->finished++;
+	job->running--;
+	count_running(sim, time_us, -1);
+	if (!is_root(sim, task) && job->root_machine != SIM_NONE)
+		remove_cell(sim, task);
+	sim->changed |= sim->waiting > 0;
+	return true;
+}
+
+static int finish_in_net(struct sim *sim, uint32_t task)
+{
+	uint32_t number = sim->workload->tasks[task].job;
+	const struct sim_job *job = &sim->jobs[number];
+
+	if (!job->in_net)
+		return 0; /* it left with another task that ended in the same round */
+	if (job->waiting + job->running == 0)
+		return leave_net(sim, number);
+	return flownet_task_ended(sim->net, number, number_of(sim, task));
+}
+
+static int32_t slots_of(const struct sim *sim, const struct workload_machine_event *event)
+{
+	const struct sim_settings *settings = sim->settings;
+	double slots = settings->slots;
+
+	if (settings->slots_per_cpu > 0 && event->cpu >= 0)
+		slots = round(settings->slots_per_cpu * (double)event->cpu);
+	return slots < 1 ? 1 : (int32_t)slots;
+}
+
+static int add_machine(struct sim *sim, const struct workload_machine_event *event)
+{
+	if (sim->present[event->machine])
+		return 0; /* the trace repeats it */
+	sim->present[event->machine] = true;
+	sim->slots[event->machine] = slots_of(sim, event);
+	sim->slot_count += sim->slots[event->machine];
+	sim->result->machines_added++;
+	sim->changed |= sim->waiting > 0;
+	return flownet_machine_added(sim->net, event->machine, sim->slots[event->machine]);
+}
+
+/* Its tasks wait again, as in the flow network. */
+static int remove_machine(struct sim *sim, uint32_t machine, int64_t now_us)
+{
+	int code = 0;
+
+	if (!sim->present[machine])
+		return 0;
+	sim->present[machine] = false;
+	sim->slot_count -= sim->slots[machine];
+	sim->result->machines_removed++;
+	for (uint32_t a = 0; a < sim->active_count; a++) {
+		const struct workload_job *job = &sim->workload->jobs[sim->active[a]];
+
+		for (uint32_t t = 0; t < job->task_count && code == 0; t++) {
+			struct sim_task *task = &sim->tasks[job->first_task + t];
+
+			if (task->state != SIM_TASK_RUNNING || task->machine != (int32_t)machine)
+				continue;
+			code = sim_stop_task(sim, job->first_task + t, now_us);
+			sim->result->evictions++;
+			sim->changed = true;
+		}
+	}
+	return code == 0 ? flownet_machine_removed(sim->net, machine) : code;
+}
+
+static int update_machine(struct sim *sim, const struct workload_machine_event *event)
+{
+	int32_t slots = slots_of(sim, event);
+	int code;
+
+	if (!sim->settings->updates || !sim->present[event->machine] || slots == sim->slots[event->machine])
+		return 0;
+	code = flownet_slots_changed(sim->net, event->machine, slots);
+	if (code != 0)
+		return code;
+	sim->slot_count += slots - sim->slots[event->machine];
+	sim->slots[event->machine] = slots;
+	sim->changed |= sim->waiting > 0;
+	return 0;
+}
+
+static int apply_machine_event(struct sim *sim, const struct event *event)
+{
+	const struct workload_machine_event *machine = &sim->workload->machine_events[event->subject];
+
+	if (machine->change == WORKLOAD_MACHINE_ADDED)
+		return add_machine(sim, machine);
+	if (machine->change == WORKLOAD_MACHINE_REMOVED)
+		return remove_machine(sim, machine->machine, event->time);
+	return update_machine(sim, machine);
+}
+
+static int apply_to_net(struct sim *sim, const struct event *event)
+{
+	if (event->kind == SIM_SUBMIT)
+		return submit_to_net(sim, event->subject);
+	if (event->kind == SIM_FINISH)
+		return finish_in_net(sim, event->subject);
+	return apply_machine_event(sim, event);
+}
+
+static int defer(struct sim *sim, const struct event *event)
+{
+	struct event *larger = array_grow(sim->deferred, sim->deferred_count, &sim->deferred_capacity, sizeof *larger);
+
+	if (!larger)
+		return -ENOMEM;
+	sim->deferred = larger;
+	larger[sim->deferred_count++] = *event;
+	return 0;
+}
+
+int sim_apply_event(struct sim *sim, const struct event *event)
+{
+	if (event->kind == SIM_SUBMIT)
+		submit(sim, event->subject);
+	if (event->kind == SIM_FINISH && !finish(sim, event->subject, event->detail, event->time))
+		return 0;
+	return sim->in_round ? defer(sim, event) : apply_to_net(sim, event);
+}
+
+int sim_apply_deferred(struct sim *sim)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < sim->deferred_count && code == 0; i++)
+		code = apply_to_net(sim, &sim->deferred[i]);
+	sim->deferred_count = 0;
+	return code;
+}

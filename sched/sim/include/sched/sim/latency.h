@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Round trips between every pair of machines, every second, with nothing stored per pair (NoMora section 6). The
+ * distance of a pair (same rack, same pod, other pod) has SIM_LATENCY_SERIES series of one value a second; a hash of
+ * the pair picks a series and one of SIM_LATENCY_SCALES scales, 0.5 to 1 within a rack and 0.8 to 1.2 beyond it. A
+ * pair's round trip is thus one entry ("cell") of a table that is computed once a second. Two tasks on one machine have
+ * a constant.
+ *
+ * A series is level * spread * drift * noise * spike: `spread` is constant, log-normal; the drift is an
+ * Ornstein-Uhlenbeck process in the logarithm with a time constant of one hour; the noise is log-normal, drawn each
+ * second; a spike multiplies one second. Values are microseconds. One thread.
+ */
+#ifndef SIM_LATENCY_H
+#define SIM_LATENCY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/rng.h>
+#include <sched/cost/layout.h>
+#include <sched/cost/rows.h>
+
+enum {
+	SIM_LATENCY_SERIES = 42, /* the paper's 6 traces of 7 days */
+	SIM_LATENCY_SCALES = 64,
+	SIM_LATENCY_CLASS_CELLS = SIM_LATENCY_SERIES * SIM_LATENCY_SCALES,
+};
+enum sim_distance { SIM_SAME_RACK, SIM_SAME_POD, SIM_OTHER_POD, SIM_DISTANCES };
+enum {
+	SIM_SAME_MACHINE_CELL = SIM_DISTANCES * SIM_LATENCY_CLASS_CELLS,
+	SIM_LATENCY_CELLS = SIM_SAME_MACHINE_CELL + 1,
+};
+
+struct sim_latency_settings {
+	double level_us[SIM_DISTANCES];
+	double same_machine_us;
+	double spread, drift, noise; /* deviations of the logarithm */
+	double spike_chance;         /* a second, of one series */
+	double spike_factor;
+	uint64_t seed;
+};
+/* 70, 200, 520 us (docs/reproduction.md), 1 us on one machine, spread 0.1, drift 0.1, noise 0.1, no spikes. */
+void sim_latency_settings_default(struct sim_latency_settings *settings);
+
+struct sim_latency {
+	struct sim_latency_settings settings;
+	const struct cost_layout *layout; /* borrowed */
+	const struct cluster *cluster;
+	struct rng rng;
+	double spread[SIM_DISTANCES][SIM_LATENCY_SERIES], drift[SIM_DISTANCES][SIM_LATENCY_SERIES];
+	float scale[SIM_DISTANCES][SIM_LATENCY_SCALES];
+	float rtt_us[SIM_LATENCY_CELLS]; /* of this second */
+	float least_us[SIM_DISTANCES];   /* of rtt_us at this distance */
+};
+
+/* Second 0. The layout must outlive it. */
+void sim_latency_start(struct sim_latency *latency, const struct sim_latency_settings *settings,
+		       const struct cost_layout *layout);
+void sim_latency_next_second(struct sim_latency *latency);
+
+/* Entry of rtt_us for a pair; symmetric, and the same in every second. */
+uint32_t sim_latency_cell(const struct sim_latency *latency, uint32_t a, uint32_t b);
+struct cost_source sim_latency_source(const struct sim_latency *latency);
+
+/*
+ * Smallest round trip from a machine to any other, each second in O(series): of each series only the pair with the
+ * smallest scale counts. A distance is left out where even its smallest possible value is larger.
+ */
+struct sim_nearest {
+	uint8_t scale[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* SIM_LATENCY_SCALES = no pair */
+};
+/* `present` [machines]: the others to count. O(machines). */
+void sim_nearest_find(struct sim_nearest *nearest, const struct sim_latency *latency, uint32_t machine,
+		      const bool *present);
+/* INFINITY without another machine. */
+float sim_nearest_rtt_us(const struct sim_nearest *nearest, const struct sim_latency *latency);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A trace-driven simulation of one scheduling policy: events, rounds and metrics, in virtual time and without I/O.
+ * Rounds are those of `place` and of the live scheduler (sched/round).
+ *
+ * A round begins when the previous one has ended and something has changed (a submission, a machine, a free slot for a
+ * waiting task; with preemption also the latencies), or every `round_us`. Its placements take effect at its end; events
+ * during a round wait for that. Performance is sampled at each whole second, before the events of that moment: the
+ * sample at t is that of the second before t. Latencies change at whole seconds, after the sample.
+ *
+ * The paper's rules (NoMora section 6, with the simulator that it used) are the defaults: tasks without an attempt and
+ * single-task jobs are left out (model/workload.h), evicted and migrated tasks keep their progress, updates of machines
+ * are ignored, the first two rounds take no time, a root's machine stays the reference after the root ended.
+ *
+ * The same settings and workload give the same results, except with SIM_SOLVER_MEASURED and for wall-clock figures.
+ * Times are microseconds. One thread.
+ */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/histogram.h>
+#include <base/progress.h>
+#include <model/curve.h>
+#include <model/workload.h>
+#include <sched/explain/performance.h>
+#include <sched/policy/policy.h>
+#include <sched/sim/latency.h>
+
+/* How long a round takes in virtual time. */
+enum sim_solver_time {
+	SIM_SOLVER_ZERO,
+	SIM_SOLVER_FIXED,     /* solver_us */
+	SIM_SOLVER_WORK,      /* arcs scanned by the solver * work_ns_per_scan */
+	SIM_SOLVER_MEASURED,  /* wall clock */
+	SIM_SOLVER_PUBLISHED, /* drawn from the paper's quantiles for the policy */
+};
+
+enum { SIM_CURVES_MAXIMUM = 16 };
+
+struct sim_settings {
+	const struct policy *policy;
+	struct policy_settings policy_settings;
+	uint32_t machines_per_rack, racks_per_pod;
+	uint32_t slots;       /* of each machine */
+	double slots_per_cpu; /* > 0: slots = CPU capacity * this, at least 1, in the place of `slots` */
+	bool updates;         /* machine updates change the slots */
+	int64_t end_us;
+	int64_t round_us; /* 0 = when something has changed */
+	enum sim_solver_time solver_time;
+	int64_t solver_us;
+	double work_ns_per_scan;
+	int64_t migration_cost_us; /* added to the run time of a task that moves */
+	bool lose_work;            /* evicted and migrated tasks start from the beginning */
+	const struct curve *curves[SIM_CURVES_MAXIMUM];
+	double curve_shares[SIM_CURVES_MAXIMUM]; /* of the jobs, drawn by a hash of the job's id; add up to 1 */
+	uint32_t curve_count;
+	struct sim_latency_settings latency;
+	uint64_t seed;
+	bool check; /* conservation after each round: O(tasks) */
+};
+/* The paper's: 48 machines a rack, 16 racks a pod, 12 slots, 24 h, solver time zero, roots and spills anywhere. */
+void sim_settings_default(struct sim_settings *settings);
+
+/* One round, for a table of rounds. */
+struct sim_round {
+	uint64_t number;
+	int64_t begin_us, took_us; /* virtual */
+	double wall_s;
+	uint64_t placed, migrated, preempted; /* moves that took effect */
+	uint64_t waiting, running;            /* after it */
+	uint64_t scans;
+};
+
+/* One job with a root and another task that were sampled. */
+struct sim_job_result {
+	uint64_t id;
+	uint32_t tasks, curve;
+	struct performance_sum performance;
+	double task_samples; /* of its tasks: weight for the mean over tasks */
+	double task_sum;     /* sum of p over them */
+};
+
+struct sim_result {
+	bool complete;  /* false: stopped by a signal */
+	int64_t end_us; /* virtual time reached */
+	struct sim_job_result *jobs;
+	size_t job_count;
+	/* Means over jobs of the average application performance: the "area" of the paper's figure 5. */
+	double area, area_worst, area_other;
+	double task_mean;                               /* mean of p over all samples of all tasks */
+	double start_area, start_task_mean;             /* the same at the first sample alone */
+	uint64_t submitted, finished, running, waiting; /* tasks, at the end */
+	uint64_t rounds, solves, moves, migrations, preemptions, evictions, ping_pongs;
+	double task_hours; /* of running tasks */
+	uint64_t machines_added, machines_removed;
+	double utilisation_mean, utilisation_maximum, waiting_mean;
+	uint64_t waiting_maximum;
+	struct histogram *runtime_us; /* wall clock of a round */
+	struct histogram *took_us;    /* virtual */
+	struct histogram *placement_us, *wait_root_us, *wait_slot_us, *wait_solver_us, *response_us;
+	struct histogram *migrated_ppm; /* migrated tasks of the running ones, each round with preemption */
+	double wall_s, solver_wall_s;
+};
+void sim_result_free(struct sim_result *result);
+
+/* Called during the run; members may be NULL. */
+struct sim_watch {
+	void *context;
+	void (*round)(void *context, const struct sim_round *round);
+	struct progress *progress;
+	const volatile sig_atomic_t *stop; /* not 0: end the run */
+};
+
+/* 0 with the result filled (also when it was stopped), or -errno with err set. Free the result in both cases. */
+int sim_run(const struct workload *workload, const struct sim_settings *settings, const struct sim_watch *watch,
+	    struct sim_result *result, struct error *err);
+
+/* Number of the curve that a job has: by a hash of its id and the seed. */
+uint32_t sim_curve_of_job(const struct sim_settings *settings, uint64_t job_id);
+/* Virtual time of a round as published for a policy with these settings; u is uniform in 0..1. */
+int64_t sim_published_us(const struct sim_settings *settings, double u);
+
+#endif

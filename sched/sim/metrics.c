@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Performance of every running task, each second; and what remains of it at the end. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim_priv.h"
+
+/* p of each entry of the latency table, by the policy's latency reference. */
+void sim_compute_p(struct sim *sim)
+{
+	bool added = sim->settings->policy_settings.reference == LATENCY_REFERENCE_ADDED;
+
+	for (uint32_t c = 0; c < sim->settings->curve_count; c++) {
+		const struct curve *curve = sim->settings->curves[c];
+		float *p = sim->p[c];
+
+		for (uint32_t i = 0; i < SIM_LATENCY_CELLS; i++) {
+			double rtt_us = (double)sim->latency.rtt_us[i];
+
+			p[i] = (float)curve_eval(curve, added ? curve_added_rtt_us(curve, rtt_us) : rtt_us);
+		}
+	}
+}
+
+/* Sum and smallest p; four sums at a time, since an addition waits for the one before it. */
+static double sum_cells(const uint16_t *cells, uint32_t count, const float *p, float *worst)
+{
+	double sums[4] = {0};
+	float least = INFINITY;
+	uint32_t i = 0;
+
+	for (; i + 4 <= count; i += 4) {
+		for (uint32_t k = 0; k < 4; k++) {
+			float value = p[cells[i + k]];
+
+			sums[k] += (double)value;
+			least = value < least ? value : least;
+		}
+	}
+	for (; i < count; i++) {
+		sums[0] += (double)p[cells[i]];
+		least = p[cells[i]] < least ? p[cells[i]] : least;
+	}
+	*worst = least;
+	return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+/* The best p on any machine but the root's. */
+static double best_other(const struct sim *sim, const struct sim_job *job)
+{
+	const struct curve *curve = sim->settings->curves[job->curve];
+	bool added = sim->settings->policy_settings.reference == LATENCY_REFERENCE_ADDED;
+	double rtt_us = (double)sim_nearest_rtt_us(job->nearest, &sim->latency);
+
+	if (isinf(rtt_us))
+		return 0;
+	return curve_eval(curve, added ? curve_added_rtt_us(curve, rtt_us) : rtt_us);
+}
+
+static void sample_job(struct sim *sim, struct sim_job *job)
+{
+	const float *p = sim->p[job->curve];
+	float worst;
+	double sum, best = (double)p[SIM_SAME_MACHINE_CELL], other;
+
+	if (job->root_machine == SIM_NONE || job->cell_count == 0)
+		return;
+	sum = sum_cells(job->cells, job->cell_count, p, &worst);
+	other = best_other(sim, job);
+	performance_sum_add(&job->performance, sum / job->cell_count, (double)worst, fmax(best, other), other);
+	job->task_samples += job->cell_count;
+	job->task_sum += sum;
+}
+
+static void mean_over_jobs(const struct sim *sim, double *area, double *task_mean)
+{
+	double sum = 0, samples = 0, tasks = 0;
+	uint64_t jobs = 0;
+
+	for (uint32_t j = 0; j < sim->workload->job_count; j++) {
+		const struct sim_job *job = &sim->jobs[j];
+
+		if (job->performance.intervals == 0)
+			continue;
+		sum += performance_average(&job->performance);
+		samples += job->task_samples;
+		tasks += job->task_sum;
+		jobs++;
+	}
+	*area = jobs ? sum / (double)jobs : NAN;
+	*task_mean = samples > 0 ? tasks / samples : NAN;
+}
+
+void sim_sample(struct sim *sim)
+{
+	struct sim_result *result = sim->result;
+	double utilisation = sim->slot_count > 0 ? (double)sim->running / (double)sim->slot_count : 0;
+
+	for (uint32_t a = 0; a < sim->active_count; a++)
+		sample_job(sim, &sim->jobs[sim->active[a]]);
+	sim->samples++;
+	sim->utilisation += utilisation;
+	sim->waiting_sum += (double)sim->waiting;
+	result->utilisation_maximum = fmax(result->utilisation_maximum, utilisation);
+	result->waiting_maximum = sim->waiting > result->waiting_maximum ? sim->waiting : result->waiting_maximum;
+	if (sim->samples == 1)
+		mean_over_jobs(sim, &result->start_area, &result->start_task_mean);
+}
+
+static void add_job(struct sim_result *result, const struct sim *sim, uint32_t number)
+{
+	const struct sim_job *job = &sim->jobs[number];
+	const struct workload_job *described = &sim->workload->jobs[number];
+
+	result->jobs[result->job_count++] = (struct sim_job_result){
+		.id = described->id,
+		.tasks = described->task_count,
+		.curve = job->curve,
+		.performance = job->performance,
+		.task_samples = job->task_samples,
+		.task_sum = job->task_sum,
+	};
+	result->area_worst += performance_worst(&job->performance);
+	result->area_other += performance_average_other(&job->performance);
+}
+
+int sim_finish_result(struct sim *sim)
+{
+	struct sim_result *result = sim->result;
+	double jobs;
+
+	result->jobs = calloc(sim->workload->job_count + 1, sizeof *result->jobs);
+	if (!result->jobs)
+		return -ENOMEM;
+	for (uint32_t j = 0; j < sim->workload->job_count; j++) {
+		if (sim->jobs[j].performance.intervals > 0)
+			add_job(result, sim, j);
+	}
+	jobs = (double)result->job_count;
+	mean_over_jobs(sim, &result->area, &result->task_mean);
+	result->area_worst = jobs > 0 ? result->area_worst / jobs : NAN;
+	result->area_other = jobs > 0 ? result->area_other / jobs : NAN;
+	result->running = sim->running;
+	result->waiting = sim->waiting;
+	result->end_us = sim->now_us;
+	result->task_hours = (sim->slot_us + (double)sim->running * (double)sim->now_us) / 3.6e9;
+	result->utilisation_mean = sim->samples ? sim->utilisation / (double)sim->samples : 0;
+	result->waiting_mean = sim->samples ? sim->waiting_sum / (double)sim->samples : 0;
+	return 0;
+}

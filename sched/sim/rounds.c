@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rounds in virtual time: begin with the state of the moment, end with the moves. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim_priv.h"
+
+enum { ROUNDS_WITHOUT_TIME = 2 }; /* the paper's simulator: the tasks of time 0 */
+
+/*
+ * Algorithm runtimes as published (NoMora 6.2), seconds: median, 99th percentile, maximum. The minimum is not: half of
+ * the median is taken for it.
+ */
+struct published {
+	double p50_s, p99_s, maximum_s;
+};
+static const struct published published_random = {0.108, 0.661, 18.89};
+static const struct published published_spreading = {0.109, 0.974, 25.88};
+static const struct published published_105 = {0.093, 0.248, 6.13};
+static const struct published published_110 = {0.072, 0.486, 39.55};
+static const struct published published_preemption = {0.373, 511, 1719};
+static const struct published published_without_beta = {1532, 6610, 7118};
+
+static const struct published *find_published(const struct sim_settings *settings)
+{
+	const struct policy_settings *policy = &settings->policy_settings;
+
+	if (strcmp(settings->policy->name, "load_spreading") == 0)
+		return &published_spreading;
+	if (!settings->policy->root_first)
+		return &published_random;
+	if (policy->flow.preemption)
+		return policy->flow.beta_per_s > 0 ? &published_preemption : &published_without_beta;
+	return policy->machine_threshold >= 110 ? &published_110 : &published_105;
+}
+
+/* Between two quantiles the logarithm is interpolated. */
+static double between(double low, double high, double share)
+{
+	return low * pow(high / low, share);
+}
+
+int64_t sim_published_us(const struct sim_settings *settings, double u)
+{
+	const struct published *published = find_published(settings);
+	double seconds;
+
+	if (u < 0.5)
+		seconds = between(published->p50_s / 2, published->p50_s, u / 0.5);
+	else if (u < 0.99)
+		seconds = between(published->p50_s, published->p99_s, (u - 0.5) / 0.49);
+	else
+		seconds = between(published->p99_s, published->maximum_s, (u - 0.99) / 0.01);
+	return (int64_t)(seconds * 1e6);
+}
+
+static int64_t duration_us(struct sim *sim)
+{
+	const struct sim_settings *settings = sim->settings;
+
+	if (sim->result->rounds < ROUNDS_WITHOUT_TIME)
+		return 0;
+	switch (settings->solver_time) {
+	case SIM_SOLVER_FIXED:
+		return settings->solver_us;
+	case SIM_SOLVER_WORK:
+		return (int64_t)((double)sim->outcome.scans * settings->work_ns_per_scan / 1000);
+	case SIM_SOLVER_MEASURED:
+		return (int64_t)(sim->outcome.seconds * 1e6);
+	case SIM_SOLVER_PUBLISHED:
+		return sim_published_us(settings, rng_uniform(&sim->rng));
+	case SIM_SOLVER_ZERO:
+	default:
+		return 0;
+	}
+}
+
+int sim_begin_round(struct sim *sim, struct error *err)
+{
+	int code = flownet_time_passed(sim->net, (double)(sim->now_us - sim->net_time_us) / 1e6);
+
+	sim->net_time_us = sim->now_us;
+	if (code == 0 && sim->latencies_moved && sim->settings->policy->root_first)
+		code = flownet_latency_changed(sim->net, NULL);
+	sim->latencies_moved = false;
+	if (code != 0)
+		return error_set(err, -code, "round %llu: %s", (unsigned long long)sim->result->rounds,
+				 strerror(-code));
+	sim->changed = false;
+	code = round_run(sim->placer, &(struct round_options){0}, &sim->outcome, err);
+	if (code != 0)
+		return code;
+	sim->round_begin_us = sim->now_us;
+	sim->round_end_us = sim->now_us + duration_us(sim);
+	sim->in_round = true;
+	return sim->round_end_us == sim->now_us ? sim_end_round(sim, err) : 0;
+}
+
+/* Splits the time between submission and first placement. */
+static void note_placement(struct sim *sim, uint32_t task)
+{
+	const struct workload_task *described = &sim->workload->tasks[task];
+	const struct sim_job *job = &sim->jobs[described->job];
+	struct sim_result *result = sim->result;
+	int64_t total_us = sim->now_us - described->submit_us;
+	int64_t solver_us = sim->now_us - sim->round_begin_us, root_us;
+
+	solver_us = solver_us < total_us ? solver_us : total_us;
+	/* A root that came in this round was known from its begin on. */
+	root_us =
+		(job->root_placed_us == sim->now_us ? sim->round_begin_us : job->root_placed_us) - described->submit_us;
+	if (!sim->settings->policy->root_first || task == sim->workload->jobs[described->job].first_task || root_us < 0)
+		root_us = 0;
+	root_us = root_us < total_us - solver_us ? root_us : total_us - solver_us;
+	histogram_record(result->placement_us, total_us);
+	histogram_record(result->wait_solver_us, solver_us);
+	histogram_record(result->wait_root_us, root_us);
+	histogram_record(result->wait_slot_us, total_us - solver_us - root_us);
+	sim->tasks[task].placed_us = sim->now_us;
+}
+
+static int migrate(struct sim *sim, uint32_t task, int32_t machine)
+{
+	struct sim_task *state = &sim->tasks[task];
+	int32_t from = state->machine;
+	int code = sim_stop_task(sim, task, sim->now_us);
+
+	if (machine == state->moved_from && sim->now_us - state->moved_us <= 60 * INT64_C(1000000))
+		sim->result->ping_pongs++;
+	if (state->left_us != WORKLOAD_TO_THE_END)
+		state->left_us += sim->settings->migration_cost_us;
+	state->moved_from = from;
+	state->moved_us = sim->now_us;
+	return code == 0 ? sim_start_task(sim, task, machine, sim->now_us) : code;
+}
+
+static int apply_move(struct sim *sim, const struct flownet_move *move, struct sim_round *row)
+{
+	uint32_t task = sim->workload->jobs[move->job].first_task + move->task;
+	const struct sim_task *state = &sim->tasks[task];
+
+	if (state->state == SIM_TASK_DONE)
+		return 0; /* it ended during the round */
+	if (move->to == FLOWNET_NONE) {
+		row->preempted++;
+		return sim_stop_task(sim, task, sim->now_us);
+	}
+	if (state->state == SIM_TASK_RUNNING) {
+		row->migrated++;
+		return migrate(sim, task, move->to);
+	}
+	row->placed++;
+	if (sim_start_task(sim, task, move->to, sim->now_us) != 0)
+		return -ENOMEM;
+	if (state->placed_us == SIM_NONE)
+		note_placement(sim, task);
+	return 0;
+}
+
+static bool machines_hold(const struct sim *sim)
+{
+	uint64_t running = 0;
+
+	for (uint32_t m = 0; m < sim->cluster->machine_count; m++) {
+		if (sim->present[m] && flownet_running(sim->net, m) > sim->slots[m] && !sim->settings->updates)
+			return false;
+	}
+	for (uint32_t t = 0; t < sim->workload->task_count; t++)
+		running += sim->tasks[t].state == SIM_TASK_RUNNING;
+	return running == sim->running;
+}
+
+static int check_conservation(const struct sim *sim, struct error *err)
+{
+	const struct sim_result *result = sim->result;
+
+	if (result->submitted == result->finished + sim->running + sim->waiting &&
+	    (!sim->settings->check || machines_hold(sim)))
+		return 0;
+	return error_set(err, EIO,
+			 "round %llu: tasks are not conserved: %llu submitted, %llu finished, %llu run, %llu wait",
+			 (unsigned long long)result->rounds, (unsigned long long)result->submitted,
+			 (unsigned long long)result->finished, (unsigned long long)sim->running,
+			 (unsigned long long)sim->waiting);
+}
+
+int sim_end_round(struct sim *sim, struct error *err)
+{
+	struct sim_result *result = sim->result;
+	uint64_t running = sim->running;
+	struct sim_round row = {
+		.number = result->rounds,
+		.begin_us = sim->round_begin_us,
+		.took_us = sim->now_us - sim->round_begin_us,
+		.wall_s = sim->outcome.seconds,
+		.scans = sim->outcome.scans,
+	};
+	int code = 0;
+
+	for (size_t i = 0; i < sim->outcome.move_count && code == 0; i++)
+		code = apply_move(sim, &sim->outcome.moves[i], &row);
+	sim->in_round = false;
+	if (code == 0)
+		code = sim_apply_deferred(sim);
+	if (code != 0)
+		return error_set(err, -code, "round %llu: %s", (unsigned long long)sim->result->rounds,
+				 strerror(-code));
+	row.waiting = sim->waiting;
+	row.running = sim->running;
+	result->rounds++;
+	result->solves += sim->outcome.solves;
+	result->moves += sim->outcome.move_count;
+	result->migrations += row.migrated;
+	result->preemptions += row.preempted;
+	result->solver_wall_s += row.wall_s;
+	histogram_record(result->runtime_us, (int64_t)(row.wall_s * 1e6));
+	histogram_record(result->took_us, row.took_us);
+	if (placer_settings(sim->placer)->flow.preemption && running > 0)
+		histogram_record(result->migrated_ppm, (int64_t)((double)row.migrated * 1e6 / (double)running));
+	/* A root that came last may let its job's tasks in. */
+	if (row.placed > 0 && sim->waiting > 0)
+		sim->changed = true;
+	if (sim->watch->round)
+		sim->watch->round(sim->watch->context, &row);
+	return check_conservation(sim, err);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched/sim/sim.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <base/hash.h>
+#include <base/ns.h>
+
+#include "sim_priv.h"
+
+static const int64_t second_us = 1000000;
+
+void sim_settings_default(struct sim_settings *settings)
+{
+	*settings = (struct sim_settings){
+		.policy = policy_find("nomora"),
+		.machines_per_rack = 48,
+		.racks_per_pod = 16,
+		.slots = 12,
+		.end_us = 86400 * second_us,
+		.work_ns_per_scan = 5,
+		.seed = 1,
+	};
+	policy_settings_default(&settings->policy_settings);
+	settings->policy_settings.reference = LATENCY_REFERENCE_ABSOLUTE;
+	settings->policy_settings.root_anywhere = true;
+	settings->policy_settings.spill_anywhere = true;
+	settings->policy_settings.flow.unscheduled_capacity = 1;
+	sim_latency_settings_default(&settings->latency);
+}
+
+uint32_t sim_curve_of_job(const struct sim_settings *settings, uint64_t job_id)
+{
+	double u = (double)(hash_mix(job_id ^ hash_mix(settings->seed)) >> 11) * 0x1p-53;
+	uint32_t curve = 0;
+
+	while (curve + 1 < settings->curve_count && u >= settings->curve_shares[curve])
+		u -= settings->curve_shares[curve++];
+	return curve;
+}
+
+/* The sample of the second that ends now, then the latencies of the next. */
+static void next_second(struct sim *sim)
+{
+	const struct policy_settings *policy = placer_settings(sim->placer);
+
+	sim_sample(sim);
+	sim->next_sample_us += second_us;
+	sim_latency_next_second(&sim->latency);
+	sim_compute_p(sim);
+	sim->latencies_moved = true;
+	/* Costs of waiting and staying move too. */
+	sim->changed |= policy->flow.preemption || (sim->waiting > 0 && policy->flow.omega_per_s > 0);
+	progress_update(sim->watch->progress, (uint64_t)(sim->now_us / second_us), NULL);
+}
+
+static bool round_is_due(const struct sim *sim)
+{
+	if (sim->in_round)
+		return false;
+	return sim->settings->round_us > 0 ? sim->now_us >= sim->next_round_us : sim->changed;
+}
+
+/* Time of the next thing to happen. */
+static int64_t next_time(const struct sim *sim)
+{
+	const struct event *first = event_queue_first(&sim->events);
+	int64_t next_us = sim->next_sample_us;
+
+	if (first && first->time < next_us)
+		next_us = first->time;
+	if (sim->in_round && sim->round_end_us < next_us)
+		next_us = sim->round_end_us;
+	if (!sim->in_round && sim->settings->round_us > 0 && sim->next_round_us < next_us)
+		next_us = sim->next_round_us;
+	return next_us;
+}
+
+/* All that happens at now_us: sample, end of a round, events, begin of a round. */
+static int step(struct sim *sim, struct error *err)
+{
+	struct event event;
+	int code = 0;
+
+	if (sim->now_us == sim->next_sample_us)
+		next_second(sim);
+	if (sim->in_round && sim->now_us == sim->round_end_us)
+		code = sim_end_round(sim, err);
+	while (code == 0 && event_queue_take(&sim->events, sim->now_us, &event)) {
+		code = sim_apply_event(sim, &event);
+		if (code != 0)
+			return error_set(err, -code, "event of %.6f s: %s", (double)event.time / 1e6,
+					 code == -ENOMEM ? "out of memory" : "the flow network refuses it");
+	}
+	while (code == 0 && round_is_due(sim)) {
+		sim->next_round_us = sim->now_us + sim->settings->round_us;
+		code = sim_begin_round(sim, err);
+	}
+	return code;
+}
+
+static int run(struct sim *sim, struct error *err)
+{
+	int code = 0;
+
+	sim->next_sample_us = second_us;
+	while (code == 0) {
+		int64_t next_us = next_time(sim);
+
+		if (next_us > sim->settings->end_us)
+			break;
+		if (sim->watch->stop && *sim->watch->stop)
+			return 0;
+		sim->now_us = next_us;
+		code = step(sim, err);
+	}
+	if (code == 0) {
+		sim->now_us = sim->settings->end_us;
+		sim->result->complete = true;
+	}
+	return code;
+}
+
+int sim_run(const struct workload *workload, const struct sim_settings *settings, const struct sim_watch *watch,
+	    struct sim_result *result, struct error *err)
+{
+	struct sim *sim = calloc(1, sizeof *sim);
+	struct ns begin = ns_now_monotonic();
+	int code;
+
+	*result = (struct sim_result){0};
+	if (!sim)
+		return error_set(err, ENOMEM, "out of memory");
+	sim->workload = workload;
+	sim->settings = settings;
+	sim->watch = watch;
+	sim->result = result;
+	code = sim_world_create(sim, err);
+	if (code == 0)
+		code = run(sim, err);
+	if (code == 0 && sim_finish_result(sim) != 0)
+		code = error_set(err, ENOMEM, "out of memory");
+	sim_world_free(sim);
+	free(sim);
+	result->wall_s = ns_to_s(ns_sub(ns_now_monotonic(), begin));
+	return code;
+}
+
+void sim_result_free(struct sim_result *result)
+{
+	histogram_destroy(result->runtime_us);
+	histogram_destroy(result->took_us);
+	histogram_destroy(result->placement_us);
+	histogram_destroy(result->wait_root_us);
+	histogram_destroy(result->wait_slot_us);
+	histogram_destroy(result->wait_solver_us);
+	histogram_destroy(result->response_us);
+	histogram_destroy(result->migrated_ppm);
+	free(result->jobs);
+	*result = (struct sim_result){0};
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SIM_PRIV_H
+#define SIM_PRIV_H
+
+#include <base/event_queue.h>
+#include <sched/round/round.h>
+#include <sched/sim/sim.h>
+
+enum { SIM_NONE = -1 };
+enum sim_event { SIM_SUBMIT, SIM_FINISH, SIM_MACHINE };
+enum sim_task_state { SIM_TASK_FUTURE, SIM_TASK_WAITING, SIM_TASK_RUNNING, SIM_TASK_DONE };
+
+struct sim_task {
+	int64_t left_us;    /* of its run time, when it last (re)started; WORKLOAD_TO_THE_END */
+	int64_t started_us; /* of the present attempt */
+	int64_t placed_us;  /* first placement, -1 = none yet */
+	int64_t moved_us;   /* last migration */
+	int32_t machine, moved_from;
+	uint32_t generation; /* of the finish event that counts */
+	uint32_t position;   /* in the job's cells */
+	enum sim_task_state state;
+};
+
+struct sim_job {
+	int32_t root_machine; /* SIM_NONE: not placed yet; stays after the root ended */
+	int64_t root_placed_us;
+	uint32_t waiting, running;
+	/* Of running tasks other than the root, with a known root: entry of the latency table, and the task. */
+	uint16_t *cells;
+	uint32_t *owners;
+	uint32_t cell_count, cell_capacity;
+	uint32_t curve;
+	uint32_t active; /* place in sim->active */
+	bool in_net;
+	struct performance_sum performance;
+	double task_samples, task_sum;
+	struct sim_nearest *nearest; /* from the root's machine */
+};
+
+struct sim {
+	const struct sim_settings *settings;
+	const struct workload *workload;
+	const struct sim_watch *watch;
+	struct sim_result *result;
+	struct cluster *cluster;
+	struct cost_layout *layout;
+	struct sim_latency latency;
+	struct placer *placer;
+	struct flownet *net;
+	struct event_queue events;
+	struct event *deferred; /* events during a round */
+	size_t deferred_count, deferred_capacity;
+	struct round_outcome outcome;
+	struct rng rng;
+	bool *present;  /* [machines] */
+	int32_t *slots; /* [machines] while present */
+	struct sim_task *tasks;
+	struct sim_job *jobs;
+	uint32_t *active; /* jobs with tasks that arrived and are not done */
+	uint32_t active_count;
+	int64_t now_us, next_sample_us, round_begin_us, round_end_us, net_time_us, next_round_us;
+	uint64_t waiting, running, samples;
+	int64_t slot_count;
+	bool in_round, changed, latencies_moved;
+	double slot_us; /* sum of running tasks * time */
+	double utilisation, waiting_sum;
+	float *p[SIM_CURVES_MAXIMUM]; /* [SIM_LATENCY_CELLS] of this second */
+};
+
+/* world.c */
+int sim_world_create(struct sim *sim, struct error *err);
+void sim_world_free(struct sim *sim);
+
+/* events.c: 0 or -errno. */
+int sim_apply_event(struct sim *sim, const struct event *event);
+int sim_apply_deferred(struct sim *sim);
+int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_us);
+int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us);
+int sim_root_placed(struct sim *sim, uint32_t job, int32_t machine);
+
+/* metrics.c */
+void sim_compute_p(struct sim *sim);
+void sim_sample(struct sim *sim);
+int sim_finish_result(struct sim *sim);
+
+/* rounds.c: 0 or -errno with err set. A round of no duration ends at once. */
+int sim_begin_round(struct sim *sim, struct error *err);
+int sim_end_round(struct sim *sim, struct error *err);
+
+#endif

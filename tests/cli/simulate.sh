@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora simulate and tracegen: a synthetic day, its files, the same bytes twice, a trace written and read, bad traces,
+# signals; Google's first hour where the data is.
+. "$(dirname "$0")/lib.sh"
+cd "$scratch" || exit 1
+curves=$source_root/curves
+simulate=("$nomora" simulate --curves "$curves")
+small=(--machines 200 --slots 4 --hours 0.2 --topology 4x10 --check)
+field() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+without_wall() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); [p.pop("wall") for p in d["policies"]]; print(json.dumps(d))' "$1"; }
+
+run "${simulate[@]}" "${small[@]}" -o day
+[ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE '^nomora:p_m=105,p_r=110 +[0-9.]+%' && pass "a synthetic day" || fail "a synthetic day" "$code $out $err"
+check "its files" ls day/summary.json day/jobs.csv day/rounds-1.csv day/rounds-4.csv day/report.html
+check "the schema" test "$(field day/summary.json 'd["schema"], d["complete"], len(d["policies"])')" = "('nomora.simulate/1', True, 4)"
+check "submitted = finished + running + waiting, as in the workload" test \
+	"$(field day/summary.json 'all(p["tasks"]["submitted"] == d["workload"]["tasks"] == p["tasks"]["finished"] + p["tasks"]["running"] + p["tasks"]["waiting"] for p in d["policies"])')" = True
+check "nomora's area is above random's" test \
+	"$(field day/summary.json '(lambda a: min(a["nomora:p_m=105,p_r=110"], a["nomora:p_m=110,p_r=115"]) > a["random"] + 0.1)({p["name"]: p["performance"]["area"] for p in d["policies"]})')" = True
+check "jobs.csv has the area" python3 -c '
+import csv, json
+rows = list(csv.DictReader(open("day/jobs.csv")))
+for i, p in enumerate(json.load(open("day/summary.json"))["policies"]):
+    values = [float(r["average"]) for r in rows if r["policy"] == str(i + 1)]
+    assert len(values) == p["performance"]["jobs"] > 10
+    assert abs(sum(values) / len(values) - p["performance"]["area"]) < 1e-6
+    assert all(0 < float(r["worst_task"]) <= float(r["average"]) + 1e-6 <= 1 + 2e-6 for r in rows)'
+check "rounds-N.csv has the rounds" python3 -c '
+import csv, json
+for i, p in enumerate(json.load(open("day/summary.json"))["policies"]):
+    rows = list(csv.DictReader(line for line in open(f"day/rounds-{i + 1}.csv") if line[0] != "#"))
+    assert len(rows) == p["rounds"] and sum(int(r["placed"]) for r in rows) >= p["placement_latency"]["count"]'
+check "the page has figures 5 to 9" test "$(grep -c '<svg' day/report.html)" = 5
+
+run "${simulate[@]}" "${small[@]}" -o again --processes 2
+[ "$code" -eq 0 ] && [ "$(without_wall day/summary.json)" = "$(without_wall again/summary.json)" ] && cmp -s day/jobs.csv again/jobs.csv &&
+	pass "the same bytes again, in two processes" || fail "the same bytes again, in two processes" "$code $err"
+run "${simulate[@]}" "${small[@]}" -o other --seed 2 -p random
+[ "$(field day/summary.json 'd["policies"][0]["performance"]["area"]')" != "$(field other/summary.json 'd["policies"][0]["performance"]["area"]')" ] &&
+	pass "another seed, another day" || fail "another seed, another day"
+for time in 0.5 work published measured; do
+	run "${simulate[@]}" "${small[@]}" -p nomora --solver-time $time --json
+	[ "$code" -eq 0 ] && pass "--solver-time $time" || fail "--solver-time $time" "$err"
+done
+run "${simulate[@]}" "${small[@]}" -p nomora:preemption,beta=0,round_s=60 -p nomora --json
+printf '%s\n' "$out" >moves.json
+check "with preemption tasks move, and the area rises" test \
+	"$(field moves.json '(lambda a, b: a["moves"]["migrations"] > 0 == b["moves"]["migrations"] and a["performance"]["area"] > b["performance"]["area"])(*d["policies"])')" = True
+run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --what-if roots=best --what-if slots=3 --seeds 3
+[ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE '^  area, % +[0-9.]+ +[0-9.]+ +[+-][0-9.]+ +[0-9.]+$' && pass "--what-if" || fail "--what-if" "$code $out $err"
+
+# A trace written and read is the day itself.
+check "tracegen" "$nomora" tracegen --machines 200 --slots 4 --hours 0.2 --seed 3 trace
+run "${simulate[@]}" --trace trace --slots 4 --hours 0.2 --topology 4x10 -p nomora --seed 3 --strict --json
+printf '%s\n' "$out" >from_trace.json
+run "${simulate[@]}" "${small[@]}" -p nomora --seed 3 --json
+printf '%s\n' "$out" >from_memory.json
+check "its tasks are those of the synthetic day" test "$(field from_trace.json 'd["workload"]["tasks"]')" = "$(field from_memory.json 'd["workload"]["tasks"]')"
+check "and its area" test "$(field from_trace.json 'd["policies"][0]["performance"]')" = "$(field from_memory.json 'd["policies"][0]["performance"]')"
+
+# Bad traces.
+part=trace/task_events/part-00000-of-00001.csv
+refuses "a folder that is no trace" 1 "machine_events.*expected a folder of Google clusterdata" "${simulate[@]}" --trace day
+mkdir -p empty/machine_events empty/task_events
+refuses "an empty one" 1 "empty/machine_events: expected files part-NNNNN" "${simulate[@]}" --trace empty
+bad() { # NAME PATTERN: a copy of the trace in bad/ was changed
+	run "${simulate[@]}" --trace bad --slots 4 --hours 0.2 -p random --json
+	[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -qE "warning: $2" && pass "$1: counted, the rest counts" || fail "$1" "$code $err"
+	refuses "$1: refused with --strict" 1 "bad/.*" "${simulate[@]}" --trace bad --strict
+	rm -rf bad
+}
+cp -r trace bad && sed -i '5s/,[^,]*$//' bad/${part#*/} && bad "a column missing" "1 rows with a wrong number of columns; the first: .*part-00000-of-00001.csv:5: "
+cp -r trace bad && sed -i '7s/^[0-9]*/nan/' bad/${part#*/} && bad "NaN for a time" "1 rows with a bad number; the first: .*:7: "
+cp -r trace bad && gzip -c bad/${part#*/} | head -c 3000 >bad/${part#*/}.gz && rm bad/${part#*/} && bad "a truncated gzip" "1 damaged parts; the first: .*csv.gz:[0-9]+: "
+cp -r trace bad && gzip -k bad/${part#*/} && bad "a part twice" "1 repeated parts; the first: "
+cp -r trace bad && mkdir bad/x && split -n l/3 -d -a 1 bad/${part#*/} bad/x/ && rm bad/${part#*/} &&
+	mv bad/x/0 bad/task_events/part-00000-of-00003.csv && mv bad/x/2 bad/task_events/part-00002-of-00003.csv && bad "a missing part" "1 missing parts; the first: .*part-00002-of-00003"
+refuses "a topology that is none" 2 "topology '16y48': expected RACKSxMACHINES" "${simulate[@]}" --topology 16y48
+refuses "a policy that is not there" 2 "expected nomora, random" "${simulate[@]}" -p best
+refuses "a parameter that is not there" 2 "policy parameter 'q=1'" "${simulate[@]}" -p nomora:q=1
+refuses "a curve that is not there" 1 "none.json" "${simulate[@]}" --machines 10 --curve-mix none=1
+refuses "a folder that cannot be made" 1 "cannot make /no/such/day" "${simulate[@]}" -o /no/such/day
+refuses "no curves" 2 "missing option --curves" "$nomora" simulate --machines 10
+
+# A signal: partial results, marked as such.
+"${simulate[@]}" --machines 3000 --hours 24 -p nomora:preemption,beta=1 -o stopped >stopped.txt 2>&1 &
+pid=$!
+for _ in $(seq 300); do ls stopped/rounds-1.csv.* >/dev/null 2>&1 && break; sleep 0.1; done
+kill -INT $pid
+wait $pid
+code=$?
+[ $code -eq 0 ] && [ "$(field stopped/summary.json 'd["complete"], d["policies"][0]["simulated_s"] < 86400')" = "(False, True)" ] &&
+	grep -q stopped stopped.txt && pass "SIGINT leaves partial results" || fail "SIGINT leaves partial results" "$code" "$(cat stopped.txt)"
+
+data=${NOMORA_DATA:-$source_root/../shared/data}
+if [ -d "$data/google2011" ]; then
+	run "${simulate[@]}" --trace "$data/google2011" --fraction 0.1 --hours 1 -p random -p nomora --json --check
+	printf '%s\n' "$out" >google.json
+	check "a tenth of Google's first hour" test \
+		"$(field google.json 'd["workload"]["machines"] > 1000 and d["policies"][1]["performance"]["area"] > d["policies"][0]["performance"]["area"] + 0.1')" = True
+else
+	skip "a tenth of Google's first hour" "$data/google2011 is not there"
+fi
+plan

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The simulator against a case worked out by hand, a plain queue, and its own laws. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <string.h>
+
+#include <sched/sim/generate.h>
+#include <sched/sim/sim.h>
+
+static const int64_t second_us = 1000000;
+static struct sim_settings settings;
+static struct sim_result result;
+static struct workload *workload;
+static struct curve *curve;
+
+/* 1 on the same machine, 0.8 at 20 to 40 us (a rack of level 40), 0.5 from 80 us on (level 100). */
+static void setup(void)
+{
+	static const double p[] = {1, 0.8, 0.8, 0.8, 0.8, 0.8, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5};
+	struct error err = {0};
+
+	curve = curve_from_table("steps", p, sizeof p / sizeof p[0], &err);
+	cr_assert_not_null(curve);
+	sim_settings_default(&settings);
+	settings.curves[0] = curve;
+	settings.curve_shares[0] = 1;
+	settings.curve_count = 1;
+	settings.latency.level_us[SIM_SAME_RACK] = 40;
+	settings.latency.level_us[SIM_SAME_POD] = settings.latency.level_us[SIM_OTHER_POD] = 100;
+	settings.latency.spread = settings.latency.drift = settings.latency.noise = 0;
+	settings.check = true;
+	result = (struct sim_result){0};
+	workload = workload_create();
+}
+
+static void teardown(void)
+{
+	workload_destroy(workload);
+	sim_result_free(&result);
+	curve_destroy(curve);
+}
+
+TestSuite(sim, .init = setup, .fini = teardown);
+
+static void finish(int64_t end_us, bool keep_single)
+{
+	struct workload_filter filter = {.end_us = end_us, .fraction = 1, .speed_up = 1, .keep_single = keep_single};
+
+	settings.end_us = end_us;
+	cr_assert_eq(workload_finish(workload, &filter), 0);
+}
+
+static void run(struct sim_result *into)
+{
+	struct sim_watch watch = {0};
+	struct error err = {0};
+
+	cr_assert_eq(sim_run(workload, &settings, &watch, into, &err), 0, "%s", err.text);
+	cr_expect(into->complete);
+	cr_expect_eq(into->submitted, into->finished + into->running + into->waiting);
+}
+
+/*
+ * Two racks of two machines of one slot. Job 1 comes at 0: its root (20 s) and a task (10 s) in one rack, another
+ * task (10 s) across. Job 2 comes at 5.5 s: its root (9.5 s) takes the last slot; its task (5 s) waits until 10 s, and
+ * then runs in its root's rack.
+ */
+static void six_events(void)
+{
+	settings.slots = 1;
+	settings.machines_per_rack = 2;
+	settings.racks_per_pod = 1;
+	settings.policy_settings.root_anywhere = false;
+	settings.policy_settings.spill_anywhere = false;
+	for (uint64_t m = 0; m < 4; m++)
+		workload_add_machine_event(workload, 0, 100 + m, WORKLOAD_MACHINE_ADDED, 1);
+	workload_add_task(workload, 1, 0, 0, 20 * second_us);
+	workload_add_task(workload, 1, 1, 0, 10 * second_us);
+	workload_add_task(workload, 1, 2, 0, 10 * second_us);
+	workload_add_task(workload, 2, 0, 5500000, 9500000);
+	workload_add_task(workload, 2, 1, 5500000, 5 * second_us);
+	finish(20 * second_us, false);
+}
+
+static double seconds_at(const struct histogram *histogram, double percentile)
+{
+	return (double)histogram_percentile(histogram, percentile) / 1e6;
+}
+
+Test(sim, four_machines_and_six_events_by_hand)
+{
+	six_events();
+	run(&result);
+	cr_assert_eq(result.job_count, 2);
+	/* ten samples of 0.8 and 0.5; five samples of 0.8 */
+	cr_expect_eq(result.jobs[0].performance.intervals, 10);
+	cr_expect_eq(result.jobs[1].performance.intervals, 5);
+	cr_expect_float_eq(performance_average(&result.jobs[0].performance), 0.65, 1e-6);
+	cr_expect_float_eq(performance_average(&result.jobs[1].performance), 0.8, 1e-6);
+	cr_expect_float_eq(result.area, 0.725, 1e-6);
+	cr_expect_float_eq(result.area_worst, 0.65, 1e-6);
+	cr_expect_float_eq(result.area_other, (0.65 / 0.8 + 1) / 2, 1e-6);
+	cr_expect_float_eq(result.task_mean, (10 * 1.3 + 5 * 0.8) / 25, 1e-6);
+	cr_expect_float_eq(result.start_area, 0.65, 1e-6);
+	cr_expect_eq(result.submitted, 5);
+	cr_expect_eq(result.finished, 5);
+	cr_expect_eq(result.running + result.waiting, 0);
+	cr_expect_float_eq(result.task_hours * 3600, 20 + 10 + 10 + 9.5 + 5, 1e-6);
+	cr_expect_float_eq(result.utilisation_mean, (5 * 0.75 + 5 * 1 + 5 * 0.75 + 5 * 0.25) / 20, 1e-9);
+	cr_expect_eq(result.utilisation_maximum, 1);
+	cr_expect_float_eq(result.waiting_mean, 5 / 20.0, 1e-9);
+	cr_expect_eq(result.waiting_maximum, 1);
+	cr_expect_eq(histogram_count(result.placement_us), 5);
+	cr_expect_float_eq(seconds_at(result.placement_us, 100), 4.5, 0.01);
+	cr_expect_eq(seconds_at(result.placement_us, 80), 0);
+	cr_expect_float_eq(seconds_at(result.wait_slot_us, 100), 4.5, 0.01);
+	cr_expect_eq(histogram_maximum(result.wait_root_us), 0);
+	cr_expect_eq(histogram_count(result.response_us), 5);
+	cr_expect_float_eq(histogram_mean(result.response_us) / 1e6, (20 + 10 + 10 + 9.5 + 9.5) / 5, 1e-9);
+	cr_expect_eq(result.migrations + result.preemptions + result.evictions + result.ping_pongs, 0);
+	cr_expect_eq(result.machines_added, 4);
+}
+
+/* Rounds from the third on take 1 s: the one of 5.5 s that places nothing, and that of 10 s. */
+Test(sim, placements_take_effect_at_the_end_of_a_round)
+{
+	settings.solver_time = SIM_SOLVER_FIXED;
+	settings.solver_us = second_us;
+	six_events();
+	run(&result);
+	cr_expect_float_eq(seconds_at(result.placement_us, 100), 5.5, 0.01);
+	cr_expect_float_eq(seconds_at(result.wait_solver_us, 100), 1, 0.01);
+	cr_expect_float_eq(seconds_at(result.wait_slot_us, 100), 4.5, 0.01);
+	cr_expect_float_eq(seconds_at(result.response_us, 100), 20, 0.05);
+	cr_expect_eq(result.jobs[1].performance.intervals, 5,
+		     "from 11 to 16 s; the root ends at 15 s, its machine stays the reference");
+}
+
+/* One-task jobs of equal run time on c slots: the number that wait is that of any work-conserving queue. */
+Test(sim, an_overfull_cluster_is_a_plain_queue)
+{
+	enum { JOBS = 200, SERVERS = 3, RUN_S = 10 };
+	int64_t submit_us[JOBS], free_us[SERVERS] = {0}, end_us = 400 * second_us, begin_us[JOBS];
+	double waiting = 0;
+	struct rng rng;
+
+	rng_seed(&rng, 5);
+	settings.policy = policy_find("random");
+	settings.slots = 1;
+	for (uint64_t m = 0; m < SERVERS; m++)
+		workload_add_machine_event(workload, 0, m, WORKLOAD_MACHINE_ADDED, 1);
+	for (int j = 0, at = 0; j < JOBS; j++, at += (int)rng_below(&rng, 5)) {
+		submit_us[j] = at * second_us + 500000;
+		workload_add_task(workload, 10 + (uint64_t)j, 0, submit_us[j], RUN_S * second_us);
+	}
+	for (int j = 0; j < JOBS; j++) { /* first come, first served */
+		int server = 0;
+
+		for (int s = 1; s < SERVERS; s++)
+			server = free_us[s] < free_us[server] ? s : server;
+		begin_us[j] = free_us[server] > submit_us[j] ? free_us[server] : submit_us[j];
+		free_us[server] = begin_us[j] + RUN_S * second_us;
+		for (int64_t t = second_us; t <= end_us; t += second_us)
+			waiting += t > submit_us[j] && t <= begin_us[j];
+	}
+	finish(end_us, true);
+	run(&result);
+	cr_expect_gt(result.waiting_maximum, 50, "it is over-full");
+	cr_expect_float_eq(result.waiting_mean, waiting / 400, 1e-9);
+}
+
+static void synthetic(double hours)
+{
+	struct sim_generate_settings generate;
+
+	workload_destroy(workload);
+	sim_generate_settings_default(&generate);
+	generate.machines = 60;
+	generate.slots = 4;
+	generate.hours = hours;
+	generate.churn_per_day = 10;
+	generate.load = 1;
+	workload = sim_generate(&generate);
+	cr_assert_not_null(workload);
+	settings.slots = 4;
+	settings.machines_per_rack = 10;
+	settings.racks_per_pod = 3;
+	settings.latency.noise = 0.3;
+	finish((int64_t)(hours * 3600e6), false);
+}
+
+/* Conservation is checked after each round (settings.check), for each policy, on machines that come and go. */
+Test(sim, every_policy_conserves_tasks_and_repeats_by_its_seed)
+{
+	synthetic(0.5);
+	settings.solver_time = SIM_SOLVER_PUBLISHED;
+	for (int k = 0; policies[k]; k++) {
+		for (int preemption = 0; preemption < 1 + policies[k]->preempts; preemption++) {
+			struct sim_result again = {0};
+
+			settings.policy = policies[k];
+			settings.policy_settings.flow.preemption = preemption != 0;
+			settings.policy_settings.flow.beta_per_s = preemption;
+			run(&result);
+			run(&again);
+			cr_expect_gt(result.job_count, 5);
+			cr_expect(result.area > 0 && result.area <= 1, "%s %g", policies[k]->name, result.area);
+			cr_expect_leq(result.area_worst, result.area);
+			cr_expect_eq(result.area, again.area, "%s", policies[k]->name);
+			cr_expect_eq(result.moves, again.moves);
+			cr_expect_eq(result.rounds, again.rounds);
+			cr_expect_eq(histogram_mean(result.response_us), histogram_mean(again.response_us));
+			cr_expect_eq(memcmp(result.jobs, again.jobs, result.job_count * sizeof *result.jobs), 0);
+			cr_expect_gt(result.machines_removed, 3);
+			sim_result_free(&again);
+			sim_result_free(&result);
+		}
+	}
+}
+
+/* Migrations leave the time of completion as it is, unless they cost time. */
+Test(sim, evicted_and_migrated_tasks_keep_their_progress)
+{
+	settings.policy_settings.flow.preemption = true;
+	settings.slots = 2;
+	settings.machines_per_rack = 2;
+	settings.racks_per_pod = 1;
+	for (uint64_t m = 0; m < 4; m++)
+		workload_add_machine_event(workload, 0, 100 + m, WORKLOAD_MACHINE_ADDED, 1);
+	workload_add_machine_event(workload, 5 * second_us, 104, WORKLOAD_MACHINE_ADDED, 1);
+	workload_add_machine_event(workload, 5 * second_us, 100, WORKLOAD_MACHINE_REMOVED, -1);
+	workload_add_task(workload, 1, 0, 0, WORKLOAD_TO_THE_END);
+	for (uint32_t t = 1; t < 8; t++)
+		workload_add_task(workload, 1, t, 0, 10 * second_us);
+	finish(60 * second_us, false);
+	run(&result);
+	cr_expect_eq(result.evictions, 2);
+	cr_expect_eq(result.finished, 7);
+	cr_expect_float_eq((double)histogram_maximum(result.response_us) / 1e6, 10, 0.001, "there was room for all");
+	sim_result_free(&result);
+	settings.policy_settings.flow.preemption = false;
+	settings.lose_work = true;
+	run(&result);
+	cr_expect_float_eq((double)histogram_maximum(result.response_us) / 1e6, 15, 0.001);
+}
+
+Test(sim, published_times_have_the_published_quantiles)
+{
+	cr_expect_eq(sim_published_us(&settings, 0.5), 93000);
+	cr_expect_eq(sim_published_us(&settings, 0.99), 248000);
+	settings.policy = policy_find("random");
+	cr_expect_eq(sim_published_us(&settings, 0.5), 108000);
+	cr_expect_float_eq((double)sim_published_us(&settings, 0.9999999), 18.89e6, 1e4);
+}

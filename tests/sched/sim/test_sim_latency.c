@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of latencies against brute force over all pairs. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <sched/sim/latency.h>
+
+static struct cluster *cluster;
+static struct cost_layout *layout;
+static struct sim_latency_settings settings;
+static struct sim_latency latency;
+
+static void make(uint32_t machines, uint32_t machines_per_rack, uint32_t racks_per_pod)
+{
+	struct error err = {0};
+
+	cluster = cluster_create();
+	for (uint32_t m = 0; m < machines; m++) {
+		char name[24], rack[24], pod[24];
+
+		snprintf(name, sizeof name, "m%u", m);
+		snprintf(rack, sizeof rack, "r%u", m / machines_per_rack);
+		snprintf(pod, sizeof pod, "p%u", m / machines_per_rack / racks_per_pod);
+		cr_assert_geq(cluster_add_machine(cluster, name, rack, pod, 1, &err), 0, "%s", err.text);
+	}
+	layout = cost_layout_create(cluster);
+	cr_assert_not_null(layout);
+}
+
+static void teardown(void)
+{
+	cost_layout_destroy(layout);
+	cluster_destroy(cluster);
+}
+
+TestSuite(sim_latency, .fini = teardown);
+
+static float rtt_us(uint32_t a, uint32_t b)
+{
+	return latency.rtt_us[sim_latency_cell(&latency, a, b)];
+}
+
+Test(sim_latency, pairs_are_symmetric_and_within_their_level)
+{
+	make(90, 10, 3);
+	sim_latency_settings_default(&settings);
+	settings.spread = settings.drift = settings.noise = 0;
+	sim_latency_start(&latency, &settings, layout);
+	for (uint32_t a = 0; a < 90; a++) {
+		for (uint32_t b = 0; b < 90; b++) {
+			bool rack = a / 10 == b / 10, pod = a / 30 == b / 30;
+			double level = rack ? 70 : pod ? 200 : 520, low = rack ? 0.5 : 0.8, high = rack ? 1 : 1.2;
+
+			cr_expect_eq(rtt_us(a, b), rtt_us(b, a));
+			if (a == b)
+				cr_expect_eq(rtt_us(a, b), 1);
+			else
+				cr_expect(rtt_us(a, b) >= low * level && rtt_us(a, b) <= high * level, "%u %u %g", a, b,
+					  (double)rtt_us(a, b));
+		}
+	}
+}
+
+/* Rows and nearest machines of 1,000 random clusters, seconds and roots. */
+Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
+{
+	struct rng rng;
+
+	rng_seed(&rng, 3);
+	for (int round = 0; round < 1000; round++) {
+		uint32_t machines = 2 + (uint32_t)rng_below(&rng, 60), root = (uint32_t)rng_below(&rng, machines);
+		bool present[64];
+		float row[2048], least = INFINITY;
+		struct sim_nearest nearest;
+		struct cost_source source;
+
+		make(machines, 1 + (uint32_t)rng_below(&rng, 12), 1 + (uint32_t)rng_below(&rng, 4));
+		sim_latency_settings_default(&settings);
+		settings.seed = rng_next(&rng);
+		settings.noise = 0.5;
+		settings.spike_chance = 0.1;
+		for (int d = 0; d < SIM_DISTANCES; d++)
+			settings.level_us[d] = 20 + 300 * rng_uniform(&rng);
+		sim_latency_start(&latency, &settings, layout);
+		for (uint64_t second = rng_below(&rng, 5); second > 0; second--)
+			sim_latency_next_second(&latency);
+		for (uint32_t m = 0; m < machines; m++)
+			present[m] = rng_below(&rng, 4) > 0;
+		source = sim_latency_source(&latency);
+		cr_assert_leq(layout->column_count, 2048);
+		source.row(source.context, root, 0, layout->column_count, row);
+		for (uint32_t c = 0; c < layout->column_count; c++) {
+			uint32_t machine = layout->machine_of_column[c];
+
+			if (machine == COST_NO_MACHINE) {
+				cr_expect_lt(row[c], 0);
+				continue;
+			}
+			cr_expect_eq(row[c], rtt_us(root, machine));
+			if (machine != root && present[machine])
+				least = fminf(least, row[c]);
+		}
+		sim_nearest_find(&nearest, &latency, root, present);
+		cr_expect_eq(sim_nearest_rtt_us(&nearest, &latency), least);
+		teardown();
+		layout = NULL;
+		cluster = NULL;
+	}
+}
+
+/* The mean of many seconds is the level; seconds differ by the noise; a seed repeats. */
+Test(sim_latency, series_have_the_given_level_and_noise)
+{
+	double sum = 0, squares = 0, last;
+	struct sim_latency again;
+	int seconds = 20000;
+
+	make(4, 2, 1);
+	sim_latency_settings_default(&settings);
+	settings.spread = settings.drift = 0;
+	settings.noise = 0.2;
+	sim_latency_start(&latency, &settings, layout);
+	sim_latency_start(&again, &settings, layout);
+	last = log((double)latency.rtt_us[0]);
+	for (int s = 0; s < seconds; s++) {
+		double now;
+
+		sim_latency_next_second(&latency);
+		sim_latency_next_second(&again);
+		cr_assert_eq(latency.rtt_us[100], again.rtt_us[100]);
+		now = log((double)latency.rtt_us[0]);
+		sum += now;
+		squares += (now - last) * (now - last);
+		last = now;
+	}
+	cr_expect_float_eq(sum / seconds, log(70 * (0.5 + 0.5 * 0.5 / SIM_LATENCY_SCALES)), 0.01);
+	cr_expect_float_eq(sqrt(squares / seconds / 2), 0.2, 0.01);
+}
