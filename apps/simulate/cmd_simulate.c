@@ -44,6 +44,8 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct simulate_options, curves, "curves", 'C', "DIR", "folder of curves, NAME.json"),
 	OPTION_STRING(struct simulate_options, curve_mix, "curve-mix", 0, "TEXT",
 		      "curves and their shares of the jobs"),
+	OPTION_FLAG(struct simulate_options, interpolate, "interpolate", 0,
+		    "interpolate between the 10 us steps of a curve, where the paper takes the nearest"),
 	OPTION_CHOICE(struct simulate_options, roots, "roots", 0, "HOW", places,
 		      "any: a random free slot; best: a rack with room for the job"),
 	OPTION_CHOICE(struct simulate_options, spill, "spill", 0, "HOW", places,

@@ -6,20 +6,23 @@
 
 #include "sim_priv.h"
 
-/* p of each entry of the latency table, by the policy's latency reference. */
+/* As the policy looks a curve up. */
+static double performance_at(const struct sim *sim, uint32_t curve, double rtt_us)
+{
+	const struct policy_settings *policy = &sim->settings->policy_settings;
+	const struct curve *at = sim->settings->curves[curve];
+
+	if (policy->reference == LATENCY_REFERENCE_ADDED)
+		rtt_us = curve_added_rtt_us(at, rtt_us);
+	return policy->lookup == COST_LOOKUP_NEAREST ? curve_eval_nearest(at, rtt_us) : curve_eval(at, rtt_us);
+}
+
+/* p of each entry of the latency table. */
 void sim_compute_p(struct sim *sim)
 {
-	bool added = sim->settings->policy_settings.reference == LATENCY_REFERENCE_ADDED;
-
 	for (uint32_t c = 0; c < sim->settings->curve_count; c++) {
-		const struct curve *curve = sim->settings->curves[c];
-		float *p = sim->p[c];
-
-		for (uint32_t i = 0; i < SIM_LATENCY_CELLS; i++) {
-			double rtt_us = (double)sim->latency.rtt_us[i];
-
-			p[i] = (float)curve_eval(curve, added ? curve_added_rtt_us(curve, rtt_us) : rtt_us);
-		}
+		for (uint32_t i = 0; i < SIM_LATENCY_CELLS; i++)
+			sim->p[c][i] = (float)performance_at(sim, c, (double)sim->latency.rtt_us[i]);
 	}
 }
 
@@ -46,16 +49,12 @@ static double sum_cells(const uint16_t *cells, uint32_t count, const float *p, f
 	return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-/* The best p on any machine but the root's. */
+/* The best p on any machine but the root's: the nearest one's. */
 static double best_other(const struct sim *sim, const struct sim_job *job)
 {
-	const struct curve *curve = sim->settings->curves[job->curve];
-	bool added = sim->settings->policy_settings.reference == LATENCY_REFERENCE_ADDED;
 	double rtt_us = (double)sim_nearest_rtt_us(job->nearest, &sim->latency);
 
-	if (isinf(rtt_us))
-		return 0;
-	return curve_eval(curve, added ? curve_added_rtt_us(curve, rtt_us) : rtt_us);
+	return isinf(rtt_us) ? 0 : performance_at(sim, job->curve, rtt_us);
 }
 
 static void sample_job(struct sim *sim, struct sim_job *job)

@@ -22,11 +22,8 @@ void sim_settings_default(struct sim_settings *settings)
 		.work_ns_per_scan = 5,
 		.seed = 1,
 	};
-	policy_settings_default(&settings->policy_settings);
-	settings->policy_settings.reference = LATENCY_REFERENCE_ABSOLUTE;
+	policy_settings_paper(&settings->policy_settings);
 	settings->policy_settings.root_anywhere = true;
-	settings->policy_settings.spill_anywhere = true;
-	settings->policy_settings.flow.unscheduled_capacity = 1;
 	sim_latency_settings_default(&settings->latency);
 }
 

@@ -56,8 +56,11 @@ def must(true, *what):
         wrong.append(what)
 
 def performance(job, rtt_us):
-    p, step = tables[jobs[job]["curve"]], int(rtt_us / 10 + 0.5)
-    return max(0.1, p["table"]["p"][step] if step < len(p["table"]["p"]) else p["beyond_domain"]["p"])
+    curve, index = tables[jobs[job]["curve"]], rtt_us / 10
+    table, below = curve["table"]["p"], int(index)
+    if index > len(table) - 1:
+        return max(0.1, curve["beyond_domain"]["p"])
+    return max(0.1, table[below] + (index - below) * (table[min(below + 1, len(table) - 1)] - table[below]))
 
 def is_near(a, b):
     return a is not None and abs(a - b) < 1e-6

@@ -72,7 +72,7 @@ static void six_events(void)
 	settings.machines_per_rack = 2;
 	settings.racks_per_pod = 1;
 	settings.policy_settings.root_anywhere = false;
-	settings.policy_settings.spill_anywhere = false;
+	settings.policy_settings.spill = POLICY_SPILL_BEST;
 	for (uint64_t m = 0; m < 4; m++)
 		workload_add_machine_event(workload, 0, 100 + m, WORKLOAD_MACHINE_ADDED, 1);
 	workload_add_task(workload, 1, 0, 0, 20 * second_us);
