@@ -93,13 +93,13 @@ for t in tasks:
     must(is_near(t["performance"], performance(t["job"], t["rtt_us"])), "the curve at that round trip", t)
     cost = round(100 / t["performance"])
     if policy == "nomora":
-        must(t["arc"] not in ("machine", "running") or t["arc_cost"] == cost, "the arc costs what the curve says", t)
-        must(t["arc"] not in ("rack", "cluster") or t["arc_cost"] >= cost, "the worst of a rack costs no less", t)
+        must(t["arc"] not in ("machine", "running") or abs(t["arc_cost"] - cost) <= 1, "the arc costs what the curve says", t)
+        must(t["arc"] not in ("rack", "cluster") or t["arc_cost"] >= cost - 1, "the worst of a rack costs no less", t)
     best = t["next_best"]
     if best:
         must(best["machine"] != t["machine"] and free[best["machine"]] > 0, "the next best is another one, with a slot", t)
-        must(is_near(best["performance"], performance(t["job"], best["rtt_us"])) and best["cost"] == round(100 / best["performance"]), "its curve", t)
-        must(policy != "nomora" or t["was_on"] == t["machine"] or best["cost"] >= cost, "a better slot stayed free", t)
+        must(is_near(best["performance"], performance(t["job"], best["rtt_us"])) and abs(best["cost"] - round(100 / best["performance"])) <= 1, "its curve", t)
+        must(policy != "nomora" or t["was_on"] == t["machine"] or best["cost"] >= cost - 1, "a better slot stayed free", t)
 predicted = [t for t in tasks if t["state"] == "placed"]
 must(all(t["random_performance"] is None or 0 <= t["random_performance"] <= 1 for t in tasks), "random is a share")
 root_first = policy in ("nomora", "quincy")
@@ -133,7 +133,7 @@ counted = {
 }
 must(all(total[key] == value for key, value in counted.items()), "totals", counted, total)
 must(is_near(total["mean_performance"], sum(t["performance"] for t in predicted) / len(predicted)), "the mean")
-must(total["performance_cost"] == sum(round(100 / t["performance"]) for t in predicted), "the sum of 100 / performance")
+must(abs(total["performance_cost"] - sum(round(100 / t["performance"]) for t in predicted)) <= len(predicted) / 10, "the sum of 100 / performance")
 must(total["worst_performance"] == min(t["performance"] for t in predicted), "the worst")
 must(out["solver"]["verified"], "proved")
 must(out["solver"]["cost"] == sum(t["arc_cost"] for t in tasks), "the arcs' costs add up to the solver's")
