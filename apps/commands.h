@@ -29,5 +29,6 @@ int command_inject(int argc, char **argv);
 /* nomora-probe */
 int command_probe(int argc, char **argv);
 int command_reflect(int argc, char **argv);
+int command_mesh_agent(int argc, char **argv);
 
 #endif

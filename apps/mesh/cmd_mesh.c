@@ -285,6 +285,7 @@ static const struct command subcommands[] = {
 	{"show", "a table, and what racks have in common", run_show, NULL},
 	{"draw", "a heat map", run_draw, NULL},
 	{"export", "JSON or a square table", run_export, NULL},
+	{"agent", "measure continuously into a live matrix", NULL, "nomora-probe"},
 	{NULL, NULL, NULL, NULL},
 };
 

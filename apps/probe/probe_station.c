@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,8 +13,10 @@
 #include <base/name.h>
 #include <base/number.h>
 #include <base/progress.h>
+#include <base/stop.h>
 #include <dp/eal.h>
 #include <probe/agent/sample_file.h>
+#include <probe/mesh/watch.h>
 
 #include "command.h"
 
@@ -33,15 +34,12 @@ const struct station_settings station_defaults = {
 	.wait_s = 10,
 	.linger_ms = 500,
 	.source_pps = 100000,
+	.window_s = 10,
+	.live_hosts = 4096,
+	.live_racks = 256,
+	.live_pairs = 1 << 17,
 	.driver = DP_PORT_AF_PACKET,
 };
-
-static volatile sig_atomic_t stop_signal;
-
-static void on_signal(int number)
-{
-	stop_signal = number;
-}
 
 struct station {
 	const struct station_settings *settings;
@@ -210,15 +208,6 @@ static int open_port(struct station *station, const struct option_operands *oper
 	return code ? code : dp_clock_calibrate(&station->clock, (struct ns){50 * NS_PER_MS}, err);
 }
 
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = on_signal};
-
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-}
-
 static void name_row(const struct station *station, char *name)
 {
 	const struct peer *self = station->peers ? peers_find(station->peers, station->options.address) : NULL;
@@ -255,6 +244,42 @@ static int collect(struct station *station, struct error *err)
 	return code ? error_set(err, ENOMEM, "out of memory") : 0;
 }
 
+static int open_agent(struct station *station, struct error *err)
+{
+	station->agent = agent_create(&station->options, station->port, station->pool, &station->clock, err);
+	return station->agent ? 0 : -err->code;
+}
+
+/* Without an end, into a live matrix. */
+static int run_watch(struct station *station, struct error *err)
+{
+	const struct station_settings *settings = station->settings;
+	const struct latency_live_size size = {.hosts = (uint32_t)settings->live_hosts,
+					       .racks = (uint32_t)settings->live_racks,
+					       .pairs = (uint64_t)settings->live_pairs};
+	struct latency_matrix *live = latency_live_open(settings->live_path, &size, err);
+	struct mesh_watch watch = {
+		.host = station->result.row.host,
+		.address = station->options.address,
+		.peers_path = settings->peers_path,
+		.window = ns_from_us(settings->window_s * 1e6),
+		.live = live,
+	};
+	int code = live ? open_agent(station, err) : -err->code;
+
+	if (!code) {
+		agent_summarise(station->agent, &station->result.summary);
+		watch.error_us = ns_to_us(station->result.summary.error_bound);
+		name_row(station, station->result.row.host);
+		log_info("%s measures %zu peers into %s", watch.host, station->peers->count, settings->live_path);
+		code = mesh_watch_run(station->agent, station->peers, &watch, stop_flag(), err);
+		log_info("%s published %llu windows, %llu late", watch.host, (unsigned long long)watch.state.windows,
+			 (unsigned long long)watch.state.late);
+	}
+	latency_matrix_destroy(live);
+	return code;
+}
+
 static int run_agent(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
@@ -266,10 +291,9 @@ static int run_agent(struct station *station, struct error *err)
 	};
 	int code;
 
-	station->agent = agent_create(&station->options, station->port, station->pool, &station->clock, err);
-	if (!station->agent)
-		return -err->code;
-	code = add_peers(station, err);
+	code = open_agent(station, err);
+	if (!code)
+		code = add_peers(station, err);
 	if (!code && station->samples) {
 		station->sample_file =
 			sample_file_start(station->agent, station->peers, file_writer_stream(station->samples), err);
@@ -282,7 +306,7 @@ static int run_agent(struct station *station, struct error *err)
 	if (station->progress)
 		run.on_tick = show_progress;
 	station->result.started_at = ns_now_wall();
-	agent_run(station->agent, &run, &stop_signal);
+	agent_run(station->agent, &run, stop_flag());
 	station->result.finished_at = ns_now_wall();
 	station->result.measured = run.measured;
 	sample_file_stop(station->sample_file);
@@ -339,9 +363,10 @@ int station_run(const struct station_settings *settings, const struct option_ope
 		log_set_level(LOG_LEVEL_ERROR);
 	if (read_settings(&station, &err))
 		return command_fail(&err, COMMAND_USAGE);
-	catch_signals();
+	stop_catch_signals();
 	if (!(code = open_outputs(&station, &err)) && !(code = open_port(&station, operands, &err)) &&
-	    !(code = run_agent(&station, &err)) && !(code = report(&station, &err)))
+	    !(code = settings->live_path ? run_watch(&station, &err) : run_agent(&station, &err)) &&
+	    !(settings->live_path || (code = report(&station, &err))))
 		silent = report_silent_peers(&station.result);
 	close_station(&station);
 	if (code)

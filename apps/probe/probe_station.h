@@ -13,9 +13,9 @@
 #include <probe/mesh/row.h>
 
 struct station_settings {
-	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow;
-	int64_t udp_port, paths, count, slot_ms, seed, dscp, source_pps, total_pps;
-	double interval_us, timeout_ms, duration_s, wait_s, linger_ms;
+	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path;
+	int64_t udp_port, paths, count, slot_ms, seed, dscp, source_pps, total_pps, live_hosts, live_racks, live_pairs;
+	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s;
 	int driver, poll, stamps, format;
 	bool reflect, json, quiet;
 };

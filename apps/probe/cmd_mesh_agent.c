@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora mesh agent: a host's part of the live mesh, without an end. */
+#include "commands.h"
+#include "probe_station.h"
+
+#include <errno.h>
+
+static const struct option_row rows[] = {
+	OPTION_HEADING("Mesh"),
+	OPTION_STRING(struct station_settings, peers_path, "peers", 'p', "FILE",
+		      "lines 'name address [mac] [rack]' (required); read again when it changes"),
+	OPTION_STRING(struct station_settings, live_path, "live", 'l', "FILE",
+		      "the live matrix, shared by all agents of this machine (required); created if it is missing"),
+	OPTION_DOUBLE(struct station_settings, window_s, "window", 'w', "S", 0.1, 3600,
+		      "time that a row's figures cover"),
+	OPTION_INTEGER(struct station_settings, live_hosts, "hosts", 0, "N", 2, 1000000,
+		       "capacity of a new live matrix"),
+	OPTION_INTEGER(struct station_settings, live_racks, "racks", 0, "N", 1, 16384, "capacity of a new live matrix"),
+	OPTION_INTEGER(struct station_settings, live_pairs, "pairs", 0, "N", 1, 268435456,
+		       "capacity of a new live matrix, 88 bytes each"),
+	OPTION_STRING(struct station_settings, name, "name", 'n', "NAME",
+		      "ours in the matrix; default: the peers file's name for our address"),
+	OPTION_HEADING("How"),
+	OPTION_DOUBLE(struct station_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,
+		      "between two probes to one peer"),
+	OPTION_INTEGER(struct station_settings, paths, "paths", 0, "N", 1, 256,
+		       "UDP source ports to rotate through, so that all equal-cost paths are seen"),
+	OPTION_DOUBLE(struct station_settings, timeout_ms, "timeout-ms", 0, "MS", 1, 1e5,
+		      "a probe that has no answer by then is lost"),
+	OPTION_INTEGER(struct station_settings, dscp, "dscp", 0, "N", 0, 63, "class of the probes"),
+	OPTION_INTEGER(struct station_settings, seed, "seed", 0, "N", 0, 1e15,
+		       "of source ports and session number; 0 = from the clock"),
+	OPTION_HEADING("Port and run"),
+	STATION_PORT_ROWS,
+	OPTION_END,
+};
+
+static const char teach[] =
+	"Probes the peers of a file and answers their probes until SIGINT or SIGTERM. After each window a peer's\n"
+	"figures are in the live matrix, a file in shared memory that 'nomora mesh top', 'nomora mesh serve',\n"
+	"'nomora place --latency' and other commands read while it is written:\n"
+	"\n"
+	"  nomora mesh agent eth0 --address 10.77.1.101 --peers peers.txt --live /dev/shm/mesh\n"
+	"  nomora mesh top /dev/shm/mesh\n";
+
+int command_mesh_agent(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora mesh agent",
+		.operands = "PORT --address IP --peers FILE --live FILE",
+		.summary = "Measure the mesh continuously into a live matrix.",
+		.teach = teach,
+		.rows = rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1,
+	};
+	struct station_settings settings = station_defaults;
+	struct option_operands operands;
+	struct error err = {0};
+	struct peers peers;
+	int code;
+
+	settings.duration_s = 0;
+	settings.reflect = true;
+	code = command_parse(&usage, argc, argv, &settings, &operands);
+	if (code >= 0)
+		return code;
+	if (!settings.peers_path || !settings.live_path) {
+		error_set(&err, EINVAL, "%s is missing", settings.peers_path ? "--live" : "--peers");
+		code = command_fail(&err, COMMAND_USAGE);
+	} else if (peers_read(settings.peers_path, &peers, &err)) {
+		code = command_fail(&err, COMMAND_FAILED);
+	} else {
+		code = station_run(&settings, &operands, &peers);
+		peers_free(&peers);
+	}
+	options_free(&operands);
+	return code;
+}

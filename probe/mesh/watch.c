@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <probe/mesh/watch.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <base/log.h>
+#include <base/spsc.h>
+#include <probe/mesh/row.h>
+
+enum { ROWS = 16, ADDRESSES_MAXIMUM = PEERS_MAXIMUM };
+
+static const struct timespec publisher_nap = {.tv_nsec = 2 * NS_PER_MS};
+
+struct watch {
+	struct mesh_watch *options;
+	struct agent *agent;
+	atomic_bool stop;
+	/* Rows go to the publisher full and come back; new lists of peers go to the agent's thread. */
+	struct spsc *full, *empty, *lists;
+	struct agent_row *rows[ROWS];
+	pthread_t publisher;
+	bool publishing;
+	/* The agent's thread. */
+	struct stamp next_window;
+	size_t next_peer;
+	uint64_t late;
+	struct peers known;
+	/* The publisher's. */
+	struct timespec peers_changed;
+	struct mesh_watch_state state;
+	uint32_t unreachable[ADDRESSES_MAXIMUM];
+	uint64_t published_of_round;
+	bool full_said;
+};
+
+/* --- the publisher --- */
+
+static void note_reach(struct watch *watch, uint32_t address, bool unreachable)
+{
+	uint64_t count = watch->state.unreachable, i = 0;
+
+	while (i < count && watch->unreachable[i] != address)
+		i++;
+	if (unreachable && i == count && count < ADDRESSES_MAXIMUM)
+		watch->unreachable[watch->state.unreachable++] = address;
+	else if (!unreachable && i < count)
+		watch->unreachable[i] = watch->unreachable[--watch->state.unreachable];
+}
+
+static int64_t add_self(struct watch *watch, const struct peers *peers)
+{
+	const struct peer *self = peers_find(peers, watch->options->address);
+
+	return latency_live_add_host(watch->options->live, watch->options->host, self ? self->rack : "", "");
+}
+
+static int publish_pair(struct watch *watch, const struct mesh_pair *pair, int64_t source)
+{
+	struct latency_matrix *live = watch->options->live;
+	int64_t destination = latency_live_add_host(live, pair->peer.name, pair->peer.rack, "");
+	struct latency_entry entry = mesh_pair_entry(pair), old;
+
+	if (destination < 0)
+		return (int)destination;
+	entry.source = (uint32_t)source;
+	entry.destination = (uint32_t)destination;
+	entry.error_us = (float)watch->options->error_us;
+	/* A window in which nothing was decided says nothing. */
+	if (entry.state == LATENCY_STATE_NEVER && latency_matrix_load_pair(live, entry.source, entry.destination, &old))
+		return 0;
+	/* What is unreachable keeps the time of its last answer: its age goes on. */
+	if (entry.state == LATENCY_STATE_UNREACHABLE &&
+	    latency_matrix_load_pair(live, entry.source, entry.destination, &old) && old.updated_at.v)
+		entry.updated_at = old.updated_at;
+	if (entry.state != LATENCY_STATE_NEVER)
+		note_reach(watch, pair->peer.address, entry.state == LATENCY_STATE_UNREACHABLE);
+	return latency_matrix_set(live, &entry);
+}
+
+/* Everything that is in the queue, in one batch. */
+static void publish(struct watch *watch)
+{
+	struct latency_matrix *live = watch->options->live;
+	struct mesh_row row = {0};
+	struct error err = {0};
+	struct agent_row *window;
+	int64_t source;
+	int code = 0;
+
+	while (spsc_take(watch->full, &window)) {
+		code = code ? code : mesh_row_add(&row, window);
+		spsc_put(watch->empty, &window);
+	}
+	if (!row.count || latency_live_begin(live, &err)) {
+		mesh_row_clear(&row);
+		return;
+	}
+	source = latency_live_add_host(live, watch->options->host, "", "");
+	for (size_t i = 0; source >= 0 && !code && i < row.count; i++)
+		code = publish_pair(watch, &row.pairs[i], source);
+	watch->state.windows += row.count;
+	watch->published_of_round += row.count;
+	if (watch->published_of_round >= watch->state.peers) {
+		latency_live_update_maxima(live);
+		watch->published_of_round = 0;
+		if (watch->options->on_round)
+			watch->options->on_round(watch->options->context, &watch->state);
+	}
+	latency_live_end(live);
+	mesh_row_clear(&row);
+	if ((code || source < 0) && !watch->full_said)
+		log_warning("the live matrix takes no more pairs or hosts: %s", strerror(-(code ? code : (int)source)));
+	watch->full_said = watch->full_said || code || source < 0;
+}
+
+static bool has_changed(const struct watch *watch, struct timespec *changed)
+{
+	struct stat status;
+
+	if (!watch->options->peers_path || stat(watch->options->peers_path, &status) != 0)
+		return false;
+	*changed = status.st_mtim;
+	return changed->tv_sec != watch->peers_changed.tv_sec || changed->tv_nsec != watch->peers_changed.tv_nsec;
+}
+
+/* A peers file that changed is read again; one that is wrong changes nothing. */
+static void read_peers(struct watch *watch)
+{
+	struct timespec changed;
+	struct peers *peers;
+	struct error err = {0};
+
+	if (!has_changed(watch, &changed))
+		return;
+	watch->peers_changed = changed;
+	peers = calloc(1, sizeof *peers);
+	if (peers && peers_read(watch->options->peers_path, peers, &err) == 0) {
+		watch->state.peers = peers->count - (peers_find(peers, watch->options->address) != NULL);
+		if (spsc_put(watch->lists, &peers))
+			return;
+		peers_free(peers);
+	} else {
+		log_warning("the peers stay as they are: %s", err.text);
+	}
+	free(peers);
+}
+
+static void *run_publisher(void *context)
+{
+	struct watch *watch = context;
+
+	while (!atomic_load(&watch->stop)) {
+		publish(watch);
+		read_peers(watch);
+		nanosleep(&publisher_nap, NULL);
+	}
+	publish(watch);
+	return NULL;
+}
+
+/* --- the agent's thread --- */
+
+static int add_new_peers(struct watch *watch, const struct peers *peers, struct error *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; !code && i < peers->count; i++) {
+		const struct peer *peer = &peers->items[i];
+
+		if (peer->address == watch->options->address || peers_find(&watch->known, peer->address))
+			continue;
+		code = agent_add_peer(watch->agent, peer, err);
+	}
+	return code;
+}
+
+static void take_list(struct watch *watch)
+{
+	struct error err = {0};
+	struct peers *peers;
+
+	if (!spsc_take(watch->lists, &peers))
+		return;
+	for (size_t i = 0; i < watch->known.count; i++)
+		if (!peers_find(peers, watch->known.items[i].address))
+			agent_remove_peer(watch->agent, watch->known.items[i].address);
+	if (add_new_peers(watch, peers, &err))
+		log_warning("%s", err.text);
+	peers_free(&watch->known);
+	watch->known = *peers;
+	free(peers);
+}
+
+static struct ns window_gap(const struct watch *watch)
+{
+	size_t peers = agent_peer_count(watch->agent);
+
+	return (struct ns){watch->options->window.v / (int64_t)(peers ? peers : 1)};
+}
+
+/* Ends the next peer's window if it is time and a row is free. */
+static void end_window(struct watch *watch, struct stamp now)
+{
+	struct agent_row *row;
+
+	if (now.ns < watch->next_window.ns || !agent_peer_count(watch->agent) || !spsc_take(watch->empty, &row))
+		return;
+	if (now.ns - watch->next_window.ns > watch->options->window.v / 10) {
+		watch->late++;
+		watch->next_window = now;
+	}
+	watch->next_window = stamp_after(watch->next_window, window_gap(watch));
+	if (watch->next_peer >= agent_peer_count(watch->agent))
+		watch->next_peer = 0;
+	agent_window(watch->agent, watch->next_peer++, row);
+	spsc_put(watch->full, &row);
+}
+
+static void loop(struct watch *watch, const volatile sig_atomic_t *stop)
+{
+	struct stamp now = agent_now(watch->agent);
+
+	agent_set_mode(watch->agent, AGENT_MEASURING);
+	watch->next_window = stamp_after(now, watch->options->window);
+	while (!*stop) {
+		bool busy = agent_step(watch->agent, now);
+
+		take_list(watch);
+		end_window(watch, now);
+		if (!busy) {
+			struct stamp wake = agent_wake_at(watch->agent);
+
+			agent_sleep(watch->agent, wake.ns < watch->next_window.ns ? wake : watch->next_window);
+		}
+		now = agent_now(watch->agent);
+	}
+}
+
+static int remember(struct watch *watch, const struct peers *peers)
+{
+	watch->known.items = calloc(peers->count + 1, sizeof *watch->known.items);
+	if (!watch->known.items)
+		return -ENOMEM;
+	memcpy(watch->known.items, peers->items, peers->count * sizeof *watch->known.items);
+	watch->known.count = watch->known.capacity = peers->count;
+	return 0;
+}
+
+static int create_queues(struct watch *watch)
+{
+	watch->full = spsc_create(ROWS, sizeof(struct agent_row *));
+	watch->empty = spsc_create(ROWS, sizeof(struct agent_row *));
+	watch->lists = spsc_create(4, sizeof(struct peers *));
+	if (!watch->full || !watch->empty || !watch->lists)
+		return -ENOMEM;
+	for (size_t i = 0; i < ROWS; i++) {
+		watch->rows[i] = agent_row_create(watch->agent);
+		if (!watch->rows[i])
+			return -ENOMEM;
+		spsc_put(watch->empty, &watch->rows[i]);
+	}
+	return 0;
+}
+
+/* Every pair is in the matrix from the start, as never probed. */
+static int announce(struct watch *watch, const struct peers *peers, struct error *err)
+{
+	struct latency_matrix *live = watch->options->live;
+	int code = latency_live_begin(live, err);
+	int64_t source;
+
+	if (code)
+		return code;
+	source = add_self(watch, peers);
+	code = source < 0 ? (int)source : 0;
+	for (size_t i = 0; !code && i < peers->count; i++) {
+		struct mesh_pair pair = {.peer = peers->items[i]};
+
+		if (peers->items[i].address != watch->options->address)
+			code = publish_pair(watch, &pair, source);
+	}
+	latency_live_end(live);
+	return code ? error_set(err, -code, "cannot add our pairs to the live matrix: %s", strerror(-code)) : 0;
+}
+
+static void stop_publisher(struct watch *watch)
+{
+	if (!watch->publishing)
+		return;
+	atomic_store(&watch->stop, true);
+	pthread_join(watch->publisher, NULL);
+	watch->publishing = false;
+}
+
+static void release(struct watch *watch)
+{
+	struct peers *peers;
+
+	while (watch->lists && spsc_take(watch->lists, &peers)) {
+		peers_free(peers);
+		free(peers);
+	}
+	for (size_t i = 0; i < ROWS; i++)
+		agent_row_destroy(watch->rows[i]);
+	free(watch->full);
+	free(watch->empty);
+	free(watch->lists);
+	peers_free(&watch->known);
+	free(watch);
+}
+
+int mesh_watch_run(struct agent *agent, const struct peers *peers, struct mesh_watch *options,
+		   const volatile sig_atomic_t *stop, struct error *err)
+{
+	struct watch *watch = calloc(1, sizeof *watch);
+	int code = watch ? 0 : -ENOMEM;
+
+	if (watch) {
+		watch->options = options;
+		watch->agent = agent;
+		code = create_queues(watch);
+	}
+	if (code) {
+		if (watch)
+			release(watch);
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	watch->state.peers = peers->count - (peers_find(peers, options->address) != NULL);
+	code = announce(watch, peers, err);
+	if (!code)
+		code = add_new_peers(watch, peers, err);
+	if (!code)
+		code = remember(watch, peers) ? error_set(err, ENOMEM, "out of memory") : 0;
+	if (!code && pthread_create(&watch->publisher, NULL, run_publisher, watch) != 0)
+		code = error_set(err, EAGAIN, "cannot start a thread");
+	watch->publishing = !code;
+	if (!code)
+		loop(watch, stop);
+	stop_publisher(watch);
+	options->state = watch->state;
+	options->state.late = watch->late;
+	release(watch);
+	return code;
+}
