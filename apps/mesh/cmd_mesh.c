@@ -11,10 +11,11 @@
 #include <base/json.h>
 #include <base/progress.h>
 #include <figures/mesh.h>
+#include <model/latency_live.h>
 #include <model/latency_summary.h>
 
 struct mesh_settings {
-	const char *output, *cluster, *title;
+	const char *output, *cluster, *title, *live;
 	int how, statistic, format;
 	bool json;
 };
@@ -34,6 +35,9 @@ static const struct option_row merge_rows[] = {
 	OPTION_STRING(struct mesh_settings, output, "output", 'o', "FILE", "the matrix; default: stdout"),
 	OPTION_CHOICE(struct mesh_settings, how, "how", 0, "RULE", merge_names,
 		      "a pair in two files: refuse, keep the freshest, or keep the worst figure of each"),
+	OPTION_STRING(struct mesh_settings, live, "live", 'l', "FILE",
+		      "put the pairs into this live matrix instead; created if it is missing"),
+	OPTION_STRING(struct mesh_settings, cluster, "cluster", 'c', "FILE", "racks and pods of a live matrix's hosts"),
 	OPTION_END,
 };
 
@@ -62,6 +66,26 @@ static const struct option_row export_rows[] = {
 	OPTION_END,
 };
 
+/* A new live matrix can hold every pair of its hosts, as far as 2^20 of them. */
+static int put_live(const struct latency_matrix *all, const struct mesh_settings *settings, struct error *err)
+{
+	uint64_t hosts = latency_matrix_hosts(all) + 64, pairs = hosts * hosts;
+	struct latency_live_size size = {(uint32_t)hosts, 256, pairs < 1 << 20 ? pairs : 1 << 20};
+	struct cluster *cluster = settings->cluster ? cluster_read(settings->cluster, err) : NULL;
+	struct latency_matrix *live = NULL;
+	int code = settings->cluster && !cluster ? -err->code : 0;
+
+	if (!code) {
+		if (size.pairs < latency_matrix_count(all))
+			size.pairs = latency_matrix_count(all);
+		live = latency_live_open(settings->live, &size, err);
+		code = live ? latency_live_put(live, all, cluster, err) : -err->code;
+	}
+	latency_matrix_destroy(live);
+	cluster_destroy(cluster);
+	return code;
+}
+
 static int merge_files(const struct option_operands *operands, const struct mesh_settings *settings, struct error *err)
 {
 	struct latency_matrix *all = latency_matrix_create();
@@ -78,7 +102,7 @@ static int merge_files(const struct option_operands *operands, const struct mesh
 	}
 	progress_update(bar, 0, "writing");
 	if (!code)
-		code = latency_matrix_write(all, settings->output, err);
+		code = settings->live ? put_live(all, settings, err) : latency_matrix_write(all, settings->output, err);
 	progress_destroy(bar);
 	latency_matrix_destroy(all);
 	return code;
@@ -285,6 +309,8 @@ static const struct command subcommands[] = {
 	{"show", "a table, and what racks have in common", run_show, NULL},
 	{"draw", "a heat map", run_draw, NULL},
 	{"export", "JSON or a square table", run_export, NULL},
+	{"top", "the state and the worst pairs of a live matrix", command_mesh_top, NULL},
+	{"serve", "a live matrix as web pages and metrics", command_mesh_serve, NULL},
 	{"agent", "measure continuously into a live matrix", NULL, "nomora-probe"},
 	{NULL, NULL, NULL, NULL},
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <base/name.h>
+#include <model/cluster.h>
 
 #include "latency_store_priv.h"
 
@@ -421,6 +422,40 @@ bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from
 			    latency_live_maximum(matrix, a, b, &one))
 				raise(maximum, &one);
 	return maximum->pairs > 0;
+}
+
+/* The index of a host in the live matrix, or -errno. */
+static int64_t put_host(struct latency_matrix *live, const char *name, const struct cluster *cluster)
+{
+	int64_t machine = cluster ? cluster_find_machine(cluster, name) : -ENOENT;
+	const struct cluster_rack *rack = machine >= 0 ? &cluster->racks[cluster->machines[machine].rack] : NULL;
+
+	return latency_live_add_host(live, name, rack ? rack->name : "", rack ? cluster->pods[rack->pod] : "");
+}
+
+int latency_live_put(struct latency_matrix *live, const struct latency_matrix *from, const struct cluster *cluster,
+		     struct error *err)
+{
+	struct latency_entry entry;
+	int code = latency_live_begin(live, err);
+
+	if (code)
+		return code;
+	for (size_t i = 0; !code && i < latency_matrix_count(from); i++) {
+		int64_t source, destination;
+
+		if (!latency_matrix_load(from, i, &entry))
+			continue;
+		source = put_host(live, latency_matrix_host(from, entry.source), cluster);
+		destination = put_host(live, latency_matrix_host(from, entry.destination), cluster);
+		code = source < 0 ? (int)source : destination < 0 ? (int)destination : 0;
+		entry.source = (uint32_t)source;
+		entry.destination = (uint32_t)destination;
+		code = code ? code : latency_matrix_set(live, &entry);
+	}
+	code = code ? code : latency_live_update_maxima(live);
+	latency_live_end(live);
+	return code ? error_set(err, -code, "cannot put the pairs into the live matrix: %s", strerror(-code)) : 0;
 }
 
 struct ns latency_live_written_at(const struct latency_matrix *matrix)

@@ -83,4 +83,41 @@ if command -v jq >/dev/null; then
 		and .summary.other_rack.silent == 1 and .pairs[3].rtt_p50_us == null' >/dev/null &&
 		pass "JSON" || fail "JSON" "$out"
 fi
+# A live matrix: rows put into shared memory, seen by every command that takes a matrix, and served.
+live=$scratch/live
+check "rows go into a live matrix" "$nomora" mesh merge "$scratch/h1.csv" "$scratch/h2.csv" --live "$live" --cluster "$scratch/cluster.json"
+run "$nomora" mesh merge "$live"
+[ "$(printf '%s\n' "$out" | grep -vc '^#')" -eq 5 ] && [ "$(printf '%s' "$out" | sort)" = "$(sort "$scratch/all.csv")" ] &&
+	pass "its snapshot is the rows" || fail "its snapshot is the rows" "$out"
+run "$nomora" mesh top "$live" --once --max-age 0
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '3 hosts, 4 pairs: 3 measured, 1 unreachable' && pass "top counts the states" ||
+	fail "top counts the states" "$out" "$err"
+run "$nomora" mesh top "$live" --json
+printf '%s' "$out" | grep -q '"stale": 4' && pass "pairs of 1970 are stale" || fail "pairs of 1970 are stale" "$out" "$err"
+check "newer rows go on top" "$nomora" mesh merge "$scratch/later.csv" --live "$live"
+run "$nomora" mesh show "$live" --json
+printf '%s' "$out" | grep -q '"rtt_p50_us": 5.0' && pass "and are shown" || fail "and are shown" "$out" "$err"
+refuses "top of a CSV file" 1 "expected a live matrix" "$nomora" mesh top "$scratch/all.csv"
+refuses "top of no file" 1 'nowhere: cannot open' "$nomora" mesh top "$scratch/nowhere"
+if command -v curl >/dev/null; then
+	"$nomora" mesh serve "$live" --port 0 --max-age 0 >"$scratch/url" 2>"$scratch/serve.err" &
+	server=$!
+	at_exit kill "$server"
+	wait_for 10 grep -q http "$scratch/url"
+	url=$(cat "$scratch/url")
+	metrics=$(curl -s "${url}metrics")
+	[ "$(printf '%s\n' "$metrics" | tail -1)" = "# EOF" ] && printf '%s\n' "$metrics" | grep -qx 'nomora_mesh_pairs{state="unreachable"} 1' &&
+		printf '%s\n' "$metrics" | grep -qx 'nomora_mesh_rack_rtt_seconds{from="r2",to="r1",stat="max"} 0.00013' &&
+		printf '%s\n' "$metrics" | grep -qx 'nomora_mesh_rtt_seconds{src="h1",dst="h2"} 6e-06' &&
+		pass "metrics have states, racks and pairs" || fail "metrics have states, racks and pairs" "$metrics"
+	if command -v promtool >/dev/null; then
+		check "promtool finds nothing in the metrics" sh -c "curl -s '${url}metrics' | sed '/^# EOF/d; /^# UNIT/d' | promtool check metrics"
+	fi
+	curl -s "$url" | grep -q 'Worst pairs.*h1.*h10' && pass "the page has the worst pairs" || fail "the page has the worst pairs" "$(curl -s "$url")"
+	curl -s "${url}racks?from=r2&to=r1" | grep -q '>unreachable' && pass "a page for two racks" || fail "a page for two racks"
+	curl -s "${url}racks?from=%3Cb%3E&to=r1" | grep -q '&lt;b>' && pass "names are escaped" || fail "names are escaped"
+	[ "$(curl -s -o "$scratch/none" -w '%{http_code}' "${url}none")" = 404 ] && pass "other pages are 404" || fail "other pages are 404"
+	kill "$server"
+	wait "$server" && pass "SIGTERM ends the server cleanly" || fail "SIGTERM ends the server cleanly" "$(cat "$scratch/serve.err")"
+fi
 plan

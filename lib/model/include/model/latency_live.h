@@ -70,6 +70,11 @@ bool latency_live_maximum(const struct latency_matrix *matrix, uint32_t from, ui
 bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
 			      struct latency_maximum *maximum);
 
+/* A batch with every entry of a matrix; racks and pods by the cluster, which may be NULL. 0 or -errno with err set. */
+struct cluster;
+int latency_live_put(struct latency_matrix *live, const struct latency_matrix *from, const struct cluster *cluster,
+		     struct error *err);
+
 /* When a writer last ended a batch, wall clock; 0 = never. */
 struct ns latency_live_written_at(const struct latency_matrix *matrix);
 

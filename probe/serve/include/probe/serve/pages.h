@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The live mesh as web pages: "/" is a heat map of the racks with the worst pairs, "/racks?from=A&to=B" lists the pairs
+ * between two racks, "/metrics" is OpenMetrics 1.0.0 text. Read only: the matrix may be written meanwhile.
+ */
+#ifndef MESH_PAGES_H
+#define MESH_PAGES_H
+
+#include <base/ns.h>
+#include <model/latency_live.h>
+#include <serve/serve.h>
+
+struct mesh_pages {
+	const struct latency_matrix *live;
+	enum latency_statistic statistic; /* that colours and ranks */
+	struct ns max_age;                /* older pairs are stale; 0 = none is */
+};
+
+/* For serve_create(); the context is a struct mesh_pages. */
+extern const struct serve_route mesh_pages_routes[];
+
+#endif
