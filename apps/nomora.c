@@ -14,7 +14,7 @@ static const struct command commands[] = {
 	{"load", "memcached client with Facebook's ETC workload", command_load, NULL},
 	{"fit", "fit a sweep to a curve: added round trip -> normalised performance", command_fit, NULL},
 	{"rtt", "round-trip times from a capture file", command_rtt, NULL},
-	{"mesh", "merge, show, export and draw latency matrices", command_mesh, NULL},
+	{"mesh", "the latency matrix: measure, watch, serve, merge, show, draw", command_mesh, NULL},
 	{"solve", "solve a min-cost flow problem in DIMACS form", command_solve, NULL},
 	{"place", "place jobs by curve and latency matrix: one round, explained", command_place, NULL},
 	{"recover", "place the tasks of failed servers and share the links", command_recover, NULL},

@@ -317,6 +317,6 @@ static const struct command subcommands[] = {
 
 int command_mesh(int argc, char **argv)
 {
-	return command_dispatch("nomora mesh", "The latency matrix: merge, show, draw, export.", subcommands, argc,
-				argv);
+	return command_dispatch("nomora mesh", "The latency matrix: measure, watch, serve, merge, show, draw, export.",
+				subcommands, argc, argv);
 }

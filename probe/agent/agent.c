@@ -88,12 +88,13 @@ static int set_up(struct agent *agent, struct error *err)
 static void discard_old_frames(struct agent *agent)
 {
 	struct dp_packet *burst[AGENT_BURST];
-	uint16_t count;
+	uint16_t count = AGENT_BURST;
 
-	do {
+	/* As many as wait in a ring; on a busy port more arrive meanwhile. */
+	for (int bursts = 0; bursts < AGENT_BUFFERS / AGENT_BURST && count == AGENT_BURST; bursts++) {
 		count = dp_receive(agent->port_id, agent->options.queue, burst, AGENT_BURST);
 		dp_packets_free(burst, count);
-	} while (count == AGENT_BURST);
+	}
 }
 
 struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct dp_pool *pool,

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An agent that measures without an end into a live matrix; its peer is another one at the other end of two rings. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/ns.h>
+
+#include <rte_eth_ring.h>
+#include <rte_ring.h>
+
+#include <dp/eal.h>
+#include <probe/mesh/watch.h>
+
+#undef NS_PER_S
+#define NS_PER_S INT64_C(1000000000)
+
+struct side {
+	struct agent *agent;
+	struct dp_port *port;
+	struct dp_clock clock;
+	pthread_t thread;
+	volatile sig_atomic_t stop;
+};
+
+static struct peer hosts[] = {{.name = "a", .rack = "r1", .address = 0x0a000001},
+			      {.name = "b", .rack = "r2", .address = 0x0a000002},
+			      {.name = "ghost", .rack = "r2", .address = 0x0a000003}};
+static struct dp_pool *pool;
+static struct side sides[2];
+static struct mesh_watch watch;
+static char live_path[64], peers_path[64];
+static struct error err;
+
+static void write_peers(const char *text)
+{
+	char temporary[80];
+	FILE *file;
+
+	snprintf(temporary, sizeof temporary, "%s.new", peers_path);
+	file = fopen(temporary, "w");
+	fputs(text, file);
+	fclose(file);
+	rename(temporary, peers_path);
+}
+
+static void set_up(void)
+{
+	struct dp_eal_options options = {.program = "test", .memory_MiB = 64};
+
+	cr_assert_eq(dp_eal_start(&options, &err), 0, "%s", err.text);
+	pool = dp_pool_create("test", 8191, 2048, &err);
+	cr_assert_not_null(pool, "%s", err.text);
+	snprintf(live_path, sizeof live_path, "/tmp/nomora-watch-%ld", (long)getpid());
+	snprintf(peers_path, sizeof peers_path, "/tmp/nomora-peers-%ld", (long)getpid());
+	unlink(live_path);
+}
+
+static void tear_down(void)
+{
+	unlink(live_path);
+	unlink(peers_path);
+	dp_eal_stop();
+}
+
+static void open_side(struct side *side, const char *name, struct rte_ring *in, struct rte_ring *out, uint32_t address)
+{
+	struct dp_port_options port = {.pool = pool, .descriptors = 512};
+	struct agent_options options = {.address = address,
+					.udp_port = 862,
+					.reflect = true,
+					.paths = 2,
+					.interval = {NS_PER_MS},
+					.timeout = {50 * NS_PER_MS},
+					.slots = 1,
+					.poll = AGENT_POLL_ADAPTIVE,
+					.seed = address};
+	char device[64];
+
+	cr_assert_geq(rte_eth_from_rings(name, &in, 1, &out, 1, 0), 0);
+	snprintf(device, sizeof device, "net_ring_%s", name);
+	port.name = device;
+	side->port = dp_port_open(&port, &err);
+	cr_assert_not_null(side->port, "%s", err.text);
+	cr_assert_eq(dp_port_start(side->port, &err), 0, "%s", err.text);
+	cr_assert_eq(dp_clock_calibrate(&side->clock, (struct ns){10 * NS_PER_MS}, &err), 0, "%s", err.text);
+	side->agent = agent_create(&options, side->port, pool, &side->clock, &err);
+	cr_assert_not_null(side->agent, "%s", err.text);
+}
+
+static void *reflect(void *context)
+{
+	struct side *side = context;
+
+	while (!side->stop) {
+		if (!agent_step(side->agent, agent_now(side->agent)))
+			agent_sleep(side->agent, agent_wake_at(side->agent));
+	}
+	return NULL;
+}
+
+static void *measure(void *context)
+{
+	struct side *side = context;
+	const struct peers peers = {.count = 3, .items = hosts};
+
+	cr_assert_eq(mesh_watch_run(side->agent, &peers, &watch, &side->stop, &err), 0, "%s", err.text);
+	return NULL;
+}
+
+/* The pair's entry once it is in this state (and older than nothing): up to 20 s. */
+static bool wait_for_state(const struct latency_matrix *live, const char *to, enum latency_state state,
+			   struct latency_entry *entry)
+{
+	for (int i = 0; i < 2000; i++) {
+		int64_t from = latency_matrix_find_host(live, "a"), host = latency_matrix_find_host(live, to);
+
+		if (from >= 0 && host >= 0 && latency_matrix_load_pair(live, (uint32_t)from, (uint32_t)host, entry) &&
+		    entry->state == state)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+TestSuite(mesh_watch, .init = set_up, .fini = tear_down, .timeout = 120);
+
+Test(mesh_watch, windows_reach_the_live_matrix_and_peers_come_and_go)
+{
+	const struct latency_live_size size = {.hosts = 8, .racks = 4, .pairs = 64};
+	struct rte_ring *there = rte_ring_create("there", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct rte_ring *back = rte_ring_create("back", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+	struct latency_matrix *reader;
+	struct latency_maximum maximum;
+	struct latency_entry entry;
+	struct ns first;
+
+	open_side(&sides[0], "a", back, there, hosts[0].address);
+	open_side(&sides[1], "b", there, back, hosts[1].address);
+	write_peers("a 10.0.0.1 r1\nb 10.0.0.2 r2\nghost 10.0.0.3 02:00:00:00:00:99 r2\n");
+	hosts[2].has_mac = true;
+	hosts[2].mac[0] = 2;
+	watch = (struct mesh_watch){.host = "a",
+				    .address = hosts[0].address,
+				    .peers_path = peers_path,
+				    .window = {100 * NS_PER_MS},
+				    .error_us = 0.5,
+				    .live = latency_live_open(live_path, &size, &err)};
+	cr_assert_not_null(watch.live, "%s", err.text);
+	reader = latency_live_map(live_path, &err);
+	pthread_create(&sides[1].thread, NULL, reflect, &sides[1]);
+	pthread_create(&sides[0].thread, NULL, measure, &sides[0]);
+
+	cr_assert(wait_for_state(reader, "b", LATENCY_STATE_MEASURED, &entry), "b is measured while the agent runs");
+	cr_assert(entry.rtt_p50_us > 0 && entry.samples > 0 && entry.error_us == 0.5F && entry.paths_covered == 2);
+	first = entry.updated_at;
+	cr_assert(wait_for_state(reader, "ghost", LATENCY_STATE_UNREACHABLE, &entry), "nobody answers for it");
+	cr_assert(entry.loss == 1 && isnan(entry.rtt_p50_us));
+	for (int i = 0; i < 2000 && entry.updated_at.v <= first.v; i++) {
+		usleep(10000);
+		cr_assert(wait_for_state(reader, "b", LATENCY_STATE_MEASURED, &entry));
+	}
+	cr_assert_gt(entry.updated_at.v, first.v, "windows go on");
+	for (int i = 0; i < 2000 && !latency_live_maximum(reader, 0, 1, &maximum); i++)
+		usleep(10000);
+	cr_assert(latency_live_maximum(reader, 0, 1, &maximum) && maximum.pairs == 1);
+
+	write_peers("a 10.0.0.1 r1\nghost 10.0.0.3 02:00:00:00:00:99 r2\nlater 10.0.0.4 02:00:00:00:00:98 r2\n");
+	cr_assert(wait_for_state(reader, "later", LATENCY_STATE_UNREACHABLE, &entry), "a new peer is probed");
+	sides[0].stop = 1;
+	pthread_join(sides[0].thread, NULL);
+	cr_assert_eq(agent_peer_count(sides[0].agent), 2, "b is gone");
+	cr_assert_gt(watch.state.windows, 3);
+	cr_assert_eq(watch.state.unreachable, 2);
+	sides[1].stop = 1;
+	pthread_join(sides[1].thread, NULL);
+	latency_matrix_destroy(reader);
+	latency_matrix_destroy(watch.live);
+	for (int i = 0; i < 2; i++) {
+		agent_destroy(sides[i].agent);
+		dp_port_close(sides[i].port);
+	}
+}
