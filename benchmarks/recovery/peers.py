@@ -32,12 +32,13 @@ def model(s):
     """Rows of (coefficients, low, high); column 0 is p, then x[f][n], then y[f, g][n]."""
     failed_servers = set(s["failed_servers"])
     weights = sum(a["weight"] for a in s["applications"])
-    home, lost, share = {}, [], {}
+    home, lost, share, cpu = {}, [], {}, {}
     for a in s["applications"]:
         for t in a["tasks"]:
             key = (a["name"], t["name"])
             home[key] = None if t.get("failed") or t["server"] in failed_servers else t["server"]
             share[key] = a["weight"] / weights
+            cpu[key] = t["cpu"]
             if home[key] is None:
                 lost.append(key)
     servers = [x for x in s["servers"] if x["name"] not in failed_servers]
@@ -77,6 +78,8 @@ def model(s):
             for q, load in enumerate(pairs.values()):
                 row[first_y + q * len(servers) + n] = -load
             rows.append((row, -1e30, -base[x["name"]][way]))
+        used = sum(size for key, size in cpu.items() if home[key] == x["name"])
+        rows.append(({column[f] + n: cpu[f] for f in lost}, -1e30, x["cpu"] - used))
     for f in lost:
         rows.append(({column[f] + n: 1 for n in range(len(servers))}, 1, 1))
     for q, (f, g) in enumerate(pairs):

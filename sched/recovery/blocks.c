@@ -173,12 +173,8 @@ static struct offer offer_of(const struct search *s, const struct block *block, 
 	uint32_t n = s->n[c];
 	struct offer offer = {.egress = s->p->bE[n], .ingress = s->p->bI[n], .c = c};
 
-	for (uint32_t b = 0; b < s->block_count; b++) {
-		if (&s->blocks[b] == block)
-			continue;
-		offer.egress -= s->blocks[b].relief_egress[c];
-		offer.ingress -= s->blocks[b].relief_ingress[c];
-	}
+	offer.egress -= s->relief_egress[c] - block->relief_egress[c];
+	offer.ingress -= s->relief_ingress[c] - block->relief_ingress[c];
 	return offer;
 }
 
@@ -274,6 +270,13 @@ void recovery_blocks_fill(struct search *s)
 	for (uint32_t b = 0; b < s->block_count && local; b++) {
 		fill_demands(s, &s->blocks[b]);
 		fill_relief(s, &s->blocks[b], local);
+	}
+	for (uint32_t c = 0; c < s->C; c++) {
+		s->relief_egress[c] = s->relief_ingress[c] = 0;
+		for (uint32_t b = 0; b < s->block_count; b++) {
+			s->relief_egress[c] += s->blocks[b].relief_egress[c];
+			s->relief_ingress[c] += s->blocks[b].relief_ingress[c];
+		}
 	}
 	for (uint32_t b = 0; b < s->block_count && local && front; b++) {
 		fill_costs(s, &s->blocks[b], local, front);

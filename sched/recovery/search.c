@@ -73,6 +73,9 @@ static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, do
 		return true;
 	if (s->plain[c] && !block->split)
 		return false;
+	if (!block->split && search_relative(s, c, egress - s->relief_egress[c], ingress - s->relief_ingress[c]) >
+				     s->limit * (1 + RECOVERY_TOLERANCE))
+		return false;
 	relief_at(s, c, b, &relief_egress, &relief_ingress);
 	if (block->split) {
 		relief_egress += block->cross[set];

@@ -45,7 +45,8 @@ struct search {
 	bool *plain;   /* no failed task has a peer there */
 	struct block *blocks;
 	uint32_t block_count;
-	double outside; /* highest relative load of a server that is no candidate */
+	double outside;                         /* highest relative load of a server that is no candidate */
+	double *relief_egress, *relief_ingress; /* by candidate: what all blocks could take off */
 	/* limits of a decision */
 	double limit, untouched_limit; /* relative loads may be equal to these */
 	bool least_bytes;              /* look on for fewer bytes instead of stopping */

@@ -23,6 +23,7 @@ static int allocate(struct search *s)
 	s->plain = calloc(servers, sizeof *s->plain);
 	s->egress = calloc(servers, sizeof *s->egress);
 	s->ingress = calloc(servers, sizeof *s->ingress);
+	s->relief_egress = calloc(2 * servers, sizeof *s->relief_egress);
 	s->space = calloc(servers, sizeof *s->space);
 	s->tasks_on = calloc(servers, sizeof *s->tasks_on);
 	s->place = calloc(tasks, sizeof *s->place);
@@ -30,8 +31,9 @@ static int allocate(struct search *s)
 	s->remaining = calloc(tasks, sizeof *s->remaining);
 	s->hot = calloc(servers, sizeof *s->hot);
 	s->block_on = calloc(tasks * servers, 1);
-	if (!s->local || !s->plain || !s->egress || !s->ingress || !s->space || !s->tasks_on || !s->place ||
-	    !s->found || !s->remaining || !s->hot || !s->block_on)
+	s->relief_ingress = s->relief_egress ? s->relief_egress + servers : NULL;
+	if (!s->relief_egress || !s->local || !s->plain || !s->egress || !s->ingress || !s->space || !s->tasks_on ||
+	    !s->place || !s->found || !s->remaining || !s->hot || !s->block_on)
 		return -ENOMEM;
 	return recovery_blocks_create(s);
 }
@@ -61,6 +63,7 @@ static void destroy(struct search *s)
 	free(s->plain);
 	free(s->egress);
 	free(s->ingress);
+	free(s->relief_egress);
 	free(s->space);
 	free(s->tasks_on);
 	free(s->place);
@@ -104,12 +107,9 @@ static double bound_p(const struct search *s)
 	double bound = larger(recovery_blocks_bound(s), larger(s->outside, s->p->least_p));
 
 	for (uint32_t c = 0; c < s->C; c++) {
-		double egress = s->p->bE[s->n[c]], ingress = s->p->bI[s->n[c]];
+		double egress = s->p->bE[s->n[c]] - s->relief_egress[c];
+		double ingress = s->p->bI[s->n[c]] - s->relief_ingress[c];
 
-		for (uint32_t b = 0; b < s->block_count; b++) {
-			egress -= s->blocks[b].relief_egress[c];
-			ingress -= s->blocks[b].relief_ingress[c];
-		}
 		bound = larger(bound, search_relative(s, c, egress, ingress));
 	}
 	return bound;
