@@ -19,23 +19,23 @@ void fit_expression_defaults(struct fit_expression_settings *settings)
 	*settings = (struct fit_expression_settings){.loss_scale = 1, .multistart = 8, .seed = 1};
 }
 
-static int parse_parameters(const struct fit_expression_settings *settings, struct parameters *parameters,
+static int parse_parameters(const struct fit_expression_settings *settings, struct expression_parameters *parameters,
 			    struct error *err)
 {
 	int code;
 
 	if (!settings->start)
 		return error_set(err, EINVAL, "--expr needs --start name=number,... (it names the parameters)");
-	code = parameters_parse_start(settings->start, parameters, err);
+	code = expression_parameters_start(settings->start, parameters, err);
 	if (code == 0 && settings->bounds)
-		code = parameters_parse_bounds(settings->bounds, parameters, err);
+		code = expression_parameters_bounds(settings->bounds, parameters, err);
 	if (code == 0 && settings->fixed)
-		code = parameters_parse_fixed(settings->fixed, parameters, err);
+		code = expression_parameters_fixed(settings->fixed, parameters, err);
 	return code;
 }
 
 static struct expression *parse_model(const struct fit_expression_settings *settings,
-				      const struct parameters *parameters, const struct fit_data *data,
+				      const struct expression_parameters *parameters, const struct fit_data *data,
 				      struct error *err)
 {
 	const char *names[PARAMETERS_MAXIMUM];
@@ -128,9 +128,9 @@ static int write_curve(const struct fit_expression_report *report, const struct 
 	return rc;
 }
 
-static int fit_and_report(const struct fit_expression_settings *settings, const struct parameters *parameters,
-			  const struct expression *model, const struct expression *response,
-			  const struct fit_data *data)
+static int fit_and_report(const struct fit_expression_settings *settings,
+			  const struct expression_parameters *parameters, const struct expression *model,
+			  const struct expression *response, const struct fit_data *data)
 {
 	struct expression_fit_problem problem = {
 		.model = model,
@@ -174,7 +174,7 @@ static int fit_and_report(const struct fit_expression_settings *settings, const 
 
 int command_fit_expression(const struct fit_expression_settings *settings)
 {
-	struct parameters parameters;
+	struct expression_parameters parameters;
 	struct fit_data data = {0};
 	struct expression *model = NULL, *response = NULL;
 	struct error err = {0};

@@ -59,7 +59,7 @@ int command_fit_nist(const char *path, bool json);
 /* What a fit is about, for its report. */
 struct fit_expression_report {
 	const struct fit_expression_settings *settings;
-	const struct parameters *parameters;
+	const struct expression_parameters *parameters;
 	const struct nonlinear_result *result;
 	size_t observations;
 	double r_squared;

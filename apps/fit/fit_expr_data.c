@@ -44,9 +44,9 @@ static void name_predictors(struct fit_data *data, int y, int deviation)
 	}
 }
 
-static int find_column(const struct table *table, const char *name, const char *option, struct error *err)
+static int find_column(const struct expression_table *table, const char *name, const char *option, struct error *err)
 {
-	int column = table_find_column(table, name);
+	int column = expression_table_find_column(table, name);
 
 	if (column < 0)
 		return error_set(err, EINVAL, "%s: there is no column '%s' for %s", table->file, name, option);
@@ -70,7 +70,7 @@ static int allocate(struct fit_data *data, bool deviations, struct error *err)
 /* Deviations below or at 0 are refused here, where the line is known. */
 static int copy_rows(struct fit_data *data, int y, int deviation, struct error *err)
 {
-	const struct table *table = &data->table;
+	const struct expression_table *table = &data->table;
 
 	for (size_t i = 0; i < table->rows; i++) {
 		const long double *row = table->values + i * table->columns;
@@ -91,10 +91,10 @@ static int copy_rows(struct fit_data *data, int y, int deviation, struct error *
 	return 0;
 }
 
-static bool is_sweep(const struct table *table)
+static bool is_sweep(const struct expression_table *table)
 {
-	return table_find_column(table, "delay_us") >= 0 && table_find_column(table, "metric") >= 0 &&
-	       table_find_column(table, "value") >= 0;
+	return expression_table_find_column(table, "delay_us") >= 0 &&
+	       expression_table_find_column(table, "metric") >= 0 && expression_table_find_column(table, "value") >= 0;
 }
 
 /* Levels of a sweep: x is the added round trip, y the normalised performance, with the scatter of its runs. */
@@ -106,7 +106,7 @@ static int read_sweep(const struct fit_expression_settings *settings, struct fit
 	struct sweep *sweep;
 	int code;
 
-	table_free(&data->table);
+	expression_table_free(&data->table);
 	if (settings->y_column || settings->deviation_column)
 		return error_set(err, EINVAL,
 				 "%s is a sweep: its y is the normalised performance, --y-column and "
@@ -140,7 +140,7 @@ static int read_sweep(const struct fit_expression_settings *settings, struct fit
 
 int fit_data_read(const struct fit_expression_settings *settings, struct fit_data *data, struct error *err)
 {
-	int y, deviation = -1, code = table_read(settings->input, &data->table, err);
+	int y, deviation = -1, code = expression_table_read(settings->input, &data->table, err);
 
 	data->metric = (struct sweep_metric){.name = "performance", .unit = "1", .better = SWEEP_HIGHER};
 	data->baseline_value = data->baseline_deviation = data->baseline_rtt_us = NAN;
@@ -151,7 +151,7 @@ int fit_data_read(const struct fit_expression_settings *settings, struct fit_dat
 	if (settings->y_column) {
 		y = find_column(&data->table, settings->y_column, "--y-column", err);
 	} else {
-		y = table_find_column(&data->table, "y");
+		y = expression_table_find_column(&data->table, "y");
 		y = y < 0 ? 0 : y;
 	}
 	if (y < 0)
@@ -164,9 +164,9 @@ int fit_data_read(const struct fit_expression_settings *settings, struct fit_dat
 			return error_set(err, EINVAL, "%s: column '%s' cannot be both y and its deviation",
 					 data->table.file, data->table.column[y].name);
 	}
-	code = table_check_column(&data->table, (size_t)y, err);
+	code = expression_table_check_column(&data->table, (size_t)y, err);
 	if (code == 0 && deviation >= 0)
-		code = table_check_column(&data->table, (size_t)deviation, err);
+		code = expression_table_check_column(&data->table, (size_t)deviation, err);
 	if (code)
 		return code;
 	name_predictors(data, y, deviation);
@@ -178,8 +178,9 @@ int fit_data_read(const struct fit_expression_settings *settings, struct fit_dat
 int fit_data_check(const struct fit_data *data, const struct expression *model, struct error *err)
 {
 	for (size_t k = 0; k < data->name_count && data->table.columns > 0; k++) {
-		int code = expression_uses_predictor(model, k) ? table_check_column(&data->table, data->column[k], err)
-							       : 0;
+		int code = expression_uses_predictor(model, k)
+				   ? expression_table_check_column(&data->table, data->column[k], err)
+				   : 0;
 
 		if (code)
 			return code;
@@ -227,7 +228,7 @@ int fit_data_sorted(const struct fit_data *data, double **x, double **y, double 
 
 void fit_data_free(struct fit_data *data)
 {
-	table_free(&data->table);
+	expression_table_free(&data->table);
 	free(data->x);
 	free(data->y);
 	free(data->deviations);

@@ -14,8 +14,8 @@
 enum { FIT_NAMES_MAXIMUM = 2 * TABLE_COLUMNS_MAXIMUM };
 
 struct fit_data {
-	struct table table; /* of a plain table; empty for a sweep */
-	size_t name_count;  /* columns of x: each predictor by its header name, and by its alias x1, x2, ... */
+	struct expression_table table; /* of a plain table; empty for a sweep */
+	size_t name_count; /* columns of x: each predictor by its header name, and by its alias x1, x2, ... */
 	const char *names[FIT_NAMES_MAXIMUM];
 	char aliases[TABLE_COLUMNS_MAXIMUM][16];
 	size_t column[FIT_NAMES_MAXIMUM]; /* in the table */

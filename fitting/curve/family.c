@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <base/search.h>
+
 #include "fit_priv.h"
 
 static const char *const family_names[FIT_FAMILY_COUNT] = {
@@ -128,21 +130,14 @@ static void fill_basis(const struct problem *problem, const struct profile *prof
 
 double profile_origin_us(const struct problem *problem, const struct profile *profile)
 {
-	size_t low = 0, high = problem->count;
+	size_t at;
 
 	if (profile->form == CURVE_FORM_NONE || family_shapes(profile->family) == 0)
 		return 0;
 	if (profile->form == CURVE_FORM_HINGE)
 		return profile->threshold_us;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (problem->x[middle] < profile->threshold_us)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < problem->count ? problem->x[low] : profile->threshold_us;
+	SEARCH_LOWER_BOUND(at, 0, problem->count, problem->x[at] < profile->threshold_us);
+	return at < problem->count ? problem->x[at] : profile->threshold_us;
 }
 
 double profile_row(const struct problem *problem, const struct profile *profile, double x, double *row)

@@ -43,7 +43,7 @@ static bool is_name(const char *text)
 	return true;
 }
 
-static int find(const struct parameters *parameters, const char *name)
+static int find(const struct expression_parameters *parameters, const char *name)
 {
 	for (size_t k = 0; k < parameters->count; k++)
 		if (strcmp(parameters->name[k], name) == 0)
@@ -66,7 +66,7 @@ static char *value_of(char *item)
 	return equals;
 }
 
-static int add_start(struct parameters *parameters, char *item, struct error *err)
+static int add_start(struct expression_parameters *parameters, char *item, struct error *err)
 {
 	char *value = value_of(item);
 	size_t k = parameters->count;
@@ -87,7 +87,7 @@ static int add_start(struct parameters *parameters, char *item, struct error *er
 	return 0;
 }
 
-int parameters_parse_start(const char *text, struct parameters *parameters, struct error *err)
+int expression_parameters_start(const char *text, struct expression_parameters *parameters, struct error *err)
 {
 	char item[ITEM_BYTES];
 	bool too_long;
@@ -103,7 +103,7 @@ int parameters_parse_start(const char *text, struct parameters *parameters, stru
 	return parameters->count > 0 ? 0 : error_set(err, EINVAL, "start: expected name=number, as in b1=500,b2=1e-4");
 }
 
-static int add_bounds(struct parameters *parameters, char *item, struct error *err)
+static int add_bounds(struct expression_parameters *parameters, char *item, struct error *err)
 {
 	char *low = value_of(item), *high = low ? strchr(low, ':') : NULL;
 	int k;
@@ -124,7 +124,7 @@ static int add_bounds(struct parameters *parameters, char *item, struct error *e
 	return 0;
 }
 
-int parameters_parse_bounds(const char *text, struct parameters *parameters, struct error *err)
+int expression_parameters_bounds(const char *text, struct expression_parameters *parameters, struct error *err)
 {
 	char item[ITEM_BYTES];
 	bool too_long;
@@ -139,7 +139,7 @@ int parameters_parse_bounds(const char *text, struct parameters *parameters, str
 	return 0;
 }
 
-int parameters_parse_fixed(const char *text, struct parameters *parameters, struct error *err)
+int expression_parameters_fixed(const char *text, struct expression_parameters *parameters, struct error *err)
 {
 	char item[ITEM_BYTES];
 	bool too_long;

@@ -10,11 +10,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include <base/array.h>
 #include <base/file.h>
 #include <base/number.h>
 
 struct reader {
-	struct table *table;
+	struct expression_table *table;
 	struct file_lines *lines;
 	struct error *err;
 	char separator; /* 0 before the first line; ' ' = any blanks */
@@ -83,7 +84,7 @@ static bool any_number(char **fields, size_t count)
 /* A header's words become names that a formula can use: letters, digits and '_'. */
 static int take_name(const struct reader *reader, size_t column, const char *text)
 {
-	struct table *table = reader->table;
+	struct expression_table *table = reader->table;
 	char *name = table->column[column].name;
 	size_t length = strlen(text);
 
@@ -100,7 +101,7 @@ static int take_name(const struct reader *reader, size_t column, const char *tex
 	return 0;
 }
 
-static void default_names(struct table *table)
+static void default_names(struct expression_table *table)
 {
 	strcpy(table->column[0].name, "y");
 	if (table->columns == 2)
@@ -111,24 +112,20 @@ static void default_names(struct table *table)
 
 static int grow(struct reader *reader)
 {
-	struct table *table = reader->table;
-	size_t capacity = reader->capacity ? reader->capacity * 2 : 256;
-	void *grown = realloc(table->values, capacity * table->columns * sizeof *table->values);
+	struct expression_table *table = reader->table;
+	size_t capacity = reader->capacity;
+	void *grown = array_grow(table->values, table->rows, &capacity, table->columns * sizeof *table->values);
 
-	if (!grown)
-		return error_set(reader->err, ENOMEM, "not enough memory for %zu rows", capacity);
-	table->values = grown;
-	grown = realloc(table->lines, capacity * sizeof *table->lines);
-	if (!grown)
-		return error_set(reader->err, ENOMEM, "not enough memory for %zu rows", capacity);
-	table->lines = grown;
-	reader->capacity = capacity;
-	return 0;
+	if (grown)
+		table->values = grown;
+	if (grown && (grown = array_grow(table->lines, table->rows, &reader->capacity, sizeof *table->lines)))
+		table->lines = grown;
+	return grown ? 0 : error_set(reader->err, ENOMEM, "not enough memory for %zu rows", table->rows + 1);
 }
 
 static int take_row(struct reader *reader, char **fields)
 {
-	struct table *table = reader->table;
+	struct expression_table *table = reader->table;
 	int code = table->rows == reader->capacity ? grow(reader) : 0;
 	long line = file_lines_number(reader->lines);
 
@@ -153,7 +150,7 @@ static int take_row(struct reader *reader, char **fields)
 
 static int take_first(struct reader *reader, char **fields, size_t count)
 {
-	struct table *table = reader->table;
+	struct expression_table *table = reader->table;
 	int code = 0;
 
 	if (count > TABLE_COLUMNS_MAXIMUM)
@@ -191,7 +188,7 @@ static int take_line(struct reader *reader, char *line)
 	return take_row(reader, fields);
 }
 
-static int read_lines(struct file_lines *lines, struct table *table, struct error *err)
+static int read_lines(struct file_lines *lines, struct expression_table *table, struct error *err)
 {
 	struct reader reader = {.table = table, .lines = lines, .err = err};
 	char *line;
@@ -210,37 +207,38 @@ static int read_lines(struct file_lines *lines, struct table *table, struct erro
 	if (code == 0 && table->rows == 0)
 		code = fail(&reader, NULL, table->columns ? "there are no rows below the header" : "the file is empty");
 	if (code)
-		table_free(table);
+		expression_table_free(table);
 	file_lines_close(lines);
 	return code;
 }
 
-int table_read(const char *path, struct table *table, struct error *err)
+int expression_table_read(const char *path, struct expression_table *table, struct error *err)
 {
 	struct error local = {0}, *said = err ? err : &local;
 	struct file_lines *lines = file_lines_open(path, said);
 
-	*table = (struct table){0};
+	*table = (struct expression_table){0};
 	return lines ? read_lines(lines, table, said) : -said->code;
 }
 
-int table_read_memory(const char *name, const char *text, size_t bytes, struct table *table, struct error *err)
+int expression_table_read_memory(const char *name, const char *text, size_t bytes, struct expression_table *table,
+				 struct error *err)
 {
 	struct file_lines *lines = file_lines_from_memory(name, text, bytes);
 
-	*table = (struct table){0};
+	*table = (struct expression_table){0};
 	return lines ? read_lines(lines, table, err) : error_set(err, ENOMEM, "not enough memory");
 }
 
-void table_free(struct table *table)
+void expression_table_free(struct expression_table *table)
 {
 	free(table->file);
 	free(table->values);
 	free(table->lines);
-	*table = (struct table){0};
+	*table = (struct expression_table){0};
 }
 
-int table_find_column(const struct table *table, const char *name)
+int expression_table_find_column(const struct expression_table *table, const char *name)
 {
 	int64_t number;
 
@@ -255,7 +253,7 @@ int table_find_column(const struct table *table, const char *name)
 	return -ENOENT;
 }
 
-int table_check_column(const struct table *table, size_t column, struct error *err)
+int expression_table_check_column(const struct expression_table *table, size_t column, struct error *err)
 {
 	const struct table_column *about = &table->column[column];
 	struct error_place place = {table->file, about->bad_line, about->name};

@@ -6,6 +6,7 @@
  */
 #include "nist_priv.h"
 
+#include <base/array.h>
 #include <base/file.h>
 
 #include <ctype.h>
@@ -254,18 +255,16 @@ static int read_data_header(struct reader *reader, char *line)
 static int grow(struct reader *reader)
 {
 	struct nist_set *set = reader->set;
-	size_t capacity = reader->capacity ? reader->capacity * 2 : 256;
-	long double *grown = realloc(set->y, capacity * sizeof *grown);
+	size_t capacity = reader->capacity;
+	void *grown = array_grow(set->y, set->observations, &capacity, sizeof *set->y);
 
-	if (!grown)
-		return error_set(reader->err, ENOMEM, "not enough memory for %zu observations", capacity);
-	set->y = grown;
-	grown = realloc(set->x, capacity * set->predictor_count * sizeof *grown);
-	if (!grown)
-		return error_set(reader->err, ENOMEM, "not enough memory for %zu observations", capacity);
-	set->x = grown;
-	reader->capacity = capacity;
-	return 0;
+	if (grown)
+		set->y = grown;
+	if (grown &&
+	    (grown = array_grow(set->x, set->observations, &reader->capacity, set->predictor_count * sizeof *set->x)))
+		set->x = grown;
+	return grown ? 0
+		     : error_set(reader->err, ENOMEM, "not enough memory for %zu observations", set->observations + 1);
 }
 
 static int read_data_line(struct reader *reader, char *line)

@@ -20,14 +20,14 @@ static const long double hopeless = 1.01L;
 /* A Jacobian in double (unit columns) is numerically singular well before 1/epsilon. */
 static const long double condition_determined = 1e12L;
 
-struct attempt {
+struct nonlinear_attempt {
 	bool converged, polished, dogleg;
 	enum nonlinear_reason reason;
 	long double cost;
 	long double values[NONLINEAR_PARAMETERS_MAXIMUM];
 };
 
-struct fit {
+struct nonlinear_run {
 	const struct nonlinear_settings *settings;
 	struct objective objective;
 	struct trust_region region;
@@ -121,9 +121,9 @@ static int check(const struct nonlinear_problem *problem, const struct nonlinear
 	return used > 0 ? 0 : error_set(err, EINVAL, "there are no observations of positive weight");
 }
 
-static void lay_out(struct fit *fit, struct arena *arena)
+static void lay_out(struct nonlinear_run *run, struct arena *arena)
 {
-	struct objective *o = &fit->objective;
+	struct objective *o = &run->objective;
 	const struct nonlinear_problem *problem = o->problem;
 	size_t cells = o->rows * problem->parameters;
 
@@ -133,17 +133,17 @@ static void lay_out(struct fit *fit, struct arena *arena)
 	o->narrow_residuals = arena_take(arena, o->rows, sizeof(double));
 	o->full_extended = arena_take(arena, problem->parameters, sizeof(long double));
 	o->raw_jacobian_extended = arena_take(arena, cells, sizeof(long double));
-	trust_region_lay_out(&fit->region, arena, o->rows, o->free);
-	polish_lay_out(&fit->polish, arena, o->rows, o->free);
+	trust_region_lay_out(&run->region, arena, o->rows, o->free);
+	polish_lay_out(&run->polish, arena, o->rows, o->free);
 }
 
-static int prepare(struct fit *fit, const struct nonlinear_problem *problem, const struct nonlinear_settings *settings,
-		   struct error *err)
+static int prepare(struct nonlinear_run *run, const struct nonlinear_problem *problem,
+		   const struct nonlinear_settings *settings, struct error *err)
 {
-	struct objective *o = &fit->objective;
+	struct objective *o = &run->objective;
 	struct arena arena = {0};
 
-	*fit = (struct fit){.settings = settings};
+	*run = (struct nonlinear_run){.settings = settings};
 	o->problem = problem;
 	o->loss = settings->loss;
 	o->loss_scale = settings->loss_scale;
@@ -158,26 +158,26 @@ static int prepare(struct fit *fit, const struct nonlinear_problem *problem, con
 	if (o->free > o->rows)
 		return error_set(err, EINVAL, "%zu free parameters need at least as many observations; there are %zu",
 				 o->free, o->rows);
-	lay_out(fit, &arena);
-	fit->block = arena.overflow ? NULL : calloc(1, arena.used + 64);
-	if (!fit->block)
+	lay_out(run, &arena);
+	run->block = arena.overflow ? NULL : calloc(1, arena.used + 64);
+	if (!run->block)
 		return error_set(err, ENOMEM, "not enough memory for %zu observations", o->rows);
-	arena = (struct arena){.block = fit->block};
-	lay_out(fit, &arena);
+	arena = (struct arena){.block = run->block};
+	lay_out(run, &arena);
 	for (size_t i = 0; problem->weights && i < o->rows; i++)
 		o->root_weights[i] = sqrt(problem->weights[i]);
 	if (!problem->weights)
 		o->root_weights = NULL;
-	fit->region.objective = o;
-	fit->polish.objective = o;
-	fit->region.tolerance = settings->tolerance;
-	fit->region.radius_factor = 1;
-	fit->region.acceleration = settings->acceleration && settings->loss == NONLINEAR_LINEAR;
+	run->region.objective = o;
+	run->polish.objective = o;
+	run->region.tolerance = settings->tolerance;
+	run->region.radius_factor = 1;
+	run->region.acceleration = settings->acceleration && settings->loss == NONLINEAR_LINEAR;
 	return 0;
 }
 
 /* Is what the polish left a minimum? The descent's own reason yields where the two disagree. */
-static void judge(const struct polish *polish, struct attempt *found)
+static void judge(const struct polish *polish, struct nonlinear_attempt *found)
 {
 	bool minimum = found->polished && (polish->relative_offset <= converged_offset ||
 					   polish->step_size <= converged_step || polish->active == 0);
@@ -192,69 +192,71 @@ static void judge(const struct polish *polish, struct attempt *found)
 }
 
 /* One descent; keeps the better of what `attempt` holds and what this one finds. Above `limit` it is not polished. */
-static void descend(struct fit *fit, const double *start, bool dogleg, long double limit, struct attempt *attempt)
+static void descend(struct nonlinear_run *run, const double *start, bool dogleg, long double limit,
+		    struct nonlinear_attempt *attempt)
 {
-	struct attempt found = {.dogleg = dogleg, .cost = INFINITY};
+	struct nonlinear_attempt found = {.dogleg = dogleg, .cost = INFINITY};
 	double values[NONLINEAR_PARAMETERS_MAXIMUM];
-	size_t free = fit->objective.free;
+	size_t free = run->objective.free;
 
 	memcpy(values, start, free * sizeof *values);
-	fit->region.dogleg = dogleg;
-	found.reason = trust_region_minimise(&fit->region, values);
-	fit->iterations += fit->region.iterations;
+	run->region.dogleg = dogleg;
+	found.reason = trust_region_minimise(&run->region, values);
+	run->iterations += run->region.iterations;
 	for (size_t j = 0; j < free; j++)
 		found.values[j] = values[j];
 	if (found.reason != NONLINEAR_START_BAD) {
-		bool worthwhile = fit->settings->polish && fit->region.cost < limit;
+		bool worthwhile = run->settings->polish && run->region.cost < limit;
 
-		found.polished = polish_run(&fit->polish, found.values, worthwhile ? POLISH_STEPS : 0);
-		found.cost = found.polished ? fit->polish.cost : (long double)INFINITY;
+		found.polished = polish_run(&run->polish, found.values, worthwhile ? POLISH_STEPS : 0);
+		found.cost = found.polished ? run->polish.cost : (long double)INFINITY;
 	}
-	judge(&fit->polish, &found);
+	judge(&run->polish, &found);
 	if (attempt->polished && (attempt->converged > found.converged ||
 				  (attempt->converged == found.converged && attempt->cost <= found.cost)))
 		return;
 	*attempt = found;
 }
 
-static struct attempt attempt_from(struct fit *fit, const double *start, const struct attempt *best)
+static struct nonlinear_attempt attempt_from(struct nonlinear_run *run, const double *start,
+					     const struct nonlinear_attempt *best)
 {
-	struct attempt attempt = {.cost = INFINITY, .reason = NONLINEAR_START_BAD};
-	int iterations = fit->settings->iterations;
+	struct nonlinear_attempt attempt = {.cost = INFINITY, .reason = NONLINEAR_START_BAD};
+	int iterations = run->settings->iterations;
 
-	fit->region.iterations_maximum = best && iterations > FURTHER_ITERATIONS ? FURTHER_ITERATIONS : iterations;
-	descend(fit, start, false, best && best->converged ? best->cost * hopeless : (long double)INFINITY, &attempt);
+	run->region.iterations_maximum = best && iterations > FURTHER_ITERATIONS ? FURTHER_ITERATIONS : iterations;
+	descend(run, start, false, best && best->converged ? best->cost * hopeless : (long double)INFINITY, &attempt);
 	if (!best && !attempt.converged && attempt.reason != NONLINEAR_START_BAD)
-		descend(fit, start, true, INFINITY, &attempt);
+		descend(run, start, true, INFINITY, &attempt);
 	return attempt;
 }
 
-static bool better(const struct attempt *challenger, const struct attempt *best)
+static bool better(const struct nonlinear_attempt *challenger, const struct nonlinear_attempt *best)
 {
 	if (challenger->converged != best->converged)
 		return challenger->converged;
 	return challenger->cost < best->cost * (1 - same_minimum);
 }
 
-static struct attempt search(struct fit *fit, struct nonlinear_result *result)
+static struct nonlinear_attempt search(struct nonlinear_run *run, struct nonlinear_result *result)
 {
-	const struct objective *o = &fit->objective;
+	const struct objective *o = &run->objective;
 	double given[NONLINEAR_PARAMETERS_MAXIMUM], start[NONLINEAR_PARAMETERS_MAXIMUM];
-	struct attempt best;
+	struct nonlinear_attempt best;
 	struct rng rng;
 
-	rng_seed(&rng, fit->settings->seed);
+	rng_seed(&rng, run->settings->seed);
 	for (size_t j = 0; j < o->free; j++)
 		given[j] = o->problem->start[o->index[j]];
-	best = attempt_from(fit, given, NULL);
+	best = attempt_from(run, given, NULL);
 	result->starts_tried = result->starts_agreeing = 1;
-	for (int k = 1; k < fit->settings->starts && o->free > 0; k++) {
-		struct attempt other;
+	for (int k = 1; k < run->settings->starts && o->free > 0; k++) {
+		struct nonlinear_attempt other;
 
 		if (best.converged && result->starts_agreeing >= AGREEING_ENOUGH)
 			break;
-		nonlinear_further_start(&fit->region, &rng, k, given, start);
-		other = attempt_from(fit, start, &best);
+		nonlinear_further_start(&run->region, &rng, k, given, start);
+		other = attempt_from(run, start, &best);
 		result->starts_tried++;
 		if (better(&other, &best)) {
 			best = other;
@@ -302,13 +304,13 @@ void nonlinear_result_free(struct nonlinear_result *result)
  * Variance factor. For the plain loss chi2/dof; for a robust one Huber's (1973): sum psi^2 / dof / (mean psi')^2,
  * psi = rho'(z) r in weighted residuals, to go with the (J'J)^-1 of a Jacobian that is not bent.
  */
-static double variance_factor(const struct fit *fit, const struct nonlinear_result *result)
+static double variance_factor(const struct nonlinear_run *run, const struct nonlinear_result *result)
 {
-	const struct objective *o = &fit->objective;
+	const struct objective *o = &run->objective;
 	long double square = 0, slope = 0, scale = o->loss_scale;
 	double counted = 0;
 
-	if (fit->settings->absolute_sigma)
+	if (run->settings->absolute_sigma)
 		return 1;
 	if (result->dof <= 0)
 		return INFINITY;
@@ -329,12 +331,12 @@ static double variance_factor(const struct fit *fit, const struct nonlinear_resu
 	return slope > 0 ? (double)(square / result->dof / (slope * slope)) : (double)INFINITY;
 }
 
-static void fill_covariance(struct fit *fit, const long double *values, struct nonlinear_result *result)
+static void fill_covariance(struct nonlinear_run *run, const long double *values, struct nonlinear_result *result)
 {
-	const struct objective *o = &fit->objective;
-	struct polish *p = &fit->polish;
+	const struct objective *o = &run->objective;
+	struct polish *p = &run->polish;
 	size_t n = result->parameters;
-	double factor = variance_factor(fit, result);
+	double factor = variance_factor(run, result);
 
 	for (size_t j = 0; j < o->free; j++)
 		result->standard_errors[o->index[j]] = NAN;
@@ -360,18 +362,18 @@ static void fill_covariance(struct fit *fit, const long double *values, struct n
 	}
 }
 
-static void fill(struct fit *fit, struct attempt *best, struct nonlinear_result *result)
+static void fill(struct nonlinear_run *run, struct nonlinear_attempt *best, struct nonlinear_result *result)
 {
-	const struct nonlinear_problem *problem = fit->objective.problem;
-	struct objective *o = &fit->objective;
+	const struct nonlinear_problem *problem = run->objective.problem;
+	struct objective *o = &run->objective;
 	size_t used = 0;
 	long double rss = 0;
 
 	result->converged = best->converged;
 	result->reason = best->reason;
 	result->dogleg = best->dogleg;
-	result->polished = best->polished && fit->settings->polish;
-	result->iterations = fit->iterations;
+	result->polished = best->polished && run->settings->polish;
+	result->iterations = run->iterations;
 	for (size_t j = 0; j < problem->parameters; j++)
 		result->extended_values[j] = problem->start[j];
 	for (size_t j = 0; j < o->free; j++) {
@@ -380,7 +382,7 @@ static void fill(struct fit *fit, struct attempt *best, struct nonlinear_result 
 	}
 	for (size_t j = 0; j < problem->parameters; j++)
 		result->values[j] = (double)result->extended_values[j];
-	if (!polish_run(&fit->polish, best->values, 0)) {
+	if (!polish_run(&run->polish, best->values, 0)) {
 		result->converged = false;
 		result->rss = result->cost = result->condition = INFINITY;
 		result->aicc = result->bic = INFINITY;
@@ -390,45 +392,45 @@ static void fill(struct fit *fit, struct attempt *best, struct nonlinear_result 
 	}
 	/* a plain evaluation at full is what the residuals and RSS are about, whatever the loss bends */
 	o->loss = NONLINEAR_LINEAR;
-	rss = 2 * objective_evaluate_extended(o, best->values, fit->polish.residuals, NULL);
-	o->loss = fit->settings->loss;
+	rss = 2 * objective_evaluate_extended(o, best->values, run->polish.residuals, NULL);
+	o->loss = run->settings->loss;
 	for (size_t i = 0; i < o->rows; i++) {
 		double weight = o->root_weights ? o->root_weights[i] : 1;
 
-		result->residuals[i] = weight > 0 ? (double)(fit->polish.residuals[i] / weight) : (double)NAN;
+		result->residuals[i] = weight > 0 ? (double)(run->polish.residuals[i] / weight) : (double)NAN;
 		used += weight > 0;
 	}
 	result->rss = (double)rss;
-	result->cost = (double)fit->polish.cost;
-	result->rank = fit->polish.qr.rank;
-	result->condition = (double)fit->polish.condition;
-	result->dof = (double)used - (double)fit->polish.active;
-	result->aicc = fitting_aicc(result->rss, used, fit->polish.active);
-	result->bic = fitting_bic(result->rss, used, fit->polish.active);
-	fill_covariance(fit, best->values, result);
+	result->cost = (double)run->polish.cost;
+	result->rank = run->polish.qr.rank;
+	result->condition = (double)run->polish.condition;
+	result->dof = (double)used - (double)run->polish.active;
+	result->aicc = fitting_aicc(result->rss, used, run->polish.active);
+	result->bic = fitting_bic(result->rss, used, run->polish.active);
+	fill_covariance(run, best->values, result);
 }
 
 int nonlinear_fit(const struct nonlinear_problem *problem, const struct nonlinear_settings *settings,
 		  struct nonlinear_result *result, struct error *err)
 {
-	struct attempt best;
-	struct fit fit = {0};
+	struct nonlinear_attempt best;
+	struct nonlinear_run run = {0};
 	int code;
 
 	*result = (struct nonlinear_result){0};
 	code = check(problem, settings, err);
 	if (code)
 		return code;
-	code = prepare(&fit, problem, settings, err);
+	code = prepare(&run, problem, settings, err);
 	if (code)
 		goto out;
 	code = allocate_result(result, problem, err);
 	if (code)
 		goto out;
-	best = search(&fit, result);
-	fill(&fit, &best, result);
-	result->evaluations = fit.objective.evaluations;
+	best = search(&run, result);
+	fill(&run, &best, result);
+	result->evaluations = run.objective.evaluations;
 out:
-	free(fit.block);
+	free(run.block);
 	return code;
 }

@@ -3,6 +3,8 @@
 
 #include <fitting/observations/monotone.h>
 
+#include <base/search.h>
+
 /* One pool: its points' mean, weight and number, on a stack. */
 static void push_pool(double *pools, size_t *count, double mean, double weight, double size)
 {
@@ -73,21 +75,15 @@ void monotone_slopes(const double *x, const double *y, size_t count, double *slo
 
 double monotone_interpolate(const double *x, const double *y, const double *slopes, size_t count, double at)
 {
-	size_t low = 0, high = count - 1;
+	size_t low, high;
 	double h, t, t2, t3;
 
 	if (at <= x[0] || count == 1)
 		return y[0];
 	if (at >= x[count - 1])
 		return y[count - 1];
-	while (high - low > 1) {
-		size_t middle = (low + high) / 2;
-
-		if (x[middle] <= at)
-			low = middle;
-		else
-			high = middle;
-	}
+	SEARCH_LOWER_BOUND(high, 1, count - 1, x[high] <= at);
+	low = high - 1;
 	h = x[high] - x[low];
 	t = (at - x[low]) / h;
 	t2 = t * t;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/quantile.h>
+#include <base/search.h>
 
 #include "prepare_priv.h"
 
@@ -91,17 +92,10 @@ static int take_runs(struct preparation *preparation, size_t metric)
 
 static bool has_level(const struct preparation *preparation, double x_us)
 {
-	size_t low = 0, high = preparation->count;
+	size_t at;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (preparation->runs[middle].x_us < x_us - PREPARE_SAME_LEVEL_US)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < preparation->count && preparation->runs[low].x_us <= x_us + PREPARE_SAME_LEVEL_US;
+	SEARCH_LOWER_BOUND(at, 0, preparation->count, preparation->runs[at].x_us < x_us - PREPARE_SAME_LEVEL_US);
+	return at < preparation->count && preparation->runs[at].x_us <= x_us + PREPARE_SAME_LEVEL_US;
 }
 
 /* A delay at which only other metrics were measured: the benchmark failed there, and a fit would hide it. */

@@ -241,7 +241,7 @@ rows "$(row 0 0 q 5)" "5,both,1,q,1/s,higher"
 bad "a row cut short" 'bad.csv:3: value: .*fewer fields'
 printf 'delay_us,direction,run,metric,unit,value\n0,both,0,q,1/s,5\n' >bad.csv
 bad "a column missing" 'bad.csv:1: better: the header has no such column'
-head -c 300 /dev/urandom >bad.csv
+LC_ALL=C awk 'BEGIN { srand(106); for (i = 0; i < 300; i++) printf "%c", int(256 * rand()) }' >bad.csv
 bad "noise" 'bad.csv'
 awk -v header="$header" 'BEGIN { print header; for (i = 0; i < 1000000; i++) printf "%d,both,%d,q,1/s,higher,%d\n", i % 50, i, i }' >bad.csv
 bad "a million rows" 'bad.csv:100002: more than 100000 rows'

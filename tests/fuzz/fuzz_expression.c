@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const long double wide_x[] = {1.5L, -0.5L}, wide_b[] = {0.25L, -2, 3};
 	double gradient[3], *scratch;
 	long double wide_gradient[3], *wide_scratch;
-	struct parameters parameters;
+	struct expression_parameters parameters;
 	struct error err = {0};
 	struct expression *expression;
 	bool mask[3];
@@ -26,9 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	if (parameters_parse_start(text, &parameters, &err) == 0) {
-		parameters_parse_bounds(text, &parameters, &err);
-		parameters_parse_fixed(text, &parameters, &err);
+	if (expression_parameters_start(text, &parameters, &err) == 0) {
+		expression_parameters_bounds(text, &parameters, &err);
+		expression_parameters_fixed(text, &parameters, &err);
 	}
 	expression = expression_parse(text, &names, &err);
 	if (expression) {

@@ -5,14 +5,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct table table;
+	struct expression_table table;
 	struct error err = {0};
 
-	if (table_read_memory("fuzz.csv", (const char *)data, size, &table, &err) == 0) {
+	if (expression_table_read_memory("fuzz.csv", (const char *)data, size, &table, &err) == 0) {
 		for (size_t k = 0; k < table.columns; k++)
-			table_check_column(&table, k, &err);
-		table_find_column(&table, "x");
+			expression_table_check_column(&table, k, &err);
+		expression_table_find_column(&table, "x");
 	}
-	table_free(&table);
+	expression_table_free(&table);
 	return 0;
 }

@@ -13,7 +13,7 @@
 
 enum { PARAMETERS_MAXIMUM = 64, PARAMETER_NAME_BYTES = 32 };
 
-struct parameters {
+struct expression_parameters {
 	size_t count;
 	char name[PARAMETERS_MAXIMUM][PARAMETER_NAME_BYTES];
 	double start[PARAMETERS_MAXIMUM];
@@ -22,10 +22,10 @@ struct parameters {
 };
 
 /* Names and starts; bounds and fixed are reset. 0 or -EINVAL. */
-int parameters_parse_start(const char *text, struct parameters *parameters, struct error *err);
+int expression_parameters_start(const char *text, struct expression_parameters *parameters, struct error *err);
 
 /* Bounds of parameters that have a start: low:high, either may be missing. Each start must lie within. */
-int parameters_parse_bounds(const char *text, struct parameters *parameters, struct error *err);
-int parameters_parse_fixed(const char *text, struct parameters *parameters, struct error *err);
+int expression_parameters_bounds(const char *text, struct expression_parameters *parameters, struct error *err);
+int expression_parameters_fixed(const char *text, struct expression_parameters *parameters, struct error *err);
 
 #endif

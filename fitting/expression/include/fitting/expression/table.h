@@ -20,7 +20,7 @@ struct table_column {
 	char bad_text[TABLE_NAME_BYTES]; /* what stands there, cut short */
 };
 
-struct table {
+struct expression_table {
 	char *file; /* for messages */
 	size_t columns, rows;
 	struct table_column column[TABLE_COLUMNS_MAXIMUM];
@@ -28,15 +28,16 @@ struct table {
 	long *lines;         /* rows: line of the file */
 };
 
-/* Plain text or gzip, "-" = stdin. 0 or -errno with err set (file, line). Free with table_free(). */
-int table_read(const char *path, struct table *table, struct error *err);
-int table_read_memory(const char *name, const char *text, size_t bytes, struct table *table, struct error *err);
-void table_free(struct table *table); /* of a zeroed or filled one */
+/* Plain text or gzip, "-" = stdin. 0 or -errno with err set (file, line). Free with expression_table_free(). */
+int expression_table_read(const char *path, struct expression_table *table, struct error *err);
+int expression_table_read_memory(const char *name, const char *text, size_t bytes, struct expression_table *table,
+				 struct error *err);
+void expression_table_free(struct expression_table *table); /* of a zeroed or filled one */
 
 /* Index of a column by its name (case as it stands, else without regard to case) or number from 1; -ENOENT. */
-int table_find_column(const struct table *table, const char *name);
+int expression_table_find_column(const struct expression_table *table, const char *name);
 
 /* 0, or -EINVAL with err naming file, line and field when the column holds something that is no number. */
-int table_check_column(const struct table *table, size_t column, struct error *err);
+int expression_table_check_column(const struct expression_table *table, size_t column, struct error *err);
 
 #endif
