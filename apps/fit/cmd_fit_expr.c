@@ -65,7 +65,7 @@ static struct expression *parse_model(const struct fit_expression_settings *sett
 	return model;
 }
 
-/* *response stays NULL when y is taken as it stands. */
+/* *response stays NULL without --response. */
 static int parse_response(const struct fit_expression_settings *settings, struct expression **response,
 			  struct error *err)
 {

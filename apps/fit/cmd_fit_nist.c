@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora fit --nist FILE.dat: a NIST reference set from each of its starts, with the digits that agree. */
+/* nomora fit --nist FILE.dat: fits a NIST reference set from each of its starts and prints the digits that agree. */
 #include "command.h"
 #include "fit_expr.h"
 

@@ -20,11 +20,11 @@
 struct fit_expression_settings {
 	const char *expression;       /* --expr: right side, "b1*(1-exp(-b2*x))" */
 	const char *start;            /* --start: "b1=500,b2=1e-4"; names the parameters, needed */
-	const char *response;         /* --response: "log(y)"; NULL = y as it stands */
+	const char *response;         /* --response: "log(y)"; NULL = y */
 	const char *bounds;           /* --bounds: "b1=0:1000,b2=:1" (either end may be missing) */
 	const char *fixed;            /* --fix: "b2,b3": these keep their start */
 	const char *y_column;         /* --y-column: header name or number from 1; NULL = "y", else the first column */
-	const char *deviation_column; /* --deviation-column: standard deviation of y; NULL = all alike */
+	const char *deviation_column; /* --deviation-column: standard deviation of y; NULL = all equal */
 	const char *metric;           /* --metric of a sweep.csv; NULL = its first */
 	int loss;                     /* --loss: index into fit_loss_names */
 	double loss_scale;            /* --loss-scale: residual (in deviations) at which the loss turns, default 1 */
@@ -56,7 +56,7 @@ int command_fit_expression(const struct fit_expression_settings *settings);
 /* Runs a NIST StRD .dat from each of its starts; returns 0, 1 (cannot be read), 3 (some start did not converge). */
 int command_fit_nist(const char *path, bool json);
 
-/* What a fit is about, for its report. */
+/* Input of the report. */
 struct fit_expression_report {
 	const struct fit_expression_settings *settings;
 	const struct expression_parameters *parameters;

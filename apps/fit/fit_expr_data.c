@@ -18,7 +18,7 @@ static bool taken(const struct fit_data *data, const char *name)
 	return false;
 }
 
-/* Every column beside y and the deviations, by its own name and, where the header leaves it free, as x or x1, x2... */
+/* Names each column besides y and the deviations by its header and, if the header does not use them, x or x1, x2... */
 static void name_predictors(struct fit_data *data, int y, int deviation)
 {
 	size_t predictors = 0, place = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `nomora fit --expr` says, for people and as JSON. */
+/* The result of `nomora fit --expr` as text and JSON. */
 #include "fit_expr.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static json_t *residuals_json(const struct nonlinear_result *result)
 {
 	json_t *array = json_array();
 
-	/* observed - model, as people expect them */
+	/* observed - model */
 	for (size_t i = 0; i < result->observations; i++)
 		json_array_append_new(array, number_or_null(-result->residuals[i]));
 	return array;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The 95 % band: a parametric bootstrap over the candidates. Each replicate takes a candidate (as often as its Akaike
- * weight says: not knowing the family is part of not knowing the curve), adds noise to its curve at the levels, fits
- * that candidate anew, threshold included, and normalises by its own baseline. The band is the middle 95 % of the
- * replicates at each x.
+ * The 95 % band: a parametric bootstrap over the candidates. Each replicate draws a candidate by its AICc weight (the
+ * choice of the family is part of the uncertainty), adds noise to its curve at the levels, refits that candidate
+ * including the threshold, and normalises by its own baseline. The band is the middle 95 % of the replicates at each x.
  */
 #include <errno.h>
 #include <math.h>

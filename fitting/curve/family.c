@@ -68,8 +68,8 @@ size_t family_shapes(enum fit_family family)
 }
 
 /*
- * Jump and no threshold have a constant of their own beside the basis; a hinge starts from the baseline's height. A
- * baseline that is not known is one more coefficient of the forms that have a flat part.
+ * A jump and no threshold have a constant besides the basis; a hinge starts at the baseline's height. An unknown
+ * baseline is one more coefficient of the forms with a flat part.
  */
 size_t profile_columns(const struct problem *problem, const struct profile *profile)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Evaluation of a tape with reverse automatic differentiation, and what its structure tells. */
+/* Evaluation of a tape with reverse automatic differentiation; analysis of its structure. */
 #include "expression_priv.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tape of an expression: nodes in the order in which they are computed; operands lie before their node, the
- * result is the last. Constant parts are folded while parsing.
+ * The tape of an expression: nodes in the order of evaluation, operands before their node; the last node is the
+ * result. Constant parts are folded while parsing.
  */
 #ifndef FITTING_EXPRESSION_PRIV_H
 #define FITTING_EXPRESSION_PRIV_H

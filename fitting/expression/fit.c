@@ -7,7 +7,7 @@
 
 #include "arena_priv.h"
 
-/* What the solver's callbacks see. */
+/* Context of the solver's callbacks. */
 struct work {
 	const struct expression_fit_problem *problem;
 	long double *y; /* transformed */

@@ -10,7 +10,7 @@
 
 enum { ITEM_BYTES = 128 };
 
-/* The next item of a comma-separated list, blanks around it taken off. False at the end. */
+/* The next item of a comma-separated list, without surrounding blanks. False at the end. */
 static bool next_item(const char **text, char *item, bool *too_long)
 {
 	const char *start = *text, *end;

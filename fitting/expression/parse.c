@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recursive descent over a formula's text; each rule appends its nodes to the tape and returns its last one. */
+/* Recursive descent over a formula's text; each rule appends nodes to the tape and returns the last one. */
 #include "expression_priv.h"
 
 #include <ctype.h>
@@ -36,7 +36,7 @@ static const struct function functions[] = {
 static uint16_t parse_sum(struct parser *parser);
 static uint16_t parse_unary(struct parser *parser);
 
-/* The first trouble stays. */
+/* Keeps the first error. */
 static uint16_t fail(struct parser *parser, const char *at, const char *expected)
 {
 	const char *end = at;

@@ -34,7 +34,7 @@ static char find_separator(const char *line)
 	return strchr(line, ',') ? ',' : (strchr(line, ';') ? ';' : (strchr(line, '\t') ? '\t' : ' '));
 }
 
-/* Fields of the line, cut in place. More than `capacity` are counted but not stored. */
+/* Splits the line in place. Fields beyond `capacity` are counted but not stored. */
 static size_t split(char *line, char separator, char **fields, size_t capacity)
 {
 	size_t count = 0;
@@ -49,7 +49,7 @@ static size_t split(char *line, char separator, char **fields, size_t capacity)
 	return count;
 }
 
-/* strtold() on what can only be a decimal number. */
+/* strtold() for decimal numbers only. */
 static bool read_number(const char *text, long double *value)
 {
 	char *end;
@@ -70,7 +70,7 @@ static bool all_numbers(char **fields, size_t count)
 	return true;
 }
 
-/* Text that stands for a missing number must not make a header of the first data line. */
+/* A placeholder for a missing number (NA, -) does not make the first data line a header. */
 static bool any_number(char **fields, size_t count)
 {
 	long double value;
@@ -81,7 +81,7 @@ static bool any_number(char **fields, size_t count)
 	return false;
 }
 
-/* A header's words become names that a formula can use: letters, digits and '_'. */
+/* Turns header words into names for formulas: letters, digits and '_'. */
 static int take_name(const struct reader *reader, size_t column, const char *text)
 {
 	struct expression_table *table = reader->table;

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-/* Where the rows come from: one of these two, so that the solver below is written once. */
+/* Source of the rows, so that one solver serves both. */
 struct extended_source {
 	size_t rows, columns;
 	const long double *response;
@@ -137,7 +137,8 @@ static void take_sums(const struct linear_workspace *w, const struct extended_so
 }
 
 /*
- * The root is brought to powers of x before it is squared: variances are then sums of squares, without cancellation.
+ * The covariance root is transformed to powers of x before squaring: variances are then sums of squares, without
+ * cancellation.
  */
 static void take_covariance(struct linear_workspace *w, const struct extended_source *source)
 {
@@ -213,7 +214,7 @@ enum linear_status linear_fit_extended(struct linear_workspace *workspace,
 	return solve(workspace, &source, result);
 }
 
-/* Centre and half-range of the rows that count. False if x is not finite. */
+/* Centre and half-range of the rows of positive weight. False if x is not finite. */
 static bool take_range(struct extended_source *source)
 {
 	long double low = INFINITY, high = -INFINITY;

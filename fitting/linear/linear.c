@@ -6,7 +6,7 @@
 
 enum { REFINEMENTS_MAXIMUM = 4 };
 
-/* A correction below this share of the solution leaves nothing for another round: each gains over 5 digits. */
+/* Refinement stops at a correction below this share of the solution; each round gains over 5 digits. */
 static const double refined_enough = 1e-12;
 
 static bool take_weights(struct linear_workspace *w, const struct linear_problem *problem, size_t *used)
@@ -90,7 +90,7 @@ static long double weighted_product(const double *roots, const double *residuals
 	return even + odd;
 }
 
-/* correction := R^-T P' S^-1 g with g = -A'r: how far the residuals are from being orthogonal to the columns. */
+/* correction := R^-T P' S^-1 g with g = -A'r: the residuals' deviation from orthogonality to the columns. */
 static void take_obliqueness(struct linear_workspace *w, const struct linear_problem *problem)
 {
 	const double *roots = problem->weights ? w->root_weights : NULL;

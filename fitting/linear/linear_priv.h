@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What linear.c (double), extended.c (long double) and workspace.c share. */
+/* Shared by linear.c (double), extended.c (long double) and workspace.c. */
 #ifndef FITTING_LINEAR_PRIV_H
 #define FITTING_LINEAR_PRIV_H
 
@@ -23,7 +23,7 @@ struct linear_workspace {
 	long double *precise_columns; /* columns */
 	long double *precise_root;    /* columns x columns */
 	long double *expansion;       /* columns x columns: powers of x from powers of t */
-	/* what results point to */
+	/* targets of a result's pointers */
 	double *coefficients, *covariance_absolute, *covariance_scaled, *standard_errors, *residuals;
 };
 
@@ -32,7 +32,7 @@ struct linear_sums {
 	long double chi2, about_zero, about_mean;
 };
 
-/* Fills everything that follows from solution, precise_rows (residuals), sums and covariance_absolute. */
+/* Derives the result from solution, precise_rows (residuals), sums and covariance_absolute. */
 void linear_finish(struct linear_workspace *workspace, size_t rows, size_t columns, bool has_intercept,
 		   const struct linear_sums *sums, struct linear_result *result);
 

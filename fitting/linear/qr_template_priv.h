@@ -16,7 +16,7 @@ struct QR_NAME(qr) {
 	QR_REAL *scale;   /* columns: norm of column j of A; 1 for a column of zeros */
 	QR_REAL *norms;   /* columns: scratch, squared norms of what is left of each column */
 	QR_REAL *scratch; /* columns */
-	size_t *pivot;    /* columns: column of A that stands at place k */
+	size_t *pivot;    /* columns: index in A of column k */
 };
 
 /* Four running sums: shorter dependency chains, and smaller rounding errors than one. */
@@ -105,7 +105,7 @@ static inline void QR_NAME(scale_columns)(struct QR_NAME(qr) * qr)
 
 /*
  * Factors qr->a in place; rows >= columns or fewer. The rank is the number of diagonal elements above `tolerance`
- * times the first; what is left of the columns after it is not touched further. 0 if a number is not finite.
+ * times the first; the remaining columns are not reduced further. False if a number is not finite.
  */
 static inline bool QR_NAME(factorise)(struct QR_NAME(qr) * qr, QR_REAL tolerance)
 {
@@ -202,7 +202,7 @@ static inline void QR_NAME(solve_upper_transposed)(const struct QR_NAME(qr) * qr
 	}
 }
 
-/* x (columns, in A's own order and scale) := S^-1 P [v; 0]: 0 where the rank leaves a column out. */
+/* x (columns, in A's own order and scale) := S^-1 P [v; 0]: 0 for columns beyond the rank. */
 static inline void QR_NAME(unscale)(const struct QR_NAME(qr) * qr, const QR_REAL *v, QR_REAL *x)
 {
 	for (size_t k = 0; k < qr->columns; k++)
@@ -220,8 +220,8 @@ static inline void QR_NAME(least_squares)(struct QR_NAME(qr) * qr, QR_REAL *b, Q
 }
 
 /*
- * root (columns x columns): S^-1 P R^-1, so that (A'A)^-1 = root root'. Rows of columns that the rank leaves out are
- * 0: the caller says that their variance is infinite.
+ * root (columns x columns): S^-1 P R^-1, so that (A'A)^-1 = root root'. Rows of columns beyond the rank are
+ * 0; their variance is infinite.
  */
 static inline void QR_NAME(covariance_root)(const struct QR_NAME(qr) * qr, QR_REAL *root)
 {

@@ -51,7 +51,7 @@ static bool begins(const char *line, const char *word)
 	return strncasecmp(line, word, strlen(word)) == 0;
 }
 
-/* Behind the last colon, or the first digit of a line such as "R-Squared 0.99". */
+/* The text after the last colon, or the first digit of a line such as "R-Squared 0.99". */
 static char *behind(char *line, const char *word)
 {
 	char *at = strcasestr(line, word);
@@ -367,7 +367,7 @@ static int read_line(struct reader *reader, char *line)
 	return 0;
 }
 
-/* What only the whole file shows. */
+/* Checks of the whole file. */
 static int finish(struct reader *reader)
 {
 	struct nist_set *set = reader->set;

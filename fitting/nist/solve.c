@@ -81,7 +81,7 @@ static int solve_nonlinear(const struct nist_set *set, const struct expression *
 	return 0;
 }
 
-/* Columns are the derivatives by each parameter; what the model gives at 0 goes over to the response. */
+/* Columns are the derivatives by each parameter; the model's value at 0 is subtracted from the response. */
 static int linear_columns(const struct nist_set *set, const struct expression *model, const struct expression *response,
 			  long double *matrix, long double *y, struct error *err)
 {

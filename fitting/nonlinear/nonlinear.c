@@ -176,7 +176,7 @@ static int prepare(struct nonlinear_run *run, const struct nonlinear_problem *pr
 	return 0;
 }
 
-/* Is what the polish left a minimum? The descent's own reason yields where the two disagree. */
+/* Checks that the polished point is a minimum; overrides the descent's reason if the two disagree. */
 static void judge(const struct polish *polish, struct nonlinear_attempt *found)
 {
 	bool minimum = found->polished && (polish->relative_offset <= converged_offset ||
@@ -191,7 +191,7 @@ static void judge(const struct polish *polish, struct nonlinear_attempt *found)
 	found->converged = reason_converged(found->reason);
 }
 
-/* One descent; keeps the better of what `attempt` holds and what this one finds. Above `limit` it is not polished. */
+/* One descent; keeps the better of `attempt` and its own result. A cost above `limit` is not polished. */
 static void descend(struct nonlinear_run *run, const double *start, bool dogleg, long double limit,
 		    struct nonlinear_attempt *attempt)
 {
@@ -390,7 +390,7 @@ static void fill(struct nonlinear_run *run, struct nonlinear_attempt *best, stru
 			result->standard_errors[o->index[j]] = NAN;
 		return;
 	}
-	/* a plain evaluation at full is what the residuals and RSS are about, whatever the loss bends */
+	/* residuals and RSS are without the robust loss */
 	o->loss = NONLINEAR_LINEAR;
 	rss = 2 * objective_evaluate_extended(o, best->values, run->polish.residuals, NULL);
 	o->loss = run->settings->loss;

@@ -27,7 +27,7 @@ struct objective {
 	int evaluations;
 };
 
-/* What a loss makes of z = weight r^2 / scale^2: rho, rho', and rho' + 2 z rho''. */
+/* A loss at z = weight r^2 / scale^2: rho, rho', and rho' + 2 z rho''. */
 struct loss_terms {
 	long double value, slope, curvature;
 };
@@ -88,7 +88,7 @@ struct polish {
 	long double *residuals, *jacobian, *rotated; /* rows, rows x free, rows */
 	long double *trial, *step, *work, *root;     /* free, free, free, free x free */
 	long double relative_offset;                 /* Bates & Watts: tangential over normal part of the residuals */
-	long double step_size;                       /* the Gauss-Newton step that is left, relative to the values */
+	long double step_size;                       /* remaining Gauss-Newton step, relative to the values */
 	long double cost;
 	long double condition; /* |R_11| / |R_nn| of the active columns, scaled to length 1; infinite if rank lacks */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs gathered to levels, what each level's mean is worth, and the passes. */
+/* Levels from runs, their weights, and the replicate blocks. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static struct observation_level gather_level(const struct preparation *preparati
 			continue;
 		squares += (double)run->runs * pow(run->y - level.mean, 2);
 		squares += (double)(run->runs - 1) * run->deviation * run->deviation;
-		/* A deviation without a count of runs: all that is known of this level's scatter. */
+		/* A deviation without a number of runs is the only information on this level's scatter. */
 		if (run->runs == 1 && to - from == 1)
 			level.deviation = run->deviation;
 	}
@@ -60,7 +60,7 @@ int prepare_levels(struct preparation *preparation)
 
 /*
  * Log-likelihood of the levels' deviations if a run's variance is factor * shape_i (shape 1 or mean^2), with the best
- * factor; that goes to *factor.
+ * factor, which is stored in *factor.
  */
 static double noise_likelihood(const struct observations *out, const double *shape, double *factor)
 {
@@ -91,7 +91,7 @@ static void weigh_by_scatter(struct observations *out, const double *smooth, dou
 			shape[i] = 1;
 	}
 	out->run_deviation = sqrt(constant);
-	/* Repeats that agree to the last digit are copies, not measurements: they say nothing about noise. */
+	/* Runs that agree to the last digit are copies: they carry no information on noise. */
 	if (!(constant > 0)) {
 		constant = 1;
 		out->scatter_dof = 0;
@@ -104,7 +104,7 @@ static void weigh_by_scatter(struct observations *out, const double *smooth, dou
 	}
 }
 
-/* Levels' own deviations as they stand; those without one get the typical variance of the others. */
+/* Uses the levels' own deviations; levels without one get the mean variance of the others. */
 static void weigh_as_given(struct observations *out)
 {
 	double sum = 0;
@@ -144,7 +144,7 @@ int prepare_weights(struct preparation *preparation)
 		work[out->count + i] = (double)out->levels[i].runs;
 	}
 	if (out->scatter_dof >= 1 && !preparation->settings->absolute_sigma) {
-		/* Smoothed means: a level that happened to come out low must not gain weight by it. */
+		/* Smoothed means: a level that is low by chance must not gain weight. */
 		isotonic_regression(work, work + out->count, out->count, work, work + 3 * out->count);
 		weigh_by_scatter(out, work, work + 2 * out->count);
 	} else {
@@ -154,8 +154,8 @@ int prepare_weights(struct preparation *preparation)
 	return 0;
 }
 
-/* The mean of the runs of a pass at [from, to), as both directions may have one there; NAN if there is none. */
-static double pass_value(const struct preparation *preparation, size_t from, size_t to, int64_t pass)
+/* Mean of a block's runs in [from, to), one per direction; NAN if there is none. */
+static double block_value(const struct preparation *preparation, size_t from, size_t to, int64_t block)
 {
 	double sum = 0;
 	size_t count = 0;
@@ -163,7 +163,7 @@ static double pass_value(const struct preparation *preparation, size_t from, siz
 	for (size_t i = from; i < to; i++) {
 		const struct run *run = &preparation->runs[i];
 
-		if (run->block != pass || (run->outlier && preparation->settings->without_outliers))
+		if (run->block != block || (run->outlier && preparation->settings->without_outliers))
 			continue;
 		sum += run->y;
 		count++;
@@ -183,15 +183,15 @@ int prepare_blocks(struct preparation *preparation)
 		return error_set(preparation->err, ENOMEM, "out of memory");
 	for (size_t k = 0; k < first_end; k++) {
 		double *row = out->blocks + out->block_count * out->count;
-		int64_t pass = preparation->runs[k].block;
+		int64_t block = preparation->runs[k].block;
 		size_t level = 0;
 		bool complete = true;
 
 		for (size_t earlier = 0; earlier < k && complete; earlier++)
-			complete = preparation->runs[earlier].block != pass;
+			complete = preparation->runs[earlier].block != block;
 		for (size_t from = 0; from < preparation->count && complete; from = to) {
 			to = prepare_level_end(preparation, from);
-			row[level] = pass_value(preparation, from, to, pass);
+			row[level] = block_value(preparation, from, to, block);
 			complete = isfinite(row[level++]);
 		}
 		out->block_count += complete;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Outlying runs: flagged, never dropped here. */
+/* Flags outliers; does not remove them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "prepare_priv.h"
 
-/* Runs this many robust deviations from their level's median are flagged: one in 150,000 of normal ones. */
+/* Runs more than this many robust deviations from their level's median are outliers: 1 in 150,000 of normal noise. */
 static const double outlier_deviations = 4.5;
-/* Median absolute deviation to standard deviation, for normal noise. */
+/* Standard deviation per median absolute deviation, for normal noise. */
 static const double mad_to_deviation = 1.4826;
 static int compare_doubles(const void *left, const void *right)
 {
@@ -17,13 +17,13 @@ static int compare_doubles(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Runs of a level are sorted by value, and normalising keeps or reverses that order: the middle one is the median. */
+/* Runs of a level are sorted by value; normalisation keeps or reverses the order, so the middle one is the median. */
 static double level_median(const struct run *runs, size_t count)
 {
 	return count % 2 ? runs[count / 2].y : (runs[count / 2 - 1].y + runs[count / 2].y) / 2;
 }
 
-/* A level torn into two heaps has no outliers: it would have nothing left. */
+/* A level with half of its runs flagged is bimodal and has no outliers. */
 static void flag_level(struct preparation *preparation, size_t from, size_t to)
 {
 	size_t flagged = 0;
@@ -44,9 +44,9 @@ static double robust_deviation(double *distances, size_t count)
 }
 
 /*
- * Scores each run by its distance from its level's median, in pooled robust deviations: a level's own three runs say
- * nothing about scatter, all levels together do. An odd level's middle run is its median and says nothing either.
- * Scatter may be even or grow with performance; a run is flagged only if it stands out either way.
+ * Scores each run by its distance from its level's median, in robust deviations pooled over all levels (a level has too
+ * few runs). The middle run of a level with an odd number of runs is its median and carries no information. Noise may
+ * be constant or proportional to performance; a run must be an outlier under both.
  */
 static int flag_outliers(struct preparation *preparation)
 {

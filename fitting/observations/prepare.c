@@ -38,7 +38,7 @@ static int compare_runs(const void *left, const void *right)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Median of what the sweep measured: one value per invocation of the sweep, repeated in its rows. */
+/* Median over the rows; each invocation of the sweep measures it once. */
 static void take_baseline_rtt(struct preparation *preparation)
 {
 	const struct sweep *sweep = preparation->sweep;
@@ -98,7 +98,7 @@ static bool has_level(const struct preparation *preparation, double x_us)
 	return at < preparation->count && preparation->runs[at].x_us <= x_us + PREPARE_SAME_LEVEL_US;
 }
 
-/* A delay at which only other metrics were measured: the benchmark failed there, and a fit would hide it. */
+/* A delay with other metrics only: the benchmark failed there, and a fit would hide that. */
 static int refuse_missing(const struct preparation *preparation)
 {
 	const struct sweep *sweep = preparation->sweep;
@@ -146,7 +146,7 @@ static int refuse_shapeless(const struct preparation *preparation)
 	return fail(preparation, runs[preparation->count - 1].line, field, text);
 }
 
-/* The runs' y is set. */
+/* Runs that are not a measurement; y is set. */
 static int refuse_absurd(const struct preparation *preparation)
 {
 	char text[160];

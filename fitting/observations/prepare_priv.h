@@ -5,7 +5,7 @@
 
 #include <fitting/observations/observations.h>
 
-/* Delays closer than this, µs, are the same level: an injector sets nanoseconds. */
+/* Delays closer than this, µs, are the same level; an injector sets nanoseconds. */
 #define PREPARE_SAME_LEVEL_US 1e-3
 
 struct run {
@@ -22,7 +22,7 @@ struct preparation {
 	const struct sweep *sweep;
 	const struct observation_settings *settings;
 	struct observations *out;
-	struct run *runs; /* in the file's order, which is that of time; from take_runs() on by rising x, then value */
+	struct run *runs; /* in the file's order (time) during take_runs(), then by ascending x and value */
 	size_t count;
 	struct error *err;
 };
@@ -38,11 +38,11 @@ static inline size_t prepare_level_end(const struct preparation *preparation, si
 	return to;
 }
 
-/* Finds the runs' drift, where the sweep has references; the runs are in the file's order. */
+/* Fills the runs' drift if the sweep has references; the runs are in the file's order. */
 int prepare_references(struct preparation *preparation);
-/* Scores the runs, flags the outlying ones and lists them in out->outliers. 0 or -ENOMEM with err set, as below. */
+/* Scores the runs, flags outliers and lists them in out->outliers. 0 or -ENOMEM with err set, as below. */
 int prepare_outliers(struct preparation *preparation);
-/* Gathers the runs to out->levels; then weighs the levels. */
+/* Collects the runs in out->levels; then computes the levels' weights. */
 int prepare_levels(struct preparation *preparation);
 int prepare_weights(struct preparation *preparation);
 /* Collects the complete replicate blocks. */

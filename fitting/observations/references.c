@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sweep's references are runs at delay 0 between the others (model/sweep.h). How fast the machine was at a run is
- * told by those at delay 0 before and behind it. What a slow machine adds to an operation it adds at every delay alike,
- * while the delay itself is as long as ever: so it is the time of an operation that is mended, by a difference; a rate
- * is the inverse of one. (A ratio would carry all of the drift to long delays, where hardly any of it is.) A run at
- * delay 0 is no reference to itself, so that what these still deviate is what the references do not tell.
+ * Correction of drift by reference runs (model/sweep.h): runs at delay 0 between the others. The references before and
+ * after a run show how slow the machine was. A slow machine adds the same time to an operation at every delay, so the
+ * correction is a difference of operation times (a rate is the inverse of one); a ratio would apply all of the drift to
+ * long delays, where it is a small part. A run at delay 0 is not a reference for itself: the scatter that is left is
+ * the part of the drift that references do not show.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 
 #include "prepare_priv.h"
 
-/* Of a run's time no more than this share is taken for drift: what is left has to be a time. */
+/* Largest share of a run's time that counts as drift; the rest must stay positive. */
 static const double share_most = 0.5;
 
 static bool has_references(const struct preparation *preparation)
@@ -23,7 +23,7 @@ static bool has_references(const struct preparation *preparation)
 	return false;
 }
 
-/* Of an operation, in the metric's unit or its inverse; not finite for a rate of 0. */
+/* Time of an operation, in the metric's unit or its inverse; not finite for a rate of 0. */
 static double time_of(const struct preparation *preparation, size_t run)
 {
 	double value = preparation->runs[run].value;
@@ -36,13 +36,13 @@ static bool is_reference(const struct preparation *preparation, size_t run)
 	return preparation->runs[run].x_us <= PREPARE_SAME_LEVEL_US && isfinite(time_of(preparation, run));
 }
 
-/* Fills neighbour[i] with the time of the last reference before run i, or behind it; NAN where there is none. */
-static void find_beside(const struct preparation *preparation, bool behind, double *neighbour)
+/* Fills neighbour[i] with the time of the nearest reference before (or after) run i; NAN if there is none. */
+static void find_neighbours(const struct preparation *preparation, bool after, double *neighbour)
 {
 	double latest = NAN;
 
 	for (size_t k = 0; k < preparation->count; k++) {
-		size_t i = behind ? preparation->count - 1 - k : k;
+		size_t i = after ? preparation->count - 1 - k : k;
 
 		neighbour[i] = latest;
 		if (is_reference(preparation, i))
@@ -79,14 +79,14 @@ int prepare_references(struct preparation *preparation)
 	if (!before)
 		return error_set(preparation->err, ENOMEM, "out of memory");
 	behind = before + preparation->count;
-	find_beside(preparation, false, before);
-	find_beside(preparation, true, behind);
+	find_neighbours(preparation, false, before);
+	find_neighbours(preparation, true, behind);
 	usual = mean_time(preparation);
 	for (size_t i = 0; i < preparation->count; i++) {
 		double took = time_of(preparation, i);
 		double drift = mean_known(before[i], behind[i]) - usual;
 
-		/* No time where the rate is 0, no drift where there is but one run at delay 0. */
+		/* Unknown for a rate of 0, and with a single run at delay 0. */
 		if (isfinite(took) && isfinite(drift) && took > 0)
 			preparation->runs[i].drift = fmin(drift / took, share_most);
 	}

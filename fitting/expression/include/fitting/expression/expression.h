@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Formulas that a user types: b1*(1-exp(-b2*x)). Parsed once to a tape; evaluated with exact derivatives by reverse
+ * Formulas in text, such as b1*(1-exp(-b2*x)). Parsed once to a tape; evaluated with exact derivatives by reverse
  * automatic differentiation, in double or long double.
  *
  * Grammar: + - * / ^ (or **, binds tightest and to the right: -x^2 is -(x^2)), unary + and -, ( ) [ ] { }, numbers
  * (1, .5, 1e-3, 2.5D+1), pi, exp log (natural; also ln) log10 sqrt sin cos tan asin acos atan (also arcsin arccos
- * arctan) sinh cosh tanh abs, and the names given. Names and functions tell upper from lower case, except that a name
- * not known as it stands is tried without regard to case.
+ * arctan) sinh cosh tanh abs, and the names given. Names are case-sensitive; an unknown name
+ * is tried without regard to case.
  *
  * An expression is immutable after parsing: threads may share it, each with its own scratch.
  */
@@ -20,7 +20,7 @@
 
 struct expression;
 
-/* The names that may occur. The arrays and strings are read during parsing only. */
+/* Names allowed in the formula. Arrays and strings are read during parsing only. */
 struct expression_names {
 	const char *const *predictors; /* "x", or "x1", "x2" ... */
 	size_t predictor_count;
@@ -28,29 +28,29 @@ struct expression_names {
 	size_t parameter_count;
 };
 
-/* NULL with err set: "column 7: ..." counts bytes from 1. */
+/* NULL with err set: "column 7: ...", bytes counted from 1. */
 struct expression *expression_parse(const char *text, const struct expression_names *names, struct error *err);
 void expression_destroy(struct expression *expression); /* NULL is legal */
 
-/* Numbers (double or long double) that the caller's scratch must hold for one evaluation. */
+/* Size of the caller's scratch for one evaluation, in numbers (double or long double). */
 size_t expression_scratch(const struct expression *expression);
 
 /*
  * Value at predictors x and parameters b. gradient (parameter_count, may be NULL) gets d value / d b. NaN and
- * infinity come back as they arise.
+ * infinity are returned as they arise.
  */
 double expression_evaluate(const struct expression *expression, const double *x, const double *b, double *gradient,
 			   double *scratch);
 long double expression_evaluate_extended(const struct expression *expression, const long double *x,
 					 const long double *b, long double *gradient, long double *scratch);
 
-/* Is the expression jointly affine in the parameters that `mask` marks, the others held? */
+/* True if the expression is jointly affine in the parameters marked by `mask`, the others fixed. */
 bool expression_is_affine(const struct expression *expression, const bool *mask);
 
-/* Marks a largest-found set of parameters in which it is jointly affine (greedy, in order). */
+/* Marks a set of parameters in which the expression is jointly affine (greedy, in order). */
 void expression_affine_parameters(const struct expression *expression, bool *mask);
 
-/* Does parameter (or predictor) `index` occur? */
+/* True if parameter (or predictor) `index` occurs. */
 bool expression_uses_parameter(const struct expression *expression, size_t index);
 bool expression_uses_predictor(const struct expression *expression, size_t index);
 

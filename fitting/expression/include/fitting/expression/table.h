@@ -2,8 +2,8 @@
 /*
  * A table of numbers with named columns: fields parted by commas, semicolons, tabs or blanks (whichever the first line
  * has, in this order of preference), '#' comment lines, an optional header. Without one the columns are y, then x (or
- * x1, x2, ... when there are several). Values are long double, as the decimals stand. A column may hold text as long
- * as nobody asks for it.
+ * x1, x2, ... when there are several). Values are long double, to keep the decimals. A column may contain text if
+ * it is not used.
  */
 #ifndef FITTING_TABLE_H
 #define FITTING_TABLE_H
@@ -17,7 +17,7 @@ enum { TABLE_COLUMNS_MAXIMUM = 64, TABLE_NAME_BYTES = 32, TABLE_ROWS_MAXIMUM = 1
 struct table_column {
 	char name[TABLE_NAME_BYTES];
 	long bad_line;                   /* first line whose field is no finite number; 0 = none */
-	char bad_text[TABLE_NAME_BYTES]; /* what stands there, cut short */
+	char bad_text[TABLE_NAME_BYTES]; /* the text found there, truncated */
 };
 
 struct expression_table {
@@ -34,10 +34,10 @@ int expression_table_read_memory(const char *name, const char *text, size_t byte
 				 struct error *err);
 void expression_table_free(struct expression_table *table); /* of a zeroed or filled one */
 
-/* Index of a column by its name (case as it stands, else without regard to case) or number from 1; -ENOENT. */
+/* Index of a column by name (case-sensitive first, then not) or number from 1; -ENOENT. */
 int expression_table_find_column(const struct expression_table *table, const char *name);
 
-/* 0, or -EINVAL with err naming file, line and field when the column holds something that is no number. */
+/* 0, or -EINVAL with err naming file, line and field if the column contains something other than a number. */
 int expression_table_check_column(const struct expression_table *table, size_t column, struct error *err);
 
 #endif

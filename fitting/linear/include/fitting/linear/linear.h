@@ -6,9 +6,9 @@
  * refinement of the augmented system [I A; A' 0] with residuals in long double (Björck 1967). Normal equations are
  * never formed: they square the condition number.
  *
- * A workspace is made once and used for any number of fits; nothing is allocated per fit, so that a bootstrap can
- * call linear_fit() hundreds of thousands of times. One workspace per thread. A result's pointers lie in its
- * workspace and hold until the next fit with it.
+ * A workspace serves any number of fits without allocation, so that a bootstrap can call linear_fit() hundreds of
+ * thousands of times. One workspace per thread. A result's pointers point into its workspace and are valid until the
+ * next fit.
  */
 #ifndef FITTING_LINEAR_H
 #define FITTING_LINEAR_H
@@ -28,7 +28,7 @@ struct linear_problem {
 	size_t stride;          /* at least rows; 0 = rows */
 	const double *response; /* rows */
 	const double *weights;  /* rows, >= 0, 1/deviation^2 for absolute errors; 0 leaves a row out. NULL = all 1 */
-	bool has_intercept; /* a constant lies in the columns' span: R^2 is taken about the mean, else about 0 (NIST) */
+	bool has_intercept;     /* the columns span a constant: R^2 is about the mean, else about 0 (NIST) */
 };
 
 enum linear_status {
@@ -60,14 +60,14 @@ struct linear_result {
 	double aicc, bic;
 };
 
-/* What cannot be solved is said by result->status; the return value is the same. */
+/* Returns result->status. */
 enum linear_status linear_fit(struct linear_workspace *workspace, const struct linear_problem *problem,
 			      struct linear_result *result);
 
 /*
  * Polynomial of `degree` in x (columns = degree + 1, coefficients of 1, x, x^2, ...). The fit is done in long double
  * in the centred and scaled variable (x - middle)/half-range and expanded after, so that high degrees far from 0
- * (NIST's Filip) keep their digits, which no fit on rounded powers of x can.
+ * (NIST's Filip) keep their digits; a fit on rounded powers of x cannot.
  */
 enum linear_status linear_fit_polynomial(struct linear_workspace *workspace, const double *x, const double *response,
 					 const double *weights, size_t rows, size_t degree,
@@ -86,7 +86,7 @@ enum linear_status linear_fit_polynomial_extended(struct linear_workspace *works
 						  const long double *response, size_t rows, size_t degree,
 						  struct linear_result *result);
 
-/* One sentence for people. */
+/* One sentence for messages. */
 const char *linear_status_text(enum linear_status status);
 
 /* AICc and BIC as above, for models that are not linear: n rows, `parameters` coefficients (variance not counted). */

@@ -5,8 +5,8 @@
  *
  * A trust region in More's scaling (MINPACK, More 1978): the Levenberg-Marquardt step with geodesic acceleration
  * (Transtrum & Sethna 2012), Powell's dogleg when that gets stuck, several starts. Jacobians come exact from the
- * caller. What converged is polished by Gauss-Newton steps with a QR in long double, down to the last digits that
- * the model's own arithmetic carries. Standard errors come from that QR, never from J'J.
+ * caller. A converged result is polished by Gauss-Newton steps with a QR in long double, to the last digits of the
+ * model's arithmetic. Standard errors come from that QR, never from J'J.
  *
  * Of several starts the converged one of least cost wins; equal costs go to the start given first. The search ends
  * early when three starts have ended in the best minimum.
@@ -28,8 +28,8 @@ enum { NONLINEAR_PARAMETERS_MAXIMUM = 64 };
 
 /*
  * Residuals (model - observed, not weighted) at `parameters`, and unless `jacobian` is NULL their derivatives,
- * column-major: d residual_i / d parameter_j is jacobian[i + j * observations]. Return 0; anything else says "the
- * model has no value here", which the solver takes for an infinite cost (as it does a NaN).
+ * column-major: d residual_i / d parameter_j is jacobian[i + j * observations]. Return 0, or another value if the
+ * model is undefined there: the solver then uses an infinite cost, as for a NaN.
  */
 typedef int (*nonlinear_evaluate)(void *context, const double *parameters, double *residuals, double *jacobian);
 typedef int (*nonlinear_evaluate_extended)(void *context, const long double *parameters, long double *residuals,
@@ -75,7 +75,7 @@ enum nonlinear_reason {
 	NONLINEAR_START_BAD,      /* not converged: the model has no finite value at the start */
 };
 
-/* One sentence for people. */
+/* One sentence for messages. */
 const char *nonlinear_reason_text(enum nonlinear_reason reason);
 
 struct nonlinear_result {
@@ -88,8 +88,8 @@ struct nonlinear_result {
 	bool *at_bound;          /* parameters */
 	double *residuals;       /* observations: model - observed, not weighted */
 	long double *extended_values; /* parameters, before rounding to double */
-	double rss;                   /* sum of weight_i * r_i^2, whatever the loss */
-	double cost;                  /* what was minimised */
+	double rss;                   /* sum of weight_i * r_i^2, without the loss */
+	double cost;                  /* the minimised objective */
 	double dof;                   /* observations of positive weight - free parameters off their bounds */
 	size_t rank;                  /* of the Jacobian in those */
 	double condition;             /* of that Jacobian with columns of length 1: |R_11| / |R_nn| */

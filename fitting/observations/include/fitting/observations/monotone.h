@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Monotone regression and monotone interpolation. Pure; arrays are the caller's. */
+/* Isotonic regression and monotone interpolation. Pure; arrays are the caller's. */
 #ifndef FITTING_MONOTONE_H
 #define FITTING_MONOTONE_H
 
@@ -7,17 +7,17 @@
 
 /*
  * Weighted least squares under y[0] >= y[1] >= ...: pool adjacent violators (Barlow et al. 1972), linear time. Weights
- * are above 0. fitted may be y; work holds 3 * count. Returns the number of pools, which differ in height.
+ * are positive. fitted may be y; work holds 3 * count. Returns the number of pools.
  */
 size_t isotonic_regression(const double *y, const double *weight, size_t count, double *fitted, double *work);
 
 /*
- * Slopes of a monotone piecewise cubic Hermite interpolant through (x, y), x rising strictly (Fritsch & Butland 1984):
- * where y is monotone so is the curve, without overshoot.
+ * Slopes of a monotone piecewise cubic Hermite interpolant through (x, y), x strictly ascending (Fritsch & Butland
+ * 1984): the curve is monotone where y is, without overshoot.
  */
 void monotone_slopes(const double *x, const double *y, size_t count, double *slopes);
 
-/* Its value at `at`; constant outside x[0]..x[count - 1]. count >= 1. */
+/* Value of the interpolant at `at`; constant outside x[0]..x[count - 1]. count >= 1. */
 double monotone_interpolate(const double *x, const double *y, const double *slopes, size_t count, double at);
 
 #endif
