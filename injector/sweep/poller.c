@@ -14,15 +14,14 @@
 #include <base/array.h>
 #include <base/file.h>
 
-enum { WATCH_NS = 100000000, COMMAND_BYTES = 32, LAB_BYTES = 16 };
+enum { WATCH_NS = 500000000 /* the kernel counts in hundredths of a second */, COMMAND_BYTES = 32, LAB_BYTES = 16 };
 
-static const double rival_percent = 10;
+static const double rival_percent = 5;
 
 /* A thread of a process, from /proc/PID/task/TID/stat. */
 struct thread {
 	int process, id, cpu;
 	unsigned long long ticks;
-	char command[COMMAND_BYTES];
 };
 
 struct threads {
@@ -52,13 +51,11 @@ static int find_injector(const char *control)
  * processor 39. */
 static bool parse_stat(const char *text, struct thread *thread)
 {
-	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	const char *close = strrchr(text, ')');
 	unsigned long long user, system;
 
-	if (!open || !close || close < open)
-		return false;
-	snprintf(thread->command, sizeof thread->command, "%.*s", (int)(close - open - 1), open + 1);
-	if (sscanf(close + 1,
+	if (!close ||
+	    sscanf(close + 1,
 		   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %*u %*u %*d %*u "
 		   "%*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
 		   &user, &system, &thread->cpu) != 3)
@@ -140,6 +137,17 @@ static const struct thread *find_busiest(const struct threads *before, const str
 	return busiest;
 }
 
+/* A thread's name may be another one than its process's. */
+static void name_process(int process, char name[COMMAND_BYTES])
+{
+	char path[64], *text;
+
+	snprintf(path, sizeof path, "/proc/%d/comm", process);
+	text = file_read_all(path, COMMAND_BYTES, NULL, NULL);
+	snprintf(name, COMMAND_BYTES, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
+	free(text);
+}
+
 /* An injector of a lab has its control socket in the labs' folder: " of lab NAME", or "". */
 static void name_lab(int process, char text[LAB_BYTES + 16])
 {
@@ -171,7 +179,7 @@ bool poller_find_rival(const char *control, char *text, size_t bytes)
 	const struct thread *polling, *rival = NULL;
 	struct threads before, now;
 	unsigned long long ticks;
-	char lab[LAB_BYTES + 16];
+	char lab[LAB_BYTES + 16], name[COMMAND_BYTES];
 
 	if (injector <= 0)
 		return false;
@@ -185,7 +193,8 @@ bool poller_find_rival(const char *control, char *text, size_t bytes)
 		percent = 100 * (double)ticks / ticks_per_watch;
 	if (percent >= rival_percent) {
 		name_lab(rival->process, lab);
-		snprintf(text, bytes, "%s %d%s uses %.0f %% of CPU %d, which the injector polls on", rival->command,
+		name_process(rival->process, name);
+		snprintf(text, bytes, "%s %d%s uses %.0f %% of CPU %d, which the injector polls on", name,
 			 rival->process, lab, percent > 100 ? 100 : percent, polling->cpu);
 	}
 	free(before.items);

@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * Watches the processor of the injector with this control socket for a tenth of a second. True, and a text such as
- * "nomora-injector 2653 of lab usrx uses 49 % of CPU 1, which the injector polls on", if another process takes a tenth
- * of it or more.
+ * Watches the processor of the injector with this control socket for half a second. True, and a text such as
+ * "nomora-injector 2653 of lab usrx uses 49 % of CPU 1, which the injector polls on", if another process takes 5 % of
+ * it or more.
  */
 bool poller_find_rival(const char *control, char *text, size_t bytes);
 

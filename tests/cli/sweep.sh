@@ -311,6 +311,27 @@ run "$nomora" sweep disturbed.plan -o disturbed.csv
 run "$nomora" report --sweep-log disturbed.csv.log -o disturbed.html
 check "the report's verdict comes before its table" sh -c "tr -d '\n' <disturbed.html | grep -q '2 of the 2 runs were disturbed.*<table>.*no ping'"
 
+# An injector that shares its CPU with a busy loop: the gate refuses every attempt and names who is there too.
+if command -v taskset >/dev/null; then
+	last=$(taskset -cp $$ | sed 's/.*[-, ]//')
+	"$nomora" inject net_ring0 net_ring1 --cpus "$last" --nice 0 --control "$scratch/shared.sock" >shared.log 2>&1 &
+	shared=$!
+	at_exit kill "$shared"
+	wait_for 20 "$nomora" inject-ctl "$scratch/shared.sock" stats
+	taskset -c "$last" bash -c 'while :; do :; done' &
+	busy=$!
+	at_exit kill "$busy"
+	plan_with 'delays = 0' 'repetitions = 1' 'attempts = 2' 'client = sleep 0.5; echo value = 1' "$good" >shared.plan
+	run "$nomora" sweep shared.plan -o shared.csv --injector "$scratch/shared.sock" --max-stall-percent 2
+	kill "$shared" "$busy"
+	wait "$shared" "$busy" 2>/dev/null
+	[ "$code" -eq 3 ] && printf '%s\n' "$err" | grep -qE "the injector stalled for .* of the run \(limit 2 %\); .+ [0-9]+.* uses [0-9]+ % of CPU $last, which the injector polls on" &&
+		pass "a busy loop on the injector's CPU: exit 3, and the message says who uses that CPU" ||
+		fail "a busy loop on the injector's CPU: exit 3, and the message says who uses that CPU" "exit $code" "$err"
+else
+	skip "a busy loop on the injector's CPU" "taskset is not installed"
+fi
+
 # --- what commands leave running ---
 cat >leaves-helpers <<'END'
 case $1 in

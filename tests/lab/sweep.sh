@@ -24,6 +24,14 @@ nothing_left() {
 run "${sweep[@]}" -o out.csv --delays "0 500" --repetitions 2 --attempts 5
 swept && pass "memcached at 0 and 500 us, twice" || fail "memcached at 0 and 500 us, twice" "$err"
 nothing_left "the lab and the server are gone"
+check "the baseline round trip is in each row: ours, not ping's" awk -F, '
+	NR > 1 { rows++; if ($10 > 1 && $10 < 5000) good++; if (NR > 2 && $10 != last) differ++; last = $10 }
+	END { print rows, good, differ; exit !(rows == 12 && good == 12 && !differ) }' out.csv
+"$nomora" sweep "$memcached_plan" --lab "$lab" --share-machine --any-delays --delays 0 --repetitions 1 --debug --client 'echo wrong; exit 7' -o debug.csv >debug.out 2>debug.err
+check "--debug leaves the lab up" "$nomora" lab exec h1 --name "$lab" -- true
+check "prints the line that repeats the client" sh -c "grep -A1 '^# client' debug.out | grep -q 'nomora lab exec h2 --name $lab -- env NOMORA_SERVER=10.77.1.1 .*wrong'"
+check "and the one that removes the lab" sh -c "PATH='$bin':\$PATH; \$(tail -n 1 debug.out)"
+nothing_left "which does"
 verdict=$(python3 - out.csv <<'PYTHON'
 import csv, statistics, sys
 rows = list(csv.DictReader(open(sys.argv[1])))

@@ -178,3 +178,13 @@ Test(schedule, random_order_depends_on_the_seed_alone)
 	free(same);
 	free(other);
 }
+
+Test(schedule, a_curve_needs_three_delays_and_zero)
+{
+	static const double good[] = {10, 0, 5}, two[] = {0, 5}, without[] = {1, 5, 10};
+	struct error err = {0};
+
+	cr_assert_eq(sweep_plan_check_delays(good, 3, &err), 0, "%s", err.text);
+	cr_assert_eq(sweep_plan_check_delays(two, 2, &err), -EINVAL);
+	cr_assert_eq(sweep_plan_check_delays(without, 3, &err), -EINVAL);
+}
