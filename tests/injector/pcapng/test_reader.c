@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reader of captures, on files made block by block. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <injector/pcapng/reader.h>
+
+#include "made_file.h"
+
+static int read_one(struct pcapng_packet *packet, struct error *err)
+{
+	struct pcapng_reader *reader = pcapng_open_memory("made", file, length, err);
+	static uint8_t first_byte;
+	int status = pcapng_next(reader, packet, err);
+
+	if (status > 0) { /* the bytes live as long as the reader */
+		first_byte = packet->bytes[0];
+		packet->bytes = &first_byte;
+	}
+	pcapng_close(reader);
+	return status;
+}
+
+Test(pcapng, reads_both_byte_orders_and_resolutions)
+{
+	static const struct {
+		int resolution;
+		uint64_t ticks;
+		int64_t ns;
+	} cases[] = {{-1, 1500000, 1500000000}, {9, 123, 123}, {3, 2, 2000000}, {12, 5000, 5}, {0x81, 3, 1500000000}};
+
+	for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+		struct pcapng_packet packet;
+		struct error err = {0};
+
+		begin(i % 2);
+		put_interface(cases[i / 2].resolution);
+		put_packet(0, cases[i / 2].ticks, 'x', 2);
+		cr_assert_eq(read_one(&packet, &err), 1, "%s", err.text);
+		cr_assert_eq(packet.time.v, cases[i / 2].ns, "case %zu: %ld", i, packet.time.v);
+		cr_assert_eq(packet.direction, PCAPNG_OUTBOUND);
+		cr_assert_eq(packet.captured, 1);
+		cr_assert_eq(packet.length, 60);
+		cr_assert_eq(packet.bytes[0], 'x');
+	}
+}
+
+Test(pcapng, refuses_what_is_damaged_and_says_where)
+{
+	struct pcapng_packet packet;
+	struct error err = {0};
+
+	begin(false);
+	put_packet(0, 0, 'x', 1);
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "interface not described");
+	begin(false);
+	file[8] = 0;
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "no magic");
+	begin(false);
+	put_interface(9);
+	put_packet(0, 0, 'x', 1);
+	file[length - 4]++;
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "lengths differ");
+	cr_assert_not_null(strstr(err.text, "made: block 2 at byte 60"), "%s", err.text);
+	length = 0;
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "empty");
+	memset(file, 'a', 100);
+	length = 100;
+	cr_assert_eq(read_one(&packet, &err), -EBADMSG, "text");
+}
+
+Test(pcapng, frames_in_blocks_without_time_or_direction_are_refused)
+{
+	static const struct {
+		uint32_t type;
+		const char *name;
+	} cases[] = {{2, "obsolete Packet Block"}, {3, "Simple Packet Block"}};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct pcapng_packet packet;
+		struct error err = {0};
+
+		begin(false);
+		put_interface(9);
+		put_32(cases[i].type);
+		put_32(16);
+		put_32(0);
+		put_32(16);
+		cr_assert_eq(read_one(&packet, &err), -EBADMSG);
+		cr_assert_not_null(strstr(err.text, "made: block 3 at byte 76"), "%s", err.text);
+		cr_assert_not_null(strstr(err.text, cases[i].name), "%s", err.text);
+	}
+}
+
+Test(pcapng, options_are_padded_to_four_bytes)
+{
+	struct pcapng_packet packet;
+	struct error err = {0};
+
+	begin(false);
+	put_interface(9);
+	put_packet_block(0, 7, 'x', 2, true);
+	cr_assert_eq(read_one(&packet, &err), 1, "%s", err.text);
+	cr_assert_eq(packet.direction, PCAPNG_OUTBOUND);
+}
+
+Test(pcapng, interfaces_are_a_sections_own)
+{
+	struct pcapng_packet packet;
+	struct error err = {0};
+	struct pcapng_reader *reader;
+
+	begin(false);
+	put_interface(6);
+	put_packet(0, 5, 'x', 1);
+	put_section();
+	put_interface(9);
+	put_packet(0, 5, 'y', 1);
+	put_section();
+	put_packet(0, 5, 'z', 1); /* nobody described it here */
+	reader = pcapng_open_memory("made", file, length, &err);
+	cr_assert_eq(pcapng_next(reader, &packet, &err), 1, "%s", err.text);
+	cr_assert_eq(packet.time.v, 5000);
+	cr_assert_eq(pcapng_next(reader, &packet, &err), 1, "%s", err.text);
+	cr_assert_eq(packet.time.v, 5, "the second section's resolution");
+	cr_assert_eq(pcapng_next(reader, &packet, &err), -EBADMSG);
+	pcapng_close(reader);
+}
+
+Test(pcapng, a_pcap_file_is_called_by_its_name)
+{
+	static const uint32_t magics[] = {0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d, 0x4d3cb2a1};
+	uint32_t head[6] = {0};
+
+	for (size_t i = 0; i < 4; i++) {
+		struct error err = {0};
+		struct pcapng_packet packet;
+		struct pcapng_reader *reader;
+
+		head[0] = magics[i];
+		reader = pcapng_open_memory("x.pcap", (const uint8_t *)head, sizeof head, &err);
+		cr_assert_eq(pcapng_next(reader, &packet, &err), -EBADMSG);
+		cr_assert_not_null(strstr(err.text, "a pcap file"), "%s", err.text);
+		pcapng_close(reader);
+	}
+}
+
+Test(pcapng, a_file_cut_off_ends_there)
+{
+	struct pcapng_packet packet;
+	struct error err = {0};
+	struct pcapng_reader *reader;
+
+	begin(false);
+	put_interface(9);
+	put_packet(0, 1, 'x', 1);
+	put_packet(0, 2, 'y', 1);
+	reader = pcapng_open_memory("made", file, length - 5, &err);
+	cr_assert_eq(pcapng_next(reader, &packet, &err), 1);
+	cr_assert_eq(pcapng_next(reader, &packet, &err), 0);
+	cr_assert(pcapng_cut_off(reader));
+	pcapng_close(reader);
+}
