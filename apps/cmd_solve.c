@@ -50,8 +50,8 @@ static const char teach[] =
 	"  f 1 3 2\n"
 	"  f 3 4 2\n"
 	"\n"
-	"Exit status: 0 optimal (and, with --verify, proved so), 1 the file or the proof is bad, 2 usage,\n"
-	"3 infeasible: then it says which nodes more has to leave than the arcs out of them carry.\n";
+	"Exit status: 0 optimal (and, with --verify, proved so), 1 bad file or failed proof, 2 usage,\n"
+	"3 infeasible: standard error names nodes whose supply exceeds the capacity of the arcs that leave them.\n";
 
 static bool is_in_cut(const struct run *run, int32_t node)
 {
@@ -87,7 +87,7 @@ static void print_cut(const struct run *run, FILE *out)
 	if (cut->arcs == 0)
 		fputs(", but no arc leaves them\n", out);
 	else
-		fprintf(out, ", but what leaves them, %" PRId32 " %s, carries %" PRId64 "\n", cut->arcs,
+		fprintf(out, ", but the %" PRId32 " %s out of them can carry %" PRId64 "\n", cut->arcs,
 			cut->arcs == 1 ? "arc" : "arcs", cut->capacity);
 }
 
@@ -212,8 +212,7 @@ static int look_into(struct run *run)
 	if (code == 0)
 		return 0;
 	error_set(&err, -code,
-		  code == -ENOMEM ? "out of memory"
-				  : "%s: the answer of %s is WRONG: it says infeasible without a proof",
+		  code == -ENOMEM ? "out of memory" : "%s: the answer of %s is WRONG: infeasible without a proof",
 		  run->name, run->solution.statistics.algorithm);
 	return command_fail(&err, COMMAND_FAILED);
 }

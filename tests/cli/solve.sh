@@ -24,7 +24,7 @@ for algorithm in auto simplex scaling; do
 		fail "infeasible as JSON by $algorithm" "exit $code" "$out"
 	refuses "infeasible by $algorithm" 3 '^c infeasible' "$nomora" solve --verify --algorithm "$algorithm" "$scratch/too_much"
 done
-refuses "why it is infeasible" 3 '^c infeasible: .*too_much: 7 units have to leave 1 of the 4 nodes \(1\), but what leaves them, 2 arcs, carries 6$' \
+refuses "why it is infeasible" 3 '^c infeasible: .*too_much: 7 units have to leave 1 of the 4 nodes \(1\), but the 2 arcs out of them can carry 6$' \
 	"$nomora" solve "$scratch/too_much"
 run "$nomora" solve --json --flow "$scratch/too_much"
 check "so says JSON" python3 -c 'import json, sys; d = json.loads(sys.argv[1]); sys.exit(d["cut"] != {"nodes": 1, "first_nodes": [1], "supply": 7, "lower_in": 0, "arcs": 2, "capacity": 6} or "cost" in d or "flow" in d)' "$out"
