@@ -95,14 +95,18 @@ void design_make(const struct problem *problem, const struct profile *profile, s
 static double finish_constraint(const struct design *design, double *row, double bound)
 {
 	size_t columns = design->columns;
-	double moved[COLUMNS_MAXIMUM], length;
+	double moved[COLUMNS_MAXIMUM], squares = 0, scale;
 
+	for (size_t k = 0; k < columns; k++) {
+		moved[k] = 0;
+		for (size_t j = 0; j < columns; j++)
+			moved[k] += row[j] * design->root[k * columns + j];
+		squares += moved[k] * moved[k];
+	}
+	scale = squares > 0 ? 1 / sqrt(squares) : 0;
 	for (size_t k = 0; k < columns; k++)
-		moved[k] = dot_double(row, design->root + k * columns, columns);
-	length = sqrt(dot_double(moved, moved, columns));
-	for (size_t k = 0; k < columns; k++)
-		row[k] = length > 0 ? moved[k] / length : 0;
-	return length > 0 ? bound / length : bound;
+		row[k] = moved[k] * scale;
+	return scale > 0 ? bound * scale : bound;
 }
 
 /* Row and offset of the ceiling at the curve's start. */
