@@ -77,7 +77,7 @@ static void add_machine(struct state *state)
 {
 	struct test_world *world = &state->world;
 	char name[24], rack[24], pod[24];
-	uint32_t in_rack = draw(state, RACKS);
+	uint32_t in_rack = draw(state, 2) == 0 ? 1 : draw(state, RACKS); /* one rack outgrows its columns */
 	int64_t slots = 1 + draw(state, 3), machine;
 
 	if (world->cluster->machine_count - world->cluster->machine_spares >= MACHINES * 3 / 4)

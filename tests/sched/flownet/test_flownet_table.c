@@ -567,3 +567,130 @@ Test(flownet_table, drawings_name_the_nodes)
 	free(dot);
 	free(json);
 }
+
+/* Preemption is a property of the job: nearer by less than the gain is no reason to move. */
+Test(flownet_table, a_job_moves_for_its_gain_and_only_if_it_may)
+{
+	job_with_root_on_0(1);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 3, 0), 0); /* p = 0.5; machine 0 has 1 */
+	solve();
+	cr_expect_eq(last.move_count, 0, "it may not move");
+	cr_assert_eq(flownet_job_moves(world.net, 0, true, 0.6), 0);
+	solve();
+	cr_expect_eq(last.move_count, 0, "0.5 is less than the gain");
+	cr_assert_eq(flownet_job_moves(world.net, 0, true, 0.45), 0);
+	solve();
+	cr_expect_eq(last.move_count, 1);
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), 0);
+	cr_expect_eq(flownet_job_moves(world.net, 0, true, -1), -EINVAL);
+}
+
+Test(flownet_table, nobody_is_evicted_from_a_machine_whose_slots_shrink_and_none_comes)
+{
+	settings.flow.preemption = true;
+	job_with_root_on_0(1);
+	for (uint32_t t = 1; t < 4; t++)
+		cr_assert_eq(flownet_task_found(world.net, 0, t, 2, 0), 0); /* more than its slots: adopted */
+	cr_expect_eq(flownet_running(world.net, 2), 3);
+	cr_assert_eq(flownet_slots_changed(world.net, 2, 0), 0);
+	cr_assert_eq(flownet_slots_changed(world.net, 1, 0), 0);
+	solve();
+	cr_expect_eq(last.move_count, 0);
+	cr_assert_eq(flownet_task_arrived(world.net, 0, 4, 0), 0);
+	cr_assert_eq(flownet_task_ended(world.net, 0, 1), 0);
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 0, 4), 0);
+	cr_assert_eq(flownet_slots_changed(world.net, 2, 3), 0);
+	cr_expect_eq(flownet_free(world.net, 2), 1, "open again");
+}
+
+Test(flownet_table, tasks_leave_a_draining_machine_one_by_one_as_asked)
+{
+	job_with_root_on_0(1);
+	cr_assert_eq(flownet_task_found(world.net, 0, 1, 2, 0), 0);
+	cr_assert_eq(flownet_task_found(world.net, 0, 2, 2, 0), 0);
+	cr_assert_eq(flownet_machine_drained(world.net, 2, true), 0);
+	solve();
+	cr_expect_eq(last.move_count, 0);
+	cr_assert_eq(flownet_task_leave(world.net, 0, 1, true), 0);
+	solve();
+	cr_expect_eq(last.move_count, 1);
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), 0, "the root's machine has a slot");
+	cr_expect_eq(flownet_task_machine(world.net, 0, 2), 2);
+	for (uint32_t m = 0; m < 4; m++)
+		cr_assert_eq(flownet_machine_drained(world.net, m, true), 0);
+	cr_assert_eq(flownet_task_leave(world.net, 0, 2, true), 0);
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 0, 2), 2, "without another slot it stays");
+}
+
+Test(flownet_table, a_root_that_ended_stays_the_reference)
+{
+	job_with_root_on_0(1);
+	cr_assert_eq(flownet_task_ended(world.net, 0, 0), 0);
+	cr_expect_eq(flownet_root_machine(world.net, 0), 0);
+	cr_expect(flownet_machine_is_reference(world.net, 0));
+	cr_assert_eq(flownet_task_arrived(world.net, 0, 1, 0), 0);
+	build();
+	expect_arc(1, FLOWNET_NODE_MACHINE, 2, 105);
+	solve();
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), 0);
+	cr_assert_eq(flownet_task_arrived(world.net, 0, 0, 0), 0);
+	cr_expect_eq(flownet_root_machine(world.net, 0), FLOWNET_NONE, "another root: the others wait for it");
+	cr_assert_eq(flownet_job_ended(world.net, 0), 0);
+	cr_expect_not(flownet_machine_is_reference(world.net, 0));
+}
+
+Test(flownet_table, a_proposal_is_decided_confirmed_or_failed)
+{
+	struct error err = {0};
+	int32_t origin;
+
+	settings.flow.preemption = true;
+	job_with_root_on_0(2);
+	cr_assert_eq(flownet_propose(world.net, &last, &err), 0, "%s", err.text);
+	cr_assert_eq(last.move_count, 1);
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), FLOWNET_NONE, "nothing has moved yet");
+	cr_assert_eq(flownet_propose(world.net, &last, &err), 0);
+	cr_assert_eq(last.move_count, 1, "refused: proposed again");
+	cr_assert_eq(flownet_reserve(world.net, 0), 0);
+	cr_expect_eq(flownet_reserve(world.net, 0), -ESTALE);
+	cr_expect(flownet_task_in_transit(world.net, 0, 1, &origin));
+	cr_expect_eq(origin, FLOWNET_NONE);
+	cr_expect_eq(flownet_free(world.net, 0), 0, "its slot is taken");
+	cr_assert_eq(flownet_fail(world.net, 0, 1), 0);
+	cr_expect_eq(flownet_waiting_tasks(world.net, 0), 1);
+	solve();
+	cr_assert_eq(flownet_task_machine(world.net, 0, 1), 0);
+	/* A move: the slot at its origin is held until it has started elsewhere. */
+	cr_assert_eq(flownet_task_found(world.net, 0, 2, 3, 0), 0);
+	cr_assert_eq(flownet_propose(world.net, &last, &err), 0);
+	cr_assert_eq(last.move_count, 1);
+	cr_assert_eq(flownet_reserve(world.net, 0), 0);
+	cr_expect(flownet_task_in_transit(world.net, 0, 2, &origin));
+	cr_expect_eq(origin, 3);
+	cr_expect_eq(flownet_running(world.net, 3), 1);
+	cr_assert_eq(flownet_propose(world.net, &last, &err), 0);
+	cr_expect_eq(last.move_count, 0, "it takes part in no round");
+	cr_assert_eq(flownet_confirm(world.net, 0, 2), 0);
+	cr_expect_eq(flownet_running(world.net, 3), 0);
+	cr_expect_eq(flownet_task_machine(world.net, 0, 2), 2);
+}
+
+Test(flownet_table, job_numbers_are_used_again_and_live_jobs_are_a_list)
+{
+	size_t count;
+
+	test_world_start(&world, "nomora", &settings);
+	for (uint32_t job = 0; job < 3; job++) {
+		cr_expect_eq(flownet_spare_job(world.net), job);
+		test_world_add_job(&world, job, 0, 1);
+	}
+	cr_assert_eq(flownet_job_ended(world.net, 1), 0);
+	cr_expect_eq(flownet_spare_job(world.net), 1);
+	flownet_jobs(world.net, &count);
+	cr_expect_eq(count, 2);
+	test_world_add_job(&world, 1, 0, 1);
+	cr_expect_eq(flownet_spare_job(world.net), 3);
+	cr_expect_eq(flownet_job_limit(world.net), 3);
+}

@@ -371,3 +371,137 @@ Test(policy, rows_of_former_roots_are_dropped)
 	cr_expect_eq(placer_rows_kept(world.placer), 0);
 	test_world_free(&world);
 }
+
+/* Cost of the task on a machine, by its job's curve and root. */
+static int32_t cost_on(const struct flownet *net, uint32_t job, int32_t machine)
+{
+	return placer_latency_cost(world.placer, job, (uint32_t)flownet_root_machine(net, job), (uint32_t)machine);
+}
+
+/* No two tasks, and no task and a free slot, would do better the other way round. */
+static void expect_no_swap_improves(uint32_t jobs, uint32_t tasks, uint64_t seed)
+{
+	const struct flownet *net = world.net;
+
+	for (uint32_t a = 0; a < jobs * tasks; a++) {
+		uint32_t job_a = a / tasks, job_b;
+		int32_t at_a = flownet_task_machine(net, job_a, a % tasks), at_b;
+
+		if (a % tasks == 0 || at_a < 0)
+			continue;
+		for (uint32_t m = 0; m < world.cluster->machine_count; m++)
+			cr_assert(flownet_free(net, m) == 0 ||
+					  cost_on(net, job_a, (int32_t)m) >= cost_on(net, job_a, at_a),
+				  "seed %llu", (unsigned long long)seed);
+		for (uint32_t b = 0; b < a; b++) {
+			job_b = b / tasks;
+			at_b = flownet_task_machine(net, job_b, b % tasks);
+			if (b % tasks == 0 || at_b < 0)
+				continue;
+			cr_assert_leq(cost_on(net, job_a, at_a) + cost_on(net, job_b, at_b),
+				      cost_on(net, job_a, at_b) + cost_on(net, job_b, at_a),
+				      "seed %llu: tasks %u and %u", (unsigned long long)seed, a, b);
+		}
+	}
+}
+
+Test(policy, by_default_no_two_tasks_would_gain_by_swapping)
+{
+	enum { SEEDS = 12, JOBS = 12, TASKS = 6 };
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct policy_settings settings;
+		struct rng rng;
+
+		rng_seed(&rng, seed);
+		policy_settings_default(&settings);
+		make(2, 2, 9, 3);
+		test_world_random_curves(&world, &rng);
+		for (int pair = 0; pair < 300; pair++)
+			latency_view_set(world.view, (uint32_t)rng_below(&rng, 36), (uint32_t)rng_below(&rng, 36),
+					 (float)(5 + rng_below(&rng, 300)));
+		test_world_start(&world, "nomora", &settings);
+		for (uint32_t job = 0; job < JOBS; job++)
+			test_world_add_job(&world, job, (int)rng_below(&rng, TEST_CURVES), TASKS);
+		solve();
+		solve();
+		expect_no_swap_improves(JOBS, TASKS, seed);
+		test_world_free(&world);
+	}
+}
+
+/* Machines that get a task when four of twelve do, over many seeds: by index. */
+static void count_places(const char *policy, const struct policy_settings *settings, uint32_t tasks, int *places)
+{
+	struct policy_settings seeded = *settings;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		seeded.seed = seed;
+		make(1, 3, 4, 4);
+		test_world_start(&world, policy, &seeded);
+		test_world_add_job(&world, 0, 0, tasks);
+		solve();
+		for (uint32_t t = 0; t < tasks; t++)
+			places[flownet_task_machine(world.net, 0, t)]++;
+		for (uint32_t m = 0; m < 12 && strcmp(policy, "load_spreading") == 0; m++)
+			cr_assert_leq(flownet_running(world.net, m), 1, "tasks are spread");
+		test_world_free(&world);
+	}
+}
+
+Test(policy, load_spreading_draws_among_the_least_loaded)
+{
+	struct policy_settings settings;
+	int places[12] = {0};
+
+	policy_settings_default(&settings);
+	count_places("load_spreading", &settings, 4, places);
+	for (int m = 0; m < 12; m++) /* 66.7 expected, standard deviation 6.7 */
+		cr_expect(places[m] > 40 && places[m] < 94, "machine %d: %d of 800", m, places[m]);
+}
+
+Test(policy, a_root_anywhere_takes_any_slot)
+{
+	struct policy_settings settings;
+	int places[12] = {0};
+
+	policy_settings_default(&settings);
+	settings.root_anywhere = true;
+	count_places("nomora", &settings, 1, places);
+	for (int m = 0; m < 12; m++) /* 16.7 expected, standard deviation 3.9 */
+		cr_expect(places[m] > 2 && places[m] < 33, "machine %d: %d of 200", m, places[m]);
+}
+
+Test(policy, the_papers_flow_through_the_cluster_lands_on_any_slot)
+{
+	static const double steep[] = {0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3};
+
+	for (int any = 0; any < 2; any++) {
+		int places[4] = {0};
+
+		for (uint64_t seed = 1; seed <= 60; seed++) {
+			struct policy_settings settings;
+
+			policy_settings_paper(&settings);
+			cr_expect_eq(settings.spill, POLICY_SPILL_ANY);
+			settings.spill = any ? POLICY_SPILL_ANY : POLICY_SPILL_BEST;
+			settings.seed = seed;
+			make(1, 1, 4, 2);
+			test_world_set_curve(&world, 0, steep, sizeof steep / sizeof steep[0]);
+			latency_view_set(world.view, 0, 1, 60);
+			latency_view_set(world.view, 0, 2, 50);
+			latency_view_set(world.view, 0, 3, 20);
+			test_world_start(&world, "nomora", &settings);
+			cr_assert_eq(flownet_slots_changed(world.net, 0, 1), 0);
+			cr_assert_eq(placer_set_job_curve(world.placer, 0, 0), 0);
+			cr_assert_eq(flownet_job_arrived(world.net, 0, 0), 0);
+			cr_assert_eq(flownet_task_found(world.net, 0, 0, 0, 0), 0);
+			cr_assert_eq(flownet_task_arrived(world.net, 0, 1, 0), 0);
+			solve();
+			places[flownet_task_machine(world.net, 0, 1)]++;
+			test_world_free(&world);
+		}
+		for (int m = 1; m < 4; m++)
+			cr_expect(any ? places[m] > 5 : places[m] == (m == 3 ? 60 : 0), "machine %d: %d", m, places[m]);
+	}
+}
