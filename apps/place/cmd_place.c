@@ -45,10 +45,12 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct place_settings, curves, "curves", 'C', "DIR", "folder of the jobs' curves, NAME.json"),
 	OPTION_HEADING("Policy"),
 	OPTION_CHOICE(struct place_settings, policy, "policy", 'p', "NAME", policy_names, "how to place"),
+	OPTION_FLAG(struct place_settings, paper, "paper", 0,
+		    "the paper's values: p-m 105, p-r 110, nearest entry of a curve's table, raw latencies, ..."),
 	OPTION_INTEGER(struct place_settings, p_m, "p-m", 0, "COST", 0, 1000,
-		       "machines up to this cost (100 / performance) get an arc"),
+		       "machines up to this cost (100 / performance) get an arc; 1000 = all"),
 	OPTION_INTEGER(struct place_settings, p_r, "p-r", 0, "COST", 0, 1000,
-		       "racks whose dearest machine is up to this cost get an arc"),
+		       "racks whose dearest machine is up to this cost get an arc; 1000 = all"),
 	OPTION_INTEGER(struct place_settings, gamma, "gamma", 0, "COST", 0, 500000, "cost of waiting"),
 	OPTION_DOUBLE(struct place_settings, omega_per_s, "omega-per-s", 0, "COST", 0, 100000,
 		      "added cost of waiting, per second waited"),
@@ -120,10 +122,34 @@ static int check_settings(const struct place_settings *settings, struct error *e
 	return 0;
 }
 
+/* The paper's values are defaults too: other options override them. */
+static struct place_settings defaults(int argc, char **argv)
+{
+	struct policy_settings policy;
+	bool paper = false;
+
+	for (int i = 1; i < argc; i++)
+		paper |= strcmp(argv[i], "--paper") == 0;
+	if (paper)
+		policy_settings_paper(&policy);
+	else
+		policy_settings_default(&policy);
+	return (struct place_settings){
+		.p_m = policy.machine_threshold,
+		.p_r = policy.rack_threshold,
+		.gamma = policy.flow.gamma,
+		.unscheduled_capacity = policy.flow.unscheduled_capacity,
+		.reference = (int)policy.reference,
+		.statistic = paper ? LATENCY_STATISTIC_MAX : LATENCY_STATISTIC_P99,
+		.rounds = 1,
+		.seed = 1,
+		.round_s = 1,
+	};
+}
+
 int command_place(int argc, char **argv)
 {
-	struct place_settings settings = {
-		.p_m = 105, .p_r = 110, .gamma = COST_GAMMA, .rounds = 1, .seed = 1, .round_s = 1};
+	struct place_settings settings = defaults(argc, argv);
 	struct option_operands operands = {0};
 	struct place_outcome outcome = {0};
 	struct place_world world = {0};

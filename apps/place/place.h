@@ -22,7 +22,7 @@ struct place_settings {
 	int policy, statistic, reference, algorithm;
 	int64_t p_m, p_r, gamma, unscheduled_capacity, rounds, seed;
 	double omega_per_s, beta_per_s, round_s;
-	bool preemption, root_anywhere, verify, json, strict;
+	bool paper, preemption, root_anywhere, verify, json, strict;
 	const char *dump_dimacs, *draw;
 	const char *algorithm_name; /* NULL: the structured solver, kept between rounds */
 };

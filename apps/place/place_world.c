@@ -62,7 +62,10 @@ static struct policy_settings policy_settings_from(const struct place_settings *
 {
 	struct policy_settings out;
 
-	policy_settings_default(&out);
+	if (settings->paper)
+		policy_settings_paper(&out);
+	else
+		policy_settings_default(&out);
 	out.machine_threshold = (int32_t)settings->p_m;
 	out.rack_threshold = (int32_t)settings->p_r;
 	out.reference = (enum latency_reference)settings->reference;

@@ -4,6 +4,9 @@
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1
 
+# The tests were worked out by hand with these.
+hand=(--p-m 105 --p-r 110 --latency-stat max)
+
 curves=$source_root/curves
 header=src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at
 
@@ -30,7 +33,7 @@ cat >jobs.jsonl <<'END'
 {"id": "train", "curve": "tensorflow", "root": "master", "tasks": ["master", "w1", "w2"]}
 {"id": "batch", "curve": "strads", "root": 0, "tasks": 5}
 END
-place=("$nomora" place --cluster cluster.json --curves "$curves")
+place=("$nomora" place "${hand[@]}" --cluster cluster.json --curves "$curves")
 field() { python3 -c 'import json,sys; d=json.load(sys.stdin); print(eval(sys.argv[1]))' "$1" <<<"$out"; }
 expect() { # NAME EXPRESSION WANTED, over the JSON in $out
 	local found
@@ -51,7 +54,7 @@ expect "no machine holds more than its slots" \
 	'max(sum(t["machine"] == m for t in d["tasks"]) for m in {t["machine"] for t in d["tasks"]})' 2
 cost=$(field 'd["solver"]["cost"]')
 
-for algorithm in $("$nomora" place --help | sed -n 's/.*same cost: \(.*\) (default.*/\1/p' | tr -d ,); do
+for algorithm in $("$nomora" place "${hand[@]}" --help | sed -n 's/.*same cost: \(.*\) (default.*/\1/p' | tr -d ,); do
 	run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --verify --json --algorithm "$algorithm"
 	[ "$code" -eq 0 ] || fail "$algorithm" "$err"
 	expect "$algorithm finds the same cost" 'd["solver"]["cost"]' "$cost"
@@ -144,7 +147,7 @@ for a, b in random.sample([(a, b) for a in range(50) for b in range(50) if a != 
     rtt = round(random.lognormvariate(4, 0.7), 2)
     print(f"n{a},n{b},{rtt},{rtt},{rtt},0,10,1", file=rtts)
 END
-many=("$nomora" place --cluster many.json --curves "$curves" --latency many.csv --json --verify --preemption)
+many=("$nomora" place "${hand[@]}" --cluster many.json --curves "$curves" --latency many.csv --json --verify --preemption)
 run "${many[@]}" --jobs many.jsonl
 expect "tasks that run anywhere move" 'd["totals"]["moved"] > 100' True
 cost=$(printf '%s\n' "$out" | python3 -c '
@@ -173,7 +176,7 @@ cat >uneven.json <<'END'
 {"name": "h1", "rack": "r1", "slots": 3}, {"name": "h2", "rack": "r1", "slots": 1}, {"name": "h3", "rack": "r2", "slots": 4}]}
 END
 echo '{"id": "j", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, "w"]}' >uneven.jsonl
-run "$nomora" place --cluster uneven.json --jobs uneven.jsonl --curves "$curves" --latency-reference absolute --json
+run "$nomora" place "${hand[@]}" --cluster uneven.json --jobs uneven.jsonl --curves "$curves" --latency-reference absolute --json
 expect "random takes each free slot alike, not each machine" \
 	'abs([t["random_performance"] for t in d["tasks"] if t["task"] == "w"][0] - sum(n * json.load(open("'"$curves"'/memcached.json"))["table"]["p"][x] for n, x in ((2, 0), (1, 3), (4, 10))) / 7) < 1e-4' True
 expect "the next best machine is another one, also where this one has a slot left" \
@@ -188,13 +191,13 @@ cat >last.jsonl <<'END'
 {"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w", "machine": "h1"}]}
 {"id": "b", "curve": "memcached", "root": "r", "tasks": ["r", {"name": "w", "machine": "h1"}]}
 END
-run "$nomora" place --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit --latency-reference absolute --json
+run "$nomora" place "${hand[@]}" --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit --latency-reference absolute --json
 expect "without a slot beside the root's own random has no expectation" \
 	'[t["random_performance"] is None for t in d["tasks"] if t["state"] == "placed"], d["totals"]["predicted"], d["totals"]["compared"]' \
 	"([False, True], 2, 1)"
 expect "means are over those that have one" \
 	'd["totals"]["random_mean_performance"] == d["tasks"][1]["random_performance"] and abs(d["totals"]["mean_performance"] - sum(d["tasks"][i]["performance"] for i in (1, 3)) / 2) < 1e-9' True
-run "$nomora" place --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit
+run "$nomora" place "${hand[@]}" --cluster last.json --jobs last.jsonl --curves "$curves" --policy first_fit
 printf '%s\n' "$out" | grep -q 'mean of 2 tasks: first_fit .* %, random .* % (expected' && pass "so says the table" || fail "so says the table" "$out"
 
 # A root that the same solve places takes its own slot; the other slots are random's.
@@ -204,7 +207,7 @@ cat >same.json <<'END'
 END
 echo '{"id": "j", "curve": "memcached", "root": "r", "tasks": ["r", "w"]}' >same.jsonl
 for policy in first_fit random load_spreading; do
-	run "$nomora" place --cluster same.json --jobs same.jsonl --curves "$curves" --policy $policy --latency-reference absolute --json
+	run "$nomora" place "${hand[@]}" --cluster same.json --jobs same.jsonl --curves "$curves" --policy $policy --latency-reference absolute --json
 	expect "random beside a root placed in the same solve, $policy" \
 		'(lambda p, near, far: abs(d["tasks"][1]["random_performance"] - (near * p[0] + far * p[10]) / 4) < 1e-9)(json.load(open("'"$curves"'/memcached.json"))["table"]["p"], *((2, 2) if d["tasks"][0]["machine"] == "h1" else (1, 3)))' True
 	expect "and is a share, $policy" '0 <= d["totals"]["random_mean_performance"] <= 1' True
@@ -221,7 +224,7 @@ cat >beside.json <<'END'
 END
 echo '{"id": "A", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, "w1", "w2", "w3", "w4"]}' >alone.jsonl
 { cat alone.jsonl; echo '{"id": "B", "curve": "memcached", "root": "r", "tasks": ["r"]}'; } >beside.jsonl
-beside=("$nomora" place --curves "$curves" --latency-reference absolute)
+beside=("$nomora" place "${hand[@]}" --curves "$curves" --latency-reference absolute)
 for case in alone:4,5 beside:4,4; do
 	run "${beside[@]}" --cluster beside.json --jobs "${case%:*}.jsonl" --json
 	expect "random over the slots that were free, ${case%:*}" \
@@ -247,12 +250,12 @@ cat >crowd.jsonl <<'END'
 {"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w1", "machine": "h1", "running_s": 1000}, {"name": "w2", "machine": "h1"}, {"name": "w3", "machine": "h2"}, {"name": "w4", "machine": "h3"}, {"name": "w5", "machine": "h3"}, {"name": "w6", "machine": "h3"}, {"name": "w7", "machine": "h3"}]}
 {"id": "b", "curve": "memcached", "root": "r", "tasks": ["r", "w"]}
 END
-crowd=("$nomora" place --cluster uneven.json --curves "$curves" --json --verify)
+crowd=("$nomora" place "${hand[@]}" --cluster uneven.json --curves "$curves" --json --verify)
 run "${crowd[@]}" --jobs crowd.jsonl --preemption
 expect "with preemption a root takes the dearest place, its task one beside it" \
 	'[(t["machine"], t["arc"]) for t in d["tasks"] if t["job"] == "b"], sum(t["state"] == "waiting" for t in d["tasks"])' \
 	"([('h3', 'cluster'), ('h3', 'machine')], 2)"
-run "$nomora" place --cluster uneven.json --curves "$curves" --jobs crowd.jsonl --preemption
+run "$nomora" place "${hand[@]}" --cluster uneven.json --curves "$curves" --jobs crowd.jsonl --preemption
 printf '%s\n' "$out" | grep -q 'roots first (1 placed)' && pass "who makes room is not counted as placed" || fail "who makes room is not counted as placed" "$out"
 run "${crowd[@]}" --jobs alone.jsonl --rounds 2
 expect "the last round is explained: what the first one placed stays" '{t["arc"] for t in d["tasks"]}' "{'running'}"
@@ -265,7 +268,7 @@ print(json.dumps({"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name
 print(json.dumps({"id": "b", "curve": "memcached", "root": "r", "tasks": ["r", "late"]}))' >kept.jsonl
 sed 's/"slots": [134]/"slots": 2/g' uneven.json >even.json
 for algorithm in structured auto simplex scaling; do
-	run "$nomora" place --cluster even.json --curves "$curves" --json --jobs kept.jsonl --preemption --gamma 50 --beta-per-s 5 \
+	run "$nomora" place "${hand[@]}" --cluster even.json --curves "$curves" --json --jobs kept.jsonl --preemption --gamma 50 --beta-per-s 5 \
 		--algorithm $algorithm --draw kept.json
 	in_network=$(python3 -c 'import json; print("b.late" in {n["name"] for n in json.load(open("kept.json"))["nodes"]})')
 	expect "who has no part in the last solve has no arc, $algorithm" \
@@ -278,11 +281,11 @@ cat >self.jsonl <<'END'
 {"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w", "machine": "h1"}]}
 {"id": "b", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h3"}, {"name": "w", "machine": "h3"}]}
 END
-run "$nomora" place --cluster uneven.json --jobs self.jsonl --curves "$curves" --latency self.csv --json
+run "$nomora" place "${hand[@]}" --cluster uneven.json --jobs self.jsonl --curves "$curves" --latency self.csv --json
 expect "what was measured of a machine to itself wins over same_machine" \
 	'[(t["rtt_us"], t["rtt_origin"]) for t in d["tasks"] if t["task"] == "w"]' "[(700.0, 'measured'), (1.0, 'same machine')]"
 sed 's/, "machine": "h1"}\]/}]/' self.jsonl | head -1 >beside.jsonl
-run "$nomora" place --cluster uneven.json --jobs beside.jsonl --curves "$curves" --latency self.csv --json
+run "$nomora" place "${hand[@]}" --cluster uneven.json --jobs beside.jsonl --curves "$curves" --latency self.csv --json
 expect "and is what the machine costs" '[t["machine"] for t in d["tasks"]]' "['h1', 'h2']"
 
 # Why a task waits though slots are free: it is cheaper, as the policy counts; until it has waited long enough.
@@ -294,7 +297,7 @@ echo '{"id": "a", "curve": "memcached", "root": "r", "tasks": ["r", "w1", "w2"]}
 waits() { # NAME WANTED OPTION...: the reasons of all that wait
 	local name=$1 wanted=$2
 	shift 2
-	run "$nomora" place --cluster wait.json --jobs wait.jsonl --curves "$curves" --json "$@"
+	run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --json "$@"
 	expect "$name" '[t["why_waiting"] for t in d["tasks"] if t["state"] == "waiting"]' "$wanted"
 }
 dear="waiting costs 50, the cheapest free slot (h1) 100 by"
@@ -307,15 +310,15 @@ waits "until waiting is dear" "[]" --gamma 50 --omega-per-s 15 --round-s 2 --rou
 echo '{"id": "a", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "w1", "machine": "h3"}, {"name": "w2", "waited_s": 2}]}' >wait.jsonl
 waits "preempted" "['preempted; $dear machine', '$dear machine']" --gamma 50 --preemption
 waits "what waited before counts" "[]" --gamma 50 --omega-per-s 30
-run "$nomora" place --cluster wait.json --jobs wait.jsonl --curves "$curves" --strict
+run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --strict
 [ "$code" -eq 0 ] && pass "--strict: nobody waits" || fail "--strict: nobody waits" "exit $code"
-run "$nomora" place --cluster wait.json --jobs wait.jsonl --curves "$curves" --algorithm scaling --json
+run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves "$curves" --algorithm scaling --json
 expect "the solver that was asked for solves" 'd["solver"]["algorithm"]' scaling
 
 # A curve that knows its testbed's own round trip: it is taken off, or not.
 mkdir testbed && sed 's/"baseline_rtt_us": null/"baseline_rtt_us": 60/' "$curves/memcached.json" >testbed/memcached.json
 for reference in added:0.0 absolute:60.0; do
-	run "$nomora" place --cluster wait.json --jobs wait.jsonl --curves testbed --latency-reference "${reference%:*}" --json
+	run "$nomora" place "${hand[@]}" --cluster wait.json --jobs wait.jsonl --curves testbed --latency-reference "${reference%:*}" --json
 	expect "--latency-reference ${reference%:*}" '(lambda t: abs(t["performance"] - json.load(open("testbed/memcached.json"))["table"]["p"][int(round((t["rtt_us"] - 60 + '"${reference#*:}"') / 10))]) < 1e-9)([t for t in d["tasks"] if t["task"] == "w1"][0])' True
 done
 
@@ -331,7 +334,7 @@ expect "the paper's capacity of 1 leaves three without a way" 'd["solver"]["unsc
 # U holds one of those that wait, whom it costs least; the drawing is the optimum of its own network.
 echo '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "a", "slots": 2}]}' >narrow.json
 echo '{"id": "A", "curve": "memcached", "root": "r", "tasks": ["r", {"name": "x", "waited_s": 100}, "w", {"name": "y", "waited_s": 1}, {"name": "z", "waited_s": 50}]}' >narrow.jsonl
-run "$nomora" place --cluster narrow.json --jobs narrow.jsonl --curves "$curves" --json --unscheduled-capacity 1 --omega-per-s 3 \
+run "$nomora" place "${hand[@]}" --cluster narrow.json --jobs narrow.jsonl --curves "$curves" --json --unscheduled-capacity 1 --omega-per-s 3 \
 	--draw narrow_net.json --dump-dimacs narrow.min
 expect "the cheapest waits by an arc, the others by none" \
 	'sorted((t["arc"], t["arc_cost"]) for t in d["tasks"] if t["state"] == "waiting"), d["solver"]["unscheduled"], d["solver"]["unrouted"]' \
@@ -344,11 +347,11 @@ cat >narrow_two.jsonl <<'END'
 {"id": "A", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "x", "waited_s": 100}, {"name": "y", "waited_s": 1}]}
 {"id": "B", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "x", "waited_s": 1}, {"name": "y", "waited_s": 100}]}
 END
-run "$nomora" place --cluster narrow.json --jobs narrow_two.jsonl --curves "$curves" --json --unscheduled-capacity 1 --omega-per-s 3
+run "$nomora" place "${hand[@]}" --cluster narrow.json --jobs narrow_two.jsonl --curves "$curves" --json --unscheduled-capacity 1 --omega-per-s 3
 expect "each job's cheapest waits by an arc" \
 	'[(t["job"], t["task"], t["arc"], t["arc_cost"]) for t in d["tasks"] if t["state"] == "waiting"]' \
 	"[('A', 'x', 'none', 0), ('A', 'y', 'unscheduled', 1004), ('B', 'x', 'unscheduled', 1004), ('B', 'y', 'none', 0)]"
-run "$nomora" place --cluster narrow.json --jobs narrow_two.jsonl --curves "$curves" --json --unscheduled-capacity 1
+run "$nomora" place "${hand[@]}" --cluster narrow.json --jobs narrow_two.jsonl --curves "$curves" --json --unscheduled-capacity 1
 expect "also without omega" \
 	'[(t["job"], t["task"], t["arc"], t["arc_cost"]) for t in d["tasks"] if t["state"] == "waiting"]' \
 	"[('A', 'x', 'unscheduled', 1001), ('A', 'y', 'none', 0), ('B', 'x', 'unscheduled', 1001), ('B', 'y', 'none', 0)]"
@@ -358,7 +361,7 @@ run "$nomora" solve narrow.min
 
 # What omega adds has a limit: beyond it the order of those that wait is lost, and one line says so.
 echo '{"id": "A", "curve": "memcached", "root": "r", "tasks": [{"name": "r", "machine": "h1"}, {"name": "v", "machine": "h1"}, {"name": "x", "waited_s": 20000}, {"name": "y", "waited_s": 200000}, {"name": "z", "waited_s": 50}]}' >late.jsonl
-late=("$nomora" place --cluster narrow.json --jobs late.jsonl --curves "$curves" --json --round-s 10)
+late=("$nomora" place "${hand[@]}" --cluster narrow.json --jobs late.jsonl --curves "$curves" --json --round-s 10)
 run "${late[@]}" --rounds 3 --omega-per-s 100
 [ "$(printf '%s\n' "$err" | grep -c .)" -eq 1 ] && printf '%s\n' "$err" |
 	grep -q 'warning: --omega-per-s 100: .* adds at most 524288 .* 2 waiting tasks .* 200020 s.* Expected --omega-per-s 2\.6 or less' &&
@@ -368,7 +371,7 @@ run "${late[@]}" --rounds 3 --omega-per-s 2.6
 expect "with the omega that it names none is" '[t["arc_cost"] for t in d["tasks"]][2:]' '[53053, 521053, 1183]'
 [ -z "$err" ] && pass "and no word is said" || fail "and no word is said" "$err"
 sed 's/{"name": "x"[^}]*}, //; s/, {"name": "z"[^}]*}//' late.jsonl >late_one.jsonl
-run "$nomora" place --cluster narrow.json --jobs late_one.jsonl --curves "$curves" --json --omega-per-s 100
+run "$nomora" place "${hand[@]}" --cluster narrow.json --jobs late_one.jsonl --curves "$curves" --json --omega-per-s 100
 printf '%s\n' "$err" | grep -q 'warning: .* 1 waiting tasks .* 200000 s' && pass "a job with one waiting task counts" ||
 	fail "a job with one waiting task counts" "$err"
 
@@ -402,7 +405,7 @@ assert {"é" * 200 + ".w", "U(" + "é" * 200 + ")"} <= {n["name"] for n in d["no
 assert " " + "é" * 200 + ".w\n" in open("long.min").read()'
 
 sed 's/"slots": 2/"slots": 0/' cluster.json >full.json
-run "$nomora" place --cluster full.json --curves "$curves" --jobs jobs.jsonl --json
+run "$nomora" place "${hand[@]}" --cluster full.json --curves "$curves" --jobs jobs.jsonl --json
 expect "a full cluster: roots wait, the others for them" \
 	'sorted({t["why_waiting"] for t in d["tasks"]})' \
 	"['no free slot in the cluster', 'waits for its root, which has no machine']"
@@ -418,7 +421,7 @@ run "${place[@]}" --jobs jobs.jsonl --latency stranger.csv
 # Bad input: one line with file, line and reason, exit 1.
 bad_cluster() { # NAME PATTERN TEXT
 	printf '%s\n' "$3" >bad.json
-	refuses "$1" 1 "$2" "$nomora" place --cluster bad.json --jobs jobs.jsonl --curves "$curves"
+	refuses "$1" 1 "$2" "$nomora" place "${hand[@]}" --cluster bad.json --jobs jobs.jsonl --curves "$curves"
 }
 bad_cluster "a machine twice" "bad.json:4: machines\[1\].name: duplicate machine name 'h1'" '{"schema": "nomora.cluster/1",
 "machines": [
@@ -463,10 +466,10 @@ bad_jobs "more tasks than slots on a machine" "bad.jsonl:1: tasks: task 'd' is o
 mkdir bad && echo '{"schema": "nomora.curve/1"}' >bad/spark.json
 echo '{"id": "a", "curve": "spark", "root": 0, "tasks": 2}' >one.jsonl
 refuses "a curve that is none" 1 "one.jsonl:1: curve: .*bad/spark.json" \
-	"$nomora" place --cluster cluster.json --jobs one.jsonl --curves bad
+	"$nomora" place "${hand[@]}" --cluster cluster.json --jobs one.jsonl --curves bad
 printf '%s\nh1,h2,1,2,x,0,9,1\n' "$header" >bad.csv
 refuses "a bad matrix" 1 "bad.csv:2: " "${place[@]}" --jobs jobs.jsonl --latency bad.csv
-refuses "a cluster that is not there" 1 "none.json: No such file" "$nomora" place --cluster none.json --jobs jobs.jsonl --curves "$curves"
+refuses "a cluster that is not there" 1 "none.json: No such file" "$nomora" place "${hand[@]}" --cluster none.json --jobs jobs.jsonl --curves "$curves"
 refuses "a drawing that cannot be written" 1 "/no/such/folder" "${place[@]}" --jobs jobs.jsonl --draw /no/such/folder/x.dot
 ln -s /dev/full full_net.json
 ln -s /dev/full full_net.dot
@@ -477,7 +480,7 @@ refuses "the network and JSON on one stream" 2 "--dump-dimacs - and --json would
 	"${place[@]}" --jobs jobs.jsonl --dump-dimacs - --json
 [ -z "$out" ] && pass "nothing was written" || fail "nothing was written" "$out"
 refuses "a drawing on standard output" 2 "found '-', expected a name that ends in .dot or .json" "${place[@]}" --jobs jobs.jsonl --draw -
-refuses "no curves given" 2 "missing option --curves" "$nomora" place --cluster cluster.json --jobs jobs.jsonl
+refuses "no curves given" 2 "missing option --curves" "$nomora" place "${hand[@]}" --cluster cluster.json --jobs jobs.jsonl
 refuses "a policy that is not there" 2 "policy" "${place[@]}" --jobs jobs.jsonl --policy best
 refuses "a negative beta" 2 "beta-per-s" "${place[@]}" --jobs jobs.jsonl --beta-per-s -1
 plan

@@ -24,8 +24,8 @@
 #include <model/curve.h>
 
 enum {
-	POLICY_FIXED_COST = 100,   /* of policies for which all machines are alike: p = 1 */
-	POLICY_MACHINE_ARCS = 256, /* of one row, by default */
+	POLICY_FIXED_COST = 100,    /* of policies for which all machines are alike: p = 1 */
+	POLICY_MACHINE_ARCS = 1024, /* of one row, by default: 35 KB in the solver */
 };
 
 struct placer; /* a policy's view of itself, see below */
