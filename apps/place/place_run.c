@@ -107,7 +107,7 @@ static int run_last_round(struct place_world *world, struct place_outcome *outco
 	const struct place_settings *settings = world->settings;
 	struct round_options options = {.whole_cost = true, .keep_network = settings->dump_dimacs || settings->draw};
 	struct explain_scene scene = place_scene(world);
-	int code = round_place_roots(world->placer, &outcome->round, err);
+	int code = round_place_roots(world->placer, &options, &outcome->round, err);
 
 	progress_update(world->progress, 3, "placing the others");
 	if (code == 0 && explain_before(&scene, &outcome->explanation) != 0)

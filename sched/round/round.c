@@ -7,33 +7,76 @@
 
 #include <base/array.h>
 
-static int append_moves(struct round_outcome *outcome, const struct flownet_round *solve)
+static int append_moves(struct round_outcome *outcome, const struct flownet_move *moves, size_t count)
 {
-	size_t count = outcome->move_count + solve->move_count;
-	struct flownet_move *moves =
-		array_reserve(outcome->moves, count, &outcome->move_capacity, sizeof *outcome->moves);
+	size_t needed = outcome->move_count + count;
+	struct flownet_move *larger =
+		array_reserve(outcome->moves, needed, &outcome->move_capacity, sizeof *outcome->moves);
 
-	if (!moves && count > 0)
+	if (!larger)
 		return -ENOMEM;
-	outcome->moves = moves;
-	if (solve->move_count > 0)
-		memcpy(moves + outcome->move_count, solve->moves, solve->move_count * sizeof *moves);
-	outcome->move_count = count;
+	outcome->moves = larger;
+	if (count > 0)
+		memcpy(larger + outcome->move_count, moves, count * sizeof *moves);
+	outcome->move_count = needed;
 	return 0;
 }
 
-static int solve(struct placer *placer, struct round_outcome *outcome, struct error *err)
+static int carry_out(struct flownet *net, size_t number, const struct flownet_move *move, enum round_decision decision)
 {
-	int code = flownet_solve(placer_net(placer), &outcome->last, err);
+	bool waits = move->to == FLOWNET_NONE; /* needs no start */
+
+	return decision == ROUND_RESERVE && !waits ? flownet_reserve(net, number) : flownet_apply(net, number);
+}
+
+/* Moves into a slot that another task has to leave first are tried again while others succeed. 0 or -ENOMEM. */
+static int decide_moves(struct flownet *net, const struct round_options *options, struct round_outcome *outcome)
+{
+	const struct flownet_round *last = &outcome->last;
+	enum round_decision *decisions = calloc(last->move_count + 1, sizeof *decisions);
+	bool progress = true;
+	int code = decisions ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < last->move_count && code == 0; i++)
+		decisions[i] = options->decide(options->context, &last->moves[i]);
+	while (progress && code == 0) {
+		progress = false;
+		for (size_t i = 0; i < last->move_count && code == 0; i++) {
+			int moved;
+
+			if (decisions[i] == ROUND_REFUSE)
+				continue;
+			moved = carry_out(net, i, &last->moves[i], decisions[i]);
+			if (moved == -EBUSY)
+				continue;
+			decisions[i] = ROUND_REFUSE; /* done, or overtaken by an event */
+			progress = true;
+			code = moved == 0 ? append_moves(outcome, &last->moves[i], 1) : moved == -ENOMEM ? moved : 0;
+		}
+	}
+	free(decisions);
+	return code;
+}
+
+static int solve(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+		 struct error *err)
+{
+	struct flownet *net = placer_net(placer);
+	struct flownet_round *last = &outcome->last;
+	int code = flownet_propose(net, last, err);
 
 	if (code != 0)
 		return code;
-	if (append_moves(outcome, &outcome->last) != 0)
-		return error_set(err, ENOMEM, "out of memory");
-	outcome->last.moves = NULL;
+	if (options->decide)
+		code = decide_moves(net, options, outcome);
+	else if ((code = append_moves(outcome, last->moves, last->move_count)) == 0)
+		code = flownet_apply_all(net);
+	if (code != 0)
+		return error_set(err, -code, "out of memory");
+	last->moves = NULL;
 	outcome->solves++;
-	outcome->scans += outcome->last.scans;
-	outcome->seconds += outcome->last.apply_s + outcome->last.solve_s + outcome->last.extract_s;
+	outcome->scans += last->scans;
+	outcome->seconds += last->apply_s + last->solve_s + last->extract_s;
 	return 0;
 }
 
@@ -58,7 +101,8 @@ static int hold_others(struct placer *placer, bool held, struct error *err)
 	return code == 0 ? 0 : error_set(err, -code, "out of memory");
 }
 
-int round_place_roots(struct placer *placer, struct round_outcome *outcome, struct error *err)
+int round_place_roots(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+		      struct error *err)
 {
 	int code;
 
@@ -68,7 +112,7 @@ int round_place_roots(struct placer *placer, struct round_outcome *outcome, stru
 		return 0;
 	code = hold_others(placer, true, err);
 	if (code == 0)
-		code = solve(placer, outcome, err);
+		code = solve(placer, options, outcome, err);
 	if (code != 0)
 		return code;
 	outcome->root_moves = outcome->move_count;
@@ -93,7 +137,7 @@ int round_place_others(struct placer *placer, const struct round_options *option
 	if (needs_network(placer, options))
 		code = flownet_network_build(placer_net(placer), &outcome->network, err);
 	if (code == 0)
-		code = solve(placer, outcome, err);
+		code = solve(placer, options, outcome, err);
 	outcome->cost = outcome->last.cost + pinned_cost + outcome->last.unrouted * outcome->network.overflow_cost;
 	if (!options->keep_network)
 		flownet_network_free(&outcome->network);
@@ -103,7 +147,7 @@ int round_place_others(struct placer *placer, const struct round_options *option
 int round_run(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 	      struct error *err)
 {
-	int code = round_place_roots(placer, outcome, err);
+	int code = round_place_roots(placer, options, outcome, err);
 
 	return code == 0 ? round_place_others(placer, options, outcome, err) : code;
 }

@@ -54,7 +54,7 @@ static void run(void)
 	struct round_options options = {.whole_cost = true};
 	struct error err = {0};
 
-	cr_assert_eq(round_place_roots(world.placer, &outcome, &err), 0, "%s", err.text);
+	cr_assert_eq(round_place_roots(world.placer, &options, &outcome, &err), 0, "%s", err.text);
 	cr_assert_eq(explain_before(&scene, &explanation), 0);
 	cr_assert_eq(round_place_others(world.placer, &options, &outcome, &err), 0, "%s", err.text);
 	cr_assert_eq(explain_after(&scene, &explanation, outcome.moves, outcome.move_count), 0);

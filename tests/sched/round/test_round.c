@@ -117,6 +117,44 @@ Test(round, the_network_is_that_before_the_last_solve)
 	cr_expect_eq(tasks, 3, "the tasks still have their choices in it");
 }
 
+static enum round_decision decision;
+static size_t asked;
+
+static enum round_decision decide(void *context, const struct flownet_move *move)
+{
+	cr_expect_eq(context, &asked);
+	asked++;
+	return move->task == 1 ? decision : ROUND_APPLY;
+}
+
+/* Task 1 is refused, then reserved, then fails, then is applied; the others are placed at once. */
+Test(round, the_caller_decides_each_move)
+{
+	struct round_options options = {.decide = decide, .context = &asked};
+	int32_t origin;
+
+	test_world_start(&world, "nomora", &settings);
+	test_world_add_job(&world, 0, 0, 3);
+	decision = ROUND_REFUSE;
+	run(&options);
+	cr_expect_eq(asked, 3);
+	cr_expect_eq(outcome.move_count, 2);
+	cr_expect_eq(flownet_task_machine(world.net, 0, 1), FLOWNET_NONE);
+	decision = ROUND_RESERVE;
+	run(&options);
+	cr_expect_eq(outcome.move_count, 1, "it is proposed again");
+	cr_expect(flownet_task_in_transit(world.net, 0, 1, &origin));
+	cr_expect_eq(origin, FLOWNET_NONE);
+	run(&options);
+	cr_expect_eq(outcome.move_count, 0, "no round moves it meanwhile");
+	cr_assert_eq(flownet_fail(world.net, 0, 1), 0);
+	decision = ROUND_APPLY;
+	run(&options);
+	cr_expect_eq(outcome.move_count, 1);
+	cr_expect_geq(flownet_task_machine(world.net, 0, 1), 0);
+	cr_expect_not(flownet_task_in_transit(world.net, 0, 1, &origin));
+}
+
 Test(round, an_empty_outcome_may_be_freed)
 {
 	struct round_outcome empty = {0};

@@ -16,13 +16,23 @@
 #include <sched/flownet/network.h>
 #include <sched/policy/policy.h>
 
+/* What becomes of a proposed move. */
+enum round_decision {
+	ROUND_APPLY,   /* the task is there now */
+	ROUND_RESERVE, /* it holds the slot until flownet_confirm() or flownet_fail(): for moves that take time */
+	ROUND_REFUSE,  /* nothing happens; later rounds propose it again as long as it is optimal */
+};
+
 struct round_options {
+	/* Called once for each proposed move of either solve, in their order. NULL: all are applied. */
+	enum round_decision (*decide)(void *context, const struct flownet_move *move);
+	void *context;
 	bool whole_cost;   /* outcome->cost counts pinned tasks and unrouted units too: a walk over all tasks */
 	bool keep_network; /* outcome->network is the last solve's */
 };
 
 struct round_outcome {
-	struct flownet_move *moves; /* of both solves, in order */
+	struct flownet_move *moves; /* applied or reserved, of both solves, in order */
 	size_t move_count, move_capacity;
 	size_t root_moves;   /* of the first solve: moves[0..root_moves-1] */
 	size_t roots_placed; /* those of them that lead to a machine */
@@ -38,7 +48,8 @@ int round_run(struct placer *placer, const struct round_options *options, struct
 	      struct error *err);
 
 /* Starts the outcome with the first solve, or with nothing if no root waits. */
-int round_place_roots(struct placer *placer, struct round_outcome *outcome, struct error *err);
+int round_place_roots(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
+		      struct error *err);
 /* Adds the second solve. */
 int round_place_others(struct placer *placer, const struct round_options *options, struct round_outcome *outcome,
 		       struct error *err);
