@@ -93,7 +93,7 @@ static void deactivate(struct sim *sim, uint32_t number)
 	sim->jobs[last].active = place;
 }
 
-/* A job enters the network with its first task, and again when a task comes after all others had ended. */
+/* A job enters the network with its first task and stays until all are done: its root's machine is the reference. */
 static int enter_net(struct sim *sim, uint32_t number)
 {
 	struct sim_job *job = &sim->jobs[number];
@@ -204,6 +204,7 @@ static bool finish(struct sim *sim, uint32_t task, uint64_t generation, int64_t 
 	state->machine = SIM_NONE;
 	sim->result->finished++;
 	job->running--;
+	job->done++;
 	count_running(sim, time_us, -1);
 	if (!is_root(sim, task) && job->root_machine != SIM_NONE)
 		remove_cell(sim, task);
@@ -218,7 +219,7 @@ static int finish_in_net(struct sim *sim, uint32_t task)
 
 	if (!job->in_net)
 		return 0; /* it left with another task that ended in the same round */
-	if (job->waiting + job->running == 0)
+	if (job->done == sim->workload->jobs[number].task_count)
 		return leave_net(sim, number);
 	return flownet_task_ended(sim->net, number, number_of(sim, task));
 }

@@ -24,7 +24,7 @@ struct sim_task {
 struct sim_job {
 	int32_t root_machine; /* SIM_NONE: not placed yet; stays after the root ended */
 	int64_t root_placed_us;
-	uint32_t waiting, running;
+	uint32_t waiting, running, done;
 	/* Of running tasks other than the root, with a known root: entry of the latency table, and the task. */
 	uint16_t *cells;
 	uint32_t *owners;

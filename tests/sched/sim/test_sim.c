@@ -219,6 +219,24 @@ Test(sim, every_policy_conserves_tasks_and_repeats_by_its_seed)
 	}
 }
 
+/* A task that comes after all others of its job have ended, the root too, is placed by the root's machine. */
+Test(sim, a_late_task_has_the_machine_of_the_ended_root_as_reference)
+{
+	settings.machines_per_rack = 2;
+	settings.racks_per_pod = 1;
+	for (uint64_t m = 0; m < 4; m++)
+		workload_add_machine_event(workload, 0, 100 + m, WORKLOAD_MACHINE_ADDED, 1);
+	workload_add_task(workload, 1, 0, 0, 2 * second_us);
+	workload_add_task(workload, 1, 1, 0, 3 * second_us);
+	workload_add_task(workload, 1, 2, 10 * second_us, 4 * second_us);
+	finish(60 * second_us, false);
+	run(&result);
+	cr_expect_eq(result.finished, 3);
+	cr_expect_eq(histogram_maximum(result.placement_us), 0);
+	cr_expect_eq(result.jobs[0].performance.intervals, 3 + 4);
+	cr_expect_float_eq(performance_average(&result.jobs[0].performance), 1, 1e-6, "on the root's machine");
+}
+
 /* Migrations leave the time of completion as it is, unless they cost time. */
 Test(sim, evicted_and_migrated_tasks_keep_their_progress)
 {
