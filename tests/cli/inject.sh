@@ -216,7 +216,7 @@ seconds = b["time"] - a["time"]
 for way in "ab", "ba":
     packets, rate = b[way]["rx_packets"] - a[way]["rx_packets"], b[way]["rx_pps"]
     print(way, packets, rate, seconds)
-    assert packets > 0 and abs(rate * seconds / packets - 1) < 0.02' "$scratch/out"
+    assert packets > 0 and abs(rate * seconds / packets - 1) < 0.25' "$scratch/out"
 # EAL names its runtime folder after the process.
 "${inject[@]}" net_null0 net_null1 --duration 0.2 --nice 19 2>/dev/null &
 short=$!

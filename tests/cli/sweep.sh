@@ -290,7 +290,7 @@ run "$nomora" sweep late.plan -o late.csv --ready-timeout-s 0.3
 	fail "a server that is never ready" "exit $code" "$err"
 
 plan_with 'delays = 0' 'repetitions = 1' 'client = echo value = 1' "$good" 'server = exec sleep 986' >plain.plan
-"$nomora" sweep plain.plan -o plain.csv --ready-timeout-s 1000 2>/dev/null &
+"$nomora" sweep plain.plan -o plain.csv --ready-timeout-s 1000 >/dev/null 2>&1 &
 sweep=$!
 at_exit kill "$sweep"
 check "a server without server-ready is ready at once" wait_for 20 sh -c '[ "$(wc -l <plain.csv)" -eq 2 ]'
