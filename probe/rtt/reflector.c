@@ -10,6 +10,7 @@
 enum { PROBE_LENGTH = 16, SOURCES = 4096 };
 
 static const struct ns burst = {100 * NS_PER_MS}; /* what a source that was quiet may send at once */
+static const struct ns clock_step = {NS_PER_S};    /* arrivals that are stamped out of order differ by less */
 
 struct entry {
 	uint64_t last_used; /* 0 = free */
@@ -136,13 +137,13 @@ static bool is_listed(const struct reflector_rules *rules, uint32_t source)
 
 /*
  * A token bucket as GCRA (ITU-T I.371): the next answer is free at *next_free; being ahead of that by at most the burst
- * is allowed. A clock that was stepped back starts over.
+ * is allowed. A clock that was stepped back by over a second starts over.
  */
 static bool within_rate(int64_t *next_free_ns, uint32_t pps, int64_t now_ns)
 {
 	int64_t gap_ns = NS_PER_S / pps, ahead_ns = *next_free_ns - now_ns;
 
-	if (ahead_ns < 0 || ahead_ns > burst.v + gap_ns)
+	if (ahead_ns < 0 || ahead_ns > burst.v + gap_ns + clock_step.v)
 		ahead_ns = 0;
 	else if (ahead_ns > burst.v)
 		return false;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "wire_priv.h"
@@ -181,7 +182,7 @@ bool stamp_looks_like_reply(const uint8_t *bytes, size_t length)
 	if (stamp_read_reply(bytes, length, &reply) || (length >= STAMP_BYTES && has_request_zeros(bytes)))
 		return false;
 	inside_ns = reply.sent_at.v - reply.received_at.v;
-	return inside_ns >= 0 && inside_ns <= LONGEST_RESIDENCE_S * NS_PER_S;
+	return llabs(inside_ns) <= LONGEST_RESIDENCE_S * NS_PER_S;
 }
 
 uint64_t stamp_identity(const uint8_t *bytes)

@@ -252,6 +252,28 @@ Test(reflector, rates_are_limited_per_source_and_in_all)
 	reflector_destroy(reflector);
 }
 
+/* Stamps of two packets may be out of order, by the clock's correction for one: that gives no new burst. */
+Test(reflector, stamps_out_of_order_do_not_refill_the_bucket)
+{
+	struct stamp_request request = {1, {INT64_C(1795188663000000001)}, {false, STAMP_NTP, 0, 1}, 9, 0};
+	struct reflector_rules limited = rules;
+	struct reflector_answer answer;
+	struct reflector *reflector;
+	uint8_t payload[STAMP_BYTES];
+
+	limited.source_pps = 100;
+	reflector = reflector_create(16, &limited);
+	stamp_write_request(&request, payload);
+	for (int64_t i = 0; i < 1000; i++) {
+		struct frame frame = frame_from(net + 2, 50000, payload, sizeof payload);
+		struct ns at = {t2.v + (i % 2 ? 0 : 50)};
+
+		reflector_prepare(reflector, &frame, at, estimate, payload, &answer);
+	}
+	cr_assert_leq(reflector_counters(reflector).answered, 12);
+	reflector_destroy(reflector);
+}
+
 Test(reflector, refuses_what_is_no_request)
 {
 	struct reflector *reflector = reflector_create(1, &rules);

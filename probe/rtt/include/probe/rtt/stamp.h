@@ -70,8 +70,8 @@ int stamp_read_request(const uint8_t *bytes, size_t length, struct stamp_request
 int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply);
 
 /*
- * A reflector's answer, by its content: it reads as one, and t3 is at most ten seconds after t2. Random padding of a
- * request passes for that once in 2^28. Always false for a STAMP request, whose fields there are zero.
+ * A reflector's answer, by its content: it reads as one, and t3 is within ten seconds of t2. Random padding of a
+ * request passes for that once in 2^27. Always false for a STAMP request, whose fields there are zero.
  */
 bool stamp_looks_like_reply(const uint8_t *bytes, size_t length);
 /* Sequence number and stamp of a request or a reply, as one figure: `bytes` holds STAMP_REQUEST_MINIMUM. */

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""STAMP packets by scapy, a codec that is not ours: requests for nomora reflect, and checks of what nomora sends.
+
+usage: probe_scapy.py requests FILE.pcap MAC        writes requests of many kinds to a reflector with this MAC
+       probe_scapy.py answers FILE.pcap             checks the reflector's answers
+       probe_scapy.py probes FILE.pcap ptp|ntp N    checks a prober's N requests
+"""
+import random
+import sys
+import time
+
+from scapy.all import IP, UDP, Ether, Raw, rdpcap, wrpcap
+from scapy.contrib.stamp import (ErrorEstimate, STAMPSessionReflectorTestUnauthenticated as Reply,
+                                 STAMPSessionSenderTestUnauthenticated as Request)
+
+NTP_TO_UNIX = 2208988800
+
+
+def ntp(seconds):
+    return int((seconds + NTP_TO_UNIX) * 2**32)
+
+
+def frame(mac, source, port, payload, to="10.0.0.1", destination_port=862):
+    return Ether(src="02:00:00:00:00:02", dst=mac) / IP(src=source, dst=to, ttl=61) / UDP(sport=port, dport=destination_port) / payload
+
+
+def request(seq, ssid, z=0, tlvs=b""):
+    seconds = 1795188663
+    stamp = seconds << 32 | 500000000 if z else ntp(seconds) + 2**31
+    error = bytes(ErrorEstimate(S=0, Z=z, scale=4, multiplier=7))
+    head = seq.to_bytes(4, "big") + stamp.to_bytes(8, "big") + error + ssid.to_bytes(2, "big")
+    return Raw(head + bytes(28) + tlvs)
+
+
+def with_stamps(packet, stamps):
+    raw = bytearray(bytes(packet))
+    for at, stamp in stamps.items():
+        raw[at:at + 8] = stamp.to_bytes(8, "big")
+    return bytes(raw)
+
+
+def write_requests(path, mac):
+    random.seed(3)
+    padding = bytes(random.randrange(256) for _ in range(1472))
+    bare = bytes(request(7, 0).load[:14])
+    # scapy's stamps are floats, which lose nanoseconds: they are put in as bytes
+    answer = with_stamps(Reply(seq=1, ssid=9, seq_sender=5, ttl_sender=255, err_estimate=ErrorEstimate(multiplier=1),
+                               err_estimate_sender=ErrorEstimate(multiplier=1)),
+                         {4: ntp(time.time()), 16: ntp(time.time() - 1e-3), 28: ntp(time.time())})
+    stamp = with_stamps(Request(seq=100, ssid=9, err_estimate=ErrorEstimate(scale=4, multiplier=7)), {4: ntp(1795188663)})
+    wrpcap(path, [
+        frame(mac, "10.0.0.2", 50000, Raw(stamp)),
+        frame(mac, "10.0.0.3", 50001, request(200, 0, z=1)),
+        frame(mac, "10.0.0.4", 50002, request(300, 4, tlvs=bytes([0, 1, 0, 4, 1, 2, 3, 4, 0, 200, 0, 2, 5, 6]))),
+        frame(mac, "10.0.0.5", 50003, Raw(bare)),
+        frame(mac, "10.0.0.6", 50004, Raw(bare + padding[:27])),
+        frame(mac, "10.0.0.7", 50005, Raw(bare + padding[:1458])),
+        # nothing may answer these
+        frame(mac, "10.0.0.8", 862, Raw(answer)),
+        frame(mac, "10.0.0.8", 5000, Raw(answer)),
+        frame(mac, "10.0.0.255", 50006, request(1, 1)),
+        frame(mac, "127.0.0.1", 50006, request(1, 1)),
+        frame(mac, "224.0.0.1", 50006, request(1, 1)),
+        frame(mac, "10.0.0.1", 50006, request(1, 1)),
+        frame("ff:ff:ff:ff:ff:ff", "10.0.0.9", 50006, request(1, 1)),
+        frame("02:00:00:00:00:77", "10.0.0.9", 50006, request(1, 1)),
+        frame(mac, "10.0.9.9", 50006, request(1, 1)),
+    ])
+
+
+def checked(packet):
+    """The frame, if its checksums are those that scapy computes."""
+    again = Ether(bytes(packet))
+    again[IP].chksum = again[UDP].chksum = None
+    again = Ether(bytes(again))
+    assert again[IP].chksum == packet[IP].chksum and again[UDP].chksum == packet[UDP].chksum, packet.summary()
+    return packet
+
+
+def check_answers(path):
+    kinds = {}
+    for packet in rdpcap(path):
+        if IP in packet:
+            kinds.setdefault(packet[IP].dst, []).append(checked(packet))
+    assert sorted(kinds) == ["10.0.0.%d" % i for i in range(2, 8)], sorted(kinds)
+    for address, packets in kinds.items():
+        for number, packet in enumerate(packets):
+            payload = bytes(packet[UDP].payload)[:packet[UDP].len - 8]
+            reply = Reply(payload[:44])
+            z = 1 if address == "10.0.0.3" else 0
+            assert packet[UDP].sport == 862 and reply.seq == number, (address, reply.seq, number)
+            assert reply.ttl_sender == 61 and reply.err_estimate.Z == z, (address, reply.err_estimate.Z)
+            assert len(payload) == {"10.0.0.4": 58, "10.0.0.7": 1472}.get(address, 44), (address, len(payload))
+            assert reply.ssid == {"10.0.0.2": 9, "10.0.0.4": 4}.get(address, 0), (address, reply.ssid)
+            assert reply.seq_sender == {"10.0.0.2": 100, "10.0.0.3": 200, "10.0.0.4": 300}.get(address, 7)
+            received, sent = (int.from_bytes(payload[at:at + 8], "big") for at in (16, 4))
+            second = 10**9 if z else 2**32
+            def seconds(x): return (x >> 32) + (x & 0xffffffff) / second - (0 if z else NTP_TO_UNIX)
+            assert 0 <= seconds(sent) - seconds(received) < 1 and abs(seconds(sent) - time.time()) < 120, address
+            if address == "10.0.0.2":
+                assert payload[28:36] == ntp(1795188663).to_bytes(8, "big")
+            if address == "10.0.0.4":
+                assert payload[44] == 0 and payload[52] == 0x80, "U flag of the TLV that nobody knows: " + payload[44:].hex()
+    print(", ".join("%s %d" % (a, len(p)) for a, p in sorted(kinds.items())))
+
+
+def check_probes(path, form, count):
+    packets = [checked(p) for p in rdpcap(path) if UDP in p and p[UDP].dport == 862]
+    assert len(packets) == count, len(packets)
+    for number, packet in enumerate(packets):
+        payload = bytes(packet[UDP].payload)[:44]
+        probe = Request(payload)
+        assert probe.seq == number and probe.ssid == Request(bytes(packets[0][UDP].payload)[:44]).ssid != 0
+        assert probe.err_estimate.Z == (form == "ptp") and probe.err_estimate.multiplier > 0
+        assert payload[16:] == bytes(28) and packet[IP].ttl == 255
+        whole = int.from_bytes(payload[4:8], "big") - (0 if form == "ptp" else NTP_TO_UNIX)
+        assert abs(whole - time.time()) < 120, whole
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "requests":
+        write_requests(sys.argv[2], sys.argv[3])
+    elif sys.argv[1] == "answers":
+        check_answers(sys.argv[2])
+    else:
+        check_probes(sys.argv[2], sys.argv[3], int(sys.argv[4]))

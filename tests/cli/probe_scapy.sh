@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The prober's and the reflector's packets against another implementation of STAMP and TWAMP, scapy's, through capture
+# files: a DPDK port that reads its packets from one and writes them to another.
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$bin/nomora-probe" ] || skip_all "built without DPDK"
+command -v jq >/dev/null || skip_all "jq is not installed"
+python=/usr/bin/python3
+$python -c 'import scapy.contrib.stamp' 2>/dev/null || skip_all "python3-scapy is not installed"
+scapy() { $python "$source_root/tests/cli/probe_scapy.py" "$@"; }
+
+printf 'a 10.0.0.1\nb 10.0.0.2 02:00:00:00:00:02\n' >"$scratch/peers"
+$python -c 'import sys; from scapy.all import PcapWriter; w = PcapWriter(sys.argv[1], linktype=1); w.write_header(None); w.close()' \
+	"$scratch/none.pcap"
+for form in ptp ntp; do
+	run "$nomora" probe "net_pcap0,rx_pcap=$scratch/none.pcap,tx_pcap=$scratch/$form.pcap" --address 10.0.0.1 --peers "$scratch/peers" \
+		--wait 0 --count 20 --interval-us 1000 --timeout-ms 50 --format "$form" --json
+	[ "$code" -eq 3 ] && pass "probes into a file ($form)" || fail "probes into a file ($form)" "exit $code" "$err"
+	check "scapy reads them ($form)" scapy probes "$scratch/$form.pcap" "$form" 20
+done
+mac=$(printf '%s' "$out" | jq -r .port.mac)
+
+# The requests come again and again, so that those of before the reflector's start are no matter.
+check "scapy writes requests" scapy requests "$scratch/requests.pcap" "$mac"
+run "$nomora" reflect "net_pcap0,rx_pcap=$scratch/requests.pcap,tx_pcap=$scratch/answers.pcap,infinite_rx=1" --address 10.0.0.1/24 \
+	--allow 10.0.0.0/24 --limit-source 0 --limit-total 1000 --duration 1 --json
+[ "$code" -eq 0 ] && pass "reflect answers them" || fail "reflect answers them" "exit $code" "$err"
+counts=$out
+check "scapy reads the answers: formats, sessions, TLVs, TWAMP's lengths, and to nobody else" scapy answers "$scratch/answers.pcap"
+for reason in not_ours bad_source loops not_allowed total_limited; do
+	check "requests refused as $reason are counted" jq -e ".run.reflector.$reason > 0" <<<"$counts"
+done
+
+run "$nomora" reflect "net_pcap0,rx_pcap=$scratch/requests.pcap,tx_pcap=$scratch/strict.pcap,infinite_rx=1" --address 10.0.0.1/24 \
+	--limit-source 200 --duration 1 --json
+check "short requests get no answer that is longer, unless allowed" jq -e '.run.reflector.short_requests > 0' <<<"$out"
+check "one source gets its rate" jq -e '.run.reflector | .source_limited > 0 and .answered < 6 * (200 + 20) * 2' <<<"$out"
+plan
