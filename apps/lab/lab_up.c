@@ -11,12 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <lab/transfer.h>
+
 #include <base/stop.h>
 
 struct up_settings {
 	const char *name, *while_command, *cluster, *peers;
 	int64_t hosts, racks, slots, mtu_bytes;
-	double delay_us;
+	double delay_us, link_MBps;
 	struct option_list inject;
 	bool foreground, json;
 };
@@ -31,6 +33,8 @@ static const struct option_row up_rows[] = {
 	OPTION_INTEGER(struct up_settings, slots, "slots", 's', "N", 0, 1000000,
 		       "tasks that a host holds, for --cluster"),
 	OPTION_INTEGER(struct up_settings, mtu_bytes, "mtu", 0, "BYTES", 68, 9000, "largest packet on every link"),
+	OPTION_DOUBLE(struct up_settings, link_MBps, "link-MBps", 0, "R", 0, 100000,
+		      "limit each host's link to R MB/s of payload in each direction; 0 = no limit"),
 	OPTION_HEADING("The injector"),
 	OPTION_LIST(struct up_settings, inject, "inject", 'i', "PLACE",
 		    "put an injector's two ports in the path of a host (h3), of a rack (rack1) or between two racks "
@@ -107,7 +111,9 @@ static int run_up(const struct lab *lab, const struct up_settings *settings, cha
 
 	if (code)
 		return code;
-	if (settings->delay_us >= 0 && lab->injector_count > 0) {
+	if (settings->link_MBps > 0)
+		code = lab_limit_links(lab, settings->link_MBps, err);
+	if (!code && settings->delay_us >= 0 && lab->injector_count > 0) {
 		code = command_own_program(program, err);
 		if (!code)
 			code = lab_start_injectors(lab, program, settings->delay_us, (const char *const *)extra, err);

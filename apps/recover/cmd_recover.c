@@ -16,6 +16,8 @@ static const char *const filters[] = {"exact", "peers", "paper", "none", NULL};
 static const char *const solvers[] = {"exact", "glpk", NULL};
 static const char *const experiments[] = {"testbed", "scale", "runtime", NULL};
 
+static const char *const sharings[] = {"performance", "equal", "tcp", NULL};
+
 static const struct option_row rows[] = {
 	OPTION_HEADING("The search"),
 	OPTION_CHOICE(
@@ -42,11 +44,18 @@ static const struct option_row rows[] = {
 		      "a random scenario: servers=500,apps=10,tasks=20,failed=8,seed=1; see nomora-recover(1)"),
 	OPTION_STRING(struct recover_settings, coflows, "coflows", 0, "FILE",
 		      "a trace of the coflow benchmark, with --at and --fail"),
-	OPTION_DOUBLE(struct recover_settings, at_s, "at", 0, "S", 0, 1e9,
+	OPTION_DOUBLE(struct recover_settings, at_s, "at", 0, "S", -1, 1e9,
 		      "second of the trace, or of --apply, at which the failure comes"),
 	OPTION_STRING(struct recover_settings, fail, "fail", 0, "SERVER", "server, or port of the trace, that fails"),
 	OPTION_DOUBLE(struct recover_settings, link_MBps, "link-MBps", 0, "R", 1e-3, 1e9, "links of the trace's ports"),
 	OPTION_STRING(struct recover_settings, result, "scenario", 0, "FILE", "write the scenario to FILE (JSON)"),
+	OPTION_HEADING("Real transfers"),
+	OPTION_FLAG(struct recover_settings, apply, "apply", 'a',
+		    "run the flows between the hosts of a lab; with --fail and --at a server fails while they run"),
+	OPTION_STRING(struct recover_settings, lab, "lab", 0, "NAME", "the lab of --apply"),
+	OPTION_CHOICE(
+		struct recover_settings, sharing, "sharing", 0, "NAME", sharings,
+		"rates of --apply: performance (eq. 19), equal (fixed shares), tcp (what TCP makes of the links)"),
 	OPTION_HEADING("Experiments"),
 	OPTION_CHOICE(struct recover_settings, experiment, "experiment", 0, "NAME", experiments,
 		      "the paper's figures: testbed (5-11), scale (12-13), runtime (14-15); with -o"),
@@ -199,6 +208,10 @@ static int run(const char *path, const struct recover_settings *settings)
 		return command_fail(&err, strncmp(err.text, "--generate", 10) == 0 ? COMMAND_USAGE : COMMAND_FAILED);
 	if (settings->result && write_scenario(s, settings->result) != 0)
 		goto out;
+	if (settings->apply) {
+		code = recover_apply(s, settings);
+		goto out;
+	}
 	if (settings->each_server) {
 		code = run_each(s, settings);
 		goto out;
@@ -231,6 +244,8 @@ static int check(const struct recover_settings *settings, int operands, struct e
 		return error_set(err, EINVAL, "expected one of SCENARIO.json, --generate, --coflows and --experiment");
 	if (settings->coflows && (settings->at_s < 0 || !settings->fail))
 		return error_set(err, EINVAL, "--coflows needs --at S and --fail PORT");
+	if (settings->apply && (settings->fail != NULL) != (settings->at_s >= 0))
+		return error_set(err, EINVAL, "--apply: --fail SERVER and --at S go together");
 	if ((settings->experiment >= 0) != (settings->output != NULL))
 		return error_set(err, EINVAL, "--experiment and -o DIR go together");
 	return 0;
@@ -238,8 +253,14 @@ static int check(const struct recover_settings *settings, int operands, struct e
 
 int command_recover(int argc, char **argv)
 {
-	struct recover_settings settings = {
-		.experiment = -1, .eta = 1, .runs = 100, .seed = 1, .deadline_ms = 10000, .link_MBps = 125, .at_s = -1};
+	struct recover_settings settings = {.experiment = -1,
+					    .eta = 1,
+					    .runs = 100,
+					    .seed = 1,
+					    .deadline_ms = 10000,
+					    .link_MBps = 125,
+					    .at_s = -1,
+					    .lab = "lab0"};
 	struct option_operands operands;
 	struct error err = {0};
 	int code = command_parse(&usage, argc, argv, &settings, &operands);

@@ -37,6 +37,6 @@ int recover_each_server(struct recovery_scenario *scenario, const struct recover
 int recover_experiment(const struct recover_settings *settings, struct error *err);
 
 /* The scenario on the hosts of a lab. An exit code. */
-int recover_apply(const char *name, struct recovery_scenario *scenario, const struct recover_settings *settings);
+int recover_apply(struct recovery_scenario *scenario, const struct recover_settings *settings);
 
 #endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Limited links, and transfers over TCP between the hosts of a lab, each at a rate of its own.
+ *
+ * lab_limit_links() puts a hierarchical token bucket on both ends of a host's link: its eth0 limits what it sends, the
+ * switch's port what it receives. Shapers count frames, so MB/s of payload become MB/s x 1514/1448 on the wire; the
+ * link's own limit is 3 % higher for acknowledgements.
+ *
+ * A transfer has an agent on each host: a child process in the host's network namespace, which dies with this one, by
+ * SIGKILL too. Each transfer's packets have the SO_PRIORITY of its class, so no filter is needed. Rates can change
+ * while transfers run. Root only; one thread. Volumes are bytes of payload, rates MB/s of payload.
+ */
+#ifndef LAB_TRANSFER_H
+#define LAB_TRANSFER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/ns.h>
+#include <lab/lab.h>
+
+int lab_limit_links(const struct lab *lab, double MBps, struct error *err);
+/* 0 if every host has a limited link, else -ENOENT with a hint. */
+int lab_check_links(const struct lab *lab, struct error *err);
+
+/* Takes the link of a host down at the switch. */
+int lab_cut_link(const struct lab *lab, int host, struct error *err);
+
+enum transfer_state {
+	TRANSFER_IDLE,
+	TRANSFER_RUNNING,
+	TRANSFER_DONE,   /* every byte is acknowledged */
+	TRANSFER_FAILED, /* the sender's connection broke, or the receiver heard nothing for TRANSFER_SILENCE_MS */
+};
+
+enum { TRANSFER_SILENCE_MS = 500 };
+
+struct transfer {
+	int from, to; /* hosts, from 0 */
+	uint64_t bytes, acknowledged;
+	enum transfer_state state;
+	int reporter;             /* if failed: the end that noticed */
+	struct ns started, ended; /* monotonic */
+};
+
+struct transfers;
+
+/* Starts the agents. `count` transfers, all idle; NULL with err set. */
+struct transfers *transfers_create(const struct lab *lab, uint32_t count, struct error *err);
+/* Ends the agents and removes the classes; NULL is legal. */
+void transfers_destroy(struct transfers *transfers);
+
+/* rate[i] in MB/s for each transfer's class; 0 = unlimited by a class, NAN = leave it. 0 or -errno with err set. */
+int transfers_set_rates(struct transfers *transfers, const double *rate_MBps, struct error *err);
+/* A transfer that is not idle starts again. The hosts must be known when its rate is set. */
+void transfers_set_hosts(struct transfers *transfers, uint32_t number, int from, int to);
+int transfers_start(struct transfers *transfers, uint32_t number, uint64_t bytes, struct error *err);
+void transfers_cancel(struct transfers *transfers, uint32_t number);
+/* Ends a host's agent, as its failure would. */
+void transfers_kill_host(struct transfers *transfers, int host);
+
+/* Takes in the agents' reports for up to `timeout`; returns as soon as some came. 0 or -errno. */
+int transfers_poll(struct transfers *transfers, struct ns timeout, struct error *err);
+const struct transfer *transfers_get(const struct transfers *transfers, uint32_t number);
+
+#endif
