@@ -60,7 +60,8 @@ static void print_pair(const struct latency_entry *entry, char *const *names, FI
 	} figures[] = {
 		{"rtt_p50_us", entry->rtt_p50_us},          {"rtt_p99_us", entry->rtt_p99_us},
 		{"rtt_max_us", entry->rtt_max_us},          {"loss", entry->loss},
-		{"updated_at", ns_to_s(entry->updated_at)},
+		{"updated_at", ns_to_s(entry->updated_at)}, {"disturbed", (double)entry->disturbed},
+		{"error_us", (double)entry->error_us},
 	};
 	char text[JSON_REAL_BYTES];
 
@@ -70,7 +71,8 @@ static void print_pair(const struct latency_entry *entry, char *const *names, FI
 		json_real_text(figures[i].value, text);
 		fprintf(out, ", \"%s\": %s", figures[i].key, text);
 	}
-	fputc('}', out);
+	fprintf(out, ", \"state\": \"%s\", \"paths\": %u, \"paths_covered\": %u}", latency_state_names[entry->state],
+		entry->paths, entry->paths_covered);
 }
 
 static bool print_hosts(const struct latency_order *order, FILE *out)

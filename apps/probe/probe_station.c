@@ -271,7 +271,7 @@ static int run_watch(struct station *station, struct error *err)
 		agent_summarise(station->agent, &station->result.summary);
 		watch.error_us = ns_to_us(station->result.summary.error_bound);
 		name_row(station, station->result.row.host);
-		log_info("%s measures %zu peers into %s", watch.host, station->peers->count, settings->live_path);
+		log_info("%s measures the peers of %s into %s", watch.host, settings->peers_path, settings->live_path);
 		code = mesh_watch_run(station->agent, station->peers, &watch, stop_flag(), err);
 		log_info("%s published %llu windows, %llu late", watch.host, (unsigned long long)watch.state.windows,
 			 (unsigned long long)watch.state.late);

@@ -96,7 +96,7 @@ run "$nomora" mesh top "$live" --json
 printf '%s' "$out" | grep -q '"stale": 4' && pass "pairs of 1970 are stale" || fail "pairs of 1970 are stale" "$out" "$err"
 check "newer rows go on top" "$nomora" mesh merge "$scratch/later.csv" --live "$live"
 run "$nomora" mesh show "$live" --json
-printf '%s' "$out" | grep -q '"rtt_p50_us": 5.0' && pass "and are shown" || fail "and are shown" "$out" "$err"
+printf '%s' "$out" | grep -q '"rtt_p50_us": 5.0' && printf '%s' "$out" | grep -q '"state": "unreachable"' && pass "and are shown" || fail "and are shown" "$out" "$err"
 refuses "top of a CSV file" 1 "expected a live matrix" "$nomora" mesh top "$scratch/all.csv"
 refuses "top of no file" 1 'nowhere: cannot open' "$nomora" mesh top "$scratch/nowhere"
 if command -v curl >/dev/null; then
