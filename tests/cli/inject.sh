@@ -80,7 +80,7 @@ refuses "inject-check of a text" 1 "not a pcapng file" "$nomora" inject-check "$
 refuses "inject-check of nothing" 1 "No such file" "$nomora" inject-check "$scratch/nothing"
 refuses "inject-check with a limit and no delay" 2 "give --expect-us" "$nomora" inject-check "$0" --limit-us 5
 printf '\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0' >"$scratch/header.pcapng"
-refuses "inject-check of no frame with a limit" 3 "no frame that came in and left" "$nomora" inject-check "$scratch/header.pcapng" --expect-us 5 --limit-us 5
+refuses "inject-check of no frame with a limit" 3 "no frame that arrived and left" "$nomora" inject-check "$scratch/header.pcapng" --expect-us 5 --limit-us 5
 check "and its JSON says so" sh -c "'$nomora' inject-check '$scratch/header.pcapng' --expect-us 5 --limit-us 5 --json | jq -e '.over_limit and .frames == 0'"
 run "$nomora" inject-check "$scratch/header.pcapng"
 [ "$code" -eq 0 ] && pass "without a limit it is just empty" || fail "without a limit it is just empty" "$err"

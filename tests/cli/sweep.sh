@@ -70,7 +70,7 @@ wait "$steps"
 : >absent.csv
 refuses "no injector for a file that was there" 1 'nobody\.sock' "$nomora" sweep absent.plan -o absent.csv
 check "which stays" test -e absent.csv
-run "$nomora" sweep absent.plan -o absent.csv --client 'echo value = 1' --injector "$socket" --delays 0
+run "$nomora" sweep absent.plan -o absent.csv --client 'echo value = 1' --injector "$socket" --delays 0 --any-delays --max-stall-percent 100
 [ "$code" -eq 0 ] && [ "$(wc -l <absent.csv)" -eq 4 ] && pass "a file without rows is no other plan's" || fail "a file without rows is no other plan's" "$err"
 
 # --- plans that cannot give a curve, and help with writing one ---
@@ -135,7 +135,7 @@ check "the phases come in their order" test "$(tr '\n' ' ' <phases)" = \
 check "each attempt is in the log" test "$(grep -c '"event":"attempt"' good.csv.log)" -eq 6
 check "the injector has its old delays again" sh -c "'$nomora' inject-ctl '$socket' stats | grep -cE '\"delay_(ab_us\": 3.0|ba_us\": 4.0)' | grep -q 2"
 run "$nomora" sweep good.plan -o good.csv
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*6 already there' && pass "the same command makes nothing twice" ||
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '0 of 6 runs made.*6 runs already there' && pass "the same command makes nothing twice" ||
 	fail "the same command makes nothing twice" "$out$err"
 printf '{"event":"att' >>good.csv.log # as a dying writer leaves it
 run "$nomora" sweep good.plan -o good.csv --repetitions 3
@@ -144,12 +144,12 @@ check "a line that was cut off spoils no other" sh -c "grep -c '^{\"event\":\"\(
 head -n -2 good.csv >torn.csv # its last run has one of three metrics
 cp good.csv.log torn.csv.log
 run "$nomora" sweep good.plan -o torn.csv --repetitions 3
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '1 of 9 runs made.*8 already there' && grep -q 'torn.csv: its last run has 1 of 3 metrics' err &&
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '1 of 9 runs made.*8 runs already there' && grep -q 'torn.csv: its last run has 1 of 3 metrics' err &&
 	pass "a last run that was written in part is made again" || fail "a last run that was written in part is made again" "$out$err"
 check "and has each metric once" sh -c "cut -d, -f1-4 good.csv | sort >whole; cut -d, -f1-4 torn.csv | sort | cmp - whole"
 sed -i 4d torn.csv # the third metric of the first run
 run "$nomora" sweep good.plan -o torn.csv --repetitions 3
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 already there' && pass "one that was edited by hand is left as it is" ||
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 runs already there' && pass "one that was edited by hand is left as it is" ||
 	fail "one that was edited by hand is left as it is" "$out$err"
 refuses "another plan's file, and says what differs; not a long value" 1 'made by a plan with another setup( \("echo setup.*, here ""\))?, client: give' \
 	"$nomora" sweep good.plan -o good.csv --client 'echo value = 1' --setup ''
@@ -162,7 +162,7 @@ check "older logs have the fingerprint alone" sh -c '! cmp -s good.csv.log older
 refuses "the file of another plan, of which an older log does not tell more" 1 'made by a plan with other commands, hosts, metrics or conditions: give' \
 	"$nomora" sweep good.plan -o older.csv --nice 5
 run "$nomora" sweep good.plan -o older.csv --repetitions 3
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 already there' && pass "its own plan goes on" || fail "its own plan goes on" "$out$err"
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '9 runs already there' && pass "its own plan goes on" || fail "its own plan goes on" "$out$err"
 rows=$(wc -l <torn.csv)
 sed -i '/fingerprint/d' torn.csv.log
 refuses "rows whose log names no plan" 1 'torn.csv has rows, but torn.csv.log does not say which plan made them: .*--force' "$nomora" sweep good.plan -o torn.csv --repetitions 4
@@ -191,7 +191,7 @@ check "--dry-run shows the references" test "$(printf '%s\n' "$out" | grep -oE '
 run "$nomora" sweep reference.plan -o reference.csv
 check "they are made and have numbers of their own" sh -c "test \$(wc -l <reference.csv) -eq 8 && test \$(grep -cE '^0,both,100000[234],value,1,higher,100000' reference.csv) -eq 3"
 run "$nomora" sweep reference.plan -o reference.csv --repetitions 2
-[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '7 of 14 runs made.*7 already there' && pass "a second repetition goes on from them" ||
+[ "$code" -eq 0 ] && printf '%s' "$out" | grep -q '7 of 14 runs made.*7 runs already there' && pass "a second repetition goes on from them" ||
 	fail "a second repetition goes on from them" "$out$err"
 
 # --- how far the runs agree ---
