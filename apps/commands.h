@@ -20,6 +20,11 @@ int command_mesh_serve(int argc, char **argv);
 int command_solve(int argc, char **argv);
 int command_place(int argc, char **argv);
 int command_report(int argc, char **argv);
+int command_submit(int argc, char **argv);
+int command_jobs(int argc, char **argv);
+int command_nodes(int argc, char **argv);
+int command_drain(int argc, char **argv);
+int command_explain(int argc, char **argv);
 int command_dataflow(int argc, char **argv);
 int command_recover(int argc, char **argv);
 int command_simulate(int argc, char **argv);
@@ -27,6 +32,9 @@ int command_tracegen(int argc, char **argv);
 
 /* nomora-injector */
 int command_inject(int argc, char **argv);
+
+/* nomora-schedd */
+int command_schedd(int argc, char **argv);
 
 /* nomora-probe */
 int command_probe(int argc, char **argv);

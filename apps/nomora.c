@@ -21,6 +21,12 @@ static const struct command commands[] = {
 	{"dataflow", "place dataflow jobs and choose their routes", command_dataflow, NULL},
 	{"simulate", "a trace-driven day under one or more scheduling policies", command_simulate, NULL},
 	{"tracegen", "write a synthetic trace in Google's schema", command_tracegen, NULL},
+	{"schedd", "place and move jobs by curve and live mesh", NULL, "nomora-schedd"},
+	{"submit", "hand jobs to a running schedd", command_submit, NULL},
+	{"jobs", "jobs and tasks of a running schedd", command_jobs, NULL},
+	{"nodes", "machines of a running schedd", command_nodes, NULL},
+	{"drain", "give a machine of a running schedd no more tasks", command_drain, NULL},
+	{"explain", "where a task of a running schedd could run, and why it waits", command_explain, NULL},
 	{"report", "put the files of a run together into one page of HTML", command_report, NULL},
 	{NULL, NULL, NULL, NULL},
 };

@@ -24,6 +24,7 @@ struct serve {
 	char *unix_path, *token;
 	uint16_t port;
 	struct call *calls; /* list of those that are open */
+	bool resumed;       /* a connection waits for serve_run(), which epoll does not show */
 };
 
 /* A request from its first line to its reply. */
@@ -54,6 +55,7 @@ void serve_reply(struct serve_call *public, unsigned status, const char *content
 		MHD_add_response_header(call->response, "Content-Type", content_type);
 	if (call->suspended) {
 		call->suspended = false;
+		call->serve->resumed = true;
 		MHD_resume_connection(call->connection);
 	}
 }
@@ -367,6 +369,7 @@ int serve_fd(const struct serve *serve)
 
 void serve_run(struct serve *serve)
 {
+	serve->resumed = false;
 	MHD_run(serve->daemon);
 }
 
@@ -374,6 +377,8 @@ int serve_timeout_ms(struct serve *serve)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
+	if (serve->resumed)
+		return 0;
 	if (MHD_get_timeout(serve->daemon, &ms) != MHD_YES)
 		return -1;
 	return ms > 1000000 ? 1000000 : (int)ms;

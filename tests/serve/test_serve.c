@@ -145,6 +145,7 @@ Test(serve, a_late_reply_reaches_the_call_that_waits)
 	cr_assert_not_null(waiting);
 	cr_expect_eq(recv(fd, answer, sizeof answer, MSG_DONTWAIT), -1);
 	serve_reply(waiting, 200, "text/plain", "now", 3);
+	cr_expect_eq(serve_timeout_ms(serve), 0, "the reply needs a run");
 	run(serve, fd);
 	answer[recv(fd, answer, sizeof answer - 1, 0)] = '\0';
 	cr_expect_not_null(strstr(answer, "now"));

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora jobs, nodes, drain, explain: what a running schedd knows, and a few orders. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../commands.h"
+#include "client.h"
+
+struct settings {
+	const char *socket;
+	bool json, cancel, back;
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "-";
+}
+
+static long long count_of(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+static void print_jobs(const json_t *answer)
+{
+	const json_t *job;
+	size_t at;
+
+	printf("%-24s %-14s %8s %8s %8s %8s %8s %8s\n", "JOB", "CURVE", "WAITING", "DECIDED", "RUNNING", "MOVING",
+	       "ENDED", "FAILED");
+	json_array_foreach (json_object_get(answer, "jobs"), at, job)
+		printf("%-24s %-14s %8lld %8lld %8lld %8lld %8lld %8lld\n", text_of(job, "id"), text_of(job, "curve"),
+		       count_of(job, "waiting"), count_of(job, "decided"), count_of(job, "running"),
+		       count_of(job, "moving"), count_of(job, "ended"), count_of(job, "failed"));
+}
+
+static void print_job(const json_t *answer)
+{
+	const json_t *task;
+	size_t at;
+
+	printf("%s: curve %s, %s move\n%-24s %-10s %-20s %10s\n", text_of(answer, "id"), text_of(answer, "curve"),
+	       json_is_true(json_object_get(answer, "move")) ? "may" : "does not", "TASK", "STATE", "MACHINE", "SINCE");
+	json_array_foreach (json_object_get(answer, "tasks"), at, task)
+		printf("%-24s %-10s %-20s %8.1f s\n", text_of(task, "name"), text_of(task, "state"),
+		       text_of(task, "machine"), json_number_value(json_object_get(task, "since_s")));
+}
+
+static void print_nodes(const json_t *answer)
+{
+	const json_t *machine;
+	size_t at;
+
+	printf("%-24s %-12s %-12s %6s %6s %s\n", "MACHINE", "RACK", "POD", "SLOTS", "TASKS", "STATE");
+	json_array_foreach (json_object_get(answer, "machines"), at, machine)
+		printf("%-24s %-12s %-12s %6lld %6lld %s\n", text_of(machine, "name"), text_of(machine, "rack"),
+		       text_of(machine, "pod"), count_of(machine, "slots"), count_of(machine, "tasks"),
+		       text_of(machine, "state"));
+}
+
+static void print_explanation(const json_t *answer)
+{
+	const json_t *candidate;
+	size_t at;
+
+	if (text_of(answer, "why")[0])
+		printf("waits: %s\n", text_of(answer, "why"));
+	printf("%-24s %12s %-14s %12s %6s\n", "MACHINE", "RTT TO ROOT", "ORIGIN", "PERFORMANCE", "FREE");
+	json_array_foreach (json_object_get(answer, "candidates"), at, candidate)
+		printf("%-24s %9.1f us %-14s %12.3f %6lld%s\n", text_of(candidate, "machine"),
+		       json_number_value(json_object_get(candidate, "rtt_us")), text_of(candidate, "origin"),
+		       json_number_value(json_object_get(candidate, "performance")), count_of(candidate, "free_slots"),
+		       json_is_true(json_object_get(candidate, "here")) ? "  here" : "");
+}
+
+static int ask(const struct settings *settings, const char *method, const char *path, const char *body,
+	       void (*print)(const json_t *answer))
+{
+	struct error err = {0};
+	json_t *answer;
+
+	if (client_ask(settings->socket, method, path, body, &answer, &err) < 0)
+		return command_fail(&err, COMMAND_FAILED);
+	if (settings->json)
+		client_print_json(answer);
+	else if (print)
+		print(answer);
+	json_decref(answer);
+	return command_flush(&err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+}
+
+#define SOCKET_ROW                                                                                                     \
+	OPTION_STRING(struct settings, socket, "socket", 's', "PATH",                                                  \
+		      "the daemon's socket; default $NOMORA_SCHEDD, else " CLIENT_SOCKET)
+#define JSON_ROW OPTION_FLAG(struct settings, json, "json", 'j', "print the daemon's answer")
+
+/* Parses, asks for a path with an operand in it, and prints. */
+static int run_on(const struct option_usage *usage, int argc, char **argv, struct settings *settings, char *operand,
+		  size_t bytes)
+{
+	struct option_operands operands;
+	int code = command_parse(usage, argc, argv, settings, &operands);
+
+	if (code >= 0)
+		return code;
+	snprintf(operand, bytes, "%s", operands.count > 0 ? operands.items[0] : "");
+	options_free(&operands);
+	return -1;
+}
+
+int command_jobs(int argc, char **argv)
+{
+	const struct option_row rows[] = {SOCKET_ROW,
+					  OPTION_FLAG(struct settings, cancel, "cancel", 'c', "cancel the job"),
+					  JSON_ROW, OPTION_END};
+	const struct option_usage usage = {
+		.command = "nomora jobs",
+		.operands = "[JOB]",
+		.summary = "Show the jobs of a running nomora schedd, or one job with its tasks.",
+		.rows = rows,
+		.operands_maximum = 1};
+	struct settings settings = {0};
+	char job[256], path[300];
+	int code = run_on(&usage, argc, argv, &settings, job, sizeof job);
+
+	if (code >= 0)
+		return code;
+	snprintf(path, sizeof path, job[0] ? "/v1/jobs/%s" : "/v1/jobs", job);
+	if (settings.cancel && !job[0]) {
+		struct error err = {0};
+
+		error_set(&err, EINVAL, "missing operand JOB");
+		return command_fail(&err, COMMAND_USAGE);
+	}
+	return settings.cancel ? ask(&settings, "DELETE", path, NULL, NULL)
+			       : ask(&settings, "GET", path, NULL, job[0] ? print_job : print_jobs);
+}
+
+int command_nodes(int argc, char **argv)
+{
+	const struct option_row rows[] = {SOCKET_ROW, JSON_ROW, OPTION_END};
+	const struct option_usage usage = {.command = "nomora nodes",
+					   .operands = "",
+					   .summary = "Show the machines of a running nomora schedd.",
+					   .rows = rows};
+	struct settings settings = {0};
+	char none[8];
+	int code = run_on(&usage, argc, argv, &settings, none, sizeof none);
+
+	return code >= 0 ? code : ask(&settings, "GET", "/v1/machines", NULL, print_nodes);
+}
+
+int command_drain(int argc, char **argv)
+{
+	const struct option_row rows[] = {
+		SOCKET_ROW, OPTION_FLAG(struct settings, back, "back", 'b', "take tasks again"), JSON_ROW, OPTION_END};
+	const struct option_usage usage = {.command = "nomora drain",
+					   .operands = "MACHINE",
+					   .summary =
+						   "Give a machine no more tasks, and move those away that may move.",
+					   .rows = rows,
+					   .operands_minimum = 1,
+					   .operands_maximum = 1};
+	struct settings settings = {0};
+	char machine[256], path[300];
+	int code = run_on(&usage, argc, argv, &settings, machine, sizeof machine);
+
+	if (code >= 0)
+		return code;
+	snprintf(path, sizeof path, "/v1/machines/%s", machine);
+	return ask(&settings, "PUT", path, settings.back ? "{\"state\": \"up\"}" : "{\"state\": \"draining\"}", NULL);
+}
+
+int command_explain(int argc, char **argv)
+{
+	const struct option_row rows[] = {SOCKET_ROW, JSON_ROW, OPTION_END};
+	const struct option_usage usage = {
+		.command = "nomora explain",
+		.operands = "JOB/TASK",
+		.summary = "Show where a task could run, by round trip and predicted performance, and why it waits.",
+		.rows = rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1};
+	struct settings settings = {0};
+	char task[256], path[300];
+	int code = run_on(&usage, argc, argv, &settings, task, sizeof task);
+
+	if (code >= 0)
+		return code;
+	snprintf(path, sizeof path, "/v1/explain/%s", task);
+	return ask(&settings, "GET", path, NULL, print_explanation);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The live scheduler's state: events in, decisions out. No I/O and no clock: every call that needs the time gets it as
+ * seconds on the caller's monotonic clock, which never goes back. The same calls give the same decisions, byte for
+ * byte.
+ *
+ * A task's life:
+ *
+ *   waiting --decision--> decided --started--> running --ended--> gone
+ *      ^                     |                    |  ^
+ *      |  failed, timed out  |      decision      |  | failed, timed out: where it was
+ *      +---------------------+                    v  |
+ *      ^                                        moving --started elsewhere--> running
+ *      +--- machine down, task lost -------------------
+ *
+ * A decision reserves the slot; a move keeps its origin until the task has started elsewhere. An executor carries
+ * decisions out and reports; one that is not reported as started within start_timeout_s counts as failed and is tried
+ * again after a pause that doubles, attempts_maximum times. Without an executor, confirm_at_once makes a decision the
+ * start.
+ *
+ * A job's root is the task the others talk to. When it has ended, its machine stays the reference for the others.
+ * Running tasks move only if moves are on, the job allows it, and the predicted gain is at least migrate_gain; at most
+ * migrate_rate tasks are on the move at a time, and none goes back to where it came from within no_return_s. Draining
+ * machines get no tasks, and theirs are moved at that rate. A machine that is down sends its tasks back to waiting.
+ *
+ * One thread.
+ */
+#ifndef SCHED_LIVE_LIVE_H
+#define SCHED_LIVE_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <base/ns.h>
+#include <model/curve.h>
+#include <model/jobs.h>
+#include <model/latency_matrix.h>
+#include <sched/cost/latency_view.h>
+#include <sched/policy/policy.h>
+
+enum live_migration { LIVE_MIGRATE_OFF, LIVE_MIGRATE_ADVISE, LIVE_MIGRATE_ON };
+
+struct live_settings {
+	const struct policy *policy;
+	struct policy_settings policy_settings;
+	struct cluster_default_rtt default_rtt;
+	bool confirm_at_once;
+	double start_timeout_s;    /* > 0 */
+	double retry_s;            /* pause after the first failure; doubles each time */
+	uint32_t attempts_maximum; /* then the task is given up: LIVE_FAILED */
+	double max_age_s;          /* measurements older than this count as not made; 0: never */
+	bool require_measured;     /* tasks wait instead of going to a machine whose round trip was not measured */
+	enum live_migration migration;
+	double migrate_gain;   /* of predicted performance, 0..1 */
+	uint32_t migrate_rate; /* tasks on the move at a time, drains included; > 0 */
+	double no_return_s;
+	uint32_t decisions_kept; /* older ones are forgotten */
+};
+/* nomora, p interpolated, confirmation by an executor within 60 s, 5 attempts from 1 s, age 60 s, no moves, 0.1, 4, 600
+ * s, 10,000. */
+void live_settings_default(struct live_settings *settings);
+
+enum live_task_state { LIVE_WAITING, LIVE_DECIDED, LIVE_RUNNING, LIVE_MOVING, LIVE_ENDED, LIVE_FAILED };
+const char *live_task_state_name(enum live_task_state state);
+
+enum live_machine_state { LIVE_UP, LIVE_DRAINING, LIVE_DOWN };
+const char *live_machine_state_name(enum live_machine_state state);
+int live_machine_state_find(const char *name); /* -1: unknown */
+
+struct live_task {
+	char *name;
+	enum live_task_state state;
+	int32_t machine;   /* decided or running there; -1 */
+	int32_t origin;    /* of a move; -1 */
+	int32_t came_from; /* last machine it moved away from; -1 */
+	double since_s;    /* of the state */
+	double moved_s;    /* end of the last move */
+	double retry_s;    /* not in the network before; 0: it is */
+	uint32_t attempts;
+	uint64_t decision; /* last one; 0 */
+};
+
+struct live_job {
+	char *id, *curve;
+	uint32_t owner;  /* uid */
+	uint32_t number; /* of the network */
+	uint32_t root, task_count, ended_count;
+	int32_t reference; /* machine on which the root ended; -1 */
+	bool may_move;
+	bool dirty; /* changed since live_take_changes() */
+	double arrived_s;
+	struct live_task *tasks;
+};
+
+enum live_decision_kind { LIVE_PLACE, LIVE_MOVE, LIVE_ADVICE };
+const char *live_decision_kind_name(enum live_decision_kind kind);
+
+/* A task should start on `to`. Strings belong to the live state and hold until the decision is forgotten. */
+struct live_decision {
+	uint64_t sequence; /* from 1, without gaps */
+	enum live_decision_kind kind;
+	double at_s;
+	char *job, *task, *from, *to; /* from: NULL unless it moves */
+	bool is_root;
+	double rtt_us;      /* to the root's machine; NAN: it is the root */
+	double performance; /* predicted; NAN for the root */
+	enum latency_origin origin;
+	double gain; /* of a move */
+};
+
+struct live;
+struct live *live_create(const struct live_settings *settings, struct error *err);
+void live_destroy(struct live *live); /* NULL is legal */
+
+/*
+ * Machines. Adds one or changes its slots and state; rack and pod are fixed once it is known (-EINVAL). Removal needs a
+ * machine without tasks that is no reference of a job (-EBUSY).
+ */
+int live_machine_set(struct live *live, const char *name, const char *rack, const char *pod, uint32_t slots,
+		     enum live_machine_state state, struct error *err);
+int live_machine_remove(struct live *live, const char *name, struct error *err);
+const struct cluster *live_cluster(const struct live *live);
+enum live_machine_state live_machine_state_of(const struct live *live, uint32_t machine);
+uint32_t live_machine_tasks(const struct live *live, uint32_t machine);
+
+/* Curves. Adds one or replaces the one that jobs have. The curve is copied. Removal: -EBUSY if a job has it. */
+int live_curve_set(struct live *live, const char *name, const struct curve *curve, struct error *err);
+int live_curve_remove(struct live *live, const char *name, struct error *err);
+/* Names by number, "" for one that is free; NULL beyond the last. */
+const char *live_curve_name(const struct live *live, size_t number);
+
+/*
+ * Jobs. -EEXIST: the id is taken; -ENOENT: no such curve; -E2BIG: more tasks than the cluster has slots. Tasks that run
+ * (a machine in struct job) are adopted there. Cancel ends all its tasks.
+ */
+int live_submit(struct live *live, const struct job *job, uint32_t owner, bool may_move, double now_s,
+		struct error *err);
+int live_cancel(struct live *live, const char *id, struct error *err);
+/*
+ * As live_submit() for a job that was known before a restart: `tasks` has the state, machine (of an ended root: where
+ * it ran), attempts and since_s of each. A move that was under way is called off; what was decided is decided still.
+ */
+int live_restore(struct live *live, const struct job *job, uint32_t owner, bool may_move, const struct live_task *tasks,
+		 double now_s, struct error *err);
+/*
+ * Calls changed() for each job that changed, and removed() for each that is gone, since the last call. For a store that
+ * keeps the state.
+ */
+void live_take_changes(struct live *live, void (*changed)(void *context, const struct live_job *job),
+		       void (*removed)(void *context, const char *id), void *context);
+/* Decisions are numbered from here on; for a restart. */
+void live_number_decisions(struct live *live, uint64_t last);
+const struct live_job *live_find_job(const struct live *live, const char *id);
+/* All jobs, in no order; entries of jobs that ended are NULL. */
+struct live_job *const *live_jobs(const struct live *live, uint32_t *count);
+
+/* What the executor reports. -ENOENT: no such task; -EINVAL: it is not in a state for that, or on another machine. */
+int live_started(struct live *live, const char *job, const char *task, const char *machine, double now_s,
+		 struct error *err);
+int live_ended(struct live *live, const char *job, const char *task, struct error *err);
+int live_failed(struct live *live, const char *job, const char *task, double now_s, struct error *err);
+
+/* Measurements: pairs by machine numbers, all made at now_s. A pair of INFINITY is unreachable. 0 or -ENOMEM. */
+int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s);
+
+/* What became of the rows of a matrix. */
+struct live_matrix_outcome {
+	uint64_t taken, unknown, old,
+		future; /* unknown: of a machine that the cluster lacks; future: beyond max_age_s */
+};
+/* The rows of a matrix whose wall clock shows `wall` now. 0 or -ENOMEM. */
+int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, enum latency_statistic statistic,
+			struct ns wall, double now_s, struct live_matrix_outcome *outcome);
+const struct latency_view *live_view(const struct live *live);
+
+/*
+ * Times out what was not confirmed, lets pauses end, and runs a round if something changed. Returns the number of new
+ * decisions or -errno. After a solver error the network is rebuilt from the state; the error is returned once.
+ */
+int live_step(struct live *live, double now_s, struct error *err);
+
+/* Seconds until live_step() has something to do without a new event: INFINITY, or >= 0. */
+double live_next_s(const struct live *live, double now_s);
+
+/* Decisions with a sequence above `after`, oldest first; *count of them. */
+const struct live_decision *live_decisions(const struct live *live, uint64_t after, size_t *count);
+uint64_t live_last_decision(const struct live *live);
+
+/* Where a task could be. */
+struct live_candidate {
+	uint32_t machine;
+	double rtt_us, performance;
+	enum latency_origin origin;
+	uint32_t free_slots;
+	bool is_here;
+};
+/*
+ * The best machines for a task by predicted performance, up to `most`, best first, then the one it is on if it is not
+ * among them. Returns how many, or -ENOENT (no such task), -EAGAIN (the job's root has no machine yet), -ENOMEM. *why:
+ * why it waits, or "".
+ */
+int live_explain(struct live *live, const char *job, const char *task, struct live_candidate *candidates, size_t most,
+		 char why[static 160], struct error *err);
+
+struct live_totals {
+	uint64_t rounds, solver_errors, timeouts, decisions, moves, refused_moves;
+	double last_round_s; /* wall clock of the solver */
+	uint32_t jobs, waiting, decided, running, moving, failed, machines;
+	uint64_t slots, free_slots, measured_pairs;
+};
+struct live_totals live_totals(const struct live *live);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The live state's fields. world.c: cluster, curves and network; jobs.c: jobs and reports; step.c: rounds and
+ * decisions. */
+#ifndef SCHED_LIVE_PRIV_H
+#define SCHED_LIVE_PRIV_H
+
+#include <base/hash_table.h>
+#include <sched/flownet/flownet.h>
+#include <sched/live/live.h>
+
+struct live_curve {
+	char *name; /* NULL: free entry */
+	char *text; /* nomora.curve/1, to build the network again */
+	struct curve *curve;
+	int32_t number; /* of the placer */
+};
+
+struct live_machine {
+	enum live_machine_state state;
+	bool in_network; /* flownet_machine_added() */
+};
+
+struct live {
+	struct live_settings settings;
+	struct cluster *cluster;
+	struct cost_layout *layout;
+	struct latency_view *view;
+	struct placer *placer;
+	struct flownet *net;           /* placer's */
+	struct live_machine *machines; /* by number */
+	size_t machine_capacity;
+	struct live_curve *curves;
+	size_t curve_count, curve_capacity;
+	struct live_job **jobs; /* by number of the network; NULL: none */
+	uint32_t job_count;
+	size_t job_capacity;
+	char **removed; /* ids of jobs that are gone */
+	size_t removed_count, removed_capacity;
+	struct hash_table job_ids; /* hash of the id -> number */
+	struct live_decision *decisions;
+	size_t decision_count, decision_capacity;
+	uint64_t last_decision;
+	uint32_t on_the_move;
+	double network_s; /* the network's clock: flownet_time_passed() up to here */
+	bool changed;     /* a round is due */
+	bool broken;      /* the solver failed: build the network again */
+	struct live_totals totals;
+};
+
+int live_out_of_memory(struct error *err);
+
+/* Builds placer and network from cluster, curves and jobs. 0 or -errno with err set. */
+int live_build(struct live *live, double now_s, struct error *err);
+
+/* Puts a job and its tasks into the network, as their states say. */
+int live_enter_job(struct live *live, struct live_job *job, double now_s);
+
+struct live_curve *live_find_curve(const struct live *live, const char *name);
+struct live_task *live_find_task(const struct live *live, const char *job, const char *task, struct live_job **found);
+uint32_t live_task_number(const struct live_job *job, const struct live_task *task);
+
+/* Takes a task that is decided or moves back: to waiting, or to its origin. */
+void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s);
+void live_set_state(struct live_job *job, struct live_task *task, enum live_task_state state, double now_s);
+void live_job_free(struct live_job *job);
+void live_decision_clear(struct live_decision *decision);
+
+/* Round trip and predicted performance of a job's task on a machine; the root's machine is known. */
+void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
+		  double *performance, enum latency_origin *origin);
+
+#endif

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Time-outs, rounds, decisions, explanations. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/array.h>
+
+#include "live_priv.h"
+
+void live_decision_clear(struct live_decision *decision)
+{
+	free(decision->job);
+	free(decision->task);
+	free(decision->from);
+	free(decision->to);
+}
+
+/* The oldest are forgotten when there are twice as many as are kept, so that forgetting takes constant time each. */
+static int make_space(struct live *live)
+{
+	struct live_decision *decisions;
+
+	if (live->decision_count >= 2 * (size_t)live->settings.decisions_kept) {
+		size_t drop = live->decision_count - live->settings.decisions_kept;
+
+		for (size_t d = 0; d < drop; d++)
+			live_decision_clear(&live->decisions[d]);
+		memmove(live->decisions, live->decisions + drop,
+			(live->decision_count - drop) * sizeof *live->decisions);
+		live->decision_count -= drop;
+	}
+	decisions = array_grow(live->decisions, live->decision_count, &live->decision_capacity, sizeof *decisions);
+	if (!decisions)
+		return -ENOMEM;
+	live->decisions = decisions;
+	return 0;
+}
+
+static int decide(struct live *live, enum live_decision_kind kind, const struct live_job *job, struct live_task *task,
+		  int32_t from, int32_t to, double now_s, double gain)
+{
+	struct live_decision *decision;
+	bool is_root = live_task_number(job, task) == job->root;
+
+	if (make_space(live) < 0)
+		return -ENOMEM;
+	decision = &live->decisions[live->decision_count];
+	*decision = (struct live_decision){.sequence = live->last_decision + 1,
+					   .kind = kind,
+					   .at_s = now_s,
+					   .job = strdup(job->id),
+					   .task = strdup(task->name),
+					   .is_root = is_root,
+					   .rtt_us = NAN,
+					   .performance = NAN,
+					   .gain = gain,
+					   .from = from >= 0 ? strdup(live->cluster->machines[from].name) : NULL,
+					   .to = strdup(live->cluster->machines[to].name)};
+	if (!decision->job || !decision->task || !decision->to || (from >= 0 && !decision->from)) {
+		live_decision_clear(decision);
+		return -ENOMEM;
+	}
+	if (!is_root)
+		live_predict(live, job, (uint32_t)to, &decision->rtt_us, &decision->performance, &decision->origin);
+	live->decision_count++;
+	live->last_decision++;
+	live->totals.decisions++;
+	task->decision = live->last_decision;
+	return 0;
+}
+
+static double gain_of(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
+{
+	double rtt_us, before, after;
+	enum latency_origin origin;
+
+	if (live_task_number(job, task) == job->root || flownet_root_machine(live->net, job->number) < 0)
+		return 0;
+	live_predict(live, job, (uint32_t)task->machine, &rtt_us, &before, &origin);
+	live_predict(live, job, (uint32_t)to, &rtt_us, &after, &origin);
+	return after - before;
+}
+
+/* Whether a running task may make this move now. A drain overrides gain and return. */
+static bool move_allowed(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to,
+			 double gain, double now_s)
+{
+	bool drains = live->machines[task->machine].state == LIVE_DRAINING;
+
+	if (live->on_the_move >= live->settings.migrate_rate)
+		return false;
+	if (drains)
+		return true;
+	if (live->settings.migration == LIVE_MIGRATE_OFF || !job->may_move || gain < live->settings.migrate_gain)
+		return false;
+	return !(to == task->came_from && now_s - task->moved_s < live->settings.no_return_s);
+}
+
+/*
+ * A machine that cannot be reached from the root takes no task, though the network may propose one: a flow through a
+ * rack may end on any of its machines. Nor does one without a measurement, if that is asked for.
+ */
+static bool fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
+{
+	double rtt_us, performance;
+	enum latency_origin origin;
+
+	if (live_task_number(job, task) == job->root)
+		return true;
+	live_predict(live, job, (uint32_t)to, &rtt_us, &performance, &origin);
+	if (isinf(rtt_us))
+		return false;
+	return !live->settings.require_measured || origin == LATENCY_ORIGIN_MEASURED ||
+	       origin == LATENCY_ORIGIN_SAME_MACHINE;
+}
+
+static int take_place(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
+		      struct live_task *task, double now_s)
+{
+	int code;
+
+	if (task->retry_s > 0 || task->state != LIVE_WAITING || !fit_for(live, job, task, move->to))
+		return 0;
+	code = flownet_reserve(live->net, number);
+	if (code == -EBUSY || code == -ESTALE)
+		return 0; /* the next round proposes it again, if it is still best */
+	if (code < 0)
+		return code;
+	task->machine = move->to;
+	live_set_state(job, task, LIVE_DECIDED, now_s);
+	code = decide(live, LIVE_PLACE, job, task, -1, move->to, now_s, 0);
+	if (code == 0 && live->settings.confirm_at_once)
+		code = live_started(live, job->id, task->name, live->cluster->machines[move->to].name, now_s, NULL);
+	return code;
+}
+
+static int take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
+		     struct live_task *task, double now_s)
+{
+	double gain = gain_of(live, job, task, move->to);
+	int code;
+
+	if (!move_allowed(live, job, task, move->to, gain, now_s) || !fit_for(live, job, task, move->to)) {
+		live->totals.refused_moves++;
+		return 0;
+	}
+	if (live->settings.migration == LIVE_MIGRATE_ADVISE && live->machines[task->machine].state != LIVE_DRAINING)
+		return decide(live, LIVE_ADVICE, job, task, move->from, move->to, now_s, gain);
+	code = flownet_reserve(live->net, number);
+	if (code == -EBUSY || code == -ESTALE)
+		return 0;
+	if (code < 0)
+		return code;
+	task->origin = task->machine;
+	task->machine = move->to;
+	live->on_the_move++;
+	live_set_state(job, task, LIVE_MOVING, now_s);
+	code = decide(live, LIVE_MOVE, job, task, move->from, move->to, now_s, gain);
+	if (code == 0 && live->settings.confirm_at_once)
+		code = live_started(live, job->id, task->name, live->cluster->machines[move->to].name, now_s, NULL);
+	return code;
+}
+
+/* Departures to waiting (displaced by a root or by jobs that pay more) are refused: nobody is evicted. */
+static int take_proposals(struct live *live, const struct flownet_round *round, double now_s)
+{
+	for (size_t i = 0; i < round->move_count; i++) {
+		const struct flownet_move *move = &round->moves[i];
+		struct live_job *job = live->jobs[move->job];
+		struct live_task *task = &job->tasks[move->task];
+		int code = 0;
+
+		if (move->to == FLOWNET_NONE || move->to == move->from)
+			continue;
+		code = move->from == FLOWNET_NONE ? take_place(live, move, i, job, task, now_s)
+						  : take_move(live, move, i, job, task, now_s);
+		if (code < 0)
+			return code;
+	}
+	return 0;
+}
+
+static int propose(struct live *live, double now_s, struct error *err)
+{
+	struct flownet_round round;
+	int code = flownet_propose(live->net, &round, err);
+
+	live->totals.rounds++;
+	live->totals.last_round_s += round.apply_s + round.solve_s + round.extract_s;
+	if (code == 0 && take_proposals(live, &round, now_s) < 0)
+		code = live_out_of_memory(err);
+	return code;
+}
+
+static bool a_root_waits(const struct live *live)
+{
+	size_t count;
+	const uint32_t *jobs = flownet_jobs(live->net, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (flownet_waiting_tasks(live->net, jobs[i]) > 0 &&
+		    flownet_root_machine(live->net, jobs[i]) == FLOWNET_NONE)
+			return true;
+	return false;
+}
+
+/* Waiting roots first, then the others (NoMora 5.2). */
+static int run_round(struct live *live, double now_s, struct error *err)
+{
+	int code = 0;
+
+	live->totals.last_round_s = 0;
+	if (live->settings.policy->root_first && a_root_waits(live)) {
+		code = flownet_hold_others(live->net, true);
+		if (code == 0)
+			code = propose(live, now_s, err);
+		flownet_hold_others(live->net, false);
+	}
+	return code == 0 ? propose(live, now_s, err) : code;
+}
+
+/* Tasks that drain are sent away, as many at a time as may be on the move. */
+static void send_away(struct live *live)
+{
+	uint32_t leaving = live->on_the_move;
+
+	for (uint32_t j = 0; j < live->job_count && leaving < live->settings.migrate_rate; j++)
+		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++) {
+			const struct live_task *task = &live->jobs[j]->tasks[t];
+
+			if (task->state != LIVE_RUNNING || live->machines[task->machine].state != LIVE_DRAINING ||
+			    !live->jobs[j]->may_move)
+				continue;
+			flownet_task_leave(live->net, j, t, true);
+			if (++leaving >= live->settings.migrate_rate)
+				break;
+		}
+}
+
+/* Confirmations that are late count as failures; pauses end. */
+static int watch_tasks(struct live *live, double now_s)
+{
+	int code = 0;
+
+	for (uint32_t j = 0; j < live->job_count; j++)
+		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count && code == 0; t++) {
+			struct live_task *task = &live->jobs[j]->tasks[t];
+			bool in_transit = task->state == LIVE_DECIDED || task->state == LIVE_MOVING;
+
+			if (in_transit && now_s - task->since_s >= live->settings.start_timeout_s) {
+				live->totals.timeouts++;
+				code = live_failed(live, live->jobs[j]->id, task->name, now_s, NULL);
+			}
+			if (task->state == LIVE_WAITING && task->retry_s > 0 && now_s >= task->retry_s) {
+				task->retry_s = 0;
+				live->jobs[j]->dirty = true;
+				if (t != live->jobs[j]->root)
+					code = flownet_task_arrived(live->net, j, t, now_s - task->since_s);
+				live->changed = true;
+			}
+		}
+	return code;
+}
+
+int live_step(struct live *live, double now_s, struct error *err)
+{
+	uint64_t before = live->last_decision;
+	int code = watch_tasks(live, now_s);
+
+	if (live->broken && code == 0)
+		code = live_build(live, now_s, err);
+	live->broken = live->broken && code < 0;
+	if (code == 0 && now_s > live->network_s) {
+		code = flownet_time_passed(live->net, now_s - live->network_s);
+		live->network_s = now_s;
+	}
+	if (code < 0)
+		return error_set(err, -code, "%s", strerror(-code));
+	if (!live->changed)
+		return 0;
+	live->changed = false;
+	send_away(live);
+	code = run_round(live, now_s, err);
+	if (code < 0) {
+		live->totals.solver_errors++;
+		live->broken = live->changed = true;
+		return code;
+	}
+	return (int)(live->last_decision - before);
+}
+
+double live_next_s(const struct live *live, double now_s)
+{
+	double next = live->changed || live->broken ? now_s : INFINITY;
+
+	for (uint32_t j = 0; j < live->job_count; j++)
+		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++) {
+			const struct live_task *task = &live->jobs[j]->tasks[t];
+
+			if (task->state == LIVE_DECIDED || task->state == LIVE_MOVING)
+				next = fmin(next, task->since_s + live->settings.start_timeout_s);
+			else if (task->state == LIVE_WAITING && task->retry_s > 0)
+				next = fmin(next, task->retry_s);
+		}
+	return fmax(0, next - now_s);
+}
+
+const struct live_decision *live_decisions(const struct live *live, uint64_t after, size_t *count)
+{
+	uint64_t first = live->last_decision - live->decision_count; /* sequence before the oldest kept */
+	size_t skip = after > first ? (size_t)(after - first) : 0;
+
+	*count = skip < live->decision_count ? live->decision_count - skip : 0;
+	return live->decisions + (*count > 0 ? skip : 0);
+}
+
+uint64_t live_last_decision(const struct live *live)
+{
+	return live->last_decision;
+}
+
+static bool better(const struct live_candidate *a, const struct live_candidate *b)
+{
+	if (a->performance != b->performance)
+		return a->performance > b->performance;
+	return a->rtt_us != b->rtt_us ? a->rtt_us < b->rtt_us : a->machine < b->machine;
+}
+
+/* Inserts into a list sorted by better(), which keeps its best `most`. */
+static void insert(struct live_candidate *list, size_t *count, size_t most, const struct live_candidate *candidate)
+{
+	size_t at = *count;
+
+	if (at == most) {
+		if (most == 0 || !better(candidate, &list[most - 1]))
+			return;
+		at--;
+	} else {
+		++*count;
+	}
+	for (; at > 0 && better(candidate, &list[at - 1]); at--)
+		list[at] = list[at - 1];
+	list[at] = *candidate;
+}
+
+static struct live_candidate candidate_at(const struct live *live, const struct live_job *job,
+					  const struct live_task *task, uint32_t machine)
+{
+	struct live_candidate candidate = {.machine = machine,
+					   .free_slots = (uint32_t)flownet_free(live->net, machine),
+					   .is_here = task->machine == (int32_t)machine};
+
+	live_predict(live, job, machine, &candidate.rtt_us, &candidate.performance, &candidate.origin);
+	return candidate;
+}
+
+static void say_why(const struct live *live, const struct live_job *job, const struct live_task *task,
+		    size_t candidates, char why[static 160])
+{
+	bool is_root = live_task_number(job, task) == job->root;
+
+	why[0] = '\0';
+	if (task->state == LIVE_FAILED)
+		snprintf(why, 160, "given up after %u attempts", task->attempts);
+	else if (task->state != LIVE_WAITING)
+		return;
+	else if (task->retry_s > 0)
+		snprintf(why, 160, "paused after %u failed attempts", task->attempts);
+	else if (!is_root && flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
+		snprintf(why, 160, "waits for its root, task '%s'", job->tasks[job->root].name);
+	else if (live->settings.require_measured && candidates == 0)
+		snprintf(why, 160, "no free machine with a measured round trip to the root");
+	else
+		snprintf(why, 160, "no free slot, or waiting costs less than the free ones");
+}
+
+int live_explain(struct live *live, const char *job_id, const char *task_name, struct live_candidate *candidates,
+		 size_t most, char why[static 160], struct error *err)
+{
+	struct live_job *job;
+	struct live_task *task = live_find_task(live, job_id, task_name, &job);
+	size_t count = 0;
+	bool here = false;
+
+	if (!task)
+		return error_set(err, ENOENT, "unknown task '%s' of job '%s'", task_name, job_id);
+	say_why(live, job, task, 0, why);
+	if (flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
+		return 0;
+	for (uint32_t m = 0; m < live->cluster->machine_count; m++) {
+		struct live_candidate candidate;
+
+		if (!live->machines[m].in_network || live->machines[m].state != LIVE_UP)
+			continue;
+		candidate = candidate_at(live, job, task, m);
+		if (candidate.free_slots > 0 || candidate.is_here)
+			insert(candidates, &count, most, &candidate);
+	}
+	say_why(live, job, task, count, why);
+	for (size_t i = 0; i < count; i++)
+		here = here || candidates[i].is_here;
+	if (!here && task->machine >= 0 && count > 0 && live->machines[task->machine].in_network) {
+		count -= count == most;
+		candidates[count++] = candidate_at(live, job, task, (uint32_t)task->machine);
+	}
+	return (int)count;
+}
+
+struct live_totals live_totals(const struct live *live)
+{
+	struct live_totals totals = live->totals;
+
+	for (uint32_t j = 0; j < live->job_count; j++) {
+		totals.jobs += live->jobs[j] != NULL;
+		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++) {
+			enum live_task_state state = live->jobs[j]->tasks[t].state;
+
+			totals.waiting += state == LIVE_WAITING;
+			totals.decided += state == LIVE_DECIDED;
+			totals.running += state == LIVE_RUNNING;
+			totals.moving += state == LIVE_MOVING;
+			totals.failed += state == LIVE_FAILED;
+		}
+	}
+	for (uint32_t m = 0; m < live->cluster->machine_count; m++) {
+		if (!live->cluster->machines[m].name)
+			continue;
+		totals.machines++;
+		totals.slots += live->machines[m].in_network ? live->cluster->machines[m].slots : 0;
+		totals.free_slots += live->machines[m].in_network ? (uint64_t)flownet_free(live->net, m) : 0;
+	}
+	totals.measured_pairs = latency_view_pairs(live->view);
+	return totals;
+}
+
+void live_number_decisions(struct live *live, uint64_t last)
+{
+	live->last_decision = last;
+}

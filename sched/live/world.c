@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Machines, curves, measurements, and the network that is built of them. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/array.h>
+
+#include "live_priv.h"
+
+int live_out_of_memory(struct error *err)
+{
+	return error_set(err, ENOMEM, "out of memory");
+}
+
+void live_settings_default(struct live_settings *settings)
+{
+	*settings = (struct live_settings){.policy = policy_find("nomora"),
+					   .default_rtt = {1, 30, 100, 250},
+					   .start_timeout_s = 60,
+					   .retry_s = 1,
+					   .attempts_maximum = 5,
+					   .max_age_s = 60,
+					   .migrate_gain = 0.1,
+					   .migrate_rate = 4,
+					   .no_return_s = 600,
+					   .decisions_kept = 10000};
+	policy_settings_default(&settings->policy_settings);
+}
+
+static const char *const state_names[] = {
+	[LIVE_WAITING] = "waiting", [LIVE_DECIDED] = "decided", [LIVE_RUNNING] = "running",
+	[LIVE_MOVING] = "moving",   [LIVE_ENDED] = "ended",     [LIVE_FAILED] = "failed"};
+static const char *const machine_names[] = {[LIVE_UP] = "up", [LIVE_DRAINING] = "draining", [LIVE_DOWN] = "down"};
+static const char *const decision_names[] = {[LIVE_PLACE] = "place", [LIVE_MOVE] = "move", [LIVE_ADVICE] = "advice"};
+
+const char *live_task_state_name(enum live_task_state state)
+{
+	return state_names[state];
+}
+
+const char *live_machine_state_name(enum live_machine_state state)
+{
+	return machine_names[state];
+}
+
+int live_machine_state_find(const char *name)
+{
+	for (int i = 0; i <= LIVE_DOWN; i++)
+		if (strcmp(machine_names[i], name) == 0)
+			return i;
+	return -1;
+}
+
+const char *live_decision_kind_name(enum live_decision_kind kind)
+{
+	return decision_names[kind];
+}
+
+struct live *live_create(const struct live_settings *settings, struct error *err)
+{
+	struct live *live = calloc(1, sizeof *live);
+
+	if (live) {
+		live->settings = *settings;
+		live->cluster = cluster_create();
+		if (live->cluster)
+			live->cluster->default_rtt = settings->default_rtt;
+		live->layout = live->cluster ? cost_layout_create(live->cluster) : NULL;
+		live->view = live->layout ? latency_view_create(live->layout) : NULL;
+	}
+	if (!live || !live->view) {
+		live_out_of_memory(err);
+		live_destroy(live);
+		return NULL;
+	}
+	if (live_build(live, 0, err) < 0) {
+		live_destroy(live);
+		return NULL;
+	}
+	return live;
+}
+
+void live_destroy(struct live *live)
+{
+	if (!live)
+		return;
+	for (uint32_t j = 0; j < live->job_count; j++)
+		live_job_free(live->jobs[j]);
+	for (size_t c = 0; c < live->curve_count; c++) {
+		free(live->curves[c].name);
+		free(live->curves[c].text);
+		curve_destroy(live->curves[c].curve);
+	}
+	for (size_t r = 0; r < live->removed_count; r++)
+		free(live->removed[r]);
+	free(live->removed);
+	for (size_t d = 0; d < live->decision_count; d++)
+		live_decision_clear(&live->decisions[d]);
+	placer_destroy(live->placer);
+	latency_view_destroy(live->view);
+	cost_layout_destroy(live->layout);
+	cluster_destroy(live->cluster);
+	hash_table_free(&live->job_ids);
+	free(live->machines);
+	free(live->curves);
+	free(live->jobs);
+	free(live->decisions);
+	free(live);
+}
+
+const struct cluster *live_cluster(const struct live *live)
+{
+	return live->cluster;
+}
+
+const struct latency_view *live_view(const struct live *live)
+{
+	return live->view;
+}
+
+enum live_machine_state live_machine_state_of(const struct live *live, uint32_t machine)
+{
+	return live->machines[machine].state;
+}
+
+uint32_t live_machine_tasks(const struct live *live, uint32_t machine)
+{
+	return live->machines[machine].in_network ? (uint32_t)flownet_running(live->net, machine) : 0;
+}
+
+/* Brings the network's idea of a machine in line with ours. */
+static int enter_machine(struct live *live, uint32_t number)
+{
+	struct live_machine *machine = &live->machines[number];
+	int32_t slots = (int32_t)live->cluster->machines[number].slots;
+	int code = 0;
+
+	if (machine->state == LIVE_DOWN) {
+		if (machine->in_network)
+			code = flownet_machine_removed(live->net, number);
+		machine->in_network = false;
+		return code;
+	}
+	if (!machine->in_network)
+		code = flownet_machine_added(live->net, number, slots);
+	else if (flownet_slots(live->net, number) != slots)
+		code = flownet_slots_changed(live->net, number, slots);
+	machine->in_network = code == 0;
+	if (code == 0)
+		code = flownet_machine_drained(live->net, number, machine->state == LIVE_DRAINING);
+	return code;
+}
+
+int live_build(struct live *live, double now_s, struct error *err)
+{
+	int code = 0;
+
+	placer_destroy(live->placer);
+	live->placer = placer_create(live->settings.policy, live->layout, cost_source_from_view(live->view),
+				     &live->settings.policy_settings, err);
+	if (!live->placer)
+		return error_code(err, ENOMEM);
+	live->net = placer_net(live->placer);
+	live->network_s = now_s;
+	live->on_the_move = 0;
+	for (size_t c = 0; c < live->curve_count; c++)
+		if (live->curves[c].name) {
+			live->curves[c].number = placer_add_curve(live->placer, live->curves[c].curve);
+			if (live->curves[c].number < 0)
+				return live_out_of_memory(err);
+		}
+	for (uint32_t m = 0; m < live->cluster->machine_count && code == 0; m++) {
+		live->machines[m].in_network = false;
+		if (live->cluster->machines[m].name)
+			code = enter_machine(live, m);
+	}
+	for (uint32_t j = 0; j < live->job_count && code == 0; j++)
+		if (live->jobs[j])
+			code = live_enter_job(live, live->jobs[j], now_s);
+	live->changed = true;
+	return code == 0 ? 0 : error_set(err, -code, "cannot build the network: %s", strerror(-code));
+}
+
+static int add_machine(struct live *live, const char *name, const char *rack, const char *pod, uint32_t slots,
+		       struct error *err)
+{
+	int64_t number = cluster_add_machine(live->cluster, name, rack, pod, slots, err);
+	struct live_machine *machines;
+	int code;
+
+	if (number < 0)
+		return (int)number;
+	machines =
+		array_reserve(live->machines, live->cluster->machine_count, &live->machine_capacity, sizeof *machines);
+	if (!machines)
+		return live_out_of_memory(err);
+	live->machines = machines;
+	machines[number] = (struct live_machine){0};
+	code = cost_layout_add(live->layout, (uint32_t)number);
+	if (code == 0)
+		code = latency_view_grow(live->view);
+	if (code == 0)
+		code = placer_grow(live->placer);
+	return code == 0 ? (int)number : live_out_of_memory(err);
+}
+
+/* Tasks of a machine that went down wait again; moves from or to it are called off. */
+static void lose_tasks(struct live *live, uint32_t number, double now_s)
+{
+	for (uint32_t j = 0; j < live->job_count; j++) {
+		struct live_job *job = live->jobs[j];
+
+		for (uint32_t t = 0; job && t < job->task_count; t++) {
+			struct live_task *task = &job->tasks[t];
+
+			if (task->state == LIVE_MOVING &&
+			    (task->machine == (int32_t)number || task->origin == (int32_t)number)) {
+				bool origin_lost = task->origin == (int32_t)number;
+
+				live_take_back(live, job, task, now_s);
+				if (!origin_lost)
+					continue;
+			} else if (task->machine != (int32_t)number ||
+				   (task->state != LIVE_RUNNING && task->state != LIVE_DECIDED)) {
+				continue;
+			} else if (task->state == LIVE_DECIDED) {
+				live_take_back(live, job, task, now_s);
+				continue;
+			}
+			task->machine = -1;
+			live_set_state(job, task, LIVE_WAITING, now_s);
+		}
+	}
+}
+
+int live_machine_set(struct live *live, const char *name, const char *rack, const char *pod, uint32_t slots,
+		     enum live_machine_state state, struct error *err)
+{
+	int64_t number = cluster_find_machine(live->cluster, name);
+	const struct cluster_rack *known;
+
+	if (slots > CLUSTER_SLOTS_MAXIMUM)
+		return error_set(err, EINVAL, "machine '%s': %u slots; expected at most %d", name, slots,
+				 CLUSTER_SLOTS_MAXIMUM);
+	if (number < 0) {
+		number = add_machine(live, name, rack, pod, slots, err);
+		if (number < 0)
+			return (int)number;
+	} else {
+		known = &live->cluster->racks[live->cluster->machines[number].rack];
+		if (strcmp(known->name, rack) != 0 || (pod && strcmp(live->cluster->pods[known->pod], pod) != 0))
+			return error_set(err, EINVAL,
+					 "machine '%s' is in rack '%s', pod '%s'; remove it before it is moved", name,
+					 known->name, live->cluster->pods[known->pod]);
+	}
+	if (state == LIVE_DOWN && live->machines[number].state != LIVE_DOWN)
+		lose_tasks(live, (uint32_t)number, live->network_s);
+	live->cluster->machines[number].slots = slots;
+	live->machines[number].state = state;
+	live->changed = true;
+	return enter_machine(live, (uint32_t)number) == 0 ? 0 : live_out_of_memory(err);
+}
+
+int live_machine_remove(struct live *live, const char *name, struct error *err)
+{
+	int64_t number = cluster_find_machine(live->cluster, name);
+	int code = 0;
+
+	if (number < 0)
+		return error_set(err, ENOENT, "unknown machine '%s'", name);
+	if (live_machine_tasks(live, (uint32_t)number) > 0)
+		return error_set(err, EBUSY, "machine '%s' has tasks; drain it first", name);
+	if (live->machines[number].in_network) {
+		if (flownet_machine_is_reference(live->net, (uint32_t)number))
+			return error_set(err, EBUSY, "machine '%s' is the reference of a job whose root ended there",
+					 name);
+		code = flownet_machine_removed(live->net, (uint32_t)number);
+	}
+	live->machines[number] = (struct live_machine){0};
+	if (code == 0)
+		code = placer_forget_machine(live->placer, (uint32_t)number);
+	if (code == -EBUSY)
+		return error_set(err, EBUSY, "machine '%s' is the reference of a job", name);
+	latency_view_forget(live->view, (uint32_t)number);
+	cost_layout_remove(live->layout, (uint32_t)number);
+	cluster_remove_machine(live->cluster, (uint32_t)number);
+	live->changed = true;
+	return code;
+}
+
+struct live_curve *live_find_curve(const struct live *live, const char *name)
+{
+	for (size_t c = 0; c < live->curve_count; c++)
+		if (live->curves[c].name && strcmp(live->curves[c].name, name) == 0)
+			return &live->curves[c];
+	return NULL;
+}
+
+static struct live_curve *spare_curve(struct live *live)
+{
+	struct live_curve *curves;
+
+	for (size_t c = 0; c < live->curve_count; c++)
+		if (!live->curves[c].name)
+			return &live->curves[c];
+	curves = array_grow(live->curves, live->curve_count, &live->curve_capacity, sizeof *curves);
+	if (!curves)
+		return NULL;
+	live->curves = curves;
+	curves[live->curve_count] = (struct live_curve){0};
+	return &curves[live->curve_count++];
+}
+
+int live_curve_set(struct live *live, const char *name, const struct curve *curve, struct error *err)
+{
+	char *text = curve_to_text(curve, err);
+	struct curve *copy = text ? curve_from_memory(name, text, strlen(text), err) : NULL;
+	struct live_curve *entry = live_find_curve(live, name);
+	int code = 0;
+
+	if (!copy) {
+		free(text);
+		return error_code(err, ENOMEM);
+	}
+	if (entry) {
+		code = placer_replace_curve(live->placer, entry->number, copy);
+	} else {
+		entry = spare_curve(live);
+		if (entry) {
+			entry->name = strdup(name);
+			entry->number = entry->name ? placer_add_curve(live->placer, copy) : -ENOMEM;
+			code = entry->number < 0 ? -ENOMEM : 0;
+		} else {
+			code = -ENOMEM;
+		}
+	}
+	if (code < 0) {
+		free(text);
+		curve_destroy(copy);
+		return live_out_of_memory(err);
+	}
+	free(entry->text);
+	curve_destroy(entry->curve);
+	entry->text = text;
+	entry->curve = copy;
+	live->changed = true;
+	return 0;
+}
+
+int live_curve_remove(struct live *live, const char *name, struct error *err)
+{
+	struct live_curve *entry = live_find_curve(live, name);
+
+	if (!entry)
+		return error_set(err, ENOENT, "unknown curve '%s'", name);
+	if (placer_remove_curve(live->placer, entry->number) == -EBUSY)
+		return error_set(err, EBUSY, "curve '%s' is used by a job", name);
+	free(entry->name);
+	free(entry->text);
+	curve_destroy(entry->curve);
+	*entry = (struct live_curve){0};
+	return 0;
+}
+
+const char *live_curve_name(const struct live *live, size_t number)
+{
+	if (number >= live->curve_count)
+		return NULL;
+	return live->curves[number].name ? live->curves[number].name : "";
+}
+
+/* Tells the network what moved in the view. */
+static int pass_moved(struct live *live)
+{
+	struct cost_moved moved = latency_view_moved(live->view);
+	int code = 0;
+
+	if (moved.count > 0) {
+		code = flownet_latency_changed(live->net, &moved);
+		live->changed = true;
+	}
+	latency_view_moved_clear(live->view);
+	return code;
+}
+
+static void expire(struct live *live, double now_s)
+{
+	if (live->settings.max_age_s > 0 && now_s > live->settings.max_age_s)
+		latency_view_expire(live->view, (uint32_t)(now_s - live->settings.max_age_s));
+}
+
+int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s)
+{
+	int code = latency_view_update(live->view, samples, count, (uint32_t)now_s);
+
+	expire(live, now_s);
+	return code == 0 ? pass_moved(live) : code;
+}
+
+static float entry_rtt(const struct latency_entry *entry, enum latency_statistic statistic)
+{
+	if (entry->samples == 0) /* probed without an answer: unreachable, which is not "not measured" */
+		return INFINITY;
+	switch (statistic) {
+	case LATENCY_STATISTIC_P50:
+		return (float)entry->rtt_p50_us;
+	case LATENCY_STATISTIC_P99:
+		return (float)entry->rtt_p99_us;
+	default:
+		return (float)entry->rtt_max_us;
+	}
+}
+
+/* Rows that name machines of the cluster and are young enough, as samples. Returns their number. */
+static size_t take_rows(const struct live *live, const struct latency_matrix *matrix, enum latency_statistic statistic,
+			struct ns wall, struct latency_sample *samples, struct live_matrix_outcome *outcome)
+{
+	size_t count = 0;
+
+	*outcome = (struct live_matrix_outcome){0};
+	for (size_t i = 0; i < latency_matrix_count(matrix); i++) {
+		const struct latency_entry *entry = latency_matrix_at(matrix, i);
+		int64_t source = cluster_find_machine(live->cluster, latency_matrix_host(matrix, entry->source));
+		int64_t destination =
+			cluster_find_machine(live->cluster, latency_matrix_host(matrix, entry->destination));
+		double age_s = ns_to_s(ns_sub(wall, entry->updated_at));
+
+		if (source < 0 || destination < 0)
+			outcome->unknown++;
+		else if (live->settings.max_age_s > 0 && age_s > live->settings.max_age_s)
+			outcome->old++;
+		else if (age_s < -live->settings.max_age_s)
+			outcome->future++;
+		else
+			samples[count++] = (struct latency_sample){(uint32_t)source, (uint32_t)destination,
+								   entry_rtt(entry, statistic)};
+	}
+	outcome->taken = count;
+	return count;
+}
+
+int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, enum latency_statistic statistic,
+			struct ns wall, double now_s, struct live_matrix_outcome *outcome)
+{
+	struct latency_sample *samples = malloc(latency_matrix_count(matrix) * sizeof *samples + 1);
+	int code;
+
+	if (!samples)
+		return -ENOMEM;
+	code = live_latency(live, samples, take_rows(live, matrix, statistic, wall, samples, outcome), now_s);
+	free(samples);
+	return code;
+}
+
+void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
+		  double *performance, enum latency_origin *origin)
+{
+	int32_t root = flownet_root_machine(live->net, job->number);
+
+	*rtt_us = latency_view_get(live->view, (uint32_t)root, machine, origin);
+	*performance = 100.0 / placer_latency_cost(live->placer, job->number, (uint32_t)root, machine);
+}

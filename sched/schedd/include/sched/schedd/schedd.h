@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The scheduler's daemon: sched/live behind an HTTP API, with its state in SQLite and the mesh from a CSV file.
+ *
+ * What is acknowledged is committed and synced: requests that change something are applied, written in one transaction
+ * with the others of the same turn, and answered after the commit. When the store fails (a full disk), the changes are
+ * undone by reading the state back, and their callers get 503.
+ *
+ * API, JSON unless said otherwise. Admins are root and the daemon's own user, and who has the TCP token.
+ *
+ *   POST   /v1/jobs?move=1      lines of jobs.jsonl; the same id and line again: the same answer, another line: 409
+ *   GET    /v1/jobs[/ID]        all jobs, one job with its tasks
+ *   DELETE /v1/jobs/ID          cancels; its owner or an admin
+ *   GET    /v1/machines         with slots, tasks, state
+ *   PUT    /v1/machines/NAME    {"rack", "pod", "slots", "state"}; admins
+ *   DELETE /v1/machines/NAME    admins
+ *   PUT    /v1/curves/NAME      nomora.curve/1; replaces it while jobs run; admins
+ *   GET    /v1/curves           names
+ *   GET    /v1/decisions?after=N[&wait=1]   decisions above N; with wait the answer comes with the next one, or after
+ * 25 s POST   /v1/events           lines {"event": "started"|"ended"|"failed", "job", "task", "machine"}; admins GET
+ * /v1/explain/JOB/TASK candidates with round trip, origin, performance; why it waits GET    /metrics OpenMetrics text
+ *   GET    /healthz             "ok", or 503 with the reason
+ *
+ * One thread.
+ */
+#ifndef SCHED_SCHEDD_SCHEDD_H
+#define SCHED_SCHEDD_SCHEDD_H
+
+#include <sched/live/live.h>
+
+struct schedd_options {
+	struct live_settings live;
+	const char *state;   /* SQLite file, created if absent */
+	const char *socket;  /* unix socket, or: */
+	const char *address; /* with port and token */
+	uint16_t port;
+	const char *token;
+	const char *cluster; /* nomora.cluster/1, read at the start; NULL */
+	const char *curves;  /* folder of curves, read at the start; NULL */
+	const char *latency; /* CSV of the mesh, read again whenever it is replaced; NULL */
+	enum latency_statistic statistic;
+	uint32_t round_ms; /* at most one round per so many milliseconds */
+};
+
+struct schedd;
+
+/* Opens and reads the state. NULL with err set; EBUSY: another daemon has it. */
+struct schedd *schedd_create(const struct schedd_options *options, struct error *err);
+void schedd_destroy(struct schedd *schedd); /* NULL is legal */
+uint16_t schedd_port(const struct schedd *schedd);
+
+/* Serves until *stop is set (by a signal handler). 0 or -errno with err set. */
+int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *err);
+
+#endif

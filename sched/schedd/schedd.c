@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loop: requests, rounds, the commit, replies. */
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <base/array.h>
+#include <base/log.h>
+
+#include "schedd_priv.h"
+
+/* How often the mesh's file is looked at. */
+#define LATENCY_S 0.5
+
+double schedd_now_s(const struct schedd *schedd)
+{
+	return ns_to_s(ns_sub(ns_now_monotonic(), schedd->start));
+}
+
+double schedd_offset_s(const struct schedd *schedd)
+{
+	return ns_to_s(ns_now_wall()) - schedd_now_s(schedd);
+}
+
+void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned status, char *text)
+{
+	struct reply *replies =
+		array_grow(schedd->replies, schedd->reply_count, &schedd->reply_capacity, sizeof *replies);
+
+	if (!replies || !text) {
+		serve_reply(call, 500, "text/plain", "", 0);
+		free(text);
+		return;
+	}
+	schedd->replies = replies;
+	replies[schedd->reply_count++] = (struct reply){.call = call, .status = status, .text = text};
+}
+
+static int read_curve(struct schedd *schedd, const char *folder, const char *file, struct error *err)
+{
+	char path[4096], name[256];
+	size_t length = strlen(file);
+	struct curve *curve;
+	char *text;
+	int code;
+
+	if (length < 6 || strcmp(file + length - 5, ".json") != 0 || length >= sizeof name)
+		return 0;
+	snprintf(path, sizeof path, "%s/%s", folder, file);
+	snprintf(name, sizeof name, "%.*s", (int)(length - 5), file);
+	curve = curve_load(path, err);
+	if (!curve)
+		return error_code(err, EINVAL);
+	code = live_curve_set(schedd->live, name, curve, err);
+	text = code == 0 ? curve_to_text(curve, err) : NULL;
+	if (text)
+		store_put_curve(schedd->store, name, text);
+	free(text);
+	curve_destroy(curve);
+	return code;
+}
+
+static int read_curves(struct schedd *schedd, struct error *err)
+{
+	struct dirent **entries;
+	int count = scandir(schedd->options.curves, &entries, NULL, alphasort), code = 0;
+
+	if (count < 0)
+		return error_set(err, errno, "%s: %s", schedd->options.curves, strerror(errno));
+	for (int i = 0; i < count; i++) {
+		if (code == 0)
+			code = read_curve(schedd, schedd->options.curves, entries[i]->d_name, err);
+		free(entries[i]);
+	}
+	free(entries);
+	return code;
+}
+
+/* Machines that the file lacks stay as they are: they may have tasks. States stay, too. */
+static int read_cluster(struct schedd *schedd, struct error *err)
+{
+	struct cluster *cluster = cluster_read(schedd->options.cluster, err);
+	int code = cluster ? 0 : error_code(err, EINVAL);
+
+	for (uint32_t m = 0; code == 0 && m < cluster->machine_count; m++) {
+		const struct cluster_machine *machine = &cluster->machines[m];
+		const struct cluster_rack *rack = &cluster->racks[machine->rack];
+		int64_t number = cluster_find_machine(live_cluster(schedd->live), machine->name);
+		enum live_machine_state state =
+			number < 0 ? LIVE_UP : live_machine_state_of(schedd->live, (uint32_t)number);
+
+		code = live_machine_set(schedd->live, machine->name, rack->name, cluster->pods[rack->pod],
+					machine->slots, state, err);
+		if (code == 0)
+			store_put_machine(schedd->store, machine->name, rack->name, cluster->pods[rack->pod],
+					  machine->slots, live_machine_state_name(state));
+	}
+	cluster_destroy(cluster);
+	return code;
+}
+
+/* A new live state with what the store has. */
+static int read_state(struct schedd *schedd, struct error *err)
+{
+	int code;
+
+	live_destroy(schedd->live);
+	schedd->live = live_create(&schedd->options.live, err);
+	if (!schedd->live)
+		return error_code(err, ENOMEM);
+	code = store_load(schedd->store, schedd->live, schedd_offset_s(schedd), schedd_now_s(schedd), err);
+	schedd->stored_decision = live_last_decision(schedd->live);
+	schedd->latency_inode = 0; /* the mesh is read again */
+	schedd->next_latency_s = 0;
+	return code;
+}
+
+struct schedd *schedd_create(const struct schedd_options *options, struct error *err)
+{
+	struct schedd *schedd = calloc(1, sizeof *schedd);
+	struct serve_options serve = {.unix_path = options->socket,
+				      .address = options->address,
+				      .port = options->port,
+				      .token = options->token,
+				      .routes = schedd_routes,
+				      .context = schedd,
+				      .body_bytes = 8 << 20};
+	int code;
+
+	if (!schedd) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	schedd->options = *options;
+	/* The clock of live never shows less than what was stored: an hour for tasks that run since before the start.
+	 */
+	schedd->start = ns_sub(ns_now_monotonic(), ns_from_us(3600e6));
+	schedd->store = store_open(options->state, err);
+	code = schedd->store ? read_state(schedd, err) : error_code(err, EINVAL);
+	if (code == 0 && options->cluster)
+		code = read_cluster(schedd, err);
+	if (code == 0 && options->curves)
+		code = read_curves(schedd, err);
+	if (code == 0)
+		code = store_commit(schedd->store, err);
+	if (code == 0)
+		schedd->serve = serve_create(&serve, err);
+	if (schedd->serve)
+		return schedd;
+	schedd_destroy(schedd);
+	return NULL;
+}
+
+void schedd_destroy(struct schedd *schedd)
+{
+	if (!schedd)
+		return;
+	serve_destroy(schedd->serve);
+	for (size_t r = 0; r < schedd->reply_count; r++)
+		free(schedd->replies[r].text);
+	free(schedd->replies);
+	free(schedd->polls);
+	live_destroy(schedd->live);
+	store_close(schedd->store);
+	free(schedd);
+}
+
+uint16_t schedd_port(const struct schedd *schedd)
+{
+	return serve_port(schedd->serve);
+}
+
+/* Reads the mesh if its file was replaced. A bad file changes nothing: what is known grows old. */
+static void read_latency(struct schedd *schedd, double now_s)
+{
+	struct live_matrix_outcome outcome;
+	struct latency_matrix *matrix;
+	struct error err = {0};
+	struct stat status;
+
+	if (!schedd->options.latency || now_s < schedd->next_latency_s)
+		return;
+	schedd->next_latency_s = now_s + LATENCY_S;
+	live_latency(schedd->live, NULL, 0, now_s); /* lets what is old expire */
+	if (stat(schedd->options.latency, &status) < 0)
+		return;
+	if (status.st_ino == schedd->latency_inode && status.st_mtim.tv_sec == schedd->latency_changed.tv_sec &&
+	    status.st_mtim.tv_nsec == schedd->latency_changed.tv_nsec)
+		return;
+	schedd->latency_inode = status.st_ino;
+	schedd->latency_changed = status.st_mtim;
+	matrix = latency_matrix_read(schedd->options.latency, NULL, &err);
+	if (!matrix ||
+	    live_latency_matrix(schedd->live, matrix, schedd->options.statistic, ns_now_wall(), now_s, &outcome) < 0) {
+		schedd->latency_errors++;
+		log_warning("%s", err.code ? err.text : "out of memory");
+	} else {
+		schedd->latency_reads++;
+		if (outcome.unknown + outcome.old + outcome.future > 0)
+			log_warning("%s: left out %llu rows of unknown machines, %llu that are too old, %llu from the "
+				    "future",
+				    schedd->options.latency, (unsigned long long)outcome.unknown,
+				    (unsigned long long)outcome.old, (unsigned long long)outcome.future);
+	}
+	latency_matrix_destroy(matrix);
+}
+
+static void step(struct schedd *schedd, double now_s)
+{
+	struct error err = {0};
+
+	if (now_s - schedd->last_round_s < schedd->options.round_ms / 1e3)
+		return;
+	schedd->last_round_s = now_s;
+	if (live_step(schedd->live, now_s, &err) < 0)
+		log_warning("the round failed, the network is built again: %s", err.text);
+}
+
+static void put_job(void *context, const struct live_job *job)
+{
+	struct schedd *schedd = context;
+
+	store_put_tasks(schedd->store, schedd->live, job, schedd_offset_s(schedd));
+}
+
+static void remove_job(void *context, const char *id)
+{
+	struct schedd *schedd = context;
+
+	store_remove_job(schedd->store, id);
+}
+
+/* Writes what changed. On failure the live state becomes what the store has. */
+static int commit(struct schedd *schedd)
+{
+	struct error err = {0};
+	size_t count;
+	const struct live_decision *decisions = live_decisions(schedd->live, schedd->stored_decision, &count);
+	int code;
+
+	live_take_changes(schedd->live, put_job, remove_job, schedd);
+	for (size_t d = 0; d < count; d++)
+		store_put_decision(schedd->store, &decisions[d], schedd_offset_s(schedd));
+	if (!store_pending(schedd->store))
+		return 0;
+	code = store_commit(schedd->store, &err);
+	if (code == 0) {
+		schedd->stored_decision = live_last_decision(schedd->live);
+		schedd->commits++;
+		schedd->trouble[0] = '\0';
+		return 0;
+	}
+	schedd->commit_failures++;
+	snprintf(schedd->trouble, sizeof schedd->trouble, "%.250s\n", err.text);
+	log_warning("%s; changes are refused until it can be written again", err.text);
+	if (read_state(schedd, &err) < 0)
+		log_warning("%s", err.text);
+	return code;
+}
+
+static void send_replies(struct schedd *schedd, bool committed)
+{
+	static const char failed[] = "{\"error\": \"the state cannot be written; nothing was changed\"}";
+
+	for (size_t r = 0; r < schedd->reply_count; r++) {
+		struct reply *reply = &schedd->replies[r];
+
+		if (committed)
+			serve_reply(reply->call, reply->status, "application/json", reply->text, strlen(reply->text));
+		else
+			serve_reply(reply->call, 503, "application/json", failed, sizeof failed - 1);
+		free(reply->text);
+	}
+	schedd->reply_count = 0;
+}
+
+static void answer_polls(struct schedd *schedd, double now_s)
+{
+	size_t kept = 0;
+
+	for (size_t p = 0; p < schedd->poll_count; p++) {
+		struct poll_call *poll = &schedd->polls[p];
+		char *text;
+
+		if (live_last_decision(schedd->live) <= poll->after && now_s < poll->until_s) {
+			schedd->polls[kept++] = *poll;
+			continue;
+		}
+		text = schedd_decisions_text(schedd, poll->after);
+		serve_reply(poll->call, text ? 200 : 500, "application/json", text ? text : "",
+			    text ? strlen(text) : 0);
+		free(text);
+	}
+	schedd->poll_count = kept;
+}
+
+/* Milliseconds to sleep at most. */
+static int sleep_ms(struct schedd *schedd, double now_s)
+{
+	double wait_s = live_next_s(schedd->live, now_s),
+	       until_round_s = schedd->last_round_s + schedd->options.round_ms / 1e3 - now_s;
+	int http_ms = serve_timeout_ms(schedd->serve);
+
+	wait_s = fmax(wait_s, until_round_s);
+	if (schedd->options.latency)
+		wait_s = fmin(wait_s, fmax(0, schedd->next_latency_s - now_s));
+	for (size_t p = 0; p < schedd->poll_count; p++)
+		wait_s = fmin(wait_s, fmax(0, schedd->polls[p].until_s - now_s));
+	if (wait_s > 1)
+		wait_s = 1;
+	if (schedd->reply_count > 0)
+		return 0;
+	return http_ms >= 0 && http_ms < wait_s * 1e3 ? http_ms : (int)ceil(wait_s * 1e3);
+}
+
+int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *err)
+{
+	struct pollfd polled = {.fd = serve_fd(schedd->serve), .events = POLLIN};
+
+	while (!*stop) {
+		double now_s = schedd_now_s(schedd);
+
+		if (poll(&polled, 1, sleep_ms(schedd, now_s)) < 0 && errno != EINTR)
+			return error_set(err, errno, "poll: %s", strerror(errno));
+		now_s = schedd_now_s(schedd);
+		serve_run(schedd->serve);
+		read_latency(schedd, now_s);
+		step(schedd, now_s);
+		send_replies(schedd, commit(schedd) == 0);
+		answer_polls(schedd, now_s);
+	}
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon's fields; api.c has the requests, schedd.c the loop. */
+#ifndef SCHED_SCHEDD_PRIV_H
+#define SCHED_SCHEDD_PRIV_H
+
+#include <sys/types.h>
+
+#include <base/ns.h>
+#include <sched/schedd/schedd.h>
+#include <serve/serve.h>
+
+#include "store.h"
+
+/* A reply that waits for the commit, or a call that waits for the next decision. */
+struct reply {
+	struct serve_call *call;
+	unsigned status;
+	char *text;
+};
+struct poll_call {
+	struct serve_call *call;
+	uint64_t after;
+	double until_s;
+};
+
+struct schedd {
+	struct schedd_options options;
+	struct store *store;
+	struct live *live;
+	struct serve *serve;
+	struct ns start; /* the clock of live begins here */
+	struct reply *replies;
+	size_t reply_count, reply_capacity;
+	struct poll_call *polls;
+	size_t poll_count, poll_capacity;
+	uint64_t stored_decision; /* last one that is in the store */
+	double last_round_s, next_latency_s;
+	double decision_delay_s; /* longest wait of the last round's tasks, for /metrics */
+	ino_t latency_inode;
+	struct timespec latency_changed;
+	char trouble[256]; /* for /healthz; "" */
+	uint64_t commits, commit_failures, latency_reads, latency_errors;
+};
+
+extern const struct serve_route schedd_routes[];
+
+double schedd_now_s(const struct schedd *schedd);
+double schedd_offset_s(const struct schedd *schedd); /* wall clock minus the clock of live */
+
+/* Replies after the commit; takes `text` (from json_dumps() or strdup()). */
+void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned status, char *text);
+/* Decisions above `after` as JSON text; the caller frees. */
+char *schedd_decisions_text(const struct schedd *schedd, uint64_t after);
+/* Prometheus's text; the caller frees. */
+char *schedd_metrics_text(const struct schedd *schedd);
+
+#endif

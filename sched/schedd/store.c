@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+#include <base/file.h>
+
+enum { VERSION = 1, APPLICATION_ID = 0x4e6f6d72 }; /* "Nomr" */
+
+enum statement {
+	PUT_MACHINE,
+	REMOVE_MACHINE,
+	PUT_CURVE,
+	PUT_JOB,
+	REMOVE_JOB,
+	REMOVE_TASKS,
+	PUT_TASK,
+	PUT_DECISION,
+	JOB_LINE,
+	STATEMENTS,
+};
+
+static const char *const texts[STATEMENTS] = {
+	[PUT_MACHINE] = "INSERT OR REPLACE INTO machines VALUES (?, ?, ?, ?, ?)",
+	[REMOVE_MACHINE] = "DELETE FROM machines WHERE name = ?",
+	[PUT_CURVE] = "INSERT OR REPLACE INTO curves VALUES (?, ?)",
+	[PUT_JOB] = "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)",
+	[REMOVE_JOB] = "DELETE FROM jobs WHERE id = ?",
+	[REMOVE_TASKS] = "DELETE FROM tasks WHERE job = ?",
+	[PUT_TASK] = "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[PUT_DECISION] = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[JOB_LINE] = "SELECT line FROM jobs WHERE id = ?",
+};
+
+static const char schema[] =
+	"CREATE TABLE machines (name TEXT PRIMARY KEY, rack TEXT, pod TEXT, slots INTEGER, state TEXT) WITHOUT ROWID;"
+	"CREATE TABLE curves (name TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID;"
+	"CREATE TABLE jobs (id TEXT PRIMARY KEY, line TEXT, owner INTEGER, may_move INTEGER) WITHOUT ROWID;"
+	"CREATE TABLE tasks (job TEXT, task INTEGER, state TEXT, machine TEXT, origin TEXT, attempts INTEGER, since "
+	"REAL,"
+	" PRIMARY KEY (job, task)) WITHOUT ROWID;"
+	"CREATE TABLE decisions (sequence INTEGER PRIMARY KEY, at REAL, kind TEXT, job TEXT, task TEXT, from_machine "
+	"TEXT,"
+	" to_machine TEXT, rtt_us REAL, performance REAL, gain REAL);";
+
+struct store {
+	sqlite3 *base;
+	sqlite3_stmt *statements[STATEMENTS];
+	bool pending;
+	int failed; /* SQLite's code of the first write of the transaction that failed */
+};
+
+static int errno_of(int code)
+{
+	switch (code & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return EBUSY;
+	case SQLITE_FULL:
+		return ENOSPC;
+	case SQLITE_NOMEM:
+		return ENOMEM;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return EINVAL;
+	case SQLITE_CANTOPEN:
+		return ENOENT;
+	default:
+		return EIO;
+	}
+}
+
+static int fail(struct store *store, const char *path, int code, struct error *err)
+{
+	if ((code & 0xff) == SQLITE_BUSY)
+		return error_set(err, EBUSY, "%s: another daemon has this state", path);
+	return error_set(err, errno_of(code), "%s: %s", path,
+			 store->base ? sqlite3_errmsg(store->base) : sqlite3_errstr(code));
+}
+
+static int64_t pragma(struct store *store, const char *text)
+{
+	sqlite3_stmt *statement = NULL;
+	int64_t value = -1;
+
+	if (sqlite3_prepare_v2(store->base, text, -1, &statement, NULL) == SQLITE_OK &&
+	    sqlite3_step(statement) == SQLITE_ROW)
+		value = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return value;
+}
+
+static int make_schema(struct store *store)
+{
+	char text[128];
+	int code = sqlite3_exec(store->base, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(store->base, schema, NULL, NULL, NULL);
+	sqlite3_snprintf(sizeof text, text, "PRAGMA user_version = %d; PRAGMA application_id = %d; COMMIT", VERSION,
+			 APPLICATION_ID);
+	return code == SQLITE_OK ? sqlite3_exec(store->base, text, NULL, NULL, NULL) : code;
+}
+
+static int prepare(struct store *store, const char *path, struct error *err)
+{
+	/* An exclusive lock is taken with the first read and kept. */
+	int code = sqlite3_exec(store->base,
+				"PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
+				NULL, NULL, NULL);
+
+	if (code != SQLITE_OK)
+		return fail(store, path, code, err);
+	if (pragma(store, "PRAGMA user_version") == 0 && pragma(store, "SELECT count(*) FROM sqlite_schema") == 0) {
+		code = make_schema(store);
+		if (code != SQLITE_OK)
+			return fail(store, path, code, err);
+	}
+	if (pragma(store, "PRAGMA application_id") != APPLICATION_ID)
+		return error_set(err, EINVAL, "%s: not a state of nomora schedd", path);
+	if (pragma(store, "PRAGMA user_version") != VERSION)
+		return error_set(err, EINVAL, "%s: version %lld of the state; this program reads version %d", path,
+				 (long long)pragma(store, "PRAGMA user_version"), VERSION);
+	for (int s = 0; s < STATEMENTS; s++) {
+		code = sqlite3_prepare_v2(store->base, texts[s], -1, &store->statements[s], NULL);
+		if (code != SQLITE_OK)
+			return fail(store, path, code, err);
+	}
+	return 0;
+}
+
+struct store *store_open(const char *path, struct error *err)
+{
+	struct store *store = calloc(1, sizeof *store);
+	int code;
+
+	if (!store) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	code = sqlite3_open_v2(path, &store->base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			       NULL);
+	if (code != SQLITE_OK)
+		fail(store, path, code, err);
+	if (code != SQLITE_OK || prepare(store, path, err) < 0) {
+		store_close(store);
+		return NULL;
+	}
+	return store;
+}
+
+void store_close(struct store *store)
+{
+	if (!store)
+		return;
+	for (int s = 0; s < STATEMENTS; s++)
+		sqlite3_finalize(store->statements[s]);
+	sqlite3_close(store->base);
+	free(store);
+}
+
+/* A statement ready for its values, in a transaction. */
+static sqlite3_stmt *begin(struct store *store, enum statement which)
+{
+	if (!store->pending) {
+		store->pending = true;
+		store->failed = sqlite3_exec(store->base, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	}
+	return store->statements[which];
+}
+
+static void run(struct store *store, sqlite3_stmt *statement)
+{
+	int code = store->failed == SQLITE_OK ? sqlite3_step(statement) : SQLITE_DONE;
+
+	if (code != SQLITE_DONE)
+		store->failed = code;
+	sqlite3_reset(statement);
+	sqlite3_clear_bindings(statement);
+}
+
+static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+	if (text)
+		sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT);
+}
+
+static void bind_real(sqlite3_stmt *statement, int at, double value)
+{
+	if (isfinite(value))
+		sqlite3_bind_double(statement, at, value);
+}
+
+void store_put_machine(struct store *store, const char *name, const char *rack, const char *pod, uint32_t slots,
+		       const char *state)
+{
+	sqlite3_stmt *statement = begin(store, PUT_MACHINE);
+
+	bind_text(statement, 1, name);
+	bind_text(statement, 2, rack);
+	bind_text(statement, 3, pod);
+	sqlite3_bind_int64(statement, 4, slots);
+	bind_text(statement, 5, state);
+	run(store, statement);
+}
+
+static void run_with_text(struct store *store, enum statement which, const char *text)
+{
+	sqlite3_stmt *statement = begin(store, which);
+
+	bind_text(statement, 1, text);
+	run(store, statement);
+}
+
+void store_remove_machine(struct store *store, const char *name)
+{
+	run_with_text(store, REMOVE_MACHINE, name);
+}
+
+void store_put_curve(struct store *store, const char *name, const char *text)
+{
+	sqlite3_stmt *statement = begin(store, PUT_CURVE);
+
+	bind_text(statement, 1, name);
+	bind_text(statement, 2, text);
+	run(store, statement);
+}
+
+void store_put_job(struct store *store, const char *id, const char *line, uint32_t owner, bool may_move)
+{
+	sqlite3_stmt *statement = begin(store, PUT_JOB);
+
+	bind_text(statement, 1, id);
+	bind_text(statement, 2, line);
+	sqlite3_bind_int64(statement, 3, owner);
+	sqlite3_bind_int64(statement, 4, may_move);
+	run(store, statement);
+}
+
+static const char *machine_name(const struct live *live, int32_t machine)
+{
+	return machine < 0 ? NULL : live_cluster(live)->machines[machine].name;
+}
+
+void store_put_tasks(struct store *store, const struct live *live, const struct live_job *job, double offset_s)
+{
+	for (uint32_t t = 0; t < job->task_count; t++) {
+		const struct live_task *task = &job->tasks[t];
+		sqlite3_stmt *statement = begin(store, PUT_TASK);
+		bool ended_root = t == job->root && task->state == LIVE_ENDED;
+
+		bind_text(statement, 1, job->id);
+		sqlite3_bind_int64(statement, 2, t);
+		bind_text(statement, 3, live_task_state_name(task->state));
+		bind_text(statement, 4, machine_name(live, ended_root ? job->reference : task->machine));
+		bind_text(statement, 5, machine_name(live, task->origin));
+		sqlite3_bind_int64(statement, 6, task->attempts);
+		sqlite3_bind_double(statement, 7, task->since_s + offset_s);
+		run(store, statement);
+	}
+}
+
+void store_remove_job(struct store *store, const char *id)
+{
+	run_with_text(store, REMOVE_TASKS, id);
+	run_with_text(store, REMOVE_JOB, id);
+}
+
+void store_put_decision(struct store *store, const struct live_decision *decision, double offset_s)
+{
+	sqlite3_stmt *statement = begin(store, PUT_DECISION);
+
+	sqlite3_bind_int64(statement, 1, (sqlite3_int64)decision->sequence);
+	sqlite3_bind_double(statement, 2, decision->at_s + offset_s);
+	bind_text(statement, 3, live_decision_kind_name(decision->kind));
+	bind_text(statement, 4, decision->job);
+	bind_text(statement, 5, decision->task);
+	bind_text(statement, 6, decision->from);
+	bind_text(statement, 7, decision->to);
+	bind_real(statement, 8, decision->rtt_us);
+	bind_real(statement, 9, decision->performance);
+	bind_real(statement, 10, decision->gain);
+	run(store, statement);
+}
+
+bool store_pending(const struct store *store)
+{
+	return store->pending;
+}
+
+int store_commit(struct store *store, struct error *err)
+{
+	int code = store->failed;
+
+	if (!store->pending)
+		return 0;
+	store->pending = false;
+	store->failed = SQLITE_OK;
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(store->base, "COMMIT", NULL, NULL, NULL);
+	if (code == SQLITE_OK)
+		return 0;
+	error_set(err, errno_of(code), "the state cannot be written: %s", sqlite3_errstr(code));
+	sqlite3_exec(store->base, "ROLLBACK", NULL, NULL, NULL);
+	return error_code(err, EIO);
+}
+
+char *store_job_line(struct store *store, const char *id)
+{
+	sqlite3_stmt *statement = store->statements[JOB_LINE];
+	char *line = NULL;
+
+	bind_text(statement, 1, id);
+	if (sqlite3_step(statement) == SQLITE_ROW)
+		line = strdup((const char *)sqlite3_column_text(statement, 0));
+	sqlite3_reset(statement);
+	sqlite3_clear_bindings(statement);
+	return line;
+}
+
+static const char *text_at(sqlite3_stmt *statement, int column)
+{
+	return (const char *)sqlite3_column_text(statement, column);
+}
+
+/* Calls take() for each row until one fails. */
+static int each_row(struct store *store, const char *text, int (*take)(sqlite3_stmt *row, void *context), void *context,
+		    struct error *err)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(store->base, text, -1, &statement, NULL), taken = 0;
+
+	while (code == SQLITE_OK || code == SQLITE_ROW) {
+		code = sqlite3_step(statement);
+		if (code == SQLITE_ROW)
+			taken = take(statement, context);
+		if (taken < 0)
+			break;
+	}
+	sqlite3_finalize(statement);
+	if (taken < 0)
+		return taken;
+	return code == SQLITE_DONE
+		       ? 0
+		       : error_set(err, errno_of(code), "the state cannot be read: %s", sqlite3_errstr(code));
+}
+
+struct loading {
+	struct store *store;
+	struct live *live;
+	double offset_s, now_s;
+	struct error *err;
+	struct live_task *tasks; /* of the job that is read */
+	uint32_t task_count, seen;
+};
+
+static int load_machine(sqlite3_stmt *row, void *context)
+{
+	struct loading *loading = context;
+	int state = live_machine_state_find(text_at(row, 4));
+
+	return live_machine_set(loading->live, text_at(row, 0), text_at(row, 1), text_at(row, 2),
+				(uint32_t)sqlite3_column_int64(row, 3),
+				state < 0 ? LIVE_DOWN : (enum live_machine_state)state, loading->err);
+}
+
+static int load_curve(sqlite3_stmt *row, void *context)
+{
+	struct loading *loading = context;
+	struct curve *curve =
+		curve_from_memory(text_at(row, 0), text_at(row, 1), strlen(text_at(row, 1)), loading->err);
+	int code = curve ? live_curve_set(loading->live, text_at(row, 0), curve, loading->err)
+			 : error_code(loading->err, EINVAL);
+
+	curve_destroy(curve);
+	return code;
+}
+
+static int32_t find_machine(const struct live *live, const char *name)
+{
+	int64_t number = name ? cluster_find_machine(live_cluster(live), name) : -1;
+
+	return number < 0 ? -1 : (int32_t)number;
+}
+
+static enum live_task_state find_state(const char *name)
+{
+	for (int s = LIVE_WAITING; s <= LIVE_FAILED; s++)
+		if (strcmp(live_task_state_name((enum live_task_state)s), name) == 0)
+			return (enum live_task_state)s;
+	return LIVE_WAITING;
+}
+
+/* A task whose machine the cluster lacks waits again. */
+static int load_task(sqlite3_stmt *row, void *context)
+{
+	struct loading *loading = context;
+	int64_t number = sqlite3_column_int64(row, 0);
+	struct live_task *task;
+	bool holds;
+
+	if (number < 0 || number >= loading->task_count)
+		return 0;
+	task = &loading->tasks[number];
+	*task = (struct live_task){.state = find_state(text_at(row, 1)),
+				   .machine = find_machine(loading->live, text_at(row, 2)),
+				   .origin = find_machine(loading->live, text_at(row, 3)),
+				   .attempts = (uint32_t)sqlite3_column_int64(row, 4),
+				   .since_s = fmin(sqlite3_column_double(row, 5) - loading->offset_s, loading->now_s)};
+	holds = task->state == LIVE_DECIDED || task->state == LIVE_RUNNING || task->state == LIVE_MOVING;
+	if (task->state == LIVE_MOVING && task->origin < 0)
+		task->state = LIVE_RUNNING;
+	if (holds &&
+	    (task->machine < 0 || live_machine_state_of(loading->live, (uint32_t)task->machine) == LIVE_DOWN)) {
+		task->state = LIVE_WAITING;
+		task->machine = task->origin = -1;
+	}
+	return 0;
+}
+
+static int load_tasks(struct loading *loading, const struct job *job)
+{
+	char *text = sqlite3_mprintf("SELECT task, state, machine, origin, attempts, since FROM tasks WHERE job = %Q",
+				     job->id);
+	int code;
+
+	loading->task_count = job->task_count;
+	loading->tasks = calloc(job->task_count + 1, sizeof *loading->tasks);
+	if (!text || !loading->tasks) {
+		sqlite3_free(text);
+		return error_set(loading->err, ENOMEM, "out of memory");
+	}
+	for (uint32_t t = 0; t < job->task_count; t++)
+		loading->tasks[t] = (struct live_task){.machine = -1, .origin = -1, .since_s = loading->now_s};
+	code = each_row(loading->store, text, load_task, loading, loading->err);
+	sqlite3_free(text);
+	return code;
+}
+
+static int load_job(sqlite3_stmt *row, void *context)
+{
+	struct loading *loading = context;
+	const char *line = text_at(row, 1);
+	struct file_lines *lines = file_lines_from_memory("state", line, strlen(line));
+	struct jobs *jobs = lines ? jobs_parse(lines, loading->err) : NULL;
+	int code = jobs && jobs->count == 1 ? load_tasks(loading, &jobs->items[0]) : -EINVAL;
+
+	if (code == 0)
+		code = live_restore(loading->live, &jobs->items[0], (uint32_t)sqlite3_column_int64(row, 2),
+				    sqlite3_column_int(row, 3), loading->tasks, loading->now_s, loading->err);
+	free(loading->tasks);
+	loading->tasks = NULL;
+	jobs_destroy(jobs);
+	file_lines_close(lines);
+	return code;
+}
+
+int store_load(struct store *store, struct live *live, double offset_s, double now_s, struct error *err)
+{
+	struct loading loading = {.store = store, .live = live, .offset_s = offset_s, .now_s = now_s, .err = err};
+	int code = each_row(store, "SELECT name, rack, pod, slots, state FROM machines", load_machine, &loading, err);
+
+	if (code == 0)
+		code = each_row(store, "SELECT name, text FROM curves", load_curve, &loading, err);
+	if (code == 0)
+		code = each_row(store, "SELECT id, line, owner, may_move FROM jobs", load_job, &loading, err);
+	live_number_decisions(live, (uint64_t)pragma(store, "SELECT coalesce(max(sequence), 0) FROM decisions"));
+	return code;
+}

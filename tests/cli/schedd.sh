@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora schedd and its client: decisions, reports, restarts after SIGKILL, refusals.
+. "$(dirname "$0")/lib.sh"
+
+# The path of a unix socket is short.
+dir=$(mktemp -d /tmp/nomora-schedd.XXXXXX)
+export NOMORA_SCHEDD=$dir/socket
+daemon=
+# Keep what lib.sh does at the end.
+stop_daemon() {
+	[ -z "$daemon" ] || { kill "$daemon" 2>/dev/null && wait "$daemon" 2>/dev/null; }
+	rm -rf "$dir"
+}
+trap 'stop_daemon; rm -rf "$scratch"' EXIT
+
+cat >"$dir/cluster.json" <<'TEXT'
+{"schema": "nomora.cluster/1", "machines": [
+ {"name": "h1", "rack": "r1", "slots": 2}, {"name": "h2", "rack": "r1", "slots": 2},
+ {"name": "h3", "rack": "r2", "slots": 2}, {"name": "h4", "rack": "r2", "slots": 2}]}
+TEXT
+# mesh NEAR FAR: round trips within and between the racks, replaced by rename.
+mesh() {
+	local a b
+	{
+		echo "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
+		for a in 1 2 3 4; do
+			for b in 1 2 3 4; do
+				[ $a = $b ] || echo "h$a,h$b,$([ $(((a - 1) / 2)) = $(((b - 1) / 2)) ] && echo "$1,$1,$1" || echo "$2,$2,$2"),0,100,$(date +%s)"
+			done
+		done
+	} >"$dir/new.csv"
+	mv "$dir/new.csv" "$dir/latency.csv"
+}
+start() {
+	"$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --latency "$dir/latency.csv" --max-age 0 --retry 0.1 "$@" 2>>"$dir/log" &
+	daemon=$!
+	wait_for 10 "$nomora" jobs >/dev/null 2>&1
+}
+# ask METHOD PATH [BODY]
+ask() { curl -s --unix-socket "$NOMORA_SCHEDD" -X "$1" ${3+--data-binary "$3"} "http://localhost$2"; }
+# field JOB TASK FIELD
+field() { "$nomora" jobs "$1" --json | jq -r ".tasks[] | select(.name == \"$2\").$3"; }
+in_state() { [ "$(field "$1" "$2" state)" = "$3" ]; }
+report() { ask POST /v1/events "{\"event\": \"$1\", \"job\": \"$2\", \"task\": \"$3\", \"machine\": \"$(field "$2" "$3" machine)\"}"; }
+
+mesh 10 400
+echo '{"id": "web", "curve": "memcached", "root": "server", "tasks": ["server", "client1", "client2"]}' >"$dir/jobs.jsonl"
+start --cluster "$dir/cluster.json" --curves "$source_root/curves" --migrate on --migrate-gain 0.05 --start-timeout 60
+
+run "$nomora" submit --move "$dir/jobs.jsonl"
+check "a job is accepted" test "$out" = "web accepted"
+run "$nomora" submit --move "$dir/jobs.jsonl"
+check "the same again is known" test "$out" = "web known"
+sed 's/client2/client9/' "$dir/jobs.jsonl" >"$dir/other.jsonl"
+refuses "another job of this name" 1 "job 'web' exists with another description" "$nomora" submit "$dir/other.jsonl"
+wait_for 10 in_state web client2 decided
+check "all three are decided" test "$("$nomora" jobs --json | jq '.jobs[0].decided')" -eq 3
+racks=$(for task in server client1 client2; do case $(field web $task machine) in h1 | h2) echo r1 ;; *) echo r2 ;; esac; done | sort -u | wc -l)
+check "within one rack" test "$racks" -eq 1
+run "$nomora" explain web/client2
+check "explained by measured round trips" grep -qE 'measured +1\.000' <<<"$out"
+for task in server client1 client2; do report started web $task >/dev/null; done
+check "confirmed" in_state web client2 running
+
+kill -9 "$daemon"
+wait "$daemon" 2>/dev/null
+start --migrate on --migrate-gain 0.05
+check "SIGKILL loses nothing" test "$("$nomora" jobs --json | jq -c '[.jobs[0].running, .jobs[0].waiting]')" = '[3,0]'
+check "a second daemon on this state is refused" test "$("$bin/nomora-schedd" schedd --state "$dir/state" --socket "$dir/two" 2>&1 | grep -c 'another daemon has this state')" -eq 1
+run "$nomora" submit --move "$dir/jobs.jsonl"
+check "the job is known after the restart" test "$out" = "web known"
+
+host=$(field web client2 machine)
+check "drain" "$nomora" drain "$host"
+wait_for 3 in_state web client2 moving || wait_for 3 in_state web client1 moving
+check "a drained machine's task moves" test "$(field web client2 state)$(field web client1 state)" != runningrunning
+for task in server client1 client2; do report started web $task >/dev/null; done
+wait_for 10 test "$("$nomora" nodes --json | jq "[.machines[] | select(.name == \"$host\").tasks][0]")" -eq 0
+check "and leaves it" test "$("$nomora" nodes --json | jq "[.machines[] | select(.name == \"$host\").tasks][0]")" -eq 0
+check "back" "$nomora" drain --back "$host"
+
+# A job whose tasks cannot start.
+echo '{"id": "bad", "curve": "spark", "root": 0, "tasks": 1}' >"$dir/bad.jsonl"
+"$nomora" submit "$dir/bad.jsonl" >/dev/null
+for attempt in 1 2 3 4 5; do
+	wait_for 10 in_state bad t0 decided
+	report failed bad t0 >/dev/null
+done
+check "given up after five failures" in_state bad t0 failed
+run "$nomora" explain bad/t0
+check "and says so" grep -q 'given up after 5 attempts' <<<"$out"
+check "cancelled" "$nomora" jobs --cancel bad
+refuses "an unknown job" 1 "unknown job 'bad'" "$nomora" jobs bad
+
+metrics=$(ask GET /metrics)
+check "metrics" grep -q '^nomora_schedd_tasks{state="running"} 3$' <<<"$metrics"
+if command -v promtool >/dev/null; then
+	check "promtool finds the metrics clean" promtool check metrics <<<"$metrics"
+fi
+check "healthy" test "$(ask GET /healthz)" = ok
+refuses "an unknown machine" 1 "unknown machine 'h9'" "$nomora" drain h9
+check "no such path" test "$(ask GET /v2/jobs)" = '{"error": "no such path"}'
+check "bad JSON names its line" grep -q 'body:1: ' <<<"$(ask POST /v1/events '{')"
+check "an unknown curve" grep -q "unknown curve 'none'" <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "none", "root": 0, "tasks": 1}')"
+check "a job larger than the cluster" grep -q '9 tasks, the cluster has 8 slots' <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "spark", "root": 0, "tasks": 9}')"
+
+# A mesh that is cut changes nothing.
+head -c 150 "$dir/latency.csv" >"$dir/cut.csv" && mv "$dir/cut.csv" "$dir/latency.csv"
+wait_for 10 grep -q 'latency.csv:' "$dir/log"
+check "a cut mesh is reported and not used" grep -q 'latency.csv:' "$dir/log"
+
+
+kill "$daemon"
+wait "$daemon"
+check "SIGTERM ends it with 0" test $? -eq 0
+daemon=
+check "the socket is removed" test ! -e "$NOMORA_SCHEDD"
+refuses "no daemon" 1 "no daemon answers" "$nomora" jobs
+refuses "no state" 2 "missing option --state" "$bin/nomora-schedd" schedd
+printf 'not a database, but long enough for its header to be looked at by all means, and then some more text to make it so\n' >"$dir/foreign"
+refuses "a foreign state" 1 "foreign: " "$bin/nomora-schedd" schedd --state "$dir/foreign" --socket "$dir/three"
+echo secret >"$dir/token"
+refuses "a token that others can read" 1 "others can read it; expected mode 0600" "$bin/nomora-schedd" schedd --state "$dir/state" --listen 127.0.0.1:0 --token-file "$dir/token"
+
+if [ -n "$(command -v python3)" ]; then
+	run timeout 100 python3 "$(dirname "$0")/schedd_crash.py" "$bin" "$dir" "$source_root/curves" 25
+	[ "$code" -eq 0 ] && pass "25 kills at random moments: no acknowledged job lost, no machine over-full" || fail "kills at random moments" "$out" "$err"
+fi
+plan
