@@ -241,8 +241,9 @@ int workload_finish(struct workload *workload, const struct workload_filter *fil
 
 	if (filter->fraction < 1 && drop_machines(workload, filter->fraction) != 0)
 		return -ENOMEM;
-	qsort(workload->machine_events, workload->machine_event_count, sizeof *workload->machine_events,
-	      compare_machine_events);
+	if (workload->machine_event_count > 0)
+		qsort(workload->machine_events, workload->machine_event_count, sizeof *workload->machine_events,
+		      compare_machine_events);
 	for (size_t t = 0; t < workload->task_count; t++) {
 		struct workload_task *task = &workload->tasks[t];
 
@@ -251,7 +252,8 @@ int workload_finish(struct workload *workload, const struct workload_filter *fil
 			workload->tasks[kept++] = *task;
 	}
 	workload->task_count = kept;
-	qsort(workload->tasks, kept, sizeof *workload->tasks, compare_tasks);
+	if (kept > 0)
+		qsort(workload->tasks, kept, sizeof *workload->tasks, compare_tasks);
 	if (group_jobs(workload, filter->keep_single) != 0)
 		return -ENOMEM;
 	return order_tasks(workload);
