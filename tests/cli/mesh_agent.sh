@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora mesh agent on a virtual rack: windows reach the live matrix while the agents run, a killed host is unreachable
+# within three windows, a peer that leaves the file is no longer probed.
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$bin/nomora-probe" ] || skip_all "built without DPDK"
+refuses "no live matrix" 2 '--live is missing' "$nomora" mesh agent eth0 --address 10.0.0.1 --peers none
+refuses "no peers" 2 '--peers is missing' "$nomora" mesh agent eth0 --address 10.0.0.1 --live none
+[ "$(id -u)" -eq 0 ] || { skip "the rest" "needs root"; plan; exit 0; }
+command -v jq >/dev/null || { skip "the rest" "jq is not installed"; plan; exit 0; }
+
+lab=w$(($$ % 100000))
+live=$scratch/live
+at_exit "$nomora" lab down --name "$lab"
+"$nomora" lab up --name "$lab" --hosts 3 --racks 1 --peers "$scratch/peers" >"$scratch/lab.log" 2>&1 ||
+	{ skip "the rest" "no virtual rack: $(tail -1 "$scratch/lab.log")"; plan; exit 0; }
+printf 'no live matrix\n' >"$scratch/other"
+refuses "a file that is no live matrix" 1 'other: ' ip netns exec "$lab-h1" "$nomora" mesh agent eth0 \
+	--address "$(awk '$1 == "h1" { print $2 }' "$scratch/peers")" --peers "$scratch/peers" --live "$scratch/other"
+declare -A process
+for host in h1 h2 h3; do
+	ip netns exec "$lab-$host" "$nomora" mesh agent eth0 --address "$(awk -v h=$host '$1 == h { print $2 }' "$scratch/peers")" \
+		--peers "$scratch/peers" --live "$live" --window 1 --interval-us 10000 --timeout-ms 200 2>"$scratch/$host.err" &
+	process[$host]=$!
+	at_exit kill -9 "${process[$host]}"
+done
+# state STATE N: N pairs are in this state.
+state() { [ "$("$nomora" mesh top "$live" --json --max-age 0 2>/dev/null | jq --arg s "$1" '.states[$s]')" = "$2" ]; }
+wait_for 20 state measured 6 && pass "every pair is measured while the agents run" ||
+	fail "every pair is measured while the agents run" "$("$nomora" mesh show "$live" 2>&1)" "$(cat "$scratch"/h?.err)"
+kill -9 "${process[h3]}"
+wait "${process[h3]}" 2>/dev/null
+wait_for 6 state unreachable 2 && pass "a killed host is unreachable within a few windows" ||
+	fail "a killed host is unreachable within a few windows" "$("$nomora" mesh top "$live" --once 2>&1)"
+"$nomora" mesh top "$live" --once | grep -q '^lost: h3' && pass "top names it" || fail "top names it" "$("$nomora" mesh top "$live" --once)"
+grep -v '^h3 ' "$scratch/peers" >"$scratch/peers.new" && mv "$scratch/peers.new" "$scratch/peers"
+for host in h1 h2; do
+	kill "${process[$host]}"
+	code=0
+	wait "${process[$host]}" || code=$?
+	[ "$code" -eq 0 ] && pass "SIGTERM ends $host cleanly" || fail "SIGTERM ends $host cleanly" "exit $code" "$(cat "$scratch/$host.err")"
+done
+check "the matrix outlives its writers" "$nomora" mesh show "$live"
+plan
