@@ -70,6 +70,6 @@ refuses "an odd fat-tree" 1 'odd: topology: bad k 5; expected an even number' "$
 sed 's/"to": "sum"/"to": "sun"/' "$scenario" >"$scratch/unknown"
 refuses "an unknown component" 1 "unknown:5: jobs\[1\].edges\[0\].to: unknown component 'sun'" "$nomora" dataflow "$scratch/unknown"
 head -c 200 "$scenario" >"$scratch/cut"
-refuses "a cut file" 1 'cut:3' "$nomora" dataflow "$scratch/cut"
+refuses "a cut file" 1 'cut:4: not valid JSON' "$nomora" dataflow "$scratch/cut"
 refuses "an unknown engine" 2 'engine' "$nomora" dataflow --engine fast "$scenario"
 plan
