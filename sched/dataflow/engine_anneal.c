@@ -223,7 +223,8 @@ static void keep_best(struct annealing *annealing, double value)
 	annealing->best_pairs = pairs;
 	annealing->best_pair_count = decision->pair_count;
 	annealing->best = value;
-	memcpy(pairs, decision->pairs, decision->pair_count * sizeof *pairs);
+	if (decision->pair_count > 0)
+		memcpy(pairs, decision->pairs, decision->pair_count * sizeof *pairs);
 	memcpy(annealing->best_hosts, decision->job->hosts, decision->job->task_count * sizeof *annealing->best_hosts);
 }
 
@@ -359,7 +360,9 @@ static void annealing_end(struct annealing *annealing)
 				decision_lift(decision, t);
 				decision_put(decision, t, annealing->best_hosts[t]);
 			}
-		memcpy(decision->pairs, annealing->best_pairs, annealing->best_pair_count * sizeof *decision->pairs);
+		if (annealing->best_pair_count > 0)
+			memcpy(decision->pairs, annealing->best_pairs,
+			       annealing->best_pair_count * sizeof *decision->pairs);
 	}
 	free(annealing->flows_on);
 	free(annealing->priority);

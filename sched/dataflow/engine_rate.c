@@ -235,7 +235,8 @@ static bool keep(struct saved *saved, const struct decision *decision, const str
 	saved->pairs = pairs;
 	saved->pair_count = decision->pair_count;
 	saved->value = *value;
-	memcpy(pairs, decision->pairs, decision->pair_count * sizeof *pairs);
+	if (decision->pair_count > 0)
+		memcpy(pairs, decision->pairs, decision->pair_count * sizeof *pairs);
 	memcpy(saved->hosts, decision->job->hosts, decision->job->task_count * sizeof *saved->hosts);
 	return true;
 }
@@ -246,7 +247,8 @@ static void restore(const struct saved *saved, struct decision *decision)
 	for (uint32_t t = 0; t < decision->job->task_count; t++)
 		if (!decision->pinned[t])
 			decision_put(decision, t, saved->hosts[t]);
-	memcpy(decision->pairs, saved->pairs, saved->pair_count * sizeof *saved->pairs);
+	if (saved->pair_count > 0)
+		memcpy(decision->pairs, saved->pairs, saved->pair_count * sizeof *saved->pairs);
 }
 
 void engine_place_rate(struct decision *decision)
