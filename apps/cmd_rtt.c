@@ -76,8 +76,7 @@ static size_t pair_place(const struct pairs *pairs, uint64_t key)
 {
 	size_t at;
 
-	SEARCH_LOWER_BOUND(at, 0, pairs->count,
-			   pair_key(pairs->items[at].source, pairs->items[at].destination) < key);
+	SEARCH_LOWER_BOUND(at, 0, pairs->count, pair_key(pairs->items[at].source, pairs->items[at].destination) < key);
 	return at;
 }
 

@@ -44,7 +44,7 @@ struct client {
 	int64_t delay_cycles;
 	uint64_t stall_cycles, gap_cycles, last_look, stall_end, stalls;
 	struct mark *fresh; /* sent in this turn, or NULL */
-	bool gap;            /* the last look found one */
+	bool gap;           /* the last look found one */
 	bool reflects;
 	struct bench_pace pace;
 	struct rte_mbuf *reflected;    /* taken out of port B, to be put in again; or NULL */

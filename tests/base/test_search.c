@@ -7,7 +7,7 @@
 Test(search, finds_the_first_that_is_not_before_the_key)
 {
 	struct rng rng;
-	int items[40];
+	int items[40] = {0};
 
 	rng_seed(&rng, 1);
 	for (int count = 0; count <= 40; count++) {
