@@ -6,7 +6,7 @@
 [ -x "$bin/nomora-injector" ] || skip_all "built without DPDK: there is no injector to step"
 
 cd "$scratch" || exit 1
-touch begun
+touch script-begun
 socket=$scratch/injector.sock
 "$nomora" inject net_ring0 net_ring1 --delay-ab-us 3 --delay-ba-us 4 --nice 19 --control "$socket" >injector.log 2>&1 &
 injector=$!
@@ -472,7 +472,7 @@ for folder in /tmp/nomora-sweep.*; do
 	owner=${folder#/tmp/nomora-sweep.}
 	case ${owner%.*} in *[!0-9]*) continue ;; esac
 	# of this run: another user's killed sweep, or an earlier one's, is none of ours
-	[ -O "$folder" ] && [ "$folder" -nt "$scratch/begun" ] && gone "${owner%.*}" && left+=("$folder")
+	[ -O "$folder" ] && [ "$folder" -nt "$scratch/script-begun" ] && gone "${owner%.*}" && left+=("$folder")
 done
 check "no folder is left in /tmp, not even that of the killed one" test "${#left[@]}" -eq 0
 plan
