@@ -61,7 +61,6 @@ struct place_outcome {
 int place_run(struct place_world *world, struct place_outcome *outcome, struct error *err);
 void place_outcome_free(struct place_outcome *outcome);
 
-
 /* 0 or -EIO. */
 int place_print_table(const struct place_world *world, const struct place_outcome *outcome, FILE *out);
 int place_print_json(const struct place_world *world, const struct place_outcome *outcome, FILE *out);

@@ -108,7 +108,7 @@ void agent_run(struct agent *agent, struct agent_run *run, const volatile sig_at
 	while (!*stop && course.phase != PHASE_OVER) {
 		bool busy = agent_step(agent, now);
 
-		now = agent_now(agent); /* later than any request that the step took */
+		now = agent_now(agent);       /* later than any request that the step took */
 		if (now.ns >= next_look.ns) { /* as often as upkeep */
 			next_look = agent->next_upkeep;
 			step_phase(&course, now);

@@ -10,7 +10,7 @@
 enum { PROBE_LENGTH = 16, SOURCES = 4096 };
 
 static const struct ns burst = {100 * NS_PER_MS}; /* what a source that was quiet may send at once */
-static const struct ns clock_step = {NS_PER_S};    /* arrivals that are stamped out of order differ by less */
+static const struct ns clock_step = {NS_PER_S};   /* arrivals that are stamped out of order differ by less */
 
 struct entry {
 	uint64_t last_used; /* 0 = free */

@@ -19,21 +19,27 @@ near_is 0 1000 "60 50" "1060 1050"
 near_is 0 10 "60 50" "71 60"
 near_is 2 10 "60 50" "60 50"
 near_is 2 20 "60 50" "64 54"
+near_is 0 10 "60 50" "71 54"
+near_is 2 1000 "60 50" "2300 1060"
 near_is 2 1000 "60 50" "5060 1060"
 near_is 1 1000 "60 50" "1400 1060"
 near_is 2 1000 "60 50" "1060 700"
 near_is 2 1000 "60 50" "1060 1300"
+near_is 1 1000 "560 50" "1060 1050"
+near_is 2 1000 "60 50" "60 50"
 near_is 2 1000 "60 50" "60"
 
 script forgets 'pass one'
 run_script forgets
 [ "$code" -eq 99 ] && pass "a script without a plan fails" || fail "a script without a plan fails" "exit $code" "$out"
 script skips 'skip_all "no such thing"'
-run_script skips
+mkdir "$scratch/lab"
+cp "$scratch/skips" "$scratch/lab/skips"
+run_script skips CI=1
 [ "$code" -eq 0 ] && [ "$out" = "1..0 # SKIP no such thing" ] && pass "a script skips itself" || fail "a script skips itself" "$out"
 for required in NOMORA_REQUIRE=lab CI=1 CI=true; do
-	run_script skips "$required"
-	[ "$code" -eq 1 ] && pass "and fails with $required" || fail "and fails with $required" "exit $code" "$out"
+	run_script lab/skips "$required"
+	[ "$code" -eq 1 ] && pass "a script of the lab fails instead with $required" || fail "a script of the lab fails instead with $required" "exit $code" "$out"
 done
 
 script cleans "touch '$scratch/first'" "at_exit rm -f '$scratch/first'" 'at_exit sleep 0' 'echo "$scratch"' 'plan'

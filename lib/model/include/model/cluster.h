@@ -9,7 +9,8 @@
  *    "machines": [{"name": "h1", "rack": "r1", "pod": "p1", "slots": 4}]}
  *
  * Plain data: machines, racks and pods are numbered in the order in which the file first names them; a removed one
- * leaves its number, with a name of NULL, to the next that is added. Round-trip times are microseconds. Owned by the caller through cluster_destroy(); readers may share it between threads.
+ * leaves its number, with a name of NULL, to the next that is added. Round-trip times are microseconds. Owned by the
+ * caller through cluster_destroy(); readers may share it between threads.
  */
 #ifndef MODEL_CLUSTER_H
 #define MODEL_CLUSTER_H
