@@ -6,7 +6,7 @@
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 prepared=${3:-}
-skip_early() { printf '1..0 # SKIP %s\n' "$1"; exit 0; }
+skip_early() { planned=1; printf '1..0 # SKIP %s\n' "$1"; exit 0; }
 
 # All of it lives in namespaces of its own, its files as well: whatever ends this script leaves nothing behind.
 if [ -z "${NOMORA_HW_INSIDE:-}" ]; then
