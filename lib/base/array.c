@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <base/array.h>
 
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { FIRST_CAPACITY = 16 };
@@ -14,7 +15,7 @@ void *array_reserve(void *items, size_t needed, size_t *capacity, size_t item_by
 		return items;
 	if (wanted < needed)
 		wanted = needed;
-	larger = reallocarray(items, wanted, item_bytes);
+	larger = wanted > SIZE_MAX / item_bytes ? NULL : realloc(items, wanted * item_bytes);
 	if (larger)
 		*capacity = wanted;
 	return larger;
