@@ -110,11 +110,14 @@ Test(expression_curve, what_is_not_performance_is_refused)
 	c.y[0] = 100;
 	cr_assert_null(expression_curve_create(&c.source, &err));
 	cr_assert(strstr(err.text, "expected about 1 at the smallest x"), "%s", err.text);
+	expression_destroy(c.model);
 	make_case(&c, 1, -800);
 	cr_assert_null(expression_curve_create(&c.source, &err));
 	cr_assert(strstr(err.text, "expected 1 or less"), "rises: %s", err.text);
+	expression_destroy(c.model);
 	make_case(&c, 0, 80);
 	c.y[0] = 1;
 	cr_assert_null(expression_curve_create(&c.source, &err));
 	cr_assert(strstr(err.text, "above 0 at x = 0"), "%s", err.text);
+	expression_destroy(c.model);
 }
