@@ -13,7 +13,9 @@ if [ -z "${NOMORA_SSH_LAB:-}" ]; then
 	at_exit "$nomora" lab down --name "$lab"
 	export NOMORA_SSH_LAB=$lab
 	"$nomora" lab up --name "$lab" --hosts 3 --racks 1 --inject h1 --delay-us 0 --while "$(printf '%q ' "$BASH" "$0" "$@")"
-	exit $?
+	code=$?
+	planned=1 # by the script below
+	exit "$code"
 fi
 . "$(dirname "$0")/../cli/lib.sh"
 lab=$NOMORA_SSH_LAB
