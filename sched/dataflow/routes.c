@@ -27,7 +27,7 @@ static uint32_t other_end(const struct topology_link *link, uint32_t end)
 	return link->a == end ? link->b : link->a;
 }
 
-static void make_route(const struct network *network, uint32_t from, uint32_t first, uint32_t last, uint32_t to,
+static void make_route(const struct network *network, uint32_t from, uint32_t first, uint32_t last,
 		       const struct path *path, struct network_route *route)
 {
 	uint32_t node = network->adjacency->to[first];
@@ -39,7 +39,6 @@ static void make_route(const struct network *network, uint32_t from, uint32_t fi
 		node = other_end(&network->topology->links[path->links[i]], node);
 	}
 	route->resources[route->count++] = directed(network, network->adjacency->link[last], node);
-	(void)to;
 }
 
 /* Breadth-first search over links that are up, from switch `from` back to `to`. 1 with the path, 0 if not connected. */
@@ -92,7 +91,7 @@ int network_routes(struct network *network, uint32_t from, uint32_t to, struct n
 			continue;
 		if (numbers)
 			numbers[kept] = (uint32_t)i;
-		make_route(network, low, first, last, high, &found[i], &routes[kept++]);
+		make_route(network, low, first, last, &found[i], &routes[kept++]);
 	}
 	if (count < 0 || kept > 0)
 		return count < 0 ? count : kept;
@@ -101,7 +100,7 @@ int network_routes(struct network *network, uint32_t from, uint32_t to, struct n
 		return count;
 	if (numbers)
 		numbers[0] = network->k;
-	make_route(network, low, first, last, high, &found[0], &routes[0]);
+	make_route(network, low, first, last, &found[0], &routes[0]);
 	return 1;
 }
 

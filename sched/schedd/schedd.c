@@ -16,6 +16,8 @@
 
 /* How often the mesh's file is looked at. */
 #define LATENCY_S 0.5
+/* Pause of the rounds after the state could not be written. */
+#define STORE_RETRY_S 1
 
 double schedd_now_s(const struct schedd *schedd)
 {
@@ -256,8 +258,10 @@ static int commit(struct schedd *schedd)
 		return 0;
 	}
 	schedd->commit_failures++;
+	schedd->last_round_s = schedd_now_s(schedd) + STORE_RETRY_S;
+	if (schedd->trouble[0] == '\0')
+		log_warning("%s; changes are refused until it can be written again", err.text);
 	snprintf(schedd->trouble, sizeof schedd->trouble, "%.250s\n", err.text);
-	log_warning("%s; changes are refused until it can be written again", err.text);
 	if (read_state(schedd, &err) < 0)
 		log_warning("%s", err.text);
 	return code;
@@ -270,7 +274,7 @@ static void send_replies(struct schedd *schedd, bool committed)
 	for (size_t r = 0; r < schedd->reply_count; r++) {
 		struct reply *reply = &schedd->replies[r];
 
-		if (committed)
+		if (committed || strcmp(reply->call->method, "GET") == 0)
 			serve_reply(reply->call, reply->status, "application/json", reply->text, strlen(reply->text));
 		else
 			serve_reply(reply->call, 503, "application/json", failed, sizeof failed - 1);

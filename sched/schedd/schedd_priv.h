@@ -35,7 +35,6 @@ struct schedd {
 	size_t poll_count, poll_capacity;
 	uint64_t stored_decision; /* last one that is in the store */
 	double last_round_s, next_latency_s;
-	double decision_delay_s; /* longest wait of the last round's tasks, for /metrics */
 	ino_t latency_inode;
 	struct timespec latency_changed;
 	char trouble[256]; /* for /healthz; "" */

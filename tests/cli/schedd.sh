@@ -7,12 +7,7 @@
 dir=$(mktemp -d /tmp/nomora-schedd.XXXXXX)
 export NOMORA_SCHEDD=$dir/socket
 daemon=
-# Keep what lib.sh does at the end.
-stop_daemon() {
-	[ -z "$daemon" ] || { kill "$daemon" 2>/dev/null && wait "$daemon" 2>/dev/null; }
-	rm -rf "$dir"
-}
-trap 'stop_daemon; rm -rf "$scratch"' EXIT
+at_exit bash -c "kill -9 \$(cat $dir/pid); rm -rf $dir"
 
 cat >"$dir/cluster.json" <<'TEXT'
 {"schema": "nomora.cluster/1", "machines": [
@@ -35,6 +30,7 @@ mesh() {
 start() {
 	"$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --latency "$dir/latency.csv" --max-age 0 --retry 0.1 "$@" 2>>"$dir/log" &
 	daemon=$!
+	echo $daemon >"$dir/pid"
 	wait_for 10 "$nomora" jobs >/dev/null 2>&1
 }
 # ask METHOD PATH [BODY]
@@ -122,6 +118,37 @@ printf 'not a database, but long enough for its header to be looked at by all me
 refuses "a foreign state" 1 "foreign: " "$bin/nomora-schedd" schedd --state "$dir/foreign" --socket "$dir/three"
 echo secret >"$dir/token"
 refuses "a token that others can read" 1 "others can read it; expected mode 0600" "$bin/nomora-schedd" schedd --state "$dir/state" --listen 127.0.0.1:0 --token-file "$dir/token"
+
+# A full disk: changes are refused, questions are answered, and all goes on when there is space again.
+mkdir "$dir/small"
+if mount -t tmpfs -o size=400k none "$dir/small" 2>/dev/null; then
+	at_exit umount -l "$dir/small"
+	"$bin/nomora-schedd" schedd --state "$dir/small/state" --socket "$NOMORA_SCHEDD" --cluster "$dir/cluster.json" --curves "$source_root/curves" 2>"$dir/full.log" &
+	daemon=$!
+	echo $daemon >"$dir/pid"
+	wait_for 10 "$nomora" jobs >/dev/null 2>&1
+	head -c 200000 /dev/zero >"$dir/small/ballast"
+	accepted=0
+	for number in $(seq 60); do
+		answer=$(ask POST /v1/jobs "{\"id\": \"full$number\", \"curve\": \"spark\", \"root\": 0, \"tasks\": 2}")
+		grep -q '"status": 201' <<<"$answer" || break
+		accepted=$number
+	done
+	check "a full disk refuses a job" grep -q 'cannot be written' <<<"$answer"
+	check "which health says" grep -q 'disk is full' <<<"$(ask GET /healthz)"
+	run "$nomora" jobs --json
+	check "the accepted jobs can be seen meanwhile" test "$(jq '.jobs | length' <<<"$out")" -eq "$accepted"
+	rm "$dir/small/ballast"
+	check "with space again jobs are taken" wait_for 10 bash -c "$nomora submit - <<<'{\"id\": \"after\", \"curve\": \"spark\", \"root\": 0, \"tasks\": 1}'"
+	check "none is lost" test "$("$nomora" jobs --json | jq '.jobs | length')" -eq $((accepted + 1))
+	check "the log says it once" test "$(grep -c 'cannot be written' "$dir/full.log")" -eq 1
+	kill "$daemon"
+	wait "$daemon"
+	daemon=
+	umount "$dir/small"
+else
+	skip "a full disk" "file systems cannot be mounted here"
+fi
 
 if [ -n "$(command -v python3)" ]; then
 	run timeout 100 python3 "$(dirname "$0")/schedd_crash.py" "$bin" "$dir" "$source_root/curves" 25

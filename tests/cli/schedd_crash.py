@@ -44,6 +44,8 @@ def start():
     process = subprocess.Popen([BIN + "/nomora-schedd", "schedd", "--state", STATE, "--socket", SOCKET, "--cluster", DIR + "/cluster.json",
                                 "--curves", CURVES, "--start-timeout", "0.3", "--retry", "0.05", "--attempts", "1000"],
                                stderr=subprocess.DEVNULL)
+    with open(os.path.join(DIR, "pid"), "w") as file:  # the script ends it, should this one be killed
+        print(process.pid, file=file)
     while ask("GET", "/v1/machines")[0] != 200:
         assert process.poll() is None, "the daemon does not start"
         time.sleep(0.01)
@@ -71,7 +73,6 @@ def confirm():
 acknowledged, ended, doubtful, number = set(), set(), set(), 0
 daemon = start()
 for kill in range(KILLS):
-    end = time.time() + random.uniform(0.05, 0.4)
     killer = subprocess.Popen(["sh", "-c", f"sleep {random.uniform(0.05, 0.4)}; kill -9 {daemon.pid}"])
     while daemon.poll() is None:
         if random.random() < 0.6:
@@ -79,7 +80,6 @@ for kill in range(KILLS):
             line = json.dumps({"id": f"j{number}", "curve": "memcached", "root": 0, "tasks": random.randint(1, 3)})
             if ask("POST", "/v1/jobs", line)[0] == 201:
                 acknowledged.add(f"j{number}")
-            known = {job["id"] for job in (ask("GET", "/v1/jobs")[1] or {}).get("jobs", [])}
         else:
             ended |= confirm()
     killer.wait()
