@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora place: one round of placement, explained. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +43,8 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct place_settings, jobs, "jobs", 'j', "FILE", "jobs, one JSON object a line; - is stdin"),
 	OPTION_STRING(struct place_settings, latency, "latency", 'l', "FILE",
 		      "measured round trips (CSV); without it the cluster's defaults count"),
-	OPTION_STRING(struct place_settings, curves, "curves", 'C', "DIR", "folder of the jobs' curves, NAME.json"),
+	OPTION_STRING(struct place_settings, curves, "curves", 'C', "DIR",
+		      "folder of the jobs' curves, NAME.json; without it those that come with nomora"),
 	OPTION_HEADING("Policy"),
 	OPTION_CHOICE(struct place_settings, policy, "policy", 'p', "NAME", policy_names, "how to place"),
 	OPTION_FLAG(struct place_settings, paper, "paper", 0,
@@ -85,7 +87,7 @@ static const struct option_row rows[] = {
 
 static const struct option_usage usage = {
 	.command = "nomora place",
-	.operands = "--cluster FILE --jobs FILE --curves DIR [--latency FILE]",
+	.operands = "--cluster FILE --jobs FILE [--curves DIR] [--latency FILE]",
 	.summary = "One round of placement, explained and compared with random placement.",
 	.teach = teach,
 	.rows = rows,
@@ -111,8 +113,6 @@ static int check_settings(const struct place_settings *settings, struct error *e
 		return error_set(err, EINVAL, text, "cluster");
 	if (!settings->jobs)
 		return error_set(err, EINVAL, text, "jobs");
-	if (!settings->curves)
-		return error_set(err, EINVAL, text, "curves");
 	if (settings->dump_dimacs && strcmp(settings->dump_dimacs, "-") == 0 && settings->json)
 		return error_set(err, EINVAL,
 				 "--dump-dimacs - and --json would both write to standard output; use "
@@ -154,10 +154,14 @@ int command_place(int argc, char **argv)
 	struct place_outcome outcome = {0};
 	struct place_world world = {0};
 	struct error err = {0};
+	char shipped[PATH_MAX];
 	int code;
 
 	list_choices();
 	code = command_parse(&usage, argc, argv, &settings, &operands);
+	command_find_data(".", "curves", "", shipped);
+	if (!settings.curves)
+		settings.curves = shipped;
 	settings.algorithm_name = settings.algorithm == 0 ? NULL : algorithm_names[settings.algorithm];
 	if (code < 0 && check_settings(&settings, &err) != 0)
 		code = command_fail(&err, COMMAND_USAGE);

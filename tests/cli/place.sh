@@ -480,7 +480,12 @@ refuses "the network and JSON on one stream" 2 "--dump-dimacs - and --json would
 	"${place[@]}" --jobs jobs.jsonl --dump-dimacs - --json
 [ -z "$out" ] && pass "nothing was written" || fail "nothing was written" "$out"
 refuses "a drawing on standard output" 2 "found '-', expected a name that ends in .dot or .json" "${place[@]}" --jobs jobs.jsonl --draw -
-refuses "no curves given" 2 "missing option --curves" "$nomora" place "${hand[@]}" --cluster cluster.json --jobs jobs.jsonl
+run "${place[@]}" --jobs jobs.jsonl --latency mesh.csv --json
+cost=$(field 'd["solver"]["cost"]')
+run "$nomora" place "${hand[@]}" --cluster cluster.json --jobs jobs.jsonl --latency mesh.csv --json
+expect "without --curves those that come with nomora count" 'd["solver"]["cost"]' "$cost"
+echo '{"id": "own", "curve": "own", "root": 0, "tasks": 2}' >own.jsonl
+refuses "a curve that does not come with nomora" 1 "own.jsonl:1: .*needs curve 'own': .*own.json" "$nomora" place "${hand[@]}" --cluster cluster.json --jobs own.jsonl
 refuses "a policy that is not there" 2 "policy" "${place[@]}" --jobs jobs.jsonl --policy best
 refuses "a negative beta" 2 "beta-per-s" "${place[@]}" --jobs jobs.jsonl --beta-per-s -1
 plan
