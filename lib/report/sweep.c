@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "report.h"
+#include "report_priv.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The page of `nomora report`: each section is made from one file that a command wrote, and is left out when that
- * file was not given. Sections write HTML to a stream; they do not own what they are given. One thread.
- */
-#ifndef APPS_REPORT_H
-#define APPS_REPORT_H
+/* The sections of the page. They write HTML to a stream and own nothing that they are given. */
+#ifndef REPORT_REPORT_PRIV_H
+#define REPORT_REPORT_PRIV_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,7 +9,6 @@
 #include <base/error.h>
 #include <model/cluster.h>
 #include <model/curve.h>
-
 #include <model/latency_summary.h>
 
 /* Text with &, <, > and quotes escaped. */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora report: the files of a run on one page that needs no other file. */
+#include "commands.h"
+
+#include <errno.h>
+
+#include <report/report.h>
+
+struct settings {
+	const char *output;
+	struct report_settings page;
+};
+
+static const struct option_row rows[] = {
+	OPTION_STRING(struct settings, output, "output", 'o', "REPORT.html", "the page (required)"),
+	OPTION_STRING(struct settings, page.title, "title", 't', "TEXT", "title of the page"),
+	OPTION_FLAG(struct settings, page.summary, "summary", 0, "jobs instead of tasks in the placement"),
+	OPTION_HEADING("Inputs (at least one)"),
+	OPTION_STRING(struct settings, page.steps, "steps", 0, "FILE",
+		      "lines of seconds, command, purpose, separated by tabs"),
+	OPTION_LIST(struct settings, page.curves, "curve", 0, "FILE", "curve of nomora fit; repeatable"),
+	OPTION_STRING(struct settings, page.curve_plot, "curve-plot", 0, "FILE",
+		      "a picture of the curve (SVG or PNG) instead of the page's own"),
+	OPTION_STRING(struct settings, page.sweep_log, "sweep-log", 0, "FILE", "SWEEP.csv.log of nomora sweep"),
+	OPTION_STRING(struct settings, page.latency, "latency", 0, "FILE", "latency matrix of nomora mesh"),
+	OPTION_STRING(struct settings, page.mesh_plot, "mesh-plot", 0, "FILE", "picture of the mesh (SVG or PNG)"),
+	OPTION_STRING(struct settings, page.injector, "injector", 0, "FILE",
+		      "statistics of the injector between the racks (nomora inject-ctl ... stats)"),
+	OPTION_STRING(struct settings, page.cluster, "cluster", 0, "FILE", "machines and racks"),
+	OPTION_STRING(struct settings, page.placement, "placement", 0, "FILE", "output of nomora place --json"),
+	OPTION_STRING(struct settings, page.random, "random", 0, "FILE",
+		      "output of nomora place --policy random --json"),
+	OPTION_STRING(struct settings, page.doctor, "doctor", 0, "FILE", "output of nomora doctor --json"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora report",
+	.operands = "-o REPORT.html",
+	.summary = "Combine the files of a run into one self-contained page of HTML.",
+	.teach = "Example:\n"
+		 "  nomora report --curve memcached.json --sweep-log sweep.csv.log \\\n"
+		 "      --latency latency.csv --mesh-plot mesh.svg --cluster cluster.json -o report.html\n",
+	.rows = rows,
+};
+
+static int check(const struct settings *settings, struct error *err)
+{
+	if (!settings->output)
+		return error_set(err, EINVAL, "missing option -o REPORT.html");
+	if (!report_has_input(&settings->page))
+		return error_set(err, EINVAL,
+				 "no input: expected at least one of --curve, --sweep-log, --latency, --placement, "
+				 "--doctor, --steps, --injector, --curve-plot, --mesh-plot");
+	return 0;
+}
+
+int command_report(int argc, char **argv)
+{
+	struct settings settings = {.page.title = "Nomora: report"};
+	struct option_operands operands;
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	if (check(&settings, &err) != 0)
+		code = command_fail(&err, COMMAND_USAGE);
+	else if (report_save(&settings.page, settings.output, &err) != 0)
+		code = command_fail(&err, COMMAND_FAILED);
+	else
+		code = COMMAND_OK;
+	options_free(&operands);
+	return code;
+}

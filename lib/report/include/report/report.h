@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The files of a run on one page of HTML that needs no other file. Each section is made from a file that a command
+ * wrote; the section of a file that is NULL is left out. One thread.
+ */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+
+#include <stdbool.h>
+
+#include <base/error.h>
+#include <base/options.h>
+
+/* Paths; NULL = no such file. */
+struct report_settings {
+	const char *title;
+	bool summary;              /* the placement by job instead of by task */
+	struct option_list curves; /* curve.json */
+	const char *curve_plot;    /* SVG or PNG instead of the page's own chart of the curves */
+	const char *sweep_log;     /* SWEEP.csv.log */
+	const char *latency;       /* latency matrix */
+	const char *mesh_plot;     /* SVG or PNG */
+	const char *cluster;       /* machines and racks, for the mesh and the placement */
+	const char *injector;      /* nomora.inject/1 */
+	const char *placement;     /* nomora.place/1 */
+	const char *random;        /* nomora.place/1 of the random policy, to compare with */
+	const char *doctor;        /* nomora.doctor/1 */
+	const char *steps;         /* lines of seconds, command, purpose, separated by tabs */
+};
+
+/* Does any file fill a section? The title, `cluster` and `random` do not. */
+bool report_has_input(const struct report_settings *settings);
+
+/* Writes the page to `path` whole or not at all. 0 or -errno with err set. */
+int report_save(const struct report_settings *settings, const char *path, struct error *err);
+
+#endif
