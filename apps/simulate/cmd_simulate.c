@@ -10,8 +10,9 @@
 #include "simulate.h"
 
 static const char teach[] =
-	"Simulates each policy over a workload: Google clusterdata-2011-2 (--trace), or a synthetic day of the same "
-	"shape.\n"
+	"Simulates each policy over a workload: Google clusterdata-2011-2 (--trace), a scheduler's journal "
+	"(--journal), or\n"
+	"a synthetic day of the trace's shape.\n"
 	"Defaults are the paper's rules; each is a switch. Policies are NAME[:KEY=VALUE,...] with the keys p_m, p_r,\n"
 	"preemption, beta and round_s. Example:\n"
 	"\n"
@@ -27,6 +28,8 @@ static const char *const places[] = {"any", "best", NULL};
 static const struct option_row rows[] = {
 	OPTION_HEADING("Workload"),
 	OPTION_STRING(struct simulate_options, trace, "trace", 't', "DIR", "folder of Google clusterdata-2011-2"),
+	OPTION_STRING(struct simulate_options, journal, "journal", 0, "FILE",
+		      "journal of the live scheduler or of --record, instead of a trace"),
 	OPTION_INTEGER(struct simulate_options, machines, "machines", 'm', "N", 1, 1000000,
 		       "machines of a synthetic workload"),
 	OPTION_DOUBLE(struct simulate_options, load, "load", 0, "SHARE", 0.01, 1.5,
@@ -90,6 +93,8 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("Output"),
 	OPTION_STRING(struct simulate_options, output, "output", 'o', "DIR",
 		      "write summary.json, jobs.csv, rounds-N.csv and report.html"),
+	OPTION_STRING(struct simulate_options, record, "record", 0, "FILE",
+		      "write the journal of the only policy, nomora.journal/1"),
 	OPTION_FLAG(struct simulate_options, json, "json", 0, "print the summary as JSON, nomora.simulate/1"),
 	OPTION_INTEGER(struct simulate_options, processes, "processes", 'j', "N", 1, 64,
 		       "policies to simulate at a time"),
@@ -101,7 +106,7 @@ static const struct option_row rows[] = {
 
 static const struct option_usage usage = {
 	.command = "nomora simulate",
-	.operands = "[--trace DIR] --curves DIR -o DIR",
+	.operands = "[--trace DIR|--journal FILE] --curves DIR -o DIR",
 	.summary = "A day of a cluster under one or more scheduling policies, in virtual time.",
 	.teach = teach,
 	.rows = rows,
@@ -186,7 +191,7 @@ int command_simulate(int argc, char **argv)
 	struct error err = {0};
 	int code = command_parse(&usage, argc, argv, &options, &operands);
 
-	if (code < 0 && !options.curves)
+	if (code < 0 && !options.curves && !options.journal)
 		error_set(&err, EINVAL, "missing option --curves; 'nomora simulate --help' has an example");
 	else if (code < 0)
 		simulate_check(&options, &err);

@@ -15,13 +15,14 @@
 #include <base/options.h>
 #include <model/curve_library.h>
 #include <model/google_trace.h>
+#include <model/journal_workload.h>
 #include <sched/sim/generate.h>
 #include <sched/sim/sim.h>
 
 enum { SIMULATE_POLICIES_MAXIMUM = 16, SIMULATE_NAME_BYTES = 96 };
 
 struct simulate_options {
-	const char *trace, *curves, *curve_mix, *topology, *solver_time, *output;
+	const char *trace, *journal, *record, *curves, *curve_mix, *topology, *solver_time, *output;
 	struct option_list policies, what_if;
 	int64_t machines, slots, seed, unscheduled_capacity, gamma, processes, seeds;
 	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
@@ -41,6 +42,7 @@ struct simulate {
 	const struct simulate_options *options;
 	struct workload *workload;
 	struct google_trace_report trace_report;
+	struct journal_counts journal_counts;
 	struct curve_library *library;
 	struct simulate_policy policies[SIMULATE_POLICIES_MAXIMUM];
 	size_t policy_count;
@@ -52,7 +54,10 @@ void simulate_free(struct simulate *simulate);
 /* Checks the options that need no file. 0 or -EINVAL. */
 int simulate_check(const struct simulate_options *options, struct error *err);
 
-/* Runs all policies, in up to options->processes processes; a table of rounds each goes into `folder` (may be NULL). */
+/*
+ * Runs all policies, in up to options->processes processes; a table of rounds each goes into `folder` (may be NULL),
+ * the journal of the only policy into options->record.
+ */
 int simulate_run(struct simulate *simulate, const char *folder, struct error *err);
 
 /* True if every policy ran to the end. */

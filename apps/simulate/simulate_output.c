@@ -107,14 +107,16 @@ static json_t *workload_json(const struct simulate *simulate)
 	const struct workload_left_out *left_out = &workload->left_out;
 
 	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:o,s:{s:I,s:I,s:I,s:I,s:I}}", "source",
-			 simulate->options->trace ? "trace" : "synthetic", "rows",
-			 (json_int_t)simulate->trace_report.rows, "machines", (json_int_t)workload->machine_count,
-			 "jobs", (json_int_t)workload->job_count, "tasks", (json_int_t)workload->task_count, "problems",
-			 problems_json(&simulate->trace_report), "left_out", "tasks_that_never_ran",
-			 (json_int_t)left_out->never_ran, "tasks_submitted_too_late", (json_int_t)left_out->too_late,
-			 "tasks_outside_fraction", (json_int_t)left_out->not_drawn, "single_task_jobs",
-			 (json_int_t)left_out->single_jobs, "machines_outside_fraction",
-			 (json_int_t)left_out->machines_not_drawn);
+			 simulate->options->trace     ? "trace"
+			 : simulate->options->journal ? "journal"
+						      : "synthetic",
+			 "rows", (json_int_t)(simulate->trace_report.rows + simulate->journal_counts.events),
+			 "machines", (json_int_t)workload->machine_count, "jobs", (json_int_t)workload->job_count,
+			 "tasks", (json_int_t)workload->task_count, "problems", problems_json(&simulate->trace_report),
+			 "left_out", "tasks_that_never_ran", (json_int_t)left_out->never_ran,
+			 "tasks_submitted_too_late", (json_int_t)left_out->too_late, "tasks_outside_fraction",
+			 (json_int_t)left_out->not_drawn, "single_task_jobs", (json_int_t)left_out->single_jobs,
+			 "machines_outside_fraction", (json_int_t)left_out->machines_not_drawn);
 }
 
 static json_t *settings_json(const struct simulate_options *options)
@@ -177,7 +179,7 @@ int simulate_write_jobs(const struct simulate *simulate, const char *folder, str
 	snprintf(path, sizeof path, "%s/jobs.csv", folder);
 	writer = file_writer_open(path, err);
 	if (!writer)
-		return -error_code(err, EIO);
+		return error_code(err, EIO);
 	out = file_writer_stream(writer);
 	fputs("policy,job,tasks,curve,seconds,average,worst_task,average_best_other,task_mean\n", out);
 	for (size_t i = 0; i < simulate->policy_count; i++) {

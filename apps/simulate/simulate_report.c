@@ -293,7 +293,7 @@ int simulate_write_report(const struct simulate *simulate, const char *folder, s
 	snprintf(path, sizeof path, "%s/report.html", folder);
 	writer = file_writer_open(path, err);
 	if (!writer)
-		return -error_code(err, EIO);
+		return error_code(err, EIO);
 	code = print_page(simulate, file_writer_stream(writer), err);
 	if (code == 0)
 		return file_writer_commit(writer, err);

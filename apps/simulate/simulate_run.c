@@ -21,35 +21,59 @@ static void write_round(void *context, const struct sim_round *round)
 		round->placed, round->migrated, round->preempted, round->waiting, round->running, round->scans);
 }
 
+static void write_event(void *context, const struct journal_event *event)
+{
+	journal_print(context, event); /* a bad stream is found when it is committed */
+}
+
+static struct file_writer *open_rounds(const struct simulate_policy *policy, size_t number, const char *folder,
+				       struct error *err)
+{
+	struct file_writer *writer;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/rounds-%zu.csv", folder, number + 1);
+	writer = file_writer_open(path, err);
+	if (writer)
+		fprintf(file_writer_stream(writer),
+			"# %s\nround,begin_s,took_s,wall_s,placed,migrated,preempted,waiting,running,scans\n",
+			policy->name);
+	return writer;
+}
+
+static int close_output(struct file_writer *writer, int code, struct error *err)
+{
+	if (writer && code == 0)
+		return file_writer_commit(writer, err);
+	file_writer_discard(writer);
+	return code;
+}
+
 /* Runs one policy here. */
 static int run_policy(struct simulate *simulate, size_t number, const char *folder, struct progress *bar,
 		      struct error *err)
 {
 	struct simulate_policy *policy = &simulate->policies[number];
+	const char *record = simulate->options->record;
 	struct sim_watch watch = {.progress = bar, .stop = stop_flag()};
-	struct file_writer *writer = NULL;
-	char path[PATH_MAX];
-	int code;
+	struct file_writer *rounds = folder ? open_rounds(policy, number, folder, err) : NULL;
+	struct file_writer *journal = record ? file_writer_open(record, err) : NULL;
+	int code = (folder && !rounds) || (record && !journal) ? error_code(err, EIO) : 0;
 
-	if (folder) {
-		snprintf(path, sizeof path, "%s/rounds-%zu.csv", folder, number + 1);
-		writer = file_writer_open(path, err);
-		if (!writer)
-			return -error_code(err, EIO);
-		watch.context = file_writer_stream(writer);
+	if (rounds) {
+		watch.context = file_writer_stream(rounds);
 		watch.round = write_round;
-		fprintf(watch.context,
-			"# %s\nround,begin_s,took_s,wall_s,placed,migrated,preempted,waiting,running,scans\n",
-			policy->name);
 	}
-	code = sim_run(simulate->workload, &policy->settings, &watch, &policy->result, err);
-	policy->done = code == 0;
-	if (!writer)
-		return code;
+	if (journal) {
+		watch.journal_context = file_writer_stream(journal);
+		watch.journal = write_event;
+		journal_print_header(watch.journal_context, 0);
+	}
 	if (code == 0)
-		return file_writer_commit(writer, err);
-	file_writer_discard(writer);
-	return code;
+		code = sim_run(simulate->workload, &policy->settings, &watch, &policy->result, err);
+	policy->done = code == 0;
+	code = close_output(rounds, code, err);
+	return close_output(journal, code, err);
 }
 
 static struct histogram **histogram_at(struct sim_result *result, int number)
@@ -85,7 +109,7 @@ static int receive_histograms(FILE *file, struct sim_result *result, struct erro
 		if (getline(&line, &capacity, file) < 0)
 			code = error_set(err, EIO, "a policy's process ended early");
 		else if (!(*histogram_at(result, i) = histogram_read(line, err)))
-			code = -error_code(err, EIO);
+			code = error_code(err, EIO);
 	}
 	free(line);
 	return code;

@@ -169,12 +169,50 @@ static int parse_mix(struct simulate *simulate, const char *text, struct sim_set
 			break;
 		}
 		settings->curves[settings->curve_count] = curve_library_at(simulate->library, (size_t)number);
+		settings->curve_names[settings->curve_count] = curve_library_name(simulate->library, (size_t)number);
 		settings->curve_shares[settings->curve_count++] = share;
 		total += share;
 	}
 	for (uint32_t c = 0; c < settings->curve_count; c++)
 		settings->curve_shares[c] /= total;
 	free(copy);
+	return code;
+}
+
+/* Curves that a journal's jobs have besides those of the mix: no share of the other jobs. */
+static int add_journal_curves(struct simulate *simulate, struct sim_settings *settings, struct error *err)
+{
+	const struct workload *workload = simulate->workload;
+
+	for (size_t c = 0; c < workload->curve_count; c++) {
+		int64_t number = curve_library_find(simulate->library, workload->curves[c], err);
+		uint32_t known = 0;
+
+		if (number < 0)
+			return (int)number;
+		while (known < settings->curve_count && strcmp(settings->curve_names[known], workload->curves[c]) != 0)
+			known++;
+		if (known < settings->curve_count)
+			continue;
+		if (known == SIM_CURVES_MAXIMUM)
+			return error_set(err, E2BIG, "over %d curves", SIM_CURVES_MAXIMUM);
+		settings->curves[known] = curve_library_at(simulate->library, (size_t)number);
+		settings->curve_names[known] = curve_library_name(simulate->library, (size_t)number);
+		settings->curve_shares[known] = 0;
+		settings->curve_count++;
+	}
+	return 0;
+}
+
+static int add_curves(struct simulate *simulate, struct sim_settings *settings, struct error *err)
+{
+	int code = 0;
+
+	/* A journal's curves are enough. */
+	if (simulate->workload->curve_count == 0 || simulate->options->curves)
+		code = parse_mix(simulate, simulate->options->curve_mix, settings, err);
+	if (code == 0)
+		code = add_journal_curves(simulate, settings, err);
 	if (code == 0 && settings->curve_count == 0)
 		code = error_set(err, EINVAL, "--curve-mix: expected NAME=SHARE,...");
 	return code;
@@ -190,6 +228,8 @@ static int parse_policies(struct simulate *simulate, const struct sim_settings *
 
 	if (count > SIMULATE_POLICIES_MAXIMUM)
 		return error_set(err, EINVAL, "--policy: expected at most %d", SIMULATE_POLICIES_MAXIMUM);
+	if (simulate->options->record && count != 1)
+		return error_set(err, EINVAL, "--record: expected one --policy, found %zu", count);
 	for (size_t i = 0; i < count && code == 0; i++) {
 		struct simulate_policy *policy = &simulate->policies[simulate->policy_count++];
 
@@ -205,6 +245,8 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 	struct sim_settings settings;
 	int code = common_settings(options, &settings, err);
 
+	if (code == 0 && options->trace && options->journal)
+		return error_set(err, EINVAL, "--trace and --journal are mutually exclusive");
 	return code == 0 ? parse_policies(&simulate, &settings, err) : code;
 }
 
@@ -215,6 +257,43 @@ static void warn_of_problems(const struct google_trace_report *report)
 			log_warning("%llu %s; the first: %s", (unsigned long long)report->problems[k],
 				    google_trace_problem_name((enum google_trace_problem)k), report->first[k]);
 	}
+}
+
+static int read_trace(struct simulate *simulate, struct error *err)
+{
+	/* Tasks that run beyond the end are known by their end. */
+	struct google_trace_options trace = {.until_us = INT64_MAX, .strict = simulate->options->strict};
+	int code =
+		google_trace_read(simulate->workload, simulate->options->trace, &trace, &simulate->trace_report, err);
+
+	warn_of_problems(&simulate->trace_report);
+	return code;
+}
+
+static int read_journal(struct simulate *simulate, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(simulate->options->journal, err);
+	int code = lines ? journal_read_workload(simulate->workload, simulate->library, lines,
+						 &simulate->journal_counts, err)
+			 : error_code(err, ENOENT);
+
+	if (code == 0 && simulate->journal_counts.is_cut)
+		log_warning("%s: the last line is incomplete; left out", simulate->options->journal);
+	file_lines_close(lines);
+	return code;
+}
+
+static struct workload *generate(const struct simulate_options *options)
+{
+	struct sim_generate_settings settings;
+
+	sim_generate_settings_default(&settings);
+	settings.machines = (uint32_t)options->machines;
+	settings.slots = (uint32_t)options->slots;
+	settings.hours = options->hours;
+	settings.load = options->load;
+	settings.seed = (uint64_t)options->seed;
+	return sim_generate(&settings);
 }
 
 static int make_workload(struct simulate *simulate, int64_t end_us, struct error *err)
@@ -228,28 +307,13 @@ static int make_workload(struct simulate *simulate, int64_t end_us, struct error
 	};
 	int code = 0;
 
-	if (options->trace) {
-		/* Tasks that run beyond the end are known by their end. */
-		struct google_trace_options trace = {.until_us = INT64_MAX, .strict = options->strict};
-
-		simulate->workload = workload_create();
-		if (!simulate->workload)
-			return error_set(err, ENOMEM, "out of memory");
-		code = google_trace_read(simulate->workload, options->trace, &trace, &simulate->trace_report, err);
-		warn_of_problems(&simulate->trace_report);
-	} else {
-		struct sim_generate_settings generate;
-
-		sim_generate_settings_default(&generate);
-		generate.machines = (uint32_t)options->machines;
-		generate.slots = (uint32_t)options->slots;
-		generate.hours = options->hours;
-		generate.load = options->load;
-		generate.seed = (uint64_t)options->seed;
-		simulate->workload = sim_generate(&generate);
-		if (!simulate->workload)
-			return error_set(err, ENOMEM, "out of memory");
-	}
+	simulate->workload = options->trace || options->journal ? workload_create() : generate(options);
+	if (!simulate->workload)
+		return error_set(err, ENOMEM, "out of memory");
+	if (options->trace)
+		code = read_trace(simulate, err);
+	else if (options->journal)
+		code = read_journal(simulate, err);
 	if (code == 0 && workload_finish(simulate->workload, &filter) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0 && (simulate->workload->job_count == 0 || simulate->workload->machine_count == 0))
@@ -269,12 +333,12 @@ int simulate_setup(struct simulate *simulate, const struct simulate_options *opt
 	code = common_settings(options, &common, err);
 	if (code == 0) {
 		simulate->library = curve_library_create(options->curves);
-		code = simulate->library ? parse_mix(simulate, options->curve_mix, &common, err)
+		code = simulate->library ? make_workload(simulate, common.end_us, err)
 					 : error_set(err, ENOMEM, "out of memory");
 	}
 	if (code == 0)
-		code = parse_policies(simulate, &common, err);
-	return code == 0 ? make_workload(simulate, common.end_us, err) : code;
+		code = add_curves(simulate, &common, err);
+	return code == 0 ? parse_policies(simulate, &common, err) : code;
 }
 
 void simulate_free(struct simulate *simulate)

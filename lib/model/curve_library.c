@@ -14,7 +14,7 @@ struct entry {
 };
 
 struct curve_library {
-	char *folder;
+	char *folder; /* NULL = none */
 	struct entry *entries;
 	size_t count, capacity;
 };
@@ -23,7 +23,7 @@ struct curve_library *curve_library_create(const char *folder)
 {
 	struct curve_library *library = calloc(1, sizeof *library);
 
-	if (!library || !(library->folder = strdup(folder))) {
+	if (!library || (folder && !(library->folder = strdup(folder)))) {
 		free(library);
 		return NULL;
 	}
@@ -43,40 +43,72 @@ void curve_library_destroy(struct curve_library *library)
 	free(library);
 }
 
-static int64_t add(struct curve_library *library, const char *name, struct error *err)
+/* Takes the curve. */
+static int64_t add(struct curve_library *library, const char *name, struct curve *curve, struct error *err)
 {
 	struct entry *larger =
 		array_grow(library->entries, library->count, &library->capacity, sizeof *library->entries);
-	struct entry entry = {0};
-	char path[4096];
+	char *copy = strdup(name);
 
-	if (!larger)
-		return error_set(err, ENOMEM, "out of memory");
-	library->entries = larger;
-	if (snprintf(path, sizeof path, "%s/%s.json", library->folder, name) >= (int)sizeof path)
-		return error_set(err, ENAMETOOLONG, "the path of curve '%s' is too long", name);
-	entry.curve = curve_load(path, err);
-	if (!entry.curve)
-		return -(err && err->code ? err->code : ENOENT);
-	entry.name = strdup(name);
-	if (!entry.name) {
-		curve_destroy(entry.curve);
+	if (larger)
+		library->entries = larger;
+	if (!larger || !copy) {
+		free(copy);
+		curve_destroy(curve);
 		return error_set(err, ENOMEM, "out of memory");
 	}
-	library->entries[library->count] = entry;
+	larger[library->count] = (struct entry){copy, curve};
 	return (int64_t)library->count++;
 }
 
-int64_t curve_library_find(struct curve_library *library, const char *name, struct error *err)
+static int64_t load(struct curve_library *library, const char *name, struct error *err)
+{
+	struct curve *curve;
+	char path[4096];
+
+	if (!library->folder)
+		return error_set(err, ENOENT, "unknown curve '%s', and no folder of curves", name);
+	if (snprintf(path, sizeof path, "%s/%s.json", library->folder, name) >= (int)sizeof path)
+		return error_set(err, ENAMETOOLONG, "the path of curve '%s' is too long", name);
+	curve = curve_load(path, err);
+	return curve ? add(library, name, curve, err) : error_code(err, ENOENT);
+}
+
+static int64_t find(const struct curve_library *library, const char *name)
 {
 	for (size_t i = 0; i < library->count; i++) {
 		if (strcmp(library->entries[i].name, name) == 0)
 			return (int64_t)i;
 	}
+	return -ENOENT;
+}
+
+int64_t curve_library_find(struct curve_library *library, const char *name, struct error *err)
+{
+	int64_t number = find(library, name);
+
+	if (number >= 0)
+		return number;
 	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/'))
 		return error_set(err, EINVAL, "'%s' is not a curve name; expected NAME for %s/NAME.json", name,
-				 library->folder);
-	return add(library, name, err);
+				 library->folder ? library->folder : "DIR");
+	return load(library, name, err);
+}
+
+int curve_library_define(struct curve_library *library, const char *name, const char *text, struct error *err)
+{
+	struct curve *curve = curve_from_memory(name, text, strlen(text), err);
+	int64_t number = find(library, name);
+
+	if (!curve)
+		return error_code(err, EINVAL);
+	if (number < 0) {
+		number = add(library, name, curve, err);
+		return number < 0 ? (int)number : 0;
+	}
+	curve_destroy(library->entries[number].curve);
+	library->entries[number].curve = curve;
+	return 0;
 }
 
 size_t curve_library_count(const struct curve_library *library)

@@ -17,6 +17,15 @@ void workload_destroy(struct workload *workload)
 	if (!workload)
 		return;
 	hash_table_free(&workload->machine_index);
+	hash_table_free(&workload->note_index);
+	for (size_t n = 0; n < workload->note_count; n++)
+		free(workload->notes[n].name);
+	for (size_t c = 0; c < workload->curve_count; c++)
+		free(workload->curves[c]);
+	cluster_destroy(workload->places);
+	free(workload->notes);
+	free(workload->curves);
+	free(workload->latencies);
 	free(workload->machine_ids);
 	free(workload->machine_events);
 	free(workload->tasks);
@@ -65,6 +74,7 @@ int workload_add_machine_event(struct workload *workload, int64_t time_us, uint6
 		.order = (uint32_t)workload->machine_event_count,
 		.change = change,
 		.cpu = cpu,
+		.slots = WORKLOAD_SLOTS_UNKNOWN,
 	};
 	workload->machine_event_count++;
 	return 0;
@@ -84,6 +94,65 @@ int workload_add_task(struct workload *workload, uint64_t job_id, uint32_t index
 		.job_id = job_id,
 		.index = index,
 	};
+	return 0;
+}
+
+int64_t workload_curve(struct workload *workload, const char *name)
+{
+	char **larger;
+
+	for (size_t c = 0; c < workload->curve_count; c++) {
+		if (strcmp(workload->curves[c], name) == 0)
+			return (int64_t)c;
+	}
+	larger = array_grow(workload->curves, workload->curve_count, &workload->curve_capacity, sizeof *larger);
+	if (!larger)
+		return -ENOMEM;
+	workload->curves = larger;
+	larger[workload->curve_count] = strdup(name);
+	return larger[workload->curve_count] ? (int64_t)workload->curve_count++ : -ENOMEM;
+}
+
+int workload_note_job(struct workload *workload, uint64_t job_id, const char *name, const char *curve)
+{
+	int64_t number = workload_curve(workload, curve);
+	struct workload_note *larger =
+		array_grow(workload->notes, workload->note_count, &workload->note_capacity, sizeof *larger);
+
+	if (larger)
+		workload->notes = larger;
+	if (number < 0 || !larger)
+		return -ENOMEM;
+	if (workload_find_note(workload, job_id))
+		return -EEXIST;
+	larger[workload->note_count] =
+		(struct workload_note){.id = job_id, .name = strdup(name), .curve = (uint32_t)number};
+	if (!larger[workload->note_count].name)
+		return -ENOMEM;
+	if (hash_table_insert(&workload->note_index, job_id, (uint32_t)workload->note_count) != 0) {
+		free(larger[workload->note_count].name);
+		return -ENOMEM;
+	}
+	workload->note_count++;
+	return 0;
+}
+
+const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id)
+{
+	uint32_t number = hash_table_find(&workload->note_index, job_id);
+
+	return number == HASH_TABLE_NONE ? NULL : &workload->notes[number];
+}
+
+int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a, uint32_t b, float rtt_us)
+{
+	struct workload_latency *larger =
+		array_grow(workload->latencies, workload->latency_count, &workload->latency_capacity, sizeof *larger);
+
+	if (!larger)
+		return -ENOMEM;
+	workload->latencies = larger;
+	larger[workload->latency_count++] = (struct workload_latency){time_us, a, b, rtt_us};
 	return 0;
 }
 
@@ -109,6 +178,22 @@ static int compare_tasks(const void *left, const void *right)
 	if (a->job_id != b->job_id)
 		return a->job_id < b->job_id ? -1 : 1;
 	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Those of machines that are dropped; the others get the machines' new numbers. */
+static void drop_latencies(struct workload *workload, const uint32_t *number)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < workload->latency_count; i++) {
+		struct workload_latency latency = workload->latencies[i];
+
+		latency.a = number[latency.a];
+		latency.b = number[latency.b];
+		if (latency.a != UINT32_MAX && latency.b != UINT32_MAX)
+			workload->latencies[kept++] = latency;
+	}
+	workload->latency_count = kept;
 }
 
 /* Machines outside the fraction, with their events; the others get new numbers in the same order. */
@@ -138,6 +223,7 @@ static int drop_machines(struct workload *workload, double fraction)
 			workload->machine_events[events++] = event;
 	}
 	workload->machine_event_count = events;
+	drop_latencies(workload, number);
 	free(number);
 	return 0;
 }
@@ -199,7 +285,12 @@ static int group_jobs(struct workload *workload, bool keep_single)
 			workload->left_out.single_jobs++;
 			continue;
 		}
-		order[count].job = (struct workload_job){id, (uint32_t)first, (uint32_t)(end - first)};
+		order[count].job = (struct workload_job){
+			.id = id,
+			.first_task = (uint32_t)first,
+			.task_count = (uint32_t)(end - first),
+			.note = hash_table_find(&workload->note_index, id),
+		};
 		order[count].submit_us = first_submission(workload, &order[count].job);
 		count++;
 	}

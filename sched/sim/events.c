@@ -123,6 +123,7 @@ static void submit(struct sim *sim, uint32_t task)
 	sim->waiting++;
 	job->waiting++;
 	sim->changed = true;
+	sim_record_submission(sim, task);
 }
 
 static int submit_to_net(struct sim *sim, uint32_t task)
@@ -152,6 +153,7 @@ int sim_start_task(struct sim *sim, uint32_t task, int32_t machine, int64_t now_
 	job->waiting--;
 	job->running++;
 	count_running(sim, now_us, 1);
+	sim_record_task(sim, task, JOURNAL_RUNNING, now_us);
 	if (is_root(sim, task)) {
 		int code = sim_root_placed(sim, sim->workload->tasks[task].job, machine);
 
@@ -183,6 +185,7 @@ int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us)
 	job->waiting++;
 	job->running--;
 	count_running(sim, now_us, -1);
+	sim_record_task(sim, task, JOURNAL_WAITING, now_us);
 	if (is_root(sim, task)) {
 		job->root_machine = SIM_NONE;
 		job->cell_count = 0;
@@ -206,6 +209,7 @@ static bool finish(struct sim *sim, uint32_t task, uint64_t generation, int64_t 
 	job->running--;
 	job->done++;
 	count_running(sim, time_us, -1);
+	sim_record_task(sim, task, JOURNAL_ENDED, time_us);
 	if (!is_root(sim, task) && job->root_machine != SIM_NONE)
 		remove_cell(sim, task);
 	sim->changed |= sim->waiting > 0;
@@ -229,15 +233,33 @@ static int32_t slots_of(const struct sim *sim, const struct workload_machine_eve
 	const struct sim_settings *settings = sim->settings;
 	double slots = settings->slots;
 
+	if (event->slots != WORKLOAD_SLOTS_UNKNOWN)
+		return event->slots;
 	if (settings->slots_per_cpu > 0 && event->cpu >= 0)
 		slots = round(settings->slots_per_cpu * (double)event->cpu);
 	return slots < 1 ? 1 : (int32_t)slots;
 }
 
+static int change_slots(struct sim *sim, const struct workload_machine_event *event)
+{
+	int32_t slots = slots_of(sim, event);
+	int code;
+
+	if (slots == sim->slots[event->machine])
+		return 0;
+	code = flownet_slots_changed(sim->net, event->machine, slots);
+	if (code != 0)
+		return code;
+	sim->slot_count += slots - sim->slots[event->machine];
+	sim->slots[event->machine] = slots;
+	sim->changed |= sim->waiting > 0;
+	return 0;
+}
+
 static int add_machine(struct sim *sim, const struct workload_machine_event *event)
 {
-	if (sim->present[event->machine])
-		return 0; /* the trace repeats it */
+	if (sim->present[event->machine]) /* a trace repeats it, a journal changes its slots */
+		return event->slots == WORKLOAD_SLOTS_UNKNOWN ? 0 : change_slots(sim, event);
 	sim->present[event->machine] = true;
 	sim->slots[event->machine] = slots_of(sim, event);
 	sim->slot_count += sim->slots[event->machine];
@@ -272,20 +294,11 @@ static int remove_machine(struct sim *sim, uint32_t machine, int64_t now_us)
 	return code == 0 ? flownet_machine_removed(sim->net, machine) : code;
 }
 
-static int update_machine(struct sim *sim, const struct workload_machine_event *event)
+static void announce_machine(struct sim *sim, const struct event *event)
 {
-	int32_t slots = slots_of(sim, event);
-	int code;
+	const struct workload_machine_event *machine = &sim->workload->machine_events[event->subject];
 
-	if (!sim->settings->updates || !sim->present[event->machine] || slots == sim->slots[event->machine])
-		return 0;
-	code = flownet_slots_changed(sim->net, event->machine, slots);
-	if (code != 0)
-		return code;
-	sim->slot_count += slots - sim->slots[event->machine];
-	sim->slots[event->machine] = slots;
-	sim->changed |= sim->waiting > 0;
-	return 0;
+	sim_record_machine(sim, machine, slots_of(sim, machine));
 }
 
 static int apply_machine_event(struct sim *sim, const struct event *event)
@@ -296,7 +309,9 @@ static int apply_machine_event(struct sim *sim, const struct event *event)
 		return add_machine(sim, machine);
 	if (machine->change == WORKLOAD_MACHINE_REMOVED)
 		return remove_machine(sim, machine->machine, event->time);
-	return update_machine(sim, machine);
+	if (!sim->settings->updates || !sim->present[machine->machine])
+		return 0;
+	return change_slots(sim, machine);
 }
 
 static int apply_to_net(struct sim *sim, const struct event *event)
@@ -323,6 +338,8 @@ int sim_apply_event(struct sim *sim, const struct event *event)
 {
 	if (event->kind == SIM_SUBMIT)
 		submit(sim, event->subject);
+	if (event->kind == SIM_MACHINE)
+		announce_machine(sim, event);
 	if (event->kind == SIM_FINISH && !finish(sim, event->subject, event->detail, event->time))
 		return 0;
 	return sim->in_round ? defer(sim, event) : apply_to_net(sim, event);

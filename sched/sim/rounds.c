@@ -144,8 +144,11 @@ static int apply_move(struct sim *sim, const struct flownet_move *move, struct s
 		return 0; /* it ended during the round */
 	if (move->to == FLOWNET_NONE) {
 		row->preempted++;
+		sim_record_decision(sim, task, JOURNAL_PREEMPT, state->machine, SIM_NONE);
 		return sim_stop_task(sim, task, sim->now_us);
 	}
+	sim_record_decision(sim, task, state->state == SIM_TASK_RUNNING ? JOURNAL_MOVE : JOURNAL_PLACE, state->machine,
+			    move->to);
 	if (state->state == SIM_TASK_RUNNING) {
 		row->migrated++;
 		return migrate(sim, task, move->to);

@@ -30,8 +30,8 @@ struct sim_job {
 	uint32_t *owners;
 	uint32_t cell_count, cell_capacity;
 	uint32_t curve;
-	uint32_t active; /* place in sim->active */
-	bool in_net;
+	uint32_t active;        /* place in sim->active */
+	bool in_net, announced; /* announced: in the journal */
 	struct performance_sum performance;
 	double task_samples, task_sum;
 	struct sim_nearest *nearest; /* from the root's machine */
@@ -52,8 +52,9 @@ struct sim {
 	size_t deferred_count, deferred_capacity;
 	struct round_outcome outcome;
 	struct rng rng;
-	bool *present;  /* [machines] */
-	int32_t *slots; /* [machines] while present */
+	bool *present;      /* [machines] */
+	int32_t *slots;     /* [machines] while present */
+	bool *announced_up; /* [machines] as in the journal */
 	struct sim_task *tasks;
 	struct sim_job *jobs;
 	uint32_t *active; /* jobs with tasks that arrived and are not done */
@@ -61,6 +62,7 @@ struct sim {
 	int64_t now_us, next_sample_us, round_begin_us, round_end_us, net_time_us, next_round_us;
 	uint64_t waiting, running, samples;
 	int64_t slot_count;
+	uint64_t decisions; /* in the journal */
 	bool in_round, changed, latencies_moved;
 	double slot_us; /* sum of running tasks * time */
 	double utilisation, waiting_sum;
@@ -82,6 +84,13 @@ int sim_root_placed(struct sim *sim, uint32_t job, int32_t machine);
 void sim_compute_p(struct sim *sim);
 void sim_sample(struct sim *sim);
 int sim_finish_result(struct sim *sim);
+
+/* record.c: the journal; nothing happens when nobody listens. */
+int sim_record_begin(struct sim *sim, struct error *err);
+void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots);
+void sim_record_submission(struct sim *sim, uint32_t task);
+void sim_record_task(struct sim *sim, uint32_t task, enum journal_task_state state, int64_t time_us);
+void sim_record_decision(struct sim *sim, uint32_t task, enum journal_decision decision, int32_t from, int32_t to);
 
 /* rounds.c: 0 or -errno with err set. A round of no duration ends at once. */
 int sim_begin_round(struct sim *sim, struct error *err);

@@ -7,25 +7,57 @@
 
 #include "sim_priv.h"
 
-/* Machines fill racks, and racks fill pods, in the order in which the trace first names them. */
+/* The machine at the place that a journal gave it. */
+static int64_t add_placed_machine(struct cluster *cluster, const struct cluster *places, uint64_t number,
+				  struct error *err)
+{
+	const struct cluster_machine *machine = &places->machines[number];
+	const struct cluster_rack *rack = &places->racks[machine->rack];
+
+	return cluster_add_machine(cluster, machine->name, rack->name, places->pods[rack->pod], machine->slots, err);
+}
+
+static int64_t add_machine(struct cluster *cluster, size_t number, const struct sim_settings *settings,
+			   struct error *err)
+{
+	char name[24], rack[24], pod[24];
+	size_t rack_number = number / settings->machines_per_rack;
+
+	snprintf(name, sizeof name, "m%zu", number);
+	snprintf(rack, sizeof rack, "r%zu", rack_number);
+	snprintf(pod, sizeof pod, "p%zu", rack_number / settings->racks_per_pod);
+	return cluster_add_machine(cluster, name, rack, pod, settings->slots, err);
+}
+
+/* In a trace machines fill racks, and racks fill pods, in the order in which it first names them. */
 static struct cluster *build_cluster(const struct workload *workload, const struct sim_settings *settings,
 				     struct error *err)
 {
 	struct cluster *cluster = cluster_create();
 
 	for (size_t m = 0; cluster && m < workload->machine_count; m++) {
-		char name[24], rack[24], pod[24];
-		size_t number = m / settings->machines_per_rack;
+		int64_t number = workload->places
+					 ? add_placed_machine(cluster, workload->places, workload->machine_ids[m], err)
+					 : add_machine(cluster, m, settings, err);
 
-		snprintf(name, sizeof name, "m%zu", m);
-		snprintf(rack, sizeof rack, "r%zu", number);
-		snprintf(pod, sizeof pod, "p%zu", number / settings->racks_per_pod);
-		if (cluster_add_machine(cluster, name, rack, pod, settings->slots, err) < 0) {
+		if (number < 0) {
 			cluster_destroy(cluster);
 			return NULL;
 		}
 	}
 	return cluster;
+}
+
+/* The one that a journal names, or one by the shares. */
+static uint32_t curve_of(const struct sim *sim, const struct workload_job *job)
+{
+	const struct workload *workload = sim->workload;
+
+	for (uint32_t c = 0; job->note != WORKLOAD_NO_NOTE && c < sim->settings->curve_count; c++) {
+		if (strcmp(sim->settings->curve_names[c], workload->curves[workload->notes[job->note].curve]) == 0)
+			return c;
+	}
+	return sim_curve_of_job(sim->settings, job->id);
 }
 
 static int add_events(struct sim *sim)
@@ -46,7 +78,7 @@ static int add_events(struct sim *sim)
 	}
 	for (uint32_t j = 0; j < workload->job_count; j++) {
 		sim->jobs[j].root_machine = SIM_NONE;
-		sim->jobs[j].curve = sim_curve_of_job(sim->settings, workload->jobs[j].id);
+		sim->jobs[j].curve = curve_of(sim, &workload->jobs[j]);
 	}
 	return code;
 }
@@ -56,11 +88,12 @@ static int create_arrays(struct sim *sim)
 	const struct workload *workload = sim->workload;
 
 	sim->present = calloc(workload->machine_count + 1, sizeof *sim->present);
+	sim->announced_up = calloc(workload->machine_count + 1, sizeof *sim->announced_up);
 	sim->slots = calloc(workload->machine_count + 1, sizeof *sim->slots);
 	sim->tasks = calloc(workload->task_count + 1, sizeof *sim->tasks);
 	sim->jobs = calloc(workload->job_count + 1, sizeof *sim->jobs);
 	sim->active = calloc(workload->job_count + 1, sizeof *sim->active);
-	if (!sim->present || !sim->slots || !sim->tasks || !sim->jobs || !sim->active)
+	if (!sim->present || !sim->announced_up || !sim->slots || !sim->tasks || !sim->jobs || !sim->active)
 		return -ENOMEM;
 	for (uint32_t c = 0; c < sim->settings->curve_count; c++) {
 		sim->p[c] = calloc(SIM_LATENCY_CELLS, sizeof *sim->p[c]);
@@ -109,7 +142,7 @@ int sim_world_create(struct sim *sim, struct error *err)
 			return error_set(err, ENOMEM, "out of memory");
 	}
 	sim_compute_p(sim);
-	return 0;
+	return sim_record_begin(sim, err);
 }
 
 void sim_world_free(struct sim *sim)
@@ -129,6 +162,7 @@ void sim_world_free(struct sim *sim)
 	free(sim->deferred);
 	free(sim->present);
 	free(sim->slots);
+	free(sim->announced_up);
 	free(sim->tasks);
 	free(sim->jobs);
 	free(sim->active);

@@ -59,6 +59,19 @@ printf '%s\n' "$out" >from_memory.json
 check "its tasks are those of the synthetic day" test "$(field from_trace.json 'd["workload"]["tasks"]')" = "$(field from_memory.json 'd["workload"]["tasks"]')"
 check "and its area" test "$(field from_trace.json 'd["policies"][0]["performance"]')" = "$(field from_memory.json 'd["policies"][0]["performance"]')"
 
+# A day that is recorded and replayed is the same day.
+run "${simulate[@]}" "${small[@]}" -p nomora:preemption,round_s=60 --record day.jsonl
+check "--record" test "$code" -eq 0
+run "$nomora" simulate --journal day.jsonl --hours 0.2 --check -p nomora:preemption,round_s=60 --record replayed.jsonl
+[ "$code" -eq 0 ] && cmp -s day.jsonl replayed.jsonl && pass "a journal replayed is the same journal" || fail "a journal replayed is the same journal" "$code $err"
+head -c -5 day.jsonl >cut.jsonl
+run "$nomora" simulate --journal cut.jsonl --hours 0.2 -p random
+[ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q "the last line is incomplete" && pass "a journal cut off" || fail "a journal cut off" "$code $err"
+sed '300s/"t_us": [0-9]*/"t_us": -1/' day.jsonl >bad.jsonl
+refuses "a journal with a bad time" 1 "bad.jsonl:300: t_us: " "$nomora" simulate --journal bad.jsonl -p random
+refuses "a journal of two policies" 2 "--record: expected one --policy, found 4" "${simulate[@]}" --record x
+refuses "a trace and a journal" 2 "mutually exclusive" "${simulate[@]}" --trace trace --journal day.jsonl
+
 # Bad traces.
 part=trace/task_events/part-00000-of-00001.csv
 refuses "a folder that is no trace" 1 "machine_events.*expected a folder of Google clusterdata" "${simulate[@]}" --trace day

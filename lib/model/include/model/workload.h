@@ -13,8 +13,11 @@
 #include <stdint.h>
 
 #include <base/hash_table.h>
+#include <model/cluster.h>
 
 enum { WORKLOAD_TO_THE_END = -1 }; /* run_us of a task that never ends */
+enum { WORKLOAD_SLOTS_UNKNOWN = -1 };
+enum { WORKLOAD_NO_NOTE = UINT32_MAX };
 
 enum workload_machine_change { WORKLOAD_MACHINE_ADDED, WORKLOAD_MACHINE_REMOVED, WORKLOAD_MACHINE_UPDATED };
 
@@ -23,7 +26,8 @@ struct workload_machine_event {
 	uint32_t machine; /* number */
 	uint32_t order;   /* of adding */
 	enum workload_machine_change change;
-	float cpu; /* capacity, 1 = the largest machine; under 0 = not known */
+	float cpu;     /* capacity, 1 = the largest machine; under 0 = not known */
+	int32_t slots; /* of the machine from now on; WORKLOAD_SLOTS_UNKNOWN */
 };
 
 struct workload_task {
@@ -38,6 +42,21 @@ struct workload_task {
 struct workload_job {
 	uint64_t id;
 	uint32_t first_task, task_count;
+	uint32_t note; /* in `notes`, WORKLOAD_NO_NOTE */
+};
+
+/* What a journal says of a job besides its tasks. */
+struct workload_note {
+	uint64_t id;
+	char *name;
+	uint32_t curve; /* in `curves` */
+};
+
+/* A round trip that was measured; NAN = withdrawn, INFINITY = unreachable. */
+struct workload_latency {
+	int64_t time_us;
+	uint32_t a, b; /* machines */
+	float rtt_us;
 };
 
 /* Left out by workload_finish(), and by readers. */
@@ -58,8 +77,17 @@ struct workload {
 	size_t task_count, task_capacity;
 	struct workload_job *jobs;
 	size_t job_count;
+	/* From a journal, empty with a trace. Machine m is places->machines[machine_ids[m]]; NULL = nothing is known.
+	 */
+	struct cluster *places;
+	struct workload_note *notes;
+	size_t note_count, note_capacity;
+	char **curves; /* names */
+	size_t curve_count, curve_capacity;
+	struct workload_latency *latencies; /* by time */
+	size_t latency_count, latency_capacity;
 	struct workload_left_out left_out;
-	struct hash_table machine_index;
+	struct hash_table machine_index, note_index;
 };
 
 struct workload *workload_create(void);           /* NULL = out of memory */
@@ -72,6 +100,15 @@ int64_t workload_find_machine(const struct workload *workload, uint64_t id);
 int workload_add_machine_event(struct workload *workload, int64_t time_us, uint64_t id,
 			       enum workload_machine_change change, float cpu);
 int workload_add_task(struct workload *workload, uint64_t job_id, uint32_t index, int64_t submit_us, int64_t run_us);
+
+/* Number of a curve's name, new where the name is new; -ENOMEM. */
+int64_t workload_curve(struct workload *workload, const char *name);
+/* Name and curve of a job that may have tasks later. 0, -EEXIST (the id is taken) or -ENOMEM. */
+int workload_note_job(struct workload *workload, uint64_t job_id, const char *name, const char *curve);
+/* NULL = nothing is noted of the job. */
+const struct workload_note *workload_find_note(const struct workload *workload, uint64_t job_id);
+/* Of machines by their numbers. 0 or -ENOMEM. */
+int workload_add_latency(struct workload *workload, int64_t time_us, uint32_t a, uint32_t b, float rtt_us);
 
 struct workload_filter {
 	int64_t end_us;   /* later submissions are left out */

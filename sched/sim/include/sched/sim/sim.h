@@ -26,6 +26,7 @@
 #include <base/histogram.h>
 #include <base/progress.h>
 #include <model/curve.h>
+#include <model/journal.h>
 #include <model/workload.h>
 #include <sched/explain/performance.h>
 #include <sched/policy/policy.h>
@@ -57,7 +58,8 @@ struct sim_settings {
 	int64_t migration_cost_us; /* added to the run time of a task that moves */
 	bool lose_work;            /* evicted and migrated tasks start from the beginning */
 	const struct curve *curves[SIM_CURVES_MAXIMUM];
-	double curve_shares[SIM_CURVES_MAXIMUM]; /* of the jobs, drawn by a hash of the job's id; add up to 1 */
+	const char *curve_names[SIM_CURVES_MAXIMUM]; /* a workload that names its jobs' curves names these */
+	double curve_shares[SIM_CURVES_MAXIMUM];     /* of the jobs, drawn by a hash of the job's id; add up to 1 */
 	uint32_t curve_count;
 	struct sim_latency_settings latency;
 	uint64_t seed;
@@ -112,6 +114,9 @@ void sim_result_free(struct sim_result *result);
 struct sim_watch {
 	void *context;
 	void (*round)(void *context, const struct sim_round *round);
+	/* Each event as a journal has it, in the order of their times. */
+	void (*journal)(void *context, const struct journal_event *event);
+	void *journal_context;
 	struct progress *progress;
 	const volatile sig_atomic_t *stop; /* not 0: end the run */
 };

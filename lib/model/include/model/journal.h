@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The journal of a scheduler, `nomora.journal/1` (docs/formats.md): JSON lines of machines, curves, jobs, tasks, round
+ * trips and decisions in the order in which they happened. The live scheduler and the simulator write it; the simulator
+ * replays it. The first line names the schema; each other line is one event:
+ *
+ *   {"schema": "nomora.journal/1", "origin_s": 1795188663.25}
+ *   {"t_us": 0, "event": "machine", "machine": "h1", "rack": "r1", "pod": "p1", "slots": 4, "state": "up"}
+ *   {"t_us": 0, "event": "job", "job": "web", "curve": "memcached", "root": "server"}
+ *   {"t_us": 0, "event": "task", "job": "web", "task": "server", "state": "waiting"}
+ *   {"t_us": 7, "event": "decision", "decision": "place", "sequence": 1, "job": "web", "task": "server", "to": "h1"}
+ *
+ * Times are microseconds since origin_s (seconds since the epoch, 0 = virtual time) and never go back. A writer that
+ * dies leaves at most one incomplete line, the last, which readers leave out. One thread.
+ */
+#ifndef MODEL_JOURNAL_H
+#define MODEL_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <base/error.h>
+#include <base/file.h>
+
+#define JOURNAL_SCHEMA "nomora.journal/1"
+
+enum journal_kind {
+	JOURNAL_MACHINE,  /* machine, rack, pod, slots, machine_state: it comes, changes or goes */
+	JOURNAL_CURVE,    /* curve, definition: jobs that have it get this one from now on */
+	JOURNAL_JOB,      /* job, curve, task (its root): before its tasks */
+	JOURNAL_TASK,     /* job, task, task_state, machine, run_us */
+	JOURNAL_LATENCY,  /* machine (source), pairs */
+	JOURNAL_DECISION, /* decision, sequence, job, task, from, to, rtt_us, performance, gain */
+	JOURNAL_KINDS,
+};
+
+enum journal_machine_state { JOURNAL_UP, JOURNAL_DRAINING, JOURNAL_DOWN, JOURNAL_REMOVED };
+enum journal_task_state {
+	JOURNAL_WAITING, /* submitted, or back to waiting */
+	JOURNAL_RUNNING, /* on `machine` */
+	JOURNAL_ENDED,   /* also cancelled */
+	JOURNAL_FAILED,  /* given up */
+};
+enum journal_decision { JOURNAL_PLACE, JOURNAL_MOVE, JOURNAL_PREEMPT, JOURNAL_ADVICE };
+
+enum {
+	JOURNAL_RUN_UNKNOWN = -2,    /* run_us: what running and ended say */
+	JOURNAL_RUN_TO_THE_END = -1, /* of the journal */
+};
+
+/* A measured round trip, the larger of both directions. */
+struct journal_pair {
+	const char *to;
+	double rtt_us; /* NAN = the measurement is withdrawn; INFINITY = unreachable */
+};
+
+/* Fields of other kinds are NULL or 0. */
+struct journal_event {
+	enum journal_kind kind;
+	int64_t time_us;
+	const char *machine, *rack, *pod;
+	uint32_t slots;
+	enum journal_machine_state machine_state;
+	const char *curve, *definition; /* definition: JSON text of nomora.curve/1 */
+	const char *job, *task;
+	enum journal_task_state task_state;
+	int64_t run_us; /* how long a task that is submitted will run in all: known to simulations alone */
+	const struct journal_pair *pairs;
+	size_t pair_count;
+	enum journal_decision decision;
+	uint64_t sequence;
+	const char *from, *to;            /* machines; NULL = waiting */
+	double rtt_us, performance, gain; /* NAN = none */
+};
+
+/* Append to a stream. False if out of memory or the stream is bad. */
+bool journal_print_header(FILE *out, double origin_s);
+bool journal_print(FILE *out, const struct journal_event *event);
+
+struct journal_reader;
+/* Reads the header. `lines` is borrowed. NULL with err set. */
+struct journal_reader *journal_reader_create(struct file_lines *lines, struct error *err);
+void journal_reader_destroy(struct journal_reader *reader); /* NULL is legal */
+double journal_origin_s(const struct journal_reader *reader);
+/* 1 and the next event, whose strings hold until the next call; 0 at the end; -errno with err set "file:line: ...". */
+int journal_next(struct journal_reader *reader, struct journal_event *event, struct error *err);
+/* At the end: the last line was incomplete and was left out. */
+bool journal_is_cut(const struct journal_reader *reader);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What happens as a journal: all machines first, in the order of their numbers and down; tasks by their number in the
+ * job, so that a replay numbers machines, jobs and tasks in the same way.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim_priv.h"
+
+enum { NAME_BYTES = 24 };
+
+static void emit(struct sim *sim, const struct journal_event *event)
+{
+	sim->watch->journal(sim->watch->journal_context, event);
+}
+
+/* The name that a journal gave it, or its id. */
+static const char *job_name(const struct sim *sim, const struct workload_job *job, char buffer[static NAME_BYTES])
+{
+	if (job->note != WORKLOAD_NO_NOTE)
+		return sim->workload->notes[job->note].name;
+	snprintf(buffer, NAME_BYTES, "%" PRIu64, job->id);
+	return buffer;
+}
+
+static const char *machine_name(const struct sim *sim, int32_t machine)
+{
+	return machine == SIM_NONE ? NULL : sim->cluster->machines[machine].name;
+}
+
+static struct journal_event machine_event(const struct sim *sim, int64_t time_us, uint32_t machine,
+					  enum journal_machine_state state, int32_t slots)
+{
+	const struct cluster_rack *rack = &sim->cluster->racks[sim->cluster->machines[machine].rack];
+
+	return (struct journal_event){
+		.kind = JOURNAL_MACHINE,
+		.time_us = time_us,
+		.machine = machine_name(sim, (int32_t)machine),
+		.rack = rack->name,
+		.pod = sim->cluster->pods[rack->pod],
+		.slots = (uint32_t)slots,
+		.machine_state = state,
+	};
+}
+
+int sim_record_begin(struct sim *sim, struct error *err)
+{
+	const struct sim_settings *settings = sim->settings;
+
+	if (!sim->watch->journal)
+		return 0;
+	for (uint32_t m = 0; m < sim->cluster->machine_count; m++) {
+		struct journal_event event =
+			machine_event(sim, 0, m, JOURNAL_DOWN, (int32_t)sim->cluster->machines[m].slots);
+
+		emit(sim, &event);
+	}
+	for (uint32_t c = 0; c < settings->curve_count; c++) {
+		char *text = curve_to_text(settings->curves[c], err);
+		struct journal_event event = {
+			.kind = JOURNAL_CURVE, .curve = settings->curve_names[c], .definition = text};
+
+		if (!text)
+			return error_code(err, ENOMEM);
+		emit(sim, &event);
+		free(text);
+	}
+	return 0;
+}
+
+/* Repeated additions and removals of the trace are left out, and updates of machines that are not there. */
+void sim_record_machine(struct sim *sim, const struct workload_machine_event *event, int32_t slots)
+{
+	bool *up = &sim->announced_up[event->machine], was_up = *up;
+	bool counts = event->slots != WORKLOAD_SLOTS_UNKNOWN || sim->settings->updates;
+	struct journal_event line;
+
+	*up = event->change == WORKLOAD_MACHINE_UPDATED ? was_up : event->change == WORKLOAD_MACHINE_ADDED;
+	if (!sim->watch->journal || (was_up == *up && !(was_up && counts)))
+		return;
+	line = machine_event(sim, event->time_us, event->machine, *up ? JOURNAL_UP : JOURNAL_DOWN, slots);
+	emit(sim, &line);
+}
+
+static void announce_job(struct sim *sim, uint32_t number, int64_t time_us)
+{
+	char name[NAME_BYTES];
+	struct sim_job *job = &sim->jobs[number];
+
+	if (job->announced)
+		return;
+	job->announced = true;
+	emit(sim, &(struct journal_event){
+			  .kind = JOURNAL_JOB,
+			  .time_us = time_us,
+			  .job = job_name(sim, &sim->workload->jobs[number], name),
+			  .curve = sim->settings->curve_names[job->curve],
+			  .task = "0",
+		  });
+}
+
+static void emit_task(struct sim *sim, uint32_t task, enum journal_task_state state, int64_t time_us, int64_t run_us)
+{
+	const struct workload_job *job = &sim->workload->jobs[sim->workload->tasks[task].job];
+	char name[NAME_BYTES], number[NAME_BYTES];
+
+	snprintf(number, sizeof number, "%" PRIu32, task - job->first_task);
+	emit(sim, &(struct journal_event){
+			  .kind = JOURNAL_TASK,
+			  .time_us = time_us,
+			  .job = job_name(sim, job, name),
+			  .task = number,
+			  .task_state = state,
+			  .machine = state == JOURNAL_RUNNING ? machine_name(sim, sim->tasks[task].machine) : NULL,
+			  .run_us = run_us,
+		  });
+}
+
+void sim_record_submission(struct sim *sim, uint32_t task)
+{
+	const struct workload_task *described = &sim->workload->tasks[task];
+
+	if (!sim->watch->journal)
+		return;
+	announce_job(sim, described->job, described->submit_us);
+	emit_task(sim, task, JOURNAL_WAITING, described->submit_us, described->run_us);
+}
+
+void sim_record_task(struct sim *sim, uint32_t task, enum journal_task_state state, int64_t time_us)
+{
+	if (sim->watch->journal)
+		emit_task(sim, task, state, time_us, JOURNAL_RUN_UNKNOWN);
+}
+
+void sim_record_decision(struct sim *sim, uint32_t task, enum journal_decision decision, int32_t from, int32_t to)
+{
+	const struct workload_job *described = &sim->workload->jobs[sim->workload->tasks[task].job];
+	const struct sim_job *job = &sim->jobs[sim->workload->tasks[task].job];
+	bool predicted = to != SIM_NONE && job->root_machine != SIM_NONE && task != described->first_task;
+	char name[NAME_BYTES], number[NAME_BYTES];
+	uint32_t cell;
+
+	if (!sim->watch->journal)
+		return;
+	snprintf(number, sizeof number, "%" PRIu32, task - described->first_task);
+	cell = predicted ? sim_latency_cell(&sim->latency, (uint32_t)job->root_machine, (uint32_t)to) : 0;
+	emit(sim, &(struct journal_event){
+			  .kind = JOURNAL_DECISION,
+			  .time_us = sim->now_us,
+			  .decision = decision,
+			  .sequence = ++sim->decisions,
+			  .job = job_name(sim, described, name),
+			  .task = number,
+			  .from = machine_name(sim, from),
+			  .to = machine_name(sim, to),
+			  .rtt_us = predicted ? (double)sim->latency.rtt_us[cell] : NAN,
+			  .performance = predicted ? (double)sim->p[job->curve][cell] : NAN,
+			  .gain = NAN,
+		  });
+}
