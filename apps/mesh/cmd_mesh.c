@@ -311,12 +311,15 @@ static const struct command subcommands[] = {
 	{"export", "JSON or a square table", run_export, NULL},
 	{"top", "the state and the worst pairs of a live matrix", command_mesh_top, NULL},
 	{"serve", "a live matrix as web pages and metrics", command_mesh_serve, NULL},
+	{"plan", "who probes whom, under budgets", command_mesh_plan, NULL},
+	{"drain", "take hosts out on purpose, and back", command_mesh_drain, NULL},
 	{"agent", "measure continuously into a live matrix", NULL, "nomora-probe"},
 	{NULL, NULL, NULL, NULL},
 };
 
 int command_mesh(int argc, char **argv)
 {
-	return command_dispatch("nomora mesh", "The latency matrix: measure, watch, serve, merge, show, draw, export.",
+	return command_dispatch("nomora mesh",
+				"The latency matrix: plan, measure, watch, serve, merge, show, draw, export.",
 				subcommands, argc, argv);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <model/latency_live.h>
+
 enum { LOST_PAIRS = 2 };
 
 struct reach {
@@ -67,7 +69,8 @@ int latency_census_take(const struct latency_matrix *matrix, enum latency_statis
 		reach[entry.destination].unreachable += entry.state == LATENCY_STATE_UNREACHABLE;
 	}
 	for (uint32_t host = 0; host < hosts; host++)
-		if (reach[host].unreachable >= LOST_PAIRS && !reach[host].answered)
+		if (latency_live_status(matrix, host) == LATENCY_HOST_ACTIVE && reach[host].unreachable >= LOST_PAIRS &&
+		    !reach[host].answered)
 			census->lost_hosts[census->lost_count++] = host;
 	free(reach);
 	return 0;

@@ -331,6 +331,24 @@ enum latency_host_status latency_live_status(const struct latency_matrix *matrix
 	return (enum latency_host_status)atomic_load_explicit(&matrix->hosts[host].status, memory_order_acquire);
 }
 
+int latency_live_mark(const char *path, const char *const *names, size_t count, enum latency_host_status status,
+		      struct error *err)
+{
+	struct latency_matrix *live = open_file(path, true, err);
+	int code = live ? latency_live_begin(live, err) : error_code(err, EIO);
+
+	if (!code) {
+		for (size_t i = 0; i < count && !code; i++)
+			if (latency_matrix_find_host(live, names[i]) < 0)
+				code = error_set(err, ENOENT, "%s: there is no host '%s'", path, names[i]);
+		for (size_t i = 0; i < count && !code; i++)
+			latency_live_set_status(live, (uint32_t)latency_matrix_find_host(live, names[i]), status);
+		latency_live_end(live);
+	}
+	latency_matrix_destroy(live);
+	return code;
+}
+
 const char *latency_live_rack_name(const struct latency_matrix *matrix, uint32_t rack)
 {
 	return rack < latency_live_racks(matrix) ? matrix->racks[rack].name : "";

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/array.h>
+#include <base/hash_table.h>
 #include <base/name.h>
 
 enum { FIELDS_MAXIMUM = 4 };
@@ -13,6 +14,7 @@ enum { FIELDS_MAXIMUM = 4 };
 struct peer_line {
 	struct file_lines *lines;
 	struct error *err;
+	struct hash_table *names, *addresses, *macs; /* of the peers so far */
 };
 
 static struct error_place place(const struct peer_line *at, const char *field)
@@ -72,21 +74,40 @@ static int read_peer(const struct peer_line *at, char **words, size_t count, str
 	return count > rack_at ? copy_name(at, "rack", words[rack_at], peer->rack) : 0;
 }
 
+static uint64_t mac_key(const struct peer *peer)
+{
+	return hash_fnv_bytes(HASH_FNV_START, peer->mac, ADDRESS_MAC_BYTES);
+}
+
 static int refuse_duplicate(const struct peer_line *at, const struct peers *peers, const struct peer *peer)
 {
-	for (size_t i = 0; i < peers->count; i++) {
-		const struct peer *other = &peers->items[i];
-
-		if (strcmp(other->name, peer->name) == 0)
+	HASH_TABLE_EACH (at->names, hash_text(peer->name), slot)
+		if (strcmp(peers->items[hash_table_value(at->names, slot)].name, peer->name) == 0)
 			return error_at(at->err, place(at, "name"), EEXIST, "duplicate host name '%s'", peer->name);
-		if (other->address == peer->address)
-			return error_at(at->err, place(at, "address"), EEXIST, "'%s' and '%s' have the same address",
-					other->name, peer->name);
-		if (other->has_mac && peer->has_mac && memcmp(other->mac, peer->mac, ADDRESS_MAC_BYTES) == 0)
+	HASH_TABLE_EACH (at->addresses, peer->address, slot)
+		return error_at(at->err, place(at, "address"), EEXIST, "'%s' and '%s' have the same address",
+				peers->items[hash_table_value(at->addresses, slot)].name, peer->name);
+	if (!peer->has_mac)
+		return 0;
+	HASH_TABLE_EACH (at->macs, mac_key(peer), slot) {
+		const struct peer *other = &peers->items[hash_table_value(at->macs, slot)];
+
+		if (memcmp(other->mac, peer->mac, ADDRESS_MAC_BYTES) == 0)
 			return error_at(at->err, place(at, "mac"), EEXIST, "'%s' and '%s' have the same MAC",
 					other->name, peer->name);
 	}
 	return 0;
+}
+
+static int note(const struct peer_line *at, const struct peer *peer, uint32_t number)
+{
+	int code = hash_table_insert(at->names, hash_text(peer->name), number);
+
+	if (!code)
+		code = hash_table_insert(at->addresses, peer->address, number);
+	if (!code && peer->has_mac)
+		code = hash_table_insert(at->macs, mac_key(peer), number);
+	return code;
 }
 
 static int add_line(const struct peer_line *at, char *line, struct peers *peers)
@@ -106,16 +127,18 @@ static int add_line(const struct peer_line *at, char *line, struct peers *peers)
 	if (peers->count == PEERS_MAXIMUM)
 		return error_at(at->err, place(at, "name"), E2BIG, "more than %d hosts", PEERS_MAXIMUM);
 	items = array_grow(peers->items, peers->count, &peers->capacity, sizeof *items);
-	if (!items)
+	if (items)
+		peers->items = items;
+	if (!items || note(at, &peer, (uint32_t)peers->count))
 		return error_set(at->err, ENOMEM, "out of memory");
-	peers->items = items;
 	peers->items[peers->count++] = peer;
 	return 0;
 }
 
 int peers_parse(struct file_lines *lines, struct peers *peers, struct error *err)
 {
-	struct peer_line at = {lines, err};
+	struct hash_table names = {0}, addresses = {0}, macs = {0};
+	struct peer_line at = {lines, err, &names, &addresses, &macs};
 	char *line;
 	int code;
 
@@ -128,6 +151,9 @@ int peers_parse(struct file_lines *lines, struct peers *peers, struct error *err
 				"expected lines 'name address [mac] [rack]', found no host");
 	if (code)
 		peers_free(peers);
+	hash_table_free(&names);
+	hash_table_free(&addresses);
+	hash_table_free(&macs);
 	return code;
 }
 

@@ -20,7 +20,7 @@ struct latency_census {
 	struct ns oldest;                          /* age of the oldest measured or unreachable pair */
 	struct latency_entry worst[LATENCY_WORST]; /* measured pairs, the largest first */
 	size_t worst_count;
-	uint32_t *lost_hosts; /* that every pair to them found unreachable (two at least); free with
+	uint32_t *lost_hosts; /* active ones that every pair to them found unreachable (two at least); free with
 				 latency_census_free() */
 	size_t lost_count;
 };

@@ -54,6 +54,10 @@ void latency_live_end(struct latency_matrix *matrix);
 int64_t latency_live_add_host(struct latency_matrix *matrix, const char *name, const char *rack, const char *pod);
 void latency_live_set_status(struct latency_matrix *matrix, uint32_t host, enum latency_host_status status);
 enum latency_host_status latency_live_status(const struct latency_matrix *matrix, uint32_t host);
+/* A batch that gives hosts, by name, a status. 0 or -errno with err set: no such file or host; then none has changed.
+ */
+int latency_live_mark(const char *path, const char *const *names, size_t count, enum latency_host_status status,
+		      struct error *err);
 
 /* Racks are numbered in the order in which hosts brought them. */
 uint32_t latency_live_racks(const struct latency_matrix *matrix);

@@ -15,7 +15,7 @@
 #include <base/error.h>
 #include <base/file.h>
 
-enum { PEER_NAME_BYTES = 64, PEERS_MAXIMUM = 4096 };
+enum { PEER_NAME_BYTES = 64, PEERS_MAXIMUM = 1 << 17 };
 
 struct peer {
 	char name[PEER_NAME_BYTES], rack[PEER_NAME_BYTES]; /* rack "" when not given */

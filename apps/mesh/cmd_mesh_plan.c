@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora mesh plan: who probes whom, as lists of peers for the agents. */
+#include "commands.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include <base/json.h>
+#include <model/latency_live.h>
+#include <probe/plan/sync.h>
+
+struct plan_settings {
+	const char *output, *state, *cluster, *live;
+	double interval_us;
+	struct mesh_budget budget;
+	int across;
+	bool keep, json;
+};
+
+static const char *const across_names[] = {"racks", "pods", NULL};
+
+static const struct option_row rows[] = {
+	OPTION_STRING(struct plan_settings, output, "output", 'o', "DIR", "write HOST.peers of every host there"),
+	OPTION_STRING(struct plan_settings, state, "state", 0, "FILE",
+		      "the plan (nomora.mesh_plan/1): read, moved on and written again"),
+	OPTION_STRING(struct plan_settings, cluster, "cluster", 'c', "FILE", "racks and pods of the hosts"),
+	OPTION_STRING(struct plan_settings, live, "live", 'l', "FILE", "a live matrix: its drained hosts are left out"),
+	OPTION_FLAG(struct plan_settings, keep, "keep", 'k', "take in changes of the hosts, but do not rotate"),
+	OPTION_FLAG(struct plan_settings, json, "json", 'j', "print JSON (nomora.mesh_plan_load/1)"),
+	OPTION_HEADING("Budget"),
+	OPTION_DOUBLE(struct plan_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,
+		      "between two probes from a host to a peer"),
+	OPTION_DOUBLE(struct plan_settings, budget.host_pps, "host-pps", 0, "N", 0, 1e9,
+		      "probes a second that a host sends at most; 0 = any"),
+	OPTION_DOUBLE(struct plan_settings, budget.reflector_pps, "reflector-pps", 0, "N", 0, 1e9,
+		      "probes a second that a host answers at most; 0 = any"),
+	OPTION_DOUBLE(struct plan_settings, budget.link_pps, "link-pps", 0, "N", 0, 1e12,
+		      "probes a second from and to a rack at most; 0 = any"),
+	OPTION_DOUBLE(struct plan_settings, budget.epoch_s, "epoch", 'e', "S", 0.1, 1e6,
+		      "time between two runs of this"),
+	OPTION_DOUBLE(struct plan_settings, budget.refresh_s, "refresh", 'r', "S", 1, 1e9,
+		      "every pair of hosts comes round within this time"),
+	OPTION_CHOICE(struct plan_settings, across, "across", 0, "GROUPS", across_names,
+		      "what is paired beyond a pod: every two racks, or every two pods"),
+	OPTION_END,
+};
+
+static const char teach[] =
+	"Hosts of a rack probe each other always; of every two racks some pairs of hosts do, others with each run.\n"
+	"Run it once an epoch (see nomora-mesh-plan.timer); agents read their lists again when they change:\n"
+	"\n"
+	"  nomora mesh plan peers.txt --cluster cluster.json --state plan.json -o lists --host-pps 2000\n"
+	"  nomora mesh agent eth0 --address 10.0.1.7 --peers lists/h7.peers --live /dev/shm/mesh\n";
+
+static int print_load(const struct mesh_plan_load *load, const struct plan_settings *settings, struct error *err)
+{
+	double rate = 1 / settings->budget.interval_s;
+	json_t *root;
+	int code;
+
+	if (!settings->json) {
+		printf("epoch %llu: %u hosts in %u rack%s, %u drained\n"
+		       "sessions of %g probes/s: %llu in racks, %llu between, %llu put off by a cap\n"
+		       "at most: a host sends %.0f probes/s and answers %.0f, a rack's link carries %.0f\n",
+		       (unsigned long long)load->epoch, load->hosts, load->racks, load->racks == 1 ? "" : "s",
+		       load->drained, rate, (unsigned long long)load->in_racks, (unsigned long long)load->between,
+		       (unsigned long long)load->deferred, load->host_most * rate, load->reflector_most * rate,
+		       load->link_most * rate);
+		return command_flush(err);
+	}
+	root = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:f,s:f}", "schema", "nomora.mesh_plan_load/1",
+			 "epoch", (json_int_t)load->epoch, "hosts", (json_int_t)load->hosts, "drained",
+			 (json_int_t)load->drained, "racks", (json_int_t)load->racks, "pods", (json_int_t)load->pods,
+			 "sessions_in_racks", (json_int_t)load->in_racks, "sessions_between", (json_int_t)load->between,
+			 "deferred", (json_int_t)load->deferred, "host_pps", load->host_most * rate, "reflector_pps",
+			 load->reflector_most * rate, "link_pps", load->link_most * rate);
+	code = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
+	json_decref(root);
+	return code;
+}
+
+static int make_plan(struct mesh_plan *plan, const struct peers *peers, const struct plan_settings *settings,
+		     struct error *err)
+{
+	struct cluster *cluster = settings->cluster ? cluster_read(settings->cluster, err) : NULL;
+	struct latency_matrix *live = settings->live ? latency_live_map(settings->live, err) : NULL;
+	int code = (settings->cluster && !cluster) || (settings->live && !live) ? error_code(err, EIO) : 0;
+	struct mesh_plan_load load;
+
+	if (!code)
+		code = mesh_plan_follow(plan, peers, cluster, live, err);
+	if (!code && !settings->keep)
+		code = mesh_plan_rotate(plan, &settings->budget, err);
+	if (!code && settings->output)
+		code = mesh_plan_write_lists(plan, peers, settings->output, err);
+	if (!code && settings->state)
+		code = mesh_plan_write(plan, settings->state, err);
+	load = mesh_plan_load(plan);
+	if (!code)
+		code = print_load(&load, settings, err);
+	cluster_destroy(cluster);
+	latency_matrix_destroy(live);
+	return code;
+}
+
+static int run(const char *path, const struct plan_settings *settings, struct error *err)
+{
+	struct peers peers;
+	struct mesh_plan *plan;
+	int code = peers_read(path, &peers, err);
+
+	if (code)
+		return code;
+	plan = settings->state ? mesh_plan_read(settings->state, err) : mesh_plan_create();
+	code = plan ? make_plan(plan, &peers, settings, err) : error_code(err, ENOMEM);
+	mesh_plan_destroy(plan);
+	peers_free(&peers);
+	return code;
+}
+
+int command_mesh_plan(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora mesh plan",
+		.operands = "PEERS",
+		.summary = "Plan who probes whom, so that every pair comes round and no budget is exceeded.",
+		.teach = teach,
+		.rows = rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1,
+	};
+	struct plan_settings settings = {.interval_us = 10000, .budget = {.epoch_s = 60, .refresh_s = 86400}};
+	struct option_operands operands;
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	settings.budget.interval_s = settings.interval_us / 1e6;
+	settings.budget.pods = settings.across == 1;
+	code = run(operands.items[0], &settings, &err);
+	code = code ? command_fail(&err, code == -ERANGE ? COMMAND_NEGATIVE : COMMAND_FAILED) : COMMAND_OK;
+	options_free(&operands);
+	return code;
+}
