@@ -11,28 +11,9 @@
 #include <base/file.h>
 #include <base/number.h>
 
+#include "coflow_priv.h"
+
 enum { PORTS_MAXIMUM = 100000, COFLOWS_MAXIMUM = 10000000, LINE_BYTES = 64 << 20 };
-
-struct reducer {
-	uint32_t port;
-	double MB;
-};
-
-struct coflow {
-	int64_t id;
-	double arrival_s;
-	size_t first_mapper, mapper_count, first_reducer, reducer_count;
-};
-
-struct coflow_trace {
-	uint32_t port_count, first_port;
-	uint64_t flow_count;
-	struct coflow *coflows;
-	uint32_t *mappers;
-	struct reducer *reducers;
-	size_t coflow_count, mapper_count, reducer_count;
-	size_t coflow_capacity, mapper_capacity, reducer_capacity;
-};
 
 /* Words of a line, read in order; the first bad one sets err. */
 struct words {
@@ -90,9 +71,10 @@ static bool add_mapper(struct coflow_trace *trace, uint32_t port)
 	return true;
 }
 
-static bool add_reducer(struct coflow_trace *trace, struct reducer reducer)
+static bool add_reducer(struct coflow_trace *trace, struct coflow_reducer reducer)
 {
-	struct reducer *all = array_grow(trace->reducers, trace->reducer_count, &trace->reducer_capacity, sizeof *all);
+	struct coflow_reducer *all =
+		array_grow(trace->reducers, trace->reducer_count, &trace->reducer_capacity, sizeof *all);
 
 	if (!all)
 		return false;
@@ -101,10 +83,10 @@ static bool add_reducer(struct coflow_trace *trace, struct reducer reducer)
 	return true;
 }
 
-static struct reducer read_reducer(struct words *words, char *word, uint32_t port_count)
+static struct coflow_reducer read_reducer(struct words *words, char *word, uint32_t port_count)
 {
 	char *colon = word ? strchr(word, ':') : NULL;
-	struct reducer reducer = {0};
+	struct coflow_reducer reducer = {0};
 
 	if (!colon) {
 		fail(words, "reducer", "PORT:MB", word);
@@ -136,7 +118,7 @@ static void read_coflow(struct words *words, struct coflow_trace *trace)
 	}
 	coflow.reducer_count = (size_t)integer(words, next_word(words), "reducers", 1, COFLOWS_MAXIMUM);
 	for (size_t i = 0; i < coflow.reducer_count && !words->failed && memory; i++) {
-		struct reducer reducer = read_reducer(words, next_word(words), trace->port_count);
+		struct coflow_reducer reducer = read_reducer(words, next_word(words), trace->port_count);
 
 		memory = add_reducer(trace, reducer);
 		trace->first_port = reducer.port < trace->first_port ? reducer.port : trace->first_port;
@@ -259,7 +241,7 @@ static double time_alone_s(const struct coflow_trace *trace, const struct coflow
 
 	memset(load, 0, 2 * trace->port_count * sizeof *load);
 	for (size_t r = 0; r < coflow->reducer_count; r++) {
-		const struct reducer *reducer = &trace->reducers[coflow->first_reducer + r];
+		const struct coflow_reducer *reducer = &trace->reducers[coflow->first_reducer + r];
 		double each = reducer->MB / (double)coflow->mapper_count;
 
 		for (size_t m = 0; m < coflow->mapper_count; m++) {

@@ -3,10 +3,12 @@
 #include <model/dataflow.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <base/array.h>
 #include <base/search.h>
 
 void dataflow_job_clear(struct dataflow_job *job)
@@ -62,6 +64,88 @@ int dataflow_job_copy(const struct dataflow_job *from, struct dataflow_job *to)
 	return -ENOMEM;
 }
 
+struct dataflow *dataflow_create(struct topology *topology, uint32_t slots)
+{
+	struct dataflow *dataflow = calloc(1, sizeof *dataflow);
+
+	if (!dataflow) {
+		topology_destroy(topology);
+		return NULL;
+	}
+	dataflow->topology = topology;
+	dataflow->seed = 1;
+	dataflow->slots = calloc(topology->node_count, sizeof *dataflow->slots);
+	dataflow->cpu = calloc(topology->node_count, sizeof *dataflow->cpu);
+	if (!dataflow->slots || !dataflow->cpu) {
+		dataflow_destroy(dataflow);
+		return NULL;
+	}
+	for (uint32_t n = 0; n < topology->node_count; n++) {
+		dataflow->slots[n] = topology->nodes[n].kind == TOPOLOGY_HOST ? slots : 0;
+		dataflow->cpu[n] = INFINITY;
+	}
+	return dataflow;
+}
+
+struct dataflow_job *dataflow_add_job(struct dataflow *dataflow, const char *name, double arrival_s)
+{
+	struct dataflow_job *jobs =
+		array_grow(dataflow->jobs, dataflow->job_count, &dataflow->job_capacity, sizeof *jobs);
+	struct dataflow_job *job;
+
+	if (!jobs)
+		return NULL;
+	dataflow->jobs = jobs;
+	job = &jobs[dataflow->job_count];
+	*job = (struct dataflow_job){.name = strdup(name), .weight = 1, .arrival_s = arrival_s};
+	if (!job->name)
+		return NULL;
+	dataflow->job_count++;
+	return job;
+}
+
+int64_t dataflow_add_component(struct dataflow_job *job, const char *name, uint32_t tasks)
+{
+	struct dataflow_component *components =
+		array_grow(job->components, job->component_count, &job->component_capacity, sizeof *components);
+	char *copy = strdup(name);
+
+	if (components)
+		job->components = components;
+	if (!components || !copy) {
+		free(copy);
+		return -ENOMEM;
+	}
+	components[job->component_count] = (struct dataflow_component){
+		.name = copy, .first_task = job->task_count, .task_count = tasks, .MBps = INFINITY, .MB = INFINITY};
+	job->task_count += tasks;
+	return job->component_count++;
+}
+
+struct dataflow_edge *dataflow_add_edge(struct dataflow_job *job, uint32_t from, uint32_t to,
+					enum dataflow_grouping grouping)
+{
+	struct dataflow_edge *edges = array_grow(job->edges, job->edge_count, &job->edge_capacity, sizeof *edges);
+
+	if (!edges)
+		return NULL;
+	job->edges = edges;
+	edges[job->edge_count] = (struct dataflow_edge){.from = from, .to = to, .grouping = grouping, .selectivity = 1};
+	return &edges[job->edge_count++];
+}
+
+int dataflow_place_nowhere(struct dataflow_job *job)
+{
+	uint32_t *hosts = realloc(job->hosts, job->task_count * sizeof *hosts + 1);
+
+	if (!hosts)
+		return -ENOMEM;
+	job->hosts = hosts;
+	for (uint32_t t = 0; t < job->task_count; t++)
+		hosts[t] = DATAFLOW_NOWHERE;
+	return 0;
+}
+
 uint32_t dataflow_component_of(const struct dataflow_job *job, uint32_t task)
 {
 	uint32_t at;
@@ -78,7 +162,9 @@ void dataflow_task_name(const struct dataflow_job *job, uint32_t task, char *tex
 }
 
 static const char *const grouping_names[] = {
-	[DATAFLOW_SHUFFLE] = "shuffle", [DATAFLOW_KEY] = "key", [DATAFLOW_ALL] = "all"};
+	[DATAFLOW_SHUFFLE] = "shuffle", [DATAFLOW_KEY] = "key",       [DATAFLOW_ALL] = "all",
+	[DATAFLOW_FORWARD] = "forward", [DATAFLOW_GLOBAL] = "global",
+};
 
 const char *dataflow_grouping_name(enum dataflow_grouping grouping)
 {

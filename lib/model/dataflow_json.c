@@ -16,11 +16,13 @@
 
 enum { PLACE_BYTES = 128, FILE_BYTES_MAXIMUM = 1 << 29, COMPONENTS_MAXIMUM = 10000 };
 #define RATE_MAXIMUM 1e9
+#define VOLUME_MAXIMUM 1e15
+#define TIME_MAXIMUM 1e9
 
 static const char *const file_keys[] = {"schema", "topology", "MBps", "seed", "slots", "hosts", "jobs", NULL},
 			 *const host_keys[] = {"name", "slots", "cpu", NULL},
-			 *const job_keys[] = {"name", "weight", "components", "edges", "placement", NULL},
-			 *const component_keys[] = {"name", "tasks", "MBps", "cpu_s_per_MB", NULL},
+			 *const job_keys[] = {"name", "weight", "arrival_s", "components", "edges", "placement", NULL},
+			 *const component_keys[] = {"name", "tasks", "MBps", "MB", "cpu_s_per_MB", NULL},
 			 *const edge_keys[] = {"from", "to", "grouping", "skew", "selectivity", NULL};
 
 static bool out_of_memory(struct json_reader *reader, const char *where)
@@ -111,6 +113,7 @@ static bool read_component(struct json_reader *reader, const json_t *object, con
 	component->task_count =
 		(uint32_t)json_may_integer(reader, object, where, "tasks", 1, DATAFLOW_TASKS_MAXIMUM, 1);
 	component->MBps = json_may_number(reader, object, where, "MBps", 0, RATE_MAXIMUM, INFINITY);
+	component->MB = json_may_number(reader, object, where, "MB", 0, VOLUME_MAXIMUM, INFINITY);
 	component->cpu_s_per_MB = json_may_number(reader, object, where, "cpu_s_per_MB", 0, RATE_MAXIMUM, 0);
 	if (reader->failed)
 		return false;
@@ -178,10 +181,11 @@ static bool read_edge(struct json_reader *reader, const json_t *object, const ch
 	if (reader->failed)
 		return false;
 	edge->grouping = DATAFLOW_SHUFFLE;
-	while (edge->grouping <= DATAFLOW_ALL && strcmp(dataflow_grouping_name(edge->grouping), grouping) != 0)
+	while (edge->grouping < DATAFLOW_GROUPINGS && strcmp(dataflow_grouping_name(edge->grouping), grouping) != 0)
 		edge->grouping++;
-	if (edge->grouping > DATAFLOW_ALL)
-		json_fail(reader, where, "grouping", "unknown grouping '%s'; expected shuffle, key or all", grouping);
+	if (edge->grouping == DATAFLOW_GROUPINGS)
+		json_fail(reader, where, "grouping",
+			  "unknown grouping '%s'; expected shuffle, key, all, forward or global", grouping);
 	else if (edge->from == edge->to)
 		json_fail(reader, where, "to", "'%s' is linked to itself", job->components[edge->to].name);
 	for (uint32_t e = 0; e < job->edge_count; e++)
@@ -262,6 +266,7 @@ static bool read_job(struct json_reader *reader, const json_t *object, const cha
 	json_need_known(reader, object, where, job_keys);
 	name = json_need_string(reader, object, where, "name");
 	job->weight = json_may_number(reader, object, where, "weight", 1e-6, 1e6, 1);
+	job->arrival_s = json_may_number(reader, object, where, "arrival_s", 0, TIME_MAXIMUM, 0);
 	if (reader->failed)
 		return false;
 	if (!name_is_valid(name, DATAFLOW_NAME_BYTES))

@@ -194,16 +194,21 @@ static json_t *link_json(const struct topology *topology, const struct topology_
 	return object;
 }
 
-int topology_save(const struct topology *topology, const char *path, struct error *err)
+json_t *topology_to_json(const struct topology *topology)
 {
-	json_t *links = json_array(), *root;
-	int code;
+	json_t *links = json_array();
 
 	for (uint32_t l = 0; l < topology->link_count; l++)
 		json_array_append_new(links, link_json(topology, &topology->links[l]));
-	root = json_pack("{s:s, s:o, s:o, s:o}", "schema", SCHEMA, "switches", nodes_json(topology, TOPOLOGY_SWITCH),
+	return json_pack("{s:s, s:o, s:o, s:o}", "schema", SCHEMA, "switches", nodes_json(topology, TOPOLOGY_SWITCH),
 			 "hosts", nodes_json(topology, TOPOLOGY_HOST), "links", links);
-	code = root ? json_write_file(path, root, err) : error_set(err, ENOMEM, "out of memory");
+}
+
+int topology_save(const struct topology *topology, const char *path, struct error *err)
+{
+	json_t *root = topology_to_json(topology);
+	int code = root ? json_write_file(path, root, err) : error_set(err, ENOMEM, "out of memory");
+
 	json_decref(root);
 	return code;
 }

@@ -56,28 +56,50 @@ static int entries_to_rows(const struct entries *entries, uint32_t row_count, st
 	return 0;
 }
 
-/* Share of a sender's output on an edge that goes to receiver number i of the component. */
-static double share(const struct dataflow_edge *edge, uint32_t receivers, uint32_t i, double key_sum)
+/*
+ * Share of what sender number j of `senders` puts on an edge that goes to receiver number i of `receivers`.
+ * DATAFLOW_FORWARD: both components are cut from 0 to 1 into equal parts; the share is the part of the sender's that
+ * the receiver's covers.
+ */
+static double share(const struct dataflow_edge *edge, uint64_t senders, uint64_t j, uint64_t receivers, uint64_t i,
+		    double key_sum)
 {
-	if (edge->grouping == DATAFLOW_ALL)
+	uint64_t begin = j * receivers > i * senders ? j * receivers : i * senders,
+		 end = (j + 1) * receivers < (i + 1) * senders ? (j + 1) * receivers : (i + 1) * senders;
+
+	switch (edge->grouping) {
+	case DATAFLOW_ALL:
 		return 1;
-	return edge->grouping == DATAFLOW_KEY ? pow(i + 1, -edge->skew) / key_sum : 1.0 / receivers;
+	case DATAFLOW_KEY:
+		return pow((double)(i + 1), -edge->skew) / key_sum;
+	case DATAFLOW_FORWARD:
+		return begin < end ? (double)(end - begin) / (double)receivers : 0;
+	case DATAFLOW_GLOBAL:
+		return i == 0;
+	default:
+		return 1.0 / (double)receivers;
+	}
 }
 
 /* The flows of one sender along one edge; their gains are appended beside them. */
 static uint32_t add_flows(const struct dataflow_job *job, const struct dataflow_edge *edge, uint32_t sender,
 			  struct dataflow_flow *flows, double *gains)
 {
-	const struct dataflow_component *to = &job->components[edge->to];
+	const struct dataflow_component *from = &job->components[edge->from], *to = &job->components[edge->to];
+	uint32_t count = 0;
 	double key_sum = 0;
 
 	for (uint32_t i = 0; i < to->task_count; i++)
 		key_sum += pow(i + 1, -edge->skew);
 	for (uint32_t i = 0; i < to->task_count; i++) {
-		flows[i] = (struct dataflow_flow){.from = sender, .to = to->first_task + i};
-		gains[i] = edge->selectivity * share(edge, to->task_count, i, key_sum);
+		double part = share(edge, from->task_count, sender - from->first_task, to->task_count, i, key_sum);
+
+		if (part <= 0)
+			continue;
+		flows[count] = (struct dataflow_flow){.from = sender, .to = to->first_task + i};
+		gains[count++] = edge->selectivity * part;
 	}
-	return to->task_count;
+	return count;
 }
 
 static int make_flows(struct dataflow_graph *graph, const struct dataflow_job *job, double **gains)

@@ -118,19 +118,18 @@ static void stop_jobs(struct dataflow_plan *plan)
 		network_stop(plan->network, count - 1);
 }
 
-/* Tasks that the engine placed are nowhere again. */
-static void forget(struct dataflow_plan *plan, const bool *waiting)
+void dataflow_plan_forget(struct dataflow_plan *plan)
 {
 	uint32_t at = 0;
 
 	for (uint32_t j = 0; j < plan->job_count; j++)
 		for (uint32_t t = 0; t < plan->jobs[j].job->task_count; t++, at++)
-			if (waiting[at])
+			if (plan->waiting[at])
 				plan->jobs[j].job->hosts[t] = DATAFLOW_NOWHERE;
 }
 
-static int expect_random(struct dataflow_plan *plan, const bool *waiting, const struct engine_options *options,
-			 uint32_t runs, struct error *err)
+static int expect_random(struct dataflow_plan *plan, const struct engine_options *options, uint32_t runs,
+			 struct error *err)
 {
 	struct engine_options of_run = *options;
 	double *sum = calloc(plan->job_count, sizeof *sum);
@@ -144,7 +143,7 @@ static int expect_random(struct dataflow_plan *plan, const bool *waiting, const 
 		for (uint32_t j = 0; j < plan->job_count && code == 0; j++)
 			sum[j] += plan->jobs[j].total_MBps;
 		stop_jobs(plan);
-		forget(plan, waiting);
+		dataflow_plan_forget(plan);
 	}
 	for (uint32_t j = 0; j < plan->job_count && code == 0; j++)
 		plan->jobs[j].random_MBps = sum[j] / runs;
@@ -171,20 +170,19 @@ struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const stru
 					   uint32_t random_runs, struct error *err)
 {
 	struct dataflow_plan *plan = make_plan(dataflow, paths, err);
-	bool *waiting = plan ? list_waiting(plan) : NULL;
 	int code = 0;
 
 	if (!plan)
 		return NULL;
-	if (!waiting)
+	plan->waiting = list_waiting(plan);
+	if (!plan->waiting)
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0 && random_runs > 0)
-		code = expect_random(plan, waiting, options, random_runs, err);
+		code = expect_random(plan, options, random_runs, err);
 	if (code == 0)
 		code = start_jobs(plan, engine, options, err);
 	if (code == 0 && read_rates(plan, options->local_MBps) < 0)
 		code = error_set(err, ENOMEM, "out of memory");
-	free(waiting);
 	if (code == 0)
 		return plan;
 	dataflow_plan_destroy(plan);
@@ -201,6 +199,7 @@ void dataflow_plan_destroy(struct dataflow_plan *plan)
 		free(plan->jobs[j].bottleneck);
 	}
 	free(plan->jobs);
+	free(plan->waiting);
 	network_destroy(plan->network);
 	free(plan);
 }

@@ -63,6 +63,30 @@ for engine in rate both application routing random storm flink rstorm; do
 	[ "$code" -eq 0 ] && pass "engine $engine" || fail "engine $engine" "exit $code" "$err"
 done
 
+run "$nomora" dataflow --bound "$scenario"
+check "the bound is no less than the rates" grep -qE '^bound: all jobs [0-9.]+ MB/s, ([0-9.]{1,4}|100.0) % of the [0-9.]+ MB/s' <<<"$out"
+"$nomora" dataflow --generate storm,jobs=3,seed=5 -t leafspine:4,2,24 --scenario "$scratch/made.json"
+generated=$("$nomora" dataflow --generate storm,jobs=3,seed=5 -t leafspine:4,2,24 --json)
+check "a generated scenario, written and read, gives the same plan" test "$generated" = "$("$nomora" dataflow --json "$scratch/made.json")"
+cat >"$scratch/plan.json" <<'TEXT'
+{"plan": {"jid": "00ff", "nodes": [{"id": "bc76", "parallelism": 2},
+ {"id": "0a44", "parallelism": 4, "inputs": [{"num": 0, "id": "bc76", "ship_strategy": "HASH"}]}]}}
+TEXT
+run "$nomora" dataflow --flink "$scratch/plan.json"
+check "a plan of Flink" grep -qE '^  0a44\.3 +h[0-9]+$' <<<"$out"
+sed 's/HASH/HUSH/' "$scratch/plan.json" >"$scratch/hush.json"
+refuses "an unknown ship strategy" 1 "hush.json: plan.nodes\[1\].inputs\[0\].ship_strategy: unknown strategy 'HUSH'" "$nomora" dataflow --flink "$scratch/hush.json"
+printf 'job0\t49\t49\t740773\t2339561\t627471\njob1\t101\t52\t736346\t0\t432269\n' >"$scratch/swim.tsv"
+run "$nomora" dataflow --swim "$scratch/swim.tsv"
+check "a workload of SWIM, without the job that shuffles nothing" test "$(grep -c '^job' <<<"$out")" -eq 1
+printf 'job0\t49\t49\t740773\n' >"$scratch/swim.tsv"
+refuses "a cut workload" 1 'swim.tsv:1: 4 fields, expected 6' "$nomora" dataflow --swim "$scratch/swim.tsv"
+printf '4 2\n1 0 2 0 1 2 2:120.0 3:60.0\n2 500000 1 0 1 1:5\n' >"$scratch/coflows"
+run "$nomora" dataflow --coflows "$scratch/coflows" --pin
+check "coflows keep their ports" grep -qE '^  map\.1 +h1$' <<<"$out"
+refuses "a bad recipe" 2 "generate: found 'spark', expected storm or mapreduce" "$nomora" dataflow --generate spark
+refuses "two scenarios" 2 'expected one of FILE, --generate' "$nomora" dataflow --generate storm "$scenario"
+
 sed 's/"tasks": 4/"tasks": 40/' "$scenario" >"$scratch/large"
 refuses "too few slots" 3 "job 'count': 42 tasks to place, 30 free slots" "$nomora" dataflow "$scratch/large"
 sed 's/fattree:4/fattree:5/' "$scenario" >"$scratch/odd"

@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include <base/error.h>
 #include <base/hash_table.h>
 
@@ -90,6 +92,9 @@ double topology_link_MBps(const struct topology_link *link, uint32_t from);
  */
 struct topology *topology_read(const char *path, struct error *err);
 struct topology *topology_parse(const char *name, const char *text, size_t bytes, struct error *err);
+
+/* New reference, NULL if out of memory. */
+json_t *topology_to_json(const struct topology *topology);
 
 /* Writes the file whole or not at all; 0 or -errno with err set. */
 int topology_save(const struct topology *topology, const char *path, struct error *err);

@@ -26,6 +26,7 @@ struct dataflow_plan {
 	struct network *network;
 	struct plan_job *jobs; /* as in the scenario */
 	uint32_t job_count;
+	bool *waiting; /* task after task of all jobs: had no host */
 };
 
 /*
@@ -35,6 +36,8 @@ struct dataflow_plan {
 struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
 					   const struct engine_options *options, const struct paths_options *paths,
 					   uint32_t random_runs, struct error *err);
+/* Tasks that were placed here have no host again, so that another engine can place them. Before the destruction. */
+void dataflow_plan_forget(struct dataflow_plan *plan);
 void dataflow_plan_destroy(struct dataflow_plan *plan); /* NULL is legal */
 
 #endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora dataflow: places the tasks of dataflow jobs and chooses the routes of their data. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <base/json.h>
+#include <base/ns.h>
+#include <sched/dataflow/bound.h>
+
+#include "../command.h"
+#include "../commands.h"
+#include "dataflow.h"
+
+enum { ENGINES_MOST = 16 };
+
+static const char teach[] =
+	"FILE is a scenario (nomora.dataflow/1, man nomora-dataflow), - is stdin:\n"
+	"  {\"schema\": \"nomora.dataflow/1\", \"topology\": \"fattree:4\", \"MBps\": 100, \"slots\": 2,\n"
+	"   \"jobs\": [{\"name\": \"count\",\n"
+	"     \"components\": [{\"name\": \"words\", \"tasks\": 2}, {\"name\": \"sum\", \"tasks\": 4}],\n"
+	"     \"edges\": [{\"from\": \"words\", \"to\": \"sum\", \"grouping\": \"key\"}]}]}\n"
+	"\n"
+	"Exit status: 0 placed, 1 the file is bad, 2 usage, 3 no placement: too few slots, or hosts that are not "
+	"connected.\n";
+
+static struct engine_options engine_options(const struct dataflow_settings *settings)
+{
+	struct engine_options options = engine_defaults();
+
+	options.seed = (uint64_t)settings->seed;
+	options.evaluations = (uint32_t)settings->evaluations;
+	options.starts = (uint32_t)settings->starts;
+	options.local_MBps = settings->local_MBps;
+	options.temperature = settings->temperature;
+	options.steps = (uint32_t)settings->steps;
+	options.route_steps = (uint32_t)settings->route_steps;
+	options.repeats = (uint32_t)settings->repeats;
+	options.direct = settings->direct;
+	options.now = ns_now_monotonic;
+	if (settings->deadline_ms > 0)
+		options.deadline = ns_add(ns_now_monotonic(), ns_from_us(settings->deadline_ms * 1e3));
+	return options;
+}
+
+static struct dataflow_plan *make_plan(const struct dataflow_settings *settings, struct dataflow *dataflow,
+				       const char *engine, uint32_t random_runs, struct error *err)
+{
+	struct engine_options options = engine_options(settings);
+	struct paths_options paths = {
+		.k = (uint32_t)settings->k, .detour = (uint32_t)settings->detour, .seed = (uint64_t)settings->seed};
+
+	return dataflow_plan_create(dataflow, engine_find(engine), &options, &paths, random_runs, err);
+}
+
+static int fail(const struct error *err)
+{
+	return command_fail(err, err->code == ENOSPC || err->code == EHOSTUNREACH ? COMMAND_NEGATIVE : COMMAND_FAILED);
+}
+
+/* One line per engine. */
+static int compare(const struct dataflow_settings *settings, struct dataflow *dataflow)
+{
+	printf("%-12s %12s %12s %12s %10s\n", "ENGINE", "SUM MB/s", "MEAN MB/s", "WORST MB/s", "MS A JOB");
+	for (size_t e = 0; engine_name(e); e++) {
+		struct error err = {0};
+		struct dataflow_plan *plan = make_plan(settings, dataflow, engine_name(e), 0, &err);
+		double sum = 0, worst = INFINITY, seconds = 0;
+		uint32_t jobs = plan ? plan->job_count : 0;
+
+		if (!plan)
+			return fail(&err);
+		for (uint32_t j = 0; j < jobs; j++) {
+			sum += plan->jobs[j].total_MBps;
+			worst = fmin(worst, plan->jobs[j].total_MBps);
+			seconds += plan->jobs[j].seconds;
+		}
+		printf("%-12s %12.2f %12.2f %12.2f %10.2f\n", engine_name(e), sum, sum / jobs, worst,
+		       1e3 * seconds / jobs);
+		dataflow_plan_forget(plan);
+		dataflow_plan_destroy(plan);
+	}
+	return COMMAND_OK;
+}
+
+static int run(const struct dataflow_settings *settings, struct dataflow *dataflow)
+{
+	struct error err = {0};
+	const char *engine = engine_name((size_t)settings->engine);
+	struct dataflow_plan *plan = make_plan(settings, dataflow, engine, (uint32_t)settings->random_runs, &err);
+	double bound_MBps = NAN;
+	int code = COMMAND_OK;
+
+	if (!plan || (settings->bound && dataflow_bound(plan->network, settings->local_MBps, &bound_MBps, &err) < 0)) {
+		code = fail(&err);
+	} else if (!settings->json) {
+		dataflow_print_plan(plan, bound_MBps);
+	} else if (dataflow_print_plan_json(plan, engine, bound_MBps) < 0) {
+		error_set(&err, ENOMEM, "out of memory");
+		code = command_fail(&err, COMMAND_FAILED);
+	}
+	dataflow_plan_destroy(plan);
+	if (code == COMMAND_OK && command_flush(&err) < 0)
+		code = command_fail(&err, COMMAND_FAILED);
+	return code;
+}
+
+static int write_scenario(const struct dataflow *dataflow, const char *path)
+{
+	struct error err = {0};
+	json_t *json = dataflow_to_json(dataflow);
+	int code = json ? json_write_file(path, json, &err) : error_set(&err, ENOMEM, "out of memory");
+
+	json_decref(json);
+	return code < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+}
+
+static int load_and_run(const struct dataflow_settings *settings, const char *path)
+{
+	struct error err = {0};
+	struct dataflow *dataflow = dataflow_load(settings, path, &err);
+	int code;
+
+	if (!dataflow && strncmp(err.text, "--", 2) == 0)
+		return command_fail(&err, COMMAND_USAGE);
+	if (!dataflow)
+		return fail(&err);
+	if (settings->scenario)
+		code = write_scenario(dataflow, settings->scenario);
+	else
+		code = settings->compare ? compare(settings, dataflow) : run(settings, dataflow);
+	dataflow_destroy(dataflow);
+	return code;
+}
+
+int command_dataflow(int argc, char **argv)
+{
+	const char *names[ENGINES_MOST + 1] = {0};
+	const struct option_row rows[] = {
+		OPTION_CHOICE(struct dataflow_settings, engine, "engine", 'e', "NAME", names, "how to place"),
+		OPTION_INTEGER(struct dataflow_settings, seed, "seed", 's', "N", 0, INT32_MAX, "of all random choices"),
+		OPTION_INTEGER(struct dataflow_settings, k, "k", 'k', "N", 1, PATHS_K_MAXIMUM,
+			       "candidate routes per pair of switches"),
+		OPTION_INTEGER(struct dataflow_settings, detour, "detour", 0, "LINKS", 0, PATHS_LINKS_MAXIMUM - 1,
+			       "candidate routes are at most this much longer than the shortest"),
+		OPTION_INTEGER(struct dataflow_settings, random_runs, "random-runs", 0, "N", 0, 10000,
+			       "random placements for the expectation beside each job's rate"),
+		OPTION_FLAG(struct dataflow_settings, bound, "bound", 'b',
+			    "an upper bound on the sum of the rates where the tasks are, by linear programming"),
+		OPTION_FLAG(struct dataflow_settings, compare, "compare", 'c', "run every engine; one line each"),
+		OPTION_FLAG(struct dataflow_settings, json, "json", 'j', "print placement, routes and rates as JSON"),
+		OPTION_HEADING("Engine rate:"),
+		OPTION_INTEGER(struct dataflow_settings, starts, "starts", 0, "N", 1, 10000, "local searches"),
+		OPTION_INTEGER(struct dataflow_settings, evaluations, "evaluations", 0, "N", 0, INT32_MAX,
+			       "stop a job's search after N evaluations; 0: the engine's default"),
+		OPTION_DOUBLE(struct dataflow_settings, deadline_ms, "deadline-ms", 0, "MS", 0, 1e7,
+			      "answer by then; 0: no deadline"),
+		OPTION_DOUBLE(struct dataflow_settings, local_MBps, "local-MBps", 0, "MBPS", 1e-3, 1e9,
+			      "the most that a source sends when all its data stays on one host"),
+		OPTION_HEADING("Engines both, application, routing (the paper's; not published there):"),
+		OPTION_DOUBLE(struct dataflow_settings, temperature, "temperature", 0, "MBPS", 1e-6, 1e12,
+			      "initial temperature"),
+		OPTION_INTEGER(struct dataflow_settings, steps, "steps", 0, "N", 1, INT32_MAX,
+			       "steps of the placement"),
+		OPTION_INTEGER(struct dataflow_settings, route_steps, "route-steps", 0, "N", 1, INT32_MAX,
+			       "steps of the routes"),
+		OPTION_INTEGER(struct dataflow_settings, repeats, "repeats", 0, "N", 1, INT32_MAX,
+			       "runs of the annealing"),
+		OPTION_FLAG(struct dataflow_settings, direct, "direct", 0,
+			    "judge a sink by its host's direct route from the root, as printed"),
+		OPTION_HEADING("Other sources of a scenario:"),
+		OPTION_STRING(struct dataflow_settings, generate, "generate", 'g', "RECIPE",
+			      "random jobs: storm or mapreduce, then jobs=10,seed=1...; see nomora-dataflow(1)"),
+		OPTION_STRING(struct dataflow_settings, flink, "flink", 0, "FILE",
+			      "a job of Flink: the answer of its REST interface to /jobs/ID/plan"),
+		OPTION_STRING(struct dataflow_settings, swim, "swim", 0, "FILE", "a MapReduce workload of SWIM"),
+		OPTION_STRING(struct dataflow_settings, coflows, "coflows", 0, "FILE",
+			      "a trace of the coflow benchmark"),
+		OPTION_STRING(struct dataflow_settings, topology, "topology", 't', "NETWORK",
+			      "the network of these jobs: fattree:K[,HOSTS], jellyfish:SWITCHES,PORTS,HOSTS, "
+			      "leafspine:LEAVES,SPINES,HOSTS or a file (nomora.topology/1)"),
+		OPTION_DOUBLE(struct dataflow_settings, link_MBps, "link-MBps", 0, "R", 1e-3, TOPOLOGY_MBPS_MAXIMUM,
+			      "capacity of its links"),
+		OPTION_INTEGER(struct dataflow_settings, slots, "slots", 0, "N", 1, DATAFLOW_SLOTS_MAXIMUM,
+			       "tasks that each of its hosts takes"),
+		OPTION_INTEGER(struct dataflow_settings, jobs, "jobs", 0, "N", 0, INT32_MAX,
+			       "read the first N jobs of a trace; 0: all"),
+		OPTION_INTEGER(struct dataflow_settings, tasks, "tasks", 0, "N", 1, 10000,
+			       "SWIM: at most N mappers and N reducers of a job"),
+		OPTION_DOUBLE(struct dataflow_settings, split_MB, "split-MB", 0, "MB", 1e-3, 1e9,
+			      "SWIM: input of a mapper, shuffle of a reducer"),
+		OPTION_FLAG(struct dataflow_settings, pin, "pin", 0, "coflows: a task on port N stays on host N"),
+		OPTION_STRING(struct dataflow_settings, scenario, "scenario", 0, "FILE",
+			      "write the scenario to FILE (JSON) and end"),
+		OPTION_END,
+	};
+	const struct option_usage usage = {
+		.command = "nomora dataflow",
+		.operands = "[FILE]",
+		.summary =
+			"Place dataflow jobs' tasks and choose their routes, by the rates that the jobs will sustain.",
+		.teach = teach,
+		.rows = rows,
+		.operands_maximum = 1,
+	};
+	const struct engine_options defaults = engine_defaults();
+	struct dataflow_settings settings = {.seed = 1,
+					     .k = 10,
+					     .detour = PATHS_DETOUR,
+					     .random_runs = 20,
+					     .starts = defaults.starts,
+					     .local_MBps = defaults.local_MBps,
+					     .temperature = defaults.temperature,
+					     .steps = defaults.steps,
+					     .route_steps = defaults.route_steps,
+					     .repeats = defaults.repeats,
+					     .topology = "fattree:4",
+					     .link_MBps = 100,
+					     .slots = 2,
+					     .tasks = 10,
+					     .split_MB = 128};
+	struct error err = {0};
+	struct option_operands operands;
+	int code;
+
+	for (size_t e = 0; e < ENGINES_MOST && engine_name(e); e++)
+		names[e] = engine_name(e);
+	code = command_parse(&usage, argc, argv, &settings, &operands);
+	if (code >= 0)
+		return code;
+	if (dataflow_check_sources(&settings, operands.count, &err) < 0)
+		code = command_fail(&err, COMMAND_USAGE);
+	else
+		code = load_and_run(&settings, operands.count ? operands.items[0] : NULL);
+	options_free(&operands);
+	return code;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of nomora dataflow: settings from the command line, where the scenario comes from, printing. Private. */
+#ifndef APPS_DATAFLOW_H
+#define APPS_DATAFLOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sched/dataflow/plan.h>
+
+struct dataflow_settings {
+	int engine;
+	int64_t seed, k, detour, evaluations, starts, random_runs, steps, route_steps, repeats;
+	double deadline_ms, local_MBps, temperature;
+	bool direct, compare, json, bound;
+	/* Where the jobs come from. */
+	const char *generate, *flink, *swim, *coflows, *topology, *scenario;
+	int64_t slots, jobs, tasks;
+	double link_MBps, split_MB;
+	bool pin;
+};
+
+/* Exactly one of FILE (operands) and the options that replace it; 0 or -EINVAL with err set. */
+int dataflow_check_sources(const struct dataflow_settings *settings, int operands, struct error *err);
+
+/* The scenario of the command line: `path`, or NULL. NULL with err set. */
+struct dataflow *dataflow_load(const struct dataflow_settings *settings, const char *path, struct error *err);
+
+/* bound_MBps: NAN if not asked for. */
+void dataflow_print_plan(const struct dataflow_plan *plan, double bound_MBps);
+int dataflow_print_plan_json(const struct dataflow_plan *plan, const char *engine, double bound_MBps);
+
+#endif

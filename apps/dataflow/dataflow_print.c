@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A plan as text and as JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include <base/json.h>
+#include <sched/flows/max_min.h>
+
+#include "dataflow.h"
+
+enum { RESOURCE_BYTES = 2 * TOPOLOGY_NAME_BYTES + 16 };
+
+static const char *limit_name(const struct dataflow_plan *plan, uint32_t resource, char *text)
+{
+	if (resource == MAX_MIN_OFFERED)
+		return "its own rate";
+	network_resource_name(plan->network, resource, text);
+	return text;
+}
+
+static void print_job(const struct dataflow_plan *plan, const struct plan_job *job)
+{
+	const struct topology *topology = network_topology(plan->network);
+	char name[2 * DATAFLOW_NAME_BYTES], limit[RESOURCE_BYTES];
+
+	printf("%s: %.2f MB/s", job->job->name, job->total_MBps);
+	if (isfinite(job->random_MBps) && job->placed_here)
+		printf(", random %.2f", job->random_MBps);
+	if (job->placed_here)
+		printf(" (%" PRIu64 " placements evaluated in %.1f ms)\n", job->evaluations, 1e3 * job->seconds);
+	else
+		puts(" (was running)");
+	for (uint32_t t = 0; t < job->job->task_count; t++) {
+		dataflow_task_name(job->job, t, name);
+		printf("  %-24s %s\n", name, topology->nodes[job->job->hosts[t]].name);
+	}
+	for (uint32_t s = 0; s < job->graph->source_count; s++) {
+		dataflow_task_name(job->job, job->graph->sources[s], name);
+		printf("  %s sends %.2f MB/s, limited by %s\n", name, job->MBps[s],
+		       limit_name(plan, job->bottleneck[s], limit));
+	}
+}
+
+static json_t *job_json(const struct dataflow_plan *plan, const struct plan_job *job)
+{
+	const struct topology *topology = network_topology(plan->network);
+	json_t *placement = json_object(), *sources = json_array(), *root;
+	char name[2 * DATAFLOW_NAME_BYTES], limit[RESOURCE_BYTES];
+
+	for (uint32_t t = 0; t < job->job->task_count; t++) {
+		dataflow_task_name(job->job, t, name);
+		json_object_set_new(placement, name, json_string(topology->nodes[job->job->hosts[t]].name));
+	}
+	for (uint32_t s = 0; s < job->graph->source_count; s++) {
+		dataflow_task_name(job->job, job->graph->sources[s], name);
+		json_array_append_new(sources, json_pack("{s:s, s:f, s:s}", "task", name, "MBps", job->MBps[s],
+							 "limited_by", limit_name(plan, job->bottleneck[s], limit)));
+	}
+	root = json_pack("{s:s, s:f, s:o, s:o}", "name", job->job->name, "MBps", job->total_MBps, "placement",
+			 placement, "sources", sources);
+	if (isfinite(job->random_MBps))
+		json_object_set_new(root, "random_MBps", json_real(job->random_MBps));
+	if (job->placed_here)
+		json_object_set_new(root, "evaluations", json_integer((json_int_t)job->evaluations));
+	return root;
+}
+
+/* Routes of all pairs of hosts that exchange data, as lists of resources' names. */
+static json_t *routes_json(const struct dataflow_plan *plan)
+{
+	const struct topology *topology = network_topology(plan->network);
+	json_t *list = json_array();
+
+	for (uint32_t a = 0; a < topology->node_count; a++)
+		for (uint32_t b = a + 1; b < topology->node_count; b++) {
+			int64_t number =
+				topology->nodes[a].kind == TOPOLOGY_HOST ? network_route_of(plan->network, a, b) : -1;
+			struct network_route route;
+			json_t *links;
+
+			if (number < 0 || network_route(plan->network, a, b, (uint32_t)number, &route) < 0)
+				continue;
+			links = json_array();
+			for (uint32_t r = 0; r < route.count; r++) {
+				char name[RESOURCE_BYTES];
+
+				network_resource_name(plan->network, route.resources[r], name);
+				json_array_append_new(links, json_string(name));
+			}
+			json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "from", topology->nodes[a].name, "to",
+							      topology->nodes[b].name, "links", links));
+		}
+	return list;
+}
+
+static double sum_MBps(const struct dataflow_plan *plan)
+{
+	double sum = 0;
+
+	for (uint32_t j = 0; j < plan->job_count; j++)
+		sum += plan->jobs[j].total_MBps;
+	return sum;
+}
+
+void dataflow_print_plan(const struct dataflow_plan *plan, double bound_MBps)
+{
+	for (uint32_t j = 0; j < plan->job_count; j++)
+		print_job(plan, &plan->jobs[j]);
+	if (isfinite(bound_MBps))
+		printf("bound: all jobs %.2f MB/s, %.1f %% of the %.2f MB/s that these placements allow\n",
+		       sum_MBps(plan), bound_MBps > 0 ? 100 * sum_MBps(plan) / bound_MBps : 100, bound_MBps);
+}
+
+int dataflow_print_plan_json(const struct dataflow_plan *plan, const char *engine, double bound_MBps)
+{
+	json_t *jobs = json_array(), *root;
+	char *text;
+
+	for (uint32_t j = 0; j < plan->job_count; j++)
+		json_array_append_new(jobs, job_json(plan, &plan->jobs[j]));
+	root = json_pack("{s:s, s:s, s:o, s:o}", "schema", "nomora.dataflow-plan/1", "engine", engine, "jobs", jobs,
+			 "routes", routes_json(plan));
+	if (root && isfinite(bound_MBps))
+		json_object_set_new(root, "bound_MBps", json_real(bound_MBps));
+	text = root ? json_to_text(root) : NULL;
+	json_decref(root);
+	if (!text)
+		return -ENOMEM;
+	puts(text);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where a scenario comes from: its file, a generator, or a file of another system. */
+#include <errno.h>
+
+#include <sched/dataflow/generate.h>
+
+#include "dataflow.h"
+
+int dataflow_check_sources(const struct dataflow_settings *settings, int operands, struct error *err)
+{
+	int sources = operands + (settings->generate != NULL) + (settings->flink != NULL) + (settings->swim != NULL) +
+		      (settings->coflows != NULL);
+
+	if (sources != 1)
+		return error_set(err, EINVAL, "expected one of FILE, --generate, --flink, --swim and --coflows");
+	return 0;
+}
+
+static int add_jobs(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)
+{
+	const struct dataflow_trace_options trace = {.jobs = (uint32_t)settings->jobs,
+						     .tasks = (uint32_t)settings->tasks,
+						     .split_MB = settings->split_MB,
+						     .pin = settings->pin};
+	struct dataflow_recipe recipe;
+
+	if (settings->flink)
+		return dataflow_read_flink(dataflow, settings->flink, err);
+	if (settings->swim)
+		return dataflow_read_swim(dataflow, settings->swim, &trace, err);
+	if (settings->coflows)
+		return dataflow_read_coflows(dataflow, settings->coflows, &trace, err);
+	if (dataflow_recipe_parse(settings->generate, &recipe, err) < 0)
+		return -EINVAL;
+	return dataflow_generate(dataflow, &recipe) < 0 ? error_set(err, ENOMEM, "out of memory") : 0;
+}
+
+struct dataflow *dataflow_load(const struct dataflow_settings *settings, const char *path, struct error *err)
+{
+	struct topology *topology;
+	struct dataflow *dataflow;
+
+	if (path)
+		return dataflow_read(path, err);
+	topology = topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
+	if (!topology)
+		return NULL;
+	dataflow = dataflow_create(topology, (uint32_t)settings->slots);
+	if (!dataflow) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	if (add_jobs(settings, dataflow, err) == 0) {
+		if (dataflow->job_count > 0)
+			return dataflow;
+		error_set(err, EINVAL, "the trace has no job that sends anything");
+	}
+	dataflow_destroy(dataflow);
+	return NULL;
+}

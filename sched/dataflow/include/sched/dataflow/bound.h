@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An upper bound on the sum of the rates that all running jobs' sources can sustain where their tasks are: a linear
+ * programme (GLPK's simplex) in which data between two hosts is split over all its candidate routes, each direction by
+ * itself, and rates need not be fair. No choice of routes among the candidates, and no sharing of the links, can do
+ * better.
+ */
+#ifndef SCHED_DATAFLOW_BOUND_H
+#define SCHED_DATAFLOW_BOUND_H
+
+#include <sched/dataflow/network.h>
+
+/* A source's rate counts up to local_MBps. 0; -ENOMEM, -EHOSTUNREACH or -EIO (GLPK failed) with err set. */
+int dataflow_bound(struct network *network, double local_MBps, double *sum_MBps, struct error *err);
+
+#endif

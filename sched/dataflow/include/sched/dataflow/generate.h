@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random dataflow jobs from a few numbers: the workloads of the cross-layer paper's section 4. Pure.
+ *
+ * storm: `spouts` sources and `bolts` further components of one task each. A component has N(2, 2) children, rounded,
+ * among the later ones; spouts have at least one, and a bolt that nobody sends to gets a parent at random. A child gets
+ * all that its parent receives.
+ *
+ * mapreduce: `mappers` send evenly to `reducers`, in `stages` stages; the reducers of a stage send to the mappers of
+ * the next one.
+ */
+#ifndef SCHED_DATAFLOW_GENERATE_H
+#define SCHED_DATAFLOW_GENERATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+#include <model/dataflow.h>
+
+enum dataflow_workload { DATAFLOW_STORM, DATAFLOW_MAPREDUCE };
+
+struct dataflow_recipe {
+	enum dataflow_workload workload;
+	uint32_t jobs, spouts, bolts, mappers, reducers, stages;
+	double per_minute;      /* jobs arrive evenly; 0: all at second 0 */
+	double MB_low, MB_high; /* of each source's task, uniform; both 0: jobs never end */
+	uint64_t seed;
+};
+
+/*
+ * "storm" or "mapreduce", then any of jobs=10, per-minute=0, MB=0-0, seed=1, spouts=2, bolts=10, mappers=4, reducers=4,
+ * stages=1, separated by commas. 0 or -EINVAL with err set.
+ */
+int dataflow_recipe_parse(const char *text, struct dataflow_recipe *recipe, struct error *err);
+
+/* Adds the jobs; the same recipe gives the same jobs. 0 or -ENOMEM. */
+int dataflow_generate(struct dataflow *dataflow, const struct dataflow_recipe *recipe);
+
+#endif
