@@ -1,105 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "client.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <curl/curl.h>
-
-#include <base/array.h>
 #include <base/json.h>
-
-enum { CONNECT_MS = 3000, ANSWER_MS = 60000 };
-
-struct text {
-	char *bytes;
-	size_t count, capacity;
-};
-
-static size_t keep(char *data, size_t size, size_t count, void *context)
-{
-	struct text *text = context;
-	char *bytes = array_reserve(text->bytes, text->count + size * count + 1, &text->capacity, 1);
-
-	if (!bytes)
-		return 0;
-	text->bytes = bytes;
-	memcpy(bytes + text->count, data, size * count);
-	text->count += size * count;
-	bytes[text->count] = '\0';
-	return size * count;
-}
-
-static const char *socket_path(const char *given)
-{
-	const char *of_environment = getenv("NOMORA_SCHEDD");
-
-	return given ? given : of_environment && of_environment[0] ? of_environment : CLIENT_SOCKET;
-}
-
-static CURLcode perform(CURL *curl, const char *socket, const char *method, const char *path, const char *body,
-			struct text *text, long *status)
-{
-	char url[2048];
-	CURLcode code;
-
-	snprintf(url, sizeof url, "http://localhost%s", path);
-	curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, socket_path(socket));
-	curl_easy_setopt(curl, CURLOPT_URL, url);
-	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)ANSWER_MS);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, text);
-	if (body) {
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)strlen(body));
-	}
-	code = curl_easy_perform(curl);
-	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, status);
-	return code;
-}
-
-int client_request(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
-		   struct error *err)
-{
-	CURL *curl = curl_easy_init();
-	struct text text = {0};
-	long status = 0;
-	CURLcode code = curl ? perform(curl, socket, method, path, body, &text, &status) : CURLE_OUT_OF_MEMORY;
-
-	*answer = NULL;
-	if (code == CURLE_COULDNT_CONNECT)
-		error_set(err, ENOTCONN, "%s: no daemon answers; start it with 'nomora schedd'", socket_path(socket));
-	else if (code != CURLE_OK)
-		error_set(err, EIO, "%s: %s", socket_path(socket), curl_easy_strerror(code));
-	else
-		*answer = json_read_text("the daemon's answer", 0, text.bytes ? text.bytes : "", text.count, err);
-	curl_easy_cleanup(curl);
-	free(text.bytes);
-	return *answer ? (int)status : error_code(err, EIO);
-}
-
-int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
-	       struct error *err)
-{
-	int status = client_request(socket, method, path, body, answer, err);
-	const char *message;
-
-	if (status < 400)
-		return status < 0 ? status : 0;
-	message = json_string_value(json_object_get(*answer, "error"));
-	error_set(err,
-		  status == 404   ? ENOENT
-		  : status == 403 ? EPERM
-				  : EINVAL,
-		  "%s", message ? message : "the daemon refused");
-	json_decref(*answer);
-	*answer = NULL;
-	return error_code(err, EINVAL);
-}
 
 void client_print_json(const json_t *answer)
 {

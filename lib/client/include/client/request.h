@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests to a running nomora schedd over its unix socket, one connection each. Any thread; curl_global_init() first
+ * where there are several. */
+#ifndef CLIENT_REQUEST_H
+#define CLIENT_REQUEST_H
+
+#include <jansson.h>
+
+#include <base/error.h>
+
+#define CLIENT_SOCKET "/run/nomora/schedd.sock"
+
+/*
+ * Sends a request over the unix socket (NULL: $NOMORA_SCHEDD, else CLIENT_SOCKET). Returns the HTTP status and the
+ * answer, which the caller json_decref()s, or -errno with err set: no daemon, no JSON. body NULL: none.
+ */
+int client_request(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
+		   struct error *err);
+
+/* As client_request(), and any status of 400 or above is an error with the daemon's text. 0 or -errno. */
+int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
+	       struct error *err);
+
+#endif
