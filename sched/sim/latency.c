@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <sched/sim/latency.h>
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,9 +44,31 @@ static void compute_table(struct sim_latency *latency)
 	latency->rtt_us[SIM_SAME_MACHINE_CELL] = (float)settings->same_machine_us;
 }
 
-void sim_latency_start(struct sim_latency *latency, const struct sim_latency_settings *settings,
-		       const struct cost_layout *layout)
+/* Recorded round trips up to now. */
+static int replay(struct sim_latency *latency, int64_t now_us, bool *moved)
 {
+	const struct workload *recorded = latency->recorded;
+	int code = 0;
+
+	*moved = false;
+	for (; code == 0 && latency->next < recorded->latency_count; latency->next++) {
+		const struct workload_latency *entry = &recorded->latencies[latency->next];
+		struct latency_sample sample = {entry->a, entry->b, entry->rtt_us};
+
+		if (entry->time_us > now_us)
+			break;
+		code = latency_view_update(latency->view, &sample, 1, 0);
+		latency->changes++;
+		*moved = true;
+	}
+	return code;
+}
+
+int sim_latency_start(struct sim_latency *latency, const struct sim_latency_settings *settings,
+		      const struct cost_layout *layout, const struct workload *recorded)
+{
+	bool moved;
+
 	static const double low[SIM_DISTANCES] = {0.5, 0.8, 0.8}, high[SIM_DISTANCES] = {1, 1.2, 1.2};
 
 	*latency = (struct sim_latency){.settings = *settings, .layout = layout, .cluster = layout->cluster};
@@ -59,9 +82,20 @@ void sim_latency_start(struct sim_latency *latency, const struct sim_latency_set
 		}
 	}
 	compute_table(latency);
+	if (!recorded || recorded->latency_count == 0)
+		return 0;
+	latency->recorded = recorded;
+	latency->view = latency_view_create(layout);
+	return latency->view ? replay(latency, 0, &moved) : -ENOMEM;
 }
 
-void sim_latency_next_second(struct sim_latency *latency)
+void sim_latency_end(struct sim_latency *latency)
+{
+	latency_view_destroy(latency->view);
+	latency->view = NULL;
+}
+
+static void draw_second(struct sim_latency *latency)
 {
 	double keep = exp(-1 / drift_time_s), draw = latency->settings.drift * sqrt(1 - keep * keep);
 
@@ -70,6 +104,15 @@ void sim_latency_next_second(struct sim_latency *latency)
 			latency->drift[d][k] = keep * latency->drift[d][k] + draw * rng_normal(&latency->rng);
 	}
 	compute_table(latency);
+}
+
+int sim_latency_next_second(struct sim_latency *latency, int64_t now_us, bool *moved)
+{
+	if (latency->view)
+		return replay(latency, now_us, moved);
+	draw_second(latency);
+	*moved = true;
+	return 0;
 }
 
 static inline enum sim_distance distance(const struct cluster *cluster, uint32_t rack_a, uint32_t rack_b)
@@ -98,6 +141,12 @@ uint32_t sim_latency_cell(const struct sim_latency *latency, uint32_t a, uint32_
 	return cell_at(latency, distance(cluster, cluster->machines[a].rack, cluster->machines[b].rack), a, b);
 }
 
+float sim_latency_rtt_us(const struct sim_latency *latency, uint32_t a, uint32_t b)
+{
+	return latency->view ? latency_view_get(latency->view, a, b, NULL)
+			     : latency->rtt_us[sim_latency_cell(latency, a, b)];
+}
+
 static void source_row(const void *context, uint32_t root, uint32_t first, uint32_t count, float *rtt_us)
 {
 	const struct sim_latency *latency = context;
@@ -123,6 +172,8 @@ static void source_row(const void *context, uint32_t root, uint32_t first, uint3
 
 struct cost_source sim_latency_source(const struct sim_latency *latency)
 {
+	if (latency->view)
+		return cost_source_from_view(latency->view);
 	return (struct cost_source){.row = source_row, .context = latency};
 }
 

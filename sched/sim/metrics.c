@@ -6,12 +6,14 @@
 
 #include "sim_priv.h"
 
-/* As the policy looks a curve up. */
-static double performance_at(const struct sim *sim, uint32_t curve, double rtt_us)
+/* As the policy looks a curve up; nothing gets through to an unreachable machine. */
+double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us)
 {
 	const struct policy_settings *policy = &sim->settings->policy_settings;
 	const struct curve *at = sim->settings->curves[curve];
 
+	if (isinf(rtt_us))
+		return 0;
 	if (policy->reference == LATENCY_REFERENCE_ADDED)
 		rtt_us = curve_added_rtt_us(at, rtt_us);
 	return policy->lookup == COST_LOOKUP_NEAREST ? curve_eval_nearest(at, rtt_us) : curve_eval(at, rtt_us);
@@ -22,7 +24,7 @@ void sim_compute_p(struct sim *sim)
 {
 	for (uint32_t c = 0; c < sim->settings->curve_count; c++) {
 		for (uint32_t i = 0; i < SIM_LATENCY_CELLS; i++)
-			sim->p[c][i] = (float)performance_at(sim, c, (double)sim->latency.rtt_us[i]);
+			sim->p[c][i] = (float)sim_performance_at(sim, c, (double)sim->latency.rtt_us[i]);
 	}
 }
 
@@ -49,23 +51,62 @@ static double sum_cells(const uint16_t *cells, uint32_t count, const float *p, f
 	return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-/* The best p on any machine but the root's: the nearest one's. */
-static double best_other(const struct sim *sim, const struct sim_job *job)
+/* The same of recorded round trips. */
+static double sum_recorded(const struct sim *sim, const struct sim_job *job, float *worst)
 {
-	double rtt_us = (double)sim_nearest_rtt_us(job->nearest, &sim->latency);
+	double sum = 0;
 
-	return isinf(rtt_us) ? 0 : performance_at(sim, job->curve, rtt_us);
+	*worst = INFINITY;
+	for (uint32_t i = 0; i < job->cell_count; i++) {
+		double rtt_us = (double)sim_latency_rtt_us(&sim->latency, (uint32_t)job->root_machine,
+							   (uint32_t)sim->tasks[job->owners[i]].machine);
+		double p = sim_performance_at(sim, job->curve, rtt_us);
+
+		sum += p;
+		*worst = fminf(*worst, (float)p);
+	}
+	return sum;
+}
+
+/* Of recorded round trips: looked for when they or the machines changed. */
+static double nearest_recorded(const struct sim *sim, struct sim_job *job)
+{
+	uint64_t now = sim->latency.changes + sim->result->machines_added + sim->result->machines_removed;
+
+	if (job->nearest_at == now + 1)
+		return job->nearest_us;
+	job->nearest_at = now + 1;
+	job->nearest_us = INFINITY;
+	for (uint32_t m = 0; m < sim->cluster->machine_count; m++) {
+		if (sim->present[m] && (int32_t)m != job->root_machine)
+			job->nearest_us =
+				fmin(job->nearest_us,
+				     (double)sim_latency_rtt_us(&sim->latency, (uint32_t)job->root_machine, m));
+	}
+	return job->nearest_us;
+}
+
+/* The best p on any machine but the root's: the nearest one's. */
+static double best_other(const struct sim *sim, struct sim_job *job)
+{
+	double rtt_us = sim->latency.view ? nearest_recorded(sim, job)
+					  : (double)sim_nearest_rtt_us(job->nearest, &sim->latency);
+
+	return sim_performance_at(sim, job->curve, rtt_us);
 }
 
 static void sample_job(struct sim *sim, struct sim_job *job)
 {
 	const float *p = sim->p[job->curve];
 	float worst;
-	double sum, best = (double)p[SIM_SAME_MACHINE_CELL], other;
+	double sum, best, other;
 
 	if (job->root_machine == SIM_NONE || job->cell_count == 0)
 		return;
-	sum = sum_cells(job->cells, job->cell_count, p, &worst);
+	best = sim_performance_at(
+		sim, job->curve,
+		(double)sim_latency_rtt_us(&sim->latency, (uint32_t)job->root_machine, (uint32_t)job->root_machine));
+	sum = sim->latency.view ? sum_recorded(sim, job, &worst) : sum_cells(job->cells, job->cell_count, p, &worst);
 	other = best_other(sim, job);
 	performance_sum_add(&job->performance, sum / job->cell_count, (double)worst, fmax(best, other), other);
 	job->task_samples += job->cell_count;

@@ -69,7 +69,28 @@ int sim_record_begin(struct sim *sim, struct error *err)
 		emit(sim, &event);
 		free(text);
 	}
+	sim_record_latencies(sim);
 	return 0;
+}
+
+/* Those of the workload that count from now on. */
+void sim_record_latencies(struct sim *sim)
+{
+	const struct workload_latency *latencies = sim->workload->latencies;
+	size_t end = sim->latency.view ? sim->latency.next : 0;
+
+	while (sim->watch->journal && sim->recorded_latencies < end) {
+		const struct workload_latency *first = &latencies[sim->recorded_latencies++];
+		struct journal_pair pair = {machine_name(sim, (int32_t)first->b), (double)first->rtt_us};
+
+		emit(sim, &(struct journal_event){
+				  .kind = JOURNAL_LATENCY,
+				  .time_us = sim->now_us,
+				  .machine = machine_name(sim, (int32_t)first->a),
+				  .pairs = &pair,
+				  .pair_count = 1,
+			  });
+	}
 }
 
 /* Repeated additions and removals of the trace are left out, and updates of machines that are not there. */
@@ -142,12 +163,12 @@ void sim_record_decision(struct sim *sim, uint32_t task, enum journal_decision d
 	const struct sim_job *job = &sim->jobs[sim->workload->tasks[task].job];
 	bool predicted = to != SIM_NONE && job->root_machine != SIM_NONE && task != described->first_task;
 	char name[NAME_BYTES], number[NAME_BYTES];
-	uint32_t cell;
+	double rtt_us;
 
 	if (!sim->watch->journal)
 		return;
 	snprintf(number, sizeof number, "%" PRIu32, task - described->first_task);
-	cell = predicted ? sim_latency_cell(&sim->latency, (uint32_t)job->root_machine, (uint32_t)to) : 0;
+	rtt_us = predicted ? (double)sim_latency_rtt_us(&sim->latency, (uint32_t)job->root_machine, (uint32_t)to) : NAN;
 	emit(sim, &(struct journal_event){
 			  .kind = JOURNAL_DECISION,
 			  .time_us = sim->now_us,
@@ -157,8 +178,8 @@ void sim_record_decision(struct sim *sim, uint32_t task, enum journal_decision d
 			  .task = number,
 			  .from = machine_name(sim, from),
 			  .to = machine_name(sim, to),
-			  .rtt_us = predicted ? (double)sim->latency.rtt_us[cell] : NAN,
-			  .performance = predicted ? (double)sim->p[job->curve][cell] : NAN,
+			  .rtt_us = rtt_us,
+			  .performance = predicted ? sim_performance_at(sim, job->curve, rtt_us) : NAN,
 			  .gain = NAN,
 		  });
 }

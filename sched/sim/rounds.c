@@ -76,14 +76,30 @@ static int64_t duration_us(struct sim *sim)
 	}
 }
 
+/* The network learns which round trips moved. */
+static int latency_moved(struct sim *sim)
+{
+	struct latency_view *view = sim->latency.view;
+	struct cost_moved moved = view ? latency_view_moved(view) : (struct cost_moved){0};
+	int code = 0;
+
+	if (!sim->latencies_moved)
+		return 0;
+	sim->latencies_moved = false;
+	if (sim->settings->policy->root_first)
+		code = flownet_latency_changed(sim->net, view ? &moved : NULL);
+	if (view)
+		latency_view_moved_clear(view);
+	return code;
+}
+
 int sim_begin_round(struct sim *sim, struct error *err)
 {
 	int code = flownet_time_passed(sim->net, (double)(sim->now_us - sim->net_time_us) / 1e6);
 
 	sim->net_time_us = sim->now_us;
-	if (code == 0 && sim->latencies_moved && sim->settings->policy->root_first)
-		code = flownet_latency_changed(sim->net, NULL);
-	sim->latencies_moved = false;
+	if (code == 0)
+		code = latency_moved(sim);
 	if (code != 0)
 		return error_set(err, -code, "round %llu: %s", (unsigned long long)sim->result->rounds,
 				 strerror(-code));

@@ -38,18 +38,22 @@ uint32_t sim_curve_of_job(const struct sim_settings *settings, uint64_t job_id)
 }
 
 /* The sample of the second that ends now, then the latencies of the next. */
-static void next_second(struct sim *sim)
+static int next_second(struct sim *sim, struct error *err)
 {
 	const struct policy_settings *policy = placer_settings(sim->placer);
+	bool moved;
 
 	sim_sample(sim);
 	sim->next_sample_us += second_us;
-	sim_latency_next_second(&sim->latency);
+	if (sim_latency_next_second(&sim->latency, sim->now_us, &moved) != 0)
+		return error_set(err, ENOMEM, "out of memory");
 	sim_compute_p(sim);
-	sim->latencies_moved = true;
+	sim->latencies_moved |= moved;
+	sim_record_latencies(sim);
 	/* Costs of waiting and staying move too. */
 	sim->changed |= policy->flow.preemption || (sim->waiting > 0 && policy->flow.omega_per_s > 0);
 	progress_update(sim->watch->progress, (uint64_t)(sim->now_us / second_us), NULL);
+	return 0;
 }
 
 static bool round_is_due(const struct sim *sim)
@@ -81,8 +85,8 @@ static int step(struct sim *sim, struct error *err)
 	int code = 0;
 
 	if (sim->now_us == sim->next_sample_us)
-		next_second(sim);
-	if (sim->in_round && sim->now_us == sim->round_end_us)
+		code = next_second(sim, err);
+	if (code == 0 && sim->in_round && sim->now_us == sim->round_end_us)
 		code = sim_end_round(sim, err);
 	while (code == 0 && event_queue_take(&sim->events, sim->now_us, &event)) {
 		code = sim_apply_event(sim, &event);

@@ -35,6 +35,8 @@ struct sim_job {
 	struct performance_sum performance;
 	double task_samples, task_sum;
 	struct sim_nearest *nearest; /* from the root's machine */
+	double nearest_us;           /* recorded round trips: the smallest to another machine at `nearest_at` */
+	uint64_t nearest_at;
 };
 
 struct sim {
@@ -62,7 +64,8 @@ struct sim {
 	int64_t now_us, next_sample_us, round_begin_us, round_end_us, net_time_us, next_round_us;
 	uint64_t waiting, running, samples;
 	int64_t slot_count;
-	uint64_t decisions; /* in the journal */
+	uint64_t decisions;        /* in the journal */
+	size_t recorded_latencies; /* likewise */
 	bool in_round, changed, latencies_moved;
 	double slot_us; /* sum of running tasks * time */
 	double utilisation, waiting_sum;
@@ -82,6 +85,7 @@ int sim_root_placed(struct sim *sim, uint32_t job, int32_t machine);
 
 /* metrics.c */
 void sim_compute_p(struct sim *sim);
+double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us);
 void sim_sample(struct sim *sim);
 int sim_finish_result(struct sim *sim);
 
@@ -91,6 +95,8 @@ void sim_record_machine(struct sim *sim, const struct workload_machine_event *ev
 void sim_record_submission(struct sim *sim, uint32_t task);
 void sim_record_task(struct sim *sim, uint32_t task, enum journal_task_state state, int64_t time_us);
 void sim_record_decision(struct sim *sim, uint32_t task, enum journal_decision decision, int32_t from, int32_t to);
+
+void sim_record_latencies(struct sim *sim);
 
 /* rounds.c: 0 or -errno with err set. A round of no duration ends at once. */
 int sim_begin_round(struct sim *sim, struct error *err);

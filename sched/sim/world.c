@@ -131,7 +131,11 @@ int sim_world_create(struct sim *sim, struct error *err)
 	sim->layout = cost_layout_create(sim->cluster);
 	if (!sim->layout)
 		return error_set(err, ENOMEM, "out of memory");
-	sim_latency_start(&sim->latency, &settings->latency, sim->layout);
+	sim->cluster->default_rtt = (struct cluster_default_rtt){
+		settings->latency.same_machine_us, settings->latency.level_us[SIM_SAME_RACK],
+		settings->latency.level_us[SIM_SAME_POD], settings->latency.level_us[SIM_OTHER_POD]};
+	if (sim_latency_start(&sim->latency, &settings->latency, sim->layout, sim->workload) != 0)
+		return error_set(err, ENOMEM, "out of memory");
 	policy.seed = settings->seed;
 	sim->placer = placer_create(settings->policy, sim->layout, sim_latency_source(&sim->latency), &policy, err);
 	if (!sim->placer)
@@ -155,6 +159,7 @@ void sim_world_free(struct sim *sim)
 	for (uint32_t c = 0; c < SIM_CURVES_MAXIMUM; c++)
 		free(sim->p[c]);
 	placer_destroy(sim->placer);
+	sim_latency_end(&sim->latency);
 	cost_layout_destroy(sim->layout);
 	cluster_destroy(sim->cluster);
 	event_queue_free(&sim->events);

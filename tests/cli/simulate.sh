@@ -67,6 +67,27 @@ run "$nomora" simulate --journal day.jsonl --hours 0.2 --check -p nomora:preempt
 head -c -5 day.jsonl >cut.jsonl
 run "$nomora" simulate --journal cut.jsonl --hours 0.2 -p random
 [ "$code" -eq 0 ] && printf '%s\n' "$err" | grep -q "the last line is incomplete" && pass "a journal cut off" || fail "a journal cut off" "$code $err"
+# Recorded round trips: all machines but one are far from the root's, later another one is near.
+python3 - >mesh.jsonl <<'END'
+import json
+def line(**event): print(json.dumps(event))
+line(schema="nomora.journal/1")
+names = [f"h{i}" for i in range(6)]
+for i, name in enumerate(names): line(t_us=0, event="machine", machine=name, rack=f"r{i}", pod="p", slots=1, state="up" if i == 0 else "down")
+def mesh(t, near):
+    for name in names: line(t_us=t, event="latency", **{"from": name}, to=[n for n in names if n != name], rtt_us=[20 if near in (n, name) else 700 for n in names if n != name])
+mesh(0, "h4")
+line(t_us=1, event="job", job="a", curve="memcached", root="s")
+line(t_us=1, event="task", job="a", task="s", state="waiting", run_us=-1)
+for i, name in enumerate(names[1:]): line(t_us=500000, event="machine", machine=name, rack=f"r{i + 1}", pod="p", slots=1, state="up")
+line(t_us=600000, event="task", job="a", task="c", state="waiting", run_us=3000000)
+mesh(1500000, "h2")
+line(t_us=5000000, event="task", job="a", task="d", state="waiting", run_us=-1)
+END
+run "$nomora" simulate --journal mesh.jsonl --curves "$curves" --hours 0.003 --check -p nomora --record mesh2.jsonl
+check "tasks go where the recorded round trips are short" test "$(grep '"place"' mesh2.jsonl | grep -oE '"to": "h[0-9]"' | tr -d '\n')" = '"to": "h0""to": "h4""to": "h2"'
+run "$nomora" simulate --journal mesh2.jsonl --hours 0.003 --check -p nomora --record mesh3.jsonl
+check "and again in the replay of the replay" cmp mesh2.jsonl mesh3.jsonl
 sed '300s/"t_us": [0-9]*/"t_us": -1/' day.jsonl >bad.jsonl
 refuses "a journal with a bad time" 1 "bad.jsonl:300: t_us: " "$nomora" simulate --journal bad.jsonl -p random
 refuses "a journal of two policies" 2 "--record: expected one --policy, found 4" "${simulate[@]}" --record x

@@ -38,6 +38,14 @@ static void teardown(void)
 
 TestSuite(sim_latency, .fini = teardown);
 
+static void next_second(struct sim_latency *which)
+{
+	bool moved = false;
+
+	cr_assert_eq(sim_latency_next_second(which, 0, &moved), 0);
+	cr_assert(moved);
+}
+
 static float rtt_us(uint32_t a, uint32_t b)
 {
 	return latency.rtt_us[sim_latency_cell(&latency, a, b)];
@@ -48,7 +56,7 @@ Test(sim_latency, pairs_are_symmetric_and_within_their_level)
 	make(90, 10, 3);
 	sim_latency_settings_default(&settings);
 	settings.spread = settings.drift = settings.noise = 0;
-	sim_latency_start(&latency, &settings, layout);
+	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
 	for (uint32_t a = 0; a < 90; a++) {
 		for (uint32_t b = 0; b < 90; b++) {
 			bool rack = a / 10 == b / 10, pod = a / 30 == b / 30;
@@ -84,9 +92,9 @@ Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 		settings.spike_chance = 0.1;
 		for (int d = 0; d < SIM_DISTANCES; d++)
 			settings.level_us[d] = 20 + 300 * rng_uniform(&rng);
-		sim_latency_start(&latency, &settings, layout);
+		cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
 		for (uint64_t second = rng_below(&rng, 5); second > 0; second--)
-			sim_latency_next_second(&latency);
+			next_second(&latency);
 		for (uint32_t m = 0; m < machines; m++)
 			present[m] = rng_below(&rng, 4) > 0;
 		source = sim_latency_source(&latency);
@@ -122,14 +130,14 @@ Test(sim_latency, series_have_the_given_level_and_noise)
 	sim_latency_settings_default(&settings);
 	settings.spread = settings.drift = 0;
 	settings.noise = 0.2;
-	sim_latency_start(&latency, &settings, layout);
-	sim_latency_start(&again, &settings, layout);
+	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
+	cr_assert_eq(sim_latency_start(&again, &settings, layout, NULL), 0);
 	last = log((double)latency.rtt_us[0]);
 	for (int s = 0; s < seconds; s++) {
 		double now;
 
-		sim_latency_next_second(&latency);
-		sim_latency_next_second(&again);
+		next_second(&latency);
+		next_second(&again);
 		cr_assert_eq(latency.rtt_us[100], again.rtt_us[100]);
 		now = log((double)latency.rtt_us[0]);
 		sum += now;

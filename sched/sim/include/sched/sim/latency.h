@@ -9,6 +9,9 @@
  * A series is level * spread * drift * noise * spike: `spread` is constant, log-normal; the drift is an
  * Ornstein-Uhlenbeck process in the logarithm with a time constant of one hour; the noise is log-normal, drawn each
  * second; a spike multiplies one second. Values are microseconds. One thread.
+ *
+ * Recorded round trips, of a workload that has any, take the place of the series: a latency view with the levels as the
+ * topology's defaults.
  */
 #ifndef SIM_LATENCY_H
 #define SIM_LATENCY_H
@@ -17,6 +20,8 @@
 #include <stdint.h>
 
 #include <base/rng.h>
+#include <model/workload.h>
+#include <sched/cost/latency_view.h>
 #include <sched/cost/layout.h>
 #include <sched/cost/rows.h>
 
@@ -51,12 +56,21 @@ struct sim_latency {
 	float scale[SIM_DISTANCES][SIM_LATENCY_SCALES];
 	float rtt_us[SIM_LATENCY_CELLS]; /* of this second */
 	float least_us[SIM_DISTANCES];   /* of rtt_us at this distance */
+	struct latency_view *view;       /* NULL: the table above counts */
+	const struct workload *recorded; /* for the view */
+	size_t next;                     /* of recorded->latencies */
+	uint64_t changes;                /* of the view */
 };
 
-/* Second 0. The layout must outlive it. */
-void sim_latency_start(struct sim_latency *latency, const struct sim_latency_settings *settings,
-		       const struct cost_layout *layout);
-void sim_latency_next_second(struct sim_latency *latency);
+/* Second 0. The layout and the workload (NULL: nothing recorded) must outlive it. 0 or -ENOMEM. */
+int sim_latency_start(struct sim_latency *latency, const struct sim_latency_settings *settings,
+		      const struct cost_layout *layout, const struct workload *recorded);
+void sim_latency_end(struct sim_latency *latency);
+/* Recorded round trips up to now_us count from now on. *moved: anything changed. 0 or -ENOMEM. */
+int sim_latency_next_second(struct sim_latency *latency, int64_t now_us, bool *moved);
+
+/* At this second; INFINITY: unreachable. */
+float sim_latency_rtt_us(const struct sim_latency *latency, uint32_t a, uint32_t b);
 
 /* Entry of rtt_us for a pair; symmetric, and the same in every second. */
 uint32_t sim_latency_cell(const struct sim_latency *latency, uint32_t a, uint32_t b);
