@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
 		       "UDP source ports to rotate through, so that all equal-cost paths are seen"),
 	OPTION_DOUBLE(struct station_settings, timeout_ms, "timeout-ms", 0, "MS", 1, 1e5,
 		      "a probe that has no answer by then is lost"),
-	OPTION_INTEGER(struct station_settings, dscp, "dscp", 0, "N", 0, 63, "class of the probes"),
+	STATION_PACKET_ROWS,
 	OPTION_INTEGER(struct station_settings, seed, "seed", 0, "N", 0, 1e15,
 		       "of source ports and session number; 0 = from the clock"),
 	OPTION_HEADING("Port and run"),

@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct station_settings, slot, "slot", 0, "I/N",
 		      "probe only in the I-th of N turns of wall-clock time: cleaner on a crowded machine"),
 	OPTION_INTEGER(struct station_settings, slot_ms, "slot-ms", 0, "MS", 10, 60000, "length of a turn"),
-	OPTION_INTEGER(struct station_settings, dscp, "dscp", 0, "N", 0, 63, "class of the probes"),
+	STATION_PACKET_ROWS,
 	OPTION_INTEGER(struct station_settings, seed, "seed", 0, "N", 0, 1e15,
 		       "of source ports and session number; 0 = from the clock"),
 	OPTION_HEADING("Port and run"),

@@ -20,7 +20,7 @@
 
 #include "command.h"
 
-enum { MEMORY_MIB = 64, SAMPLES_KEPT = 1 << 16, SESSIONS_FINE = 1024, ALLOW_MAXIMUM = 64 };
+enum { MEMORY_MIB = 64, SMALL_BUFFER = 2048, SAMPLES_KEPT = 1 << 16, SESSIONS_FINE = 1024, ALLOW_MAXIMUM = 64 };
 
 const char *const station_format_names[] = {"ptp", "ntp", NULL};
 
@@ -33,6 +33,9 @@ const struct station_settings station_defaults = {
 	.duration_s = 10,
 	.wait_s = 10,
 	.linger_ms = 500,
+	.ttl = 255,
+	.mtu = 1500,
+	.probe_pps = 1000000,
 	.source_pps = 100000,
 	.window_s = 10,
 	.live_hosts = 4096,
@@ -129,6 +132,37 @@ static int read_slot(const struct station_settings *settings, struct agent_optio
 	return 0;
 }
 
+/* "100" or "100,5": VLAN and priority. */
+static int read_vlan(const struct station_settings *settings, struct agent_options *options, struct error *err)
+{
+	unsigned int vlan, priority = 0;
+	char rest;
+	int got;
+
+	if (!settings->vlan)
+		return 0;
+	got = sscanf(settings->vlan, "%4u,%1u%c", &vlan, &priority, &rest);
+	if (got < 1 || got > 2 || (got == 1 && settings->vlan[strspn(settings->vlan, "0123456789")]) ||
+	    vlan >= FRAME_VLAN_MASK || priority > 7)
+		return bad_option(err, "vlan", "ID or ID,PRIORITY with ID 0..4094 and PRIORITY 0..7", settings->vlan);
+	options->tagged = true;
+	options->tag_control = (uint16_t)(priority << 13 | vlan);
+	return 0;
+}
+
+static int check_size(const struct station_settings *settings, struct error *err)
+{
+	int64_t more = settings->packet_bytes - AGENT_PACKET_MINIMUM;
+
+	if (settings->packet_bytes && (more < 0 || (more > 0 && more < 4)))
+		return error_set(err, EINVAL, "--size: expected %d, or %d and more, found %d", AGENT_PACKET_MINIMUM,
+				 AGENT_PACKET_MINIMUM + 4, (int)settings->packet_bytes);
+	if (settings->packet_bytes > settings->mtu)
+		return error_set(err, EINVAL, "--size %d is more than --mtu %d", (int)settings->packet_bytes,
+				 (int)settings->mtu);
+	return 0;
+}
+
 static int read_settings(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
@@ -151,13 +185,22 @@ static int read_settings(struct station *station, struct error *err)
 		.format = settings->format == 1 ? STAMP_NTP : STAMP_PTP,
 		.seed = settings->seed ? (uint64_t)settings->seed
 				       : (uint64_t)ns_now_wall().v ^ (uint64_t)getpid() << 48,
+		.probe_pps = (uint32_t)settings->probe_pps,
 		.dscp = (uint8_t)settings->dscp,
+		.ecn = (uint8_t)settings->ecn,
+		.ttl = (uint8_t)settings->ttl,
+		.may_fragment = settings->may_fragment,
+		.packet_bytes = (uint16_t)settings->packet_bytes,
 	};
 	if (settings->name && !name_is_valid(settings->name, LATENCY_NAME_BYTES))
 		return bad_option(err, "name", "one word without commas and quotes", settings->name);
 	code = read_address(settings, options, err);
 	if (!code)
 		code = read_allow(station, err);
+	if (!code)
+		code = read_vlan(settings, options, err);
+	if (!code)
+		code = check_size(settings, err);
 	return code ? code : read_slot(settings, options, err);
 }
 
@@ -184,26 +227,33 @@ static int open_outputs(struct station *station, struct error *err)
 static int open_port(struct station *station, const struct option_operands *operands, struct error *err)
 {
 	const char *const ports[] = {operands->items[0]};
+	uint16_t bytes = dp_pool_bytes((uint16_t)station->settings->mtu, ports, 1);
 	struct dp_eal_options eal = {
 		.program = "nomora-probe",
 		.ports = ports,
 		.port_count = 1,
-		.memory_MiB = MEMORY_MIB,
+		.memory_MiB = MEMORY_MIB + (bytes > SMALL_BUFFER ? (AGENT_BUFFERS * (unsigned int)bytes) >> 20 : 0),
 		.extra = operands->rest,
 		.extra_count = operands->rest_count,
 	};
-	struct dp_port_options options = {.name = ports[0], .driver = (enum dp_port_driver)station->settings->driver};
+	struct dp_port_options options = {.name = ports[0],
+					  .mtu = (uint16_t)station->settings->mtu,
+					  .driver = (enum dp_port_driver)station->settings->driver};
 	int code = dp_eal_start(&eal, err);
 
 	if (code)
 		return code;
-	station->pool = dp_pool_create("probe", AGENT_BUFFERS, 2048, err);
+	station->pool = dp_pool_create("probe", AGENT_BUFFERS, bytes, err);
 	if (!station->pool)
 		return -err->code;
 	options.pool = station->pool;
 	station->port = dp_port_open(&options, err);
 	if (!station->port)
 		return -err->code;
+	dp_port_report(station->port, &station->result.port);
+	if (station->result.port.mtu && station->settings->packet_bytes > station->result.port.mtu)
+		return error_set(err, EINVAL, "--size %d is more than the MTU of %s, %u",
+				 (int)station->settings->packet_bytes, ports[0], station->result.port.mtu);
 	code = dp_port_start(station->port, err);
 	return code ? code : dp_clock_calibrate(&station->clock, (struct ns){50 * NS_PER_MS}, err);
 }

@@ -13,11 +13,12 @@
 #include <probe/mesh/row.h>
 
 struct station_settings {
-	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path;
-	int64_t udp_port, paths, count, slot_ms, seed, dscp, source_pps, total_pps, live_hosts, live_racks, live_pairs;
+	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan;
+	int64_t udp_port, paths, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, probe_pps, source_pps,
+		total_pps, live_hosts, live_racks, live_pairs;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s;
 	int driver, poll, stamps, format;
-	bool reflect, json, quiet;
+	bool reflect, may_fragment, json, quiet;
 };
 
 extern const struct station_settings station_defaults;
@@ -31,6 +32,10 @@ extern const char *const station_format_names[];
 			      "next hop for peers off the link"),                                                      \
 		OPTION_INTEGER(struct station_settings, udp_port, "udp-port", 0, "PORT", 1, 65535,                     \
 			       "UDP port of the reflectors"),                                                          \
+		OPTION_STRING(struct station_settings, vlan, "vlan", 0, "ID[,PRIORITY]",                               \
+			      "802.1Q tag of all our frames; ID 0 = a priority alone"),                                \
+		OPTION_INTEGER(struct station_settings, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,                    \
+			       "largest packet that the port carries"),                                                \
 		OPTION_CHOICE(struct station_settings, driver, "driver", 0, "NAME", dp_port_driver_names,              \
 			      "for a Linux interface; af_packet lets the process sleep and the kernel stamp"),         \
 		OPTION_CHOICE(struct station_settings, poll, "poll", 0, "HOW", agent_poll_names,                       \
@@ -49,6 +54,18 @@ extern const char *const station_format_names[];
 			      "how long; 0 = until SIGINT or SIGTERM"),                                                \
 		OPTION_FLAG(struct station_settings, json, "json", 0, "print the result as JSON on stdout"),           \
 		OPTION_FLAG(struct station_settings, quiet, "quiet", 'q', "no progress bar, no log lines but errors")
+
+/* Of the commands that send probes. */
+#define STATION_PACKET_ROWS                                                                                            \
+	OPTION_INTEGER(struct station_settings, dscp, "dscp", 0, "N", 0, 63,                                           \
+		       "class of the probes; answers have it too"),                                                    \
+		OPTION_INTEGER(struct station_settings, ecn, "ecn", 0, "N", 0, 3, "ECN bits of the probes"),           \
+		OPTION_INTEGER(struct station_settings, ttl, "ttl", 0, "N", 1, 255, "hop limit of the probes"),        \
+		OPTION_FLAG(struct station_settings, may_fragment, "no-df", 0, "leave \"don't fragment\" clear"),      \
+		OPTION_INTEGER(struct station_settings, packet_bytes, "size", 0, "BYTES", 0, DP_MTU_MAXIMUM,           \
+			       "IP length of the probes, up to the MTU; 0 = the smallest"),                            \
+		OPTION_INTEGER(struct station_settings, probe_pps, "limit-probes", 0, "PPS", 0, 1e9,                   \
+			       "probes a second to all peers; 0 = no limit")
 
 /*
  * Opens the port, runs the agent until it is done or a signal comes, and reports. `peers` may be NULL. Returns an exit

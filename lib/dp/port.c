@@ -402,6 +402,10 @@ void dp_port_report(const struct dp_port *port, struct dp_port_report *report)
 		report->hardware_rx_stamps = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_TIMESTAMP;
 		report->sends_by_system_call = sends_by_system_call(info.driver_name);
 	}
+	if (port->interface[0])
+		report->mtu = (uint16_t)RTE_MIN(dp_interface_mtu(port->interface), UINT16_MAX);
+	else if (rte_eth_dev_get_mtu(port->id, &report->mtu))
+		report->mtu = 0;
 	if (rte_eth_macaddr_get(port->id, &mac) == 0)
 		rte_ether_format_addr(report->mac, sizeof report->mac, &mac);
 	if (rte_eth_link_get_nowait(port->id, &link) == 0) {

@@ -33,7 +33,7 @@ struct agent {
 	struct stamp last_look; /* when the port was last seen empty or emptied */
 	struct stamp last_request;
 	struct histogram *wake_up;
-	uint64_t unstamped, send_failures, broken_frames, unfinished_checksums, tagged;
+	uint64_t unstamped, send_failures, broken_frames, unfinished_checksums, other_vlan;
 };
 
 #endif

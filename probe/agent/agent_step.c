@@ -33,11 +33,18 @@ static bool send_now(struct agent *agent, struct dp_packet *packet)
 	return false;
 }
 
+static void add_tag(const struct agent *agent, struct frame *frame)
+{
+	frame->tags = agent->options.tagged;
+	frame->tag[0] = (struct frame_tag){FRAME_TAG_TYPE, agent->options.tag_control};
+}
+
 static void send_arp(struct agent *agent, enum frame_kind kind, uint32_t about, const uint8_t *to,
 		     struct dp_packet *packet)
 {
 	struct frame frame = {.kind = kind, .source_address = agent->options.address, .destination_address = about};
 
+	add_tag(agent, &frame);
 	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
 	if (to)
 		memcpy(frame.destination_mac, to, FRAME_MAC_BYTES);
@@ -74,7 +81,7 @@ static void take_request(struct agent *agent, const struct frame *request, struc
 	struct frame answer;
 
 	agent->last_request = arrived;
-	if (dp_packet_room(packet) < FRAME_UDP_HEADERS + STAMP_BYTES ||
+	if (dp_packet_room(packet) < (size_t)(payload - bytes) + STAMP_BYTES ||
 	    reflector_prepare(agent->reflector, request, (struct ns){received_at.ns}, agent->error_estimate, payload,
 			      &prepared)) {
 		dp_packet_free(packet);
@@ -87,9 +94,13 @@ static void take_request(struct agent *agent, const struct frame *request, struc
 		.source_port = request->destination_port,
 		.destination_port = request->source_port,
 		.dscp = request->dscp,
+		.ecn = request->ecn == FRAME_CONGESTED ? 0 : request->ecn,
+		.may_fragment = request->may_fragment,
+		.tags = request->tags,
 		.payload = payload,
 		.payload_bytes = prepared.payload_bytes,
 	};
+	memcpy(answer.tag, request->tag, sizeof answer.tag);
 	memcpy(answer.source_mac, agent->mac, FRAME_MAC_BYTES);
 	memcpy(answer.destination_mac, request->source_mac, FRAME_MAC_BYTES);
 	reflector_finish(&prepared, (struct ns){dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns}, payload);
@@ -148,13 +159,26 @@ static bool is_intact(struct agent *agent, const struct frame *frame)
 	return false;
 }
 
-/* Untagged IPv4 alone: an answer is built in place and would lose its tag. Takes the packet. */
+/* With --vlan that VLAN alone; without it, untagged frames and those with a priority alone (VLAN 0). */
+static bool in_our_vlan(const struct agent *agent, const struct frame *frame)
+{
+	uint16_t ours = agent->options.tagged ? agent->options.tag_control & FRAME_VLAN_MASK : 0;
+
+	return frame->tags == 0 ? ours == 0 : frame->tags == 1 && (frame->tag[0].control & FRAME_VLAN_MASK) == ours;
+}
+
+/* Takes the packet. */
 static void take_frame(struct agent *agent, struct dp_packet *packet, const struct arrival *arrival)
 {
 	const uint8_t *bytes = dp_packet_bytes(packet);
 	struct frame frame = frame_read(bytes, dp_packet_contiguous(packet), dp_packet_contiguous(packet));
 	bool disturbed;
 
+	if (!in_our_vlan(agent, &frame)) {
+		agent->other_vlan += frame.kind == FRAME_UDP && is_ours(agent, &frame);
+		dp_packet_free(packet);
+		return;
+	}
 	if (frame.kind == FRAME_ARP_REQUEST || frame.kind == FRAME_ARP_REPLY) {
 		take_arp(agent, &frame, packet);
 		return;
@@ -162,9 +186,7 @@ static void take_frame(struct agent *agent, struct dp_packet *packet, const stru
 	if (is_intact(agent, &frame) && is_ours(agent, &frame) && dp_packet_in_one_piece(packet)) {
 		struct stamp arrived = stamp_arrival(agent, &frame, arrival, &disturbed);
 
-		if (frame.tags) {
-			agent->tagged++;
-		} else if (frame.destination_port == agent->options.udp_port && agent->options.reflect) {
+		if (frame.destination_port == agent->options.udp_port && agent->options.reflect) {
 			take_request(agent, &frame, arrived, packet);
 			return;
 		} else {
@@ -199,12 +221,18 @@ static uint16_t receive(struct agent *agent)
 	return count;
 }
 
+/* Bytes behind the base packet. */
+static size_t padding(const struct agent *agent)
+{
+	return agent->options.packet_bytes ? agent->options.packet_bytes - AGENT_PACKET_MINIMUM : 0;
+}
+
 /* t1 goes in last; the counter is read once more right before the burst, since checksums take their time. */
 static void send_probe(struct agent *agent, const struct prober_probe *probe)
 {
 	struct dp_packet *packet = dp_packet_alloc(agent->pool);
 	struct stamp_request request = probe->request;
-	uint8_t payload[STAMP_BYTES];
+	uint8_t *payload;
 	struct stamp sent_at;
 	struct frame frame = {
 		.kind = FRAME_UDP,
@@ -214,8 +242,9 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 		.destination_port = agent->options.udp_port,
 		.ttl = agent->options.ttl,
 		.dscp = agent->options.dscp,
-		.payload = payload,
-		.payload_bytes = sizeof payload,
+		.ecn = agent->options.ecn,
+		.may_fragment = agent->options.may_fragment,
+		.payload_bytes = STAMP_BYTES + padding(agent),
 	};
 
 	if (!packet) {
@@ -223,11 +252,14 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 		prober_unsent(&agent->prober, probe);
 		return;
 	}
+	add_tag(agent, &frame);
+	frame.payload = payload = dp_packet_bytes(packet) + frame_headers(&frame);
 	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
 	memcpy(frame.destination_mac, agent->neighbours.items[probe->target->neighbour].mac, FRAME_MAC_BYTES);
 	request.error = agent->error_estimate;
 	request.sent_at.v = dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns;
 	stamp_write_request(&request, payload);
+	stamp_write_padding(payload + STAMP_BYTES, padding(agent));
 	dp_packet_set_length(packet, frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
 	sent_at = dp_now(agent->clock);
 	if (send_now(agent, packet))

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
@@ -117,6 +118,26 @@ void kernel_stamps_close(struct kernel_stamps *stamps)
 	free(stamps);
 }
 
+/* A bind() that succeeds does not say so: in a namespace that never had an address it takes any. */
+static bool is_kernels(uint32_t address)
+{
+	struct ifaddrs *list = NULL;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (struct ifaddrs *at = list; at && !found; at = at->ifa_next) {
+		struct sockaddr_in place;
+
+		if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET)
+			continue;
+		memcpy(&place, at->ifa_addr, sizeof place);
+		found = ntohl(place.sin_addr.s_addr) == address;
+	}
+	freeifaddrs(list);
+	return found;
+}
+
 int kernel_stamps_hold_port(struct kernel_stamps *stamps, uint32_t address, uint16_t port, struct error *err)
 {
 	struct sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
@@ -125,6 +146,8 @@ int kernel_stamps_hold_port(struct kernel_stamps *stamps, uint32_t address, uint
 	int socket_fd, code;
 
 	place.sin_addr.s_addr = htonl(address);
+	if (!is_kernels(address))
+		return 0;
 	if (stamps->held_count == HELD_MAXIMUM)
 		return error_set(err, ENOSPC, "more than %d UDP ports to hold", HELD_MAXIMUM);
 	socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

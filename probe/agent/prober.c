@@ -180,6 +180,9 @@ static void reschedule(struct prober *prober)
 		return;
 	}
 	prober->gap_ns = (double)interval.v / (double)prober->target_count;
+	prober->limited = prober->options->probe_pps && prober->gap_ns * prober->options->probe_pps < NS_PER_S;
+	if (prober->limited)
+		prober->gap_ns = (double)NS_PER_S / prober->options->probe_pps;
 	if (!prober->next_due.valid)
 		prober->next_due = prober->schedule_start;
 	prober->schedule_start = prober->next_due;
@@ -315,6 +318,11 @@ static struct ns until_slot(const struct prober *prober, struct stamp now)
 	return (struct ns){begin - within};
 }
 
+struct ns prober_interval(const struct prober *prober)
+{
+	return (struct ns){(int64_t)(prober->gap_ns * (double)prober->target_count)};
+}
+
 struct stamp prober_next_due(const struct prober *prober)
 {
 	return prober->next_due;
@@ -448,6 +456,19 @@ static void take_greeting(struct prober *prober, struct prober_target *target, c
 		session_set_stateful(target->paths[path].session);
 }
 
+static void note_headers(struct agent_headers *seen, const struct frame *frame, const struct stamp_reply *reply)
+{
+	*seen = (struct agent_headers){
+		.seen = true,
+		.request_ttl = reply->request_ttl,
+		.ttl = frame->ttl,
+		.dscp = frame->dscp,
+		.ecn = frame->ecn,
+		.may_fragment = frame->may_fragment,
+		.congested = seen->congested + (frame->ecn == FRAME_CONGESTED),
+	};
+}
+
 bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed)
 {
 	int16_t path = prober->path_of_port ? prober->path_of_port[frame->destination_port] : -1;
@@ -472,6 +493,7 @@ bool prober_answer(struct prober *prober, const struct frame *frame, struct stam
 	prober->outstanding -= session_outstanding(session);
 	answer = session_receive(session, reply.request_sequence, reply.sequence, &probe);
 	prober->outstanding += session_outstanding(session);
+	note_headers(&target->headers, frame, &reply);
 	if (answer == SESSION_FRESH)
 		take_sample(prober, target, path, &reply, &probe, received, disturbed);
 	return true;
@@ -570,6 +592,8 @@ void prober_window(struct prober *prober, size_t index, struct stamp now, struct
 	row->impossible = target->impossible;
 	row->disturbed = target->disturbed;
 	row->ssid_ignored = target->ssid_ignored;
+	row->headers = target->headers;
+	target->headers.congested = 0;
 	row->offset = (struct stamp){target->best_offset.v, CLOCK_PEER, target->best_rtt.v < INT64_MAX};
 	row->lost_forward_known = true;
 	row->lost_forward = 0;

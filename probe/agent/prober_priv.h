@@ -30,6 +30,7 @@ struct prober_target {
 	struct histogram *rtt, *residence;
 	uint64_t impossible, disturbed;
 	bool ssid_ignored;
+	struct agent_headers headers;
 	struct ns best_rtt, best_offset;
 	struct stamp last_answer, began;
 };
@@ -47,6 +48,7 @@ struct prober {
 	struct stamp schedule_start, next_due; /* probe number `turn` is due at schedule_start + turn * gap_ns */
 	uint64_t turn;
 	double gap_ns;
+	bool limited; /* gap_ns is probe_pps's, not the interval's */
 	uint64_t skipped, outstanding;
 	size_t expire_target; /* where prober_expire() goes on */
 	uint32_t expire_path;
@@ -80,6 +82,7 @@ bool prober_done(const struct prober *prober, const struct neighbours *neighbour
 bool prober_take(struct prober *prober, struct stamp now, const struct neighbours *neighbours,
 		 struct prober_probe *probe);
 struct stamp prober_next_due(const struct prober *prober); /* invalid = never */
+struct ns prober_interval(const struct prober *prober);    /* between two turns of a peer */
 /* It left with this stamp (disturbed: which may be wrong), or did not leave at all. */
 void prober_sent(const struct prober_probe *probe, struct stamp sent_at, bool disturbed);
 void prober_unsent(struct prober *prober, const struct prober_probe *probe);

@@ -50,6 +50,7 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 		.counters = window->counters,
 		.impossible = window->impossible,
 		.disturbed = window->disturbed,
+		.headers = window->headers,
 		.ssid_ignored = window->ssid_ignored,
 		.lost_forward_known = window->lost_forward_known,
 		.lost_forward = window->lost_forward,
@@ -190,6 +191,16 @@ static json_t *entry_json(const struct latency_entry *entry)
 	return json_pack("{s:f,s:f,s:f}", "p50", entry->rtt_p50_us, "p99", entry->rtt_p99_us, "max", entry->rtt_max_us);
 }
 
+static json_t *headers_json(const struct agent_headers *headers)
+{
+	if (!headers->seen)
+		return json_null();
+	return json_pack("{s:o,s:i,s:i,s:i,s:b,s:I}", "request_ttl",
+			 headers->request_ttl ? json_integer(headers->request_ttl) : json_null(), "ttl", headers->ttl,
+			 "dscp", headers->dscp, "ecn", headers->ecn, "dont_fragment", !headers->may_fragment,
+			 "congested", (json_int_t)headers->congested);
+}
+
 static json_t *pair_json(const struct mesh_pair *from)
 {
 	struct latency_entry entry = mesh_pair_entry(from);
@@ -207,6 +218,7 @@ static json_t *pair_json(const struct mesh_pair *from)
 	json_object_set_new(pair, "impossible", json_integer((json_int_t)from->impossible));
 	json_object_set_new(pair, "disturbed", json_integer((json_int_t)from->disturbed));
 	json_object_set_new(pair, "ssid_ignored", json_boolean(from->ssid_ignored));
+	json_object_set_new(pair, "headers", headers_json(&from->headers));
 	json_object_set_new(pair, "updated_at", json_real(ns_to_s(from->updated_at)));
 	json_object_set_new(pair, "rtt_us", mesh_distribution_json(&from->rtt));
 	json_object_set_new(pair, "undisturbed_rtt_us", mesh_distribution_json(&from->undisturbed));

@@ -9,10 +9,8 @@
 enum {
 	ETHERTYPE_IPV4 = 0x0800,
 	ETHERTYPE_ARP = 0x0806,
-	ETHERTYPE_VLAN = 0x8100,
 	ETHERTYPE_SERVICE_VLAN = 0x88a8,
 	ETHERNET_BYTES = 14,
-	VLAN_BYTES = 4,
 	IPV4_BYTES = 20,
 	UDP_BYTES = 8,
 	ARP_BODY_BYTES = 28,
@@ -109,6 +107,8 @@ static struct frame read_ipv4(struct frame frame, const uint8_t *ip, size_t capt
 	frame.destination_address = get32(ip + 16);
 	frame.ttl = ip[8];
 	frame.dscp = ip[1] >> 2;
+	frame.ecn = ip[1] & 3;
+	frame.may_fragment = !(ip[6] & 0x40);
 	if (ip[9] != PROTOCOL_UDP) {
 		frame.kind = FRAME_OTHER;
 		return frame;
@@ -131,12 +131,12 @@ struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
 	memcpy(frame.destination_mac, bytes, FRAME_MAC_BYTES);
 	memcpy(frame.source_mac, bytes + FRAME_MAC_BYTES, FRAME_MAC_BYTES);
 	type = get16(bytes + 12);
-	for (int tags = 0; tags < 2 && (type == ETHERTYPE_VLAN || type == ETHERTYPE_SERVICE_VLAN); tags++) {
-		if (captured < at + VLAN_BYTES)
+	while (frame.tags < FRAME_TAGS && (type == FRAME_TAG_TYPE || type == ETHERTYPE_SERVICE_VLAN)) {
+		if (captured < at + FRAME_TAG_BYTES)
 			return frame;
+		frame.tag[frame.tags++] = (struct frame_tag){type, get16(bytes + at)};
 		type = get16(bytes + at + 2);
-		at += VLAN_BYTES;
-		frame.tags++;
+		at += FRAME_TAG_BYTES;
 	}
 	if (type == ETHERTYPE_ARP)
 		return read_arp(frame, bytes + at, captured - at);
@@ -146,54 +146,79 @@ struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
 	return frame;
 }
 
-static void write_ethernet(const struct frame *frame, uint16_t type, uint8_t *out)
+/* Returns the header's length. */
+static size_t write_ethernet(const struct frame *frame, uint16_t type, uint8_t *out)
 {
+	size_t at = ETHERNET_BYTES;
+
 	memcpy(out, frame->destination_mac, FRAME_MAC_BYTES);
 	memcpy(out + FRAME_MAC_BYTES, frame->source_mac, FRAME_MAC_BYTES);
-	put16(out + 12, type);
+	for (uint8_t i = 0; i < frame->tags; i++, at += FRAME_TAG_BYTES) {
+		put16(out + at - 2, frame->tag[i].type);
+		put16(out + at, frame->tag[i].control);
+	}
+	put16(out + at - 2, type);
+	return at;
 }
 
-size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity)
+static void write_ipv4(const struct frame *frame, size_t length, uint8_t *ip)
 {
-	size_t length = FRAME_UDP_HEADERS + frame->payload_bytes;
-	uint8_t *ip = out + ETHERNET_BYTES, *udp = ip + IPV4_BYTES;
-	uint16_t checksum;
-
-	if (capacity < length || capacity < FRAME_MINIMUM || frame->payload_bytes > 0xffff - IPV4_BYTES - UDP_BYTES)
-		return 0;
-	memmove(udp + UDP_BYTES, frame->payload, frame->payload_bytes);
-	write_ethernet(frame, ETHERTYPE_IPV4, out);
-	memset(ip, 0, IPV4_BYTES + UDP_BYTES);
+	memset(ip, 0, IPV4_BYTES);
 	ip[0] = 0x45;
-	ip[1] = (uint8_t)(frame->dscp << 2);
-	put16(ip + 2, (uint16_t)(IPV4_BYTES + UDP_BYTES + frame->payload_bytes));
-	put16(ip + 6, 0x4000); /* don't fragment */
+	ip[1] = (uint8_t)(frame->dscp << 2 | frame->ecn);
+	put16(ip + 2, (uint16_t)length);
+	put16(ip + 6, frame->may_fragment ? 0 : 0x4000);
 	ip[8] = frame->ttl ? frame->ttl : DEFAULT_TTL;
 	ip[9] = PROTOCOL_UDP;
 	put32(ip + 12, frame->source_address);
 	put32(ip + 16, frame->destination_address);
 	put16(ip + 10, fold(sum_words(ip, IPV4_BYTES, 0)));
+}
+
+static size_t pad(uint8_t *out, size_t length)
+{
+	if (length >= FRAME_MINIMUM)
+		return length;
+	memset(out + length, 0, FRAME_MINIMUM - length);
+	return FRAME_MINIMUM;
+}
+
+size_t frame_headers(const struct frame *frame)
+{
+	return FRAME_UDP_HEADERS + (size_t)frame->tags * FRAME_TAG_BYTES;
+}
+
+size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity)
+{
+	size_t headers = frame_headers(frame), datagram = UDP_BYTES + frame->payload_bytes;
+	uint8_t *udp = out + headers - UDP_BYTES, *ip = udp - IPV4_BYTES;
+	uint16_t checksum;
+
+	if (capacity < headers + frame->payload_bytes || capacity < FRAME_MINIMUM || datagram > 0xffff - IPV4_BYTES)
+		return 0;
+	memmove(udp + UDP_BYTES, frame->payload, frame->payload_bytes);
+	write_ethernet(frame, ETHERTYPE_IPV4, out);
+	write_ipv4(frame, IPV4_BYTES + datagram, ip);
 	put16(udp, frame->source_port);
 	put16(udp + 2, frame->destination_port);
-	put16(udp + 4, (uint16_t)(UDP_BYTES + frame->payload_bytes));
-	checksum = udp_checksum(ip, udp, UDP_BYTES + frame->payload_bytes);
+	put16(udp + 4, (uint16_t)datagram);
+	put16(udp + 6, 0);
+	checksum = udp_checksum(ip, udp, datagram);
 	put16(udp + 6, checksum ? checksum : 0xffff); /* RFC 768: 0 would mean "none" */
-	if (length < FRAME_MINIMUM) {
-		memset(out + length, 0, FRAME_MINIMUM - length);
-		length = FRAME_MINIMUM;
-	}
-	return length;
+	return pad(out, headers + frame->payload_bytes);
 }
 
 size_t frame_write_arp(const struct frame *frame, uint8_t *out, size_t capacity)
 {
 	bool asks = frame->kind == FRAME_ARP_REQUEST;
-	uint8_t *body = out + ETHERNET_BYTES;
+	uint8_t *body;
+	size_t at;
 
 	if (capacity < FRAME_ARP_BYTES)
 		return 0;
-	memset(out, 0, FRAME_ARP_BYTES);
-	write_ethernet(frame, ETHERTYPE_ARP, out);
+	at = write_ethernet(frame, ETHERTYPE_ARP, out);
+	body = out + at;
+	memset(body, 0, ARP_BODY_BYTES);
 	if (asks)
 		memset(out, 0xff, FRAME_MAC_BYTES);
 	put16(body, 1);
@@ -206,5 +231,5 @@ size_t frame_write_arp(const struct frame *frame, uint8_t *out, size_t capacity)
 	if (!asks)
 		memcpy(body + 18, frame->destination_mac, FRAME_MAC_BYTES);
 	put32(body + 24, frame->destination_address);
-	return FRAME_ARP_BYTES;
+	return pad(out, at + ARP_BODY_BYTES);
 }

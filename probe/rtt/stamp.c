@@ -192,6 +192,16 @@ uint64_t stamp_identity(const uint8_t *bytes)
 	return stamp * UINT64_C(0x9e3779b97f4a7c15) + get32(bytes + AT_SEQUENCE);
 }
 
+void stamp_write_padding(uint8_t *out, size_t length)
+{
+	if (length < TLV_HEADER_BYTES)
+		return;
+	memset(out, 0, length);
+	out[0] = TLV_UNRECOGNISED; /* section 4: a sender sets U */
+	out[1] = TLV_EXTRA_PADDING;
+	put16(out + 2, (uint16_t)(length - TLV_HEADER_BYTES));
+}
+
 void stamp_mark_tlvs(uint8_t *bytes, size_t length)
 {
 	while (length >= TLV_HEADER_BYTES) {

@@ -424,3 +424,17 @@ Test(prober, peers_come_and_go_while_it_measures)
 		cr_assert_eq(prober_remove(&prober, hosts[i + 1].address, &neighbours), 0);
 	cr_assert(!prober_next_due(&prober).valid);
 }
+
+Test(prober, a_limit_of_probes_a_second_stretches_the_interval)
+{
+	options = options_for(1);
+	options.probe_pps = 500;
+	make();
+	prober_set_mode(&prober, AGENT_MEASURING, at(0));
+	cr_assert(prober.limited);
+	cr_assert_eq(prober_interval(&prober).v, 6 * NS_PER_MS, "3 peers at 500 a second");
+	options.probe_pps = 1000;
+	prober_set_mode(&prober, AGENT_MEASURING, at(0));
+	cr_assert(!prober.limited);
+	cr_assert_eq(prober_interval(&prober).v, 3 * NS_PER_MS);
+}

@@ -134,18 +134,32 @@ Test(frame, an_unfinished_checksum_is_told_from_a_wrong_one)
 	cr_assert(frame.kind == FRAME_BROKEN && !frame.unfinished);
 }
 
-Test(frame, vlan_tags_are_skipped)
+Test(frame, tags_and_header_bits_are_written_and_read)
 {
-	uint8_t bytes[128], tagged[132];
-	size_t length = sample(bytes, sizeof bytes, "hello, tagged world", 19);
-	struct frame frame;
+	struct frame frame = {.source_address = 1,
+			      .destination_address = 2,
+			      .source_port = 3,
+			      .destination_port = 4,
+			      .ttl = 5,
+			      .dscp = 46,
+			      .ecn = 2,
+			      .may_fragment = true,
+			      .tags = 2,
+			      .tag = {{0x88a8, 7}, {FRAME_TAG_TYPE, 0xa005}},
+			      .payload = (const uint8_t *)"hello, tagged world",
+			      .payload_bytes = 19};
+	uint8_t bytes[128];
+	size_t length = frame_write_udp(&frame, bytes, sizeof bytes);
 
-	memcpy(tagged, bytes, 12);
-	memcpy(tagged + 12, (uint8_t[]){0x81, 0, 0, 5}, 4);
-	memcpy(tagged + 16, bytes + 12, length - 12);
-	frame = frame_read(tagged, length + 4, length + 4);
+	cr_assert_eq(length, frame_headers(&frame) + 19);
+	cr_assert_eq(memcmp(bytes + 12, (uint8_t[]){0x88, 0xa8, 0, 7, 0x81, 0, 0xa0, 5, 8, 0}, 10), 0);
+	frame = frame_read(bytes, length, length);
 	cr_assert_eq(frame.kind, FRAME_UDP);
-	cr_assert_eq(frame.payload_bytes, 19);
+	cr_assert(frame.tags == 2 && frame.tag[1].control == 0xa005);
+	cr_assert(frame.ttl == 5 && frame.dscp == 46 && frame.ecn == 2 && frame.may_fragment);
+	cr_assert_eq(memcmp(frame.payload, "hello, tagged world", 19), 0);
+	for (size_t cut = 14; cut < 22; cut++)
+		cr_assert_eq(frame_read(bytes, cut, cut).kind, FRAME_BROKEN, "%zu", cut);
 }
 
 Test(frame, arp_asks_and_answers)

@@ -83,6 +83,7 @@ struct dp_port_report {
 	int numa_node;           /* -1 = unknown */
 	bool hardware_rx_stamps; /* can stamp every packet */
 	uint16_t queues;
+	uint16_t mtu;              /* of the interface, else of the device; 0 = unknown */
 	bool sends_by_system_call; /* each dp_transmit() enters the kernel, an empty one too */
 };
 

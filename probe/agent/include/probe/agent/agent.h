@@ -53,6 +53,9 @@ enum agent_stamps {
 extern const char *const agent_poll_names[];
 extern const char *const agent_stamps_names[];
 
+/* The IPv4 packet of a probe without TLVs; a longer one has 4 bytes more at least, its padding's header. */
+enum { AGENT_PACKET_MINIMUM = FRAME_UDP_HEADERS - 14 + STAMP_BYTES };
+
 /* One answered probe. */
 struct agent_sample {
 	uint32_t peer;        /* its address */
@@ -83,9 +86,14 @@ struct agent_options {
 	enum agent_poll poll;
 	enum agent_stamps stamps;
 	enum stamp_format format;
-	uint64_t seed;     /* of source ports and session identifier */
-	uint8_t dscp, ttl; /* ttl 0 = 255 */
-	struct ns stall;   /* 0 = 100 us */
+	uint64_t seed;          /* of source ports and session identifier */
+	uint32_t probe_pps;     /* probes a second to all peers, no more; 0 = no limit */
+	uint8_t dscp, ecn, ttl; /* ttl 0 = 255 */
+	bool may_fragment;      /* DF is clear */
+	bool tagged;            /* everything we send has this VLAN tag, and other VLANs' frames are not ours */
+	uint16_t tag_control;   /* see struct frame_tag */
+	uint16_t packet_bytes;  /* IP length of a probe, at least AGENT_PACKET_MINIMUM; 0 = that */
+	struct ns stall;        /* 0 = 100 us */
 	int digits;     /* of round trips in histograms: 3 (0, 152 KB each) or 2 (22 KB), for thousands of sessions */
 	size_t samples; /* kept for agent_take_sample(); 0 = none */
 };
@@ -127,6 +135,15 @@ struct agent_path_row {
 	struct histogram *rtt; /* ns, undisturbed samples alone */
 };
 
+/* Of the newest answer's headers, and what it says of its request's. */
+struct agent_headers {
+	bool seen;
+	uint8_t request_ttl; /* as the request arrived; 0 = unknown */
+	uint8_t ttl, dscp, ecn;
+	bool may_fragment;
+	uint64_t congested; /* answers marked "congestion experienced", in the window */
+};
+
 /* What was seen of one peer in a window. The histograms are the row's own. */
 struct agent_row {
 	struct peer peer;
@@ -137,7 +154,8 @@ struct agent_row {
 	struct session_counters counters; /* of all paths: what was decided in this window */
 	uint64_t impossible;              /* answers whose stamps cannot be right: no samples */
 	uint64_t disturbed;               /* samples; they are in rtt, not in undisturbed or a path's */
-	bool ssid_ignored;                /* it answers with a session identifier of 0, as TWAMP does */
+	struct agent_headers headers;
+	bool ssid_ignored; /* it answers with a session identifier of 0, as TWAMP does */
 	bool lost_forward_known;
 	uint64_t lost_forward;                           /* of counters.lost, never seen by the reflector */
 	struct histogram *rtt, *undisturbed, *residence; /* ns, of all paths */
@@ -164,10 +182,12 @@ struct agent_summary {
 	uint64_t skipped;          /* probes not sent because their time had passed */
 	uint64_t unstamped;        /* packets without the kernel's timestamp: the counter's stamp was used */
 	uint64_t send_failures, broken_frames;
-	uint64_t unfinished_checksums;   /* dropped: their sender left the checksum to a NIC, and nobody says so */
-	uint64_t tagged;                 /* STAMP in VLAN frames, which get no answer */
-	uint64_t samples_dropped;        /* agent_take_sample() was too slow */
-	struct ns error_bound;           /* of one stamp: half the bracket around the clock's reading */
+	uint64_t unfinished_checksums; /* dropped: their sender left the checksum to a NIC, and nobody says so */
+	uint64_t other_vlan;           /* STAMP in frames of VLANs that are not ours, which get no answer */
+	struct ns interval;       /* between two probes to a peer, longer than asked for where probe_pps limits it */
+	bool limited;             /* it does */
+	uint64_t samples_dropped; /* agent_take_sample() was too slow */
+	struct ns error_bound;    /* of one stamp: half the bracket around the clock's reading */
 	const struct histogram *wake_up; /* ns from a packet's arrival by the kernel to our taking it */
 	struct reflector_counters reflector;
 	struct dp_port_statistics port;

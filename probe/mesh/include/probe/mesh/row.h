@@ -32,6 +32,7 @@ struct mesh_pair {
 	struct ns updated_at; /* the last answer, or the window's end where there was none; wall clock */
 	struct session_counters counters;
 	uint64_t impossible, disturbed;
+	struct agent_headers headers;
 	bool ssid_ignored, lost_forward_known, has_offset;
 	uint64_t lost_forward;
 	double offset_us;

@@ -15,6 +15,11 @@ enum {
 	FRAME_UDP_HEADERS = 14 + 20 + 8,
 	FRAME_ARP_BYTES = 60, /* padded to what Ethernet wants (without the FCS) */
 	FRAME_MINIMUM = 60,
+	FRAME_TAGS = 2, /* that are read and written */
+	FRAME_TAG_BYTES = 4,
+	FRAME_TAG_TYPE = 0x8100, /* 802.1Q */
+	FRAME_VLAN_MASK = 0xfff, /* of a tag's control: the VLAN; 0 = a priority alone */
+	FRAME_CONGESTED = 3,     /* ECN: congestion experienced (RFC 3168) */
 };
 
 enum frame_kind {
@@ -25,13 +30,20 @@ enum frame_kind {
 	FRAME_ARP_REPLY,
 };
 
+/* 802.1Q or 802.1ad, the outer one first. */
+struct frame_tag {
+	uint16_t type, control; /* control: priority (3 bits), DEI, VLAN (12) */
+};
+
 struct frame {
 	enum frame_kind kind;
 	uint8_t source_mac[FRAME_MAC_BYTES], destination_mac[FRAME_MAC_BYTES];
 	uint32_t source_address, destination_address; /* IPv4; in ARP the sender's and the target's */
 	uint16_t source_port, destination_port;
-	uint8_t ttl, dscp;
-	uint8_t tags;   /* VLAN tags that were skipped */
+	uint8_t ttl, dscp, ecn;
+	bool may_fragment; /* DF is clear */
+	uint8_t tags;
+	struct frame_tag tag[FRAME_TAGS];
 	bool unchecked; /* the UDP checksum was 0 (none), or `captured` was too short to tell */
 	/* FRAME_BROKEN for one reason alone: the checksum covers just the pseudo-header, as a local sender's kernel
 	 * leaves it to a NIC that computes the rest (transmit checksum offload). */
@@ -41,13 +53,16 @@ struct frame {
 };
 
 /*
- * Reads `captured` bytes of a frame that had `length` on the wire (equal when nothing was cut off). VLAN tags (802.1Q
- * and 802.1ad, at most two) are skipped. The result points into `bytes`.
+ * Reads `captured` bytes of a frame that had `length` on the wire (equal when nothing was cut off), with at most
+ * FRAME_TAGS tags. The result points into `bytes`.
  */
 struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length);
 
+/* Bytes before the payload of a UDP frame with these tags. */
+size_t frame_headers(const struct frame *frame);
+
 /*
- * Writes headers, payload and checksums; frame->payload may already lie at its place in `out` (in place). Pads to
+ * Writes headers, tags, payload and checksums; frame->payload may already lie at its place in `out` (in place). Pads to
  * FRAME_MINIMUM. Returns the frame's length, 0 if `capacity` does not hold it.
  */
 size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity);

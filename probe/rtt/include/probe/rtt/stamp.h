@@ -77,6 +77,9 @@ bool stamp_looks_like_reply(const uint8_t *bytes, size_t length);
 /* Sequence number and stamp of a request or a reply, as one figure: `bytes` holds STAMP_REQUEST_MINIMUM. */
 uint64_t stamp_identity(const uint8_t *bytes);
 
+/* `length` bytes behind the base packet as an Extra Padding TLV (RFC 8972 section 4.1): 0, or 4 at least. */
+void stamp_write_padding(uint8_t *out, size_t length);
+
 /*
  * Sets the flags of the TLVs behind the base packet as a reflector must (RFC 8972 section 4): M on a TLV that is cut
  * short, U on a type not known here (all but Extra Padding, type 1). Works in place on what follows the 44 bytes.

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora probe and reflect on the two ends of a veth pair: tags, header bits, sizes, limits.
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$bin/nomora-probe" ] || skip_all "built without DPDK"
+command -v jq >/dev/null || skip_all "jq is not installed"
+printf 'a 10.89.0.1\nb 10.89.0.2\n' >"$scratch/peers"
+refuses "a VLAN beyond the last" 2 '--vlan: expected ID or ID,PRIORITY' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --vlan 4095
+refuses "a priority beyond the last" 2 '--vlan: expected ID or ID,PRIORITY' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --vlan 5,8
+refuses "a VLAN that is no number" 2 '--vlan: expected ID or ID,PRIORITY' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --vlan 5x
+refuses "a size without room for padding" 2 '--size: expected 72, or 76 and more, found 74' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --size 74
+refuses "a size beyond --mtu" 2 '--size 1501 is more than --mtu 1500' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --size 1501
+[ "$(id -u)" -eq 0 ] || { skip "the rest" "needs root"; plan; exit 0; }
+
+net=w$(($$ % 100000))
+at_exit ip netns del "$net-a"
+at_exit ip netns del "$net-b"
+{ ip netns add "$net-a" && ip netns add "$net-b" &&
+	ip link add eth0 mtu 9000 netns "$net-a" type veth peer name eth0 netns "$net-b" mtu 9000 &&
+	ip -n "$net-a" link set eth0 up && ip -n "$net-b" link set eth0 up; } 2>"$scratch/net.log" ||
+	{ skip "the rest" "no namespaces: $(tail -1 "$scratch/net.log")"; plan; exit 0; }
+
+# reflector ARGUMENT...: on b until end_reflector, which leaves its report in $report.
+reflector() {
+	ip netns exec "$net-b" "$nomora" reflect eth0 --address 10.89.0.2/24 --json "$@" >"$scratch/b.json" 2>"$scratch/b.err" &
+	process=$!
+	at_exit kill "$process"
+}
+end_reflector() {
+	kill "$process"
+	wait "$process"
+	report=$(cat "$scratch/b.json")
+}
+# probes ARGUMENT...: 20 from a to b, once b answers.
+probes() {
+	run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/peers" --count 20 --interval-us 2000 \
+		--timeout-ms 30000 --wait 60 --json "$@"
+}
+answered() { printf '%s' "$out" | jq -e ".peers[0] | .received == 20 and .lost == 0 and ($1)" >/dev/null; }
+# expect NAME FILTER: the last probes were all answered, and FILTER is true of the peer.
+expect() { if [ "$code" -eq 0 ] && answered "$2"; then pass "$1"; else fail "$1" "exit $code" "$out" "$err" "$(cat "$scratch/b.err")"; fi; }
+
+reflector --mtu 9000
+probes --dscp 46 --ecn 1 --ttl 7 --no-df
+expect "DSCP, ECN and DF come back, the hop limit is reported" \
+	'.headers == {"request_ttl": 7, "ttl": 255, "dscp": 46, "ecn": 1, "dont_fragment": false, "congested": 0}'
+probes
+expect "the defaults" '.headers == {"request_ttl": 255, "ttl": 255, "dscp": 0, "ecn": 0, "dont_fragment": true, "congested": 0}'
+probes --mtu 9000 --size 9000
+expect "packets of the MTU, 9000 bytes" true
+probes --vlan 0,5
+expect "a tag with a priority alone" true
+run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/peers" --count 5 --interval-us 1000 --wait 0 \
+	--timeout-ms 50 --vlan 7 --json
+[ "$code" -eq 3 ] && pass "another VLAN is another network" || fail "another VLAN is another network" "exit $code" "$out" "$err"
+ip -n "$net-a" link set eth0 mtu 1500
+refuses "a size beyond the interface's MTU" 1 '--size 1600 is more than the MTU of eth0, 1500' ip netns exec "$net-a" "$nomora" probe eth0 \
+	--address 10.89.0.1/24 --peers "$scratch/peers" --mtu 9000 --size 1600
+ip -n "$net-a" link set eth0 mtu 9000
+probes --interval-us 1 --count 0 --duration 0.3 --limit-probes 100
+if [ "$code" -eq 0 ] && printf '%s' "$out" | jq -e '.run.limited and .run.interval_us == 10000 and .peers[0].sent <= 60' >/dev/null; then
+	pass "--limit-probes is a limit, and says so"
+else
+	fail "--limit-probes is a limit, and says so" "exit $code" "$out" "$err"
+fi
+end_reflector
+
+reflector --vlan 100
+probes --vlan 100,3
+expect "a VLAN of their own" true
+printf 'b 10.89.0.2 %s\n' "$(ip -n "$net-b" -j link show eth0 | jq -r '.[0].address')" >"$scratch/fixed"
+run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/fixed" --count 5 --interval-us 1000 --wait 0 \
+	--timeout-ms 50 --json
+end_reflector
+if [ "$code" -eq 3 ] && printf '%s' "$report" | jq -e '.run.other_vlan >= 5' >/dev/null; then
+	pass "frames of no VLAN get no answer in one, and are counted"
+else
+	fail "frames of no VLAN get no answer in one, and are counted" "exit $code" "$out" "$report"
+fi
+plan
