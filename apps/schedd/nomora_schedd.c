@@ -147,7 +147,7 @@ int command_schedd(int argc, char **argv)
 			      "machines to add or change at the start (nomora.cluster/1)"),
 		OPTION_STRING(struct settings, curves, "curves", 'C', "DIR", "curves to add or replace at the start"),
 		OPTION_STRING(struct settings, latency, "latency", 'l', "FILE",
-			      "the mesh as CSV; read again whenever it is replaced"),
+			      "the mesh: a live matrix in shared memory, or CSV, read again whenever it is replaced"),
 		OPTION_CHOICE(struct settings, statistic, "latency-stat", 0, "NAME", statistics,
 			      "which figure of a pair counts"),
 		OPTION_DOUBLE(struct settings, max_age_s, "max-age", 0, "S", 0, 1e6,

@@ -63,6 +63,11 @@ bool latency_view_seen(const struct latency_view *view, uint32_t a, uint32_t b, 
 	return pair != NULL;
 }
 
+uint32_t latency_view_pairs_of(const struct latency_view *view, uint32_t machine)
+{
+	return view->rows[machine].count;
+}
+
 uint64_t latency_view_pairs(const struct latency_view *view)
 {
 	uint64_t own = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The live state's fields. world.c: cluster, curves and network; jobs.c: jobs and reports; step.c: rounds and
- * decisions. */
+/* The live state's fields. world.c: cluster, curves and network; measure.c: the mesh; jobs.c: jobs and reports; step.c:
+ * rounds and decisions. */
 #ifndef SCHED_LIVE_PRIV_H
 #define SCHED_LIVE_PRIV_H
 
@@ -41,9 +41,11 @@ struct live {
 	size_t decision_count, decision_capacity;
 	uint64_t last_decision;
 	uint32_t on_the_move;
-	double network_s; /* the network's clock: flownet_time_passed() up to here */
-	bool changed;     /* a round is due */
-	bool broken;      /* the solver failed: build the network again */
+	uint32_t up_count; /* machines in the network, at the last round */
+	double expired_s;  /* measurements made before are withdrawn */
+	double network_s;  /* the network's clock: flownet_time_passed() up to here */
+	bool changed;      /* a round is due */
+	bool broken;       /* the solver failed: build the network again */
 	struct live_totals totals;
 };
 
@@ -68,5 +70,8 @@ void live_decision_clear(struct live_decision *decision);
 /* Round trip and predicted performance of a job's task on a machine; the root's machine is known. */
 void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
 		  double *performance, enum latency_origin *origin);
+
+/* Share of the other machines whose round trip to this one is measured. */
+double live_measured_share(const struct live *live, uint32_t machine);
 
 #endif

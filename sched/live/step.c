@@ -56,6 +56,7 @@ static int decide(struct live *live, enum live_decision_kind kind, const struct 
 					   .is_root = is_root,
 					   .rtt_us = NAN,
 					   .performance = NAN,
+					   .measured = NAN,
 					   .gain = gain,
 					   .from = from >= 0 ? strdup(live->cluster->machines[from].name) : NULL,
 					   .to = strdup(live->cluster->machines[to].name)};
@@ -63,8 +64,10 @@ static int decide(struct live *live, enum live_decision_kind kind, const struct 
 		live_decision_clear(decision);
 		return -ENOMEM;
 	}
-	if (!is_root)
+	if (!is_root) {
 		live_predict(live, job, (uint32_t)to, &decision->rtt_us, &decision->performance, &decision->origin);
+		decision->measured = live_measured_share(live, (uint32_t)flownet_root_machine(live->net, job->number));
+	}
 	live->decision_count++;
 	live->last_decision++;
 	live->totals.decisions++;
@@ -213,6 +216,9 @@ static int run_round(struct live *live, double now_s, struct error *err)
 	int code = 0;
 
 	live->totals.last_round_s = 0;
+	live->up_count = 0;
+	for (uint32_t m = 0; m < live->cluster->machine_count; m++)
+		live->up_count += live->machines[m].in_network;
 	if (live->settings.policy->root_first && a_root_waits(live)) {
 		code = flownet_hold_others(live->net, true);
 		if (code == 0)

@@ -318,6 +318,7 @@ static json_t *decision_json(const struct live_decision *decision)
 	json_object_set_new(root, "rtt_us", number_or_null(decision->rtt_us));
 	json_object_set_new(root, "performance", number_or_null(decision->performance));
 	json_object_set_new(root, "origin", json_string(latency_origin_name(decision->origin)));
+	json_object_set_new(root, "measured", number_or_null(decision->measured));
 	if (decision->kind != LIVE_PLACE)
 		json_object_set_new(root, "gain", number_or_null(decision->gain));
 	return root;

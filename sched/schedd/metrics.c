@@ -23,6 +23,7 @@ static void counter(FILE *out, const char *name, const char *help, uint64_t valu
 char *schedd_metrics_text(const struct schedd *schedd)
 {
 	struct live_totals totals = live_totals(schedd->live);
+	struct mesh_totals mesh = {.age_s = -1};
 	const struct {
 		const char *state;
 		uint32_t count;
@@ -37,6 +38,8 @@ char *schedd_metrics_text(const struct schedd *schedd)
 
 	if (!out)
 		return NULL;
+	if (schedd->mesh)
+		mesh = mesh_totals(schedd->mesh);
 	fputs("# TYPE nomora_schedd_tasks gauge\n# HELP nomora_schedd_tasks Tasks by state.\n", out);
 	for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
 		fprintf(out, "nomora_schedd_tasks{state=\"%s\"} %u\n", tasks[i].state, tasks[i].count);
@@ -46,6 +49,7 @@ char *schedd_metrics_text(const struct schedd *schedd)
 	gauge(out, "free_slots", "Slots that no task holds.", (double)totals.free_slots);
 	gauge(out, "measured_pairs", "Pairs of machines with a measurement young enough.",
 	      (double)totals.measured_pairs);
+	gauge(out, "mesh_age_seconds", "Time since a usable window of the mesh was read; -1: none yet.", mesh.age_s);
 	gauge(out, "last_round_seconds", "Wall clock time of the solver in the last round.", totals.last_round_s);
 	counter(out, "rounds", "Solves.", totals.rounds);
 	counter(out, "solver_errors", "Rounds that failed; the network was rebuilt.", totals.solver_errors);
@@ -56,7 +60,7 @@ char *schedd_metrics_text(const struct schedd *schedd)
 	counter(out, "timeouts", "Decisions that nobody confirmed in time.", totals.timeouts);
 	counter(out, "commits", "Transactions of the state that were synced.", schedd->commits);
 	counter(out, "commit_failures", "Transactions of the state that failed.", schedd->commit_failures);
-	counter(out, "latency_reads", "Times that the mesh was read.", schedd->latency_reads);
-	counter(out, "latency_errors", "Times that the mesh could not be read.", schedd->latency_errors);
+	counter(out, "latency_reads", "Times that the mesh was read.", mesh.reads);
+	counter(out, "latency_errors", "Times that the mesh could not be read.", mesh.errors);
 	return fclose(out) == 0 ? text : NULL;
 }

@@ -7,15 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <base/array.h>
 #include <base/log.h>
 
 #include "schedd_priv.h"
 
-/* How often the mesh's file is looked at. */
-#define LATENCY_S 0.5
 /* Pause of the rounds after the state could not be written. */
 #define STORE_RETRY_S 1
 
@@ -117,8 +114,8 @@ static int read_state(struct schedd *schedd, struct error *err)
 		return error_code(err, ENOMEM);
 	code = store_load(schedd->store, schedd->live, schedd_offset_s(schedd), schedd_now_s(schedd), err);
 	schedd->stored_decision = live_last_decision(schedd->live);
-	schedd->latency_inode = 0; /* the mesh is read again */
-	schedd->next_latency_s = 0;
+	if (schedd->mesh)
+		mesh_read_again(schedd->mesh);
 	return code;
 }
 
@@ -150,6 +147,10 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 		code = read_curves(schedd, err);
 	if (code == 0)
 		code = store_commit(schedd->store, err);
+	if (code == 0 && options->latency) {
+		schedd->mesh = mesh_create(options->latency, options->statistic);
+		code = schedd->mesh ? 0 : error_set(err, ENOMEM, "out of memory");
+	}
 	if (code == 0)
 		schedd->serve = serve_create(&serve, err);
 	if (schedd->serve)
@@ -167,6 +168,7 @@ void schedd_destroy(struct schedd *schedd)
 		free(schedd->replies[r].text);
 	free(schedd->replies);
 	free(schedd->polls);
+	mesh_destroy(schedd->mesh);
 	live_destroy(schedd->live);
 	store_close(schedd->store);
 	free(schedd);
@@ -175,41 +177,6 @@ void schedd_destroy(struct schedd *schedd)
 uint16_t schedd_port(const struct schedd *schedd)
 {
 	return serve_port(schedd->serve);
-}
-
-/* Reads the mesh if its file was replaced. A bad file changes nothing: what is known grows old. */
-static void read_latency(struct schedd *schedd, double now_s)
-{
-	struct live_matrix_outcome outcome;
-	struct latency_matrix *matrix;
-	struct error err = {0};
-	struct stat status;
-
-	if (!schedd->options.latency || now_s < schedd->next_latency_s)
-		return;
-	schedd->next_latency_s = now_s + LATENCY_S;
-	live_latency(schedd->live, NULL, 0, now_s); /* lets what is old expire */
-	if (stat(schedd->options.latency, &status) < 0)
-		return;
-	if (status.st_ino == schedd->latency_inode && status.st_mtim.tv_sec == schedd->latency_changed.tv_sec &&
-	    status.st_mtim.tv_nsec == schedd->latency_changed.tv_nsec)
-		return;
-	schedd->latency_inode = status.st_ino;
-	schedd->latency_changed = status.st_mtim;
-	matrix = latency_matrix_read(schedd->options.latency, NULL, &err);
-	if (!matrix ||
-	    live_latency_matrix(schedd->live, matrix, schedd->options.statistic, ns_now_wall(), now_s, &outcome) < 0) {
-		schedd->latency_errors++;
-		log_warning("%s", err.code ? err.text : "out of memory");
-	} else {
-		schedd->latency_reads++;
-		if (outcome.unknown + outcome.old + outcome.future > 0)
-			log_warning("%s: left out %llu rows of unknown machines, %llu that are too old, %llu from the "
-				    "future",
-				    schedd->options.latency, (unsigned long long)outcome.unknown,
-				    (unsigned long long)outcome.old, (unsigned long long)outcome.future);
-	}
-	latency_matrix_destroy(matrix);
 }
 
 static void step(struct schedd *schedd, double now_s)
@@ -311,8 +278,8 @@ static int sleep_ms(struct schedd *schedd, double now_s)
 	int http_ms = serve_timeout_ms(schedd->serve);
 
 	wait_s = fmax(wait_s, until_round_s);
-	if (schedd->options.latency)
-		wait_s = fmin(wait_s, fmax(0, schedd->next_latency_s - now_s));
+	if (schedd->mesh)
+		wait_s = fmin(wait_s, fmax(0, schedd->next_mesh_s - now_s));
 	for (size_t p = 0; p < schedd->poll_count; p++)
 		wait_s = fmin(wait_s, fmax(0, schedd->polls[p].until_s - now_s));
 	if (wait_s > 1)
@@ -331,9 +298,10 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 
 		if (poll(&polled, 1, sleep_ms(schedd, now_s)) < 0 && errno != EINTR)
 			return error_set(err, errno, "poll: %s", strerror(errno));
-		now_s = schedd_now_s(schedd);
 		serve_run(schedd->serve);
-		read_latency(schedd, now_s);
+		now_s = schedd_now_s(schedd); /* not before the events just served */
+		if (schedd->mesh)
+			schedd->next_mesh_s = mesh_work(schedd->mesh, schedd->live, now_s);
 		step(schedd, now_s);
 		send_replies(schedd, commit(schedd) == 0);
 		answer_polls(schedd, now_s);

@@ -3,12 +3,11 @@
 #ifndef SCHED_SCHEDD_PRIV_H
 #define SCHED_SCHEDD_PRIV_H
 
-#include <sys/types.h>
-
 #include <base/ns.h>
 #include <sched/schedd/schedd.h>
 #include <serve/serve.h>
 
+#include "mesh.h"
 #include "store.h"
 
 /* A reply that waits for the commit, or a call that waits for the next decision. */
@@ -34,11 +33,10 @@ struct schedd {
 	struct poll_call *polls;
 	size_t poll_count, poll_capacity;
 	uint64_t stored_decision; /* last one that is in the store */
-	double last_round_s, next_latency_s;
-	ino_t latency_inode;
-	struct timespec latency_changed;
+	struct mesh *mesh;        /* NULL: no --latency */
+	double last_round_s, next_mesh_s;
 	char trouble[256]; /* for /healthz; "" */
-	uint64_t commits, commit_failures, latency_reads, latency_errors;
+	uint64_t commits, commit_failures;
 };
 
 extern const struct serve_route schedd_routes[];

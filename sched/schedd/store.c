@@ -10,7 +10,7 @@
 
 #include <base/file.h>
 
-enum { VERSION = 1, APPLICATION_ID = 0x4e6f6d72 }; /* "Nomr" */
+enum { VERSION = 2, APPLICATION_ID = 0x4e6f6d72 }; /* "Nomr" */
 
 enum statement {
 	PUT_MACHINE,
@@ -33,7 +33,7 @@ static const char *const texts[STATEMENTS] = {
 	[REMOVE_JOB] = "DELETE FROM jobs WHERE id = ?",
 	[REMOVE_TASKS] = "DELETE FROM tasks WHERE job = ?",
 	[PUT_TASK] = "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)",
-	[PUT_DECISION] = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[PUT_DECISION] = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[JOB_LINE] = "SELECT line FROM jobs WHERE id = ?",
 };
 
@@ -46,7 +46,12 @@ static const char schema[] =
 	" PRIMARY KEY (job, task)) WITHOUT ROWID;"
 	"CREATE TABLE decisions (sequence INTEGER PRIMARY KEY, at REAL, kind TEXT, job TEXT, task TEXT, from_machine "
 	"TEXT,"
-	" to_machine TEXT, rtt_us REAL, performance REAL, gain REAL);";
+	" to_machine TEXT, rtt_us REAL, performance REAL, gain REAL, origin TEXT, measured REAL);";
+
+/* upgrades[v] makes a state of version v + 1 out of one of version v. */
+static const char *const upgrades[VERSION] = {
+	[1] = "ALTER TABLE decisions ADD COLUMN origin TEXT; ALTER TABLE decisions ADD COLUMN measured REAL;",
+};
 
 struct store {
 	sqlite3 *base;
@@ -95,13 +100,14 @@ static int64_t pragma(struct store *store, const char *text)
 	return value;
 }
 
-static int make_schema(struct store *store)
+/* A transaction that ends with the present version. */
+static int change_schema(struct store *store, const char *change)
 {
 	char text[128];
 	int code = sqlite3_exec(store->base, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 
 	if (code == SQLITE_OK)
-		code = sqlite3_exec(store->base, schema, NULL, NULL, NULL);
+		code = sqlite3_exec(store->base, change, NULL, NULL, NULL);
 	sqlite3_snprintf(sizeof text, text, "PRAGMA user_version = %d; PRAGMA application_id = %d; COMMIT", VERSION,
 			 APPLICATION_ID);
 	return code == SQLITE_OK ? sqlite3_exec(store->base, text, NULL, NULL, NULL) : code;
@@ -113,19 +119,27 @@ static int prepare(struct store *store, const char *path, struct error *err)
 	int code = sqlite3_exec(store->base,
 				"PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL",
 				NULL, NULL, NULL);
+	int64_t version;
 
 	if (code != SQLITE_OK)
 		return fail(store, path, code, err);
 	if (pragma(store, "PRAGMA user_version") == 0 && pragma(store, "SELECT count(*) FROM sqlite_schema") == 0) {
-		code = make_schema(store);
+		code = change_schema(store, schema);
 		if (code != SQLITE_OK)
 			return fail(store, path, code, err);
 	}
 	if (pragma(store, "PRAGMA application_id") != APPLICATION_ID)
 		return error_set(err, EINVAL, "%s: not a state of nomora schedd", path);
-	if (pragma(store, "PRAGMA user_version") != VERSION)
-		return error_set(err, EINVAL, "%s: version %lld of the state; this program reads version %d", path,
-				 (long long)pragma(store, "PRAGMA user_version"), VERSION);
+	version = pragma(store, "PRAGMA user_version");
+	if (version == VERSION - 1)
+		code = change_schema(store, upgrades[version]);
+	if (code != SQLITE_OK)
+		return fail(store, path, code, err);
+	if (version != VERSION && version != VERSION - 1)
+		return error_set(err, EINVAL,
+				 "%s: version %lld of the state; this program reads version %d. Use the nomora that "
+				 "wrote it, or a new --state file",
+				 path, (long long)version, VERSION);
 	for (int s = 0; s < STATEMENTS; s++) {
 		code = sqlite3_prepare_v2(store->base, texts[s], -1, &store->statements[s], NULL);
 		if (code != SQLITE_OK)
@@ -285,6 +299,8 @@ void store_put_decision(struct store *store, const struct live_decision *decisio
 	bind_real(statement, 8, decision->rtt_us);
 	bind_real(statement, 9, decision->performance);
 	bind_real(statement, 10, decision->gain);
+	bind_text(statement, 11, decision->is_root ? NULL : latency_origin_name(decision->origin));
+	bind_real(statement, 12, decision->measured);
 	run(store, statement);
 }
 

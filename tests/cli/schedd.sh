@@ -150,6 +150,35 @@ else
 	skip "a full disk" "file systems cannot be mounted here"
 fi
 
+# A live matrix in shared memory: read in place, window by window; what is not measured waits.
+row() { echo "$1,$2,$3,$3,$3,0,100,$(date +%s)"; }
+rows() {
+	echo "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at"
+	cat
+}
+row h1 h2 10 | rows >"$dir/window.csv"
+"$nomora" mesh merge "$dir/window.csv" --live "$dir/matrix" >"$dir/merge.log" 2>&1
+"$bin/nomora-schedd" schedd --state "$dir/state2" --socket "$NOMORA_SCHEDD" --latency "$dir/matrix" --max-age 3600 --require-measured \
+	--cluster "$dir/cluster.json" --curves "$source_root/curves" --no-executor 2>>"$dir/log" &
+daemon=$!
+echo $daemon >"$dir/pid"
+wait_for 30 "$nomora" jobs >/dev/null 2>&1
+pairs() { [ "$(ask GET /metrics | sed -n 's/^nomora_schedd_measured_pairs //p')" = "$1" ]; }
+check "a live matrix is read" wait_for 30 pairs 1
+echo '{"id": "far", "curve": "memcached", "root": 0, "tasks": ["a", "b", "c", "d", "e"]}' >"$dir/far.jsonl"
+"$nomora" submit "$dir/far.jsonl" >/dev/null
+counted() { [ "$("$nomora" jobs --json | jq -c '[.jobs[0].running, .jobs[0].waiting]')" = "$1" ]; }
+wait_for 30 in_state far a running
+check "tasks wait for measurements" test "$("$nomora" jobs --json | jq '.jobs[0].waiting')" -ge 1
+for a in 1 2 3 4; do for b in 1 2 3 4; do [ $a = $b ] || row h$a h$b 20; done; done | rows >"$dir/window.csv"
+"$nomora" mesh merge "$dir/window.csv" --live "$dir/matrix" >"$dir/merge.log" 2>&1
+check "a new window is seen" wait_for 30 pairs 6
+check "and they start" wait_for 30 counted '[5,0]'
+check "the decisions say what was measured" test "$(ask GET '/v1/decisions?after=0' | jq '.decisions[-1].measured == 1')" = true
+kill "$daemon"
+wait "$daemon"
+daemon=
+
 if [ -n "$(command -v python3)" ]; then
 	run timeout 100 python3 "$(dirname "$0")/schedd_crash.py" "$bin" "$dir" "$source_root/curves" 25
 	[ "$code" -eq 0 ] && pass "25 kills at random moments: no acknowledged job lost, no machine over-full" || fail "kills at random moments" "$out" "$err"

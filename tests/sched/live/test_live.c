@@ -429,6 +429,7 @@ static void random_event(struct live *live, struct rng *rng, double now_s)
 						rng_below(rng, 5) ? (float)(50 * rng_uniform(rng)) : INFINITY};
 
 		cr_assert_eq(live_latency(live, &sample, 1, now_s), 0);
+		cr_assert_eq(live_expire(live, now_s), 0);
 		break;
 	}
 	default:
@@ -479,4 +480,96 @@ Test(live, random_events_keep_every_law_and_are_repeatable)
 		live_destroy(live);
 	}
 	cr_expect_eq(hashes[0], hashes[1]);
+}
+
+static void add_row(struct latency_matrix *matrix, const char *source, const char *destination, double rtt_us,
+		    double updated_s)
+{
+	struct latency_entry entry = {.source = (uint32_t)latency_matrix_add_host(matrix, source),
+				      .destination = (uint32_t)latency_matrix_add_host(matrix, destination),
+				      .rtt_p50_us = rtt_us,
+				      .rtt_p99_us = rtt_us,
+				      .rtt_max_us = rtt_us,
+				      .samples = isnan(rtt_us) ? 0 : 10,
+				      .loss = isnan(rtt_us) ? 1 : 0,
+				      .updated_at = ns_from_us(updated_s * 1e6)};
+
+	cr_assert_eq(latency_matrix_set(matrix, &entry), 0);
+}
+
+static double rtt_of(const struct live *live, const char *a, const char *b, enum latency_origin *origin)
+{
+	return latency_view_get(live_view(live), (uint32_t)cluster_find_machine(live_cluster(live), a),
+				(uint32_t)cluster_find_machine(live_cluster(live), b), origin);
+}
+
+/* Each row counts until it is too old, whenever it was read; then its rack pair's maximum takes its place. */
+Test(live, rows_of_a_matrix_have_the_age_that_they_say)
+{
+	struct live_settings settings;
+	struct latency_matrix *matrix = latency_matrix_create();
+	struct live_matrix_part part = {.statistic = LATENCY_STATISTIC_P99, .count = 7, .now_s = 1000};
+	struct live_matrix_outcome outcome;
+	enum latency_origin origin;
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.max_age_s = 60;
+	live = make(&settings);
+	part.wall = ns_from_us(5e11);
+	add_row(matrix, "m0", "m3", 7, 5e5 - 10);
+	add_row(matrix, "m0", "m4", 9, 5e5 - 50);
+	add_row(matrix, "m0", "m5", 11, 5e5 - 61);
+	add_row(matrix, "m1", "m3", NAN, 5e5 - 1);
+	add_row(matrix, "m1", "m4", 3, 5e5 + 1); /* clocks differ */
+	add_row(matrix, "m1", "m5", 3, 5e5 + 86400);
+	add_row(matrix, "elsewhere", "m5", 3, 5e5);
+	cr_assert_eq(live_latency_matrix(live, matrix, &part, &outcome), 0);
+	cr_expect_eq(outcome.taken, 4);
+	cr_expect_eq(outcome.old, 1);
+	cr_expect_eq(outcome.future, 1);
+	cr_expect_eq(outcome.unknown, 1);
+	cr_expect_float_eq(rtt_of(live, "m0", "m4", &origin), 9, 1e-3);
+	cr_expect_eq(origin, LATENCY_ORIGIN_MEASURED);
+	cr_expect(isinf(rtt_of(live, "m1", "m3", &origin)), "unreachable");
+	cr_expect_float_eq(rtt_of(live, "m0", "m5", &origin), 9, 1e-3);
+	cr_expect_eq(origin, LATENCY_ORIGIN_RACK_PAIR);
+	cr_assert_eq(live_expire(live, 1012), 0);
+	cr_expect_float_eq(rtt_of(live, "m0", "m4", &origin), 7, 1e-3);
+	cr_expect_eq(origin, LATENCY_ORIGIN_RACK_PAIR, "too old now");
+	cr_expect_float_eq(rtt_of(live, "m0", "m3", &origin), 7, 1e-3);
+	cr_expect_eq(origin, LATENCY_ORIGIN_MEASURED);
+	latency_matrix_destroy(matrix);
+	live_destroy(live);
+}
+
+Test(live, a_decision_says_which_share_of_its_latencies_was_measured)
+{
+	struct live *live = make_default();
+	struct error err = {0};
+	const struct live_decision *decisions;
+	const char *root;
+	size_t count;
+
+	cr_assert_eq(submit(live, "web", 1, false, &err), 0);
+	cr_assert_eq(step(live, 1), 1);
+	confirm(live, "web", 1);
+	root = machine_of(live, "web", 0);
+	decisions = live_decisions(live, 0, &count);
+	cr_expect(isnan(decisions[0].measured), "the root's has none");
+	cr_assert_eq(live_cancel(live, "web", &err), 0);
+	for (int m = 0; m < 3; m++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "m%d", m);
+		if (strcmp(name, root) != 0)
+			measure(live, root, name, 5, 1);
+	}
+	cr_assert_eq(submit(live, "web", 3, false, &err), 0);
+	cr_assert_eq(step(live, 2), 3);
+	decisions = live_decisions(live, 1, &count);
+	cr_assert_eq(count, 3);
+	cr_assert_str_eq(decisions[0].to, root, "placed as before");
+	cr_expect_float_eq(decisions[1].measured, strcmp(root, "m3") < 0 ? 2 / 5.0 : 3 / 5.0, 1e-9);
+	live_destroy(live);
 }

@@ -89,6 +89,8 @@ float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, 
 bool latency_view_seen(const struct latency_view *view, uint32_t a, uint32_t b, uint32_t *seen_s);
 
 uint64_t latency_view_pairs(const struct latency_view *view); /* measured ones, each once */
+/* Machines to which this one's round trip is measured. */
+uint32_t latency_view_pairs_of(const struct latency_view *view, uint32_t machine);
 
 /* Round trips from machine `root` to the columns first..first+count-1 of the layout; -1 where no machine is or none
  * that can be reached. */

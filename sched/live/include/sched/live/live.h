@@ -106,7 +106,8 @@ struct live_decision {
 	double rtt_us;      /* to the root's machine; NAN: it is the root */
 	double performance; /* predicted; NAN for the root */
 	enum latency_origin origin;
-	double gain; /* of a move */
+	double measured; /* share of the machines whose round trip to the root's was measured then; NAN for the root */
+	double gain;     /* of a move */
 };
 
 struct live;
@@ -163,15 +164,23 @@ int live_failed(struct live *live, const char *job, const char *task, double now
 
 /* Measurements: pairs by machine numbers, all made at now_s. A pair of INFINITY is unreachable. 0 or -ENOMEM. */
 int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s);
+/* Measurements older than max_age_s count as not made from here on. 0 or -ENOMEM. */
+int live_expire(struct live *live, double now_s);
 
-/* What became of the rows of a matrix. */
-struct live_matrix_outcome {
-	uint64_t taken, unknown, old,
-		future; /* unknown: of a machine that the cluster lacks; future: beyond max_age_s */
+/* Some entries of a matrix, at a time when the wall clock shows `wall`. */
+struct live_matrix_part {
+	enum latency_statistic statistic;
+	size_t first, count;
+	struct ns wall;
+	double now_s;
 };
-/* The rows of a matrix whose wall clock shows `wall` now. 0 or -ENOMEM. */
-int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, enum latency_statistic statistic,
-			struct ns wall, double now_s, struct live_matrix_outcome *outcome);
+/* What became of them. */
+struct live_matrix_outcome {
+	uint64_t taken, unknown, old, future; /* unknown: of a machine that the cluster lacks */
+};
+/* The entries of a matrix, which may be one in shared memory, each with the age that it has. 0 or -ENOMEM. */
+int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
+			struct live_matrix_outcome *outcome);
 const struct latency_view *live_view(const struct live *live);
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The scheduler's daemon: sched/live behind an HTTP API, with its state in SQLite and the mesh from a CSV file.
+ * The scheduler's daemon: sched/live behind an HTTP API, with its state in SQLite and the mesh from shared memory or
+ * a CSV file.
  *
  * What is acknowledged is committed and synced: requests that change something are applied, written in one transaction
  * with the others of the same turn, and answered after the commit. When the store fails (a full disk), the changes are
@@ -37,7 +38,7 @@ struct schedd_options {
 	const char *token;
 	const char *cluster; /* nomora.cluster/1, read at the start; NULL */
 	const char *curves;  /* folder of curves, read at the start; NULL */
-	const char *latency; /* CSV of the mesh, read again whenever it is replaced; NULL */
+	const char *latency; /* the mesh: a live matrix, or CSV, read again whenever it is replaced; NULL */
 	enum latency_statistic statistic;
 	uint32_t round_ms; /* at most one round per so many milliseconds */
 };

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measurements: what the mesh says, as old as it says. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "live_priv.h"
+
+/* Clocks of hosts differ; a row further in the future than this, and than the largest age, is wrong. */
+#define FUTURE_S 60
+
+/* A sample and the second of our clock in which it was made. */
+struct aged {
+	struct latency_sample sample;
+	uint32_t seen_s;
+};
+
+/* Hands the network the machines whose round trips moved. */
+static int pass_moved(struct live *live)
+{
+	struct cost_moved moved = latency_view_moved(live->view);
+	int code = 0;
+
+	if (moved.count > 0) {
+		code = flownet_latency_changed(live->net, &moved);
+		live->changed = true;
+	}
+	latency_view_moved_clear(live->view);
+	return code;
+}
+
+int live_expire(struct live *live, double now_s)
+{
+	double before_s = floor(now_s - live->settings.max_age_s);
+
+	/* All pairs are looked at: once a second will do. */
+	if (live->settings.max_age_s <= 0 || before_s <= live->expired_s)
+		return 0;
+	live->expired_s = before_s;
+	latency_view_expire(live->view, (uint32_t)before_s);
+	return pass_moved(live);
+}
+
+int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s)
+{
+	int code = latency_view_update(live->view, samples, count, (uint32_t)now_s);
+
+	return code == 0 ? pass_moved(live) : code;
+}
+
+/* The numbers of the matrix's hosts in the cluster, -1: unknown or gone. */
+static int64_t *match_hosts(const struct live *live, const struct latency_matrix *matrix)
+{
+	size_t hosts = latency_matrix_hosts(matrix);
+	int64_t *machines = malloc(hosts * sizeof *machines + 1);
+
+	for (size_t h = 0; machines && h < hosts; h++)
+		machines[h] = cluster_find_machine(live->cluster, latency_matrix_host(matrix, (uint32_t)h));
+	return machines;
+}
+
+/* Whether an entry is a measurement young enough, as a sample. */
+static bool take_entry(const struct live *live, const struct latency_entry *entry, enum latency_statistic statistic,
+		       double age_s, double now_s, struct live_matrix_outcome *outcome, struct aged *aged)
+{
+	double max_age_s = live->settings.max_age_s;
+
+	if (entry->state == LATENCY_STATE_NEVER)
+		return false;
+	if (max_age_s > 0 && age_s > max_age_s) {
+		outcome->old++;
+		return false;
+	}
+	if (age_s < -fmax(max_age_s, FUTURE_S)) {
+		outcome->future++;
+		return false;
+	}
+	/* Probed without an answer is unreachable, which is not "not measured". */
+	aged->sample.rtt_us = entry->samples == 0 ? INFINITY : (float)latency_entry_value(entry, statistic);
+	aged->seen_s = (uint32_t)fmin(now_s, fmax(0, now_s - age_s));
+	outcome->taken++;
+	return true;
+}
+
+static size_t take_entries(const struct live *live, const struct latency_matrix *matrix,
+			   const struct live_matrix_part *part, struct aged *taken, struct live_matrix_outcome *outcome)
+{
+	int64_t *machines = match_hosts(live, matrix);
+	size_t hosts = latency_matrix_hosts(matrix), count = 0;
+
+	for (size_t i = part->first; machines && i < part->first + part->count; i++) {
+		struct latency_entry entry;
+
+		if (!latency_matrix_load(matrix, i, &entry))
+			continue;
+		/* Hosts that joined a shared matrix since are known the next time. */
+		if (entry.source >= hosts || entry.destination >= hosts || machines[entry.source] < 0 ||
+		    machines[entry.destination] < 0) {
+			outcome->unknown++;
+			continue;
+		}
+		taken[count].sample.source = (uint32_t)machines[entry.source];
+		taken[count].sample.destination = (uint32_t)machines[entry.destination];
+		count += take_entry(live, &entry, part->statistic, ns_to_s(ns_sub(part->wall, entry.updated_at)),
+				    part->now_s, outcome, &taken[count]);
+	}
+	free(machines);
+	return count;
+}
+
+/* The oldest first; then as latency_view_update() likes them. */
+static int compare_aged(const void *left, const void *right)
+{
+	const struct aged *a = left, *b = right;
+
+	if (a->seen_s != b->seen_s)
+		return a->seen_s < b->seen_s ? -1 : 1;
+	if (a->sample.source != b->sample.source)
+		return a->sample.source < b->sample.source ? -1 : 1;
+	return a->sample.destination < b->sample.destination ? -1 : a->sample.destination > b->sample.destination;
+}
+
+int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
+			struct live_matrix_outcome *outcome)
+{
+	struct aged *taken = malloc(part->count * sizeof *taken + 1);
+	struct latency_sample *samples = malloc(part->count * sizeof *samples + 1);
+	size_t count = 0;
+	int code = taken && samples ? 0 : -ENOMEM;
+
+	*outcome = (struct live_matrix_outcome){0};
+	if (code == 0)
+		count = take_entries(live, matrix, part, taken, outcome);
+	qsort(taken, count, sizeof *taken, compare_aged);
+	for (size_t first = 0, last; first < count && code == 0; first = last) {
+		for (last = first; last < count && taken[last].seen_s == taken[first].seen_s; last++)
+			samples[last] = taken[last].sample;
+		code = latency_view_update(live->view, samples + first, last - first, taken[first].seen_s);
+	}
+	free(taken);
+	free(samples);
+	return code == 0 ? pass_moved(live) : code;
+}
+
+double live_measured_share(const struct live *live, uint32_t machine)
+{
+	double others = live->up_count > 1 ? live->up_count - 1.0 : 1;
+
+	return fmin(1, latency_view_pairs_of(live->view, machine) / others);
+}

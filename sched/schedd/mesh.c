@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the mesh, a CSV file or a live matrix in shared memory, in slices between which requests are served. */
+#include "mesh.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <base/log.h>
+#include <model/latency_live.h>
+
+/* How often the file is looked at. */
+#define LOOK_S 0.5
+/* Entries a slice: 700,000 pairs take 0.3 s of CPU, one slice less than 10 ms. */
+#define SLICE 16384
+
+struct mesh {
+	const char *path;
+	enum latency_statistic statistic;
+	ino_t inode;
+	struct timespec changed;
+	struct latency_matrix *matrix; /* shared: kept mapped; private: until it is absorbed */
+	bool is_live, absorbing;
+	size_t next; /* entry */
+	struct ns written_at;
+	struct ns newest; /* of a window absorbed */
+	double next_look_s;
+	struct live_matrix_outcome outcome, reported;
+	struct mesh_totals totals;
+};
+
+struct mesh *mesh_create(const char *path, enum latency_statistic statistic)
+{
+	struct mesh *mesh = calloc(1, sizeof *mesh);
+
+	if (mesh) {
+		mesh->path = path;
+		mesh->statistic = statistic;
+	}
+	return mesh;
+}
+
+static void forget(struct mesh *mesh)
+{
+	latency_matrix_destroy(mesh->matrix);
+	mesh->matrix = NULL;
+	mesh->is_live = mesh->absorbing = false;
+	mesh->written_at = (struct ns){0};
+}
+
+void mesh_destroy(struct mesh *mesh)
+{
+	if (!mesh)
+		return;
+	forget(mesh);
+	free(mesh);
+}
+
+void mesh_read_again(struct mesh *mesh)
+{
+	forget(mesh);
+	mesh->inode = 0;
+	mesh->next_look_s = 0;
+}
+
+static void begin(struct mesh *mesh)
+{
+	mesh->absorbing = true;
+	mesh->next = 0;
+	mesh->outcome = (struct live_matrix_outcome){0};
+}
+
+/* A file that cannot be read changes nothing: what is known grows old. */
+static void open_file(struct mesh *mesh, const struct stat *status)
+{
+	struct error err = {0};
+
+	forget(mesh);
+	mesh->inode = status->st_ino;
+	mesh->changed = status->st_mtim;
+	mesh->is_live = latency_live_is(mesh->path);
+	mesh->matrix = mesh->is_live ? latency_live_map(mesh->path, &err) : latency_matrix_read(mesh->path, NULL, &err);
+	if (mesh->matrix) {
+		begin(mesh);
+		return;
+	}
+	mesh->totals.errors++;
+	log_warning("%s", err.text);
+}
+
+/* Is there a new file, or a new window in the shared matrix? */
+static void look(struct mesh *mesh)
+{
+	struct stat status;
+	bool same;
+
+	if (stat(mesh->path, &status) < 0)
+		return;
+	same = status.st_ino == mesh->inode &&
+	       ((mesh->is_live && mesh->matrix) ||
+		(status.st_mtim.tv_sec == mesh->changed.tv_sec && status.st_mtim.tv_nsec == mesh->changed.tv_nsec));
+	if (!same)
+		open_file(mesh, &status);
+	else if (mesh->is_live && mesh->matrix && latency_live_written_at(mesh->matrix).v != mesh->written_at.v)
+		begin(mesh);
+	if (mesh->is_live && mesh->matrix)
+		mesh->written_at = latency_live_written_at(mesh->matrix);
+}
+
+static void report(struct mesh *mesh)
+{
+	const struct live_matrix_outcome *now = &mesh->outcome, *before = &mesh->reported;
+
+	mesh->totals.reads++;
+	if (now->taken > 0)
+		mesh->newest = ns_now_monotonic();
+	mesh->totals.last = *now;
+	if (now->unknown + now->old + now->future > 0 &&
+	    (now->unknown != before->unknown || (now->old > 0) != (before->old > 0) || now->future != before->future))
+		log_warning("%s: left out %llu rows of unknown machines, %llu that are too old, %llu from the future",
+			    mesh->path, (unsigned long long)now->unknown, (unsigned long long)now->old,
+			    (unsigned long long)now->future);
+	mesh->reported = *now;
+}
+
+static void absorb(struct mesh *mesh, struct live *live, double now_s)
+{
+	struct live_matrix_part part = {.statistic = mesh->statistic,
+					.first = mesh->next,
+					.count = latency_matrix_count(mesh->matrix) - mesh->next,
+					.wall = ns_now_wall(),
+					.now_s = now_s};
+	struct live_matrix_outcome outcome;
+
+	part.count = part.count < SLICE ? part.count : SLICE;
+	if (live_latency_matrix(live, mesh->matrix, &part, &outcome) < 0) {
+		mesh->totals.errors++;
+		log_warning("%s: out of memory", mesh->path);
+	}
+	mesh->outcome.taken += outcome.taken;
+	mesh->outcome.unknown += outcome.unknown;
+	mesh->outcome.old += outcome.old;
+	mesh->outcome.future += outcome.future;
+	mesh->next += part.count;
+	if (mesh->next < latency_matrix_count(mesh->matrix))
+		return;
+	mesh->absorbing = false;
+	report(mesh);
+	if (!mesh->is_live)
+		forget(mesh);
+}
+
+double mesh_work(struct mesh *mesh, struct live *live, double now_s)
+{
+	if (!mesh->absorbing && now_s >= mesh->next_look_s) {
+		mesh->next_look_s = now_s + LOOK_S;
+		live_expire(live, now_s);
+		look(mesh);
+	}
+	if (mesh->absorbing)
+		absorb(mesh, live, now_s);
+	return mesh->absorbing ? now_s : mesh->next_look_s;
+}
+
+struct mesh_totals mesh_totals(const struct mesh *mesh)
+{
+	struct mesh_totals totals = mesh->totals;
+
+	totals.age_s = mesh->newest.v ? ns_to_s(ns_sub(ns_now_monotonic(), mesh->newest)) : -1;
+	return totals;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The mesh as the daemon reads it: see mesh.c. Private. */
+#ifndef SCHED_SCHEDD_MESH_H
+#define SCHED_SCHEDD_MESH_H
+
+#include <sched/live/live.h>
+
+struct mesh;
+
+/* NULL: out of memory. The path is borrowed. */
+struct mesh *mesh_create(const char *path, enum latency_statistic statistic);
+void mesh_destroy(struct mesh *mesh); /* NULL is legal */
+
+/* A slice of work at most. Returns when there is more to do. */
+double mesh_work(struct mesh *mesh, struct live *live, double now_s);
+/* The live state is a new one: it needs all measurements. */
+void mesh_read_again(struct mesh *mesh);
+
+struct mesh_totals {
+	uint64_t reads, errors;
+	struct live_matrix_outcome last;
+	double age_s; /* since a window with a usable row was read; -1: none yet */
+};
+struct mesh_totals mesh_totals(const struct mesh *mesh);
+
+#endif
