@@ -8,4 +8,16 @@
 /* Prints the answer as JSON text with indent. */
 void client_print_json(const json_t *answer);
 
+/* A table of decisions. */
+void client_print_decisions(const json_t *decisions);
+
+/* What would follow: totals before and after, decisions. */
+void client_print_forecast(const json_t *answer);
+
+/* Rows that all commands have. */
+#define CLIENT_SOCKET_ROW(settings)                                                                                    \
+	OPTION_STRING(settings, socket, "socket", 's', "PATH",                                                         \
+		      "the daemon's socket; default $NOMORA_SCHEDD, else " CLIENT_SOCKET)
+#define CLIENT_JSON_ROW(settings) OPTION_FLAG(settings, json, "json", 'j', "print the daemon's answer")
+
 #endif

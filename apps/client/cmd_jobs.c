@@ -2,14 +2,18 @@
 /* nomora jobs, nodes, drain, explain: what a running schedd knows, and a few orders. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <base/json.h>
 
 #include "../commands.h"
 #include "client.h"
 
 struct settings {
 	const char *socket;
-	bool json, cancel, back;
+	int scope;
+	bool json, cancel, back, dry_run;
 };
 
 static const char *text_of(const json_t *object, const char *key)
@@ -92,10 +96,8 @@ static int ask(const struct settings *settings, const char *method, const char *
 	return command_flush(&err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
 }
 
-#define SOCKET_ROW                                                                                                     \
-	OPTION_STRING(struct settings, socket, "socket", 's', "PATH",                                                  \
-		      "the daemon's socket; default $NOMORA_SCHEDD, else " CLIENT_SOCKET)
-#define JSON_ROW OPTION_FLAG(struct settings, json, "json", 'j', "print the daemon's answer")
+#define SOCKET_ROW CLIENT_SOCKET_ROW(struct settings)
+#define JSON_ROW CLIENT_JSON_ROW(struct settings)
 
 /* Parses, asks for a path with an operand in it, and prints. */
 static int run_on(const struct option_usage *usage, int argc, char **argv, struct settings *settings, char *operand,
@@ -155,23 +157,37 @@ int command_nodes(int argc, char **argv)
 
 int command_drain(int argc, char **argv)
 {
+	static const char *const scopes[] = {"machine", "rack", "pod", NULL};
 	const struct option_row rows[] = {
-		SOCKET_ROW, OPTION_FLAG(struct settings, back, "back", 'b', "take tasks again"), JSON_ROW, OPTION_END};
-	const struct option_usage usage = {.command = "nomora drain",
-					   .operands = "MACHINE",
-					   .summary =
-						   "Give a machine no more tasks, and move those away that may move.",
-					   .rows = rows,
-					   .operands_minimum = 1,
-					   .operands_maximum = 1};
+		SOCKET_ROW,
+		OPTION_CHOICE(struct settings, scope, "scope", 'S', "WHAT", scopes, "what NAME is"),
+		OPTION_FLAG(struct settings, back, "back", 'b', "take tasks again"),
+		OPTION_FLAG(struct settings, dry_run, "dry-run", 'n', "show what would follow, and do nothing"),
+		JSON_ROW,
+		OPTION_END};
+	const struct option_usage usage = {
+		.command = "nomora drain",
+		.operands = "NAME",
+		.summary = "Give a machine, rack or pod no more tasks, and move those away that may move.",
+		.rows = rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1};
 	struct settings settings = {0};
-	char machine[256], path[300];
-	int code = run_on(&usage, argc, argv, &settings, machine, sizeof machine);
+	char name[256], change[300];
+	int code = run_on(&usage, argc, argv, &settings, name, sizeof name);
+	json_t *body;
+	char *text;
 
 	if (code >= 0)
 		return code;
-	snprintf(path, sizeof path, "/v1/machines/%s", machine);
-	return ask(&settings, "PUT", path, settings.back ? "{\"state\": \"up\"}" : "{\"state\": \"draining\"}", NULL);
+	snprintf(change, sizeof change, "%s %s %s", settings.back ? "up" : "drain", scopes[settings.scope], name);
+	body = json_pack("{s:[s]}", "changes", change);
+	text = body ? json_to_text(body) : NULL;
+	code = settings.dry_run ? ask(&settings, "POST", "/v1/what-if", text, client_print_forecast)
+				: ask(&settings, "POST", "/v1/changes", text, NULL);
+	free(text);
+	json_decref(body);
+	return code;
 }
 
 int command_explain(int argc, char **argv)

@@ -13,7 +13,7 @@ enum { FILE_BYTES_MAXIMUM = 8 << 20 };
 
 struct settings {
 	const char *socket;
-	bool move, json;
+	bool move, json, dry_run;
 };
 
 static const char teach[] =
@@ -51,16 +51,19 @@ static int submit(const struct settings *settings, const char *path)
 	size_t bytes;
 	char *body = file_read_all(path, FILE_BYTES_MAXIMUM, &bytes, &err);
 	json_t *answer = NULL;
-	int status = body ? client_request(settings->socket, "POST", settings->move ? "/v1/jobs?move=1" : "/v1/jobs",
-					   body, &answer, &err)
-			  : -EINVAL;
+	char query[64];
+	int status;
 	bool accepted = false;
 
+	snprintf(query, sizeof query, "/v1/jobs?move=%d&dry_run=%d", settings->move, settings->dry_run);
+	status = body ? client_request(settings->socket, "POST", query, body, &answer, &err) : -EINVAL;
 	free(body);
 	if (status < 0)
 		return command_fail(&err, COMMAND_FAILED);
 	if (settings->json)
 		client_print_json(answer);
+	else if (settings->dry_run && status < 400)
+		client_print_forecast(answer);
 	else
 		accepted = print_answer(answer);
 	json_decref(answer);
@@ -70,10 +73,11 @@ static int submit(const struct settings *settings, const char *path)
 int command_submit(int argc, char **argv)
 {
 	const struct option_row rows[] = {
-		OPTION_STRING(struct settings, socket, "socket", 's', "PATH",
-			      "the daemon's socket; default $NOMORA_SCHEDD, else " CLIENT_SOCKET),
+		CLIENT_SOCKET_ROW(struct settings),
 		OPTION_FLAG(struct settings, move, "move", 'm', "running tasks of these jobs may be moved"),
-		OPTION_FLAG(struct settings, json, "json", 'j', "print the daemon's answer"),
+		OPTION_FLAG(struct settings, dry_run, "dry-run", 'n',
+			    "show where the tasks would go, and submit nothing"),
+		CLIENT_JSON_ROW(struct settings),
 		OPTION_END,
 	};
 	const struct option_usage usage = {

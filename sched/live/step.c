@@ -442,6 +442,32 @@ struct live_totals live_totals(const struct live *live)
 	return totals;
 }
 
+double live_performance(const struct live *live)
+{
+	double sum = 0;
+	uint64_t count = 0;
+
+	for (uint32_t j = 0; j < live->job_count; j++) {
+		const struct live_job *job = live->jobs[j];
+
+		if (!job || flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
+			continue;
+		for (uint32_t t = 0; t < job->task_count; t++) {
+			const struct live_task *task = &job->tasks[t];
+			int32_t machine = task->state == LIVE_MOVING ? task->origin : task->machine;
+			double rtt_us, performance;
+			enum latency_origin origin;
+
+			if (t == job->root || (task->state != LIVE_RUNNING && task->state != LIVE_MOVING))
+				continue;
+			live_predict(live, job, (uint32_t)machine, &rtt_us, &performance, &origin);
+			sum += performance;
+			count++;
+		}
+	}
+	return count > 0 ? sum / (double)count : NAN;
+}
+
 void live_number_decisions(struct live *live, uint64_t last)
 {
 	live->last_decision = last;

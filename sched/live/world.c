@@ -371,6 +371,13 @@ const char *live_curve_name(const struct live *live, size_t number)
 	return live->curves[number].name ? live->curves[number].name : "";
 }
 
+const char *live_curve_text(const struct live *live, const char *name)
+{
+	const struct live_curve *curve = live_find_curve(live, name);
+
+	return curve ? curve->text : NULL;
+}
+
 void live_predict(const struct live *live, const struct live_job *job, uint32_t machine, double *rtt_us,
 		  double *performance, enum latency_origin *origin)
 {

@@ -16,15 +16,12 @@
 
 #include "schedd_priv.h"
 
-enum { CANDIDATES = 10, DECISIONS_MOST = 1000 };
-#define POLL_S 25
-
-static bool is_admin(const struct serve_call *call)
+bool schedd_is_admin(const struct serve_call *call)
 {
 	return call->remote || call->uid == 0 || call->uid == geteuid();
 }
 
-static void reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value)
+void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value)
 {
 	char *text = value ? json_dumps(value, 0) : NULL;
 
@@ -32,23 +29,25 @@ static void reply_json(struct schedd *schedd, struct serve_call *call, unsigned 
 	schedd_reply(schedd, call, text ? status : 500, text ? text : strdup("{\"error\": \"out of memory\"}"));
 }
 
-static bool need_admin(struct serve_call *call)
+bool schedd_query_is(const struct serve_call *call, const char *name, const char *value)
+{
+	const char *given = serve_query(call, name);
+
+	return given && strcmp(given, value) == 0;
+}
+
+bool schedd_need_admin(struct serve_call *call)
 {
 	struct error err = {0};
 
-	if (is_admin(call))
+	if (schedd_is_admin(call))
 		return true;
 	error_set(&err, EPERM, "only root and the daemon's user may do this");
 	serve_reply_error(call, &err);
 	return false;
 }
 
-static json_t *number_or_null(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-static const char *machine_name(const struct schedd *schedd, int32_t machine)
+const char *schedd_machine_name(const struct schedd *schedd, int32_t machine)
 {
 	return machine < 0 ? NULL : live_cluster(schedd->live)->machines[machine].name;
 }
@@ -56,9 +55,9 @@ static const char *machine_name(const struct schedd *schedd, int32_t machine)
 static json_t *task_json(const struct schedd *schedd, const struct live_task *task, double now_s)
 {
 	return json_pack("{s:s, s:s, s:s?, s:s?, s:f, s:I}", "name", task->name, "state",
-			 live_task_state_name(task->state), "machine", machine_name(schedd, task->machine), "from",
-			 machine_name(schedd, task->origin), "since_s", fmax(0, now_s - task->since_s), "attempts",
-			 (json_int_t)task->attempts);
+			 live_task_state_name(task->state), "machine", schedd_machine_name(schedd, task->machine),
+			 "from", schedd_machine_name(schedd, task->origin), "since_s", fmax(0, now_s - task->since_s),
+			 "attempts", (json_int_t)task->attempts);
 }
 
 static json_t *job_json(const struct schedd *schedd, const struct live_job *job, bool with_tasks)
@@ -93,7 +92,7 @@ static void get_jobs(void *context, struct serve_call *call)
 	uint32_t count;
 
 	if (job) {
-		reply_json(schedd, call, 200, job_json(schedd, job, true));
+		schedd_reply_json(schedd, call, 200, job_json(schedd, job, true));
 		return;
 	}
 	if (call->tail[0]) {
@@ -106,21 +105,21 @@ static void get_jobs(void *context, struct serve_call *call)
 	for (uint32_t j = 0; j < count; j++)
 		if (jobs[j])
 			json_array_append_new(list, job_json(schedd, jobs[j], false));
-	reply_json(schedd, call, 200, json_pack("{s:s, s:o}", "schema", "nomora.jobs/1", "jobs", list));
+	schedd_reply_json(schedd, call, 200, json_pack("{s:s, s:o}", "schema", "nomora.jobs/1", "jobs", list));
 }
 
 /* One line of the body: a new job, the same again, or an error. Returns the status. */
 static unsigned submit_line(struct schedd *schedd, struct serve_call *call, const char *line, const struct job *job,
 			    json_t *answers)
 {
-	bool move = serve_query(call, "move") && strcmp(serve_query(call, "move"), "1") == 0;
+	bool move = schedd_query_is(call, "move", "1");
 	char *known = store_job_line(schedd->store, job->id);
 	struct error err = {0};
 	unsigned status = 201;
 	int code = 0;
 
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
-		if (job->tasks[t].machine_name && !is_admin(call))
+		if (job->tasks[t].machine_name && !schedd_is_admin(call))
 			code = error_set(&err, EPERM,
 					 "task '%s' has a machine; only root and the daemon's user adopt running tasks",
 					 job->tasks[t].name);
@@ -168,9 +167,8 @@ static unsigned submit_lines(struct schedd *schedd, struct serve_call *call, jso
 	return code < 0 ? 400 : worst;
 }
 
-static void post_jobs(void *context, struct serve_call *call)
+static void take_jobs(struct schedd *schedd, struct serve_call *call)
 {
-	struct schedd *schedd = context;
 	json_t *answers = json_array(), *root;
 	struct error err = {0};
 	unsigned status = submit_lines(schedd, call, answers, &err);
@@ -182,7 +180,17 @@ static void post_jobs(void *context, struct serve_call *call)
 	root = json_pack("{s:o}", "jobs", answers);
 	if (err.text[0])
 		json_object_set_new(root, "error", json_string(err.text));
-	reply_json(schedd, call, status, root);
+	schedd_reply_json(schedd, call, status, root);
+}
+
+static void post_jobs(void *context, struct serve_call *call)
+{
+	struct schedd *schedd = context;
+
+	if (schedd_query_is(call, "dry_run", "1"))
+		schedd_dry_run(schedd, call);
+	else
+		take_jobs(schedd, call);
 }
 
 static void delete_job(void *context, struct serve_call *call)
@@ -191,14 +199,14 @@ static void delete_job(void *context, struct serve_call *call)
 	const struct live_job *job = live_find_job(schedd->live, call->tail);
 	struct error err = {0};
 
-	if (job && !is_admin(call) && job->owner != call->uid)
+	if (job && !schedd_is_admin(call) && job->owner != call->uid)
 		error_set(&err, EPERM, "job '%s' belongs to another user", call->tail);
 	else
 		live_cancel(schedd->live, call->tail, &err);
 	if (err.code)
 		serve_reply_error(call, &err);
 	else
-		reply_json(schedd, call, 200, json_pack("{s:s}", "cancelled", call->tail));
+		schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "cancelled", call->tail));
 }
 
 static void get_machines(void *context, struct serve_call *call)
@@ -219,7 +227,7 @@ static void get_machines(void *context, struct serve_call *call)
 						(json_int_t)live_machine_tasks(schedd->live, m), "state",
 						live_machine_state_name(live_machine_state_of(schedd->live, m))));
 	}
-	reply_json(schedd, call, 200, json_pack("{s:s, s:o}", "schema", "nomora.machines/1", "machines", list));
+	schedd_reply_json(schedd, call, 200, json_pack("{s:s, s:o}", "schema", "nomora.machines/1", "machines", list));
 }
 
 /* Fields that the body lacks stay what they are. */
@@ -264,13 +272,13 @@ static void put_machine(void *context, struct serve_call *call)
 	struct json_reader reader = {.file = "body", .err = &err};
 	json_t *body;
 
-	if (!need_admin(call))
+	if (!schedd_need_admin(call))
 		return;
 	body = json_read_text("body", 0, call->body, call->body_bytes, &err);
 	if (!body || set_machine(schedd, call->tail, body, &reader) < 0)
 		serve_reply_error(call, &err);
 	else
-		reply_json(schedd, call, 200, json_pack("{s:s}", "machine", call->tail));
+		schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "machine", call->tail));
 	json_decref(body);
 }
 
@@ -279,14 +287,14 @@ static void delete_machine(void *context, struct serve_call *call)
 	struct schedd *schedd = context;
 	struct error err = {0};
 
-	if (!need_admin(call))
+	if (!schedd_need_admin(call))
 		return;
 	if (live_machine_remove(schedd->live, call->tail, &err) < 0) {
 		serve_reply_error(call, &err);
 		return;
 	}
 	store_remove_machine(schedd->store, call->tail);
-	reply_json(schedd, call, 200, json_pack("{s:s}", "removed", call->tail));
+	schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "removed", call->tail));
 }
 
 static void put_curve(void *context, struct serve_call *call)
@@ -295,157 +303,16 @@ static void put_curve(void *context, struct serve_call *call)
 	struct error err = {0};
 	struct curve *curve;
 
-	if (!need_admin(call))
+	if (!schedd_need_admin(call))
 		return;
 	curve = curve_from_memory("body", call->body, call->body_bytes, &err);
 	if (!curve || live_curve_set(schedd->live, call->tail, curve, &err) < 0) {
 		serve_reply_error(call, &err);
 	} else {
 		store_put_curve(schedd->store, call->tail, call->body);
-		reply_json(schedd, call, 200, json_pack("{s:s}", "curve", call->tail));
+		schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "curve", call->tail));
 	}
 	curve_destroy(curve);
-}
-
-static json_t *decision_json(const struct live_decision *decision)
-{
-	json_t *root = json_pack("{s:I, s:s, s:s, s:s, s:s?, s:s, s:b}", "sequence", (json_int_t)decision->sequence,
-				 "kind", live_decision_kind_name(decision->kind), "job", decision->job, "task",
-				 decision->task, "from", decision->from, "to", decision->to, "root", decision->is_root);
-
-	if (!root || decision->is_root)
-		return root;
-	json_object_set_new(root, "rtt_us", number_or_null(decision->rtt_us));
-	json_object_set_new(root, "performance", number_or_null(decision->performance));
-	json_object_set_new(root, "origin", json_string(latency_origin_name(decision->origin)));
-	json_object_set_new(root, "measured", number_or_null(decision->measured));
-	if (decision->kind != LIVE_PLACE)
-		json_object_set_new(root, "gain", number_or_null(decision->gain));
-	return root;
-}
-
-char *schedd_decisions_text(const struct schedd *schedd, uint64_t after)
-{
-	size_t count;
-	const struct live_decision *decisions = live_decisions(schedd->live, after, &count);
-	json_t *list = json_array(), *root;
-	char *text;
-
-	for (size_t d = 0; d < count && d < DECISIONS_MOST; d++)
-		json_array_append_new(list, decision_json(&decisions[d]));
-	root = json_pack("{s:s, s:I, s:o}", "schema", "nomora.decisions/1", "last",
-			 (json_int_t)live_last_decision(schedd->live), "decisions", list);
-	text = root ? json_dumps(root, 0) : NULL;
-	json_decref(root);
-	return text;
-}
-
-static void get_decisions(void *context, struct serve_call *call)
-{
-	struct schedd *schedd = context;
-	const char *after_text = serve_query(call, "after");
-	uint64_t after = after_text ? strtoull(after_text, NULL, 10) : 0;
-	struct poll_call *polls;
-
-	if (!serve_query(call, "wait") || live_last_decision(schedd->live) > after) {
-		schedd_reply(schedd, call, 200, schedd_decisions_text(schedd, after));
-		return;
-	}
-	polls = array_grow(schedd->polls, schedd->poll_count, &schedd->poll_capacity, sizeof *polls);
-	if (!polls) {
-		schedd_reply(schedd, call, 503, strdup("{\"error\": \"out of memory\"}"));
-		return;
-	}
-	schedd->polls = polls;
-	polls[schedd->poll_count++] =
-		(struct poll_call){.call = call, .after = after, .until_s = schedd_now_s(schedd) + POLL_S};
-}
-
-static int take_event(struct schedd *schedd, const json_t *object, struct json_reader *reader)
-{
-	static const char *const keys[] = {"event", "job", "task", "machine", NULL};
-	const char *event, *job, *task, *machine;
-	double now_s = schedd_now_s(schedd);
-
-	json_need_known(reader, object, "", keys);
-	event = json_need_string(reader, object, "", "event");
-	job = json_need_string(reader, object, "", "job");
-	task = json_need_string(reader, object, "", "task");
-	machine = json_may_string(reader, object, "", "machine", "");
-	if (reader->failed)
-		return -EINVAL;
-	if (strcmp(event, "started") == 0)
-		return live_started(schedd->live, job, task, machine, now_s, reader->err);
-	if (strcmp(event, "ended") == 0)
-		return live_ended(schedd->live, job, task, reader->err);
-	if (strcmp(event, "failed") == 0)
-		return live_failed(schedd->live, job, task, now_s, reader->err);
-	json_fail(reader, "", "event", "unknown event '%s'; expected started, ended or failed", event);
-	return -EINVAL;
-}
-
-/* Lines before a bad one count. */
-static void post_events(void *context, struct serve_call *call)
-{
-	struct schedd *schedd = context;
-	struct file_lines *lines;
-	struct error err = {0};
-	json_int_t taken = 0;
-	char *line;
-	int code = 0;
-
-	if (!need_admin(call))
-		return;
-	lines = file_lines_from_memory("body", call->body, call->body_bytes);
-	while (lines && code == 0 && (code = file_lines_next(lines, &line, &err)) == 1) {
-		struct json_reader reader = {.file = "body", .line = file_lines_number(lines), .err = &err};
-		json_t *object = json_read_text("body", reader.line, line, strlen(line), &err);
-
-		code = object ? take_event(schedd, object, &reader) : -EINVAL;
-		taken += code == 0;
-		json_decref(object);
-	}
-	file_lines_close(lines);
-	reply_json(schedd, call, code < 0 ? (err.code == ENOENT ? 404 : 400) : 200,
-		   code < 0 ? json_pack("{s:I, s:s}", "taken", taken, "error", err.text)
-			    : json_pack("{s:I}", "taken", taken));
-}
-
-static json_t *candidate_json(const struct schedd *schedd, const struct live_candidate *candidate)
-{
-	return json_pack("{s:s, s:o, s:o, s:s, s:I, s:b}", "machine", machine_name(schedd, (int32_t)candidate->machine),
-			 "rtt_us", number_or_null(candidate->rtt_us), "performance",
-			 number_or_null(candidate->performance), "origin", latency_origin_name(candidate->origin),
-			 "free_slots", (json_int_t)candidate->free_slots, "here", candidate->is_here);
-}
-
-static void get_explain(void *context, struct serve_call *call)
-{
-	struct schedd *schedd = context;
-	char job[256], why[160] = "";
-	const char *slash = strrchr(call->tail, '/');
-	struct live_candidate candidates[CANDIDATES];
-	struct error err = {0};
-	json_t *list;
-	int count;
-
-	if (!slash || (size_t)(slash - call->tail) >= sizeof job) {
-		error_set(&err, EINVAL, "expected /v1/explain/JOB/TASK");
-		serve_reply_error(call, &err);
-		return;
-	}
-	snprintf(job, sizeof job, "%.*s", (int)(slash - call->tail), call->tail);
-	count = live_explain(schedd->live, job, slash + 1, candidates, CANDIDATES, why, &err);
-	if (count < 0) {
-		serve_reply_error(call, &err);
-		return;
-	}
-	list = json_array();
-	for (int c = 0; c < count; c++)
-		json_array_append_new(list, candidate_json(schedd, &candidates[c]));
-	reply_json(schedd, call, 200,
-		   json_pack("{s:s, s:s, s:s, s:s, s:o}", "schema", "nomora.explain/1", "job", job, "task", slash + 1,
-			     "why", why, "candidates", list));
 }
 
 static void get_curves(void *context, struct serve_call *call)
@@ -456,7 +323,7 @@ static void get_curves(void *context, struct serve_call *call)
 	for (size_t c = 0; live_curve_name(schedd->live, c); c++)
 		if (live_curve_name(schedd->live, c)[0])
 			json_array_append_new(list, json_string(live_curve_name(schedd->live, c)));
-	reply_json(schedd, call, 200, json_pack("{s:o}", "curves", list));
+	schedd_reply_json(schedd, call, 200, json_pack("{s:o}", "curves", list));
 }
 
 static void get_metrics(void *context, struct serve_call *call)
@@ -477,11 +344,20 @@ static void get_health(void *context, struct serve_call *call)
 }
 
 const struct serve_route schedd_routes[] = {
-	{"GET", "/v1/jobs", get_jobs},           {"POST", "/v1/jobs", post_jobs},
-	{"DELETE", "/v1/jobs", delete_job},      {"GET", "/v1/machines", get_machines},
-	{"PUT", "/v1/machines", put_machine},    {"DELETE", "/v1/machines", delete_machine},
-	{"GET", "/v1/curves", get_curves},       {"PUT", "/v1/curves", put_curve},
-	{"GET", "/v1/decisions", get_decisions}, {"POST", "/v1/events", post_events},
-	{"GET", "/v1/explain", get_explain},     {"GET", "/metrics", get_metrics},
-	{"GET", "/healthz", get_health},         {NULL, NULL, NULL},
+	{"GET", "/v1/jobs", get_jobs},
+	{"POST", "/v1/jobs", post_jobs},
+	{"DELETE", "/v1/jobs", delete_job},
+	{"GET", "/v1/machines", get_machines},
+	{"PUT", "/v1/machines", put_machine},
+	{"DELETE", "/v1/machines", delete_machine},
+	{"GET", "/v1/curves", get_curves},
+	{"PUT", "/v1/curves", put_curve},
+	{"GET", "/v1/decisions", schedd_get_decisions},
+	{"POST", "/v1/events", schedd_post_events},
+	{"GET", "/v1/explain", schedd_get_explain},
+	{"POST", "/v1/what-if", schedd_post_what_if},
+	{"POST", "/v1/changes", schedd_post_changes},
+	{"GET", "/metrics", get_metrics},
+	{"GET", "/healthz", get_health},
+	{NULL, NULL, NULL},
 };

@@ -163,6 +163,7 @@ void schedd_destroy(struct schedd *schedd)
 {
 	if (!schedd)
 		return;
+	forecast_stop(schedd->forecasts);
 	serve_destroy(schedd->serve);
 	for (size_t r = 0; r < schedd->reply_count; r++)
 		free(schedd->replies[r].text);
@@ -179,15 +180,29 @@ uint16_t schedd_port(const struct schedd *schedd)
 	return serve_port(schedd->serve);
 }
 
-static void step(struct schedd *schedd, double now_s)
+static void run_round(struct schedd *schedd, double now_s)
 {
 	struct error err = {0};
 
-	if (now_s - schedd->last_round_s < schedd->options.round_ms / 1e3)
-		return;
 	schedd->last_round_s = now_s;
 	if (live_step(schedd->live, now_s, &err) < 0)
 		log_warning("the round failed, the network is built again: %s", err.text);
+}
+
+static void step(struct schedd *schedd, double now_s)
+{
+	if (now_s - schedd->last_round_s >= schedd->options.round_ms / 1e3)
+		run_round(schedd, now_s);
+}
+
+void schedd_run_due_rounds(struct schedd *schedd)
+{
+	double now_s = schedd_now_s(schedd);
+
+	/* Each makes decisions, whose confirmation may make another round due; not for ever. */
+	for (int round = 0; round < 100 && live_next_s(schedd->live, now_s) <= 0 && now_s >= schedd->last_round_s;
+	     round++)
+		run_round(schedd, now_s);
 }
 
 static void put_job(void *context, const struct live_job *job)
@@ -291,13 +306,15 @@ static int sleep_ms(struct schedd *schedd, double now_s)
 
 int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *err)
 {
-	struct pollfd polled = {.fd = serve_fd(schedd->serve), .events = POLLIN};
+	struct pollfd polled[1 + FORECASTS_MOST] = {{.fd = serve_fd(schedd->serve), .events = POLLIN}};
 
 	while (!*stop) {
 		double now_s = schedd_now_s(schedd);
+		size_t count = 1 + forecast_poll(schedd->forecasts, polled + 1);
 
-		if (poll(&polled, 1, sleep_ms(schedd, now_s)) < 0 && errno != EINTR)
+		if (poll(polled, count, sleep_ms(schedd, now_s)) < 0 && errno != EINTR)
 			return error_set(err, errno, "poll: %s", strerror(errno));
+		forecast_read(schedd->forecasts);
 		serve_run(schedd->serve);
 		now_s = schedd_now_s(schedd); /* not before the events just served */
 		if (schedd->mesh)

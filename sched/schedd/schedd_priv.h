@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's fields; api.c has the requests, schedd.c the loop. */
+/* The daemon's fields; api*.c has the requests, schedd.c the loop. */
 #ifndef SCHED_SCHEDD_PRIV_H
 #define SCHED_SCHEDD_PRIV_H
+
+#include <jansson.h>
 
 #include <base/ns.h>
 #include <sched/schedd/schedd.h>
 #include <serve/serve.h>
 
+#include "forecast.h"
 #include "mesh.h"
 #include "store.h"
 
@@ -33,7 +36,8 @@ struct schedd {
 	struct poll_call *polls;
 	size_t poll_count, poll_capacity;
 	uint64_t stored_decision; /* last one that is in the store */
-	struct mesh *mesh;        /* NULL: no --latency */
+	struct forecast forecasts[FORECASTS_MOST];
+	struct mesh *mesh; /* NULL: no --latency */
 	double last_round_s, next_mesh_s;
 	char trouble[256]; /* for /healthz; "" */
 	uint64_t commits, commit_failures;
@@ -44,8 +48,25 @@ extern const struct serve_route schedd_routes[];
 double schedd_now_s(const struct schedd *schedd);
 double schedd_offset_s(const struct schedd *schedd); /* wall clock minus the clock of live */
 
+/* Rounds that are due, whatever --round-ms says: a forecast begins with what they decide. */
+void schedd_run_due_rounds(struct schedd *schedd);
+
 /* Replies after the commit; takes `text` (from json_dumps() or strdup()). */
 void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned status, char *text);
+void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value);
+
+/* Of requests. schedd_need_admin() replies if not. */
+bool schedd_is_admin(const struct serve_call *call);
+bool schedd_need_admin(struct serve_call *call);
+bool schedd_query_is(const struct serve_call *call, const char *name, const char *value);
+const char *schedd_machine_name(const struct schedd *schedd, int32_t machine); /* NULL: none */
+void schedd_get_decisions(void *context, struct serve_call *call);
+void schedd_post_events(void *context, struct serve_call *call);
+void schedd_get_explain(void *context, struct serve_call *call);
+void schedd_post_what_if(void *context, struct serve_call *call);
+void schedd_post_changes(void *context, struct serve_call *call);
+void schedd_dry_run(struct schedd *schedd, struct serve_call *call); /* of the jobs in the body */
+
 /* Decisions above `after` as JSON text; the caller frees. */
 char *schedd_decisions_text(const struct schedd *schedd, uint64_t after);
 /* Prometheus's text; the caller frees. */

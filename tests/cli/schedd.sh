@@ -101,6 +101,20 @@ check "bad JSON names its line" grep -q 'body:1: ' <<<"$(ask POST /v1/events '{'
 check "an unknown curve" grep -q "unknown curve 'none'" <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "none", "root": 0, "tasks": 1}')"
 check "a job larger than the cluster" grep -q '9 tasks, the cluster has 8 slots' <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "spark", "root": 0, "tasks": 9}')"
 
+# Forecasts change nothing.
+before=$(ask GET /v1/machines)
+run "$nomora" what-if 'drain rack r1' 'add 2 machines like h1' --within 0
+check "what-if shows the difference" grep -q '^machines  *4  *6$' <<<"$out"
+echo '{"id": "more", "curve": "spark", "root": 0, "tasks": 4}' >"$dir/more.jsonl"
+run "$nomora" submit --dry-run "$dir/more.jsonl"
+check "a dry run shows where tasks would go" grep -q '^place   more/t1 ' <<<"$out"
+run "$nomora" drain --scope rack r2 --dry-run --json
+check "a dry run of a drain, as JSON" test "$(jq -r .schema <<<"$out")" = nomora.what_if/1
+check "and nothing is done" test "$(ask GET /v1/machines)" = "$before"
+refuses "a change that is none" 1 "unknown change 'burn r1'" "$nomora" what-if 'burn r1'
+refuses "an unknown rack" 1 "unknown rack 'r9'" "$nomora" what-if 'drain rack r9'
+refuses "no change" 2 "missing operand CHANGE" "$nomora" what-if
+
 # A mesh that is cut changes nothing.
 head -c 150 "$dir/latency.csv" >"$dir/cut.csv" && mv "$dir/cut.csv" "$dir/latency.csv"
 wait_for 10 grep -q 'latency.csv:' "$dir/log"
@@ -180,6 +194,8 @@ wait "$daemon"
 daemon=
 
 if [ -n "$(command -v python3)" ]; then
+	run timeout 200 python3 "$(dirname "$0")/schedd_forecast.py" "$bin" "$dir" "$source_root/curves" "${NOMORA_FORECASTS:-60}"
+	[ "$code" -eq 0 ] && pass "what follows from random changes is what was forecast" || fail "forecasts" "$out" "$err"
 	run timeout 100 python3 "$(dirname "$0")/schedd_crash.py" "$bin" "$dir" "$source_root/curves" 25
 	[ "$code" -eq 0 ] && pass "25 kills at random moments: no acknowledged job lost, no machine over-full" || fail "kills at random moments" "$out" "$err"
 fi

@@ -131,6 +131,8 @@ int live_curve_remove(struct live *live, const char *name, struct error *err);
 /* Names by number, "" for one that is free; NULL beyond the last. */
 const char *live_curve_name(const struct live *live, size_t number);
 
+const char *live_curve_text(const struct live *live, const char *name); /* nomora.curve/1; NULL: unknown */
+
 /*
  * Jobs. -EEXIST: the id is taken; -ENOENT: no such curve; -E2BIG: more tasks than the cluster has slots. Tasks that run
  * (a machine in struct job) are adopted there. Cancel ends all its tasks.
@@ -219,5 +221,7 @@ struct live_totals {
 	uint64_t slots, free_slots, measured_pairs;
 };
 struct live_totals live_totals(const struct live *live);
+/* Mean predicted performance of the tasks that run and are no root; NAN: there are none. */
+double live_performance(const struct live *live);
 
 #endif

@@ -17,10 +17,17 @@
  *   DELETE /v1/machines/NAME    admins
  *   PUT    /v1/curves/NAME      nomora.curve/1; replaces it while jobs run; admins
  *   GET    /v1/curves           names
- *   GET    /v1/decisions?after=N[&wait=1]   decisions above N; with wait the answer comes with the next one, or after
- * 25 s POST   /v1/events           lines {"event": "started"|"ended"|"failed", "job", "task", "machine"}; admins GET
- * /v1/explain/JOB/TASK candidates with round trip, origin, performance; why it waits GET    /metrics OpenMetrics text
+ *   GET    /v1/decisions?after=N[&wait=1]   above N; with wait the answer comes with the next one, or after 25 s
+ *   POST   /v1/events           lines {"event": "started"|"ended"|"failed", "job", "task", "machine"}; admins
+ *   GET    /v1/explain/JOB/TASK candidates with round trip, origin, performance; why it waits
+ *   POST   /v1/what-if          {"changes": [TEXT...], "jobs": LINES, "move", "within_s"}: what would follow; see
+ *                               <sched/live/change.h> for the texts
+ *   POST   /v1/jobs?dry_run=1   the same for jobs
+ *   POST   /v1/changes          {"changes": [TEXT...]}: makes them; admins
+ *   GET    /metrics             OpenMetrics text
  *   GET    /healthz             "ok", or 503 with the reason
+ *
+ * A forked child computes forecasts on its copy of the state, while rounds go on.
  *
  * One thread.
  */

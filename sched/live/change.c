@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched/live/change.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live_priv.h"
+
+enum { WORDS = 5 };
+
+/* Blanks separate words. Returns their number; WORDS + 1: there are more. */
+static size_t split(const char *text, char words[WORDS][LIVE_CHANGE_NAME_BYTES], bool *too_long)
+{
+	size_t count = 0;
+
+	*too_long = false;
+	while (*(text += strspn(text, " \t")) != '\0') {
+		size_t length = strcspn(text, " \t");
+
+		*too_long = *too_long || length >= LIVE_CHANGE_NAME_BYTES;
+		if (count == WORDS || *too_long)
+			return WORDS + 1;
+		memcpy(words[count], text, length);
+		words[count++][length] = '\0';
+		text += length;
+	}
+	return count;
+}
+
+static int parse_state(char words[WORDS][LIVE_CHANGE_NAME_BYTES], size_t count, enum live_machine_state state,
+		       struct live_change *change, struct error *err)
+{
+	static const char *const scopes[] = {
+		[LIVE_SCOPE_MACHINE] = "machine", [LIVE_SCOPE_RACK] = "rack", [LIVE_SCOPE_POD] = "pod"};
+
+	change->kind = LIVE_CHANGE_STATE;
+	change->state = state;
+	change->scope = LIVE_SCOPE_MACHINE;
+	strcpy(change->name, words[count - 1]);
+	if (count == 2)
+		return 0;
+	for (int s = LIVE_SCOPE_MACHINE; count == 3 && s <= LIVE_SCOPE_POD; s++)
+		if (strcmp(words[1], scopes[s]) == 0) {
+			change->scope = (enum live_change_scope)s;
+			return 0;
+		}
+	return error_set(err, EINVAL, "expected '%s [machine|rack|pod] NAME'", words[0]);
+}
+
+static int parse_add(char words[WORDS][LIVE_CHANGE_NAME_BYTES], size_t count, struct live_change *change,
+		     struct error *err)
+{
+	char *end = words[1];
+	unsigned long number = count == 5 ? strtoul(words[1], &end, 10) : 0;
+
+	if (count != 5 || end == words[1] || *end != '\0' || words[1][0] == '-' ||
+	    strncmp(words[2], "machine", 7) != 0 || strcmp(words[3], "like") != 0)
+		return error_set(err, EINVAL, "expected 'add N machines like NAME'");
+	if (number == 0 || number > LIVE_CHANGE_MACHINES_MAXIMUM)
+		return error_set(err, EINVAL, "cannot add %s machines; expected 1 to %d", words[1],
+				 LIVE_CHANGE_MACHINES_MAXIMUM);
+	change->kind = LIVE_CHANGE_ADD;
+	change->count = (uint32_t)number;
+	strcpy(change->name, words[4]);
+	return 0;
+}
+
+int live_change_parse(const char *text, struct live_change *change, struct error *err)
+{
+	char words[WORDS][LIVE_CHANGE_NAME_BYTES];
+	bool too_long;
+	size_t count = split(text, words, &too_long);
+
+	*change = (struct live_change){0};
+	if (too_long)
+		return error_set(err, EINVAL, "a name has at most %d bytes", LIVE_CHANGE_NAME_BYTES - 1);
+	if (count >= 2 && count <= WORDS) {
+		if (strcmp(words[0], "drain") == 0)
+			return parse_state(words, count, LIVE_DRAINING, change, err);
+		if (strcmp(words[0], "up") == 0)
+			return parse_state(words, count, LIVE_UP, change, err);
+		if (strcmp(words[0], "down") == 0)
+			return parse_state(words, count, LIVE_DOWN, change, err);
+		if (strcmp(words[0], "add") == 0)
+			return parse_add(words, count, change, err);
+		if (strcmp(words[0], "curve") == 0 && count == 4 && strcmp(words[2], ":=") == 0) {
+			change->kind = LIVE_CHANGE_CURVE;
+			strcpy(change->name, words[1]);
+			strcpy(change->other, words[3]);
+			return 0;
+		}
+		if (strcmp(words[0], "cancel") == 0 && count == 2) {
+			change->kind = LIVE_CHANGE_CANCEL;
+			strcpy(change->name, words[1]);
+			return 0;
+		}
+	}
+	return error_set(
+		err, EINVAL,
+		"unknown change '%.100s'; expected 'drain [rack] NAME', 'up NAME', 'down NAME', 'add N machines "
+		"like NAME', 'curve NAME := OTHER' or 'cancel JOB'",
+		text);
+}
+
+static bool in_scope(const struct cluster *cluster, uint32_t machine, const struct live_change *change)
+{
+	const struct cluster_machine *of = &cluster->machines[machine];
+	const struct cluster_rack *rack;
+
+	if (!of->name)
+		return false;
+	rack = &cluster->racks[of->rack];
+	switch (change->scope) {
+	case LIVE_SCOPE_MACHINE:
+		return strcmp(of->name, change->name) == 0;
+	case LIVE_SCOPE_RACK:
+		return strcmp(rack->name, change->name) == 0;
+	default:
+		return strcmp(cluster->pods[rack->pod], change->name) == 0;
+	}
+}
+
+/* Gives a machine of the cluster another state; the rest stays. */
+static int set_state(struct live *live, uint32_t machine, enum live_machine_state state, struct error *err)
+{
+	const struct cluster_machine *of = &live->cluster->machines[machine];
+	const struct cluster_rack *rack = &live->cluster->racks[of->rack];
+
+	return live_machine_set(live, of->name, rack->name, live->cluster->pods[rack->pod], of->slots, state, err);
+}
+
+static int apply_state(struct live *live, const struct live_change *change,
+		       void (*touched)(void *context, uint32_t machine), void *context, struct error *err)
+{
+	static const char *const scopes[] = {"machine", "rack", "pod"};
+	bool any = false;
+	int code = 0;
+
+	for (uint32_t m = 0; m < live->cluster->machine_count && code == 0; m++) {
+		if (!in_scope(live->cluster, m, change))
+			continue;
+		any = true;
+		code = set_state(live, m, change->state, err);
+		if (touched)
+			touched(context, m);
+	}
+	return any ? code : error_set(err, ENOENT, "unknown %s '%s'", scopes[change->scope], change->name);
+}
+
+static int apply_add(struct live *live, const struct live_change *change,
+		     void (*touched)(void *context, uint32_t machine), void *context, struct error *err)
+{
+	int64_t like = cluster_find_machine(live->cluster, change->name);
+	char name[LIVE_CHANGE_NAME_BYTES + 16], rack[LIVE_CHANGE_NAME_BYTES], pod[LIVE_CHANGE_NAME_BYTES];
+	uint32_t slots, number = 0;
+	int code = 0;
+
+	if (like < 0)
+		return error_set(err, ENOENT, "unknown machine '%s'", change->name);
+	/* The cluster's arrays move as it grows. */
+	slots = live->cluster->machines[like].slots;
+	snprintf(rack, sizeof rack, "%s", live->cluster->racks[live->cluster->machines[like].rack].name);
+	snprintf(pod, sizeof pod, "%s",
+		 live->cluster->pods[live->cluster->racks[live->cluster->machines[like].rack].pod]);
+	for (uint32_t i = 0; i < change->count && code == 0; i++) {
+		do
+			snprintf(name, sizeof name, "%s.%u", change->name, ++number);
+		while (cluster_find_machine(live->cluster, name) >= 0);
+		code = live_machine_set(live, name, rack, pod, slots, LIVE_UP, err);
+		if (code == 0 && touched)
+			touched(context, (uint32_t)cluster_find_machine(live->cluster, name));
+	}
+	return code;
+}
+
+int live_change_apply(struct live *live, const struct live_change *change,
+		      void (*touched)(void *context, uint32_t machine), void *context, struct error *err)
+{
+	const struct live_curve *other;
+
+	switch (change->kind) {
+	case LIVE_CHANGE_STATE:
+		return apply_state(live, change, touched, context, err);
+	case LIVE_CHANGE_ADD:
+		return apply_add(live, change, touched, context, err);
+	case LIVE_CHANGE_CANCEL:
+		return live_cancel(live, change->name, err);
+	default:
+		other = live_find_curve(live, change->other);
+		if (!live_find_curve(live, change->name) || !other)
+			return error_set(err, ENOENT, "unknown curve '%s'", other ? change->name : change->other);
+		return live_curve_set(live, change->name, other->curve, err);
+	}
+}
+
+/* Every task that was sent somewhere has started there. */
+static int start_all(struct live *live, double now_s, bool *any, struct error *err)
+{
+	int code = 0;
+
+	*any = false;
+	for (uint32_t j = 0; j < live->job_count; j++)
+		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count && code == 0; t++) {
+			const struct live_task *task = &live->jobs[j]->tasks[t];
+
+			if (task->state != LIVE_DECIDED && task->state != LIVE_MOVING)
+				continue;
+			*any = true;
+			code = live_started(live, live->jobs[j]->id, task->name,
+					    live->cluster->machines[task->machine].name, now_s, err);
+		}
+	return code;
+}
+
+int live_settle(struct live *live, double now_s, double within_s, double *end_s, struct error *err)
+{
+	double last_s = now_s + within_s;
+
+	for (*end_s = now_s;;) {
+		bool started = false;
+		int made = live_step(live, now_s, err), code = made < 0 ? made : start_all(live, now_s, &started, err);
+
+		if (code < 0)
+			return code;
+		if (made > 0 || started) {
+			*end_s = now_s;
+			continue;
+		}
+		now_s += live_next_s(live, now_s);
+		if (!(now_s <= last_s))
+			return 0;
+	}
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests for decisions, reports of the executor, explanations; see schedd.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/array.h>
+#include <base/file.h>
+#include <base/json.h>
+
+#include "decision_json.h"
+#include "schedd_priv.h"
+
+enum { CANDIDATES = 10, DECISIONS_MOST = 1000 };
+#define POLL_S 25
+
+json_t *json_number_or_null(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *decision_json(const struct live_decision *decision)
+{
+	json_t *root = json_pack("{s:I, s:s, s:s, s:s, s:s?, s:s, s:b}", "sequence", (json_int_t)decision->sequence,
+				 "kind", live_decision_kind_name(decision->kind), "job", decision->job, "task",
+				 decision->task, "from", decision->from, "to", decision->to, "root", decision->is_root);
+
+	if (!root || decision->is_root)
+		return root;
+	json_object_set_new(root, "rtt_us", json_number_or_null(decision->rtt_us));
+	json_object_set_new(root, "performance", json_number_or_null(decision->performance));
+	json_object_set_new(root, "origin", json_string(latency_origin_name(decision->origin)));
+	json_object_set_new(root, "measured", json_number_or_null(decision->measured));
+	if (decision->kind != LIVE_PLACE)
+		json_object_set_new(root, "gain", json_number_or_null(decision->gain));
+	return root;
+}
+
+char *schedd_decisions_text(const struct schedd *schedd, uint64_t after)
+{
+	size_t count;
+	const struct live_decision *decisions = live_decisions(schedd->live, after, &count);
+	json_t *list = json_array(), *root;
+	char *text;
+
+	for (size_t d = 0; d < count && d < DECISIONS_MOST; d++)
+		json_array_append_new(list, decision_json(&decisions[d]));
+	root = json_pack("{s:s, s:I, s:o}", "schema", "nomora.decisions/1", "last",
+			 (json_int_t)live_last_decision(schedd->live), "decisions", list);
+	text = root ? json_dumps(root, 0) : NULL;
+	json_decref(root);
+	return text;
+}
+
+void schedd_get_decisions(void *context, struct serve_call *call)
+{
+	struct schedd *schedd = context;
+	const char *after_text = serve_query(call, "after");
+	uint64_t after = after_text ? strtoull(after_text, NULL, 10) : 0;
+	struct poll_call *polls;
+
+	if (!serve_query(call, "wait") || live_last_decision(schedd->live) > after) {
+		schedd_reply(schedd, call, 200, schedd_decisions_text(schedd, after));
+		return;
+	}
+	polls = array_grow(schedd->polls, schedd->poll_count, &schedd->poll_capacity, sizeof *polls);
+	if (!polls) {
+		schedd_reply(schedd, call, 503, strdup("{\"error\": \"out of memory\"}"));
+		return;
+	}
+	schedd->polls = polls;
+	polls[schedd->poll_count++] =
+		(struct poll_call){.call = call, .after = after, .until_s = schedd_now_s(schedd) + POLL_S};
+}
+
+static int take_event(struct schedd *schedd, const json_t *object, struct json_reader *reader)
+{
+	static const char *const keys[] = {"event", "job", "task", "machine", NULL};
+	const char *event, *job, *task, *machine;
+	double now_s = schedd_now_s(schedd);
+
+	json_need_known(reader, object, "", keys);
+	event = json_need_string(reader, object, "", "event");
+	job = json_need_string(reader, object, "", "job");
+	task = json_need_string(reader, object, "", "task");
+	machine = json_may_string(reader, object, "", "machine", "");
+	if (reader->failed)
+		return -EINVAL;
+	if (strcmp(event, "started") == 0)
+		return live_started(schedd->live, job, task, machine, now_s, reader->err);
+	if (strcmp(event, "ended") == 0)
+		return live_ended(schedd->live, job, task, reader->err);
+	if (strcmp(event, "failed") == 0)
+		return live_failed(schedd->live, job, task, now_s, reader->err);
+	json_fail(reader, "", "event", "unknown event '%s'; expected started, ended or failed", event);
+	return -EINVAL;
+}
+
+/* Lines before a bad one count. */
+void schedd_post_events(void *context, struct serve_call *call)
+{
+	struct schedd *schedd = context;
+	struct file_lines *lines;
+	struct error err = {0};
+	json_int_t taken = 0;
+	char *line;
+	int code = 0;
+
+	if (!schedd_need_admin(call))
+		return;
+	lines = file_lines_from_memory("body", call->body, call->body_bytes);
+	while (lines && code == 0 && (code = file_lines_next(lines, &line, &err)) == 1) {
+		struct json_reader reader = {.file = "body", .line = file_lines_number(lines), .err = &err};
+		json_t *object = json_read_text("body", reader.line, line, strlen(line), &err);
+
+		code = object ? take_event(schedd, object, &reader) : -EINVAL;
+		taken += code == 0;
+		json_decref(object);
+	}
+	file_lines_close(lines);
+	schedd_reply_json(schedd, call, code < 0 ? (err.code == ENOENT ? 404 : 400) : 200,
+			  code < 0 ? json_pack("{s:I, s:s}", "taken", taken, "error", err.text)
+				   : json_pack("{s:I}", "taken", taken));
+}
+
+static json_t *candidate_json(const struct schedd *schedd, const struct live_candidate *candidate)
+{
+	return json_pack("{s:s, s:o, s:o, s:s, s:I, s:b}", "machine",
+			 schedd_machine_name(schedd, (int32_t)candidate->machine), "rtt_us",
+			 json_number_or_null(candidate->rtt_us), "performance",
+			 json_number_or_null(candidate->performance), "origin", latency_origin_name(candidate->origin),
+			 "free_slots", (json_int_t)candidate->free_slots, "here", candidate->is_here);
+}
+
+void schedd_get_explain(void *context, struct serve_call *call)
+{
+	struct schedd *schedd = context;
+	char job[256], why[160] = "";
+	const char *slash = strrchr(call->tail, '/');
+	struct live_candidate candidates[CANDIDATES];
+	struct error err = {0};
+	json_t *list;
+	int count;
+
+	if (!slash || (size_t)(slash - call->tail) >= sizeof job) {
+		error_set(&err, EINVAL, "expected /v1/explain/JOB/TASK");
+		serve_reply_error(call, &err);
+		return;
+	}
+	snprintf(job, sizeof job, "%.*s", (int)(slash - call->tail), call->tail);
+	count = live_explain(schedd->live, job, slash + 1, candidates, CANDIDATES, why, &err);
+	if (count < 0) {
+		serve_reply_error(call, &err);
+		return;
+	}
+	list = json_array();
+	for (int c = 0; c < count; c++)
+		json_array_append_new(list, candidate_json(schedd, &candidates[c]));
+	schedd_reply_json(schedd, call, 200,
+			  json_pack("{s:s, s:s, s:s, s:s, s:o}", "schema", "nomora.explain/1", "job", job, "task",
+				    slash + 1, "why", why, "candidates", list));
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A decision as the API shows it. Private. */
+#ifndef SCHED_SCHEDD_DECISION_JSON_H
+#define SCHED_SCHEDD_DECISION_JSON_H
+
+#include <jansson.h>
+
+#include <sched/live/live.h>
+
+json_t *decision_json(const struct live_decision *decision);
+json_t *json_number_or_null(double value); /* NULL for what is not finite */
+
+#endif

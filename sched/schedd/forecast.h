@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What would follow from changes, and from jobs: computed by a forked child on its copy of the live state, while rounds
+ * go on. Private.
+ */
+#ifndef SCHED_SCHEDD_FORECAST_H
+#define SCHED_SCHEDD_FORECAST_H
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <sched/live/live.h>
+#include <serve/serve.h>
+
+enum { FORECASTS_MOST = 4 };
+
+/* One that a caller waits for. */
+struct forecast {
+	struct serve_call *call; /* NULL: free entry */
+	pid_t child;
+	int fd; /* its answer */
+	char *text;
+	size_t bytes, capacity;
+};
+
+/* The changes and jobs of a request; strings are borrowed. */
+struct forecast_request {
+	const char *const *changes;
+	size_t change_count;
+	const char *jobs; /* lines of jobs.jsonl; "" */
+	bool may_move;
+	uint32_t owner;
+	double within_s;
+};
+
+/* 0, or -errno with err set: -EAGAIN if there are too many. The call is replied to by forecast_read(). */
+int forecast_start(struct forecast forecasts[FORECASTS_MOST], struct live *live, const struct forecast_request *request,
+		   double now_s, struct serve_call *call, struct error *err);
+/* Entries for poll(); returns their number. */
+size_t forecast_poll(const struct forecast forecasts[FORECASTS_MOST], struct pollfd *polled);
+/* Reads what is there, without waiting, and replies to those that are done. */
+void forecast_read(struct forecast forecasts[FORECASTS_MOST]);
+void forecast_stop(struct forecast forecasts[FORECASTS_MOST]);
+
+#endif
