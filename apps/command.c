@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <base/file.h>
+#include <base/json.h>
 #include <base/log.h>
 
 int command_fail(const struct error *err, enum command_exit code)
@@ -123,6 +124,15 @@ static int exec_program(const char *program, char **argv)
 	error_set(&err, errno, "cannot run %s: %s%s", sibling, strerror(errno),
 		  errno == ENOENT ? "; this build has no DPDK: configure it with -Ddpdk=enabled" : "");
 	return command_fail(&err, COMMAND_FAILED);
+}
+
+int command_print_json(json_t *value)
+{
+	struct error err = {0};
+	int code = value ? json_write_file("-", value, &err) : error_set(&err, ENOMEM, "out of memory");
+
+	json_decref(value);
+	return code == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
 }
 
 int command_flush(struct error *err)

@@ -3,6 +3,8 @@
 #ifndef APPS_COMMAND_H
 #define APPS_COMMAND_H
 
+#include <jansson.h>
+
 #include <base/error.h>
 #include <base/options.h>
 
@@ -35,7 +37,10 @@ int command_check_ending(const char *option, const char *path, const char *const
 /* Endings of pictures. */
 extern const char *const command_pictures[];
 
-/* What was printed on standard output is with its reader now: 0, or -errno with err set. */
+/* Prints JSON on standard output and releases it; NULL counts as out of memory. COMMAND_OK, or COMMAND_FAILED. */
+int command_print_json(json_t *value);
+
+/* Flushes standard output. 0 or -errno with err set. */
 int command_flush(struct error *err);
 
 /* Where our own program lies, at most PATH_MAX bytes. 0 or -errno. */

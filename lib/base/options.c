@@ -475,6 +475,29 @@ enum option_outcome options_parse(const struct option_usage *usage, int argc, ch
 	return outcome;
 }
 
+bool option_is_set(const struct option_row *row, const void *settings, const void *defaults)
+{
+	const char *field = (const char *)settings + row->offset, *unset = (const char *)defaults + row->offset;
+
+	switch (row->kind) {
+	case OPTION_KIND_FLAG:
+		return *(const bool *)field;
+	case OPTION_KIND_INTEGER:
+	case OPTION_KIND_DOUBLE: /* bit by bit: NAN is a default */
+		return memcmp(field, unset, sizeof(int64_t)) != 0;
+	case OPTION_KIND_STRING:
+		return *(const char *const *)field != *(const char *const *)unset;
+	case OPTION_KIND_CHOICE:
+		return *(const int *)field != *(const int *)unset;
+	case OPTION_KIND_LIST:
+		return ((const struct option_list *)(const void *)field)->count > 0;
+	case OPTION_KIND_END:
+	case OPTION_KIND_HEADING:
+		break;
+	}
+	return false;
+}
+
 void options_free(struct option_operands *operands)
 {
 	while (operands->strings) {

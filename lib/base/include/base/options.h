@@ -127,6 +127,9 @@ enum option_outcome options_parse(const struct option_usage *usage, int argc, ch
 
 void options_free(struct option_operands *operands);
 
+/* Does the settings struct hold another value than the defaults, as one that the row parsed? */
+bool option_is_set(const struct option_row *row, const void *settings, const void *defaults);
+
 /* The text of --help; `defaults` is a settings struct or NULL. */
 void options_help(const struct option_usage *usage, const void *defaults, FILE *out);
 

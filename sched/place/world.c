@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads the files of a round and builds the network from them. */
-#include "place.h"
+#include <sched/place/place.h>
 
 #include <errno.h>
 #include <stdlib.h>

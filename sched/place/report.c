@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Prints a placement: a table for people, nomora.place/1 for programs. */
-#include "place.h"
+#include <sched/place/place.h>
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,11 +7,16 @@
 
 #include <base/log.h>
 #include <sched/mcf/algorithms.h>
+#include <sched/place/place.h>
 
 #include "commands.h"
-#include "place.h"
 
 enum { CHOICES_MOST = 16, PLACE_STAGES = 5 };
+
+struct settings {
+	struct place_settings place;
+	bool json, strict;
+};
 
 static const char teach[] =
 	"Places jobs by predicted performance: the job's curve (CURVES/NAME.json) at the round trip between the "
@@ -39,49 +44,49 @@ static const char *policy_names[CHOICES_MOST], *algorithm_names[CHOICES_MOST];
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("Files"),
-	OPTION_STRING(struct place_settings, cluster, "cluster", 'c', "FILE", "machines, racks, slots (JSON)"),
-	OPTION_STRING(struct place_settings, jobs, "jobs", 'j', "FILE", "jobs, one JSON object a line; - is stdin"),
-	OPTION_STRING(struct place_settings, latency, "latency", 'l', "FILE",
+	OPTION_STRING(struct settings, place.cluster, "cluster", 'c', "FILE", "machines, racks, slots (JSON)"),
+	OPTION_STRING(struct settings, place.jobs, "jobs", 'j', "FILE", "jobs, one JSON object a line; - is stdin"),
+	OPTION_STRING(struct settings, place.latency, "latency", 'l', "FILE",
 		      "measured round trips (CSV); without it the cluster's defaults count"),
-	OPTION_STRING(struct place_settings, curves, "curves", 'C', "DIR",
+	OPTION_STRING(struct settings, place.curves, "curves", 'C', "DIR",
 		      "folder of the jobs' curves, NAME.json; without it those that come with nomora"),
 	OPTION_HEADING("Policy"),
-	OPTION_CHOICE(struct place_settings, policy, "policy", 'p', "NAME", policy_names, "how to place"),
-	OPTION_FLAG(struct place_settings, paper, "paper", 0,
+	OPTION_CHOICE(struct settings, place.policy, "policy", 'p', "NAME", policy_names, "how to place"),
+	OPTION_FLAG(struct settings, place.paper, "paper", 0,
 		    "the paper's values: p-m 105, p-r 110, nearest entry of a curve's table, raw latencies, ..."),
-	OPTION_INTEGER(struct place_settings, p_m, "p-m", 0, "COST", 0, 1000,
+	OPTION_INTEGER(struct settings, place.p_m, "p-m", 0, "COST", 0, 1000,
 		       "machines up to this cost (100 / performance) get an arc; 1000 = all"),
-	OPTION_INTEGER(struct place_settings, p_r, "p-r", 0, "COST", 0, 1000,
+	OPTION_INTEGER(struct settings, place.p_r, "p-r", 0, "COST", 0, 1000,
 		       "racks whose dearest machine is up to this cost get an arc; 1000 = all"),
-	OPTION_INTEGER(struct place_settings, gamma, "gamma", 0, "COST", 0, 500000, "cost of waiting"),
-	OPTION_DOUBLE(struct place_settings, omega_per_s, "omega-per-s", 0, "COST", 0, 100000,
+	OPTION_INTEGER(struct settings, place.gamma, "gamma", 0, "COST", 0, 500000, "cost of waiting"),
+	OPTION_DOUBLE(struct settings, place.omega_per_s, "omega-per-s", 0, "COST", 0, 100000,
 		      "added cost of waiting, per second waited"),
-	OPTION_FLAG(struct place_settings, preemption, "preemption", 'P',
+	OPTION_FLAG(struct settings, place.preemption, "preemption", 'P',
 		    "allow running tasks to move or to wait again"),
-	OPTION_DOUBLE(struct place_settings, beta_per_s, "beta-per-s", 0, "COST", 0, 100000,
+	OPTION_DOUBLE(struct settings, place.beta_per_s, "beta-per-s", 0, "COST", 0, 100000,
 		      "with --preemption: discount on staying, per second run"),
-	OPTION_INTEGER(struct place_settings, unscheduled_capacity, "unscheduled-capacity", 0, "N", 0, 1000000,
+	OPTION_INTEGER(struct settings, place.unscheduled_capacity, "unscheduled-capacity", 0, "N", 0, 1000000,
 		       "tasks of a job that may wait in the network; 0 = all, 1 = the paper's"),
-	OPTION_FLAG(struct place_settings, root_anywhere, "root-anywhere", 0,
+	OPTION_FLAG(struct settings, place.root_anywhere, "root-anywhere", 0,
 		    "roots take a random free slot, not one in a rack with room for the job"),
-	OPTION_INTEGER(struct place_settings, seed, "seed", 0, "N", 0, 9007199254740991., "seed of random choices"),
+	OPTION_INTEGER(struct settings, place.seed, "seed", 0, "N", 0, 9007199254740991., "seed of random choices"),
 	OPTION_HEADING("Latency"),
-	OPTION_CHOICE(struct place_settings, statistic, "latency-stat", 0, "STAT", latency_rtt_statistic_names,
+	OPTION_CHOICE(struct settings, place.statistic, "latency-stat", 0, "STAT", latency_rtt_statistic_names,
 		      "column of the matrix to use"),
-	OPTION_CHOICE(struct place_settings, reference, "latency-reference", 0, "KIND", references,
+	OPTION_CHOICE(struct settings, place.reference, "latency-reference", 0, "KIND", references,
 		      "added: subtract the testbed's own round trip; absolute: use it raw, as the papers do"),
 	OPTION_HEADING("Solving"),
-	OPTION_CHOICE(struct place_settings, algorithm, "algorithm", 'a', "NAME", algorithm_names,
+	OPTION_CHOICE(struct settings, place.algorithm, "algorithm", 'a', "NAME", algorithm_names,
 		      "flow solver; in each solve all find the same cost"),
-	OPTION_INTEGER(struct place_settings, rounds, "rounds", 0, "N", 1, 100000, "rounds; the last one is explained"),
-	OPTION_DOUBLE(struct place_settings, round_s, "round-s", 0, "S", 0, 1e9, "time from one round to the next"),
-	OPTION_FLAG(struct place_settings, verify, "verify", 'V', "prove each answer optimal"),
+	OPTION_INTEGER(struct settings, place.rounds, "rounds", 0, "N", 1, 100000, "rounds; the last one is explained"),
+	OPTION_DOUBLE(struct settings, place.round_s, "round-s", 0, "S", 0, 1e9, "time from one round to the next"),
+	OPTION_FLAG(struct settings, place.verify, "verify", 'V', "prove each answer optimal"),
 	OPTION_HEADING("Output"),
-	OPTION_FLAG(struct place_settings, json, "json", 0, "print JSON, nomora.place/1"),
-	OPTION_FLAG(struct place_settings, strict, "strict", 0, "exit 3 if a task waits"),
-	OPTION_STRING(struct place_settings, dump_dimacs, "dump-dimacs", 0, "FILE",
+	OPTION_FLAG(struct settings, json, "json", 0, "print JSON, nomora.place/1"),
+	OPTION_FLAG(struct settings, strict, "strict", 0, "exit 3 if a task waits"),
+	OPTION_STRING(struct settings, place.dump_dimacs, "dump-dimacs", 0, "FILE",
 		      "write the last solve's network, roots placed, for 'nomora solve'"),
-	OPTION_STRING(struct place_settings, draw, "draw", 0, "FILE", "draw it with its flow: .dot or .json"),
+	OPTION_STRING(struct settings, place.draw, "draw", 0, "FILE", "draw it with its flow: .dot or .json"),
 	OPTION_END,
 };
 
@@ -105,20 +110,20 @@ static void list_choices(void)
 	}
 }
 
-static int check_settings(const struct place_settings *settings, struct error *err)
+static int check_settings(const struct settings *settings, struct error *err)
 {
 	static const char text[] = "missing option --%s; 'nomora place --help' has an example";
 
-	if (!settings->cluster)
+	if (!settings->place.cluster)
 		return error_set(err, EINVAL, text, "cluster");
-	if (!settings->jobs)
+	if (!settings->place.jobs)
 		return error_set(err, EINVAL, text, "jobs");
-	if (settings->dump_dimacs && strcmp(settings->dump_dimacs, "-") == 0 && settings->json)
+	if (settings->place.dump_dimacs && strcmp(settings->place.dump_dimacs, "-") == 0 && settings->json)
 		return error_set(err, EINVAL,
 				 "--dump-dimacs - and --json would both write to standard output; use "
 				 "--dump-dimacs FILE");
-	if (settings->draw)
-		return command_check_ending("--draw", settings->draw, place_drawings, err);
+	if (settings->place.draw)
+		return command_check_ending("--draw", settings->place.draw, place_drawings, err);
 	return 0;
 }
 
@@ -149,7 +154,7 @@ static struct place_settings defaults(int argc, char **argv)
 
 int command_place(int argc, char **argv)
 {
-	struct place_settings settings = defaults(argc, argv);
+	struct settings settings = {.place = defaults(argc, argv)};
 	struct option_operands operands = {0};
 	struct place_outcome outcome = {0};
 	struct place_world world = {0};
@@ -160,9 +165,10 @@ int command_place(int argc, char **argv)
 	list_choices();
 	code = command_parse(&usage, argc, argv, &settings, &operands);
 	command_find_data(".", "curves", "", shipped);
-	if (!settings.curves)
-		settings.curves = shipped;
-	settings.algorithm_name = settings.algorithm == 0 ? NULL : algorithm_names[settings.algorithm];
+	if (!settings.place.curves)
+		settings.place.curves = shipped;
+	settings.place.algorithm_name =
+		settings.place.algorithm == 0 ? NULL : algorithm_names[settings.place.algorithm];
 	if (code < 0 && check_settings(&settings, &err) != 0)
 		code = command_fail(&err, COMMAND_USAGE);
 	if (code >= 0) {
@@ -170,7 +176,7 @@ int command_place(int argc, char **argv)
 		return code;
 	}
 	world.progress = progress_create(stderr, "place", PLACE_STAGES);
-	code = place_world_load(&world, &settings, &err);
+	code = place_world_load(&world, &settings.place, &err);
 	if (code == 0)
 		code = place_run(&world, &outcome, &err);
 	progress_destroy(world.progress);

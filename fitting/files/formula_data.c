@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fit_expr_data.h"
-
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,9 @@
 #include <fitting/observations/observations.h>
 #include <model/sweep.h>
 
-static bool taken(const struct fit_data *data, const char *name)
+#include "formula_priv.h"
+
+static bool taken(const struct formula_data *data, const char *name)
 {
 	for (size_t k = 0; k < data->table.columns; k++)
 		if (strcasecmp(data->table.column[k].name, name) == 0)
@@ -19,7 +20,7 @@ static bool taken(const struct fit_data *data, const char *name)
 }
 
 /* Names each column besides y and the deviations by its header and, if the header does not use them, x or x1, x2... */
-static void name_predictors(struct fit_data *data, int y, int deviation)
+static void name_predictors(struct formula_data *data, int y, int deviation)
 {
 	size_t predictors = 0, place = 0;
 
@@ -53,7 +54,7 @@ static int find_column(const struct expression_table *table, const char *name, c
 	return column;
 }
 
-static int allocate(struct fit_data *data, bool deviations, struct error *err)
+static int allocate(struct formula_data *data, bool deviations, struct error *err)
 {
 	size_t cells;
 
@@ -68,7 +69,7 @@ static int allocate(struct fit_data *data, bool deviations, struct error *err)
 }
 
 /* Deviations below or at 0 are refused here, where the line is known. */
-static int copy_rows(struct fit_data *data, int y, int deviation, struct error *err)
+static int copy_rows(struct formula_data *data, int y, int deviation, struct error *err)
 {
 	const struct expression_table *table = &data->table;
 
@@ -98,7 +99,7 @@ static bool is_sweep(const struct expression_table *table)
 }
 
 /* Levels of a sweep: x is the added round trip, y the normalised performance, with the scatter of its runs. */
-static int read_sweep(const struct fit_expression_settings *settings, struct fit_data *data, struct error *err)
+static int read_sweep(const struct formula_settings *settings, struct formula_data *data, struct error *err)
 {
 	const struct observation_settings how = {.metric = settings->metric,
 						 .absolute_sigma = settings->absolute_sigma};
@@ -138,7 +139,7 @@ static int read_sweep(const struct fit_expression_settings *settings, struct fit
 	return code;
 }
 
-int fit_data_read(const struct fit_expression_settings *settings, struct fit_data *data, struct error *err)
+int formula_data_read(const struct formula_settings *settings, struct formula_data *data, struct error *err)
 {
 	int y, deviation = -1, code = expression_table_read(settings->input, &data->table, err);
 
@@ -175,7 +176,7 @@ int fit_data_read(const struct fit_expression_settings *settings, struct fit_dat
 	return code ? code : copy_rows(data, y, deviation, err);
 }
 
-int fit_data_check(const struct fit_data *data, const struct expression *model, struct error *err)
+int formula_data_check(const struct formula_data *data, const struct expression *model, struct error *err)
 {
 	for (size_t k = 0; k < data->name_count && data->table.columns > 0; k++) {
 		int code = expression_uses_predictor(model, k)
@@ -199,7 +200,7 @@ static int compare_rows(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-int fit_data_sorted(const struct fit_data *data, double **x, double **y, double **deviation, struct error *err)
+int formula_data_sorted(const struct formula_data *data, double **x, double **y, double **deviation, struct error *err)
 {
 	size_t n = data->observations;
 	struct row *rows = malloc(n * sizeof *rows);
@@ -226,11 +227,11 @@ int fit_data_sorted(const struct fit_data *data, double **x, double **y, double 
 	return 0;
 }
 
-void fit_data_free(struct fit_data *data)
+void formula_data_free(struct formula_data *data)
 {
 	expression_table_free(&data->table);
 	free(data->x);
 	free(data->y);
 	free(data->deviations);
-	*data = (struct fit_data){0};
+	*data = (struct formula_data){0};
 }

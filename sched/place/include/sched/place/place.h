@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nomora place, in parts: place_world.c reads the files and builds the network, place_run.c runs the rounds and writes
- * the drawings, place_report.c prints. Rounds are sched/round, explanations sched/explain.
+ * A placement from files to an explained answer: the world is read from a cluster, jobs, curves and a latency matrix;
+ * rounds run (sched/round), the last one is explained (sched/explain) and printed. One thread.
  */
-#ifndef APPS_PLACE_H
-#define APPS_PLACE_H
+#ifndef SCHED_PLACE_PLACE_H
+#define SCHED_PLACE_PLACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ struct place_settings {
 	int policy, statistic, reference, algorithm;
 	int64_t p_m, p_r, gamma, unscheduled_capacity, rounds, seed;
 	double omega_per_s, beta_per_s, round_s;
-	bool paper, preemption, root_anywhere, verify, json, strict;
+	bool paper, preemption, root_anywhere, verify;
 	const char *dump_dimacs, *draw;
 	const char *algorithm_name; /* NULL: the structured solver, kept between rounds */
 };
@@ -42,6 +42,7 @@ struct place_world {
 	struct progress *progress; /* borrowed; NULL is legal */
 };
 
+/* Borrows the settings. 0 or -errno with err set; release with place_world_free() in either case. */
 int place_world_load(struct place_world *world, const struct place_settings *settings, struct error *err);
 void place_world_free(struct place_world *world);
 /* Names for drawings and explanations; the context is the world. */

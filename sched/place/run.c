@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs the rounds and writes the last one's network. */
-#include "place.h"
+#include <sched/place/place.h>
 
 #include <errno.h>
 #include <math.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "command.h"
-#include "fit_parts.h"
+#include <fitting/files/sweeps.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -9,11 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <base/json.h>
 #include <base/log.h>
 #include <base/name.h>
 #include <figures/curves.h>
 #include <model/sweep_log.h>
+
+#include "sweeps_priv.h"
 
 void fit_name_of_file(const char *path, char *name, size_t bytes)
 {
@@ -126,19 +126,6 @@ static int save_curve(const struct fit_sweeps_settings *settings, const struct f
 	return curve_save(fit->curve, path, err);
 }
 
-static int print_json(const struct fit *fits, size_t count, struct error *err)
-{
-	json_t *root = json_pack("{s:s}", "schema", "nomora.fit/1"), *array = json_array();
-	int rc;
-
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(array, fit_to_json(&fits[i]));
-	json_object_set_new(root, "fits", array);
-	rc = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
-	json_decref(root);
-	return rc;
-}
-
 static int draw(const struct fit_sweeps_settings *settings, const struct fit *fits, size_t count, struct error *err)
 {
 	const struct curve **curves = calloc(count, sizeof *curves);
@@ -155,49 +142,58 @@ static int draw(const struct fit_sweeps_settings *settings, const struct fit *fi
 		curves[i] = fits[i].curve;
 		labels[i] = settings->model_count > 1 ? curves[i]->model : curves[i]->application;
 	}
-	for (size_t i = 0; rc == 0 && i < settings->plots.files->count; i++)
-		rc = figures_curves_save(&figure, settings->plots.files->items[i], err);
+	for (size_t i = 0; rc == 0 && i < settings->plots.files.count; i++)
+		rc = figures_curves_save(&figure, settings->plots.files.items[i], err);
 	free(labels);
 	free(curves);
 	return rc;
 }
 
-static void print_reports(const struct fit *fits, size_t count)
+int fit_sweeps_run(const struct fit_sweeps_settings *settings, char *const *paths, size_t count,
+		   struct fit_sweeps *result, struct error *err)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (i > 0)
-			putchar('\n');
-		fit_report(&fits[i], stdout);
-	}
-}
+	size_t total = count * settings->model_count;
+	int rc;
 
-/* Everything is fitted and drawn before the first curve is written: a sweep that fails leaves no partial result. */
-static int run(const struct fit_sweeps_settings *settings, char *const *paths, size_t count, struct error *err)
-{
-	size_t total = count * settings->model_count, done = 0;
-	bool to_stdout = settings->output && strcmp(settings->output, "-") == 0;
-	struct fit *fits = calloc(total, sizeof *fits);
-	int rc = fits ? 0 : error_set(err, ENOMEM, "out of memory");
-
+	*result = (struct fit_sweeps){.fits = calloc(total, sizeof *result->fits)};
+	rc = result->fits ? 0 : error_set(err, ENOMEM, "out of memory");
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = fit_file(settings, paths[i], &fits[done], &done, err);
+		rc = fit_file(settings, paths[i], &result->fits[result->count], &result->count, err);
 	if (rc == 0)
-		rc = draw(settings, fits, total, err);
+		rc = draw(settings, result->fits, total, err);
 	for (size_t i = 0; rc == 0 && i < total; i++)
-		rc = save_curve(settings, &fits[i], total > 1, err);
-	if (rc == 0 && settings->json)
-		rc = print_json(fits, total, err);
-	if (rc == 0 && !settings->json && !settings->quiet && !to_stdout)
-		print_reports(fits, total);
-	for (size_t i = 0; i < done; i++)
-		fit_free(&fits[i]);
-	free(fits);
+		rc = save_curve(settings, &result->fits[i], total > 1, err);
+	if (rc != 0)
+		fit_sweeps_free(result);
 	return rc;
 }
 
-int fit_sweeps(const struct fit_sweeps_settings *settings, char *const *paths, size_t count)
+void fit_sweeps_free(struct fit_sweeps *sweeps)
 {
-	struct error err = {0};
+	for (size_t i = 0; i < sweeps->count; i++)
+		fit_free(&sweeps->fits[i]);
+	free(sweeps->fits);
+	*sweeps = (struct fit_sweeps){0};
+}
 
-	return run(settings, paths, count, &err) == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
+void fit_sweeps_print(const struct fit_sweeps *sweeps, FILE *out)
+{
+	for (size_t i = 0; i < sweeps->count; i++) {
+		if (i > 0)
+			fputc('\n', out);
+		fit_report(&sweeps->fits[i], out);
+	}
+}
+
+json_t *fit_sweeps_to_json(const struct fit_sweeps *sweeps)
+{
+	json_t *fits = json_array();
+
+	for (size_t i = 0; i < sweeps->count; i++) {
+		if (json_array_append_new(fits, fit_to_json(&sweeps->fits[i])) != 0) {
+			json_decref(fits);
+			return NULL;
+		}
+	}
+	return json_pack("{s:s, s:o}", "schema", "nomora.fit/1", "fits", fits);
 }

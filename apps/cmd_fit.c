@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora fit: from sweeps to curves; and the fitter on users' formulas and NIST's reference sets. */
 #include "commands.h"
-#include "fit_expr.h"
-#include "fit_parts.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,21 +8,26 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <fitting/files/compare.h>
+#include <fitting/files/formula.h>
+#include <fitting/files/sweeps.h>
+#include <fitting/nist/report.h>
+
 struct settings {
 	const char *output, *model, *metric, *application, *nist;
-	struct option_list plots;
+	struct fit_plots plots;
 	double threshold_us, baseline_rtt_us;
 	int64_t degree, replicates, seed;
-	bool continuous, absolute_sigma, without_outliers, without_disturbed, compare, log_x, zoom_y, json, quiet;
-	struct fit_expression_settings expression;
+	bool continuous, absolute_sigma, without_outliers, without_disturbed, compare, json, quiet;
+	struct formula_settings expression;
 };
 
 static const struct option_row rows[] = {
 	OPTION_STRING(struct settings, output, "output", 'o', "FILE",
 		      "curve.json; a folder when there are several sweeps; - for stdout"),
-	OPTION_LIST(struct settings, plots, "plot", 'p', "FILE", "picture, .svg or .png; repeatable"),
-	OPTION_FLAG(struct settings, log_x, "log-x", 0, "logarithmic x axis in pictures"),
-	OPTION_FLAG(struct settings, zoom_y, "zoom-y", 0, "y axis in pictures around the data, not from 0"),
+	OPTION_LIST(struct settings, plots.files, "plot", 'p', "FILE", "picture, .svg or .png; repeatable"),
+	OPTION_FLAG(struct settings, plots.log_x, "log-x", 0, "logarithmic x axis in pictures"),
+	OPTION_FLAG(struct settings, plots.zoom_y, "zoom-y", 0, "y axis in pictures around the data, not from 0"),
 	OPTION_STRING(struct settings, metric, "metric", 'm', "NAME", "metric to fit; default: the sweep's first"),
 	OPTION_STRING(struct settings, application, "application", 'a', "NAME",
 		      "default: the plan's, from SWEEP.csv.log, or the file's name"),
@@ -65,7 +68,7 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct settings, expression.y_column, "y-column", 0, "NAME", "name or number from 1"),
 	OPTION_STRING(struct settings, expression.deviation_column, "deviation-column", 0, "NAME",
 		      "standard deviation of y"),
-	OPTION_CHOICE(struct settings, expression.loss, "loss", 0, "LOSS", fit_loss_names,
+	OPTION_CHOICE(struct settings, expression.loss, "loss", 0, "LOSS", formula_loss_names,
 		      "loss function; soft_l1 and huber are robust against outliers"),
 	OPTION_DOUBLE(struct settings, expression.loss_scale, "loss-scale", 0, "R", 1e-300, 1e300,
 		      "residual, in deviations, above which a robust loss grows linearly"),
@@ -103,55 +106,6 @@ static int usage_error(const char *text)
 	return COMMAND_USAGE;
 }
 
-static int unknown_model(void)
-{
-	return usage_error("--model: expected auto, polynomial, polynomial-1..5, log, exponential, rational, hill, "
-			   "spline or monotone");
-}
-
-/* --model and --degree. 0 or a command_exit. */
-static int translate_models(const struct settings *settings, struct fit_sweeps_settings *sweeps)
-{
-	char names[256];
-	char *rest = names, *name;
-
-	if (strlen(settings->model) >= sizeof names)
-		return unknown_model();
-	strcpy(names, settings->model);
-	while ((name = strsep(&rest, ","))) {
-		int *family = &sweeps->models[sweeps->model_count++];
-
-		if (sweeps->model_count == FIT_MODELS_MAXIMUM || fit_family_parse(name, family) != 0)
-			return unknown_model();
-	}
-	if (!settings->degree)
-		return 0;
-	if (sweeps->model_count > 1 || (sweeps->models[0] != FIT_AUTO && sweeps->models[0] != FIT_ANY_POLYNOMIAL))
-		return usage_error("--degree is for polynomials: leave --model out");
-	sweeps->models[0] = FIT_POLYNOMIAL_1 + (int)settings->degree - 1;
-	return 0;
-}
-
-/* --threshold and --continuous. 0 or a command_exit. */
-static int translate_threshold(const struct settings *settings, struct fit_sweeps_settings *sweeps)
-{
-	bool forced = !isnan(settings->threshold_us);
-	struct fit_settings *fit = &sweeps->fitting;
-
-	for (size_t i = 0; i < sweeps->model_count; i++)
-		if (sweeps->models[i] == FIT_MONOTONE && (forced || settings->continuous))
-			return usage_error("--model monotone has no threshold: leave --threshold and --continuous out");
-	if (forced && settings->threshold_us == 0 && settings->continuous)
-		return usage_error("--continuous needs a threshold, and --threshold 0 means none");
-	if (settings->continuous)
-		fit->form = CURVE_FORM_HINGE;
-	else if (forced)
-		fit->form = settings->threshold_us > 0 ? CURVE_FORM_JUMP : CURVE_FORM_NONE;
-	if (forced && settings->threshold_us > 0)
-		fit->threshold_us = settings->threshold_us;
-	return 0;
-}
-
 static int check_operands(const struct settings *settings, const struct fit_sweeps_settings *sweeps, int operands)
 {
 	struct error err = {0};
@@ -171,11 +125,6 @@ static int check_operands(const struct settings *settings, const struct fit_swee
 	return 0;
 }
 
-static struct fit_plots plots_of(const struct settings *settings)
-{
-	return (struct fit_plots){.files = &settings->plots, .log_x = settings->log_x, .zoom_y = settings->zoom_y};
-}
-
 static int run_sweeps(const struct settings *settings, const struct option_operands *operands)
 {
 	struct fit_sweeps_settings sweeps = {
@@ -185,10 +134,11 @@ static int run_sweeps(const struct settings *settings, const struct option_opera
 			      .without_outliers = settings->without_outliers,
 			      .without_disturbed = settings->without_disturbed,
 			      .absolute_sigma = settings->absolute_sigma},
-		.plots = plots_of(settings),
-		.json = settings->json,
+		.plots = settings->plots,
 		.quiet = settings->quiet,
 	};
+	struct fit_sweeps result;
+	struct error err = {0};
 	int code;
 
 	fit_settings_default(&sweeps.fitting);
@@ -196,12 +146,20 @@ static int run_sweeps(const struct settings *settings, const struct option_opera
 	sweeps.fitting.replicates = (int)settings->replicates;
 	sweeps.fitting.seed = (uint64_t)settings->seed;
 	sweeps.fitting.baseline_rtt_us = settings->baseline_rtt_us;
-	code = translate_models(settings, &sweeps);
-	if (code == 0)
-		code = translate_threshold(settings, &sweeps);
-	if (code == 0)
-		code = check_operands(settings, &sweeps, operands->count);
-	return code ? code : fit_sweeps(&sweeps, operands->items, (size_t)operands->count);
+	if (fit_sweeps_set_models(&sweeps, settings->model, (int)settings->degree, &err) != 0 ||
+	    fit_sweeps_set_threshold(&sweeps, settings->threshold_us, settings->continuous, &err) != 0)
+		return usage_error(err.text);
+	code = check_operands(settings, &sweeps, operands->count);
+	if (code != 0)
+		return code;
+	if (fit_sweeps_run(&sweeps, operands->items, (size_t)operands->count, &result, &err) != 0)
+		return command_fail(&err, COMMAND_FAILED);
+	if (settings->json)
+		code = command_print_json(fit_sweeps_to_json(&result));
+	else if (!settings->quiet && !(settings->output && strcmp(settings->output, "-") == 0))
+		fit_sweeps_print(&result, stdout);
+	fit_sweeps_free(&result);
+	return code;
 }
 
 /* The modes of the command and the options that each takes. */
@@ -217,46 +175,23 @@ static const struct purpose sweeps = {"a sweep",
 				       NULL}};
 static const struct purpose curves = {"--compare", {"compare", "plot", "log-x", "zoom-y", "json", NULL}};
 static const struct purpose nist = {"--nist", {"nist", "json", NULL}};
-static const struct purpose formula = {"--expr", {"expr",           "output",
-						  "plot",           "metric",
-						  "application",    "baseline-rtt-us",
-						  "json",           "quiet",
-						  "absolute-sigma", "seed",
-						  "start",          "response",
-						  "bounds",         "fix",
-						  "y-column",       "deviation-column",
-						  "loss",           "loss-scale",
-						  "multistart",     NULL}};
-
-static bool is_set(const struct option_row *row, const struct settings *settings, const struct settings *defaults)
-{
-	const char *field = (const char *)settings + row->offset, *unset = (const char *)defaults + row->offset;
-
-	switch (row->kind) {
-	case OPTION_KIND_FLAG:
-		return *(const bool *)field;
-	case OPTION_KIND_INTEGER:
-	case OPTION_KIND_DOUBLE: /* bit by bit: NAN is a default */
-		return memcmp(field, unset, sizeof(int64_t)) != 0;
-	case OPTION_KIND_STRING:
-		return *(const char *const *)field != *(const char *const *)unset;
-	case OPTION_KIND_CHOICE:
-		return *(const int *)field != *(const int *)unset;
-	case OPTION_KIND_LIST:
-		return ((const struct option_list *)(const void *)field)->count > 0;
-	case OPTION_KIND_END:
-	case OPTION_KIND_HEADING:
-		break;
-	}
-	return false;
-}
+static const struct purpose expression = {"--expr", {"expr",           "output",
+						     "plot",           "metric",
+						     "application",    "baseline-rtt-us",
+						     "json",           "quiet",
+						     "absolute-sigma", "seed",
+						     "start",          "response",
+						     "bounds",         "fix",
+						     "y-column",       "deviation-column",
+						     "loss",           "loss-scale",
+						     "multistart",     NULL}};
 
 /* Refuses options that the mode would ignore, and pictures of an unknown format. */
 static int check_options(const struct settings *settings, const struct settings *defaults)
 {
 	const struct purpose *purpose = settings->nist                    ? &nist
 					: settings->compare               ? &curves
-					: settings->expression.expression ? &formula
+					: settings->expression.expression ? &expression
 									  : &sweeps;
 	struct error err = {0};
 
@@ -265,20 +200,96 @@ static int check_options(const struct settings *settings, const struct settings 
 
 		while (*taken && row->name && strcmp(*taken, row->name) != 0)
 			taken++;
-		if (*taken || !is_set(row, settings, defaults))
+		if (*taken || !option_is_set(row, settings, defaults))
 			continue;
 		error_set(&err, EINVAL, "--%s does not apply to %s%s", row->name, purpose->name,
 			  purpose == &sweeps ? "; it needs --expr" : "");
 		return usage_error(err.text);
 	}
-	for (size_t i = 0; i < settings->plots.count; i++)
-		if (command_check_ending("--plot", settings->plots.items[i], command_pictures, &err) != 0)
+	for (size_t i = 0; i < settings->plots.files.count; i++)
+		if (command_check_ending("--plot", settings->plots.files.items[i], command_pictures, &err) != 0)
 			return usage_error(err.text);
 	return 0;
 }
 
+static int run_nist(const char *path, bool json)
+{
+	struct nist_set set;
+	struct error err = {0};
+	json_t *fits = json_array();
+	int exit_code = COMMAND_OK;
+
+	if (nist_read(path, &set, &err) != 0) {
+		json_decref(fits);
+		return command_fail(&err, COMMAND_FAILED);
+	}
+	if (!json)
+		nist_print_set(&set, stdout);
+	for (size_t start = 0; start < (set.linear ? 1 : set.start_count); start++) {
+		struct nist_fit fit;
+
+		if (nist_solve(&set, start, 0, &fit, &err) != 0) {
+			error_prefix(&err, "%s", path);
+			exit_code = command_fail(&err, COMMAND_FAILED);
+			break;
+		}
+		exit_code = fit.converged ? exit_code : COMMAND_NEGATIVE;
+		if (json)
+			json_array_append_new(fits, nist_fit_to_json(&set, start, &fit));
+		else
+			nist_print_fit(&set, start, &fit, stdout);
+	}
+	if (json && exit_code != COMMAND_FAILED && command_print_json(nist_set_to_json(&set, json_incref(fits))) != 0)
+		exit_code = COMMAND_FAILED;
+	json_decref(fits);
+	nist_free(&set);
+	return exit_code;
+}
+
+static int run_compare(const struct settings *settings, const struct option_operands *operands)
+{
+	struct curve_comparisons comparisons;
+	struct error err = {0};
+	int code = COMMAND_OK;
+
+	if (operands->count < 2)
+		return usage_error("--compare needs at least two curve files");
+	if (curve_comparisons_load(operands->items, (size_t)operands->count, &settings->plots, &comparisons, &err) != 0)
+		return command_fail(&err, COMMAND_FAILED);
+	if (settings->json)
+		code = command_print_json(curve_comparisons_to_json(&comparisons));
+	else
+		curve_comparisons_print(&comparisons, stdout);
+	if (code == COMMAND_OK && curve_comparisons_differ(&comparisons))
+		code = COMMAND_NEGATIVE;
+	curve_comparisons_free(&comparisons);
+	return code;
+}
+
+static int run_formula(const struct formula_settings *settings, bool json, bool quiet)
+{
+	struct error err = {0};
+	bool bad_option;
+	struct formula_fit *fit = formula_fit_create(settings, &bad_option, &err);
+	int code = COMMAND_OK;
+
+	if (!fit)
+		return command_fail(&err, bad_option ? COMMAND_USAGE : COMMAND_FAILED);
+	if (json)
+		code = command_print_json(formula_fit_to_json(fit));
+	else if (!quiet)
+		formula_fit_print(fit, stdout);
+	if (code == COMMAND_OK && !formula_fit_converged(fit))
+		code = COMMAND_NEGATIVE;
+	else if (code == COMMAND_OK && formula_fit_save(fit, &err) != 0)
+		code = command_fail(&err, COMMAND_FAILED);
+	formula_fit_destroy(fit);
+	return code;
+}
+
 static int dispatch(struct settings *settings, const struct settings *defaults, const struct option_operands *operands)
 {
+	struct formula_settings *how = &settings->expression;
 	int code = check_options(settings, defaults);
 	char name[256];
 
@@ -286,32 +297,25 @@ static int dispatch(struct settings *settings, const struct settings *defaults, 
 		return code;
 	if (settings->nist)
 		return operands->count ? usage_error("--nist takes no operands besides its file")
-				       : command_fit_nist(settings->nist, settings->json);
-	if (settings->compare) {
-		struct fit_plots plots = plots_of(settings);
-
-		if (operands->count < 2)
-			return usage_error("--compare needs at least two curve files");
-		return fit_compare_files(operands->items, (size_t)operands->count, &plots, settings->json);
-	}
+				       : run_nist(settings->nist, settings->json);
+	if (settings->compare)
+		return run_compare(settings, operands);
 	if (operands->count == 0)
 		return usage_error("missing operand SWEEP.csv");
-	if (!settings->expression.expression)
+	if (!how->expression)
 		return run_sweeps(settings, operands);
 	if (operands->count != 1)
 		return usage_error("--expr fits one file of columns");
-	settings->expression.absolute_sigma = settings->absolute_sigma;
-	settings->expression.json = settings->json;
-	settings->expression.quiet = settings->quiet;
-	settings->expression.seed = settings->seed;
-	settings->expression.metric = settings->metric;
-	settings->expression.input = operands->items[0];
-	settings->expression.output = settings->output;
-	settings->expression.plots = &settings->plots;
-	settings->expression.baseline_rtt_us = settings->baseline_rtt_us;
+	how->absolute_sigma = settings->absolute_sigma;
+	how->seed = settings->seed;
+	how->metric = settings->metric;
+	how->input = operands->items[0];
+	how->output = settings->output;
+	how->plots = settings->plots;
+	how->baseline_rtt_us = settings->baseline_rtt_us;
 	fit_name_of_file(operands->items[0], name, sizeof name);
-	settings->expression.application = settings->application ? settings->application : name;
-	return command_fit_expression(&settings->expression);
+	how->application = settings->application ? settings->application : name;
+	return run_formula(how, settings->json, settings->quiet);
 }
 
 int command_fit(int argc, char **argv)
@@ -322,7 +326,7 @@ int command_fit(int argc, char **argv)
 	struct option_operands operands = {0};
 	int code;
 
-	fit_expression_defaults(&settings.expression);
+	formula_settings_default(&settings.expression);
 	defaults = settings;
 	code = command_parse(&usage, argc, argv, &settings, &operands);
 	if (code < 0)

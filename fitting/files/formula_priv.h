@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parts of a formula's fit: formula_data.c reads a table's columns or the levels of a sweep.csv. */
+#ifndef FITTING_FILES_FORMULA_PRIV_H
+#define FITTING_FILES_FORMULA_PRIV_H
+
+#include <fitting/expression/expression.h>
+#include <fitting/expression/parameters.h>
+#include <fitting/expression/table.h>
+#include <fitting/files/formula.h>
+#include <fitting/nonlinear/nonlinear.h>
+#include <model/sweep.h>
+
+enum { FORMULA_NAMES_MAXIMUM = 2 * TABLE_COLUMNS_MAXIMUM };
+
+struct formula_data {
+	struct expression_table table; /* of a plain table; empty for a sweep */
+	size_t name_count; /* columns of x: each predictor by its header name, and by its alias x1, x2, ... */
+	const char *names[FORMULA_NAMES_MAXIMUM];
+	char aliases[TABLE_COLUMNS_MAXIMUM][16];
+	size_t column[FORMULA_NAMES_MAXIMUM]; /* in the table */
+	size_t observations;
+	long double *x, *y; /* x is observations x name_count, row-major */
+	double *deviations; /* NULL = all alike */
+	/* Of a sweep; of a plain table "performance" and unknown baselines. */
+	struct sweep_metric metric;
+	double baseline_value, baseline_deviation, baseline_rtt_us;
+	long disturbed_runs;
+};
+
+int formula_data_read(const struct formula_settings *settings, struct formula_data *data, struct error *err);
+
+/* Are the columns that the formula uses numbers throughout? */
+int formula_data_check(const struct formula_data *data, const struct expression *model, struct error *err);
+/*
+ * The observations by ascending x (the first predictor), in one block that *x begins and the caller frees;
+ * *deviation is NULL if there are none. 0 or -ENOMEM.
+ */
+int formula_data_sorted(const struct formula_data *data, double **x, double **y, double **deviation, struct error *err);
+void formula_data_free(struct formula_data *data); /* of a zeroed or filled one */
+
+struct formula_fit {
+	const struct formula_settings *settings;
+	struct formula_data data;
+	struct expression_parameters parameters;
+	struct expression *model, *response; /* response: NULL = y */
+	struct nonlinear_result result;
+	double r_squared;
+};
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pictures that a fit draws. */
+#ifndef FITTING_FILES_PLOTS_H
+#define FITTING_FILES_PLOTS_H
+
+#include <stdbool.h>
+
+#include <base/options.h>
+
+struct fit_plots {
+	struct option_list files; /* .svg or .png */
+	bool log_x, zoom_y;       /* as in figures/curves.h */
+};
+
+#endif
