@@ -310,6 +310,7 @@ static const struct command subcommands[] = {
 	{"draw", "a heat map", run_draw, NULL},
 	{"export", "JSON or a square table", run_export, NULL},
 	{"top", "the state and the worst pairs of a live matrix", command_mesh_top, NULL},
+	{"history", "how a pair went on", command_mesh_history, NULL},
 	{"serve", "a live matrix as web pages and metrics", command_mesh_serve, NULL},
 	{"plan", "who probes whom, under budgets", command_mesh_plan, NULL},
 	{"drain", "take hosts out on purpose, and back", command_mesh_drain, NULL},

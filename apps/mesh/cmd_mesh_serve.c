@@ -2,17 +2,20 @@
 /* nomora mesh serve: a live matrix as web pages and metrics. */
 #include "commands.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 
 #include <base/stop.h>
 #include <probe/serve/pages.h>
+#include <probe/store/recorder.h>
 
 struct serve_settings {
 	const char *address;
 	int64_t port;
 	int statistic;
 	double max_age_s;
+	struct mesh_recorder_options history;
 };
 
 static const struct option_row rows[] = {
@@ -23,6 +26,7 @@ static const struct option_row rows[] = {
 		      "the figure that colours and ranks"),
 	OPTION_DOUBLE(struct serve_settings, max_age_s, "max-age", 0, "S", 0, 1e9,
 		      "older pairs are stale; 0 = none is"),
+	MESH_RECORDER_ROWS(struct serve_settings, history),
 	OPTION_END,
 };
 
@@ -43,9 +47,17 @@ static int run(const char *path, const struct serve_settings *settings, struct e
 					.routes = mesh_pages_routes,
 					.context = &pages};
 	struct serve *serve = live ? serve_create(&options, err) : NULL;
+	struct mesh_recorder *recorder = NULL;
 	int code = serve ? 0 : -err->code;
 
-	if (serve) {
+	if (serve && settings->history.store_path) {
+		struct mesh_recorder_options record = settings->history;
+
+		record.live_path = path;
+		recorder = mesh_recorder_start(&record, err);
+		code = recorder ? 0 : error_code(err, EIO);
+	}
+	if (!code) {
 		printf("http://%s:%u/\n", settings->address, serve_port(serve));
 		code = command_flush(err);
 		while (!code && !*stop_flag()) {
@@ -55,6 +67,7 @@ static int run(const char *path, const struct serve_settings *settings, struct e
 			serve_run(serve);
 		}
 	}
+	mesh_recorder_stop(recorder);
 	serve_destroy(serve);
 	latency_matrix_destroy(live);
 	return code;
@@ -71,7 +84,8 @@ int command_mesh_serve(int argc, char **argv)
 		.operands_minimum = 1,
 		.operands_maximum = 1,
 	};
-	struct serve_settings settings = {.address = "127.0.0.1", .port = 8862, .max_age_s = 60};
+	struct serve_settings settings = {
+		.address = "127.0.0.1", .port = 8862, .max_age_s = 60, .history = mesh_recorder_defaults};
 	struct option_operands operands;
 	struct error err = {0};
 	int code;

@@ -20,6 +20,7 @@ static const struct option_row rows[] = {
 		       "capacity of a new live matrix, 88 bytes each"),
 	OPTION_STRING(struct station_settings, name, "name", 'n', "NAME",
 		      "ours in the matrix; default: the peers file's name for our address"),
+	MESH_RECORDER_ROWS(struct station_settings, history),
 	OPTION_HEADING("How"),
 	OPTION_DOUBLE(struct station_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,
 		      "between two probes to one peer"),
@@ -60,6 +61,7 @@ int command_mesh_agent(int argc, char **argv)
 	struct peers peers;
 	int code;
 
+	settings.history = mesh_recorder_defaults;
 	settings.duration_s = 0;
 	settings.reflect = true;
 	code = command_parse(&usage, argc, argv, &settings, &operands);

@@ -315,8 +315,17 @@ static int run_watch(struct station *station, struct error *err)
 		.window = ns_from_us(settings->window_s * 1e6),
 		.live = live,
 	};
-	int code = live ? open_agent(station, err) : -err->code;
+	struct mesh_recorder_options history = settings->history;
+	struct mesh_recorder *recorder = NULL;
+	int code = live ? 0 : -err->code;
 
+	history.live_path = settings->live_path;
+	if (!code && history.store_path) {
+		recorder = mesh_recorder_start(&history, err);
+		code = recorder ? 0 : error_code(err, EIO);
+	}
+	if (!code)
+		code = open_agent(station, err);
 	if (!code) {
 		agent_summarise(station->agent, &station->result.summary);
 		watch.error_us = ns_to_us(station->result.summary.error_bound);
@@ -326,6 +335,7 @@ static int run_watch(struct station *station, struct error *err)
 		log_info("%s published %llu windows, %llu late", watch.host, (unsigned long long)watch.state.windows,
 			 (unsigned long long)watch.state.late);
 	}
+	mesh_recorder_stop(recorder);
 	latency_matrix_destroy(live);
 	return code;
 }

@@ -11,6 +11,7 @@
 #include <base/options.h>
 #include <probe/agent/agent.h>
 #include <probe/mesh/row.h>
+#include <probe/store/recorder.h>
 
 struct station_settings {
 	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan;
@@ -18,6 +19,7 @@ struct station_settings {
 		total_pps, live_hosts, live_racks, live_pairs;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s;
 	int driver, poll, stamps, format;
+	struct mesh_recorder_options history;
 	bool reflect, may_fragment, json, quiet;
 };
 

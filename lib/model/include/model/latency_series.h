@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the figures of a pair of hosts, or of two racks, went on in time. Plain data; free items with free(). */
+#ifndef MODEL_LATENCY_SERIES_H
+#define MODEL_LATENCY_SERIES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/ns.h>
+#include <model/latency_matrix.h>
+
+struct latency_point {
+	struct ns at;                              /* wall clock */
+	double rtt_p50_us, rtt_p99_us, rtt_max_us; /* NAN without samples; of racks: the largest of their pairs */
+	double loss;                               /* of a pair of hosts */
+	uint64_t count;                            /* samples of a pair of hosts, measured pairs of two racks */
+	uint8_t state;                             /* enum latency_state */
+};
+
+struct latency_series {
+	struct latency_point *items; /* by time */
+	size_t count, capacity;
+};
+
+#endif

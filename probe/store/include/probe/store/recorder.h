@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A thread that adds a live matrix to a history again and again. What cannot be written is logged once and tried again:
+ * a full or locked disk leaves a gap, never a wrong row.
+ */
+#ifndef MESH_RECORDER_H
+#define MESH_RECORDER_H
+
+#include <base/error.h>
+#include <base/ns.h>
+#include <base/options.h>
+
+struct mesh_recorder_options {
+	const char *live_path, *store_path;
+	double every_s, keep_pairs_days, keep_racks_days;
+};
+
+extern const struct mesh_recorder_options mesh_recorder_defaults;
+
+/* Option rows of commands whose settings have this struct as `member`. */
+#define MESH_RECORDER_ROWS(type, member)                                                                               \
+	OPTION_STRING(type, member.store_path, "history", 0, "FILE",                                                   \
+		      "add the figures to this history (SQLite), for 'nomora mesh history'"),                          \
+		OPTION_DOUBLE(type, member.every_s, "history-every", 0, "S", 0.1, 86400,                               \
+			      "time between two additions to the history"),                                            \
+		OPTION_DOUBLE(type, member.keep_pairs_days, "keep-pairs", 0, "DAYS", 0.0001, 36500,                    \
+			      "older figures of pairs of hosts leave the history"),                                    \
+		OPTION_DOUBLE(type, member.keep_racks_days, "keep-racks", 0, "DAYS", 0.0001, 36500,                    \
+			      "older figures of pairs of racks leave the history")
+
+struct mesh_recorder;
+
+/* NULL with err set: the matrix or the history cannot be opened. The options' texts are borrowed. */
+struct mesh_recorder *mesh_recorder_start(const struct mesh_recorder_options *options, struct error *err);
+/* After a last addition. NULL is legal. */
+void mesh_recorder_stop(struct mesh_recorder *recorder);
+
+#endif

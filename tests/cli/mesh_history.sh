@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora mesh serve --history and nomora mesh history: figures in time, retention, bad files, a full disk, SIGKILL.
+. "$(dirname "$0")/lib.sh"
+
+command -v jq >/dev/null || skip_all "jq is not installed"
+live=$scratch/live db=$scratch/mesh.db
+# put SECONDS_AGO P50: a mesh of two racks that was measured then.
+put() {
+	local at
+	at=$(($(date +%s) - $1))
+	{
+		echo 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at'
+		for pair in h1,h2 h2,h1 h1,h3 h3,h1; do echo "$pair,$2,$(($2 * 2)),$(($2 * 3)),0,100,$at"; done
+		echo "h2,h3,,,,1,0,$at"
+	} >"$scratch/latency.csv"
+	"$nomora" mesh merge "$scratch/latency.csv" --live "$live" --cluster "$scratch/cluster.json"
+}
+printf '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 1},
+ {"name": "h2", "rack": "r1", "slots": 1}, {"name": "h3", "rack": "r2", "slots": 1}]}' >"$scratch/cluster.json"
+start() {
+	"$nomora" mesh serve "$live" --port 0 --history "$@" >"$scratch/serve.out" 2>"$scratch/serve.err" &
+	server=$!
+	at_exit kill -9 "$server"
+}
+end() { kill "$server"; wait "$server"; }
+points() { [ "$("$nomora" mesh history "$db" "$@" --json 2>/dev/null | jq '.points | length')" = "${expected:-1}" ]; }
+
+put 100 10
+start "$db" --history-every 0.2
+wait_for 60 points h1 h2 && pass "a pair is recorded" || fail "a pair is recorded" "$(cat "$scratch/serve.err")"
+put 50 20
+expected=2 wait_for 60 points h1 h2 && pass "a new window is a new point" || fail "a new window is a new point" "$("$nomora" mesh history "$db" h1 h2 2>&1)"
+expected=2 points h1 h2 && pass "and once only" || fail "and once only"
+kill -9 "$server"
+wait "$server" 2>/dev/null
+check "after SIGKILL it is whole" "$nomora" mesh history "$db" h1 h2
+run "$nomora" mesh history "$db" h1 h2
+printf '%s\n' "$out" | grep -qE '20\.0 +40\.0 +60\.0 +0\.00 measured$' && pass "a table" || fail "a table" "$out"
+run "$nomora" mesh history "$db" h2 h3
+printf '%s\n' "$out" | grep -qE -- '- +- +- +100\.00 unreachable$' && pass "an unreachable pair" || fail "an unreachable pair" "$out"
+run "$nomora" mesh history "$db" --racks r1 r2
+printf '%s\n' "$out" | grep -qE '20\.0 +40\.0 +60\.0 +1$' && pass "racks" || fail "racks" "$out"
+documented "mesh history --json" "$nomora" mesh history "$db" h1 h2 --json
+check "a picture" "$nomora" mesh history "$db" h1 h2 -o "$scratch/history.svg"
+grep -q 'h1 to h2' "$scratch/history.svg" && pass "with its title" || fail "with its title"
+
+# Retention: the points are 50 s old and more.
+start "$db" --history-every 0.2 --keep-pairs 0.0002
+wait_for 60 "$nomora" mesh history "$db" --last 0 h1 h2 || :
+gone() { "$nomora" mesh history "$db" --last 0 h1 h2; [ $? -eq 3 ]; }
+wait_for 60 gone && pass "old points leave" || fail "old points leave" "$("$nomora" mesh history "$db" h1 h2)"
+end && pass "SIGTERM ends it cleanly" || fail "SIGTERM ends it cleanly" "$(cat "$scratch/serve.err")"
+
+refuses "a host that it does not know" 1 "has no host 'h9'" "$nomora" mesh history "$db" h1 h9
+refuses "no such file" 1 'none.db: ' "$nomora" mesh history "$scratch/none.db" h1 h2
+seq 5000 >"$scratch/bad.db"
+refuses "no SQLite file" 1 'bad.db: file is not a database' "$nomora" mesh history "$scratch/bad.db" h1 h2
+refuses "no SQLite file to write to" 1 'bad.db: file is not a database' "$nomora" mesh serve "$live" --port 0 --history "$scratch/bad.db"
+if command -v python3 >/dev/null; then
+	python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("CREATE TABLE t (x)").connection.commit()' "$scratch/other.db"
+	refuses "another SQLite file" 1 'other.db: expected the history of a mesh' "$nomora" mesh serve "$live" --port 0 --history "$scratch/other.db"
+fi
+cp "$db" "$scratch/cut.db" && truncate -s 5000 "$scratch/cut.db"
+refuses "a cut file" 1 'cut.db: ' "$nomora" mesh history "$scratch/cut.db" h1 h2
+if mkdir "$scratch/small" && mount -t tmpfs -o size=256k none "$scratch/small" 2>/dev/null; then
+	at_exit umount -l "$scratch/small"
+	start "$scratch/small/mesh.db" --history-every 0.1
+	db=$scratch/small/mesh.db
+	wait_for 60 "$nomora" mesh history "$db" --last 0 h1 h2 || :
+	dd if=/dev/zero of="$scratch/small/fill" bs=1k 2>/dev/null
+	full() { put 0 30 && grep -q 'the history pauses: .*mesh.db: ' "$scratch/serve.err"; }
+	wait_for 60 full && pass "a full disk pauses it" || fail "a full disk pauses it" "$(cat "$scratch/serve.err")"
+	rm "$scratch/small/fill"
+	wait_for 60 grep -q 'the history goes on' "$scratch/serve.err" && pass "and it goes on" || fail "and it goes on" "$(cat "$scratch/serve.err")"
+	[ "$(grep -c pauses "$scratch/serve.err")" -eq 1 ] && pass "the log says it once" || fail "the log says it once" "$(cat "$scratch/serve.err")"
+	check "and the file is whole" "$nomora" mesh history "$db" --last 0 h1 h2
+	end
+else
+	skip "a full disk" "file systems cannot be mounted here"
+fi
+plan
