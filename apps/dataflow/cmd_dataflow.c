@@ -25,7 +25,7 @@ static const char teach[] =
 	"Exit status: 0 placed, 1 the file is bad, 2 usage, 3 no placement: too few slots, or hosts that are not "
 	"connected.\n";
 
-static struct engine_options engine_options(const struct dataflow_settings *settings)
+struct engine_options dataflow_engine_options(const struct dataflow_settings *settings)
 {
 	struct engine_options options = engine_defaults();
 
@@ -44,17 +44,22 @@ static struct engine_options engine_options(const struct dataflow_settings *sett
 	return options;
 }
 
+struct paths_options dataflow_paths_options(const struct dataflow_settings *settings)
+{
+	return (struct paths_options){
+		.k = (uint32_t)settings->k, .detour = (uint32_t)settings->detour, .seed = (uint64_t)settings->seed};
+}
+
 static struct dataflow_plan *make_plan(const struct dataflow_settings *settings, struct dataflow *dataflow,
 				       const char *engine, uint32_t random_runs, struct error *err)
 {
-	struct engine_options options = engine_options(settings);
-	struct paths_options paths = {
-		.k = (uint32_t)settings->k, .detour = (uint32_t)settings->detour, .seed = (uint64_t)settings->seed};
+	struct engine_options options = dataflow_engine_options(settings);
+	struct paths_options paths = dataflow_paths_options(settings);
 
 	return dataflow_plan_create(dataflow, engine_find(engine), &options, &paths, random_runs, err);
 }
 
-static int fail(const struct error *err)
+int dataflow_fail(const struct error *err)
 {
 	return command_fail(err, err->code == ENOSPC || err->code == EHOSTUNREACH ? COMMAND_NEGATIVE : COMMAND_FAILED);
 }
@@ -70,7 +75,7 @@ static int compare(const struct dataflow_settings *settings, struct dataflow *da
 		uint32_t jobs = plan ? plan->job_count : 0;
 
 		if (!plan)
-			return fail(&err);
+			return dataflow_fail(&err);
 		for (uint32_t j = 0; j < jobs; j++) {
 			sum += plan->jobs[j].total_MBps;
 			worst = fmin(worst, plan->jobs[j].total_MBps);
@@ -93,7 +98,7 @@ static int run(const struct dataflow_settings *settings, struct dataflow *datafl
 	int code = COMMAND_OK;
 
 	if (!plan || (settings->bound && dataflow_bound(plan->network, settings->local_MBps, &bound_MBps, &err) < 0)) {
-		code = fail(&err);
+		code = dataflow_fail(&err);
 	} else if (!settings->json) {
 		dataflow_print_plan(plan, bound_MBps);
 	} else if (dataflow_print_plan_json(plan, engine, bound_MBps) < 0) {
@@ -125,9 +130,11 @@ static int load_and_run(const struct dataflow_settings *settings, const char *pa
 	if (!dataflow && strncmp(err.text, "--", 2) == 0)
 		return command_fail(&err, COMMAND_USAGE);
 	if (!dataflow)
-		return fail(&err);
+		return dataflow_fail(&err);
 	if (settings->scenario)
 		code = write_scenario(dataflow, settings->scenario);
+	else if (settings->simulate)
+		code = dataflow_run_simulation(settings, dataflow);
 	else
 		code = settings->compare ? compare(settings, dataflow) : run(settings, dataflow);
 	dataflow_destroy(dataflow);
@@ -169,6 +176,13 @@ int command_dataflow(int argc, char **argv)
 			       "runs of the annealing"),
 		OPTION_FLAG(struct dataflow_settings, direct, "direct", 0,
 			    "judge a sink by its host's direct route from the root, as printed"),
+		OPTION_HEADING("Simulation:"),
+		OPTION_FLAG(struct dataflow_settings, simulate, "simulate", 0,
+			    "let the jobs arrive, send their MB and end, in virtual time"),
+		OPTION_DOUBLE(struct dataflow_settings, until_s, "until", 0, "S", 0, 1e9,
+			      "end there; 0: when all jobs have ended"),
+		OPTION_LIST(struct dataflow_settings, faults, "fail", 0, "FAULT",
+			    "link:A:B@500-800, host:H@500 or used:10@500-800 (10 % of the links in use); repeatable"),
 		OPTION_HEADING("Other sources of a scenario:"),
 		OPTION_STRING(struct dataflow_settings, generate, "generate", 'g', "RECIPE",
 			      "random jobs: storm or mapreduce, then jobs=10,seed=1...; see nomora-dataflow(1)"),

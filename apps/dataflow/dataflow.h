@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <base/options.h>
 #include <sched/dataflow/plan.h>
 
 struct dataflow_settings {
@@ -18,6 +19,10 @@ struct dataflow_settings {
 	int64_t slots, jobs, tasks;
 	double link_MBps, split_MB;
 	bool pin;
+	/* Simulation. */
+	bool simulate;
+	double until_s;
+	struct option_list faults;
 };
 
 /* Exactly one of FILE (operands) and the options that replace it; 0 or -EINVAL with err set. */
@@ -25,6 +30,15 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 
 /* The scenario of the command line: `path`, or NULL. NULL with err set. */
 struct dataflow *dataflow_load(const struct dataflow_settings *settings, const char *path, struct error *err);
+
+struct engine_options dataflow_engine_options(const struct dataflow_settings *settings);
+struct paths_options dataflow_paths_options(const struct dataflow_settings *settings);
+
+/* Simulates with the engine of the command line and prints; an exit code. */
+int dataflow_run_simulation(const struct dataflow_settings *settings, struct dataflow *dataflow);
+
+/* The exit code for an error of the rooms: 3 where the answer is no. */
+int dataflow_fail(const struct error *err);
 
 /* bound_MBps: NAN if not asked for. */
 void dataflow_print_plan(const struct dataflow_plan *plan, double bound_MBps);

@@ -137,7 +137,7 @@ static int add_running(struct decision *decision)
 	uint32_t sources;
 
 	for (uint32_t j = 0; j < network->job_count; j++) {
-		int code = loads_add_job(&decision->loads, network, network->jobs[j].job, network->jobs[j].graph, NULL);
+		int code = loads_add_job(&decision->loads, network, &network->jobs[j], NULL);
 
 		if (code < 0)
 			return code;
@@ -153,6 +153,7 @@ static int add_running(struct decision *decision)
 struct value decision_evaluate(struct decision *decision)
 {
 	struct loads_routes routes = {.route = route_of, .context = decision};
+	const struct network_job job = {.job = decision->job, .graph = decision->graph};
 	struct loads *loads = &decision->loads;
 	struct value value = {0};
 	int code;
@@ -160,7 +161,7 @@ struct value decision_evaluate(struct decision *decision)
 	loads->count = decision->base_loads;
 	loads->source_count = decision->base_sources;
 	decision->evaluations++;
-	code = loads_add_job(loads, decision->network, decision->job, decision->graph, &routes);
+	code = loads_add_job(loads, decision->network, &job, &routes);
 	for (size_t i = decision->base_loads; code == 0 && i < loads->count; i++)
 		if (loads->items[i].resource < 2 * decision->network->topology->link_count)
 			value.carried_MBps += loads->items[i].load;
@@ -325,7 +326,7 @@ static int64_t answer_route(void *context, uint32_t low, uint32_t high)
 	return -ENOENT;
 }
 
-int engine_start(struct network *network, struct dataflow_job *job, struct dataflow_graph *graph,
+int engine_start(struct network *network, struct dataflow_job *job, const struct dataflow_graph *graph,
 		 const struct engine_answer *answer, struct error *err)
 {
 	struct engine_answer copy = *answer;

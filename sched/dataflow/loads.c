@@ -39,8 +39,10 @@ static int add(struct loads *loads, uint32_t resource, uint32_t source, double l
 	return 0;
 }
 
-static int add_sources(struct loads *loads, const struct dataflow_job *job, const struct dataflow_graph *graph)
+static int add_sources(struct loads *loads, const struct network_job *of)
 {
+	const struct dataflow_job *job = of->job;
+	const struct dataflow_graph *graph = of->graph;
 	size_t needed = loads->source_count + graph->source_count;
 	double *weight = array_reserve(loads->weight, needed, &loads->source_capacity, sizeof *weight);
 	double *offered = array_reserve(loads->offered, needed, &loads->offered_capacity, sizeof *offered);
@@ -55,7 +57,8 @@ static int add_sources(struct loads *loads, const struct dataflow_job *job, cons
 		uint32_t at = loads->source_count + s;
 
 		weight[at] = job->weight;
-		offered[at] = job->components[dataflow_component_of(job, graph->sources[s])].MBps;
+		offered[at] = of->offered ? of->offered[s]
+					  : job->components[dataflow_component_of(job, graph->sources[s])].MBps;
 		broken[at] = false;
 	}
 	return 0;
@@ -133,17 +136,17 @@ static int add_cpu(struct loads *loads, const struct network *network, const str
 	return 0;
 }
 
-int loads_add_job(struct loads *loads, const struct network *network, const struct dataflow_job *job,
-		  const struct dataflow_graph *graph, const struct loads_routes *routes)
+int loads_add_job(struct loads *loads, const struct network *network, const struct network_job *job,
+		  const struct loads_routes *routes)
 {
-	int code = add_sources(loads, job, graph);
+	int code = add_sources(loads, job);
 
 	if (code == 0)
-		code = add_flows(loads, network, job, graph, routes);
+		code = add_flows(loads, network, job->job, job->graph, routes);
 	if (code == 0)
-		code = add_cpu(loads, network, job, graph);
+		code = add_cpu(loads, network, job->job, job->graph);
 	if (code == 0)
-		loads->source_count += graph->source_count;
+		loads->source_count += job->graph->source_count;
 	return code;
 }
 

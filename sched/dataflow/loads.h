@@ -8,8 +8,7 @@
 #include <stdint.h>
 
 struct network;
-struct dataflow_job;
-struct dataflow_graph;
+struct network_job;
 struct network_route;
 
 /* A zeroed struct is empty. Freed with loads_free(); one that has been used keeps its memory when it is cleared. */
@@ -40,8 +39,8 @@ void loads_clear(struct loads *loads);
 void loads_free(struct loads *loads);
 
 /* Adds a placed job's sources, after those added before. routes NULL: those of the network. 0 or -ENOMEM. */
-int loads_add_job(struct loads *loads, const struct network *network, const struct dataflow_job *job,
-		  const struct dataflow_graph *graph, const struct loads_routes *routes);
+int loads_add_job(struct loads *loads, const struct network *network, const struct network_job *job,
+		  const struct loads_routes *routes);
 
 /* Rates of all sources added; bottleneck may be NULL. 0 or -ENOMEM. */
 int loads_solve(struct loads *loads, const struct network *network, double *rate, uint32_t *bottleneck);

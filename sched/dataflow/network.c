@@ -19,9 +19,10 @@ struct network *network_create(const struct topology *topology, const uint32_t *
 		network->topology = topology;
 		network->adjacency = topology_adjacency_create(topology);
 		network->free_slots = malloc(nodes * sizeof *network->free_slots + 1);
+		network->held_slots = calloc(nodes + 1, sizeof *network->held_slots);
 		network->cpu = malloc(nodes * sizeof *network->cpu + 1);
 	}
-	if (!network || !network->adjacency || !network->free_slots || !network->cpu) {
+	if (!network || !network->adjacency || !network->free_slots || !network->held_slots || !network->cpu) {
 		error_set(err, ENOMEM, "out of memory");
 		network_destroy(network);
 		return NULL;
@@ -47,6 +48,7 @@ void network_destroy(struct network *network)
 	free(network->pairs);
 	free(network->jobs);
 	free(network->free_slots);
+	free(network->held_slots);
 	free(network->cpu);
 	loads_free(&network->loads);
 	free(network);
@@ -195,7 +197,7 @@ static void release_pairs(struct network *network, const struct dataflow_job *jo
 	}
 }
 
-int network_start(struct network *network, struct dataflow_job *job, struct dataflow_graph *graph,
+int network_start(struct network *network, struct dataflow_job *job, const struct dataflow_graph *graph,
 		  network_chooser route_of, void *context, struct error *err)
 {
 	struct network_job *jobs = array_grow(network->jobs, network->job_count, &network->job_capacity, sizeof *jobs);
@@ -231,6 +233,11 @@ void network_stop(struct network *network, uint32_t index)
 	take_slots(network, job->job, job->job->task_count, -1);
 	network->job_count--;
 	memmove(job, job + 1, (network->job_count - index) * sizeof *job);
+}
+
+void network_offer(struct network *network, uint32_t index, const double *offered)
+{
+	network->jobs[index].offered = offered;
 }
 
 const struct network_job *network_jobs(const struct network *network, uint32_t *count)
@@ -274,7 +281,7 @@ int network_rates(struct network *network, double *rate, uint32_t *bottleneck)
 	for (uint32_t j = 0; j < network->job_count; j++) {
 		const struct network_job *job = &network->jobs[j];
 
-		code = loads_add_job(loads, network, job->job, job->graph, NULL);
+		code = loads_add_job(loads, network, job, NULL);
 		if (code < 0)
 			return code;
 		sources += job->graph->source_count;

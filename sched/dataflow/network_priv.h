@@ -12,6 +12,7 @@
 struct network_pair {
 	uint32_t low, high, number;
 	uint32_t users; /* flows */
+	bool rerouted;  /* its route was chosen again after a failure */
 	struct network_route route;
 };
 
@@ -21,6 +22,7 @@ struct network {
 	struct paths *paths;
 	uint32_t k;
 	uint32_t *free_slots; /* by node */
+	uint32_t *held_slots; /* by node: of hosts that are down */
 	double *cpu;          /* by node */
 	struct network_pair *pairs;
 	uint32_t pair_count;

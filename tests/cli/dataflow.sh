@@ -84,6 +84,13 @@ refuses "a cut workload" 1 'swim.tsv:1: 4 fields, expected 6' "$nomora" dataflow
 printf '4 2\n1 0 2 0 1 2 2:120.0 3:60.0\n2 500000 1 0 1 1:5\n' >"$scratch/coflows"
 run "$nomora" dataflow --coflows "$scratch/coflows" --pin
 check "coflows keep their ports" grep -qE '^  map\.1 +h1$' <<<"$out"
+run "$nomora" dataflow --generate storm,jobs=4,MB=100-200 -t jellyfish:10,5,30 --simulate --fail used:20@1-2 --fail host:h3@1
+check "simulates jobs, links and hosts" grep -q '^4 of 4 jobs ended, half of them within' <<<"$out"
+first=$("$nomora" dataflow --generate storm,jobs=4,MB=100-200 --simulate --json -t jellyfish:10,5,30 --fail used:20@1-2)
+check "the same seed, the same simulation" test "$first" = "$("$nomora" dataflow --generate storm,jobs=4,MB=100-200 --simulate --json -t jellyfish:10,5,30 --fail used:20@1-2)"
+check "simulation as JSON" jq -e '.schema == "nomora.dataflow-simulation/1" and (.jobs | length == 4) and (.jobs | all(.end_s > .start_s))' <<<"$first"
+refuses "a bad fault" 2 "fail: 'link:h0:h1@5': unknown link" "$nomora" dataflow --generate storm,MB=1-2 --simulate --fail link:h0:h1@5
+refuses "jobs that never end" 1 "job 'j0' never ends" "$nomora" dataflow --generate storm --simulate
 refuses "a bad recipe" 2 "generate: found 'spark', expected storm or mapreduce" "$nomora" dataflow --generate spark
 refuses "two scenarios" 2 'expected one of FILE, --generate' "$nomora" dataflow --generate storm "$scenario"
 

@@ -65,7 +65,7 @@ struct engine_answer {
 int engine_place(const struct engine *engine, struct network *network, struct dataflow_job *job,
 		 const struct dataflow_graph *graph, const struct engine_options *options, struct engine_answer *answer,
 		 struct error *err);
-int engine_start(struct network *network, struct dataflow_job *job, struct dataflow_graph *graph,
+int engine_start(struct network *network, struct dataflow_job *job, const struct dataflow_graph *graph,
 		 const struct engine_answer *answer, struct error *err);
 void engine_answer_clear(struct engine_answer *answer);
 

@@ -33,7 +33,8 @@ struct network_route {
 /* A job on the network: where its tasks run. Its routes are those of the network (network_route_of()). */
 struct network_job {
 	struct dataflow_job *job; /* hosts[] is its placement */
-	struct dataflow_graph *graph;
+	const struct dataflow_graph *graph;
+	const double *offered; /* by source: MB/s; NULL: what the components offer */
 };
 
 /*
@@ -76,7 +77,7 @@ uint32_t network_distance(struct network *network, uint32_t from, uint32_t to);
  * and err set.
  */
 typedef int64_t (*network_chooser)(void *context, uint32_t from, uint32_t to);
-int network_start(struct network *network, struct dataflow_job *job, struct dataflow_graph *graph,
+int network_start(struct network *network, struct dataflow_job *job, const struct dataflow_graph *graph,
 		  network_chooser route_of, void *context, struct error *err);
 /* Stops the job at an index of network_jobs(); later ones move down. */
 void network_stop(struct network *network, uint32_t index);
@@ -84,6 +85,22 @@ const struct network_job *network_jobs(const struct network *network, uint32_t *
 
 /* Sets the route between two hosts that has one: 0, -ENOENT (no such route, or down), -ENOMEM. */
 int network_reroute(struct network *network, uint32_t from, uint32_t to, uint32_t number);
+
+/* Sets what the sources of the job at an index offer; borrowed until network_stop(). */
+void network_offer(struct network *network, uint32_t index, const double *offered);
+
+/*
+ * After links have failed: gives each pair whose route has failed the route of the fewest links and, among these, of
+ * the least use, if any is up. After links have returned (`repaired`): the same for the pairs that were given another
+ * route before. Returns the number of routes that changed or -ENOMEM.
+ */
+int network_reroute_pairs(struct network *network, bool repaired);
+
+/* Links between switches that routes of running jobs pass, into links[link_count]: their number, or -ENOMEM. */
+int network_links_in_use(const struct network *network, uint32_t *links);
+
+/* Takes the free slots of a host away while it is down, and gives them back. */
+void network_hold_slots(struct network *network, uint32_t host, bool hold);
 
 /*
  * Rates that the running jobs' sources sustain, all at once (max-min fair, sched/flows): rate[] and bottleneck[] (may

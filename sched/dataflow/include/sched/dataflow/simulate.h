@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A flow-level simulation of dataflow jobs in virtual time: jobs arrive, are placed by an engine, send at the max-min
+ * fair rates that all sources sustain together under back-pressure (network_rates(); no buffers, so rates follow at
+ * once), and end when each source has sent its volume. A job that finds no slots waits; waiting jobs start in the order
+ * of their arrival.
+ *
+ * Links and hosts fail and return. Routes over a failed link are chosen again, others stay; when the link returns, the
+ * routes that had left it are chosen once more. A failed host loses its tasks: they alone are placed again, and a
+ * source goes on where it was. One thread, seeded: the same input gives the same result.
+ */
+#ifndef SCHED_DATAFLOW_SIMULATE_H
+#define SCHED_DATAFLOW_SIMULATE_H
+
+#include <sched/dataflow/engine.h>
+
+enum simulate_fault_kind {
+	SIMULATE_LINK, /* subject: a link of the topology */
+	SIMULATE_HOST, /* subject: a node */
+	SIMULATE_USED, /* subject: per cent of the links between switches that carry data at that time, drawn */
+};
+
+struct simulate_fault {
+	enum simulate_fault_kind kind;
+	uint32_t subject;
+	double fail_s, repair_s; /* repair_s INFINITY: never */
+};
+
+/*
+ * "link:A:B@500-800", "host:H@500" (never repaired), "used:10@500-800" (10 % of the links in use). 0, or -EINVAL with
+ * err set.
+ */
+int simulate_fault_parse(const char *text, const struct topology *topology, struct simulate_fault *fault,
+			 struct error *err);
+
+struct simulate_options {
+	const struct engine *engine;
+	struct engine_options engine_options;
+	struct paths_options paths;
+	const struct simulate_fault *faults;
+	uint32_t fault_count;
+	double until_s; /* INFINITY: until all jobs have ended */
+};
+
+struct simulate_job {
+	double arrival_s, start_s, end_s; /* NAN: did not */
+	double MB;                        /* sent by its sources */
+	uint32_t moved_tasks;             /* because of failed hosts */
+};
+
+struct simulate_result {
+	struct simulate_job *jobs; /* as in the scenario */
+	uint32_t job_count;
+	/* The sum of all sources' rates from a time on; the last entry is the end. */
+	struct simulate_rate {
+		double time_s, MBps;
+	} * rates;
+	size_t rate_count, rate_capacity;
+	uint32_t rerouted; /* routes chosen again after a failure */
+	double *decision_s,
+		*reroute_s; /* wall clock, of each placement and of each failure of links; 0 without now() */
+	size_t decision_count, decision_capacity, reroute_count, reroute_capacity;
+};
+
+/*
+ * Changes the jobs' hosts and the state of the topology's links, and gives both back. 0; -EINVAL (a job never ends and
+ * until_s is INFINITY; a cycle gains), -ENOSPC or -EHOSTUNREACH (a job can never start), -ENOMEM with err set.
+ */
+int dataflow_simulate(struct dataflow *dataflow, const struct simulate_options *options, struct simulate_result *result,
+		      struct error *err);
+void simulate_result_clear(struct simulate_result *result);
+
+/* Mean of the rates from a time to another. */
+double simulate_mean_MBps(const struct simulate_result *result, double from_s, double to_s);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* New routes for the pairs of hosts whose route has failed, and again when links return. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "network_priv.h"
+
+static bool is_up(const struct network *network, const struct network_route *route)
+{
+	for (uint32_t r = 0; r < route->count; r++)
+		if (!network->topology->links[route->resources[r] / 2].up)
+			return false;
+	return true;
+}
+
+static void count_use(uint32_t *users, const struct network_pair *pair, int direction)
+{
+	for (uint32_t r = 0; r < pair->route.count; r++)
+		users[pair->route.resources[r] / 2] += (uint32_t)direction * pair->users;
+}
+
+/* Flows on the busiest link of a route, per MB/s of its capacity. */
+static double busiest(const struct network *network, const struct network_route *route, const uint32_t *users)
+{
+	double worst = 0;
+
+	for (uint32_t r = 0; r < route->count; r++)
+		worst = fmax(worst, users[route->resources[r] / 2] / network_capacity(network, route->resources[r]));
+	return worst;
+}
+
+/* The route of the fewest links, then of the least use (the paper's path heuristic). 1, 0 (no route is up), -ENOMEM. */
+static int choose(struct network *network, struct network_pair *pair, const uint32_t *users)
+{
+	struct network_route routes[NETWORK_ROUTES_MAXIMUM];
+	uint32_t numbers[NETWORK_ROUTES_MAXIMUM];
+	int count = network_routes(network, pair->low, pair->high, routes, numbers);
+	double least = INFINITY;
+
+	for (int i = 0; i < count && routes[i].count == routes[0].count; i++) {
+		double use = busiest(network, &routes[i], users);
+
+		if (use < least) {
+			least = use;
+			pair->route = routes[i];
+			pair->number = numbers[i];
+		}
+	}
+	return count < 0 ? count : count > 0;
+}
+
+int network_reroute_pairs(struct network *network, bool repaired)
+{
+	uint32_t *users = calloc(network->topology->link_count + 1, sizeof *users);
+	int changed = 0;
+
+	if (!users)
+		return -ENOMEM;
+	for (uint32_t p = 0; p < network->pair_count; p++)
+		count_use(users, &network->pairs[p], 1);
+	for (uint32_t p = 0; p < network->pair_count && changed >= 0; p++) {
+		struct network_pair *pair = &network->pairs[p];
+		uint32_t before = pair->number;
+		int code;
+
+		if (repaired ? !pair->rerouted : is_up(network, &pair->route))
+			continue;
+		count_use(users, pair, -1);
+		code = choose(network, pair, users);
+		count_use(users, pair, 1);
+		pair->rerouted = !repaired;
+		changed = code < 0 ? code : changed + (code > 0 && pair->number != before);
+	}
+	free(users);
+	return changed;
+}
+
+int network_links_in_use(const struct network *network, uint32_t *links)
+{
+	bool *used = calloc(network->topology->link_count + 1, sizeof *used);
+	int count = 0;
+
+	if (!used)
+		return -ENOMEM;
+	for (uint32_t p = 0; p < network->pair_count; p++)
+		for (uint32_t r = 1; r + 1 < network->pairs[p].route.count; r++)
+			used[network->pairs[p].route.resources[r] / 2] = true;
+	for (uint32_t l = 0; l < network->topology->link_count; l++)
+		if (used[l])
+			links[count++] = l;
+	free(used);
+	return count;
+}
+
+void network_hold_slots(struct network *network, uint32_t host, bool hold)
+{
+	if (hold) {
+		network->held_slots[host] += network->free_slots[host];
+		network->free_slots[host] = 0;
+	} else {
+		network->free_slots[host] += network->held_slots[host];
+		network->held_slots[host] = 0;
+	}
+}
