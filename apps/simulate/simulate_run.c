@@ -16,8 +16,9 @@
 static void write_round(void *context, const struct sim_round *round)
 {
 	fprintf(context,
-		"%" PRIu64 ",%.6f,%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
-		round->number, (double)round->begin_us / 1e6, (double)round->took_us / 1e6, round->wall_s,
+		"%" PRIu64 ",%.6f,%.6f,%.6f,%.6f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+		"\n",
+		round->number, (double)round->begin_us / 1e6, (double)round->took_us / 1e6, round->wall_s, round->cpu_s,
 		round->placed, round->migrated, round->preempted, round->waiting, round->running, round->scans);
 }
 
@@ -36,7 +37,7 @@ static struct file_writer *open_rounds(const struct simulate_policy *policy, siz
 	writer = file_writer_open(path, err);
 	if (writer)
 		fprintf(file_writer_stream(writer),
-			"# %s\nround,begin_s,took_s,wall_s,placed,migrated,preempted,waiting,running,scans\n",
+			"# %s\nround,begin_s,took_s,wall_s,cpu_s,placed,migrated,preempted,waiting,running,scans\n",
 			policy->name);
 	return writer;
 }
@@ -78,9 +79,9 @@ static int run_policy(struct simulate *simulate, size_t number, const char *fold
 
 static struct histogram **histogram_at(struct sim_result *result, int number)
 {
-	struct histogram **all[] = {&result->runtime_us,   &result->took_us,      &result->placement_us,
-				    &result->wait_root_us, &result->wait_slot_us, &result->wait_solver_us,
-				    &result->response_us,  &result->migrated_ppm};
+	struct histogram **all[] = {&result->runtime_us,     &result->cpu_us,       &result->took_us,
+				    &result->placement_us,   &result->wait_root_us, &result->wait_slot_us,
+				    &result->wait_solver_us, &result->response_us,  &result->migrated_ppm};
 
 	return number < (int)(sizeof all / sizeof all[0]) ? all[number] : NULL;
 }

@@ -197,6 +197,16 @@ static void set_tops(const struct cost_rows *rows, struct cached_row *cached)
 	}
 }
 
+/* Has the rack no arc at all, by its least cost? */
+static bool is_beyond(const struct cost_rows *rows, uint32_t rack, int32_t limit)
+{
+	int32_t least = rows->least_cost[rack];
+
+	if (rows->source.coarse)
+		return least > limit && least > rows->settings.rack_threshold;
+	return least > limit && rows->rack_absences[rack] == 0;
+}
+
 /* The costs of all racks and the arcs up to the limit into the scratch; how many spans. */
 static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
 {
@@ -210,7 +220,7 @@ static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *tab
 	for (uint32_t r = 0, fetched = 0; r < racks; r++) {
 		uint32_t chosen;
 
-		if (extremes && rows->least_cost[r] > limit && rows->rack_absences[r] == 0)
+		if (extremes && is_beyond(rows, r, limit))
 			continue;
 		if (r >= fetched) {
 			fetched = r + at_once < racks ? r + at_once : racks;

@@ -412,6 +412,8 @@ void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool presen
 		rows->rack_absences[rack]++;
 	for (uint32_t m = 0; rows->kept > 0 && m < rows->layout->machine_count; m++) {
 		for (struct cached_row *cached = rows->first_of_root[m]; cached; cached = cached->next) {
+			if (rows->source.coarse)
+				cached->dirty_count = ROW_ALL_DIRTY;
 			if (cached->dirty_count == ROW_ALL_DIRTY || (cached->dirty[rack / 64] & bit))
 				continue;
 			cached->dirty[rack / 64] |= bit;

@@ -69,9 +69,6 @@ int sim_root_placed(struct sim *sim, uint32_t number, int32_t machine)
 
 	job->root_machine = machine;
 	job->cell_count = 0;
-	if (!job->nearest && !(job->nearest = malloc(sizeof *job->nearest)))
-		return -ENOMEM;
-	sim_nearest_find(job->nearest, &sim->latency, (uint32_t)machine, sim->present);
 	for (uint32_t t = 1; t < described->task_count && code == 0; t++) {
 		if (sim->tasks[described->first_task + t].state == SIM_TASK_RUNNING)
 			code = add_cell(sim, described->first_task + t);
@@ -261,6 +258,7 @@ static int add_machine(struct sim *sim, const struct workload_machine_event *eve
 	if (sim->present[event->machine]) /* a trace repeats it, a journal changes its slots */
 		return event->slots == WORKLOAD_SLOTS_UNKNOWN ? 0 : change_slots(sim, event);
 	sim->present[event->machine] = true;
+	sim_latency_set_present(&sim->latency, event->machine, true);
 	sim->slots[event->machine] = slots_of(sim, event);
 	sim->slot_count += sim->slots[event->machine];
 	sim->result->machines_added++;
@@ -276,6 +274,7 @@ static int remove_machine(struct sim *sim, uint32_t machine, int64_t now_us)
 	if (!sim->present[machine])
 		return 0;
 	sim->present[machine] = false;
+	sim_latency_set_present(&sim->latency, machine, false);
 	sim->slot_count -= sim->slots[machine];
 	sim->result->machines_removed++;
 	for (uint32_t a = 0; a < sim->active_count; a++) {

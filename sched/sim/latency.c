@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <base/hash.h>
@@ -72,6 +73,11 @@ int sim_latency_start(struct sim_latency *latency, const struct sim_latency_sett
 	static const double low[SIM_DISTANCES] = {0.5, 0.8, 0.8}, high[SIM_DISTANCES] = {1, 1.2, 1.2};
 
 	*latency = (struct sim_latency){.settings = *settings, .layout = layout, .cluster = layout->cluster};
+	latency->reach = calloc((size_t)layout->cluster->machine_count + 1, sizeof *latency->reach);
+	latency->present = calloc((size_t)layout->cluster->machine_count + 1, sizeof *latency->present);
+	latency->asked = calloc((size_t)layout->cluster->machine_count + 1, sizeof *latency->asked);
+	if (!latency->reach || !latency->present || !latency->asked)
+		return -ENOMEM;
 	rng_seed(&latency->rng, settings->seed);
 	for (int d = 0; d < SIM_DISTANCES; d++) {
 		for (int q = 0; q < SIM_LATENCY_SCALES; q++)
@@ -92,7 +98,13 @@ int sim_latency_start(struct sim_latency *latency, const struct sim_latency_sett
 void sim_latency_end(struct sim_latency *latency)
 {
 	latency_view_destroy(latency->view);
+	free(latency->reach);
+	free(latency->present);
+	free(latency->asked);
 	latency->view = NULL;
+	latency->reach = NULL;
+	latency->present = NULL;
+	latency->asked = NULL;
 }
 
 static void draw_second(struct sim_latency *latency)
@@ -170,37 +182,109 @@ static void source_row(const void *context, uint32_t root, uint32_t first, uint3
 	}
 }
 
-struct cost_source sim_latency_source(const struct sim_latency *latency)
+static void add_to_reach(struct sim_reach *reach, uint32_t cell)
 {
-	if (latency->view)
-		return cost_source_from_view(latency->view);
-	return (struct cost_source){.row = source_row, .context = latency};
+	uint8_t scale = (uint8_t)(cell % SIM_LATENCY_SCALES);
+	uint8_t *least = &reach->least[0][0] + cell / SIM_LATENCY_SCALES;
+	uint8_t *most = &reach->most[0][0] + cell / SIM_LATENCY_SCALES;
+
+	if (*least == SIM_LATENCY_SCALES || scale < *least)
+		*least = scale;
+	if (*most == SIM_LATENCY_SCALES || scale > *most)
+		*most = scale;
 }
 
-void sim_nearest_find(struct sim_nearest *nearest, const struct sim_latency *latency, uint32_t machine,
-		      const bool *present)
+/* O(machines) when it is not known. */
+static const struct sim_reach *find_reach(struct sim_latency *latency, uint32_t machine)
 {
-	memset(nearest->scale, SIM_LATENCY_SCALES, sizeof nearest->scale);
-	for (uint32_t m = 0; m < latency->cluster->machine_count; m++) {
-		uint32_t cell = sim_latency_cell(latency, machine, m);
-		uint8_t *least, scale = (uint8_t)(cell % SIM_LATENCY_SCALES);
+	struct sim_reach *reach = &latency->reach[machine];
 
-		if (m == machine || !present[m])
+	if (reach->known)
+		return reach;
+	memset(reach->least, SIM_LATENCY_SCALES, sizeof reach->least);
+	memset(reach->most, SIM_LATENCY_SCALES, sizeof reach->most);
+	for (uint32_t m = 0; m < latency->cluster->machine_count; m++) {
+		if (m != machine && latency->present[m])
+			add_to_reach(reach, sim_latency_cell(latency, machine, m));
+	}
+	if (!reach->listed)
+		latency->asked[latency->asked_count++] = machine;
+	reach->known = reach->listed = true;
+	return reach;
+}
+
+void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool present)
+{
+	latency->present[machine] = present;
+	for (uint32_t i = 0; i < latency->asked_count; i++) {
+		uint32_t m = latency->asked[i], cell, scale;
+		struct sim_reach *reach = &latency->reach[m];
+
+		if (!reach->known || m == machine)
 			continue;
-		least = &nearest->scale[0][0] + cell / SIM_LATENCY_SCALES;
-		*least = scale < *least ? scale : *least;
+		cell = sim_latency_cell(latency, m, machine);
+		scale = cell % SIM_LATENCY_SCALES;
+		if (present)
+			add_to_reach(reach, cell);
+		else if (scale == (&reach->least[0][0])[cell / SIM_LATENCY_SCALES] ||
+			 scale == (&reach->most[0][0])[cell / SIM_LATENCY_SCALES])
+			reach->known = false;
 	}
 }
 
-float sim_nearest_rtt_us(const struct sim_nearest *nearest, const struct sim_latency *latency)
+/* Of one distance; -1 without a machine there. */
+static float most_us(const struct sim_reach *reach, const struct sim_latency *latency, int distance)
 {
+	const float *cells = latency->rtt_us + distance * SIM_LATENCY_CLASS_CELLS;
+	float most = -1;
+
+	for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
+		uint32_t scale = reach->most[distance][k];
+
+		if (scale != SIM_LATENCY_SCALES)
+			most = fmaxf(most, cells[k * SIM_LATENCY_SCALES + (int)scale]);
+	}
+	return most;
+}
+
+/* A rack has the bounds of all machines at its distance. */
+static void source_extremes(const void *context, uint32_t root, float *least_us, float *most)
+{
+	struct sim_latency *latency = (struct sim_latency *)context; /* the reach is looked for once */
+	const struct cluster *cluster = latency->cluster;
+	const struct sim_reach *reach = find_reach(latency, root);
+	uint32_t root_rack = cluster->machines[root].rack;
+	float most_of[SIM_DISTANCES];
+
+	for (int d = 0; d < SIM_DISTANCES; d++)
+		most_of[d] = most_us(reach, latency, d);
+	for (uint32_t r = 0; r < cluster->rack_count; r++) {
+		enum sim_distance d = distance(cluster, root_rack, r);
+
+		least_us[r] = latency->least_us[d];
+		most[r] = most_of[d];
+	}
+	least_us[root_rack] = fminf(least_us[root_rack], latency->rtt_us[SIM_SAME_MACHINE_CELL]);
+	most[root_rack] = fmaxf(most[root_rack], latency->rtt_us[SIM_SAME_MACHINE_CELL]);
+}
+
+struct cost_source sim_latency_source(struct sim_latency *latency)
+{
+	if (latency->view)
+		return cost_source_from_view(latency->view);
+	return (struct cost_source){.row = source_row, .extremes = source_extremes, .coarse = true, .context = latency};
+}
+
+float sim_latency_nearest_us(struct sim_latency *latency, uint32_t machine)
+{
+	const struct sim_reach *reach = find_reach(latency, machine);
 	float least = INFINITY;
 
 	for (int d = 0; d < SIM_DISTANCES; d++) {
 		if (least <= latency->least_us[d])
 			continue;
 		for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
-			uint32_t scale = nearest->scale[d][k];
+			uint32_t scale = reach->least[d][k];
 			float rtt_us;
 
 			if (scale == SIM_LATENCY_SCALES)

@@ -87,10 +87,10 @@ static double nearest_recorded(const struct sim *sim, struct sim_job *job)
 }
 
 /* The best p on any machine but the root's: the nearest one's. */
-static double best_other(const struct sim *sim, struct sim_job *job)
+static double best_other(struct sim *sim, struct sim_job *job)
 {
 	double rtt_us = sim->latency.view ? nearest_recorded(sim, job)
-					  : (double)sim_nearest_rtt_us(job->nearest, &sim->latency);
+					  : (double)sim_latency_nearest_us(&sim->latency, (uint32_t)job->root_machine);
 
 	return sim_performance_at(sim, job->curve, rtt_us);
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <base/ns.h>
+
 #include "sim_priv.h"
 
 enum { ROUNDS_WITHOUT_TIME = 2 }; /* the paper's simulator: the tasks of time 0 */
@@ -95,6 +97,7 @@ static int latency_moved(struct sim *sim)
 
 int sim_begin_round(struct sim *sim, struct error *err)
 {
+	struct ns begin = ns_now_cpu();
 	int code = flownet_time_passed(sim->net, (double)(sim->now_us - sim->net_time_us) / 1e6);
 
 	sim->net_time_us = sim->now_us;
@@ -107,6 +110,7 @@ int sim_begin_round(struct sim *sim, struct error *err)
 	code = round_run(sim->placer, &(struct round_options){0}, &sim->outcome, err);
 	if (code != 0)
 		return code;
+	sim->round_cpu_s = ns_to_s(ns_sub(ns_now_cpu(), begin));
 	sim->round_begin_us = sim->now_us;
 	sim->round_end_us = sim->now_us + duration_us(sim);
 	sim->in_round = true;
@@ -213,6 +217,7 @@ int sim_end_round(struct sim *sim, struct error *err)
 		.begin_us = sim->round_begin_us,
 		.took_us = sim->now_us - sim->round_begin_us,
 		.wall_s = sim->outcome.seconds,
+		.cpu_s = sim->round_cpu_s,
 		.scans = sim->outcome.scans,
 	};
 	int code = 0;
@@ -233,7 +238,9 @@ int sim_end_round(struct sim *sim, struct error *err)
 	result->migrations += row.migrated;
 	result->preemptions += row.preempted;
 	result->solver_wall_s += row.wall_s;
+	result->solver_cpu_s += row.cpu_s;
 	histogram_record(result->runtime_us, (int64_t)(row.wall_s * 1e6));
+	histogram_record(result->cpu_us, (int64_t)(row.cpu_s * 1e6));
 	histogram_record(result->took_us, row.took_us);
 	if (placer_settings(sim->placer)->flow.preemption && running > 0)
 		histogram_record(result->migrated_ppm, (int64_t)((double)row.migrated * 1e6 / (double)running));

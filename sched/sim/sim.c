@@ -127,7 +127,7 @@ int sim_run(const struct workload *workload, const struct sim_settings *settings
 	    struct sim_result *result, struct error *err)
 {
 	struct sim *sim = calloc(1, sizeof *sim);
-	struct ns begin = ns_now_monotonic();
+	struct ns begin = ns_now_monotonic(), cpu_begin = ns_now_cpu();
 	int code;
 
 	*result = (struct sim_result){0};
@@ -144,6 +144,7 @@ int sim_run(const struct workload *workload, const struct sim_settings *settings
 		code = error_set(err, ENOMEM, "out of memory");
 	sim_world_free(sim);
 	free(sim);
+	result->cpu_s = ns_to_s(ns_sub(ns_now_cpu(), cpu_begin));
 	result->wall_s = ns_to_s(ns_sub(ns_now_monotonic(), begin));
 	return code;
 }
@@ -151,6 +152,7 @@ int sim_run(const struct workload *workload, const struct sim_settings *settings
 void sim_result_free(struct sim_result *result)
 {
 	histogram_destroy(result->runtime_us);
+	histogram_destroy(result->cpu_us);
 	histogram_destroy(result->took_us);
 	histogram_destroy(result->placement_us);
 	histogram_destroy(result->wait_root_us);

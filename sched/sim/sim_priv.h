@@ -34,8 +34,7 @@ struct sim_job {
 	bool in_net, announced; /* announced: in the journal */
 	struct performance_sum performance;
 	double task_samples, task_sum;
-	struct sim_nearest *nearest; /* from the root's machine */
-	double nearest_us;           /* recorded round trips: the smallest to another machine at `nearest_at` */
+	double nearest_us; /* recorded round trips: the smallest to another machine at `nearest_at` */
 	uint64_t nearest_at;
 };
 
@@ -67,7 +66,8 @@ struct sim {
 	uint64_t decisions;        /* in the journal */
 	size_t recorded_latencies; /* likewise */
 	bool in_round, changed, latencies_moved;
-	double slot_us; /* sum of running tasks * time */
+	double round_cpu_s; /* of the last round */
+	double slot_us;     /* sum of running tasks * time */
 	double utilisation, waiting_sum;
 	float *p[SIM_CURVES_MAXIMUM]; /* [SIM_LATENCY_CELLS] of this second */
 };

@@ -105,9 +105,9 @@ static int create_arrays(struct sim *sim)
 
 static int create_histograms(struct sim_result *result)
 {
-	struct histogram **histograms[] = {&result->runtime_us,   &result->took_us,      &result->placement_us,
-					   &result->wait_root_us, &result->wait_slot_us, &result->wait_solver_us,
-					   &result->response_us,  &result->migrated_ppm};
+	struct histogram **histograms[] = {&result->runtime_us,     &result->cpu_us,       &result->took_us,
+					   &result->placement_us,   &result->wait_root_us, &result->wait_slot_us,
+					   &result->wait_solver_us, &result->response_us,  &result->migrated_ppm};
 
 	for (size_t i = 0; i < sizeof histograms / sizeof histograms[0]; i++) {
 		*histograms[i] = histogram_create(1, INT64_C(1000000000000), 3);
@@ -154,7 +154,6 @@ void sim_world_free(struct sim *sim)
 	for (uint32_t j = 0; sim->jobs && j < sim->workload->job_count; j++) {
 		free(sim->jobs[j].cells);
 		free(sim->jobs[j].owners);
-		free(sim->jobs[j].nearest);
 	}
 	for (uint32_t c = 0; c < SIM_CURVES_MAXIMUM; c++)
 		free(sim->p[c]);

@@ -32,6 +32,7 @@ static void make(uint32_t machines, uint32_t machines_per_rack, uint32_t racks_p
 
 static void teardown(void)
 {
+	sim_latency_end(&latency);
 	cost_layout_destroy(layout);
 	cluster_destroy(cluster);
 }
@@ -82,7 +83,6 @@ Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 		uint32_t machines = 2 + (uint32_t)rng_below(&rng, 60), root = (uint32_t)rng_below(&rng, machines);
 		bool present[64];
 		float row[2048], least = INFINITY;
-		struct sim_nearest nearest;
 		struct cost_source source;
 
 		make(machines, 1 + (uint32_t)rng_below(&rng, 12), 1 + (uint32_t)rng_below(&rng, 4));
@@ -96,7 +96,15 @@ Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 		for (uint64_t second = rng_below(&rng, 5); second > 0; second--)
 			next_second(&latency);
 		for (uint32_t m = 0; m < machines; m++)
-			present[m] = rng_below(&rng, 4) > 0;
+			present[m] = false;
+		for (int change = 0; change < 100; change++) { /* some before the first question, some after */
+			uint32_t m = (uint32_t)rng_below(&rng, machines);
+
+			present[m] = !present[m];
+			sim_latency_set_present(&latency, m, present[m]);
+			if (change % 10 == 5)
+				sim_latency_nearest_us(&latency, root);
+		}
 		source = sim_latency_source(&latency);
 		cr_assert_leq(layout->column_count, 2048);
 		source.row(source.context, root, 0, layout->column_count, row);
@@ -111,12 +119,76 @@ Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 			if (machine != root && present[machine])
 				least = fminf(least, row[c]);
 		}
-		sim_nearest_find(&nearest, &latency, root, present);
-		cr_expect_eq(sim_nearest_rtt_us(&nearest, &latency), least);
+		cr_expect_eq(sim_latency_nearest_us(&latency, root), least);
 		teardown();
 		layout = NULL;
 		cluster = NULL;
 	}
+}
+
+static void expect_same_row(const struct cost_row *a, const struct cost_row *b)
+{
+	cr_assert_eq(a->cluster_cost, b->cluster_cost, "%d, expected %d", a->cluster_cost, b->cluster_cost);
+	cr_assert_eq(a->machine_count, b->machine_count);
+	cr_assert_eq(a->rack_count, b->rack_count, "%u racks, expected %u", a->rack_count, b->rack_count);
+	cr_assert_arr_eq(a->machines, b->machines, a->machine_count * sizeof *a->machines);
+	cr_assert_arr_eq(a->racks, b->racks, a->rack_count * sizeof *a->racks);
+}
+
+/* Rows of costs from bounds by distance against those from a look at every machine, while machines come and go. */
+Test(sim_latency, rows_of_costs_equal_those_of_every_machine)
+{
+	struct error err = {0};
+	struct curve *curve = curve_load(SOURCE_ROOT "/curves/memcached.json", &err);
+	struct rng rng;
+
+	cr_assert(curve, "%s", err.text);
+	rng_seed(&rng, 4);
+	for (int round = 0; round < 300; round++) {
+		uint32_t machines = 2 + (uint32_t)rng_below(&rng, 60);
+		struct cost_rows_settings thresholds = {(int32_t)(100 + rng_below(&rng, 100)),
+							(int32_t)(100 + rng_below(&rng, 200)), 0, COST_LOOKUP_NEAREST};
+		struct cost_source plain;
+		struct cost_rows *fast, *slow;
+
+		make(machines, 1 + (uint32_t)rng_below(&rng, 12), 1 + (uint32_t)rng_below(&rng, 4));
+		sim_latency_settings_default(&settings);
+		settings.seed = rng_next(&rng);
+		for (int d = 0; d < SIM_DISTANCES; d++)
+			settings.level_us[d] = 20 + 300 * rng_uniform(&rng);
+		cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
+		plain = sim_latency_source(&latency);
+		fast = cost_rows_create(layout, plain, thresholds);
+		plain.extremes = NULL;
+		plain.coarse = false;
+		slow = cost_rows_create(layout, plain, thresholds);
+		cr_assert(fast && slow);
+		cost_rows_add_curve(fast, curve, LATENCY_REFERENCE_ABSOLUTE);
+		cost_rows_add_curve(slow, curve, LATENCY_REFERENCE_ABSOLUTE);
+		for (uint32_t m = 0; m < machines; m++)
+			sim_latency_set_present(&latency, m, true);
+		for (int step = 0; step < 60; step++) {
+			uint32_t m = (uint32_t)rng_below(&rng, machines);
+			bool present = !latency.present[m];
+
+			if (step % 3 == 0) {
+				next_second(&latency);
+				cost_rows_all_moved(fast);
+				cost_rows_all_moved(slow);
+			} else if (step % 3 == 1) {
+				sim_latency_set_present(&latency, m, present);
+				cost_rows_set_present(fast, m, present);
+				cost_rows_set_present(slow, m, present);
+			}
+			expect_same_row(cost_rows_get(fast, 0, m), cost_rows_get(slow, 0, m));
+		}
+		cost_rows_destroy(fast);
+		cost_rows_destroy(slow);
+		teardown();
+		layout = NULL;
+		cluster = NULL;
+	}
+	curve_destroy(curve);
 }
 
 /* The mean of many seconds is the level; seconds differ by the noise; a seed repeats. */
@@ -144,6 +216,7 @@ Test(sim_latency, series_have_the_given_level_and_noise)
 		squares += (now - last) * (now - last);
 		last = now;
 	}
+	sim_latency_end(&again);
 	cr_expect_float_eq(sum / seconds, log(70 * (0.5 + 0.5 * 0.5 / SIM_LATENCY_SCALES)), 0.01);
 	cr_expect_float_eq(sqrt(squares / seconds / 2), 0.2, 0.01);
 }

@@ -38,6 +38,11 @@ struct cost_source {
 	 * are as in row() for machines that are down.
 	 */
 	void (*extremes)(const void *context, uint32_t root, float *least_us, float *most_us);
+	/*
+	 * extremes() counts machines that are up alone, and its largest are exact only as the maximum over all racks:
+	 * racks that may have an arc of their own are looked at too.
+	 */
+	bool coarse;
 };
 
 /* The source that a latency view is. */

@@ -47,6 +47,15 @@ struct sim_latency_settings {
 /* 70, 200, 520 us (docs/reproduction.md), 1 us on one machine, spread 0.1, drift 0.1, noise 0.1, no spikes. */
 void sim_latency_settings_default(struct sim_latency_settings *settings);
 
+/*
+ * From one machine: of each series only the pairs with the smallest and with the largest scale count.
+ * SIM_LATENCY_SCALES: no pair has the series. Kept for machines that were asked for, while other machines come and go.
+ */
+struct sim_reach {
+	uint8_t least[SIM_DISTANCES][SIM_LATENCY_SERIES], most[SIM_DISTANCES][SIM_LATENCY_SERIES];
+	bool known, listed;
+};
+
 struct sim_latency {
 	struct sim_latency_settings settings;
 	const struct cost_layout *layout; /* borrowed */
@@ -56,6 +65,9 @@ struct sim_latency {
 	float scale[SIM_DISTANCES][SIM_LATENCY_SCALES];
 	float rtt_us[SIM_LATENCY_CELLS]; /* of this second */
 	float least_us[SIM_DISTANCES];   /* of rtt_us at this distance */
+	struct sim_reach *reach;         /* [machines] */
+	uint32_t *asked, asked_count;    /* [machines] that have a reach */
+	bool *present;                   /* [machines] */
 	struct latency_view *view;       /* NULL: the table above counts */
 	const struct workload *recorded; /* for the view */
 	size_t next;                     /* of recorded->latencies */
@@ -74,19 +86,11 @@ float sim_latency_rtt_us(const struct sim_latency *latency, uint32_t a, uint32_t
 
 /* Entry of rtt_us for a pair; symmetric, and the same in every second. */
 uint32_t sim_latency_cell(const struct sim_latency *latency, uint32_t a, uint32_t b);
-struct cost_source sim_latency_source(const struct sim_latency *latency);
+struct cost_source sim_latency_source(struct sim_latency *latency);
 
-/*
- * Smallest round trip from a machine to any other, each second in O(series): of each series only the pair with the
- * smallest scale counts. A distance is left out where even its smallest possible value is larger.
- */
-struct sim_nearest {
-	uint8_t scale[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* SIM_LATENCY_SCALES = no pair */
-};
-/* `present` [machines]: the others to count. O(machines). */
-void sim_nearest_find(struct sim_nearest *nearest, const struct sim_latency *latency, uint32_t machine,
-		      const bool *present);
-/* INFINITY without another machine. */
-float sim_nearest_rtt_us(const struct sim_nearest *nearest, const struct sim_latency *latency);
+/* A machine comes or goes; all are absent at second 0. O(machines that were asked for below). */
+void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool present);
+/* Smallest round trip to any other machine that is present, each second in O(series); INFINITY without one. */
+float sim_latency_nearest_us(struct sim_latency *latency, uint32_t machine);
 
 #endif

@@ -72,7 +72,7 @@ void sim_settings_default(struct sim_settings *settings);
 struct sim_round {
 	uint64_t number;
 	int64_t begin_us, took_us; /* virtual */
-	double wall_s;
+	double wall_s, cpu_s;
 	uint64_t placed, migrated, preempted; /* moves that took effect */
 	uint64_t waiting, running;            /* after it */
 	uint64_t scans;
@@ -103,10 +103,11 @@ struct sim_result {
 	double utilisation_mean, utilisation_maximum, waiting_mean;
 	uint64_t waiting_maximum;
 	struct histogram *runtime_us; /* wall clock of a round */
+	struct histogram *cpu_us;     /* CPU time of a round */
 	struct histogram *took_us;    /* virtual */
 	struct histogram *placement_us, *wait_root_us, *wait_slot_us, *wait_solver_us, *response_us;
 	struct histogram *migrated_ppm; /* migrated tasks of the running ones, each round with preemption */
-	double wall_s, solver_wall_s;
+	double wall_s, solver_wall_s, cpu_s, solver_cpu_s;
 };
 void sim_result_free(struct sim_result *result);
 
