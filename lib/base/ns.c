@@ -16,6 +16,11 @@ struct ns ns_now_monotonic(void)
 	return now_of(CLOCK_MONOTONIC);
 }
 
+struct ns ns_now_cpu(void)
+{
+	return now_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
 struct ns ns_now_wall(void)
 {
 	return now_of(CLOCK_REALTIME);

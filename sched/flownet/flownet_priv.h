@@ -168,6 +168,8 @@ struct flownet {
 	const struct cost_row *row; /* of the job that is looked at; NULL: not at hand */
 	struct net_member *members; /* scratch of one job */
 	size_t member_room;
+	struct net_member *sorted; /* scratch beside it */
+	size_t sorted_room;
 	struct structured_running *running; /* scratch of one class */
 	size_t running_room;
 	struct block_arcs *racks; /* scratch of one class */

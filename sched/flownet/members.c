@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "flownet_priv.h"
 
-enum { KNOWN_COSTS = 4 };
+enum { KNOWN_COSTS = 4, FEW_MEMBERS = 32 };
 
 static int compare_members(const void *left, const void *right)
 {
@@ -22,11 +23,9 @@ static int compare_members(const void *left, const void *right)
 /* Jobs are small, and their tasks nearly in order. */
 static void sort_members(struct net_member *members, size_t count)
 {
-	enum { FEW = 32 };
-
-	if (count > FEW)
+	if (count > FEW_MEMBERS)
 		qsort(members, count, sizeof *members, compare_members);
-	for (size_t i = 1; i < count && count <= FEW; i++) {
+	for (size_t i = 1; i < count && count <= FEW_MEMBERS; i++) {
 		struct net_member member = members[i];
 		size_t place = i;
 
@@ -34,6 +33,24 @@ static void sort_members(struct net_member *members, size_t count)
 			members[place] = members[place - 1];
 		members[place] = member;
 	}
+}
+
+/* The same for members that differ by running cost and task alone, and are in the order of tasks: a counting sort. */
+static int sort_by_running_cost(struct flownet *net, size_t count)
+{
+	uint32_t first[COST_MAXIMUM + 3] = {0}; /* of FLOWNET_NONE, 0, 1, ... */
+	struct net_member *members = net->members;
+
+	if (net_reserve((void **)&net->sorted, &net->sorted_room, count, sizeof *net->sorted) != 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		first[members[i].running_cost + 2]++;
+	for (int32_t cost = 1; cost < COST_MAXIMUM + 3; cost++)
+		first[cost] += first[cost - 1];
+	for (size_t i = 0; i < count; i++)
+		net->sorted[first[members[i].running_cost + 1]++] = members[i];
+	memcpy(members, net->sorted, count * sizeof *members);
+	return 0;
 }
 
 /* Tasks of a job share machines: the cost of one is that of the next. */
@@ -95,6 +112,7 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	bool waiters = net_job_open(net, entry); /* a root that waits is a member in any case */
 	struct net_member *members;
 	size_t count = 0;
+	int code = 0;
 
 	if (net_reserve((void **)&net->members, &net->member_room, entry->task_limit, sizeof *net->members) != 0)
 		return -ENOMEM;
@@ -110,7 +128,9 @@ int64_t net_members(struct flownet *net, uint32_t job)
 		mixed |= root != members[0].root || members[count].unscheduled_cost != members[0].unscheduled_cost;
 		count++;
 	}
-	if (mixed || net->settings.beta_per_s > 0 || entry->gain > 0)
+	if (!mixed && count > FEW_MEMBERS && (net->settings.beta_per_s > 0 || entry->gain > 0))
+		code = sort_by_running_cost(net, count);
+	else if (mixed || net->settings.beta_per_s > 0 || entry->gain > 0)
 		sort_members(members, count);
-	return (int64_t)count;
+	return code == 0 ? (int64_t)count : code;
 }

@@ -53,6 +53,7 @@ void flownet_destroy(struct flownet *net)
 	free(net->job_of_group);
 	free(net->spare_groups);
 	free(net->members);
+	free(net->sorted);
 	free(net->running);
 	free(net->racks);
 	free(net->share_at);

@@ -46,6 +46,9 @@ static inline double ns_to_s(struct ns t)
 /* CLOCK_MONOTONIC: for durations and deadlines. */
 struct ns ns_now_monotonic(void);
 
+/* CPU time of the calling thread: for work that shares its processor. */
+struct ns ns_now_cpu(void);
+
 /* CLOCK_REALTIME since the epoch: for stamps that people and files see. */
 struct ns ns_now_wall(void);
 
