@@ -24,7 +24,8 @@ static int open_folder(struct error *err)
 
 	if (mkdir(LAB_FOLDER, 0755) != 0 && errno != EEXIST)
 		return error_set(err, errno, "cannot make %s: %s", LAB_FOLDER, strerror(errno));
-	descriptor = open(LAB_FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* Inherited: a script that outlives us for a moment, killed in the middle of a change, keeps the lock. */
+	descriptor = open(LAB_FOLDER, O_RDONLY | O_DIRECTORY);
 	if (descriptor < 0)
 		return error_set(err, errno, "cannot open %s: %s", LAB_FOLDER, strerror(errno));
 	return descriptor;
@@ -66,7 +67,8 @@ bool lab_owns_netns(const char *netns, const char *lab_name, char name[LAB_NAME_
 	if (lab_check_name(found, NULL) != 0 || (lab_name && strcmp(found, lab_name) != 0))
 		return false;
 	if (strcmp(dash, "-sw") != 0 && strcmp(dash, "-inj") != 0 &&
-	    !(dash[1] == 'h' && isdigit((unsigned char)dash[2]) && strspn(dash + 2, "0123456789") == strlen(dash + 2)))
+	    !((dash[1] == 'h' || dash[1] == 's') && isdigit((unsigned char)dash[2]) &&
+	      strspn(dash + 2, "0123456789") == strlen(dash + 2)))
 		return false;
 	if (name)
 		memcpy(name, found, length + 1);

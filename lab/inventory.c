@@ -7,6 +7,8 @@
 #include <model/cluster.h>
 #include <model/peers.h>
 
+#include "fabric_priv.h"
+
 static int write_cluster(const struct lab *lab, const char *path, struct error *err)
 {
 	struct cluster *cluster = cluster_create();
@@ -39,16 +41,37 @@ static int write_peers(const struct lab *lab, const char *path, struct error *er
 		snprintf(items[i].name, sizeof items[i].name, "%s", host->name);
 		snprintf(items[i].rack, sizeof items[i].rack, "rack%d", host->rack);
 		items[i].has_mac = true;
+		/* Who is in another rack is behind the gateway, and who is in ours too: its MAC is the same everywhere.
+		 */
 		if (address_parse_ipv4(host->probe_address, &items[i].address) ||
-		    address_parse_mac(host->mac, items[i].mac))
+		    address_parse_mac(lab->switch_count > 0 ? FABRIC_GATEWAY_MAC : host->mac, items[i].mac))
 			return error_set(err, EINVAL, "lab '%s': host '%s' has a bad address", lab->name, host->name);
 	}
 	return peers_write(&peers, path, err);
 }
 
-int lab_write_inventory(const struct lab *lab, const char *cluster_path, const char *peers_path, struct error *err)
+static int write_topology(const struct lab *lab, const char *path, struct error *err)
+{
+	struct topology *topology;
+	int code;
+
+	if (lab->switch_count == 0)
+		return error_set(err, EINVAL,
+				 "lab '%s' has bridges, no network of switches: make it by 'nomora lab up --spines N' "
+				 "or --fabric",
+				 lab->name);
+	topology = lab_topology(lab);
+	code = topology ? topology_save(topology, path, err) : error_set(err, ENOMEM, "out of memory");
+	topology_destroy(topology);
+	return code;
+}
+
+int lab_write_inventory(const struct lab *lab, const char *cluster_path, const char *peers_path,
+			const char *topology_path, struct error *err)
 {
 	int code = cluster_path ? write_cluster(lab, cluster_path, err) : 0;
 
-	return !code && peers_path ? write_peers(lab, peers_path, err) : code;
+	if (!code && peers_path)
+		code = write_peers(lab, peers_path, err);
+	return !code && topology_path ? write_topology(lab, topology_path, err) : code;
 }

@@ -10,7 +10,7 @@
 /* Longest wait for links, sockets and processes. */
 enum { LAB_PATIENCE_MS = 5000 };
 
-/* True if `netns` is NAME-h<number>, NAME-sw or NAME-inj; `name` gets NAME when not NULL. */
+/* True if `netns` is NAME-h<number>, NAME-s<number>, NAME-sw or NAME-inj; `name` gets NAME when not NULL. */
 bool lab_owns_netns(const char *netns, const char *lab_name, char name[LAB_NAME_MAXIMUM + 1]);
 
 /* Whether any namespace of that lab is there. */
@@ -22,6 +22,33 @@ int lab_stop_processes(const char *netns, struct error *err);
 /* LAB_FOLDER, made if need be, locked (flock) against other labs' changes. Returns a descriptor to close, or -errno. */
 int lab_lock(struct error *err);
 
+/* Addresses and MAC of the host with this number, from 1, in its rack. */
+void lab_name_host(struct lab_host *host, int place);
+
 void lab_state_path(const char *name, char *path, size_t bytes);
+
+/* A shell script that the caller writes to `out`. */
+struct lab_script {
+	char path[128];
+	FILE *out;
+};
+int lab_script_open(const struct lab *lab, struct lab_script *script, struct error *err);
+/* Runs it and removes it; `purpose` ("build the lab") is for messages. */
+int lab_script_run(const struct lab *lab, struct lab_script *script, const char *purpose, struct error *err);
+
+/*
+ * A DPDK port on a veth hands frames on as they are: checksums must be in them, and none may be larger than the MTU.
+ * Off everywhere, so that a path with an injector and one without differ in nothing else.
+ */
+#define LAB_OFFLOADS_OFF "tx off rx off sg off tso off gso off gro off"
+
+struct lab_end {
+	const char *netns, *port, *options;
+};
+/* A line for `ip -batch`, two with an injector: a link between two ports. injector may be NULL. */
+void lab_print_link(const struct lab *lab, const struct lab_injector *injector, struct lab_end near, struct lab_end far,
+		    FILE *out);
+/* A line for `ip -batch` that readies the injectors' ports. */
+void lab_print_injectors(const struct lab *lab, FILE *out);
 
 #endif

@@ -9,15 +9,22 @@
 
 #include <base/process.h>
 
+#include "fabric_priv.h"
+#include "lab_priv.h"
 #include "links_priv.h"
 
 static const double tc_timeout_us = 10e6;
 
+static const double frame_bytes = 1514, payload_bytes = 1448; /* Ethernet header, IP, TCP with time stamps */
+
 double links_wire_bits(double MBps)
 {
-	const double frame_bytes = 1514, payload_bytes = 1448; /* Ethernet header, IP, TCP with time stamps */
-
 	return MBps * 8e6 * frame_bytes / payload_bytes;
+}
+
+double lab_payload_MBps(double mbit)
+{
+	return mbit / 8 * payload_bytes / frame_bytes;
 }
 
 int links_run(const char *line, struct error *err)
@@ -33,11 +40,15 @@ int links_run(const char *line, struct error *err)
 	return code;
 }
 
-static void print_limit(FILE *out, const char *netns, const char *device, double MBps)
+static void print_limit(const char *netns, const char *device, double MBps, FILE *out)
 {
 	const double with_acknowledgements = 1.03;
 	double bits = links_wire_bits(MBps) * with_acknowledgements;
 
+	if (MBps <= 0) {
+		fprintf(out, "tc -n %s qdisc del dev %s root 2>/dev/null || :\n", netns, device);
+		return;
+	}
 	/* Class 1:2 is for what belongs to no transfer: acknowledgements, ARP. It may borrow the whole link. */
 	fprintf(out,
 		"tc -n %s -batch - <<'END'\nqdisc replace dev %s root handle 1: htb default 2\n"
@@ -46,19 +57,52 @@ static void print_limit(FILE *out, const char *netns, const char *device, double
 		netns, device, device, bits, bits, device, bits / 100, bits);
 }
 
+/* Both ends of a link of a routed lab. */
+void links_print_limits(const struct lab *lab, const struct lab_link *link, FILE *out)
+{
+	print_limit(fabric_node_netns(lab, link->a), fabric_port(lab, link, link->a), link->MBps, out);
+	print_limit(fabric_node_netns(lab, link->b), fabric_port(lab, link, link->b), link->back_MBps, out);
+}
+
+static int limit_fabric(const struct lab *lab, struct error *err)
+{
+	struct lab_script script;
+	int code = lab_script_open(lab, &script, err);
+
+	if (code)
+		return code;
+	fputs("set -e\n", script.out);
+	for (int l = 0; l < lab->link_count; l++)
+		if (lab->links[l].MBps > 0 || lab->links[l].back_MBps > 0)
+			links_print_limits(lab, &lab->links[l], script.out);
+	return lab_script_run(lab, &script, "limit the links of the lab", err);
+}
+
+/* The switch's end of a host's link. */
+static const char *host_switch(const struct lab *lab, int host)
+{
+	for (int l = 0; l < lab->link_count; l++)
+		if (lab->links[l].a == host)
+			return fabric_node_netns(lab, lab->links[l].b);
+	return lab->switch_netns;
+}
+
 int lab_limit_links(const struct lab *lab, double MBps, struct error *err)
 {
 	char *line = NULL;
 	size_t bytes = 0;
-	FILE *out = open_memstream(&line, &bytes);
+	FILE *out;
 	int code;
 
+	if (lab->switch_count > 0)
+		return limit_fabric(lab, err);
+	out = open_memstream(&line, &bytes);
 	if (!out)
 		return error_set(err, ENOMEM, "out of memory");
 	fputs("set -e\n", out);
 	for (int i = 0; i < lab->host_count; i++) {
-		print_limit(out, lab->hosts[i].netns, "eth0", MBps);
-		print_limit(out, lab->switch_netns, lab->hosts[i].name, MBps);
+		print_limit(lab->hosts[i].netns, "eth0", MBps, out);
+		print_limit(lab->switch_netns, lab->hosts[i].name, MBps, out);
 	}
 	fclose(out);
 	code = line ? links_run(line, err) : error_set(err, ENOMEM, "out of memory");
@@ -86,6 +130,6 @@ int lab_cut_link(const struct lab *lab, int host, struct error *err)
 {
 	char line[200];
 
-	snprintf(line, sizeof line, "ip -n %s link set %s down", lab->switch_netns, lab->hosts[host].name);
+	snprintf(line, sizeof line, "ip -n %s link set %s down", host_switch(lab, host), lab->hosts[host].name);
 	return links_run(line, err);
 }

@@ -2,10 +2,15 @@
 #ifndef LAB_LINKS_PRIV_H
 #define LAB_LINKS_PRIV_H
 
+#include <stdio.h>
+
 #include <base/error.h>
+#include <lab/lab.h>
 
 /* Bits per second of frames that carry this much payload. */
 double links_wire_bits(double MBps);
+/* Shell lines that limit both ends of a routed lab's link. */
+void links_print_limits(const struct lab *lab, const struct lab_link *link, FILE *out);
 /* A shell line; what it says on failure is in err. */
 int links_run(const char *line, struct error *err);
 

@@ -8,6 +8,9 @@
 
 #include <base/number.h>
 
+#include "fabric_priv.h"
+#include "lab_priv.h"
+
 int lab_check_name(const char *name, struct error *err)
 {
 	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789");
@@ -68,28 +71,39 @@ static int add_place(const char *lab_name, const char *place, struct lab *lab, s
 	return 0;
 }
 
+void lab_name_host(struct lab_host *host, int place)
+{
+	uint8_t rack = (uint8_t)host->rack, last = (uint8_t)place; /* both are under 100 */
+
+	/* The kernel has the first address; it drops what comes to the second without an answer (no forwarding). */
+	snprintf(host->address, sizeof host->address, "10.77.%u.%u", rack, last);
+	snprintf(host->probe_address, sizeof host->probe_address, "10.77.%u.%u", rack, 100U + last);
+	snprintf(host->mac, sizeof host->mac, "02:6d:00:00:%02x:%02x", rack, last);
+}
+
 static void add_host(struct lab *lab, int index)
 {
 	struct lab_host *host = &lab->hosts[index];
 	int per_rack = (lab->host_count + lab->rack_count - 1) / lab->rack_count;
-	int place = index % per_rack + 1;
 
 	host->rack = index / per_rack + 1;
 	snprintf(host->name, sizeof host->name, "h%d", index + 1);
 	snprintf(host->netns, sizeof host->netns, "%s-h%d", lab->name, index + 1);
-	/* The kernel has the first address; it drops what comes to the second without an answer (no forwarding). */
-	snprintf(host->address, sizeof host->address, "10.77.%d.%d", host->rack, place);
-	snprintf(host->probe_address, sizeof host->probe_address, "10.77.%d.%d", host->rack, 100 + place);
-	snprintf(host->mac, sizeof host->mac, "02:6d:00:00:%02x:%02x", (unsigned)host->rack, (unsigned)place);
+	lab_name_host(host, index % per_rack + 1);
 }
 
-int lab_plan(const struct lab_spec *spec, struct lab *lab, struct error *err)
+static int plan_bridges(const struct lab_spec *spec, struct lab *lab)
 {
-	int code = lab_check_name(spec->name, err);
+	snprintf(lab->switch_netns, sizeof lab->switch_netns, "%s-sw", spec->name);
+	lab->host_count = spec->hosts;
+	lab->rack_count = spec->racks;
+	for (int i = 0; i < spec->hosts; i++)
+		add_host(lab, i);
+	return 0;
+}
 
-	memset(lab, 0, sizeof *lab);
-	if (code)
-		return code;
+static int check_racks(const struct lab_spec *spec, struct error *err)
+{
 	if (spec->hosts < 1 || spec->hosts > LAB_HOSTS_MAXIMUM)
 		return error_set(err, EINVAL, "%d hosts: expected 1 to %d", spec->hosts, LAB_HOSTS_MAXIMUM);
 	if (spec->racks < 1 || spec->racks > LAB_RACKS_MAXIMUM || spec->racks > spec->hosts)
@@ -98,21 +112,28 @@ int lab_plan(const struct lab_spec *spec, struct lab *lab, struct error *err)
 	if (spec->racks > 1 && (spec->racks - 1) * ((spec->hosts + spec->racks - 1) / spec->racks) >= spec->hosts)
 		return error_set(err, EINVAL, "%d hosts in equal runs leave one of %d racks empty", spec->hosts,
 				 spec->racks);
+	return 0;
+}
+
+int lab_plan(const struct lab_spec *spec, struct lab *lab, struct error *err)
+{
+	bool routed = spec->fabric || spec->spines > 0;
+	int code = lab_check_name(spec->name, err);
+
+	memset(lab, 0, sizeof *lab);
+	if (!code && !spec->fabric)
+		code = check_racks(spec, err);
+	if (code)
+		return code;
 	snprintf(lab->name, sizeof lab->name, "%s", spec->name);
-	snprintf(lab->switch_netns, sizeof lab->switch_netns, "%s-sw", spec->name);
 	snprintf(lab->injector_netns, sizeof lab->injector_netns, "%s-inj", spec->name);
-	lab->host_count = spec->hosts;
-	lab->rack_count = spec->racks;
 	lab->slots = spec->slots;
 	lab->mtu_bytes = spec->mtu_bytes;
-	for (int i = 0; i < spec->hosts; i++)
-		add_host(lab, i);
-	for (size_t i = 0; i < spec->place_count; i++) {
-		code = add_place(spec->name, spec->places[i], lab, err);
-		if (code)
-			return code;
-	}
-	return 0;
+	code = routed ? fabric_plan(spec, lab, err) : plan_bridges(spec, lab);
+	for (size_t i = 0; i < spec->place_count && !code; i++)
+		code = routed ? fabric_add_place(spec->places[i], lab, err)
+			      : add_place(spec->name, spec->places[i], lab, err);
+	return code;
 }
 
 const struct lab_host *lab_find_host(const struct lab *lab, const char *name)
@@ -121,4 +142,18 @@ const struct lab_host *lab_find_host(const struct lab *lab, const char *name)
 		if (strcmp(lab->hosts[i].name, name) == 0 || strcmp(lab->hosts[i].netns, name) == 0)
 			return &lab->hosts[i];
 	return NULL;
+}
+
+const char *lab_find_netns(const struct lab *lab, const char *name)
+{
+	const struct lab_host *host = lab_find_host(lab, name);
+
+	if (host)
+		return host->netns;
+	for (int s = 0; s < lab->switch_count; s++)
+		if (strcmp(lab->switches[s].name, name) == 0 || strcmp(lab->switches[s].netns, name) == 0)
+			return lab->switches[s].netns;
+	if (strcmp(name, "sw") == 0 && lab->switch_count == 0)
+		return lab->switch_netns;
+	return strcmp(name, "inj") == 0 ? lab->injector_netns : NULL;
 }

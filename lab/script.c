@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lab as lines for `ip -batch`: one process builds the whole rack. */
+/* A lab of bridges as lines for `ip -batch`: one process builds the whole rack. */
 #include <lab/lab.h>
 
-#include <errno.h>
 #include <string.h>
 
-/*
- * A DPDK port on a veth hands frames on as they are: checksums must be in them, and none may be larger than the MTU.
- * Off everywhere, so that a path with an injector and one without differ in nothing else.
- */
-#define OFFLOADS_OFF "tx off rx off sg off tso off gso off gro off"
+#include "fabric_priv.h"
+#include "lab_priv.h"
 
 static const struct lab_injector *injector_at(const struct lab *lab, const char *place)
 {
@@ -19,22 +15,27 @@ static const struct lab_injector *injector_at(const struct lab *lab, const char 
 	return NULL;
 }
 
-/* A link from near_end in near_netns to the switch's port, through the injector's two ports if there is one. */
-static void print_link(const struct lab *lab, const char *place, const char *near_netns, const char *near_end,
-		       const char *near_options, const char *far_end, FILE *out)
+void lab_print_link(const struct lab *lab, const struct lab_injector *injector, struct lab_end near, struct lab_end far,
+		    FILE *out)
 {
-	const struct lab_injector *injector = injector_at(lab, place);
 	int mtu = lab->mtu_bytes;
 
 	if (!injector) {
-		fprintf(out, "link add %s netns %s %s mtu %d type veth peer name %s mtu %d netns %s\n", near_end,
-			near_netns, near_options, mtu, far_end, mtu, lab->switch_netns);
+		fprintf(out, "link add %s netns %s %s mtu %d type veth peer name %s %s mtu %d netns %s\n", near.port,
+			near.netns, near.options, mtu, far.port, far.options, mtu, far.netns);
 		return;
 	}
-	fprintf(out, "link add %s netns %s %s mtu %d type veth peer name %s mtu %d netns %s\n", near_end, near_netns,
-		near_options, mtu, injector->port_a, mtu, lab->injector_netns);
-	fprintf(out, "link add %s netns %s mtu %d type veth peer name %s mtu %d netns %s\n", injector->port_b,
-		lab->injector_netns, mtu, far_end, mtu, lab->switch_netns);
+	fprintf(out, "link add %s netns %s %s mtu %d type veth peer name %s mtu %d netns %s\n", near.port, near.netns,
+		near.options, mtu, injector->port_a, mtu, lab->injector_netns);
+	fprintf(out, "link add %s netns %s mtu %d type veth peer name %s %s mtu %d netns %s\n", injector->port_b,
+		lab->injector_netns, mtu, far.port, far.options, mtu, far.netns);
+}
+
+/* A link to the switch's port, through the injector at `place` if there is one. */
+static void print_switch_link(const struct lab *lab, const char *place, struct lab_end near, const char *far_end,
+			      FILE *out)
+{
+	lab_print_link(lab, injector_at(lab, place), near, (struct lab_end){lab->switch_netns, far_end, ""}, out);
 }
 
 static void print_begin(const char *netns, FILE *out)
@@ -55,7 +56,7 @@ static void print_switch(const struct lab *lab, FILE *out)
 			fprintf(out, "ip link set rack%d-up master rack%d up; ip link set rack%d-down master core up; ",
 				rack, rack, rack);
 	}
-	fputs("for i in $(ls /sys/class/net); do test $i = lo || ethtool -K $i " OFFLOADS_OFF
+	fputs("for i in $(ls /sys/class/net); do test $i = lo || ethtool -K $i " LAB_OFFLOADS_OFF
 	      " >/dev/null 2>&1 || :; done'\n",
 	      out);
 }
@@ -67,13 +68,13 @@ static void print_hosts(const struct lab *lab, FILE *out)
 
 		print_begin(host->netns, out);
 		fprintf(out,
-			"ip addr add %s/16 dev eth0; ip link set eth0 up; ethtool -K eth0 " OFFLOADS_OFF
+			"ip addr add %s/16 dev eth0; ip link set eth0 up; ethtool -K eth0 " LAB_OFFLOADS_OFF
 			" >/dev/null'\n",
 			host->address);
 	}
 }
 
-static void print_injectors(const struct lab *lab, FILE *out)
+void lab_print_injectors(const struct lab *lab, FILE *out)
 {
 	if (lab->injector_count == 0)
 		return;
@@ -82,8 +83,8 @@ static void print_injectors(const struct lab *lab, FILE *out)
 		for (int end = 0; end < 2; end++) {
 			const char *port = end ? lab->injectors[i].port_b : lab->injectors[i].port_a;
 
-			fprintf(out, "ip link set %s promisc on up; ethtool -K %s " OFFLOADS_OFF " >/dev/null; ", port,
-				port);
+			fprintf(out, "ip link set %s promisc on up; ethtool -K %s " LAB_OFFLOADS_OFF " >/dev/null; ",
+				port, port);
 		}
 	fputs(":'\n", out);
 }
@@ -98,10 +99,15 @@ static void print_namespace(const char *netns, FILE *out)
 	      out);
 }
 
-int lab_print_batch(const struct lab *lab, FILE *out)
+void lab_print_script(const struct lab *lab, FILE *out)
 {
 	char place[24], up[24], down[24], options[40];
 
+	if (lab->switch_count > 0) {
+		fabric_print_up(lab, out);
+		return;
+	}
+	fputs("exec ip -batch - <<'END'\n", out);
 	print_namespace(lab->switch_netns, out);
 	print_namespace(lab->injector_netns, out);
 	for (int i = 0; i < lab->host_count; i++)
@@ -118,7 +124,7 @@ int lab_print_batch(const struct lab *lab, FILE *out)
 		const struct lab_host *host = &lab->hosts[i];
 
 		snprintf(options, sizeof options, "address %s", host->mac);
-		print_link(lab, host->name, host->netns, "eth0", options, host->name, out);
+		print_switch_link(lab, host->name, (struct lab_end){host->netns, "eth0", options}, host->name, out);
 	}
 	for (int rack = 1; rack <= lab->rack_count && lab->rack_count > 1; rack++) {
 		/* Two racks share one link; an injector at "core" sits in rack 1's half of it. */
@@ -127,10 +133,10 @@ int lab_print_batch(const struct lab *lab, FILE *out)
 		snprintf(place, sizeof place, "rack%d", rack);
 		snprintf(up, sizeof up, "rack%d-up", rack);
 		snprintf(down, sizeof down, "rack%d-down", rack);
-		print_link(lab, core ? "core" : place, lab->switch_netns, up, "", down, out);
+		print_switch_link(lab, core ? "core" : place, (struct lab_end){lab->switch_netns, up, ""}, down, out);
 	}
 	print_hosts(lab, out);
-	print_injectors(lab, out);
+	lab_print_injectors(lab, out);
 	print_switch(lab, out);
-	return ferror(out) ? -EIO : 0;
+	fputs("END\n", out);
 }

@@ -2,6 +2,7 @@
 #include <lab/lab.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +26,12 @@ static json_t *hosts_to_json(const struct lab *lab)
 				      json_pack("{s:s,s:i,s:s,s:s,s:s,s:s,s:s}", "name", host->name, "rack", host->rack,
 						"netns", host->netns, "interface", "eth0", "address", host->address,
 						"probe_address", host->probe_address, "mac", host->mac));
+		if (host->address6[0]) {
+			json_t *added = json_array_get(hosts, (size_t)i);
+
+			json_object_set_new(added, "address6", json_string(host->address6));
+			json_object_set_new(added, "probe_address6", json_string(host->probe_address6));
+		}
 	}
 	return hosts;
 }
@@ -47,7 +54,37 @@ static json_t *injectors_to_json(const struct lab *lab)
 	return injectors;
 }
 
-json_t *lab_to_json(const struct lab *lab)
+static json_t *switches_to_json(const struct lab *lab)
+{
+	json_t *switches = json_array();
+
+	for (int i = 0; i < lab->switch_count; i++) {
+		const struct lab_switch *node = &lab->switches[i];
+
+		json_array_append_new(switches, json_pack("{s:s,s:i,s:s,s:s}", "name", node->name, "rack", node->rack,
+							  "netns", node->netns, "address", node->address));
+	}
+	return switches;
+}
+
+/* A routed lab has its switches, and its network as a topology file has it. */
+static json_t *add_fabric(const struct lab *lab, json_t *root)
+{
+	struct topology *topology = root ? lab_topology(lab) : NULL;
+	json_t *fabric = topology ? topology_to_json(topology) : NULL;
+
+	topology_destroy(topology);
+	if (fabric && json_object_set_new(root, "switches", switches_to_json(lab)) == 0 &&
+	    json_object_set(root, "fabric", fabric) == 0 && json_object_del(root, "switch_netns") == 0) {
+		json_decref(fabric);
+		return root;
+	}
+	json_decref(fabric);
+	json_decref(root);
+	return NULL;
+}
+
+static json_t *base_to_json(const struct lab *lab)
 {
 	return json_pack("{s:s,s:s,s:i,s:i,s:i,s:s,s:s,s:o,s:o}", "schema", "nomora.lab/1", "name", lab->name, "racks",
 			 lab->rack_count, "slots", lab->slots, "mtu_bytes", lab->mtu_bytes, "switch_netns",
@@ -69,17 +106,38 @@ int lab_write_state(const struct lab *lab, struct error *err)
 	return code;
 }
 
+json_t *lab_to_json(const struct lab *lab)
+{
+	json_t *root = base_to_json(lab);
+
+	return lab->switch_count > 0 ? add_fabric(lab, root) : root;
+}
+
+static struct topology *read_fabric(const char *file, const json_t *fabric, struct error *err)
+{
+	char *text = json_dumps(fabric, JSON_INDENT(1));
+	struct topology *topology = text ? topology_parse(file, text, strlen(text), err) : NULL;
+
+	if (!text)
+		error_set(err, EINVAL, "%s: fabric: expected an object", file);
+	free(text);
+	return topology;
+}
+
 /* All else follows from the spec, so that a state file holds nothing that could disagree with it. */
 int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct error *err)
 {
 	struct json_reader reader = {.file = file, .err = err};
 	const char *places[LAB_INJECTORS_MAXIMUM];
 	struct lab_spec spec = {.places = places};
-	const json_t *hosts, *injectors;
+	const json_t *hosts, *injectors, *fabric = json_object_get(root, "fabric");
+	struct topology *topology = NULL;
+	int code;
 
 	json_need_schema(&reader, root, "nomora.lab/1");
 	spec.name = json_need_string(&reader, root, "", "name");
-	spec.racks = (int)json_need_integer(&reader, root, "", "racks", 1, LAB_RACKS_MAXIMUM);
+	spec.racks =
+		(int)json_need_integer(&reader, root, "", "racks", 1, fabric ? LAB_HOSTS_MAXIMUM : LAB_RACKS_MAXIMUM);
 	spec.slots = (int)json_need_integer(&reader, root, "", "slots", 0, 1000000);
 	spec.mtu_bytes = (int)json_need_integer(&reader, root, "", "mtu_bytes", 68, 65535);
 	hosts = json_need_array(&reader, root, "", "hosts");
@@ -97,9 +155,15 @@ int lab_from_json(const char *file, const json_t *root, struct lab *lab, struct 
 	}
 	if (reader.failed)
 		return error_code(err, EIO);
-	if (lab_plan(&spec, lab, err) != 0)
-		return error_prefix(err, "%s", file);
-	return 0;
+	if (fabric) {
+		topology = read_fabric(file, fabric, err);
+		if (!topology)
+			return error_code(err, EIO);
+		spec.fabric = topology;
+	}
+	code = lab_plan(&spec, lab, err);
+	topology_destroy(topology);
+	return code ? error_prefix(err, "%s", file) : 0;
 }
 
 static int check_netns(const char *netns, struct error *err)
@@ -127,7 +191,9 @@ static int read_whole(const char *name, const char *path, struct lab *lab, struc
 		code = error_set(err, EINVAL, "%s is about a lab '%s'", path, lab->name);
 	for (int i = 0; !code && i < lab->host_count; i++)
 		code = check_netns(lab->hosts[i].netns, err);
-	if (!code)
+	for (int i = 0; !code && i < lab->switch_count; i++)
+		code = check_netns(lab->switches[i].netns, err);
+	if (!code && lab->switch_count == 0)
 		code = check_netns(lab->switch_netns, err);
 	return code ? code : check_netns(lab->injector_netns, err);
 }

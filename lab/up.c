@@ -8,6 +8,7 @@
 
 #include <base/process.h>
 
+#include "fabric_priv.h"
 #include "lab_priv.h"
 
 static int run(const char *const *argv, struct process_result *result, struct error *err)
@@ -30,46 +31,61 @@ static const char *advice(const char *said)
 	return "";
 }
 
-static int run_batch(const struct lab *lab, struct error *err)
+int lab_script_open(const struct lab *lab, struct lab_script *script, struct error *err)
 {
-	char path[128];
-	const char *argv[] = {"ip", "-batch", path, NULL};
-	struct process_result result = {0};
-	int descriptor, code;
-	FILE *out;
+	int descriptor;
 
-	snprintf(path, sizeof path, LAB_FOLDER "/%s-batch.XXXXXX", lab->name);
-	descriptor = mkstemp(path);
+	snprintf(script->path, sizeof script->path, LAB_FOLDER "/%s-batch.XXXXXX", lab->name);
+	descriptor = mkstemp(script->path);
 	if (descriptor < 0)
-		return error_set(err, errno, "cannot make %s: %s", path, strerror(errno));
-	out = fdopen(descriptor, "w");
-	if (!out) {
-		code = error_set(err, errno, "cannot write %s: %s", path, strerror(errno));
-		close(descriptor);
-		goto out_unlink;
-	}
-	code = lab_print_batch(lab, out);
-	if (fclose(out) != 0 || code) {
-		code = error_set(err, EIO, "cannot write %s", path);
+		return error_set(err, errno, "cannot make %s: %s", script->path, strerror(errno));
+	script->out = fdopen(descriptor, "w");
+	if (script->out)
+		return 0;
+	error_set(err, errno, "cannot write %s: %s", script->path, strerror(errno));
+	close(descriptor);
+	unlink(script->path);
+	return error_code(err, EIO);
+}
+
+int lab_script_run(const struct lab *lab, struct lab_script *script, const char *purpose, struct error *err)
+{
+	const char *argv[] = {"/bin/sh", script->path, NULL};
+	struct process_result result = {0};
+	int code = ferror(script->out) ? -EIO : 0;
+
+	if (fclose(script->out) != 0 || code) {
+		code = error_set(err, EIO, "cannot write %s", script->path);
 		goto out_unlink;
 	}
 	code = run(argv, &result, err);
 	if (code == 0 && (result.timed_out || result.exit_code != 0)) {
-		/* The second line names our temporary file. */
+		/* The second line names a line of the script. */
 		result.output[strcspn(result.output, "\n")] = '\0';
-		code = error_set(err, EIO, "cannot build the lab '%s': ip says: %s%s", lab->name,
+		code = error_set(err, EIO, "cannot %s '%s': ip says: %s%s", purpose, lab->name,
 				 result.timed_out ? "nothing for 30 s" : result.output, advice(result.output));
 	}
 	process_result_free(&result);
 out_unlink:
-	unlink(path);
+	unlink(script->path);
 	return code;
 }
 
-/* veth peers come up by a deferred kernel worker: a bridge port forwards only from then on. */
-static int wait_for_links(const struct lab *lab, struct error *err)
+static int build(const struct lab *lab, struct error *err)
 {
-	const char *argv[] = {"ip", "-n", lab->switch_netns, "-o", "link", "show", NULL};
+	struct lab_script script;
+	int code = lab_script_open(lab, &script, err);
+
+	if (code)
+		return code;
+	lab_print_script(lab, script.out);
+	return lab_script_run(lab, &script, "build the lab", err);
+}
+
+/* veth peers come up by a deferred kernel worker: a bridge port forwards only from then on. */
+static int wait_for_netns(const char *netns, struct error *err)
+{
+	const char *argv[] = {"ip", "-n", netns, "-o", "link", "show", NULL};
 
 	for (int waited_ms = 0; waited_ms < LAB_PATIENCE_MS; waited_ms += 10) {
 		struct process_result result = {0};
@@ -86,6 +102,15 @@ static int wait_for_links(const struct lab *lab, struct error *err)
 		usleep(10000);
 	}
 	return error_set(err, ETIMEDOUT, "the lab's links did not come up within %d ms", LAB_PATIENCE_MS);
+}
+
+static int wait_for_links(const struct lab *lab, struct error *err)
+{
+	int code = lab->switch_count > 0 ? 0 : wait_for_netns(lab->switch_netns, err);
+
+	for (int s = 0; s < lab->switch_count && !code; s++)
+		code = wait_for_netns(lab->switches[s].netns, err);
+	return code;
 }
 
 int lab_check_free(const char *name, struct error *err)
@@ -115,9 +140,11 @@ int lab_up(const struct lab *lab, struct error *err)
 		close(lock);
 		return code;
 	}
-	code = run_batch(lab, err);
+	code = build(lab, err);
 	if (!code)
 		code = wait_for_links(lab, err);
+	if (!code && lab->switch_count > 0)
+		code = fabric_set_links(lab, err);
 	if (!code)
 		code = lab_write_state(lab, err);
 	close(lock);

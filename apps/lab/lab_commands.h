@@ -13,11 +13,12 @@ int lab_command_up(int argc, char **argv);
 int lab_command_down(int argc, char **argv);
 int lab_command_status(int argc, char **argv);
 int lab_command_exec(int argc, char **argv);
+int lab_command_link(int argc, char **argv);
 int lab_command_inventory(int argc, char **argv);
 
 /* What the options of all but `up` set. */
 struct lab_settings {
-	const char *name, *cluster, *peers;
+	const char *name, *cluster, *peers, *topology;
 	bool json;
 };
 

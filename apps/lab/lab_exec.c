@@ -14,9 +14,10 @@ static const struct option_row exec_rows[] = {
 static const struct option_usage exec_usage = {
 	.command = "nomora lab exec",
 	.operands = "HOST -- COMMAND...",
-	.summary =
-		"Runs a command on a host of the lab; HOST may be h1.., sw (the switch) or inj (the injector's ports).",
-	.teach = "  nomora lab exec h1 -- ping -c 3 10.77.2.1\n  nomora lab exec inj --name lab1 -- ip -br link",
+	.summary = "Runs a command on a host of the lab; HOST may be h1.., sw (the switch), the "
+		   "name of a routed lab's switch, or inj (the injector's ports).",
+	.teach = "  nomora lab exec h1 -- ping -c 3 10.77.2.1\n  nomora lab exec inj --name lab1 -- ip -br link\n"
+		 "  nomora lab exec spine1 -- ip route",
 	.rows = exec_rows,
 	.operands_minimum = 1,
 	.operands_maximum = 1,
@@ -27,7 +28,6 @@ int lab_command_exec(int argc, char **argv)
 	struct lab_settings settings = {.name = LAB_NAME_DEFAULT};
 	struct option_operands operands;
 	struct error err = {0};
-	const struct lab_host *host;
 	const char *netns, *target;
 	struct lab lab;
 	char **words;
@@ -43,14 +43,14 @@ int lab_command_exec(int argc, char **argv)
 	}
 	if (lab_read(settings.name, &lab, &err) != 0)
 		return command_fail(&err, COMMAND_FAILED);
-	host = lab_find_host(&lab, target);
-	netns = host                         ? host->netns
-		: strcmp(target, "sw") == 0  ? lab.switch_netns
-		: strcmp(target, "inj") == 0 ? lab.injector_netns
-					     : NULL;
+	netns = lab_find_netns(&lab, target);
 	if (!netns) {
-		error_set(&err, EINVAL, "lab '%s' has no host '%s': expected h1..h%d, sw or inj", lab.name, target,
-			  lab.host_count);
+		if (lab.switch_count > 0)
+			error_set(&err, EINVAL, "lab '%s' has no host '%s': expected a host, a switch or inj", lab.name,
+				  target);
+		else
+			error_set(&err, EINVAL, "lab '%s' has no host '%s': expected h1..h%d, sw or inj", lab.name,
+				  target, lab.host_count);
 		return command_fail(&err, COMMAND_USAGE);
 	}
 	words = calloc((size_t)operands.rest_count + 5, sizeof *words);

@@ -7,6 +7,8 @@ static const struct option_row inventory_rows[] = {
 	OPTION_STRING(struct lab_settings, name, "name", 'n', "NAME", "name of the lab"),
 	OPTION_STRING(struct lab_settings, cluster, "cluster", 'c', "FILE", "machines with rack, pod and slots (JSON)"),
 	OPTION_STRING(struct lab_settings, peers, "peers", 'p', "FILE", "list of peers for 'nomora probe'"),
+	OPTION_STRING(struct lab_settings, topology, "topology", 't', "FILE",
+		      "switches, hosts and links of a routed lab (JSON)"),
 	OPTION_END,
 };
 
@@ -28,13 +30,13 @@ int lab_command_inventory(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!settings.cluster && !settings.peers) {
-		error_set(&err, EINVAL, "nothing to write: give --cluster FILE, --peers FILE, or both");
+	if (!settings.cluster && !settings.peers && !settings.topology) {
+		error_set(&err, EINVAL, "nothing to write: give --cluster FILE, --peers FILE or --topology FILE");
 		code = command_fail(&err, COMMAND_USAGE);
 	} else {
 		code = COMMAND_OK;
 		if (lab_read(settings.name, &lab, &err) != 0 ||
-		    lab_write_inventory(&lab, settings.cluster, settings.peers, &err) != 0)
+		    lab_write_inventory(&lab, settings.cluster, settings.peers, settings.topology, &err) != 0)
 			code = command_fail(&err, COMMAND_FAILED);
 	}
 	options_free(&operands);

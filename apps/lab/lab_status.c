@@ -8,6 +8,24 @@
 
 enum { LABS_MAXIMUM = 256 };
 
+static void show_switches(const struct lab *lab)
+{
+	if (lab->switch_count > 0)
+		printf("  %-15s %-15s %-12s %s\n", "switch", "namespace", "address", "rack");
+	for (int s = 0; s < lab->switch_count; s++) {
+		const struct lab_switch *node = &lab->switches[s];
+		char rack[16] = "-";
+
+		if (node->rack > 0)
+			snprintf(rack, sizeof rack, "rack%d", node->rack);
+		printf("  %-15s %-15s %-12s %s\n", node->name, node->netns, node->address, rack);
+	}
+	for (int l = 0; l < lab->link_count; l++)
+		if (!lab->links[l].up)
+			printf("  link %s - %s is down\n", lab_node_name(lab, lab->links[l].a),
+			       lab_node_name(lab, lab->links[l].b));
+}
+
 void lab_show(const struct lab *lab)
 {
 	printf("lab %s: %d hosts in %d rack%s, %d slots each, MTU %d\n", lab->name, lab->host_count, lab->rack_count,
@@ -16,6 +34,7 @@ void lab_show(const struct lab *lab)
 	for (int i = 0; i < lab->host_count; i++)
 		printf("  %-5s rack%-2d %-15s %-12s %-12s %s\n", lab->hosts[i].name, lab->hosts[i].rack,
 		       lab->hosts[i].netns, lab->hosts[i].address, lab->hosts[i].probe_address, lab->hosts[i].mac);
+	show_switches(lab);
 	for (size_t i = 0; i < lab->injector_count; i++) {
 		const struct lab_injector *injector = &lab->injectors[i];
 		json_t *stats = control_request(injector->control, "stats", (struct ns){NS_PER_S}, NULL);

@@ -306,6 +306,8 @@ struct topology *topology_from_argument(const char *argument, double MBps, uint6
 
 	if (numbers_after(argument, "fattree:", numbers, 1, 2))
 		return topology_fat_tree(numbers[0], numbers[1], MBps, err);
+	if (numbers_after(argument, "jellyfish:", numbers, 2, 2))
+		return topology_jellyfish(numbers[0], numbers[1], numbers[0], MBps, seed, err);
 	if (numbers_after(argument, "jellyfish:", numbers, 3, 3))
 		return topology_jellyfish(numbers[0], numbers[1], numbers[2], MBps, seed, err);
 	if (numbers_after(argument, "leafspine:", numbers, 3, 3))
@@ -313,7 +315,7 @@ struct topology *topology_from_argument(const char *argument, double MBps, uint6
 	if (strncmp(argument, "fattree:", 8) == 0 || strncmp(argument, "jellyfish:", 10) == 0 ||
 	    strncmp(argument, "leafspine:", 10) == 0) {
 		error_set(err, EINVAL,
-			  "bad network '%s'; expected fattree:K[,HOSTS], jellyfish:SWITCHES,PORTS,HOSTS or "
+			  "bad network '%s'; expected fattree:K[,HOSTS], jellyfish:SWITCHES,PORTS[,HOSTS] or "
 			  "leafspine:LEAVES,SPINES,HOSTS",
 			  argument);
 		return NULL;

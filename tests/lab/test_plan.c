@@ -103,7 +103,7 @@ static char *batch_of(const struct lab *lab)
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	cr_assert_eq(lab_print_batch(lab, out), 0);
+	lab_print_script(lab, out);
 	fclose(out);
 	return text;
 }
@@ -124,4 +124,110 @@ Test(lab, injector_stands_in_the_link_that_was_named)
 	cr_assert_neq(strstr(text, "link add rack2-up netns lab0-sw  mtu 1500 type veth peer name rack2-down"), NULL);
 	cr_assert_eq(strstr(text, "h1-a"), NULL);
 	free(text);
+}
+
+static struct lab_spec routed_spec(int hosts, int racks, int spines)
+{
+	return (struct lab_spec){
+		.name = "lab0", .hosts = hosts, .racks = racks, .slots = 4, .mtu_bytes = 1500, .spines = spines};
+}
+
+Test(lab, spines_join_every_leaf)
+{
+	struct lab_spec spec = routed_spec(16, 4, 4);
+	struct error err = {0};
+	struct lab lab;
+
+	cr_assert_eq(lab_plan(&spec, &lab, &err), 0, "%s", err.text);
+	cr_assert_eq(lab.switch_count, 8);
+	cr_assert_eq(lab.link_count, 16 + 4 * 4);
+	cr_assert_eq(lab.rack_count, 4);
+	cr_assert_str_eq(lab.hosts[15].name, "h16");
+	cr_assert_str_eq(lab.hosts[15].netns, "lab0-h16");
+	cr_assert_str_eq(lab.hosts[15].address, "10.77.4.4");
+	cr_assert_str_eq(lab.hosts[15].probe_address6, "fd77::4:104");
+	cr_assert_str_eq(lab_find_netns(&lab, "spine4"), "lab0-s4");
+	cr_assert_eq(lab_find_netns(&lab, "sw"), NULL);
+}
+
+static char *script_of_places(const char *one, const char *other, struct error *err)
+{
+	const char *places[] = {one, other};
+	struct lab_spec spec = routed_spec(4, 2, 2);
+	struct lab lab;
+
+	spec.places = places;
+	spec.place_count = other ? 2 : 1;
+	*err = (struct error){0};
+	return lab_plan(&spec, &lab, err) == 0 ? batch_of(&lab) : NULL;
+}
+
+Test(lab, injectors_of_a_routed_lab)
+{
+	struct error err;
+	char *text = script_of_places("leaf1:spine2", "h2", &err);
+
+	cr_assert_neq(text, NULL, "%s", err.text);
+	cr_assert_neq(strstr(text, "type veth peer name i1-a mtu 1500 netns lab0-inj"), NULL);
+	cr_assert_neq(strstr(text, "link add i1-b netns lab0-inj mtu 1500 type veth peer name"), NULL);
+	cr_assert_neq(strstr(text, "peer name i2-a"), NULL);
+	free(text);
+	text = script_of_places("spine1", NULL, &err);
+	cr_assert_neq(strstr(text, "i2-b"), NULL, "a spine has a link to each of two leaves");
+	cr_assert_eq(strstr(text, "i3-b"), NULL);
+	free(text);
+	cr_assert_eq(script_of_places("spine1:spine2", NULL, &err), NULL, "no such link");
+	cr_assert_eq(script_of_places("rack1", NULL, &err), NULL);
+	cr_assert_eq(script_of_places("spine1", "spine1:leaf2", &err), NULL, "the same link");
+}
+
+Test(lab, state_file_of_a_fabric_gives_back_the_same_lab)
+{
+	struct topology *fabric = topology_from_argument("fattree:4", 100, 0, NULL);
+	struct lab_spec spec = {.name = "lab0", .slots = 1, .mtu_bytes = 1500, .fabric = fabric};
+	struct error err = {0};
+	struct lab lab, again;
+	json_t *root;
+
+	cr_assert_eq(lab_plan(&spec, &lab, &err), 0, "%s", err.text);
+	cr_assert_eq(lab.host_count, 16);
+	cr_assert_eq(lab.switch_count, 20);
+	cr_assert_str_eq(lab.hosts[0].netns, "lab0-h0");
+	lab.links[7].up = false;
+	lab.links[9].back_MBps = 3;
+	root = lab_to_json(&lab);
+	cr_assert_eq(lab_from_json("x", root, &again, &err), 0, "%s", err.text);
+	cr_assert_eq(memcmp(&lab, &again, sizeof lab), 0);
+	json_decref(root);
+	topology_destroy(fabric);
+}
+
+#define HOST_AND_SWITCHES(host, more, links)                                                                           \
+	"{\"schema\": \"nomora.topology/1\", \"switches\": [{\"name\": \"s1\"}, {\"name\": \"s2\"}], "                 \
+	"\"hosts\": [{\"name\": \"" host "\"}" more "], \"links\": [" links "]}"
+#define LINK(a, b) "{\"a\": \"" a "\", \"b\": \"" b "\", \"MBps\": 1}"
+
+Test(lab, networks_that_cannot_be_built)
+{
+	static const char *const texts[][2] = {
+		{HOST_AND_SWITCHES("h;ls", "", LINK("h;ls", "s1") ", " LINK("s1", "s2")), "node 'h;ls'"},
+		{HOST_AND_SWITCHES("a-very-long-name", "", LINK("a-very-long-name", "s1") ", " LINK("s1", "s2")),
+		 "at most 15"},
+		{HOST_AND_SWITCHES("eth0", "", LINK("eth0", "s1") ", " LINK("s1", "s2")), "node 'eth0'"},
+		{HOST_AND_SWITCHES("h1", "", LINK("h1", "s1")), "no path from 's1' to 's2'"},
+		{HOST_AND_SWITCHES("h1", "", LINK("h1", "s1") ", " LINK("h1", "s2") ", " LINK("s1", "s2")),
+		 "host 'h1' has two links"},
+	};
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		struct error err = {0};
+		struct topology *fabric = topology_parse("x", texts[i][0], strlen(texts[i][0]), &err);
+		struct lab_spec spec = {.name = "a", .mtu_bytes = 1500, .fabric = fabric};
+		struct lab lab;
+
+		cr_assert_neq(fabric, NULL, "%s", err.text);
+		cr_expect_lt(lab_plan(&spec, &lab, &err), 0, "%s", texts[i][1]);
+		cr_expect_neq(strstr(err.text, texts[i][1]), NULL, "%s", err.text);
+		topology_destroy(fabric);
+	}
 }

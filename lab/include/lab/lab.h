@@ -7,6 +7,13 @@
  *   switch NAME-sw             bridges rack1 .. rackR and core; one veth per host
  *   injector NAME-inj          for each place a pair of interfaces PLACE-a (outer end) and PLACE-b (the core's side)
  *
+ * A routed lab has a fabric of switches in place of the bridges: each switch is a namespace NAME-s<number> in which the
+ * kernel routes, IPv4 and IPv6, over all shortest paths (ECMP by addresses and ports). A switch has one address, on its
+ * loopback; its links have none (RFC 5309: unnumbered). A switch with hosts is a rack:
+ *
+ *   host         10.77.RACK.N/32, fd77::RACK:N, gateway 10.77.RACK.254 and fe80::1, with one MAC on all switches
+ *   switch S     10.78.0.S, fd78::S; the interface towards a neighbour has the neighbour's name
+ *
  * No interface is ever made outside these namespaces. Every function that changes something needs root. Plain data,
  * owned by the caller; one thread.
  */
@@ -21,12 +28,16 @@
 
 #include <base/error.h>
 #include <base/ns.h>
+#include <model/topology.h>
 
 enum {
 	LAB_HOSTS_MAXIMUM = 64,
 	LAB_RACKS_MAXIMUM = 16,
 	LAB_INJECTORS_MAXIMUM = 16,
 	LAB_NAME_MAXIMUM = 10, /* characters */
+	LAB_SWITCHES_MAXIMUM = 128,
+	LAB_LINKS_MAXIMUM = 1024,
+	LAB_NODE_NAME_BYTES = 16, /* names of a routed lab are names of interfaces */
 };
 
 #define LAB_FOLDER "/run/nomora"
@@ -38,21 +49,40 @@ struct lab_spec {
 	int mtu_bytes;
 	const char *const *places; /* "h3", "rack1", "core": where injectors go */
 	size_t place_count;
+	int spines;                    /* > 0: the racks are leaves, each linked to each of this many spines */
+	const struct topology *fabric; /* not NULL: this network instead of `hosts` and `racks`; borrowed */
+	double link_MBps;              /* of a routed lab: limits every link; 0 = as the fabric's file says */
 };
 
 struct lab_host {
-	char name[8];           /* h1 */
-	char netns[24];         /* lab0-h1 */
-	char address[16];       /* of eth0 */
-	char probe_address[16]; /* for probers with their own stack: the kernel does not answer on it */
+	char name[LAB_NODE_NAME_BYTES];        /* h1 */
+	char netns[24];                        /* lab0-h1 */
+	char address[16];                      /* of eth0 */
+	char probe_address[16];                /* for probers with their own stack: the kernel does not answer on it */
+	char address6[16], probe_address6[16]; /* of a routed lab; else "" */
 	char mac[18];
 	int rack; /* from 1 */
 };
 
+struct lab_switch {
+	char name[LAB_NODE_NAME_BYTES]; /* spine1 */
+	char netns[24];                 /* lab0-s5 */
+	char address[16];
+	int rack; /* of its hosts; 0 = it has none */
+};
+
+/* Ends are hosts, from 0, or switches, from host_count; b is a switch. Limits in MB/s of payload, 0 = none. */
+struct lab_link {
+	int a, b;
+	double MBps, back_MBps; /* from a to b, from b to a */
+	bool up;
+};
+
 struct lab_injector {
-	char place[8];
-	char port_a[16], port_b[16]; /* interfaces in the injector's namespace; b is nearer to the core */
-	char control[64];            /* control socket of the injector that `lab` starts */
+	char place[2 * LAB_NODE_NAME_BYTES]; /* "h3", "rack1", "core"; of a routed lab "h3", "leaf1:spine2" */
+	int link;                            /* of a routed lab */
+	char port_a[16], port_b[16];         /* interfaces in the injector's namespace; b is nearer to the core */
+	char control[64];                    /* control socket of the injector that `lab` starts */
 };
 
 struct lab {
@@ -62,6 +92,9 @@ struct lab {
 	size_t injector_count;
 	struct lab_host hosts[LAB_HOSTS_MAXIMUM];
 	struct lab_injector injectors[LAB_INJECTORS_MAXIMUM];
+	int switch_count, link_count; /* of a routed lab; else 0 */
+	struct lab_switch switches[LAB_SWITCHES_MAXIMUM];
+	struct lab_link links[LAB_LINKS_MAXIMUM];
 };
 
 /* Fills `lab` from the spec; refuses what cannot be built. Pure. Hosts are dealt to racks in equal runs. */
@@ -69,8 +102,8 @@ int lab_plan(const struct lab_spec *spec, struct lab *lab, struct error *err);
 /* -EINVAL unless `name` is 1..10 of a-z0-9 beginning with a letter. */
 int lab_check_name(const char *name, struct error *err);
 
-/* The lines for `ip -batch` that build it. Pure. */
-int lab_print_batch(const struct lab *lab, FILE *out);
+/* The shell script that builds it. Pure. */
+void lab_print_script(const struct lab *lab, FILE *out);
 
 /* Builds it and waits until every link carries. -EEXIST if the name is taken. On failure nothing is left behind. */
 int lab_up(const struct lab *lab, struct error *err);
@@ -108,9 +141,33 @@ json_t *lab_to_json(const struct lab *lab); /* nomora.lab/1, new reference, NULL
 int lab_list(char (*names)[LAB_NAME_MAXIMUM + 1], size_t capacity, struct error *err);
 
 const struct lab_host *lab_find_host(const struct lab *lab, const char *name);
+/* Namespace of a host or switch by name, of the bridges ("sw") or of the injectors ("inj"); NULL if there is none. */
+const char *lab_find_netns(const struct lab *lab, const char *name);
 
-/* Writes the cluster file (<model/cluster.h>) and the prober's list of peers (<model/peers.h>); NULL: not that one. */
-int lab_write_inventory(const struct lab *lab, const char *cluster_path, const char *peers_path, struct error *err);
+/* Name of an end of a link. */
+const char *lab_node_name(const struct lab *lab, int node);
+
+/* The network of a routed lab as it is now; a link without a limit has TOPOLOGY_MBPS_MAXIMUM. NULL: out of memory. */
+struct topology *lab_topology(const struct lab *lab);
+
+enum lab_link_action { LAB_LINK_UP, LAB_LINK_DOWN, LAB_LINK_RATE };
+
+struct lab_link_change {
+	enum lab_link_action action;
+	double MBps;      /* in both directions; 0 = no limit */
+	bool keep_routes; /* leaves the routes of the other switches as they are */
+};
+
+/* Changes the link between two nodes of a running routed lab, and the routes accordingly. */
+int lab_change_link(const char *name, const char *a, const char *b, const struct lab_link_change *change,
+		    struct error *err);
+
+/*
+ * Writes the cluster file (<model/cluster.h>), the prober's list of peers (<model/peers.h>) and the network of a routed
+ * lab (<model/topology.h>); NULL: not that one.
+ */
+int lab_write_inventory(const struct lab *lab, const char *cluster_path, const char *peers_path,
+			const char *topology_path, struct error *err);
 
 /*
  * A process that removes the lab as soon as this one ends, however it ends (SIGKILL included). lab_guard_release()

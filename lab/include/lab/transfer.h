@@ -2,9 +2,9 @@
 /*
  * Limited links, and transfers over TCP between the hosts of a lab, each at a rate of its own.
  *
- * lab_limit_links() puts a hierarchical token bucket on both ends of a host's link: its eth0 limits what it sends, the
- * switch's port what it receives. Shapers count frames, so MB/s of payload become MB/s x 1514/1448 on the wire; the
- * link's own limit is 3 % higher for acknowledgements.
+ * lab_limit_links() puts a hierarchical token bucket on both ends of a host's link, or, in a routed lab, of every link:
+ * its eth0 limits what it sends, the switch's port what it receives. Shapers count frames, so MB/s of payload become
+ * MB/s x 1514/1448 on the wire; the link's own limit is 3 % higher for acknowledgements.
  *
  * A transfer has an agent on each host: a child process in the host's network namespace, which dies with this one, by
  * SIGKILL too. Each transfer's packets have the SO_PRIORITY of its class, so no filter is needed. Rates can change
@@ -20,7 +20,10 @@
 #include <base/ns.h>
 #include <lab/lab.h>
 
+/* MBps is for a lab of bridges; each link of a routed one has its own limit. */
 int lab_limit_links(const struct lab *lab, double MBps, struct error *err);
+/* MB/s of payload that TCP carries at this rate in frames, Mbit/s. */
+double lab_payload_MBps(double mbit);
 /* 0 if every host has a limited link, else -ENOENT with a hint. */
 int lab_check_links(const struct lab *lab, struct error *err);
 

@@ -119,8 +119,8 @@ struct topology *topology_jellyfish(uint32_t switches, uint32_t ports, uint32_t 
 struct topology *topology_leaf_spine(uint32_t leaves, uint32_t spines, uint32_t hosts, double MBps, struct error *err);
 
 /*
- * "fattree:K[,HOSTS]", "jellyfish:SWITCHES,PORTS,HOSTS", "leafspine:LEAVES,SPINES,HOSTS" through a generator, otherwise
- * the name of a file. `seed` is Jellyfish's. NULL with err set.
+ * "fattree:K[,HOSTS]", "jellyfish:SWITCHES,PORTS[,HOSTS]", "leafspine:LEAVES,SPINES,HOSTS" through a generator,
+ * otherwise the name of a file. `seed` is Jellyfish's. NULL with err set.
  */
 struct topology *topology_from_argument(const char *argument, double MBps, uint64_t seed, struct error *err);
 
