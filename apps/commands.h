@@ -39,6 +39,7 @@ int command_inject(int argc, char **argv);
 
 /* nomora-schedd */
 int command_schedd(int argc, char **argv);
+int command_schedd_export(int argc, char **argv);
 
 /* nomora-probe */
 int command_probe(int argc, char **argv);

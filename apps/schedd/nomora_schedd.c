@@ -17,14 +17,17 @@
 struct settings {
 	const char *state, *socket, *listen, *token_file, *cluster, *curves, *latency;
 	int statistic, policy, migrate;
-	int64_t round_ms, migrate_rate, attempts;
-	double start_timeout_s, retry_s, max_age_s, migrate_gain, no_return_s, omega_per_s, beta_per_s;
+	const char *windows;
+	int64_t round_ms, migrate_rate, migrate_per_machine, migrate_per_job, attempts;
+	double migrate_hold_s, restart_s, journal_days, start_timeout_s, retry_s, max_age_s, migrate_gain, no_return_s,
+		omega_per_s, beta_per_s;
 	bool require_measured, no_executor;
 };
 
 static const char teach[] =
 	"  # nomora schedd --state /var/lib/nomora/state --cluster cluster.json --curves curves --latency latency.csv\n"
 	"  $ nomora submit jobs.jsonl; nomora jobs; nomora explain web/client1\n"
+	"  $ nomora schedd export >day.jsonl\n"
 	"\n"
 	"An executor reads decisions (GET /v1/decisions?after=N&wait=1), starts the tasks, and reports them (POST "
 	"/v1/events).\n"
@@ -69,6 +72,10 @@ static struct live_settings live_settings(const struct settings *settings)
 	live.migration = (enum live_migration)settings->migrate;
 	live.migrate_gain = settings->migrate_gain;
 	live.migrate_rate = (uint32_t)settings->migrate_rate;
+	live.migrate_hold_s = settings->migrate_hold_s;
+	live.migrate_per_machine = (uint32_t)settings->migrate_per_machine;
+	live.migrate_per_job = (uint32_t)settings->migrate_per_job;
+	live.restart_s = settings->restart_s;
 	live.no_return_s = settings->no_return_s;
 	return live;
 }
@@ -100,6 +107,7 @@ static int serve(const struct settings *settings)
 					 .curves = settings->curves,
 					 .latency = settings->latency,
 					 .statistic = (enum latency_statistic)settings->statistic,
+					 .journal_days = settings->journal_days,
 					 .round_ms = (uint32_t)settings->round_ms,
 					 .socket = settings->listen ? NULL : settings->socket};
 	struct error err = {0};
@@ -111,6 +119,8 @@ static int serve(const struct settings *settings)
 		error_set(&err, EINVAL, "--listen needs --token-file");
 	else if (settings->listen && split_listen(settings->listen, address, &options.port, &err) == 0)
 		options.address = address;
+	if (!err.code && settings->windows)
+		windows_parse(settings->windows, &options.windows, &err);
 	if (err.code)
 		return command_fail(&err, COMMAND_USAGE);
 	if (settings->listen && !(token = read_token(settings->token_file, &err)))
@@ -142,6 +152,8 @@ int command_schedd(int argc, char **argv)
 		OPTION_STRING(struct settings, listen, "listen", 0, "ADDRESS:PORT",
 			      "serve on TCP instead; needs --token-file"),
 		OPTION_STRING(struct settings, token_file, "token-file", 0, "FILE", "secret of TCP clients, mode 0600"),
+		OPTION_DOUBLE(struct settings, journal_days, "journal-days", 0, "DAYS", 0, 36500,
+			      "how long the journal is kept; see nomora schedd export"),
 		OPTION_HEADING("Cluster:"),
 		OPTION_STRING(struct settings, cluster, "cluster", 'c', "FILE",
 			      "machines to add or change at the start (nomora.cluster/1)"),
@@ -173,8 +185,18 @@ int command_schedd(int argc, char **argv)
 			      "move tasks of jobs submitted with --move"),
 		OPTION_DOUBLE(struct settings, migrate_gain, "migrate-gain", 0, "SHARE", 0, 1,
 			      "least gain of predicted performance"),
+		OPTION_DOUBLE(struct settings, migrate_hold_s, "migrate-hold", 0, "S", 0, 1e7,
+			      "for which the gain must have been there"),
 		OPTION_INTEGER(struct settings, migrate_rate, "migrate-rate", 0, "N", 1, 100000,
 			       "tasks on the move at a time"),
+		OPTION_INTEGER(struct settings, migrate_per_machine, "migrate-per-machine", 0, "N", 0, 100000,
+			       "of them from or to one machine; 0: no limit"),
+		OPTION_INTEGER(struct settings, migrate_per_job, "migrate-per-job", 0, "N", 0, 100000,
+			       "of them of one job; 0: no limit"),
+		OPTION_STRING(struct settings, windows, "migrate-window", 0, "HH:MM-HH:MM,...",
+			      "local times at which tasks may move; default: always"),
+		OPTION_DOUBLE(struct settings, restart_s, "restart-cost", 0, "S", 0, 1e7,
+			      "work that a move loses, of jobs that do not say"),
 		OPTION_DOUBLE(struct settings, no_return_s, "no-return", 0, "S", 0, 1e7,
 			      "a task does not go back where it was within this time"),
 		OPTION_END,
@@ -187,7 +209,8 @@ int command_schedd(int argc, char **argv)
 		.rows = rows,
 	};
 	struct live_settings defaults;
-	struct settings settings = {.socket = CLIENT_SOCKET, .statistic = LATENCY_STATISTIC_P99, .round_ms = 10};
+	struct settings settings = {
+		.socket = CLIENT_SOCKET, .statistic = LATENCY_STATISTIC_P99, .round_ms = 10, .journal_days = 7};
 	struct option_operands operands;
 	struct error err = {0};
 	int code;
@@ -200,6 +223,8 @@ int command_schedd(int argc, char **argv)
 	settings.migrate_gain = defaults.migrate_gain;
 	settings.migrate_rate = defaults.migrate_rate;
 	settings.no_return_s = defaults.no_return_s;
+	if (argc > 1 && strcmp(argv[1], "export") == 0)
+		return command_schedd_export(argc - 1, argv + 1);
 	for (int p = 0; p < 15 && policies[p]; p++)
 		names[p] = policies[p]->name;
 	code = command_parse(&usage, argc, argv, &settings, &operands);

@@ -30,7 +30,7 @@ static bool in_transit(const struct live *live, const struct live_job *job, cons
 
 void live_set_state(struct live_job *job, struct live_task *task, enum live_task_state state, double now_s)
 {
-	job->dirty = true;
+	job->dirty = task->dirty = true;
 	task->state = state;
 	task->since_s = now_s;
 }
@@ -107,12 +107,11 @@ static int enter_root(struct live *live, struct live_job *job, double now_s)
 int live_enter_job(struct live *live, struct live_job *job, double now_s)
 {
 	const struct live_curve *curve = live_find_curve(live, job->curve);
-	bool moves = job->may_move && live->settings.migration != LIVE_MIGRATE_OFF && live->settings.policy->preempts;
 	int code = placer_set_job_curve(live->placer, job->number, curve->number);
 
 	if (code == 0)
 		code = flownet_job_arrived(live->net, job->number, job->root);
-	if (code == 0 && moves)
+	if (code == 0 && live_moves_on(live, job))
 		code = flownet_job_moves(live->net, job->number, true, live->settings.migrate_gain);
 	/* The root first: a reference is known before the others ask for it. */
 	if (code == 0)
@@ -135,6 +134,7 @@ static struct live_job *make_job(struct live *live, const struct job *job, uint3
 				  .owner = owner,
 				  .root = job->root,
 				  .may_move = may_move,
+				  .restart_s = -1,
 				  .reference = -1,
 				  .dirty = true,
 				  .arrived_s = now_s,
@@ -144,13 +144,22 @@ static struct live_job *make_job(struct live *live, const struct job *job, uint3
 	for (uint32_t t = 0; made->tasks && t < job->task_count; t++) {
 		const struct job_task *from = &job->tasks[t];
 
-		made->tasks[t] = (struct live_task){
-			.name = strdup(from->name), .machine = -1, .origin = -1, .came_from = -1, .moved_s = -INFINITY};
+		made->tasks[t] = (struct live_task){.name = strdup(from->name),
+						    .machine = -1,
+						    .origin = -1,
+						    .came_from = -1,
+						    .moved_s = -INFINITY,
+						    .started_s = now_s,
+						    .gain_since_s = -1,
+						    .look_again_s = INFINITY,
+						    .proposed_to = -1,
+						    .advised_to = -1,
+						    .dirty = true};
 		made->task_count++;
 		if (from->machine != JOB_NO_MACHINE) {
 			made->tasks[t].machine = (int32_t)from->machine;
 			made->tasks[t].state = LIVE_RUNNING;
-			made->tasks[t].since_s = now_s - from->running_s;
+			made->tasks[t].since_s = made->tasks[t].started_s = now_s - from->running_s;
 		} else {
 			made->tasks[t].since_s = now_s - from->waited_s;
 		}
@@ -226,6 +235,10 @@ int live_restore(struct live *live, const struct job *job, uint32_t owner, bool 
 		task->since_s = tasks[t].since_s;
 		task->machine = tasks[t].machine;
 		task->origin = tasks[t].origin;
+		task->came_from = tasks[t].came_from;
+		task->moved_s = tasks[t].moved_s;
+		task->started_s = tasks[t].started_s;
+		task->dirty = false;
 		made->ended_count += task->state == LIVE_ENDED;
 		if (task->state == LIVE_ENDED) {
 			made->reference = t == job->root ? task->machine : made->reference;
@@ -249,24 +262,26 @@ int live_submit(struct live *live, const struct job *job, uint32_t owner, bool m
 	return enter(live, made, now_s, err);
 }
 
-/* Without memory for it the store keeps a job that is gone; a restart would bring it back, and an executor ends it
- * again. */
-static void note_removed(struct live *live, const char *id)
+/* Kept until live_take_changes(). Without memory for it the store keeps a job that is gone; a restart would bring it
+ * back, and an executor ends it again. */
+static void note_removed(struct live *live, struct live_job *job)
 {
-	char **removed = array_grow(live->removed, live->removed_count, &live->removed_capacity, sizeof *removed);
-	char *copy = removed ? strdup(id) : NULL;
+	struct live_job **removed =
+		array_grow(live->removed, live->removed_count, &live->removed_capacity, sizeof(struct live_job *));
 
-	if (removed)
-		live->removed = removed;
-	if (copy)
-		removed[live->removed_count++] = copy;
+	if (!removed) {
+		live_job_free(job);
+		return;
+	}
+	live->removed = removed;
+	removed[live->removed_count++] = job;
 }
 
 static void remove_job(struct live *live, struct live_job *job)
 {
-	note_removed(live, job->id);
 	for (uint32_t t = 0; t < job->task_count; t++)
-		live->on_the_move -= job->tasks[t].state == LIVE_MOVING;
+		if (job->tasks[t].state == LIVE_MOVING)
+			live_end_move(live, job, &job->tasks[t]);
 	flownet_job_ended(live->net, job->number);
 	HASH_TABLE_EACH (&live->job_ids, hash_text(job->id), at)
 		if (hash_table_value(&live->job_ids, at) == job->number) {
@@ -274,8 +289,18 @@ static void remove_job(struct live *live, struct live_job *job)
 			break;
 		}
 	live->jobs[job->number] = NULL;
-	live_job_free(job);
+	note_removed(live, job);
 	live->changed = true;
+}
+
+int live_set_restart(struct live *live, const char *id, double restart_s, struct error *err)
+{
+	struct live_job *job = (struct live_job *)live_find_job(live, id);
+
+	if (!job)
+		return error_set(err, ENOENT, "unknown job '%s'", id);
+	job->restart_s = restart_s;
+	return 0;
 }
 
 int live_cancel(struct live *live, const char *id, struct error *err)
@@ -320,13 +345,15 @@ int live_started(struct live *live, const char *job_id, const char *task_name, c
 	if (in_transit(live, job, task))
 		flownet_confirm(live->net, job->number, live_task_number(job, task));
 	if (moved) {
-		live->on_the_move--;
+		live_end_move(live, job, task);
 		live->totals.moves++;
 		task->came_from = task->origin;
 		task->moved_s = now_s;
 		task->origin = -1;
 	}
 	task->attempts = 0;
+	if (!moved)
+		task->started_s = now_s;
 	live_set_state(job, task, LIVE_RUNNING, now_s);
 	live->changed = true;
 	return 0;
@@ -343,10 +370,11 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 		return 0;
 	if (task->state == LIVE_WAITING || task->state == LIVE_FAILED)
 		return wrong_state(err, job_id, task, "a task that runs or is to start");
-	live->on_the_move -= task->state == LIVE_MOVING;
+	if (task->state == LIVE_MOVING)
+		live_end_move(live, job, task);
 	if (live_task_number(job, task) == job->root)
 		job->reference = task->machine;
-	job->dirty = true;
+	job->dirty = task->dirty = true;
 	if (flownet_task_present(live->net, job->number, live_task_number(job, task)))
 		flownet_task_ended(live->net, job->number, live_task_number(job, task));
 	task->machine = task->origin = -1;
@@ -392,7 +420,7 @@ void live_take_back(struct live *live, struct live_job *job, struct live_task *t
 	if (in_transit(live, job, task))
 		flownet_fail(live->net, job->number, number);
 	if (task->state == LIVE_MOVING) {
-		live->on_the_move--;
+		live_end_move(live, job, task);
 		task->machine = task->origin;
 		task->origin = -1;
 		task->moved_s = now_s; /* no new attempt before no_return_s */
@@ -428,16 +456,18 @@ int live_failed(struct live *live, const char *job_id, const char *task_name, do
 }
 
 void live_take_changes(struct live *live, void (*changed)(void *context, const struct live_job *job),
-		       void (*removed)(void *context, const char *id), void *context)
+		       void (*removed)(void *context, const struct live_job *job), void *context)
 {
 	for (size_t r = 0; r < live->removed_count; r++) {
 		removed(context, live->removed[r]);
-		free(live->removed[r]);
+		live_job_free(live->removed[r]);
 	}
 	live->removed_count = 0;
 	for (uint32_t j = 0; j < live->job_count; j++)
 		if (live->jobs[j] && live->jobs[j]->dirty) {
-			live->jobs[j]->dirty = false;
 			changed(context, live->jobs[j]);
+			live->jobs[j]->dirty = false;
+			for (uint32_t t = 0; t < live->jobs[j]->task_count; t++)
+				live->jobs[j]->tasks[t].dirty = false;
 		}
 }

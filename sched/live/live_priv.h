@@ -18,6 +18,7 @@ struct live_curve {
 struct live_machine {
 	enum live_machine_state state;
 	bool in_network; /* flownet_machine_added() */
+	uint32_t moving; /* tasks from or to it */
 };
 
 struct live {
@@ -34,13 +35,16 @@ struct live {
 	struct live_job **jobs; /* by number of the network; NULL: none */
 	uint32_t job_count;
 	size_t job_capacity;
-	char **removed; /* ids of jobs that are gone */
+	struct live_job **removed; /* since live_take_changes() */
 	size_t removed_count, removed_capacity;
 	struct hash_table job_ids; /* hash of the id -> number */
 	struct live_decision *decisions;
 	size_t decision_count, decision_capacity;
 	uint64_t last_decision;
 	uint32_t on_the_move;
+	uint64_t round;    /* number of the present round, from 1 */
+	bool closed;       /* live_open_moves() */
+	bool blocked;      /* a task waits for one whose move was refused */
 	uint32_t up_count; /* machines in the network, at the last round */
 	double expired_s;  /* measurements made before are withdrawn */
 	double network_s;  /* the network's clock: flownet_time_passed() up to here */
@@ -73,5 +77,24 @@ void live_predict(const struct live *live, const struct live_job *job, uint32_t 
 
 /* Share of the other machines whose round trip to this one is measured. */
 double live_measured_share(const struct live *live, uint32_t machine);
+
+/* moves.c: a proposed move; 0 or -errno. */
+int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
+		   struct live_task *task, double now_s);
+/* The task is no longer on the move: its counters. Before its fields change. */
+void live_end_move(struct live *live, struct live_job *job, const struct live_task *task);
+/* Marks tasks of draining machines, as many as may be on the move. */
+void live_send_away(struct live *live);
+/* Moves of the jobs that had one refused in this round are off, or on again. 0 or -errno. */
+int live_hold_refused(struct live *live, bool hold);
+/* A round is due because of a move that may be made now. */
+bool live_move_is_due(const struct live *live, const struct live_task *task, double now_s);
+bool live_moves_on(const struct live *live, const struct live_job *job);
+
+/* step.c */
+int live_decide(struct live *live, const struct live_decision *what, const struct live_job *job, struct live_task *task,
+		int32_t from, int32_t to);
+/* Whether a task may go to a machine at all: reachable, and measured where that is required. */
+bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to);
 
 #endif

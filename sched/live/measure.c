@@ -41,9 +41,25 @@ int live_expire(struct live *live, double now_s)
 	return pass_moved(live);
 }
 
+/* Reports the samples that differ from what is known, before they are. */
+static void watch(const struct live *live, const struct latency_sample *samples, size_t count)
+{
+	for (size_t i = 0; live->settings.measured && i < count; i++) {
+		enum latency_origin origin;
+		float known = latency_view_get(live->view, samples[i].source, samples[i].destination, &origin);
+
+		if (origin != LATENCY_ORIGIN_MEASURED || known < samples[i].rtt_us || known > samples[i].rtt_us)
+			live->settings.measured(live->settings.context, live, samples[i].source, samples[i].destination,
+						samples[i].rtt_us);
+	}
+}
+
 int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s)
 {
-	int code = latency_view_update(live->view, samples, count, (uint32_t)now_s);
+	int code;
+
+	watch(live, samples, count);
+	code = latency_view_update(live->view, samples, count, (uint32_t)now_s);
 
 	return code == 0 ? pass_moved(live) : code;
 }
@@ -135,6 +151,7 @@ int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, 
 	for (size_t first = 0, last; first < count && code == 0; first = last) {
 		for (last = first; last < count && taken[last].seen_s == taken[first].seen_s; last++)
 			samples[last] = taken[last].sample;
+		watch(live, samples + first, last - first);
 		code = latency_view_update(live->view, samples + first, last - first, taken[first].seen_s);
 	}
 	free(taken);

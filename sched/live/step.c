@@ -39,32 +39,27 @@ static int make_space(struct live *live)
 	return 0;
 }
 
-static int decide(struct live *live, enum live_decision_kind kind, const struct live_job *job, struct live_task *task,
-		  int32_t from, int32_t to, double now_s, double gain)
+int live_decide(struct live *live, const struct live_decision *what, const struct live_job *job, struct live_task *task,
+		int32_t from, int32_t to)
 {
 	struct live_decision *decision;
-	bool is_root = live_task_number(job, task) == job->root;
 
 	if (make_space(live) < 0)
 		return -ENOMEM;
 	decision = &live->decisions[live->decision_count];
-	*decision = (struct live_decision){.sequence = live->last_decision + 1,
-					   .kind = kind,
-					   .at_s = now_s,
-					   .job = strdup(job->id),
-					   .task = strdup(task->name),
-					   .is_root = is_root,
-					   .rtt_us = NAN,
-					   .performance = NAN,
-					   .measured = NAN,
-					   .gain = gain,
-					   .from = from >= 0 ? strdup(live->cluster->machines[from].name) : NULL,
-					   .to = strdup(live->cluster->machines[to].name)};
+	*decision = *what;
+	decision->sequence = live->last_decision + 1;
+	decision->job = strdup(job->id);
+	decision->task = strdup(task->name);
+	decision->is_root = live_task_number(job, task) == job->root;
+	decision->rtt_us = decision->performance = decision->measured = NAN;
+	decision->from = from >= 0 ? strdup(live->cluster->machines[from].name) : NULL;
+	decision->to = strdup(live->cluster->machines[to].name);
 	if (!decision->job || !decision->task || !decision->to || (from >= 0 && !decision->from)) {
 		live_decision_clear(decision);
 		return -ENOMEM;
 	}
-	if (!is_root) {
+	if (!decision->is_root) {
 		live_predict(live, job, (uint32_t)to, &decision->rtt_us, &decision->performance, &decision->origin);
 		decision->measured = live_measured_share(live, (uint32_t)flownet_root_machine(live->net, job->number));
 	}
@@ -75,38 +70,11 @@ static int decide(struct live *live, enum live_decision_kind kind, const struct 
 	return 0;
 }
 
-static double gain_of(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
-{
-	double rtt_us, before, after;
-	enum latency_origin origin;
-
-	if (live_task_number(job, task) == job->root || flownet_root_machine(live->net, job->number) < 0)
-		return 0;
-	live_predict(live, job, (uint32_t)task->machine, &rtt_us, &before, &origin);
-	live_predict(live, job, (uint32_t)to, &rtt_us, &after, &origin);
-	return after - before;
-}
-
-/* Whether a running task may make this move now. A drain overrides gain and return. */
-static bool move_allowed(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to,
-			 double gain, double now_s)
-{
-	bool drains = live->machines[task->machine].state == LIVE_DRAINING;
-
-	if (live->on_the_move >= live->settings.migrate_rate)
-		return false;
-	if (drains)
-		return true;
-	if (live->settings.migration == LIVE_MIGRATE_OFF || !job->may_move || gain < live->settings.migrate_gain)
-		return false;
-	return !(to == task->came_from && now_s - task->moved_s < live->settings.no_return_s);
-}
-
 /*
  * A machine that cannot be reached from the root takes no task, though the network may propose one: a flow through a
  * rack may end on any of its machines. Nor does one without a measurement, if that is asked for.
  */
-static bool fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
+bool live_fit_for(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
 {
 	double rtt_us, performance;
 	enum latency_origin origin;
@@ -123,45 +91,20 @@ static bool fit_for(const struct live *live, const struct live_job *job, const s
 static int take_place(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
 		      struct live_task *task, double now_s)
 {
+	const struct live_decision what = {.kind = LIVE_PLACE, .at_s = now_s};
 	int code;
 
-	if (task->retry_s > 0 || task->state != LIVE_WAITING || !fit_for(live, job, task, move->to))
+	if (task->retry_s > 0 || task->state != LIVE_WAITING || !live_fit_for(live, job, task, move->to))
 		return 0;
 	code = flownet_reserve(live->net, number);
+	live->blocked = live->blocked || code == -EBUSY;
 	if (code == -EBUSY || code == -ESTALE)
 		return 0; /* the next round proposes it again, if it is still best */
 	if (code < 0)
 		return code;
 	task->machine = move->to;
 	live_set_state(job, task, LIVE_DECIDED, now_s);
-	code = decide(live, LIVE_PLACE, job, task, -1, move->to, now_s, 0);
-	if (code == 0 && live->settings.confirm_at_once)
-		code = live_started(live, job->id, task->name, live->cluster->machines[move->to].name, now_s, NULL);
-	return code;
-}
-
-static int take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
-		     struct live_task *task, double now_s)
-{
-	double gain = gain_of(live, job, task, move->to);
-	int code;
-
-	if (!move_allowed(live, job, task, move->to, gain, now_s) || !fit_for(live, job, task, move->to)) {
-		live->totals.refused_moves++;
-		return 0;
-	}
-	if (live->settings.migration == LIVE_MIGRATE_ADVISE && live->machines[task->machine].state != LIVE_DRAINING)
-		return decide(live, LIVE_ADVICE, job, task, move->from, move->to, now_s, gain);
-	code = flownet_reserve(live->net, number);
-	if (code == -EBUSY || code == -ESTALE)
-		return 0;
-	if (code < 0)
-		return code;
-	task->origin = task->machine;
-	task->machine = move->to;
-	live->on_the_move++;
-	live_set_state(job, task, LIVE_MOVING, now_s);
-	code = decide(live, LIVE_MOVE, job, task, move->from, move->to, now_s, gain);
+	code = live_decide(live, &what, job, task, -1, move->to);
 	if (code == 0 && live->settings.confirm_at_once)
 		code = live_started(live, job->id, task->name, live->cluster->machines[move->to].name, now_s, NULL);
 	return code;
@@ -179,7 +122,7 @@ static int take_proposals(struct live *live, const struct flownet_round *round, 
 		if (move->to == FLOWNET_NONE || move->to == move->from)
 			continue;
 		code = move->from == FLOWNET_NONE ? take_place(live, move, i, job, task, now_s)
-						  : take_move(live, move, i, job, task, now_s);
+						  : live_take_move(live, move, i, job, task, now_s);
 		if (code < 0)
 			return code;
 	}
@@ -193,6 +136,7 @@ static int propose(struct live *live, double now_s, struct error *err)
 
 	live->totals.rounds++;
 	live->totals.last_round_s += round.apply_s + round.solve_s + round.extract_s;
+	live->totals.solver_s += round.apply_s + round.solve_s + round.extract_s;
 	if (code == 0 && take_proposals(live, &round, now_s) < 0)
 		code = live_out_of_memory(err);
 	return code;
@@ -210,12 +154,23 @@ static bool a_root_waits(const struct live *live)
 	return false;
 }
 
+/* A move that makes room and was refused leaves a task without a place: the same again without such moves. */
+static int propose_without_moves(struct live *live, double now_s, struct error *err)
+{
+	int code = live_hold_refused(live, true);
+
+	if (code == 0)
+		code = propose(live, now_s, err);
+	return code == 0 ? live_hold_refused(live, false) : code;
+}
+
 /* Waiting roots first, then the others (NoMora 5.2). */
 static int run_round(struct live *live, double now_s, struct error *err)
 {
 	int code = 0;
 
 	live->totals.last_round_s = 0;
+	live->round++;
 	live->up_count = 0;
 	for (uint32_t m = 0; m < live->cluster->machine_count; m++)
 		live->up_count += live->machines[m].in_network;
@@ -225,25 +180,10 @@ static int run_round(struct live *live, double now_s, struct error *err)
 			code = propose(live, now_s, err);
 		flownet_hold_others(live->net, false);
 	}
-	return code == 0 ? propose(live, now_s, err) : code;
-}
-
-/* Tasks that drain are sent away, as many at a time as may be on the move. */
-static void send_away(struct live *live)
-{
-	uint32_t leaving = live->on_the_move;
-
-	for (uint32_t j = 0; j < live->job_count && leaving < live->settings.migrate_rate; j++)
-		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++) {
-			const struct live_task *task = &live->jobs[j]->tasks[t];
-
-			if (task->state != LIVE_RUNNING || live->machines[task->machine].state != LIVE_DRAINING ||
-			    !live->jobs[j]->may_move)
-				continue;
-			flownet_task_leave(live->net, j, t, true);
-			if (++leaving >= live->settings.migrate_rate)
-				break;
-		}
+	live->blocked = false;
+	if (code == 0)
+		code = propose(live, now_s, err);
+	return code == 0 && live->blocked ? propose_without_moves(live, now_s, err) : code;
 }
 
 /* Confirmations that are late count as failures; pauses end. */
@@ -267,6 +207,7 @@ static int watch_tasks(struct live *live, double now_s)
 					code = flownet_task_arrived(live->net, j, t, now_s - task->since_s);
 				live->changed = true;
 			}
+			live->changed = live->changed || live_move_is_due(live, task, now_s);
 		}
 	return code;
 }
@@ -288,7 +229,7 @@ int live_step(struct live *live, double now_s, struct error *err)
 	if (!live->changed)
 		return 0;
 	live->changed = false;
-	send_away(live);
+	live_send_away(live);
 	code = run_round(live, now_s, err);
 	if (code < 0) {
 		live->totals.solver_errors++;
@@ -310,6 +251,8 @@ double live_next_s(const struct live *live, double now_s)
 				next = fmin(next, task->since_s + live->settings.start_timeout_s);
 			else if (task->state == LIVE_WAITING && task->retry_s > 0)
 				next = fmin(next, task->retry_s);
+			else if (task->state == LIVE_RUNNING && task->proposed_round == live->round && live->round > 0)
+				next = fmin(next, task->look_again_s);
 		}
 	return fmax(0, next - now_s);
 }
@@ -326,93 +269,6 @@ const struct live_decision *live_decisions(const struct live *live, uint64_t aft
 uint64_t live_last_decision(const struct live *live)
 {
 	return live->last_decision;
-}
-
-static bool better(const struct live_candidate *a, const struct live_candidate *b)
-{
-	if (a->performance != b->performance)
-		return a->performance > b->performance;
-	return a->rtt_us != b->rtt_us ? a->rtt_us < b->rtt_us : a->machine < b->machine;
-}
-
-/* Inserts into a list sorted by better(), which keeps its best `most`. */
-static void insert(struct live_candidate *list, size_t *count, size_t most, const struct live_candidate *candidate)
-{
-	size_t at = *count;
-
-	if (at == most) {
-		if (most == 0 || !better(candidate, &list[most - 1]))
-			return;
-		at--;
-	} else {
-		++*count;
-	}
-	for (; at > 0 && better(candidate, &list[at - 1]); at--)
-		list[at] = list[at - 1];
-	list[at] = *candidate;
-}
-
-static struct live_candidate candidate_at(const struct live *live, const struct live_job *job,
-					  const struct live_task *task, uint32_t machine)
-{
-	struct live_candidate candidate = {.machine = machine,
-					   .free_slots = (uint32_t)flownet_free(live->net, machine),
-					   .is_here = task->machine == (int32_t)machine};
-
-	live_predict(live, job, machine, &candidate.rtt_us, &candidate.performance, &candidate.origin);
-	return candidate;
-}
-
-static void say_why(const struct live *live, const struct live_job *job, const struct live_task *task,
-		    size_t candidates, char why[static 160])
-{
-	bool is_root = live_task_number(job, task) == job->root;
-
-	why[0] = '\0';
-	if (task->state == LIVE_FAILED)
-		snprintf(why, 160, "given up after %u attempts", task->attempts);
-	else if (task->state != LIVE_WAITING)
-		return;
-	else if (task->retry_s > 0)
-		snprintf(why, 160, "paused after %u failed attempts", task->attempts);
-	else if (!is_root && flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
-		snprintf(why, 160, "waits for its root, task '%s'", job->tasks[job->root].name);
-	else if (live->settings.require_measured && candidates == 0)
-		snprintf(why, 160, "no free machine with a measured round trip to the root");
-	else
-		snprintf(why, 160, "no free slot, or waiting costs less than the free ones");
-}
-
-int live_explain(struct live *live, const char *job_id, const char *task_name, struct live_candidate *candidates,
-		 size_t most, char why[static 160], struct error *err)
-{
-	struct live_job *job;
-	struct live_task *task = live_find_task(live, job_id, task_name, &job);
-	size_t count = 0;
-	bool here = false;
-
-	if (!task)
-		return error_set(err, ENOENT, "unknown task '%s' of job '%s'", task_name, job_id);
-	say_why(live, job, task, 0, why);
-	if (flownet_root_machine(live->net, job->number) == FLOWNET_NONE)
-		return 0;
-	for (uint32_t m = 0; m < live->cluster->machine_count; m++) {
-		struct live_candidate candidate;
-
-		if (!live->machines[m].in_network || live->machines[m].state != LIVE_UP)
-			continue;
-		candidate = candidate_at(live, job, task, m);
-		if (candidate.free_slots > 0 || candidate.is_here)
-			insert(candidates, &count, most, &candidate);
-	}
-	say_why(live, job, task, count, why);
-	for (size_t i = 0; i < count; i++)
-		here = here || candidates[i].is_here;
-	if (!here && task->machine >= 0 && count > 0 && live->machines[task->machine].in_network) {
-		count -= count == most;
-		candidates[count++] = candidate_at(live, job, task, (uint32_t)task->machine);
-	}
-	return (int)count;
 }
 
 struct live_totals live_totals(const struct live *live)

@@ -94,7 +94,7 @@ void live_destroy(struct live *live)
 		curve_destroy(live->curves[c].curve);
 	}
 	for (size_t r = 0; r < live->removed_count; r++)
-		free(live->removed[r]);
+		live_job_free(live->removed[r]);
 	free(live->removed);
 	for (size_t d = 0; d < live->decision_count; d++)
 		live_decision_clear(&live->decisions[d]);
@@ -165,6 +165,9 @@ int live_build(struct live *live, double now_s, struct error *err)
 	live->net = placer_net(live->placer);
 	live->network_s = now_s;
 	live->on_the_move = 0;
+	for (uint32_t j = 0; j < live->job_count; j++)
+		if (live->jobs[j])
+			live->jobs[j]->moving = 0;
 	for (size_t c = 0; c < live->curve_count; c++)
 		if (live->curves[c].name) {
 			live->curves[c].number = placer_add_curve(live->placer, live->curves[c].curve);
@@ -173,6 +176,7 @@ int live_build(struct live *live, double now_s, struct error *err)
 		}
 	for (uint32_t m = 0; m < live->cluster->machine_count && code == 0; m++) {
 		live->machines[m].in_network = false;
+		live->machines[m].moving = 0;
 		if (live->cluster->machines[m].name)
 			code = enter_machine(live, m);
 	}

@@ -113,6 +113,8 @@ static unsigned submit_line(struct schedd *schedd, struct serve_call *call, cons
 			    json_t *answers)
 {
 	bool move = schedd_query_is(call, "move", "1");
+	const char *restart = serve_query(call, "restart_s");
+	double restart_s = restart ? strtod(restart, NULL) : -1;
 	char *known = store_job_line(schedd->store, job->id);
 	struct error err = {0};
 	unsigned status = 201;
@@ -129,11 +131,15 @@ static unsigned submit_line(struct schedd *schedd, struct serve_call *call, cons
 		code = error_set(&err, EEXIST, "job '%s' exists with another description", job->id);
 	else if (code == 0)
 		code = live_submit(schedd->live, job, call->uid, move, schedd_now_s(schedd), &err);
+	if (code == 0 && !known && restart_s >= 0)
+		live_set_restart(schedd->live, job->id, restart_s, NULL);
 	free(known);
 	if (code < 0)
 		status = code == -EEXIST ? 409 : code == -EPERM ? 403 : 400;
-	else if (status == 201)
-		store_put_job(schedd->store, job->id, line, call->uid, move);
+	else if (status == 201) {
+		store_put_job(schedd->store, job->id, line, call->uid, move, restart_s);
+		record_job(schedd->record, live_find_job(schedd->live, job->id));
+	}
 	json_array_append_new(answers, code < 0 ? json_pack("{s:s, s:i, s:s}", "id", job->id, "status", (int)status,
 							    "error", err.text)
 						: json_pack("{s:s, s:i}", "id", job->id, "status", (int)status));
@@ -259,7 +265,7 @@ static int set_machine(struct schedd *schedd, const char *name, const json_t *bo
 		code = live_machine_set(schedd->live, name, rack[0] ? rack : "default", pod, (uint32_t)slots,
 					(enum live_machine_state)live_machine_state_find(state), reader->err);
 	if (code == 0)
-		store_put_machine(schedd->store, name, rack[0] ? rack : "default", pod, (uint32_t)slots, state);
+		schedd_keep_machine(schedd, (uint32_t)cluster_find_machine(cluster, name));
 	free(rack);
 	free(pod);
 	return code;
@@ -285,6 +291,9 @@ static void put_machine(void *context, struct serve_call *call)
 static void delete_machine(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;
+	const struct cluster *cluster = live_cluster(schedd->live);
+	int64_t number = cluster_find_machine(cluster, call->tail);
+	uint32_t rack = number < 0 ? 0 : cluster->machines[number].rack;
 	struct error err = {0};
 
 	if (!schedd_need_admin(call))
@@ -294,6 +303,7 @@ static void delete_machine(void *context, struct serve_call *call)
 		return;
 	}
 	store_remove_machine(schedd->store, call->tail);
+	record_machine_removed(schedd->record, call->tail, cluster->racks[rack].name);
 	schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "removed", call->tail));
 }
 
@@ -310,6 +320,7 @@ static void put_curve(void *context, struct serve_call *call)
 		serve_reply_error(call, &err);
 	} else {
 		store_put_curve(schedd->store, call->tail, call->body);
+		record_curve(schedd->record, call->tail, live_curve_text(schedd->live, call->tail));
 		schedd_reply_json(schedd, call, 200, json_pack("{s:s}", "curve", call->tail));
 	}
 	curve_destroy(curve);
@@ -357,6 +368,7 @@ const struct serve_route schedd_routes[] = {
 	{"GET", "/v1/explain", schedd_get_explain},
 	{"POST", "/v1/what-if", schedd_post_what_if},
 	{"POST", "/v1/changes", schedd_post_changes},
+	{"GET", "/v1/journal", schedd_get_journal},
 	{"GET", "/metrics", get_metrics},
 	{"GET", "/healthz", get_health},
 	{NULL, NULL, NULL},

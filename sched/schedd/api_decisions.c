@@ -14,7 +14,7 @@
 #include "decision_json.h"
 #include "schedd_priv.h"
 
-enum { CANDIDATES = 10, DECISIONS_MOST = 1000 };
+enum { CANDIDATES = 10, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };
 #define POLL_S 25
 
 json_t *json_number_or_null(double value)
@@ -34,8 +34,10 @@ json_t *decision_json(const struct live_decision *decision)
 	json_object_set_new(root, "performance", json_number_or_null(decision->performance));
 	json_object_set_new(root, "origin", json_string(latency_origin_name(decision->origin)));
 	json_object_set_new(root, "measured", json_number_or_null(decision->measured));
-	if (decision->kind != LIVE_PLACE)
+	if (decision->kind != LIVE_PLACE) {
 		json_object_set_new(root, "gain", json_number_or_null(decision->gain));
+		json_object_set_new(root, "drain", json_boolean(decision->drains));
+	}
 	return root;
 }
 
@@ -162,4 +164,19 @@ void schedd_get_explain(void *context, struct serve_call *call)
 	schedd_reply_json(schedd, call, 200,
 			  json_pack("{s:s, s:s, s:s, s:s, s:o}", "schema", "nomora.explain/1", "job", job, "task",
 				    slash + 1, "why", why, "candidates", list));
+}
+
+void schedd_get_journal(void *context, struct serve_call *call)
+{
+	struct schedd *schedd = context;
+	const char *text = serve_query(call, "after");
+	uint64_t after = text ? strtoull(text, NULL, 10) : 0, next;
+	char *lines;
+
+	if (!schedd_need_admin(call))
+		return;
+	lines = store_journal_page(schedd->store, after, JOURNAL_BYTES, &next);
+	schedd_reply_json(schedd, call, 200,
+			  lines ? json_pack("{s:I, s:s}", "next", (json_int_t)next, "lines", lines) : NULL);
+	free(lines);
 }

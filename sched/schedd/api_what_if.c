@@ -80,26 +80,17 @@ void schedd_post_what_if(void *context, struct serve_call *call)
 	json_decref(body);
 }
 
-static void keep_machine(void *context, uint32_t number)
-{
-	struct schedd *schedd = context;
-	const struct cluster *cluster = live_cluster(schedd->live);
-	const struct cluster_machine *machine = &cluster->machines[number];
-	const struct cluster_rack *rack = &cluster->racks[machine->rack];
-
-	store_put_machine(schedd->store, machine->name, rack->name, cluster->pods[rack->pod], machine->slots,
-			  live_machine_state_name(live_machine_state_of(schedd->live, number)));
-}
-
 static int make_change(struct schedd *schedd, const char *text, struct error *err)
 {
 	struct live_change change;
 	int code = live_change_parse(text, &change, err);
 
 	if (code == 0)
-		code = live_change_apply(schedd->live, &change, keep_machine, schedd, err);
-	if (code == 0 && change.kind == LIVE_CHANGE_CURVE)
+		code = live_change_apply(schedd->live, &change, schedd_keep_machine, schedd, err);
+	if (code == 0 && change.kind == LIVE_CHANGE_CURVE) {
 		store_put_curve(schedd->store, change.name, live_curve_text(schedd->live, change.name));
+		record_curve(schedd->record, change.name, live_curve_text(schedd->live, change.name));
+	}
 	return code;
 }
 

@@ -55,8 +55,13 @@ char *schedd_metrics_text(const struct schedd *schedd)
 	counter(out, "solver_errors", "Rounds that failed; the network was rebuilt.", totals.solver_errors);
 	counter(out, "decisions", "Decisions made.", totals.decisions);
 	counter(out, "moves", "Moves of running tasks that were carried out.", totals.moves);
-	counter(out, "moves_withheld", "Moves that gain, rate, return or permission did not allow.",
-		totals.refused_moves);
+	fputs("# TYPE nomora_schedd_moves_withheld_total counter\n# HELP nomora_schedd_moves_withheld_total Proposed "
+	      "moves "
+	      "that were not made, by reason.\n",
+	      out);
+	for (int r = LIVE_REFUSED_NOT + 1; r < LIVE_REFUSALS; r++)
+		fprintf(out, "nomora_schedd_moves_withheld_total{reason=\"%s\"} %" PRIu64 "\n",
+			live_refusal_name((enum live_refusal)r), totals.refused[r]);
 	counter(out, "timeouts", "Decisions that nobody confirmed in time.", totals.timeouts);
 	counter(out, "commits", "Transactions of the state that were synced.", schedd->commits);
 	counter(out, "commit_failures", "Transactions of the state that failed.", schedd->commit_failures);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <base/array.h>
 #include <base/log.h>
@@ -15,6 +16,7 @@
 
 /* Pause of the rounds after the state could not be written. */
 #define STORE_RETRY_S 1
+enum { EXPORT_BYTES = 1 << 20 };
 
 double schedd_now_s(const struct schedd *schedd)
 {
@@ -57,8 +59,10 @@ static int read_curve(struct schedd *schedd, const char *folder, const char *fil
 		return error_code(err, EINVAL);
 	code = live_curve_set(schedd->live, name, curve, err);
 	text = code == 0 ? curve_to_text(curve, err) : NULL;
-	if (text)
+	if (text) {
 		store_put_curve(schedd->store, name, text);
+		record_curve(schedd->record, name, text);
+	}
 	free(text);
 	curve_destroy(curve);
 	return code;
@@ -96,8 +100,8 @@ static int read_cluster(struct schedd *schedd, struct error *err)
 		code = live_machine_set(schedd->live, machine->name, rack->name, cluster->pods[rack->pod],
 					machine->slots, state, err);
 		if (code == 0)
-			store_put_machine(schedd->store, machine->name, rack->name, cluster->pods[rack->pod],
-					  machine->slots, live_machine_state_name(state));
+			schedd_keep_machine(schedd,
+					    (uint32_t)cluster_find_machine(live_cluster(schedd->live), machine->name));
 	}
 	cluster_destroy(cluster);
 	return code;
@@ -109,7 +113,13 @@ static int read_state(struct schedd *schedd, struct error *err)
 	int code;
 
 	live_destroy(schedd->live);
-	schedd->live = live_create(&schedd->options.live, err);
+	record_destroy(schedd->record);
+	schedd->live = NULL;
+	schedd->record = record_create(schedd->store, schedd->options.journal_days);
+	schedd->options.live.measured = record_latency;
+	schedd->options.live.context = schedd->record;
+	if (schedd->record)
+		schedd->live = live_create(&schedd->options.live, err);
 	if (!schedd->live)
 		return error_code(err, ENOMEM);
 	code = store_load(schedd->store, schedd->live, schedd_offset_s(schedd), schedd_now_s(schedd), err);
@@ -169,6 +179,7 @@ void schedd_destroy(struct schedd *schedd)
 		free(schedd->replies[r].text);
 	free(schedd->replies);
 	free(schedd->polls);
+	record_destroy(schedd->record);
 	mesh_destroy(schedd->mesh);
 	live_destroy(schedd->live);
 	store_close(schedd->store);
@@ -205,18 +216,32 @@ void schedd_run_due_rounds(struct schedd *schedd)
 		run_round(schedd, now_s);
 }
 
+void schedd_keep_machine(void *context, uint32_t number)
+{
+	struct schedd *schedd = context;
+	const struct cluster *cluster = live_cluster(schedd->live);
+	const struct cluster_machine *machine = &cluster->machines[number];
+	const struct cluster_rack *rack = &cluster->racks[machine->rack];
+
+	store_put_machine(schedd->store, machine->name, rack->name, cluster->pods[rack->pod], machine->slots,
+			  live_machine_state_name(live_machine_state_of(schedd->live, number)));
+	record_machine(schedd->record, schedd->live, number);
+}
+
 static void put_job(void *context, const struct live_job *job)
 {
 	struct schedd *schedd = context;
 
 	store_put_tasks(schedd->store, schedd->live, job, schedd_offset_s(schedd));
+	record_tasks(schedd->record, schedd->live, job, false);
 }
 
-static void remove_job(void *context, const char *id)
+static void remove_job(void *context, const struct live_job *job)
 {
 	struct schedd *schedd = context;
 
-	store_remove_job(schedd->store, id);
+	store_remove_job(schedd->store, job->id);
+	record_tasks(schedd->record, schedd->live, job, true);
 }
 
 /* Writes what changed. On failure the live state becomes what the store has. */
@@ -227,9 +252,12 @@ static int commit(struct schedd *schedd)
 	const struct live_decision *decisions = live_decisions(schedd->live, schedd->stored_decision, &count);
 	int code;
 
-	live_take_changes(schedd->live, put_job, remove_job, schedd);
-	for (size_t d = 0; d < count; d++)
+	for (size_t d = 0; d < count; d++) {
 		store_put_decision(schedd->store, &decisions[d], schedd_offset_s(schedd));
+		record_decision(schedd->record, &decisions[d]);
+	}
+	live_take_changes(schedd->live, put_job, remove_job, schedd);
+	record_put(schedd->record, schedd->store, schedd->live);
 	if (!store_pending(schedd->store))
 		return 0;
 	code = store_commit(schedd->store, &err);
@@ -304,6 +332,35 @@ static int sleep_ms(struct schedd *schedd, double now_s)
 	return http_ms >= 0 && http_ms < wait_s * 1e3 ? http_ms : (int)ceil(wait_s * 1e3);
 }
 
+static void open_moves(struct schedd *schedd)
+{
+	time_t wall = time(NULL);
+	struct tm local;
+
+	if (schedd->options.windows.count > 0 && localtime_r(&wall, &local))
+		live_open_moves(schedd->live, windows_are_open(&schedd->options.windows, &local));
+}
+
+int schedd_export(const char *state, FILE *out, struct error *err)
+{
+	struct store *store = store_open_old(state, err);
+	uint64_t after = 0, next = 0;
+	int code = store ? 0 : error_code(err, EIO);
+
+	while (code == 0) {
+		char *lines = store_journal_page(store, after, EXPORT_BYTES, &next);
+
+		if (!lines || fputs(lines, out) == EOF)
+			code = error_set(err, EIO, "%s: cannot export: %s", state, strerror(errno));
+		free(lines);
+		if (next == after)
+			break;
+		after = next;
+	}
+	store_close(store);
+	return code;
+}
+
 int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *err)
 {
 	struct pollfd polled[1 + FORECASTS_MOST] = {{.fd = serve_fd(schedd->serve), .events = POLLIN}};
@@ -316,6 +373,7 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 			return error_set(err, errno, "poll: %s", strerror(errno));
 		forecast_read(schedd->forecasts);
 		serve_run(schedd->serve);
+		open_moves(schedd);
 		now_s = schedd_now_s(schedd); /* not before the events just served */
 		if (schedd->mesh)
 			schedd->next_mesh_s = mesh_work(schedd->mesh, schedd->live, now_s);

@@ -11,6 +11,7 @@
 
 #include "forecast.h"
 #include "mesh.h"
+#include "record.h"
 #include "store.h"
 
 /* A reply that waits for the commit, or a call that waits for the next decision. */
@@ -37,6 +38,7 @@ struct schedd {
 	size_t poll_count, poll_capacity;
 	uint64_t stored_decision; /* last one that is in the store */
 	struct forecast forecasts[FORECASTS_MOST];
+	struct record *record;
 	struct mesh *mesh; /* NULL: no --latency */
 	double last_round_s, next_mesh_s;
 	char trouble[256]; /* for /healthz; "" */
@@ -51,6 +53,9 @@ double schedd_offset_s(const struct schedd *schedd); /* wall clock minus the clo
 /* Rounds that are due, whatever --round-ms says: a forecast begins with what they decide. */
 void schedd_run_due_rounds(struct schedd *schedd);
 
+/* A machine that changed goes into the state and the journal; `schedd` is a struct schedd. */
+void schedd_keep_machine(void *schedd, uint32_t number);
+
 /* Replies after the commit; takes `text` (from json_dumps() or strdup()). */
 void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned status, char *text);
 void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value);
@@ -64,6 +69,7 @@ void schedd_get_decisions(void *context, struct serve_call *call);
 void schedd_post_events(void *context, struct serve_call *call);
 void schedd_get_explain(void *context, struct serve_call *call);
 void schedd_post_what_if(void *context, struct serve_call *call);
+void schedd_get_journal(void *context, struct serve_call *call);
 void schedd_post_changes(void *context, struct serve_call *call);
 void schedd_dry_run(struct schedd *schedd, struct serve_call *call); /* of the jobs in the body */
 

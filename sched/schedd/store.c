@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,9 @@ enum statement {
 	PUT_TASK,
 	PUT_DECISION,
 	JOB_LINE,
+	PUT_JOURNAL,
+	CUT_JOURNAL,
+	JOURNAL_PAGE,
 	STATEMENTS,
 };
 
@@ -29,28 +33,39 @@ static const char *const texts[STATEMENTS] = {
 	[PUT_MACHINE] = "INSERT OR REPLACE INTO machines VALUES (?, ?, ?, ?, ?)",
 	[REMOVE_MACHINE] = "DELETE FROM machines WHERE name = ?",
 	[PUT_CURVE] = "INSERT OR REPLACE INTO curves VALUES (?, ?)",
-	[PUT_JOB] = "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)",
+	[PUT_JOB] = "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?)",
 	[REMOVE_JOB] = "DELETE FROM jobs WHERE id = ?",
 	[REMOVE_TASKS] = "DELETE FROM tasks WHERE job = ?",
-	[PUT_TASK] = "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[PUT_TASK] = "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[PUT_DECISION] = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[JOB_LINE] = "SELECT line FROM jobs WHERE id = ?",
+	[PUT_JOURNAL] = "INSERT INTO journal (at, checkpoint, lines) VALUES (?, ?, ?)",
+	/* What a later checkpoint, itself old enough, makes superfluous. */
+	[CUT_JOURNAL] =
+		"DELETE FROM journal WHERE number < (SELECT max(number) FROM journal WHERE checkpoint AND at < ?)",
+	[JOURNAL_PAGE] = "SELECT number, lines FROM journal WHERE number > ?1 AND (NOT checkpoint OR number = (SELECT "
+			 "min(number) FROM journal)) ORDER BY number",
 };
+
+#define JOURNAL_TABLE "CREATE TABLE journal (number INTEGER PRIMARY KEY, at REAL, checkpoint INTEGER, lines TEXT);"
 
 static const char schema[] =
 	"CREATE TABLE machines (name TEXT PRIMARY KEY, rack TEXT, pod TEXT, slots INTEGER, state TEXT) WITHOUT ROWID;"
 	"CREATE TABLE curves (name TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID;"
-	"CREATE TABLE jobs (id TEXT PRIMARY KEY, line TEXT, owner INTEGER, may_move INTEGER) WITHOUT ROWID;"
+	"CREATE TABLE jobs (id TEXT PRIMARY KEY, line TEXT, owner INTEGER, may_move INTEGER, restart REAL) WITHOUT "
+	"ROWID;"
 	"CREATE TABLE tasks (job TEXT, task INTEGER, state TEXT, machine TEXT, origin TEXT, attempts INTEGER, since "
 	"REAL,"
-	" PRIMARY KEY (job, task)) WITHOUT ROWID;"
+	" came_from TEXT, moved REAL, started REAL, PRIMARY KEY (job, task)) WITHOUT ROWID;"
 	"CREATE TABLE decisions (sequence INTEGER PRIMARY KEY, at REAL, kind TEXT, job TEXT, task TEXT, from_machine "
 	"TEXT,"
-	" to_machine TEXT, rtt_us REAL, performance REAL, gain REAL, origin TEXT, measured REAL);";
+	" to_machine TEXT, rtt_us REAL, performance REAL, gain REAL, origin TEXT, measured REAL);" JOURNAL_TABLE;
 
 /* upgrades[v] makes a state of version v + 1 out of one of version v. */
 static const char *const upgrades[VERSION] = {
-	[1] = "ALTER TABLE decisions ADD COLUMN origin TEXT; ALTER TABLE decisions ADD COLUMN measured REAL;",
+	[1] = "ALTER TABLE decisions ADD COLUMN origin TEXT; ALTER TABLE decisions ADD COLUMN measured REAL;"
+	      "ALTER TABLE jobs ADD COLUMN restart REAL; ALTER TABLE tasks ADD COLUMN came_from TEXT;"
+	      "ALTER TABLE tasks ADD COLUMN moved REAL; ALTER TABLE tasks ADD COLUMN started REAL;" JOURNAL_TABLE,
 };
 
 struct store {
@@ -148,7 +163,7 @@ static int prepare(struct store *store, const char *path, struct error *err)
 	return 0;
 }
 
-struct store *store_open(const char *path, struct error *err)
+static struct store *open_with(const char *path, int flags, struct error *err)
 {
 	struct store *store = calloc(1, sizeof *store);
 	int code;
@@ -157,8 +172,7 @@ struct store *store_open(const char *path, struct error *err)
 		error_set(err, ENOMEM, "out of memory");
 		return NULL;
 	}
-	code = sqlite3_open_v2(path, &store->base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-			       NULL);
+	code = sqlite3_open_v2(path, &store->base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags, NULL);
 	if (code != SQLITE_OK)
 		fail(store, path, code, err);
 	if (code != SQLITE_OK || prepare(store, path, err) < 0) {
@@ -166,6 +180,16 @@ struct store *store_open(const char *path, struct error *err)
 		return NULL;
 	}
 	return store;
+}
+
+struct store *store_open(const char *path, struct error *err)
+{
+	return open_with(path, SQLITE_OPEN_CREATE, err);
+}
+
+struct store *store_open_old(const char *path, struct error *err)
+{
+	return open_with(path, 0, err);
 }
 
 void store_close(struct store *store)
@@ -245,7 +269,8 @@ void store_put_curve(struct store *store, const char *name, const char *text)
 	run(store, statement);
 }
 
-void store_put_job(struct store *store, const char *id, const char *line, uint32_t owner, bool may_move)
+void store_put_job(struct store *store, const char *id, const char *line, uint32_t owner, bool may_move,
+		   double restart_s)
 {
 	sqlite3_stmt *statement = begin(store, PUT_JOB);
 
@@ -253,6 +278,8 @@ void store_put_job(struct store *store, const char *id, const char *line, uint32
 	bind_text(statement, 2, line);
 	sqlite3_bind_int64(statement, 3, owner);
 	sqlite3_bind_int64(statement, 4, may_move);
+	if (restart_s >= 0)
+		bind_real(statement, 5, restart_s);
 	run(store, statement);
 }
 
@@ -265,9 +292,12 @@ void store_put_tasks(struct store *store, const struct live *live, const struct 
 {
 	for (uint32_t t = 0; t < job->task_count; t++) {
 		const struct live_task *task = &job->tasks[t];
-		sqlite3_stmt *statement = begin(store, PUT_TASK);
 		bool ended_root = t == job->root && task->state == LIVE_ENDED;
+		sqlite3_stmt *statement;
 
+		if (!task->dirty)
+			continue;
+		statement = begin(store, PUT_TASK);
 		bind_text(statement, 1, job->id);
 		sqlite3_bind_int64(statement, 2, t);
 		bind_text(statement, 3, live_task_state_name(task->state));
@@ -275,6 +305,9 @@ void store_put_tasks(struct store *store, const struct live *live, const struct 
 		bind_text(statement, 5, machine_name(live, task->origin));
 		sqlite3_bind_int64(statement, 6, task->attempts);
 		sqlite3_bind_double(statement, 7, task->since_s + offset_s);
+		bind_text(statement, 8, machine_name(live, task->came_from));
+		bind_real(statement, 9, task->moved_s + offset_s);
+		bind_real(statement, 10, task->started_s + offset_s);
 		run(store, statement);
 	}
 }
@@ -302,6 +335,50 @@ void store_put_decision(struct store *store, const struct live_decision *decisio
 	bind_text(statement, 11, decision->is_root ? NULL : latency_origin_name(decision->origin));
 	bind_real(statement, 12, decision->measured);
 	run(store, statement);
+}
+
+void store_put_journal(struct store *store, double at_s, double checkpoint_origin_s, const char *lines)
+{
+	sqlite3_stmt *statement = begin(store, PUT_JOURNAL);
+
+	sqlite3_bind_double(statement, 1, at_s);
+	sqlite3_bind_int64(statement, 2, (sqlite3_int64)checkpoint_origin_s);
+	bind_text(statement, 3, lines);
+	run(store, statement);
+}
+
+void store_cut_journal(struct store *store, double before_s)
+{
+	sqlite3_stmt *statement = begin(store, CUT_JOURNAL);
+
+	sqlite3_bind_double(statement, 1, before_s);
+	run(store, statement);
+}
+
+void store_journal_range(struct store *store, double *origin_s, double *last_s)
+{
+	*origin_s = (double)pragma(store, "SELECT coalesce(max(checkpoint), 0) FROM journal");
+	*last_s = (double)pragma(store, "SELECT coalesce(max(at), 0) + 1 FROM journal");
+}
+
+char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most, uint64_t *next)
+{
+	sqlite3_stmt *statement = store->statements[JOURNAL_PAGE];
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	*next = after;
+	if (!out)
+		return NULL;
+	sqlite3_bind_int64(statement, 1, (sqlite3_int64)after);
+	while (ftell(out) < (long)bytes_most && sqlite3_step(statement) == SQLITE_ROW) {
+		*next = (uint64_t)sqlite3_column_int64(statement, 0);
+		fputs((const char *)sqlite3_column_text(statement, 1), out);
+	}
+	sqlite3_reset(statement);
+	sqlite3_clear_bindings(statement);
+	return fclose(out) == 0 ? text : NULL;
 }
 
 bool store_pending(const struct store *store)
@@ -412,6 +489,14 @@ static enum live_task_state find_state(const char *name)
 	return LIVE_WAITING;
 }
 
+/* A wall clock time on our clock; `fallback` where there is none. */
+static double clock_at(const struct loading *loading, sqlite3_stmt *row, int column, double fallback)
+{
+	if (sqlite3_column_type(row, column) == SQLITE_NULL)
+		return fallback;
+	return fmin(sqlite3_column_double(row, column) - loading->offset_s, loading->now_s);
+}
+
 /* A task whose machine the cluster lacks waits again. */
 static int load_task(sqlite3_stmt *row, void *context)
 {
@@ -427,7 +512,10 @@ static int load_task(sqlite3_stmt *row, void *context)
 				   .machine = find_machine(loading->live, text_at(row, 2)),
 				   .origin = find_machine(loading->live, text_at(row, 3)),
 				   .attempts = (uint32_t)sqlite3_column_int64(row, 4),
-				   .since_s = fmin(sqlite3_column_double(row, 5) - loading->offset_s, loading->now_s)};
+				   .since_s = clock_at(loading, row, 5, loading->now_s),
+				   .came_from = find_machine(loading->live, text_at(row, 6)),
+				   .moved_s = clock_at(loading, row, 7, -INFINITY),
+				   .started_s = clock_at(loading, row, 8, loading->now_s)};
 	holds = task->state == LIVE_DECIDED || task->state == LIVE_RUNNING || task->state == LIVE_MOVING;
 	if (task->state == LIVE_MOVING && task->origin < 0)
 		task->state = LIVE_RUNNING;
@@ -441,7 +529,8 @@ static int load_task(sqlite3_stmt *row, void *context)
 
 static int load_tasks(struct loading *loading, const struct job *job)
 {
-	char *text = sqlite3_mprintf("SELECT task, state, machine, origin, attempts, since FROM tasks WHERE job = %Q",
+	char *text = sqlite3_mprintf("SELECT task, state, machine, origin, attempts, since, came_from, moved, started "
+				     "FROM tasks WHERE job = %Q",
 				     job->id);
 	int code;
 
@@ -452,7 +541,12 @@ static int load_tasks(struct loading *loading, const struct job *job)
 		return error_set(loading->err, ENOMEM, "out of memory");
 	}
 	for (uint32_t t = 0; t < job->task_count; t++)
-		loading->tasks[t] = (struct live_task){.machine = -1, .origin = -1, .since_s = loading->now_s};
+		loading->tasks[t] = (struct live_task){.machine = -1,
+						       .origin = -1,
+						       .came_from = -1,
+						       .since_s = loading->now_s,
+						       .started_s = loading->now_s,
+						       .moved_s = -INFINITY};
 	code = each_row(loading->store, text, load_task, loading, loading->err);
 	sqlite3_free(text);
 	return code;
@@ -469,6 +563,8 @@ static int load_job(sqlite3_stmt *row, void *context)
 	if (code == 0)
 		code = live_restore(loading->live, &jobs->items[0], (uint32_t)sqlite3_column_int64(row, 2),
 				    sqlite3_column_int(row, 3), loading->tasks, loading->now_s, loading->err);
+	if (code == 0 && sqlite3_column_type(row, 4) != SQLITE_NULL)
+		code = live_set_restart(loading->live, text_at(row, 0), sqlite3_column_double(row, 4), loading->err);
 	free(loading->tasks);
 	loading->tasks = NULL;
 	jobs_destroy(jobs);
@@ -484,7 +580,7 @@ int store_load(struct store *store, struct live *live, double offset_s, double n
 	if (code == 0)
 		code = each_row(store, "SELECT name, text FROM curves", load_curve, &loading, err);
 	if (code == 0)
-		code = each_row(store, "SELECT id, line, owner, may_move FROM jobs", load_job, &loading, err);
+		code = each_row(store, "SELECT id, line, owner, may_move, restart FROM jobs", load_job, &loading, err);
 	live_number_decisions(live, (uint64_t)pragma(store, "SELECT coalesce(max(sequence), 0) FROM decisions"));
 	return code;
 }

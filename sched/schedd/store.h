@@ -12,18 +12,35 @@ struct store;
 
 /* NULL with err set: EBUSY (another daemon), EINVAL (not a state of ours, or of a newer version), others. */
 struct store *store_open(const char *path, struct error *err);
-void store_close(struct store *store); /* NULL is legal */
+struct store *store_open_old(const char *path, struct error *err); /* does not create it */
+void store_close(struct store *store);                             /* NULL is legal */
 
 /* Writes join the transaction that the first of them opens. */
 void store_put_machine(struct store *store, const char *name, const char *rack, const char *pod, uint32_t slots,
 		       const char *state);
 void store_remove_machine(struct store *store, const char *name);
 void store_put_curve(struct store *store, const char *name, const char *text);
-void store_put_job(struct store *store, const char *id, const char *line, uint32_t owner, bool may_move);
-/* The tasks of a job; offset_s: wall clock minus the clock of live. */
+void store_put_job(struct store *store, const char *id, const char *line, uint32_t owner, bool may_move,
+		   double restart_s); /* < 0: none of its own */
+/* The tasks of a job that changed; offset_s: wall clock minus the clock of live. */
 void store_put_tasks(struct store *store, const struct live *live, const struct live_job *job, double offset_s);
 void store_remove_job(struct store *store, const char *id);
 void store_put_decision(struct store *store, const struct live_decision *decision, double offset_s);
+
+/*
+ * Lines of the journal (nomora.journal/1). A checkpoint, which has the journal's origin, is the whole state: older
+ * lines may go.
+ */
+void store_put_journal(struct store *store, double at_s, double checkpoint_origin_s, const char *lines);
+/* Removes what is older, up to a checkpoint that is older, too. */
+void store_cut_journal(struct store *store, double before_s);
+/* The journal's origin (0: there is none) and the end of its last second. */
+void store_journal_range(struct store *store, double *origin_s, double *last_s);
+/*
+ * Lines after row `after` (0: from the first), about bytes_most of them; *next: for the next page, unchanged at the
+ * end. The caller frees; NULL: out of memory.
+ */
+char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most, uint64_t *next);
 
 /* Is there something to commit? */
 bool store_pending(const struct store *store);

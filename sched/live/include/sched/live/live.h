@@ -19,9 +19,13 @@
  * start.
  *
  * A job's root is the task the others talk to. When it has ended, its machine stays the reference for the others.
- * Running tasks move only if moves are on, the job allows it, and the predicted gain is at least migrate_gain; at most
- * migrate_rate tasks are on the move at a time, and none goes back to where it came from within no_return_s. Draining
- * machines get no tasks, and theirs are moved at that rate. A machine that is down sends its tasks back to waiting.
+ * Running tasks move only if moves are on and open, the job allows it, and the predicted gain has been at least
+ * migrate_gain for migrate_hold_s and pays for a restart: jobs' durations are heavy-tailed, so that a task is expected
+ * to run once more as long as it has run, and gain times that must exceed the job's restart_s. At most migrate_rate
+ * tasks are on the move at a time, migrate_per_machine of them from or to one machine and migrate_per_job of one job,
+ * and none goes back to where it came from within no_return_s. Draining machines get no tasks, and theirs are moved
+ * within the same limits, whatever the gain. A machine that is down sends its tasks back to waiting. A move that is not
+ * allowed does not keep a task waiting: where one would have to make room, the round is repeated without moves.
  *
  * One thread.
  */
@@ -41,6 +45,8 @@
 
 enum live_migration { LIVE_MIGRATE_OFF, LIVE_MIGRATE_ADVISE, LIVE_MIGRATE_ON };
 
+struct live;
+
 struct live_settings {
 	const struct policy *policy;
 	struct policy_settings policy_settings;
@@ -52,13 +58,21 @@ struct live_settings {
 	double max_age_s;          /* measurements older than this count as not made; 0: never */
 	bool require_measured;     /* tasks wait instead of going to a machine whose round trip was not measured */
 	enum live_migration migration;
-	double migrate_gain;   /* of predicted performance, 0..1 */
-	uint32_t migrate_rate; /* tasks on the move at a time, drains included; > 0 */
+	double migrate_gain;                           /* of predicted performance, 0..1 */
+	double migrate_hold_s;                         /* how long the gain must have been there */
+	uint32_t migrate_rate;                         /* tasks on the move at a time, drains included; > 0 */
+	uint32_t migrate_per_machine, migrate_per_job; /* of them; 0: no limit of their own */
+	double restart_s;                              /* of work that a move loses, of jobs that do not say */
 	double no_return_s;
 	uint32_t decisions_kept; /* older ones are forgotten */
+	/* Called for each measurement that differs from the one before; may be NULL. */
+	void (*measured)(void *context, const struct live *live, uint32_t source, uint32_t destination, float rtt_us);
+	void *context;
 };
-/* nomora, p interpolated, confirmation by an executor within 60 s, 5 attempts from 1 s, age 60 s, no moves, 0.1, 4, 600
- * s, 10,000. */
+/*
+ * nomora, p interpolated, confirmation by an executor within 60 s, 5 attempts from 1 s, age 60 s, no moves, gain 0.1,
+ * no hold, 4 at a time, no other limits, restarts for nothing, no return within 600 s, 10,000 decisions.
+ */
 void live_settings_default(struct live_settings *settings);
 
 enum live_task_state { LIVE_WAITING, LIVE_DECIDED, LIVE_RUNNING, LIVE_MOVING, LIVE_ENDED, LIVE_FAILED };
@@ -67,6 +81,23 @@ const char *live_task_state_name(enum live_task_state state);
 enum live_machine_state { LIVE_UP, LIVE_DRAINING, LIVE_DOWN };
 const char *live_machine_state_name(enum live_machine_state state);
 int live_machine_state_find(const char *name); /* -1: unknown */
+
+/* Why a move that was proposed was not made. */
+enum live_refusal {
+	LIVE_REFUSED_NOT,         /* it was */
+	LIVE_REFUSED_FORBIDDEN,   /* the job does not allow it */
+	LIVE_REFUSED_CLOSED,      /* outside of the windows */
+	LIVE_REFUSED_GAIN,        /* under migrate_gain */
+	LIVE_REFUSED_HOLD,        /* not for long enough */
+	LIVE_REFUSED_RESTART,     /* does not pay for the restart */
+	LIVE_REFUSED_RETURN,      /* it came from there */
+	LIVE_REFUSED_RATE,        /* too many are on the move */
+	LIVE_REFUSED_MACHINE,     /* from or to that machine */
+	LIVE_REFUSED_JOB,         /* of that job */
+	LIVE_REFUSED_UNREACHABLE, /* or not measured, where that is required */
+	LIVE_REFUSALS,
+};
+const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ... */
 
 struct live_task {
 	char *name;
@@ -79,6 +110,13 @@ struct live_task {
 	double retry_s;    /* not in the network before; 0: it is */
 	uint32_t attempts;
 	uint64_t decision; /* last one; 0 */
+	double started_s;  /* first start since it waited */
+	bool dirty;        /* changed since live_take_changes() */
+	/* Of the last move that was proposed: */
+	uint64_t proposed_round; /* 0: none */
+	double gain, gain_since_s, look_again_s;
+	int32_t proposed_to, advised_to;
+	enum live_refusal refusal;
 };
 
 struct live_job {
@@ -88,6 +126,8 @@ struct live_job {
 	uint32_t root, task_count, ended_count;
 	int32_t reference; /* machine on which the root ended; -1 */
 	bool may_move;
+	double restart_s; /* < 0: that of the settings */
+	uint32_t moving;
 	bool dirty; /* changed since live_take_changes() */
 	double arrived_s;
 	struct live_task *tasks;
@@ -108,9 +148,9 @@ struct live_decision {
 	enum latency_origin origin;
 	double measured; /* share of the machines whose round trip to the root's was measured then; NAN for the root */
 	double gain;     /* of a move */
+	bool drains;     /* a move because of a drain */
 };
 
-struct live;
 struct live *live_create(const struct live_settings *settings, struct error *err);
 void live_destroy(struct live *live); /* NULL is legal */
 
@@ -151,9 +191,11 @@ int live_restore(struct live *live, const struct job *job, uint32_t owner, bool 
  * keeps the state.
  */
 void live_take_changes(struct live *live, void (*changed)(void *context, const struct live_job *job),
-		       void (*removed)(void *context, const char *id), void *context);
+		       void (*removed)(void *context, const struct live_job *job), void *context);
 /* Decisions are numbered from here on; for a restart. */
 void live_number_decisions(struct live *live, uint64_t last);
+/* Seconds of work that a move of one of its tasks loses. -ENOENT. */
+int live_set_restart(struct live *live, const char *id, double restart_s, struct error *err);
 const struct live_job *live_find_job(const struct live *live, const char *id);
 /* All jobs, in no order; entries of jobs that ended are NULL. */
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count);
@@ -191,6 +233,9 @@ const struct latency_view *live_view(const struct live *live);
  */
 int live_step(struct live *live, double now_s, struct error *err);
 
+/* May tasks move now? Open at the start. For daily windows: the caller has the clock. Drains go on while closed. */
+void live_open_moves(struct live *live, bool open);
+
 /* Seconds until live_step() has something to do without a new event: INFINITY, or >= 0. */
 double live_next_s(const struct live *live, double now_s);
 
@@ -208,15 +253,15 @@ struct live_candidate {
 };
 /*
  * The best machines for a task by predicted performance, up to `most`, best first, then the one it is on if it is not
- * among them. Returns how many, or -ENOENT (no such task), -EAGAIN (the job's root has no machine yet), -ENOMEM. *why:
- * why it waits, or "".
+ * among them. Returns how many, or -ENOENT (no such task). *why: why it waits, or does not move, or "".
  */
 int live_explain(struct live *live, const char *job, const char *task, struct live_candidate *candidates, size_t most,
 		 char why[static 160], struct error *err);
 
 struct live_totals {
-	uint64_t rounds, solver_errors, timeouts, decisions, moves, refused_moves;
-	double last_round_s; /* wall clock of the solver */
+	uint64_t rounds, solver_errors, timeouts, decisions, moves;
+	uint64_t refused[LIVE_REFUSALS]; /* moves, by reason */
+	double last_round_s, solver_s;   /* wall clock of the solver: the last round, all of them */
 	uint32_t jobs, waiting, decided, running, moving, failed, machines;
 	uint64_t slots, free_slots, measured_pairs;
 };

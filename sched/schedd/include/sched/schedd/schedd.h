@@ -24,6 +24,7 @@
  *                               <sched/live/change.h> for the texts
  *   POST   /v1/jobs?dry_run=1   the same for jobs
  *   POST   /v1/changes          {"changes": [TEXT...]}: makes them; admins
+ *   GET    /v1/journal?after=N  {"next", "lines"}: a part of the journal (nomora.journal/1), until next stays; admins
  *   GET    /metrics             OpenMetrics text
  *   GET    /healthz             "ok", or 503 with the reason
  *
@@ -34,7 +35,10 @@
 #ifndef SCHED_SCHEDD_SCHEDD_H
 #define SCHED_SCHEDD_SCHEDD_H
 
+#include <stdio.h>
+
 #include <sched/live/live.h>
+#include <sched/schedd/windows.h>
 
 struct schedd_options {
 	struct live_settings live;
@@ -47,7 +51,9 @@ struct schedd_options {
 	const char *curves;  /* folder of curves, read at the start; NULL */
 	const char *latency; /* the mesh: a live matrix, or CSV, read again whenever it is replaced; NULL */
 	enum latency_statistic statistic;
-	uint32_t round_ms; /* at most one round per so many milliseconds */
+	struct windows windows; /* of moves */
+	double journal_days;    /* how long the journal is kept */
+	uint32_t round_ms;      /* at most one round per so many milliseconds */
 };
 
 struct schedd;
@@ -59,5 +65,8 @@ uint16_t schedd_port(const struct schedd *schedd);
 
 /* Serves until *stop is set (by a signal handler). 0 or -errno with err set. */
 int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *err);
+
+/* Prints the journal of a state that no daemon has. 0 or -errno with err set. */
+int schedd_export(const char *state, FILE *out, struct error *err);
 
 #endif

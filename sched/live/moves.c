@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which of the proposed moves are made, and why others are not. */
+#include <errno.h>
+#include <math.h>
+
+#include "live_priv.h"
+
+static const char *const refusal_names[] = {
+	[LIVE_REFUSED_NOT] = "none",
+	[LIVE_REFUSED_FORBIDDEN] = "forbidden",
+	[LIVE_REFUSED_CLOSED] = "window",
+	[LIVE_REFUSED_GAIN] = "gain",
+	[LIVE_REFUSED_HOLD] = "hold",
+	[LIVE_REFUSED_RESTART] = "restart",
+	[LIVE_REFUSED_RETURN] = "return",
+	[LIVE_REFUSED_RATE] = "rate",
+	[LIVE_REFUSED_MACHINE] = "machine",
+	[LIVE_REFUSED_JOB] = "job",
+	[LIVE_REFUSED_UNREACHABLE] = "unreachable",
+};
+
+const char *live_refusal_name(enum live_refusal refusal)
+{
+	return refusal_names[refusal];
+}
+
+bool live_moves_on(const struct live *live, const struct live_job *job)
+{
+	return job->may_move && live->settings.migration != LIVE_MIGRATE_OFF && live->settings.policy->preempts;
+}
+
+void live_open_moves(struct live *live, bool open)
+{
+	live->changed = live->changed || (live->closed && open);
+	live->closed = !open;
+}
+
+static double gain_of(const struct live *live, const struct live_job *job, const struct live_task *task, int32_t to)
+{
+	double rtt_us, before, after;
+	enum latency_origin origin;
+
+	if (live_task_number(job, task) == job->root || flownet_root_machine(live->net, job->number) < 0)
+		return 0;
+	live_predict(live, job, (uint32_t)task->machine, &rtt_us, &before, &origin);
+	live_predict(live, job, (uint32_t)to, &rtt_us, &after, &origin);
+	return after - before;
+}
+
+static bool machine_is_busy(const struct live *live, int32_t machine)
+{
+	uint32_t most = live->settings.migrate_per_machine;
+
+	return most > 0 && live->machines[machine].moving >= most;
+}
+
+static enum live_refusal check_limits(const struct live *live, const struct live_job *job, const struct live_task *task,
+				      int32_t to)
+{
+	const struct live_settings *settings = &live->settings;
+
+	if (!live_fit_for(live, job, task, to))
+		return LIVE_REFUSED_UNREACHABLE;
+	if (live->on_the_move >= settings->migrate_rate)
+		return LIVE_REFUSED_RATE;
+	if (machine_is_busy(live, task->machine) || machine_is_busy(live, to))
+		return LIVE_REFUSED_MACHINE;
+	if (settings->migrate_per_job > 0 && job->moving >= settings->migrate_per_job)
+		return LIVE_REFUSED_JOB;
+	return LIVE_REFUSED_NOT;
+}
+
+/* Whether the gain is worth a move now; else *again_s: when it may be. */
+static enum live_refusal check_gain(const struct live *live, const struct live_job *job, const struct live_task *task,
+				    int32_t to, double now_s, double *again_s)
+{
+	const struct live_settings *settings = &live->settings;
+	double restart_s = job->restart_s >= 0 ? job->restart_s : settings->restart_s;
+
+	if (settings->migration == LIVE_MIGRATE_OFF || !job->may_move)
+		return LIVE_REFUSED_FORBIDDEN;
+	if (task->gain < settings->migrate_gain)
+		return LIVE_REFUSED_GAIN;
+	if (to == task->came_from && now_s - task->moved_s < settings->no_return_s) {
+		*again_s = task->moved_s + settings->no_return_s;
+		return LIVE_REFUSED_RETURN;
+	}
+	if (now_s - task->gain_since_s < settings->migrate_hold_s) {
+		*again_s = task->gain_since_s + settings->migrate_hold_s;
+		return LIVE_REFUSED_HOLD;
+	}
+	/* A task that has run for some time is expected to run once more as long. */
+	if (task->gain * (now_s - task->started_s) < restart_s) {
+		*again_s = task->gain > 0 ? task->started_s + restart_s / task->gain : INFINITY;
+		return LIVE_REFUSED_RESTART;
+	}
+	return live->closed ? LIVE_REFUSED_CLOSED : LIVE_REFUSED_NOT;
+}
+
+/* Notes the proposal on the task, for explanations and for the hold. */
+static enum live_refusal judge(struct live *live, struct live_job *job, struct live_task *task, int32_t to, bool drains,
+			       double now_s)
+{
+	bool seen = task->proposed_round > 0 && task->proposed_round + 1 >= live->round;
+
+	task->gain = gain_of(live, job, task, to);
+	task->proposed_round = live->round;
+	task->proposed_to = to;
+	task->look_again_s = INFINITY;
+	task->advised_to = seen ? task->advised_to : -1;
+	if (!seen || task->gain_since_s < 0 || task->gain < live->settings.migrate_gain)
+		task->gain_since_s = now_s;
+	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &task->look_again_s);
+	if (task->refusal == LIVE_REFUSED_NOT)
+		task->refusal = check_limits(live, job, task, to);
+	if (task->look_again_s <= now_s)
+		task->look_again_s = now_s + 1; /* rounding: not at once */
+	live->totals.refused[task->refusal]++;
+	return task->refusal;
+}
+
+static int make_move(struct live *live, size_t number, struct live_job *job, struct live_task *task,
+		     const struct live_decision *what, int32_t to)
+{
+	int code = flownet_reserve(live->net, number);
+
+	if (code == -EBUSY || code == -ESTALE)
+		return 0;
+	if (code < 0)
+		return code;
+	task->origin = task->machine;
+	task->machine = to;
+	live->on_the_move++;
+	live->machines[task->origin].moving++;
+	live->machines[to].moving++;
+	job->moving++;
+	live_set_state(job, task, LIVE_MOVING, what->at_s);
+	code = live_decide(live, what, job, task, task->origin, to);
+	if (code == 0 && live->settings.confirm_at_once)
+		code = live_started(live, job->id, task->name, live->cluster->machines[to].name, what->at_s, NULL);
+	return code;
+}
+
+int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
+		   struct live_task *task, double now_s)
+{
+	bool drains = live->machines[task->machine].state == LIVE_DRAINING;
+	struct live_decision what = {.kind = LIVE_MOVE, .at_s = now_s, .drains = drains};
+
+	if (judge(live, job, task, move->to, drains, now_s) != LIVE_REFUSED_NOT)
+		return 0;
+	what.gain = task->gain;
+	if (live->settings.migration != LIVE_MIGRATE_ADVISE || drains)
+		return make_move(live, number, job, task, &what, move->to);
+	if (task->advised_to == move->to)
+		return 0; /* said already */
+	task->advised_to = move->to;
+	what.kind = LIVE_ADVICE;
+	return live_decide(live, &what, job, task, move->from, move->to);
+}
+
+void live_end_move(struct live *live, struct live_job *job, const struct live_task *task)
+{
+	live->on_the_move--;
+	job->moving--;
+	live->machines[task->origin].moving--;
+	live->machines[task->machine].moving--;
+}
+
+/* Tasks that drain are sent away, as many at a time as may be on the move. */
+void live_send_away(struct live *live)
+{
+	uint32_t leaving = live->on_the_move;
+
+	for (uint32_t j = 0; j < live->job_count && leaving < live->settings.migrate_rate; j++)
+		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++) {
+			const struct live_task *task = &live->jobs[j]->tasks[t];
+
+			if (task->state != LIVE_RUNNING || live->machines[task->machine].state != LIVE_DRAINING ||
+			    !live->jobs[j]->may_move)
+				continue;
+			flownet_task_leave(live->net, j, t, true);
+			if (++leaving >= live->settings.migrate_rate)
+				break;
+		}
+}
+
+int live_hold_refused(struct live *live, bool hold)
+{
+	int code = 0;
+
+	for (uint32_t j = 0; j < live->job_count && code == 0; j++) {
+		const struct live_job *job = live->jobs[j];
+		bool refused = false;
+
+		for (uint32_t t = 0; job && t < job->task_count && !refused && live_moves_on(live, job); t++)
+			refused = job->tasks[t].proposed_round == live->round &&
+				  job->tasks[t].refusal != LIVE_REFUSED_NOT;
+		if (refused)
+			code = flownet_job_moves(live->net, j, !hold, live->settings.migrate_gain);
+	}
+	return code;
+}
+
+bool live_move_is_due(const struct live *live, const struct live_task *task, double now_s)
+{
+	return task->state == LIVE_RUNNING && task->proposed_round == live->round && live->round > 0 &&
+	       now_s >= task->look_again_s;
+}

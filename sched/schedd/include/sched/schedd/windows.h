@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Daily windows of local time, "22:00-06:00,12:30-13:00": a list of at most 8; one that ends before it begins spans
+ * midnight. */
+#ifndef SCHED_SCHEDD_WINDOWS_H
+#define SCHED_SCHEDD_WINDOWS_H
+
+#include <stdbool.h>
+#include <time.h>
+
+#include <base/error.h>
+
+enum { WINDOWS_MOST = 8 };
+
+struct windows {
+	unsigned count; /* 0: always open */
+	struct {
+		unsigned begin_min, end_min; /* since midnight; the end is not part of it */
+	} items[WINDOWS_MOST];
+};
+
+/* 0 or -EINVAL with err set. */
+int windows_parse(const char *text, struct windows *windows, struct error *err);
+bool windows_are_open(const struct windows *windows, const struct tm *local);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The journal (nomora.journal/1) of what happens: events are collected as text until they are committed with the state.
+ * Private.
+ */
+#ifndef SCHED_SCHEDD_RECORD_H
+#define SCHED_SCHEDD_RECORD_H
+
+#include <sched/live/live.h>
+
+#include "store.h"
+
+struct record;
+
+/* Goes on with the journal that the store has; days: how long it is kept. NULL: out of memory. */
+struct record *record_create(struct store *store, double days);
+void record_destroy(struct record *record); /* NULL is legal */
+
+void record_machine(struct record *record, const struct live *live, uint32_t number);
+void record_machine_removed(struct record *record, const char *name, const char *rack);
+void record_curve(struct record *record, const char *name, const char *text);
+void record_job(struct record *record, const struct live_job *job);
+/* What became of the tasks of a job that changed, or is gone. */
+void record_tasks(struct record *record, const struct live *live, const struct live_job *job, bool is_gone);
+void record_decision(struct record *record, const struct live_decision *decision);
+/* For struct live_settings. */
+void record_latency(void *record, const struct live *live, uint32_t source, uint32_t destination, float rtt_us);
+
+/*
+ * Hands the collected events to the store's transaction, before its commit; after one that failed create the record
+ * again. It makes a checkpoint and the cut once a day.
+ */
+void record_put(struct record *record, struct store *store, const struct live *live);
+
+#endif
