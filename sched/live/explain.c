@@ -91,6 +91,9 @@ static void say_refusal(const struct live *live, const struct live_job *job, con
 	case LIVE_REFUSED_UNREACHABLE:
 		snprintf(why, 160, "does not move to %.60s: not reachable or not measured", to);
 		return;
+	case LIVE_REFUSED_EVICTION:
+		snprintf(why, 160, "stays although another task would gain more here: nobody is evicted");
+		return;
 	default:
 		return;
 	}

@@ -81,6 +81,8 @@ double live_measured_share(const struct live *live, uint32_t machine);
 /* moves.c: a proposed move; 0 or -errno. */
 int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
 		   struct live_task *task, double now_s);
+/* A running task was to wait, displaced by a root or by jobs that pay more. */
+void live_refuse_eviction(struct live *live, struct live_task *task);
 /* The task is no longer on the move: its counters. Before its fields change. */
 void live_end_move(struct live *live, struct live_job *job, const struct live_task *task);
 /* Marks tasks of draining machines, as many as may be on the move. */

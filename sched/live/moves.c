@@ -17,6 +17,7 @@ static const char *const refusal_names[] = {
 	[LIVE_REFUSED_MACHINE] = "machine",
 	[LIVE_REFUSED_JOB] = "job",
 	[LIVE_REFUSED_UNREACHABLE] = "unreachable",
+	[LIVE_REFUSED_EVICTION] = "eviction",
 };
 
 const char *live_refusal_name(enum live_refusal refusal)
@@ -157,6 +158,16 @@ int live_take_move(struct live *live, const struct flownet_move *move, size_t nu
 	task->advised_to = move->to;
 	what.kind = LIVE_ADVICE;
 	return live_decide(live, &what, job, task, move->from, move->to);
+}
+
+void live_refuse_eviction(struct live *live, struct live_task *task)
+{
+	task->proposed_round = live->round;
+	task->proposed_to = -1;
+	task->gain_since_s = -1;
+	task->look_again_s = INFINITY;
+	task->refusal = LIVE_REFUSED_EVICTION;
+	live->totals.refused[task->refusal]++;
 }
 
 void live_end_move(struct live *live, struct live_job *job, const struct live_task *task)

@@ -119,8 +119,12 @@ static int take_proposals(struct live *live, const struct flownet_round *round, 
 		struct live_task *task = &job->tasks[move->task];
 		int code = 0;
 
-		if (move->to == FLOWNET_NONE || move->to == move->from)
+		if (move->to == move->from)
 			continue;
+		if (move->to == FLOWNET_NONE) {
+			live_refuse_eviction(live, task);
+			continue;
+		}
 		code = move->from == FLOWNET_NONE ? take_place(live, move, i, job, task, now_s)
 						  : live_take_move(live, move, i, job, task, now_s);
 		if (code < 0)
@@ -154,14 +158,23 @@ static bool a_root_waits(const struct live *live)
 	return false;
 }
 
-/* A move that makes room and was refused leaves a task without a place: the same again without such moves. */
+/*
+ * A move that makes room and was refused leaves a task without a place: the same again without the moves of such jobs.
+ * Then other jobs may be asked to make room; not for ever.
+ */
 static int propose_without_moves(struct live *live, double now_s, struct error *err)
 {
-	int code = live_hold_refused(live, true);
+	enum { TIMES_MOST = 8 };
+	int code = 0, released;
 
-	if (code == 0)
-		code = propose(live, now_s, err);
-	return code == 0 ? live_hold_refused(live, false) : code;
+	for (int times = 0; times < TIMES_MOST && code == 0 && live->blocked; times++) {
+		live->blocked = false;
+		code = live_hold_refused(live, true);
+		if (code == 0)
+			code = propose(live, now_s, err);
+	}
+	released = live_hold_refused(live, false);
+	return code == 0 ? released : code;
 }
 
 /* Waiting roots first, then the others (NoMora 5.2). */
@@ -170,6 +183,7 @@ static int run_round(struct live *live, double now_s, struct error *err)
 	int code = 0;
 
 	live->totals.last_round_s = 0;
+	live->blocked = false;
 	live->round++;
 	live->up_count = 0;
 	for (uint32_t m = 0; m < live->cluster->machine_count; m++)
@@ -180,7 +194,6 @@ static int run_round(struct live *live, double now_s, struct error *err)
 			code = propose(live, now_s, err);
 		flownet_hold_others(live->net, false);
 	}
-	live->blocked = false;
 	if (code == 0)
 		code = propose(live, now_s, err);
 	return code == 0 && live->blocked ? propose_without_moves(live, now_s, err) : code;

@@ -101,6 +101,15 @@ check "bad JSON names its line" grep -q 'body:1: ' <<<"$(ask POST /v1/events '{'
 check "an unknown curve" grep -q "unknown curve 'none'" <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "none", "root": 0, "tasks": 1}')"
 check "a job larger than the cluster" grep -q '9 tasks, the cluster has 8 slots' <<<"$(ask POST /v1/jobs '{"id": "x", "curve": "spark", "root": 0, "tasks": 9}')"
 
+# The journal of it all, for the simulator.
+run "$nomora" schedd export
+printf '%s\n' "$out" >"$dir/journal.jsonl"
+check "the journal begins with its schema" grep -q '^{"schema": *"nomora.journal/1"' "$dir/journal.jsonl"
+check "it has a line for each decision" test "$(grep -c '"event":"decision"\|"event": "decision"' "$dir/journal.jsonl")" -eq "$(ask GET '/v1/decisions?after=0' | jq .last)"
+run "$nomora" simulate --journal "$dir/journal.jsonl" -o "$dir/replayed" --json
+check "the simulator replays it" test "$code" -eq 0
+refuses "a window that is none" 2 "bad windows '25:00-26:00'" "$bin/nomora-schedd" schedd --state "$dir/none" --migrate-window 25:00-26:00
+
 # Forecasts change nothing.
 before=$(ask GET /v1/machines)
 run "$nomora" what-if 'drain rack r1' 'add 2 machines like h1' --within 0
@@ -124,6 +133,9 @@ check "a cut mesh is reported and not used" grep -q 'latency.csv:' "$dir/log"
 kill "$daemon"
 wait "$daemon"
 check "SIGTERM ends it with 0" test $? -eq 0
+run "$nomora" schedd export --state "$dir/state"
+check "the journal of a state without a daemon begins like that of the daemon" cmp -s <(head -n "$(wc -l <"$dir/journal.jsonl")" <<<"$out") "$dir/journal.jsonl"
+refuses "no such state" 1 "unable to open database file" "$nomora" schedd export --state "$dir/none"
 daemon=
 check "the socket is removed" test ! -e "$NOMORA_SCHEDD"
 refuses "no daemon" 1 "no daemon answers" "$nomora" jobs

@@ -95,6 +95,7 @@ enum live_refusal {
 	LIVE_REFUSED_MACHINE,     /* from or to that machine */
 	LIVE_REFUSED_JOB,         /* of that job */
 	LIVE_REFUSED_UNREACHABLE, /* or not measured, where that is required */
+	LIVE_REFUSED_EVICTION,    /* to wait, so that another task runs: nobody is evicted */
 	LIVE_REFUSALS,
 };
 const char *live_refusal_name(enum live_refusal refusal); /* "gain", "hold", ... */
