@@ -30,6 +30,8 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct settings, page.placement, "placement", 0, "FILE", "output of nomora place --json"),
 	OPTION_STRING(struct settings, page.random, "random", 0, "FILE",
 		      "output of nomora place --policy random --json"),
+	OPTION_STRING(struct settings, page.measured, "measured", 0, "FILE",
+		      "what the application did in its placements: placement,job,task,predicted,measured (CSV)"),
 	OPTION_STRING(struct settings, page.doctor, "doctor", 0, "FILE", "output of nomora doctor --json"),
 	OPTION_END,
 };
@@ -49,9 +51,10 @@ static int check(const struct settings *settings, struct error *err)
 	if (!settings->output)
 		return error_set(err, EINVAL, "missing option -o REPORT.html");
 	if (!report_has_input(&settings->page))
-		return error_set(err, EINVAL,
-				 "no input: expected at least one of --curve, --sweep-log, --latency, --placement, "
-				 "--doctor, --steps, --injector, --curve-plot, --mesh-plot");
+		return error_set(
+			err, EINVAL,
+			"no input: expected at least one of --curve, --sweep-log, --latency, --placement, --measured, "
+			"--doctor, --steps, --injector, --curve-plot, --mesh-plot");
 	return 0;
 }
 

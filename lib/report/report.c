@@ -97,6 +97,11 @@ static int write_page(FILE *out, const struct report_settings *settings, const s
 					  settings->summary, err);
 		fputs("</section>\n", out);
 	}
+	if (status == 0 && settings->measured) {
+		fputs("<section><h2>Predicted and measured</h2>\n", out);
+		status = report_measured(out, settings->measured, err);
+		fputs("</section>\n", out);
+	}
 	if (status == 0 && settings->doctor) {
 		fputs("<section><h2>This host</h2>\n", out);
 		status = report_doctor(out, settings->doctor, err);
@@ -111,7 +116,8 @@ static int write_page(FILE *out, const struct report_settings *settings, const s
 bool report_has_input(const struct report_settings *settings)
 {
 	return settings->curves.count || settings->curve_plot || settings->sweep_log || settings->latency ||
-	       settings->mesh_plot || settings->injector || settings->placement || settings->doctor || settings->steps;
+	       settings->mesh_plot || settings->injector || settings->placement || settings->measured ||
+	       settings->doctor || settings->steps;
 }
 
 static void free_inputs(struct inputs *inputs)

@@ -61,6 +61,12 @@ int report_placement(FILE *out, const char *path, const char *random_path, const
 int report_injector(FILE *out, const char *path, const struct latency_group groups[LATENCY_RELATIONS],
 		    struct error *err);
 
+/*
+ * What the application did in its placements, beside what was predicted: CSV lines of placement, job, task, predicted
+ * and measured performance, the names of these first.
+ */
+int report_measured(FILE *out, const char *path, struct error *err);
+
 /* nomora.doctor/1. */
 int report_doctor(FILE *out, const char *path, struct error *err);
 

@@ -24,6 +24,7 @@ struct report_settings {
 	const char *injector;      /* nomora.inject/1 */
 	const char *placement;     /* nomora.place/1 */
 	const char *random;        /* nomora.place/1 of the random policy, to compare with */
+	const char *measured;      /* CSV: placement,job,task,predicted,measured */
 	const char *doctor;        /* nomora.doctor/1 */
 	const char *steps;         /* lines of seconds, command, purpose, separated by tabs */
 };
