@@ -30,8 +30,11 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct simulate_options, trace, "trace", 't', "DIR", "folder of Google clusterdata-2011-2"),
 	OPTION_STRING(struct simulate_options, journal, "journal", 0, "FILE",
 		      "journal of the live scheduler or of --record, instead of a trace"),
+	OPTION_STRING(struct simulate_options, swf, "swf", 0, "FILE", "trace in the Standard Workload Format"),
+	OPTION_STRING(struct simulate_options, sacct, "sacct", 0, "FILE",
+		      "output of Slurm's sacct -P -a -X -o JobID,Submit,Start,End,NTasks,AllocCPUS"),
 	OPTION_INTEGER(struct simulate_options, machines, "machines", 'm', "N", 1, 1000000,
-		       "machines of a synthetic workload"),
+		       "machines of a synthetic workload (12500), of --swf and --sacct (as many as it takes)"),
 	OPTION_DOUBLE(struct simulate_options, load, "load", 0, "SHARE", 0.01, 1.5,
 		      "slots in use in a synthetic workload"),
 	OPTION_DOUBLE(struct simulate_options, hours, "hours", 0, "H", 0.001, 10000, "simulated time"),
@@ -59,7 +62,8 @@ static const struct option_row rows[] = {
 	OPTION_INTEGER(struct simulate_options, unscheduled_capacity, "unscheduled-capacity", 0, "N", 0, 1000000,
 		       "tasks of a job that may wait in the network; 0 = all, also with --omega-per-s"),
 	OPTION_HEADING("Cluster"),
-	OPTION_INTEGER(struct simulate_options, slots, "slots", 0, "N", 1, 100000, "slots of a machine"),
+	OPTION_INTEGER(struct simulate_options, slots, "slots", 0, "N", 1, 100000,
+		       "slots of a machine (12, or as the trace says)"),
 	OPTION_DOUBLE(struct simulate_options, slots_per_cpu, "slots-per-cpu", 0, "X", 0, 100000,
 		      "slots = CPU capacity times X, in the place of --slots"),
 	OPTION_FLAG(struct simulate_options, updates, "updates", 0, "machine updates change the slots"),
@@ -95,6 +99,8 @@ static const struct option_row rows[] = {
 		      "write summary.json, jobs.csv, rounds-N.csv and report.html"),
 	OPTION_STRING(struct simulate_options, record, "record", 0, "FILE",
 		      "write the journal of the only policy, nomora.journal/1"),
+	OPTION_STRING(struct simulate_options, write_trace, "write-trace", 0, "DIR",
+		      "write the simulated workload in the schema of Google clusterdata-2011-2"),
 	OPTION_FLAG(struct simulate_options, json, "json", 0, "print the summary as JSON, nomora.simulate/1"),
 	OPTION_INTEGER(struct simulate_options, processes, "processes", 'j', "N", 1, 64,
 		       "policies to simulate at a time"),
@@ -106,7 +112,7 @@ static const struct option_row rows[] = {
 
 static const struct option_usage usage = {
 	.command = "nomora simulate",
-	.operands = "[--trace DIR|--journal FILE] --curves DIR -o DIR",
+	.operands = "[--trace DIR|--journal FILE|--swf FILE|--sacct FILE] --curves DIR -o DIR",
 	.summary = "A day of a cluster under one or more scheduling policies, in virtual time.",
 	.teach = teach,
 	.rows = rows,
@@ -116,8 +122,6 @@ static const struct simulate_options defaults = {
 	.curve_mix = "memcached=50,strads=25,tensorflow=25",
 	.topology = "16x48",
 	.solver_time = "zero",
-	.machines = 12500,
-	.slots = 12,
 	.seed = 1,
 	.unscheduled_capacity = 1,
 	.gamma = COST_GAMMA,
@@ -153,6 +157,8 @@ static int run(const struct simulate_options *options, struct error *err)
 	if (options->output && mkdir(options->output, 0777) != 0 && errno != EEXIST)
 		return error_set(err, errno, "cannot make %s: %s", options->output, strerror(errno));
 	code = simulate_setup(&simulate, options, err);
+	if (code == 0 && options->write_trace)
+		code = google_trace_write(simulate.workload, options->write_trace, err);
 	if (code == 0)
 		code = simulate_run(&simulate, options->output, err);
 	if (code == 0 && options->output)

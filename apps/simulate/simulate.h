@@ -14,6 +14,7 @@
 #include <base/error.h>
 #include <base/options.h>
 #include <model/curve_library.h>
+#include <model/batch_trace.h>
 #include <model/google_trace.h>
 #include <model/journal_workload.h>
 #include <sched/sim/generate.h>
@@ -22,7 +23,8 @@
 enum { SIMULATE_POLICIES_MAXIMUM = 16, SIMULATE_NAME_BYTES = 96 };
 
 struct simulate_options {
-	const char *trace, *journal, *record, *curves, *curve_mix, *topology, *solver_time, *output;
+	const char *trace, *journal, *swf, *sacct, *write_trace, *record, *curves, *curve_mix, *topology, *solver_time,
+		*output;
 	struct option_list policies, what_if;
 	int64_t machines, slots, seed, unscheduled_capacity, gamma, processes, seeds;
 	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
@@ -43,6 +45,8 @@ struct simulate {
 	struct workload *workload;
 	struct google_trace_report trace_report;
 	struct journal_counts journal_counts;
+	struct batch_report batch_report;
+	int64_t machines, slots; /* as given, else as in the trace */
 	struct curve_library *library;
 	struct simulate_policy policies[SIMULATE_POLICIES_MAXIMUM];
 	size_t policy_count;

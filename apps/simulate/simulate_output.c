@@ -90,9 +90,16 @@ static json_t *policy_json(const struct simulate_policy *policy)
 	return object;
 }
 
-static json_t *problems_json(const struct google_trace_report *report)
+static json_t *problems_json(const struct google_trace_report *report, const struct batch_report *batch)
 {
 	json_t *object = json_object();
+
+	for (int k = 0; k < BATCH_PROBLEMS; k++) {
+		if (batch->problems[k])
+			json_object_set_new(object, batch_problem_name((enum batch_problem)k),
+					    json_pack("{s:I,s:s}", "count", (json_int_t)batch->problems[k], "first",
+						      batch->first[k]));
+	}
 
 	for (int k = 0; k < GOOGLE_TRACE_PROBLEMS; k++) {
 		if (report->problems[k])
@@ -103,30 +110,41 @@ static json_t *problems_json(const struct google_trace_report *report)
 	return object;
 }
 
+static const char *source_name(const struct simulate_options *options)
+{
+	if (options->trace)
+		return "trace";
+	if (options->journal)
+		return "journal";
+	return options->swf ? "swf" : options->sacct ? "sacct" : "synthetic";
+}
+
 static json_t *workload_json(const struct simulate *simulate)
 {
 	const struct workload *workload = simulate->workload;
 	const struct workload_left_out *left_out = &workload->left_out;
 
-	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:o,s:{s:I,s:I,s:I,s:I,s:I}}", "source",
-			 simulate->options->trace     ? "trace"
-			 : simulate->options->journal ? "journal"
-						      : "synthetic",
-			 "rows", (json_int_t)(simulate->trace_report.rows + simulate->journal_counts.events),
+	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:o,s:{s:I,s:I,s:I,s:I,s:I}}", "source", source_name(simulate->options),
+			 "rows",
+			 (json_int_t)(simulate->trace_report.rows + simulate->journal_counts.events +
+				      simulate->batch_report.rows),
 			 "machines", (json_int_t)workload->machine_count, "jobs", (json_int_t)workload->job_count,
-			 "tasks", (json_int_t)workload->task_count, "problems", problems_json(&simulate->trace_report),
-			 "left_out", "tasks_that_never_ran", (json_int_t)left_out->never_ran,
-			 "tasks_submitted_too_late", (json_int_t)left_out->too_late, "tasks_outside_fraction",
-			 (json_int_t)left_out->not_drawn, "single_task_jobs", (json_int_t)left_out->single_jobs,
-			 "machines_outside_fraction", (json_int_t)left_out->machines_not_drawn);
+			 "tasks", (json_int_t)workload->task_count, "problems",
+			 problems_json(&simulate->trace_report, &simulate->batch_report), "left_out",
+			 "tasks_that_never_ran", (json_int_t)left_out->never_ran, "tasks_submitted_too_late",
+			 (json_int_t)left_out->too_late, "tasks_outside_fraction", (json_int_t)left_out->not_drawn,
+			 "single_task_jobs", (json_int_t)left_out->single_jobs, "machines_outside_fraction",
+			 (json_int_t)left_out->machines_not_drawn);
 }
 
-static json_t *settings_json(const struct simulate_options *options)
+static json_t *settings_json(const struct simulate *simulate)
 {
+	const struct simulate_options *options = simulate->options;
+
 	return json_pack("{s:f,s:f,s:f,s:b,s:I,s:f,s:b,s:s,s:s,s:f,s:f,s:f,s:b,s:s,s:s,s:I,s:I,s:f,s:{s:f,s:f,s:f,s:f,"
 			 "s:f,s:f,s:f},s:s,s:I}",
 			 "hours", options->hours, "fraction", options->fraction, "speed_up", options->speed_up,
-			 "keep_single", options->keep_single, "slots", (json_int_t)options->slots, "slots_per_cpu",
+			 "keep_single", options->keep_single, "slots", (json_int_t)simulate->slots, "slots_per_cpu",
 			 options->slots_per_cpu, "updates", options->updates, "topology", options->topology,
 			 "solver_time", options->solver_time, "work_ns", options->work_ns, "round_s", options->round_s,
 			 "migration_cost_s", options->migration_cost_s, "lose_work", options->lose_work, "roots",
@@ -146,7 +164,7 @@ static json_t *summary_json(const struct simulate *simulate)
 		json_array_append_new(results, policy_json(&simulate->policies[i]));
 	return json_pack("{s:s,s:b,s:o,s:o,s:o}", "schema", "nomora.simulate/1", "complete",
 			 simulate_complete(simulate), "workload", workload_json(simulate), "settings",
-			 settings_json(simulate->options), "policies", results);
+			 settings_json(simulate), "policies", results);
 }
 
 int simulate_write_summary(const struct simulate *simulate, const char *folder, struct error *err)

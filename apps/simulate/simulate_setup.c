@@ -113,7 +113,6 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	int code;
 
 	sim_settings_default(settings);
-	settings->slots = (uint32_t)options->slots;
 	settings->slots_per_cpu = options->slots_per_cpu;
 	settings->updates = options->updates;
 	settings->end_us = (int64_t)(options->hours * 3600 * second_us);
@@ -245,9 +244,18 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 	struct sim_settings settings;
 	int code = common_settings(options, &settings, err);
 
-	if (code == 0 && options->trace && options->journal)
-		return error_set(err, EINVAL, "--trace and --journal are mutually exclusive");
+	if (code == 0 && !!options->trace + !!options->journal + !!options->swf + !!options->sacct > 1)
+		return error_set(err, EINVAL, "--trace, --journal, --swf and --sacct are mutually exclusive");
 	return code == 0 ? parse_policies(&simulate, &settings, err) : code;
+}
+
+static void warn_of_batch_problems(const struct batch_report *report)
+{
+	for (int k = 0; k < BATCH_PROBLEMS; k++) {
+		if (report->problems[k])
+			log_warning("%llu %s; the first: %s", (unsigned long long)report->problems[k],
+				    batch_problem_name((enum batch_problem)k), report->first[k]);
+	}
 }
 
 static void warn_of_problems(const struct google_trace_report *report)
@@ -283,13 +291,46 @@ static int read_journal(struct simulate *simulate, struct error *err)
 	return code;
 }
 
-static struct workload *generate(const struct simulate_options *options)
+/* As many machines as were asked for, as the trace's header says, or as the peak takes. */
+static int add_batch_machines(struct simulate *simulate)
 {
+	const struct batch_report *report = &simulate->batch_report;
+	int64_t peak = (int64_t)report->peak_tasks;
+	int code = 0;
+
+	simulate->slots = simulate->options->slots ? simulate->options->slots
+			  : report->slots          ? report->slots
+						   : simulate->slots;
+	simulate->machines = simulate->options->machines ? simulate->options->machines : report->machines;
+	if (simulate->machines == 0)
+		simulate->machines = (peak + simulate->slots - 1) / simulate->slots;
+	for (int64_t m = 0; m < simulate->machines && code == 0; m++)
+		code = workload_add_machine_event(simulate->workload, 0, (uint64_t)m, WORKLOAD_MACHINE_ADDED, -1);
+	return code;
+}
+
+static int read_batch(struct simulate *simulate, enum batch_format format, const char *path, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(path, err);
+	int code = lines ? batch_trace_read(simulate->workload, format, lines, simulate->options->strict,
+					    &simulate->batch_report, err)
+			 : error_code(err, ENOENT);
+
+	warn_of_batch_problems(&simulate->batch_report);
+	file_lines_close(lines);
+	if (code == 0 && add_batch_machines(simulate) != 0)
+		return error_set(err, ENOMEM, "out of memory");
+	return code;
+}
+
+static struct workload *generate(const struct simulate *simulate)
+{
+	const struct simulate_options *options = simulate->options;
 	struct sim_generate_settings settings;
 
 	sim_generate_settings_default(&settings);
-	settings.machines = (uint32_t)options->machines;
-	settings.slots = (uint32_t)options->slots;
+	settings.machines = (uint32_t)simulate->machines;
+	settings.slots = (uint32_t)simulate->slots;
 	settings.hours = options->hours;
 	settings.load = options->load;
 	settings.seed = (uint64_t)options->seed;
@@ -307,13 +348,18 @@ static int make_workload(struct simulate *simulate, int64_t end_us, struct error
 	};
 	int code = 0;
 
-	simulate->workload = options->trace || options->journal ? workload_create() : generate(options);
+	simulate->workload = options->trace || options->journal || options->swf || options->sacct ? workload_create()
+												  : generate(simulate);
 	if (!simulate->workload)
 		return error_set(err, ENOMEM, "out of memory");
 	if (options->trace)
 		code = read_trace(simulate, err);
 	else if (options->journal)
 		code = read_journal(simulate, err);
+	else if (options->swf)
+		code = read_batch(simulate, BATCH_SWF, options->swf, err);
+	else if (options->sacct)
+		code = read_batch(simulate, BATCH_SACCT, options->sacct, err);
 	if (code == 0 && workload_finish(simulate->workload, &filter) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0 && (simulate->workload->job_count == 0 || simulate->workload->machine_count == 0))
@@ -329,13 +375,18 @@ int simulate_setup(struct simulate *simulate, const struct simulate_options *opt
 	struct sim_settings common;
 	int code;
 
-	*simulate = (struct simulate){.options = options};
+	*simulate = (struct simulate){
+		.options = options,
+		.machines = options->machines ? options->machines : 12500,
+		.slots = options->slots ? options->slots : 12,
+	};
 	code = common_settings(options, &common, err);
 	if (code == 0) {
 		simulate->library = curve_library_create(options->curves);
 		code = simulate->library ? make_workload(simulate, common.end_us, err)
 					 : error_set(err, ENOMEM, "out of memory");
 	}
+	common.slots = (uint32_t)simulate->slots;
 	if (code == 0)
 		code = add_curves(simulate, &common, err);
 	return code == 0 ? parse_policies(simulate, &common, err) : code;

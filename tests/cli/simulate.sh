@@ -93,6 +93,18 @@ refuses "a journal with a bad time" 1 "bad.jsonl:300: t_us: " "$nomora" simulate
 refuses "a journal of two policies" 2 "--record: expected one --policy, found 4" "${simulate[@]}" --record x
 refuses "a trace and a journal" 2 "mutually exclusive" "${simulate[@]}" --trace trace --journal day.jsonl
 
+# Accounting of batch systems.
+run "${simulate[@]}" --swf "$source_root/tests/data/fuzz/batch_swf_1" --hours 0.1 --check -p nomora --write-trace swf_trace --json
+printf '%s\n' "$out" >swf.json
+check "--swf" test "$code" -eq 0
+check "its tasks on its machines" test "$(field swf.json 'd["workload"]["tasks"], d["workload"]["machines"], d["settings"]["slots"], d["policies"][0]["tasks"]["finished"]')" = "(9, 2, 4, 9)"
+run "${simulate[@]}" --trace swf_trace --hours 0.1 --slots 4 --strict -p nomora --json
+printf '%s\n' "$out" >swf2.json
+check "--write-trace writes the same workload" test "$(field swf2.json 'd["policies"][0]["performance"], d["policies"][0]["response_time"]')" = "$(field swf.json 'd["policies"][0]["performance"], d["policies"][0]["response_time"]')"
+run "${simulate[@]}" --sacct "$source_root/tests/data/fuzz/batch_sacct_1" --hours 0.1 --slots 1 --check -p nomora --json
+printf '%s\n' "$out" >sacct.json
+check "--sacct: as many machines as the peak takes" test "$(field sacct.json 'd["workload"]["tasks"], d["workload"]["machines"], d["workload"]["left_out"]["tasks_that_never_ran"]')" = "(6, 6, 2)"
+
 # Bad traces.
 part=trace/task_events/part-00000-of-00001.csv
 refuses "a folder that is no trace" 1 "machine_events.*expected a folder of Google clusterdata" "${simulate[@]}" --trace day

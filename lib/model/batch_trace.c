@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <model/batch_trace.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <base/array.h>
+#include <base/number.h>
+
+enum { SWF_COLUMNS = 18, SACCT_COLUMNS = 128, TASKS_MAXIMUM = 1000000 };
+static const double seconds_maximum = 1e11, second_us = 1e6;
+
+struct job {
+	uint64_t id;
+	double submit_s, start_s, run_s; /* run_s < 0: to the end; NAN: it never ran */
+	uint32_t tasks;
+};
+
+/* Columns of sacct by their names; -1 = not there. */
+enum column { JOB_ID, SUBMIT, START, END, N_TASKS, ALLOC_CPUS, N_CPUS, N_NODES, COLUMNS };
+static const char *const column_names[COLUMNS] = {"JobID",  "Submit",    "Start", "End",
+						  "NTasks", "AllocCPUS", "NCPUS", "NNodes"};
+
+struct reading {
+	struct batch_report *report;
+	struct file_lines *lines;
+	struct error *err;
+	bool strict;
+	int place[COLUMNS]; /* sacct */
+	bool has_header;
+	struct job *jobs;
+	size_t count, capacity;
+};
+
+static const char *const problem_names[BATCH_PROBLEMS] = {
+	"rows with too few columns",
+	"rows with a bad number or time",
+	"jobs that end before they start",
+	"jobs without processors",
+	"damaged files",
+};
+
+const char *batch_problem_name(enum batch_problem problem)
+{
+	return problem_names[problem];
+}
+
+/* Counts the problem; 0, or -EINVAL with `strict`. */
+static int note(struct reading *reading, enum batch_problem problem, const char *text)
+{
+	struct batch_report *report = reading->report;
+
+	if (report->problems[problem]++ == 0)
+		snprintf(report->first[problem], sizeof report->first[problem], "%.100s:%ld: %.70s",
+			 file_lines_name(reading->lines), file_lines_number(reading->lines), text);
+	return reading->strict ? error_set(reading->err, EINVAL, "%s", report->first[problem]) : 0;
+}
+
+static int keep(struct reading *reading, const struct job *job)
+{
+	struct job *larger;
+
+	if (job->tasks == 0)
+		return note(reading, BATCH_TASKS, "expected 1 to 1,000,000 processors");
+	if (job->run_s < 0 || job->start_s < job->submit_s)
+		return note(reading, BATCH_ORDER, "expected submission, start and end in this order");
+	larger = array_grow(reading->jobs, reading->count, &reading->capacity, sizeof *larger);
+	if (!larger)
+		return error_set(reading->err, ENOMEM, "out of memory");
+	reading->jobs = larger;
+	larger[reading->count++] = *job;
+	return 0;
+}
+
+static uint32_t task_count(double count)
+{
+	return count >= 1 && count <= TASKS_MAXIMUM ? (uint32_t)count : 0;
+}
+
+/* "; MaxNodes: 128" */
+static void read_swf_header(struct reading *reading, const char *line)
+{
+	static const char *const keys[] = {"MaxNodes:", "MaxProcs:"};
+
+	for (int k = 0; k < 2; k++) {
+		const char *at = strstr(line, keys[k]);
+		double value = at ? strtod(at + strlen(keys[k]), NULL) : 0;
+
+		if (value >= 1 && value <= 1e9 && k == 0)
+			reading->report->machines = (int64_t)value;
+		else if (value >= 1 && value <= 1e9)
+			reading->report->slots = (int64_t)value; /* of all; divided at the end */
+	}
+}
+
+static int read_swf(struct reading *reading, char *line)
+{
+	double values[SWF_COLUMNS];
+	char *save = NULL;
+	int count = 0;
+	struct job job;
+
+	if (line[strspn(line, " \t")] == ';') {
+		read_swf_header(reading, line);
+		return 0;
+	}
+	reading->report->rows++;
+	for (char *field = strtok_r(line, " \t", &save); field && count < SWF_COLUMNS;
+	     field = strtok_r(NULL, " \t", &save)) {
+		if (number_parse_double(field, &values[count++]) != 0 || fabs(values[count - 1]) > seconds_maximum)
+			return note(reading, BATCH_NUMBER, "expected numbers up to 1e11");
+	}
+	if (count < SWF_COLUMNS)
+		return note(reading, BATCH_COLUMNS, "expected 18 columns");
+	if (values[0] < 0 || values[1] < 0)
+		return note(reading, BATCH_NUMBER, "expected a job number and a submission time");
+	job = (struct job){
+		.id = (uint64_t)values[0],
+		.submit_s = values[1],
+		.start_s = values[1] + fmax(0, values[2]),
+		.run_s = values[3] < 0 ? NAN : values[3],
+		.tasks = task_count(values[4] > 0 ? values[4] : values[7]),
+	};
+	return keep(reading, &job);
+}
+
+/* "2026-11-23T18:14:29" as if it were UTC; NAN: "Unknown" and the like. False: no time. */
+static bool parse_time(const char *text, double *seconds)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+
+	*seconds = NAN;
+	if (strcmp(text, "Unknown") == 0 || strcmp(text, "None") == 0 || text[0] == '\0')
+		return true;
+	if (!end || *end)
+		return false;
+	*seconds = (double)timegm(&tm);
+	return *seconds >= 0 && *seconds <= seconds_maximum;
+}
+
+static int read_header(struct reading *reading, char **fields, size_t count)
+{
+	reading->has_header = true;
+	for (int c = 0; c < COLUMNS; c++) {
+		reading->place[c] = -1;
+		for (size_t f = 0; f < count; f++) {
+			if (strcasecmp(fields[f], column_names[c]) == 0)
+				reading->place[c] = (int)f;
+		}
+		if (c <= END && reading->place[c] < 0)
+			return error_at(reading->err,
+					(struct error_place){file_lines_name(reading->lines),
+							     file_lines_number(reading->lines), column_names[c]},
+					EINVAL,
+					"no such column in the header; expected the output of sacct -P -a -X -o "
+					"JobID,Submit,Start,End,NTasks,AllocCPUS");
+	}
+	return 0;
+}
+
+static uint32_t tasks_of(const struct reading *reading, char **fields)
+{
+	for (int c = N_TASKS; c <= N_NODES; c++) {
+		double count;
+
+		if (reading->place[c] >= 0 && number_parse_double(fields[reading->place[c]], &count) == 0 && count >= 1)
+			return task_count(count);
+	}
+	return 0;
+}
+
+static int read_sacct(struct reading *reading, char *line)
+{
+	char *fields[SACCT_COLUMNS];
+	size_t count = file_split(line, '|', fields, SACCT_COLUMNS);
+	double end_s;
+	struct job job = {0};
+	int64_t number;
+
+	if (!reading->has_header)
+		return read_header(reading, fields, count < SACCT_COLUMNS ? count : SACCT_COLUMNS);
+	reading->report->rows++;
+	for (int c = 0; c < COLUMNS; c++) {
+		if (reading->place[c] >= (int)count)
+			return note(reading, BATCH_COLUMNS, "expected the columns of the header");
+	}
+	if (strchr(fields[reading->place[JOB_ID]], '.'))
+		return 0; /* a step of a job that has its own row */
+	if (!parse_time(fields[reading->place[SUBMIT]], &job.submit_s) || isnan(job.submit_s) ||
+	    !parse_time(fields[reading->place[START]], &job.start_s) ||
+	    !parse_time(fields[reading->place[END]], &end_s))
+		return note(reading, BATCH_NUMBER, "expected times as 2026-11-23T18:14:29, or Unknown");
+	job.id = number_parse_i64(fields[reading->place[JOB_ID]], &number) == 0 && number >= 0
+			 ? (uint64_t)number
+			 : hash_text(fields[reading->place[JOB_ID]]);
+	job.tasks = tasks_of(reading, fields);
+	job.run_s = isnan(job.start_s) ? NAN : isnan(end_s) ? INFINITY : end_s - job.start_s;
+	return keep(reading, &job);
+}
+
+struct change {
+	double at_s;
+	int64_t tasks;
+};
+
+/* Ends before starts. */
+static int compare_changes(const void *left, const void *right)
+{
+	const struct change *a = left, *b = right;
+
+	if (a->at_s != b->at_s)
+		return a->at_s < b->at_s ? -1 : 1;
+	return a->tasks < b->tasks ? -1 : a->tasks > b->tasks;
+}
+
+/* How many tasks ran at a time. */
+static int find_peak(struct reading *reading)
+{
+	struct change *changes = calloc(2 * reading->count + 1, sizeof *changes);
+	int64_t running = 0, peak = 0;
+	size_t count = 0;
+
+	if (!changes)
+		return -ENOMEM;
+	for (size_t j = 0; j < reading->count; j++) {
+		const struct job *job = &reading->jobs[j];
+
+		if (isnan(job->run_s))
+			continue;
+		changes[count++] = (struct change){job->start_s, job->tasks};
+		changes[count++] = (struct change){job->start_s + job->run_s, -(int64_t)job->tasks};
+	}
+	qsort(changes, count, sizeof *changes, compare_changes);
+	for (size_t i = 0; i < count; i++) {
+		running += changes[i].tasks;
+		peak = running > peak ? running : peak;
+	}
+	reading->report->peak_tasks = (uint64_t)peak;
+	free(changes);
+	return 0;
+}
+
+static int add_jobs(struct reading *reading, struct workload *workload)
+{
+	double first_s = INFINITY;
+
+	for (size_t j = 0; j < reading->count; j++)
+		first_s = fmin(first_s, reading->jobs[j].submit_s);
+	for (size_t j = 0; j < reading->count; j++) {
+		const struct job *job = &reading->jobs[j];
+		int64_t submit_us = (int64_t)((job->submit_s - first_s) * second_us);
+		int64_t run_us;
+
+		if (isnan(job->run_s)) {
+			workload->left_out.never_ran += job->tasks;
+			continue;
+		}
+		run_us = isinf(job->run_s) ? WORKLOAD_TO_THE_END : (int64_t)(job->run_s * second_us);
+		reading->report->jobs++;
+		for (uint32_t t = 0; t < job->tasks; t++) {
+			if (workload_add_task(workload, job->id, t, submit_us, run_us) != 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int read_rows(struct reading *reading, enum batch_format format)
+{
+	struct error damage = {0};
+	int code = 0, more = 0;
+	char *line;
+
+	while (code == 0 && (more = file_lines_next(reading->lines, &line, &damage)) > 0) {
+		if (line[strspn(line, " \t\r")] == '\0')
+			continue;
+		code = format == BATCH_SWF ? read_swf(reading, line) : read_sacct(reading, line);
+	}
+	if (code == 0 && more == -ENOMEM)
+		return error_set(reading->err, ENOMEM, "out of memory");
+	return code == 0 && more < 0 ? note(reading, BATCH_DAMAGED, "damaged or cut off") : code;
+}
+
+int batch_trace_read(struct workload *workload, enum batch_format format, struct file_lines *lines, bool strict,
+		     struct batch_report *report, struct error *err)
+{
+	struct reading reading = {.report = report, .lines = lines, .err = err, .strict = strict};
+	int code;
+
+	*report = (struct batch_report){0};
+	code = read_rows(&reading, format);
+	if (code == 0 && (find_peak(&reading) != 0 || add_jobs(&reading, workload) != 0))
+		code = error_set(err, ENOMEM, "out of memory");
+	if (code == 0 && report->jobs == 0)
+		code = error_set(err, EINVAL, "%s: no job that ran, in %llu rows", file_lines_name(lines),
+				 (unsigned long long)report->rows);
+	if (report->machines > 0 && report->slots > 0)
+		report->slots = (report->slots + report->machines - 1) / report->machines;
+	else
+		report->slots = 0;
+	free(reading.jobs);
+	return code;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Both formats of batch systems' accounting; the first byte chooses. What is read can be simulated. */
+#include <ctype.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <model/batch_trace.h>
+
+/* A million tasks a line are legal, and too many for a fuzzer: numbers get four digits. */
+static char *shorten(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1);
+	size_t digits = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		digits = isdigit(data[i]) ? digits + 1 : 0;
+		text[i] = digits > 4 || (digits > 0 && i > 0 && strchr("eExX", data[i - 1])) ? ' ' : (char)data[i];
+	}
+	return text;
+}
+
+static void read_one(enum batch_format format, const char *text, size_t size)
+{
+	struct file_lines *lines = file_lines_from_memory("fuzz", text, size);
+	struct workload_filter all = {.end_us = INT64_MAX, .fraction = 1, .speed_up = 1, .keep_single = true};
+	struct workload *workload = workload_create();
+	struct batch_report report;
+	struct error err = {0};
+
+	if (batch_trace_read(workload, format, lines, size % 2, &report, &err) != 0) {
+		if (err.code == 0 || err.text[0] == '\0')
+			abort(); /* a refusal says why */
+	} else {
+		if (workload_finish(workload, &all) != 0 || workload->job_count == 0)
+			abort();
+		for (size_t t = 0; t < workload->task_count; t++) {
+			if (workload->tasks[t].submit_us < 0 || workload->tasks[t].run_us < WORKLOAD_TO_THE_END)
+				abort();
+		}
+	}
+	file_lines_close(lines);
+	workload_destroy(workload);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = shorten(data, size);
+
+	read_one(size > 0 && data[0] == 'J' ? BATCH_SACCT : BATCH_SWF, text, size);
+	free(text);
+	return 0;
+}
