@@ -122,7 +122,10 @@ static int exec_program(const char *program, char **argv)
 	fflush(NULL);
 	execv(sibling, argv);
 	error_set(&err, errno, "cannot run %s: %s%s", sibling, strerror(errno),
-		  errno == ENOENT ? "; this build has no DPDK: configure it with -Ddpdk=enabled" : "");
+		  errno != ENOENT ? ""
+		  : strcmp(program, "nomora-slurm") == 0
+			  ? "; this build has no Slurm: configure it with -Dslurm=enabled"
+			  : "; this build has no DPDK: configure it with -Ddpdk=enabled");
 	return command_fail(&err, COMMAND_FAILED);
 }
 

@@ -41,6 +41,10 @@ int command_inject(int argc, char **argv);
 int command_schedd(int argc, char **argv);
 int command_schedd_export(int argc, char **argv);
 
+/* nomora-slurm */
+int command_slurm_agent(int argc, char **argv);
+int command_slurm_hostfile(int argc, char **argv);
+
 /* nomora-probe */
 int command_probe(int argc, char **argv);
 int command_reflect(int argc, char **argv);

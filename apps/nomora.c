@@ -28,6 +28,8 @@ static const struct command commands[] = {
 	{"drain", "give a machine of a running schedd no more tasks", command_drain, NULL},
 	{"what-if", "what a running schedd would do after changes", command_what_if, NULL},
 	{"explain", "where a task of a running schedd could run, and why it waits", command_explain, NULL},
+	{"slurm-agent", "Slurm's jobs where a running schedd decides", NULL, "nomora-slurm"},
+	{"slurm-hostfile", "the machines of a placed Slurm job, a line per task", NULL, "nomora-slurm"},
 	{"report", "put the files of a run together into one page of HTML", command_report, NULL},
 	{NULL, NULL, NULL, NULL},
 };

@@ -8,8 +8,8 @@ commands=$(printf '%s\n' "$out" | sed -n '/^Commands:/,/^$/p' | awk '/^  /{print
 [ -n "$commands" ] && pass "nomora --help lists commands" || fail "nomora --help lists commands" "$out"
 for command in $commands; do
 	run "$nomora" "$command" --help
-	case $err in *"this build has no DPDK"*)
-		skip "$command" "built without DPDK"
+	case $err in *"this build has no "*)
+		skip "$command" "built without ${err##*this build has no }"
 		continue
 		;;
 	esac

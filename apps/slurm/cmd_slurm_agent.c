@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora slurm-agent: schedd decides, Slurm acts. */
+#include <base/stop.h>
+#include <client/request.h>
+#include <integrations/slurm/agent.h>
+
+#include "../commands.h"
+
+struct settings {
+	struct slurm_agent_options agent;
+	int migrate;
+};
+
+static const char teach[] =
+	"Slurm's side: JobSubmitPlugins=nomora in slurm.conf; $SLURM_CONF or /etc/slurm/slurm.conf is read here, too.\n"
+	"  # nomora slurm-agent --migrate on\n"
+	"  $ sbatch -n 8 --comment=nomora:curve=memcached job.sh\n"
+	"\n"
+	"Exit status: 0 ended by a signal, 1 failed, 2 usage.\n";
+
+int command_slurm_agent(int argc, char **argv)
+{
+	static const char *const migrations[] = {"off", "on", NULL};
+	const struct option_row rows[] = {
+		OPTION_STRING(struct settings, agent.schedd, "schedd", 's', "PATH",
+			      "schedd's socket; default $NOMORA_SCHEDD, else " CLIENT_SOCKET),
+		OPTION_STRING(struct settings, agent.socket, "socket", 'l', "PATH", "where the plug-in asks"),
+		OPTION_DOUBLE(struct settings, agent.poll_s, "poll", 0, "S", 0.01, 60, "pause between two looks"),
+		OPTION_DOUBLE(struct settings, agent.patience_s, "patience", 0, "S", 0, 3600,
+			      "held jobs are left to Slurm when schedd has not answered for so long"),
+		OPTION_HEADING("Moves of running jobs:"),
+		OPTION_CHOICE(struct settings, migrate, "migrate", 'm', "WHEN", migrations,
+			      "requeue jobs that gain elsewhere"),
+		OPTION_DOUBLE(struct settings, agent.migrate_gain, "migrate-gain", 0, "SHARE", 0, 1,
+			      "least gain of mean predicted performance"),
+		OPTION_DOUBLE(struct settings, agent.no_return_s, "no-return", 0, "S", 0, 1e7,
+			      "a job that was moved stays for this time"),
+		OPTION_DOUBLE(struct settings, agent.review_s, "review", 0, "S", 0.01, 1e6,
+			      "pause between looks at running jobs, one job each"),
+		OPTION_END,
+	};
+	const struct option_usage usage = {
+		.command = "nomora slurm-agent",
+		.operands = "",
+		.summary = "Place and move Slurm's jobs where a running nomora schedd decides.",
+		.teach = teach,
+		.rows = rows,
+	};
+	struct settings settings = {.agent = {.socket = "/run/nomora/slurm.sock",
+					      .poll_s = 0.2,
+					      .patience_s = 5,
+					      .migrate_gain = 0.1,
+					      .no_return_s = 600,
+					      .review_s = 2}};
+	struct option_operands operands;
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	settings.agent.migrate = settings.migrate == 1;
+	stop_catch_signals();
+	code = slurm_agent_run(&settings.agent, stop_flag(), &err);
+	options_free(&operands);
+	return code < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The agent's turns. */
+#include <integrations/slurm/agent.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <base/log.h>
+
+#include "agent_priv.h"
+
+/* How often slots and states of all machines are compared. */
+#define MACHINES_S 1
+
+static const char *const node_states[] = {
+	[SLURM_NODE_UP] = "up", [SLURM_NODE_DRAINING] = "draining", [SLURM_NODE_DOWN] = "down"};
+
+/* A job that asks for a placement, with its mark; false: not ours. The caller frees the mark. */
+static bool is_ours(const struct slurm_job *job, struct slurm_request *request, struct slurm_mark *mark)
+{
+	*mark = (struct slurm_mark){0};
+	return job->simple && job->tasks > 0 && job->tasks <= SLURM_TASKS_MAXIMUM && job->state != SLURM_ENDED &&
+	       slurm_request_parse(job->comment, job->tasks, request, NULL) == 1 &&
+	       slurm_mark_parse(job->mark, mark) == 0;
+}
+
+/* Most steps follow from the counts; the machines of the tasks cost a request. */
+static bool needs_hosts(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
+			const struct sched_job *counts)
+{
+	if (!counts->known || counts->tasks != job->tasks || counts->decided + counts->running != job->tasks)
+		return false;
+	return mark->kind != SLURM_MARK_PLACED || job->state == SLURM_RUNNING || agent->new_decisions;
+}
+
+/* A running job about which nothing is to be done. */
+static bool is_settled(const struct agent *agent, const struct slurm_job *job, const struct slurm_mark *mark,
+		       const struct sched_job *counts)
+{
+	if (job->state != SLURM_RUNNING || mark->kind == SLURM_MARK_MOVING)
+		return false;
+	return counts->known ? counts->running == job->tasks && agent_has_noted(&agent->settled, job)
+			     : agent_has_noted(&agent->refused, job);
+}
+
+static int look_at_job(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
+		       const struct slurm_mark *mark, struct error *err)
+{
+	struct sched_job sched;
+	char id[SLURM_NAME_BYTES], **hosts = NULL;
+	enum slurm_step step;
+	int code = 0;
+
+	agent_job_id(job, mark, id);
+	sched = link_counts(&agent->link, id);
+	if (job->state == SLURM_BUSY || is_settled(agent, job, mark, &sched))
+		return 0;
+	if (needs_hosts(agent, job, mark, &sched))
+		code = link_read_job(&agent->link, id, &sched, err);
+	else if (mark->kind == SLURM_MARK_PLACED && sched.decided == job->tasks && job->state == SLURM_PENDING)
+		return 0; /* waits in Slurm's queue */
+	if (code == 0 && job->state == SLURM_RUNNING) {
+		hosts = slurm_job_hosts(job, mark);
+		code = hosts && hosts[0] ? 0 : error_set(err, EAGAIN, "job %u has no nodes yet", job->id);
+	}
+	if (code == 0) {
+		step = slurm_choose_step(job, mark, &sched, hosts);
+		code = agent_take_step(agent, step, job, request, mark, &sched, hosts, err);
+		if (code == 0 && step == SLURM_STEP_NONE && job->state == SLURM_RUNNING)
+			agent_note(&agent->settled, job);
+	}
+	free(hosts);
+	link_job_free(&sched);
+	return code;
+}
+
+/* Whether schedd does not answer; what it refuses concerns one job or machine, and the others go on. */
+static bool is_lost(int code)
+{
+	return code == -ENOTCONN || code == -EIO;
+}
+
+static int look_at_jobs(struct agent *agent, struct error *err)
+{
+	for (uint32_t j = 0; j < agent->view.job_count; j++) {
+		const struct slurm_job *job = &agent->view.jobs[j];
+		struct slurm_request request;
+		struct slurm_mark mark;
+		struct error reason = {0};
+		int code;
+
+		if (!is_ours(job, &request, &mark))
+			continue;
+		code = look_at_job(agent, job, &request, &mark, &reason);
+		slurm_mark_free(&mark);
+		if (is_lost(code))
+			return error_set(err, -code, "%s", reason.text);
+		if (code < 0)
+			log_warning("job %u: %s", job->id, reason.text);
+	}
+	return 0;
+}
+
+/* Jobs of schedd that no job of Slurm refers to have ended. */
+static int forget_ended(struct agent *agent, struct error *err)
+{
+	struct hash_table wanted = {0};
+	int code = hash_table_insert(&wanted, hash_text(agent->review.job ? agent->review.id : ""), 0);
+
+	for (uint32_t j = 0; j < agent->view.job_count && code == 0; j++) {
+		struct slurm_request request;
+		struct slurm_mark mark;
+		char id[SLURM_NAME_BYTES];
+
+		if (!is_ours(&agent->view.jobs[j], &request, &mark))
+			continue;
+		agent_job_id(&agent->view.jobs[j], &mark, id);
+		slurm_mark_free(&mark);
+		code = hash_table_insert(&wanted, hash_text(id), 0);
+	}
+	if (code < 0)
+		error_set(err, ENOMEM, "out of memory");
+	for (size_t s = 0; s < link_job_count(&agent->link) && code == 0; s++) {
+		const char *id = link_job_id(&agent->link, s);
+
+		if (id && hash_table_first(&wanted, hash_text(id)) == HASH_TABLE_NONE)
+			code = link_forget(&agent->link, id, err);
+	}
+	hash_table_free(&wanted);
+	return code;
+}
+
+/* CPUs of each node that jobs other than ours hold, by number of the node. NULL: out of memory. */
+static uint32_t *count_foreign(const struct agent *agent)
+{
+	const struct slurm_view *view = &agent->view;
+	uint32_t *foreign = calloc((size_t)view->node_count + 1, sizeof *foreign);
+	struct hash_table index = {0};
+
+	for (uint32_t n = 0; foreign && n < view->node_count; n++)
+		hash_table_insert(&index, hash_text(view->nodes[n].name), n);
+	for (uint32_t j = 0; foreign && j < view->job_count; j++) {
+		const struct slurm_job *job = &view->jobs[j];
+		struct slurm_request request;
+		struct slurm_mark mark = {0};
+		bool ours = job->share_count > 0 && job->state == SLURM_RUNNING && is_ours(job, &request, &mark);
+		char **hosts = ours ? slurm_job_hosts(job, &mark) : NULL;
+
+		for (uint32_t s = 0; s < job->share_count; s++) {
+			uint32_t node = hash_table_find(&index, hash_text(job->share[s].host)), tasks = 0;
+
+			for (uint32_t t = 0; hosts && t < job->tasks; t++)
+				tasks += strcmp(hosts[t], job->share[s].host) == 0;
+			if (node != HASH_TABLE_NONE && job->share[s].cpus > tasks)
+				foreign[node] += job->share[s].cpus - tasks;
+		}
+		free(hosts);
+		slurm_mark_free(&mark);
+	}
+	hash_table_free(&index);
+	return foreign;
+}
+
+/* A machine has a slot for each CPU that no other job holds. */
+static int set_machines(struct agent *agent, struct error *err)
+{
+	uint32_t *foreign = count_foreign(agent);
+	json_t *machines = NULL;
+	int code = foreign ? link_read_machines(&agent->link, &machines, err) : error_set(err, ENOMEM, "out of memory");
+
+	for (uint32_t n = 0; foreign && n < agent->view.node_count && !is_lost(code); n++) {
+		const struct slurm_node *node = &agent->view.nodes[n];
+		uint32_t slots = node->cpus > foreign[n] ? node->cpus - foreign[n] : 0;
+		struct error reason = {0};
+
+		code = link_set_machine(&agent->link, machines, node->name, slots, node_states[node->state], &reason);
+		if (code < 0)
+			log_warning("node %s: %s", node->name, reason.text);
+		if (is_lost(code))
+			error_set(err, -code, "%s", reason.text);
+	}
+	json_decref(machines);
+	free(foreign);
+	return code;
+}
+
+/* Schedd does not answer: Slurm decides where the held jobs go. */
+static void release_held(struct agent *agent)
+{
+	for (uint32_t j = 0; j < agent->view.job_count; j++) {
+		const struct slurm_job *job = &agent->view.jobs[j];
+		struct slurm_request request;
+		struct slurm_mark mark;
+		struct error err = {0};
+
+		if (!is_ours(job, &request, &mark))
+			continue;
+		if (job->state == SLURM_PENDING && job->held &&
+		    (mark.kind == SLURM_MARK_HELD || mark.kind == SLURM_MARK_MOVING) &&
+		    agent_pass(job, false, "schedd does not answer", &err) < 0)
+			log_warning("job %u: %s", job->id, err.text);
+		slurm_mark_free(&mark);
+	}
+}
+
+/* Reports a change of what answers, once. */
+static void note(bool *down, bool now_down, const char *text, const char *reason)
+{
+	if (*down != now_down && now_down)
+		log_warning("%s: %s", text, reason);
+	else if (*down != now_down)
+		log_info("%s answers again", text);
+	*down = now_down;
+}
+
+/* A look at a job that schedd refuses is over. */
+static int review(struct agent *agent, struct error *err)
+{
+	struct error reason = {0};
+	int code = agent_review(agent, &reason);
+
+	if (is_lost(code))
+		return error_set(err, -code, "%s", reason.text);
+	if (code < 0)
+		log_warning("%s", reason.text);
+	return 0;
+}
+
+static int ask_schedd(struct agent *agent, struct error *err)
+{
+	struct ns now = ns_now_monotonic();
+	int code = link_refresh(&agent->link, err);
+
+	if (code < 0)
+		return code;
+	agent->new_decisions = agent->link.last_decision != agent->seen_decision;
+	agent->seen_decision = agent->link.last_decision;
+	answers_hold(agent->answers, link_curves(&agent->link, NULL));
+	if (now.v >= agent->next_machines.v) {
+		agent->next_machines = ns_add(now, ns_from_us(MACHINES_S * 1e6));
+		code = set_machines(agent, err);
+	}
+	if (!is_lost(code))
+		code = look_at_jobs(agent, err);
+	if (code == 0)
+		code = forget_ended(agent, err);
+	if (code == 0)
+		code = review(agent, err);
+	if (code == 0)
+		agent->answered = ns_now_monotonic();
+	return code;
+}
+
+static void take_turn(struct agent *agent)
+{
+	struct error err = {0};
+	double silent_s;
+
+	if (slurm_view_update(&agent->view, &err) < 0) {
+		note(&agent->slurm_down, true, "slurmctld", err.text);
+		return;
+	}
+	note(&agent->slurm_down, false, "slurmctld", "");
+	if (ask_schedd(agent, &err) == 0) {
+		note(&agent->schedd_down, false, "schedd", "");
+		return;
+	}
+	note(&agent->schedd_down, true, "schedd", err.text);
+	hash_table_clear(&agent->refused); /* the next schedd may have other curves */
+	silent_s = ns_to_s(ns_sub(ns_now_monotonic(), agent->answered));
+	if (silent_s >= agent->options.patience_s)
+		release_held(agent);
+}
+
+int slurm_agent_run(const struct slurm_agent_options *options, const volatile sig_atomic_t *stop, struct error *err)
+{
+	struct agent agent = {.options = *options, .link = {.socket = options->schedd}, .answered = ns_now_monotonic()};
+	struct timespec pause = {.tv_sec = (time_t)options->poll_s, .tv_nsec = (long)(fmod(options->poll_s, 1) * 1e9)};
+
+	agent.seen_decision = UINT64_MAX;
+	agent.answers = answers_create(options->socket, err);
+	if (!agent.answers)
+		return error_code(err, ENOMEM);
+	slurm_view_init();
+	while (!*stop) {
+		take_turn(&agent);
+		nanosleep(&pause, NULL);
+	}
+	answers_destroy(agent.answers);
+	slurm_view_free(&agent.view);
+	link_free(&agent.link);
+	hash_table_free(&agent.settled);
+	hash_table_free(&agent.refused);
+	return 0;
+}
+
+int slurm_job_layout(uint32_t job, char ***hosts, uint32_t *count, struct error *err)
+{
+	struct slurm_mark mark;
+	char *text;
+	int code;
+
+	slurm_view_init();
+	text = slurm_job_mark(job, err);
+	code = text ? slurm_mark_parse(text, &mark) : error_code(err, ENOENT);
+	if (code == 0 && mark.kind != SLURM_MARK_PLACED) {
+		slurm_mark_free(&mark);
+		code = error_set(err, ENOENT, "job %u was not placed by nomora", job);
+	}
+	free(text);
+	if (code < 0)
+		return code;
+	*hosts = mark.hosts;
+	*count = mark.host_count;
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The agent's fields. agent.c: turns; steps.c: what a step does; moves.c: which running job should move. */
+#ifndef INTEGRATIONS_SLURM_AGENT_PRIV_H
+#define INTEGRATIONS_SLURM_AGENT_PRIV_H
+
+#include <base/ns.h>
+#include <integrations/slurm/agent.h>
+
+#include "answers.h"
+#include "link.h"
+
+/* A running job whose tasks schedd places a second time, under another id, to compare. */
+struct review {
+	uint32_t job; /* 0: none; the last one looked at is in `last` */
+	uint32_t last;
+	char id[SLURM_NAME_BYTES];
+	double performance; /* of the job where it runs */
+	struct ns until;    /* given up then */
+};
+
+struct agent {
+	struct slurm_agent_options options;
+	struct answers *answers;
+	struct slurm_view view;
+	struct link link;
+	/* Running jobs that schedd has as they run, and that it refused: job -> low bits of its start. */
+	struct hash_table settled, refused;
+	struct review review;
+	struct ns next_review, next_machines;
+	struct ns answered;     /* when schedd last did */
+	uint64_t seen_decision; /* of the turn before */
+	bool new_decisions;
+	bool slurm_down, schedd_down; /* reported */
+};
+
+/* Id in schedd of a job: the mark's, else slurm-JOB. */
+void agent_job_id(const struct slurm_job *job, const struct slurm_mark *mark, char id[static SLURM_NAME_BYTES]);
+
+/* Carries a step out. 0 or -errno with err set. */
+int agent_take_step(struct agent *agent, enum slurm_step step, const struct slurm_job *job,
+		    const struct slurm_request *request, const struct slurm_mark *mark, const struct sched_job *sched,
+		    char *const *hosts, struct error *err);
+/* Leaves the job to Slurm. */
+int agent_pass(const struct slurm_job *job, bool placed, const char *reason, struct error *err);
+
+/* Whether the job is in the table with this start, and puts it there. */
+bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job);
+void agent_note(struct hash_table *table, const struct slurm_job *job);
+
+/* Looks at one running job, or goes on with the look. 0 or -errno with err set. */
+int agent_review(struct agent *agent, struct error *err);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "answers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <base/ns.h>
+#include <integrations/slurm/request.h>
+
+enum { LINE_BYTES = 4096, READ_MS = 100, WAKE_MS = 200 };
+#define VALID_S 5
+
+struct answers {
+	int fd;
+	char path[sizeof((struct sockaddr_un *)0)->sun_path];
+	pthread_t thread;
+	pthread_mutex_t lock; /* of the fields below */
+	json_t *curves;
+	struct ns until;
+	bool stop;
+};
+
+static bool has_curve(const json_t *curves, const char *name)
+{
+	const json_t *curve;
+	size_t at;
+
+	json_array_foreach (curves, at, curve)
+		if (json_is_string(curve) && strcmp(json_string_value(curve), name) == 0)
+			return true;
+	return curves == NULL;
+}
+
+/* "SUBMIT TASKS COMMENT" to a line of the protocol. */
+static void answer_line(struct answers *answers, char *line, char reply[static LINE_BYTES])
+{
+	struct slurm_request request;
+	struct error err = {0};
+	char *comment;
+	unsigned long tasks = strncmp(line, "SUBMIT ", 7) == 0 ? strtoul(line + 7, &comment, 10) : 0;
+	int code;
+
+	snprintf(reply, LINE_BYTES, "PASS\n");
+	if (tasks == 0 || tasks > SLURM_TASKS_MAXIMUM || *comment != ' ')
+		return;
+	code = slurm_request_parse(comment + 1, (uint32_t)tasks, &request, &err);
+	pthread_mutex_lock(&answers->lock);
+	if (code < 0)
+		snprintf(reply, LINE_BYTES, "REFUSE nomora: %s\n", err.text);
+	else if (code > 0 && ns_now_monotonic().v < answers->until.v) {
+		if (has_curve(answers->curves, request.curve))
+			snprintf(reply, LINE_BYTES, "HOLD\n");
+		else
+			snprintf(reply, LINE_BYTES, "REFUSE nomora: comment: unknown curve '%s'\n", request.curve);
+	}
+	pthread_mutex_unlock(&answers->lock);
+}
+
+static void serve_one(struct answers *answers, int fd)
+{
+	char line[LINE_BYTES], reply[LINE_BYTES];
+	struct timeval limit = {.tv_usec = READ_MS * 1000};
+	size_t count = 0;
+	char *end = NULL;
+	ssize_t got;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	while (!end && count < sizeof line - 1 && (got = recv(fd, line + count, sizeof line - 1 - count, 0)) > 0) {
+		count += (size_t)got;
+		line[count] = '\0';
+		end = strchr(line, '\n');
+	}
+	if (!end)
+		return;
+	*end = '\0';
+	answer_line(answers, line, reply);
+	send(fd, reply, strlen(reply), MSG_NOSIGNAL);
+}
+
+static bool is_stopped(struct answers *answers)
+{
+	bool stop;
+
+	pthread_mutex_lock(&answers->lock);
+	stop = answers->stop;
+	pthread_mutex_unlock(&answers->lock);
+	return stop;
+}
+
+static void *run(void *context)
+{
+	struct answers *answers = context;
+	struct pollfd polled = {.fd = answers->fd, .events = POLLIN};
+
+	while (!is_stopped(answers)) {
+		int fd = poll(&polled, 1, WAKE_MS) == 1 ? accept4(answers->fd, NULL, NULL, SOCK_CLOEXEC) : -1;
+
+		if (fd < 0)
+			continue;
+		serve_one(answers, fd);
+		close(fd);
+	}
+	return NULL;
+}
+
+/* Anybody may ask: an answer tells what the cluster has anyway, and changes nothing. */
+static int listen_at(const char *path, struct error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct stat status;
+	int fd, code;
+
+	if (strlen(path) >= sizeof address.sun_path)
+		return error_set(err, ENAMETOOLONG, "%s: the path of a unix socket is shorter", path);
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
+		close(fd);
+		return error_set(err, EADDRINUSE, "%s: another agent answers here", path);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode))
+		unlink(path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && chmod(path, 0666) == 0 &&
+	    listen(fd, SOMAXCONN) == 0)
+		return fd;
+	code = error_set(err, errno, "%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return code;
+}
+
+struct answers *answers_create(const char *path, struct error *err)
+{
+	struct answers *answers = calloc(1, sizeof *answers);
+	int code = answers ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	if (code < 0)
+		return NULL;
+	pthread_mutex_init(&answers->lock, NULL);
+	answers->fd = listen_at(path, err);
+	if (answers->fd >= 0) {
+		snprintf(answers->path, sizeof answers->path, "%s", path);
+		code = pthread_create(&answers->thread, NULL, run, answers);
+		if (code == 0)
+			return answers;
+		error_set(err, code, "cannot start a thread: %s", strerror(code));
+		unlink(path);
+		close(answers->fd);
+	}
+	pthread_mutex_destroy(&answers->lock);
+	free(answers);
+	return NULL;
+}
+
+void answers_destroy(struct answers *answers)
+{
+	if (!answers)
+		return;
+	pthread_mutex_lock(&answers->lock);
+	answers->stop = true;
+	pthread_mutex_unlock(&answers->lock);
+	pthread_join(answers->thread, NULL);
+	unlink(answers->path);
+	close(answers->fd);
+	json_decref(answers->curves);
+	pthread_mutex_destroy(&answers->lock);
+	free(answers);
+}
+
+void answers_hold(struct answers *answers, json_t *curves)
+{
+	pthread_mutex_lock(&answers->lock);
+	json_decref(answers->curves);
+	answers->curves = curves;
+	answers->until = ns_add(ns_now_monotonic(), ns_from_us(VALID_S * 1e6));
+	pthread_mutex_unlock(&answers->lock);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "choose.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct slurm_share *find_share(const struct slurm_job *job, const char *host)
+{
+	for (uint32_t s = 0; s < job->share_count; s++)
+		if (strcmp(job->share[s].host, host) == 0)
+			return &job->share[s];
+	return NULL;
+}
+
+static bool uses_host(const struct slurm_mark *mark, const char *host)
+{
+	for (uint32_t h = 0; h < mark->host_count; h++)
+		if (strcmp(mark->hosts[h], host) == 0)
+			return true;
+	return false;
+}
+
+static bool runs_as_marked(const struct slurm_job *job, const struct slurm_mark *mark)
+{
+	if (mark->kind != SLURM_MARK_PLACED || mark->host_count != job->tasks)
+		return false;
+	for (uint32_t h = 0; h < mark->host_count; h++)
+		if (!find_share(job, mark->hosts[h]))
+			return false;
+	for (uint32_t s = 0; s < job->share_count; s++)
+		if (!uses_host(mark, job->share[s].host))
+			return false;
+	return true;
+}
+
+char **slurm_job_hosts(const struct slurm_job *job, const struct slurm_mark *mark)
+{
+	char **hosts = calloc((size_t)job->tasks + 1, sizeof *hosts);
+	uint32_t share = 0, used = 0;
+
+	if (!hosts)
+		return NULL;
+	if (runs_as_marked(job, mark)) {
+		memcpy(hosts, mark->hosts, mark->host_count * sizeof *hosts);
+		return hosts;
+	}
+	for (uint32_t t = 0; t < job->tasks && job->share_count > 0; t++) {
+		/* Without CPUs left, an overcommitted job, the rest is on the last one. */
+		while (share + 1 < job->share_count && used >= job->share[share].cpus) {
+			share++;
+			used = 0;
+		}
+		hosts[t] = job->share[share].host;
+		used++;
+	}
+	return hosts;
+}
+
+static bool same_hosts(char *const *a, char *const *b, uint32_t count)
+{
+	for (uint32_t t = 0; t < count; t++)
+		if (!a[t] || !b[t] || strcmp(a[t], b[t]) != 0)
+			return false;
+	return true;
+}
+
+static bool is_decided(const struct slurm_job *job, const struct sched_job *sched)
+{
+	return sched->tasks == job->tasks && sched->decided == job->tasks;
+}
+
+static enum slurm_step step_of_held(const struct slurm_job *job, const struct sched_job *sched)
+{
+	if (!job->held) /* released by hand */
+		return SLURM_STEP_PASS;
+	if (!sched->known || sched->running > 0 || sched->tasks != job->tasks)
+		return SLURM_STEP_SUBMIT;
+	if (sched->failed > 0)
+		return SLURM_STEP_PASS;
+	return is_decided(job, sched) ? SLURM_STEP_PLACE : SLURM_STEP_NONE;
+}
+
+/* It has a place and waits for it. */
+static enum slurm_step step_of_placed(const struct slurm_job *job, const struct slurm_mark *mark,
+				      const struct sched_job *sched)
+{
+	if (job->held) /* by hand; schedd keeps the slots of a decision until it times out */
+		return sched->running > 0 ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
+	if (!sched->known || sched->running > 0)
+		return SLURM_STEP_HOLD;
+	if (sched->failed > 0)
+		return SLURM_STEP_PASS;
+	/* It was not started in time, and schedd has decided again. */
+	if (is_decided(job, sched) && mark->host_count == job->tasks &&
+	    !same_hosts(mark->hosts, sched->hosts, job->tasks))
+		return SLURM_STEP_PLACE;
+	return SLURM_STEP_NONE;
+}
+
+static enum slurm_step step_of_running(const struct slurm_job *job, const struct slurm_mark *mark,
+				       const struct sched_job *sched, char *const *hosts)
+{
+	if (mark->kind == SLURM_MARK_MOVING)
+		return is_decided(job, sched) ? SLURM_STEP_REQUEUE : SLURM_STEP_ADOPT;
+	if (!sched->known || sched->tasks != job->tasks || sched->decided + sched->running != job->tasks ||
+	    !same_hosts(hosts, sched->hosts, job->tasks))
+		return SLURM_STEP_ADOPT;
+	return sched->decided > 0 ? SLURM_STEP_START : SLURM_STEP_NONE;
+}
+
+enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,
+				  const struct sched_job *sched, char *const *hosts)
+{
+	if (job->state == SLURM_RUNNING)
+		return step_of_running(job, mark, sched, hosts);
+	if (job->state != SLURM_PENDING)
+		return SLURM_STEP_NONE;
+	switch (mark->kind) {
+	case SLURM_MARK_HELD:
+	case SLURM_MARK_MOVING:
+		return step_of_held(job, sched);
+	case SLURM_MARK_PLACED:
+		return step_of_placed(job, mark, sched);
+	default:
+		return sched->known ? SLURM_STEP_FORGET : SLURM_STEP_NONE;
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the agent does next with one job, from what Slurm and schedd say of it. Pure: the same two states give the same
+ * step, whatever happened before, so that nothing is lost when agent, schedd or slurmctld restart.
+ */
+#ifndef INTEGRATIONS_SLURM_CHOOSE_H
+#define INTEGRATIONS_SLURM_CHOOSE_H
+
+#include <integrations/slurm/request.h>
+
+#include "view.h"
+
+/* The job in schedd. */
+struct sched_job {
+	bool known;
+	uint32_t tasks, decided, running; /* the others wait, have ended or failed */
+	uint32_t failed;
+	char **hosts; /* by task; NULL: none */
+};
+
+enum slurm_step {
+	SLURM_STEP_NONE,
+	SLURM_STEP_SUBMIT,  /* schedd is to decide: the job goes there as one that waits */
+	SLURM_STEP_ADOPT,   /* schedd gets the job as it runs */
+	SLURM_STEP_START,   /* it runs where schedd decided: report that */
+	SLURM_STEP_PLACE,   /* Slurm gets schedd's decision */
+	SLURM_STEP_HOLD,    /* requeued by somebody: hold it, schedd decides again */
+	SLURM_STEP_PASS,    /* Slurm decides */
+	SLURM_STEP_FORGET,  /* schedd forgets it */
+	SLURM_STEP_REQUEUE, /* carry out the move */
+};
+
+/* `hosts`: where the job runs, by task (slurm_job_hosts()); used for a running job. */
+enum slurm_step slurm_choose_step(const struct slurm_job *job, const struct slurm_mark *mark,
+				  const struct sched_job *sched, char *const *hosts);
+
+/*
+ * Machines by task of a running job, borrowed from the job or its mark: the marked ones if Slurm gave just these nodes,
+ * else in Slurm's order, a CPU a task. NULL if out of memory; the caller frees the array alone.
+ */
+char **slurm_job_hosts(const struct slurm_job *job, const struct slurm_mark *mark);
+
+#endif

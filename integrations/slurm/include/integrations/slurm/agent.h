@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The agent between Slurm and a running nomora schedd: schedd decides, Slurm acts. It keeps no state of its own: each
+ * turn compares both sides and takes the step that is due (choose.h), so that agent, schedd and slurmctld can be
+ * restarted in any order. libslurm reads slurm.conf ($SLURM_CONF) and ends the process if that file is bad.
+ */
+#ifndef INTEGRATIONS_SLURM_AGENT_H
+#define INTEGRATIONS_SLURM_AGENT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+
+struct slurm_agent_options {
+	const char *schedd;  /* unix socket; NULL: the client's default */
+	const char *socket;  /* where the plug-in asks */
+	double poll_s;       /* between turns */
+	double patience_s;   /* held jobs are released when schedd has not answered for so long */
+	bool migrate;        /* requeue running jobs that gain */
+	double migrate_gain; /* of mean predicted performance */
+	double no_return_s;  /* no second move of a job before */
+	double review_s;     /* between looks at running jobs, one at a time */
+};
+
+/* Until *stop is set. 0 or -errno with err set. */
+int slurm_agent_run(const struct slurm_agent_options *options, const volatile sig_atomic_t *stop, struct error *err);
+
+/*
+ * The machines of a placed job, by task; the caller frees array and names. -ENOENT with err set: Slurm does not have
+ * the job, or nomora did not place it.
+ */
+int slurm_job_layout(uint32_t job, char ***hosts, uint32_t *count, struct error *err);
+
+#endif

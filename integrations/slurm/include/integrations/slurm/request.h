@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The two texts that Slurm keeps with a job for us. Pure.
+ *
+ * The user's comment asks for a placement:
+ *
+ *   sbatch --comment=nomora:curve=memcached[,root=0][,move=yes|no]
+ *
+ * The mark, in the job's AdminComment, is the agent's: whose turn it is, the job's id in schedd, and the machine of
+ * each task in the order of the tasks, runs of one machine as NAME*COUNT:
+ *
+ *   nomora:held                        held by the plug-in; schedd has not seen it
+ *   nomora:slurm-12 held               schedd is to decide
+ *   nomora:slurm-12 n3,n1*2            decided: task 0 on n3, tasks 1 and 2 on n1
+ *   nomora:slurm-12.1 moving           requeued, and schedd has decided under the new id
+ *   nomora:pass REASON                 Slurm decides
+ */
+#ifndef INTEGRATIONS_SLURM_REQUEST_H
+#define INTEGRATIONS_SLURM_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <base/error.h>
+
+#define SLURM_REQUEST_PREFIX "nomora:"
+
+enum { SLURM_NAME_BYTES = 64, SLURM_TASKS_MAXIMUM = 100000 };
+
+struct slurm_request {
+	char curve[SLURM_NAME_BYTES];
+	uint32_t root; /* task */
+	bool move;     /* may be requeued to run elsewhere; yes unless the comment says no */
+};
+
+/*
+ * Reads the comment of a job of so many tasks. 1: it asks for a placement; 0: it does not begin with "nomora:", or is
+ * NULL; -EINVAL with err set.
+ */
+int slurm_request_parse(const char *comment, uint32_t tasks, struct slurm_request *request, struct error *err);
+
+enum slurm_mark_kind { SLURM_MARK_NONE, SLURM_MARK_HELD, SLURM_MARK_PLACED, SLURM_MARK_MOVING, SLURM_MARK_PASS };
+
+struct slurm_mark {
+	enum slurm_mark_kind kind;
+	char id[SLURM_NAME_BYTES]; /* of the job in schedd; "" for NONE, PASS and a plug-in's HELD */
+	char **hosts;              /* of PLACED, by task */
+	uint32_t host_count;
+};
+
+/* Reads a mark; a text of other origin, or NULL, is SLURM_MARK_NONE. 0 or -ENOMEM. The caller frees. */
+int slurm_mark_parse(const char *text, struct slurm_mark *mark);
+void slurm_mark_free(struct slurm_mark *mark);
+
+/* The mark of a placed job, in memory that the caller frees; NULL if out of memory. */
+char *slurm_mark_placed(const char *id, char *const *hosts, uint32_t count);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Slurm's job_submit plug-in: asks the agent (nomora slurm-agent) what to do with a job whose comment begins with
+ * "nomora:". Needs libslurm's headers alone; slurmctld accepts it if it has the same major and minor version.
+ *
+ * One line each way over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock:
+ *
+ *   SUBMIT TASKS COMMENT
+ *   HOLD | PASS | REFUSE TEXT | PLACE HOSTS COUNT CPUS MARK     (HOSTS: n1,n3; COUNT of them; CPUS on each; the mark)
+ *
+ * slurmctld holds its lock on the jobs meanwhile: an answer that is not there within ANSWER_MS, or that is none of
+ * these, leaves the job to Slurm, and so are those of the next QUIET_S seconds, without a question.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+enum { ANSWER_MS = 20, QUIET_S = 5, LINE_BYTES = 4096 };
+
+const char plugin_name[] = "placement by nomora";
+const char plugin_type[] = "job_submit/nomora";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+int init(void);
+int fini(void);
+int job_submit(job_desc_msg_t *job, uint32_t uid, char **message);
+int job_modify(job_desc_msg_t *job, void *record, uint32_t uid);
+
+/* Of libslurmfull, which slurmctld has loaded: strings that it frees come from its own allocator. */
+extern char *slurm_xstrdup(const char *text) __attribute__((weak));
+extern void slurm_xfree_ptr(void *memory) __attribute__((weak));
+extern void slurm_info(const char *format, ...) __attribute__((weak, format(printf, 1, 2)));
+
+static int64_t quiet_until_ms;
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool is_ready(int fd, short events, int64_t until_ms)
+{
+	struct pollfd polled = {.fd = fd, .events = events};
+	int64_t left_ms = until_ms - now_ms();
+
+	return left_ms > 0 && poll(&polled, 1, (int)left_ms) == 1;
+}
+
+static int open_socket(void)
+{
+	const char *path = getenv("NOMORA_SLURM_SOCKET");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -1;
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", path && path[0] ? path : "/run/nomora/slurm.sock");
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Reads up to the end of the line. */
+static bool read_line(int fd, char line[static LINE_BYTES], int64_t until_ms)
+{
+	size_t count = 0;
+
+	while (count < LINE_BYTES - 1 && is_ready(fd, POLLIN, until_ms)) {
+		ssize_t got = recv(fd, line + count, LINE_BYTES - 1 - count, 0);
+		char *end;
+
+		if (got <= 0)
+			return false;
+		line[count + (size_t)got] = '\0';
+		end = strchr(line + count, '\n');
+		count += (size_t)got;
+		if (end) {
+			*end = '\0';
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The agent's answer, or false. */
+static bool ask(uint32_t tasks, const char *comment, char line[static LINE_BYTES])
+{
+	int64_t until_ms = now_ms() + ANSWER_MS;
+	int fd = open_socket(), length;
+	bool answered = false;
+
+	if (fd < 0)
+		return false;
+	length = snprintf(line, LINE_BYTES, "SUBMIT %u %s\n", tasks, comment);
+	if (length < LINE_BYTES && send(fd, line, (size_t)length, MSG_NOSIGNAL) == length)
+		answered = read_line(fd, line, until_ms);
+	close(fd);
+	return answered;
+}
+
+static void set_text(char **text, const char *value)
+{
+	if (*text && slurm_xfree_ptr)
+		slurm_xfree_ptr(*text);
+	*text = slurm_xstrdup ? slurm_xstrdup(value) : NULL;
+}
+
+/* "HOSTS COUNT CPUS MARK" */
+static bool place(job_desc_msg_t *job, char *line)
+{
+	char *hosts = strsep(&line, " "), *count = strsep(&line, " "), *cpus = strsep(&line, " ");
+	unsigned long nodes = count ? strtoul(count, NULL, 10) : 0, least = cpus ? strtoul(cpus, NULL, 10) : 0;
+
+	if (!line || hosts[0] == '\0' || line[0] == '\0' || nodes == 0 || nodes > UINT16_MAX || least == 0 ||
+	    least > UINT16_MAX)
+		return false;
+	set_text(&job->req_nodes, hosts);
+	set_text(&job->admin_comment, line);
+	job->min_nodes = job->max_nodes = (uint32_t)nodes;
+	job->pn_min_cpus = (uint16_t)least;
+	return true;
+}
+
+/* Jobs that say where or how their tasks are spread, arrays and parts of a heterogeneous job are left to Slurm. */
+static bool is_ours(const job_desc_msg_t *job)
+{
+	return job->comment && strncmp(job->comment, "nomora:", 7) == 0 && strpbrk(job->comment, "\r\n") == NULL &&
+	       !(job->req_nodes && job->req_nodes[0]) && !job->array_inx && job->het_job_offset == NO_VAL &&
+	       (job->min_nodes == NO_VAL || job->min_nodes <= 1) && job->ntasks_per_node == NO_VAL16 &&
+	       (job->cpus_per_task == NO_VAL16 || job->cpus_per_task <= 1) && job->priority != 0 &&
+	       (!job->admin_comment || !job->admin_comment[0]);
+}
+
+int init(void)
+{
+	if (slurm_info)
+		slurm_info("%s: loaded", plugin_type);
+	return SLURM_SUCCESS;
+}
+
+int fini(void)
+{
+	return SLURM_SUCCESS;
+}
+
+int job_submit(job_desc_msg_t *job, uint32_t uid, char **message)
+{
+	char line[LINE_BYTES];
+	uint32_t tasks = job->num_tasks == NO_VAL ? 1 : job->num_tasks;
+
+	(void)uid;
+	if (!is_ours(job) || now_ms() < quiet_until_ms)
+		return SLURM_SUCCESS;
+	if (!ask(tasks, job->comment, line)) {
+		quiet_until_ms = now_ms() + QUIET_S * 1000;
+		return SLURM_SUCCESS;
+	}
+	if (strcmp(line, "HOLD") == 0) {
+		set_text(&job->admin_comment, "nomora:held");
+		job->priority = 0;
+	} else if (strncmp(line, "REFUSE ", 7) == 0) {
+		if (message)
+			*message = slurm_xstrdup ? slurm_xstrdup(line + 7) : NULL;
+		return ESLURM_ACCESS_DENIED;
+	} else if (strcmp(line, "PASS") != 0 && (strncmp(line, "PLACE ", 6) != 0 || !place(job, line + 6))) {
+		quiet_until_ms = now_ms() + QUIET_S * 1000;
+	}
+	return SLURM_SUCCESS;
+}
+
+int job_modify(job_desc_msg_t *job, void *record, uint32_t uid)
+{
+	(void)job;
+	(void)record;
+	(void)uid;
+	return SLURM_SUCCESS;
+}

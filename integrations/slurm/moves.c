@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Moves of whole jobs: Slurm restarts a requeued job from its beginning, root and all, so that the gain of a move is
+ * the job's. One job at a time is submitted to schedd a second time, under another id, as one that waits; where schedd
+ * puts it takes the slots, and if its mean predicted performance is better by the gain, the job is requeued to go
+ * there.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <base/log.h>
+
+#include "agent_priv.h"
+
+/* Schedd decides within a round where slots are free; a job that must wait for them does not move. */
+#define REVIEW_LIMIT_S 10
+
+static const struct slurm_job *find_job(const struct agent *agent, uint32_t id)
+{
+	for (uint32_t j = 0; j < agent->view.job_count; j++)
+		if (agent->view.jobs[j].id == id)
+			return &agent->view.jobs[j];
+	return NULL;
+}
+
+/* May it move now, so far as Slurm knows? */
+static bool may_move(const struct agent *agent, const struct slurm_job *job, struct slurm_request *request)
+{
+	double running_s = difftime(time(NULL), job->start);
+
+	return job->state == SLURM_RUNNING && job->simple && job->tasks > 1 && agent_has_noted(&agent->settled, job) &&
+	       slurm_request_parse(job->comment, job->tasks, request, NULL) == 1 && request->move &&
+	       (job->restarts == 0 || running_s >= agent->options.no_return_s);
+}
+
+/* The next one by number after the last that was looked at, round robin. */
+static const struct slurm_job *next_job(const struct agent *agent, struct slurm_request *request)
+{
+	const struct slurm_job *first = NULL, *next = NULL;
+
+	for (uint32_t j = 0; j < agent->view.job_count; j++) {
+		const struct slurm_job *job = &agent->view.jobs[j];
+
+		if (!may_move(agent, job, request))
+			continue;
+		if (!first || job->id < first->id)
+			first = job;
+		if (job->id > agent->review.last && (!next || job->id < next->id))
+			next = job;
+	}
+	next = next ? next : first;
+	if (next)
+		slurm_request_parse(next->comment, next->tasks, request, NULL);
+	return next;
+}
+
+/* A job that could not gain enough where everything is best is not looked at further. */
+static int begin_review(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
+			struct error *err)
+{
+	struct review *review = &agent->review;
+	struct slurm_mark mark;
+	char id[SLURM_NAME_BYTES];
+	int code;
+
+	review->last = job->id;
+	code = slurm_mark_parse(job->mark, &mark);
+	agent_job_id(job, &mark, id);
+	slurm_mark_free(&mark);
+	if (code == 0)
+		code = link_performance(&agent->link, id, job->tasks, request->root, &review->performance, err);
+	if (code < 0 || isnan(review->performance) || 1 - review->performance < agent->options.migrate_gain)
+		return code;
+	snprintf(review->id, sizeof review->id, "%s%u.%u", LINK_ID_PREFIX, job->id, job->restarts + 1);
+	if (strcmp(review->id, id) == 0) /* moved, and the count of restarts with it */
+		snprintf(review->id, sizeof review->id, "%s%u.%u", LINK_ID_PREFIX, job->id, job->restarts + 2);
+	code = link_submit(&agent->link, review->id, request, job->tasks, NULL, 0, err);
+	if (code == 0) {
+		review->job = job->id;
+		review->until = ns_add(ns_now_monotonic(), ns_from_us(REVIEW_LIMIT_S * 1e6));
+	}
+	return code;
+}
+
+static int end_review(struct agent *agent, struct error *err)
+{
+	agent->review.job = 0;
+	return link_forget(&agent->link, agent->review.id, err);
+}
+
+/* Compares once schedd has decided. */
+static int go_on(struct agent *agent, const struct slurm_job *job, const struct slurm_request *request,
+		 struct error *err)
+{
+	struct review *review = &agent->review;
+	struct sched_job counts = link_counts(&agent->link, review->id);
+	char mark[sizeof review->id + 32];
+	double performance;
+	int code;
+
+	if (counts.decided < job->tasks && ns_now_monotonic().v < review->until.v)
+		return 0;
+	code = link_performance(&agent->link, review->id, job->tasks, request->root, &performance, err);
+	if (code < 0)
+		return code;
+	if (counts.decided < job->tasks || !(performance - review->performance >= agent->options.migrate_gain))
+		return end_review(agent, err);
+	log_info("job %u: moves for a predicted performance of %.3f instead of %.3f", job->id, performance,
+		 review->performance);
+	snprintf(mark, sizeof mark, "%s%s moving", SLURM_REQUEST_PREFIX, review->id);
+	code = slurm_order_mark(job->id, mark, err);
+	review->job = 0;
+	return code;
+}
+
+int agent_review(struct agent *agent, struct error *err)
+{
+	struct ns now = ns_now_monotonic();
+	struct slurm_request request;
+	const struct slurm_job *job;
+
+	if (agent->review.job != 0) {
+		job = find_job(agent, agent->review.job);
+		return job && may_move(agent, job, &request) ? go_on(agent, job, &request, err)
+							     : end_review(agent, err);
+	}
+	if (!agent->options.migrate || now.v < agent->next_review.v)
+		return 0;
+	agent->next_review = ns_add(now, ns_from_us(agent->options.review_s * 1e6));
+	job = next_job(agent, &request);
+	return job ? begin_review(agent, job, &request, err) : 0;
+}

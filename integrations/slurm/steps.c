@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What each step does. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/log.h>
+
+#include "agent_priv.h"
+
+enum { MARK_BYTES = ERROR_TEXT_BYTES + 64 };
+
+void agent_job_id(const struct slurm_job *job, const struct slurm_mark *mark, char id[static SLURM_NAME_BYTES])
+{
+	if (mark->id[0])
+		snprintf(id, SLURM_NAME_BYTES, "%s", mark->id);
+	else
+		snprintf(id, SLURM_NAME_BYTES, "%s%u", LINK_ID_PREFIX, job->id);
+}
+
+bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job)
+{
+	return hash_table_find(table, job->id) == (uint32_t)job->start;
+}
+
+/* Out of memory: it is looked at again. */
+void agent_note(struct hash_table *table, const struct slurm_job *job)
+{
+	uint32_t at = hash_table_first(table, job->id);
+
+	if (at == HASH_TABLE_NONE)
+		hash_table_insert(table, job->id, (uint32_t)job->start);
+	else
+		hash_table_set_value(table, at, (uint32_t)job->start);
+}
+
+/* Distinct hosts in the order of the tasks as "n1,n3", their number, and the most tasks on one; NULL: out of memory. */
+static char *list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most)
+{
+	struct hash_table counts = {0};
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	int code = out ? 0 : -ENOMEM;
+
+	*count = *most = 0;
+	for (uint32_t t = 0; t < tasks && code == 0; t++) {
+		uint64_t key = hash_text(hosts[t]);
+		uint32_t at = hash_table_first(&counts, key), tasks_here = 1;
+
+		if (at == HASH_TABLE_NONE) {
+			code = hash_table_insert(&counts, key, 1);
+			fprintf(out, "%s%s", (*count)++ > 0 ? "," : "", hosts[t]);
+		} else {
+			tasks_here = hash_table_value(&counts, at) + 1;
+			hash_table_set_value(&counts, at, tasks_here);
+		}
+		*most = tasks_here > *most ? tasks_here : *most;
+	}
+	hash_table_free(&counts);
+	if (out && fclose(out) == 0 && code == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* A decision that Slurm refuses has failed: schedd tries again elsewhere, and gives up after its --attempts. */
+static int place(struct agent *agent, const struct slurm_job *job, const char *id, const struct sched_job *sched,
+		 struct error *err)
+{
+	uint32_t count, most;
+	char *list = list_hosts(sched->hosts, job->tasks, &count, &most);
+	char *mark = slurm_mark_placed(id, sched->hosts, job->tasks);
+	struct error refusal = {0};
+	int code = -ENOMEM;
+
+	if (list && mark)
+		code = slurm_order_place(job->id, list, count, most, mark, &refusal);
+	if (code == 0)
+		log_info("job %u: placed, %s", job->id, mark + sizeof SLURM_REQUEST_PREFIX - 1);
+	free(list);
+	free(mark);
+	if (code == 0)
+		return 0;
+	log_warning("job %u: %s", job->id, refusal.text);
+	return link_report(&agent->link, id, "failed", sched->hosts, job->tasks, err);
+}
+
+int agent_pass(const struct slurm_job *job, bool placed, const char *reason, struct error *err)
+{
+	char mark[MARK_BYTES];
+
+	snprintf(mark, sizeof mark, "%spass %s", SLURM_REQUEST_PREFIX, reason);
+	log_warning("job %u: Slurm decides: %s", job->id, reason);
+	return slurm_order_pass(job->id, placed, job->tasks, mark, err);
+}
+
+static int submit(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
+		  struct error *err)
+{
+	struct error reason = {0};
+	int code = link_submit(&agent->link, id, request, job->tasks, NULL, 0, &reason);
+
+	if (code == -EINVAL || code == -ENOENT)
+		return agent_pass(job, false, reason.text, err);
+	return code < 0 ? error_set(err, -code, "%s", reason.text) : 0;
+}
+
+/* A mark that promised something else is replaced by the truth. */
+static int adopt(struct agent *agent, const struct slurm_job *job, const char *id, const struct slurm_request *request,
+		 const struct slurm_mark *mark, char *const *hosts, struct error *err)
+{
+	struct error reason = {0};
+	double running_s = difftime(time(NULL), job->start);
+	int code = link_submit(&agent->link, id, request, job->tasks, hosts, running_s > 0 ? running_s : 0, &reason);
+	char *truth;
+
+	if (code == -EINVAL) {
+		log_warning("job %u: not adopted: %s", job->id, reason.text);
+		agent_note(&agent->refused, job);
+		return 0;
+	}
+	if (code < 0)
+		return error_set(err, -code, "%s", reason.text);
+	truth = slurm_mark_placed(id, hosts, job->tasks);
+	if (truth && (mark->kind == SLURM_MARK_MOVING || !job->mark || strcmp(job->mark, truth) != 0))
+		code = slurm_order_mark(job->id, truth, err);
+	if (truth)
+		log_info("job %u: adopted, %s", job->id, truth + sizeof SLURM_REQUEST_PREFIX - 1);
+	free(truth);
+	return code;
+}
+
+static int hold(const struct slurm_job *job, const char *id, struct error *err)
+{
+	char mark[MARK_BYTES];
+
+	snprintf(mark, sizeof mark, "%s%s held", SLURM_REQUEST_PREFIX, id);
+	log_info("job %u: requeued, held for a new decision", job->id);
+	return slurm_order_hold(job->id, mark, err);
+}
+
+/* A job that Slurm does not requeue stays where it is. */
+static int requeue(struct agent *agent, const struct slurm_job *job, const char *id,
+		   const struct slurm_request *request, const struct slurm_mark *mark, char *const *hosts,
+		   struct error *err)
+{
+	struct error refusal = {0};
+
+	if (slurm_order_requeue(job->id, &refusal) == 0) {
+		log_info("job %u: requeued to move", job->id);
+		return 0;
+	}
+	log_warning("job %u: %s", job->id, refusal.text);
+	return adopt(agent, job, id, request, mark, hosts, err);
+}
+
+int agent_take_step(struct agent *agent, enum slurm_step step, const struct slurm_job *job,
+		    const struct slurm_request *request, const struct slurm_mark *mark, const struct sched_job *sched,
+		    char *const *hosts, struct error *err)
+{
+	char id[SLURM_NAME_BYTES];
+	int code;
+
+	agent_job_id(job, mark, id);
+	switch (step) {
+	case SLURM_STEP_SUBMIT:
+		return submit(agent, job, id, request, err);
+	case SLURM_STEP_ADOPT:
+		return adopt(agent, job, id, request, mark, hosts, err);
+	case SLURM_STEP_START:
+		return link_report(&agent->link, id, "started", hosts, job->tasks, err);
+	case SLURM_STEP_PLACE:
+		return place(agent, job, id, sched, err);
+	case SLURM_STEP_HOLD:
+		return hold(job, id, err);
+	case SLURM_STEP_PASS:
+		code = agent_pass(job, mark->kind == SLURM_MARK_PLACED,
+				  job->held ? "no place found" : "released by hand", err);
+		return code == 0 ? link_forget(&agent->link, id, err) : code;
+	case SLURM_STEP_FORGET:
+		return link_forget(&agent->link, id, err);
+	case SLURM_STEP_REQUEUE:
+		return requeue(agent, job, id, request, mark, hosts, err);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+void slurm_view_init(void)
+{
+	slurm_init(NULL);
+}
+
+static int slurm_failed(struct error *err, const char *what)
+{
+	return error_set(err, EREMOTEIO, "%s: %s", what, slurm_strerror(errno));
+}
+
+static char *copy_text(const char *text)
+{
+	return text && text[0] ? strdup(text) : NULL;
+}
+
+static void free_jobs(struct slurm_view *view)
+{
+	for (uint32_t j = 0; j < view->job_count; j++) {
+		struct slurm_job *job = &view->jobs[j];
+
+		for (uint32_t s = 0; s < job->share_count; s++)
+			free(job->share[s].host);
+		free(job->share);
+		free(job->comment);
+		free(job->mark);
+	}
+	free(view->jobs);
+	view->jobs = NULL;
+	view->job_count = 0;
+}
+
+static void free_nodes(struct slurm_view *view)
+{
+	for (uint32_t n = 0; n < view->node_count; n++)
+		free(view->nodes[n].name);
+	free(view->nodes);
+	view->nodes = NULL;
+	view->node_count = 0;
+}
+
+void slurm_view_free(struct slurm_view *view)
+{
+	free_jobs(view);
+	free_nodes(view);
+}
+
+static enum slurm_job_state state_of(uint32_t state)
+{
+	uint32_t base = state & JOB_STATE_BASE;
+
+	if ((state & JOB_COMPLETING) || base == JOB_SUSPENDED)
+		return SLURM_BUSY;
+	if (base == JOB_PENDING)
+		return SLURM_PENDING;
+	return base == JOB_RUNNING ? SLURM_RUNNING : SLURM_ENDED;
+}
+
+/* CPUs of the job on each of its nodes. */
+static int take_share(struct slurm_job *job, const job_info_t *from)
+{
+	hostlist_t list = slurm_hostlist_create(from->nodes);
+	int count = list ? slurm_hostlist_count(list) : 0, code = 0;
+	char *host;
+
+	job->share = calloc((size_t)count + 1, sizeof *job->share);
+	while (job->share && code == 0 && (host = slurm_hostlist_shift(list)) != NULL) {
+		struct slurm_share *share = &job->share[job->share_count++];
+		int cpus = slurm_job_cpus_allocated_on_node(from->job_resrcs, host);
+
+		share->host = strdup(host);
+		share->cpus = cpus > 0 ? (uint32_t)cpus : 0;
+		code = share->host ? 0 : -ENOMEM;
+		free(host);
+	}
+	if (list)
+		slurm_hostlist_destroy(list);
+	return job->share ? code : -ENOMEM;
+}
+
+static int take_job(struct slurm_job *job, const job_info_t *from)
+{
+	*job = (struct slurm_job){
+		.id = from->job_id,
+		.tasks = from->num_tasks > 0 && from->num_tasks < NO_VAL ? from->num_tasks : from->num_cpus,
+		.state = state_of(from->job_state),
+		.held = from->priority == 0,
+		.simple = from->array_job_id == 0 && from->het_job_id == 0 && from->cpus_per_task <= 1,
+		.comment = copy_text(from->comment),
+		.mark = copy_text(from->admin_comment),
+		.restarts = from->restart_cnt,
+		.start = from->start_time};
+	if ((job->state == SLURM_RUNNING || job->state == SLURM_BUSY) && from->nodes && from->nodes[0] &&
+	    from->job_resrcs)
+		return take_share(job, from);
+	return 0;
+}
+
+/* 1: changed, 0: not, -EIO. */
+static int load_jobs(struct slurm_view *view, struct error *err)
+{
+	job_info_msg_t *message = NULL;
+
+	if (slurm_load_jobs(view->jobs_at, &message, SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
+		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : slurm_failed(err, "cannot read Slurm's jobs");
+	free_jobs(view);
+	view->jobs = calloc((size_t)message->record_count + 1, sizeof *view->jobs);
+	for (uint32_t j = 0; view->jobs && j < message->record_count; j++)
+		if (take_job(&view->jobs[view->job_count++], &message->job_array[j]) < 0)
+			break;
+	/* The time has whole seconds: a second change within it would be missed. */
+	view->jobs_at = view->job_count == message->record_count ? message->last_update - 1 : 0;
+	slurm_free_job_info_msg(message);
+	return view->jobs ? 1 : error_set(err, ENOMEM, "out of memory");
+}
+
+static enum slurm_node_state node_state_of(uint32_t state)
+{
+	uint32_t base = state & NODE_STATE_BASE;
+
+	if (base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE || base == NODE_STATE_UNKNOWN ||
+	    (state & (NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN)))
+		return SLURM_NODE_DOWN;
+	return state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT) ? SLURM_NODE_DRAINING : SLURM_NODE_UP;
+}
+
+static int load_nodes(struct slurm_view *view, struct error *err)
+{
+	node_info_msg_t *message = NULL;
+
+	if (slurm_load_node(view->nodes_at, &message, SHOW_ALL) != SLURM_SUCCESS)
+		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : slurm_failed(err, "cannot read Slurm's nodes");
+	free_nodes(view);
+	view->nodes = calloc((size_t)message->record_count + 1, sizeof *view->nodes);
+	for (uint32_t n = 0; view->nodes && n < message->record_count; n++) {
+		const node_info_t *from = &message->node_array[n];
+		char *name = copy_text(from->name);
+
+		if (name) /* numbers without a node have none */
+			view->nodes[view->node_count++] =
+				(struct slurm_node){.name = name,
+						    .cpus = from->cpus_efctv > 0 ? from->cpus_efctv : from->cpus,
+						    .state = node_state_of(from->node_state)};
+	}
+	view->nodes_at = message->last_update - 1;
+	slurm_free_node_info_msg(message);
+	return view->nodes ? 1 : error_set(err, ENOMEM, "out of memory");
+}
+
+int slurm_view_update(struct slurm_view *view, struct error *err)
+{
+	int nodes = load_nodes(view, err), jobs = nodes < 0 ? nodes : load_jobs(view, err);
+
+	return jobs < 0 ? jobs : nodes | jobs;
+}
+
+char *slurm_view_rack(const char *node)
+{
+	topo_info_response_msg_t *message = NULL;
+	char *rack = NULL;
+
+	if (slurm_load_topo(&message) != SLURM_SUCCESS)
+		return strdup("");
+	for (uint32_t t = 0; !rack && t < message->record_count; t++) {
+		const topo_info_t *leaf = &message->topo_array[t];
+		hostlist_t list = leaf->level == 0 && leaf->nodes ? slurm_hostlist_create(leaf->nodes) : NULL;
+
+		if (list && slurm_hostlist_find(list, node) >= 0)
+			rack = strdup(leaf->name);
+		if (list)
+			slurm_hostlist_destroy(list);
+	}
+	slurm_free_topo_info_msg(message);
+	return rack ? rack : strdup("");
+}
+
+static int update_job(job_desc_msg_t *order, const char *what, struct error *err)
+{
+	return slurm_update_job(order) == SLURM_SUCCESS ? 0 : slurm_failed(err, what);
+}
+
+static job_desc_msg_t order_for(uint32_t job, char *mark)
+{
+	job_desc_msg_t order;
+
+	slurm_init_job_desc_msg(&order);
+	order.job_id = job;
+	order.admin_comment = mark;
+	return order;
+}
+
+/* A requeued job would wait until its old credential has expired; begin_time ends that. */
+static void release(job_desc_msg_t *order)
+{
+	order->priority = INFINITE;
+	order->begin_time = time(NULL);
+}
+
+int slurm_order_place(uint32_t job, char *hosts, uint32_t count, uint32_t cpus, char *mark, struct error *err)
+{
+	job_desc_msg_t order = order_for(job, mark);
+
+	order.req_nodes = hosts;
+	order.min_nodes = order.max_nodes = count;
+	order.pn_min_cpus = (uint16_t)cpus;
+	release(&order);
+	return update_job(&order, "cannot place the job", err);
+}
+
+int slurm_order_pass(uint32_t job, bool clear, uint32_t tasks, char *mark, struct error *err)
+{
+	static char none[] = "";
+	job_desc_msg_t order = order_for(job, mark);
+
+	if (clear) {
+		order.req_nodes = none;
+		order.min_nodes = 1;
+		order.max_nodes = tasks;
+		order.pn_min_cpus = 1;
+	}
+	release(&order);
+	return update_job(&order, "cannot release the job", err);
+}
+
+int slurm_order_hold(uint32_t job, char *mark, struct error *err)
+{
+	job_desc_msg_t order = order_for(job, mark);
+
+	order.priority = 0;
+	return update_job(&order, "cannot hold the job", err);
+}
+
+int slurm_order_mark(uint32_t job, char *mark, struct error *err)
+{
+	job_desc_msg_t order = order_for(job, mark);
+
+	return update_job(&order, "cannot mark the job", err);
+}
+
+int slurm_order_requeue(uint32_t job, struct error *err)
+{
+	if (slurm_requeue(job, JOB_REQUEUE_HOLD) == SLURM_SUCCESS)
+		return 0;
+	return slurm_failed(err, "cannot requeue the job");
+}
+
+char *slurm_job_mark(uint32_t job, struct error *err)
+{
+	job_info_msg_t *message = NULL;
+	char *mark = NULL;
+
+	if (slurm_load_job(&message, job, SHOW_ALL) != SLURM_SUCCESS) {
+		slurm_failed(err, "cannot read the job");
+		return NULL;
+	}
+	if (message->record_count > 0)
+		mark = strdup(message->job_array[0].admin_comment ? message->job_array[0].admin_comment : "");
+	if (!mark)
+		error_set(err, ENOENT, "Slurm has no job %u", job);
+	slurm_free_job_info_msg(message);
+	return mark;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What both sides say, and the step that follows. The job has three tasks; n1,n3,n3 is decided unless said otherwise.
+ */
+#include <stdlib.h>
+
+#include <criterion/criterion.h>
+
+#include "choose.h"
+
+static char n1[] = "n1", n3[] = "n3", n5[] = "n5";
+
+struct row {
+	enum slurm_job_state state;
+	bool held;
+	enum slurm_mark_kind mark;
+	bool known;
+	uint32_t decided, running, failed;
+	bool elsewhere; /* schedd's machines are others */
+	enum slurm_step step;
+};
+
+static const struct row rows[] = {
+	/* A job that the plug-in held */
+	{SLURM_PENDING, true, SLURM_MARK_HELD, false, 0, 0, 0, false, SLURM_STEP_SUBMIT},
+	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 0, 0, 0, false, SLURM_STEP_NONE},
+	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 2, 0, 0, false, SLURM_STEP_NONE},
+	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 3, 0, 0, false, SLURM_STEP_PLACE},
+	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 2, 0, 1, false, SLURM_STEP_PASS},
+	{SLURM_PENDING, true, SLURM_MARK_HELD, true, 0, 3, 0, false, SLURM_STEP_SUBMIT},
+	{SLURM_PENDING, false, SLURM_MARK_HELD, true, 0, 0, 0, false, SLURM_STEP_PASS},
+	/* One that has a place, and waits in Slurm's queue, or was requeued */
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_NONE},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 3, 0, 0, true, SLURM_STEP_PLACE},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 0, 1, false, SLURM_STEP_PASS},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_HOLD},
+	{SLURM_PENDING, false, SLURM_MARK_PLACED, false, 0, 0, 0, false, SLURM_STEP_HOLD},
+	{SLURM_PENDING, true, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_FORGET},
+	{SLURM_PENDING, true, SLURM_MARK_PLACED, false, 0, 0, 0, false, SLURM_STEP_NONE},
+	/* Running */
+	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 3, 0, 0, false, SLURM_STEP_START},
+	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 1, 2, 0, false, SLURM_STEP_START},
+	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_NONE},
+	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 0, 3, 0, true, SLURM_STEP_ADOPT},
+	{SLURM_RUNNING, false, SLURM_MARK_PLACED, true, 2, 0, 0, false, SLURM_STEP_ADOPT},
+	{SLURM_RUNNING, false, SLURM_MARK_PASS, false, 0, 0, 0, false, SLURM_STEP_ADOPT},
+	{SLURM_RUNNING, false, SLURM_MARK_NONE, false, 0, 0, 0, false, SLURM_STEP_ADOPT},
+	/* A move: requeued by us, then as a held one */
+	{SLURM_RUNNING, false, SLURM_MARK_MOVING, true, 3, 0, 0, false, SLURM_STEP_REQUEUE},
+	{SLURM_RUNNING, false, SLURM_MARK_MOVING, true, 2, 0, 0, false, SLURM_STEP_ADOPT},
+	{SLURM_PENDING, true, SLURM_MARK_MOVING, true, 3, 0, 0, false, SLURM_STEP_PLACE},
+	/* Left to Slurm, on its way out, over */
+	{SLURM_PENDING, false, SLURM_MARK_PASS, false, 0, 0, 0, false, SLURM_STEP_NONE},
+	{SLURM_PENDING, false, SLURM_MARK_PASS, true, 3, 0, 0, false, SLURM_STEP_FORGET},
+	{SLURM_PENDING, true, SLURM_MARK_NONE, false, 0, 0, 0, false, SLURM_STEP_NONE},
+	{SLURM_BUSY, false, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_NONE},
+	{SLURM_ENDED, false, SLURM_MARK_PLACED, true, 0, 3, 0, false, SLURM_STEP_NONE},
+};
+
+Test(slurm_choose, the_step_follows_from_both_states)
+{
+	char *here[] = {n1, n3, n3}, *there[] = {n1, n3, n5};
+
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		const struct row *row = &rows[r];
+		struct slurm_job job = {.id = 7, .tasks = 3, .state = row->state, .held = row->held, .simple = true};
+		struct slurm_mark mark = {.kind = row->mark, .hosts = here, .host_count = 3};
+		struct sched_job sched = {.known = row->known,
+					  .tasks = 3,
+					  .decided = row->decided,
+					  .running = row->running,
+					  .failed = row->failed,
+					  .hosts = row->elsewhere ? there : here};
+
+		cr_assert_eq(slurm_choose_step(&job, &mark, &sched, here), row->step, "row %zu", r);
+	}
+}
+
+/* Slurm gave n1 two CPUs and n3 two: where are the three tasks? */
+Test(slurm_choose, tasks_run_as_marked_or_in_slurms_order)
+{
+	struct slurm_share share[] = {{n1, 2}, {n3, 2}};
+	struct slurm_job job = {.id = 7, .tasks = 3, .state = SLURM_RUNNING, .share = share, .share_count = 2};
+	char *marked[] = {n3, n1, n3}, *other[] = {n3, n1, n5};
+	struct slurm_mark mark = {.kind = SLURM_MARK_PLACED, .hosts = marked, .host_count = 3};
+	char **hosts = slurm_job_hosts(&job, &mark);
+
+	cr_assert(hosts[0] == n3 && hosts[1] == n1 && hosts[2] == n3);
+	free(hosts);
+	mark.hosts = other;
+	hosts = slurm_job_hosts(&job, &mark);
+	cr_assert(hosts[0] == n1 && hosts[1] == n1 && hosts[2] == n3);
+	free(hosts);
+	job.tasks = 5; /* overcommitted */
+	hosts = slurm_job_hosts(&job, &mark);
+	cr_assert(hosts[3] == n3 && hosts[4] == n3);
+	free(hosts);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The job_submit plug-in against an agent that answers well, badly, or not at all. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+#include <criterion/parameterized.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+char *slurm_xstrdup(const char *text);
+void slurm_xfree_ptr(void *memory);
+
+/* What slurmctld gives the plug-in. */
+char *slurm_xstrdup(const char *text)
+{
+	return strdup(text);
+}
+void slurm_xfree_ptr(void *memory)
+{
+	free(memory);
+}
+
+struct agent {
+	char folder[64], path[108];
+	int fd;
+	pthread_t thread;
+	const char *answer; /* NULL: reads and stays silent */
+	size_t bytes;
+	char asked[4096];
+	unsigned questions;
+};
+
+static int (*job_submit)(job_desc_msg_t *, uint32_t, char **);
+
+static void *serve(void *context)
+{
+	struct agent *agent = context;
+	int fd;
+
+	while ((fd = accept(agent->fd, NULL, NULL)) >= 0) {
+		ssize_t got = recv(fd, agent->asked, sizeof agent->asked - 1, 0);
+
+		agent->asked[got > 0 ? got : 0] = '\0';
+		agent->questions++;
+		if (agent->answer)
+			send(fd, agent->answer, agent->bytes, MSG_NOSIGNAL);
+		else /* until the plug-in hangs up */
+			while (recv(fd, agent->asked + 2048, 1, 0) > 0)
+				;
+		close(fd);
+	}
+	return NULL;
+}
+
+static struct agent *start(const char *answer)
+{
+	struct agent *agent = calloc(1, sizeof *agent);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	snprintf(agent->folder, sizeof agent->folder, "/tmp/nomora-plugin.XXXXXX");
+	cr_assert(mkdtemp(agent->folder));
+	snprintf(agent->path, sizeof agent->path, "%s/socket", agent->folder);
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", agent->path);
+	agent->answer = answer;
+	agent->bytes = answer ? strlen(answer) : 0;
+	agent->fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	cr_assert_eq(bind(agent->fd, (struct sockaddr *)&address, sizeof address), 0);
+	cr_assert_eq(listen(agent->fd, 16), 0);
+	setenv("NOMORA_SLURM_SOCKET", agent->path, 1);
+	cr_assert_eq(pthread_create(&agent->thread, NULL, serve, agent), 0);
+	return agent;
+}
+
+static void stop(struct agent *agent)
+{
+	shutdown(agent->fd, SHUT_RDWR);
+	pthread_join(agent->thread, NULL);
+	close(agent->fd);
+	unlink(agent->path);
+	rmdir(agent->folder);
+	free(agent);
+}
+
+static job_desc_msg_t make_job(const char *comment)
+{
+	job_desc_msg_t job;
+
+	memset(&job, 0, sizeof job);
+	job.num_tasks = 3;
+	job.min_nodes = job.max_nodes = job.het_job_offset = job.priority = NO_VAL;
+	job.ntasks_per_node = job.cpus_per_task = job.pn_min_cpus = NO_VAL16;
+	job.comment = comment ? strdup(comment) : NULL;
+	return job;
+}
+
+static void free_job(job_desc_msg_t *job)
+{
+	free(job->comment);
+	free(job->admin_comment);
+	free(job->req_nodes);
+}
+
+static void load(void)
+{
+	void *plugin = dlopen(getenv("NOMORA_TEST_PLUGIN"), RTLD_NOW | RTLD_LOCAL);
+
+	cr_assert(plugin, "%s", dlerror());
+	*(void **)&job_submit = dlsym(plugin, "job_submit");
+	cr_assert(job_submit);
+}
+
+TestSuite(slurm_plugin, .init = load);
+
+/* A machine under load may need more than the plug-in's 20 ms: then the job passes, and 5 s of silence follow. */
+static bool was_late(const job_desc_msg_t *job)
+{
+	return job->priority == NO_VAL && !job->req_nodes && !job->admin_comment;
+}
+
+Test(slurm_plugin, hold_holds_and_marks)
+{
+	struct agent *agent = start("HOLD\n");
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	if (!was_late(&job)) {
+		cr_assert_eq(job.priority, 0);
+		cr_assert_str_eq(job.admin_comment, "nomora:held");
+		cr_assert_str_eq(agent->asked, "SUBMIT 3 nomora:curve=memcached\n");
+	}
+	free_job(&job);
+	stop(agent);
+}
+
+Test(slurm_plugin, place_sets_nodes_and_counts)
+{
+	struct agent *agent = start("PLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	if (!was_late(&job)) {
+		cr_assert_str_eq(job.req_nodes, "n1,n3");
+		cr_assert_eq(job.min_nodes, 2);
+		cr_assert_eq(job.pn_min_cpus, 2);
+		cr_assert_str_eq(job.admin_comment, "nomora:slurm-9 n1,n3*2");
+	}
+	free_job(&job);
+	stop(agent);
+}
+
+Test(slurm_plugin, refuse_says_why)
+{
+	struct agent *agent = start("REFUSE unknown curve 'x'\n");
+	job_desc_msg_t job = make_job("nomora:curve=x");
+	char *message = NULL;
+	int code = job_submit(&job, 0, &message);
+
+	cr_assert(code == SLURM_SUCCESS || (message && strcmp(message, "unknown curve 'x'") == 0));
+	free(message);
+	free_job(&job);
+	stop(agent);
+}
+
+Test(slurm_plugin, jobs_that_do_not_ask_or_say_where_pass_without_a_question)
+{
+	struct agent *agent = start("HOLD\n");
+	job_desc_msg_t job = make_job(NULL);
+
+	job_submit(&job, 0, NULL);
+	job.comment = strdup("nomora:curve=memcached");
+	job.req_nodes = strdup("n1");
+	job_submit(&job, 0, NULL);
+	free(job.req_nodes);
+	job.req_nodes = NULL;
+	job.min_nodes = 2;
+	job_submit(&job, 0, NULL);
+	job.min_nodes = NO_VAL;
+	job.cpus_per_task = 2;
+	job_submit(&job, 0, NULL);
+	job.cpus_per_task = 1;
+	job.priority = 0; /* held by its user */
+	job_submit(&job, 0, NULL);
+	cr_assert_eq(agent->questions, 0);
+	cr_assert_null(job.admin_comment);
+	free_job(&job);
+	stop(agent);
+}
+
+Test(slurm_plugin, silence_passes_and_is_followed_by_silence)
+{
+	struct agent *agent = start(NULL);
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	cr_assert(was_late(&job));
+	stop(agent);
+	unsetenv("NOMORA_SLURM_SOCKET");
+	free_job(&job);
+}
+
+Test(slurm_plugin, nobody_there_passes)
+{
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	setenv("NOMORA_SLURM_SOCKET", "/nonexistent/socket", 1);
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	cr_assert(was_late(&job));
+	free_job(&job);
+}
+
+/* One process a case: after a bad answer the plug-in asks nobody for a while. */
+static void bad_answer(const char *answer, size_t bytes)
+{
+	struct agent *agent = start(answer);
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	agent->bytes = bytes;
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	cr_assert(was_late(&job), "'%s'", answer);
+	free_job(&job);
+	stop(agent);
+}
+
+static const char bad_answers[][64] = {"",
+				       "\n",
+				       "HOLD",
+				       "hold\n",
+				       "PLACE\n",
+				       "PLACE \n",
+				       "PLACE n1\n",
+				       "PLACE n1 1\n",
+				       "PLACE n1 1 1\n",
+				       "PLACE n1 1 1 \n",
+				       "PLACE n1 0 1 m\n",
+				       "PLACE n1 1 0 m\n",
+				       "PLACE n1 1 70000 m\n",
+				       "PLACE  1 1 m\n",
+				       "PLACE n1 x y m\n",
+				       "REFUSE\n"};
+
+ParameterizedTestParameters(slurm_plugin, bad_answers_pass)
+{
+	static size_t numbers[sizeof bad_answers / sizeof *bad_answers];
+
+	for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+		numbers[n] = n;
+	return cr_make_param_array(size_t, numbers, sizeof numbers / sizeof *numbers);
+}
+
+ParameterizedTest(size_t *number, slurm_plugin, bad_answers_pass)
+{
+	bad_answer(bad_answers[*number], strlen(bad_answers[*number]));
+}
+
+Test(slurm_plugin, a_line_without_end_passes)
+{
+	static char much[20000];
+
+	memset(much, 'x', sizeof much - 1);
+	bad_answer(much, sizeof much - 1);
+}
