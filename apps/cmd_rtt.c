@@ -51,7 +51,7 @@ enum { PROGRESS_EVERY = 4096 }; /* round trips */
 
 /* Asker and answerer. */
 struct pair {
-	uint32_t source, destination;
+	ip_address source, destination;
 	struct histogram *rtt; /* ns */
 };
 
@@ -66,24 +66,24 @@ struct pairs {
 	struct error *err;
 };
 
-static uint64_t pair_key(uint32_t source, uint32_t destination)
+static bool is_before(const struct pair *pair, ip_address source, ip_address destination)
 {
-	return (uint64_t)source << 32 | destination;
+	return pair->source < source || (pair->source == source && pair->destination < destination);
 }
 
 /* Where the pair is, or where it belongs. */
-static size_t pair_place(const struct pairs *pairs, uint64_t key)
+static size_t pair_place(const struct pairs *pairs, ip_address source, ip_address destination)
 {
 	size_t at;
 
-	SEARCH_LOWER_BOUND(at, 0, pairs->count, pair_key(pairs->items[at].source, pairs->items[at].destination) < key);
+	SEARCH_LOWER_BOUND(at, 0, pairs->count, is_before(&pairs->items[at], source, destination));
 	return at;
 }
 
 /* Adds the pair if it is new. NULL = out of memory. */
-static struct pair *find_pair(struct pairs *pairs, uint32_t source, uint32_t destination)
+static struct pair *find_pair(struct pairs *pairs, ip_address source, ip_address destination)
 {
-	size_t place = pair_place(pairs, pair_key(source, destination));
+	size_t place = pair_place(pairs, source, destination);
 	struct pair *items, *pair, added = {source, destination, NULL};
 
 	if (place < pairs->count && pairs->items[place].source == source &&
@@ -102,11 +102,11 @@ static struct pair *find_pair(struct pairs *pairs, uint32_t source, uint32_t des
 	return pair;
 }
 
-static const char *name_of(const struct pairs *pairs, uint32_t address, char *text)
+static const char *name_of(const struct pairs *pairs, ip_address address, char *text)
 {
 	const struct peer *peer = peers_find(&pairs->peers, address);
 
-	address_print_ipv4(address, text);
+	address_print(address, text);
 	return peer ? peer->name : text;
 }
 
@@ -115,7 +115,7 @@ static int take_sample(void *context, const struct capture_sample *sample)
 	struct pairs *pairs = context;
 	struct pair *pair = find_pair(pairs, sample->source, sample->destination);
 	struct ns rtt = pairs->gross ? sample->gross : ns_sub(sample->gross, sample->residence);
-	char source[16], destination[16];
+	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
 
 	if (!pair)
 		return error_set(pairs->err, ENOMEM, "out of memory after %zu pairs of hosts", pairs->count);
@@ -141,7 +141,7 @@ static double us_at(const struct histogram *histogram, double percentile)
 
 static void print_text(const struct pairs *pairs, const struct capture_counters *counters)
 {
-	char source[16], destination[16];
+	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
 
 	printf("%-16s %-16s %8s %9s %9s %9s %9s\n", "from", "to", "samples", "min us", "p50 us", "p99 us", "max us");
 	for (size_t i = 0; i < pairs->count; i++) {
@@ -162,7 +162,7 @@ static int print_json(const struct pairs *pairs, const struct capture_counters *
 		      struct error *err)
 {
 	json_t *list = json_array(), *root;
-	char source[16], destination[16];
+	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
 	int code;
 
 	for (size_t i = 0; i < pairs->count; i++) {

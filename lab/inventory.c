@@ -43,7 +43,7 @@ static int write_peers(const struct lab *lab, const char *path, struct error *er
 		items[i].has_mac = true;
 		/* Who is in another rack is behind the gateway, and who is in ours too: its MAC is the same everywhere.
 		 */
-		if (address_parse_ipv4(host->probe_address, &items[i].address) ||
+		if (address_parse(host->probe_address, &items[i].address) ||
 		    address_parse_mac(lab->switch_count > 0 ? FABRIC_GATEWAY_MAC : host->mac, items[i].mac))
 			return error_set(err, EINVAL, "lab '%s': host '%s' has a bad address", lab->name, host->name);
 	}

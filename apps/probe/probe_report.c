@@ -128,11 +128,11 @@ static json_t *json_summary(const struct station_result *result)
 
 int report_json(const struct station_result *result, struct error *err)
 {
-	char address[16];
+	char address[ADDRESS_TEXT_BYTES];
 	json_t *root;
 	int code;
 
-	address_print_ipv4(result->address, address);
+	address_print(result->address, address);
 	root = json_pack("{s:s,s:s,s:s,s:{s:s,s:s,s:s},s:f,s:f,s:o,s:o}", "schema", "nomora.probe/1", "host",
 			 result->row.host, "address", address, "port", "name", result->port.name, "driver",
 			 result->port.driver, "mac", result->port.mac, "started_at", ns_to_s(result->started_at),

@@ -66,23 +66,26 @@ static int bad_option(struct error *err, const char *name, const char *expected,
 
 static int read_address(const struct station_settings *settings, struct agent_options *options, struct error *err)
 {
-	char text[32];
+	char text[64];
 	const char *slash;
 	int64_t bits = 0;
 
 	if (!settings->address)
-		return error_set(err, EINVAL, "--address is missing: the IPv4 address of this host on the port");
+		return error_set(err, EINVAL, "--address is missing: the IP address of this host on the port");
 	slash = strchr(settings->address, '/');
 	snprintf(text, sizeof text, "%.*s",
 		 (int)(slash ? slash - settings->address : (ptrdiff_t)strlen(settings->address)), settings->address);
-	if (address_parse_ipv4(text, &options->address) || options->address == 0 ||
-	    (slash && (number_parse_i64(slash + 1, &bits) || bits < 1 || bits > 32)))
-		return bad_option(err, "address", "an IPv4 address such as 10.0.0.1 or 10.0.0.1/24", settings->address);
+	if (address_parse(text, &options->address) || options->address == 0 ||
+	    (slash && (number_parse_i64(slash + 1, &bits) || bits < 1 || bits > address_bits(options->address))))
+		return bad_option(err, "address", "an IP address such as 10.0.0.1, 10.0.0.1/24 or 2001:db8::1/64",
+				  settings->address);
 	options->prefix_bits = (int)bits;
 	if (!settings->gateway)
 		return 0;
-	if (address_parse_ipv4(settings->gateway, &options->gateway))
-		return bad_option(err, "gateway", "an IPv4 address such as 10.0.0.254", settings->gateway);
+	if (address_parse(settings->gateway, &options->gateway) ||
+	    address_is_ipv4(options->gateway) != address_is_ipv4(options->address))
+		return bad_option(err, "gateway", "an address such as 10.0.0.254, of --address's family",
+				  settings->gateway);
 	return slash ? 0 : error_set(err, EINVAL, "--gateway needs --address with /BITS, to know who is off the link");
 }
 
@@ -98,15 +101,16 @@ static int read_allow(struct station *station, struct error *err)
 	count = file_split(text, ',', fields, ALLOW_MAXIMUM + 1);
 	for (size_t i = 0; i < count && i < ALLOW_MAXIMUM; i++) {
 		char *slash = strchr(fields[i], '/');
-		int64_t bits = 32;
+		ip_address *address = &station->allow[i].address;
+		int64_t bits;
 
 		if (slash)
 			*slash++ = '\0';
-		if (address_parse_ipv4(fields[i], &station->allow[i].address) ||
-		    (slash && (number_parse_i64(slash, &bits) || bits < 0 || bits > 32)))
-			return bad_option(err, "allow", "IPv4 addresses or prefixes such as 10.0.0.0/24,10.1.2.3",
+		if (address_parse(fields[i], address) ||
+		    (slash && (number_parse_i64(slash, &bits) || bits < 0 || bits > address_bits(*address))))
+			return bad_option(err, "allow", "addresses or prefixes such as 10.0.0.0/24,10.1.2.3",
 					  station->settings->allow);
-		station->allow[i].bits = (int)bits;
+		station->allow[i].bits = slash ? (int)bits : address_bits(*address);
 	}
 	if (count > ALLOW_MAXIMUM)
 		return error_set(err, E2BIG, "--allow: more than %d prefixes", ALLOW_MAXIMUM);
@@ -150,13 +154,14 @@ static int read_vlan(const struct station_settings *settings, struct agent_optio
 	return 0;
 }
 
-static int check_size(const struct station_settings *settings, struct error *err)
+static int check_size(const struct station_settings *settings, const struct agent_options *options, struct error *err)
 {
-	int64_t more = settings->packet_bytes - AGENT_PACKET_MINIMUM;
+	int smallest = (int)agent_packet_minimum(options);
+	int64_t more = settings->packet_bytes - smallest;
 
 	if (settings->packet_bytes && (more < 0 || (more > 0 && more < 4)))
-		return error_set(err, EINVAL, "--size: expected %d, or %d and more, found %d", AGENT_PACKET_MINIMUM,
-				 AGENT_PACKET_MINIMUM + 4, (int)settings->packet_bytes);
+		return error_set(err, EINVAL, "--size: expected %d, or %d and more, found %d", smallest, smallest + 4,
+				 (int)settings->packet_bytes);
 	if (settings->packet_bytes > settings->mtu)
 		return error_set(err, EINVAL, "--size %d is more than --mtu %d", (int)settings->packet_bytes,
 				 (int)settings->mtu);
@@ -200,7 +205,7 @@ static int read_settings(struct station *station, struct error *err)
 	if (!code)
 		code = read_vlan(settings, options, err);
 	if (!code)
-		code = check_size(settings, err);
+		code = check_size(settings, options, err);
 	return code ? code : read_slot(settings, options, err);
 }
 
@@ -266,7 +271,7 @@ static void name_row(const struct station *station, char *name)
 		snprintf(name, LATENCY_NAME_BYTES, "%s",
 			 station->settings->name ? station->settings->name : self->name);
 	else
-		address_print_ipv4(station->options.address, name);
+		address_print(station->options.address, name);
 }
 
 static int add_peers(struct station *station, struct error *err)

@@ -29,7 +29,7 @@ extern const char *const station_format_names[];
 /* Rows of the options that both commands have. */
 #define STATION_PORT_ROWS                                                                                              \
 	OPTION_STRING(struct station_settings, address, "address", 'a', "IP[/BITS]",                                   \
-		      "our IPv4 address (required); with /BITS, peers outside go to the gateway"),                     \
+		      "our IPv4 or IPv6 address (required); with /BITS, peers outside go to the gateway"),             \
 		OPTION_STRING(struct station_settings, gateway, "gateway", 0, "IP",                                    \
 			      "next hop for peers off the link"),                                                      \
 		OPTION_INTEGER(struct station_settings, udp_port, "udp-port", 0, "PORT", 1, 65535,                     \
@@ -78,7 +78,7 @@ int station_run(const struct station_settings *settings, const struct option_ope
 
 /* probe_report.c: the result for people and for programs. */
 struct station_result {
-	uint32_t address;
+	ip_address address;
 	struct dp_port_report port;
 	struct ns started_at, finished_at; /* wall clock */
 	struct ns measured;

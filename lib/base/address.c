@@ -24,13 +24,23 @@ int address_parse_mac(const char *text, uint8_t mac[ADDRESS_MAC_BYTES])
 	return 0;
 }
 
-int address_parse_ipv4(const char *text, uint32_t *address)
+int address_parse(const char *text, ip_address *address)
 {
-	struct in_addr parsed;
+	struct in6_addr six;
+	struct in_addr four;
+	ip_address value = 0;
 
-	if (inet_pton(AF_INET, text, &parsed) != 1)
+	if (inet_pton(AF_INET, text, &four) == 1) {
+		*address = ntohl(four.s_addr);
+		return 0;
+	}
+	if (inet_pton(AF_INET6, text, &six) != 1 || IN6_IS_ADDR_V4MAPPED(&six))
 		return -EINVAL;
-	*address = ntohl(parsed.s_addr);
+	for (int i = 0; i < 16; i++)
+		value = value << 8 | six.s6_addr[i];
+	if (address_is_ipv4(value))
+		return -EINVAL;
+	*address = value;
 	return 0;
 }
 
@@ -40,8 +50,13 @@ void address_print_mac(const uint8_t mac[ADDRESS_MAC_BYTES], char text[ADDRESS_M
 		 mac[5]);
 }
 
-void address_print_ipv4(uint32_t address, char text[ADDRESS_IPV4_TEXT_BYTES])
+void address_print(ip_address address, char text[ADDRESS_TEXT_BYTES])
 {
-	snprintf(text, ADDRESS_IPV4_TEXT_BYTES, "%u.%u.%u.%u", address >> 24, address >> 16 & 0xff, address >> 8 & 0xff,
-		 address & 0xff);
+	struct in_addr four = {htonl((uint32_t)address)};
+	struct in6_addr six;
+
+	for (int i = 0; i < 16; i++)
+		six.s6_addr[i] = (uint8_t)(address >> (120 - 8 * i));
+	inet_ntop(address_is_ipv4(address) ? AF_INET : AF_INET6,
+		  address_is_ipv4(address) ? (const void *)&four : (const void *)&six, text, ADDRESS_TEXT_BYTES);
 }

@@ -44,6 +44,12 @@ static int copy_name(const struct peer_line *at, const char *field, const char *
 	return 0;
 }
 
+/* Neither a group's nor none. */
+static bool address_is_host(ip_address address)
+{
+	return address_is_ipv4(address) ? address && address >> 28 < 0xe : address >> 120 != 0xff;
+}
+
 static int read_peer(const struct peer_line *at, char **words, size_t count, struct peer *peer)
 {
 	size_t rack_at = 3;
@@ -56,9 +62,9 @@ static int read_peer(const struct peer_line *at, char **words, size_t count, str
 	if (count > FIELDS_MAXIMUM)
 		return error_at(at->err, place(at, "rack"), EINVAL, "expected at most %d words, found %zu",
 				FIELDS_MAXIMUM, count);
-	if (address_parse_ipv4(words[1], &peer->address) || peer->address == 0 || peer->address >> 28 >= 0xe)
+	if (address_parse(words[1], &peer->address) || !address_is_host(peer->address))
 		return error_at(at->err, place(at, "address"), EINVAL,
-				"expected a host's IPv4 address such as 10.0.0.1, found '%.80s'", words[1]);
+				"expected a host's address such as 10.0.0.1 or 2001:db8::1, found '%.80s'", words[1]);
 	if (count < 3)
 		return 0;
 	peer->has_mac = address_parse_mac(words[2], peer->mac) == 0;
@@ -187,9 +193,9 @@ int peers_write(const struct peers *peers, const char *path, struct error *err)
 	fputs("# name address mac rack\n", out);
 	for (size_t i = 0; i < peers->count; i++) {
 		const struct peer *peer = &peers->items[i];
-		char address[ADDRESS_IPV4_TEXT_BYTES], mac[ADDRESS_MAC_TEXT_BYTES] = "-";
+		char address[ADDRESS_TEXT_BYTES], mac[ADDRESS_MAC_TEXT_BYTES] = "-";
 
-		address_print_ipv4(peer->address, address);
+		address_print(peer->address, address);
 		if (peer->has_mac)
 			address_print_mac(peer->mac, mac);
 		fprintf(out, "%s %s %s%s%s\n", peer->name, address, mac, peer->rack[0] ? " " : "", peer->rack);
@@ -197,7 +203,7 @@ int peers_write(const struct peers *peers, const char *path, struct error *err)
 	return file_writer_commit(writer, err);
 }
 
-const struct peer *peers_find(const struct peers *peers, uint32_t address)
+const struct peer *peers_find(const struct peers *peers, ip_address address)
 {
 	for (size_t i = 0; i < peers->count; i++)
 		if (peers->items[i].address == address)

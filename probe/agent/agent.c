@@ -15,13 +15,13 @@ enum { REFLECTOR_SESSIONS = 65536 };
 
 static const struct ns default_stall = {100 * NS_PER_US};
 
-/* Holds the UDP ports in the kernel if the address is its own; otherwise ARP is ours to answer. */
+/* Holds the UDP ports in the kernel if the address is its own; otherwise ARP or ND is ours to answer. */
 static int take_address(struct agent *agent, struct error *err)
 {
 	const struct agent_options *options = &agent->options;
 	int held = kernel_stamps_hold_port(agent->kernel, options->address, options->udp_port, err);
 
-	agent->answers_arp = held == 0;
+	agent->answers_neighbours = held == 0;
 	agent->holds_ports = held == 1;
 	return held < 0 ? held : 0;
 }
@@ -31,7 +31,7 @@ static int open_kernel_stamps(struct agent *agent, const struct dp_port_report *
 	const char *interface = dp_port_interface(agent->port);
 	bool af_packet = strcmp(report->driver, "net_af_packet") == 0;
 
-	agent->answers_arp = true;
+	agent->answers_neighbours = true;
 	if (!af_packet && agent->options.stamps == AGENT_STAMPS_KERNEL)
 		return error_set(err, ENOTSUP,
 				 "%s: the kernel timestamps packets of af_packet ports only, this one is %s",
@@ -97,6 +97,12 @@ static void discard_old_frames(struct agent *agent)
 	}
 }
 
+size_t agent_packet_minimum(const struct agent_options *options)
+{
+	return frame_headers(&(struct frame){.destination_address = options->address}) - FRAME_ETHERNET_BYTES +
+	       STAMP_BYTES;
+}
+
 struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct dp_pool *pool,
 			   struct dp_clock *clock, struct error *err)
 {
@@ -151,7 +157,7 @@ int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *e
 	return code ? code : prober_add(&agent->prober, peer, &agent->neighbours, err);
 }
 
-int agent_remove_peer(struct agent *agent, uint32_t address)
+int agent_remove_peer(struct agent *agent, ip_address address)
 {
 	return prober_remove(&agent->prober, address, &agent->neighbours);
 }

@@ -18,8 +18,8 @@ struct agent {
 	struct dp_pool *pool;
 	struct dp_clock *clock;
 	uint8_t mac[FRAME_MAC_BYTES];
-	bool answers_arp; /* the kernel does not */
-	bool holds_ports; /* in the kernel, whose address it is */
+	bool answers_neighbours; /* the kernel does not */
+	bool holds_ports;        /* in the kernel, whose address it is */
 	bool sleeps;
 	bool exact_timers; /* asked of the thread that steps it */
 	bool wants_kernel_stamps;

@@ -39,8 +39,8 @@ static void add_tag(const struct agent *agent, struct frame *frame)
 	frame->tag[0] = (struct frame_tag){FRAME_TAG_TYPE, agent->options.tag_control};
 }
 
-static void send_arp(struct agent *agent, enum frame_kind kind, uint32_t about, const uint8_t *to,
-		     struct dp_packet *packet)
+static void send_neighbour(struct agent *agent, enum frame_kind kind, ip_address about, const uint8_t *to,
+			   struct dp_packet *packet)
 {
 	struct frame frame = {.kind = kind, .source_address = agent->options.address, .destination_address = about};
 
@@ -48,20 +48,20 @@ static void send_arp(struct agent *agent, enum frame_kind kind, uint32_t about, 
 	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
 	if (to)
 		memcpy(frame.destination_mac, to, FRAME_MAC_BYTES);
-	dp_packet_set_length(packet, frame_write_arp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
+	dp_packet_set_length(packet, frame_write_neighbour(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
 	send_now(agent, packet);
 }
 
 /* Requests and replies alike have the sender's MAC. Takes the packet. */
-static void take_arp(struct agent *agent, const struct frame *frame, struct dp_packet *packet)
+static void take_neighbour(struct agent *agent, const struct frame *frame, struct dp_packet *packet)
 {
 	neighbours_learn(&agent->neighbours, frame, ns_now_monotonic());
-	if (frame->kind == FRAME_ARP_REQUEST && agent->answers_arp &&
+	if (frame->kind == FRAME_WHO_HAS && agent->answers_neighbours &&
 	    frame->destination_address == agent->options.address) {
 		uint8_t asker[FRAME_MAC_BYTES];
 
 		memcpy(asker, frame->source_mac, FRAME_MAC_BYTES);
-		send_arp(agent, FRAME_ARP_REPLY, frame->source_address, asker, packet);
+		send_neighbour(agent, FRAME_IS_AT, frame->source_address, asker, packet);
 		return;
 	}
 	dp_packet_free(packet);
@@ -179,8 +179,8 @@ static void take_frame(struct agent *agent, struct dp_packet *packet, const stru
 		dp_packet_free(packet);
 		return;
 	}
-	if (frame.kind == FRAME_ARP_REQUEST || frame.kind == FRAME_ARP_REPLY) {
-		take_arp(agent, &frame, packet);
+	if (frame.kind == FRAME_WHO_HAS || frame.kind == FRAME_IS_AT) {
+		take_neighbour(agent, &frame, packet);
 		return;
 	}
 	if (is_intact(agent, &frame) && is_ours(agent, &frame) && dp_packet_in_one_piece(packet)) {
@@ -224,7 +224,7 @@ static uint16_t receive(struct agent *agent)
 /* Bytes behind the base packet. */
 static size_t padding(const struct agent *agent)
 {
-	return agent->options.packet_bytes ? agent->options.packet_bytes - AGENT_PACKET_MINIMUM : 0;
+	return agent->options.packet_bytes ? agent->options.packet_bytes - agent_packet_minimum(&agent->options) : 0;
 }
 
 /* t1 goes in last; the counter is read once more right before the burst, since checksums take their time. */
@@ -274,7 +274,7 @@ static void ask_neighbour(struct agent *agent)
 	struct dp_packet *packet = neighbour ? dp_packet_alloc(agent->pool) : NULL;
 
 	if (packet)
-		send_arp(agent, FRAME_ARP_REQUEST, neighbour->address, NULL, packet);
+		send_neighbour(agent, FRAME_WHO_HAS, neighbour->address, NULL, packet);
 }
 
 /* What need not be done at every turn. */

@@ -43,27 +43,46 @@ struct kernel_stamps {
 	uint8_t controls[BATCH][CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 };
 
-/* Offsets count from the Ethernet header (SOCK_RAW). Fragments other than the first have no ports and are refused. */
-int kernel_stamps_filter(int socket_fd, uint16_t port, bool arp)
+/*
+ * Offsets count from the Ethernet header (SOCK_RAW). IPv4 fragments other than the first have no ports and are refused,
+ * so is IPv6 with extension headers. The enum has the places of the instructions that are jumped to.
+ */
+int kernel_stamps_filter(int socket_fd, uint16_t port, bool neighbours)
 {
+	enum { IPV6 = 14, IPV6_PORTS = 21, ACCEPT = 25, DROP = 26, SOLICITATION = 135, ADVERTISEMENT = 136 };
+	const uint8_t asked = neighbours ? ACCEPT : DROP;
+#define IF(at, what, value, yes, no)                                                                                   \
+	BPF_JUMP(BPF_JMP | (what) | BPF_K, value, (uint8_t)((yes) - (at)-1), (uint8_t)((no) - (at)-1))
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 13, 0),
+		IF(1, BPF_JEQ, PACKET_OUTGOING, DROP, 2),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arp ? ETHERTYPE_ARP : ETHERTYPE_IP, arp ? 10 : 0, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETHERTYPE_IP, 0, 10),
+		IF(3, BPF_JEQ, ETHERTYPE_ARP, asked, 4),
+		IF(4, BPF_JEQ, ETHERTYPE_IP, 5, IPV6),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 23),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, IPPROTO_UDP, 0, 8),
+		IF(6, BPF_JEQ, IPPROTO_UDP, 7, DROP),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 20),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x1fff, 6, 0),
+		IF(8, BPF_JSET, 0x1fff, DROP, 9),
 		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 14),
 		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 14),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 2, 0),
+		IF(11, BPF_JEQ, port, ACCEPT, 12),
 		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 16),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, port, 0, 1),
+		IF(13, BPF_JEQ, port, ACCEPT, DROP),
+		IF(IPV6, BPF_JEQ, ETHERTYPE_IPV6, 15, DROP),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),
+		IF(16, BPF_JEQ, IPPROTO_UDP, IPV6_PORTS, 17),
+		IF(17, BPF_JEQ, IPPROTO_ICMPV6, 18, DROP),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 54),
+		IF(19, BPF_JEQ, SOLICITATION, asked, 20),
+		IF(20, BPF_JEQ, ADVERTISEMENT, asked, DROP),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 54),
+		IF(22, BPF_JEQ, port, ACCEPT, 23),
+		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 56),
+		IF(24, BPF_JEQ, port, ACCEPT, DROP),
 		BPF_STMT(BPF_RET | BPF_K, 0xffff),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};
+#undef IF
 	struct sock_fprog program = {sizeof code / sizeof code[0], code};
 
 	return setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
@@ -118,43 +137,70 @@ void kernel_stamps_close(struct kernel_stamps *stamps)
 	free(stamps);
 }
 
-/* A bind() that succeeds does not say so: in a namespace that never had an address it takes any. */
-static bool is_kernels(uint32_t address)
+static socklen_t make_place(ip_address address, uint16_t port, struct sockaddr_storage *place)
 {
-	struct ifaddrs *list = NULL;
-	bool found = false;
+	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 
-	if (getifaddrs(&list))
-		return false;
-	for (struct ifaddrs *at = list; at && !found; at = at->ifa_next) {
-		struct sockaddr_in place;
-
-		if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET)
-			continue;
-		memcpy(&place, at->ifa_addr, sizeof place);
-		found = ntohl(place.sin_addr.s_addr) == address;
+	if (address_is_ipv4(address)) {
+		four.sin_addr.s_addr = htonl((uint32_t)address);
+		memcpy(place, &four, sizeof four);
+		return sizeof four;
 	}
-	freeifaddrs(list);
-	return found;
+	for (int i = 0; i < 16; i++)
+		six.sin6_addr.s6_addr[i] = (uint8_t)(address >> (120 - 8 * i));
+	memcpy(place, &six, sizeof six);
+	return sizeof six;
 }
 
-int kernel_stamps_hold_port(struct kernel_stamps *stamps, uint32_t address, uint16_t port, struct error *err)
+static ip_address address_of(const struct sockaddr *place)
+{
+	ip_address address = 0;
+
+	if (place->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)(const void *)place)->sin_addr.s_addr);
+	for (int i = 0; i < 16; i++)
+		address = address << 8 | ((const struct sockaddr_in6 *)(const void *)place)->sin6_addr.s6_addr[i];
+	return address;
+}
+
+/* Its interface's index, 0 = it is not. A bind() that succeeds does not say so: in a namespace that never had an IPv4
+ * address it takes any. */
+static unsigned int is_kernels(ip_address address)
+{
+	struct ifaddrs *list = NULL;
+	unsigned int index = 0;
+
+	if (getifaddrs(&list))
+		return 0;
+	for (struct ifaddrs *at = list; at && !index; at = at->ifa_next)
+		if (at->ifa_addr && (at->ifa_addr->sa_family == AF_INET || at->ifa_addr->sa_family == AF_INET6) &&
+		    address_of(at->ifa_addr) == address)
+			index = if_nametoindex(at->ifa_name);
+	freeifaddrs(list);
+	return index;
+}
+
+int kernel_stamps_hold_port(struct kernel_stamps *stamps, ip_address address, uint16_t port, struct error *err)
 {
 	struct sock_filter drop[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
 	struct sock_fprog program = {1, drop};
-	struct sockaddr_in place = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_storage place = {0};
+	socklen_t length = make_place(address, port, &place);
+	unsigned int interface = is_kernels(address);
 	int socket_fd, code;
 
-	place.sin_addr.s_addr = htonl(address);
-	if (!is_kernels(address))
+	if (!interface)
 		return 0;
 	if (stamps->held_count == HELD_MAXIMUM)
 		return error_set(err, ENOSPC, "more than %d UDP ports to hold", HELD_MAXIMUM);
-	socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	socket_fd = socket(place.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (socket_fd < 0)
 		return error_set(err, errno, "cannot open a UDP socket: %s", strerror(errno));
 	setsockopt(socket_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
-	if (bind(socket_fd, (struct sockaddr *)&place, sizeof place) == 0) {
+	if (place.ss_family == AF_INET6) /* which a link-local address needs */
+		((struct sockaddr_in6 *)&place)->sin6_scope_id = interface;
+	if (bind(socket_fd, (struct sockaddr *)&place, length) == 0) {
 		stamps->held[stamps->held_count++] = socket_fd;
 		return 1;
 	}
@@ -180,7 +226,8 @@ void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout)
 static uint64_t stamp_key(const struct frame *frame)
 {
 	uint64_t ports = (uint64_t)frame->source_port << 16 | frame->destination_port;
-	uint64_t key = ((uint64_t)frame->source_address << 32 | ports) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t host = (uint64_t)frame->source_address ^ (uint64_t)(frame->source_address >> 64);
+	uint64_t key = (host << 32 ^ host >> 32 ^ ports) * UINT64_C(0x9e3779b97f4a7c15);
 
 	key ^= (stamp_identity(frame->payload) + 1) * UINT64_C(0xc2b2ae3d27d4eb4f);
 	key ^= key >> 29;

@@ -24,14 +24,15 @@ struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_por
 					 struct error *err);
 void kernel_stamps_close(struct kernel_stamps *stamps); /* NULL is legal */
 
-/* Attaches the filter: IPv4 UDP from or to `port`, and ARP if wanted; nothing that leaves. 0 or -1 with errno. */
-int kernel_stamps_filter(int socket_fd, uint16_t port, bool arp);
+/* Attaches the filter: UDP from or to `port`, and ARP and neighbour discovery if wanted; nothing that leaves. 0 or -1
+ * with errno. */
+int kernel_stamps_filter(int socket_fd, uint16_t port, bool neighbours);
 
 /*
  * Holds UDP `port` of `address` in the kernel. 1 = held; 0 = the address is not the kernel's (nothing to do, and ARP
  * is ours to answer); -EADDRINUSE = another program has the port.
  */
-int kernel_stamps_hold_port(struct kernel_stamps *stamps, uint32_t address, uint16_t port, struct error *err);
+int kernel_stamps_hold_port(struct kernel_stamps *stamps, ip_address address, uint16_t port, struct error *err);
 
 /* Sleeps until a packet is there, a signal comes or `timeout` passes. */
 void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout);

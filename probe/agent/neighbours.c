@@ -11,7 +11,7 @@
 static const struct ns first_backoff = {50 * NS_PER_MS}, longest_backoff = {NS_PER_S}, refresh = {30 * NS_PER_S};
 
 /* The one with this address, else a free one, else NULL. */
-static struct neighbour *find(const struct neighbours *neighbours, uint32_t address)
+static struct neighbour *find(const struct neighbours *neighbours, ip_address address)
 {
 	struct neighbour *unused = NULL;
 
@@ -26,7 +26,7 @@ static struct neighbour *find(const struct neighbours *neighbours, uint32_t addr
 	return unused;
 }
 
-int64_t neighbours_add(struct neighbours *neighbours, uint32_t address, const uint8_t *mac)
+int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const uint8_t *mac)
 {
 	struct neighbour *neighbour = find(neighbours, address), *items;
 
@@ -52,16 +52,16 @@ void neighbours_drop(struct neighbours *neighbours, size_t index)
 	neighbours->items[index].users--;
 }
 
-void neighbours_learn(struct neighbours *neighbours, const struct frame *arp, struct ns now)
+void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, struct ns now)
 {
-	if (arp->source_mac[0] & 1) /* a group's address is no host's */
+	if (frame->source_mac[0] & 1) /* a group's address is no host's */
 		return;
 	for (size_t i = 0; i < neighbours->count; i++) {
 		struct neighbour *neighbour = &neighbours->items[i];
 
-		if (!neighbour->users || neighbour->address != arp->source_address || neighbour->fixed)
+		if (!neighbour->users || neighbour->address != frame->source_address || neighbour->fixed)
 			continue;
-		memcpy(neighbour->mac, arp->source_mac, FRAME_MAC_BYTES);
+		memcpy(neighbour->mac, frame->source_mac, FRAME_MAC_BYTES);
 		neighbour->known = true;
 		neighbour->ask_at = ns_add(now, refresh);
 		neighbour->backoff = first_backoff;

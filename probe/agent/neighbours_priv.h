@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MACs of the next hops: given, or learned by ARP (RFC 826) and asked for again from time to time, as a host may be
- * replaced. No I/O. One thread.
+ * MACs of the next hops: given, or learned by ARP (RFC 826) or neighbour discovery (RFC 4861) and asked for again from
+ * time to time, as a host may be replaced. No I/O. One thread.
  */
 #ifndef PROBE_NEIGHBOURS_PRIV_H
 #define PROBE_NEIGHBOURS_PRIV_H
@@ -14,9 +14,9 @@
 #include <probe/rtt/frame.h>
 
 struct neighbour {
-	uint32_t address;
+	ip_address address;
 	uint32_t users;    /* peers behind it; 0 = free */
-	bool known, fixed; /* fixed: from the peers file, ARP does not change it */
+	bool known, fixed; /* fixed: from the peers file, no frame changes it */
 	uint8_t mac[FRAME_MAC_BYTES];
 	struct ns ask_at; /* monotonic: when to ask (again) */
 	struct ns backoff;
@@ -28,10 +28,10 @@ struct neighbours {
 };
 
 /* Index of the address, added if it is new, for one more user; mac NULL = to be resolved. -ENOMEM. */
-int64_t neighbours_add(struct neighbours *neighbours, uint32_t address, const uint8_t *mac);
+int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const uint8_t *mac);
 void neighbours_drop(struct neighbours *neighbours, size_t index);
-/* From any ARP frame: takes the sender's MAC if it has that address. */
-void neighbours_learn(struct neighbours *neighbours, const struct frame *arp, struct ns now);
+/* From a neighbour's question or answer: takes the sender's MAC if it has that address. */
+void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, struct ns now);
 /* The next address to ask for now (sets when to ask again: 50 ms doubling to 1 s, 30 s once it is known); NULL if
  * there is none. */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now);

@@ -136,17 +136,15 @@ static struct prober_target *target_create(const struct prober *prober, const st
 	return NULL;
 }
 
-static uint32_t next_hop(const struct agent_options *options, uint32_t address)
+static ip_address next_hop(const struct agent_options *options, ip_address address)
 {
-	uint32_t mask = options->prefix_bits <= 0 ? 0 : ~UINT32_C(0) << (32 - options->prefix_bits);
+	bool on_link = address_shares_prefix(address, options->address, options->prefix_bits);
 
-	if (options->gateway && ((address ^ options->address) & mask))
-		return options->gateway;
-	return address;
+	return options->gateway && !on_link ? options->gateway : address;
 }
 
 /* Where the address is in by_address, or where it belongs. */
-static size_t place_of(const struct prober *prober, uint32_t address)
+static size_t place_of(const struct prober *prober, ip_address address)
 {
 	size_t low = 0, high = prober->target_count;
 
@@ -161,7 +159,7 @@ static size_t place_of(const struct prober *prober, uint32_t address)
 	return low;
 }
 
-static struct prober_target *find_target(const struct prober *prober, uint32_t address)
+static struct prober_target *find_target(const struct prober *prober, ip_address address)
 {
 	size_t place = place_of(prober, address);
 
@@ -213,6 +211,9 @@ int prober_add(struct prober *prober, const struct peer *peer, struct neighbours
 	int64_t neighbour;
 	size_t place;
 
+	if (address_is_ipv4(peer->address) != address_is_ipv4(options->address))
+		return error_set(err, EAFNOSUPPORT, "peer '%s': its address is IPv%d, ours IPv%d", peer->name,
+				 address_is_ipv4(peer->address) ? 4 : 6, address_is_ipv4(options->address) ? 4 : 6);
 	if (peer->address == options->address || find_target(prober, peer->address))
 		return error_set(err, EEXIST, "peer '%s': its address is ours or another peer's", peer->name);
 	if ((prober->target_count + 1) * options->paths > SESSIONS_MAXIMUM)
@@ -244,7 +245,7 @@ static void remove_at(struct prober_target **targets, size_t count, size_t place
 	memmove(targets + place, targets + place + 1, (count - place - 1) * sizeof(struct prober_target *));
 }
 
-int prober_remove(struct prober *prober, uint32_t address, struct neighbours *neighbours)
+int prober_remove(struct prober *prober, ip_address address, struct neighbours *neighbours)
 {
 	struct prober_target *target = find_target(prober, address);
 	size_t at = 0;

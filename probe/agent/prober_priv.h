@@ -71,7 +71,7 @@ void prober_free(struct prober *prober);
 
 /* See agent.h. neighbours gets the next hop. */
 int prober_add(struct prober *prober, const struct peer *peer, struct neighbours *neighbours, struct error *err);
-int prober_remove(struct prober *prober, uint32_t address, struct neighbours *neighbours);
+int prober_remove(struct prober *prober, ip_address address, struct neighbours *neighbours);
 
 void prober_set_mode(struct prober *prober, enum agent_mode mode, struct stamp now);
 bool prober_all_heard(const struct prober *prober);

@@ -25,9 +25,9 @@ static void write_samples(struct sample_file *file)
 
 	while (agent_take_sample(file->agent, &sample)) {
 		const struct peer *peer = peers_find(file->peers, sample.peer);
-		char address[16];
+		char address[ADDRESS_TEXT_BYTES];
 
-		address_print_ipv4(sample.peer, address);
+		address_print(sample.peer, address);
 		fprintf(file->out, "%" PRId64 ".%09" PRId64 ",%s,%u,%" PRIu32 ",%.3f,%.3f,%.3f,%d\n",
 			sample.sent_at.ns / NS_PER_S, sample.sent_at.ns % NS_PER_S, peer ? peer->name : address,
 			sample.source_port, sample.sequence, ns_to_us(sample.rtt), ns_to_us(sample.residence),

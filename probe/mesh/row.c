@@ -205,9 +205,9 @@ static json_t *pair_json(const struct mesh_pair *from)
 {
 	struct latency_entry entry = mesh_pair_entry(from);
 	json_t *pair = counters_json(&from->counters);
-	char address[16], mac[18];
+	char address[ADDRESS_TEXT_BYTES], mac[ADDRESS_MAC_TEXT_BYTES];
 
-	address_print_ipv4(from->peer.address, address);
+	address_print(from->peer.address, address);
 	address_print_mac(from->mac, mac);
 	json_object_set_new(pair, "name", json_string(from->peer.name));
 	json_object_set_new(pair, "rack", from->peer.rack[0] ? json_string(from->peer.rack) : json_null());

@@ -34,14 +34,14 @@ struct watch {
 	/* The publisher's. */
 	struct timespec peers_changed;
 	struct mesh_watch_state state;
-	uint32_t unreachable[ADDRESSES_MAXIMUM];
+	ip_address unreachable[ADDRESSES_MAXIMUM];
 	uint64_t published_of_round;
 	bool full_said;
 };
 
 /* --- the publisher --- */
 
-static void note_reach(struct watch *watch, uint32_t address, bool unreachable)
+static void note_reach(struct watch *watch, ip_address address, bool unreachable)
 {
 	uint64_t count = watch->state.unreachable, i = 0;
 

@@ -15,7 +15,8 @@
 
 /* What makes one exchange unique: an answer carries all of it back. */
 struct exchange_key {
-	uint32_t source, destination, sequence;
+	ip_address source, destination;
+	uint32_t sequence;
 	uint16_t source_port, session;
 	int64_t request_sent_at_ns;
 };
@@ -46,7 +47,8 @@ static bool same_key(const struct exchange_key *a, const struct exchange_key *b)
 
 static size_t hash_key(const struct exchange_key *key)
 {
-	uint64_t x = ((uint64_t)key->source << 32 | key->destination) * UINT64_C(0x9e3779b97f4a7c15);
+	ip_address hosts = key->source * 3 + key->destination;
+	uint64_t x = ((uint64_t)hosts ^ (uint64_t)(hosts >> 64)) * UINT64_C(0x9e3779b97f4a7c15);
 
 	x ^= ((uint64_t)key->sequence << 32 | (uint64_t)key->source_port << 16 | key->session) *
 	     UINT64_C(0xc2b2ae3d27d4eb4f);

@@ -10,12 +10,26 @@ enum {
 	ETHERTYPE_IPV4 = 0x0800,
 	ETHERTYPE_ARP = 0x0806,
 	ETHERTYPE_SERVICE_VLAN = 0x88a8,
-	ETHERNET_BYTES = 14,
+	ETHERTYPE_IPV6 = 0x86dd,
+	ETHERNET_BYTES = FRAME_ETHERNET_BYTES,
 	IPV4_BYTES = 20,
+	IPV6_BYTES = 40,
 	UDP_BYTES = 8,
 	ARP_BODY_BYTES = 28,
 	PROTOCOL_UDP = 17,
-	DEFAULT_TTL = 255, /* RFC 8762 section 4.3: lets the far side see how many hops there were */
+	PROTOCOL_HOP_BY_HOP = 0,
+	PROTOCOL_ROUTING = 43,
+	PROTOCOL_FRAGMENT = 44,
+	PROTOCOL_ICMPV6 = 58,
+	PROTOCOL_DESTINATION = 60,
+	ND_SOLICITATION = 135,
+	ND_ADVERTISEMENT = 136,
+	ND_BYTES = 24,
+	ND_OPTION_BYTES = 8,
+	ND_SOURCE_MAC = 1, /* options */
+	ND_TARGET_MAC = 2,
+	ND_HOP_LIMIT = 255, /* RFC 4861 section 7.1: shows that no router passed it on */
+	DEFAULT_TTL = 255,  /* RFC 8762 section 4.3: lets the far side see how many hops there were */
 };
 
 /* RFC 1071: the running one's complement sum; an odd last byte is padded with zero. */
@@ -35,16 +49,18 @@ static uint16_t fold(uint64_t sum)
 	return (uint16_t)~sum;
 }
 
-/* Over the pseudo-header (addresses, protocol, length) and the datagram; 0 when a received one is right. */
-static uint16_t udp_checksum(const uint8_t *ip, const uint8_t *udp, size_t length)
+/* Over the pseudo-header: addresses, protocol, length. */
+static uint64_t pseudo_sum(const uint8_t *ip, uint8_t protocol, size_t length)
 {
-	return fold(sum_words(udp, length, sum_words(ip + 12, 8, PROTOCOL_UDP + length)));
+	bool four = ip[0] >> 4 == 4;
+
+	return sum_words(ip + (four ? 12 : 8), four ? 8 : 32, protocol + length);
 }
 
-/* Over the pseudo-header alone: its complement is what an unfinished datagram has in the checksum's place. */
-static uint16_t pseudo_checksum(const uint8_t *ip, size_t length)
+/* Over the pseudo-header and the datagram; 0 when a received one is right. */
+static uint16_t checksum(const uint8_t *ip, uint8_t protocol, const uint8_t *datagram, size_t length)
 {
-	return fold(sum_words(ip + 12, 8, PROTOCOL_UDP + length));
+	return fold(sum_words(datagram, length, pseudo_sum(ip, protocol, length)));
 }
 
 static struct frame read_arp(struct frame frame, const uint8_t *bytes, size_t captured)
@@ -60,7 +76,7 @@ static struct frame read_arp(struct frame frame, const uint8_t *bytes, size_t ca
 	operation = get16(bytes + 6);
 	if (operation != 1 && operation != 2)
 		return frame;
-	frame.kind = operation == 1 ? FRAME_ARP_REQUEST : FRAME_ARP_REPLY;
+	frame.kind = operation == 1 ? FRAME_WHO_HAS : FRAME_IS_AT;
 	/* The sender's MAC of the ARP body is the one to believe; the Ethernet source may be a proxy's. */
 	memcpy(frame.source_mac, bytes + 8, FRAME_MAC_BYTES);
 	frame.source_address = get32(bytes + 14);
@@ -83,8 +99,11 @@ static struct frame read_udp(struct frame frame, const uint8_t *ip, const uint8_
 	frame.payload = udp + UDP_BYTES;
 	frame.payload_bytes = (datagram < captured ? datagram : captured) - UDP_BYTES;
 	frame.unchecked = get16(udp + 6) == 0 || captured < datagram;
-	if (!frame.unchecked && udp_checksum(ip, udp, datagram) != 0) {
-		frame.unfinished = (get16(udp + 6) ^ pseudo_checksum(ip, datagram)) == 0xffff;
+	if (get16(udp + 6) == 0 && ip[0] >> 4 == 6) /* RFC 8200 section 8.1 */
+		return frame;
+	if (!frame.unchecked && checksum(ip, PROTOCOL_UDP, udp, datagram) != 0) {
+		/* A local sender's kernel leaves the pseudo-header's sum there. */
+		frame.unfinished = (get16(udp + 6) ^ fold(pseudo_sum(ip, PROTOCOL_UDP, datagram))) == 0xffff;
 		return frame;
 	}
 	frame.kind = FRAME_UDP;
@@ -120,6 +139,69 @@ static struct frame read_ipv4(struct frame frame, const uint8_t *ip, size_t capt
 	return read_udp(frame, ip, ip + header, captured - header, total - header);
 }
 
+static ip_address get_ipv6(const uint8_t *bytes)
+{
+	ip_address address = 0;
+
+	for (int i = 0; i < 16; i += 4)
+		address = address << 32 | get32(bytes + i);
+	return address;
+}
+
+/* RFC 4861 sections 4.3, 4.4 and 7.1. The MAC of the option is the one to believe. */
+static struct frame read_icmpv6(struct frame frame, const uint8_t *ip, const uint8_t *icmp, size_t captured,
+				size_t length)
+{
+	bool asks;
+
+	frame.kind = FRAME_OTHER;
+	if (captured < ND_BYTES || captured < length || (icmp[0] != ND_SOLICITATION && icmp[0] != ND_ADVERTISEMENT))
+		return frame;
+	asks = icmp[0] == ND_SOLICITATION;
+	if (frame.ttl != ND_HOP_LIMIT || icmp[1] != 0 || checksum(ip, PROTOCOL_ICMPV6, icmp, length) != 0 ||
+	    (asks && frame.source_address == 0)) /* that one asks whether its own address is free */
+		return frame;
+	frame.kind = asks ? FRAME_WHO_HAS : FRAME_IS_AT;
+	*(asks ? &frame.destination_address : &frame.source_address) = get_ipv6(icmp + 8);
+	for (size_t at = ND_BYTES; at + ND_OPTION_BYTES <= length && icmp[at + 1]; at += (size_t)icmp[at + 1] * 8)
+		if (icmp[at] == (asks ? ND_SOURCE_MAC : ND_TARGET_MAC))
+			memcpy(frame.source_mac, icmp + at + 2, FRAME_MAC_BYTES);
+	return frame;
+}
+
+/* Extension headers but fragments are skipped. */
+static struct frame read_ipv6(struct frame frame, const uint8_t *ip, size_t captured, size_t length)
+{
+	size_t at = IPV6_BYTES, total;
+	uint8_t next;
+
+	frame.kind = FRAME_BROKEN;
+	if (captured < IPV6_BYTES || ip[0] >> 4 != 6)
+		return frame;
+	total = IPV6_BYTES + (size_t)get16(ip + 4);
+	if (total > length)
+		return frame;
+	frame.source_address = get_ipv6(ip + 8);
+	frame.destination_address = get_ipv6(ip + 24);
+	frame.ttl = ip[7];
+	frame.dscp = (uint8_t)(get16(ip) >> 6 & 0x3f);
+	frame.ecn = ip[1] >> 4 & 3;
+	if (captured > total)
+		captured = total;
+	for (next = ip[6]; next == PROTOCOL_HOP_BY_HOP || next == PROTOCOL_ROUTING || next == PROTOCOL_DESTINATION;) {
+		if (at + 8 > captured)
+			return frame;
+		next = ip[at];
+		at += 8 + (size_t)ip[at + 1] * 8;
+	}
+	if (next == PROTOCOL_FRAGMENT || at > captured)
+		return frame;
+	if (next == PROTOCOL_UDP)
+		return read_udp(frame, ip, ip + at, captured - at, total - at);
+	frame.kind = FRAME_OTHER;
+	return next == PROTOCOL_ICMPV6 ? read_icmpv6(frame, ip, ip + at, captured - at, total - at) : frame;
+}
+
 struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
 {
 	struct frame frame = {.kind = FRAME_BROKEN};
@@ -142,6 +224,8 @@ struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
 		return read_arp(frame, bytes + at, captured - at);
 	if (type == ETHERTYPE_IPV4)
 		return read_ipv4(frame, bytes + at, captured - at, length - at);
+	if (type == ETHERTYPE_IPV6)
+		return read_ipv6(frame, bytes + at, captured - at, length - at);
 	frame.kind = FRAME_OTHER;
 	return frame;
 }
@@ -170,9 +254,26 @@ static void write_ipv4(const struct frame *frame, size_t length, uint8_t *ip)
 	put16(ip + 6, frame->may_fragment ? 0 : 0x4000);
 	ip[8] = frame->ttl ? frame->ttl : DEFAULT_TTL;
 	ip[9] = PROTOCOL_UDP;
-	put32(ip + 12, frame->source_address);
-	put32(ip + 16, frame->destination_address);
+	put32(ip + 12, (uint32_t)frame->source_address);
+	put32(ip + 16, (uint32_t)frame->destination_address);
 	put16(ip + 10, fold(sum_words(ip, IPV4_BYTES, 0)));
+}
+
+static void put_ipv6(uint8_t *out, ip_address address)
+{
+	for (int i = 0; i < 16; i += 4)
+		put32(out + i, (uint32_t)(address >> (96 - 8 * i)));
+}
+
+/* `length`: of what follows. */
+static void write_ipv6(const struct frame *frame, uint8_t protocol, size_t length, uint8_t *ip)
+{
+	put32(ip, UINT32_C(6) << 28 | (uint32_t)frame->dscp << 22 | (uint32_t)frame->ecn << 20);
+	put16(ip + 4, (uint16_t)length);
+	ip[6] = protocol;
+	ip[7] = frame->ttl ? frame->ttl : DEFAULT_TTL;
+	put_ipv6(ip + 8, frame->source_address);
+	put_ipv6(ip + 24, frame->destination_address);
 }
 
 static size_t pad(uint8_t *out, size_t length)
@@ -185,39 +286,41 @@ static size_t pad(uint8_t *out, size_t length)
 
 size_t frame_headers(const struct frame *frame)
 {
-	return FRAME_UDP_HEADERS + (size_t)frame->tags * FRAME_TAG_BYTES;
+	size_t ip = address_is_ipv4(frame->destination_address) ? IPV4_BYTES : IPV6_BYTES;
+
+	return ETHERNET_BYTES + (size_t)frame->tags * FRAME_TAG_BYTES + ip + UDP_BYTES;
 }
 
 size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity)
 {
 	size_t headers = frame_headers(frame), datagram = UDP_BYTES + frame->payload_bytes;
-	uint8_t *udp = out + headers - UDP_BYTES, *ip = udp - IPV4_BYTES;
-	uint16_t checksum;
+	bool four = address_is_ipv4(frame->destination_address);
+	uint8_t *udp = out + headers - UDP_BYTES, *ip = udp - (four ? IPV4_BYTES : IPV6_BYTES);
+	uint16_t sum;
 
 	if (capacity < headers + frame->payload_bytes || capacity < FRAME_MINIMUM || datagram > 0xffff - IPV4_BYTES)
 		return 0;
 	memmove(udp + UDP_BYTES, frame->payload, frame->payload_bytes);
-	write_ethernet(frame, ETHERTYPE_IPV4, out);
-	write_ipv4(frame, IPV4_BYTES + datagram, ip);
+	write_ethernet(frame, four ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6, out);
+	if (four)
+		write_ipv4(frame, IPV4_BYTES + datagram, ip);
+	else
+		write_ipv6(frame, PROTOCOL_UDP, datagram, ip);
 	put16(udp, frame->source_port);
 	put16(udp + 2, frame->destination_port);
 	put16(udp + 4, (uint16_t)datagram);
 	put16(udp + 6, 0);
-	checksum = udp_checksum(ip, udp, datagram);
-	put16(udp + 6, checksum ? checksum : 0xffff); /* RFC 768: 0 would mean "none" */
+	sum = checksum(ip, PROTOCOL_UDP, udp, datagram);
+	put16(udp + 6, sum ? sum : 0xffff); /* RFC 768: 0 would mean "none" */
 	return pad(out, headers + frame->payload_bytes);
 }
 
-size_t frame_write_arp(const struct frame *frame, uint8_t *out, size_t capacity)
+static size_t write_arp(const struct frame *frame, uint8_t *out)
 {
-	bool asks = frame->kind == FRAME_ARP_REQUEST;
-	uint8_t *body;
-	size_t at;
+	bool asks = frame->kind == FRAME_WHO_HAS;
+	size_t at = write_ethernet(frame, ETHERTYPE_ARP, out);
+	uint8_t *body = out + at;
 
-	if (capacity < FRAME_ARP_BYTES)
-		return 0;
-	at = write_ethernet(frame, ETHERTYPE_ARP, out);
-	body = out + at;
 	memset(body, 0, ARP_BODY_BYTES);
 	if (asks)
 		memset(out, 0xff, FRAME_MAC_BYTES);
@@ -227,9 +330,45 @@ size_t frame_write_arp(const struct frame *frame, uint8_t *out, size_t capacity)
 	body[5] = 4;
 	put16(body + 6, asks ? 1 : 2);
 	memcpy(body + 8, frame->source_mac, FRAME_MAC_BYTES);
-	put32(body + 14, frame->source_address);
+	put32(body + 14, (uint32_t)frame->source_address);
 	if (!asks)
 		memcpy(body + 18, frame->destination_mac, FRAME_MAC_BYTES);
-	put32(body + 24, frame->destination_address);
+	put32(body + 24, (uint32_t)frame->destination_address);
 	return pad(out, at + ARP_BODY_BYTES);
+}
+
+/* RFC 4861 sections 4.3, 4.4 and 7.2; RFC 4291 section 2.7.1 for the group, RFC 2464 section 7 for its MAC. */
+static size_t write_nd(struct frame frame, uint8_t *out)
+{
+	const ip_address group = (ip_address)0xff02 << 112 | (ip_address)0x1ff000000, host = 0xffffff;
+	bool asks = frame.kind == FRAME_WHO_HAS;
+	ip_address target = asks ? frame.destination_address : frame.source_address;
+	uint8_t *ip, *icmp;
+
+	if (asks) {
+		frame.destination_address = group | (target & host);
+		memset(frame.destination_mac, 0x33, 2);
+		put32(frame.destination_mac + 2, (uint32_t)frame.destination_address);
+	}
+	frame.ttl = ND_HOP_LIMIT;
+	frame.dscp = frame.ecn = 0;
+	ip = out + write_ethernet(&frame, ETHERTYPE_IPV6, out);
+	icmp = ip + IPV6_BYTES;
+	write_ipv6(&frame, PROTOCOL_ICMPV6, ND_BYTES + ND_OPTION_BYTES, ip);
+	memset(icmp, 0, ND_BYTES + ND_OPTION_BYTES);
+	icmp[0] = asks ? ND_SOLICITATION : ND_ADVERTISEMENT;
+	icmp[4] = asks ? 0 : 0x60; /* solicited, override */
+	put_ipv6(icmp + 8, target);
+	icmp[ND_BYTES] = asks ? ND_SOURCE_MAC : ND_TARGET_MAC;
+	icmp[ND_BYTES + 1] = 1;
+	memcpy(icmp + ND_BYTES + 2, frame.source_mac, FRAME_MAC_BYTES);
+	put16(icmp + 2, checksum(ip, PROTOCOL_ICMPV6, icmp, ND_BYTES + ND_OPTION_BYTES));
+	return (size_t)(icmp - out) + ND_BYTES + ND_OPTION_BYTES;
+}
+
+size_t frame_write_neighbour(const struct frame *frame, uint8_t *out, size_t capacity)
+{
+	if (capacity < FRAME_NEIGHBOUR_BYTES)
+		return 0;
+	return address_is_ipv4(frame->source_address) ? write_arp(frame, out) : write_nd(*frame, out);
 }

@@ -14,7 +14,7 @@ static const struct ns clock_step = {NS_PER_S};   /* arrivals that are stamped o
 
 struct entry {
 	uint64_t last_used; /* 0 = free */
-	uint32_t address;
+	ip_address address;
 	uint16_t port, session;
 	union {
 		uint32_t next_sequence; /* of a session */
@@ -74,14 +74,15 @@ void reflector_destroy(struct reflector *reflector)
 	free(reflector);
 }
 
-static uint32_t hash(uint32_t address, uint16_t port, uint16_t session)
+static uint32_t hash(ip_address address, uint16_t port, uint16_t session)
 {
-	uint64_t x = ((uint64_t)address << 32 | (uint32_t)port << 16 | session) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t host = (uint64_t)address ^ (uint64_t)(address >> 64) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	uint64_t x = (host << 32 ^ host >> 32 ^ ((uint32_t)port << 16 | session)) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return (uint32_t)(x >> 32);
 }
 
-static struct entry *find(struct reflector *reflector, struct table *table, uint32_t address, uint16_t port,
+static struct entry *find(struct reflector *reflector, struct table *table, ip_address address, uint16_t port,
 			  uint16_t session)
 {
 	uint32_t start = hash(address, port, session);
@@ -101,11 +102,6 @@ static struct entry *find(struct reflector *reflector, struct table *table, uint
 	return stalest;
 }
 
-static uint32_t mask_of(int bits)
-{
-	return bits <= 0 ? 0 : ~UINT32_C(0) << (32 - bits);
-}
-
 static bool is_ours(const struct reflector_rules *rules, const struct frame *request)
 {
 	return memcmp(request->destination_mac, rules->mac, FRAME_MAC_BYTES) == 0 &&
@@ -113,23 +109,33 @@ static bool is_ours(const struct reflector_rules *rules, const struct frame *req
 }
 
 /* RFC 1122 section 3.2.1.3: what may be a host's source address on a network. */
-static bool is_unicast_host(const struct reflector_rules *rules, const struct frame *request)
+static bool is_host_ipv4(const struct reflector_rules *rules, uint32_t source)
 {
-	uint32_t source = request->source_address, first = source >> 24;
-	uint32_t mask = mask_of(rules->prefix_bits), host = source & ~mask;
-	bool on_link = rules->prefix_bits > 0 && rules->prefix_bits < 31 && !((source ^ rules->address) & mask);
+	uint32_t first = source >> 24, hosts;
 
-	if (first == 0 || first == 127 || first >= 224 || source == rules->address || request->source_port == 0)
+	if (first == 0 || first == 127 || first >= 224)
 		return false;
-	if (request->source_mac[0] & 1)
-		return false;
-	return !on_link || (host != 0 && host != ~mask);
+	if (rules->prefix_bits <= 0 || rules->prefix_bits >= 31 ||
+	    !address_shares_prefix(source, rules->address, rules->prefix_bits))
+		return true;
+	hosts = ~UINT32_C(0) >> rules->prefix_bits;
+	return (source & hosts) != 0 && (source & hosts) != hosts;
 }
 
-static bool is_listed(const struct reflector_rules *rules, uint32_t source)
+static bool is_unicast_host(const struct reflector_rules *rules, const struct frame *request)
+{
+	ip_address source = request->source_address;
+
+	if (source == rules->address || request->source_port == 0 || request->source_mac[0] & 1)
+		return false;
+	/* "::" and "::1" are among those below 2^32. */
+	return address_is_ipv4(source) ? is_host_ipv4(rules, (uint32_t)source) : source >> 120 != 0xff;
+}
+
+static bool is_listed(const struct reflector_rules *rules, ip_address source)
 {
 	for (size_t i = 0; i < rules->allow_count; i++) {
-		if (!((source ^ rules->allow[i].address) & mask_of(rules->allow[i].bits)))
+		if (address_shares_prefix(source, rules->allow[i].address, rules->allow[i].bits))
 			return true;
 	}
 	return false;

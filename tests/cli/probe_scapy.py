@@ -3,6 +3,7 @@
 
 usage: probe_scapy.py requests FILE.pcap MAC        writes requests of many kinds to a reflector with this MAC
        probe_scapy.py answers FILE.pcap             checks the reflector's answers
+       probe_scapy.py requests6, answers6 ...       the same over IPv6, with neighbour discovery
        probe_scapy.py probes FILE.pcap ptp|ntp N    checks a prober's N requests
 """
 import random
@@ -10,6 +11,7 @@ import sys
 import time
 
 from scapy.all import IP, UDP, Ether, Raw, rdpcap, wrpcap
+from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.contrib.stamp import (ErrorEstimate, STAMPSessionReflectorTestUnauthenticated as Reply,
                                  STAMPSessionSenderTestUnauthenticated as Request)
 
@@ -71,9 +73,10 @@ def write_requests(path, mac):
 def checked(packet):
     """The frame, if its checksums are those that scapy computes."""
     again = Ether(bytes(packet))
-    again[IP].chksum = again[UDP].chksum = None
-    again = Ether(bytes(again))
-    assert again[IP].chksum == packet[IP].chksum and again[UDP].chksum == packet[UDP].chksum, packet.summary()
+    for layer, name in ((IP, "chksum"), (UDP, "chksum"), (ICMPv6ND_NS, "cksum"), (ICMPv6ND_NA, "cksum")):
+        if layer in again:
+            setattr(again[layer], name, None)
+    assert bytes(again) == bytes(packet), packet.summary()
     return packet
 
 
@@ -104,6 +107,45 @@ def check_answers(path):
     print(", ".join("%s %d" % (a, len(p)) for a, p in sorted(kinds.items())))
 
 
+def write_requests6(path, mac):
+    def frame6(source, layers, to="2001:db8::1", hops=61, group=None):
+        return Ether(src="02:00:00:00:00:02", dst=group or mac) / IPv6(src=source, dst=to, hlim=hops, tc=0xb9) / layers
+
+    def stamp(port, number, tlvs=b""):
+        return UDP(sport=port, dport=862) / request(number, 4, tlvs=tlvs)
+
+    def solicit(target, hops=255):
+        return frame6("2001:db8::2", ICMPv6ND_NS(tgt=target) / ICMPv6NDOptSrcLLAddr(lladdr="02:00:00:00:00:02"), "ff02::1:ff00:1", hops,
+                      "33:33:ff:00:00:01")
+    wrpcap(path, [
+        frame6("2001:db8::2", stamp(50000, 100)),
+        frame6("2001:db8::3", stamp(50001, 300, bytes([0, 1, 0, 5, 1, 2, 3, 4, 5]))),
+        solicit("2001:db8::1"),
+        # nothing may answer these
+        solicit("2001:db8::7"), solicit("2001:db8::1", hops=254),
+        frame6("::1", stamp(50002, 1)), frame6("ff02::1", stamp(50002, 1)), frame6("2001:db8::1", stamp(50002, 1)),
+        frame6("2001:db8::4", stamp(50002, 1), group="33:33:00:00:00:01"), frame6("2001:db8:1::4", stamp(50002, 1)),
+    ])
+
+
+def check_answers6(path, mac):
+    kinds = {}
+    for packet in rdpcap(path, count=300):  # solicitations are answered without a limit
+        if IPv6 in packet:
+            kinds.setdefault((packet[IPv6].dst, UDP in packet), []).append(checked(packet))
+    assert sorted(kinds) == [("2001:db8::2", False), ("2001:db8::2", True), ("2001:db8::3", True)], sorted(kinds)
+    for packet in kinds["2001:db8::2", False]:
+        advert = packet[ICMPv6ND_NA]
+        assert packet.dst == "02:00:00:00:00:02" and packet[IPv6].hlim == 255 and advert.tgt == "2001:db8::1"
+        assert advert.S == 1 and advert.O == 1 and advert.R == 0 and packet[ICMPv6NDOptDstLLAddr].lladdr == mac.lower()
+    for address, number in (("2001:db8::2", 100), ("2001:db8::3", 300)):
+        for packet in kinds[address, True]:
+            payload = bytes(packet[UDP].payload)
+            reply = Reply(payload[:44])
+            assert packet[IPv6].src == "2001:db8::1" and packet[IPv6].tc == 0xb9 and packet[UDP].sport == 862
+            assert reply.seq_sender == number and reply.ttl_sender == 61 and len(payload) == (53 if number == 300 else 44)
+
+
 def check_probes(path, form, count):
     packets = [checked(p) for p in rdpcap(path) if UDP in p and p[UDP].dport == 862]
     assert len(packets) == count, len(packets)
@@ -112,7 +154,7 @@ def check_probes(path, form, count):
         probe = Request(payload)
         assert probe.seq == number and probe.ssid == Request(bytes(packets[0][UDP].payload)[:44]).ssid != 0
         assert probe.err_estimate.Z == (form == "ptp") and probe.err_estimate.multiplier > 0
-        assert payload[16:] == bytes(28) and packet[IP].ttl == 255
+        assert payload[16:] == bytes(28) and (packet[IP].ttl if IP in packet else packet[IPv6].hlim) == 255
         whole = int.from_bytes(payload[4:8], "big") - (0 if form == "ptp" else NTP_TO_UNIX)
         assert abs(whole - time.time()) < 120, whole
 
@@ -122,5 +164,9 @@ if __name__ == "__main__":
         write_requests(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == "answers":
         check_answers(sys.argv[2])
+    elif sys.argv[1] == "requests6":
+        write_requests6(sys.argv[2], sys.argv[3])
+    elif sys.argv[1] == "answers6":
+        check_answers6(sys.argv[2], sys.argv[3])
     else:
         check_probes(sys.argv[2], sys.argv[3], int(sys.argv[4]))

@@ -21,6 +21,19 @@ for form in ptp ntp; do
 done
 mac=$(printf '%s' "$out" | jq -r .port.mac)
 
+printf 'a 2001:db8::1\nb 2001:db8::2 02:00:00:00:00:02\n' >"$scratch/peers6"
+run "$nomora" probe "net_pcap0,rx_pcap=$scratch/none.pcap,tx_pcap=$scratch/six.pcap" --address 2001:db8::1 --peers "$scratch/peers6" \
+	--wait 0 --count 20 --interval-us 1000 --timeout-ms 50 --size 200 --quiet
+[ "$code" -eq 3 ] && pass "probes over IPv6 into a file" || fail "probes over IPv6 into a file" "exit $code" "$err"
+check "scapy reads them (IPv6)" scapy probes "$scratch/six.pcap" ptp 20
+check "scapy writes requests over IPv6" scapy requests6 "$scratch/requests6.pcap" "$mac"
+run "$nomora" reflect "net_pcap0,rx_pcap=$scratch/requests6.pcap,tx_pcap=$scratch/answers6.pcap,infinite_rx=1" --address 2001:db8::1/64 \
+	--allow 2001:db8::/64 --limit-source 0 --limit-total 1000 --duration 0.5 --json
+check "scapy reads the answers and advertisements (IPv6)" scapy answers6 "$scratch/answers6.pcap" "$mac"
+for reason in not_ours bad_source not_allowed; do
+	check "requests over IPv6 refused as $reason are counted" jq -e ".run.reflector.$reason > 0" <<<"$out"
+done
+
 # The requests come again and again, so that those of before the reflector's start are no matter.
 check "scapy writes requests" scapy requests "$scratch/requests.pcap" "$mac"
 run "$nomora" reflect "net_pcap0,rx_pcap=$scratch/requests.pcap,tx_pcap=$scratch/answers.pcap,infinite_rx=1" --address 10.0.0.1/24 \

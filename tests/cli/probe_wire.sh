@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# nomora probe and reflect on the two ends of a veth pair: tags, header bits, sizes, limits.
+# nomora probe and reflect on the two ends of a veth pair: tags, header bits, sizes, limits, IPv6.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$bin/nomora-probe" ] || skip_all "built without DPDK"
@@ -22,8 +22,9 @@ at_exit ip netns del "$net-b"
 	{ skip "the rest" "no namespaces: $(tail -1 "$scratch/net.log")"; plan; exit 0; }
 
 # reflector ARGUMENT...: on b until end_reflector, which leaves its report in $report.
+ours=10.89.0.1/24 theirs=10.89.0.2/24 peers=$scratch/peers
 reflector() {
-	ip netns exec "$net-b" "$nomora" reflect eth0 --address 10.89.0.2/24 --json "$@" >"$scratch/b.json" 2>"$scratch/b.err" &
+	ip netns exec "$net-b" "$nomora" reflect eth0 --address "$theirs" --json "$@" >"$scratch/b.json" 2>"$scratch/b.err" &
 	process=$!
 	at_exit kill "$process"
 }
@@ -34,7 +35,7 @@ end_reflector() {
 }
 # probes ARGUMENT...: 20 from a to b, once b answers.
 probes() {
-	run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/peers" --count 20 --interval-us 2000 \
+	run ip netns exec "$net-a" "$nomora" probe eth0 --address "$ours" --peers "$peers" --count 20 --interval-us 2000 \
 		--timeout-ms 30000 --wait 60 --json "$@"
 }
 answered() { printf '%s' "$out" | jq -e ".peers[0] | .received == 20 and .lost == 0 and ($1)" >/dev/null; }
@@ -78,4 +79,33 @@ if [ "$code" -eq 3 ] && printf '%s' "$report" | jq -e '.run.other_vlan >= 5' >/d
 else
 	fail "frames of no VLAN get no answer in one, and are counted" "exit $code" "$out" "$report"
 fi
+
+# IPv6: addresses that only nomora has, and such that the kernel has and answers for.
+printf 'a 2001:db8::a1\nb 2001:db8::b1\n' >"$scratch/peers6"
+printf 'a 2001:db8::a2\nb 2001:db8::b2\n' >"$scratch/kernel6"
+refuses "a gateway of another family" 2 "--gateway: expected an address such as 10.0.0.254, of --address's family" \
+	"$nomora" probe eth0 --address 2001:db8::a1/64 --gateway 10.89.0.1 --peers "$scratch/peers6"
+refuses "an address that is no host's on a network" 2 '--address: expected an IP address' "$nomora" probe eth0 --address ::1 --peers "$scratch/peers6"
+refuses "IPv4 peers for an IPv6 address" 1 "peer 'a': its address is IPv4, ours IPv6" ip netns exec "$net-a" "$nomora" probe eth0 \
+	--address 2001:db8::a1 --peers "$scratch/peers"
+ip -n "$net-a" addr add 2001:db8::a2/64 dev eth0 nodad
+ip -n "$net-b" addr add 2001:db8::b2/64 dev eth0 nodad
+ours=2001:db8::a1/64 theirs=2001:db8::b1/64 peers=$scratch/peers6
+reflector --allow 2001:db8::a0/124,10.0.0.0/8
+probes --dscp 34 --ecn 2 --ttl 9 --size 1280
+expect "IPv6, with neighbour discovery of our own" '.address == "2001:db8::b1" and .headers.request_ttl == 9 and .headers.dscp == 34 and .headers.ecn == 2'
+# Nobody answers the ping itself: the reflector's address is resolved, that is all.
+answers_kernel() {
+	ip netns exec "$net-a" ping -6 -c 1 -W 1 2001:db8::b1
+	ip -n "$net-a" -j -6 neigh show 2001:db8::b1 | jq -e 'any(.[]; .lladdr)'
+}
+if command -v ping >/dev/null; then
+	check "a kernel's neighbour solicitation is answered" wait_for 30 answers_kernel
+fi
+end_reflector
+ours=2001:db8::a2/64 theirs=2001:db8::b2/64 peers=$scratch/kernel6
+reflector
+probes --vlan 0,3
+expect "IPv6 on the kernels' own addresses, with a priority tag" true
+end_reflector
 plan

@@ -19,17 +19,23 @@ static ssize_t pass(const uint8_t *frame, size_t length)
 	return recv(ends[1], received, sizeof received, MSG_DONTWAIT);
 }
 
-static size_t udp(uint8_t *out, uint16_t source_port, uint16_t destination_port)
+static size_t udp_of(bool six, uint8_t *out, uint16_t source_port, uint16_t destination_port)
 {
+	const ip_address prefix = six ? (ip_address)0x20010db8 << 96 : 0;
 	struct frame frame = {.kind = FRAME_UDP,
-			      .source_address = 0x0a000001,
-			      .destination_address = 0x0a000002,
+			      .source_address = prefix | 0x0a000001,
+			      .destination_address = prefix | 0x0a000002,
 			      .source_port = source_port,
 			      .destination_port = destination_port,
 			      .payload = (const uint8_t *)"0123456789abcdefghij",
 			      .payload_bytes = 20};
 
 	return frame_write_udp(&frame, out, 2048);
+}
+
+static size_t udp(uint8_t *out, uint16_t source_port, uint16_t destination_port)
+{
+	return udp_of(false, out, source_port, destination_port);
 }
 
 static void open_ends(bool arp)
@@ -56,22 +62,34 @@ Test(kernel_stamps, the_filter_takes_stamp_packets_whole_and_nothing_else)
 	length = udp(frame, 50000, 862);
 	frame[21] = 9; /* fragment offset 72 */
 	cr_assert_eq(pass(frame, length), -1, "a fragment has no ports");
-	length = udp(frame, 50000, 862);
-	frame[12] = 0x86;
-	frame[13] = 0xdd;
-	cr_assert_eq(pass(frame, length), -1, "IPv6");
+	for (int six = 0; six < 2; six++) {
+		length = udp_of(six, frame, 862, 50000);
+		cr_assert_eq(pass(frame, length), (ssize_t)length, "IPv%d", six ? 6 : 4);
+		length = udp_of(six, frame, 861, 50000);
+		cr_assert_eq(pass(frame, length), -1, "IPv%d", six ? 6 : 4);
+	}
+	length = udp_of(true, frame, 50000, 862);
+	cr_assert_eq(pass(frame, length), (ssize_t)length, "a request over IPv6");
+	frame[20] = 6;
+	cr_assert_eq(pass(frame, length), -1, "TCP over IPv6");
 }
 
 Test(kernel_stamps, the_filter_takes_arp_where_it_is_wanted)
 {
-	struct frame ask = {.kind = FRAME_ARP_REQUEST, .source_address = 1, .destination_address = 2};
+	struct frame ask = {.kind = FRAME_WHO_HAS, .source_address = 1, .destination_address = 2};
 	uint8_t frame[2048];
 	size_t length;
 
 	for (int arp = 0; arp < 2; arp++) {
 		open_ends(arp);
-		length = frame_write_arp(&ask, frame, sizeof frame);
+		length = frame_write_neighbour(&ask, frame, sizeof frame);
 		cr_assert_eq(pass(frame, length), arp ? (ssize_t)length : -1);
+		for (ask.kind = FRAME_WHO_HAS; ask.kind <= FRAME_IS_AT; ask.kind++) {
+			ask.source_address = ask.destination_address = (ip_address)0x20010db8 << 96 | 1;
+			length = frame_write_neighbour(&ask, frame, sizeof frame);
+			cr_assert_eq(pass(frame, length), arp ? (ssize_t)length : -1, "IPv6 %d", ask.kind);
+		}
+		ask = (struct frame){.kind = FRAME_WHO_HAS, .source_address = 1, .destination_address = 2};
 		length = udp(frame, 50000, 862);
 		cr_assert_eq(pass(frame, length), (ssize_t)length);
 		length = udp(frame, 50000, 53);

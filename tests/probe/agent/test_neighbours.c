@@ -10,7 +10,7 @@ static const uint8_t given[FRAME_MAC_BYTES] = {2, 0, 0, 0, 0, 9};
 Test(neighbours, asks_less_and_less_often_until_it_knows)
 {
 	struct neighbours neighbours = {0};
-	struct frame arp = {.kind = FRAME_ARP_REPLY, .source_address = 1, .source_mac = {2, 0, 0, 0, 0, 1}};
+	struct frame arp = {.kind = FRAME_IS_AT, .source_address = 1, .source_mac = {2, 0, 0, 0, 0, 1}};
 	unsigned int asked = 0;
 
 	cr_assert_eq(neighbours_add(&neighbours, 1, NULL), 0);
@@ -35,7 +35,7 @@ Test(neighbours, asks_less_and_less_often_until_it_knows)
 Test(neighbours, believes_the_file_more_than_the_wire)
 {
 	struct neighbours neighbours = {0};
-	struct frame arp = {.kind = FRAME_ARP_REPLY, .source_address = 2, .source_mac = {2, 0, 0, 0, 0, 1}};
+	struct frame arp = {.kind = FRAME_IS_AT, .source_address = 2, .source_mac = {2, 0, 0, 0, 0, 1}};
 
 	neighbours_add(&neighbours, 2, given);
 	neighbours_learn(&neighbours, &arp, (struct ns){0});
@@ -52,7 +52,7 @@ Test(neighbours, believes_the_file_more_than_the_wire)
 Test(neighbours, a_learned_mac_is_asked_for_again_and_replaced)
 {
 	struct neighbours neighbours = {0};
-	struct frame arp = {.kind = FRAME_ARP_REPLY, .source_address = 1, .source_mac = {2, 0, 0, 0, 0, 1}};
+	struct frame arp = {.kind = FRAME_IS_AT, .source_address = 1, .source_mac = {2, 0, 0, 0, 0, 1}};
 
 	neighbours_add(&neighbours, 1, NULL);
 	neighbours_learn(&neighbours, &arp, (struct ns){0});

@@ -78,12 +78,12 @@ Test(frame, cut_frames_are_broken_and_captures_may_be_short)
 
 	for (size_t cut = 0; cut < length; cut++)
 		cr_assert_neq(frame_read(bytes, cut, cut).kind, FRAME_UDP, "%zu bytes", cut);
-	for (size_t cut = FRAME_UDP_HEADERS; cut < length; cut++) {
+	for (size_t cut = 42; cut < length; cut++) {
 		struct frame frame = frame_read(bytes, cut, length);
 
 		cr_assert_eq(frame.kind, FRAME_UDP, "captured %zu", cut);
 		cr_assert(frame.unchecked);
-		cr_assert_eq(frame.payload_bytes, cut - FRAME_UDP_HEADERS);
+		cr_assert_eq(frame.payload_bytes, cut - 42);
 	}
 }
 
@@ -164,18 +164,110 @@ Test(frame, tags_and_header_bits_are_written_and_read)
 
 Test(frame, arp_asks_and_answers)
 {
-	struct frame ask = {.kind = FRAME_ARP_REQUEST,
-			    .source_mac = {2, 0, 0, 0, 0, 1},
-			    .source_address = 1,
-			    .destination_address = 2};
-	uint8_t bytes[FRAME_ARP_BYTES];
+	struct frame ask = {
+		.kind = FRAME_WHO_HAS, .source_mac = {2, 0, 0, 0, 0, 1}, .source_address = 1, .destination_address = 2};
+	uint8_t bytes[FRAME_NEIGHBOUR_BYTES];
 	struct frame frame;
 
-	cr_assert_eq(frame_write_arp(&ask, bytes, sizeof bytes), FRAME_ARP_BYTES);
-	cr_assert_eq(frame_write_arp(&ask, bytes, sizeof bytes - 1), 0);
-	frame = frame_read(bytes, sizeof bytes, sizeof bytes);
-	cr_assert_eq(frame.kind, FRAME_ARP_REQUEST);
+	cr_assert_eq(frame_write_neighbour(&ask, bytes, sizeof bytes), FRAME_MINIMUM);
+	cr_assert_eq(frame_write_neighbour(&ask, bytes, sizeof bytes - 1), 0);
+	frame = frame_read(bytes, FRAME_MINIMUM, FRAME_MINIMUM);
+	cr_assert_eq(frame.kind, FRAME_WHO_HAS);
 	cr_assert(frame.source_address == 1 && frame.destination_address == 2);
 	cr_assert_eq(bytes[0] & bytes[5], 0xff, "asked by broadcast");
 	cr_assert_arr_eq(frame.source_mac, ask.source_mac, FRAME_MAC_BYTES);
+}
+
+static ip_address six(const char *text)
+{
+	ip_address address;
+
+	cr_assert_eq(address_parse(text, &address), 0);
+	return address;
+}
+
+static struct frame ipv6_sample(void)
+{
+	return (struct frame){.source_mac = {2, 0, 0, 0, 0, 1},
+			      .destination_mac = {2, 0, 0, 0, 0, 2},
+			      .source_address = six("2001:db8::1"),
+			      .destination_address = six("2001:db8::2"),
+			      .source_port = 50000,
+			      .destination_port = 862,
+			      .dscp = 46,
+			      .ecn = 1,
+			      .payload = (const uint8_t *)"abcde",
+			      .payload_bytes = 5};
+}
+
+Test(frame, ipv6_is_written_and_read)
+{
+	struct frame frame = ipv6_sample(), seen;
+	uint8_t bytes[128];
+	size_t length = frame_write_udp(&frame, bytes, sizeof bytes);
+
+	cr_assert_eq(length, 14 + 40 + 8 + 5);
+	cr_assert_eq(bytes[60] << 8 | bytes[61], 0xb3e9, "another program's checksum; found %02x%02x", bytes[60],
+		     bytes[61]);
+	seen = frame_read(bytes, length, length);
+	cr_assert_eq(seen.kind, FRAME_UDP);
+	cr_assert(seen.source_address == frame.source_address && seen.destination_address == frame.destination_address);
+	cr_assert(seen.dscp == 46 && seen.ecn == 1 && seen.ttl == 255 && seen.payload_bytes == 5);
+	for (size_t cut = 0; cut < length; cut++)
+		cr_assert_neq(frame_read(bytes, cut, cut).kind, FRAME_UDP, "%zu bytes", cut);
+	for (size_t bit = 21 * 8; bit < length * 8; bit++) {
+		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		seen = frame_read(bytes, length, length);
+		cr_assert(seen.kind != FRAME_UDP || bit / 8 == 21, "bit %zu of byte %zu", bit % 8, bit / 8);
+		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	bytes[60] = bytes[61] = 0;
+	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_BROKEN, "IPv6 has no datagrams without a checksum");
+}
+
+Test(frame, ipv6_extension_headers_are_skipped_and_fragments_broken)
+{
+	struct frame frame = ipv6_sample();
+	uint8_t bytes[128], longer[128];
+	size_t length = frame_write_udp(&frame, bytes, sizeof bytes);
+
+	memcpy(longer, bytes, 54);
+	memcpy(longer + 54, (uint8_t[]){17, 0, 1, 4, 0, 0, 0, 0}, 8);
+	memcpy(longer + 62, bytes + 54, length - 54);
+	longer[20] = 60;
+	longer[19] = (uint8_t)(longer[19] + 8);
+	frame = frame_read(longer, length + 8, length + 8);
+	cr_assert_eq(frame.kind, FRAME_UDP);
+	cr_assert_eq(frame.payload_bytes, 5);
+	longer[20] = 44;
+	cr_assert_eq(frame_read(longer, length + 8, length + 8).kind, FRAME_BROKEN);
+	longer[20] = 60;
+	longer[55] = 200;
+	cr_assert_eq(frame_read(longer, length + 8, length + 8).kind, FRAME_BROKEN, "longer than the packet");
+}
+
+Test(frame, neighbour_discovery_asks_and_answers)
+{
+	struct frame ask = ipv6_sample(), answer = ipv6_sample(), seen;
+	uint8_t bytes[FRAME_NEIGHBOUR_BYTES];
+	size_t length;
+
+	ask.kind = FRAME_WHO_HAS;
+	length = frame_write_neighbour(&ask, bytes, sizeof bytes);
+	cr_assert_eq(length, 86);
+	cr_assert_eq(frame_write_neighbour(&ask, bytes, sizeof bytes - 1), 0);
+	cr_assert_eq(memcmp(bytes, (uint8_t[]){0x33, 0x33, 0xff, 0, 0, 2}, 6), 0, "the solicited-node group");
+	seen = frame_read(bytes, length, length);
+	cr_assert_eq(seen.kind, FRAME_WHO_HAS);
+	cr_assert(seen.source_address == ask.source_address && seen.destination_address == ask.destination_address);
+	cr_assert_arr_eq(seen.source_mac, ask.source_mac, FRAME_MAC_BYTES);
+	bytes[21]--;
+	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_OTHER, "a router passed it on");
+	answer.kind = FRAME_IS_AT;
+	length = frame_write_neighbour(&answer, bytes, sizeof bytes);
+	seen = frame_read(bytes, length, length);
+	cr_assert_eq(seen.kind, FRAME_IS_AT);
+	cr_assert(seen.source_address == answer.source_address);
+	bytes[70]++;
+	cr_assert_eq(frame_read(bytes, length, length).kind, FRAME_OTHER, "a wrong checksum");
 }

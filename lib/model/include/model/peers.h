@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The hosts of a mesh: a text file of lines "name address [mac] [rack]", separated by blanks; '#' starts a comment. A
- * MAC of "-", or none, is resolved by ARP; a third word that is no MAC is the rack. Names, addresses and MACs must be
- * unique. Plain data, owned by the caller.
+ * MAC of "-", or none, is resolved by ARP or neighbour discovery; a third word that is no MAC is the rack. Names,
+ * addresses and MACs must be unique. Plain data, owned by the caller.
  */
 #ifndef MODEL_PEERS_H
 #define MODEL_PEERS_H
@@ -19,7 +19,7 @@ enum { PEER_NAME_BYTES = 64, PEERS_MAXIMUM = 1 << 17 };
 
 struct peer {
 	char name[PEER_NAME_BYTES], rack[PEER_NAME_BYTES]; /* rack "" when not given */
-	uint32_t address;                                  /* IPv4, host order */
+	ip_address address;
 	bool has_mac;
 	uint8_t mac[ADDRESS_MAC_BYTES];
 };
@@ -38,6 +38,6 @@ void peers_free(struct peers *peers);
 int peers_write(const struct peers *peers, const char *path, struct error *err);
 
 /* NULL if no peer has it. */
-const struct peer *peers_find(const struct peers *peers, uint32_t address);
+const struct peer *peers_find(const struct peers *peers, ip_address address);
 
 #endif

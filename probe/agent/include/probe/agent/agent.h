@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One host's part in the mesh: a STAMP session-reflector, and a session-sender to each peer, on one queue of a DPDK
- * port with its own small IPv4 (ARP, UDP). The caller steps it:
+ * port with its own small IPv4 and IPv6 (ARP, ND, UDP). The caller steps it:
  *
  *   while (!stop) {
  *           struct stamp now = agent_now(agent);
@@ -53,12 +53,9 @@ enum agent_stamps {
 extern const char *const agent_poll_names[];
 extern const char *const agent_stamps_names[];
 
-/* The IPv4 packet of a probe without TLVs; a longer one has 4 bytes more at least, its padding's header. */
-enum { AGENT_PACKET_MINIMUM = FRAME_UDP_HEADERS - 14 + STAMP_BYTES };
-
 /* One answered probe. */
 struct agent_sample {
-	uint32_t peer;        /* its address */
+	ip_address peer;      /* its address */
 	uint16_t source_port; /* which path it took */
 	uint32_t sequence;
 	struct stamp sent_at; /* t1, CLOCK_WALL */
@@ -69,11 +66,11 @@ struct agent_sample {
 };
 
 struct agent_options {
-	uint16_t queue;    /* of the port */
-	uint32_t address;  /* ours, host order */
-	int prefix_bits;   /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
-	uint32_t gateway;  /* 0 = none */
-	uint16_t udp_port; /* of the reflectors, ours too */
+	uint16_t queue;     /* of the port */
+	ip_address address; /* ours */
+	int prefix_bits;    /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
+	ip_address gateway; /* 0 = none */
+	uint16_t udp_port;  /* of the reflectors, ours too */
 	bool reflect;
 	const struct reflector_prefix *allow; /* see reflector_rules; borrowed */
 	size_t allow_count;
@@ -92,13 +89,16 @@ struct agent_options {
 	bool may_fragment;      /* DF is clear */
 	bool tagged;            /* everything we send has this VLAN tag, and other VLANs' frames are not ours */
 	uint16_t tag_control;   /* see struct frame_tag */
-	uint16_t packet_bytes;  /* IP length of a probe, at least AGENT_PACKET_MINIMUM; 0 = that */
+	uint16_t packet_bytes;  /* IP length of a probe, at least agent_packet_minimum(); 0 = that */
 	struct ns stall;        /* 0 = 100 us */
 	int digits;     /* of round trips in histograms: 3 (0, 152 KB each) or 2 (22 KB), for thousands of sessions */
 	size_t samples; /* kept for agent_take_sample(); 0 = none */
 };
 
 struct agent;
+
+/* The IP length of a probe without TLVs; a longer one has 4 bytes more at least, its padding's header. */
+size_t agent_packet_minimum(const struct agent_options *options);
 
 /* port is open and started; pool holds AGENT_BUFFERS packets. All outlive the agent. */
 enum { AGENT_BUFFERS = 8191 };
@@ -108,7 +108,7 @@ void agent_destroy(struct agent *agent); /* NULL is legal */
 
 /* Copies the peer. 0, -EEXIST (its address is known, or ours), -E2BIG (more than 65,536 sessions) or -ENOMEM. */
 int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *err);
-int agent_remove_peer(struct agent *agent, uint32_t address); /* 0 or -ENOENT; later peers' indices move down */
+int agent_remove_peer(struct agent *agent, ip_address address); /* 0 or -ENOENT; later peers' indices move down */
 size_t agent_peer_count(const struct agent *agent);
 
 enum agent_mode {

@@ -23,7 +23,7 @@ struct mesh_watch_state {
 
 struct mesh_watch {
 	const char *host;       /* our name in the matrix */
-	uint32_t address;       /* ours: that line of the peers file is left out, and gives our rack */
+	ip_address address;     /* ours: that line of the peers file is left out, and gives our rack */
 	const char *peers_path; /* looked at once a window */
 	struct ns window;
 	double error_us; /* bound of one stamp's error, for the matrix */

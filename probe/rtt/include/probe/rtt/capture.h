@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <base/address.h>
 #include <base/error.h>
 #include <base/ns.h>
 
 /* One pair. */
 struct capture_sample {
-	uint32_t source, destination; /* IPv4 of asker and answerer, host order */
+	ip_address source, destination;
 	uint16_t source_port;
 	uint32_t sequence;
 	struct ns requested_at; /* capture stamp of the request */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ethernet frames that the prober speaks: UDP over IPv4 and ARP, written and read as bytes, with their checksums.
- * Addresses and ports are in host order here. Pure. RFC 894, 826, 791, 768, 1071.
+ * Ethernet frames that the prober speaks: UDP over IPv4 and IPv6, ARP and neighbour discovery, written and read as
+ * bytes, with their checksums. Addresses and ports are in host order here. Pure. RFC 894, 826, 791, 768, 1071, 8200,
+ * 4861.
  */
 #ifndef RTT_FRAME_H
 #define RTT_FRAME_H
@@ -10,12 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <base/address.h>
+
 enum {
 	FRAME_MAC_BYTES = 6,
-	FRAME_UDP_HEADERS = 14 + 20 + 8,
-	FRAME_ARP_BYTES = 60, /* padded to what Ethernet wants (without the FCS) */
-	FRAME_MINIMUM = 60,
-	FRAME_TAGS = 2, /* that are read and written */
+	FRAME_ETHERNET_BYTES = 14,
+	FRAME_MINIMUM = 60,                           /* what Ethernet wants, without the FCS */
+	FRAME_NEIGHBOUR_BYTES = 14 + 2 * 4 + 40 + 32, /* that a question or answer of a neighbour has at most */
+	FRAME_TAGS = 2,                               /* that are read and written */
 	FRAME_TAG_BYTES = 4,
 	FRAME_TAG_TYPE = 0x8100, /* 802.1Q */
 	FRAME_VLAN_MASK = 0xfff, /* of a tag's control: the VLAN; 0 = a priority alone */
@@ -26,8 +29,8 @@ enum frame_kind {
 	FRAME_OTHER,  /* something else: not ours to judge */
 	FRAME_BROKEN, /* cut short, fragmented, or a checksum is wrong */
 	FRAME_UDP,
-	FRAME_ARP_REQUEST,
-	FRAME_ARP_REPLY,
+	FRAME_WHO_HAS, /* ARP request, neighbour solicitation */
+	FRAME_IS_AT,   /* ARP reply, neighbour advertisement */
 };
 
 /* 802.1Q or 802.1ad, the outer one first. */
@@ -38,7 +41,8 @@ struct frame_tag {
 struct frame {
 	enum frame_kind kind;
 	uint8_t source_mac[FRAME_MAC_BYTES], destination_mac[FRAME_MAC_BYTES];
-	uint32_t source_address, destination_address; /* IPv4; in ARP the sender's and the target's */
+	ip_address source_address,
+		destination_address; /* of a neighbour's question or answer: the sender's, the target's */
 	uint16_t source_port, destination_port;
 	uint8_t ttl, dscp, ecn;
 	bool may_fragment; /* DF is clear */
@@ -58,7 +62,7 @@ struct frame {
  */
 struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length);
 
-/* Bytes before the payload of a UDP frame with these tags. */
+/* Bytes before the payload of a UDP frame with these tags and addresses. */
 size_t frame_headers(const struct frame *frame);
 
 /*
@@ -67,7 +71,8 @@ size_t frame_headers(const struct frame *frame);
  */
 size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity);
 
-/* "Who has destination_address?" (broadcast) or "source_address is at source_mac"; FRAME_ARP_BYTES, 0 if too small. */
-size_t frame_write_arp(const struct frame *frame, uint8_t *out, size_t capacity);
+/* "Who has destination_address?" (to all, or its solicited-node group) or "source_address is at source_mac" (to the
+ * asker, destination_address). Returns the length, 0 if `capacity` is under FRAME_NEIGHBOUR_BYTES. */
+size_t frame_write_neighbour(const struct frame *frame, uint8_t *out, size_t capacity);
 
 #endif

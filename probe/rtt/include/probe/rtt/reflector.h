@@ -17,8 +17,8 @@
 struct reflector;
 
 struct reflector_prefix {
-	uint32_t address; /* IPv4, host order */
-	int bits;         /* 0..32 */
+	ip_address address;
+	int bits; /* 0..32 or 0..128 */
 };
 
 /*
@@ -27,8 +27,8 @@ struct reflector_prefix {
  */
 struct reflector_rules {
 	uint8_t mac[FRAME_MAC_BYTES]; /* ours */
-	uint32_t address;             /* ours, host order */
-	int prefix_bits;              /* of our link, whose network and broadcast addresses are no hosts; 0 = unknown */
+	ip_address address;           /* ours */
+	int prefix_bits; /* of our link, whose network and broadcast addresses (IPv4) are no hosts; 0 = unknown */
 	/* Sources to answer; none = all. TWAMP requests under 44 bytes, whose answers are longer than they are, get an
 	 * answer only if their source is listed. Borrowed. */
 	const struct reflector_prefix *allow;
