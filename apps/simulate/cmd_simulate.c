@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora simulate: a trace-driven day of one or more policies, with the paper's metrics and figures. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -20,6 +21,7 @@ static const char teach[] =
 	"  $ nomora simulate --trace google2011 -C curves -p random -p nomora:p_m=105,p_r=110,preemption,beta=1 -o "
 	"day\n"
 	"  $ nomora simulate --machines 1250 --hours 1 -C curves --what-if slots=11\n"
+	"  $ nomora simulate --machines 1250 --hours 1 -C curves --sweep slots=11,12,13 -j 2 -o slots\n"
 	"\n"
 	"Exit status: 0, also when a signal stopped it and partial results were written; 1 bad file; 2 usage.\n";
 
@@ -106,6 +108,8 @@ static const struct option_row rows[] = {
 		       "policies to simulate at a time"),
 	OPTION_LIST(struct simulate_options, what_if, "what-if", 0, "KEY=VALUE",
 		    "run again with this option changed, and print the differences"),
+	OPTION_STRING(struct simulate_options, sweep, "sweep", 0, "KEY=V1,V2,...",
+		      "run at each value of this option; print a table, write sweep.csv and sweep.svg"),
 	OPTION_INTEGER(struct simulate_options, seeds, "seeds", 0, "N", 2, 1000, "paired seeds of --what-if"),
 	OPTION_END,
 };
@@ -149,14 +153,19 @@ static int write_output(const struct simulate *simulate, const char *folder, str
 	return code == 0 ? simulate_write_summary(simulate, folder, err) : code;
 }
 
+static int make_folder(const char *folder, struct error *err)
+{
+	if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST)
+		return error_set(err, errno, "cannot make %s: %s", folder, strerror(errno));
+	return 0;
+}
+
 static int run(const struct simulate_options *options, struct error *err)
 {
 	struct simulate simulate = {0};
-	int code = 0;
-
-	if (options->output && mkdir(options->output, 0777) != 0 && errno != EEXIST)
-		return error_set(err, errno, "cannot make %s: %s", options->output, strerror(errno));
-	code = simulate_setup(&simulate, options, err);
+	int code = make_folder(options->output, err);
+	if (code == 0)
+		code = simulate_setup(&simulate, options, err);
 	if (code == 0 && options->write_trace)
 		code = google_trace_write(simulate.workload, options->write_trace, err);
 	if (code == 0)
@@ -171,29 +180,86 @@ static int run(const struct simulate_options *options, struct error *err)
 	return code == 0 ? command_flush(err) : code;
 }
 
-/* The options once more with each KEY=VALUE as --KEY=VALUE. */
-static int parse_changed(int argc, char **argv, const struct option_list *what_if, struct simulate_options *changed,
-			 struct option_operands *operands)
+enum { CHANGE_BYTES = 128 };
+
+/* The options once more with each KEY=VALUE as --KEY=VALUE; they point into `texts`, one for each. */
+static int parse_changed(int argc, char **argv, const char *const *changes, size_t change_count,
+			 char (*texts)[CHANGE_BYTES], struct simulate_options *changed)
 {
-	static char texts[OPTION_LIST_MAXIMUM][128]; /* the options point into them */
 	char *arguments[OPTION_LIST_MAXIMUM * 2 + 2];
-	int count = 0;
+	struct option_operands operands = {0};
+	int count = 0, code;
 
 	for (; count < argc && count < OPTION_LIST_MAXIMUM; count++)
 		arguments[count] = argv[count];
-	for (size_t i = 0; i < what_if->count; i++) {
-		snprintf(texts[i], sizeof texts[i], "--%s", what_if->items[i]);
+	for (size_t i = 0; i < change_count; i++) {
+		snprintf(texts[i], CHANGE_BYTES, "--%s", changes[i]);
 		arguments[count++] = texts[i];
 	}
 	arguments[count] = NULL;
 	*changed = defaults;
-	return command_parse(&usage, count, arguments, changed, operands);
+	code = command_parse(&usage, count, arguments, changed, &operands);
+	options_free(&operands);
+	return code;
+}
+
+static int run_what_if(int argc, char **argv, const struct simulate_options *options, struct error *err)
+{
+	static char texts[OPTION_LIST_MAXIMUM][CHANGE_BYTES];
+	struct simulate_options changed;
+	int code = parse_changed(argc, argv, options->what_if.items, options->what_if.count, texts, &changed);
+
+	if (code >= 0)
+		return code;
+	stop_catch_signals();
+	return simulate_what_if(options, &changed, err) == 0 ? COMMAND_OK : command_fail(err, COMMAND_FAILED);
+}
+
+/* KEY=V1,V2,... */
+static int run_sweep(int argc, char **argv, const struct simulate_options *options, struct error *err)
+{
+	static char texts[SIMULATE_SWEEP_MAXIMUM][CHANGE_BYTES];
+	static char changes[SIMULATE_SWEEP_MAXIMUM][CHANGE_BYTES];
+	static struct simulate_sweep sweep;
+	char *key = strdup(options->sweep), *values = key ? strchr(key, '=') : NULL, *save = NULL;
+	int code = COMMAND_USAGE;
+
+	if (values)
+		*values++ = '\0';
+	sweep.key = key;
+	for (char *value = values ? strtok_r(values, ",", &save) : NULL; value; value = strtok_r(NULL, ",", &save)) {
+		const char *change = changes[sweep.count];
+
+		if (sweep.count == SIMULATE_SWEEP_MAXIMUM)
+			break;
+		snprintf(changes[sweep.count], CHANGE_BYTES, "%s=%s", key, value);
+		sweep.texts[sweep.count] = value;
+		code = parse_changed(argc, argv, &change, 1, &texts[sweep.count], &sweep.options[sweep.count]);
+		if (code < 0 && simulate_check(&sweep.options[sweep.count], err) != 0)
+			code = command_fail(err, COMMAND_USAGE);
+		if (code >= 0)
+			goto out;
+		sweep.count++;
+	}
+	if (sweep.count == 0) {
+		error_set(err, EINVAL, "--sweep '%s': expected KEY=V1,V2,...", options->sweep);
+		code = command_fail(err, COMMAND_USAGE);
+		goto out;
+	}
+	stop_catch_signals();
+	code = make_folder(options->output, err);
+	if (code == 0)
+		code = simulate_sweep(&sweep, options->output, err);
+	code = code == 0 ? COMMAND_OK : command_fail(err, COMMAND_FAILED);
+out:
+	free(key);
+	return code;
 }
 
 int command_simulate(int argc, char **argv)
 {
-	struct simulate_options options = defaults, changed;
-	struct option_operands operands = {0}, changed_operands = {0};
+	struct simulate_options options = defaults;
+	struct option_operands operands = {0};
 	struct error err = {0};
 	int code = command_parse(&usage, argc, argv, &options, &operands);
 
@@ -203,14 +269,14 @@ int command_simulate(int argc, char **argv)
 		simulate_check(&options, &err);
 	if (code < 0 && err.code)
 		code = command_fail(&err, COMMAND_USAGE);
-	if (code < 0 && options.what_if.count > 0)
-		code = parse_changed(argc, argv, &options.what_if, &changed, &changed_operands);
-	if (code < 0) {
+	if (code < 0 && options.what_if.count > 0) {
+		code = run_what_if(argc, argv, &options, &err);
+	} else if (code < 0 && options.sweep) {
+		code = run_sweep(argc, argv, &options, &err);
+	} else if (code < 0) {
 		stop_catch_signals();
-		code = options.what_if.count > 0 ? simulate_what_if(&options, &changed, &err) : run(&options, &err);
-		code = code == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
+		code = run(&options, &err) == 0 ? COMMAND_OK : command_fail(&err, COMMAND_FAILED);
 	}
-	options_free(&changed_operands);
 	options_free(&operands);
 	return code;
 }

@@ -2,7 +2,8 @@
 /*
  * nomora simulate, in parts: cmd_simulate.c has the options and the order of work, simulate_setup.c makes settings and
  * workload from them, simulate_run.c runs the policies in processes, simulate_output.c writes summary.json and CSV,
- * simulate_report.c the page with figures 5 to 9, simulate_what_if.c compares two sets of options.
+ * simulate_report.c the page with figures 5 to 9, simulate_what_if.c compares two sets of options, simulate_sweep.c
+ * runs all values of one.
  */
 #ifndef APPS_SIMULATE_H
 #define APPS_SIMULATE_H
@@ -23,8 +24,8 @@
 enum { SIMULATE_POLICIES_MAXIMUM = 16, SIMULATE_NAME_BYTES = 96 };
 
 struct simulate_options {
-	const char *trace, *journal, *swf, *sacct, *write_trace, *record, *curves, *curve_mix, *topology, *solver_time,
-		*output;
+	const char *trace, *journal, *swf, *sacct, *write_trace, *sweep, *record, *curves, *curve_mix, *topology,
+		*solver_time, *output;
 	struct option_list policies, what_if;
 	int64_t machines, slots, seed, unscheduled_capacity, gamma, processes, seeds;
 	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
@@ -74,5 +75,16 @@ int simulate_write_report(const struct simulate *simulate, const char *folder, s
 
 /* Runs both sets of options with paired seeds and prints the differences. `changed` are the options with --what-if. */
 int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, struct error *err);
+
+/* One option at several values: options[i] has texts[i]. */
+enum { SIMULATE_SWEEP_MAXIMUM = 64 };
+struct simulate_sweep {
+	const char *key;
+	const char *texts[SIMULATE_SWEEP_MAXIMUM];
+	struct simulate_options options[SIMULATE_SWEEP_MAXIMUM];
+	size_t count;
+};
+/* Runs the policies at each value, prints a table, and writes sweep.csv and sweep.svg into the folder (may be NULL). */
+int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, struct error *err);
 
 #endif

@@ -49,6 +49,15 @@ check "with preemption tasks move, and the area rises" test \
 	"$(field moves.json '(lambda a, b: a["moves"]["migrations"] > 0 == b["moves"]["migrations"] and a["performance"]["area"] > b["performance"]["area"])(*d["policies"])')" = True
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --what-if roots=best --what-if slots=3 --seeds 3
 [ "$code" -eq 0 ] && printf '%s\n' "$out" | grep -qE '^  area, % +[0-9.]+ +[0-9.]+ +[+-][0-9.]+ +[0-9.]+$' && pass "--what-if" || fail "--what-if" "$code $out $err"
+run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random -p nomora --sweep rack-us=40,120 -j 2 -o rack
+check "--sweep" test "$code" -eq 0
+check "its table" python3 -c '
+import csv
+rows = {(r["rack-us"], r["policy"]): float(r["area"]) for r in csv.DictReader(open("rack/sweep.csv"))}
+assert len(rows) == 4 and rows["40", "nomora"] > rows["120", "nomora"] > 0, rows'
+check "its chart" grep -q '<svg' rack/sweep.svg
+refuses "a sweep of an option that is not there" 2 "" "${simulate[@]}" --sweep racks=1,2
+refuses "a sweep without values" 2 "expected KEY=V1,V2" "${simulate[@]}" --sweep slots
 
 # A trace written and read is the day itself.
 check "tracegen" "$nomora" tracegen --machines 200 --slots 4 --hours 0.2 --seed 3 trace
