@@ -49,6 +49,7 @@ struct station {
 	const struct peers *peers;
 	struct agent_options options;
 	struct reflector_prefix allow[ALLOW_MAXIMUM];
+	struct stamp_keys keys;
 	struct progress *progress;
 	struct file_writer *samples;
 	struct sample_file *sample_file;
@@ -154,6 +155,24 @@ static int read_vlan(const struct station_settings *settings, struct agent_optio
 	return 0;
 }
 
+static int read_keys(struct station *station, struct error *err)
+{
+	const struct station_settings *settings = station->settings;
+	struct agent_options *options = &station->options;
+	int code;
+
+	if (!settings->keys_path)
+		return 0;
+	code = stamp_keys_read(settings->keys_path, &station->keys, err);
+	if (code)
+		return code;
+	options->keys = &station->keys;
+	options->key = settings->session ? stamp_keys_find(&station->keys, options->session) : station->keys.items;
+	return options->key ? 0
+			    : error_set(err, ENOENT, "%s: there is no key of session %d (--ssid)", settings->keys_path,
+					(int)settings->session);
+}
+
 static int check_size(const struct station_settings *settings, const struct agent_options *options, struct error *err)
 {
 	int smallest = (int)agent_packet_minimum(options);
@@ -191,6 +210,7 @@ static int read_settings(struct station *station, struct error *err)
 		.seed = settings->seed ? (uint64_t)settings->seed
 				       : (uint64_t)ns_now_wall().v ^ (uint64_t)getpid() << 48,
 		.probe_pps = (uint32_t)settings->probe_pps,
+		.session = (uint16_t)settings->session,
 		.dscp = (uint8_t)settings->dscp,
 		.ecn = (uint8_t)settings->ecn,
 		.ttl = (uint8_t)settings->ttl,
@@ -204,8 +224,6 @@ static int read_settings(struct station *station, struct error *err)
 		code = read_allow(station, err);
 	if (!code)
 		code = read_vlan(settings, options, err);
-	if (!code)
-		code = check_size(settings, options, err);
 	return code ? code : read_slot(settings, options, err);
 }
 
@@ -411,6 +429,7 @@ static void close_station(struct station *station)
 	progress_destroy(station->progress);
 	mesh_row_clear(&station->result.row);
 	agent_destroy(station->agent);
+	stamp_keys_free(&station->keys);
 	dp_port_close(station->port);
 	dp_pool_free(station->pool);
 	dp_eal_stop();
@@ -428,6 +447,12 @@ int station_run(const struct station_settings *settings, const struct option_ope
 		log_set_level(LOG_LEVEL_ERROR);
 	if (read_settings(&station, &err))
 		return command_fail(&err, COMMAND_USAGE);
+	if (read_keys(&station, &err))
+		return command_fail(&err, COMMAND_FAILED);
+	if (check_size(settings, &station.options, &err)) {
+		stamp_keys_free(&station.keys);
+		return command_fail(&err, COMMAND_USAGE);
+	}
 	stop_catch_signals();
 	if (!(code = open_outputs(&station, &err)) && !(code = open_port(&station, operands, &err)) &&
 	    !(code = settings->live_path ? run_watch(&station, &err) : run_agent(&station, &err)) &&

@@ -14,9 +14,10 @@
 #include <probe/store/recorder.h>
 
 struct station_settings {
-	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan;
-	int64_t udp_port, paths, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, probe_pps, source_pps,
-		total_pps, live_hosts, live_racks, live_pairs;
+	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan,
+		*keys_path;
+	int64_t udp_port, paths, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps,
+		source_pps, total_pps, live_hosts, live_racks, live_pairs;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s;
 	int driver, poll, stamps, format;
 	struct mesh_recorder_options history;
@@ -36,6 +37,8 @@ extern const char *const station_format_names[];
 			       "UDP port of the reflectors"),                                                          \
 		OPTION_STRING(struct station_settings, vlan, "vlan", 0, "ID[,PRIORITY]",                               \
 			      "802.1Q tag of all our frames; ID 0 = a priority alone"),                                \
+		OPTION_STRING(struct station_settings, keys_path, "keys", 0, "FILE",                                   \
+			      "authenticated mode: lines 'SSID KEY' (hexadecimal), readable by the owner alone"),      \
 		OPTION_INTEGER(struct station_settings, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,                    \
 			       "largest packet that the port carries"),                                                \
 		OPTION_CHOICE(struct station_settings, driver, "driver", 0, "NAME", dp_port_driver_names,              \
@@ -66,6 +69,8 @@ extern const char *const station_format_names[];
 		OPTION_FLAG(struct station_settings, may_fragment, "no-df", 0, "leave \"don't fragment\" clear"),      \
 		OPTION_INTEGER(struct station_settings, packet_bytes, "size", 0, "BYTES", 0, DP_MTU_MAXIMUM,           \
 			       "IP length of the probes, up to the MTU; 0 = the smallest"),                            \
+		OPTION_INTEGER(struct station_settings, session, "ssid", 0, "N", 0, 65535,                             \
+			       "session identifier; 0 = the first of --keys, or at random"),                           \
 		OPTION_INTEGER(struct station_settings, probe_pps, "limit-probes", 0, "PPS", 0, 1e9,                   \
 			       "probes a second to all peers; 0 = no limit")
 

@@ -54,6 +54,7 @@ static int create_reflector(struct agent *agent, struct error *err)
 		.allow_count = agent->options.allow_count,
 		.source_pps = agent->options.source_pps,
 		.total_pps = agent->options.total_pps,
+		.keys = agent->options.keys,
 	};
 
 	memcpy(rules.mac, agent->mac, FRAME_MAC_BYTES);
@@ -100,7 +101,7 @@ static void discard_old_frames(struct agent *agent)
 size_t agent_packet_minimum(const struct agent_options *options)
 {
 	return frame_headers(&(struct frame){.destination_address = options->address}) - FRAME_ETHERNET_BYTES +
-	       STAMP_BYTES;
+	       stamp_bytes(options->key);
 }
 
 struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct dp_pool *pool,
@@ -238,6 +239,7 @@ void agent_summarise(struct agent *agent, struct agent_summary *summary)
 		.send_failures = agent->send_failures,
 		.broken_frames = agent->broken_frames,
 		.unfinished_checksums = agent->unfinished_checksums,
+		.bad_hmac = agent->prober.bad_hmac,
 		.other_vlan = agent->other_vlan,
 		.interval = prober_interval(&agent->prober),
 		.limited = agent->prober.limited,

@@ -81,7 +81,7 @@ static void take_request(struct agent *agent, const struct frame *request, struc
 	struct frame answer;
 
 	agent->last_request = arrived;
-	if (dp_packet_room(packet) < (size_t)(payload - bytes) + STAMP_BYTES ||
+	if (dp_packet_room(packet) < (size_t)(payload - bytes) + STAMP_AUTHENTICATED_BYTES ||
 	    reflector_prepare(agent->reflector, request, (struct ns){received_at.ns}, agent->error_estimate, payload,
 			      &prepared)) {
 		dp_packet_free(packet);
@@ -232,6 +232,7 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 {
 	struct dp_packet *packet = dp_packet_alloc(agent->pool);
 	struct stamp_request request = probe->request;
+	const size_t base = stamp_bytes(request.authenticated);
 	uint8_t *payload;
 	struct stamp sent_at;
 	struct frame frame = {
@@ -244,7 +245,7 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 		.dscp = agent->options.dscp,
 		.ecn = agent->options.ecn,
 		.may_fragment = agent->options.may_fragment,
-		.payload_bytes = STAMP_BYTES + padding(agent),
+		.payload_bytes = base + padding(agent),
 	};
 
 	if (!packet) {
@@ -259,7 +260,9 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 	request.error = agent->error_estimate;
 	request.sent_at.v = dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns;
 	stamp_write_request(&request, payload);
-	stamp_write_padding(payload + STAMP_BYTES, padding(agent));
+	if (agent->options.key)
+		stamp_sign(agent->options.key, payload);
+	stamp_write_padding(payload + base, padding(agent));
 	dp_packet_set_length(packet, frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
 	sent_at = dp_now(agent->clock);
 	if (send_now(agent, packet))

@@ -229,7 +229,7 @@ static uint64_t stamp_key(const struct frame *frame)
 	uint64_t host = (uint64_t)frame->source_address ^ (uint64_t)(frame->source_address >> 64);
 	uint64_t key = (host << 32 ^ host >> 32 ^ ports) * UINT64_C(0x9e3779b97f4a7c15);
 
-	key ^= (stamp_identity(frame->payload) + 1) * UINT64_C(0xc2b2ae3d27d4eb4f);
+	key ^= (stamp_identity(frame->payload, frame->payload_bytes) + 1) * UINT64_C(0xc2b2ae3d27d4eb4f);
 	key ^= key >> 29;
 	return key ? key : 1;
 }

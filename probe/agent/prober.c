@@ -54,6 +54,8 @@ int prober_create(struct prober *prober, const struct agent_options *options, st
 	*prober = (struct prober){.options = options, .clock = clock};
 	rng_seed(&rng, options->seed);
 	prober->session = (uint16_t)(1 + rng_below(&rng, 65535));
+	if (options->session || options->key)
+		prober->session = options->key ? options->key->session : options->session;
 	if (options->samples)
 		prober->samples = spsc_create(options->samples, sizeof(struct agent_sample));
 	if (choose_ports(prober, &rng) || (options->samples && !prober->samples)) {
@@ -357,6 +359,7 @@ static void fill_probe(struct prober *prober, struct prober_target *target, stru
 		prober->outstanding -= session_outstanding(probe->session);
 	}
 	probe->request.session = prober->session;
+	probe->request.authenticated = prober->options->key;
 	probe->request.sequence = session_send(probe->session, (struct stamp){.clock = CLOCK_COUNTER});
 	if (prober->mode == AGENT_MEASURING)
 		prober->outstanding += session_outstanding(probe->session);
@@ -470,6 +473,20 @@ static void note_headers(struct agent_headers *seen, const struct frame *frame, 
 	};
 }
 
+static int read_reply(struct prober *prober, const struct frame *frame, struct stamp_reply *reply)
+{
+	const struct stamp_key *key = prober->options->key;
+
+	if (!key)
+		return stamp_read_reply(frame->payload, frame->payload_bytes, reply);
+	if (stamp_read_authenticated_reply(frame->payload, frame->payload_bytes, reply))
+		return -EBADMSG;
+	if (stamp_is_signed(key, frame->payload, frame->payload_bytes))
+		return 0;
+	prober->bad_hmac++;
+	return -EBADMSG;
+}
+
 bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed)
 {
 	int16_t path = prober->path_of_port ? prober->path_of_port[frame->destination_port] : -1;
@@ -479,11 +496,11 @@ bool prober_answer(struct prober *prober, const struct frame *frame, struct stam
 	enum session_answer answer;
 	struct session *session;
 
-	if (!target || stamp_read_reply(frame->payload, frame->payload_bytes, &reply))
+	if (!target || read_reply(prober, frame, &reply))
 		return false;
 	/* RFC 8972 section 3: a reflector that does not know session identifiers leaves them 0; address and port say
 	 * which session it is. */
-	if (reply.session != prober->session && reply.session != 0)
+	if (reply.session != prober->session && (reply.session != 0 || reply.authenticated))
 		return false;
 	target->ssid_ignored = reply.session == 0;
 	if (path == (int16_t)prober->options->paths) {

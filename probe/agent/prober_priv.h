@@ -49,7 +49,7 @@ struct prober {
 	uint64_t turn;
 	double gap_ns;
 	bool limited; /* gap_ns is probe_pps's, not the interval's */
-	uint64_t skipped, outstanding;
+	uint64_t skipped, outstanding, bad_hmac;
 	size_t expire_target; /* where prober_expire() goes on */
 	uint32_t expire_path;
 	struct spsc *samples; /* NULL = not wanted */

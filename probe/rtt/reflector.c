@@ -10,16 +10,23 @@
 enum { PROBE_LENGTH = 16, SOURCES = 4096 };
 
 static const struct ns burst = {100 * NS_PER_MS}; /* what a source that was quiet may send at once */
+static const struct ns stamp_slack = {NS_PER_MS}; /* a clock that is being disciplined may go back a little */
 static const struct ns clock_step = {NS_PER_S};   /* arrivals that are stamped out of order differ by less */
+
+/* The requests that an authenticated session had: the newest 64 numbers, as in RFC 4303 section 3.4.3. */
+struct replay {
+	uint64_t seen; /* bit i: `highest` - i; 0 = nothing came yet */
+	uint32_t highest;
+	int64_t newest_ns; /* t1 */
+};
 
 struct entry {
 	uint64_t last_used; /* 0 = free */
 	ip_address address;
 	uint16_t port, session;
-	union {
-		uint32_t next_sequence; /* of a session */
-		int64_t next_free_ns;   /* of a source: see within_rate() */
-	};
+	uint32_t next_sequence; /* of a session */
+	int64_t next_free_ns;   /* of a source: see within_rate() */
+	struct replay replay;   /* of an authenticated session */
 };
 
 struct table {
@@ -168,7 +175,7 @@ static bool may_answer(struct reflector *reflector, const struct frame *request,
 		refused = &counters->not_ours;
 	else if (!is_unicast_host(rules, request))
 		refused = &counters->bad_source;
-	else if (stamp_looks_like_reply(request->payload, request->payload_bytes))
+	else if (stamp_looks_like_reply(request->payload, request->payload_bytes, rules->keys))
 		refused = &counters->loops;
 	else if (rules->allow_count && !listed)
 		refused = &counters->not_allowed;
@@ -188,20 +195,67 @@ static bool may_answer(struct reflector *reflector, const struct frame *request,
 	return !refused;
 }
 
+/*
+ * A sender that starts again counts from 0, with later stamps than before; an old request with a higher number than
+ * those has an earlier stamp.
+ */
+static bool is_replay(struct replay *replay, const struct stamp_request *request)
+{
+	int64_t ahead = (int32_t)(request->sequence - replay->highest);
+	int64_t later_ns = request->sent_at.v - replay->newest_ns;
+	bool newer = !replay->seen || later_ns > (ahead > 0 ? -stamp_slack.v : 0);
+
+	if (replay->seen && ahead <= 0 && ahead > -64 && !(replay->seen >> -ahead & 1)) {
+		replay->seen |= UINT64_C(1) << -ahead;
+	} else if (!newer) {
+		return true;
+	} else {
+		replay->seen = replay->seen && ahead > 0 && ahead < 64 ? replay->seen << ahead | 1 : 1;
+		replay->highest = request->sequence;
+	}
+	if (later_ns > 0)
+		replay->newest_ns = request->sent_at.v;
+	return false;
+}
+
+/* Of an authentic request its key, else NULL. */
+static const struct stamp_key *authenticate(struct reflector *reflector, const struct frame *request, uint16_t session)
+{
+	const struct stamp_key *key = stamp_keys_find(reflector->rules.keys, session);
+
+	if (!key)
+		reflector->counters.unknown_session++;
+	else if (!stamp_is_signed(key, request->payload, request->payload_bytes))
+		reflector->counters.bad_hmac++;
+	else
+		return key;
+	return NULL;
+}
+
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
 		      struct stamp_error_estimate error, uint8_t *payload, struct reflector_answer *answer)
 {
+	const struct stamp_keys *keys = reflector->rules.keys;
+	const size_t base = stamp_bytes(keys);
 	struct stamp_request asked;
 	struct entry *entry;
 
-	if (stamp_read_request(request->payload, request->payload_bytes, &asked)) {
+	answer->key = NULL;
+	if ((keys ? stamp_read_authenticated_request : stamp_read_request)(request->payload, request->payload_bytes,
+									   &asked)) {
 		reflector->counters.malformed++;
 		return -EBADMSG;
 	}
 	if (!may_answer(reflector, request, received_at))
 		return -EBADMSG;
+	if (keys && !(answer->key = authenticate(reflector, request, asked.session)))
+		return -EBADMSG;
 	entry = find(reflector, &reflector->sessions, request->source_address, request->source_port, asked.session);
 	entry->last_used = ++reflector->uses;
+	if (keys && is_replay(&entry->replay, &asked)) {
+		reflector->counters.replayed++;
+		return -EBADMSG;
+	}
 	error.format = asked.error.format; /* a TWAMP sender may understand no other */
 	answer->reply = (struct stamp_reply){
 		.sequence = entry->next_sequence++,
@@ -212,10 +266,11 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 		.request_sent_at = asked.sent_at,
 		.request_error = asked.error,
 		.request_ttl = request->ttl,
+		.authenticated = asked.authenticated,
 	};
-	answer->payload_bytes = request->payload_bytes > STAMP_BYTES ? request->payload_bytes : STAMP_BYTES;
+	answer->payload_bytes = request->payload_bytes > base ? request->payload_bytes : base;
 	if (!asked.twamp)
-		stamp_mark_tlvs(payload + STAMP_BYTES, request->payload_bytes - STAMP_BYTES);
+		stamp_mark_tlvs(payload + base, request->payload_bytes - base);
 	reflector->counters.answered++;
 	return 0;
 }
@@ -224,6 +279,8 @@ void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_
 {
 	answer->reply.sent_at = sent_at;
 	stamp_write_reply(&answer->reply, payload);
+	if (answer->key)
+		stamp_sign(answer->key, payload);
 }
 
 struct reflector_counters reflector_counters(const struct reflector *reflector)

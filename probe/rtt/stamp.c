@@ -11,17 +11,15 @@
 /* Seconds from 1900 (NTP's epoch) to 1970. */
 static const int64_t ntp_to_unix_s = INT64_C(2208988800);
 
-/* Where the fields lie: RFC 8762 figures 2 and 5, SSID from RFC 8972 figures 1 and 2. */
-enum {
-	AT_SEQUENCE = 0,
-	AT_STAMP = 4,
-	AT_ERROR = 12,
-	AT_SESSION = 14,
-	AT_RECEIVED = 16,
-	AT_REQUEST_SEQUENCE = 24,
-	AT_REQUEST_STAMP = 28,
-	AT_REQUEST_ERROR = 36,
-	AT_REQUEST_TTL = 40,
+/* Where the fields lie behind the sequence number: RFC 8762 figures 2, 3, 5 and 6, SSID from RFC 8972 figures 1 to 4.
+ */
+struct layout {
+	uint8_t stamp, error, session, received, request_sequence, request_stamp, request_error, request_ttl, end;
+};
+
+static const struct layout layouts[] = {
+	{4, 12, 14, 16, 24, 28, 36, 40, STAMP_BYTES},
+	{16, 24, 26, 32, 48, 64, 72, 80, STAMP_AUTHENTICATED_BYTES - STAMP_HMAC_BYTES},
 };
 
 enum { LONGEST_RESIDENCE_S = 10 };
@@ -120,76 +118,128 @@ struct ns stamp_error_to_ns(struct stamp_error_estimate error)
 
 void stamp_write_request(const struct stamp_request *request, uint8_t *out)
 {
-	memset(out, 0, STAMP_BYTES);
-	put32(out + AT_SEQUENCE, request->sequence);
-	put_time(out + AT_STAMP, request->sent_at, request->error.format);
-	put_error(out + AT_ERROR, request->error);
-	put16(out + AT_SESSION, request->session);
+	const struct layout *at = &layouts[request->authenticated];
+
+	memset(out, 0, at->end);
+	put32(out, request->sequence);
+	put_time(out + at->stamp, request->sent_at, request->error.format);
+	put_error(out + at->error, request->error);
+	put16(out + at->session, request->session);
 }
 
-/* RFC 8762 section 4.2.1: a request has zeros where an answer has its stamps. `bytes` holds STAMP_BYTES. */
-static bool has_request_zeros(const uint8_t *bytes)
+/* RFC 8762 section 4.2.1: a request has zeros where an answer has its stamps. `bytes` holds the base packet. */
+static bool has_request_zeros(const uint8_t *bytes, const struct layout *at)
 {
-	static const uint8_t zeros[STAMP_BYTES - AT_RECEIVED];
+	static const uint8_t zeros[STAMP_AUTHENTICATED_BYTES];
 
-	return memcmp(bytes + AT_RECEIVED, zeros, sizeof zeros) == 0;
+	return memcmp(bytes + at->received, zeros, at->end - (size_t)at->received) == 0;
 }
 
 int stamp_read_request(const uint8_t *bytes, size_t length, struct stamp_request *request)
 {
-	if (length < STAMP_REQUEST_MINIMUM || get_error(bytes + AT_ERROR, &request->error))
+	const struct layout *at = &layouts[false];
+
+	*request = (struct stamp_request){0};
+	if (length < STAMP_REQUEST_MINIMUM || get_error(bytes + at->error, &request->error))
 		return -EBADMSG;
-	request->sequence = get32(bytes + AT_SEQUENCE);
-	request->twamp = length < STAMP_BYTES || !has_request_zeros(bytes);
-	request->session = request->twamp ? 0 : get16(bytes + AT_SESSION);
-	return get_time(bytes + AT_STAMP, request->error.format, &request->sent_at);
+	request->sequence = get32(bytes);
+	request->twamp = length < STAMP_BYTES || !has_request_zeros(bytes, at);
+	request->session = request->twamp ? 0 : get16(bytes + at->session);
+	return get_time(bytes + at->stamp, request->error.format, &request->sent_at);
+}
+
+int stamp_read_authenticated_request(const uint8_t *bytes, size_t length, struct stamp_request *request)
+{
+	const struct layout *at = &layouts[true];
+
+	*request = (struct stamp_request){.authenticated = true};
+	if (length < STAMP_AUTHENTICATED_BYTES || get_error(bytes + at->error, &request->error))
+		return -EBADMSG;
+	request->sequence = get32(bytes);
+	request->session = get16(bytes + at->session);
+	return get_time(bytes + at->stamp, request->error.format, &request->sent_at);
 }
 
 void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out)
 {
-	memset(out, 0, STAMP_BYTES);
-	put32(out + AT_SEQUENCE, reply->sequence);
-	put_time(out + AT_STAMP, reply->sent_at, reply->error.format);
-	put_error(out + AT_ERROR, reply->error);
-	put16(out + AT_SESSION, reply->session);
-	put_time(out + AT_RECEIVED, reply->received_at, reply->error.format);
-	put32(out + AT_REQUEST_SEQUENCE, reply->request_sequence);
-	put_time(out + AT_REQUEST_STAMP, reply->request_sent_at, reply->request_error.format);
-	put_error(out + AT_REQUEST_ERROR, reply->request_error);
-	out[AT_REQUEST_TTL] = reply->request_ttl;
+	const struct layout *at = &layouts[reply->authenticated];
+
+	memset(out, 0, at->end);
+	put32(out, reply->sequence);
+	put_time(out + at->stamp, reply->sent_at, reply->error.format);
+	put_error(out + at->error, reply->error);
+	put16(out + at->session, reply->session);
+	put_time(out + at->received, reply->received_at, reply->error.format);
+	put32(out + at->request_sequence, reply->request_sequence);
+	put_time(out + at->request_stamp, reply->request_sent_at, reply->request_error.format);
+	put_error(out + at->request_error, reply->request_error);
+	out[at->request_ttl] = reply->request_ttl;
+}
+
+static int read_reply(const uint8_t *bytes, size_t length, const struct layout *at, struct stamp_reply *reply)
+{
+	if (get_error(bytes + at->error, &reply->error) || get_error(bytes + at->request_error, &reply->request_error))
+		return -EBADMSG;
+	reply->sequence = get32(bytes);
+	reply->session = get16(bytes + at->session);
+	reply->request_sequence = get32(bytes + at->request_sequence);
+	reply->request_ttl = length > at->request_ttl ? bytes[at->request_ttl] : 0;
+	if (get_time(bytes + at->stamp, reply->error.format, &reply->sent_at) ||
+	    get_time(bytes + at->received, reply->error.format, &reply->received_at))
+		return -EBADMSG;
+	return get_time(bytes + at->request_stamp, reply->request_error.format, &reply->request_sent_at);
 }
 
 int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply)
 {
-	if (length < STAMP_REPLY_MINIMUM || get_error(bytes + AT_ERROR, &reply->error) ||
-	    get_error(bytes + AT_REQUEST_ERROR, &reply->request_error))
-		return -EBADMSG;
-	reply->sequence = get32(bytes + AT_SEQUENCE);
-	reply->session = get16(bytes + AT_SESSION);
-	reply->request_sequence = get32(bytes + AT_REQUEST_SEQUENCE);
-	reply->request_ttl = length > AT_REQUEST_TTL ? bytes[AT_REQUEST_TTL] : 0;
-	if (get_time(bytes + AT_STAMP, reply->error.format, &reply->sent_at) ||
-	    get_time(bytes + AT_RECEIVED, reply->error.format, &reply->received_at))
-		return -EBADMSG;
-	return get_time(bytes + AT_REQUEST_STAMP, reply->request_error.format, &reply->request_sent_at);
+	*reply = (struct stamp_reply){0};
+	return length < STAMP_REPLY_MINIMUM ? -EBADMSG : read_reply(bytes, length, &layouts[false], reply);
 }
 
-bool stamp_looks_like_reply(const uint8_t *bytes, size_t length)
+int stamp_read_authenticated_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply)
+{
+	*reply = (struct stamp_reply){.authenticated = true};
+	return length < STAMP_AUTHENTICATED_BYTES ? -EBADMSG : read_reply(bytes, length, &layouts[true], reply);
+}
+
+void stamp_sign(const struct stamp_key *key, uint8_t *bytes)
+{
+	const size_t end = layouts[true].end;
+
+	stamp_hmac(key, bytes, end, bytes, 0, bytes + end);
+}
+
+bool stamp_is_signed(const struct stamp_key *key, const uint8_t *bytes, size_t length)
+{
+	const size_t end = layouts[true].end;
+	uint8_t hmac[STAMP_HMAC_BYTES];
+
+	if (length < STAMP_AUTHENTICATED_BYTES)
+		return false;
+	stamp_hmac(key, bytes, end, bytes, 0, hmac);
+	return stamp_hmac_equal(hmac, bytes + end);
+}
+
+bool stamp_looks_like_reply(const uint8_t *bytes, size_t length, bool authenticated)
 {
 	struct stamp_reply reply;
 	int64_t inside_ns;
 
-	if (stamp_read_reply(bytes, length, &reply) || (length >= STAMP_BYTES && has_request_zeros(bytes)))
+	if ((authenticated ? stamp_read_authenticated_reply : stamp_read_reply)(bytes, length, &reply) ||
+	    (length >= stamp_bytes(authenticated) && has_request_zeros(bytes, &layouts[authenticated])))
 		return false;
 	inside_ns = reply.sent_at.v - reply.received_at.v;
 	return llabs(inside_ns) <= LONGEST_RESIDENCE_S * NS_PER_S;
 }
 
-uint64_t stamp_identity(const uint8_t *bytes)
+/* Bytes 4 to 11 are the stamp of an unauthenticated packet, 16 to 23 that of an authenticated one. */
+uint64_t stamp_identity(const uint8_t *bytes, size_t length)
 {
-	uint64_t stamp = (uint64_t)get32(bytes + AT_STAMP) << 32 | get32(bytes + AT_STAMP + 4);
+	uint64_t stamp = (uint64_t)get32(bytes + 4) << 32 | get32(bytes + 8);
 
-	return stamp * UINT64_C(0x9e3779b97f4a7c15) + get32(bytes + AT_SEQUENCE);
+	if (length >= 24)
+		stamp ^= (uint64_t)get32(bytes + 16) << 32 | get32(bytes + 20);
+	return stamp * UINT64_C(0x9e3779b97f4a7c15) + get32(bytes);
 }
 
 void stamp_write_padding(uint8_t *out, size_t length)

@@ -5,7 +5,11 @@ usage: probe_scapy.py requests FILE.pcap MAC        writes requests of many kind
        probe_scapy.py answers FILE.pcap             checks the reflector's answers
        probe_scapy.py requests6, answers6 ...       the same over IPv6, with neighbour discovery
        probe_scapy.py probes FILE.pcap ptp|ntp N    checks a prober's N requests
+       probe_scapy.py signed FILE.pcap N            checks a prober's N authenticated requests
+       probe_scapy.py requests-signed, answers-signed ...   authenticated ones, by Python's HMAC
 """
+import hashlib
+import hmac
 import random
 import sys
 import time
@@ -146,6 +150,54 @@ def check_answers6(path, mac):
             assert reply.seq_sender == number and reply.ttl_sender == 61 and len(payload) == (53 if number == 300 else 44)
 
 
+KEY = bytes(range(32))
+
+
+def signed(body):
+    assert len(body) == 96
+    return body + hmac.new(KEY, body, hashlib.sha256).digest()[:16]
+
+
+def signed_request(number, ssid=7):
+    return (number.to_bytes(4, "big") + bytes(12) + ntp(time.time() + number).to_bytes(8, "big") + bytes(ErrorEstimate(multiplier=3)) +
+            ssid.to_bytes(2, "big") + bytes(68))
+
+
+def write_signed(path, mac):
+    wrong = bytearray(signed(signed_request(1)))
+    wrong[3] = 77
+    wrpcap(path, [
+        frame(mac, "10.0.0.2", 50000, Raw(signed(signed_request(100)))),
+        # nothing may answer these
+        frame(mac, "10.0.0.3", 50000, Raw(bytes(wrong))),
+        frame(mac, "10.0.0.3", 50000, Raw(signed(signed_request(1, ssid=8)))),
+        frame(mac, "10.0.0.3", 50000, request(1, 7)),
+    ])
+
+
+def check_signed_answers(path):
+    packets = [checked(p) for p in rdpcap(path) if UDP in p]
+    # The file is read again and again: every later copy is a replay.
+    assert len(packets) == 1 and packets[0][IP].dst == "10.0.0.2", packets
+    payload = bytes(packets[0][UDP].payload)
+    assert len(payload) == 112 and payload == signed(payload[:96])
+    assert payload[48:52] == (100).to_bytes(4, "big") and payload[26:28] == bytes([0, 7]) and payload[80] == 61
+    assert payload[4:16] == bytes(12) and payload[28:32] == bytes(4) and payload[40:48] == bytes(8) and payload[52:64] == bytes(12)
+    assert payload[72:74] == bytes(ErrorEstimate(multiplier=3)) and payload[74:80] == bytes(6) and payload[81:96] == bytes(15)
+    for at in 16, 32:
+        assert abs((int.from_bytes(payload[at:at + 8], "big") >> 32) - NTP_TO_UNIX - time.time()) < 120
+
+
+def check_signed(path, count):
+    packets = [checked(p) for p in rdpcap(path) if UDP in p]
+    assert len(packets) == count, len(packets)
+    for number, packet in enumerate(packets):
+        payload = bytes(packet[UDP].payload)
+        assert len(payload) == 112 and payload == signed(payload[:96]) and int.from_bytes(payload[:4], "big") == number
+        assert payload[26:28] == bytes([0, 7]) and payload[4:16] == bytes(12) and payload[28:96] == bytes(68)
+        assert abs(int.from_bytes(payload[16:20], "big") - time.time()) < 120
+
+
 def check_probes(path, form, count):
     packets = [checked(p) for p in rdpcap(path) if UDP in p and p[UDP].dport == 862]
     assert len(packets) == count, len(packets)
@@ -164,6 +216,12 @@ if __name__ == "__main__":
         write_requests(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == "answers":
         check_answers(sys.argv[2])
+    elif sys.argv[1] == "requests-signed":
+        write_signed(sys.argv[2], sys.argv[3])
+    elif sys.argv[1] == "answers-signed":
+        check_signed_answers(sys.argv[2])
+    elif sys.argv[1] == "signed":
+        check_signed(sys.argv[2], int(sys.argv[3]))
     elif sys.argv[1] == "requests6":
         write_requests6(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == "answers6":

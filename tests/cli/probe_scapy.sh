@@ -34,6 +34,25 @@ for reason in not_ours bad_source not_allowed; do
 	check "requests over IPv6 refused as $reason are counted" jq -e ".run.reflector.$reason > 0" <<<"$out"
 done
 
+# Authenticated mode.
+(umask 077 && printf '8 %s\n7 %s # 0..31\n' "$(printf 'ab%.0s' {1..16})" "$(printf '%02x' {0..31})" >"$scratch/keys")
+grep -v ^8 "$scratch/keys" >"$scratch/key7"
+refuses "keys that others may read" 1 'key7: others than its owner may use it \(mode 0644\): chmod 600' "$nomora" reflect net_null0 \
+	--address 10.0.0.1 --keys "$scratch/key7"
+chmod 600 "$scratch/key7"
+refuses "a session without a key" 1 'there is no key of session 6' "$nomora" probe net_null0 --address 10.0.0.1 --peers "$scratch/peers" \
+	--keys "$scratch/keys" --ssid 6
+run "$nomora" probe "net_pcap0,rx_pcap=$scratch/none.pcap,tx_pcap=$scratch/signed.pcap" --address 10.0.0.1 --peers "$scratch/peers" \
+	--wait 0 --count 20 --interval-us 1000 --timeout-ms 50 --keys "$scratch/keys" --ssid 7 --quiet
+check "Python's HMAC agrees with ours" scapy signed "$scratch/signed.pcap" 20
+check "Python signs requests" scapy requests-signed "$scratch/unsigned.pcap" "$mac"
+run "$nomora" reflect "net_pcap0,rx_pcap=$scratch/unsigned.pcap,tx_pcap=$scratch/sealed.pcap,infinite_rx=1" --address 10.0.0.1/24 \
+	--keys "$scratch/key7" --duration 0.2 --json
+check "the one that is authentic and new has a signed answer" scapy answers-signed "$scratch/sealed.pcap"
+for reason in unknown_session bad_hmac replayed malformed; do
+	check "requests refused as $reason are counted" jq -e ".run.reflector.$reason > 0" <<<"$out"
+done
+
 # The requests come again and again, so that those of before the reflector's start are no matter.
 check "scapy writes requests" scapy requests "$scratch/requests.pcap" "$mac"
 run "$nomora" reflect "net_pcap0,rx_pcap=$scratch/requests.pcap,tx_pcap=$scratch/answers.pcap,infinite_rx=1" --address 10.0.0.1/24 \

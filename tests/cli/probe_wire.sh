@@ -108,4 +108,17 @@ reflector
 probes --vlan 0,3
 expect "IPv6 on the kernels' own addresses, with a priority tag" true
 end_reflector
+
+# Authenticated, with a key of their own; what is signed with another one has no answer.
+(umask 077 && printf '7 %s\n' "$(printf '%02x' {0..31})" >"$scratch/keys" && printf '7 %s\n' "$(printf '%02x' {1..32})" >"$scratch/others")
+ours=10.89.0.1/24 theirs=10.89.0.2/24 peers=$scratch/peers
+reflector --keys "$scratch/keys"
+probes --keys "$scratch/keys" --size 200
+expect "authenticated probes are answered" true
+run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/peers" --count 5 --interval-us 1000 --wait 0 \
+	--timeout-ms 50 --keys "$scratch/others" --json
+wrong=$out$code
+end_reflector
+check "those signed with another key are not, and counted" jq -e '.run.reflector | .bad_hmac >= 5 and .replayed == 0' <<<"$report"
+[ "${wrong: -1}" -eq 3 ] && pass "exit 3" || fail "exit 3" "$wrong"
 plan

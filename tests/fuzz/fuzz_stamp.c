@@ -26,19 +26,26 @@ static void check_reply(const uint8_t *data, size_t size)
 /* Any frame may come in; a request is answered in place, within its own length or that of the base packet. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct stamp_key key = {.session = 1, .length = 16};
+	struct stamp_keys keys = {.count = 1, .items = &key};
 	struct frame frame = frame_read(data, size, size);
 	struct reflector_rules rules = {.address = frame.destination_address, .source_pps = 10, .total_pps = 10};
 	struct reflector *reflector;
-	uint8_t *copy = malloc(size + STAMP_BYTES);
+	uint8_t *copy = malloc(size + STAMP_AUTHENTICATED_BYTES);
 	struct stamp_error_estimate estimate = {false, STAMP_PTP, 0, 1};
 	struct reflector_answer answer;
 
 	memcpy(rules.mac, frame.destination_mac, sizeof rules.mac);
+	if (size % 2)
+		rules.keys = &keys;
 	reflector = reflector_create(16, &rules);
 	check_reply(data, size);
 	if (reflector && copy && frame.kind == FRAME_UDP) {
 		memcpy(copy, frame.payload, frame.payload_bytes);
 		frame.payload = copy;
+		/* No input has a right HMAC by chance. */
+		if (rules.keys && frame.payload_bytes >= STAMP_AUTHENTICATED_BYTES)
+			stamp_sign(&key, copy);
 		if (reflector_prepare(reflector, &frame, (struct ns){1}, estimate, copy, &answer) == 0)
 			reflector_finish(&answer, (struct ns){2}, copy);
 	}

@@ -286,3 +286,102 @@ Test(reflector, refuses_what_is_no_request)
 	cr_assert_null(reflector_create(0, &rules));
 	reflector_destroy(reflector);
 }
+
+static struct stamp_key key = {.session = 9, .bytes = "a key of 16 byte", .length = 16};
+static const struct stamp_keys keys = {.count = 1, .items = &key};
+
+/* An authenticated request, and what becomes of it. */
+static int ask_signed(struct reflector *reflector, const struct stamp_key *with, uint32_t sequence, int64_t sent_ns,
+		      uint8_t *payload)
+{
+	struct stamp_request request = {.sequence = sequence,
+					.sent_at = {sent_ns},
+					.error = {false, STAMP_PTP, 0, 1},
+					.session = with->session,
+					.authenticated = true};
+	struct frame frame = frame_from(net + 2, 50000, payload, STAMP_AUTHENTICATED_BYTES);
+	struct reflector_answer prepared;
+	int code;
+
+	stamp_write_request(&request, payload);
+	stamp_sign(with, payload);
+	code = reflector_prepare(reflector, &frame, t2, estimate, payload, &prepared);
+	if (!code)
+		reflector_finish(&prepared, t3, payload);
+	return code;
+}
+
+Test(reflector, authenticated_requests_get_signed_answers)
+{
+	struct reflector_rules with_keys = rules;
+	struct reflector *reflector;
+	uint8_t payload[STAMP_AUTHENTICATED_BYTES];
+	struct stamp_reply answer;
+
+	with_keys.keys = &keys;
+	reflector = reflector_create(16, &with_keys);
+	cr_assert_eq(ask_signed(reflector, &key, 5, t2.v - 1000, payload), 0);
+	cr_assert(stamp_is_signed(&key, payload, sizeof payload));
+	cr_assert_eq(stamp_read_authenticated_reply(payload, sizeof payload, &answer), 0);
+	cr_assert(answer.request_sequence == 5 && answer.session == 9 && answer.request_ttl == 61);
+	cr_assert(answer.received_at.v == t2.v && answer.sent_at.v == t3.v && answer.request_sent_at.v == t2.v - 1000);
+	for (size_t i = 0; i < sizeof payload; i++) {
+		payload[i] ^= 1;
+		cr_assert(!stamp_is_signed(&key, payload, sizeof payload), "byte %zu", i);
+		payload[i] ^= 1;
+	}
+	reflector_destroy(reflector);
+}
+
+Test(reflector, requests_that_are_not_authentic_are_counted_by_reason)
+{
+	struct stamp_key stranger = {.session = 10, .length = 16}, liar = {.session = 9, .length = 16};
+	struct reflector_rules with_keys = rules;
+	struct reflector *reflector;
+	uint8_t payload[STAMP_AUTHENTICATED_BYTES];
+	struct reflector_counters counters;
+	struct reflector_answer prepared;
+	struct frame answer;
+
+	with_keys.keys = &keys;
+	reflector = reflector_create(16, &with_keys);
+	cr_assert_eq(ask_signed(reflector, &stranger, 0, 1, payload), -EBADMSG);
+	cr_assert_eq(ask_signed(reflector, &liar, 0, 1, payload), -EBADMSG);
+	cr_assert_eq(ask_signed(reflector, &key, 0, 1, payload), 0);
+	/* The signed answer comes back to a reflector with the same key. */
+	answer = frame_from(net + 3, 862, payload, sizeof payload);
+	cr_assert_eq(reflector_prepare(reflector, &answer, t2, estimate, payload, &prepared), -EBADMSG);
+	/* An unauthenticated request is none here. */
+	answer = frame_from(net + 3, 862, payload, STAMP_BYTES);
+	cr_assert_eq(reflector_prepare(reflector, &answer, t2, estimate, payload, &prepared), -EBADMSG);
+	counters = reflector_counters(reflector);
+	cr_assert(counters.unknown_session == 1 && counters.bad_hmac == 1 && counters.loops == 1 &&
+		  counters.malformed == 1);
+	cr_assert_eq(counters.answered, 1);
+	reflector_destroy(reflector);
+}
+
+Test(reflector, each_authentic_request_is_answered_once)
+{
+	/* Sequence number and time; whether there is an answer. */
+	static const struct {
+		uint32_t sequence;
+		int64_t sent_ms;
+		bool answered;
+	} steps[] = {
+		{10, 100, true},   {10, 100, false},   {12, 120, true},   {11, 110, true},    {11, 110, false},
+		{200, 2000, true}, {137, 900, true},   {136, 800, false}, {137, 900, false},  {0, 3000, true},
+		{0, 3000, false},  {200, 2000, false}, {1, 3100, true},   {200, 2000, false},
+	};
+	struct reflector_rules with_keys = rules;
+	struct reflector *reflector;
+	uint8_t payload[STAMP_AUTHENTICATED_BYTES];
+
+	with_keys.keys = &keys;
+	reflector = reflector_create(16, &with_keys);
+	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+		cr_assert_eq(ask_signed(reflector, &key, steps[i].sequence, steps[i].sent_ms * NS_PER_MS, payload) == 0,
+			     steps[i].answered, "step %zu", i);
+	cr_assert_eq(reflector_counters(reflector).replayed, 7);
+	reflector_destroy(reflector);
+}

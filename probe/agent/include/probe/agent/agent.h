@@ -83,14 +83,17 @@ struct agent_options {
 	enum agent_poll poll;
 	enum agent_stamps stamps;
 	enum stamp_format format;
-	uint64_t seed;          /* of source ports and session identifier */
-	uint32_t probe_pps;     /* probes a second to all peers, no more; 0 = no limit */
-	uint8_t dscp, ecn, ttl; /* ttl 0 = 255 */
-	bool may_fragment;      /* DF is clear */
-	bool tagged;            /* everything we send has this VLAN tag, and other VLANs' frames are not ours */
-	uint16_t tag_control;   /* see struct frame_tag */
-	uint16_t packet_bytes;  /* IP length of a probe, at least agent_packet_minimum(); 0 = that */
-	struct ns stall;        /* 0 = 100 us */
+	uint64_t seed;                 /* of source ports and session identifier */
+	uint16_t session;              /* SSID of our probes; 0 = chosen at random */
+	const struct stamp_keys *keys; /* of all sessions that we answer; NULL = none is authenticated. Borrowed */
+	const struct stamp_key *key;   /* of our own session, whose SSID it sets; NULL = not authenticated. Borrowed */
+	uint32_t probe_pps;            /* probes a second to all peers, no more; 0 = no limit */
+	uint8_t dscp, ecn, ttl;        /* ttl 0 = 255 */
+	bool may_fragment;             /* DF is clear */
+	bool tagged;                   /* everything we send has this VLAN tag, and other VLANs' frames are not ours */
+	uint16_t tag_control;          /* see struct frame_tag */
+	uint16_t packet_bytes;         /* IP length of a probe, at least agent_packet_minimum(); 0 = that */
+	struct ns stall;               /* 0 = 100 us */
 	int digits;     /* of round trips in histograms: 3 (0, 152 KB each) or 2 (22 KB), for thousands of sessions */
 	size_t samples; /* kept for agent_take_sample(); 0 = none */
 };
@@ -183,6 +186,7 @@ struct agent_summary {
 	uint64_t unstamped;        /* packets without the kernel's timestamp: the counter's stamp was used */
 	uint64_t send_failures, broken_frames;
 	uint64_t unfinished_checksums; /* dropped: their sender left the checksum to a NIC, and nobody says so */
+	uint64_t bad_hmac;             /* answers to us */
 	uint64_t other_vlan;           /* STAMP in frames of VLANs that are not ours, which get no answer */
 	struct ns interval;       /* between two probes to a peer, longer than asked for where probe_pps limits it */
 	bool limited;             /* it does */

@@ -34,6 +34,8 @@ struct reflector_rules {
 	const struct reflector_prefix *allow;
 	size_t allow_count;
 	uint32_t source_pps, total_pps; /* answers a second to one source, and in all; 0 = no limit */
+	/* Of authenticated sessions; with keys no others are answered. NULL = no session is authenticated. Borrowed. */
+	const struct stamp_keys *keys;
 };
 
 struct reflector_counters {
@@ -45,6 +47,9 @@ struct reflector_counters {
 	uint64_t not_allowed;    /* by the list */
 	uint64_t short_requests; /* refused because the answer would be longer */
 	uint64_t source_limited, total_limited;
+	uint64_t unknown_session; /* there is no key for it */
+	uint64_t bad_hmac;
+	uint64_t replayed; /* an authentic request that came before */
 	uint64_t sessions, evicted;
 };
 
@@ -54,13 +59,14 @@ void reflector_destroy(struct reflector *reflector); /* NULL is legal */
 
 struct reflector_answer {
 	struct stamp_reply reply;
-	size_t payload_bytes; /* as long as the request, STAMP_BYTES at least */
+	size_t payload_bytes;        /* as long as the request, the base packet at least */
+	const struct stamp_key *key; /* NULL: not authenticated */
 };
 
 /*
  * Prepares the answer to `request`, a UDP frame: writes the answer's payload over the request's (`payload`, the same
- * bytes, writable, with room for STAMP_BYTES) all but t3, which reflector_finish() adds last. 0, or -EBADMSG for
- * anything that gets no answer; the counters say why.
+ * bytes, writable, with room for STAMP_AUTHENTICATED_BYTES) all but t3, which reflector_finish() adds last. 0, or
+ * -EBADMSG for anything that gets no answer; the counters say why.
  */
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
 		      struct stamp_error_estimate error, uint8_t *payload, struct reflector_answer *answer);
