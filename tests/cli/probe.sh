@@ -10,7 +10,7 @@ printf 'h1 10.0.0.1\nh2 10.0.0.2\n' >"$scratch/two"
 refuses "no address" 2 '--address is missing' "$nomora" probe eth0 --peers "$scratch/two"
 refuses "no peers" 2 '--peers is missing' "$nomora" probe eth0 --address 10.0.0.1
 refuses "no port" 2 'PORT|operand|argument|missing' "$nomora" probe --address 10.0.0.1 --peers "$scratch/two"
-refuses "an address that is none" 2 '--address: expected an IPv4 address' \
+refuses "an address that is none" 2 '--address: expected an IP address such as 10.0.0.1' \
 	"$nomora" probe eth0 --address 10.0.0 --peers "$scratch/two"
 refuses "a gateway without a prefix" 2 '--gateway needs' \
 	"$nomora" probe eth0 --address 10.0.0.1 --gateway 10.0.0.9 --peers "$scratch/two"
@@ -132,7 +132,9 @@ printf 'h3 %s\n' "$(address_of h3)" >"$scratch/far"
 ip netns exec "$lab-h1" env --default-signal=INT "$nomora" probe eth0 --address "$(address_of h1)" --peers "$scratch/far" \
 	--duration 60 --interval-us 50 --json --samples "$scratch/cut.samples" >"$scratch/cut.json" 2>"$scratch/cut.err" &
 prober=$!
-sleep 2
+# Samples are in a file of another name until the end.
+under_way() { [ "$(cat "$scratch"/*cut.samples* | wc -l)" -gt 1500 ]; }
+wait_for 60 under_way
 kill -INT "$prober"
 code=0
 wait "$prober" || code=$?
