@@ -179,12 +179,14 @@ static int set_machines(struct agent *agent, struct error *err)
 		code = link_set_machine(&agent->link, machines, node->name, slots, node_states[node->state], &reason);
 		if (code < 0)
 			log_warning("node %s: %s", node->name, reason.text);
+		if (code > 0) /* a job that was refused may be taken now */
+			hash_table_clear(&agent->refused);
 		if (is_lost(code))
 			error_set(err, -code, "%s", reason.text);
 	}
 	json_decref(machines);
 	free(foreign);
-	return code;
+	return code < 0 ? code : 0;
 }
 
 /* Schedd does not answer: Slurm decides where the held jobs go. */

@@ -257,7 +257,7 @@ int link_set_machine(const struct link *link, const json_t *machines, const char
 	code = body ? order(link, "PUT", path, body, err) : error_set(err, ENOMEM, "out of memory");
 	json_decref(wanted);
 	free(body);
-	return code;
+	return code < 0 ? code : 1;
 }
 
 /* Of one task where it is; NAN: not known. */

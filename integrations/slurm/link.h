@@ -43,7 +43,7 @@ int link_forget(const struct link *link, const char *id, struct error *err);
 
 /* Machines by name; the caller json_decref()s, also after an error. */
 int link_read_machines(const struct link *link, json_t **machines, struct error *err);
-/* Brings schedd's machine in line: slots and state ("up", "draining", "down"); sends nothing if it is. */
+/* Brings schedd's machine in line: slots and state ("up", "draining", "down"). 1: changed, 0: it was so, -errno. */
 int link_set_machine(const struct link *link, const json_t *machines, const char *name, uint32_t slots,
 		     const char *state, struct error *err);
 

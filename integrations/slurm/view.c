@@ -127,10 +127,13 @@ static enum slurm_node_state node_state_of(uint32_t state)
 {
 	uint32_t base = state & NODE_STATE_BASE;
 
-	if (base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE || base == NODE_STATE_UNKNOWN ||
-	    (state & (NODE_STATE_NO_RESPOND | NODE_STATE_POWERED_DOWN)))
+	if (base == NODE_STATE_DOWN || base == NODE_STATE_FUTURE || (state & NODE_STATE_POWERED_DOWN))
 		return SLURM_NODE_DOWN;
-	return state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT) ? SLURM_NODE_DRAINING : SLURM_NODE_UP;
+	/* Unknown: slurmctld has restarted, and the node's jobs may well run. */
+	if (base == NODE_STATE_UNKNOWN ||
+	    (state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT | NODE_STATE_NO_RESPOND)))
+		return SLURM_NODE_DRAINING;
+	return SLURM_NODE_UP;
 }
 
 static int load_nodes(struct slurm_view *view, struct error *err)

@@ -1,0 +1,251 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Slurm end to end on a virtual rack: slurmctld, seven slurmd, schedd, the agent, an MPI job; a delay makes it move.
+. "$(dirname "$0")/../cli/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+ip netns add "probe$$" 2>/dev/null && ip netns del "probe$$" || skip_all "network namespaces cannot be made here"
+[ -x "$bin/nomora-slurm" ] || skip_all "built without Slurm"
+for program in slurmctld slurmd munged mpicc mpirun; do
+	command -v $program >/dev/null || skip_all "needs $program"
+done
+
+lab=s$((BASHPID % 100000))
+hosts=(h2 h3 h4 h5 h6 h7 h8)
+# The paths of unix sockets are short; slurmctld, slurmd and munged run in the lab, whose end is theirs.
+dir=$(mktemp -d /tmp/nomora-slurm.XXXXXX)
+at_exit rm -rf "$dir"
+at_exit "$nomora" lab down --name "$lab"
+mkdir -p "$dir"/{state,plugins,spool}
+export SLURM_CONF=$dir/slurm.conf NOMORA_SCHEDD=$dir/schedd.sock NOMORA_SLURM_SOCKET=$dir/slurm.sock
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+cp "$bin/../integrations/slurm/job_submit_nomora.so" "$dir/plugins"
+
+# on HOST COMMAND...: in the host's network, with its name. Not 'ip netns exec', which would remount /sys.
+on() { nsenter --net="/run/netns/$lab-$1" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "$@"; }
+# launch HOST COMMAND...: the same instead of the (background) shell, whose process it becomes.
+launch() { exec nsenter --net="/run/netns/$lab-$1" unshare --uts sh -c 'hostname "$1"; shift; exec "$@"' sh "$@"; }
+# ctl COMMAND...: a Slurm command, on the controller's host.
+ctl() { nsenter --net="/run/netns/$lab-h1" timeout 60 "$@"; }
+address() { echo "10.77.$(((${1#h} - 1) / 4 + 1)).$(((${1#h} - 1) % 4 + 1))"; }
+
+write_conf() {
+	local host
+	cat <<-END
+		ClusterName=nomora
+		SlurmctldHost=h1(10.77.1.1)
+		SlurmUser=root
+		AuthType=auth/munge
+		AuthInfo=socket=$dir/munge.sock,cred_expire=5
+		CredType=cred/munge
+		StateSaveLocation=$dir/state
+		SlurmdSpoolDir=$dir/spool/%n
+		SlurmctldPidFile=$dir/slurmctld.pid
+		SlurmdPidFile=$dir/slurmd.%n.pid
+		SlurmctldLogFile=$dir/slurmctld.log
+		SlurmdLogFile=$dir/slurmd.%n.log
+		ProctrackType=proctrack/pgid
+		TaskPlugin=task/none
+		MpiDefault=none
+		SelectType=select/cons_tres
+		SelectTypeParameters=CR_CPU
+		SchedulerParameters=batch_sched_delay=0,sched_min_interval=1000,bf_interval=1
+		JobSubmitPlugins=nomora
+		PluginDir=$dir/plugins:$(dirname "$(find /usr/lib /usr/local/lib -name select_cons_tres.so -print -quit 2>/dev/null)")
+		ReturnToService=2
+		SlurmdParameters=config_overrides
+		SlurmdTimeout=300
+		InactiveLimit=0
+		KillWait=2
+		MinJobAge=60
+		TopologyPlugin=topology/tree
+		PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+	END
+	for host in "${hosts[@]}"; do
+		mkdir -p "$dir/spool/$host"
+		echo "NodeName=$host NodeAddr=$(address "$host") CPUs=2 RealMemory=100"
+	done
+}
+start_controller() { on h1 slurmctld "$@" -f "$SLURM_CONF"; }
+start_slurm() {
+	local host
+	write_conf >"$SLURM_CONF"
+	printf 'SwitchName=rack1 Nodes=h[2-4]\nSwitchName=rack2 Nodes=h[5-8]\nSwitchName=core Switches=rack[1-2]\n' >"$dir/topology.conf"
+	(umask 077 && head -c 128 /dev/urandom >"$dir/munge.key")
+	on h1 munged --force --key-file="$dir/munge.key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
+		--log-file="$dir/munged.log" --seed-file="$dir/munge.seed" --origin=127.0.0.1
+	start_controller -c
+	for host in "${hosts[@]}"; do on "$host" slurmd -N "$host" -f "$SLURM_CONF"; done
+}
+start_schedd() {
+	launch h1 "$bin/nomora-schedd" schedd --state "$dir/state.db" --socket "$NOMORA_SCHEDD" --curves "$source_root/curves" \
+		--latency "$dir/latency.csv" --max-age 0 --retry 0.2 2>>"$dir/schedd.log" &
+	echo $! >"$dir/schedd.pid"
+	wait_for 60 "$nomora" jobs
+}
+start_agent() {
+	launch h1 "$bin/nomora-slurm" slurm-agent --socket "$NOMORA_SLURM_SOCKET" --patience 2 --no-return 3600 "$@" 2>>"$dir/agent.log" &
+	echo $! >"$dir/agent.pid"
+	wait_for 60 test -S "$NOMORA_SLURM_SOCKET"
+}
+# stop NAME SIGNAL: ends a program that was started by start_NAME.
+stop() { kill "-$2" "$(cat "$dir/$1.pid")" && tail --pid="$(cat "$dir/$1.pid")" -s 0.05 -f /dev/null; }
+
+# measure: the fastest of some pings between each two hosts becomes the mesh.
+measure() {
+	local a b pids=()
+	for a in "${hosts[@]}"; do
+		for b in "${hosts[@]}"; do
+			[ "$a" = "$b" ] || echo "$b $(address "$b")"
+		done | nsenter --net="/run/netns/$lab-$a" sh -c '
+			while read -r name address; do
+				ping -q -n -c 8 -i 0.002 -W 5 "$address" | sed -n "s,.*= \([0-9.]*\)/.*,$1 $name \1,p"
+			done' sh "$a" >"$dir/pings.$a" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	cat "$dir"/pings.* >"$dir/pings"
+	awk -v now="$(date +%s)" 'BEGIN { print "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at" }
+		{ us = $3 * 1000; printf "%s,%s,%g,%g,%g,0,8,%d\n", $1, $2, us, us, us, now }' "$dir/pings" >"$dir/new.csv"
+	[ "$(wc -l <"$dir/new.csv")" -eq 43 ] && mv "$dir/new.csv" "$dir/latency.csv"
+}
+
+# job ID FIELD: of scontrol show job.
+job() { ctl scontrol -o show job "$1" 2>/dev/null | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n 1; }
+is_job() { [ "$(job "$1" "$2")" = "$3" ]; }
+mark() { ctl scontrol show job "$1" 2>/dev/null | sed -n 's/^ *AdminComment=nomora://p'; }
+layout() { ctl "$bin/nomora-slurm" slurm-hostfile "$1" --json 2>/dev/null | jq -c .hosts; }
+# agree ID: schedd has the job running where its mark says, on the nodes that Slurm gave.
+agree() {
+	local id
+	is_job "$1" JobState RUNNING || return 1
+	id=$(mark "$1") id=${id%% *}
+	[ "$("$nomora" jobs "$id" --json | jq -c '[.tasks[] | select(.state == "running").machine]')" = "$(layout "$1")" ] &&
+		[ "$(layout "$1" | jq -r '.[]' | sort -u)" = "$(ctl scontrol show hostnames "$(job "$1" NodeList)" | sort -u)" ]
+}
+gone() { ! "$nomora" jobs --json | jq -r '.jobs[].id' | grep -qE "^slurm-$1(\.|$)"; }
+in_state() { [ "$("$nomora" nodes --json | jq -r ".machines[] | select(.name == \"$1\").state")" = "$2" ]; }
+submit() { ctl sbatch --parsable "$@" 2>>"$dir/sbatch.log"; }
+# within SECONDS NAME COMMAND...: passes when the command succeeds before; shows both sides otherwise.
+within() {
+	local limit=$1 name=$2
+	shift 2
+	if wait_for "$limit" "$@"; then
+		pass "$name"
+	else
+		fail "$name" "$*" "$(ctl scontrol -o show job 2>&1)" "$("$nomora" jobs --json 2>&1 | jq -c '.jobs[]')" "$(tail -n 20 "$dir/agent.log")" "$(tail -n 5 "$dir/schedd.log")"
+	fi
+}
+drain() { ctl scontrol update NodeName="$1" State=DRAIN Reason=test; }
+resume() { ctl scontrol update NodeName="$1" State=RESUME; }
+
+"$nomora" lab up --name "$lab" --hosts 8 --racks 2 --inject h3 --delay-us 0 >/dev/null 2>"$dir/lab.log" || { cat "$dir/lab.log"; exit 1; }
+start_slurm
+idle() { [ "$(ctl sinfo -h -N -t idle -o %N 2>/dev/null | sort -u | wc -l)" -eq ${#hosts[@]} ]; }
+within 120 "seven nodes are idle" idle
+check "every pair of hosts is measured" measure
+start_schedd
+start_agent --migrate on
+known() { [ "$("$nomora" nodes --json | jq -c '[.machines[] | select(.slots == 2 and .state == "up")] | length')" -eq ${#hosts[@]} ]; }
+within 60 "schedd has the nodes with their CPUs, in the racks of Slurm's topology" known
+check "racks come from topology.conf" test "$("$nomora" nodes --json | jq -r '[.machines[].rack] | unique | join(",")')" = rack1,rack2
+
+# An MPI program: rounds of an allreduce over all ranks, until it is ended; each second's rate.
+cat >"$dir/rounds.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	int rank, stop = 0;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	while (!stop) {
+		double began = MPI_Wtime(), now = began;
+		int rounds = 0, any;
+		for (any = 0; !any; rounds++) {
+			now = MPI_Wtime();
+			int mine = now - began >= 1;
+			MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+		}
+		if (rank == 0)
+			printf("%.0f rounds/s\n", rounds / (now - began)), fflush(stdout);
+	}
+	MPI_Finalize();
+	return 0;
+}
+END
+check "the MPI program compiles" mpicc -O2 -o "$dir/rounds" "$dir/rounds.c"
+cat >"$dir/mpi.sh" <<END
+#!/bin/sh
+#SBATCH --output=$dir/out.%j
+try=\$SLURM_JOB_ID.\${SLURM_RESTART_COUNT:-0}
+export HOME=$dir SLURM_HOSTFILE=$dir/hosts.\$try
+"$bin/nomora" slurm-hostfile >"\$SLURM_HOSTFILE"
+srun -n "\$SLURM_NTASKS" -m arbitrary -l hostname | sort -n | sed 's/.*: //' >"$dir/ran.\$try"
+exec mpirun --hostfile "\$SLURM_HOSTFILE" --map-by seq --oversubscribe --bind-to none --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 \\
+	--mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 "$dir/rounds"
+END
+printf '#!/bin/sh\n#SBATCH --output=/dev/null\nexec sleep 600\n' >"$dir/sleep.sh"
+
+# --- placed, with counts; only h3 and h4 are free
+for host in h2 h5 h6 h7 h8; do drain $host; done
+within 60 "drained by hand: schedd knows" in_state h8 draining
+first=$(submit -n 3 --comment=nomora:curve=memcached "$dir/mpi.sh")
+within 60 "a held job is placed and runs; both sides agree" agree "$first"
+check "on the two nodes that are left" test "$(layout "$first" | jq -r '.[]' | sort | uniq -c | awk '{ print $1 }' | sort | tr -d '\n')" = 12
+within 60 "srun -m arbitrary starts each task where it was decided" cmp "$dir/ran.$first.0" "$dir/hosts.$first.0"
+within 60 "the MPI job makes rounds" grep -q rounds "$dir/out.$first"
+for host in h2 h5 h6 h7 h8; do resume $host; done
+within 60 "back in service" in_state h8 up
+refuses "an unknown curve" 1 "comment: unknown curve 'none'" ctl sbatch --comment=nomora:curve=none "$dir/sleep.sh"
+refuses "a misspelt comment" 1 "bad field 'curv=memcached'" ctl sbatch --comment=nomora:curv=memcached "$dir/sleep.sh"
+
+# --- a delay at h3: the job moves, and stays
+before=$(tail -n 1 "$dir/out.$first")
+"$nomora" inject-ctl "/run/nomora/$lab-h3.sock" set delay_us=3000 >/dev/null
+check "the delay is measured" measure
+moved() { [ "$(job "$first" Restarts)" -ge 1 ] && ! layout "$first" | grep -q h3 && agree "$first"; }
+within 120 "the job is requeued and runs without h3" moved
+within 60 "its tasks start where they were decided" cmp "$dir/ran.$first.1" "$dir/hosts.$first.1"
+check "the agent says why" grep -qE "job $first: moves for a predicted performance of (1|0\.[6-9])[.0-9]* instead of 0\.[0-9]+" "$dir/agent.log"
+"$nomora" inject-ctl "/run/nomora/$lab-h3.sock" set delay_us=0 >/dev/null
+check "the delay is gone from the mesh" measure
+here=$(layout "$first")
+
+# --- schedd dies: Slurm decides alone; it comes back: what runs is adopted
+stop schedd KILL
+alone=$(submit -n 2 --comment=nomora:curve=memcached "$dir/sleep.sh")
+within 60 "without schedd Slurm decides" is_job "$alone" JobState RUNNING
+start_schedd
+within 60 "back: the job that Slurm placed is adopted" agree "$alone"
+within 60 "and the one before is known" agree "$first"
+check "it did not move back" test "$(layout "$first")" = "$here"
+
+# --- the agent dies, a job ends meanwhile; slurmctld restarts
+stop agent KILL
+ctl scancel "$alone"
+start_agent
+within 60 "the agent is back: the cancelled job is gone from schedd" gone "$alone"
+kill "$(cat "$dir/slurmctld.pid")"
+tail --pid="$(cat "$dir/slurmctld.pid")" -s 0.05 -f /dev/null
+start_controller
+second=$(wait_for 60 ctl scontrol ping && submit -n 2 --comment=nomora:curve=memcached,move=no "$dir/sleep.sh")
+within 60 "slurmctld restarted: a new job is placed" agree "$second"
+within 60 "and the first one is where it was" agree "$first"
+
+# --- by hand: requeue, and a job that says where it wants to be
+ctl scontrol requeue "$second"
+requeued() { [ "$(job "$second" Restarts)" = 1 ] && agree "$second"; }
+within 120 "requeued by hand: decided again" requeued
+fixed=$(submit -n 2 -w h2 --comment=nomora:curve=memcached "$dir/sleep.sh")
+placed_by_hand() { agree "$fixed" && [ "$(layout "$fixed")" = '["h2","h2"]' ]; }
+case $(layout "$first")$(layout "$second") in
+*h2*) skip "a job with a node list of its own is adopted" "h2 is taken" ;;
+*) within 60 "a job with a node list of its own is adopted there" placed_by_hand ;;
+esac
+ctl scancel "$first" "$second" "$fixed"
+empty() { [ "$("$nomora" jobs --json | jq '.jobs | length')" -eq 0 ]; }
+within 60 "cancelled: schedd has no jobs" empty
+check "rounds before and after the move" grep -q rounds "$dir/out.$first"
+echo "# rounds: before '$before', after '$(tail -n 1 "$dir/out.$first")'"
+plan
