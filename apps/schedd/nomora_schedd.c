@@ -15,7 +15,7 @@
 #include "../commands.h"
 
 struct settings {
-	const char *state, *socket, *listen, *token_file, *cluster, *curves, *latency;
+	const char *state, *socket, *listen, *token_file, *extender, *cluster, *curves, *latency;
 	int statistic, policy, migrate;
 	const char *windows;
 	int64_t round_ms, migrate_rate, migrate_per_machine, migrate_per_job, attempts;
@@ -93,7 +93,7 @@ static int split_listen(const char *text, char address[64], uint16_t *port, stru
 		length -= 2;
 	}
 	if (!colon || *end != '\0' || number < 0 || number > UINT16_MAX || length == 0 || length >= 64)
-		return error_set(err, EINVAL, "bad --listen '%s'; expected ADDRESS:PORT", text);
+		return error_set(err, EINVAL, "bad address '%s'; expected ADDRESS:PORT", text);
 	snprintf(address, 64, "%.*s", (int)length, text);
 	*port = (uint16_t)number;
 	return 0;
@@ -111,7 +111,7 @@ static int serve(const struct settings *settings)
 					 .round_ms = (uint32_t)settings->round_ms,
 					 .socket = settings->listen ? NULL : settings->socket};
 	struct error err = {0};
-	char address[64], *token = NULL;
+	char address[64], extender[64], *token = NULL;
 	struct schedd *schedd;
 	int code;
 
@@ -119,6 +119,9 @@ static int serve(const struct settings *settings)
 		error_set(&err, EINVAL, "--listen needs --token-file");
 	else if (settings->listen && split_listen(settings->listen, address, &options.port, &err) == 0)
 		options.address = address;
+	if (!err.code && settings->extender &&
+	    split_listen(settings->extender, extender, &options.extender_port, &err) == 0)
+		options.extender_address = extender;
 	if (!err.code && settings->windows)
 		windows_parse(settings->windows, &options.windows, &err);
 	if (err.code)
@@ -133,6 +136,8 @@ static int serve(const struct settings *settings)
 		log_info("serving on %s port %u", address, schedd_port(schedd));
 	else if (schedd)
 		log_info("serving on %s", settings->socket);
+	if (schedd && settings->extender)
+		log_info("extender on %s port %u", extender, schedd_extender_port(schedd));
 	if (schedd)
 		code = schedd_run(schedd, stop_flag(), &err);
 	schedd_destroy(schedd);
@@ -152,6 +157,8 @@ int command_schedd(int argc, char **argv)
 		OPTION_STRING(struct settings, listen, "listen", 0, "ADDRESS:PORT",
 			      "serve on TCP instead; needs --token-file"),
 		OPTION_STRING(struct settings, token_file, "token-file", 0, "FILE", "secret of TCP clients, mode 0600"),
+		OPTION_STRING(struct settings, extender, "extender", 0, "ADDRESS:PORT",
+			      "Kubernetes' scheduler extender, without a token"),
 		OPTION_DOUBLE(struct settings, journal_days, "journal-days", 0, "DAYS", 0, 36500,
 			      "how long the journal is kept; see nomora schedd export"),
 		OPTION_HEADING("Cluster:"),

@@ -375,6 +375,13 @@ const char *live_curve_name(const struct live *live, size_t number)
 	return live->curves[number].name ? live->curves[number].name : "";
 }
 
+const struct curve *live_curve(const struct live *live, const char *name)
+{
+	const struct live_curve *entry = live_find_curve(live, name);
+
+	return entry ? entry->curve : NULL;
+}
+
 const char *live_curve_text(const struct live *live, const char *name)
 {
 	const struct live_curve *curve = live_find_curve(live, name);

@@ -163,7 +163,12 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 	}
 	if (code == 0)
 		schedd->serve = serve_create(&serve, err);
-	if (schedd->serve)
+	if (schedd->serve && options->extender_address) {
+		schedd->extender = api_extender_create(schedd, options->extender_address, options->extender_port,
+						       options->state, err);
+		code = schedd->extender ? 0 : error_code(err, EINVAL);
+	}
+	if (schedd->serve && code == 0)
 		return schedd;
 	schedd_destroy(schedd);
 	return NULL;
@@ -174,6 +179,7 @@ void schedd_destroy(struct schedd *schedd)
 	if (!schedd)
 		return;
 	forecast_stop(schedd->forecasts);
+	api_extender_destroy(schedd->extender);
 	serve_destroy(schedd->serve);
 	for (size_t r = 0; r < schedd->reply_count; r++)
 		free(schedd->replies[r].text);
@@ -189,6 +195,11 @@ void schedd_destroy(struct schedd *schedd)
 uint16_t schedd_port(const struct schedd *schedd)
 {
 	return serve_port(schedd->serve);
+}
+
+uint16_t schedd_extender_port(const struct schedd *schedd)
+{
+	return api_extender_port(schedd->extender);
 }
 
 static void run_round(struct schedd *schedd, double now_s)
@@ -318,8 +329,10 @@ static int sleep_ms(struct schedd *schedd, double now_s)
 {
 	double wait_s = live_next_s(schedd->live, now_s),
 	       until_round_s = schedd->last_round_s + schedd->options.round_ms / 1e3 - now_s;
-	int http_ms = serve_timeout_ms(schedd->serve);
+	int http_ms = serve_timeout_ms(schedd->serve), extender_ms = api_extender_timeout_ms(schedd->extender);
 
+	if (http_ms < 0 || (extender_ms >= 0 && extender_ms < http_ms))
+		http_ms = extender_ms;
 	wait_s = fmax(wait_s, until_round_s);
 	if (schedd->mesh)
 		wait_s = fmin(wait_s, fmax(0, schedd->next_mesh_s - now_s));
@@ -363,16 +376,19 @@ int schedd_export(const char *state, FILE *out, struct error *err)
 
 int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *err)
 {
-	struct pollfd polled[1 + FORECASTS_MOST] = {{.fd = serve_fd(schedd->serve), .events = POLLIN}};
+	struct pollfd polled[2 + FORECASTS_MOST] = {
+		{.fd = serve_fd(schedd->serve), .events = POLLIN},
+		{.fd = api_extender_fd(schedd->extender), .events = POLLIN}}; /* poll() passes over -1 */
 
 	while (!*stop) {
 		double now_s = schedd_now_s(schedd);
-		size_t count = 1 + forecast_poll(schedd->forecasts, polled + 1);
+		size_t count = 2 + forecast_poll(schedd->forecasts, polled + 2);
 
 		if (poll(polled, count, sleep_ms(schedd, now_s)) < 0 && errno != EINTR)
 			return error_set(err, errno, "poll: %s", strerror(errno));
 		forecast_read(schedd->forecasts);
 		serve_run(schedd->serve);
+		api_extender_run(schedd->extender);
 		open_moves(schedd);
 		now_s = schedd_now_s(schedd); /* not before the events just served */
 		if (schedd->mesh)

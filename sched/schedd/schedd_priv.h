@@ -9,6 +9,7 @@
 #include <sched/schedd/schedd.h>
 #include <serve/serve.h>
 
+#include "api_extender.h"
 #include "forecast.h"
 #include "mesh.h"
 #include "record.h"
@@ -39,7 +40,8 @@ struct schedd {
 	uint64_t stored_decision; /* last one that is in the store */
 	struct forecast forecasts[FORECASTS_MOST];
 	struct record *record;
-	struct mesh *mesh; /* NULL: no --latency */
+	struct mesh *mesh;             /* NULL: no --latency */
+	struct api_extender *extender; /* NULL: no --extender */
 	double last_round_s, next_mesh_s;
 	char trouble[256]; /* for /healthz; "" */
 	uint64_t commits, commit_failures;

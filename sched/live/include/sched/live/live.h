@@ -172,7 +172,8 @@ int live_curve_remove(struct live *live, const char *name, struct error *err);
 /* Names by number, "" for one that is free; NULL beyond the last. */
 const char *live_curve_name(const struct live *live, size_t number);
 
-const char *live_curve_text(const struct live *live, const char *name); /* nomora.curve/1; NULL: unknown */
+const struct curve *live_curve(const struct live *live, const char *name); /* NULL: unknown */
+const char *live_curve_text(const struct live *live, const char *name);    /* nomora.curve/1; NULL: unknown */
 
 /*
  * Jobs. -EEXIST: the id is taken; -ENOENT: no such curve; -E2BIG: more tasks than the cluster has slots. Tasks that run

@@ -47,6 +47,8 @@ struct schedd_options {
 	const char *address; /* with port and token */
 	uint16_t port;
 	const char *token;
+	const char *extender_address; /* Kubernetes' extender, for anybody who can connect; NULL: none */
+	uint16_t extender_port;
 	const char *cluster; /* nomora.cluster/1, read at the start; NULL */
 	const char *curves;  /* folder of curves, read at the start; NULL */
 	const char *latency; /* the mesh: a live matrix, or CSV, read again whenever it is replaced; NULL */
@@ -62,6 +64,7 @@ struct schedd;
 struct schedd *schedd_create(const struct schedd_options *options, struct error *err);
 void schedd_destroy(struct schedd *schedd); /* NULL is legal */
 uint16_t schedd_port(const struct schedd *schedd);
+uint16_t schedd_extender_port(const struct schedd *schedd); /* 0: no extender */
 
 /* Serves until *stop is set (by a signal handler). 0 or -errno with err set. */
 int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *err);

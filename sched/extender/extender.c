@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched/extender/extender.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <base/json.h>
+
+#include "request.h"
+
+enum { ROOTS_MOST = 10000, RACK_LOOKED_AT = 64 /* candidates, squared */, SCORE_MOST = 10, WHY_BYTES = 512 };
+/* Nodes whose performance is as good as the best, in two digits as costs have. */
+#define TIE 0.01
+
+struct extender {
+	char *path;
+	json_t *roots; /* job -> node, oldest first */
+};
+
+/* One node of a request; performance NAN: schedd does not know the machine, 0: not reachable from the root. */
+struct rated {
+	int64_t machine;
+	double performance;
+};
+
+static int read_roots(struct extender *extender, struct error *err)
+{
+	struct json_reader reader = {.file = extender->path, .err = err};
+	const json_t *roots, *node;
+	const char *job;
+	json_t *root;
+
+	if (access(extender->path, F_OK) < 0)
+		return 0;
+	root = json_read_file(extender->path, err);
+	if (!root)
+		return error_code(err, EINVAL);
+	json_need_schema(&reader, root, "nomora.roots/1");
+	roots = json_need_object(&reader, root, "", "roots");
+	json_object_foreach ((json_t *)roots, job, node)
+		if (!json_is_string(node))
+			json_fail(&reader, "roots", job, "expected a node's name");
+	if (!reader.failed)
+		json_object_update(extender->roots, (json_t *)roots);
+	json_decref(root);
+	return reader.failed ? -EINVAL : 0;
+}
+
+struct extender *extender_create(const char *path, struct error *err)
+{
+	struct extender *extender = calloc(1, sizeof *extender);
+
+	if (extender) {
+		extender->path = strdup(path);
+		extender->roots = json_object();
+	}
+	if (!extender || !extender->path || !extender->roots)
+		error_set(err, ENOMEM, "out of memory");
+	else if (read_roots(extender, err) == 0)
+		return extender;
+	extender_destroy(extender);
+	return NULL;
+}
+
+void extender_destroy(struct extender *extender)
+{
+	if (!extender)
+		return;
+	json_decref(extender->roots);
+	free(extender->path);
+	free(extender);
+}
+
+/* Before the answer: kube-scheduler binds the pod, and its tasks must find it after a crash. */
+static int keep_root(struct extender *extender, const char *job, const char *node, struct error *err)
+{
+	const char *known = json_string_value(json_object_get(extender->roots, job));
+	json_t *file;
+	int code;
+
+	if (known && strcmp(known, node) == 0)
+		return 0;
+	json_object_del(extender->roots, job); /* to be the youngest */
+	while (json_object_size(extender->roots) >= ROOTS_MOST)
+		json_object_del(extender->roots, json_object_iter_key(json_object_iter(extender->roots)));
+	json_object_set_new(extender->roots, job, json_string(node));
+	file = json_pack("{s:s, s:O}", "schema", "nomora.roots/1", "roots", extender->roots);
+	code = file ? json_write_file(extender->path, file, err) : error_set(err, ENOMEM, "out of memory");
+	json_decref(file);
+	return code;
+}
+
+static double predict(const struct live *live, const struct curve *curve, int64_t root, int64_t machine)
+{
+	enum latency_origin origin;
+	double rtt_us = latency_view_get(live_view(live), (uint32_t)root, (uint32_t)machine, &origin);
+
+	return isinf(rtt_us) ? 0 : curve_interpolate(curve, curve_added_rtt_us(curve, rtt_us));
+}
+
+static uint32_t rack_of(const struct live *live, int64_t machine)
+{
+	return live_cluster(live)->machines[machine].rack;
+}
+
+/* The rack with the most candidates. */
+static uint32_t best_rack(const struct live *live, const struct rated *rated, size_t count, size_t *candidates)
+{
+	uint32_t racks = live_cluster(live)->rack_count, best = 0;
+	size_t *counts = calloc((size_t)racks + 1, sizeof *counts);
+
+	*candidates = 0;
+	for (size_t n = 0; counts && n < count; n++)
+		if (rated[n].machine >= 0 && ++counts[rack_of(live, rated[n].machine)] > *candidates) {
+			best = rack_of(live, rated[n].machine);
+			*candidates = counts[best];
+		}
+	free(counts);
+	return best;
+}
+
+/* Rates candidates for a root: the mean over the other candidates of the best rack; elsewhere 0. */
+static void rate_roots(const struct live *live, const struct curve *curve, struct rated *rated, size_t count)
+{
+	size_t candidates, members[RACK_LOOKED_AT], member_count = 0;
+	uint32_t rack = best_rack(live, rated, count, &candidates);
+
+	for (size_t n = 0; n < count; n++) {
+		if (rated[n].machine < 0)
+			continue;
+		rated[n].performance = 0;
+		if (candidates > 0 && rack_of(live, rated[n].machine) == rack && member_count < RACK_LOOKED_AT)
+			members[member_count++] = n;
+	}
+	for (size_t a = 0; a < member_count; a++) {
+		double sum = 1; /* itself */
+
+		for (size_t b = 0; b < member_count; b++)
+			if (b != a)
+				sum += predict(live, curve, rated[members[a]].machine, rated[members[b]].machine);
+		rated[members[a]].performance = sum / (double)member_count;
+	}
+}
+
+static void rate_tasks(const struct live *live, const struct curve *curve, int64_t root, struct rated *rated,
+		       size_t count)
+{
+	for (size_t n = 0; n < count; n++)
+		if (rated[n].machine >= 0)
+			rated[n].performance = predict(live, curve, root, rated[n].machine);
+}
+
+/* False: no node can be rated, and `why` says why. */
+static bool rate(const struct extender *extender, const struct live *live, const struct extender_request *request,
+		 struct rated *rated, char why[static WHY_BYTES])
+{
+	const struct curve *curve = live_curve(live, request->curve);
+	const char *node = json_string_value(json_object_get(extender->roots, request->job));
+	int64_t root = node ? cluster_find_machine(live_cluster(live), node) : -1;
+	bool any = false;
+
+	for (size_t n = 0; n < request->count; n++) {
+		rated[n].machine = cluster_find_machine(live_cluster(live), request->names[n]);
+		rated[n].performance = NAN;
+		any = any || rated[n].machine >= 0;
+	}
+	why[0] = '\0';
+	if (!curve)
+		snprintf(why, WHY_BYTES, "nomora: unknown curve '%s'", request->curve);
+	else if (!any)
+		snprintf(why, WHY_BYTES, "nomora: schedd knows none of the nodes");
+	else if (!request->is_root && root < 0)
+		snprintf(why, WHY_BYTES, "nomora: job '%s' has no root yet", request->job);
+	else if (request->is_root)
+		rate_roots(live, curve, rated, request->count);
+	else
+		rate_tasks(live, curve, root, rated, request->count);
+	return why[0] == '\0';
+}
+
+/* The best one; count if there is none. */
+static size_t find_best(const struct rated *rated, size_t count)
+{
+	size_t best = count;
+
+	for (size_t n = 0; n < count; n++)
+		if (rated[n].performance > 0 && (best == count || rated[n].performance > rated[best].performance))
+			best = n;
+	return best;
+}
+
+static json_t *reason_for(const struct extender_request *request, const struct rated *rated, size_t best,
+			  const struct rated *one, const char *why)
+{
+	if (why[0])
+		return json_string(why);
+	if (isnan(one->performance))
+		return json_string("nomora: schedd does not know the node");
+	if (best == request->count || one->performance == 0)
+		return json_string(request->is_root ? "nomora: another rack has more nodes for the job"
+						    : "nomora: not reachable from the job's root");
+	if (request->is_root)
+		return json_sprintf("nomora: the root goes to %s", request->names[best]);
+	return json_sprintf("nomora: predicted performance %.2f, the best is %.2f", one->performance,
+			    rated[best].performance);
+}
+
+/* ExtenderFilterResult: the nodes that pass, in the form of the request, and the others with their reasons. */
+static char *filter_result(const struct extender_request *request, const struct rated *rated, const char *why)
+{
+	size_t best = why[0] ? request->count : find_best(rated, request->count);
+	double top = best < request->count ? rated[best].performance : 0;
+	json_t *kept = json_array(), *failed = json_object(), *result;
+	char *text;
+
+	for (size_t n = 0; n < request->count; n++) {
+		bool passes =
+			best < request->count && (request->is_root ? n == best : rated[n].performance >= top - TIE);
+
+		if (!passes)
+			json_object_set_new(failed, request->names[n],
+					    reason_for(request, rated, best, &rated[n], why));
+		else if (request->nodes)
+			json_array_append(kept, json_array_get(request->nodes, n));
+		else
+			json_array_append_new(kept, json_string(request->names[n]));
+	}
+	if (request->nodes)
+		result = json_pack("{s:{s:{}, s:o}, s:n, s:o, s:s}", "Nodes", "metadata", "items", kept, "NodeNames",
+				   "FailedNodes", failed, "Error", "");
+	else
+		result = json_pack("{s:n, s:o, s:o, s:s}", "Nodes", "NodeNames", kept, "FailedNodes", failed, "Error",
+				   "");
+	text = result ? json_dumps(result, JSON_COMPACT) : NULL;
+	json_decref(result);
+	return text;
+}
+
+/* A pod that does not ask: the request's nodes. */
+static char *pass_all(const struct extender_request *request)
+{
+	json_t *names = json_array(), *result;
+	char *text;
+
+	for (size_t n = 0; !request->nodes && n < request->count; n++)
+		json_array_append_new(names, json_string(request->names[n]));
+	if (request->nodes)
+		result = json_pack("{s:{s:{}, s:O}, s:n, s:{}, s:s}", "Nodes", "metadata", "items", request->nodes,
+				   "NodeNames", "FailedNodes", "Error", "");
+	else
+		result = json_pack("{s:n, s:O, s:{}, s:s}", "Nodes", "NodeNames", names, "FailedNodes", "Error", "");
+	json_decref(names);
+	text = result ? json_dumps(result, JSON_COMPACT) : NULL;
+	json_decref(result);
+	return text;
+}
+
+static char *filter(struct extender *extender, const struct live *live, const struct extender_request *request,
+		    struct error *err)
+{
+	struct rated *rated;
+	char why[WHY_BYTES], *text;
+	size_t best;
+
+	if (!request->job)
+		return pass_all(request);
+	rated = calloc(request->count + 1, sizeof *rated);
+	if (!rated)
+		return NULL;
+	best = rate(extender, live, request, rated, why) ? find_best(rated, request->count) : request->count;
+	text = filter_result(request, rated, why);
+	if (text && request->is_root && best < request->count &&
+	    keep_root(extender, request->job, request->names[best], err) < 0) {
+		free(text);
+		text = NULL;
+	}
+	free(rated);
+	return text;
+}
+
+/* HostPriorityList. What filter left is nearly equal; without it, as for tasks of an ignored filter, scores are shares
+ * of the best. */
+static char *prioritize(const struct extender *extender, const struct live *live,
+			const struct extender_request *request)
+{
+	struct rated *rated = calloc(request->count + 1, sizeof *rated);
+	char why[WHY_BYTES], *text;
+	bool can = rated && request->job && rate(extender, live, request, rated, why);
+	size_t best = can ? find_best(rated, request->count) : request->count;
+	json_t *list = json_array();
+
+	for (size_t n = 0; n < request->count; n++) {
+		double share = best < request->count && rated[n].performance > 0
+				       ? rated[n].performance / rated[best].performance
+				       : 0;
+
+		json_array_append_new(list, json_pack("{s:s, s:I}", "Host", request->names[n], "Score",
+						      (json_int_t)lround(SCORE_MOST * share)));
+	}
+	text = rated ? json_dumps(list, JSON_COMPACT) : NULL;
+	json_decref(list);
+	free(rated);
+	return text;
+}
+
+char *extender_filter(struct extender *extender, const struct live *live, const char *body, size_t bytes,
+		      struct error *err)
+{
+	struct extender_request request;
+	char *text = NULL;
+
+	if (extender_request_read(&request, body, bytes, err) == 0) {
+		text = filter(extender, live, &request, err);
+		if (!text && err && !err->code)
+			error_set(err, ENOMEM, "out of memory");
+	}
+	extender_request_free(&request);
+	return text;
+}
+
+char *extender_prioritize(struct extender *extender, const struct live *live, const char *body, size_t bytes,
+			  struct error *err)
+{
+	struct extender_request request;
+	char *text = NULL;
+
+	if (extender_request_read(&request, body, bytes, err) == 0) {
+		text = prioritize(extender, live, &request);
+		if (!text)
+			error_set(err, ENOMEM, "out of memory");
+	}
+	extender_request_free(&request);
+	return text;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/json.h>
+#include <base/name.h>
+
+/* Go's decoder takes keys in any case, and so do kube-scheduler's versions write them: "Pod" and "pod". */
+static const json_t *member(const json_t *object, const char *key, const char *other)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return value ? value : json_object_get(object, other);
+}
+
+/* A label's text, "" if the pod lacks it; NULL with err set if it is no name. */
+static const char *label(const json_t *labels, const char *key, struct error *err)
+{
+	const json_t *value = json_object_get(labels, key);
+
+	if (!value)
+		return "";
+	if (json_is_string(value) && name_is_valid(json_string_value(value), 128))
+		return json_string_value(value);
+	error_set(err, EINVAL, "Pod.metadata.labels[%s]: expected a name", key);
+	return NULL;
+}
+
+static int read_labels(struct extender_request *request, const json_t *pod, struct error *err)
+{
+	const json_t *metadata = json_object_get(pod, "metadata"), *labels = json_object_get(metadata, "labels");
+	const char *space = json_string_value(json_object_get(metadata, "namespace"));
+	const char *job = label(labels, "nomora.io/job", err), *curve = label(labels, "nomora.io/curve", err),
+		   *role = label(labels, "nomora.io/role", err);
+
+	if (!job || !curve || !role)
+		return -EINVAL;
+	if (!curve[0])
+		return 0;
+	if (!job[0])
+		return error_set(err, EINVAL, "Pod.metadata.labels: nomora.io/curve needs nomora.io/job");
+	if (role[0] && strcmp(role, "root") != 0 && strcmp(role, "task") != 0)
+		return error_set(err, EINVAL, "Pod.metadata.labels[nomora.io/role]: '%s'; expected root or task", role);
+	request->is_root = role[0] == 'r';
+	request->curve = curve;
+	if (asprintf(&request->job, "%s/%s", space ? space : "default", job) >= 0)
+		return 0;
+	request->job = NULL;
+	return error_set(err, ENOMEM, "out of memory");
+}
+
+static const char *name_of(const json_t *entry)
+{
+	return json_string_value(json_is_string(entry) ? entry
+						       : json_object_get(json_object_get(entry, "metadata"), "name"));
+}
+
+static int read_names(struct extender_request *request, const json_t *list, const char *field, struct error *err)
+{
+	const json_t *entry;
+	size_t at;
+
+	request->names = calloc(json_array_size(list) + 1, sizeof *request->names);
+	if (!request->names)
+		return error_set(err, ENOMEM, "out of memory");
+	json_array_foreach (list, at, entry) {
+		const char *name = name_of(entry);
+
+		if (!name || !name[0])
+			return error_set(err, EINVAL, "%s[%zu]: expected a node's name", field, at);
+		request->names[request->count++] = name;
+	}
+	return 0;
+}
+
+static int read_nodes(struct extender_request *request, struct error *err)
+{
+	const json_t *names = member(request->root, "NodeNames", "nodenames"),
+		     *nodes = member(request->root, "Nodes", "nodes");
+
+	if (!names)
+		names = json_object_get(request->root, "nodeNames");
+	if (json_is_array(names))
+		return read_names(request, names, "NodeNames", err);
+	request->nodes = json_object_get(nodes, "items");
+	if (json_is_array(request->nodes))
+		return read_names(request, request->nodes, "Nodes.items", err);
+	return error_set(err, EINVAL, "expected NodeNames or Nodes.items");
+}
+
+int extender_request_read(struct extender_request *request, const char *body, size_t bytes, struct error *err)
+{
+	const json_t *pod;
+	int code;
+
+	*request = (struct extender_request){.root = json_read_text("body", 0, body, bytes, err)};
+	if (!request->root)
+		return error_code(err, EINVAL);
+	pod = member(request->root, "Pod", "pod");
+	if (!json_is_object(pod))
+		return error_set(err, EINVAL, "missing Pod; expected extender/v1's ExtenderArgs");
+	code = read_nodes(request, err);
+	return code == 0 ? read_labels(request, pod, err) : code;
+}
+
+void extender_request_free(struct extender_request *request)
+{
+	json_decref(request->root);
+	free(request->names);
+	free(request->job);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* ExtenderArgs of k8s.io/kube-scheduler/extender/v1, as JSON. */
+#ifndef SCHED_EXTENDER_REQUEST_H
+#define SCHED_EXTENDER_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+
+struct extender_request {
+	json_t *root;
+	const json_t *nodes; /* items of the NodeList; NULL: names alone */
+	const char **names;  /* borrowed from root */
+	size_t count;
+	char *job; /* "namespace/name"; NULL: the pod does not ask */
+	const char *curve;
+	bool is_root;
+};
+
+/* 0 or -errno with err set; the caller frees in either case. */
+int extender_request_read(struct extender_request *request, const char *body, size_t bytes, struct error *err);
+void extender_request_free(struct extender_request *request);
+
+#endif

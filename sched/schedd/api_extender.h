@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kubernetes' extender on an address of its own: kube-scheduler sends no token, and may ask for nothing else here. */
+#ifndef SCHED_SCHEDD_API_EXTENDER_H
+#define SCHED_SCHEDD_API_EXTENDER_H
+
+#include <stdint.h>
+
+#include <base/error.h>
+
+struct schedd;
+struct api_extender;
+
+/* Roots are kept in STATE.roots. NULL with err set. */
+struct api_extender *api_extender_create(struct schedd *schedd, const char *address, uint16_t port, const char *state,
+					 struct error *err);
+void api_extender_destroy(struct api_extender *extender); /* NULL is legal, here and below */
+
+/* As those of <serve/serve.h>; -1 without an extender. */
+int api_extender_fd(const struct api_extender *extender);
+void api_extender_run(struct api_extender *extender);
+int api_extender_timeout_ms(struct api_extender *extender);
+uint16_t api_extender_port(const struct api_extender *extender);
+
+#endif

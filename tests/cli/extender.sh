@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora schedd --extender: kube-scheduler's requests over TCP, beside the API on its socket.
+. "$(dirname "$0")/lib.sh"
+
+dir=$(mktemp -d /tmp/nomora-extender.XXXXXX)
+export NOMORA_SCHEDD=$dir/socket
+at_exit bash -c "kill -9 \$(cat $dir/pid); rm -rf $dir"
+cat >"$dir/cluster.json" <<'TEXT'
+{"schema": "nomora.cluster/1", "machines": [
+ {"name": "n1", "rack": "r1", "slots": 2}, {"name": "n2", "rack": "r1", "slots": 2},
+ {"name": "n3", "rack": "r2", "slots": 2}, {"name": "n4", "rack": "r2", "slots": 2}, {"name": "n5", "rack": "r2", "slots": 2}]}
+TEXT
+start() {
+	: >"$dir/log"
+	"$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --cluster "$dir/cluster.json" \
+		--curves "$source_root/curves" --extender 127.0.0.1:0 2>"$dir/log" &
+	daemon=$!
+	echo $daemon >"$dir/pid"
+	wait_for 60 grep -q 'extender on 127.0.0.1 port' "$dir/log" && wait_for 60 "$nomora" jobs
+	port=$(sed -n 's/.*extender on 127.0.0.1 port //p' "$dir/log")
+}
+# ask PATH FILE
+ask() { curl -s --max-time 60 --data-binary "@$2" "http://127.0.0.1:$port/$1"; }
+requests=$source_root/tests/data/extender
+
+start
+check "a task waits for the root" test "$(ask filter "$requests/filter_names.json" | jq -c .NodeNames)" = '[]'
+check "the root gets one node, in the larger rack" test "$(ask filter "$requests/filter_root.json" | jq -c .NodeNames)" = '["n3"]'
+check "tasks get its rack" test "$(ask filter "$requests/filter_names.json" | jq -c .NodeNames)" = '["n3","n4","n5"]'
+check "whole nodes are answered with whole nodes" test "$(ask filter "$requests/filter_nodes.json" | jq -c '[.Nodes.items[].metadata.name]')" = '["n3","n4","n5"]'
+check "scores" test "$(ask prioritize "$requests/filter_names.json" | jq -c '[.[] | select(.Score == 10).Host]')" = '["n3","n4","n5"]'
+kill -9 "$daemon"
+wait "$daemon" 2>/dev/null
+start
+check "SIGKILL: the root is known" test "$(ask filter "$requests/filter_names.json" | jq -c .NodeNames)" = '["n3","n4","n5"]'
+echo '{"NodeNames": []}' >"$dir/bad.json"
+check "a bad request says why" grep -q 'missing Pod' <<<"$(ask filter "$dir/bad.json")"
+check "the API is not here" grep -q 'no such path' <<<"$(ask v1/jobs "$dir/bad.json")"
+kill "$daemon"
+wait "$daemon"
+check "SIGTERM ends it with 0" test $? -eq 0
+echo '{' >"$dir/state.roots"
+refuses "a broken file of roots" 1 "state.roots" "$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --extender 127.0.0.1:0
+refuses "a bad address" 2 "expected ADDRESS:PORT" "$bin/nomora-schedd" schedd --state "$dir/state" --extender nowhere
+plan

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Five nodes in two racks; requests in the form that kube-scheduler 1.20 sends. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+
+#include <base/file.h>
+#include <sched/extender/extender.h>
+
+static struct live *live;
+static struct extender *extender;
+static char path[64];
+
+static const char curve_text[] =
+	"{\"schema\": \"nomora.curve/1\", \"application\": \"a\", \"metric\": \"m\", \"better\": \"higher\", \"x\": "
+	"\"added_rtt_us\", \"baseline\": {\"value\": 1, \"deviation\": 0}, \"domain_us\": [0, 100], \"model\": "
+	"{\"name\": \"table\", \"equation\": \"\", \"coefficients\": []}, \"table\": {\"step_us\": 10, \"p\": [1, 0.9, "
+	"0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.2, 0.2]}}";
+
+static void setup(void)
+{
+	static const char *const names[] = {"n1", "n2", "n3", "n4", "n5"};
+	struct live_settings settings;
+	struct error err = {0};
+	struct curve *curve = curve_from_memory("curve", curve_text, strlen(curve_text), &err);
+	int fd;
+
+	cr_assert(curve, "%s", err.text);
+	live_settings_default(&settings);
+	settings.default_rtt = (struct cluster_default_rtt){0, 10, 50, 50};
+	live = live_create(&settings, &err);
+	for (int m = 0; m < 5; m++)
+		cr_assert_eq(live_machine_set(live, names[m], m < 2 ? "r1" : "r2", "", 4, LIVE_UP, &err), 0);
+	cr_assert_eq(live_curve_set(live, "memcached", curve, &err), 0);
+	curve_destroy(curve);
+	snprintf(path, sizeof path, "/tmp/nomora-extender.XXXXXX");
+	fd = mkstemp(path);
+	cr_assert(fd >= 0);
+	close(fd);
+	unlink(path);
+	extender = extender_create(path, &err);
+	cr_assert(extender, "%s", err.text);
+}
+
+static void teardown(void)
+{
+	extender_destroy(extender);
+	live_destroy(live);
+	unlink(path);
+}
+
+TestSuite(extender, .init = setup, .fini = teardown);
+
+static json_t *filter_text(const char *body)
+{
+	struct error err = {0};
+	char *text = extender_filter(extender, live, body, strlen(body), &err);
+	json_t *answer = text ? json_loads(text, 0, NULL) : NULL;
+
+	cr_assert(answer, "%s", err.text);
+	free(text);
+	return answer;
+}
+
+static char *read_request(const char *name)
+{
+	char file[4096];
+	size_t bytes;
+
+	snprintf(file, sizeof file, "%s/%s", getenv("NOMORA_TEST_DATA"), name);
+	return file_read_all(file, 1 << 20, &bytes, NULL);
+}
+
+static json_t *filter(const char *name)
+{
+	char *body = read_request(name);
+	json_t *answer = filter_text(body);
+
+	free(body);
+	return answer;
+}
+
+static const char *reason(const json_t *answer, const char *node)
+{
+	const char *text = json_string_value(json_object_get(json_object_get(answer, "FailedNodes"), node));
+
+	return text ? text : "";
+}
+
+static void expect_names(const json_t *answer, const char *wanted)
+{
+	char *text = json_dumps(json_object_get(answer, "NodeNames"), JSON_COMPACT);
+
+	cr_assert_str_eq(text, wanted);
+	free(text);
+}
+
+Test(extender, tasks_wait_for_the_root)
+{
+	json_t *answer = filter("filter_names.json");
+
+	expect_names(answer, "[]");
+	cr_assert_str_eq(reason(answer, "n5"), "nomora: job 'shop/web' has no root yet");
+	json_decref(answer);
+}
+
+Test(extender, the_root_goes_to_the_rack_with_most_nodes_and_tasks_follow)
+{
+	json_t *answer = filter("filter_root.json");
+
+	expect_names(answer, "[\"n3\"]");
+	cr_assert_str_eq(reason(answer, "n4"), "nomora: the root goes to n3");
+	cr_assert_str_eq(reason(answer, "n1"), "nomora: another rack has more nodes for the job");
+	json_decref(answer);
+	answer = filter("filter_names.json"); /* p: n3 1, its rack 0.9, the other rack 0.5 */
+	expect_names(answer, "[\"n3\"]");
+	cr_assert_str_eq(reason(answer, "n4"), "nomora: predicted performance 0.90, the best is 1.00");
+	cr_assert_str_eq(reason(answer, "n1"), "nomora: predicted performance 0.50, the best is 1.00");
+	json_decref(answer);
+}
+
+Test(extender, measurements_decide_and_unreachable_is_not_unmeasured)
+{
+	struct latency_sample samples[] = {{2, 3, 90}, {2, 4, INFINITY}, {2, 0, 20}};
+	json_t *answer = filter("filter_root.json");
+
+	json_decref(answer);
+	cr_assert_eq(live_latency(live, samples, 3, 10), 0);
+	answer = filter_text(
+		"{\"Pod\": {\"metadata\": {\"namespace\": \"shop\", \"labels\": {\"nomora.io/job\": \"web\", "
+		"\"nomora.io/curve\": \"memcached\"}}}, \"NodeNames\": [\"n5\", \"n4\", \"n1\"]}");
+	expect_names(answer, "[\"n1\"]");
+	cr_assert_str_eq(reason(answer, "n5"), "nomora: not reachable from the job's root");
+	cr_assert_str_eq(reason(answer, "n4"), "nomora: predicted performance 0.20, the best is 0.80");
+	json_decref(answer);
+}
+
+Test(extender, whole_nodes_are_answered_with_whole_nodes)
+{
+	json_t *answer = filter("filter_root.json"), *items;
+
+	json_decref(answer);
+	answer = filter("filter_nodes.json");
+	items = json_object_get(json_object_get(answer, "Nodes"), "items");
+	cr_assert(json_is_null(json_object_get(answer, "NodeNames")));
+	cr_assert_eq(json_array_size(items), 1);
+	cr_assert_eq(
+		json_array_size(json_object_get(json_object_get(json_array_get(items, 0), "status"), "conditions")), 1);
+	json_decref(answer);
+}
+
+Test(extender, a_pod_that_does_not_ask_passes)
+{
+	json_t *answer = filter_text("{\"Pod\": {\"metadata\": {}}, \"Nodes\": null, \"NodeNames\": [\"a\", \"b\"]}");
+
+	expect_names(answer, "[\"a\",\"b\"]");
+	json_decref(answer);
+}
+
+Test(extender, roots_survive_a_restart)
+{
+	json_t *answer = filter("filter_root.json");
+	struct error err = {0};
+
+	json_decref(answer);
+	extender_destroy(extender);
+	extender = extender_create(path, &err);
+	cr_assert(extender, "%s", err.text);
+	answer = filter("filter_names.json");
+	expect_names(answer, "[\"n3\"]");
+	json_decref(answer);
+}
+
+Test(extender, scores_are_shares_of_the_best)
+{
+	char *body = read_request("filter_names.json"), *text;
+	json_t *answer = filter("filter_root.json");
+
+	json_decref(answer);
+	text = extender_prioritize(extender, live, body, strlen(body), NULL);
+	cr_assert_str_eq(text,
+			 "[{\"Host\":\"n1\",\"Score\":5},{\"Host\":\"n2\",\"Score\":5},{\"Host\":\"n3\",\"Score\":10},"
+			 "{\"Host\":\"n4\",\"Score\":9},{\"Host\":\"n5\",\"Score\":9}]");
+	free(text);
+	free(body);
+}
+
+Test(extender, bad_requests_name_their_field)
+{
+	static const struct {
+		char body[128], expected[64];
+	} rows[] = {{"{", "body:"},
+		    {"{}", "missing Pod"},
+		    {"{\"Pod\": {}}", "expected NodeNames or Nodes.items"},
+		    {"{\"Pod\": {}, \"NodeNames\": [1]}", "NodeNames[0]"},
+		    {"{\"Pod\": {\"metadata\": {\"labels\": {\"nomora.io/curve\": 1}}}, \"NodeNames\": []}",
+		     "labels[nomora.io/curve]"},
+		    {"{\"Pod\": {\"metadata\": {\"labels\": {\"nomora.io/curve\": \"x\"}}}, \"NodeNames\": []}",
+		     "needs nomora.io/job"}};
+
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+		struct error err = {0};
+
+		cr_assert_null(extender_filter(extender, live, rows[r].body, strlen(rows[r].body), &err));
+		cr_assert(strstr(err.text, rows[r].expected), "%s: %s", rows[r].body, err.text);
+	}
+}
+
+/* Five thousand names, of which schedd knows five: all are answered. */
+Test(extender, five_thousand_names)
+{
+	json_t *names = json_array(), *request, *answer;
+	char *body;
+
+	answer = filter("filter_root.json");
+	json_decref(answer);
+	for (int n = 1; n <= 5000; n++)
+		json_array_append_new(names, json_sprintf("n%d", n));
+	request = json_pack("{s:{s:{s:s, s:{s:s, s:s}}}, s:n, s:o}", "Pod", "metadata", "namespace", "shop", "labels",
+			    "nomora.io/job", "web", "nomora.io/curve", "memcached", "Nodes", "NodeNames", names);
+	body = json_dumps(request, 0);
+	answer = filter_text(body);
+	expect_names(answer, "[\"n3\"]");
+	cr_assert_eq(json_object_size(json_object_get(answer, "FailedNodes")), 4999);
+	json_decref(answer);
+	json_decref(request);
+	free(body);
+}
