@@ -143,6 +143,7 @@ static int load_and_run(const struct dataflow_settings *settings, const char *pa
 
 int command_dataflow(int argc, char **argv)
 {
+	static const char *const experiments[] = {"storm", "hadoop", "failures", "runtime", "scale", NULL};
 	const char *names[ENGINES_MOST + 1] = {0};
 	const struct option_row rows[] = {
 		OPTION_CHOICE(struct dataflow_settings, engine, "engine", 'e', "NAME", names, "how to place"),
@@ -207,6 +208,13 @@ int command_dataflow(int argc, char **argv)
 		OPTION_FLAG(struct dataflow_settings, pin, "pin", 0, "coflows: a task on port N stays on host N"),
 		OPTION_STRING(struct dataflow_settings, scenario, "scenario", 0, "FILE",
 			      "write the scenario to FILE (JSON) and end"),
+		OPTION_HEADING("Experiments:"),
+		OPTION_CHOICE(struct dataflow_settings, experiment, "experiment", 0, "NAME", experiments,
+			      "the paper's figures: storm (4, 5), hadoop (7, 8), failures (6, 9), runtime (10, 11), "
+			      "scale (12, 13); with -o"),
+		OPTION_STRING(struct dataflow_settings, output, "output", 'o', "DIR", "folder for the figures"),
+		OPTION_INTEGER(struct dataflow_settings, runs, "runs", 'r', "N", 1, 10000,
+			       "paired seeds; decisions (runtime); jobs (scale)"),
 		OPTION_END,
 	};
 	const struct option_usage usage = {
@@ -233,7 +241,9 @@ int command_dataflow(int argc, char **argv)
 					     .link_MBps = 100,
 					     .slots = 2,
 					     .tasks = 10,
-					     .split_MB = 128};
+					     .split_MB = 128,
+					     .experiment = -1,
+					     .runs = 10};
 	struct error err = {0};
 	struct option_operands operands;
 	int code;
@@ -245,6 +255,8 @@ int command_dataflow(int argc, char **argv)
 		return code;
 	if (dataflow_check_sources(&settings, operands.count, &err) < 0)
 		code = command_fail(&err, COMMAND_USAGE);
+	else if (settings.experiment >= 0)
+		code = dataflow_run_experiment(&settings);
 	else
 		code = load_and_run(&settings, operands.count ? operands.items[0] : NULL);
 	options_free(&operands);

@@ -23,6 +23,9 @@ struct dataflow_settings {
 	bool simulate;
 	double until_s;
 	struct option_list faults;
+	int experiment; /* < 0: none */
+	const char *output;
+	int64_t runs;
 };
 
 /* Exactly one of FILE (operands) and the options that replace it; 0 or -EINVAL with err set. */
@@ -36,6 +39,9 @@ struct paths_options dataflow_paths_options(const struct dataflow_settings *sett
 
 /* Simulates with the engine of the command line and prints; an exit code. */
 int dataflow_run_simulation(const struct dataflow_settings *settings, struct dataflow *dataflow);
+
+/* The figures of --experiment into -o DIR, their values on standard output; an exit code. */
+int dataflow_run_experiment(const struct dataflow_settings *settings);
 
 /* The exit code for an error of the rooms: 3 where the answer is no. */
 int dataflow_fail(const struct error *err);

@@ -9,10 +9,13 @@
 int dataflow_check_sources(const struct dataflow_settings *settings, int operands, struct error *err)
 {
 	int sources = operands + (settings->generate != NULL) + (settings->flink != NULL) + (settings->swim != NULL) +
-		      (settings->coflows != NULL);
+		      (settings->coflows != NULL) + (settings->experiment >= 0);
 
 	if (sources != 1)
-		return error_set(err, EINVAL, "expected one of FILE, --generate, --flink, --swim and --coflows");
+		return error_set(err, EINVAL,
+				 "expected one of FILE, --generate, --flink, --swim, --coflows and --experiment");
+	if ((settings->experiment >= 0) != (settings->output != NULL))
+		return error_set(err, EINVAL, "--experiment and -o DIR go together");
 	return 0;
 }
 

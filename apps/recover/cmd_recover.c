@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <base/json.h>
+#include <sched/experiment/recovery.h>
 #include <sched/recovery/generate.h>
 
 #include "command.h"
@@ -235,6 +236,19 @@ out:
 	return code;
 }
 
+static int run_experiment(const struct recover_settings *settings)
+{
+	struct experiment_rows table = {0};
+	struct error err = {0};
+	int code = experiment_recovery((enum experiment_recovery)settings->experiment, settings->output,
+				       (uint32_t)settings->runs, stderr, &table, &err);
+
+	for (size_t i = 0; code == 0 && i < table.count; i++)
+		printf("%-58s %-22s %s\n", table.items[i].what, table.items[i].published, table.items[i].ours);
+	free(table.items);
+	return code < 0 || command_flush(&err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+}
+
 static int check(const struct recover_settings *settings, int operands, struct error *err)
 {
 	int sources =
@@ -270,7 +284,7 @@ int command_recover(int argc, char **argv)
 	if (check(&settings, operands.count, &err) < 0)
 		code = command_fail(&err, COMMAND_USAGE);
 	else if (settings.experiment >= 0)
-		code = recover_experiment(&settings, &err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+		code = run_experiment(&settings);
 	else
 		code = run(operands.count ? operands.items[0] : NULL, &settings);
 	options_free(&operands);

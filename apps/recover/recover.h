@@ -33,9 +33,6 @@ int recover_compare(const struct recovery_scenario *scenario, const struct recov
 int recover_each_server(struct recovery_scenario *scenario, const struct recover_settings *settings, json_t *root,
 			struct error *err);
 
-/* Writes the figures of an experiment into a folder. 0 or -errno with err set. */
-int recover_experiment(const struct recover_settings *settings, struct error *err);
-
 /* The scenario on the hosts of a lab. An exit code. */
 int recover_apply(struct recovery_scenario *scenario, const struct recover_settings *settings);
 

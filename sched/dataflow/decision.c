@@ -133,18 +133,12 @@ static const struct network_route *route_of(void *context, uint32_t low, uint32_
 
 static int add_running(struct decision *decision)
 {
-	struct network *network = decision->network;
 	uint32_t sources;
+	int code = running_loads_begin(&decision->running, decision->network, decision->options->local_MBps);
 
-	for (uint32_t j = 0; j < network->job_count; j++) {
-		int code = loads_add_job(&decision->loads, network, &network->jobs[j], NULL);
-
-		if (code < 0)
-			return code;
-	}
-	decision->base_loads = decision->loads.count;
-	decision->base_sources = decision->loads.source_count;
-	sources = decision->base_sources + decision->graph->source_count;
+	if (code < 0)
+		return code;
+	sources = decision->running.source_count + decision->graph->source_count;
 	decision->rates = malloc(sources * sizeof *decision->rates + 1);
 	decision->bottlenecks = malloc(sources * sizeof *decision->bottlenecks + 1);
 	return decision->rates && decision->bottlenecks ? 0 : -ENOMEM;
@@ -158,13 +152,14 @@ struct value decision_evaluate(struct decision *decision)
 	struct value value = {0};
 	int code;
 
-	loads->count = decision->base_loads;
-	loads->source_count = decision->base_sources;
+	loads_clear(loads);
 	decision->evaluations++;
 	code = loads_add_job(loads, decision->network, &job, &routes);
-	for (size_t i = decision->base_loads; code == 0 && i < loads->count; i++)
+	for (size_t i = 0; code == 0 && i < loads->count; i++)
 		if (loads->items[i].resource < 2 * decision->network->topology->link_count)
 			value.carried_MBps += loads->items[i].load;
+	if (code == 0)
+		code = running_loads_spread(&decision->running, loads, &value.all_MBps);
 	if (code == 0)
 		code = loads_solve(loads, decision->network, decision->rates, decision->bottlenecks);
 	if (code < 0 && decision->code == 0)
@@ -173,7 +168,7 @@ struct value decision_evaluate(struct decision *decision)
 		double rate = fmin(decision->rates[s], decision->options->local_MBps);
 
 		value.all_MBps += rate;
-		value.own_MBps += s >= decision->base_sources ? rate : 0;
+		value.own_MBps += s < decision->graph->source_count ? rate : 0;
 	}
 	return value;
 }
@@ -279,6 +274,7 @@ static void end(struct decision *decision)
 	hash_table_free(&decision->pair_table);
 	free(decision->pairs);
 	loads_free(&decision->loads);
+	running_loads_free(&decision->running);
 	free(decision->rates);
 	free(decision->bottlenecks);
 }

@@ -9,6 +9,7 @@
 
 #include "loads.h"
 #include "network_priv.h"
+#include "running.h"
 
 /* How the route of a pair that has none is chosen when it is first needed. */
 enum decision_routing { ROUTES_RANDOM, ROUTES_EQUAL_COST, ROUTES_LEAST_USED };
@@ -35,9 +36,8 @@ struct decision {
 	struct network_pair *pairs; /* routes chosen here */
 	uint32_t pair_count;
 	size_t pair_capacity;
-	struct loads loads;
-	size_t base_loads; /* of the running jobs, which are added once */
-	uint32_t base_sources;
+	struct running_loads running;
+	struct loads loads; /* of the last evaluation: the job's sources, then the running ones that it may change */
 	double *rates;
 	uint32_t *bottlenecks;
 	uint64_t evaluations, evaluations_maximum;

@@ -28,7 +28,7 @@ void loads_free(struct loads *loads)
 	*loads = (struct loads){0};
 }
 
-static int add(struct loads *loads, uint32_t resource, uint32_t source, double load)
+int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double load)
 {
 	struct load *items = array_grow(loads->items, loads->count, &loads->capacity, sizeof *items);
 
@@ -39,11 +39,9 @@ static int add(struct loads *loads, uint32_t resource, uint32_t source, double l
 	return 0;
 }
 
-static int add_sources(struct loads *loads, const struct network_job *of)
+/* Makes room for the sources up to number `needed`. */
+static int reserve_sources(struct loads *loads, size_t needed)
 {
-	const struct dataflow_job *job = of->job;
-	const struct dataflow_graph *graph = of->graph;
-	size_t needed = loads->source_count + graph->source_count;
 	double *weight = array_reserve(loads->weight, needed, &loads->source_capacity, sizeof *weight);
 	double *offered = array_reserve(loads->offered, needed, &loads->offered_capacity, sizeof *offered);
 	bool *broken = array_reserve(loads->broken, needed, &loads->broken_capacity, sizeof *broken);
@@ -51,15 +49,37 @@ static int add_sources(struct loads *loads, const struct network_job *of)
 	loads->weight = weight ? weight : loads->weight;
 	loads->offered = offered ? offered : loads->offered;
 	loads->broken = broken ? broken : loads->broken;
-	if (!weight || !offered || !broken)
+	return weight && offered && broken ? 0 : -ENOMEM;
+}
+
+int loads_add_source(struct loads *loads, double weight, double offered, bool broken)
+{
+	uint32_t at = loads->source_count;
+
+	if (reserve_sources(loads, (size_t)at + 1) < 0)
+		return -ENOMEM;
+	loads->weight[at] = weight;
+	loads->offered[at] = offered;
+	loads->broken[at] = broken;
+	loads->source_count++;
+	return 0;
+}
+
+/* The sources of a job; they count once all is added. */
+static int add_sources(struct loads *loads, const struct network_job *of)
+{
+	const struct dataflow_job *job = of->job;
+	const struct dataflow_graph *graph = of->graph;
+
+	if (reserve_sources(loads, (size_t)loads->source_count + graph->source_count) < 0)
 		return -ENOMEM;
 	for (uint32_t s = 0; s < graph->source_count; s++) {
 		uint32_t at = loads->source_count + s;
 
-		weight[at] = job->weight;
-		offered[at] = of->offered ? of->offered[s]
-					  : job->components[dataflow_component_of(job, graph->sources[s])].MBps;
-		broken[at] = false;
+		loads->weight[at] = job->weight;
+		loads->offered[at] = of->offered ? of->offered[s]
+						 : job->components[dataflow_component_of(job, graph->sources[s])].MBps;
+		loads->broken[at] = false;
 	}
 	return 0;
 }
@@ -81,8 +101,8 @@ static int add_flow(struct loads *loads, const struct network_route *route, bool
 {
 	for (uint32_t i = carried->first[flow]; i < carried->first[flow + 1]; i++)
 		for (uint32_t l = 0; l < route->count; l++) {
-			int code = add(loads, route->resources[l] ^ backwards, loads->source_count + carried->source[i],
-				       carried->rate[i]);
+			int code = loads_add(loads, route->resources[l] ^ backwards,
+					     loads->source_count + carried->source[i], carried->rate[i]);
 
 			if (code < 0)
 				return code;
@@ -125,9 +145,9 @@ static int add_cpu(struct loads *loads, const struct network *network, const str
 			continue;
 		for (uint32_t t = component->first_task; t < component->first_task + component->task_count; t++)
 			for (uint32_t i = received->first[t]; i < received->first[t + 1]; i++) {
-				int code = add(loads, 2 * network->topology->link_count + job->hosts[t],
-					       loads->source_count + received->source[i],
-					       received->rate[i] * component->cpu_s_per_MB);
+				int code = loads_add(loads, 2 * network->topology->link_count + job->hosts[t],
+						     loads->source_count + received->source[i],
+						     received->rate[i] * component->cpu_s_per_MB);
 
 				if (code < 0)
 					return code;

@@ -42,6 +42,10 @@ void loads_free(struct loads *loads);
 int loads_add_job(struct loads *loads, const struct network *network, const struct network_job *job,
 		  const struct loads_routes *routes);
 
+/* Adds one source, and a load of a source that was added. 0 or -ENOMEM. */
+int loads_add_source(struct loads *loads, double weight, double offered, bool broken);
+int loads_add(struct loads *loads, uint32_t resource, uint32_t source, double load);
+
 /* Rates of all sources added; bottleneck may be NULL. 0 or -ENOMEM. */
 int loads_solve(struct loads *loads, const struct network *network, double *rate, uint32_t *bottleneck);
 

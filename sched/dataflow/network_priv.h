@@ -12,7 +12,8 @@
 struct network_pair {
 	uint32_t low, high, number;
 	uint32_t users; /* flows */
-	bool rerouted;  /* its route was chosen again after a failure */
+	bool rerouted;  /* its route was chosen again after a failure; before that it had: */
+	uint32_t original;
 	struct network_route route;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* New routes for the pairs of hosts whose route has failed, and again when links return. */
+/* New routes for the pairs of hosts whose route has failed, the old ones when links return. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -50,6 +50,35 @@ static int choose(struct network *network, struct network_pair *pair, const uint
 	return count < 0 ? count : count > 0;
 }
 
+/* Back to the route from before the failure. 1, 0 (it is still down), -ENOMEM. */
+static int give_back(struct network *network, struct network_pair *pair)
+{
+	int code = network_route(network, pair->low, pair->high, pair->original, &pair->route);
+
+	if (code < 0)
+		return code == -ENOENT ? 0 : code;
+	pair->number = pair->original;
+	pair->rerouted = false;
+	return 1;
+}
+
+static int leave_failed(struct network *network, struct network_pair *pair, uint32_t *users)
+{
+	uint32_t before = pair->number;
+	int code;
+
+	if (is_up(network, &pair->route))
+		return 0;
+	count_use(users, pair, -1);
+	code = choose(network, pair, users);
+	count_use(users, pair, 1);
+	if (code > 0 && !pair->rerouted) {
+		pair->rerouted = true;
+		pair->original = before;
+	}
+	return code;
+}
+
 int network_reroute_pairs(struct network *network, bool repaired)
 {
 	uint32_t *users = calloc(network->topology->link_count + 1, sizeof *users);
@@ -61,16 +90,11 @@ int network_reroute_pairs(struct network *network, bool repaired)
 		count_use(users, &network->pairs[p], 1);
 	for (uint32_t p = 0; p < network->pair_count && changed >= 0; p++) {
 		struct network_pair *pair = &network->pairs[p];
-		uint32_t before = pair->number;
-		int code;
+		int code = !repaired        ? leave_failed(network, pair, users)
+			   : pair->rerouted ? give_back(network, pair)
+					    : 0;
 
-		if (repaired ? !pair->rerouted : is_up(network, &pair->route))
-			continue;
-		count_use(users, pair, -1);
-		code = choose(network, pair, users);
-		count_use(users, pair, 1);
-		pair->rerouted = !repaired;
-		changed = code < 0 ? code : changed + (code > 0 && pair->number != before);
+		changed = code < 0 ? code : changed + code;
 	}
 	free(users);
 	return changed;

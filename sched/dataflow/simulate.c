@@ -146,7 +146,7 @@ static bool end_sources(struct simulation *simulation)
 		for (uint32_t s = 0; s < running->graph->source_count; s++) {
 			uint32_t component = dataflow_component_of(running->job, running->graph->sources[s]);
 
-			if (running->offered[s] > 0 &&
+			if (running->offered[s] > 0 && isfinite(running->left[s]) &&
 			    running->left[s] <= fmax(ROUNDING * running->job->components[component].MB,
 						     INSTANT_S * running->rate[s])) {
 				running->left[s] = running->offered[s] = 0;

@@ -191,6 +191,24 @@ Test(simulate, what_can_never_end_is_refused)
 	dataflow_destroy(dataflow);
 }
 
+Test(simulate, jobs_without_volume_go_on)
+{
+	char jobs[512];
+	struct simulate_options options = options_for("rate");
+	struct dataflow *dataflow;
+	struct simulate_result result;
+
+	snprintf(jobs, sizeof jobs, pair, "j", 0.0, 1000.0);
+	dataflow = make(1, jobs);
+	dataflow->jobs[0].components[0].MB = INFINITY;
+	options.until_s = 50;
+	result = run(dataflow, &options);
+	cr_expect_float_eq(result.jobs[0].MB, 5000, 1e-6);
+	cr_expect(isnan(result.jobs[0].end_s));
+	simulate_result_clear(&result);
+	dataflow_destroy(dataflow);
+}
+
 Test(simulate, bad_faults_are_refused)
 {
 	static const char *const bad[] = {"link:s@1",   "link:s:v@1", "host:s@1", "host:zz@1",   "used:0@1",

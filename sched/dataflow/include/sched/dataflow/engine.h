@@ -35,8 +35,8 @@ struct engine_options {
 			the least along the flows from the root */
 };
 
-/* Defaults: seed 1, 8 starts, 10,000 MB/s within a host, temperature 100, 100 steps, 10 route steps, 5 repeats, not
- * direct. */
+/* Defaults: seed 1, 8 starts, 10,000 MB/s within a host,
+ * temperature 100, 100 steps, 10 route steps, 5 repeats, not direct. */
 struct engine_options engine_defaults(void);
 
 struct engine;

@@ -91,8 +91,8 @@ void network_offer(struct network *network, uint32_t index, const double *offere
 
 /*
  * After links have failed: gives each pair whose route has failed the route of the fewest links and, among these, of
- * the least use, if any is up. After links have returned (`repaired`): the same for the pairs that were given another
- * route before. Returns the number of routes that changed or -ENOMEM.
+ * the least use, if any is up. After links have returned (`repaired`): gives these pairs the route from before the
+ * failure, if it is up. Returns the number of routes that changed or -ENOMEM.
  */
 int network_reroute_pairs(struct network *network, bool repaired);
 

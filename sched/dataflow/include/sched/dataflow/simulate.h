@@ -5,8 +5,8 @@
  * once), and end when each source has sent its volume. A job that finds no slots waits; waiting jobs start in the order
  * of their arrival.
  *
- * Links and hosts fail and return. Routes over a failed link are chosen again, others stay; when the link returns, the
- * routes that had left it are chosen once more. A failed host loses its tasks: they alone are placed again, and a
+ * Links and hosts fail and return. Routes over a failed link are chosen again, others stay; when the link returns, so
+ * do the routes that had left it. A failed host loses its tasks: they alone are placed again, and a
  * source goes on where it was. One thread, seeded: the same input gives the same result.
  */
 #ifndef SCHED_DATAFLOW_SIMULATE_H

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Time of a decision of engine "rate": Storm-like jobs of 12 tasks (sched/dataflow/generate.h) that arrive while 16
+ * others run. CPU time of the thread; one JSON line per network.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <sched/dataflow/engine.h>
+#include <sched/dataflow/generate.h>
+
+enum { RUNNING = 16, DECISIONS = 100, SLOTS = 2 };
+
+static double cpu_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int decide(struct dataflow *dataflow, double ms[DECISIONS], double *evaluations)
+{
+	struct paths_options paths = {.k = 10, .detour = PATHS_DETOUR, .seed = 1};
+	struct engine_options options = engine_defaults();
+	struct network *network = network_create(dataflow->topology, dataflow->slots, dataflow->cpu, &paths, NULL);
+	struct dataflow_graph *graphs[RUNNING + DECISIONS] = {0};
+	int code = network ? 0 : -1;
+
+	for (uint32_t j = 0; code == 0 && j < dataflow->job_count; j++) {
+		struct engine_answer answer = {0};
+		double begin;
+
+		graphs[j] = dataflow_graph_create(&dataflow->jobs[j], NULL);
+		options.seed = j;
+		begin = cpu_ms();
+		code = graphs[j] ? engine_place(engine_find("rate"), network, &dataflow->jobs[j], graphs[j], &options,
+						&answer, NULL)
+				 : -1;
+		if (j >= RUNNING) {
+			ms[j - RUNNING] = cpu_ms() - begin;
+			*evaluations += (double)answer.evaluations / DECISIONS;
+		} else if (code == 0) {
+			code = engine_start(network, &dataflow->jobs[j], graphs[j], &answer, NULL);
+		}
+		engine_answer_clear(&answer);
+	}
+	network_destroy(network);
+	for (uint32_t j = 0; j < RUNNING + DECISIONS; j++)
+		dataflow_graph_destroy(graphs[j]);
+	return code;
+}
+
+static int run(const char *name, struct topology *topology)
+{
+	struct dataflow *dataflow = topology ? dataflow_create(topology, SLOTS) : NULL;
+	struct dataflow_recipe recipe;
+	double ms[DECISIONS], evaluations = 0;
+	int code = -1;
+
+	if (dataflow && dataflow_recipe_parse("storm", &recipe, NULL) == 0) {
+		recipe.jobs = RUNNING + DECISIONS;
+		code = dataflow_generate(dataflow, &recipe);
+	}
+	if (code == 0)
+		code = decide(dataflow, ms, &evaluations);
+	if (code == 0) {
+		qsort(ms, DECISIONS, sizeof *ms, compare_doubles);
+		printf("{\"benchmark\": \"dataflow_decision\", \"network\": \"%s\", \"hosts\": %u, \"running_jobs\": "
+		       "%d, "
+		       "\"p50_ms\": %.2f, \"p99_ms\": %.2f, \"evaluations\": %.0f}\n",
+		       name, dataflow->topology->host_count, RUNNING, ms[DECISIONS / 2], ms[DECISIONS * 99 / 100],
+		       evaluations);
+	} else {
+		fprintf(stderr, "bench_decision: %s: failed\n", name);
+	}
+	dataflow_destroy(dataflow);
+	return code != 0;
+}
+
+int main(void)
+{
+	return run("fat-tree 16", topology_fat_tree(16, 1000, 100, NULL)) |
+	       run("jellyfish 250 x 15", topology_jellyfish(250, 15, 1000, 100, 1, NULL)) |
+	       run("fat-tree 36", topology_fat_tree(36, 10000, 100, NULL));
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loads of running jobs, indexed both ways, so that evaluating a new job's placement needs only the sources that
+ * share a resource with it, directly or through others: max-min fair rates of the rest do not change. Private.
+ */
+#ifndef SCHED_DATAFLOW_RUNNING_H
+#define SCHED_DATAFLOW_RUNNING_H
+
+#include "loads.h"
+
+struct network;
+
+struct running_loads {
+	struct loads loads; /* as collected; weight, offered, broken by source */
+	uint32_t source_count;
+	double *rate; /* by source: what it has without the new job */
+	/* Entries of source s: source_first[s] .. source_first[s + 1] - 1; a resource once. */
+	uint32_t *source_first, *resource;
+	double *load;
+	/* Sources of resource r: resource_first[r] .. resource_first[r + 1] - 1. */
+	uint32_t *resource_first, *source;
+	uint32_t *seen_source, *seen_resource; /* number of the last spread that met it */
+	uint32_t spread;
+	double all_MBps; /* of all sources, each at most local_MBps */
+	double local_MBps;
+};
+
+/* Of all jobs on the network. 0 or -ENOMEM; freed in any case. */
+int running_loads_begin(struct running_loads *running, struct network *network, double local_MBps);
+void running_loads_free(struct running_loads *running);
+
+/*
+ * Adds to `loads`, which holds a new job, the running sources whose rates it may change. *unchanged_MBps: the sum over
+ * the others. 0 or -ENOMEM.
+ */
+int running_loads_spread(struct running_loads *running, struct loads *loads, double *unchanged_MBps);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The experiments of the cross-layer paper's section 4 (Alkaff and Gupta), figures 4 to 13, with published values
+ * beside ours. The paper leaves open the slots of a host (here an option), the parallelism and grouping of jobs (one
+ * task for each component; shuffle), k, the temperature and the steps (options of the engines), and the speed of the
+ * hosts' links (that of all links). Its Fat-tree of m = 5 and 15 ports does not exist: 6 ports, pruned, and 16.
+ */
+#ifndef SCHED_EXPERIMENT_DATAFLOW_H
+#define SCHED_EXPERIMENT_DATAFLOW_H
+
+#include <stdio.h>
+
+#include <sched/dataflow/engine.h>
+#include <sched/experiment/page.h>
+
+enum experiment_dataflow {
+	EXPERIMENT_STORM,    /* figures 4 and 5: throughput of Storm jobs */
+	EXPERIMENT_HADOOP,   /* figures 7 and 8: throughput of MapReduce jobs */
+	EXPERIMENT_FAILURES, /* figures 6 and 9: links fail and return */
+	EXPERIMENT_RUNTIME,  /* figures 10 and 11: time of a decision, in CPU time of the thread */
+	EXPERIMENT_SCALE,    /* figures 12 and 13: completion times at 1,000 hosts */
+};
+
+struct experiment_dataflow_options {
+	enum experiment_dataflow what;
+	const char *folder;
+	struct engine_options engine; /* seed: of the first run */
+	struct paths_options paths;
+	uint32_t slots; /* of each host */
+	uint32_t runs;  /* paired seeds; jobs at scale; decisions for each size of the running time */
+	FILE *progress; /* for a progress bar; may be NULL */
+};
+
+/* 0 or -errno with err set. The caller frees rows->items. */
+int experiment_dataflow(const struct experiment_dataflow_options *options, struct experiment_rows *rows,
+			struct error *err);
+
+#endif

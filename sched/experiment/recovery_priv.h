@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the recovery experiments share. Private. */
+#ifndef SCHED_EXPERIMENT_RECOVERY_PRIV_H
+#define SCHED_EXPERIMENT_RECOVERY_PRIV_H
+
+#include <base/progress.h>
+#include <sched/experiment/recovery.h>
+#include <sched/recovery/recovery.h>
+
+/* p of the answer, NAN without one; *server (may be NULL) gets each task's server, to be freed. */
+double experiment_solve_p(const struct recovery_scenario *s, const struct recovery_options *options, uint32_t **server);
+
+/* A progress bar, or none (NULL). */
+struct progress *experiment_progress(FILE *out, const char *label, uint64_t total);
+
+void experiment_recovery_testbed(struct experiment_page *page);
+void experiment_recovery_scale(struct experiment_page *page, FILE *out);
+void experiment_recovery_runtime(struct experiment_page *page, uint32_t runs, FILE *out);
+
+#endif
