@@ -82,6 +82,15 @@ run "$nomora" recover --json "$scratch/tight.json"
 refuses "no source" 2 'expected one of SCENARIO.json' "$nomora" recover
 refuses "two sources" 2 'expected one of' "$nomora" recover "$file" --generate servers=9
 refuses "a bad recipe" 2 "found 'sevrers'" "$nomora" recover --generate sevrers=9
+refuses "no placement before the deadline is unknown" 1 'unknown: no placement was found within 0.001 ms' \
+	"$nomora" recover --generate servers=200,apps=10,tasks=20,failed=8,demand=4 --solver glpk --deadline-ms 0.001
+# The build folder may be closed to others: a copy in a folder that is not.
+open_folder=$(mktemp -d)
+at_exit rm -rf "$open_folder"
+cp "$nomora" "$source_root/docs/recovery/testbed.json" "$open_folder" && chmod -R a+rX "$open_folder"
+as_other=()
+[ "$(id -u)" -ne 0 ] || as_other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+refuses "real transfers without root" 1 'needs root' "${as_other[@]}" "$open_folder/nomora" recover --apply "$open_folder/testbed.json"
 refuses "an experiment without a folder" 2 'go together' "$nomora" recover --experiment testbed
 refuses "a folder that cannot be made" 1 'cannot make' "$nomora" recover --experiment testbed -o /proc/none
 

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Generated scenarios, random placements and the filters on them. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/rng.h>
+#include <sched/recovery/generate.h>
+#include <sched/recovery/recovery.h>
+
+#include "recovery_world.h"
+
+static struct recovery_scenario *generate(const char *text)
+{
+	struct recovery_recipe recipe;
+	struct error err = {0};
+	struct recovery_scenario *s;
+
+	cr_assert_eq(recovery_recipe_parse(text, &recipe, &err), 0, "%s", err.text);
+	s = recovery_generate(&recipe, &err);
+	cr_assert_not_null(s, "%s", err.text);
+	return s;
+}
+
+static bool same(struct recovery_scenario *a, struct recovery_scenario *b)
+{
+	json_t *x = recovery_to_json(a), *y = recovery_to_json(b);
+	bool equal = json_equal(x, y);
+
+	json_decref(x);
+	json_decref(y);
+	recovery_destroy(a);
+	recovery_destroy(b);
+	return equal;
+}
+
+Test(recovery_generate, a_recipe_is_one_scenario)
+{
+	static const char plain[] = "servers=50,apps=4,tasks=10,failed=3,seed=7";
+
+	cr_expect(same(generate(plain), generate(plain)));
+	cr_expect_not(same(generate(plain), generate("servers=50,apps=4,tasks=10,failed=3,seed=8")));
+}
+
+Test(recovery_generate, has_the_numbers_of_the_recipe)
+{
+	struct recovery_scenario *s = generate("servers=50,apps=4,tasks=10,failed=3,backups=2,weights=2-5");
+	uint32_t failed = 0;
+
+	cr_expect_eq(s->server_count, 50);
+	cr_expect_eq(s->application_count, 4);
+	cr_expect_eq(s->task_count, 40);
+	cr_expect_eq(s->flow_count, 4 * 5 * 5);
+	for (uint32_t t = 0; t < s->task_count; t++) {
+		const struct recovery_task *task = &s->tasks[t];
+
+		failed += task->failed;
+		cr_expect(!task->failed || task->stage != 1 || task->backup_count == 2);
+	}
+	cr_expect_eq(failed, 3);
+	for (uint32_t i = 0; i < s->flow_count; i++) {
+		const struct recovery_flow *flow = &s->flows[i];
+
+		cr_expect(flow->MB >= 10 && flow->MB <= 100 && flow->sent_MB >= 0 && flow->sent_MB <= 0.9 * flow->MB);
+		cr_expect(s->tasks[flow->from].stage == 1 && s->tasks[flow->to].stage == 2);
+	}
+	for (uint32_t k = 0; k < s->application_count; k++)
+		cr_expect(s->applications[k].weight >= 2 && s->applications[k].weight <= 5);
+	recovery_destroy(s);
+}
+
+Test(recovery_generate, tight_cpu_fits_before_the_failure)
+{
+	struct recovery_scenario *s = generate("servers=30,apps=5,tasks=20,failed=2,fail=servers,cpu=tight");
+	double *used = calloc(s->server_count, sizeof *used), sum = 0, all = 0;
+
+	for (uint32_t t = 0; t < s->task_count; t++)
+		used[s->tasks[t].server] += s->tasks[t].cpu;
+	for (uint32_t n = 0; n < s->server_count; n++) {
+		cr_expect_leq(used[n], s->servers[n].cpu + 1e-9);
+		sum += used[n];
+		all += s->servers[n].cpu;
+	}
+	cr_expect(sum / all > 0.6 && sum / all <= 1, "%g of the CPU in use", sum / all);
+	free(used);
+	recovery_destroy(s);
+}
+
+Test(recovery_generate, refuses_bad_recipes)
+{
+	static const char *const bad[] = {"servers=1", "apps=0",   "tasks=1",  "failed=0",  "seed=-1",
+					  "demand=0",  "fail=all", "cpu=fast", "backups=0", "weights=4-1",
+					  "links=1",   "dense=2",  "colour=1", "servers",   ""};
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct recovery_recipe recipe;
+		struct error err = {0};
+
+		cr_expect_eq(recovery_recipe_parse(bad[i], &recipe, &err), -EINVAL, "%s", bad[i]);
+		cr_expect_eq(strncmp(err.text, "--generate: found", 17), 0, "%s", err.text);
+	}
+}
+
+Test(recovery_generate, random_placements_are_legal_and_no_better_than_the_answer)
+{
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct recovery_scenario *s = generate(seed % 2 ? "servers=20,apps=3,tasks=8,failed=3,demand=4"
+								: "servers=20,apps=3,tasks=8,failed=3,cpu=tight");
+		uint32_t *server = malloc(s->task_count * sizeof *server);
+		struct recovery_answer answer;
+		struct rng rng;
+
+		rng_seed(&rng, seed);
+		cr_assert_eq(recovery_solve(s, &(struct recovery_options){0}, &answer, NULL), 0);
+		cr_assert_eq(answer.status, RECOVERY_OPTIMAL);
+		for (int i = 0; i < 200; i++) {
+			if (!recovery_random_placement(s, &rng, NULL, server))
+				continue;
+			cr_expect(world_is_legal(s, server));
+			cr_expect_geq(recovery_evaluate(s, server, NULL), answer.p * (1 - 1e-9));
+		}
+		recovery_answer_free(&answer);
+		free(server);
+		recovery_destroy(s);
+	}
+}
+
+/* `exact` keeps the optimum, `paper` offers at most eta servers a task and a direction's worth of none that failed. */
+Test(recovery_filter, exact_loses_nothing_and_paper_is_small)
+{
+	static const char *const recipes[] = {"servers=60,apps=4,tasks=10,failed=4,demand=4,seed=1",
+					      "servers=60,apps=4,tasks=10,failed=4,demand=4,seed=2",
+					      "servers=60,apps=4,tasks=10,failed=2,fail=servers,seed=3"};
+
+	for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+		struct recovery_scenario *s = generate(recipes[i]);
+		double p[4];
+
+		for (int filter = RECOVERY_FILTER_EXACT; filter <= RECOVERY_FILTER_NONE; filter++) {
+			struct recovery_options options = {.filter = (enum recovery_filter)filter, .eta = 3};
+			bool *candidate = calloc(s->server_count, sizeof *candidate);
+			struct recovery_answer answer;
+			uint32_t count = 0;
+
+			cr_assert_eq(recovery_candidates(s, &options, candidate), 0);
+			for (uint32_t n = 0; n < s->server_count; n++) {
+				count += candidate[n];
+				cr_expect(!candidate[n] || !s->servers[n].failed);
+			}
+			cr_assert_eq(recovery_solve(s, &options, &answer, NULL), 0);
+			cr_assert_eq(answer.status, RECOVERY_OPTIMAL);
+			cr_expect(filter != RECOVERY_FILTER_PAPER || count <= 3 * answer.failed_count);
+			p[filter] = answer.p;
+			recovery_answer_free(&answer);
+			free(candidate);
+		}
+		cr_expect_float_eq(p[RECOVERY_FILTER_EXACT], p[RECOVERY_FILTER_NONE], 1e-9 * p[RECOVERY_FILTER_NONE]);
+		cr_expect_geq(p[RECOVERY_FILTER_PEERS], p[RECOVERY_FILTER_NONE] * (1 - 1e-9));
+		cr_expect_geq(p[RECOVERY_FILTER_PAPER], p[RECOVERY_FILTER_PEERS] * (1 - 1e-9));
+		recovery_destroy(s);
+	}
+}
