@@ -155,6 +155,32 @@ static int read_vlan(const struct station_settings *settings, struct agent_optio
 	return 0;
 }
 
+/* "class,direct" */
+static int read_tlvs(const struct station_settings *settings, struct agent_options *options, struct error *err)
+{
+	char text[128], *fields[TLV_TYPES];
+	size_t count;
+
+	if (!settings->tlvs)
+		return 0;
+	snprintf(text, sizeof text, "%s", settings->tlvs);
+	count = file_split(text, ',', fields, TLV_TYPES);
+	for (size_t i = 0; i < count; i++) {
+		int type = TLV_TYPES - 1;
+
+		while (type > 0 &&
+		       (i >= TLV_TYPES || type == TLV_HMAC || type == TLV_PADDING || !tlv_name((enum tlv_type)type) ||
+			strcmp(tlv_name((enum tlv_type)type), fields[i]) != 0))
+			type--;
+		if (!type)
+			return bad_option(err, "tlv",
+					  "names such as location,timestamp,class,direct,follow-up,destination",
+					  settings->tlvs);
+		options->tlvs |= UINT32_C(1) << type;
+	}
+	return 0;
+}
+
 static int read_keys(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
@@ -211,6 +237,8 @@ static int read_settings(struct station *station, struct error *err)
 				       : (uint64_t)ns_now_wall().v ^ (uint64_t)getpid() << 48,
 		.probe_pps = (uint32_t)settings->probe_pps,
 		.session = (uint16_t)settings->session,
+		.stateless = settings->stateless,
+		.poisson = settings->poisson,
 		.dscp = (uint8_t)settings->dscp,
 		.ecn = (uint8_t)settings->ecn,
 		.ttl = (uint8_t)settings->ttl,
@@ -224,6 +252,8 @@ static int read_settings(struct station *station, struct error *err)
 		code = read_allow(station, err);
 	if (!code)
 		code = read_vlan(settings, options, err);
+	if (!code)
+		code = read_tlvs(settings, options, err);
 	return code ? code : read_slot(settings, options, err);
 }
 

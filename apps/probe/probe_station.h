@@ -15,13 +15,13 @@
 
 struct station_settings {
 	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan,
-		*keys_path;
+		*keys_path, *tlvs;
 	int64_t udp_port, paths, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps,
 		source_pps, total_pps, live_hosts, live_racks, live_pairs;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s;
 	int driver, poll, stamps, format;
 	struct mesh_recorder_options history;
-	bool reflect, may_fragment, json, quiet;
+	bool reflect, may_fragment, stateless, poisson, json, quiet;
 };
 
 extern const struct station_settings station_defaults;
@@ -39,6 +39,8 @@ extern const char *const station_format_names[];
 			      "802.1Q tag of all our frames; ID 0 = a priority alone"),                                \
 		OPTION_STRING(struct station_settings, keys_path, "keys", 0, "FILE",                                   \
 			      "authenticated mode: lines 'SSID KEY' (hexadecimal), readable by the owner alone"),      \
+		OPTION_FLAG(struct station_settings, stateless, "stateless", 0,                                        \
+			    "answers have the request's number instead of their own"),                                 \
 		OPTION_INTEGER(struct station_settings, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,                    \
 			       "largest packet that the port carries"),                                                \
 		OPTION_CHOICE(struct station_settings, driver, "driver", 0, "NAME", dp_port_driver_names,              \
@@ -69,6 +71,10 @@ extern const char *const station_format_names[];
 		OPTION_FLAG(struct station_settings, may_fragment, "no-df", 0, "leave \"don't fragment\" clear"),      \
 		OPTION_INTEGER(struct station_settings, packet_bytes, "size", 0, "BYTES", 0, DP_MTU_MAXIMUM,           \
 			       "IP length of the probes, up to the MTU; 0 = the smallest"),                            \
+		OPTION_FLAG(struct station_settings, poisson, "poisson", 0,                                            \
+			    "exponentially distributed intervals, with --interval-us as their mean"),                  \
+		OPTION_STRING(struct station_settings, tlvs, "tlv", 0, "NAME,...",                                     \
+			      "ask for location, timestamp, class, direct, follow-up, destination (RFC 8972, 9503)"),  \
 		OPTION_INTEGER(struct station_settings, session, "ssid", 0, "N", 0, 65535,                             \
 			       "session identifier; 0 = the first of --keys, or at random"),                           \
 		OPTION_INTEGER(struct station_settings, probe_pps, "limit-probes", 0, "PPS", 0, 1e9,                   \

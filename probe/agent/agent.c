@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timex.h>
 
 #include <base/address.h>
 #include <dp/packet.h>
@@ -55,12 +56,24 @@ static int create_reflector(struct agent *agent, struct error *err)
 		.source_pps = agent->options.source_pps,
 		.total_pps = agent->options.total_pps,
 		.keys = agent->options.keys,
+		.stateless = agent->options.stateless,
 	};
 
 	memcpy(rules.mac, agent->mac, FRAME_MAC_BYTES);
 	agent->reflector = reflector_create(REFLECTOR_SESSIONS, &rules);
 	agent->wake_up = prober_histogram(&agent->prober);
 	return agent->reflector && agent->wake_up ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
+/* S: the kernel says that something disciplines its clock (NTP or PTP), and how well. */
+static void estimate_error(struct agent *agent)
+{
+	struct timex clock = {0};
+	bool synchronised = ntp_adjtime(&clock) != TIME_ERROR && !(clock.status & STA_UNSYNC);
+	struct ns to_utc = ns_from_us(synchronised ? (double)clock.esterror : 0);
+
+	agent->error_estimate =
+		stamp_error_from_ns(ns_add(agent->error_bound, to_utc), synchronised, agent->options.format);
 }
 
 static int set_up(struct agent *agent, struct error *err)
@@ -73,8 +86,7 @@ static int set_up(struct agent *agent, struct error *err)
 	if (address_parse_mac(report.mac, agent->mac))
 		return error_set(err, ENODEV, "%s has no MAC address", report.name);
 	agent->error_bound = dp_clock_duration(agent->clock, (int64_t)(agent->clock->latest.width_cycles / 2 + 1));
-	/* S stays 0: whether an outside source disciplines the host's clock is not known here. */
-	agent->error_estimate = stamp_error_from_ns(agent->error_bound, false, agent->options.format);
+	estimate_error(agent);
 	agent->sleeps = agent->options.poll == AGENT_POLL_ADAPTIVE ||
 			(agent->options.poll == AGENT_POLL_AUTO && dp_port_interface(agent->port)[0]);
 	if (!agent->options.stall.v)
@@ -101,7 +113,9 @@ static void discard_old_frames(struct agent *agent)
 size_t agent_packet_minimum(const struct agent_options *options)
 {
 	return frame_headers(&(struct frame){.destination_address = options->address}) - FRAME_ETHERNET_BYTES +
-	       stamp_bytes(options->key);
+	       stamp_bytes(options->key) +
+	       tlv_request_bytes(&(struct tlv_request){
+		       .wanted = options->tlvs, .key = options->key, .destination = options->address});
 }
 
 struct agent *agent_create(const struct agent_options *options, struct dp_port *port, struct dp_pool *pool,

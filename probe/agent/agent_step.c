@@ -93,7 +93,7 @@ static void take_request(struct agent *agent, const struct frame *request, struc
 		.destination_address = request->source_address,
 		.source_port = request->destination_port,
 		.destination_port = request->source_port,
-		.dscp = request->dscp,
+		.dscp = prepared.dscp >= 0 ? (uint8_t)prepared.dscp : request->dscp,
 		.ecn = request->ecn == FRAME_CONGESTED ? 0 : request->ecn,
 		.may_fragment = request->may_fragment,
 		.tags = request->tags,
@@ -105,7 +105,9 @@ static void take_request(struct agent *agent, const struct frame *request, struc
 	memcpy(answer.destination_mac, request->source_mac, FRAME_MAC_BYTES);
 	reflector_finish(&prepared, (struct ns){dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns}, payload);
 	dp_packet_set_length(packet, frame_write_udp(&answer, bytes, dp_packet_room(packet)));
-	send_now(agent, packet);
+	if (send_now(agent, packet))
+		reflector_sent(agent->reflector, &prepared,
+			       (struct ns){dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns});
 }
 
 /* A burst, and what is known of its arrival. */
@@ -221,10 +223,21 @@ static uint16_t receive(struct agent *agent)
 	return count;
 }
 
-/* Bytes behind the base packet. */
-static size_t padding(const struct agent *agent)
+/* What stands behind the base packet of a probe. */
+static struct tlv_request tlvs_of(const struct agent *agent, const struct prober_probe *probe)
 {
-	return agent->options.packet_bytes ? agent->options.packet_bytes - agent_packet_minimum(&agent->options) : 0;
+	const struct agent_options *options = &agent->options;
+	size_t smallest = agent_packet_minimum(options);
+
+	return (struct tlv_request){
+		.wanted = options->tlvs,
+		.key = options->key,
+		.sequence = probe->request.sequence,
+		.dscp = options->dscp,
+		.sent = probe->request.sequence + 1,
+		.destination = probe->target->peer.address,
+		.padding = options->packet_bytes > smallest ? options->packet_bytes - smallest : 0,
+	};
 }
 
 /* t1 goes in last; the counter is read once more right before the burst, since checksums take their time. */
@@ -233,6 +246,7 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 	struct dp_packet *packet = dp_packet_alloc(agent->pool);
 	struct stamp_request request = probe->request;
 	const size_t base = stamp_bytes(request.authenticated);
+	const struct tlv_request tlvs = tlvs_of(agent, probe);
 	uint8_t *payload;
 	struct stamp sent_at;
 	struct frame frame = {
@@ -245,7 +259,7 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 		.dscp = agent->options.dscp,
 		.ecn = agent->options.ecn,
 		.may_fragment = agent->options.may_fragment,
-		.payload_bytes = base + padding(agent),
+		.payload_bytes = base + tlv_request_bytes(&tlvs),
 	};
 
 	if (!packet) {
@@ -262,7 +276,7 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 	stamp_write_request(&request, payload);
 	if (agent->options.key)
 		stamp_sign(agent->options.key, payload);
-	stamp_write_padding(payload + base, padding(agent));
+	tlv_write_request(&tlvs, payload + base);
 	dp_packet_set_length(packet, frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
 	sent_at = dp_now(agent->clock);
 	if (send_now(agent, packet))

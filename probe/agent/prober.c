@@ -49,16 +49,14 @@ static int choose_ports(struct prober *prober, struct rng *rng)
 
 int prober_create(struct prober *prober, const struct agent_options *options, struct dp_clock *clock, struct error *err)
 {
-	struct rng rng;
-
 	*prober = (struct prober){.options = options, .clock = clock};
-	rng_seed(&rng, options->seed);
-	prober->session = (uint16_t)(1 + rng_below(&rng, 65535));
+	rng_seed(&prober->rng, options->seed);
+	prober->session = (uint16_t)(1 + rng_below(&prober->rng, 65535));
 	if (options->session || options->key)
 		prober->session = options->key ? options->key->session : options->session;
 	if (options->samples)
 		prober->samples = spsc_create(options->samples, sizeof(struct agent_sample));
-	if (choose_ports(prober, &rng) || (options->samples && !prober->samples)) {
+	if (choose_ports(prober, &prober->rng) || (options->samples && !prober->samples)) {
 		prober_free(prober);
 		return error_set(err, ENOMEM, "out of memory");
 	}
@@ -336,6 +334,8 @@ static void advance(struct prober *prober, struct stamp now)
 	int64_t late_ns;
 
 	prober->turn++;
+	if (prober->options->poisson)
+		prober->schedule_start.ns += (int64_t)((rng_exponential(&prober->rng) - 1) * prober->gap_ns);
 	prober->next_due.ns = prober->schedule_start.ns + (int64_t)((double)prober->turn * prober->gap_ns);
 	late_ns = now.ns - prober->next_due.ns;
 	/* A stall of over a round is not made up for by a burst: that would measure the burst. */
@@ -487,6 +487,18 @@ static int read_reply(struct prober *prober, const struct frame *frame, struct s
 	return -EBADMSG;
 }
 
+static void note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const struct frame *frame,
+		      const struct stamp_reply *reply)
+{
+	size_t base = stamp_bytes(reply->authenticated);
+
+	if (!prober->options->tlvs || frame->payload_bytes <= base)
+		return;
+	tlv_read(prober->options->key, reply->sequence, reply->error.format, frame->payload + base,
+		 frame->payload_bytes - base, tlvs);
+	prober->bad_hmac += tlvs->bad_hmac;
+}
+
 bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed)
 {
 	int16_t path = prober->path_of_port ? prober->path_of_port[frame->destination_port] : -1;
@@ -512,6 +524,7 @@ bool prober_answer(struct prober *prober, const struct frame *frame, struct stam
 	answer = session_receive(session, reply.request_sequence, reply.sequence, &probe);
 	prober->outstanding += session_outstanding(session);
 	note_headers(&target->headers, frame, &reply);
+	note_tlvs(prober, &target->tlvs, frame, &reply);
 	if (answer == SESSION_FRESH)
 		take_sample(prober, target, path, &reply, &probe, received, disturbed);
 	return true;
@@ -611,6 +624,7 @@ void prober_window(struct prober *prober, size_t index, struct stamp now, struct
 	row->disturbed = target->disturbed;
 	row->ssid_ignored = target->ssid_ignored;
 	row->headers = target->headers;
+	row->tlvs = target->tlvs;
 	target->headers.congested = 0;
 	row->offset = (struct stamp){target->best_offset.v, CLOCK_PEER, target->best_rtt.v < INT64_MAX};
 	row->lost_forward_known = true;

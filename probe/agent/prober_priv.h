@@ -6,6 +6,7 @@
 #ifndef PROBE_PROBER_PRIV_H
 #define PROBE_PROBER_PRIV_H
 
+#include <base/rng.h>
 #include <base/spsc.h>
 #include <probe/agent/agent.h>
 
@@ -31,6 +32,7 @@ struct prober_target {
 	uint64_t impossible, disturbed;
 	bool ssid_ignored;
 	struct agent_headers headers;
+	struct tlv_reading tlvs;
 	struct ns best_rtt, best_offset;
 	struct stamp last_answer, began;
 };
@@ -48,6 +50,7 @@ struct prober {
 	struct stamp schedule_start, next_due; /* probe number `turn` is due at schedule_start + turn * gap_ns */
 	uint64_t turn;
 	double gap_ns;
+	struct rng rng;
 	bool limited; /* gap_ns is probe_pps's, not the interval's */
 	uint64_t skipped, outstanding, bad_hmac;
 	size_t expire_target; /* where prober_expire() goes on */

@@ -51,6 +51,7 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 		.impossible = window->impossible,
 		.disturbed = window->disturbed,
 		.headers = window->headers,
+		.tlvs = window->tlvs,
 		.ssid_ignored = window->ssid_ignored,
 		.lost_forward_known = window->lost_forward_known,
 		.lost_forward = window->lost_forward,
@@ -201,6 +202,66 @@ static json_t *headers_json(const struct agent_headers *headers)
 			 "congested", (json_int_t)headers->congested);
 }
 
+static json_t *tlv_names(uint32_t types)
+{
+	json_t *list = json_array();
+
+	for (int type = 0; type < TLV_TYPES; type++)
+		if (types >> type & 1)
+			json_array_append_new(list, json_string(tlv_name((enum tlv_type)type)));
+	return list;
+}
+
+static json_t *address_json(ip_address address)
+{
+	char text[ADDRESS_TEXT_BYTES];
+
+	if (!address)
+		return json_null();
+	address_print(address, text);
+	return json_string(text);
+}
+
+static json_t *location_json(const struct tlv_reading *from)
+{
+	char mac[ADDRESS_MAC_TEXT_BYTES];
+
+	address_print_mac(from->source_mac, mac);
+	return json_pack("{s:o,s:i,s:o,s:i,s:o}", "source", address_json(from->source), "source_port",
+			 from->source_port, "destination", address_json(from->destination), "destination_port",
+			 from->destination_port, "source_mac", from->has_mac ? json_string(mac) : json_null());
+}
+
+static json_t *tlvs_json(const struct tlv_reading *from)
+{
+	json_t *tlvs;
+
+	if (!from->filled && !from->flagged)
+		return json_null();
+	tlvs = json_pack("{s:o,s:o,s:b}", "filled", tlv_names(from->filled), "flagged", tlv_names(from->flagged),
+			 "bad_hmac", from->bad_hmac);
+	if (from->filled >> TLV_LOCATION & 1)
+		json_object_set_new(tlvs, "location", location_json(from));
+	if (from->filled >> TLV_TIMESTAMP & 1)
+		json_object_set_new(tlvs, "timestamp",
+				    json_pack("{s:i,s:i,s:i,s:i}", "clock_in", from->clock_in, "method_in",
+					      from->method_in, "clock_out", from->clock_out, "method_out",
+					      from->method_out));
+	if (from->filled >> TLV_CLASS & 1)
+		json_object_set_new(tlvs, "class",
+				    json_pack("{s:i,s:i,s:b}", "dscp", from->dscp, "ecn", from->ecn, "refused",
+					      from->class_refused));
+	if (from->filled >> TLV_DIRECT & 1)
+		json_object_set_new(tlvs, "direct",
+				    json_pack("{s:I,s:I,s:I}", "sent", (json_int_t)from->sent, "received",
+					      (json_int_t)from->received, "answered", (json_int_t)from->answered));
+	if (from->filled >> TLV_FOLLOW_UP & 1)
+		json_object_set_new(tlvs, "follow_up",
+				    json_pack("{s:I,s:f}", "sequence", (json_int_t)from->follow_up_sequence, "left_at",
+					      ns_to_s(from->follow_up_at)));
+	return tlvs;
+}
+
 static json_t *pair_json(const struct mesh_pair *from)
 {
 	struct latency_entry entry = mesh_pair_entry(from);
@@ -219,6 +280,7 @@ static json_t *pair_json(const struct mesh_pair *from)
 	json_object_set_new(pair, "disturbed", json_integer((json_int_t)from->disturbed));
 	json_object_set_new(pair, "ssid_ignored", json_boolean(from->ssid_ignored));
 	json_object_set_new(pair, "headers", headers_json(&from->headers));
+	json_object_set_new(pair, "tlvs", tlvs_json(&from->tlvs));
 	json_object_set_new(pair, "updated_at", json_real(ns_to_s(from->updated_at)));
 	json_object_set_new(pair, "rtt_us", mesh_distribution_json(&from->rtt));
 	json_object_set_new(pair, "undisturbed_rtt_us", mesh_distribution_json(&from->undisturbed));

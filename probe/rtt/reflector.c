@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <probe/rtt/tlv.h>
+
 /* A key's place is one of a few next to its hash; the entry that was unused longest gives way when all are taken. */
 enum { PROBE_LENGTH = 16, SOURCES = 4096 };
 
@@ -27,6 +29,9 @@ struct entry {
 	uint32_t next_sequence; /* of a session */
 	int64_t next_free_ns;   /* of a source: see within_rate() */
 	struct replay replay;   /* of an authenticated session */
+	uint32_t received;      /* by a session */
+	uint32_t left_sequence; /* its newest answer, and when that left; 0 = unknown */
+	int64_t left_ns;
 };
 
 struct table {
@@ -232,6 +237,29 @@ static const struct stamp_key *authenticate(struct reflector *reflector, const s
 	return NULL;
 }
 
+/* RFC 8972 section 4.7: without state there is no follow-up telemetry. */
+static int answer_tlvs(const struct reflector *reflector, const struct frame *request,
+		       const struct stamp_request *asked, const struct reflector_answer *answer, uint8_t *tlvs)
+{
+	const struct entry *entry = &reflector->sessions.entries[answer->place];
+	struct tlv_facts facts = {
+		.request = request,
+		.key = answer->key,
+		.authenticated = asked->authenticated,
+		.request_sequence = asked->sequence,
+		.answer_sequence = answer->reply.sequence,
+		.received = entry->received,
+		.sent = entry->next_sequence,
+		.clock = answer->reply.error.synchronised ? TLV_CLOCK_NTP : TLV_CLOCK_FREE,
+		.follow_up = entry->left_ns && !reflector->rules.stateless,
+		.follow_up_sequence = entry->left_sequence,
+		.follow_up_at = {entry->left_ns},
+		.format = answer->reply.error.format,
+	};
+
+	return tlv_answer(&facts, tlvs, request->payload_bytes - stamp_bytes(asked->authenticated));
+}
+
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
 		      struct stamp_error_estimate error, uint8_t *payload, struct reflector_answer *answer)
 {
@@ -256,9 +284,11 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 		reflector->counters.replayed++;
 		return -EBADMSG;
 	}
+	entry->received++;
+	answer->place = (uint32_t)(entry - reflector->sessions.entries);
 	error.format = asked.error.format; /* a TWAMP sender may understand no other */
 	answer->reply = (struct stamp_reply){
-		.sequence = entry->next_sequence++,
+		.sequence = reflector->rules.stateless ? asked.sequence : entry->next_sequence,
 		.error = error,
 		.session = asked.session,
 		.received_at = received_at,
@@ -269,8 +299,8 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 		.authenticated = asked.authenticated,
 	};
 	answer->payload_bytes = request->payload_bytes > base ? request->payload_bytes : base;
-	if (!asked.twamp)
-		stamp_mark_tlvs(payload + base, request->payload_bytes - base);
+	entry->next_sequence++;
+	answer->dscp = asked.twamp ? -1 : answer_tlvs(reflector, request, &asked, answer, payload + base);
 	reflector->counters.answered++;
 	return 0;
 }
@@ -281,6 +311,14 @@ void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_
 	stamp_write_reply(&answer->reply, payload);
 	if (answer->key)
 		stamp_sign(answer->key, payload);
+}
+
+void reflector_sent(struct reflector *reflector, const struct reflector_answer *answer, struct ns left_at)
+{
+	struct entry *entry = &reflector->sessions.entries[answer->place];
+
+	entry->left_sequence = answer->reply.sequence;
+	entry->left_ns = left_at.v;
 }
 
 struct reflector_counters reflector_counters(const struct reflector *reflector)

@@ -24,8 +24,6 @@ static const struct layout layouts[] = {
 
 enum { LONGEST_RESIDENCE_S = 10 };
 
-enum { TLV_HEADER_BYTES = 4, TLV_UNRECOGNISED = 0x80, TLV_MALFORMED = 0x40, TLV_EXTRA_PADDING = 1 };
-
 /* Floor division, so that the fraction is never negative. */
 static void split_seconds(struct ns t, int64_t *seconds, uint32_t *fraction_ns)
 {
@@ -33,7 +31,7 @@ static void split_seconds(struct ns t, int64_t *seconds, uint32_t *fraction_ns)
 	*fraction_ns = (uint32_t)(t.v - *seconds * NS_PER_S);
 }
 
-static void put_time(uint8_t *out, struct ns t, enum stamp_format format)
+void stamp_put_time(uint8_t *out, struct ns t, enum stamp_format format)
 {
 	uint32_t fraction_ns;
 	int64_t seconds;
@@ -49,7 +47,7 @@ static void put_time(uint8_t *out, struct ns t, enum stamp_format format)
 	put32(out + 4, (uint32_t)((((uint64_t)fraction_ns << 32) + NS_PER_S - 1) / NS_PER_S));
 }
 
-static int get_time(const uint8_t *bytes, enum stamp_format format, struct ns *t)
+int stamp_get_time(const uint8_t *bytes, enum stamp_format format, struct ns *t)
 {
 	int64_t seconds = get32(bytes);
 	uint32_t fraction = get32(bytes + 4);
@@ -122,7 +120,7 @@ void stamp_write_request(const struct stamp_request *request, uint8_t *out)
 
 	memset(out, 0, at->end);
 	put32(out, request->sequence);
-	put_time(out + at->stamp, request->sent_at, request->error.format);
+	stamp_put_time(out + at->stamp, request->sent_at, request->error.format);
 	put_error(out + at->error, request->error);
 	put16(out + at->session, request->session);
 }
@@ -145,7 +143,7 @@ int stamp_read_request(const uint8_t *bytes, size_t length, struct stamp_request
 	request->sequence = get32(bytes);
 	request->twamp = length < STAMP_BYTES || !has_request_zeros(bytes, at);
 	request->session = request->twamp ? 0 : get16(bytes + at->session);
-	return get_time(bytes + at->stamp, request->error.format, &request->sent_at);
+	return stamp_get_time(bytes + at->stamp, request->error.format, &request->sent_at);
 }
 
 int stamp_read_authenticated_request(const uint8_t *bytes, size_t length, struct stamp_request *request)
@@ -157,7 +155,7 @@ int stamp_read_authenticated_request(const uint8_t *bytes, size_t length, struct
 		return -EBADMSG;
 	request->sequence = get32(bytes);
 	request->session = get16(bytes + at->session);
-	return get_time(bytes + at->stamp, request->error.format, &request->sent_at);
+	return stamp_get_time(bytes + at->stamp, request->error.format, &request->sent_at);
 }
 
 void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out)
@@ -166,12 +164,12 @@ void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out)
 
 	memset(out, 0, at->end);
 	put32(out, reply->sequence);
-	put_time(out + at->stamp, reply->sent_at, reply->error.format);
+	stamp_put_time(out + at->stamp, reply->sent_at, reply->error.format);
 	put_error(out + at->error, reply->error);
 	put16(out + at->session, reply->session);
-	put_time(out + at->received, reply->received_at, reply->error.format);
+	stamp_put_time(out + at->received, reply->received_at, reply->error.format);
 	put32(out + at->request_sequence, reply->request_sequence);
-	put_time(out + at->request_stamp, reply->request_sent_at, reply->request_error.format);
+	stamp_put_time(out + at->request_stamp, reply->request_sent_at, reply->request_error.format);
 	put_error(out + at->request_error, reply->request_error);
 	out[at->request_ttl] = reply->request_ttl;
 }
@@ -184,10 +182,10 @@ static int read_reply(const uint8_t *bytes, size_t length, const struct layout *
 	reply->session = get16(bytes + at->session);
 	reply->request_sequence = get32(bytes + at->request_sequence);
 	reply->request_ttl = length > at->request_ttl ? bytes[at->request_ttl] : 0;
-	if (get_time(bytes + at->stamp, reply->error.format, &reply->sent_at) ||
-	    get_time(bytes + at->received, reply->error.format, &reply->received_at))
+	if (stamp_get_time(bytes + at->stamp, reply->error.format, &reply->sent_at) ||
+	    stamp_get_time(bytes + at->received, reply->error.format, &reply->received_at))
 		return -EBADMSG;
-	return get_time(bytes + at->request_stamp, reply->request_error.format, &reply->request_sent_at);
+	return stamp_get_time(bytes + at->request_stamp, reply->request_error.format, &reply->request_sent_at);
 }
 
 int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply)
@@ -240,28 +238,4 @@ uint64_t stamp_identity(const uint8_t *bytes, size_t length)
 	if (length >= 24)
 		stamp ^= (uint64_t)get32(bytes + 16) << 32 | get32(bytes + 20);
 	return stamp * UINT64_C(0x9e3779b97f4a7c15) + get32(bytes);
-}
-
-void stamp_write_padding(uint8_t *out, size_t length)
-{
-	if (length < TLV_HEADER_BYTES)
-		return;
-	memset(out, 0, length);
-	out[0] = TLV_UNRECOGNISED; /* section 4: a sender sets U */
-	out[1] = TLV_EXTRA_PADDING;
-	put16(out + 2, (uint16_t)(length - TLV_HEADER_BYTES));
-}
-
-void stamp_mark_tlvs(uint8_t *bytes, size_t length)
-{
-	while (length >= TLV_HEADER_BYTES) {
-		size_t whole = TLV_HEADER_BYTES + (size_t)get16(bytes + 2);
-		bool known = bytes[1] == TLV_EXTRA_PADDING;
-
-		bytes[0] = (uint8_t)((whole > length ? TLV_MALFORMED : 0) | (known ? 0 : TLV_UNRECOGNISED));
-		if (whole > length)
-			return;
-		bytes += whole;
-		length -= whole;
-	}
 }

@@ -10,6 +10,7 @@ refuses "a VLAN beyond the last" 2 '--vlan: expected ID or ID,PRIORITY' "$nomora
 refuses "a priority beyond the last" 2 '--vlan: expected ID or ID,PRIORITY' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --vlan 5,8
 refuses "a VLAN that is no number" 2 '--vlan: expected ID or ID,PRIORITY' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --vlan 5x
 refuses "a size without room for padding" 2 '--size: expected 72, or 76 and more, found 74' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --size 74
+refuses "a TLV that nobody knows" 2 '--tlv: expected names such as' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --tlv class,colour
 refuses "a size beyond --mtu" 2 '--size 1501 is more than --mtu 1500' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --size 1501
 [ "$(id -u)" -eq 0 ] || { skip "the rest" "needs root"; plan; exit 0; }
 
@@ -50,6 +51,12 @@ probes
 expect "the defaults" '.headers == {"request_ttl": 255, "ttl": 255, "dscp": 0, "ecn": 0, "dont_fragment": true, "congested": 0}'
 probes --mtu 9000 --size 9000
 expect "packets of the MTU, 9000 bytes" true
+probes --tlv location,timestamp,class,direct,follow-up,destination --dscp 10 --ecn 1 --poisson --seed 5
+expect "TLVs are filled in by the reflector, and read" '.tlvs | .filled == ["location", "timestamp", "class", "direct", "follow-up",
+	"destination"] and .flagged == [] and .location.source == "10.89.0.1" and .location.destination == "10.89.0.2" and
+	.location.destination_port == 862 and (.location.source_mac | length == 17) and .class == {"dscp": 10, "ecn": 1, "refused": false} and
+	.timestamp.method_out == 2 and .direct == {"sent": 20, "received": 20, "answered": 20} and .follow_up.sequence == 18 and
+	.follow_up.left_at > 1.7e9'
 probes --vlan 0,5
 expect "a tag with a priority alone" true
 run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/peers" --count 5 --interval-us 1000 --wait 0 \
@@ -104,17 +111,18 @@ if command -v ping >/dev/null; then
 fi
 end_reflector
 ours=2001:db8::a2/64 theirs=2001:db8::b2/64 peers=$scratch/kernel6
-reflector
+reflector --stateless
 probes --vlan 0,3
-expect "IPv6 on the kernels' own addresses, with a priority tag" true
+expect "IPv6 on the kernels' own addresses, with a priority tag; a stateless reflector counts nothing" '.lost_forward == null or .lost == 0'
 end_reflector
 
 # Authenticated, with a key of their own; what is signed with another one has no answer.
 (umask 077 && printf '7 %s\n' "$(printf '%02x' {0..31})" >"$scratch/keys" && printf '7 %s\n' "$(printf '%02x' {1..32})" >"$scratch/others")
 ours=10.89.0.1/24 theirs=10.89.0.2/24 peers=$scratch/peers
 reflector --keys "$scratch/keys"
-probes --keys "$scratch/keys" --size 200
-expect "authenticated probes are answered" true
+probes --keys "$scratch/keys" --size 300 --tlv class,direct
+expect "authenticated probes are answered, and so are their TLVs" '.tlvs | .filled == ["class", "direct", "hmac", "padding"] or
+	(.filled | sort) == ["class", "direct", "hmac", "padding"] and .flagged == [] and (.bad_hmac | not)'
 run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/peers" --count 5 --interval-us 1000 --wait 0 \
 	--timeout-ms 50 --keys "$scratch/others" --json
 wrong=$out$code

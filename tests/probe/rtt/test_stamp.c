@@ -169,15 +169,3 @@ Test(stamp, error_estimates_round_up_and_stay_close)
 	cr_assert_eq(stamp_error_to_ns((struct stamp_error_estimate){0, 0, 3, 0}).v, INT64_MAX);
 	cr_assert_eq(stamp_error_to_ns((struct stamp_error_estimate){0, 0, 32, 1}).v, NS_PER_S);
 }
-
-Test(stamp, reflector_marks_tlvs_as_rfc_8972_asks)
-{
-	/* Extra padding of 2 bytes, an unknown type without value, one that is cut short. */
-	uint8_t bytes[] = {0, 1, 0, 2, 9, 9, 0, 77, 0, 0, 0, 78, 0, 9, 1};
-
-	stamp_mark_tlvs(bytes, sizeof bytes);
-	cr_assert_eq(bytes[0], 0);
-	cr_assert_eq(bytes[6], 0x80);
-	cr_assert_eq(bytes[10], 0xc0);
-	cr_assert_eq(bytes[14], 1);
-}

@@ -36,6 +36,7 @@
 #include <probe/rtt/reflector.h>
 #include <probe/rtt/session.h>
 #include <probe/rtt/stamp.h>
+#include <probe/rtt/tlv.h>
 
 enum agent_poll {
 	AGENT_POLL_AUTO,     /* adaptive on a Linux interface, else busy */
@@ -85,6 +86,9 @@ struct agent_options {
 	enum stamp_format format;
 	uint64_t seed;                 /* of source ports and session identifier */
 	uint16_t session;              /* SSID of our probes; 0 = chosen at random */
+	bool stateless;                /* answers have the request's number */
+	bool poisson;                  /* RFC 2330 section 11.1: times between probes are exponentially distributed */
+	uint32_t tlvs;                 /* asked for, bits 1 << tlv_type */
 	const struct stamp_keys *keys; /* of all sessions that we answer; NULL = none is authenticated. Borrowed */
 	const struct stamp_key *key;   /* of our own session, whose SSID it sets; NULL = not authenticated. Borrowed */
 	uint32_t probe_pps;            /* probes a second to all peers, no more; 0 = no limit */
@@ -100,7 +104,7 @@ struct agent_options {
 
 struct agent;
 
-/* The IP length of a probe without TLVs; a longer one has 4 bytes more at least, its padding's header. */
+/* The IP length of a probe without padding; a longer one has 4 bytes more at least, its padding's header. */
 size_t agent_packet_minimum(const struct agent_options *options);
 
 /* port is open and started; pool holds AGENT_BUFFERS packets. All outlive the agent. */
@@ -158,7 +162,8 @@ struct agent_row {
 	uint64_t impossible;              /* answers whose stamps cannot be right: no samples */
 	uint64_t disturbed;               /* samples; they are in rtt, not in undisturbed or a path's */
 	struct agent_headers headers;
-	bool ssid_ignored; /* it answers with a session identifier of 0, as TWAMP does */
+	struct tlv_reading tlvs; /* of the newest answer; nothing filled or flagged: there are none */
+	bool ssid_ignored;       /* it answers with a session identifier of 0, as TWAMP does */
 	bool lost_forward_known;
 	uint64_t lost_forward;                           /* of counters.lost, never seen by the reflector */
 	struct histogram *rtt, *undisturbed, *residence; /* ns, of all paths */

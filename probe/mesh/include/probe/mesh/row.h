@@ -33,6 +33,7 @@ struct mesh_pair {
 	struct session_counters counters;
 	uint64_t impossible, disturbed;
 	struct agent_headers headers;
+	struct tlv_reading tlvs;
 	bool ssid_ignored, lost_forward_known, has_offset;
 	uint64_t lost_forward;
 	double offset_us;

@@ -8,6 +8,7 @@
 #ifndef RTT_REFLECTOR_H
 #define RTT_REFLECTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,7 @@ struct reflector_rules {
 	uint32_t source_pps, total_pps; /* answers a second to one source, and in all; 0 = no limit */
 	/* Of authenticated sessions; with keys no others are answered. NULL = no session is authenticated. Borrowed. */
 	const struct stamp_keys *keys;
+	bool stateless; /* RFC 8762 section 4: answers have the request's number */
 };
 
 struct reflector_counters {
@@ -60,7 +62,9 @@ void reflector_destroy(struct reflector *reflector); /* NULL is legal */
 struct reflector_answer {
 	struct stamp_reply reply;
 	size_t payload_bytes;        /* as long as the request, the base packet at least */
+	int dscp;                    /* that a class of service TLV asks for; -1 = the request's */
 	const struct stamp_key *key; /* NULL: not authenticated */
+	uint32_t place;              /* of its session, for reflector_sent() */
 };
 
 /*
@@ -73,6 +77,9 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 
 /* Puts t3 into the prepared payload; the UDP checksum is computed after this. */
 void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_t *payload);
+
+/* When the answer had left, for the next answer's follow-up telemetry. */
+void reflector_sent(struct reflector *reflector, const struct reflector_answer *answer, struct ns left_at);
 
 struct reflector_counters reflector_counters(const struct reflector *reflector);
 

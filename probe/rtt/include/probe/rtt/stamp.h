@@ -96,13 +96,8 @@ bool stamp_looks_like_reply(const uint8_t *bytes, size_t length, bool authentica
  * least. */
 uint64_t stamp_identity(const uint8_t *bytes, size_t length);
 
-/* `length` bytes behind the base packet as an Extra Padding TLV (RFC 8972 section 4.1): 0, or 4 at least. */
-void stamp_write_padding(uint8_t *out, size_t length);
-
-/*
- * Sets the flags of the TLVs behind the base packet as a reflector must (RFC 8972 section 4): M on a TLV that is cut
- * short, U on a type not known here (all but Extra Padding, type 1). Works in place on what follows the base packet.
- */
-void stamp_mark_tlvs(uint8_t *bytes, size_t length);
+/* The 8 bytes of a stamp; reading returns -EBADMSG for PTP nanoseconds of a second or more. */
+void stamp_put_time(uint8_t *out, struct ns t, enum stamp_format format);
+int stamp_get_time(const uint8_t *bytes, enum stamp_format format, struct ns *t);
 
 #endif

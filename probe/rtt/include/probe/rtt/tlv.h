@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Extensions of STAMP packets: TLVs of RFC 8972 section 4 behind the base packet, and the destination address of RFC
+ * 9503 section 3. A sender asks by empty TLVs with the U flag, a reflector fills them in place and clears U. Pure.
+ */
+#ifndef RTT_TLV_H
+#define RTT_TLV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <probe/rtt/frame.h>
+#include <probe/rtt/keys.h>
+#include <probe/rtt/stamp.h>
+
+enum tlv_type {
+	TLV_PADDING = 1,
+	TLV_LOCATION = 2,
+	TLV_TIMESTAMP = 3,
+	TLV_CLASS = 4,
+	TLV_DIRECT = 5,
+	TLV_FOLLOW_UP = 7,
+	TLV_HMAC = 8,
+	TLV_DESTINATION = 9,
+	TLV_TYPES,
+};
+
+enum tlv_flag {
+	TLV_UNRECOGNISED = 0x80,
+	TLV_MALFORMED = 0x40,
+	TLV_INTEGRITY = 0x20, /* the HMAC TLV is wrong or missing */
+};
+
+enum tlv_clock { TLV_CLOCK_NTP = 1, TLV_CLOCK_FREE = 5 }; /* RFC 8972 table 6 */
+enum tlv_method { TLV_METHOD_HARDWARE = 1, TLV_METHOD_SOFTWARE = 2 };
+
+/* What a sender asks for. */
+struct tlv_request {
+	uint32_t wanted;             /* bits 1 << tlv_type; padding and HMAC are not among them */
+	const struct stamp_key *key; /* of an HMAC TLV over the others; NULL = none */
+	uint32_t sequence;           /* of the base packet */
+	uint8_t dscp;                /* class: that the answer is to have */
+	uint32_t sent;               /* direct measurement: packets of this session, with this one */
+	ip_address destination;
+	size_t padding; /* bytes of all the rest: 0, or 4 at least */
+};
+
+size_t tlv_request_bytes(const struct tlv_request *request);
+/* `out` holds tlv_request_bytes(). */
+void tlv_write_request(const struct tlv_request *request, uint8_t *out);
+
+/* What a reflector knows of a request and of its session. */
+struct tlv_facts {
+	const struct frame *request; /* its headers; not its payload, which is being changed */
+	const struct stamp_key *key; /* NULL: no HMAC can be checked */
+	bool authenticated;          /* the base packet is */
+	uint32_t request_sequence, answer_sequence;
+	uint32_t received, sent; /* of the session, with this request and its answer */
+	enum tlv_clock clock;
+	bool follow_up; /* the answer before this one is known */
+	uint32_t follow_up_sequence;
+	struct ns follow_up_at;
+	enum stamp_format format;
+};
+
+/*
+ * Fills the TLVs of a request, all but their HMAC. Sets U on those of unknown type and on a destination that is not
+ * ours, M on those that are cut short or of a length that their type does not have, where processing ends, and I on all
+ * of them where the HMAC is wrong. Returns the DSCP that the answer is to have, -1 = the request's.
+ */
+int tlv_answer(const struct tlv_facts *facts, uint8_t *bytes, size_t length);
+
+/* What an answer's TLVs say; of the types in `filled`. */
+struct tlv_reading {
+	uint32_t filled;  /* bits 1 << tlv_type: answered, without a flag */
+	uint32_t flagged; /* the same of those with one */
+	bool bad_hmac;    /* as we see it: the others are not to be believed */
+	uint16_t source_port, destination_port;
+	ip_address source, destination; /* location: of the request as it arrived; 0 = not said */
+	uint8_t source_mac[FRAME_MAC_BYTES];
+	bool has_mac;
+	uint8_t clock_in, method_in, clock_out, method_out;
+	uint8_t dscp, ecn; /* class: of the request as it arrived */
+	bool class_refused;
+	uint32_t sent, received, answered; /* direct measurement */
+	uint32_t follow_up_sequence;
+	struct ns follow_up_at;
+};
+
+/* Of an answer whose base packet has this sequence number and format of stamps. */
+void tlv_read(const struct stamp_key *key, uint32_t sequence, enum stamp_format format, const uint8_t *bytes,
+	      size_t length, struct tlv_reading *reading);
+
+/* "location", "timestamp", "class", "direct", "follow-up", "destination", "padding", "hmac"; NULL for others. */
+const char *tlv_name(enum tlv_type type);
+
+#endif
