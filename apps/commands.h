@@ -27,6 +27,7 @@ int command_submit(int argc, char **argv);
 int command_jobs(int argc, char **argv);
 int command_nodes(int argc, char **argv);
 int command_drain(int argc, char **argv);
+int command_top(int argc, char **argv);
 int command_what_if(int argc, char **argv);
 int command_explain(int argc, char **argv);
 int command_dataflow(int argc, char **argv);

@@ -26,6 +26,7 @@ static const struct command commands[] = {
 	{"jobs", "jobs and tasks of a running schedd", command_jobs, NULL},
 	{"nodes", "machines of a running schedd", command_nodes, NULL},
 	{"drain", "give a machine of a running schedd no more tasks", command_drain, NULL},
+	{"top", "a running schedd on a terminal, as it changes", command_top, NULL},
 	{"what-if", "what a running schedd would do after changes", command_what_if, NULL},
 	{"explain", "where a task of a running schedd could run, and why it waits", command_explain, NULL},
 	{"slurm-agent", "Slurm's jobs where a running schedd decides", NULL, "nomora-slurm"},

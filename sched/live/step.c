@@ -91,7 +91,8 @@ bool live_fit_for(const struct live *live, const struct live_job *job, const str
 static int take_place(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,
 		      struct live_task *task, double now_s)
 {
-	const struct live_decision what = {.kind = LIVE_PLACE, .at_s = now_s};
+	const struct live_decision what = {
+		.kind = LIVE_PLACE, .at_s = now_s, .waited_s = fmax(0, now_s - task->since_s)};
 	int code;
 
 	if (task->retry_s > 0 || task->state != LIVE_WAITING || !live_fit_for(live, job, task, move->to))
@@ -294,6 +295,11 @@ struct live_totals live_totals(const struct live *live)
 			enum live_task_state state = live->jobs[j]->tasks[t].state;
 
 			totals.waiting += state == LIVE_WAITING;
+			if (state == LIVE_WAITING && live->jobs[j]->tasks[t].retry_s > 0)
+				totals.waiting_pause++;
+			else if (state == LIVE_WAITING && t != live->jobs[j]->root &&
+				 flownet_root_machine(live->net, j) == FLOWNET_NONE)
+				totals.waiting_root++;
 			totals.decided += state == LIVE_DECIDED;
 			totals.running += state == LIVE_RUNNING;
 			totals.moving += state == LIVE_MOVING;
@@ -311,11 +317,9 @@ struct live_totals live_totals(const struct live *live)
 	return totals;
 }
 
-double live_performance(const struct live *live)
+void live_each_performance(const struct live *live, void (*each)(void *context, uint32_t machine, double performance),
+			   void *context)
 {
-	double sum = 0;
-	uint64_t count = 0;
-
 	for (uint32_t j = 0; j < live->job_count; j++) {
 		const struct live_job *job = live->jobs[j];
 
@@ -330,11 +334,31 @@ double live_performance(const struct live *live)
 			if (t == job->root || (task->state != LIVE_RUNNING && task->state != LIVE_MOVING))
 				continue;
 			live_predict(live, job, (uint32_t)machine, &rtt_us, &performance, &origin);
-			sum += performance;
-			count++;
+			each(context, (uint32_t)machine, performance);
 		}
 	}
-	return count > 0 ? sum / (double)count : NAN;
+}
+
+struct mean {
+	double sum;
+	uint64_t count;
+};
+
+static void add_to_mean(void *context, uint32_t machine, double performance)
+{
+	struct mean *mean = context;
+
+	(void)machine;
+	mean->sum += performance;
+	mean->count++;
+}
+
+double live_performance(const struct live *live)
+{
+	struct mean mean = {0};
+
+	live_each_performance(live, add_to_mean, &mean);
+	return mean.count > 0 ? mean.sum / (double)mean.count : NAN;
 }
 
 void live_number_decisions(struct live *live, uint64_t last)

@@ -219,12 +219,13 @@ static void get_machines(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;
 	const struct cluster *cluster = live_cluster(schedd->live);
+	const char *rack = serve_query(call, "rack");
 	json_t *list = json_array();
 
 	for (uint32_t m = 0; m < cluster->machine_count; m++) {
 		const struct cluster_machine *machine = &cluster->machines[m];
 
-		if (machine->name)
+		if (machine->name && (!rack || strcmp(rack, cluster->racks[machine->rack].name) == 0))
 			json_array_append_new(
 				list, json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "name", machine->name, "rack",
 						cluster->racks[machine->rack].name, "pod",
@@ -369,6 +370,8 @@ const struct serve_route schedd_routes[] = {
 	{"POST", "/v1/what-if", schedd_post_what_if},
 	{"POST", "/v1/changes", schedd_post_changes},
 	{"GET", "/v1/journal", schedd_get_journal},
+	{"GET", "/v1/overview", schedd_get_overview},
+	{"GET", "/", schedd_get_page},
 	{"GET", "/metrics", get_metrics},
 	{"GET", "/healthz", get_health},
 	{NULL, NULL, NULL},

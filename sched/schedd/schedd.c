@@ -185,6 +185,7 @@ void schedd_destroy(struct schedd *schedd)
 		free(schedd->replies[r].text);
 	free(schedd->replies);
 	free(schedd->polls);
+	free(schedd->overview);
 	record_destroy(schedd->record);
 	mesh_destroy(schedd->mesh);
 	live_destroy(schedd->live);
@@ -259,6 +260,7 @@ static void remove_job(void *context, const struct live_job *job)
 static int commit(struct schedd *schedd)
 {
 	struct error err = {0};
+	struct ns begun;
 	size_t count;
 	const struct live_decision *decisions = live_decisions(schedd->live, schedd->stored_decision, &count);
 	int code;
@@ -271,8 +273,12 @@ static int commit(struct schedd *schedd)
 	record_put(schedd->record, schedd->store, schedd->live);
 	if (!store_pending(schedd->store))
 		return 0;
+	begun = ns_now_monotonic();
 	code = store_commit(schedd->store, &err);
+	schedd->commit_s += ns_to_s(ns_sub(ns_now_monotonic(), begun));
 	if (code == 0) {
+		for (size_t d = 0; d < count; d++)
+			schedd_count_decision(schedd, &decisions[d]);
 		schedd->stored_decision = live_last_decision(schedd->live);
 		schedd->commits++;
 		schedd->trouble[0] = '\0';
@@ -396,6 +402,7 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 		step(schedd, now_s);
 		send_replies(schedd, commit(schedd) == 0);
 		answer_polls(schedd, now_s);
+		schedd_sample(schedd, now_s);
 	}
 	return 0;
 }

@@ -27,6 +27,16 @@ struct poll_call {
 	double until_s;
 };
 
+/* Of the histogram of waits; see metrics.c. */
+enum { WAIT_BOUNDS = 10 };
+
+/* For the page. */
+enum { SERIES_POINTS = 720 };
+struct series_point {
+	double at_s; /* wall clock */
+	uint32_t running, waiting, moving;
+};
+
 struct schedd {
 	struct schedd_options options;
 	struct store *store;
@@ -43,8 +53,15 @@ struct schedd {
 	struct mesh *mesh;             /* NULL: no --latency */
 	struct api_extender *extender; /* NULL: no --extender */
 	double last_round_s, next_mesh_s;
+	struct series_point series[SERIES_POINTS]; /* a ring */
+	size_t series_count;
+	double next_sample_s, overview_s;
+	char *overview;    /* computed at overview_s */
 	char trouble[256]; /* for /healthz; "" */
 	uint64_t commits, commit_failures;
+	double commit_s;
+	uint64_t waits[WAIT_BOUNDS + 1], placed_by_origin[LATENCY_ORIGIN_SAME_MACHINE + 1];
+	double waited_s;
 };
 
 extern const struct serve_route schedd_routes[];
@@ -71,12 +88,18 @@ void schedd_get_decisions(void *context, struct serve_call *call);
 void schedd_post_events(void *context, struct serve_call *call);
 void schedd_get_explain(void *context, struct serve_call *call);
 void schedd_post_what_if(void *context, struct serve_call *call);
+void schedd_get_overview(void *context, struct serve_call *call);
+void schedd_get_page(void *context, struct serve_call *call);
 void schedd_get_journal(void *context, struct serve_call *call);
 void schedd_post_changes(void *context, struct serve_call *call);
 void schedd_dry_run(struct schedd *schedd, struct serve_call *call); /* of the jobs in the body */
 
 /* Decisions above `after` as JSON text; the caller frees. */
 char *schedd_decisions_text(const struct schedd *schedd, uint64_t after);
+/* For the metrics. */
+void schedd_count_decision(struct schedd *schedd, const struct live_decision *decision);
+/* A point of the series, if one is due. */
+void schedd_sample(struct schedd *schedd, double now_s);
 /* Prometheus's text; the caller frees. */
 char *schedd_metrics_text(const struct schedd *schedd);
 

@@ -149,6 +149,7 @@ struct live_decision {
 	enum latency_origin origin;
 	double measured; /* share of the machines whose round trip to the root's was measured then; NAN for the root */
 	double gain;     /* of a move */
+	double waited_s; /* until a placement */
 	bool drains;     /* a move because of a drain */
 };
 
@@ -265,10 +266,14 @@ struct live_totals {
 	uint64_t refused[LIVE_REFUSALS]; /* moves, by reason */
 	double last_round_s, solver_s;   /* wall clock of the solver: the last round, all of them */
 	uint32_t jobs, waiting, decided, running, moving, failed, machines;
+	uint32_t waiting_root, waiting_pause; /* for their root; after a failure */
 	uint64_t slots, free_slots, measured_pairs;
 };
 struct live_totals live_totals(const struct live *live);
 /* Mean predicted performance of the tasks that run and are no root; NAN: there are none. */
 double live_performance(const struct live *live);
+/* Calls each() for every such task with its machine and predicted performance. */
+void live_each_performance(const struct live *live, void (*each)(void *context, uint32_t machine, double performance),
+			   void *context);
 
 #endif
