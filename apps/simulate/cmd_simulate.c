@@ -83,6 +83,8 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct simulate_options, noise, "noise", 0, "D", 0, 2, "from second to second, likewise"),
 	OPTION_DOUBLE(struct simulate_options, spike_chance, "spikes", 0, "P", 0, 1,
 		      "chance of a second with 5 times the latency"),
+	OPTION_STRING(struct simulate_options, series, "series", 0, "PATH",
+		      "recorded series, one value a second: a folder with rack*, pod*, across*, or a file for all"),
 	OPTION_HEADING("Rounds"),
 	OPTION_DOUBLE(struct simulate_options, round_s, "round-s", 0, "S", 0, 1e6,
 		      "time from round to round; 0 = when something has changed"),

@@ -24,8 +24,8 @@
 enum { SIMULATE_POLICIES_MAXIMUM = 16, SIMULATE_NAME_BYTES = 96 };
 
 struct simulate_options {
-	const char *trace, *journal, *swf, *sacct, *write_trace, *sweep, *record, *curves, *curve_mix, *topology,
-		*solver_time, *output;
+	const char *trace, *journal, *swf, *sacct, *write_trace, *sweep, *series, *record, *curves, *curve_mix,
+		*topology, *solver_time, *output;
 	struct option_list policies, what_if;
 	int64_t machines, slots, seed, unscheduled_capacity, gamma, processes, seeds;
 	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
@@ -49,6 +49,7 @@ struct simulate {
 	struct batch_report batch_report;
 	int64_t machines, slots; /* as given, else as in the trace */
 	struct curve_library *library;
+	struct rtt_series_set *series; /* NULL = drawn */
 	struct simulate_policy policies[SIMULATE_POLICIES_MAXIMUM];
 	size_t policy_count;
 };

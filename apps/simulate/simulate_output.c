@@ -141,19 +141,23 @@ static json_t *settings_json(const struct simulate *simulate)
 {
 	const struct simulate_options *options = simulate->options;
 
-	return json_pack("{s:f,s:f,s:f,s:b,s:I,s:f,s:b,s:s,s:s,s:f,s:f,s:f,s:b,s:s,s:s,s:I,s:I,s:f,s:{s:f,s:f,s:f,s:f,"
-			 "s:f,s:f,s:f},s:s,s:I}",
-			 "hours", options->hours, "fraction", options->fraction, "speed_up", options->speed_up,
-			 "keep_single", options->keep_single, "slots", (json_int_t)simulate->slots, "slots_per_cpu",
-			 options->slots_per_cpu, "updates", options->updates, "topology", options->topology,
-			 "solver_time", options->solver_time, "work_ns", options->work_ns, "round_s", options->round_s,
-			 "migration_cost_s", options->migration_cost_s, "lose_work", options->lose_work, "roots",
-			 options->roots == 0 ? "any" : "best", "spill", options->spill == 0 ? "any" : "best",
-			 "unscheduled_capacity", (json_int_t)options->unscheduled_capacity, "gamma",
-			 (json_int_t)options->gamma, "omega_per_s", options->omega_per_s, "latency", "rack_us",
-			 options->rack_us, "pod_us", options->pod_us, "across_us", options->across_us, "spread",
-			 options->spread, "drift", options->drift, "noise", options->noise, "spike_chance",
-			 options->spike_chance, "curve_mix", options->curve_mix, "seed", (json_int_t)options->seed);
+	json_t *object = json_pack(
+		"{s:f,s:f,s:f,s:b,s:I,s:f,s:b,s:s,s:s,s:f,s:f,s:f,s:b,s:s,s:s,s:I,s:I,s:f,s:{s:f,s:f,s:f,s:f,"
+		"s:f,s:f,s:f},s:s,s:I}",
+		"hours", options->hours, "fraction", options->fraction, "speed_up", options->speed_up, "keep_single",
+		options->keep_single, "slots", (json_int_t)simulate->slots, "slots_per_cpu", options->slots_per_cpu,
+		"updates", options->updates, "topology", options->topology, "solver_time", options->solver_time,
+		"work_ns", options->work_ns, "round_s", options->round_s, "migration_cost_s", options->migration_cost_s,
+		"lose_work", options->lose_work, "roots", options->roots == 0 ? "any" : "best", "spill",
+		options->spill == 0 ? "any" : "best", "unscheduled_capacity", (json_int_t)options->unscheduled_capacity,
+		"gamma", (json_int_t)options->gamma, "omega_per_s", options->omega_per_s, "latency", "rack_us",
+		options->rack_us, "pod_us", options->pod_us, "across_us", options->across_us, "spread", options->spread,
+		"drift", options->drift, "noise", options->noise, "spike_chance", options->spike_chance, "curve_mix",
+		options->curve_mix, "seed", (json_int_t)options->seed);
+
+	if (options->series)
+		json_object_set_new(json_object_get(object, "latency"), "series", json_string(options->series));
+	return object;
 }
 
 static json_t *summary_json(const struct simulate *simulate)

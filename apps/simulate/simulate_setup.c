@@ -387,6 +387,11 @@ int simulate_setup(struct simulate *simulate, const struct simulate_options *opt
 					 : error_set(err, ENOMEM, "out of memory");
 	}
 	common.slots = (uint32_t)simulate->slots;
+	if (code == 0 && options->series) {
+		simulate->series = rtt_series_read(options->series, err);
+		common.latency.recorded = simulate->series;
+		code = simulate->series ? 0 : error_code(err, ENOENT);
+	}
 	if (code == 0)
 		code = add_curves(simulate, &common, err);
 	return code == 0 ? parse_policies(simulate, &common, err) : code;
@@ -398,5 +403,6 @@ void simulate_free(struct simulate *simulate)
 		sim_result_free(&simulate->policies[i].result);
 	workload_destroy(simulate->workload);
 	curve_library_destroy(simulate->library);
+	rtt_series_destroy(simulate->series);
 	*simulate = (struct simulate){0};
 }

@@ -24,6 +24,31 @@ void sim_latency_settings_default(struct sim_latency_settings *settings)
 	};
 }
 
+/* Series k of a distance: the k-th recorded one, begun a 42nd of its length later each time. */
+static double recorded_us(const struct sim_latency *latency, int distance, int k)
+{
+	const struct rtt_series_set *set = latency->settings.recorded;
+	const struct rtt_series *series = &set->items[distance][(size_t)k % set->counts[distance]];
+	uint64_t start = series->count * (uint64_t)k / SIM_LATENCY_SERIES;
+	double us = (double)series->us[(start + latency->second) % series->count];
+
+	if (!set->relative)
+		return us;
+	return latency->settings.level_us[distance] * exp(latency->spread[distance][k]) * us /
+	       (double)series->median_us;
+}
+
+static double drawn_us(struct sim_latency *latency, int distance, int k)
+{
+	const struct sim_latency_settings *settings = &latency->settings;
+	double value = settings->level_us[distance] * exp(latency->spread[distance][k] + latency->drift[distance][k] +
+							  settings->noise * rng_normal(&latency->rng));
+
+	if (settings->spike_chance > 0 && rng_uniform(&latency->rng) < settings->spike_chance)
+		value *= settings->spike_factor;
+	return value;
+}
+
 static void compute_table(struct sim_latency *latency)
 {
 	const struct sim_latency_settings *settings = &latency->settings;
@@ -32,11 +57,9 @@ static void compute_table(struct sim_latency *latency)
 		latency->least_us[d] = INFINITY;
 		for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
 			float *cells = latency->rtt_us + d * SIM_LATENCY_CLASS_CELLS + k * SIM_LATENCY_SCALES;
-			double value = settings->level_us[d] * exp(latency->spread[d][k] + latency->drift[d][k] +
-								   settings->noise * rng_normal(&latency->rng));
+			bool recorded = settings->recorded && settings->recorded->counts[d] > 0;
+			double value = recorded ? recorded_us(latency, d, k) : drawn_us(latency, d, k);
 
-			if (settings->spike_chance > 0 && rng_uniform(&latency->rng) < settings->spike_chance)
-				value *= settings->spike_factor;
 			for (int q = 0; q < SIM_LATENCY_SCALES; q++)
 				cells[q] = (float)value * latency->scale[d][q];
 			latency->least_us[d] = fminf(latency->least_us[d], cells[0]);
@@ -68,9 +91,8 @@ static int replay(struct sim_latency *latency, int64_t now_us, bool *moved)
 int sim_latency_start(struct sim_latency *latency, const struct sim_latency_settings *settings,
 		      const struct cost_layout *layout, const struct workload *recorded)
 {
-	bool moved;
-
 	static const double low[SIM_DISTANCES] = {0.5, 0.8, 0.8}, high[SIM_DISTANCES] = {1, 1.2, 1.2};
+	bool moved;
 
 	*latency = (struct sim_latency){.settings = *settings, .layout = layout, .cluster = layout->cluster};
 	latency->reach = calloc((size_t)layout->cluster->machine_count + 1, sizeof *latency->reach);
@@ -115,6 +137,7 @@ static void draw_second(struct sim_latency *latency)
 		for (int k = 0; k < SIM_LATENCY_SERIES; k++)
 			latency->drift[d][k] = keep * latency->drift[d][k] + draw * rng_normal(&latency->rng);
 	}
+	latency->second++;
 	compute_table(latency);
 }
 

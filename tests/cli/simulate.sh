@@ -102,6 +102,17 @@ refuses "a journal with a bad time" 1 "bad.jsonl:300: t_us: " "$nomora" simulate
 refuses "a journal of two policies" 2 "--record: expected one --policy, found 4" "${simulate[@]}" --record x
 refuses "a trace and a journal" 2 "mutually exclusive" "${simulate[@]}" --trace trace --journal day.jsonl
 
+# Recorded series: far racks all day, then near ones.
+mkdir series && seq 1 60 | sed 's/.*/300/' >series/rack-1 && seq 1 60 | sed 's/.*/30/' >near
+run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series series --json
+printf '%s\n' "$out" >far.json
+run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series near --rack-us 30 --json
+printf '%s\n' "$out" >near.json
+check "--series: performance follows it" test "$(field near.json 'd["policies"][0]["performance"]["area"] > 0.9')" = True
+check "and falls where it is high" test "$(field far.json 'd["policies"][0]["performance"]["area"] < 0.9')" = True
+echo >>near
+refuses "a series with a gap" 1 "near:61: '': expected microseconds" "${simulate[@]}" --machines 60 --series near
+
 # Accounting of batch systems.
 run "${simulate[@]}" --swf "$source_root/tests/data/fuzz/batch_swf_1" --hours 0.1 --check -p nomora --write-trace swf_trace --json
 printf '%s\n' "$out" >swf.json

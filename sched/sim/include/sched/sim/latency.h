@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include <base/rng.h>
+#include <model/rtt_series.h>
 #include <model/workload.h>
 #include <sched/cost/latency_view.h>
 #include <sched/cost/layout.h>
@@ -43,6 +44,9 @@ struct sim_latency_settings {
 	double spike_chance;         /* a second, of one series */
 	double spike_factor;
 	uint64_t seed;
+	/* Borrowed; NULL = none. A distance that has recorded series takes them in turn, each from another second on,
+	 * over and over, instead of drift, noise and spikes. */
+	const struct rtt_series_set *recorded;
 };
 /* 70, 200, 520 us (docs/reproduction.md), 1 us on one machine, spread 0.1, drift 0.1, noise 0.1, no spikes. */
 void sim_latency_settings_default(struct sim_latency_settings *settings);
@@ -72,6 +76,7 @@ struct sim_latency {
 	const struct workload *recorded; /* for the view */
 	size_t next;                     /* of recorded->latencies */
 	uint64_t changes;                /* of the view */
+	uint64_t second;
 };
 
 /* Second 0. The layout and the workload (NULL: nothing recorded) must outlive it. 0 or -ENOMEM. */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recorded round trips as series for a simulation: text with one value a second, microseconds, a line each; lines that
+ * begin with '#' are skipped; plain or gzip. A folder has files whose names begin with "rack", "pod" and "across", for
+ * pairs of machines in one rack, in one pod and beyond; their values count as they are. A single file is for all
+ * distances, and its values count relative to their median. Read-only once read.
+ */
+#ifndef MODEL_RTT_SERIES_H
+#define MODEL_RTT_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <base/error.h>
+#include <base/file.h>
+
+enum {
+	RTT_SERIES_KINDS = 3,   /* rack, pod, across */
+	RTT_SERIES_SECONDS = 60 /* the shortest series */
+};
+
+struct rtt_series {
+	float *us; /* [count], above 0 */
+	size_t count;
+	float median_us;
+};
+
+struct rtt_series_set {
+	struct rtt_series *items[RTT_SERIES_KINDS];
+	size_t counts[RTT_SERIES_KINDS];
+	bool relative; /* values over their series' median count */
+};
+
+/* One series. 0 or -errno with err set "file:line: ...": a gap, no number, a value not above 0, too few values. */
+int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct error *err);
+
+/* A folder or a file. NULL with err set. */
+struct rtt_series_set *rtt_series_read(const char *path, struct error *err);
+void rtt_series_destroy(struct rtt_series_set *set); /* NULL is legal */
+
+#endif

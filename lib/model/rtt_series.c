@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <model/rtt_series.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <base/array.h>
+#include <base/number.h>
+
+static const char *const prefixes[RTT_SERIES_KINDS] = {"rack", "pod", "across"};
+static const double us_minimum = 0.001, us_maximum = 1e9;
+
+static int compare_floats(const void *left, const void *right)
+{
+	float a = *(const float *)left, b = *(const float *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static int set_median(struct rtt_series *series)
+{
+	float *sorted = malloc(series->count * sizeof *sorted);
+
+	if (!sorted)
+		return -ENOMEM;
+	memcpy(sorted, series->us, series->count * sizeof *sorted);
+	qsort(sorted, series->count, sizeof *sorted, compare_floats);
+	series->median_us = sorted[series->count / 2];
+	free(sorted);
+	return 0;
+}
+
+int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct error *err)
+{
+	size_t capacity = 0;
+	char *line;
+	int more;
+
+	*series = (struct rtt_series){0};
+	while ((more = file_lines_next(lines, &line, err)) > 0) {
+		float *larger;
+		double value;
+
+		line[strcspn(line, "\r")] = '\0';
+		if (line[0] == '#')
+			continue;
+		if (number_parse_double(line, &value) != 0 || value < us_minimum || value > us_maximum) {
+			more = error_at(
+				err, (struct error_place){file_lines_name(lines), file_lines_number(lines), NULL},
+				EINVAL,
+				"'%.40s': expected microseconds from 0.001 on, one value a second without a gap", line);
+			break;
+		}
+		larger = array_grow(series->us, series->count, &capacity, sizeof *larger);
+		if (!larger) {
+			more = error_set(err, ENOMEM, "out of memory");
+			break;
+		}
+		series->us = larger;
+		larger[series->count++] = (float)value;
+	}
+	if (more == 0 && series->count < RTT_SERIES_SECONDS)
+		more = error_set(err, EINVAL, "%s: %zu values; expected at least %d, one a second",
+				 file_lines_name(lines), series->count, RTT_SERIES_SECONDS);
+	if (more == 0 && set_median(series) != 0)
+		more = error_set(err, ENOMEM, "out of memory");
+	if (more < 0) {
+		free(series->us);
+		*series = (struct rtt_series){0};
+	}
+	return more;
+}
+
+static int read_file(struct rtt_series *series, const char *path, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(path, err);
+	int code = lines ? rtt_series_parse(series, lines, err) : error_code(err, ENOENT);
+
+	file_lines_close(lines);
+	return code;
+}
+
+static int add_file(struct rtt_series_set *set, int kind, const char *path, struct error *err)
+{
+	struct rtt_series series, *larger;
+	int code = read_file(&series, path, err);
+
+	if (code != 0)
+		return code;
+	larger = reallocarray(set->items[kind], set->counts[kind] + 1, sizeof *larger);
+	if (!larger) {
+		free(series.us);
+		return error_set(err, ENOMEM, "out of memory");
+	}
+	set->items[kind] = larger;
+	larger[set->counts[kind]++] = series;
+	return 0;
+}
+
+/* In the order of the names. */
+static int read_folder(struct rtt_series_set *set, const char *folder, struct error *err)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, NULL, alphasort), code = 0;
+
+	if (count < 0)
+		return error_set(err, errno, "%s: %s", folder, strerror(errno));
+	for (int e = 0; e < count; e++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof path, "%s/%s", folder, entries[e]->d_name);
+		for (int kind = 0; kind < RTT_SERIES_KINDS && code == 0; kind++) {
+			if (strncmp(entries[e]->d_name, prefixes[kind], strlen(prefixes[kind])) == 0)
+				code = add_file(set, kind, path, err);
+		}
+		free(entries[e]);
+	}
+	free(entries);
+	if (code == 0 && set->counts[0] + set->counts[1] + set->counts[2] == 0)
+		code = error_set(err, ENOENT, "%s: expected files rack*, pod* or across* with one value a second",
+				 folder);
+	return code;
+}
+
+static int read_for_all(struct rtt_series_set *set, const char *path, struct error *err)
+{
+	int code = 0;
+
+	set->relative = true;
+	for (int kind = 0; kind < RTT_SERIES_KINDS && code == 0; kind++)
+		code = add_file(set, kind, path, err);
+	return code;
+}
+
+struct rtt_series_set *rtt_series_read(const char *path, struct error *err)
+{
+	struct rtt_series_set *set = calloc(1, sizeof *set);
+	struct stat status;
+	int code;
+
+	if (!set) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	code = stat(path, &status) != 0  ? error_set(err, errno, "%s: %s", path, strerror(errno))
+	       : S_ISDIR(status.st_mode) ? read_folder(set, path, err)
+					 : read_for_all(set, path, err);
+	if (code == 0)
+		return set;
+	rtt_series_destroy(set);
+	return NULL;
+}
+
+void rtt_series_destroy(struct rtt_series_set *set)
+{
+	if (!set)
+		return;
+	for (int kind = 0; kind < RTT_SERIES_KINDS; kind++) {
+		for (size_t i = 0; i < set->counts[kind]; i++)
+			free(set->items[kind][i].us);
+		free(set->items[kind]);
+	}
+	free(set);
+}
