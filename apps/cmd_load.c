@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <base/json.h>
 #include <base/log.h>
-#include <base/number.h>
 #include <base/progress.h>
 #include <base/stop.h>
 #include <injector/load/etc.h>
 #include <injector/load/load.h>
+#include <injector/load/report.h>
 
 struct settings {
 	int mode, gap; /* gap and rate_per_s: under 0 where they are not given */
@@ -22,13 +21,12 @@ struct settings {
 	bool no_fill, fill_only, json;
 };
 
-static const char *const mode_names[] = {"closed", "open", NULL};
 static const char *const gap_names[] = {"etc", "exponential", "fixed", NULL};
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("Load"),
 	OPTION_CHOICE(
-		struct settings, mode, "mode", 'm', "MODE", mode_names,
+		struct settings, mode, "mode", 'm', "MODE", load_mode_names,
 		"closed: each connection keeps DEPTH requests under way; open: requests go out when they are due"),
 	OPTION_INTEGER(struct settings, connections, "connections", 'c', "N", 1, 1024, "TCP connections"),
 	OPTION_INTEGER(struct settings, depth, "depth", 'd', "N", 1, 65536, "requests under way per connection"),
@@ -72,106 +70,6 @@ static const struct option_usage usage = {
 static void show_progress(void *context, const char *phase, double share)
 {
 	progress_update(context, (uint64_t)(share * 1000), phase);
-}
-
-/* "HOST", "HOST:PORT", "[IPv6]:PORT"; cuts up `text`. */
-static int split_server(char *text, const char **host, const char **port, struct error *err)
-{
-	char *colon = strrchr(text, ':');
-	int64_t number;
-
-	*host = text;
-	*port = "11211";
-	if (text[0] == '[' && strchr(text, ']')) {
-		char *end = strchr(text, ']');
-
-		*host = text + 1;
-		*end = '\0';
-		if (end[1] == ':')
-			*port = end + 2;
-	} else if (colon && strchr(text, ':') == colon) {
-		*colon = '\0';
-		*port = colon + 1;
-	}
-	if (number_parse_i64(*port, &number) != 0 || number < 1 || number > 65535)
-		return error_set(err, EINVAL, "port '%s': expected 1 to 65535", *port);
-	return 0;
-}
-
-static json_t *latency_to_json(const struct histogram *histogram)
-{
-	return json_pack(
-		"{s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "count", (json_int_t)histogram_count(histogram), "mean",
-		histogram_mean(histogram) / 1e3, "deviation", histogram_deviation(histogram) / 1e3, "min",
-		(double)histogram_minimum(histogram) / 1e3, "p50", (double)histogram_percentile(histogram, 50) / 1e3,
-		"p95", (double)histogram_percentile(histogram, 95) / 1e3, "p99",
-		(double)histogram_percentile(histogram, 99) / 1e3, "p999",
-		(double)histogram_percentile(histogram, 99.9) / 1e3, "max", (double)histogram_maximum(histogram) / 1e3);
-}
-
-static json_t *counts_to_json(const struct load_counts *counts)
-{
-	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "gets", (json_int_t)counts->gets, "sets",
-			 (json_int_t)counts->sets, "hits", (json_int_t)counts->hits, "misses",
-			 (json_int_t)counts->misses, "stored", (json_int_t)counts->stored, "errors",
-			 (json_int_t)counts->errors);
-}
-
-static int print_json(const struct settings *settings, const char *server, const struct load_result *result)
-{
-	json_t *root = json_pack(
-		"{s:s,s:s,s:s,s:I,s:I,s:I,s:f,s:f,s:f,s:I,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o}", "schema", "nomora.load/1",
-		"server", server, "mode", mode_names[settings->mode], "connections", (json_int_t)settings->connections,
-		"depth", (json_int_t)settings->depth, "keys", (json_int_t)settings->keys, "duration_s",
-		ns_to_s(result->elapsed), "qps", result->request_rate_per_s, "offered_qps", result->offered_rate_per_s,
-		"unanswered", (json_int_t)result->unanswered, "measured", counts_to_json(&result->measured), "total",
-		counts_to_json(&result->total), "bytes_in", (json_int_t)result->total.bytes_in, "bytes_out",
-		(json_int_t)result->total.bytes_out, "latency_us", latency_to_json(result->response_ns),
-		"get_latency_us", latency_to_json(result->get_ns), "set_latency_us", latency_to_json(result->set_ns),
-		"service_us", latency_to_json(result->service_ns));
-	struct error err = {0};
-
-	if (!root) {
-		error_set(&err, ENOMEM, "out of memory");
-		return command_fail(&err, COMMAND_FAILED);
-	}
-	json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
-	putchar('\n');
-	json_decref(root);
-	return COMMAND_OK;
-}
-
-static void print_latency(const char *name, const struct histogram *histogram)
-{
-	if (histogram_count(histogram) == 0)
-		return;
-	printf("%-9s %11llu %9.1f %9.1f %9.1f %9.1f %9.1f %9.1f\n", name,
-	       (unsigned long long)histogram_count(histogram), histogram_mean(histogram) / 1e3,
-	       (double)histogram_percentile(histogram, 50) / 1e3, (double)histogram_percentile(histogram, 95) / 1e3,
-	       (double)histogram_percentile(histogram, 99) / 1e3, (double)histogram_percentile(histogram, 99.9) / 1e3,
-	       (double)histogram_maximum(histogram) / 1e3);
-}
-
-static void print_text(const struct settings *settings, const char *server, const struct load_result *result)
-{
-	const struct load_counts *measured = &result->measured;
-
-	printf("%s, %s loop, %lld connection%s of depth %lld, %lld keys, %.3f s\n", server, mode_names[settings->mode],
-	       (long long)settings->connections, settings->connections == 1 ? "" : "s", (long long)settings->depth,
-	       (long long)settings->keys, ns_to_s(result->elapsed));
-	printf("%.0f requests/s answered", result->request_rate_per_s);
-	if (settings->mode == LOAD_OPEN)
-		printf(" of %.0f offered, %llu unanswered", result->offered_rate_per_s,
-		       (unsigned long long)result->unanswered);
-	printf("; %llu gets (%llu hits, %llu misses), %llu sets, %llu errors\n", (unsigned long long)measured->gets,
-	       (unsigned long long)measured->hits, (unsigned long long)measured->misses,
-	       (unsigned long long)measured->sets, (unsigned long long)measured->errors);
-	printf("%-9s %11s %9s %9s %9s %9s %9s %9s\n", "us", "count", "mean", "p50", "p95", "p99", "p99.9", "max");
-	print_latency("all", result->response_ns);
-	print_latency("get", result->get_ns);
-	print_latency("set", result->set_ns);
-	if (settings->mode == LOAD_OPEN)
-		print_latency("service", result->service_ns);
 }
 
 /* Refuses options that would be ignored. */
@@ -225,7 +123,8 @@ static int run(const struct settings *settings, const char *server, struct error
 	int code = check_sense(settings, err);
 
 	if (!code)
-		code = text ? split_server(text, &load.host, &load.port, err) : error_set(err, ENOMEM, "out of memory");
+		code = text ? load_split_server(text, &load.host, &load.port, err)
+			    : error_set(err, ENOMEM, "out of memory");
 	if (settings->fill_only)
 		load.warm_up = load.duration = (struct ns){0};
 	if (!code)
@@ -235,9 +134,9 @@ static int run(const struct settings *settings, const char *server, struct error
 	if (code)
 		return command_fail(err, err->code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
 	if (settings->json)
-		code = print_json(settings, server, &result);
+		code = command_print_json(load_to_json(&load, server, &result));
 	else
-		print_text(settings, server, &result);
+		load_print(&load, server, &result, stdout);
 	if (!code && !settings->fill_only && histogram_count(result.response_ns) == 0)
 		code = report_nothing(settings, &result);
 	if (result.total.errors > 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sweep_world.h"
+#include <lab/sweep/world.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,6 +8,8 @@
 
 #include <injector/sweep/metric.h>
 #include <injector/sweep/schedule.h>
+
+#include "world_priv.h"
 
 int sweep_blame(struct sweep_world *world, const char *value, struct error *err)
 {
@@ -107,7 +109,7 @@ static int check_values(struct sweep_world *world, struct error *err)
 	return 0;
 }
 
-int sweep_check_plan(struct sweep_world *world, struct error *err)
+int sweep_world_check(struct sweep_world *world, struct error *err)
 {
 	struct sweep_plan *plan = world->plan;
 	int code = sweep_plan_check(plan, world->file, err);

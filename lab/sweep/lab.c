@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sweep_world.h"
+#include <lab/sweep/world.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <base/log.h>
+
+#include "world_priv.h"
 
 enum { INJECTOR_WORDS = 32 };
 
@@ -104,7 +106,7 @@ static int claim_lab(const struct sweep_plan *plan, struct sweep_world *world, s
 			 who, plan->lab);
 }
 
-int sweep_lab_make(void *context, struct error *err)
+int sweep_world_make_lab(void *context, struct error *err)
 {
 	struct sweep_world *world = context;
 	const struct sweep_plan *plan = world->plan;
@@ -133,7 +135,7 @@ int sweep_lab_make(void *context, struct error *err)
 	return code;
 }
 
-void sweep_lab_release(struct sweep_world *world, bool keep)
+void sweep_world_release(struct sweep_world *world, bool keep)
 {
 	struct error err = {0};
 

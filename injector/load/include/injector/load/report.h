@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The result of a load as text and JSON; `server` is the name as the user gave it. */
+#ifndef LOAD_REPORT_H
+#define LOAD_REPORT_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+#include <injector/load/load.h>
+
+extern const char *const load_mode_names[]; /* by enum load_mode, NULL at the end */
+
+/* "HOST", "HOST:PORT", "[IPv6]:PORT"; host and port point into `text`, which is cut. 0 or -EINVAL with err set. */
+int load_split_server(char *text, const char **host, const char **port, struct error *err);
+
+void load_print(const struct load_settings *settings, const char *server, const struct load_result *result, FILE *out);
+/* nomora.load/1. NULL if out of memory. */
+json_t *load_to_json(const struct load_settings *settings, const char *server, const struct load_result *result);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LAB_SWEEP_WORLD_PRIV_H
+#define LAB_SWEEP_WORLD_PRIV_H
+
+#include <lab/sweep/world.h>
+
+/* Puts the plan's file and line in front of err if `value` is from there, not from the command line. Returns -errno. */
+int sweep_blame(struct sweep_world *world, const char *value, struct error *err);
+
+/* Plans the lab, before the plan's values are checked. 0 or -errno with err set. */
+int sweep_lab_plan(struct sweep_world *world, struct error *err);
+/* Replaces names of the lab's hosts in the plan by their namespaces and addresses. 0 or -errno with err set. */
+int sweep_lab_resolve(struct sweep_world *world, struct error *err);
+
+#endif
