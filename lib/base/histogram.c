@@ -123,15 +123,6 @@ void histogram_record(struct histogram *histogram, int64_t value)
 	histogram_record_many(histogram, value, 1);
 }
 
-void histogram_record_corrected(struct histogram *histogram, int64_t value, int64_t interval)
-{
-	histogram_record_many(histogram, value, 1);
-	if (interval <= 0)
-		return;
-	for (int64_t missed = value - interval; missed >= interval; missed -= interval)
-		histogram_record_many(histogram, missed, 1);
-}
-
 int histogram_merge(struct histogram *into, const struct histogram *from)
 {
 	if (into->lowest != from->lowest || into->highest != from->highest || into->digits != from->digits)
@@ -207,19 +198,6 @@ int64_t histogram_percentile(const struct histogram *histogram, double percentil
 		return high > histogram->maximum ? histogram->maximum : high;
 	}
 	return histogram->maximum;
-}
-
-uint64_t histogram_count_at_or_below(const struct histogram *histogram, int64_t value)
-{
-	uint64_t sum = 0;
-	size_t last;
-
-	if (value < 0)
-		return 0;
-	last = slot_of(histogram, value > histogram->highest ? histogram->highest : value);
-	for (size_t i = 0; i <= last; i++)
-		sum += histogram->counts[i];
-	return sum;
 }
 
 int histogram_next(const struct histogram *histogram, struct histogram_cursor *cursor)

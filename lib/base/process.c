@@ -185,11 +185,6 @@ out:
 	return process;
 }
 
-pid_t process_id(const struct process *process)
-{
-	return process->pid;
-}
-
 /* Takes what is in the pipe; closes it at its end. -ENOMEM/-EFBIG with err set. */
 static int drain(struct process *process, struct error *err)
 {

@@ -16,26 +16,6 @@ void rng_seed(struct rng *rng, uint64_t seed)
 	}
 }
 
-void rng_jump(struct rng *rng)
-{
-	/* jump polynomial of xoshiro256, from the generator's reference description */
-	static const uint64_t polynomial[] = {UINT64_C(0x180ec6d33cfd0aba), UINT64_C(0xd5a61266f0c9392c),
-					      UINT64_C(0xa9582618e03fc9aa), UINT64_C(0x39abdc4529b1661c)};
-	uint64_t sum[4] = {0};
-
-	for (int word = 0; word < 4; word++) {
-		for (int bit = 0; bit < 64; bit++) {
-			if (polynomial[word] & UINT64_C(1) << bit) {
-				for (int i = 0; i < 4; i++)
-					sum[i] ^= rng->s[i];
-			}
-			rng_next(rng);
-		}
-	}
-	memcpy(rng->s, sum, sizeof sum);
-	rng->has_spare = 0;
-}
-
 uint64_t rng_below(struct rng *rng, uint64_t bound)
 {
 	__extension__ typedef unsigned __int128 wide;

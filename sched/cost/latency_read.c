@@ -55,14 +55,6 @@ float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, 
 	return rack_value(view, rack_of(view, a), rack_of(view, b), origin);
 }
 
-bool latency_view_seen(const struct latency_view *view, uint32_t a, uint32_t b, uint32_t *seen_s)
-{
-	const struct measured_pair *pair = find_pair(view, a, b);
-
-	*seen_s = pair ? pair->seen_s : 0;
-	return pair != NULL;
-}
-
 uint32_t latency_view_pairs_of(const struct latency_view *view, uint32_t machine)
 {
 	return view->rows[machine].count;

@@ -443,20 +443,6 @@ uint64_t cost_rows_kept(const struct cost_rows *rows)
 	return rows->kept;
 }
 
-uint64_t cost_rows_memory_bytes(const struct cost_rows *rows)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t m = 0; m < rows->layout->machine_count; m++) {
-		for (const struct cached_row *cached = rows->first_of_root[m]; cached; cached = cached->next)
-			bytes += sizeof *cached + 2 * rows->words * sizeof *cached->bits +
-				 (cached->machine_room + cached->rack_room) * sizeof *cached->row.machines +
-				 cached->span_room * sizeof *cached->row.spans +
-				 cached->changed_room * sizeof *cached->row.changed;
-	}
-	return bytes;
-}
-
 const struct cost_rows_work *cost_rows_work(const struct cost_rows *rows)
 {
 	return &rows->work;

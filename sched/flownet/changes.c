@@ -7,22 +7,6 @@
 
 #include "flownet_priv.h"
 
-static const char *const reason_names[FLOWNET_REASONS] = {
-	[FLOWNET_MACHINE_ADDED] = "machine added",   [FLOWNET_MACHINE_REMOVED] = "machine removed",
-	[FLOWNET_SLOTS_CHANGED] = "slots changed",   [FLOWNET_JOB_ARRIVED] = "job arrived",
-	[FLOWNET_JOB_ENDED] = "job ended",           [FLOWNET_TASK_ARRIVED] = "task arrived",
-	[FLOWNET_TASK_ENDED] = "task ended",         [FLOWNET_TASK_PLACED] = "task placed",
-	[FLOWNET_TASK_PREEMPTED] = "task preempted", [FLOWNET_ROOT_PLACED] = "root placed",
-	[FLOWNET_ROOT_LOST] = "root lost",           [FLOWNET_LATENCY_CHANGED] = "latency changed",
-	[FLOWNET_TIME_PASSED] = "time passed",       [FLOWNET_MOVES_CHANGED] = "moves allowed or forbidden",
-	[FLOWNET_TASK_STARTED] = "task started",     [FLOWNET_TASK_FAILED] = "task failed to start",
-};
-
-const char *flownet_reason_name(enum flownet_reason reason)
-{
-	return reason_names[reason];
-}
-
 /* `place` is the subject's place in the list + 1, or 0. */
 static int record(struct flownet *net, uint32_t *place, const struct flownet_change *change)
 {

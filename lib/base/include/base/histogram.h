@@ -27,12 +27,6 @@ void histogram_reset(struct histogram *histogram);
 void histogram_record(struct histogram *histogram, int64_t value);
 void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t count);
 
-/*
- * Coordinated omission: also records value - interval, value - 2*interval, ... down to interval, the requests that
- * were not sent while this one hung. interval <= 0 records value alone.
- */
-void histogram_record_corrected(struct histogram *histogram, int64_t value, int64_t interval);
-
 /* Adds every count of `from` to `into`; -EINVAL if their range or digits differ. */
 int histogram_merge(struct histogram *into, const struct histogram *from);
 
@@ -45,9 +39,6 @@ double histogram_deviation(const struct histogram *histogram);
 
 /* Largest value equivalent to the one at or below which `percentile` % of the counts lie; 0..100; 0 if empty. */
 int64_t histogram_percentile(const struct histogram *histogram, double percentile);
-
-/* Counts of values that are at or below the bucket of `value`. */
-uint64_t histogram_count_at_or_below(const struct histogram *histogram, int64_t value);
 
 /* Walks the non-empty buckets upward: low and high are the bucket's inclusive bounds. Returns 0 at the end. */
 struct histogram_cursor {

@@ -36,7 +36,6 @@ struct process_result {
 
 /* Starts a child; NULL with err set (also when the program does not exist). */
 struct process *process_start(const struct process_options *options, struct error *err);
-pid_t process_id(const struct process *process);
 
 /* Waits up to `timeout` (v < 0: for ever), reading its output. 0 = ended, -ETIMEDOUT = still running, -errno. */
 int process_wait(struct process *process, struct ns timeout, struct process_result *result, struct error *err);

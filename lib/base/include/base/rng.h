@@ -16,9 +16,6 @@ struct rng {
 
 void rng_seed(struct rng *rng, uint64_t seed);
 
-/* Advances by 2^128 steps: a stream that does not overlap the old one, for another thread or task. */
-void rng_jump(struct rng *rng);
-
 static inline uint64_t rng_rotate_left(uint64_t x, int k)
 {
 	return (x << k) | (x >> (64 - k));

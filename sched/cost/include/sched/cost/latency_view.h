@@ -85,9 +85,6 @@ void latency_view_moved_clear(struct latency_view *view);
 /* The round trip between two machines; *origin may be NULL. */
 float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, enum latency_origin *origin);
 
-/* Is the pair measured? *seen_s: when last. */
-bool latency_view_seen(const struct latency_view *view, uint32_t a, uint32_t b, uint32_t *seen_s);
-
 uint64_t latency_view_pairs(const struct latency_view *view); /* measured ones, each once */
 /* Machines to which this one's round trip is measured. */
 uint32_t latency_view_pairs_of(const struct latency_view *view, uint32_t machine);

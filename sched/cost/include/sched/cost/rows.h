@@ -146,8 +146,7 @@ void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool presen
  */
 void cost_rows_root_came(struct cost_rows *rows, int32_t curve, uint32_t root);
 void cost_rows_root_left(struct cost_rows *rows, int32_t curve, uint32_t root);
-uint64_t cost_rows_kept(const struct cost_rows *rows);         /* rows at the moment */
-uint64_t cost_rows_memory_bytes(const struct cost_rows *rows); /* of the kept rows */
+uint64_t cost_rows_kept(const struct cost_rows *rows); /* rows at the moment */
 
 const struct cost_rows_work *cost_rows_work(const struct cost_rows *rows);
 

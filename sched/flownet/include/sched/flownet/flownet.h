@@ -103,7 +103,6 @@ enum flownet_reason {
 	FLOWNET_TASK_FAILED,
 	FLOWNET_REASONS, /* their number */
 };
-const char *flownet_reason_name(enum flownet_reason reason);
 
 /* The part of the network that changes. */
 enum flownet_change_kind {
