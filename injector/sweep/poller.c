@@ -108,9 +108,11 @@ static struct threads read_all(void)
 	return threads;
 }
 
-/* Ticks that a thread used since `before` was read. */
+/* Ticks that a thread used since `before` was read; NULL: since it began. */
 static unsigned long long ticks_since(const struct threads *before, const struct thread *now)
 {
+	if (!before)
+		return now->ticks;
 	for (size_t i = 0; i < before->count; i++)
 		if (before->items[i].id == now->id && before->items[i].process == now->process)
 			return now->ticks - before->items[i].ticks;
@@ -186,7 +188,8 @@ bool poller_find_rival(const char *control, char *text, size_t bytes)
 	before = read_all();
 	nanosleep(&(struct timespec){.tv_nsec = WATCH_NS}, NULL);
 	now = read_all();
-	polling = find_busiest(&before, &now, injector, -1, &ticks);
+	/* Of all its time: a starved thread may be idle while we watch. */
+	polling = find_busiest(NULL, &now, injector, -1, &ticks);
 	if (polling)
 		rival = find_busiest(&before, &now, -injector, polling->cpu, &ticks);
 	if (rival)
