@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""memory.py ALLOCATOR BIN SOURCE: every command when memory runs out. The preloaded allocator (tests/support/fail_malloc.c)
+fails one allocation; the command must end by itself, with an exit code of its own and a message. By default a few sites
+of each command; NOMORA_MEMORY=all tries every one, NOMORA_MEMORY=NAME those of one command."""
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ALLOCATOR, BIN, SOURCE = (os.path.abspath(a) for a in sys.argv[1:4])
+CHOSEN = os.environ.get("NOMORA_MEMORY", "")
+SITES = 12  # of each command, where not all are tried
+
+FILES = {
+    "cluster.json": '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 2},'
+                    ' {"name": "h2", "rack": "r1", "slots": 2}, {"name": "h3", "rack": "r2", "slots": 2}]}\n',
+    "jobs.jsonl": '{"id": "web", "curve": "memcached", "root": "server", "tasks": ["server", "c1", "c2"]}\n',
+    "mesh.csv": "src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n"
+                "h1,h2,10,12,20,0,100,1795188663.25\nh1,h3,410,412,420,0,100,1795188663.25\n",
+    "data.csv": "y,x\n1,0\n0.9,1\n0.81,2\n0.73,3\n0.66,4\n",
+    "plain.csv": "0,1\n100,0.9\n200,0.8\n300,0.7\n400,0.6\n500,0.5\n",
+    "steps.tsv": "2\tnomora sweep\tthe sweep\n",
+    "small.dimacs": "p min 4 5\nn 1 2\nn 4 -2\na 1 2 0 2 1\na 1 3 0 1 2\na 2 3 0 1 1\na 2 4 0 1 3\na 3 4 0 2 1\n",
+    "small.plan": "application = web\ndelays = 0 5 10\ninjector = none.sock\nserver-host = local\nclient-host = local\n"
+                  "client = true\nmetric = qps 1/s higher json:qps\n",
+}
+CURVES, DATA = os.path.join(SOURCE, "curves"), os.path.join(SOURCE, "tests", "data")
+PLACE = ["--cluster", "cluster.json", "--jobs", "jobs.jsonl", "--latency", "mesh.csv", "--curves", CURVES]
+
+COMMANDS = {
+    "help": ["--help"],
+    "doctor": ["doctor", "--json"],
+    "fit": ["fit", "plain.csv", "--replicates", "5", "-o", "curve.json", "--plot", "curve.svg", "--json"],
+    "fit, text": ["fit", os.path.join(SOURCE, "docs/sweeps/redis-1.csv"), "--replicates", "0", "--model", "monotone"],
+    "fit --expr": ["fit", "data.csv", "--expr", "exp(-x/s)", "--start", "s=5", "-o", "e.json", "--json"],
+    "fit --compare": ["fit", "--compare", CURVES + "/memcached.json", CURVES + "/strads.json", "--json"],
+    "fit --nist": ["fit", "--nist", DATA + "/nist/nonlinear/Misra1a.dat", "--json"],
+    "mesh show": ["mesh", "show", "mesh.csv", "--cluster", "cluster.json", "--json"],
+    "mesh draw": ["mesh", "draw", "mesh.csv", "--cluster", "cluster.json", "-o", "mesh.png"],
+    "mesh merge": ["mesh", "merge", "mesh.csv", "mesh.csv", "-o", "merged.csv"],
+    "place": ["place", *PLACE, "--verify", "--json", "--draw", "net.json"],
+    "place, random": ["place", *PLACE, "--policy", "random", "--dump-dimacs", "net.dimacs"],
+    "solve": ["solve", "small.dimacs", "--verify", "--flow", "--json"],
+    "solve, simplex": ["solve", "small.dimacs", "--algorithm", "simplex"],
+    "sweep --dry-run": ["sweep", "small.plan", "--dry-run", "--json"],
+    "simulate": ["simulate", "--machines", "16", "--hours", "0.01", "--curves", CURVES, "--policy", "nomora", "-o", "simulated"],
+    "tracegen": ["tracegen", "--machines", "8", "--hours", "0.01", "trace"],
+    "recover": ["recover", DATA + "/fuzz/recovery_1", "--json"],
+    "dataflow": ["dataflow", DATA + "/fuzz/dataflow_1", "--json"],
+    "rtt": ["rtt", DATA + "/fuzz/capture/probes.pcap", "--json"],
+    "inject-check": ["inject-check", DATA + "/fuzz/pcapng/cut.pcapng", "--json"],
+    "report": ["report", "--curve", CURVES + "/memcached.json", "--latency", "mesh.csv", "--cluster", "cluster.json",
+               "--steps", "steps.tsv", "-o", "report.html"],
+    "load": ["load", "127.0.0.1:1", "--duration", "0.1"],
+    "jobs": ["jobs", "--socket", "none.sock"],
+}
+
+
+def run(arguments, folder, **variables):
+    environment = {**os.environ, "LD_PRELOAD": ALLOCATOR, **variables}
+    try:
+        return subprocess.run([os.path.join(BIN, "nomora"), *arguments], cwd=folder, env=environment, timeout=120,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    except subprocess.TimeoutExpired as late:
+        return subprocess.CompletedProcess(late.cmd, "no end", b"", b"")
+
+
+def fresh_folder(top):
+    folder = tempfile.mkdtemp(dir=top)
+    for name, text in FILES.items():
+        with open(os.path.join(folder, name), "w") as file:
+            file.write(text)
+    return folder
+
+
+def try_site(top, arguments, site, usual):
+    """None, or what is wrong."""
+    folder = fresh_folder(top)
+    ended = run(arguments, folder, FAIL_MALLOC_SITE=str(site))
+    shutil.rmtree(folder, ignore_errors=True)
+    message = ended.stderr.decode(errors="replace").strip()
+    if ended.returncode not in (0, 1, 2, 3):
+        return f"site {site}: exit {ended.returncode} {message[-200:]}"
+    # doctor's findings, on standard output, are its message
+    if ended.returncode != usual and not message and arguments[0] != "doctor":
+        return f"site {site}: exit {ended.returncode} without a message"
+    return None
+
+
+def try_command(top, pool, name, arguments):
+    folder = fresh_folder(top)
+    count_file = os.path.join(folder, "sites")
+    usual = run(arguments, folder, FAIL_MALLOC_COUNT=count_file)
+    try:
+        with open(count_file) as file:
+            sites = int(file.read())
+    except OSError:
+        return [f"no sites were counted: exit {usual.returncode} {usual.stderr.decode(errors='replace')[-300:]}"], 0
+    shutil.rmtree(folder, ignore_errors=True)
+    if sites == 0:
+        return ["nothing was allocated: does the command line still fit?"], 0
+    chosen = range(1, sites + 1)
+    if not CHOSEN and sites > SITES:
+        chosen = sorted({1 + i * (sites - 1) // (SITES - 1) for i in range(SITES)})
+    wrong = pool.map(lambda site: try_site(top, arguments, site, usual.returncode), chosen)
+    return [text for text in wrong if text], sites
+
+
+def main():
+    names = [name for name in COMMANDS if CHOSEN in ("", "all", name)]
+    top = tempfile.mkdtemp(prefix="nomora-memory-")
+    print(f"1..{len(names)}")
+    try:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for number, name in enumerate(names, 1):
+                wrong, sites = try_command(top, pool, name, COMMANDS[name])
+                print(f"{'not ok' if wrong else 'ok'} {number} - out of memory in nomora {name}: {sites} places", flush=True)
+                for text in wrong:
+                    print("# " + text.replace("\n", "\n# "), flush=True)
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+
+
+main()
