@@ -241,7 +241,7 @@ static void check_queues(struct doctor *doctor, const struct nic *nic)
 	else if (nic->settings.rx_queues > 0)
 		snprintf(fix, sizeof fix, "ethtool -L %s rx 1 tx 1", nic->name);
 	else
-		snprintf(fix, sizeof fix, "make %s anew with one queue (ip link add: numrxqueues 1)", nic->name);
+		snprintf(fix, sizeof fix, "make %s again with one queue (ip link add: numrxqueues 1)", nic->name);
 	doctor_add(doctor, "queues", FINDING_WARN, "x520-queues", fix,
 		   "%s: %d receive queues: af_xdp would see the first alone and is not used, and by af_packet flows "
 		   "overtake each other (DPDK's own drivers take one)",

@@ -98,7 +98,7 @@ int lab_command_status(int argc, char **argv)
 	for (int i = 0; i < count; i++) {
 		struct lab lab;
 
-		/* One that is not whole is told of, and does not hide the others. */
+		/* One that is not whole is reported and does not hide the others. */
 		if (lab_read(settings.name ? settings.name : names[i], &lab, &err) != 0)
 			code = command_fail(&err, COMMAND_FAILED);
 		else if (settings.json)

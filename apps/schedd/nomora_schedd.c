@@ -176,7 +176,7 @@ int command_schedd(int argc, char **argv)
 		OPTION_HEADING("Decisions:"),
 		OPTION_CHOICE(struct settings, policy, "policy", 'p', "NAME", names, "how to place"),
 		OPTION_INTEGER(struct settings, round_ms, "round-ms", 0, "MS", 0, 3600000,
-			       "at most one round per so many milliseconds"),
+			       "shortest time from round to round"),
 		OPTION_DOUBLE(struct settings, omega_per_s, "omega-per-s", 0, "COST", 0, 1e6,
 			      "what a second of waiting costs"),
 		OPTION_DOUBLE(struct settings, beta_per_s, "beta-per-s", 0, "COST", 0, 1e6,

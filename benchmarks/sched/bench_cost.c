@@ -2,7 +2,7 @@
 /*
  * Machine costs a second on one core: each kernel over rows of 12,500 machines in 48s, rows that stay in the cache and
  * rows that do not; the definition, pair by pair, beside them; then whole rows as the network asks for them (round
- * trips out of the latency view, costs, arcs picked) and rows mended after one pair moved. Medians of 9.
+ * trips out of the latency view, costs, arcs picked) and rows updated after one pair moved. Medians of 9.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static int make(struct setting *setting)
 	return 0;
 }
 
-/* Million machine costs a second over so many rows; `sum` keeps the work from being left out. */
+/* Million machine costs a second over `rows` rows; `sum` keeps the compiler from dropping the work. */
 static double kernel_rate(const struct setting *setting, const struct cost_kernel *kernel,
 			  const struct cost_table *table, int rows, uint64_t *sum)
 {
@@ -154,7 +154,7 @@ static void run_kernels(const struct setting *setting, uint64_t *sum)
 	cost_table_destroy(table);
 }
 
-/* Rows by way of the cache: anew for every root, then mended after one pair of each moved. */
+/* Rows through the cache: computed for every root, then updated after one pair of each moved. */
 static void run_rows(const struct setting *setting, uint64_t *sum)
 {
 	enum { ROOTS = 2000 };
@@ -166,7 +166,7 @@ static void run_rows(const struct setting *setting, uint64_t *sum)
 	struct rng rng;
 	enum { WORDS = (MACHINES / PER_RACK + 64) / 64 };
 	uint64_t *racks = calloc((size_t)MACHINES * WORDS, sizeof *racks);
-	double begin, made, again, mended;
+	double begin, made, again, updated;
 
 	if (!rows || !racks || cost_rows_add_curve(rows, setting->curve, LATENCY_REFERENCE_ABSOLUTE) != 0)
 		return;
@@ -193,12 +193,12 @@ static void run_rows(const struct setting *setting, uint64_t *sum)
 	begin = cpu_seconds();
 	for (uint32_t root = 0; root < ROOTS; root++)
 		*sum += cost_rows_get(rows, 0, root * 6)->machine_count;
-	mended = cpu_seconds() - begin;
+	updated = cpu_seconds() - begin;
 	printf("{\"benchmark\": \"cost\", \"figure\": \"row\", \"kernel\": \"%s\", \"machines\": %d, "
 	       "\"us_per_first_row\": %.2f, \"us_per_row\": %.2f, \"million_costs_per_s\": %.1f, "
 	       "\"us_per_mended_row\": %.2f}\n",
 	       cost_kernel_best()->name, MACHINES, made / ROOTS * 1e6, again / ROOTS * 1e6,
-	       ROOTS * (double)MACHINES / again * 1e-6, mended / ROOTS * 1e6);
+	       ROOTS * (double)MACHINES / again * 1e-6, updated / ROOTS * 1e6);
 	free(racks);
 	cost_rows_destroy(rows);
 	latency_view_destroy(view);

@@ -5,8 +5,8 @@
  * the paper's four curves; policy nomora with preemption, beta 0. Each round 300 tasks arrive or end, and a share of
  * the jobs gets new costs, in one of two ways:
  *
- *   redrawn   all latencies in the root's rack are drawn anew: most arcs of the job change, and most of its tasks move
- *   drifting  each latency to a machine that the job has an arc to (p_m) is measured anew with chance 1/4, and then
+ *   redrawn   all latencies in the root's rack are redrawn: most arcs of the job change, and most of its tasks move
+ *   drifting  each latency to a machine that the job has an arc to (p_m) is measured again with chance 1/4, and then
  *             lies within 10 us of what it was at first: each cost moves by a few units
  *
  * The first round makes ready for the others. What happens in a round is drawn before its clock starts; from then on

@@ -161,7 +161,8 @@ static void flip_task(struct job_notes *job, uint32_t task)
 	job->tasks[task / 64] ^= UINT64_C(1) << task % 64;
 }
 
-/* Jobs until so many tasks run: each root somewhere, its tasks where they landed at random, as after a while of load.
+/* Adds jobs until `tasks` tasks run: each root somewhere, its tasks where they landed at random, as after a while of
+ * load.
  */
 static void make_jobs(struct load *load, uint32_t tasks)
 {
@@ -284,7 +285,7 @@ static uint32_t next_job(struct load *load, uint32_t job)
 	}
 }
 
-/* Racks are measured anew from machines with roots, until so many jobs have new costs. */
+/* Measures racks again from machines with roots, until `jobs` jobs have new costs. */
 static void draw_racks(struct load *load, uint32_t jobs)
 {
 	uint32_t job = (uint32_t)rng_below(&load->rng, load->job_count);
@@ -304,7 +305,7 @@ static void draw_racks(struct load *load, uint32_t jobs)
 	}
 }
 
-/* Pairs are measured anew from the roots of so many jobs. What they drift about is drawn again, not read. */
+/* Measures pairs again from the roots of `jobs` jobs. The centre of the drift is drawn again, not read. */
 static void draw_pairs(struct load *load, uint32_t jobs)
 {
 	uint32_t job = (uint32_t)rng_below(&load->rng, load->job_count);

@@ -29,13 +29,13 @@ struct task_event {
 	bool arrives;
 };
 
-/* All round trips in a root's rack, measured anew. */
+/* Measures all round trips in a root's rack again. */
 struct rack_measured {
 	uint32_t root;
 	float rtt_us[PER_RACK];
 };
 
-/* One round trip, measured anew. */
+/* Measures one round trip again. */
 struct pair_measured {
 	uint32_t root, machine;
 	float rtt_us;
@@ -72,9 +72,9 @@ void need(bool holds, const char *what);
 void load_start(struct load *load, uint32_t machines);
 void load_stop(struct load *load);
 
-/* 300 arrivals or ends, and new costs for so many jobs, redrawn or drifting. */
+/* 300 arrivals or ends, and new costs for as many jobs, redrawn or drifting. */
 void load_draw(struct load *load, uint32_t jobs, bool drifting);
-/* What was drawn happens: round trips are stored, the network is told. */
+/* Applies the drawn changes: stores round trips and passes events to the network. */
 void load_happen(struct load *load);
 
 #endif

@@ -38,7 +38,7 @@ void simulator_refit(struct simulator *simulator, const double *noise, const dou
 		     struct solution *solution);
 
 /*
- * The candidate fitted anew to its own curve plus `noise` (count; not in simulator->work). *curve points into the
+ * The candidate refitted to its own curve plus `noise` (count; not in simulator->work). *curve points into the
  * simulator and to *solution; if the fit cannot be, it is the candidate itself.
  */
 void simulator_curve(struct simulator *simulator, const double *noise, struct candidate_curve *curve,

@@ -14,7 +14,7 @@ struct QR_NAME(qr) {
 	QR_REAL *head;    /* columns: first elements of the Householder vectors */
 	QR_REAL *factor;  /* columns: 2 / v'v */
 	QR_REAL *scale;   /* columns: norm of column j of A; 1 for a column of zeros */
-	QR_REAL *norms;   /* columns: scratch, squared norms of what is left of each column */
+	QR_REAL *norms;   /* columns: scratch, squared norms of each column's remainder */
 	QR_REAL *scratch; /* columns */
 	size_t *pivot;    /* columns: index in A of column k */
 };

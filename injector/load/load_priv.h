@@ -57,7 +57,7 @@ struct request {
 
 struct connection {
 	int socket;
-	bool wants_write; /* epoll is told to wait for room */
+	bool wants_write; /* epoll waits for room too */
 	struct reply_parser parser;
 	char *out;
 	size_t out_begin, out_end, out_capacity;

@@ -413,7 +413,7 @@ static enum option_outcome run_pass(const struct option_usage *usage, const stru
 {
 	int code;
 
-	optind = 0; /* glibc: start anew */
+	optind = 0; /* glibc: start again */
 	opterr = 0;
 	while ((code = getopt_long(argc, argv, parse->shorts, parse->longs, NULL)) != -1) {
 		const struct option_row *row = row_of_code(parse, code);

@@ -100,7 +100,7 @@ static void read_tasks(struct json_reader *reader, const json_t *object, struct 
 		if (reader->failed)
 			return;
 		if (json_object_get(names, job->tasks[t].name))
-			json_fail(reader, where, "name", "task '%s' is there twice in this job", job->tasks[t].name);
+			json_fail(reader, where, "name", "duplicate task '%s' in this job", job->tasks[t].name);
 		else
 			json_object_set_new(names, job->tasks[t].name, json_integer(t));
 	}

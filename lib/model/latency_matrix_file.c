@@ -194,7 +194,7 @@ static int read_row(const struct row_place *row, struct latency_matrix *matrix, 
 		return error_at(row->err, place_of(row, COLUMN_SOURCE), -code, "cannot add the row: %s",
 				strerror(-code));
 	if (latency_matrix_count(matrix) == known)
-		return error_at(row->err, place_of(row, COLUMN_DESTINATION), EEXIST, "the pair %s -> %s is there twice",
+		return error_at(row->err, place_of(row, COLUMN_DESTINATION), EEXIST, "duplicate pair %s -> %s",
 				latency_matrix_host(matrix, entry.source),
 				latency_matrix_host(matrix, entry.destination));
 	return 0;

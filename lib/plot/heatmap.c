@@ -17,7 +17,7 @@ static const struct text_style axis_style = {.size = 13, .grey = 0.15, .place = 
 
 enum { EDGE = 14, BAR_WIDTH = 16, BAR_GAP = 22, BAR_LABELS = 82, LABEL_MAXIMUM = 160 };
 
-/* Beyond so many cells they are drawn as one picture, twice as fine as its cells up to CELLS_FINE. */
+/* Above this number of cells they are drawn as one picture, twice as fine as its cells up to CELLS_FINE. */
 enum { CELLS_VECTOR = 10000, CELLS_FINE = 1000000 };
 #define MISSING_GREY 0.88
 

@@ -27,7 +27,7 @@ struct pending {
 	struct ns requested_at;
 };
 
-/* Open addressing; grows at half full. Requests stay, so that a second answer is told from an orphan. */
+/* Open addressing; grows at half full. Requests stay, to distinguish a second answer from an orphan. */
 struct pairing {
 	struct pending *slots;
 	size_t capacity, used;

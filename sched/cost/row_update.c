@@ -353,7 +353,7 @@ static int update_rack(struct cost_rows *rows, struct cached_row *cached, uint32
 	return machines_moved | rack_moved;
 }
 
-/* Has a cut row so many more or fewer arcs than when it was cut that another cut is due? */
+/* Has the number of arcs of a cut row changed enough since the cut for another one? */
 static bool needs_another_cut(const struct cost_rows *rows, const struct cached_row *cached)
 {
 	uint32_t most = rows->settings.machine_arcs, count = cached->row.machine_count;
@@ -384,7 +384,7 @@ static int update_dirty(struct cost_rows *rows, struct cached_row *cached)
 			changed += moved > 0;
 		}
 	}
-	rows->work.mended++;
+	rows->work.updated++;
 	if (changed > 0) {
 		row->mended_from = cached->top == top && cached->top_count > 0 ? row->version : 0;
 		row->version = ++rows->versions;

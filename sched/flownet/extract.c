@@ -138,7 +138,7 @@ static bool stays(struct flownet *net, int32_t machine)
 	return true;
 }
 
-/* Those that must leave their machine, then those that wait, to what is left of the shares. */
+/* Those that must leave their machine, then those that wait, to the remaining shares. */
 static int plan_members(struct flownet *net, uint32_t job, const struct net_member *members, size_t count,
 			int32_t share_count, int32_t machine_limit)
 {
@@ -304,7 +304,7 @@ static void choose_all(struct flownet *net)
 	count_departures(net, -1);
 }
 
-/* The task stays where it is, the solver has its unit elsewhere: it is told in the next round. */
+/* The task stays where it is, the solver has its unit elsewhere: the next round corrects it. */
 static int note_stay(struct flownet *net, uint32_t job)
 {
 	net->jobs[job].recount = true;

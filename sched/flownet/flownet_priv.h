@@ -155,7 +155,7 @@ struct flownet {
 	struct flownet_change *pending;
 	size_t pending_count, pending_room;
 	uint64_t pending_events;
-	struct net_walk changed; /* jobs of which the solver is told in this round */
+	struct net_walk changed; /* jobs whose changes the solver gets in this round */
 	struct net_walk touched; /* jobs whose answer is looked at in this round */
 	uint32_t *walk_starts;   /* [rack_count + 2] scratch of the sort by rack, as is the next */
 	uint32_t *walk_sorted;
@@ -232,7 +232,7 @@ int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum 
 void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int32_t running, bool draining);
 /* Adds to the machine's tasks for a moment, while choose() is asked. */
 void net_machine_try(struct flownet *net, int32_t machine, int32_t sign);
-/* The task waits or runs since so many seconds ago. */
+/* For how long the task has waited or run. */
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s);
 /* Takes the task, which is there, off its machine, puts it on another; no pins, no changes. */
 void net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine);

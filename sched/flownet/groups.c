@@ -160,7 +160,7 @@ static const struct cost_row *class_row(struct flownet *net, uint32_t job, bool 
 	return net->policy.row(net->policy.context, job, net_root_machine(&net->jobs[job]));
 }
 
-/* The racks alone that a mending changed since the solver was told. */
+/* Only the racks that an update changed since the solver got the row. */
 static int set_changed_racks(struct flownet *net, const struct net_class *entry, const struct cost_row *costs,
 			     int32_t running_count)
 {
@@ -239,7 +239,7 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 	return code == 0 ? structured_set_supply(net->solver, known->group, (int32_t)(end - first)) : code;
 }
 
-/* Tasks that may move, of a job of which nothing but their number may have changed since the solver was told; or 0. */
+/* Tasks that may move, of a job of which nothing but their number may have changed since the last solve; or 0. */
 static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 {
 	if (job->recount || !net_job_uniform(net, job) || job->first.running_digest != 0)

@@ -45,7 +45,7 @@ static void reserve_for_open_jobs(struct placer *placer, const struct flownet *n
 	placer->reserved_round = flownet_rounds(net);
 }
 
-/* Is `a` the better rack for a job of so many tasks: room for all, then the tightest; else the roomiest. */
+/* Is `a` the better rack for a job of `tasks` tasks: room for all, then the tightest; else the roomiest. */
 static bool is_better(const struct rack_choice *a, const struct rack_choice *b, int64_t tasks)
 {
 	bool a_fits = a->room >= tasks, b_fits = b->room >= tasks;

@@ -119,7 +119,7 @@ static const struct refusal refusals[] = {
 	{JOB("\"r\"", ""), "j.jsonl:1: tasks"},
 	{JOB("[\"r\", 4]", ""), "j.jsonl:1: tasks[1]"},
 	{JOB("[\"r\", \"\"]", ""), "j.jsonl:1: tasks[1]"},
-	{JOB("[\"r\", \"r\"]", ""), "task 'r' is there twice"},
+	{JOB("[\"r\", \"r\"]", ""), "duplicate task 'r'"},
 	{JOB("[\"r\", {\"machine\": \"m\"}]", ""), "j.jsonl:1: tasks[1].name"},
 	{JOB("[\"r\", {\"name\": \"b\", \"running_s\": 3}]", ""), "tasks[1].running_s"},
 	{JOB("[\"r\", {\"name\": \"b\", \"waited_s\": -3}]", ""), "tasks[1].waited_s"},

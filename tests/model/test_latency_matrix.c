@@ -84,7 +84,7 @@ static const struct bad_file bad_files[] = {
 	{HEADER_2 "a,b,1,2,3,0,1,2,measured,0,0,2,0\n", "m.csv:2: disturbed"},
 	{HEADER_2 "a,b,1,2,3,0,1,2,measured,0,0,0,nan\n", "m.csv:2: error_us"},
 	{HEADER "a,b,1,2,3,0,1,1e300\n", "m.csv:2: updated_at"},
-	{HEADER "a,b,1,2,3,0,1,2\na,b,1,2,3,0,1,3\n", "m.csv:3: dst: the pair a -> b is there twice"},
+	{HEADER "a,b,1,2,3,0,1,2\na,b,1,2,3,0,1,3\n", "m.csv:3: dst: duplicate pair a -> b"},
 };
 
 Test(latency_matrix, there_is_no_zero_below_zero)

@@ -213,7 +213,7 @@ Test(sweep_writer, cuts_off_the_line_that_a_dead_writer_left)
 
 #define ROW(delay, run, metric) #delay ",both," #run "," metric ",1/s,higher,1,,0,\n"
 
-/* A file, how many rows of its last run are cut off where a run has a, b and c, and what is left of it. */
+/* A file, how many rows of its last run are cut off where a run has a, b and c, and the rest of the file. */
 static const struct {
 	char text[320];
 	int cut;

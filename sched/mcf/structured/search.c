@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "structured_search.h"
 
-enum { LAYERS_BEYOND_PART = 4 }; /* of the nodes settled at the first meeting: so many more are settled */
+enum { LAYERS_BEYOND_PART = 4 }; /* layers settled beyond the first meeting, as a share of the nodes settled there */
 
 /* The stamp has wrapped around: labels of 2^32 searches ago would look current. */
 static void forget_labels(struct structured *state)

@@ -336,7 +336,8 @@ int32_t arc_capacity(const struct group *group, int32_t target, int32_t cost);
 /* More units on the limited arc at this place of `running`, or room for more. */
 void limited_change(struct structured *state, int32_t group, int32_t place, int32_t flow, int32_t units);
 int32_t arc_residual_at(const struct group *group, int32_t target, int32_t cost);
-/* The limited arcs and what is remembered leave the row, then come in anew. Costs the row, if there are any. */
+/* Removes the limited arcs and what is remembered from the row, then adds them again. Takes a walk over the row, if
+ * there are any. */
 void running_drop(struct structured *state, int32_t group);
 bool running_add(struct structured *state, int32_t group, const struct structured_running *running, int32_t count);
 
@@ -367,7 +368,7 @@ void group_reprice(struct structured *state, int32_t group);
 /* export.c: whether the group's arc to the sink for what cannot be routed is in the export. */
 bool export_has_unrouted(const struct group *group);
 
-/* import.c: flow and prices anew, by the network simplex; fails as a search does. */
+/* import.c: computes flow and prices by the network simplex; fails as a search does. */
 void import_simplex(struct structured *state);
 
 /* start.c */

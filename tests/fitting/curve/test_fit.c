@@ -504,7 +504,7 @@ Test(observations, one_run_is_an_outlier_and_half_a_level_is_none)
 	cr_assert_eq(outliers_with(2), 0);
 }
 
-/* Scatter of a tenth of the performance, at three delays with so many runs each. */
+/* Scatter of a tenth of the performance, at three delays with `runs` runs each. */
 static enum observation_noise noise_of(int runs)
 {
 	struct observations observations;
@@ -550,7 +550,7 @@ Test(fit, no_curve_starts_above_a_known_baseline)
 	fit_free(&fit);
 }
 
-/* A logarithm that starts anew at the threshold, far from what log(1 + x/s) can do from 0 on. */
+/* A logarithm that restarts at the threshold, far from what log(1 + x/s) can do from 0 on. */
 Test(fit, families_with_shapes_count_from_the_threshold)
 {
 	char text[4096], *at = text;

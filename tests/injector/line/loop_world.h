@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Both loops to the cycle, in a world that the test makes: a counter that advances by STEP at every reading and jumps
- * where it is told to, packets that arrive at given moments, a port that notes when each left. It stands in for dp's
+ * where the test says, packets that arrive at given moments, a port that notes when each left. It stands in for dp's
  * packets and clock (fake/dp/packet.h), so that the loops run as they are.
  */
 #ifndef LOOP_WORLD_H
@@ -34,7 +34,7 @@ struct loop_world {
 	size_t preparations;   /* so often */
 	bool flood;            /* port 1 gives whole bursts, always */
 	uint64_t stop_at;      /* 0: never */
-	unsigned int refusals; /* so many bursts to come lose their last 7 packets */
+	unsigned int refusals; /* number of bursts to come that lose their last 7 packets */
 };
 
 extern struct loop_world world;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which packets stalls and hiccups disturb, and what is told of them. */
+/* Which packets stalls and hiccups disturb, and how they are reported. */
 #include <criterion/criterion.h>
 
 #include "loop_world.h"

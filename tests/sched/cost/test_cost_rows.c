@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cached rows, mended after random changes, against rows computed pair by pair. */
+/* Cached rows, updated after random changes, against rows computed pair by pair. */
 #include <criterion/criterion.h>
 
 #include "place_world.h"
@@ -148,7 +148,7 @@ static void walk(uint64_t seed, struct thresholds limit)
 	}
 	cr_expect_gt(told, EVENTS / 8, "what changed is named");
 	free(seen);
-	cr_expect_gt(cost_rows_work(rows)->mended, EVENTS / 4, "rows are mended, not made anew");
+	cr_expect_gt(cost_rows_work(rows)->updated, EVENTS / 4, "rows are updated, not recomputed");
 	cr_expect_gt(cost_rows_work(rows)->hits, 0);
 	cost_rows_destroy(rows);
 	test_world_free(&world);
@@ -242,7 +242,7 @@ Test(cost_rows, a_row_goes_with_the_last_root)
 	cr_expect_eq(cost_rows_get(rows, 0, 3)->version, version);
 	cost_rows_root_left(rows, 0, 3);
 	cr_expect_eq(cost_rows_kept(rows), 1, "the other curve's row stays");
-	cr_expect_neq(cost_rows_get(rows, 0, 3)->version, version, "made anew");
+	cr_expect_neq(cost_rows_get(rows, 0, 3)->version, version, "recomputed");
 	cost_rows_destroy(rows);
 	test_world_free(&world);
 }

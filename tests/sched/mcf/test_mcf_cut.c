@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cut that says why a problem is infeasible, counted anew from the nodes that it names. */
+/* The cut that says why a problem is infeasible, recounted from the nodes that it names. */
 #include <errno.h>
 
 #include <criterion/criterion.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The DIMACS reader: what it takes, and that each bad file is refused with line, field and what was expected. */
+/* The DIMACS reader: the forms that it accepts, and that each bad file is refused with line, field and what was
+ * expected. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where roots go: held against a search that looks at every machine of the racks in question anew for every job; and
+ * Where roots go: held against a search that looks at every machine of the racks in question for every job; and
  * how many costs are looked at where racks are large.
  */
 #include <criterion/criterion.h>

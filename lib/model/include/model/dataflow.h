@@ -123,8 +123,8 @@ int dataflow_parse_flink(struct dataflow *dataflow, const char *name, const char
 
 /* How MapReduce traces become jobs: neither format has all of it. */
 struct dataflow_trace_options {
-	uint32_t jobs;   /* the first so many; 0: all */
-	uint32_t tasks;  /* SWIM: at most so many mappers and reducers each */
+	uint32_t jobs;   /* read only the first ones; 0: all */
+	uint32_t tasks;  /* SWIM: most mappers, and most reducers, of a job */
 	double split_MB; /* SWIM: a mapper for each split of the input, a reducer for each split of the shuffle */
 	bool pin;        /* coflows: a task on port p runs on host number p */
 };

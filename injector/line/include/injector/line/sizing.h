@@ -12,9 +12,9 @@ enum { INJECTOR_SLOTS_DEFAULT = 16384, INJECTOR_DESCRIPTORS = 1024 /* per queue 
 uint32_t injector_slots_needed(double delay_us, double rate_pps);
 
 /*
- * The slots per direction unless the user sets them: INJECTOR_SLOTS_DEFAULT, or fewer where that many would stay empty
- * at the expected rate (0 = not known) even at the longest delay. Each slot takes a packet buffer. `modes`: a mode may
- * hold packets longer, so that the default stays.
+ * The slots per direction unless the user sets them: INJECTOR_SLOTS_DEFAULT, or fewer where most of them would stay
+ * empty at the expected rate (0 = not known) even at the longest delay. Each slot takes a packet buffer. `modes`: a
+ * mode may hold packets longer, so that the default stays.
  */
 uint32_t injector_slots_default(double expected_pps, bool modes);
 

@@ -88,10 +88,10 @@ struct cost_rows_settings {
 
 /* Work done so far, for statistics. */
 struct cost_rows_work {
-	uint64_t rows;   /* computed whole */
-	uint64_t mended; /* of which only some racks were computed */
-	uint64_t costs;  /* machine costs computed in all */
-	uint64_t hits;   /* asked for and up to date */
+	uint64_t rows;    /* computed whole */
+	uint64_t updated; /* of which only some racks were computed */
+	uint64_t costs;   /* machine costs computed in all */
+	uint64_t hits;    /* asked for and up to date */
 };
 
 /* NULL with errno ENOMEM. The layout and the source's context must outlive the rows. */

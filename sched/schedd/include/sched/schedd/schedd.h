@@ -55,7 +55,7 @@ struct schedd_options {
 	enum latency_statistic statistic;
 	struct windows windows; /* of moves */
 	double journal_days;    /* how long the journal is kept */
-	uint32_t round_ms;      /* at most one round per so many milliseconds */
+	uint32_t round_ms;      /* at most one round in this time, in milliseconds */
 };
 
 struct schedd;
