@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <probe/rtt/pairs.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/address.h>
+#include <base/array.h>
+#include <base/file.h>
+#include <base/histogram.h>
+#include <base/search.h>
+#include <model/peers.h>
+
+enum { PROGRESS_EVERY = 4096 }; /* round trips */
+
+/* Asker and answerer. */
+struct pair {
+	ip_address source, destination;
+	struct histogram *rtt; /* ns */
+};
+
+struct rtt_pairs {
+	struct pair *items; /* ascending by source, then destination */
+	size_t count, capacity;
+	bool gross;
+	FILE *samples; /* NULL = not wanted */
+	struct peers peers;
+	struct capture_counters counters;
+	struct progress *progress;
+	uint64_t taken;
+	struct error *err; /* while the capture is read */
+};
+
+static bool is_before(const struct pair *pair, ip_address source, ip_address destination)
+{
+	return pair->source < source || (pair->source == source && pair->destination < destination);
+}
+
+/* Where the pair is, or where it belongs. */
+static size_t pair_place(const struct rtt_pairs *pairs, ip_address source, ip_address destination)
+{
+	size_t at;
+
+	SEARCH_LOWER_BOUND(at, 0, pairs->count, is_before(&pairs->items[at], source, destination));
+	return at;
+}
+
+/* Adds the pair if it is new. NULL = out of memory. */
+static struct pair *find_pair(struct rtt_pairs *pairs, ip_address source, ip_address destination)
+{
+	size_t place = pair_place(pairs, source, destination);
+	struct pair *items, *pair, added = {source, destination, NULL};
+
+	if (place < pairs->count && pairs->items[place].source == source &&
+	    pairs->items[place].destination == destination)
+		return &pairs->items[place];
+	items = array_grow(pairs->items, pairs->count, &pairs->capacity, sizeof *items);
+	if (!items)
+		return NULL;
+	pairs->items = items;
+	added.rtt = histogram_create(1, INT64_C(60) * NS_PER_S, 3);
+	if (!added.rtt)
+		return NULL;
+	pair = &items[place];
+	memmove(pair + 1, pair, (pairs->count++ - place) * sizeof *pair);
+	*pair = added;
+	return pair;
+}
+
+static const char *name_of(const struct rtt_pairs *pairs, ip_address address, char *text)
+{
+	const struct peer *peer = peers_find(&pairs->peers, address);
+
+	address_print(address, text);
+	return peer ? peer->name : text;
+}
+
+static int take_sample(void *context, const struct capture_sample *sample)
+{
+	struct rtt_pairs *pairs = context;
+	struct pair *pair = find_pair(pairs, sample->source, sample->destination);
+	struct ns rtt = pairs->gross ? sample->gross : ns_sub(sample->gross, sample->residence);
+	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
+
+	if (!pair)
+		return error_set(pairs->err, ENOMEM, "out of memory after %zu pairs of hosts", pairs->count);
+	histogram_record(pair->rtt, rtt.v);
+	if (++pairs->taken % PROGRESS_EVERY == 0) {
+		char note[48];
+
+		snprintf(note, sizeof note, "%" PRIu64 " round trips", pairs->taken);
+		progress_update(pairs->progress, 0, note);
+	}
+	if (pairs->samples)
+		fprintf(pairs->samples, "%" PRId64 ".%09" PRId64 ",%s,%s,%u,%" PRIu32 ",%.3f,%.3f\n",
+			sample->requested_at.v / NS_PER_S, sample->requested_at.v % NS_PER_S,
+			name_of(pairs, sample->source, source), name_of(pairs, sample->destination, destination),
+			sample->source_port, sample->sequence, ns_to_us(rtt), ns_to_us(sample->residence));
+	return 0;
+}
+
+static double us_at(const struct histogram *histogram, double percentile)
+{
+	return (double)histogram_percentile(histogram, percentile) / 1e3;
+}
+
+void rtt_pairs_print(const struct rtt_pairs *pairs, FILE *out)
+{
+	const struct capture_counters *counters = &pairs->counters;
+	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
+
+	fprintf(out, "%-16s %-16s %8s %9s %9s %9s %9s\n", "from", "to", "samples", "min us", "p50 us", "p99 us",
+		"max us");
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct pair *pair = &pairs->items[i];
+
+		fprintf(out, "%-16s %-16s %8" PRIu64 " %9.1f %9.1f %9.1f %9.1f\n", name_of(pairs, pair->source, source),
+			name_of(pairs, pair->destination, destination), histogram_count(pair->rtt),
+			(double)histogram_minimum(pair->rtt) / 1e3, us_at(pair->rtt, 50), us_at(pair->rtt, 99),
+			(double)histogram_maximum(pair->rtt) / 1e3);
+	}
+	fprintf(out,
+		"\n%" PRIu64 " packets: %" PRIu64 " requests, %" PRIu64 " answers, %" PRIu64 " pairs; %" PRIu64
+		" unanswered, %" PRIu64 " answers without request, %" PRIu64 " broken\n",
+		counters->packets, counters->requests, counters->answers, counters->pairs, counters->unanswered,
+		counters->orphans, counters->broken);
+}
+
+json_t *rtt_pairs_to_json(const struct rtt_pairs *pairs, const char *path)
+{
+	const struct capture_counters *counters = &pairs->counters;
+	json_t *list = json_array();
+	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
+
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct pair *pair = &pairs->items[i];
+
+		json_array_append_new(list, json_pack("{s:s,s:s,s:I,s:{s:f,s:f,s:f,s:f,s:f}}", "src",
+						      name_of(pairs, pair->source, source), "dst",
+						      name_of(pairs, pair->destination, destination), "samples",
+						      (json_int_t)histogram_count(pair->rtt), "rtt_us", "min",
+						      (double)histogram_minimum(pair->rtt) / 1e3, "p50",
+						      us_at(pair->rtt, 50), "p99", us_at(pair->rtt, 99), "max",
+						      (double)histogram_maximum(pair->rtt) / 1e3, "mean",
+						      histogram_mean(pair->rtt) / 1e3));
+	}
+	return json_pack("{s:s,s:s,s:b,s:o,s:{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}}", "schema", "nomora.rtt/1", "file",
+			 path, "residence_taken_off", !pairs->gross, "pairs", list, "packets", "captured",
+			 (json_int_t)counters->packets, "requests", (json_int_t)counters->requests, "answers",
+			 (json_int_t)counters->answers, "paired", (json_int_t)counters->pairs, "repeated",
+			 (json_int_t)counters->repeated, "unanswered", (json_int_t)counters->unanswered, "orphans",
+			 (json_int_t)counters->orphans, "broken", (json_int_t)counters->broken);
+}
+
+static int read_capture(const char *path, const struct rtt_pairs_settings *settings, struct rtt_pairs *pairs,
+			struct error *err)
+{
+	struct file_writer *writer = NULL;
+	int code = settings->peers ? peers_read(settings->peers, &pairs->peers, err) : 0;
+
+	if (!code && settings->samples) {
+		writer = file_writer_open(settings->samples, err);
+		if (!writer)
+			return error_code(err, ENOMEM);
+		pairs->samples = file_writer_stream(writer);
+		fputs("captured_at,src,dst,source_port,sequence,rtt_us,residence_us\n", pairs->samples);
+	}
+	if (!code)
+		code = capture_read(path, settings->udp_port, take_sample, pairs, &pairs->counters, err);
+	pairs->samples = NULL;
+	if (writer && code)
+		file_writer_discard(writer);
+	else if (writer)
+		code = file_writer_commit(writer, err);
+	return code;
+}
+
+struct rtt_pairs *rtt_pairs_read(const char *path, const struct rtt_pairs_settings *settings, struct error *err)
+{
+	struct rtt_pairs *pairs = calloc(1, sizeof *pairs);
+
+	if (!pairs) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	pairs->gross = settings->gross;
+	pairs->progress = settings->progress;
+	pairs->err = err;
+	if (read_capture(path, settings, pairs, err) != 0) {
+		rtt_pairs_destroy(pairs);
+		return NULL;
+	}
+	pairs->err = NULL;
+	return pairs;
+}
+
+void rtt_pairs_destroy(struct rtt_pairs *pairs)
+{
+	if (!pairs)
+		return;
+	for (size_t i = 0; i < pairs->count; i++)
+		histogram_destroy(pairs->items[i].rtt);
+	free(pairs->items);
+	peers_free(&pairs->peers);
+	free(pairs);
+}
+
+const struct capture_counters *rtt_pairs_counters(const struct rtt_pairs *pairs)
+{
+	return &pairs->counters;
+}
