@@ -99,6 +99,8 @@ static int run(const struct dataflow_settings *settings, struct dataflow *datafl
 
 	if (!plan || (settings->bound && dataflow_bound(plan->network, settings->local_MBps, &bound_MBps, &err) < 0)) {
 		code = dataflow_fail(&err);
+	} else if (settings->apply) {
+		code = dataflow_apply(settings, plan, &err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
 	} else if (!settings->json) {
 		dataflow_print_plan(plan, bound_MBps);
 	} else if (dataflow_print_plan_json(plan, engine, bound_MBps) < 0) {
@@ -208,6 +210,14 @@ int command_dataflow(int argc, char **argv)
 		OPTION_FLAG(struct dataflow_settings, pin, "pin", 0, "coflows: a task on port N stays on host N"),
 		OPTION_STRING(struct dataflow_settings, scenario, "scenario", 0, "FILE",
 			      "write the scenario to FILE (JSON) and end"),
+		OPTION_HEADING("On a lab:"),
+		OPTION_FLAG(struct dataflow_settings, apply, "apply", 'a',
+			    "set the routes in a routed lab and run every flow at its predicted rate"),
+		OPTION_STRING(struct dataflow_settings, lab, "lab", 0, "NAME", "the lab of --apply"),
+		OPTION_DOUBLE(struct dataflow_settings, seconds, "seconds", 0, "S", 0.1, 3600,
+			      "length of the transfers"),
+		OPTION_FLAG(struct dataflow_settings, keep_routes, "keep-routes", 0,
+			    "leave the routes in the lab; the next --apply replaces them"),
 		OPTION_HEADING("Experiments:"),
 		OPTION_CHOICE(struct dataflow_settings, experiment, "experiment", 0, "NAME", experiments,
 			      "the paper's figures: storm (4, 5), hadoop (7, 8), failures (6, 9), runtime (10, 11), "
@@ -242,6 +252,8 @@ int command_dataflow(int argc, char **argv)
 					     .slots = 2,
 					     .tasks = 10,
 					     .split_MB = 128,
+					     .lab = "lab0",
+					     .seconds = 5,
 					     .experiment = -1,
 					     .runs = 10};
 	struct error err = {0};

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <base/options.h>
+#include <lab/lab.h>
 #include <sched/dataflow/plan.h>
 
 struct dataflow_settings {
@@ -23,6 +24,10 @@ struct dataflow_settings {
 	bool simulate;
 	double until_s;
 	struct option_list faults;
+	/* On a lab. */
+	bool apply, keep_routes;
+	const char *lab;
+	double seconds;
 	int experiment; /* < 0: none */
 	const char *output;
 	int64_t runs;
@@ -39,6 +44,11 @@ struct paths_options dataflow_paths_options(const struct dataflow_settings *sett
 
 /* Simulates with the engine of the command line and prints; an exit code. */
 int dataflow_run_simulation(const struct dataflow_settings *settings, struct dataflow *dataflow);
+
+/* The lab of --apply: it must be routed, with limited links. 0 or -errno with err set. */
+int dataflow_read_lab(const char *name, struct lab *lab, struct error *err);
+/* Sets the plan's routes, runs its flows and prints predicted and measured rates. 0 or -errno with err set. */
+int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err);
 
 /* The figures of --experiment into -o DIR, their values on standard output; an exit code. */
 int dataflow_run_experiment(const struct dataflow_settings *settings);

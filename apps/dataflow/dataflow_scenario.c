@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a scenario comes from: its file, a generator, or a file of another system. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include <sched/dataflow/generate.h>
 
@@ -14,6 +15,8 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 	if (sources != 1)
 		return error_set(err, EINVAL,
 				 "expected one of FILE, --generate, --flink, --swim, --coflows and --experiment");
+	if (settings->apply + settings->simulate + settings->compare > 1)
+		return error_set(err, EINVAL, "--apply, --simulate and --compare are mutually exclusive");
 	if ((settings->experiment >= 0) != (settings->output != NULL))
 		return error_set(err, EINVAL, "--experiment and -o DIR go together");
 	return 0;
@@ -38,6 +41,23 @@ static int add_jobs(const struct dataflow_settings *settings, struct dataflow *d
 	return dataflow_generate(dataflow, &recipe) < 0 ? error_set(err, ENOMEM, "out of memory") : 0;
 }
 
+/* The network of the lab, or the one of --topology. */
+static struct topology *make_topology(const struct dataflow_settings *settings, struct error *err)
+{
+	struct topology *topology = NULL;
+	struct lab *lab;
+
+	if (!settings->apply)
+		return topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
+	lab = malloc(sizeof *lab);
+	if (!lab)
+		error_set(err, ENOMEM, "out of memory");
+	else if (dataflow_read_lab(settings->lab, lab, err) == 0 && !(topology = lab_topology(lab)))
+		error_set(err, ENOMEM, "out of memory");
+	free(lab);
+	return topology;
+}
+
 struct dataflow *dataflow_load(const struct dataflow_settings *settings, const char *path, struct error *err)
 {
 	struct topology *topology;
@@ -45,7 +65,7 @@ struct dataflow *dataflow_load(const struct dataflow_settings *settings, const c
 
 	if (path)
 		return dataflow_read(path, err);
-	topology = topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
+	topology = make_topology(settings, err);
 	if (!topology)
 		return NULL;
 	dataflow = dataflow_create(topology, (uint32_t)settings->slots);

@@ -100,6 +100,7 @@ check "figures 6 and 9" grep -q '<h2>Figure 9</h2>' "$scratch/failures/index.htm
 check "throughput is back after the repair" grep -qE '^Storm, rate \(ours\): throughput after the repair +within 2 % +median [+-]0.0 %, worst [+-]0.0 %' <<<"$out"
 refuses "an experiment without a folder" 2 'go together' "$nomora" dataflow --experiment storm
 refuses "a folder that cannot be made" 1 'cannot make' "$nomora" dataflow --experiment storm -o /proc/none
+refuses "two things to do" 2 'mutually exclusive' "$nomora" dataflow --simulate --compare --generate storm
 refuses "a bad recipe" 2 "generate: found 'spark', expected storm or mapreduce" "$nomora" dataflow --generate spark
 refuses "two scenarios" 2 'expected one of FILE, --generate' "$nomora" dataflow --generate storm "$scenario"
 

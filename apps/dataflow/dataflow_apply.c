@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * --apply: the plan on a routed lab. Its routes are set in the switches; then every flow between two hosts is a TCP
+ * transfer at the rate that the plan predicts for it, all at once. The plan holds if each ends in the time predicted.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include <base/array.h>
+#include <base/json.h>
+#include <lab/lab.h>
+#include <lab/routes.h>
+#include <lab/transfer.h>
+
+#include "../command.h"
+#include "dataflow.h"
+
+static const double MB = 1e6, patience_s = 30;
+
+struct sending {
+	const struct plan_job *job;
+	struct dataflow_flow flow;
+	int from, to; /* hosts of the lab */
+	double MBps;  /* predicted */
+};
+
+struct applied {
+	const struct dataflow_settings *settings;
+	struct dataflow_plan *plan;
+	struct lab lab;
+	int *node_of; /* by node of the topology: of the lab */
+	struct sending *sendings;
+	size_t sending_count, sending_capacity;
+	struct lab_route *routes;
+	int *route_nodes;
+	struct transfers *transfers;
+};
+
+static int find_nodes(struct applied *a, struct error *err)
+{
+	const struct topology *topology = network_topology(a->plan->network);
+
+	a->node_of = malloc(topology->node_count * sizeof *a->node_of + 1);
+	if (!a->node_of)
+		return error_set(err, ENOMEM, "out of memory");
+	for (uint32_t n = 0; n < topology->node_count; n++) {
+		a->node_of[n] = -1;
+		for (int i = 0; i < a->lab.host_count + a->lab.switch_count; i++)
+			if (strcmp(lab_node_name(&a->lab, i), topology->nodes[n].name) == 0)
+				a->node_of[n] = i;
+		if (a->node_of[n] < 0 ||
+		    (a->node_of[n] < a->lab.host_count) != (topology->nodes[n].kind == TOPOLOGY_HOST))
+			return error_set(err, EINVAL, "lab '%s' has no %s '%s' as the scenario's network has",
+					 a->lab.name, topology->nodes[n].kind == TOPOLOGY_HOST ? "host" : "switch",
+					 topology->nodes[n].name);
+	}
+	return 0;
+}
+
+static int add_sendings(struct applied *a, const struct plan_job *job, struct error *err)
+{
+	const struct dataflow_by_source *carried = &job->graph->carried;
+
+	for (uint32_t f = 0; f < job->graph->flow_count; f++) {
+		struct sending sending = {.job = job, .flow = job->graph->flows[f]};
+		struct sending *all = array_grow(a->sendings, a->sending_count, &a->sending_capacity, sizeof *all);
+
+		if (!all)
+			return error_set(err, ENOMEM, "out of memory");
+		a->sendings = all;
+		sending.from = a->node_of[job->job->hosts[sending.flow.from]];
+		sending.to = a->node_of[job->job->hosts[sending.flow.to]];
+		for (uint32_t i = carried->first[f]; i < carried->first[f + 1]; i++)
+			sending.MBps += carried->rate[i] * job->MBps[carried->source[i]];
+		if (sending.from != sending.to && sending.MBps > 0)
+			all[a->sending_count++] = sending;
+	}
+	return 0;
+}
+
+/* The switches of the route from one host to another into nodes[]; 0 if they exchange nothing. */
+static size_t trace_route(const struct applied *a, uint32_t from, uint32_t to, int *nodes)
+{
+	const struct topology *topology = network_topology(a->plan->network);
+	int64_t number = network_route_of(a->plan->network, from, to);
+	uint32_t low = from < to ? from : to, at = low;
+	struct network_route route;
+	size_t count = 0;
+
+	if (number < 0 || network_route(a->plan->network, from, to, (uint32_t)number, &route) < 0)
+		return 0;
+	for (uint32_t r = 0; r + 1 < route.count; r++) {
+		const struct topology_link *link = &topology->links[route.resources[r] / 2];
+
+		at = link->a == at ? link->b : link->a;
+		nodes[from == low ? count : route.count - 2 - count] = a->node_of[at];
+		count++;
+	}
+	return count;
+}
+
+static int set_routes(struct applied *a, struct error *err)
+{
+	const struct topology *topology = network_topology(a->plan->network);
+	size_t pairs = (size_t)topology->host_count * topology->host_count, count = 0;
+
+	a->routes = calloc(pairs + 1, sizeof *a->routes);
+	a->route_nodes = malloc((pairs + 1) * NETWORK_ROUTE_LINKS * sizeof *a->route_nodes);
+	if (!a->routes || !a->route_nodes)
+		return error_set(err, ENOMEM, "out of memory");
+	for (uint32_t from = 0; from < topology->node_count; from++)
+		for (uint32_t to = 0; to < topology->node_count; to++) {
+			int *nodes = a->route_nodes + count * NETWORK_ROUTE_LINKS;
+			size_t length = from == to || topology->nodes[from].kind != TOPOLOGY_HOST ||
+							topology->nodes[to].kind != TOPOLOGY_HOST
+						? 0
+						: trace_route(a, from, to, nodes);
+
+			if (length > 0)
+				a->routes[count++] = (struct lab_route){.from = a->node_of[from],
+									.to = a->node_of[to],
+									.nodes = nodes,
+									.node_count = length};
+		}
+	return lab_set_routes(&a->lab, a->routes, count, err);
+}
+
+static int start_transfers(struct applied *a, struct error *err)
+{
+	double *rate = malloc((a->sending_count + 1) * sizeof *rate);
+	int code = rate ? 0 : error_set(err, ENOMEM, "out of memory");
+
+	a->transfers = rate ? transfers_create(&a->lab, (uint32_t)a->sending_count, err) : NULL;
+	if (rate && !a->transfers)
+		code = error_code(err, EIO);
+	for (uint32_t i = 0; code == 0 && i < a->sending_count; i++) {
+		rate[i] = a->sendings[i].MBps;
+		transfers_set_hosts(a->transfers, i, a->sendings[i].from, a->sendings[i].to);
+	}
+	if (code == 0)
+		code = transfers_set_rates(a->transfers, rate, err);
+	for (uint32_t i = 0; code == 0 && i < a->sending_count; i++)
+		code = transfers_start(a->transfers, i, (uint64_t)llround(rate[i] * a->settings->seconds * MB) + 1,
+				       err);
+	free(rate);
+	return code;
+}
+
+static int wait_for_transfers(struct applied *a, struct error *err)
+{
+	struct ns limit = ns_add(ns_now_monotonic(), ns_from_us(1e6 * (10 * a->settings->seconds + patience_s)));
+	uint32_t open = 1;
+
+	while (open > 0) {
+		int code = transfers_poll(a->transfers, ns_from_us(20000), err);
+
+		if (code < 0)
+			return code;
+		open = 0;
+		for (uint32_t i = 0; i < a->sending_count; i++) {
+			const struct sending *sending = &a->sendings[i];
+			enum transfer_state state = transfers_get(a->transfers, i)->state;
+
+			open += state == TRANSFER_RUNNING;
+			if (state == TRANSFER_FAILED)
+				return error_set(err, EIO, "the transfer from %s to %s failed",
+						 lab_node_name(&a->lab, sending->from),
+						 lab_node_name(&a->lab, sending->to));
+		}
+		if (open > 0 && ns_now_monotonic().v > limit.v)
+			return error_set(err, ETIMEDOUT, "%u transfers did not end", open);
+	}
+	return 0;
+}
+
+static double measured_MBps(const struct applied *a, uint32_t i)
+{
+	const struct transfer *transfer = transfers_get(a->transfers, i);
+
+	return (double)transfer->bytes / MB / ns_to_s(ns_sub(transfer->ended, transfer->started));
+}
+
+static int print(const struct applied *a)
+{
+	json_t *flows = json_array(), *root;
+	char from[2 * DATAFLOW_NAME_BYTES], to[2 * DATAFLOW_NAME_BYTES], *text;
+
+	if (!a->settings->json)
+		printf("%-12s %-16s %-16s %-8s %-8s %14s %14s\n", "JOB", "FROM", "TO", "HOST", "HOST", "PREDICTED MB/s",
+		       "MEASURED MB/s");
+	for (uint32_t i = 0; i < a->sending_count; i++) {
+		const struct sending *sending = &a->sendings[i];
+		const struct dataflow_job *job = sending->job->job;
+		const char *first = lab_node_name(&a->lab, sending->from),
+			   *second = lab_node_name(&a->lab, sending->to);
+
+		dataflow_task_name(job, sending->flow.from, from);
+		dataflow_task_name(job, sending->flow.to, to);
+		if (!a->settings->json)
+			printf("%-12s %-16s %-16s %-8s %-8s %14.3f %14.3f\n", job->name, from, to, first, second,
+			       sending->MBps, measured_MBps(a, i));
+		json_array_append_new(flows,
+				      json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:f}", "job", job->name, "from", from,
+						"to", to, "from_host", first, "to_host", second, "predicted_MBps",
+						sending->MBps, "measured_MBps", measured_MBps(a, i)));
+	}
+	root = json_pack("{s:s, s:o}", "schema", "nomora.dataflow-apply/1", "flows", flows);
+	text = root ? json_to_text(root) : NULL;
+	json_decref(root);
+	if (text && a->settings->json)
+		puts(text);
+	free(text);
+	return text ? 0 : -ENOMEM;
+}
+
+static int apply(struct applied *a, struct error *err)
+{
+	int code = find_nodes(a, err);
+
+	for (uint32_t j = 0; j < a->plan->job_count && code == 0; j++)
+		code = add_sendings(a, &a->plan->jobs[j], err);
+	if (code == 0)
+		code = set_routes(a, err);
+	if (code == 0)
+		code = start_transfers(a, err);
+	if (code == 0)
+		code = wait_for_transfers(a, err);
+	if (code == 0 && print(a) < 0)
+		code = error_set(err, ENOMEM, "out of memory");
+	transfers_destroy(a->transfers);
+	if (!a->settings->keep_routes && a->routes && lab_set_routes(&a->lab, NULL, 0, code == 0 ? err : NULL) < 0 &&
+	    code == 0)
+		code = error_code(err, EIO);
+	return code;
+}
+
+int dataflow_read_lab(const char *name, struct lab *lab, struct error *err)
+{
+	if (geteuid() != 0)
+		return error_set(err, EPERM, "--apply enters network namespaces and needs root: run it with sudo");
+	if (lab_read(name, lab, err) != 0)
+		return error_code(err, EIO);
+	if (lab->switch_count == 0)
+		return error_set(err, EINVAL,
+				 "lab '%s' has bridges; --apply needs a routed one: nomora lab up --fabric "
+				 "NETWORK --link-MBps R",
+				 name);
+	return lab_check_links(lab, err);
+}
+
+int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_plan *plan, struct error *err)
+{
+	struct applied a = {.settings = settings, .plan = plan};
+	int code = dataflow_read_lab(settings->lab, &a.lab, err);
+
+	if (code == 0)
+		code = apply(&a, err);
+	free(a.node_of);
+	free(a.sendings);
+	free(a.routes);
+	free(a.route_nodes);
+	return code;
+}
