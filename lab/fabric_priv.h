@@ -5,7 +5,7 @@
 
 #include <lab/lab.h>
 
-/* On every switch's ports to hosts, so that a host may be moved and a list of peers holds for all of them. */
+/* On every switch's ports to hosts, so that a host may be moved. */
 #define FABRIC_GATEWAY_MAC "02:6d:ff:00:00:01"
 
 enum { FABRIC_FAR = -1 }; /* a distance */

@@ -7,8 +7,6 @@
 #include <model/cluster.h>
 #include <model/peers.h>
 
-#include "fabric_priv.h"
-
 static int write_cluster(const struct lab *lab, const char *path, struct error *err)
 {
 	struct cluster *cluster = cluster_create();
@@ -40,11 +38,8 @@ static int write_peers(const struct lab *lab, const char *path, struct error *er
 
 		snprintf(items[i].name, sizeof items[i].name, "%s", host->name);
 		snprintf(items[i].rack, sizeof items[i].rack, "rack%d", host->rack);
-		items[i].has_mac = true;
-		/* Who is in another rack is behind the gateway, and who is in ours too: its MAC is the same everywhere.
-		 */
-		if (address_parse(host->probe_address, &items[i].address) ||
-		    address_parse_mac(lab->switch_count > 0 ? FABRIC_GATEWAY_MAC : host->mac, items[i].mac))
+		items[i].has_mac = lab->switch_count == 0; /* else every peer is behind the gateway */
+		if (address_parse(host->probe_address, &items[i].address) || address_parse_mac(host->mac, items[i].mac))
 			return error_set(err, EINVAL, "lab '%s': host '%s' has a bad address", lab->name, host->name);
 	}
 	return peers_write(&peers, path, err);

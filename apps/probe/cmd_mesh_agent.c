@@ -24,8 +24,10 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("How"),
 	OPTION_DOUBLE(struct station_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,
 		      "between two probes to one peer"),
-	OPTION_INTEGER(struct station_settings, paths, "paths", 0, "N", 1, 256,
-		       "UDP source ports to rotate through, so that all equal-cost paths are seen"),
+	OPTION_STRING(
+		struct station_settings, paths, "paths", 0, "N|auto",
+		"UDP source ports to rotate through; auto = one for each equal-cost path, found by probes whose TTL "
+		"ends on the way"),
 	OPTION_DOUBLE(struct station_settings, timeout_ms, "timeout-ms", 0, "MS", 1, 1e5,
 		      "a probe that has no answer by then is lost"),
 	STATION_PACKET_ROWS,

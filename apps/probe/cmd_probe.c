@@ -16,8 +16,10 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct station_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,
 		      "between two probes to one peer"),
 	OPTION_INTEGER(struct station_settings, count, "count", 'c', "N", 0, 1e12, "probes to each peer; 0 = no limit"),
-	OPTION_INTEGER(struct station_settings, paths, "paths", 0, "N", 1, 256,
-		       "UDP source ports to rotate through, so that equal-cost paths are all seen"),
+	OPTION_STRING(
+		struct station_settings, paths, "paths", 0, "N|auto",
+		"UDP source ports to rotate through; auto = one for each equal-cost path, found by probes whose TTL "
+		"ends on the way"),
 	OPTION_DOUBLE(struct station_settings, timeout_ms, "timeout-ms", 0, "MS", 1, 1e5,
 		      "a probe without an answer for so long is lost"),
 	OPTION_DOUBLE(struct station_settings, wait_s, "wait", 'w', "S", 0, 1e5,

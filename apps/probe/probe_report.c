@@ -36,6 +36,30 @@ static void print_peer(const struct mesh_pair *pair, FILE *out)
 	fputc('\n', out);
 }
 
+static void print_path(const char *what, const struct mesh_path *path, FILE *out)
+{
+	char route[MESH_ROUTE_TEXT_BYTES];
+
+	mesh_print_route(&path->route, route);
+	fprintf(out, "%14s %s: p50 %.1f p99 %.1f max %.1f us, %" PRIu64 " of %" PRIu64 " lost, source port %u\n", what,
+		route, path->rtt.p50_us, path->rtt.p99_us, path->rtt.max_us, path->counters.lost, path->counters.sent,
+		path->source_port);
+}
+
+static void print_paths(const struct mesh_pair *pair, FILE *out)
+{
+	const struct mesh_path *slowest = mesh_pair_slowest(pair), *lossiest = mesh_pair_lossiest(pair);
+
+	if (!pair->finds_paths)
+		return;
+	fprintf(out, "%14s %" PRIu32 " known, %" PRIu32 " covered, another one with a probability under %.2g %%\n",
+		"paths:", pair->paths_known, pair->path_count, 100 * (1 - pair->paths_confidence));
+	if (slowest && pair->path_count > 1)
+		print_path("slowest:", slowest, out);
+	if (lossiest && pair->path_count > 1)
+		print_path("most loss:", lossiest, out);
+}
+
 static void print_warnings(const struct station_result *result, FILE *out)
 {
 	const struct agent_summary *summary = &result->summary;
@@ -93,8 +117,10 @@ void report_text(const struct station_result *result, FILE *out)
 	if (result->row.count)
 		fprintf(out, "\n%-12s %8s %6s %5s %5s %9s %9s %9s %9s\n", "peer", "sent", "lost", "dup", "reord",
 			"min us", "p50 us", "p99 us", "max us");
-	for (size_t i = 0; i < result->row.count; i++)
+	for (size_t i = 0; i < result->row.count; i++) {
 		print_peer(&result->row.pairs[i], out);
+		print_paths(&result->row.pairs[i], out);
+	}
 	fprintf(out, "%sanswered %" PRIu64 " probes in %" PRIu64 " sessions\n", result->row.count ? "\n" : "",
 		summary->reflector.answered, summary->reflector.sessions);
 	print_warnings(result, out);

@@ -26,7 +26,7 @@ const char *const station_format_names[] = {"ptp", "ntp", NULL};
 
 const struct station_settings station_defaults = {
 	.udp_port = STAMP_PORT,
-	.paths = 1,
+	.paths = "1",
 	.slot_ms = 1000,
 	.interval_us = 10000,
 	.timeout_ms = 1000,
@@ -213,6 +213,22 @@ static int check_size(const struct station_settings *settings, const struct agen
 	return 0;
 }
 
+static int read_paths(const struct station_settings *settings, struct agent_options *options, struct error *err)
+{
+	int64_t paths;
+
+	options->find_paths = strcmp(settings->paths, "auto") == 0;
+	options->paths = AGENT_AUTO_PATHS;
+	if (options->find_paths && settings->keys_path)
+		return error_set(err, EINVAL, "--paths auto and --keys are mutually exclusive");
+	if (options->find_paths)
+		return 0;
+	if (number_parse_i64(settings->paths, &paths) || paths < 1 || paths > 256)
+		return bad_option(err, "paths", "1 to 256, or auto", settings->paths);
+	options->paths = (uint32_t)paths;
+	return 0;
+}
+
 static int read_settings(struct station *station, struct error *err)
 {
 	const struct station_settings *settings = station->settings;
@@ -222,14 +238,12 @@ static int read_settings(struct station *station, struct error *err)
 	*options = (struct agent_options){
 		.udp_port = (uint16_t)settings->udp_port,
 		.reflect = settings->reflect,
-		.paths = (uint32_t)settings->paths,
 		.interval = ns_from_us(settings->interval_us),
 		.timeout = ns_from_us(settings->timeout_ms * 1e3),
 		.count = (uint64_t)settings->count,
 		.source_pps = (uint32_t)settings->source_pps,
 		.total_pps = (uint32_t)settings->total_pps,
 		.samples = settings->samples_path ? SAMPLES_KEPT : 0,
-		.digits = station->peers && station->peers->count * (size_t)settings->paths > SESSIONS_FINE ? 2 : 3,
 		.poll = (enum agent_poll)settings->poll,
 		.stamps = (enum agent_stamps)settings->stamps,
 		.format = settings->format == 1 ? STAMP_NTP : STAMP_PTP,
@@ -247,7 +261,10 @@ static int read_settings(struct station *station, struct error *err)
 	};
 	if (settings->name && !name_is_valid(settings->name, LATENCY_NAME_BYTES))
 		return bad_option(err, "name", "one word without commas and quotes", settings->name);
-	code = read_address(settings, options, err);
+	code = read_paths(settings, options, err);
+	options->digits = station->peers && station->peers->count * options->paths > SESSIONS_FINE ? 2 : 3;
+	if (!code)
+		code = read_address(settings, options, err);
 	if (!code)
 		code = read_allow(station, err);
 	if (!code)

@@ -15,9 +15,9 @@
 
 struct station_settings {
 	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan,
-		*keys_path, *tlvs;
-	int64_t udp_port, paths, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps,
-		source_pps, total_pps, live_hosts, live_racks, live_pairs;
+		*keys_path, *tlvs, *paths;
+	int64_t udp_port, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps, source_pps,
+		total_pps, live_hosts, live_racks, live_pairs;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s;
 	int driver, poll, stamps, format;
 	struct mesh_recorder_options history;

@@ -155,7 +155,7 @@ void agent_destroy(struct agent *agent)
 /* The first peer makes us a sender, to whose ports answers come. */
 static int hold_source_ports(struct agent *agent, struct error *err)
 {
-	for (uint32_t i = 0; agent->holds_ports && i <= agent->options.paths; i++) {
+	for (uint32_t i = 0; agent->holds_ports && i <= prober_candidates(&agent->options); i++) {
 		int code = kernel_stamps_hold_port(agent->kernel, agent->options.address, agent->prober.ports[i], err);
 
 		if (code < 0)
@@ -205,9 +205,9 @@ struct agent_row *agent_row_create(const struct agent *agent)
 	row->undisturbed = prober_histogram(&agent->prober);
 	row->residence = prober_histogram(&agent->prober);
 	whole = row->paths && row->rtt && row->undisturbed && row->residence;
-	for (; whole && row->path_count < paths; row->path_count++) {
-		row->paths[row->path_count].rtt = prober_histogram(&agent->prober);
-		whole = row->paths[row->path_count].rtt;
+	for (; whole && row->path_room < paths; row->path_room++) {
+		row->paths[row->path_room].rtt = prober_histogram(&agent->prober);
+		whole = row->paths[row->path_room].rtt;
 	}
 	if (whole)
 		return row;
@@ -219,7 +219,7 @@ void agent_row_destroy(struct agent_row *row)
 {
 	if (!row)
 		return;
-	for (uint32_t i = 0; i < row->path_count; i++)
+	for (uint32_t i = 0; i < row->path_room; i++)
 		histogram_destroy(row->paths[i].rtt);
 	free(row->paths);
 	histogram_destroy(row->rtt);

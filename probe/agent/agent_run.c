@@ -45,7 +45,7 @@ static void step_phase(struct course *course, struct stamp now)
 
 	switch (course->phase) {
 	case PHASE_GREETING:
-		if (ended || prober_all_heard(&agent->prober))
+		if (ended || (prober_all_heard(&agent->prober) && prober_all_found(&agent->prober)))
 			begin_measuring(course, now);
 		break;
 	case PHASE_MEASURING:

@@ -169,6 +169,14 @@ static bool in_our_vlan(const struct agent *agent, const struct frame *frame)
 	return frame->tags == 0 ? ours == 0 : frame->tags == 1 && (frame->tag[0].control & FRAME_VLAN_MASK) == ours;
 }
 
+static void take_expired(struct agent *agent, const uint8_t *bytes, size_t length)
+{
+	struct expired expired;
+
+	if (expired_read(bytes, length, &expired) == 0)
+		prober_expired(&agent->prober, &expired, dp_now(agent->clock));
+}
+
 /* Takes the packet. */
 static void take_frame(struct agent *agent, struct dp_packet *packet, const struct arrival *arrival)
 {
@@ -185,6 +193,8 @@ static void take_frame(struct agent *agent, struct dp_packet *packet, const stru
 		take_neighbour(agent, &frame, packet);
 		return;
 	}
+	if (agent->options.find_paths && frame.kind == FRAME_OTHER)
+		take_expired(agent, bytes, dp_packet_contiguous(packet));
 	if (is_intact(agent, &frame) && is_ours(agent, &frame) && dp_packet_in_one_piece(packet)) {
 		struct stamp arrived = stamp_arrival(agent, &frame, arrival, &disturbed);
 
@@ -229,6 +239,8 @@ static struct tlv_request tlvs_of(const struct agent *agent, const struct prober
 	const struct agent_options *options = &agent->options;
 	size_t smallest = agent_packet_minimum(options);
 
+	if (probe->ttl)
+		return (struct tlv_request){.padding = probe->padding};
 	return (struct tlv_request){
 		.wanted = options->tlvs,
 		.key = options->key,
@@ -255,7 +267,7 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 		.destination_address = probe->target->peer.address,
 		.source_port = probe->source_port,
 		.destination_port = agent->options.udp_port,
-		.ttl = agent->options.ttl,
+		.ttl = probe->ttl ? probe->ttl : agent->options.ttl,
 		.dscp = agent->options.dscp,
 		.ecn = agent->options.ecn,
 		.may_fragment = agent->options.may_fragment,
@@ -313,7 +325,8 @@ bool agent_step(struct agent *agent, struct stamp now)
 
 	if (now.ns >= agent->next_upkeep.ns)
 		upkeep(agent, now);
-	if (prober_take(&agent->prober, now, &agent->neighbours, &probe)) {
+	if (prober_take(&agent->prober, now, &agent->neighbours, &probe) ||
+	    prober_take_trace(&agent->prober, now, &agent->neighbours, &probe)) {
 		send_probe(agent, &probe);
 		busy = true;
 	}
@@ -324,6 +337,8 @@ struct stamp agent_wake_at(const struct agent *agent)
 {
 	struct stamp due = prober_next_due(&agent->prober);
 
+	if (agent->options.find_paths && due.valid && agent->prober.next_trace_ns < due.ns)
+		due.ns = agent->prober.next_trace_ns;
 	return due.valid && due.ns < agent->next_upkeep.ns ? due : agent->next_upkeep;
 }
 

@@ -47,10 +47,11 @@ struct kernel_stamps {
  * Offsets count from the Ethernet header (SOCK_RAW). IPv4 fragments other than the first have no ports and are refused,
  * so is IPv6 with extension headers. The enum has the places of the instructions that are jumped to.
  */
-int kernel_stamps_filter(int socket_fd, uint16_t port, bool neighbours)
+int kernel_stamps_filter(int socket_fd, uint16_t port, bool driver)
 {
-	enum { IPV6 = 14, IPV6_PORTS = 21, ACCEPT = 25, DROP = 26, SOLICITATION = 135, ADVERTISEMENT = 136 };
-	const uint8_t asked = neighbours ? ACCEPT : DROP;
+	enum { ICMP = 14, IPV6 = 18, IPV6_PORTS = 26, ACCEPT = 30, DROP = 31 };
+	enum { TIME_EXCEEDED = 11, TIME_EXCEEDED_6 = 3, SOLICITATION = 135, ADVERTISEMENT = 136 };
+	const uint8_t asked = driver ? ACCEPT : DROP;
 #define IF(at, what, value, yes, no)                                                                                   \
 	BPF_JUMP(BPF_JMP | (what) | BPF_K, value, (uint8_t)((yes) - (at)-1), (uint8_t)((no) - (at)-1))
 	struct sock_filter code[] = {
@@ -60,7 +61,7 @@ int kernel_stamps_filter(int socket_fd, uint16_t port, bool neighbours)
 		IF(3, BPF_JEQ, ETHERTYPE_ARP, asked, 4),
 		IF(4, BPF_JEQ, ETHERTYPE_IP, 5, IPV6),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 23),
-		IF(6, BPF_JEQ, IPPROTO_UDP, 7, DROP),
+		IF(6, BPF_JEQ, IPPROTO_UDP, 7, ICMP),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 20),
 		IF(8, BPF_JSET, 0x1fff, DROP, 9),
 		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 14),
@@ -68,17 +69,22 @@ int kernel_stamps_filter(int socket_fd, uint16_t port, bool neighbours)
 		IF(11, BPF_JEQ, port, ACCEPT, 12),
 		BPF_STMT(BPF_LD | BPF_H | BPF_IND, 16),
 		IF(13, BPF_JEQ, port, ACCEPT, DROP),
-		IF(IPV6, BPF_JEQ, ETHERTYPE_IPV6, 15, DROP),
+		IF(ICMP, BPF_JEQ, IPPROTO_ICMP, 15, DROP),
+		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 14),
+		BPF_STMT(BPF_LD | BPF_B | BPF_IND, 14),
+		IF(17, BPF_JEQ, TIME_EXCEEDED, asked, DROP),
+		IF(IPV6, BPF_JEQ, ETHERTYPE_IPV6, 19, DROP),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),
-		IF(16, BPF_JEQ, IPPROTO_UDP, IPV6_PORTS, 17),
-		IF(17, BPF_JEQ, IPPROTO_ICMPV6, 18, DROP),
+		IF(20, BPF_JEQ, IPPROTO_UDP, IPV6_PORTS, 21),
+		IF(21, BPF_JEQ, IPPROTO_ICMPV6, 22, DROP),
 		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 54),
-		IF(19, BPF_JEQ, SOLICITATION, asked, 20),
-		IF(20, BPF_JEQ, ADVERTISEMENT, asked, DROP),
+		IF(23, BPF_JEQ, SOLICITATION, asked, 24),
+		IF(24, BPF_JEQ, ADVERTISEMENT, asked, 25),
+		IF(25, BPF_JEQ, TIME_EXCEEDED_6, asked, DROP),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 54),
-		IF(22, BPF_JEQ, port, ACCEPT, 23),
+		IF(27, BPF_JEQ, port, ACCEPT, 28),
 		BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 56),
-		IF(24, BPF_JEQ, port, ACCEPT, DROP),
+		IF(29, BPF_JEQ, port, ACCEPT, DROP),
 		BPF_STMT(BPF_RET | BPF_K, 0xffff),
 		BPF_STMT(BPF_RET | BPF_K, 0),
 	};

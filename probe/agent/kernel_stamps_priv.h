@@ -24,9 +24,9 @@ struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_por
 					 struct error *err);
 void kernel_stamps_close(struct kernel_stamps *stamps); /* NULL is legal */
 
-/* Attaches the filter: UDP from or to `port`, and ARP and neighbour discovery if wanted; nothing that leaves. 0 or -1
- * with errno. */
-int kernel_stamps_filter(int socket_fd, uint16_t port, bool neighbours);
+/* Attaches the filter: UDP from or to `port`; for the driver also ARP, neighbour discovery and ICMP time exceeded;
+ * nothing that leaves. 0 or -1 with errno. */
+int kernel_stamps_filter(int socket_fd, uint16_t port, bool driver);
 
 /*
  * Holds UDP `port` of `address` in the kernel. 1 = held; 0 = the address is not the kernel's (nothing to do, and ARP

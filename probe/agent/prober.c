@@ -10,8 +10,6 @@
 #include <probe/rtt/exchange.h>
 
 enum {
-	FIRST_DYNAMIC_PORT = 49152, /* RFC 6335 section 6 */
-	DYNAMIC_PORTS = 16384,
 	GREETER_WINDOW = 64,
 	SESSIONS_MAXIMUM = 65536,
 	WINDOW_MAXIMUM = 65536,
@@ -26,27 +24,6 @@ struct histogram *prober_histogram(const struct prober *prober)
 	return histogram_create(rtt_lowest_ns, rtt_highest_ns, prober->options->digits == 2 ? 2 : 3);
 }
 
-/* Distinct ports at random, so that two runs hash onto other links and one run covers many; the last one greets. */
-static int choose_ports(struct prober *prober, struct rng *rng)
-{
-	uint32_t wanted = prober->options->paths + 1;
-
-	prober->ports = calloc(wanted, sizeof *prober->ports);
-	prober->path_of_port = malloc(65536 * sizeof *prober->path_of_port);
-	if (!prober->ports || !prober->path_of_port)
-		return -ENOMEM;
-	memset(prober->path_of_port, 0xff, 65536 * sizeof *prober->path_of_port);
-	for (uint32_t i = 0; i < wanted;) {
-		uint16_t port = (uint16_t)(FIRST_DYNAMIC_PORT + rng_below(rng, DYNAMIC_PORTS));
-
-		if (prober->path_of_port[port] >= 0 || port == prober->options->udp_port)
-			continue;
-		prober->path_of_port[port] = (int16_t)i;
-		prober->ports[i++] = port;
-	}
-	return 0;
-}
-
 int prober_create(struct prober *prober, const struct agent_options *options, struct dp_clock *clock, struct error *err)
 {
 	*prober = (struct prober){.options = options, .clock = clock};
@@ -56,7 +33,7 @@ int prober_create(struct prober *prober, const struct agent_options *options, st
 		prober->session = options->key ? options->key->session : options->session;
 	if (options->samples)
 		prober->samples = spsc_create(options->samples, sizeof(struct agent_sample));
-	if (choose_ports(prober, &prober->rng) || (options->samples && !prober->samples)) {
+	if (prober_choose_ports(prober, &prober->rng) || (options->samples && !prober->samples)) {
 		prober_free(prober);
 		return error_set(err, ENOMEM, "out of memory");
 	}
@@ -79,6 +56,7 @@ static void target_destroy(struct prober_target *target, uint32_t paths)
 		histogram_destroy(target->paths[path].rtt);
 	}
 	free(target->paths);
+	target_forget_paths(target);
 	session_destroy(target->greeter);
 	histogram_destroy(target->rtt);
 	histogram_destroy(target->residence);
@@ -124,7 +102,8 @@ static struct prober_target *target_create(const struct prober *prober, const st
 	target->paths = calloc(options->paths, sizeof *target->paths);
 	target->rtt = prober_histogram(prober);
 	target->residence = prober_histogram(prober);
-	whole = target->greeter && target->paths && target->rtt && target->residence;
+	whole = target->greeter && target->paths && target->rtt && target->residence &&
+		target_find_paths(target, options) == 0;
 	for (uint32_t i = 0; whole && i < options->paths; i++) {
 		target->paths[i].session = session_create(session_window(options));
 		target->paths[i].rtt = prober_histogram(prober);
@@ -159,7 +138,7 @@ static size_t place_of(const struct prober *prober, ip_address address)
 	return low;
 }
 
-static struct prober_target *find_target(const struct prober *prober, ip_address address)
+struct prober_target *prober_find(const struct prober *prober, ip_address address)
 {
 	size_t place = place_of(prober, address);
 
@@ -214,7 +193,7 @@ int prober_add(struct prober *prober, const struct peer *peer, struct neighbours
 	if (address_is_ipv4(peer->address) != address_is_ipv4(options->address))
 		return error_set(err, EAFNOSUPPORT, "peer '%s': its address is IPv%d, ours IPv%d", peer->name,
 				 address_is_ipv4(peer->address) ? 4 : 6, address_is_ipv4(options->address) ? 4 : 6);
-	if (peer->address == options->address || find_target(prober, peer->address))
+	if (peer->address == options->address || prober_find(prober, peer->address))
 		return error_set(err, EEXIST, "peer '%s': its address is ours or another peer's", peer->name);
 	if ((prober->target_count + 1) * options->paths > SESSIONS_MAXIMUM)
 		return error_set(err, E2BIG, "%zu peers over %u paths are more than %d sessions: give fewer paths",
@@ -247,7 +226,7 @@ static void remove_at(struct prober_target **targets, size_t count, size_t place
 
 int prober_remove(struct prober *prober, ip_address address, struct neighbours *neighbours)
 {
-	struct prober_target *target = find_target(prober, address);
+	struct prober_target *target = prober_find(prober, address);
 	size_t at = 0;
 
 	if (!target)
@@ -348,12 +327,13 @@ static void advance(struct prober *prober, struct stamp now)
 
 static void fill_probe(struct prober *prober, struct prober_target *target, struct prober_probe *probe)
 {
-	uint32_t path = prober->options->paths; /* the port that greets */
-
 	*probe = (struct prober_probe){.target = target, .session = target->greeter};
+	probe->source_port = prober->ports[prober_candidates(prober->options)]; /* greets */
 	if (prober->mode == AGENT_MEASURING) {
-		path = target->next_path;
-		target->next_path = (target->next_path + 1) % prober->options->paths;
+		uint32_t path = target->next_path;
+
+		target->next_path = (target->next_path + 1) % target->path_count;
+		probe->source_port = target_port(prober, target, path);
 		probe->session = target->paths[path].session;
 		target->sent++;
 		prober->outstanding -= session_outstanding(probe->session);
@@ -363,7 +343,6 @@ static void fill_probe(struct prober *prober, struct prober_target *target, stru
 	probe->request.sequence = session_send(probe->session, (struct stamp){.clock = CLOCK_COUNTER});
 	if (prober->mode == AGENT_MEASURING)
 		prober->outstanding += session_outstanding(probe->session);
-	probe->source_port = prober->ports[path];
 }
 
 bool prober_take(struct prober *prober, struct stamp now, const struct neighbours *neighbours,
@@ -384,6 +363,8 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 	advance(prober, now);
 	if (!neighbours->items[target->neighbour].known)
 		return false;
+	if (prober->mode == AGENT_MEASURING && target->path_count == 0)
+		return false; /* until a path is found */
 	if (prober->mode == AGENT_MEASURING ? prober->options->count && target->sent >= prober->options->count
 					    : target->heard)
 		return false;
@@ -393,6 +374,8 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 
 void prober_sent(const struct prober_probe *probe, struct stamp sent_at, bool disturbed)
 {
+	if (!probe->session)
+		return;
 	session_restamp(probe->session, sent_at);
 	if (disturbed)
 		session_disturb(probe->session);
@@ -402,6 +385,8 @@ void prober_unsent(struct prober *prober, const struct prober_probe *probe)
 {
 	bool counts = probe->session != probe->target->greeter;
 
+	if (!probe->session)
+		return; /* it counts as lost on the way */
 	prober->outstanding -= counts ? session_outstanding(probe->session) : 0;
 	session_unsend(probe->session);
 	prober->outstanding += counts ? session_outstanding(probe->session) : 0;
@@ -414,14 +399,13 @@ static void put_sample(struct prober *prober, const struct agent_sample *sample)
 		prober->samples_dropped++;
 }
 
-static void take_sample(struct prober *prober, struct prober_target *target, int16_t path,
-			const struct stamp_reply *reply, const struct session_probe *probe, struct stamp received,
-			bool disturbed)
+static void take_sample(struct prober *prober, struct prober_target *target, int path, const struct stamp_reply *reply,
+			const struct session_probe *probe, struct stamp received, bool disturbed)
 {
 	struct exchange exchange = {probe->sent_at, stamp_at(CLOCK_PEER, reply->received_at.v),
 				    stamp_at(CLOCK_PEER, reply->sent_at.v), received};
 	struct agent_sample sample = {.peer = target->peer.address,
-				      .source_port = prober->ports[path],
+				      .source_port = target_port(prober, target, (uint32_t)path),
 				      .sequence = reply->request_sequence,
 				      .sent_at = dp_clock_to_wall(prober->clock, probe->sent_at),
 				      .disturbed = disturbed || probe->disturbed};
@@ -501,8 +485,8 @@ static void note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const str
 
 bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed)
 {
-	int16_t path = prober->path_of_port ? prober->path_of_port[frame->destination_port] : -1;
-	struct prober_target *target = path >= 0 ? find_target(prober, frame->source_address) : NULL;
+	int path = prober->path_of_port ? prober->path_of_port[frame->destination_port] : -1;
+	struct prober_target *target = path >= 0 ? prober_find(prober, frame->source_address) : NULL;
 	struct session_probe probe;
 	struct stamp_reply reply;
 	enum session_answer answer;
@@ -510,15 +494,20 @@ bool prober_answer(struct prober *prober, const struct frame *frame, struct stam
 
 	if (!target || read_reply(prober, frame, &reply))
 		return false;
+	if (reply.session != prober->session && prober_trace_answer(prober, target, &reply, received))
+		return true;
 	/* RFC 8972 section 3: a reflector that does not know session identifiers leaves them 0; address and port say
 	 * which session it is. */
 	if (reply.session != prober->session && (reply.session != 0 || reply.authenticated))
 		return false;
 	target->ssid_ignored = reply.session == 0;
-	if (path == (int16_t)prober->options->paths) {
+	if (path == (int)prober_candidates(prober->options)) {
 		take_greeting(prober, target, &reply);
 		return true;
 	}
+	path = target_path(target, (uint32_t)path);
+	if (path < 0)
+		return true; /* a port that was measured before the routes changed */
 	session = target->paths[path].session;
 	prober->outstanding -= session_outstanding(session);
 	answer = session_receive(session, reply.request_sequence, reply.sequence, &probe);
@@ -630,9 +619,11 @@ void prober_window(struct prober *prober, size_t index, struct stamp now, struct
 	row->lost_forward_known = true;
 	row->lost_forward = 0;
 	histogram_reset(row->undisturbed);
+	row->path_count = target->path_count;
+	target_describe_paths(target, row);
 	for (uint32_t path = 0; path < row->path_count; path++) {
 		expire_session(prober, target->paths[path].session, now);
-		row->paths[path].source_port = prober->ports[path];
+		row->paths[path].source_port = target_port(prober, target, path);
 		path_window(&target->paths[path], row, &row->paths[path]);
 	}
 	exchange_histograms(&target->rtt, &row->rtt);

@@ -9,6 +9,8 @@
 #include <base/rng.h>
 #include <base/spsc.h>
 #include <probe/agent/agent.h>
+#include <probe/paths/expired.h>
+#include <probe/paths/paths.h>
 
 #include "neighbours_priv.h"
 
@@ -24,9 +26,13 @@ struct prober_target {
 	size_t neighbour; /* whose MAC frames to it carry */
 	uint64_t sent;
 	uint32_t next_path;
-	bool heard;              /* answered a greeting */
-	struct session *greeter; /* before measuring */
-	struct prober_path *paths;
+	bool heard;                /* answered a greeting */
+	struct session *greeter;   /* before measuring */
+	struct prober_path *paths; /* [options->paths] */
+	uint32_t path_count;       /* in use */
+	struct paths *known;       /* NULL without find_paths; and which port each path in use has */
+	uint16_t *candidate_of;
+	uint32_t generation;
 	/* Of this window. */
 	struct histogram *rtt, *residence;
 	uint64_t impossible, disturbed;
@@ -43,7 +49,7 @@ struct prober {
 	size_t target_count, target_capacity, by_address_capacity;
 	struct prober_target **targets;    /* in the order in which they were added */
 	struct prober_target **by_address; /* the same, to find an answer's */
-	uint16_t *ports;                   /* paths of them, and one for greetings */
+	uint16_t *ports;                   /* prober_candidates() of them, and one for greetings */
 	int16_t *path_of_port;             /* 65536, -1 = none of ours */
 	uint16_t session;                  /* SSID */
 	enum agent_mode mode;
@@ -53,6 +59,8 @@ struct prober {
 	struct rng rng;
 	bool limited; /* gap_ns is probe_pps's, not the interval's */
 	uint64_t skipped, outstanding, bad_hmac;
+	int64_t next_trace_ns; /* see prober_paths.c */
+	size_t trace_turn;
 	size_t expire_target; /* where prober_expire() goes on */
 	uint32_t expire_path;
 	struct spsc *samples; /* NULL = not wanted */
@@ -62,9 +70,11 @@ struct prober {
 /* What a frame needs. */
 struct prober_probe {
 	struct prober_target *target;
-	struct session *session;
+	struct session *session;      /* NULL: a trace */
 	struct stamp_request request; /* sent_at is filled in by the sender */
 	uint16_t source_port;
+	uint8_t ttl;      /* of a trace */
+	uint16_t padding; /* of a trace */
 };
 
 /* 0 or -errno with err set. */
@@ -75,6 +85,8 @@ void prober_free(struct prober *prober);
 /* See agent.h. neighbours gets the next hop. */
 int prober_add(struct prober *prober, const struct peer *peer, struct neighbours *neighbours, struct error *err);
 int prober_remove(struct prober *prober, ip_address address, struct neighbours *neighbours);
+
+struct prober_target *prober_find(const struct prober *prober, ip_address address); /* NULL = there is none */
 
 void prober_set_mode(struct prober *prober, enum agent_mode mode, struct stamp now);
 bool prober_all_heard(const struct prober *prober);
@@ -89,6 +101,24 @@ struct ns prober_interval(const struct prober *prober);    /* between two turns 
 /* It left with this stamp (disturbed: which may be wrong), or did not leave at all. */
 void prober_sent(const struct prober_probe *probe, struct stamp sent_at, bool disturbed);
 void prober_unsent(struct prober *prober, const struct prober_probe *probe);
+
+/* The same for a probe that looks for paths, due at next_trace_ns. */
+bool prober_take_trace(struct prober *prober, struct stamp now, const struct neighbours *neighbours,
+		       struct prober_probe *probe);
+/* Answers to those: from the target (false: it is none), and from a router. */
+bool prober_trace_answer(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply,
+			 struct stamp now);
+void prober_expired(struct prober *prober, const struct expired *expired, struct stamp now);
+bool prober_all_found(const struct prober *prober); /* every path, or none are looked for */
+
+/* Source ports at random, and their places. -ENOMEM. */
+int prober_choose_ports(struct prober *prober, struct rng *rng);
+uint32_t prober_candidates(const struct agent_options *options);
+int target_find_paths(struct prober_target *target, const struct agent_options *options); /* < 0: out of memory */
+void target_forget_paths(struct prober_target *target);
+uint16_t target_port(const struct prober *prober, const struct prober_target *target, uint32_t path);
+int target_path(const struct prober_target *target, uint32_t candidate); /* -1 = not in use */
+void target_describe_paths(const struct prober_target *target, struct agent_row *row);
 
 /* An answer from a peer; false: not one of ours. disturbed: the stamp may be wrong. */
 bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed);

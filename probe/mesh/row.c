@@ -35,7 +35,7 @@ struct mesh_distribution mesh_distribution_of(const struct histogram *histogram_
 int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 {
 	struct mesh_pair *pairs = array_grow(row->pairs, row->count, &row->capacity, sizeof *pairs), *pair;
-	struct mesh_path *paths = calloc(window->path_count, sizeof *paths);
+	struct mesh_path *paths = calloc(window->path_count + 1, sizeof *paths); /* there may be none yet */
 
 	row->pairs = pairs ? pairs : row->pairs;
 	if (!pairs || !paths) {
@@ -62,11 +62,14 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 		.residence = mesh_distribution_of(window->residence),
 		.path_count = window->path_count,
 		.paths = paths,
+		.finds_paths = window->finds_paths,
+		.paths_known = window->paths_known,
+		.paths_confidence = window->paths_confidence,
 	};
 	memcpy(pair->mac, window->mac, FRAME_MAC_BYTES);
 	for (uint32_t i = 0; i < window->path_count; i++)
 		paths[i] = (struct mesh_path){window->paths[i].source_port, window->paths[i].counters,
-					      mesh_distribution_of(window->paths[i].rtt)};
+					      mesh_distribution_of(window->paths[i].rtt), window->paths[i].route};
 	return 0;
 }
 
@@ -93,6 +96,7 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 
 	if (entry.loss > 1)
 		entry.loss = 1; /* probes of the window before */
+	entry.paths = (uint16_t)pair->paths_known;
 	for (uint32_t i = 0; i < pair->path_count; i++)
 		entry.paths_covered = (uint16_t)(entry.paths_covered + (pair->paths[i].counters.fresh > 0));
 	if (!entry.samples) {
@@ -119,6 +123,60 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair)
 	entry.rtt_p99_us = fmin(entry.rtt_p99_us, entry.rtt_max_us);
 	entry.rtt_p50_us = fmin(entry.rtt_p50_us, entry.rtt_max_us);
 	return entry;
+}
+
+static double slowness(const struct mesh_path *path, bool by_p99)
+{
+	if (by_p99)
+		return path->rtt.samples >= P99_SAMPLES ? path->rtt.p99_us : -1;
+	return path->rtt.samples ? path->rtt.p50_us : -1;
+}
+
+const struct mesh_path *mesh_pair_slowest(const struct mesh_pair *pair)
+{
+	const struct mesh_path *slowest = NULL;
+
+	for (int by_p99 = 1; by_p99 >= 0 && !slowest; by_p99--)
+		for (uint32_t i = 0; i < pair->path_count; i++)
+			if (slowness(&pair->paths[i], by_p99) > (slowest ? slowness(slowest, by_p99) : -1))
+				slowest = &pair->paths[i];
+	return slowest;
+}
+
+static double loss_of(const struct mesh_path *path)
+{
+	return path->counters.sent ? (double)path->counters.lost / (double)path->counters.sent : 0;
+}
+
+const struct mesh_path *mesh_pair_lossiest(const struct mesh_pair *pair)
+{
+	const struct mesh_path *lossiest = NULL;
+
+	for (uint32_t i = 0; i < pair->path_count; i++)
+		if (loss_of(&pair->paths[i]) > (lossiest ? loss_of(lossiest) : 0))
+			lossiest = &pair->paths[i];
+	return lossiest;
+}
+
+static void print_hop(ip_address hop, char text[ADDRESS_TEXT_BYTES])
+{
+	if (hop)
+		address_print(hop, text);
+	else
+		strcpy(text, "?");
+}
+
+void mesh_print_route(const struct path *route, char text[MESH_ROUTE_TEXT_BYTES])
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < route->hop_count; i++) {
+		if (i > 0)
+			text[used++] = ' ';
+		print_hop(route->hops[i], text + used);
+		used += strlen(text + used);
+	}
 }
 
 int mesh_row_store(const struct mesh_row *row, struct latency_matrix *matrix)
@@ -171,6 +229,18 @@ static json_t *counters_json(const struct session_counters *counters)
 			 (json_int_t)counters->reordered, "unknown", (json_int_t)counters->unknown);
 }
 
+static json_t *hops_json(const struct path *route)
+{
+	json_t *hops = json_array();
+	char text[ADDRESS_TEXT_BYTES];
+
+	for (uint32_t i = 0; i < route->hop_count; i++) {
+		print_hop(route->hops[i], text);
+		json_array_append_new(hops, route->hops[i] ? json_string(text) : json_null());
+	}
+	return hops;
+}
+
 static json_t *paths_json(const struct mesh_pair *pair)
 {
 	json_t *paths = json_array();
@@ -180,6 +250,8 @@ static json_t *paths_json(const struct mesh_pair *pair)
 
 		json_object_set_new(path, "source_port", json_integer(pair->paths[i].source_port));
 		json_object_set_new(path, "rtt_us", mesh_distribution_json(&pair->paths[i].rtt));
+		if (pair->finds_paths)
+			json_object_set_new(path, "hops", hops_json(&pair->paths[i].route));
 		json_array_append_new(paths, path);
 	}
 	return paths;
@@ -288,6 +360,10 @@ static json_t *pair_json(const struct mesh_pair *from)
 	json_object_set_new(pair, "residence_us", mesh_distribution_json(&from->residence));
 	json_object_set_new(pair, "clock_offset_us", from->has_offset ? json_real(from->offset_us) : json_null());
 	json_object_set_new(pair, "paths", paths_json(from));
+	json_object_set_new(pair, "paths_known", from->finds_paths ? json_integer(from->paths_known) : json_null());
+	json_object_set_new(pair, "paths_covered", json_integer(entry.paths_covered));
+	json_object_set_new(pair, "paths_confidence",
+			    from->finds_paths ? json_real(from->paths_confidence) : json_null());
 	return pair;
 }
 

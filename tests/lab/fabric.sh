@@ -62,7 +62,7 @@ check "by IPv6 too" on h1 ping -q -c 1 -W 30 fd77::4:4
 check "and its neighbour" on h1 ping -q -c 1 -W 30 10.77.1.2
 shows "all four spines are used" h1 10.77.4.4 3 "leaf1 spine1 leaf4" "leaf1 spine2 leaf4" "leaf1 spine3 leaf4" "leaf1 spine4 leaf4"
 shows "by IPv6 too" h16 fd77::1:1 3 "leaf4 spine1 leaf1" "leaf4 spine2 leaf1" "leaf4 spine3 leaf1" "leaf4 spine4 leaf1"
-check "peers have the gateway's MAC" test "$(grep -c ' 02:6d:ff:00:00:01 rack' "$scratch/peers")" -eq 16
+check "the list of peers has 16 lines, no MACs" test "$(grep -cE '^h[0-9]+ 10\.77\.[1-4]\.10[1-4] (- )?rack' "$scratch/peers")" -eq 16
 check "the topology file has 32 links" test "$(grep -c MBps "$scratch/topology")" -eq 32
 check "a link goes down" lab_do link leaf1 spine2 down
 shows "its path is left" h1 10.77.4.4 3 "leaf1 spine1 leaf4" "leaf1 spine3 leaf4" "leaf1 spine4 leaf4"

@@ -94,5 +94,10 @@ Test(kernel_stamps, the_filter_takes_arp_where_it_is_wanted)
 		cr_assert_eq(pass(frame, length), (ssize_t)length);
 		length = udp(frame, 50000, 53);
 		cr_assert_eq(pass(frame, length), -1);
+		frame[23] = 1; /* ICMP, of the type in the place of the source port */
+		frame[34] = 11;
+		cr_assert_eq(pass(frame, length), arp ? (ssize_t)length : -1, "time exceeded");
+		frame[34] = 8;
+		cr_assert_eq(pass(frame, length), -1, "an echo request");
 	}
 }

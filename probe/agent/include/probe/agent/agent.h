@@ -33,6 +33,7 @@
 #include <dp/clock.h>
 #include <dp/port.h>
 #include <model/peers.h>
+#include <probe/paths/paths.h>
 #include <probe/rtt/reflector.h>
 #include <probe/rtt/session.h>
 #include <probe/rtt/stamp.h>
@@ -77,6 +78,7 @@ struct agent_options {
 	size_t allow_count;
 	uint32_t source_pps, total_pps; /* answers; 0 = no limit */
 	uint32_t paths;                 /* UDP source ports to rotate through, 1..256 */
+	bool find_paths; /* choose the ports by their paths, up to `paths` of them; see <probe/paths/paths.h> */
 	struct ns interval, timeout;
 	uint64_t count;       /* probes to each peer; 0 = no limit */
 	uint32_t slot, slots; /* probes only when wall_clock / slot_length % slots == slot; slots <= 1: always */
@@ -106,6 +108,9 @@ struct agent;
 
 /* The IP length of a probe without padding; a longer one has 4 bytes more at least, its padding's header. */
 size_t agent_packet_minimum(const struct agent_options *options);
+
+/* With find_paths: how many source ports are tried, and how many paths are measured. */
+enum { AGENT_CANDIDATES = 256, AGENT_AUTO_PATHS = 16 };
 
 /* port is open and started; pool holds AGENT_BUFFERS packets. All outlive the agent. */
 enum { AGENT_BUFFERS = 8191 };
@@ -138,6 +143,7 @@ bool agent_take_sample(struct agent *agent, struct agent_sample *sample);
 
 struct agent_path_row {
 	uint16_t source_port;
+	struct path route; /* with find_paths */
 	struct session_counters counters;
 	struct histogram *rtt; /* ns, undisturbed samples alone */
 };
@@ -168,8 +174,11 @@ struct agent_row {
 	uint64_t lost_forward;                           /* of counters.lost, never seen by the reflector */
 	struct histogram *rtt, *undisturbed, *residence; /* ns, of all paths */
 	struct stamp offset; /* peer's clock minus ours, of the fastest exchange: error at most half its delay */
-	uint32_t path_count;
+	uint32_t path_count, path_room; /* room is the row's own */
 	struct agent_path_row *paths;
+	bool finds_paths;
+	uint32_t paths_known;
+	double paths_confidence; /* 1 - probability that there is another one */
 };
 
 /* For agent_window(), any number of times. NULL: out of memory. */

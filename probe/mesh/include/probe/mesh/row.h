@@ -23,6 +23,7 @@ struct mesh_path {
 	uint16_t source_port;
 	struct session_counters counters;
 	struct mesh_distribution rtt; /* undisturbed samples */
+	struct path route;            /* with finds_paths */
 };
 
 struct mesh_pair {
@@ -40,6 +41,9 @@ struct mesh_pair {
 	struct mesh_distribution rtt, undisturbed, residence;
 	uint32_t path_count;
 	struct mesh_path *paths;
+	bool finds_paths;
+	uint32_t paths_known;
+	double paths_confidence;
 };
 
 struct mesh_row {
@@ -60,6 +64,16 @@ void mesh_row_clear(struct mesh_row *row); /* frees the pairs */
  * 100 for p99), of undisturbed samples if there are any. source and destination are the caller's.
  */
 struct latency_entry mesh_pair_entry(const struct mesh_pair *pair);
+
+/*
+ * The path with the highest p99, where one has 100 samples, else with the highest p50; and the one that loses the
+ * largest share of its probes. NULL if none has samples, or loses any.
+ */
+const struct mesh_path *mesh_pair_slowest(const struct mesh_pair *pair);
+const struct mesh_path *mesh_pair_lossiest(const struct mesh_pair *pair);
+enum { MESH_ROUTE_TEXT_BYTES = PATHS_HOPS_MAXIMUM * (ADDRESS_TEXT_BYTES + 1) };
+/* The hops, with blanks between. */
+void mesh_print_route(const struct path *route, char text[MESH_ROUTE_TEXT_BYTES]);
 
 /* Puts every pair into the matrix. 0 or -errno. */
 int mesh_row_store(const struct mesh_row *row, struct latency_matrix *matrix);

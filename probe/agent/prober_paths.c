@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which source port measures which path of a target. Either a fixed number of ports, taken to be as many paths; or,
+ * with find_paths, the ports that <probe/paths/paths.h> found to cover all of them. Its probes are STAMP requests of a
+ * session of their own, with a small TTL, by whose length a router's message tells that TTL.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/ns.h>
+#include <base/rng.h>
+
+#include "prober_priv.h"
+
+enum {
+	FIRST_DYNAMIC_PORT = 49152, /* RFC 6335 section 6 */
+	DYNAMIC_PORTS = 16384,
+	TRACE_PPS = 500,                   /* Linux routers answer 1,000 a second by default (icmp_msgs_per_sec) */
+	TRACE_SEQUENCE = INT32_C(1) << 30, /* | port << 8 | TTL: known again where a reflector has no sessions */
+	TRACE_PADDING = 8,                 /* a TLV's header, and the TTL is never its whole length */
+	UDP_HEADER_BYTES = 8,
+};
+
+static const struct ns trace_gap = {NS_PER_S / TRACE_PPS}, trace_timeout = {100 * NS_PER_MS},
+		       trace_pause = {NS_PER_S / 2};
+static const double accepted_miss = 0.01;
+
+uint32_t prober_candidates(const struct agent_options *options)
+{
+	return options->find_paths ? AGENT_CANDIDATES : options->paths;
+}
+
+/* Distinct ports at random, so that two runs hash onto other links and one run covers many; the last one greets. */
+int prober_choose_ports(struct prober *prober, struct rng *rng)
+{
+	uint32_t wanted = prober_candidates(prober->options) + 1;
+
+	prober->ports = calloc(wanted, sizeof *prober->ports);
+	prober->path_of_port = malloc(65536 * sizeof *prober->path_of_port);
+	if (!prober->ports || !prober->path_of_port)
+		return -ENOMEM;
+	memset(prober->path_of_port, 0xff, 65536 * sizeof *prober->path_of_port);
+	for (uint32_t i = 0; i < wanted;) {
+		uint16_t port = (uint16_t)(FIRST_DYNAMIC_PORT + rng_below(rng, DYNAMIC_PORTS));
+
+		if (prober->path_of_port[port] >= 0 || port == prober->options->udp_port)
+			continue;
+		prober->path_of_port[port] = (int16_t)i;
+		prober->ports[i++] = port;
+	}
+	return 0;
+}
+
+int target_find_paths(struct prober_target *target, const struct agent_options *options)
+{
+	struct paths_options find = {
+		.candidates = AGENT_CANDIDATES, .miss = accepted_miss, .timeout = trace_timeout, .pause = trace_pause};
+
+	target->path_count = options->paths;
+	if (!options->find_paths)
+		return 0;
+	target->path_count = 0;
+	target->known = paths_create(&find);
+	target->candidate_of = calloc(options->paths, sizeof *target->candidate_of);
+	return target->known && target->candidate_of ? 0 : -1;
+}
+
+uint16_t target_port(const struct prober *prober, const struct prober_target *target, uint32_t path)
+{
+	return prober->ports[target->known ? target->candidate_of[path] : path];
+}
+
+int target_path(const struct prober_target *target, uint32_t candidate)
+{
+	if (!target->known)
+		return candidate < target->path_count ? (int)candidate : -1;
+	for (uint32_t path = 0; path < target->path_count; path++)
+		if (target->candidate_of[path] == candidate)
+			return (int)path;
+	return -1;
+}
+
+/* A session for each path that was found, as far as they go; after a change of routes they begin again. */
+static void follow(struct prober *prober, struct prober_target *target)
+{
+	uint32_t known = paths_count(target->known);
+
+	if (paths_generation(target->known) != target->generation) {
+		target->generation = paths_generation(target->known);
+		for (uint32_t path = 0; path < target->path_count; path++) {
+			prober->outstanding -= session_outstanding(target->paths[path].session);
+			session_abandon(target->paths[path].session);
+		}
+		target->path_count = target->next_path = 0;
+	}
+	for (; target->path_count < known && target->path_count < prober->options->paths; target->path_count++)
+		target->candidate_of[target->path_count] =
+			(uint16_t)paths_get(target->known, target->path_count)->candidate;
+}
+
+static struct ns trace_time(struct stamp now)
+{
+	return (struct ns){now.ns};
+}
+
+bool prober_take_trace(struct prober *prober, struct stamp now, const struct neighbours *neighbours,
+		       struct prober_probe *probe)
+{
+	int64_t next = INT64_MAX;
+
+	if (!prober->options->find_paths || prober->mode == AGENT_QUIET || now.ns < prober->next_trace_ns)
+		return false;
+	for (size_t i = 0; i < prober->target_count; i++) {
+		struct prober_target *target = prober->targets[prober->trace_turn++ % prober->target_count];
+		struct paths_probe trace;
+
+		if (!neighbours->items[target->neighbour].known)
+			continue;
+		if (!paths_take(target->known, trace_time(now), &trace)) {
+			next = paths_due(target->known).v < next ? paths_due(target->known).v : next;
+			continue;
+		}
+		prober->next_trace_ns = now.ns + trace_gap.v;
+		*probe = (struct prober_probe){
+			.target = target,
+			.source_port = prober->ports[trace.candidate],
+			.ttl = trace.ttl,
+			.padding = (uint16_t)(TRACE_PADDING + trace.ttl),
+			.request = {.session = (uint16_t)(prober->session ^ 1),
+				    .sequence = TRACE_SEQUENCE | trace.candidate << 8 | trace.ttl},
+		};
+		return true;
+	}
+	/* At the latest when somebody's MAC may have become known. */
+	prober->next_trace_ns = next < now.ns + trace_timeout.v ? next : now.ns + trace_timeout.v;
+	if (prober->next_trace_ns < now.ns + trace_gap.v)
+		prober->next_trace_ns = now.ns + trace_gap.v;
+	return false;
+}
+
+/* An answer lets the next probe of the same trace leave at once, if the last one is long enough ago. */
+static void go_on(struct prober *prober, struct prober_target *target, struct stamp now)
+{
+	follow(prober, target);
+	if (prober->next_trace_ns > now.ns + trace_gap.v)
+		prober->next_trace_ns = now.ns + trace_gap.v;
+}
+
+bool prober_trace_answer(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply,
+			 struct stamp now)
+{
+	uint32_t sequence = reply->request_sequence;
+	struct paths_probe trace = {(sequence ^ TRACE_SEQUENCE) >> 8, (uint8_t)sequence};
+
+	if (!target->known || trace.candidate >= AGENT_CANDIDATES)
+		return false;
+	paths_reached(target->known, &trace, trace_time(now));
+	go_on(prober, target, now);
+	return true;
+}
+
+void prober_expired(struct prober *prober, const struct expired *expired, struct stamp now)
+{
+	int16_t candidate = prober->path_of_port[expired->source_port];
+	size_t overhead = UDP_HEADER_BYTES + STAMP_BYTES + TRACE_PADDING;
+	struct paths_probe trace = {(uint32_t)candidate, (uint8_t)(expired->udp_bytes - overhead)};
+	struct prober_target *target;
+
+	if (candidate < 0 || candidate >= AGENT_CANDIDATES || expired->source != prober->options->address ||
+	    expired->destination_port != prober->options->udp_port || expired->udp_bytes <= overhead ||
+	    expired->udp_bytes > overhead + UINT8_MAX)
+		return;
+	target = prober_find(prober, expired->destination);
+	if (!target)
+		return;
+	paths_expired(target->known, &trace, expired->router, trace_time(now));
+	go_on(prober, target, now);
+}
+
+bool prober_all_found(const struct prober *prober)
+{
+	for (size_t i = 0; i < prober->target_count; i++)
+		if (prober->targets[i]->known && !paths_known(prober->targets[i]->known))
+			return false;
+	return true;
+}
+
+void target_describe_paths(const struct prober_target *target, struct agent_row *row)
+{
+	row->finds_paths = target->known != NULL;
+	row->paths_known = target->known ? paths_count(target->known) : 0;
+	row->paths_confidence = target->known ? paths_confidence(target->known) : 0;
+	for (uint32_t path = 0; target->known && path < row->path_count; path++)
+		row->paths[path].route = *paths_get(target->known, path);
+}
+
+void target_forget_paths(struct prober_target *target)
+{
+	paths_destroy(target->known);
+	free(target->candidate_of);
+}
