@@ -55,6 +55,8 @@ write_conf() {
 		ReturnToService=2
 		SlurmdParameters=config_overrides
 		SlurmdTimeout=300
+		MessageTimeout=60
+		BatchStartTimeout=60
 		InactiveLimit=0
 		KillWait=2
 		MinJobAge=60

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The agent says that schedd answers, and with which curves, while two of slurmctld's threads ask its answering thread.
+ * Each answer must be one that some moment allows.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "answers.h"
+
+enum { QUESTIONS = 200 };
+
+static char path[64];
+
+/* The answer to one line; false: none. */
+static int ask(const char *line, char answer[static 256])
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ssize_t got = -1;
+
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+	    send(fd, line, strlen(line), MSG_NOSIGNAL) > 0)
+		got = recv(fd, answer, 255, MSG_WAITALL);
+	close(fd);
+	answer[got > 0 ? got : 0] = '\0';
+	return got > 0;
+}
+
+static void *ask_often(void *context)
+{
+	char answer[256];
+
+	for (int q = 0; q < QUESTIONS; q++) {
+		if (!ask("SUBMIT 3 nomora:curve=memcached\n", answer))
+			continue; /* the answering thread was late by its own limit */
+		if (strcmp(answer, "HOLD\n") != 0 && strcmp(answer, "PASS\n") != 0 &&
+		    strcmp(answer, "REFUSE nomora: comment: unknown curve 'memcached'\n") != 0) {
+			fprintf(stderr, "unexpected answer: %s\n", answer);
+			*(int *)context = 1;
+		}
+	}
+	return NULL;
+}
+
+/* Before any word of schedd jobs pass; a bad comment is refused even then. */
+static int check_beginning(void)
+{
+	char answer[256];
+
+	if (ask("SUBMIT 3 nomora:curve=memcached\n", answer) && strcmp(answer, "PASS\n") != 0)
+		return 1;
+	if (ask("SUBMIT 3 nomora:curve=memcached,root=3\n", answer) && strncmp(answer, "REFUSE ", 7) != 0)
+		return 1;
+	return ask("nonsense\n", answer) && strcmp(answer, "PASS\n") != 0;
+}
+
+int main(void)
+{
+	char folder[] = "/tmp/nomora-answers.XXXXXX";
+	struct error err = {0};
+	struct answers *answers, *second;
+	int failures[2] = {0, 0}, failed;
+	pthread_t threads[2];
+
+	if (!mkdtemp(folder))
+		return 1;
+	snprintf(path, sizeof path, "%s/socket", folder);
+	answers = answers_create(path, &err);
+	if (!answers) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	second = answers_create(path, &err);
+	failed = second != NULL || check_beginning();
+	for (int t = 0; t < 2; t++)
+		pthread_create(&threads[t], NULL, ask_often, &failures[t]);
+	for (int turn = 0; turn < QUESTIONS; turn++) {
+		answers_hold(answers, turn % 2 ? json_pack("[s, s]", "spark", "memcached") : json_pack("[s]", "spark"));
+		usleep(200);
+	}
+	for (int t = 0; t < 2; t++)
+		pthread_join(threads[t], NULL);
+	answers_destroy(answers);
+	failed = failed || failures[0] || failures[1] || access(path, F_OK) == 0;
+	rmdir(folder);
+	return failed;
+}
