@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The answer to a problem from a file as nomora.solve/1, and why a problem is infeasible as text. Nodes count from 1.
+ */
+#ifndef MCF_ANSWER_H
+#define MCF_ANSWER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <sched/mcf/cut.h>
+#include <sched/mcf/mcf.h>
+
+struct mcf_answer {
+	const char *name; /* of the file */
+	const struct mcf_problem *problem;
+	const struct mcf_solution *solution;
+	struct mcf_cut cut; /* if that is infeasible */
+	double parse_s, verify_s;
+	bool verified;
+};
+
+/* One line that names the cut: the supply of its nodes exceeds the capacity of the arcs out of them. */
+void mcf_answer_print_cut(const struct mcf_answer *answer, FILE *out);
+
+/* nomora.solve/1, with `flow` the flow of every arc in use as its last member. 0 or -ENOMEM. */
+int mcf_answer_print_json(const struct mcf_answer *answer, bool flow, FILE *out);
+
+#endif
