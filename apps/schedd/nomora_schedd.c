@@ -17,7 +17,9 @@
 struct settings {
 	const char *state, *socket, *listen, *token_file, *extender, *cluster, *curves, *latency;
 	int statistic, policy, migrate;
-	const char *windows;
+	const char *windows, *admin_group;
+	int64_t user_tasks, connections;
+	bool salvage;
 	int64_t round_ms, migrate_rate, migrate_per_machine, migrate_per_job, attempts;
 	double migrate_hold_s, restart_s, journal_days, start_timeout_s, retry_s, max_age_s, migrate_gain, no_return_s,
 		omega_per_s, beta_per_s;
@@ -107,6 +109,10 @@ static int serve(const struct settings *settings)
 					 .curves = settings->curves,
 					 .latency = settings->latency,
 					 .statistic = (enum latency_statistic)settings->statistic,
+					 .salvage = settings->salvage,
+					 .admin_group = settings->admin_group,
+					 .user_tasks = (uint32_t)settings->user_tasks,
+					 .connections = (uint32_t)settings->connections,
 					 .journal_days = settings->journal_days,
 					 .round_ms = (uint32_t)settings->round_ms,
 					 .socket = settings->listen ? NULL : settings->socket};
@@ -159,6 +165,13 @@ int command_schedd(int argc, char **argv)
 		OPTION_STRING(struct settings, token_file, "token-file", 0, "FILE", "secret of TCP clients, mode 0600"),
 		OPTION_STRING(struct settings, extender, "extender", 0, "ADDRESS:PORT",
 			      "Kubernetes' scheduler extender, without a token"),
+		OPTION_STRING(struct settings, admin_group, "admin-group", 0, "GROUP",
+			      "its members are admins, as root and the daemon's user are"),
+		OPTION_INTEGER(struct settings, user_tasks, "user-tasks", 0, "N", 0, 100000000,
+			       "that one user may have at a time; 0: no limit"),
+		OPTION_INTEGER(struct settings, connections, "connections", 0, "N", 1, 100000, "at a time"),
+		OPTION_FLAG(struct settings, salvage, "salvage", 0,
+			    "put a damaged state aside and take over what can be read"),
 		OPTION_DOUBLE(struct settings, journal_days, "journal-days", 0, "DAYS", 0, 36500,
 			      "how long the journal is kept; see nomora schedd export"),
 		OPTION_HEADING("Cluster:"),
@@ -216,8 +229,11 @@ int command_schedd(int argc, char **argv)
 		.rows = rows,
 	};
 	struct live_settings defaults;
-	struct settings settings = {
-		.socket = CLIENT_SOCKET, .statistic = LATENCY_STATISTIC_P99, .round_ms = 10, .journal_days = 7};
+	struct settings settings = {.socket = CLIENT_SOCKET,
+				    .statistic = LATENCY_STATISTIC_P99,
+				    .round_ms = 10,
+				    .journal_days = 7,
+				    .connections = 512};
 	struct option_operands operands;
 	struct error err = {0};
 	int code;

@@ -45,6 +45,26 @@ const char *serve_query(const struct serve_call *call, const char *name)
 	return MHD_lookup_connection_value(((const struct call *)call)->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+bool serve_call_in_group(const struct serve_call *public, gid_t group)
+{
+	const struct call *call = (const struct call *)public;
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	gid_t groups[1024];
+	socklen_t bytes = sizeof groups;
+
+	if (public->remote || !info)
+		return false;
+	if (public->gid == group)
+		return true;
+	if (getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) < 0)
+		return false;
+	for (size_t g = 0; g < bytes / sizeof *groups; g++)
+		if (groups[g] == group)
+			return true;
+	return false;
+}
+
 void serve_reply(struct serve_call *public, unsigned status, const char *content_type, const char *text, size_t bytes)
 {
 	struct call *call = (struct call *)public;

@@ -51,6 +51,16 @@ const struct live_job *live_find_job(const struct live *live, const char *id)
 	return NULL;
 }
 
+uint64_t live_owner_tasks(const struct live *live, uint32_t owner)
+{
+	uint64_t count = 0;
+
+	for (uint32_t j = 0; j < live->job_count; j++)
+		if (live->jobs[j] && live->jobs[j]->owner == owner)
+			count += live->jobs[j]->task_count;
+	return count;
+}
+
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count)
 {
 	*count = live->job_count;

@@ -16,9 +16,10 @@
 
 #include "schedd_priv.h"
 
-bool schedd_is_admin(const struct serve_call *call)
+bool schedd_is_admin(const struct schedd *schedd, const struct serve_call *call)
 {
-	return call->remote || call->uid == 0 || call->uid == geteuid();
+	return call->remote || call->uid == 0 || call->uid == geteuid() ||
+	       (schedd->admin_gid != (gid_t)-1 && serve_call_in_group(call, schedd->admin_gid));
 }
 
 void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value)
@@ -36,13 +37,13 @@ bool schedd_query_is(const struct serve_call *call, const char *name, const char
 	return given && strcmp(given, value) == 0;
 }
 
-bool schedd_need_admin(struct serve_call *call)
+bool schedd_need_admin(const struct schedd *schedd, struct serve_call *call)
 {
 	struct error err = {0};
 
-	if (schedd_is_admin(call))
+	if (schedd_is_admin(schedd, call))
 		return true;
-	error_set(&err, EPERM, "only root and the daemon's user may do this");
+	error_set(&err, EPERM, "only root, the daemon's user and its admin group may do this");
 	serve_reply_error(call, &err);
 	return false;
 }
@@ -108,6 +109,14 @@ static void get_jobs(void *context, struct serve_call *call)
 	schedd_reply_json(schedd, call, 200, json_pack("{s:s, s:o}", "schema", "nomora.jobs/1", "jobs", list));
 }
 
+static bool over_quota(const struct schedd *schedd, const struct serve_call *call, const struct job *job)
+{
+	uint32_t most = schedd->options.user_tasks;
+
+	return most > 0 && !schedd_is_admin(schedd, call) &&
+	       live_owner_tasks(schedd->live, call->uid) + job->task_count > most;
+}
+
 /* One line of the body: a new job, the same again, or an error. Returns the status. */
 static unsigned submit_line(struct schedd *schedd, struct serve_call *call, const char *line, const struct job *job,
 			    json_t *answers)
@@ -121,10 +130,13 @@ static unsigned submit_line(struct schedd *schedd, struct serve_call *call, cons
 	int code = 0;
 
 	for (uint32_t t = 0; t < job->task_count && code == 0; t++)
-		if (job->tasks[t].machine_name && !schedd_is_admin(call))
+		if (job->tasks[t].machine_name && !schedd_is_admin(schedd, call))
 			code = error_set(&err, EPERM,
 					 "task '%s' has a machine; only root and the daemon's user adopt running tasks",
 					 job->tasks[t].name);
+	if (code == 0 && !known && over_quota(schedd, call, job))
+		code = error_set(&err, EDQUOT, "job '%s': %u tasks would be more than the %u that a user may have",
+				 job->id, job->task_count, schedd->options.user_tasks);
 	if (known && strcmp(known, line) == 0)
 		status = 200;
 	else if (known)
@@ -135,7 +147,7 @@ static unsigned submit_line(struct schedd *schedd, struct serve_call *call, cons
 		live_set_restart(schedd->live, job->id, restart_s, NULL);
 	free(known);
 	if (code < 0)
-		status = code == -EEXIST ? 409 : code == -EPERM ? 403 : 400;
+		status = code == -EEXIST ? 409 : code == -EPERM || code == -EDQUOT ? 403 : 400;
 	else if (status == 201) {
 		store_put_job(schedd->store, job->id, line, call->uid, move, restart_s);
 		record_job(schedd->record, live_find_job(schedd->live, job->id));
@@ -205,7 +217,7 @@ static void delete_job(void *context, struct serve_call *call)
 	const struct live_job *job = live_find_job(schedd->live, call->tail);
 	struct error err = {0};
 
-	if (job && !schedd_is_admin(call) && job->owner != call->uid)
+	if (job && !schedd_is_admin(schedd, call) && job->owner != call->uid)
 		error_set(&err, EPERM, "job '%s' belongs to another user", call->tail);
 	else
 		live_cancel(schedd->live, call->tail, &err);
@@ -279,7 +291,7 @@ static void put_machine(void *context, struct serve_call *call)
 	struct json_reader reader = {.file = "body", .err = &err};
 	json_t *body;
 
-	if (!schedd_need_admin(call))
+	if (!schedd_need_admin(schedd, call))
 		return;
 	body = json_read_text("body", 0, call->body, call->body_bytes, &err);
 	if (!body || set_machine(schedd, call->tail, body, &reader) < 0)
@@ -297,7 +309,7 @@ static void delete_machine(void *context, struct serve_call *call)
 	uint32_t rack = number < 0 ? 0 : cluster->machines[number].rack;
 	struct error err = {0};
 
-	if (!schedd_need_admin(call))
+	if (!schedd_need_admin(schedd, call))
 		return;
 	if (live_machine_remove(schedd->live, call->tail, &err) < 0) {
 		serve_reply_error(call, &err);
@@ -314,7 +326,7 @@ static void put_curve(void *context, struct serve_call *call)
 	struct error err = {0};
 	struct curve *curve;
 
-	if (!schedd_need_admin(call))
+	if (!schedd_need_admin(schedd, call))
 		return;
 	curve = curve_from_memory("body", call->body, call->body_bytes, &err);
 	if (!curve || live_curve_set(schedd->live, call->tail, curve, &err) < 0) {

@@ -14,7 +14,7 @@
 #include "decision_json.h"
 #include "schedd_priv.h"
 
-enum { CANDIDATES = 10, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };
+enum { CANDIDATES = 10, POLLS_MOST = 256, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };
 #define POLL_S 25
 
 json_t *json_number_or_null(double value)
@@ -88,6 +88,10 @@ void schedd_get_decisions(void *context, struct serve_call *call)
 		schedd_reply(schedd, call, 200, schedd_decisions_text(schedd, after));
 		return;
 	}
+	if (schedd->poll_count >= POLLS_MOST) {
+		schedd_reply(schedd, call, 503, strdup("{\"error\": \"too many wait for decisions; ask again\"}"));
+		return;
+	}
 	polls = array_grow(schedd->polls, schedd->poll_count, &schedd->poll_capacity, sizeof *polls);
 	if (!polls) {
 		schedd_reply(schedd, call, 503, strdup("{\"error\": \"out of memory\"}"));
@@ -131,7 +135,7 @@ void schedd_post_events(void *context, struct serve_call *call)
 	char *line;
 	int code = 0;
 
-	if (!schedd_need_admin(call))
+	if (!schedd_need_admin(schedd, call))
 		return;
 	lines = file_lines_from_memory("body", call->body, call->body_bytes);
 	while (lines && code == 0 && (code = file_lines_next(lines, &line, &err)) == 1) {
@@ -193,7 +197,7 @@ void schedd_get_journal(void *context, struct serve_call *call)
 	uint64_t after = text ? strtoull(text, NULL, 10) : 0, next;
 	char *lines;
 
-	if (!schedd_need_admin(call))
+	if (!schedd_need_admin(schedd, call))
 		return;
 	lines = store_journal_page(schedd->store, after, JOURNAL_BYTES, &next);
 	schedd_reply_json(schedd, call, 200,

@@ -98,6 +98,7 @@ static int make_change(struct schedd *schedd, const char *text, struct error *er
 void schedd_post_changes(void *context, struct serve_call *call)
 {
 	static const char *const keys[] = {"changes", NULL};
+	struct schedd *schedd = context;
 	struct error err = {0};
 	struct json_reader reader = {.file = "body", .err = &err};
 	const char **changes = NULL;
@@ -105,7 +106,7 @@ void schedd_post_changes(void *context, struct serve_call *call)
 	json_t *body;
 	int code = 0;
 
-	if (!schedd_need_admin(call))
+	if (!schedd_need_admin(schedd, call))
 		return;
 	body = json_read_text("body", 0, call->body, call->body_bytes, &err);
 	if (body) {

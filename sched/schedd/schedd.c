@@ -2,12 +2,15 @@
 /* The loop: requests, rounds, the commit, replies. */
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include <systemd/sd-daemon.h>
 
 #include <base/array.h>
 #include <base/log.h>
@@ -129,6 +132,35 @@ static int read_state(struct schedd *schedd, struct error *err)
 	return code;
 }
 
+/* A damaged one, if so asked, becomes what can be read of it. */
+static struct store *open_state(const struct schedd_options *options, struct error *err)
+{
+	struct store *store = store_open(options->state, err);
+	struct store_salvaged salvaged = {0};
+
+	if (store || !options->salvage || err->code != EINVAL)
+		return store;
+	log_warning("%s", err->text);
+	*err = (struct error){0};
+	if (store_salvage(options->state, &salvaged, err) < 0)
+		return NULL;
+	log_warning("the damaged state is %s; took over %llu machines, %llu curves, %llu jobs, %llu tasks",
+		    salvaged.aside, (unsigned long long)salvaged.machines, (unsigned long long)salvaged.curves,
+		    (unsigned long long)salvaged.jobs, (unsigned long long)salvaged.tasks);
+	return store_open(options->state, err);
+}
+
+static bool find_group(struct schedd *schedd, struct error *err)
+{
+	const struct group *group = getgrnam(schedd->options.admin_group);
+
+	if (group)
+		schedd->admin_gid = group->gr_gid;
+	else
+		error_set(err, ENOENT, "unknown group '%s'", schedd->options.admin_group);
+	return group;
+}
+
 struct schedd *schedd_create(const struct schedd_options *options, struct error *err)
 {
 	struct schedd *schedd = calloc(1, sizeof *schedd);
@@ -138,6 +170,7 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 				      .token = options->token,
 				      .routes = schedd_routes,
 				      .context = schedd,
+				      .connections = options->connections,
 				      .body_bytes = 8 << 20};
 	int code;
 
@@ -149,7 +182,12 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 	/* The clock of live never shows less than what was stored: an hour for tasks that run since before the start.
 	 */
 	schedd->start = ns_sub(ns_now_monotonic(), ns_from_us(3600e6));
-	schedd->store = store_open(options->state, err);
+	schedd->store = open_state(options, err);
+	schedd->admin_gid = (gid_t)-1;
+	if (schedd->store && options->admin_group && !find_group(schedd, err)) {
+		schedd_destroy(schedd);
+		return NULL;
+	}
 	code = schedd->store ? read_state(schedd, err) : error_code(err, EINVAL);
 	if (code == 0 && options->cluster)
 		code = read_cluster(schedd, err);
@@ -351,6 +389,20 @@ static int sleep_ms(struct schedd *schedd, double now_s)
 	return http_ms >= 0 && http_ms < wait_s * 1e3 ? http_ms : (int)ceil(wait_s * 1e3);
 }
 
+/* Fed by the loop that places tasks: one that hangs is restarted. It turns once a second at least. */
+static void feed_watchdog(struct schedd *schedd, double now_s)
+{
+	uint64_t period_us;
+
+	if (now_s < schedd->next_feed_s)
+		return;
+	schedd->next_feed_s = sd_watchdog_enabled(0, &period_us) > 0 ? now_s + (double)period_us / 4e6 : INFINITY;
+	if (schedd->next_feed_s < INFINITY)
+		sd_notifyf(0, "WATCHDOG=1\nSTATUS=%llu decisions%s%s",
+			   (unsigned long long)live_last_decision(schedd->live), schedd->trouble[0] ? "; " : "",
+			   schedd->trouble);
+}
+
 static void open_moves(struct schedd *schedd)
 {
 	time_t wall = time(NULL);
@@ -386,6 +438,7 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 		{.fd = serve_fd(schedd->serve), .events = POLLIN},
 		{.fd = api_extender_fd(schedd->extender), .events = POLLIN}}; /* poll() passes over -1 */
 
+	sd_notify(0, "READY=1");
 	while (!*stop) {
 		double now_s = schedd_now_s(schedd);
 		size_t count = 2 + forecast_poll(schedd->forecasts, polled + 2);
@@ -403,6 +456,8 @@ int schedd_run(struct schedd *schedd, const volatile int *stop, struct error *er
 		send_replies(schedd, commit(schedd) == 0);
 		answer_polls(schedd, now_s);
 		schedd_sample(schedd, now_s);
+		feed_watchdog(schedd, now_s);
 	}
+	sd_notify(0, "STOPPING=1");
 	return 0;
 }

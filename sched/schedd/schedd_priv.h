@@ -52,7 +52,8 @@ struct schedd {
 	struct record *record;
 	struct mesh *mesh;             /* NULL: no --latency */
 	struct api_extender *extender; /* NULL: no --extender */
-	double last_round_s, next_mesh_s;
+	double last_round_s, next_mesh_s, next_feed_s;
+	gid_t admin_gid;
 	struct series_point series[SERIES_POINTS]; /* a ring */
 	size_t series_count;
 	double next_sample_s, overview_s;
@@ -80,8 +81,8 @@ void schedd_reply(struct schedd *schedd, struct serve_call *call, unsigned statu
 void schedd_reply_json(struct schedd *schedd, struct serve_call *call, unsigned status, json_t *value);
 
 /* Of requests. schedd_need_admin() replies if not. */
-bool schedd_is_admin(const struct serve_call *call);
-bool schedd_need_admin(struct serve_call *call);
+bool schedd_is_admin(const struct schedd *schedd, const struct serve_call *call);
+bool schedd_need_admin(const struct schedd *schedd, struct serve_call *call);
 bool schedd_query_is(const struct serve_call *call, const char *name, const char *value);
 const char *schedd_machine_name(const struct schedd *schedd, int32_t machine); /* NULL: none */
 void schedd_get_decisions(void *context, struct serve_call *call);

@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 
 #include <base/file.h>
+#include <base/hash.h>
 
 enum { VERSION = 2, APPLICATION_ID = 0x4e6f6d72 }; /* "Nomr" */
 
@@ -30,14 +31,16 @@ enum statement {
 };
 
 static const char *const texts[STATEMENTS] = {
-	[PUT_MACHINE] = "INSERT OR REPLACE INTO machines VALUES (?, ?, ?, ?, ?)",
+	[PUT_MACHINE] = "INSERT OR REPLACE INTO machines VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
 	[REMOVE_MACHINE] = "DELETE FROM machines WHERE name = ?",
-	[PUT_CURVE] = "INSERT OR REPLACE INTO curves VALUES (?, ?)",
-	[PUT_JOB] = "INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?)",
+	[PUT_CURVE] = "INSERT OR REPLACE INTO curves VALUES (?1, ?2, row_sum(?1, ?2))",
+	[PUT_JOB] = "INSERT OR REPLACE INTO jobs VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
 	[REMOVE_JOB] = "DELETE FROM jobs WHERE id = ?",
 	[REMOVE_TASKS] = "DELETE FROM tasks WHERE job = ?",
-	[PUT_TASK] = "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[PUT_DECISION] = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[PUT_TASK] = "INSERT OR REPLACE INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, row_sum(?1, ?2, "
+		     "?3, ?4, ?5, ?6, "
+		     "?7, ?8, ?9, ?10))",
+	[PUT_DECISION] = "INSERT OR REPLACE INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[JOB_LINE] = "SELECT line FROM jobs WHERE id = ?",
 	[PUT_JOURNAL] = "INSERT INTO journal (at, checkpoint, lines) VALUES (?, ?, ?)",
 	/* What a later checkpoint, itself old enough, makes superfluous. */
@@ -50,13 +53,15 @@ static const char *const texts[STATEMENTS] = {
 #define JOURNAL_TABLE "CREATE TABLE journal (number INTEGER PRIMARY KEY, at REAL, checkpoint INTEGER, lines TEXT);"
 
 static const char schema[] =
-	"CREATE TABLE machines (name TEXT PRIMARY KEY, rack TEXT, pod TEXT, slots INTEGER, state TEXT) WITHOUT ROWID;"
-	"CREATE TABLE curves (name TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID;"
-	"CREATE TABLE jobs (id TEXT PRIMARY KEY, line TEXT, owner INTEGER, may_move INTEGER, restart REAL) WITHOUT "
+	"CREATE TABLE machines (name TEXT PRIMARY KEY, rack TEXT, pod TEXT, slots INTEGER, state TEXT, sum "
+	"INTEGER) WITHOUT ROWID;"
+	"CREATE TABLE curves (name TEXT PRIMARY KEY, text TEXT, sum INTEGER) WITHOUT ROWID;"
+	"CREATE TABLE jobs (id TEXT PRIMARY KEY, line TEXT, owner INTEGER, may_move INTEGER, restart REAL, sum "
+	"INTEGER) WITHOUT "
 	"ROWID;"
 	"CREATE TABLE tasks (job TEXT, task INTEGER, state TEXT, machine TEXT, origin TEXT, attempts INTEGER, since "
 	"REAL,"
-	" came_from TEXT, moved REAL, started REAL, PRIMARY KEY (job, task)) WITHOUT ROWID;"
+	" came_from TEXT, moved REAL, started REAL, sum INTEGER, PRIMARY KEY (job, task)) WITHOUT ROWID;"
 	"CREATE TABLE decisions (sequence INTEGER PRIMARY KEY, at REAL, kind TEXT, job TEXT, task TEXT, from_machine "
 	"TEXT,"
 	" to_machine TEXT, rtt_us REAL, performance REAL, gain REAL, origin TEXT, measured REAL);" JOURNAL_TABLE;
@@ -64,9 +69,20 @@ static const char schema[] =
 /* upgrades[v] makes a state of version v + 1 out of one of version v. */
 static const char *const upgrades[VERSION] = {
 	[1] = "ALTER TABLE decisions ADD COLUMN origin TEXT; ALTER TABLE decisions ADD COLUMN measured REAL;"
+	      "ALTER TABLE machines ADD COLUMN sum INTEGER; ALTER TABLE curves ADD COLUMN sum INTEGER;"
 	      "ALTER TABLE jobs ADD COLUMN restart REAL; ALTER TABLE tasks ADD COLUMN came_from TEXT;"
-	      "ALTER TABLE tasks ADD COLUMN moved REAL; ALTER TABLE tasks ADD COLUMN started REAL;" JOURNAL_TABLE,
+	      "ALTER TABLE tasks ADD COLUMN moved REAL; ALTER TABLE tasks ADD COLUMN started REAL;"
+	      "ALTER TABLE jobs ADD COLUMN sum INTEGER; ALTER TABLE tasks ADD COLUMN sum INTEGER;" JOURNAL_TABLE,
 };
+
+/* Rows whose sum is wrong: the file was changed by others than us. Rows of version 1 have none. */
+static const char damaged_rows[] =
+	"SELECT (SELECT count(*) FROM machines WHERE sum IS NOT row_sum(name, rack, pod, slots, state) AND sum "
+	"NOTNULL) + "
+	"(SELECT count(*) FROM curves WHERE sum IS NOT row_sum(name, text) AND sum NOTNULL) + "
+	"(SELECT count(*) FROM jobs WHERE sum IS NOT row_sum(id, line, owner, may_move, restart) AND sum NOTNULL) + "
+	"(SELECT count(*) FROM tasks WHERE sum IS NOT row_sum(job, task, state, machine, origin, attempts, since, "
+	"came_from, moved, started) AND sum NOTNULL)";
 
 struct store {
 	sqlite3 *base;
@@ -99,8 +115,44 @@ static int fail(struct store *store, const char *path, int code, struct error *e
 {
 	if ((code & 0xff) == SQLITE_BUSY)
 		return error_set(err, EBUSY, "%s: another daemon has this state", path);
+	if ((code & 0xff) == SQLITE_CORRUPT)
+		return error_set(
+			err, EINVAL,
+			"%s: the state is damaged; restore it from a backup, or start with --salvage, which keeps "
+			"the file under another name and takes over what can be read",
+			path);
 	return error_set(err, errno_of(code), "%s: %s", path,
 			 store->base ? sqlite3_errmsg(store->base) : sqlite3_errstr(code));
+}
+
+/* SQL function row_sum(...): FNV-1a over types and values. */
+static void row_sum(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	uint64_t hash = HASH_FNV_START;
+
+	for (int v = 0; v < count; v++) {
+		int type = sqlite3_value_type(values[v]);
+		double real;
+		int64_t integer;
+
+		hash = hash_fnv_bytes(hash, &type, sizeof type);
+		switch (type) {
+		case SQLITE_INTEGER:
+			integer = sqlite3_value_int64(values[v]);
+			hash = hash_fnv_bytes(hash, &integer, sizeof integer);
+			break;
+		case SQLITE_FLOAT:
+			real = sqlite3_value_double(values[v]);
+			hash = hash_fnv_bytes(hash, &real, sizeof real);
+			break;
+		case SQLITE_NULL:
+			break;
+		default:
+			hash = hash_fnv_bytes(hash, sqlite3_value_blob(values[v]),
+					      (size_t)sqlite3_value_bytes(values[v]));
+		}
+	}
+	sqlite3_result_int64(context, (sqlite3_int64)hash);
 }
 
 static int64_t pragma(struct store *store, const char *text)
@@ -126,6 +178,19 @@ static int change_schema(struct store *store, const char *change)
 	sqlite3_snprintf(sizeof text, text, "PRAGMA user_version = %d; PRAGMA application_id = %d; COMMIT", VERSION,
 			 APPLICATION_ID);
 	return code == SQLITE_OK ? sqlite3_exec(store->base, text, NULL, NULL, NULL) : code;
+}
+
+/* SQLite's structures and our rows. */
+static bool is_whole(struct store *store)
+{
+	sqlite3_stmt *statement = NULL;
+	bool whole = false;
+
+	if (sqlite3_prepare_v2(store->base, "PRAGMA quick_check(1)", -1, &statement, NULL) == SQLITE_OK &&
+	    sqlite3_step(statement) == SQLITE_ROW)
+		whole = strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
+	sqlite3_finalize(statement);
+	return whole && pragma(store, damaged_rows) == 0;
 }
 
 static int prepare(struct store *store, const char *path, struct error *err)
@@ -155,6 +220,12 @@ static int prepare(struct store *store, const char *path, struct error *err)
 				 "%s: version %lld of the state; this program reads version %d. Use the nomora that "
 				 "wrote it, or a new --state file",
 				 path, (long long)version, VERSION);
+	if (!is_whole(store))
+		return error_set(
+			err, EINVAL,
+			"%s: the state is damaged; restore it from a backup, or start with --salvage, which keeps "
+			"the file under another name and takes over what can be read",
+			path);
 	for (int s = 0; s < STATEMENTS; s++) {
 		code = sqlite3_prepare_v2(store->base, texts[s], -1, &store->statements[s], NULL);
 		if (code != SQLITE_OK)
@@ -173,6 +244,9 @@ static struct store *open_with(const char *path, int flags, struct error *err)
 		return NULL;
 	}
 	code = sqlite3_open_v2(path, &store->base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | flags, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_create_function(store->base, "row_sum", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+					       row_sum, NULL, NULL);
 	if (code != SQLITE_OK)
 		fail(store, path, code, err);
 	if (code != SQLITE_OK || prepare(store, path, err) < 0) {
@@ -379,6 +453,71 @@ char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most,
 	sqlite3_reset(statement);
 	sqlite3_clear_bindings(statement);
 	return fclose(out) == 0 ? text : NULL;
+}
+
+/* Copies the rows that can be read, from either end until one that cannot. Returns how many. */
+static uint64_t salvage_table(struct store *into, sqlite3 *from, const char *table, enum statement put)
+{
+	uint64_t count = 0;
+
+	for (int backwards = 0, code = SQLITE_ERROR; backwards < 2 && code != SQLITE_DONE; backwards++) {
+		char *text = sqlite3_mprintf("SELECT * FROM %s ORDER BY 1 %s", table, backwards ? "DESC" : "ASC");
+		sqlite3_stmt *rows = NULL;
+
+		if (text && sqlite3_prepare_v2(from, text, -1, &rows, NULL) == SQLITE_OK)
+			while ((code = sqlite3_step(rows)) == SQLITE_ROW) {
+				sqlite3_stmt *statement = begin(into, put);
+
+				for (int c = 0; c < sqlite3_bind_parameter_count(statement); c++)
+					sqlite3_bind_value(statement, c + 1, sqlite3_column_value(rows, c));
+				run(into, statement);
+				count++;
+			}
+		sqlite3_finalize(rows);
+		sqlite3_free(text);
+	}
+	return count;
+}
+
+/* The state and what SQLite keeps beside it get other names. */
+static int put_aside(const char *path, char aside[static 4096], struct error *err)
+{
+	static const char *const parts[] = {"", "-wal", "-shm"};
+
+	snprintf(aside, 4096, "%s.damaged-%lld", path, (long long)(ns_now_wall().v / 1000000000));
+	for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+		char from[4200], to[4200];
+
+		snprintf(from, sizeof from, "%s%s", path, parts[p]);
+		snprintf(to, sizeof to, "%s%s", aside, parts[p]);
+		if (rename(from, to) < 0 && (p == 0 || errno != ENOENT))
+			return error_set(err, errno, "%s: %s", from, strerror(errno));
+	}
+	return 0;
+}
+
+int store_salvage(const char *path, struct store_salvaged *salvaged, struct error *err)
+{
+	struct store *into;
+	sqlite3 *from = NULL;
+	int code = put_aside(path, salvaged->aside, err);
+
+	if (code < 0)
+		return code;
+	into = store_open(path, err);
+	if (!into)
+		return error_code(err, EIO);
+	if (sqlite3_open_v2(salvaged->aside, &from, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
+		salvaged->machines = salvage_table(into, from, "machines", PUT_MACHINE);
+		salvaged->curves = salvage_table(into, from, "curves", PUT_CURVE);
+		salvaged->jobs = salvage_table(into, from, "jobs", PUT_JOB);
+		salvaged->tasks = salvage_table(into, from, "tasks", PUT_TASK);
+		salvage_table(into, from, "decisions", PUT_DECISION);
+	}
+	sqlite3_close(from);
+	code = store_commit(into, err);
+	store_close(into);
+	return code;
 }
 
 bool store_pending(const struct store *store)

@@ -13,7 +13,14 @@ struct store;
 /* NULL with err set: EBUSY (another daemon), EINVAL (not a state of ours, or of a newer version), others. */
 struct store *store_open(const char *path, struct error *err);
 struct store *store_open_old(const char *path, struct error *err); /* does not create it */
-void store_close(struct store *store);                             /* NULL is legal */
+
+struct store_salvaged {
+	char aside[4096]; /* the damaged file's new name */
+	uint64_t machines, curves, jobs, tasks;
+};
+/* Puts a state that cannot be opened aside and makes one of the rows that can be read. 0 or -errno with err set. */
+int store_salvage(const char *path, struct store_salvaged *salvaged, struct error *err);
+void store_close(struct store *store); /* NULL is legal */
 
 /* Writes join the transaction that the first of them opens. */
 void store_put_machine(struct store *store, const char *name, const char *rack, const char *pod, uint32_t slots,

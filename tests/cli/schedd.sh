@@ -108,6 +108,8 @@ check "the journal begins with its schema" grep -q '^{"schema": *"nomora.journal
 check "it has a line for each decision" test "$(grep -c '"event":"decision"\|"event": "decision"' "$dir/journal.jsonl")" -eq "$(ask GET '/v1/decisions?after=0' | jq .last)"
 run "$nomora" simulate --journal "$dir/journal.jsonl" -o "$dir/replayed" --json
 check "the simulator replays it" test "$code" -eq 0
+for time in 1 2; do "$nomora" simulate --journal "$dir/journal.jsonl" --policy nomora --record "$dir/again$time.jsonl" -o "$dir/replayed$time" >/dev/null 2>&1; done
+check "twice in the same way" cmp "$dir/again1.jsonl" "$dir/again2.jsonl"
 refuses "a window that is none" 2 "bad windows '25:00-26:00'" "$bin/nomora-schedd" schedd --state "$dir/none" --migrate-window 25:00-26:00
 
 # Forecasts change nothing.

@@ -36,6 +36,9 @@ struct serve_call {
 /* A query parameter ("after" of ?after=3), or NULL. Borrowed from the call. */
 const char *serve_query(const struct serve_call *call, const char *name);
 
+/* Is the caller on a unix socket a member of the group, by its primary or another one? */
+bool serve_call_in_group(const struct serve_call *call, gid_t group);
+
 /*
  * Replies: 200, 404, ...; `text` is copied. Ends the call. serve_reply_error() sends {"error": "..."} with a status
  * that fits err->code: EINVAL 400, EACCES and EPERM 403, ENOENT 404, EEXIST 409, E2BIG 413, EAGAIN and ENOSPC 503,

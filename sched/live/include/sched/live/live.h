@@ -200,6 +200,8 @@ void live_number_decisions(struct live *live, uint64_t last);
 /* Seconds of work that a move of one of its tasks loses. -ENOENT. */
 int live_set_restart(struct live *live, const char *id, double restart_s, struct error *err);
 const struct live_job *live_find_job(const struct live *live, const char *id);
+/* Tasks of the user's jobs that have not ended. Linear in the jobs. */
+uint64_t live_owner_tasks(const struct live *live, uint32_t owner);
 /* All jobs, in no order; entries of jobs that ended are NULL. */
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count);
 

@@ -7,7 +7,8 @@
  * with the others of the same turn, and answered after the commit. When the store fails (a full disk), the changes are
  * undone by reading the state back, and their callers get 503.
  *
- * API, JSON unless said otherwise. Admins are root and the daemon's own user, and who has the TCP token.
+ * API, JSON unless said otherwise. Admins are root, the daemon's own user, members of the admin group, and who has the
+ * TCP token.
  *
  *   POST   /v1/jobs?move=1      lines of jobs.jsonl; the same id and line again: the same answer, another line: 409
  *   GET    /v1/jobs[/ID]        all jobs, one job with its tasks
@@ -42,9 +43,13 @@
 
 struct schedd_options {
 	struct live_settings live;
-	const char *state;   /* SQLite file, created if absent */
-	const char *socket;  /* unix socket, or: */
-	const char *address; /* with port and token */
+	const char *state;       /* SQLite file, created if absent */
+	bool salvage;            /* one that is damaged is put aside, and what can be read taken over */
+	const char *admin_group; /* its members are admins, too; NULL */
+	uint32_t user_tasks;     /* of jobs that have not ended, of one user who is no admin; 0: no limit */
+	uint32_t connections;    /* at once */
+	const char *socket;      /* unix socket, or: */
+	const char *address;     /* with port and token */
 	uint16_t port;
 	const char *token;
 	const char *extender_address; /* Kubernetes' extender, for anybody who can connect; NULL: none */

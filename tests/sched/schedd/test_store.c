@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The daemon's state after damage: what was committed, or a refusal. */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include <base/file.h>
+#include <base/rng.h>
+
+#include "store.h"
+
+enum { JOBS = 12 };
+
+static char folder[64];
+static char state[96], copy[96];
+
+static void begin(void)
+{
+	/* Where a sync costs nothing, if there is such a place. */
+	strcpy(folder, "/dev/shm/nomora-store.XXXXXX");
+	if (!mkdtemp(folder)) {
+		strcpy(folder, "/tmp/nomora-store.XXXXXX");
+		cr_assert_not_null(mkdtemp(folder));
+	}
+	snprintf(state, sizeof state, "%s/state", folder);
+	snprintf(copy, sizeof copy, "%s/copy", folder);
+}
+
+static void end(void)
+{
+	char line[128];
+
+	snprintf(line, sizeof line, "rm -rf %s", folder);
+	cr_assert_eq(system(line), 0);
+}
+
+TestSuite(store, .init = begin, .fini = end);
+
+static struct live *make_live(void)
+{
+	struct live_settings settings;
+	struct error err = {0};
+	struct live *live;
+
+	live_settings_default(&settings);
+	live = live_create(&settings, &err);
+	cr_assert_not_null(live, "%s", err.text);
+	return live;
+}
+
+static void put_job(struct store *store, int number)
+{
+	char id[16], line[160];
+
+	snprintf(id, sizeof id, "j%d", number);
+	snprintf(line, sizeof line, "{\"id\": \"%s\", \"curve\": \"flat\", \"root\": 0, \"tasks\": %d}", id,
+		 1 + number % 3);
+	store_put_job(store, id, line, 1000 + (uint32_t)number, number % 2, -1);
+}
+
+/* Machines and a curve in one commit, then a job a commit. Returns how many commits of jobs were acknowledged. */
+static int fill(const char *path, bool *opened)
+{
+	static const double flat[] = {1, 1};
+	struct error err = {0};
+	struct curve *curve = curve_from_table("flat", flat, 2, &err);
+	char *text = curve_to_text(curve, &err);
+	struct store *store = store_open(path, &err);
+	int acknowledged = -1;
+
+	*opened = store;
+	if (store) {
+		store_put_machine(store, "m1", "r1", "p1", 4, "up");
+		store_put_machine(store, "m2", "r1", "p1", 4, "draining");
+		store_put_curve(store, "flat", text);
+		acknowledged += store_commit(store, &err) == 0;
+	}
+	for (int j = 0; store && acknowledged == j && j < JOBS; j++) {
+		put_job(store, j);
+		acknowledged += store_commit(store, &err) == 0;
+	}
+	store_close(store);
+	free(text);
+	curve_destroy(curve);
+	return acknowledged;
+}
+
+/* The number of jobs of a whole state, which must be the first ones; -1: refused. */
+static int jobs_of(const char *path)
+{
+	struct error err = {0};
+	struct store *store = store_open_old(path, &err);
+	struct live *live = make_live();
+	int count = -1;
+
+	if (store && store_load(store, live, 0, 1e6, &err) == 0) {
+		char id[16];
+
+		count = (int)live_totals(live).jobs;
+		for (int j = 0; j < count; j++) {
+			const struct live_job *job;
+
+			snprintf(id, sizeof id, "j%d", j);
+			job = live_find_job(live, id);
+			cr_expect(job && job->owner == 1000 + (uint32_t)j && job->task_count == 1 + (uint32_t)j % 3 &&
+					  job->may_move == j % 2,
+				  "job %d of %d is another", j, count);
+		}
+		cr_expect(count == 0 || live_cluster(live)->machine_count == 2);
+	} else {
+		cr_expect_neq(err.code, 0);
+	}
+	live_destroy(live);
+	store_close(store);
+	return count;
+}
+
+static void write_copy(const char *suffix, const char *bytes, size_t count)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s%s", copy, suffix);
+	file = fopen(path, "w");
+	cr_assert_not_null(file);
+	cr_assert_eq(fwrite(bytes, 1, count, file), count);
+	fclose(file);
+}
+
+static void remove_copy(void)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+
+	for (int s = 0; s < 3; s++) {
+		char path[128];
+
+		snprintf(path, sizeof path, "%s%s", copy, suffixes[s]);
+		unlink(path);
+	}
+}
+
+/* Cuts or flips at random places. A cut to nothing is a new state, which is not ours to judge. */
+Test(store, damage_is_refused_or_the_last_commit_is_there)
+{
+	const char *given = getenv("NOMORA_DAMAGES");
+	int damages = given ? atoi(given) : 300, refused = 0;
+	struct error err = {0};
+	struct rng rng;
+	size_t bytes;
+	bool opened;
+	char *whole;
+
+	cr_assert_eq(fill(state, &opened), JOBS);
+	whole = file_read_all(state, 16 << 20, &bytes, &err);
+	cr_assert_not_null(whole, "%s", err.text);
+	rng_seed(&rng, 5);
+	for (int d = 0; d < damages; d++) {
+		size_t at = (size_t)rng_below(&rng, bytes - 1) + 1;
+		char flip = (char)(1u << rng_below(&rng, 8));
+		bool cut = rng_below(&rng, 3) == 0;
+		int count;
+
+		remove_copy();
+		whole[at] = (char)(whole[at] ^ (cut ? 0 : flip));
+		write_copy("", whole, cut ? at : bytes);
+		whole[at] = (char)(whole[at] ^ (cut ? 0 : flip));
+		count = jobs_of(copy);
+		cr_expect(count == JOBS || count == -1, "damage %d at %zu: %d jobs", d, at, count);
+		refused += count == -1;
+	}
+	cr_expect_gt(refused, damages / 10);
+	free(whole);
+}
+
+/* The same in the log that is not yet in the main file: an earlier commit may be the last that is whole. */
+Test(store, damage_of_the_log_leaves_whole_commits)
+{
+	char path[128];
+	struct error err = {0};
+	struct store *store = store_open(state, &err);
+	size_t bytes, log_bytes;
+	struct rng rng;
+	char *whole, *log;
+
+	cr_assert_not_null(store, "%s", err.text);
+	for (int j = 0; j < JOBS; j++) {
+		if (j == 0) {
+			static const double flat[] = {1, 1};
+			struct curve *curve = curve_from_table("flat", flat, 2, &err);
+			char *text = curve_to_text(curve, &err);
+
+			store_put_curve(store, "flat", text);
+			store_put_machine(store, "m1", "r1", "p1", 4, "up");
+			store_put_machine(store, "m2", "r1", "p1", 4, "up");
+			free(text);
+			curve_destroy(curve);
+		}
+		put_job(store, j);
+		cr_assert_eq(store_commit(store, &err), 0);
+	}
+	snprintf(path, sizeof path, "%s-wal", state);
+	whole = file_read_all(state, 16 << 20, &bytes, &err);
+	log = file_read_all(path, 16 << 20, &log_bytes, &err);
+	cr_assert(whole && log, "%s", err.text);
+	rng_seed(&rng, 6);
+	for (int d = 0; d < 60; d++) {
+		size_t at = (size_t)rng_below(&rng, log_bytes - 1) + 1;
+		bool cut = rng_below(&rng, 2);
+
+		remove_copy();
+		log[at] = (char)(log[at] ^ (cut ? 0 : 4));
+		write_copy("", whole, bytes);
+		write_copy("-wal", log, cut ? at : log_bytes);
+		log[at] = (char)(log[at] ^ (cut ? 0 : 4));
+		cr_expect_leq(jobs_of(copy), JOBS);
+	}
+	store_close(store);
+	free(whole);
+	free(log);
+}
+
+/* What can be read of a damaged state is taken over, and the damaged file stays. */
+Test(store, salvage_takes_over_what_can_be_read)
+{
+	struct store_salvaged salvaged = {0};
+	struct error err = {0};
+	sqlite3 *base;
+	bool opened;
+
+	cr_assert_eq(fill(state, &opened), JOBS);
+	cr_assert_eq(sqlite3_open(state, &base), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(base, "UPDATE jobs SET owner = 1 WHERE id = 'j3'", NULL, NULL, NULL), SQLITE_OK, "%s",
+		     sqlite3_errmsg(base));
+	sqlite3_close(base);
+	cr_expect_null(store_open(state, &err), "a row that another program changed");
+	cr_expect(strstr(err.text, "--salvage"), "%s", err.text);
+	cr_assert_eq(store_salvage(state, &salvaged, &err), 0, "%s", err.text);
+	cr_expect_eq(salvaged.jobs, JOBS);
+	cr_expect_eq(salvaged.machines, 2);
+	cr_expect_eq(access(salvaged.aside, F_OK), 0);
+	{
+		struct live *live = make_live();
+		struct store *store = store_open(state, &err);
+
+		cr_assert_not_null(store, "%s", err.text);
+		cr_expect_eq(store_load(store, live, 0, 1e6, &err), 0, "%s", err.text);
+		cr_expect_eq(live_totals(live).jobs, JOBS);
+		live_destroy(live);
+		store_close(store);
+	}
+}
+
+/* A VFS whose write or sync number `fail_at` fails, and all after it. */
+static int fail_at, done, fail_with;
+static sqlite3_vfs failing;
+static sqlite3_vfs *real;
+/* SQLite has several kinds of files, each with methods of its own. */
+static struct kind {
+	const sqlite3_io_methods *real;
+	sqlite3_io_methods failing;
+} kinds[4];
+
+static const sqlite3_io_methods *real_of(const sqlite3_file *file)
+{
+	return ((const struct kind *)((const char *)file->pMethods - offsetof(struct kind, failing)))->real;
+}
+
+static int fails(void)
+{
+	return fail_at > 0 && ++done >= fail_at ? fail_with : SQLITE_OK;
+}
+
+static int failing_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at)
+{
+	int code = fails();
+
+	return code == SQLITE_OK ? real_of(file)->xWrite(file, bytes, count, at) : code;
+}
+
+static int failing_sync(sqlite3_file *file, int flags)
+{
+	int code = fails();
+
+	return code == SQLITE_OK ? real_of(file)->xSync(file, flags) : code;
+}
+
+static int failing_open(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags, int *out)
+{
+	int code = real->xOpen(real, name, file, flags, out);
+	struct kind *kind = kinds;
+
+	(void)vfs;
+	if (code != SQLITE_OK || !file->pMethods)
+		return code;
+	while (kind->real && kind->real != file->pMethods)
+		kind++;
+	cr_assert_lt(kind - kinds, 4);
+	kind->real = file->pMethods;
+	kind->failing = *kind->real;
+	kind->failing.xWrite = failing_write;
+	kind->failing.xSync = failing_sync;
+	file->pMethods = &kind->failing;
+	return code;
+}
+
+/* Every write and sync of a state's life fails once: what was acknowledged is there afterwards. */
+Test(store, errors_of_the_disk_lose_nothing_acknowledged)
+{
+	static const int errors[] = {SQLITE_FULL, SQLITE_IOERR_WRITE};
+	int last = 0;
+
+	real = sqlite3_vfs_find(NULL);
+	failing = *real;
+	failing.zName = "failing";
+	failing.xOpen = failing_open;
+	for (int e = 0; e < 2; e++)
+		for (fail_at = 1; fail_at < 400; fail_at++) {
+			bool opened;
+			int acknowledged, kept;
+
+			remove_copy();
+			done = 0;
+			fail_with = errors[e];
+			cr_assert_eq(sqlite3_vfs_register(&failing, 1), SQLITE_OK);
+			acknowledged = fill(copy, &opened);
+			sqlite3_vfs_unregister(&failing);
+			if (acknowledged == JOBS && done < fail_at)
+				break; /* all writes have failed once */
+			kept = access(copy, F_OK) == 0 ? jobs_of(copy) : -1;
+			/* The commit that failed may be there; a state that was never made is refused. */
+			cr_expect(kept >= acknowledged && kept <= acknowledged + 1,
+				  "write %d: %d acknowledged, %d kept", fail_at, acknowledged, kept);
+			last = fail_at;
+		}
+	cr_expect_gt(last, 20);
+}
