@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report.html: the paper's figures 5 to 9 from these runs, beside the published values (NoMora 6.1 to 6.3). */
-#include "simulate.h"
+#include <sched/simulate/simulate.h>
 
 #include <errno.h>
 #include <limits.h>

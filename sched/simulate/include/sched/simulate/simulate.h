@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * nomora simulate, in parts: cmd_simulate.c has the options and the order of work, simulate_setup.c makes settings and
- * workload from them, simulate_run.c runs the policies in processes, simulate_output.c writes summary.json and CSV,
- * simulate_report.c the page with figures 5 to 9, simulate_what_if.c compares two sets of options, simulate_sweep.c
- * runs all values of one.
+ * The command `nomora simulate` behind its options: setup.c makes settings and workload from them, run.c runs the
+ * policies in processes, output.c writes summary.json and CSV, report.c the page with the paper's figures 5 to 9,
+ * what_if.c compares two sets of options, sweep.c runs all values of one. One thread.
  */
-#ifndef APPS_SIMULATE_H
-#define APPS_SIMULATE_H
+#ifndef SCHED_SIMULATE_SIMULATE_H
+#define SCHED_SIMULATE_SIMULATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,7 +74,8 @@ void simulate_print_table(const struct simulate *simulate, FILE *out);
 int simulate_write_report(const struct simulate *simulate, const char *folder, struct error *err);
 
 /* Runs both sets of options with paired seeds and prints the differences. `changed` are the options with --what-if. */
-int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, struct error *err);
+int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, FILE *out,
+		     struct error *err);
 
 /* One option at several values: options[i] has texts[i]. */
 enum { SIMULATE_SWEEP_MAXIMUM = 64 };
@@ -86,6 +86,6 @@ struct simulate_sweep {
 	size_t count;
 };
 /* Runs the policies at each value, prints a table, and writes sweep.csv and sweep.svg into the folder (may be NULL). */
-int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, struct error *err);
+int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, FILE *out, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings and workload from the options. */
-#include "simulate.h"
+#include <sched/simulate/simulate.h>
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --what-if: both sets of options with the same seeds; differences with 95 % confidence intervals of paired runs. */
-#include "simulate.h"
+#include <sched/simulate/simulate.h>
 
 #include <errno.h>
 #include <math.h>
@@ -124,23 +124,27 @@ static double half_width(const double *before, const double *after, size_t count
 	return quantile_student(0.05, (double)count - 1) * sqrt(squares / (double)(count - 1) / (double)count);
 }
 
-static void print_differences(const struct samples *samples, char (*names)[SIMULATE_NAME_BYTES], size_t policy_count)
+static void print_differences(const struct samples *samples, char (*names)[SIMULATE_NAME_BYTES], size_t policy_count,
+			      FILE *out)
 {
-	printf("Difference with 95 %% confidence interval, %zu paired seeds\n", samples->seeds);
+	fprintf(out, "Difference with 95 %% confidence interval, %zu paired seeds\n", samples->seeds);
 	for (size_t p = 0; p < policy_count; p++) {
-		printf("\n%s\n  %-28s %12s %12s %12s %12s\n", names[p], "", "BEFORE", "AFTER", "DIFFERENCE", "+-");
+		fprintf(out, "\n%s\n  %-28s %12s %12s %12s %12s\n", names[p], "", "BEFORE", "AFTER", "DIFFERENCE",
+			"+-");
 		for (size_t m = 0; m < METRICS; m++) {
 			const double *before = &samples->before[place(samples, p, m, 0)];
 			const double *after = &samples->after[place(samples, p, m, 0)];
 
-			printf("  %-28s %12.3f %12.3f %+12.3f %12.3f\n", metrics[m].name, mean(before, samples->seeds),
-			       mean(after, samples->seeds), mean(after, samples->seeds) - mean(before, samples->seeds),
-			       half_width(before, after, samples->seeds));
+			fprintf(out, "  %-28s %12.3f %12.3f %+12.3f %12.3f\n", metrics[m].name,
+				mean(before, samples->seeds), mean(after, samples->seeds),
+				mean(after, samples->seeds) - mean(before, samples->seeds),
+				half_width(before, after, samples->seeds));
 		}
 	}
 }
 
-int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, struct error *err)
+int simulate_what_if(const struct simulate_options *options, const struct simulate_options *changed, FILE *out,
+		     struct error *err)
 {
 	struct samples samples = {.seeds = (size_t)options->seeds};
 	char names[SIMULATE_POLICIES_MAXIMUM][SIMULATE_NAME_BYTES];
@@ -159,7 +163,7 @@ int simulate_what_if(const struct simulate_options *options, const struct simula
 	if (code == 0 && policy_count != count_after)
 		code = error_set(err, EINVAL, "--what-if changes the number of policies; expected the same");
 	if (code == 0)
-		print_differences(&samples, names, policy_count);
+		print_differences(&samples, names, policy_count, out);
 	free(samples.before);
 	free(samples.after);
 	return code;

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include <base/stop.h>
+#include <sched/simulate/simulate.h>
 
 #include "commands.h"
-#include "simulate.h"
 
 static const char teach[] =
 	"Simulates each policy over a workload: Google clusterdata-2011-2 (--trace), a scheduler's journal "
@@ -214,7 +214,7 @@ static int run_what_if(int argc, char **argv, const struct simulate_options *opt
 	if (code >= 0)
 		return code;
 	stop_catch_signals();
-	return simulate_what_if(options, &changed, err) == 0 ? COMMAND_OK : command_fail(err, COMMAND_FAILED);
+	return simulate_what_if(options, &changed, stdout, err) == 0 ? COMMAND_OK : command_fail(err, COMMAND_FAILED);
 }
 
 /* KEY=V1,V2,... */
@@ -251,7 +251,7 @@ static int run_sweep(int argc, char **argv, const struct simulate_options *optio
 	stop_catch_signals();
 	code = make_folder(options->output, err);
 	if (code == 0)
-		code = simulate_sweep(&sweep, options->output, err);
+		code = simulate_sweep(&sweep, options->output, stdout, err);
 	code = code == 0 ? COMMAND_OK : command_fail(err, COMMAND_FAILED);
 out:
 	free(key);

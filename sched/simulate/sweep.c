@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --sweep: the policies at each value of one option, as a table, sweep.csv and a chart of the areas. */
-#include "simulate.h"
+#include <sched/simulate/simulate.h>
 
 #include <errno.h>
 #include <limits.h>
@@ -141,7 +141,7 @@ static int write_chart(const struct simulate_sweep *sweep, const struct outcomes
 	return code;
 }
 
-int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, struct error *err)
+int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, FILE *out, struct error *err)
 {
 	struct outcomes *outcomes = calloc(1, sizeof *outcomes);
 	int code = outcomes ? 0 : error_set(err, ENOMEM, "out of memory");
@@ -153,7 +153,7 @@ int simulate_sweep(const struct simulate_sweep *sweep, const char *folder, struc
 	if (code == 0 && folder)
 		code = write_chart(sweep, outcomes, folder, err);
 	if (code == 0)
-		print_table(sweep, outcomes, stdout);
+		print_table(sweep, outcomes, out);
 	free(outcomes);
 	return code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Results as nomora.simulate/1, CSV and a table. */
-#include "simulate.h"
+#include <sched/simulate/simulate.h>
 
 #include <errno.h>
 #include <inttypes.h>
