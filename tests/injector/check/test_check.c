@@ -4,10 +4,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <injector/check/delays.h>
+#include <injector/check/report.h>
 #include <injector/pcapng/reader.h>
 
 #include "../pcapng/made_file.h"
@@ -73,6 +74,38 @@ Test(delays, what_rounding_explains_is_not_early)
 	write_file(path);
 	cr_assert_eq(check_delays(path, (double[]){10, 10}, &report, &err), 0, "%s", err.text);
 	cr_assert_eq(report.direction[CHECK_AB].early, 1);
+	check_report_free(&report);
+	unlink(path);
+}
+
+Test(delays, a_limit_judges_what_is_reported)
+{
+	struct check_report report;
+	struct check_limit limit = {.limit_us = 0.02, .percentile = 100};
+	struct error err = {0};
+	json_t *root;
+	char path[64], *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	begin(false);
+	put_interface(9);
+	put_interface(9);
+	put_packet(0, 1000, 'a', 1);
+	put_packet(1, 11015, 'a', 2); /* 15 ns late */
+	write_file(path);
+	cr_assert_eq(check_delays(path, (double[]){10, 10}, &report, &err), 0, "%s", err.text);
+	cr_assert(!check_report_over_limit(&report, &limit));
+	limit.limit_us = 0.01;
+	root = check_report_to_json(&report, "run.pcapng", &limit);
+	cr_assert(json_is_true(json_object_get(root, "over_limit")));
+	cr_assert(json_is_true(json_object_get(json_object_get(root, "ab"), "over_limit")));
+	cr_assert(json_is_false(json_object_get(json_object_get(root, "ba"), "over_limit")));
+	check_report_print(&report, out);
+	fclose(out);
+	cr_assert(strstr(text, "A -> B: 1 in, 1 out, 0 missing, 0 extra, 0 reordered; delay min 10.015"), "%s", text);
+	free(text);
+	json_decref(root);
 	check_report_free(&report);
 	unlink(path);
 }
