@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* nomora rtt: round trips of STAMP probes from a capture. */
+/* nomora rtt: round trips of STAMP probes, ICMP echo and TCP from a capture. */
 #include "commands.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include <probe/rtt/stamp.h>
 
 struct rtt_settings {
-	const char *peers, *samples;
+	const char *peers, *samples, *protocols;
 	int64_t udp_port;
 	bool gross, json;
 };
@@ -18,6 +18,8 @@ struct rtt_settings {
 static const struct option_row rows[] = {
 	OPTION_STRING(struct rtt_settings, peers, "peers", 'p', "FILE", "names for the addresses: 'name address ...'"),
 	OPTION_STRING(struct rtt_settings, samples, "samples", 's', "FILE", "every round trip (CSV)"),
+	OPTION_STRING(struct rtt_settings, protocols, "protocols", 0, "NAME,...",
+		      "what to pair: stamp (default), icmp (echo), tcp (time stamps)"),
 	OPTION_INTEGER(struct rtt_settings, udp_port, "udp-port", 0, "PORT", 1, 65535, "UDP port of the reflectors"),
 	OPTION_FLAG(struct rtt_settings, gross, "gross", 0, "do not take off the reflector's own time (t3 - t2)"),
 	OPTION_FLAG(struct rtt_settings, json, "json", 'j', "print JSON"),
@@ -25,7 +27,7 @@ static const struct option_row rows[] = {
 };
 
 static const char teach[] =
-	"The capture is of one Ethernet interface on the probes' way, best a switch's mirror port or the\n"
+	"The capture is of an Ethernet interface, or of 'any', on the probes' way, best a switch's mirror port or the\n"
 	"prober's own link; the part of the way between the prober and that place is not in the result.\n"
 	"\n"
 	"  tcpdump -i rack1 -w probes.pcap --time-stamp-precision=nano udp port 862\n"
@@ -56,7 +58,8 @@ int command_rtt(int argc, char **argv)
 	const struct option_usage usage = {
 		.command = "nomora rtt",
 		.operands = "FILE.pcap",
-		.summary = "Round trips of STAMP probes from a capture, to check the prober against the wire.",
+		.summary = "Round trips of STAMP probes, ICMP echo or TCP from a capture, to check the prober against "
+			   "the wire.",
 		.teach = teach,
 		.rows = rows,
 		.operands_minimum = 1,
@@ -74,8 +77,12 @@ int command_rtt(int argc, char **argv)
 	how = (struct rtt_pairs_settings){.peers = settings.peers,
 					  .samples = settings.samples,
 					  .udp_port = (uint16_t)settings.udp_port,
-					  .gross = settings.gross,
-					  .progress = progress_create(stderr, "reading", 0)};
+					  .gross = settings.gross};
+	if (capture_read_protocols(settings.protocols, &how.protocols, &err)) {
+		options_free(&operands);
+		return command_fail(&err, COMMAND_USAGE);
+	}
+	how.progress = progress_create(stderr, "reading", 0);
 	pairs = rtt_pairs_read(operands.items[0], &how, &err);
 	progress_destroy(how.progress);
 	code = pairs ? report(pairs, operands.items[0], settings.json) : command_fail(&err, COMMAND_FAILED);

@@ -9,16 +9,47 @@
 
 #include <pcap/pcap.h>
 
+#include <base/file.h>
 #include <probe/rtt/exchange.h>
 #include <probe/rtt/frame.h>
 #include <probe/rtt/stamp.h>
 
-/* What makes one exchange unique: an answer carries all of it back. */
+#include "wire_priv.h"
+
+const char *const capture_protocol_names[] = {"stamp", "icmp", "tcp", NULL};
+
+enum { REMEMBERED = 1 << 18, SLOTS_MINIMUM = 1024, SLL_BYTES = 16, SLL2_BYTES = 20 };
+
+int capture_read_protocols(const char *list, unsigned int *protocols, struct error *err)
+{
+	char text[64], *fields[CAPTURE_PROTOCOLS];
+	size_t count;
+
+	*protocols = list ? 0 : 1U << CAPTURE_STAMP;
+	if (!list)
+		return 0;
+	snprintf(text, sizeof text, "%s", list);
+	count = file_split(text, ',', fields, CAPTURE_PROTOCOLS);
+	for (size_t i = 0; i < count; i++) {
+		int at = 0;
+
+		while (at < CAPTURE_PROTOCOLS &&
+		       (i >= CAPTURE_PROTOCOLS || strcmp(capture_protocol_names[at], fields[i]) != 0))
+			at++;
+		if (at == CAPTURE_PROTOCOLS)
+			return error_set(err, EINVAL, "expected names of stamp, icmp, tcp, found '%.40s'", list);
+		*protocols |= 1U << at;
+	}
+	return 0;
+}
+
+/* What makes one exchange unique: an answer carries all of it back. (Not the SSID: TWAMP's reflectors leave it 0.) */
 struct exchange_key {
 	ip_address source, destination;
 	uint32_t sequence;
-	uint16_t source_port, session;
-	int64_t request_sent_at_ns;
+	uint16_t source_port, destination_port; /* the second of TCP alone */
+	int64_t request_sent_at_ns;             /* of ICMP the data's first bytes, where ping has its stamp */
+	enum capture_protocol protocol;
 };
 
 struct pending {
@@ -27,11 +58,20 @@ struct pending {
 	struct ns requested_at;
 };
 
-/* Open addressing; grows at half full. Requests stay, to distinguish a second answer from an orphan. */
-struct pairing {
+/* Open addressing; grows at half full. */
+struct table {
 	struct pending *slots;
 	size_t capacity, used;
+};
+
+/*
+ * Requests stay, to distinguish a second answer from an orphan, until as many have come as a table holds: then the
+ * young table replaces the old one.
+ */
+struct pairing {
+	struct table young, old;
 	uint16_t port;
+	unsigned int protocols;
 	capture_visit visit;
 	void *context;
 	struct capture_counters *counters;
@@ -41,8 +81,8 @@ struct pairing {
 static bool same_key(const struct exchange_key *a, const struct exchange_key *b)
 {
 	return a->source == b->source && a->destination == b->destination && a->sequence == b->sequence &&
-	       a->source_port == b->source_port && a->session == b->session &&
-	       a->request_sent_at_ns == b->request_sent_at_ns;
+	       a->source_port == b->source_port && a->destination_port == b->destination_port &&
+	       a->request_sent_at_ns == b->request_sent_at_ns && a->protocol == b->protocol;
 }
 
 static size_t hash_key(const struct exchange_key *key)
@@ -50,7 +90,7 @@ static size_t hash_key(const struct exchange_key *key)
 	ip_address hosts = key->source * 3 + key->destination;
 	uint64_t x = ((uint64_t)hosts ^ (uint64_t)(hosts >> 64)) * UINT64_C(0x9e3779b97f4a7c15);
 
-	x ^= ((uint64_t)key->sequence << 32 | (uint64_t)key->source_port << 16 | key->session) *
+	x ^= ((uint64_t)key->sequence << 32 | (uint64_t)key->source_port << 16 | key->destination_port) *
 	     UINT64_C(0xc2b2ae3d27d4eb4f);
 	x ^= (uint64_t)key->request_sent_at_ns;
 	x = (x ^ x >> 33) * UINT64_C(0xff51afd7ed558ccd);
@@ -58,106 +98,204 @@ static size_t hash_key(const struct exchange_key *key)
 }
 
 /* The key's slot, or the free one where it belongs. */
+static struct pending *find_slot(const struct table *table, const struct exchange_key *key)
+{
+	size_t at = hash_key(key) & (table->capacity - 1);
+
+	while (table->slots[at].used && !same_key(&table->slots[at].key, key))
+		at = (at + 1) & (table->capacity - 1);
+	return &table->slots[at];
+}
+
+/* The request with this key, or NULL. */
 static struct pending *find(const struct pairing *pairing, const struct exchange_key *key)
 {
-	size_t at = hash_key(key) & (pairing->capacity - 1);
+	const struct table *tables[] = {&pairing->young, &pairing->old};
 
-	while (pairing->slots[at].used && !same_key(&pairing->slots[at].key, key))
-		at = (at + 1) & (pairing->capacity - 1);
-	return &pairing->slots[at];
+	for (int i = 0; i < 2; i++) {
+		struct pending *slot = tables[i]->capacity ? find_slot(tables[i], key) : NULL;
+
+		if (slot && slot->used)
+			return slot;
+	}
+	return NULL;
 }
 
 static int reserve(struct pairing *pairing)
 {
-	struct pairing grown = *pairing;
+	struct table *young = &pairing->young, grown = {0};
 
-	if (pairing->used * 2 < pairing->capacity)
+	if (young->used == REMEMBERED) {
+		free(pairing->old.slots);
+		pairing->old = *young;
+		*young = (struct table){0};
+	}
+	if (young->used * 2 < young->capacity)
 		return 0;
-	grown.capacity = pairing->capacity ? pairing->capacity * 2 : 1024;
+	grown = (struct table){.capacity = young->capacity ? young->capacity * 2 : SLOTS_MINIMUM, .used = young->used};
 	grown.slots = calloc(grown.capacity, sizeof *grown.slots);
 	if (!grown.slots)
-		return error_set(pairing->err, ENOMEM, "out of memory after %zu requests", pairing->used);
-	for (size_t i = 0; i < pairing->capacity; i++)
-		if (pairing->slots[i].used)
-			*find(&grown, &pairing->slots[i].key) = pairing->slots[i];
-	free(pairing->slots);
-	*pairing = grown;
+		return error_set(pairing->err, ENOMEM, "out of memory after %zu requests", young->used);
+	for (size_t i = 0; i < young->capacity; i++)
+		if (young->slots[i].used)
+			*find_slot(&grown, &young->slots[i].key) = young->slots[i];
+	free(young->slots);
+	*young = grown;
 	return 0;
 }
 
-static int take_request(struct pairing *pairing, const struct frame *frame, struct ns at)
+static int add_request(struct pairing *pairing, const struct exchange_key *key, struct ns at)
 {
-	struct stamp_request request;
-	struct exchange_key key;
-	struct pending *slot;
-
-	if (stamp_read_request(frame->payload, frame->payload_bytes, &request)) {
-		pairing->counters->broken++;
+	if (find(pairing, key)) {
+		pairing->counters->repeated += key->protocol != CAPTURE_TCP; /* its stamps are those of a millisecond */
 		return 0;
 	}
 	if (reserve(pairing))
 		return -ENOMEM;
-	key = (struct exchange_key){frame->source_address, frame->destination_address,
-				    request.sequence,      frame->source_port,
-				    request.session,       request.sent_at.v};
-	slot = find(pairing, &key);
-	if (slot->used) {
-		pairing->counters->repeated++;
-		return 0;
-	}
-	*slot = (struct pending){.used = true, .key = key, .requested_at = at};
-	pairing->used++;
+	*find_slot(&pairing->young, key) = (struct pending){.used = true, .key = *key, .requested_at = at};
+	pairing->young.used++;
 	pairing->counters->requests++;
 	return 0;
 }
 
-static int take_answer(struct pairing *pairing, const struct frame *frame, struct ns at)
+static int add_answer(struct pairing *pairing, const struct exchange_key *key, struct ns at, struct ns residence)
 {
+	struct pending *slot = find(pairing, key);
 	struct capture_sample sample;
-	struct stamp_reply reply;
-	struct exchange_key key;
-	struct pending *slot;
 
-	if (stamp_read_reply(frame->payload, frame->payload_bytes, &reply)) {
-		pairing->counters->broken++;
+	if (slot && slot->answered) {
+		pairing->counters->repeated += key->protocol != CAPTURE_TCP;
 		return 0;
 	}
-	key = (struct exchange_key){frame->destination_address, frame->source_address, reply.request_sequence,
-				    frame->destination_port,    reply.session,         reply.request_sent_at.v};
-	slot = pairing->capacity ? find(pairing, &key) : NULL;
-	if (slot && slot->used && slot->answered) {
-		pairing->counters->repeated++;
+	if (!slot && key->protocol == CAPTURE_TCP) /* it acknowledges what carried no data */
 		return 0;
-	}
 	pairing->counters->answers++;
-	if (!slot || !slot->used) {
+	if (!slot) {
 		pairing->counters->orphans++;
 		return 0;
 	}
 	slot->answered = true;
 	pairing->counters->pairs++;
 	sample = (struct capture_sample){
-		.source = key.source,
-		.destination = key.destination,
-		.source_port = key.source_port,
-		.sequence = key.sequence,
+		.source = key->source,
+		.destination = key->destination,
+		.protocol = key->protocol,
+		.source_port = key->source_port,
+		.sequence = key->sequence,
 		.requested_at = slot->requested_at,
 		.gross = ns_sub(at, slot->requested_at),
-		.residence = ns_sub(reply.sent_at, reply.received_at),
+		.residence = residence,
 	};
 	return pairing->visit(pairing->context, &sample);
 }
 
-static int take_packet(struct pairing *pairing, const struct pcap_pkthdr *header, const uint8_t *bytes)
+static int take_request(struct pairing *pairing, const struct frame *frame, struct ns at)
+{
+	struct stamp_request request;
+
+	if (stamp_read_request(frame->payload, frame->payload_bytes, &request)) {
+		pairing->counters->broken++;
+		return 0;
+	}
+	return add_request(pairing,
+			   &(struct exchange_key){.source = frame->source_address,
+						  .destination = frame->destination_address,
+						  .sequence = request.sequence,
+						  .source_port = frame->source_port,
+						  .request_sent_at_ns = request.sent_at.v},
+			   at);
+}
+
+static int take_answer(struct pairing *pairing, const struct frame *frame, struct ns at)
+{
+	struct stamp_reply reply;
+
+	if (stamp_read_reply(frame->payload, frame->payload_bytes, &reply)) {
+		pairing->counters->broken++;
+		return 0;
+	}
+	return add_answer(pairing,
+			  &(struct exchange_key){.source = frame->destination_address,
+						 .destination = frame->source_address,
+						 .sequence = reply.request_sequence,
+						 .source_port = frame->destination_port,
+						 .request_sent_at_ns = reply.request_sent_at.v},
+			  at, ns_sub(reply.sent_at, reply.received_at));
+}
+
+static int take_echo(struct pairing *pairing, const struct frame *frame, struct ns at)
+{
+	bool asks = frame->kind == FRAME_ECHO_REQUEST;
+	struct exchange_key key = {
+		.source = asks ? frame->source_address : frame->destination_address,
+		.destination = asks ? frame->destination_address : frame->source_address,
+		.sequence = frame->sequence,
+		.source_port = frame->source_port,
+		.protocol = CAPTURE_ICMP,
+	};
+
+	memcpy(&key.request_sent_at_ns, frame->payload,
+	       frame->payload_bytes < sizeof key.request_sent_at_ns ? frame->payload_bytes
+								    : sizeof key.request_sent_at_ns);
+	return asks ? add_request(pairing, &key, at) : add_answer(pairing, &key, at, (struct ns){0});
+}
+
+/* A segment asks with its TSval if it will be acknowledged; any segment answers with its TSecr (after pping). */
+static int take_tcp(struct pairing *pairing, const struct frame *frame, struct ns at)
+{
+	struct exchange_key asked = {
+		.source = frame->destination_address,
+		.destination = frame->source_address,
+		.sequence = frame->echoed,
+		.source_port = frame->destination_port,
+		.destination_port = frame->source_port,
+		.protocol = CAPTURE_TCP,
+	};
+	struct exchange_key asks = {
+		.source = frame->source_address,
+		.destination = frame->destination_address,
+		.sequence = frame->sequence,
+		.source_port = frame->source_port,
+		.destination_port = frame->destination_port,
+		.protocol = CAPTURE_TCP,
+	};
+	int code = add_answer(pairing, &asked, at, (struct ns){0});
+
+	return code || !frame->payload_bytes ? code : add_request(pairing, &asks, at);
+}
+
+static bool is_wanted(const struct pairing *pairing, enum capture_protocol protocol)
+{
+	return pairing->protocols >> protocol & 1;
+}
+
+/* Cooked captures: what was an Ethernet header is one of Linux. */
+static struct frame read_frame(int link, const uint8_t *bytes, size_t captured, size_t length)
+{
+	size_t head = link == DLT_LINUX_SLL ? SLL_BYTES : SLL2_BYTES;
+
+	if (link == DLT_EN10MB)
+		return frame_read(bytes, captured, length);
+	if (captured < head || length < captured)
+		return (struct frame){.kind = FRAME_BROKEN};
+	return frame_read_packet(get16(link == DLT_LINUX_SLL ? bytes + 14 : bytes), bytes + head, captured - head,
+				 length - head);
+}
+
+static int take_packet(struct pairing *pairing, int link, const struct pcap_pkthdr *header, const uint8_t *bytes)
 {
 	/* Opened with nanosecond precision: tv_usec counts nanoseconds. A hostile file may hold any number there. */
 	struct ns at = {(int64_t)((uint64_t)header->ts.tv_sec * NS_PER_S + (uint64_t)header->ts.tv_usec)};
-	struct frame frame = frame_read(bytes, header->caplen, header->len);
+	struct frame frame = read_frame(link, bytes, header->caplen, header->len);
 
 	pairing->counters->packets++;
 	if (frame.kind == FRAME_BROKEN)
 		pairing->counters->broken++;
-	if (frame.kind != FRAME_UDP)
+	if (frame.kind == FRAME_TCP && is_wanted(pairing, CAPTURE_TCP))
+		return take_tcp(pairing, &frame, at);
+	if ((frame.kind == FRAME_ECHO_REQUEST || frame.kind == FRAME_ECHO_REPLY) && is_wanted(pairing, CAPTURE_ICMP))
+		return take_echo(pairing, &frame, at);
+	if (frame.kind != FRAME_UDP || !is_wanted(pairing, CAPTURE_STAMP))
 		return 0;
 	if (frame.destination_port == pairing->port)
 		return take_request(pairing, &frame, at);
@@ -170,18 +308,18 @@ static int read_packets(pcap_t *pcap, const char *name, struct pairing *pairing)
 {
 	struct pcap_pkthdr *header;
 	const uint8_t *bytes;
-	int got, code = 0;
+	int got, code = 0, link = pcap_datalink(pcap);
 
-	if (pcap_datalink(pcap) != DLT_EN10MB) {
-		const char *found = pcap_datalink_val_to_name(pcap_datalink(pcap));
+	if (link != DLT_EN10MB && link != DLT_LINUX_SLL && link != DLT_LINUX_SLL2) {
+		const char *found = pcap_datalink_val_to_name(link);
 
 		return error_set(pairing->err, EINVAL,
-				 "%s: expected a capture of Ethernet frames (EN10MB), found link type %s; capture on "
-				 "one interface, not on 'any'",
+				 "%s: expected a capture of Ethernet frames (EN10MB) or of 'any' (LINUX_SLL, "
+				 "LINUX_SLL2), found link type %s",
 				 name, found ? found : "unknown");
 	}
 	while (!code && (got = pcap_next_ex(pcap, &header, &bytes)) == 1)
-		code = take_packet(pairing, header, bytes);
+		code = take_packet(pairing, link, header, bytes);
 	if (!code && got == PCAP_ERROR)
 		code = error_set(pairing->err, EBADMSG, "%s: after packet %llu: %s", name,
 				 (unsigned long long)pairing->counters->packets, pcap_geterr(pcap));
@@ -211,14 +349,20 @@ static int pair_stream(FILE *file, const char *name, struct pairing pairing)
 
 	*pairing.counters = (struct capture_counters){0};
 	code = read_stream(file, name, &pairing);
-	free(pairing.slots);
+	free(pairing.young.slots);
+	free(pairing.old.slots);
 	return code;
 }
 
-int capture_read(const char *path, uint16_t port, capture_visit visit, void *context, struct capture_counters *counters,
-		 struct error *err)
+int capture_read(const char *path, uint16_t port, unsigned int protocols, capture_visit visit, void *context,
+		 struct capture_counters *counters, struct error *err)
 {
-	struct pairing pairing = {.port = port, .visit = visit, .context = context, .counters = counters, .err = err};
+	struct pairing pairing = {.port = port,
+				  .protocols = protocols,
+				  .visit = visit,
+				  .context = context,
+				  .counters = counters,
+				  .err = err};
 	FILE *file = strcmp(path, "-") == 0 ? fdopen(dup(STDIN_FILENO), "rb") : fopen(path, "rb");
 
 	if (!file)
@@ -226,10 +370,15 @@ int capture_read(const char *path, uint16_t port, capture_visit visit, void *con
 	return pair_stream(file, path, pairing);
 }
 
-int capture_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, capture_visit visit,
-			void *context, struct capture_counters *counters, struct error *err)
+int capture_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, unsigned int protocols,
+			capture_visit visit, void *context, struct capture_counters *counters, struct error *err)
 {
-	struct pairing pairing = {.port = port, .visit = visit, .context = context, .counters = counters, .err = err};
+	struct pairing pairing = {.port = port,
+				  .protocols = protocols,
+				  .visit = visit,
+				  .context = context,
+				  .counters = counters,
+				  .err = err};
 	FILE *file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
 
 	if (!file)

@@ -16,7 +16,16 @@ enum {
 	IPV6_BYTES = 40,
 	UDP_BYTES = 8,
 	ARP_BODY_BYTES = 28,
+	PROTOCOL_ICMP = 1,
+	PROTOCOL_TCP = 6,
 	PROTOCOL_UDP = 17,
+	ECHO_BYTES = 8,
+	TCP_BYTES = 20,
+	TCP_SYN = 2,
+	OPTION_END = 0,
+	OPTION_NOTHING = 1,
+	OPTION_STAMPS = 8,
+	OPTION_STAMPS_BYTES = 10,
 	PROTOCOL_HOP_BY_HOP = 0,
 	PROTOCOL_ROUTING = 43,
 	PROTOCOL_FRAGMENT = 44,
@@ -110,6 +119,53 @@ static struct frame read_udp(struct frame frame, const uint8_t *ip, const uint8_
 	return frame;
 }
 
+static struct frame read_echo(struct frame frame, const uint8_t *icmp, size_t captured, uint8_t request, uint8_t reply)
+{
+	frame.kind = FRAME_OTHER;
+	if (captured < ECHO_BYTES || (icmp[0] != request && icmp[0] != reply) || icmp[1] != 0)
+		return frame;
+	frame.kind = icmp[0] == request ? FRAME_ECHO_REQUEST : FRAME_ECHO_REPLY;
+	frame.source_port = get16(icmp + 4);
+	frame.sequence = get16(icmp + 6);
+	frame.payload = icmp + ECHO_BYTES;
+	frame.payload_bytes = captured - ECHO_BYTES;
+	return frame;
+}
+
+/* TSval and TSecr of the options, if they are there and whole. */
+static bool read_tcp_stamps(const uint8_t *options, size_t length, struct frame *frame)
+{
+	for (size_t at = 0; at < length && options[at] != OPTION_END;) {
+		size_t whole = options[at] == OPTION_NOTHING ? 1 : at + 1 < length ? options[at + 1] : 0;
+
+		if (whole == 0 || at + whole > length || (whole == 1 && options[at] != OPTION_NOTHING))
+			return false;
+		if (options[at] == OPTION_STAMPS && whole == OPTION_STAMPS_BYTES) {
+			frame->sequence = get32(options + at + 2);
+			frame->echoed = get32(options + at + 6);
+			return true;
+		}
+		at += whole;
+	}
+	return false;
+}
+
+/* payload_bytes are those on the wire, and one more for SYN: what the other side will acknowledge. */
+static struct frame read_tcp(struct frame frame, const uint8_t *tcp, size_t captured, size_t length)
+{
+	size_t header = captured < TCP_BYTES ? 0 : (size_t)(tcp[12] >> 4) * 4;
+
+	frame.kind = FRAME_OTHER;
+	if (header < TCP_BYTES || header > captured || !read_tcp_stamps(tcp + TCP_BYTES, header - TCP_BYTES, &frame))
+		return frame;
+	frame.kind = FRAME_TCP;
+	frame.source_port = get16(tcp);
+	frame.destination_port = get16(tcp + 2);
+	frame.payload = tcp + header;
+	frame.payload_bytes = length - header + (tcp[13] & TCP_SYN ? 1 : 0);
+	return frame;
+}
+
 static struct frame read_ipv4(struct frame frame, const uint8_t *ip, size_t captured, size_t length)
 {
 	size_t header, total;
@@ -128,7 +184,7 @@ static struct frame read_ipv4(struct frame frame, const uint8_t *ip, size_t capt
 	frame.dscp = ip[1] >> 2;
 	frame.ecn = ip[1] & 3;
 	frame.may_fragment = !(ip[6] & 0x40);
-	if (ip[9] != PROTOCOL_UDP) {
+	if (ip[9] != PROTOCOL_UDP && ip[9] != PROTOCOL_ICMP && ip[9] != PROTOCOL_TCP) {
 		frame.kind = FRAME_OTHER;
 		return frame;
 	}
@@ -136,6 +192,10 @@ static struct frame read_ipv4(struct frame frame, const uint8_t *ip, size_t capt
 		return frame;
 	if (captured > total)
 		captured = total; /* what follows is Ethernet padding */
+	if (ip[9] == PROTOCOL_ICMP)
+		return read_echo(frame, ip + header, captured - header, 8, 0);
+	if (ip[9] == PROTOCOL_TCP)
+		return read_tcp(frame, ip + header, captured - header, total - header);
 	return read_udp(frame, ip, ip + header, captured - header, total - header);
 }
 
@@ -155,6 +215,8 @@ static struct frame read_icmpv6(struct frame frame, const uint8_t *ip, const uin
 	bool asks;
 
 	frame.kind = FRAME_OTHER;
+	if (captured && (icmp[0] == 128 || icmp[0] == 129))
+		return read_echo(frame, icmp, captured, 128, 129);
 	if (captured < ND_BYTES || captured < length || (icmp[0] != ND_SOLICITATION && icmp[0] != ND_ADVERTISEMENT))
 		return frame;
 	asks = icmp[0] == ND_SOLICITATION;
@@ -196,10 +258,31 @@ static struct frame read_ipv6(struct frame frame, const uint8_t *ip, size_t capt
 	}
 	if (next == PROTOCOL_FRAGMENT || at > captured)
 		return frame;
+	if (next == PROTOCOL_TCP)
+		return read_tcp(frame, ip + at, captured - at, total - at);
 	if (next == PROTOCOL_UDP)
 		return read_udp(frame, ip, ip + at, captured - at, total - at);
 	frame.kind = FRAME_OTHER;
 	return next == PROTOCOL_ICMPV6 ? read_icmpv6(frame, ip, ip + at, captured - at, total - at) : frame;
+}
+
+static struct frame read_packet(struct frame frame, uint16_t type, const uint8_t *bytes, size_t captured, size_t length)
+{
+	if (type == ETHERTYPE_ARP)
+		return read_arp(frame, bytes, captured);
+	if (type == ETHERTYPE_IPV4)
+		return read_ipv4(frame, bytes, captured, length);
+	if (type == ETHERTYPE_IPV6)
+		return read_ipv6(frame, bytes, captured, length);
+	frame.kind = FRAME_OTHER;
+	return frame;
+}
+
+struct frame frame_read_packet(uint16_t type, const uint8_t *bytes, size_t captured, size_t length)
+{
+	struct frame frame = {.kind = FRAME_BROKEN};
+
+	return length < captured ? frame : read_packet(frame, type, bytes, captured, length);
 }
 
 struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
@@ -220,14 +303,7 @@ struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
 		type = get16(bytes + at + 2);
 		at += FRAME_TAG_BYTES;
 	}
-	if (type == ETHERTYPE_ARP)
-		return read_arp(frame, bytes + at, captured - at);
-	if (type == ETHERTYPE_IPV4)
-		return read_ipv4(frame, bytes + at, captured - at, length - at);
-	if (type == ETHERTYPE_IPV6)
-		return read_ipv6(frame, bytes + at, captured - at, length - at);
-	frame.kind = FRAME_OTHER;
-	return frame;
+	return read_packet(frame, type, bytes + at, captured - at, length - at);
 }
 
 /* Returns the header's length. */

@@ -18,11 +18,12 @@ enum { PROGRESS_EVERY = 4096 }; /* round trips */
 /* Asker and answerer. */
 struct pair {
 	ip_address source, destination;
+	enum capture_protocol protocol;
 	struct histogram *rtt; /* ns */
 };
 
 struct rtt_pairs {
-	struct pair *items; /* ascending by source, then destination */
+	struct pair *items; /* ascending by source, destination, protocol */
 	size_t count, capacity;
 	bool gross;
 	FILE *samples; /* NULL = not wanted */
@@ -33,28 +34,24 @@ struct rtt_pairs {
 	struct error *err; /* while the capture is read */
 };
 
-static bool is_before(const struct pair *pair, ip_address source, ip_address destination)
+static bool is_before(const struct pair *pair, const struct capture_sample *sample)
 {
-	return pair->source < source || (pair->source == source && pair->destination < destination);
-}
-
-/* Where the pair is, or where it belongs. */
-static size_t pair_place(const struct rtt_pairs *pairs, ip_address source, ip_address destination)
-{
-	size_t at;
-
-	SEARCH_LOWER_BOUND(at, 0, pairs->count, is_before(&pairs->items[at], source, destination));
-	return at;
+	if (pair->source != sample->source)
+		return pair->source < sample->source;
+	if (pair->destination != sample->destination)
+		return pair->destination < sample->destination;
+	return pair->protocol < sample->protocol;
 }
 
 /* Adds the pair if it is new. NULL = out of memory. */
-static struct pair *find_pair(struct rtt_pairs *pairs, ip_address source, ip_address destination)
+static struct pair *find_pair(struct rtt_pairs *pairs, const struct capture_sample *sample)
 {
-	size_t place = pair_place(pairs, source, destination);
-	struct pair *items, *pair, added = {source, destination, NULL};
+	struct pair *items, *pair, added = {sample->source, sample->destination, sample->protocol, NULL};
+	size_t place;
 
-	if (place < pairs->count && pairs->items[place].source == source &&
-	    pairs->items[place].destination == destination)
+	SEARCH_LOWER_BOUND(place, 0, pairs->count, is_before(&pairs->items[place], sample));
+	if (place < pairs->count && pairs->items[place].source == sample->source &&
+	    pairs->items[place].destination == sample->destination && pairs->items[place].protocol == sample->protocol)
 		return &pairs->items[place];
 	items = array_grow(pairs->items, pairs->count, &pairs->capacity, sizeof *items);
 	if (!items)
@@ -80,7 +77,7 @@ static const char *name_of(const struct rtt_pairs *pairs, ip_address address, ch
 static int take_sample(void *context, const struct capture_sample *sample)
 {
 	struct rtt_pairs *pairs = context;
-	struct pair *pair = find_pair(pairs, sample->source, sample->destination);
+	struct pair *pair = find_pair(pairs, sample);
 	struct ns rtt = pairs->gross ? sample->gross : ns_sub(sample->gross, sample->residence);
 	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
 
@@ -111,13 +108,14 @@ void rtt_pairs_print(const struct rtt_pairs *pairs, FILE *out)
 	const struct capture_counters *counters = &pairs->counters;
 	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
 
-	fprintf(out, "%-16s %-16s %8s %9s %9s %9s %9s\n", "from", "to", "samples", "min us", "p50 us", "p99 us",
-		"max us");
+	fprintf(out, "%-16s %-16s %-5s %8s %9s %9s %9s %9s\n", "from", "to", "by", "samples", "min us", "p50 us",
+		"p99 us", "max us");
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct pair *pair = &pairs->items[i];
 
-		fprintf(out, "%-16s %-16s %8" PRIu64 " %9.1f %9.1f %9.1f %9.1f\n", name_of(pairs, pair->source, source),
-			name_of(pairs, pair->destination, destination), histogram_count(pair->rtt),
+		fprintf(out, "%-16s %-16s %-5s %8" PRIu64 " %9.1f %9.1f %9.1f %9.1f\n",
+			name_of(pairs, pair->source, source), name_of(pairs, pair->destination, destination),
+			capture_protocol_names[pair->protocol], histogram_count(pair->rtt),
 			(double)histogram_minimum(pair->rtt) / 1e3, us_at(pair->rtt, 50), us_at(pair->rtt, 99),
 			(double)histogram_maximum(pair->rtt) / 1e3);
 	}
@@ -137,9 +135,10 @@ json_t *rtt_pairs_to_json(const struct rtt_pairs *pairs, const char *path)
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct pair *pair = &pairs->items[i];
 
-		json_array_append_new(list, json_pack("{s:s,s:s,s:I,s:{s:f,s:f,s:f,s:f,s:f}}", "src",
+		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:I,s:{s:f,s:f,s:f,s:f,s:f}}", "src",
 						      name_of(pairs, pair->source, source), "dst",
-						      name_of(pairs, pair->destination, destination), "samples",
+						      name_of(pairs, pair->destination, destination), "protocol",
+						      capture_protocol_names[pair->protocol], "samples",
 						      (json_int_t)histogram_count(pair->rtt), "rtt_us", "min",
 						      (double)histogram_minimum(pair->rtt) / 1e3, "p50",
 						      us_at(pair->rtt, 50), "p99", us_at(pair->rtt, 99), "max",
@@ -168,7 +167,8 @@ static int read_capture(const char *path, const struct rtt_pairs_settings *setti
 		fputs("captured_at,src,dst,source_port,sequence,rtt_us,residence_us\n", pairs->samples);
 	}
 	if (!code)
-		code = capture_read(path, settings->udp_port, take_sample, pairs, &pairs->counters, err);
+		code = capture_read(path, settings->udp_port, settings->protocols, take_sample, pairs, &pairs->counters,
+				    err);
 	pairs->samples = NULL;
 	if (writer && code)
 		file_writer_discard(writer);

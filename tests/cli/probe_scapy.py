@@ -3,6 +3,8 @@
 
 usage: probe_scapy.py requests FILE.pcap MAC        writes requests of many kinds to a reflector with this MAC
        probe_scapy.py answers FILE.pcap             checks the reflector's answers
+       probe_scapy.py capture FOLDER                writes what nomora rtt pairs, as Ethernet and cooked captures
+       probe_scapy.py rtt FILE.json...              checks what it found
        probe_scapy.py requests6, answers6 ...       the same over IPv6, with neighbour discovery
        probe_scapy.py probes FILE.pcap ptp|ntp N    checks a prober's N requests
        probe_scapy.py signed FILE.pcap N            checks a prober's N authenticated requests
@@ -10,12 +12,13 @@ usage: probe_scapy.py requests FILE.pcap MAC        writes requests of many kind
 """
 import hashlib
 import hmac
+import json
 import random
 import sys
 import time
 
-from scapy.all import IP, UDP, Ether, Raw, rdpcap, wrpcap
-from scapy.layers.inet6 import ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
+from scapy.all import ICMP, IP, TCP, UDP, Ether, PcapWriter, Raw, rdpcap, wrpcap
+from scapy.layers.inet6 import ICMPv6EchoReply, ICMPv6EchoRequest, ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr, IPv6
 from scapy.contrib.stamp import (ErrorEstimate, STAMPSessionReflectorTestUnauthenticated as Reply,
                                  STAMPSessionSenderTestUnauthenticated as Request)
 
@@ -109,6 +112,54 @@ def check_answers(path):
             if address == "10.0.0.4":
                 assert payload[44] == 0 and payload[52] == 0x80, "U flag of the TLV that nobody knows: " + payload[44:].hex()
     print(", ".join("%s %d" % (a, len(p)) for a, p in sorted(kinds.items())))
+
+
+def write_capture(path, link):
+    at, writer = 1795188663.0, PcapWriter(path, linktype=link, nano=True)
+    heads = {1: lambda six: bytes(12) + bytes.fromhex("86dd" if six else "0800"),
+             113: lambda six: bytes(14) + bytes.fromhex("86dd" if six else "0800"),
+             276: lambda six: bytes.fromhex("86dd" if six else "0800") + bytes(18)}
+
+    def put(after_us, packet):
+        raw = heads[link](IPv6 in packet) + bytes(packet)
+        writer.write_packet(raw, sec=int(at), usec=after_us * 1000)
+    writer.write_header(None)
+    a, b, a6, b6 = "10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::2"
+    for i in range(20):
+        data = Raw(i.to_bytes(8, "big") + bytes(48))
+        begin = 40000 * i
+        put(begin, IP(src=a, dst=b) / ICMP(type=8, id=7, seq=i) / data)
+        put(begin + 30, IP(src=b, dst=a) / ICMP(type=0, id=7, seq=i) / data)
+        put(begin + 1000, IPv6(src=a6, dst=b6) / ICMPv6EchoRequest(id=8, seq=i, data=data.load))
+        put(begin + 1040, IPv6(src=b6, dst=a6) / ICMPv6EchoReply(id=8, seq=i, data=data.load))
+
+        def segment(src, dst, ports, stamps, load=b"", flags="A"):
+            layer = IPv6 if ":" in src else IP
+            return layer(src=src, dst=dst) / TCP(sport=ports[0], dport=ports[1], flags=flags,
+                                                 options=[("NOP", None), ("NOP", None), ("Timestamp", stamps)]) / Raw(load)
+        for hosts in (a, b), (a6, b6):
+            stamp = 1000 + 40 * i
+            put(begin + 2000, segment(*hosts, (50000, 80), (stamp, 5), b"question"))
+            put(begin + 2010, segment(*hosts, (50000, 80), (stamp, 5), b"more of it"))
+            put(begin + 2050, segment(*hosts[::-1], (80, 50000), (7 + i, stamp)))
+            put(begin + 2060, segment(*hosts[::-1], (80, 50000), (7 + i, stamp)))
+        put(begin + 3000, IP(src=a, dst=b) / UDP(sport=40000, dport=862) / request(i, 9, z=1))
+        asked = request(i, 9, z=1).load
+        stamps = [asked[4:12], (1795188663 << 32 | 700000000).to_bytes(8, "big")]
+        put(begin + 3100, IP(src=b, dst=a) / UDP(sport=862, dport=40000) / Raw(
+            i.to_bytes(4, "big") + stamps[1] + bytes([0x40, 1, 0, 0]) + stamps[1] + asked[:14] + bytes(6)))
+    put(800000, IP(src=a, dst=b) / ICMP(type=8, id=7, seq=99) / Raw(bytes(56)))
+    writer.close()
+
+
+def check_rtt(path):
+    seen = json.load(open(path))
+    found = {(p["src"], p["dst"], p["protocol"]): (p["samples"], round(p["rtt_us"]["min"]), round(p["rtt_us"]["max"])) for p in seen["pairs"]}
+    a, b, a6, b6 = "10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::2"
+    assert found == {(a, b, "icmp"): (20, 30, 30), (a6, b6, "icmp"): (20, 40, 40), (a, b, "tcp"): (20, 50, 50),
+                     (a6, b6, "tcp"): (20, 50, 50), (a, b, "stamp"): (20, 100, 100)}, found
+    packets = seen["packets"]
+    assert packets["unanswered"] == 1 and packets["orphans"] == 0 and packets["broken"] == 0 and packets["repeated"] == 0, packets
 
 
 def write_requests6(path, mac):
@@ -222,6 +273,12 @@ if __name__ == "__main__":
         check_signed_answers(sys.argv[2])
     elif sys.argv[1] == "signed":
         check_signed(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1] == "capture":
+        for link in 1, 113, 276:
+            write_capture("%s/link%d.pcap" % (sys.argv[2], link), link)
+    elif sys.argv[1] == "rtt":
+        for path in sys.argv[2:]:
+            check_rtt(path)
     elif sys.argv[1] == "requests6":
         write_requests6(sys.argv[2], sys.argv[3])
     elif sys.argv[1] == "answers6":

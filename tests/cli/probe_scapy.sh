@@ -34,6 +34,16 @@ for reason in not_ours bad_source not_allowed; do
 	check "requests over IPv6 refused as $reason are counted" jq -e ".run.reflector.$reason > 0" <<<"$out"
 done
 
+# Captures of other protocols and link types.
+check "scapy writes captures" scapy capture "$scratch"
+for link in 1 113 276; do
+	"$nomora" rtt - --protocols stamp,icmp,tcp --json <"$scratch/link$link.pcap" >"$scratch/rtt$link.json" 2>>"$scratch/err"
+done
+check "rtt pairs STAMP with a zero session in answers, ICMP echo and TCP time stamps, in Ethernet and cooked captures" \
+	scapy rtt "$scratch/rtt1.json" "$scratch/rtt113.json" "$scratch/rtt276.json"
+refuses "a protocol that rtt does not know" 2 'expected names of stamp, icmp, tcp' "$nomora" rtt "$scratch/link1.pcap" \
+	--protocols stamp,udp
+
 # Authenticated mode.
 (umask 077 && printf '8 %s\n7 %s # 0..31\n' "$(printf 'ab%.0s' {1..16})" "$(printf '%02x' {0..31})" >"$scratch/keys")
 grep -v ^8 "$scratch/keys" >"$scratch/key7"

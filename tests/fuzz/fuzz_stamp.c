@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <probe/rtt/reflector.h>
+#include <probe/rtt/tlv.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reflector_rules rules = {.address = frame.destination_address, .source_pps = 10, .total_pps = 10};
 	struct reflector *reflector;
 	uint8_t *copy = malloc(size + STAMP_AUTHENTICATED_BYTES);
+	struct tlv_reading reading;
 	struct stamp_error_estimate estimate = {false, STAMP_PTP, 0, 1};
 	struct reflector_answer answer;
 
@@ -40,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		rules.keys = &keys;
 	reflector = reflector_create(16, &rules);
 	check_reply(data, size);
+	tlv_read(&key, 1, STAMP_NTP, data, size, &reading);
 	if (reflector && copy && frame.kind == FRAME_UDP) {
 		memcpy(copy, frame.payload, frame.payload_bytes);
 		frame.payload = copy;

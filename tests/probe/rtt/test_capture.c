@@ -8,7 +8,7 @@
 #include <probe/rtt/frame.h>
 #include <probe/rtt/stamp.h>
 
-enum { CAPACITY = 65536, LINK_ETHERNET = 1, LINK_COOKED = 113 };
+enum { CAPACITY = 65536, LINK_ETHERNET = 1, LINK_RAW_IP = 101 };
 
 /* A capture file being written: pcap with nanosecond stamps (magic a1b23c4d), little-endian. */
 struct tape {
@@ -113,8 +113,8 @@ Test(capture, pairs_requests_and_answers)
 		answer(&tape, i, start_ns + i, 500 + i, start_ns + 100000 + i * 3000);
 	answer(&tape, 5, start_ns + 5, 505, start_ns + 300000);   /* again */
 	answer(&tape, 77, start_ns + 77, 505, start_ns + 300000); /* nobody asked */
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, collect, &seen, &counters, &err), 0, "%s",
-		     err.text);
+	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, 7, collect, &seen, &counters, &err), 0,
+		     "%s", err.text);
 	cr_assert_eq(seen.count, 9);
 	for (size_t i = 0; i < seen.count; i++) {
 		const struct capture_sample *sample = &seen.samples[i];
@@ -138,7 +138,7 @@ Test(capture, the_same_number_of_another_run_is_another_probe)
 	request(&tape, 1, start_ns, start_ns);
 	request(&tape, 1, start_ns + NS_PER_S, start_ns + NS_PER_S);
 	answer(&tape, 1, start_ns + NS_PER_S, 10, start_ns + NS_PER_S + 5000);
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, collect, &seen, &counters, &err), 0);
+	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, 7, collect, &seen, &counters, &err), 0);
 	cr_assert_eq(counters.pairs, 1);
 	cr_assert_eq(seen.samples[0].gross.v, 5000);
 }
@@ -154,7 +154,7 @@ Test(capture, many_requests_make_the_table_grow)
 	for (uint32_t i = 0; i < 600; i++)
 		request(&tape, i, start_ns + i, start_ns + i);
 	answer(&tape, 0, start_ns, 1, start_ns + 9000);
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, collect, &seen, &counters, &err), 0);
+	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, 7, collect, &seen, &counters, &err), 0);
 	cr_assert(counters.pairs == 1 && counters.unanswered == 599);
 }
 
@@ -165,14 +165,16 @@ Test(capture, refuses_other_files_and_cut_ones)
 	struct seen seen = {0};
 	struct error err = {0};
 
-	cr_assert_eq(capture_read_memory("t", "not a capture at all, really", 28, 862, collect, &seen, &counters, &err),
+	cr_assert_eq(
+		capture_read_memory("t", "not a capture at all, really", 28, 862, 7, collect, &seen, &counters, &err),
+		-EINVAL);
+	begin(&tape, LINK_RAW_IP);
+	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, 7, collect, &seen, &counters, &err),
 		     -EINVAL);
-	begin(&tape, LINK_COOKED);
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length, 862, collect, &seen, &counters, &err), -EINVAL);
 	cr_assert(strstr(err.text, "Ethernet"));
 	begin(&tape, LINK_ETHERNET);
 	request(&tape, 1, start_ns, start_ns);
-	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length - 3, 862, collect, &seen, &counters, &err),
+	cr_assert_eq(capture_read_memory("t", tape.bytes, tape.length - 3, 862, 7, collect, &seen, &counters, &err),
 		     -EBADMSG);
-	cr_assert_eq(capture_read("/nonexistent/file", 862, collect, &seen, &counters, &err), -ENOENT);
+	cr_assert_eq(capture_read("/nonexistent/file", 862, 7, collect, &seen, &counters, &err), -ENOENT);
 }

@@ -14,8 +14,11 @@
 Test(pairs, a_captures_pairs_are_sorted_named_and_written)
 {
 	char peers[] = "/tmp/nomora-pairs-XXXXXX", samples[] = "/tmp/nomora-pairs-XXXXXX";
-	struct rtt_pairs_settings settings = {
-		.peers = peers, .samples = samples, .udp_port = STAMP_PORT, .gross = true};
+	struct rtt_pairs_settings settings = {.peers = peers,
+					      .samples = samples,
+					      .udp_port = STAMP_PORT,
+					      .protocols = 1 << CAPTURE_STAMP,
+					      .gross = true};
 	struct error err = {0};
 	struct rtt_pairs *pairs;
 	FILE *file;

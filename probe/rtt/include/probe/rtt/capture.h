@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Round trips from a capture file (pcap or pcapng, micro- or nanosecond stamps, Ethernet), to check the prober
+ * Round trips from a capture file (pcap or pcapng, micro- or nanosecond stamps, Ethernet or
+ * cooked, as of the interface 'any'), to check the prober
  * against the wire: STAMP requests and answers are paired by addresses, ports and sequence number; the time between
- * the two, less the reflector's own t3 - t2, is the round trip from the capture point. One thread.
+ * the two, less the reflector's own t3 - t2, is the round trip from the capture point. A request
+ * that is 2^18 requests old is forgotten, so that memory is bounded on a pipe without an end. One thread.
  */
 #ifndef RTT_CAPTURE_H
 #define RTT_CAPTURE_H
@@ -14,14 +16,23 @@
 #include <base/error.h>
 #include <base/ns.h>
 
+/* What is paired: STAMP and TWAMP, ICMP echo, TCP segments and what acknowledges them by time stamps (RFC 7323). */
+enum capture_protocol { CAPTURE_STAMP, CAPTURE_ICMP, CAPTURE_TCP, CAPTURE_PROTOCOLS };
+
+extern const char *const capture_protocol_names[]; /* NULL-terminated */
+
+/* "icmp,tcp" as bits 1 << capture_protocol; NULL = STAMP alone. 0, or -EINVAL with err set. */
+int capture_read_protocols(const char *list, unsigned int *protocols, struct error *err);
+
 /* One pair. */
 struct capture_sample {
 	ip_address source, destination;
-	uint16_t source_port;
+	enum capture_protocol protocol;
+	uint16_t source_port; /* of ICMP the identifier */
 	uint32_t sequence;
 	struct ns requested_at; /* capture stamp of the request */
 	struct ns gross;        /* from request to answer, as captured */
-	struct ns residence;    /* t3 - t2, as the reflector says */
+	struct ns residence;    /* t3 - t2, as the reflector says; of other protocols 0 */
 };
 
 struct capture_counters {
@@ -36,14 +47,14 @@ struct capture_counters {
 typedef int (*capture_visit)(void *context, const struct capture_sample *sample);
 
 /*
- * Reads `path` ("-" = stdin). `port` is the UDP port of the reflectors. 0 or -errno with err set: no such file, not a
- * capture, not Ethernet, cut off in the middle of a packet.
+ * Reads `path` ("-" = stdin). `port` is the UDP port of the reflectors; protocols has bits 1 << capture_protocol. 0 or
+ * -errno with err set: no such file, not a capture, another link type, cut off in the middle of a packet.
  */
-int capture_read(const char *path, uint16_t port, capture_visit visit, void *context, struct capture_counters *counters,
-		 struct error *err);
+int capture_read(const char *path, uint16_t port, unsigned int protocols, capture_visit visit, void *context,
+		 struct capture_counters *counters, struct error *err);
 
 /* The same over a capture in memory, for the fuzz target; `name` is for messages. */
-int capture_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, capture_visit visit,
-			void *context, struct capture_counters *counters, struct error *err);
+int capture_read_memory(const char *name, const void *bytes, size_t length, uint16_t port, unsigned int protocols,
+			capture_visit visit, void *context, struct capture_counters *counters, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ethernet frames that the prober speaks: UDP over IPv4 and IPv6, ARP and neighbour discovery, written and read as
- * bytes, with their checksums. Addresses and ports are in host order here. Pure. RFC 894, 826, 791, 768, 1071, 8200,
- * 4861.
+ * bytes, with their checksums; ICMP echo and TCP time stamps are read alone. Addresses and ports are in host order
+ * here. Pure. RFC 894, 826, 791, 768, 1071, 8200, 4861.
  */
 #ifndef RTT_FRAME_H
 #define RTT_FRAME_H
@@ -29,8 +29,11 @@ enum frame_kind {
 	FRAME_OTHER,  /* something else: not ours to judge */
 	FRAME_BROKEN, /* cut short, fragmented, or a checksum is wrong */
 	FRAME_UDP,
-	FRAME_WHO_HAS, /* ARP request, neighbour solicitation */
-	FRAME_IS_AT,   /* ARP reply, neighbour advertisement */
+	FRAME_WHO_HAS,      /* ARP request, neighbour solicitation */
+	FRAME_IS_AT,        /* ARP reply, neighbour advertisement */
+	FRAME_ECHO_REQUEST, /* ICMP: source_port is the identifier, sequence the number */
+	FRAME_ECHO_REPLY,
+	FRAME_TCP, /* with time stamps (RFC 7323): sequence is TSval, echoed TSecr */
 };
 
 /* 802.1Q or 802.1ad, the outer one first. */
@@ -52,6 +55,7 @@ struct frame {
 	/* FRAME_BROKEN for one reason alone: the checksum covers just the pseudo-header, as a local sender's kernel
 	 * leaves it to a NIC that computes the rest (transmit checksum offload). */
 	bool unfinished;
+	uint32_t sequence, echoed;
 	const uint8_t *payload; /* into the frame */
 	size_t payload_bytes;
 };
@@ -61,6 +65,9 @@ struct frame {
  * FRAME_TAGS tags. The result points into `bytes`.
  */
 struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length);
+
+/* The same of what follows an Ethernet header with this type: cooked captures have another one. */
+struct frame frame_read_packet(uint16_t type, const uint8_t *bytes, size_t captured, size_t length);
 
 /* Bytes before the payload of a UDP frame with these tags and addresses. */
 size_t frame_headers(const struct frame *frame);

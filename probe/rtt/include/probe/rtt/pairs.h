@@ -17,6 +17,7 @@ struct rtt_pairs_settings {
 	const char *peers;         /* names for the addresses; NULL = none */
 	const char *samples;       /* writes every round trip there (CSV); NULL = not */
 	uint16_t udp_port;         /* of the reflectors */
+	unsigned int protocols;    /* bits 1 << capture_protocol */
 	bool gross;                /* keep the reflector's own time (t3 - t2) */
 	struct progress *progress; /* NULL is legal */
 };
