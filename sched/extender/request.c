@@ -9,6 +9,9 @@
 #include <base/json.h>
 #include <base/name.h>
 
+/* Kubernetes' own limit for names. */
+enum { NAME_BYTES = 254 };
+
 /* Go's decoder takes keys in any case, and so do kube-scheduler's versions write them: "Pod" and "pod". */
 static const json_t *member(const json_t *object, const char *key, const char *other)
 {
@@ -17,27 +20,30 @@ static const json_t *member(const json_t *object, const char *key, const char *o
 	return value ? value : json_object_get(object, other);
 }
 
-/* A label's text, "" if the pod lacks it; NULL with err set if it is no name. */
-static const char *label(const json_t *labels, const char *key, struct error *err)
+/* A member's text, "" if it is absent; NULL with err set if it is no name. */
+static const char *name_in(const json_t *object, const char *key, const char *where, struct error *err)
 {
-	const json_t *value = json_object_get(labels, key);
+	const json_t *value = json_object_get(object, key);
+	const char *text = json_string_value(value);
 
 	if (!value)
 		return "";
-	if (json_is_string(value) && name_is_valid(json_string_value(value), 128))
-		return json_string_value(value);
-	error_set(err, EINVAL, "Pod.metadata.labels[%s]: expected a name", key);
+	if (text && name_is_valid(text, NAME_BYTES) && !strchr(text, '\\'))
+		return text;
+	error_set(err, EINVAL, "%s[%s]: expected a name", where, key);
 	return NULL;
 }
 
 static int read_labels(struct extender_request *request, const json_t *pod, struct error *err)
 {
 	const json_t *metadata = json_object_get(pod, "metadata"), *labels = json_object_get(metadata, "labels");
-	const char *space = json_string_value(json_object_get(metadata, "namespace"));
-	const char *job = label(labels, "nomora.io/job", err), *curve = label(labels, "nomora.io/curve", err),
-		   *role = label(labels, "nomora.io/role", err);
+	static const char where[] = "Pod.metadata.labels";
+	const char *space = name_in(metadata, "namespace", "Pod.metadata", err);
+	const char *job = name_in(labels, "nomora.io/job", where, err),
+		   *curve = name_in(labels, "nomora.io/curve", where, err),
+		   *role = name_in(labels, "nomora.io/role", where, err);
 
-	if (!job || !curve || !role)
+	if (!space || !job || !curve || !role)
 		return -EINVAL;
 	if (!curve[0])
 		return 0;
@@ -47,7 +53,7 @@ static int read_labels(struct extender_request *request, const json_t *pod, stru
 		return error_set(err, EINVAL, "Pod.metadata.labels[nomora.io/role]: '%s'; expected root or task", role);
 	request->is_root = role[0] == 'r';
 	request->curve = curve;
-	if (asprintf(&request->job, "%s/%s", space ? space : "default", job) >= 0)
+	if (asprintf(&request->job, "%s/%s", space[0] ? space : "default", job) >= 0)
 		return 0;
 	request->job = NULL;
 	return error_set(err, ENOMEM, "out of memory");
@@ -70,7 +76,7 @@ static int read_names(struct extender_request *request, const json_t *list, cons
 	json_array_foreach (list, at, entry) {
 		const char *name = name_of(entry);
 
-		if (!name || !name[0])
+		if (!name || !name_is_valid(name, NAME_BYTES) || strchr(name, '\\'))
 			return error_set(err, EINVAL, "%s[%zu]: expected a node's name", field, at);
 		request->names[request->count++] = name;
 	}
