@@ -153,7 +153,7 @@ static void suggest_isolation(const struct doctor *doctor, unsigned int cpus, ch
 
 	print_range(first, last, list, sizeof list);
 	print_range(0, first - 1, rest, sizeof rest);
-	if (doctor_exists(doctor, NOHZ_FULL)) /* else the kernel does not know the words */
+	if (doctor_exists(doctor, NOHZ_FULL)) /* else the kernel does not know the option */
 		snprintf(ticks, sizeof ticks, "nohz_full=%s rcu_nocbs=%s ", list, list);
 	snprintf(fix, bytes,
 		 "isolcpus=managed_irq,domain,%s %sirqaffinity=%s on the kernel's command line, then reboot", list,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ethtool tells of a network interface: of this host by ioctl, under --root from the file ethtool/NAME there. */
+/* Settings of a network interface as ethtool shows them: of this host by ioctl, under --root from the file ethtool/NAME
+ * there. */
 #ifndef DOCTOR_ETHTOOL_PRIV_H
 #define DOCTOR_ETHTOOL_PRIV_H
 
@@ -13,7 +14,7 @@ enum nic_stamps {
 	STAMPS_ALL,
 };
 
-/* What ethtool tells; -1 = the driver does not say. Under --root it is read from ethtool/NAME, lines "key=value". */
+/* Settings; -1 = the driver does not report it. Under --root it is read from ethtool/NAME, lines "key=value". */
 struct nic_settings {
 	char firmware[64];
 	int rx_pause, tx_pause, gro, lro, tso, gso, rx_usecs, adaptive_rx, stamps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What interrupts a polling CPU: device interrupts, irqbalance, watchdogs, other CPUs' timers. */
+/* Sources of interruption of a polling CPU: device interrupts, irqbalance, watchdogs, other CPUs' timers. */
 #include "doctor_priv.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include <base/quantile.h>
 
-/* Below this half-width the curve is fixed at the point. */
+/* A band with a smaller half-width is a fixed point of the curve. */
 static const double half_width_least = 1e-9;
 
 const char *agreement_name(enum agreement_verdict verdict)
@@ -33,7 +33,7 @@ struct agreement_point agreement_at(const struct curve *first, const struct curv
 					.allowed = hypot(half_width(first, index), half_width(second, index))};
 }
 
-/* Without the factor in the file: Sidak's, for as many independent points as there are levels. */
+/* For files without the factor: Sidak's, with one independent point per level. */
 static double whole_factor(const struct curve *curve)
 {
 	double points = (double)(curve->level_count ? curve->level_count : curve->table_count);

@@ -183,7 +183,7 @@ static bool best_form(const struct fit *fit, size_t index)
 	return true;
 }
 
-/* True if a rival of similar AICc has a much lower cross-validation error. */
+/* Does a candidate of similar AICc have a much lower cross-validation error? */
 static bool vetoed(const struct fit *fit, size_t index)
 {
 	const struct fit_candidate *candidate = &fit->candidates[index];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run measured: counts of answers, times into histograms. */
+/* The measurements of a run: counts of answers, histograms of times. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -28,7 +28,7 @@ struct commands_marked {
 void commands_mark(const struct sweeper *sweeper, enum orphans_of of, struct commands_marked *environment,
 		   struct host_command *command);
 
-/* What a failure is about, for the names of files with output. NULL run: not about a run. */
+/* Subject of a failure, for the names of files with output. NULL run: it concerns no run. */
 struct commands_occasion {
 	const struct sweep_schedule_run *run;
 	int attempt; /* from 1 */

@@ -14,7 +14,7 @@ enum { ORPHANS_MARK_BYTES = 320, ORPHANS_LINE_BYTES = ORPHANS_MARK_BYTES + 256 }
 void orphans_mark(enum orphans_of of, const char *scratch, char *mark, size_t bytes);
 /* The file that the server's output goes to. */
 void orphans_name_log(const char *scratch, char *path, size_t bytes);
-/* Kills them on this machine, after their command has ended, and waits for that. */
+/* Kills a command's remaining processes on this machine and waits for their end. */
 void orphans_end(enum orphans_of of, const char *scratch);
 /* A line for another machine's /bin/sh that does the same there; run it without the mark in its environment. */
 void orphans_print_line(enum orphans_of of, const char *scratch, char *line, size_t bytes);

@@ -296,7 +296,7 @@ static int name_run(struct sweeper *sweeper, const struct sweep_schedule_run *ru
 	return code ? code : commands_set_variable(sweeper, "NOMORA_RUN", text, err);
 }
 
-/* Another attempt would end the same way: the command cannot be started, or does not print a metric. */
+/* Failures that another attempt would repeat: the command cannot be started, or does not print a metric. */
 static bool is_permanent(int code)
 {
 	return code == -ENOEXEC || code == -ENOENT || code == -EINVAL;

@@ -253,7 +253,7 @@ static int read_counts(struct histogram *histogram, const char *text)
 	}
 }
 
-/* What recording can lead to; NANs fail the comparisons. */
+/* Is this a state that recording can produce? NANs fail the comparisons. */
 static bool is_plausible(const struct histogram *header)
 {
 	return header->saturated <= header->count && header->minimum >= 0 && header->minimum <= header->maximum &&

@@ -375,7 +375,7 @@ static const struct option_row *row_of_code(const struct parse *parse, int code)
 	return NULL;
 }
 
-/* What comes after "--" is not ours. Returns our share of argc. */
+/* Words after "--" belong to others. Returns the number of ours. */
 static int cut_rest(int argc, char **argv, struct option_operands *operands)
 {
 	for (int i = 1; i < argc; i++) {

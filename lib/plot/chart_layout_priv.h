@@ -11,7 +11,7 @@ enum { LEGEND_ROW = 20, LEGEND_SAMPLE = 26, LEGEND_GAP = 18, EDGE = 14 };
 
 static const struct text_style legend_style = {.size = 12, .grey = 0.15};
 
-/* What is decided before the first line is drawn. */
+/* The chart's layout, computed before drawing. */
 struct layout {
 	const struct chart *chart;
 	cairo_t *cr;

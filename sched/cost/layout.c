@@ -129,7 +129,7 @@ void cost_layout_remove(struct cost_layout *layout, uint32_t machine)
 		layout->rack_used[rack]--;
 }
 
-/* Racks as wide as their machines need, so that no column moves while they are added. */
+/* Makes racks wide enough for all their machines, so that adding machines moves no column. */
 static int make_racks(struct cost_layout *layout)
 {
 	const struct cluster *cluster = layout->cluster;

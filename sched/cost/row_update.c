@@ -59,7 +59,7 @@ void rows_fetch(struct cost_rows *rows, uint32_t root, uint32_t rack, uint32_t e
 	}
 }
 
-/* Has the rack an arc of its own at this largest cost? */
+/* Does the rack have its own arc at this largest cost? */
 static bool wants_rack_arc(const struct cost_rows *rows, uint16_t cost)
 {
 	return cost > 0 && cost <= rows->settings.rack_threshold;
@@ -142,7 +142,7 @@ static int set_machines(struct cached_row *cached, uint32_t rack, const struct a
 	return 1;
 }
 
-/* The rack's largest cost is now this (0: no machine): 1 when its arc was another, 0 or -ENOMEM. */
+/* Sets the rack's largest cost (0: no machine). Returns 1 if its arc has changed, 0 or -ENOMEM. */
 static int set_rack(const struct cost_rows *rows, struct cached_row *cached, uint32_t rack, uint16_t cost)
 {
 	struct cost_row *row = &cached->row;
@@ -248,7 +248,7 @@ static int32_t limit_for(const struct cost_rows *rows, uint32_t count, uint32_t 
 	return cost;
 }
 
-/* Only the arcs up to the limit and below their rack's stay in the scratch; returns the spans that are left. */
+/* Keeps only arcs up to the limit and below their rack's in the scratch. Returns the remaining number of spans. */
 static uint32_t cut_arcs(struct cost_rows *rows, uint32_t spans, int32_t limit)
 {
 	uint32_t left = 0, count = 0;

@@ -7,7 +7,7 @@
 
 #include "flownet_priv.h"
 
-/* Shares of a group into net->shares; how many, or -ENOMEM. */
+/* Copies a group's shares to net->shares. Returns their number or -ENOMEM. */
 static int32_t read_shares(struct flownet *net, int32_t group)
 {
 	int32_t count = structured_read(net->solver, group, net->shares, (int32_t)net->share_room);

@@ -38,7 +38,7 @@ uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s)
 	return tasks;
 }
 
-/* A row at hand has it, if it is one of those that the row leads to: the round trip need not be looked up. */
+/* Reads the cost from a row at hand, if the row leads to the machine: saves looking up the round trip. */
 static int32_t cost_at_machine(const struct flownet *net, uint32_t job, uint32_t machine)
 {
 	int32_t cost = COST_ABSENT;

@@ -138,7 +138,7 @@ static bool stays(struct flownet *net, int32_t machine)
 	return true;
 }
 
-/* Those that must leave their machine, then those that wait, to the remaining shares. */
+/* Assigns the remaining shares to tasks that must leave their machine, then to tasks that wait. */
 static int plan_members(struct flownet *net, uint32_t job, const struct net_member *members, size_t count,
 			int32_t share_count, int32_t machine_limit)
 {

@@ -81,10 +81,10 @@ static inline struct net_class *net_class_at(struct net_job *job, uint32_t numbe
 
 struct net_machine {
 	int32_t slots;
-	int32_t running; /* tasks that hold a slot: on it, about to start on it, or on their way from it */
-	int32_t pinned;  /* of these, tasks that the solver does not see */
-	int32_t unseen;  /* of the pinned ones, tasks that the network has elsewhere: they should leave, or have left */
-	int32_t told;    /* capacity that the solver knows, FLOWNET_NONE = none */
+	int32_t running;     /* tasks that hold a slot: on it, about to start on it, or on their way from it */
+	int32_t pinned;      /* of these, tasks that the solver does not see */
+	int32_t unseen;      /* pinned tasks that the network has elsewhere: they should leave, or have left */
+	int32_t told;        /* capacity that the solver knows, FLOWNET_NONE = none */
 	uint32_t told_rack;  /* with it */
 	uint32_t rack;       /* as in the cluster */
 	uint32_t pending;    /* place in `pending` + 1, 0 = none */
@@ -179,7 +179,7 @@ struct flownet {
 	size_t share_room;
 	bool others_held; /* flownet_hold_others(); never without root_first */
 	bool following;   /* tasks are moved to where the solver has them */
-	bool settled;     /* and the solver need not be told of the one that is being moved */
+	bool settled;     /* the solver already knows the one that is being moved */
 	struct flownet_move *moves;
 	size_t move_room;
 	struct net_plan *plans; /* as `moves` once a round is done */
@@ -282,7 +282,7 @@ void net_walk_fetch(const struct flownet *net, const struct net_walk *walk, size
 int net_groups_apply(struct flownet *net);
 /* NULL: the solver knows none. */
 struct net_class *net_class_find(struct net_job *job, bool root, int32_t unscheduled_cost);
-/* A unit of the task's class left for good from where the solver has it. */
+/* A unit of the task's class is gone from the place that the solver knows. */
 void net_groups_unit_gone(struct flownet *net, uint32_t job, uint32_t task, int32_t column);
 void net_groups_forget_job(struct flownet *net, uint32_t job);
 

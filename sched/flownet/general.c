@@ -13,7 +13,7 @@
 
 #include "flownet_priv.h"
 
-/* Units that still lie on the arcs out of the cluster and the racks, and the first arc of each rack's list. */
+/* Units not yet taken from the arcs out of the cluster and the racks, and the first arc of each rack's list. */
 struct decomposition {
 	const struct flownet_network *network;
 	int32_t *left;         /* [arcs] flow not yet given to a task */

@@ -178,7 +178,7 @@ static int set_changed_racks(struct flownet *net, const struct net_class *entry,
 	return structured_change_row(net->solver, entry->group, &change);
 }
 
-/* What the solver is to be told of a class's arcs. */
+/* How much of a class's arcs to pass to the solver. */
 enum telling { TELL_RUNNING, TELL_CHANGED_RACKS, TELL_ROW };
 
 static enum telling what_to_tell(const struct net_class *known, const struct cost_row *row)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events of machines, of the latency between them, and of time. */
+/* Events: machines, the latency between them, time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ int flownet_machine_added(struct flownet *net, uint32_t machine, int32_t slots)
 	return all_arcs_changed(net, FLOWNET_MACHINE_ADDED);
 }
 
-/* The machine is lost: tasks on it wait, a task that left from it or was about to start there has one place less. */
+/* The machine is lost: its tasks wait, and a task that was leaving it or about to start there loses that place. */
 static int lose_task(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)
 {
 	struct net_job *entry = &net->jobs[job];

@@ -76,7 +76,7 @@ static void send(const struct flownet_network *network, const struct arc_index *
 	flow[index->from_node[node]]++;
 }
 
-/* How far round a task's arc goes: to the machine itself or to waiting, through its rack, through the cluster. */
+/* Length of a task's way: directly to the machine or to waiting, through its rack, through the cluster. */
 static int detour(const struct flownet_network *network, int32_t arc)
 {
 	enum flownet_node_kind kind = network->nodes[network->head[arc]].kind;

@@ -9,7 +9,7 @@
 
 enum { COVER_AT_FIRST = 64 };
 
-/* A number of slots at this cost. */
+/* `slots` slots at one cost. */
 struct cost_step {
 	int32_t cost;
 	uint32_t slots;
@@ -112,7 +112,7 @@ static void begin_round(struct rest_costs *costs, uint64_t round)
 	costs->round = round;
 }
 
-/* Where the curve's slots from this machine are, or belong. */
+/* Link to the curve's slots from this machine, or the link where to insert them. */
 static struct cheapest_slots **find_kept(const struct rest_costs *costs, int32_t curve, uint32_t root)
 {
 	struct cheapest_slots **place = &costs->of_root[root];
@@ -148,7 +148,8 @@ int64_t rest_cost_bound(const struct placer *placer, const struct flownet *net, 
 	return cost_of_tasks(kept->steps, kept->count, tasks, kept->steps[kept->count - 1].cost);
 }
 
-/* The cheapest free slots for `tasks` and, for those without one, COST_MAXIMUM into costs->steps; how many steps. */
+/* Fills costs->steps with the cheapest free slots for `tasks`, and COST_MAXIMUM for tasks without one. Returns the
+ * number of steps. */
 static uint32_t find_cheapest(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t root,
 			      int64_t tasks)
 {

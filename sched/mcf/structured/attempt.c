@@ -36,7 +36,7 @@ struct outlook {
 	int32_t dearest; /* cost of the most expensive way to wait, or 0 with slots for all units: then the price is 0
 			  */
 	int32_t bound;   /* upper bound of the aggregator's price */
-	bool crowded;    /* many more units want slots than there are, at a price far below `dearest` */
+	bool crowded;    /* demand far exceeds the slots, at a price far below `dearest` */
 };
 
 /* A quarter below the most expensive way to wait: near enough wherever slots are a little short. */
@@ -132,7 +132,7 @@ static void note_start(struct structured *state, int32_t price, int32_t dearest,
 }
 
 /*
- * The price after an attempt that was given up: as far as its price fell; or higher where slots ran short, for
+ * The price after an abandoned attempt: the lowest price that it reached, or higher where slots ran short, for
  * `lacking` units that were not yet placed.
  */
 static int32_t next_price(const struct structured *state, const struct outlook *outlook, int64_t lacking)

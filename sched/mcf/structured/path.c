@@ -96,7 +96,7 @@ static void path_push(struct structured *state, int32_t node, int32_t units)
 	}
 }
 
-/* What the target can take (forward) or give up (backward), at most `units`. */
+/* Residual capacity of the target, forward or backward, at most `units`. */
 static int32_t target_capacity(const struct structured *state, const struct target *target, int32_t units)
 {
 	const struct group *g = &state->groups[target->node];

@@ -200,7 +200,7 @@ void row_attach_flow(struct structured *state, int32_t group, int32_t held_count
 	g->slot_epoch = state->slot_epoch - 1;
 	attach_flow(state, group, held_count);
 	if (!was_changed && g->in_changed_list && g->excess == excess) {
-		/* All units are where they were: the answer has not changed. */
+		/* No unit has moved: the answer is unchanged. */
 		g->in_changed_list = false;
 		state->changed_list.count--;
 	}

@@ -115,7 +115,7 @@ static void settle(struct structured *state, const struct search_direction *dire
 		direction->group(state, ~node, key);
 }
 
-/* The node has not come nearer since it was queued. */
+/* Is the queued distance still the node's shortest? */
 static bool is_fresh(const struct structured *state, int32_t node, int32_t key)
 {
 	if (node >= NODE_BLOCK)

@@ -39,7 +39,7 @@ static enum mcf_status fill_result(struct structured *state, struct structured_r
 	return result->status;
 }
 
-/* With more units than slots, where a start from nothing is expected to take less. */
+/* Are there more units than slots, so that a start from nothing is expected to be faster? */
 static bool start_is_better(const struct structured *state)
 {
 	uint64_t units = 0;
@@ -54,7 +54,7 @@ static bool start_is_better(const struct structured *state)
 	       scans > START_BETTER * state->effort.start_scans;
 }
 
-/* True if the repair succeeded. Repairs given up one after the other are attempted ever more rarely. */
+/* True if the repair succeeded. After consecutive failures, repairs are attempted less and less often. */
 static bool attempt_repair(struct structured *state)
 {
 	uint64_t most = REPAIR_SCRATCHES * state->effort.start_scans;

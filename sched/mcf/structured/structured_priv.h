@@ -312,7 +312,7 @@ int state_reserve_groups(struct structured *state, int32_t count);
 /* flow.c: units on columns, at the cost of the arc that they came by; and who must hear of it. */
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
-/* The units of the group's share at this place, its only one of that column, come at another cost. */
+/* Changes the cost of the units in the group's share at this place, its only one of that column. */
 void flow_reprice(struct structured *state, int32_t group, int32_t place, int32_t cost);
 int32_t flow_units(const struct group *group, int32_t column, int32_t cost);
 int32_t flow_units_on(const struct group *group, int32_t column); /* at whatever cost */
@@ -346,7 +346,7 @@ void references_build(struct structured *state);
 void references_unlink(struct structured *state, int32_t group);
 /* `cost` as in struct reference; returns its place. */
 int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost);
-/* Brings the item at this place, or where one that is linked next will lie (NONE), nearer the cache. */
+/* Prefetches the item at this place, or (NONE) the place of the next one to be linked. */
 void reference_fetch(const struct structured *state, int32_t target, int32_t back);
 /* `fresh`, ascending by cost, is about to take the place of the group's arcs: what both have is left alone. */
 void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count);
@@ -398,7 +398,7 @@ void search_to_aggregator(struct structured *state);
 
 /* path.c: up to `units` go along the path of the last search; returns the number. */
 int32_t path_augment(struct structured *state, int32_t units);
-/* The same from a node of the meeting list, if it still is on a shortest path. */
+/* The same, from a node of the meeting list, if it is still on a shortest path. */
 int32_t path_augment_inward(struct structured *state, int32_t group, int32_t units);
 int32_t path_augment_outward(struct structured *state, int32_t node, int32_t units);
 
@@ -476,7 +476,7 @@ static inline bool state_halted(const struct structured *state)
 	return state_failed(state) || state->effort.scans > state->effort.scan_limit;
 }
 
-/* Whether it has a bid: told without a look at the group. */
+/* Does it have a bid? Answers without reading the group. */
 static inline bool group_has_supply(const struct structured *state, int32_t group)
 {
 	return state->group_prices[group] != PRICE_NO_SUPPLY;

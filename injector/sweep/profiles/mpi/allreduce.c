@@ -10,7 +10,7 @@
 
 enum { WARM_UP_ROUNDS = 20, COUNT_MAXIMUM = 1 << 20 };
 
-/* One element more carries rank 0's wish to go on: all ranks leave the loop in the same round. */
+/* An extra element carries rank 0's decision to continue, so that all ranks leave the loop in the same round. */
 static long run(double *values, double *sums, int count, int rank, double seconds, double *elapsed_s)
 {
 	double began = MPI_Wtime();
