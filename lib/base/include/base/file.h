@@ -44,7 +44,7 @@ enum { FILE_LINE_BYTES = 1 << 20 };
 struct file_lines *file_lines_open(const char *path, struct error *err);
 struct file_lines *file_lines_from_memory(const char *name, const char *text, size_t bytes); /* text is not copied */
 
-/* Lines may have so many bytes, whole MiB, instead of FILE_LINE_BYTES. */
+/* Sets the longest line in bytes, whole MiB, instead of FILE_LINE_BYTES. */
 void file_lines_limit(struct file_lines *lines, size_t bytes);
 
 /*

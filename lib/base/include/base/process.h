@@ -23,7 +23,7 @@ struct process_options {
 	const char *const *environment; /* NULL-terminated "NAME=value" added to ours; NULL = ours */
 	const char *output_path; /* stdout and stderr go to this file; NULL = captured in memory (16 MiB at most) */
 	bool discard_stderr;
-	bool ends_group; /* when the child has ended, what is left of its group is killed at once */
+	bool ends_group; /* when the child has ended, the rest of its group is killed at once */
 };
 
 struct process_result {

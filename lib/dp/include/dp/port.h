@@ -71,7 +71,7 @@ uint16_t dp_port_id(const struct dp_port *port);
 
 /* The Linux interface behind it, "" if there is none. */
 const char *dp_port_interface(const struct dp_port *port);
-/* The driver's AF_PACKET or AF_XDP socket, -1 if there is none: to sleep on it, or filter what it takes. Borrowed. */
+/* The driver's AF_PACKET or AF_XDP socket, -1 if there is none: to sleep on it, or filter its packets. Borrowed. */
 int dp_port_socket(const struct dp_port *port);
 
 struct dp_port_report {
