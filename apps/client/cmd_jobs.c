@@ -71,13 +71,17 @@ static void print_explanation(const json_t *answer)
 	size_t at;
 
 	if (text_of(answer, "why")[0])
-		printf("waits: %s\n", text_of(answer, "why"));
+		printf("%s\n", text_of(answer, "why"));
 	printf("%-24s %12s %-14s %12s %6s\n", "MACHINE", "RTT TO ROOT", "ORIGIN", "PERFORMANCE", "FREE");
 	json_array_foreach (json_object_get(answer, "candidates"), at, candidate)
 		printf("%-24s %9.1f us %-14s %12.3f %6lld%s\n", text_of(candidate, "machine"),
 		       json_number_value(json_object_get(candidate, "rtt_us")), text_of(candidate, "origin"),
 		       json_number_value(json_object_get(candidate, "performance")), count_of(candidate, "free_slots"),
 		       json_is_true(json_object_get(candidate, "here")) ? "  here" : "");
+	if (json_array_size(json_object_get(answer, "decisions")) > 0) {
+		puts("\nDecisions, the latest first:");
+		client_print_decisions(json_object_get(answer, "decisions"));
+	}
 }
 
 static int ask(const struct settings *settings, const char *method, const char *path, const char *body,

@@ -14,7 +14,7 @@
 #include "decision_json.h"
 #include "schedd_priv.h"
 
-enum { CANDIDATES = 10, POLLS_MOST = 256, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };
+enum { CANDIDATES = 10, POLLS_MOST = 256, HISTORY = 20, DECISIONS_MOST = 1000, JOURNAL_BYTES = 1 << 20 };
 #define POLL_S 25
 
 json_t *json_number_or_null(double value)
@@ -161,6 +161,15 @@ static json_t *candidate_json(const struct schedd *schedd, const struct live_can
 			 "free_slots", (json_int_t)candidate->free_slots, "here", candidate->is_here);
 }
 
+static void add_decision(void *context, const struct live_decision *decision, double wall_s)
+{
+	json_t *object = decision_json(decision);
+
+	json_object_set_new(object, "at", json_real(wall_s));
+	json_array_append_new(context, object);
+}
+
+/* A task that is gone is explained by its last decisions. */
 void schedd_get_explain(void *context, struct serve_call *call)
 {
 	struct schedd *schedd = context;
@@ -168,26 +177,32 @@ void schedd_get_explain(void *context, struct serve_call *call)
 	const char *slash = strrchr(call->tail, '/');
 	struct live_candidate candidates[CANDIDATES];
 	struct error err = {0};
-	json_t *list;
+	json_t *list = json_array(), *history = json_array();
 	int count;
 
 	if (!slash || (size_t)(slash - call->tail) >= sizeof job) {
 		error_set(&err, EINVAL, "expected /v1/explain/JOB/TASK");
-		serve_reply_error(call, &err);
-		return;
+		count = -EINVAL;
+	} else {
+		snprintf(job, sizeof job, "%.*s", (int)(slash - call->tail), call->tail);
+		count = live_explain(schedd->live, job, slash + 1, candidates, CANDIDATES, why, &err);
+		store_each_decision(schedd->store, job, slash + 1, HISTORY, add_decision, history);
 	}
-	snprintf(job, sizeof job, "%.*s", (int)(slash - call->tail), call->tail);
-	count = live_explain(schedd->live, job, slash + 1, candidates, CANDIDATES, why, &err);
-	if (count < 0) {
-		serve_reply_error(call, &err);
-		return;
+	if (count < 0 && json_array_size(history) > 0) {
+		count = 0;
+		snprintf(why, sizeof why, "the task is gone; these were its decisions");
 	}
-	list = json_array();
 	for (int c = 0; c < count; c++)
 		json_array_append_new(list, candidate_json(schedd, &candidates[c]));
-	schedd_reply_json(schedd, call, 200,
-			  json_pack("{s:s, s:s, s:s, s:s, s:o}", "schema", "nomora.explain/1", "job", job, "task",
-				    slash + 1, "why", why, "candidates", list));
+	if (count >= 0) {
+		schedd_reply_json(schedd, call, 200,
+				  json_pack("{s:s, s:s, s:s, s:s, s:O, s:O}", "schema", "nomora.explain/1", "job", job,
+					    "task", slash + 1, "why", why, "candidates", list, "decisions", history));
+	} else {
+		serve_reply_error(call, &err);
+	}
+	json_decref(list);
+	json_decref(history);
 }
 
 void schedd_get_journal(void *context, struct serve_call *call)

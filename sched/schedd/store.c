@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "store.h"
+#include "store_priv.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,28 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
 #include <base/file.h>
 #include <base/hash.h>
 
 enum { VERSION = 2, APPLICATION_ID = 0x4e6f6d72 }; /* "Nomr" */
-
-enum statement {
-	PUT_MACHINE,
-	REMOVE_MACHINE,
-	PUT_CURVE,
-	PUT_JOB,
-	REMOVE_JOB,
-	REMOVE_TASKS,
-	PUT_TASK,
-	PUT_DECISION,
-	JOB_LINE,
-	PUT_JOURNAL,
-	CUT_JOURNAL,
-	JOURNAL_PAGE,
-	STATEMENTS,
-};
 
 static const char *const texts[STATEMENTS] = {
 	[PUT_MACHINE] = "INSERT OR REPLACE INTO machines VALUES (?1, ?2, ?3, ?4, ?5, row_sum(?1, ?2, ?3, ?4, ?5))",
@@ -46,11 +28,18 @@ static const char *const texts[STATEMENTS] = {
 	/* What a later checkpoint, itself old enough, makes superfluous. */
 	[CUT_JOURNAL] =
 		"DELETE FROM journal WHERE number < (SELECT max(number) FROM journal WHERE checkpoint AND at < ?)",
+	/* The last one stays: the next is numbered after it. */
+	[CUT_DECISIONS] = "DELETE FROM decisions WHERE at < ? AND sequence < (SELECT max(sequence) FROM decisions)",
+	[DECISIONS_OF] =
+		"SELECT sequence, at, kind, from_machine, to_machine, rtt_us, performance, gain, origin, measured "
+		"FROM decisions WHERE job = ? AND task = ? ORDER BY sequence DESC LIMIT ?",
 	[JOURNAL_PAGE] = "SELECT number, lines FROM journal WHERE number > ?1 AND (NOT checkpoint OR number = (SELECT "
 			 "min(number) FROM journal)) ORDER BY number",
 };
 
-#define JOURNAL_TABLE "CREATE TABLE journal (number INTEGER PRIMARY KEY, at REAL, checkpoint INTEGER, lines TEXT);"
+#define JOURNAL_TABLE                                                                                                  \
+	"CREATE TABLE journal (number INTEGER PRIMARY KEY, at REAL, checkpoint INTEGER, lines TEXT);"                  \
+	"CREATE INDEX decisions_of_tasks ON decisions (job, task);"
 
 static const char schema[] =
 	"CREATE TABLE machines (name TEXT PRIMARY KEY, rack TEXT, pod TEXT, slots INTEGER, state TEXT, sum "
@@ -83,13 +72,6 @@ static const char damaged_rows[] =
 	"(SELECT count(*) FROM jobs WHERE sum IS NOT row_sum(id, line, owner, may_move, restart) AND sum NOTNULL) + "
 	"(SELECT count(*) FROM tasks WHERE sum IS NOT row_sum(job, task, state, machine, origin, attempts, since, "
 	"came_from, moved, started) AND sum NOTNULL)";
-
-struct store {
-	sqlite3 *base;
-	sqlite3_stmt *statements[STATEMENTS];
-	bool pending;
-	int failed; /* SQLite's code of the first write of the transaction that failed */
-};
 
 static int errno_of(int code)
 {
@@ -155,7 +137,7 @@ static void row_sum(sqlite3_context *context, int count, sqlite3_value **values)
 	sqlite3_result_int64(context, (sqlite3_int64)hash);
 }
 
-static int64_t pragma(struct store *store, const char *text)
+int64_t store_pragma(struct store *store, const char *text)
 {
 	sqlite3_stmt *statement = NULL;
 	int64_t value = -1;
@@ -190,7 +172,7 @@ static bool is_whole(struct store *store)
 	    sqlite3_step(statement) == SQLITE_ROW)
 		whole = strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
 	sqlite3_finalize(statement);
-	return whole && pragma(store, damaged_rows) == 0;
+	return whole && store_pragma(store, damaged_rows) == 0;
 }
 
 static int prepare(struct store *store, const char *path, struct error *err)
@@ -203,14 +185,15 @@ static int prepare(struct store *store, const char *path, struct error *err)
 
 	if (code != SQLITE_OK)
 		return fail(store, path, code, err);
-	if (pragma(store, "PRAGMA user_version") == 0 && pragma(store, "SELECT count(*) FROM sqlite_schema") == 0) {
+	if (store_pragma(store, "PRAGMA user_version") == 0 &&
+	    store_pragma(store, "SELECT count(*) FROM sqlite_schema") == 0) {
 		code = change_schema(store, schema);
 		if (code != SQLITE_OK)
 			return fail(store, path, code, err);
 	}
-	if (pragma(store, "PRAGMA application_id") != APPLICATION_ID)
+	if (store_pragma(store, "PRAGMA application_id") != APPLICATION_ID)
 		return error_set(err, EINVAL, "%s: not a state of nomora schedd", path);
-	version = pragma(store, "PRAGMA user_version");
+	version = store_pragma(store, "PRAGMA user_version");
 	if (version == VERSION - 1)
 		code = change_schema(store, upgrades[version]);
 	if (code != SQLITE_OK)
@@ -276,8 +259,7 @@ void store_close(struct store *store)
 	free(store);
 }
 
-/* A statement ready for its values, in a transaction. */
-static sqlite3_stmt *begin(struct store *store, enum statement which)
+sqlite3_stmt *store_begin(struct store *store, enum statement which)
 {
 	if (!store->pending) {
 		store->pending = true;
@@ -286,7 +268,7 @@ static sqlite3_stmt *begin(struct store *store, enum statement which)
 	return store->statements[which];
 }
 
-static void run(struct store *store, sqlite3_stmt *statement)
+void store_run(struct store *store, sqlite3_stmt *statement)
 {
 	int code = store->failed == SQLITE_OK ? sqlite3_step(statement) : SQLITE_DONE;
 
@@ -296,13 +278,13 @@ static void run(struct store *store, sqlite3_stmt *statement)
 	sqlite3_clear_bindings(statement);
 }
 
-static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+void store_bind_text(sqlite3_stmt *statement, int at, const char *text)
 {
 	if (text)
 		sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT);
 }
 
-static void bind_real(sqlite3_stmt *statement, int at, double value)
+void store_bind_real(sqlite3_stmt *statement, int at, double value)
 {
 	if (isfinite(value))
 		sqlite3_bind_double(statement, at, value);
@@ -311,22 +293,22 @@ static void bind_real(sqlite3_stmt *statement, int at, double value)
 void store_put_machine(struct store *store, const char *name, const char *rack, const char *pod, uint32_t slots,
 		       const char *state)
 {
-	sqlite3_stmt *statement = begin(store, PUT_MACHINE);
+	sqlite3_stmt *statement = store_begin(store, PUT_MACHINE);
 
-	bind_text(statement, 1, name);
-	bind_text(statement, 2, rack);
-	bind_text(statement, 3, pod);
+	store_bind_text(statement, 1, name);
+	store_bind_text(statement, 2, rack);
+	store_bind_text(statement, 3, pod);
 	sqlite3_bind_int64(statement, 4, slots);
-	bind_text(statement, 5, state);
-	run(store, statement);
+	store_bind_text(statement, 5, state);
+	store_run(store, statement);
 }
 
 static void run_with_text(struct store *store, enum statement which, const char *text)
 {
-	sqlite3_stmt *statement = begin(store, which);
+	sqlite3_stmt *statement = store_begin(store, which);
 
-	bind_text(statement, 1, text);
-	run(store, statement);
+	store_bind_text(statement, 1, text);
+	store_run(store, statement);
 }
 
 void store_remove_machine(struct store *store, const char *name)
@@ -336,25 +318,25 @@ void store_remove_machine(struct store *store, const char *name)
 
 void store_put_curve(struct store *store, const char *name, const char *text)
 {
-	sqlite3_stmt *statement = begin(store, PUT_CURVE);
+	sqlite3_stmt *statement = store_begin(store, PUT_CURVE);
 
-	bind_text(statement, 1, name);
-	bind_text(statement, 2, text);
-	run(store, statement);
+	store_bind_text(statement, 1, name);
+	store_bind_text(statement, 2, text);
+	store_run(store, statement);
 }
 
 void store_put_job(struct store *store, const char *id, const char *line, uint32_t owner, bool may_move,
 		   double restart_s)
 {
-	sqlite3_stmt *statement = begin(store, PUT_JOB);
+	sqlite3_stmt *statement = store_begin(store, PUT_JOB);
 
-	bind_text(statement, 1, id);
-	bind_text(statement, 2, line);
+	store_bind_text(statement, 1, id);
+	store_bind_text(statement, 2, line);
 	sqlite3_bind_int64(statement, 3, owner);
 	sqlite3_bind_int64(statement, 4, may_move);
 	if (restart_s >= 0)
-		bind_real(statement, 5, restart_s);
-	run(store, statement);
+		store_bind_real(statement, 5, restart_s);
+	store_run(store, statement);
 }
 
 static const char *machine_name(const struct live *live, int32_t machine)
@@ -371,18 +353,18 @@ void store_put_tasks(struct store *store, const struct live *live, const struct 
 
 		if (!task->dirty)
 			continue;
-		statement = begin(store, PUT_TASK);
-		bind_text(statement, 1, job->id);
+		statement = store_begin(store, PUT_TASK);
+		store_bind_text(statement, 1, job->id);
 		sqlite3_bind_int64(statement, 2, t);
-		bind_text(statement, 3, live_task_state_name(task->state));
-		bind_text(statement, 4, machine_name(live, ended_root ? job->reference : task->machine));
-		bind_text(statement, 5, machine_name(live, task->origin));
+		store_bind_text(statement, 3, live_task_state_name(task->state));
+		store_bind_text(statement, 4, machine_name(live, ended_root ? job->reference : task->machine));
+		store_bind_text(statement, 5, machine_name(live, task->origin));
 		sqlite3_bind_int64(statement, 6, task->attempts);
 		sqlite3_bind_double(statement, 7, task->since_s + offset_s);
-		bind_text(statement, 8, machine_name(live, task->came_from));
-		bind_real(statement, 9, task->moved_s + offset_s);
-		bind_real(statement, 10, task->started_s + offset_s);
-		run(store, statement);
+		store_bind_text(statement, 8, machine_name(live, task->came_from));
+		store_bind_real(statement, 9, task->moved_s + offset_s);
+		store_bind_real(statement, 10, task->started_s + offset_s);
+		store_run(store, statement);
 	}
 }
 
@@ -390,134 +372,6 @@ void store_remove_job(struct store *store, const char *id)
 {
 	run_with_text(store, REMOVE_TASKS, id);
 	run_with_text(store, REMOVE_JOB, id);
-}
-
-void store_put_decision(struct store *store, const struct live_decision *decision, double offset_s)
-{
-	sqlite3_stmt *statement = begin(store, PUT_DECISION);
-
-	sqlite3_bind_int64(statement, 1, (sqlite3_int64)decision->sequence);
-	sqlite3_bind_double(statement, 2, decision->at_s + offset_s);
-	bind_text(statement, 3, live_decision_kind_name(decision->kind));
-	bind_text(statement, 4, decision->job);
-	bind_text(statement, 5, decision->task);
-	bind_text(statement, 6, decision->from);
-	bind_text(statement, 7, decision->to);
-	bind_real(statement, 8, decision->rtt_us);
-	bind_real(statement, 9, decision->performance);
-	bind_real(statement, 10, decision->gain);
-	bind_text(statement, 11, decision->is_root ? NULL : latency_origin_name(decision->origin));
-	bind_real(statement, 12, decision->measured);
-	run(store, statement);
-}
-
-void store_put_journal(struct store *store, double at_s, double checkpoint_origin_s, const char *lines)
-{
-	sqlite3_stmt *statement = begin(store, PUT_JOURNAL);
-
-	sqlite3_bind_double(statement, 1, at_s);
-	sqlite3_bind_int64(statement, 2, (sqlite3_int64)checkpoint_origin_s);
-	bind_text(statement, 3, lines);
-	run(store, statement);
-}
-
-void store_cut_journal(struct store *store, double before_s)
-{
-	sqlite3_stmt *statement = begin(store, CUT_JOURNAL);
-
-	sqlite3_bind_double(statement, 1, before_s);
-	run(store, statement);
-}
-
-void store_journal_range(struct store *store, double *origin_s, double *last_s)
-{
-	*origin_s = (double)pragma(store, "SELECT coalesce(max(checkpoint), 0) FROM journal");
-	*last_s = (double)pragma(store, "SELECT coalesce(max(at), 0) + 1 FROM journal");
-}
-
-char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most, uint64_t *next)
-{
-	sqlite3_stmt *statement = store->statements[JOURNAL_PAGE];
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-
-	*next = after;
-	if (!out)
-		return NULL;
-	sqlite3_bind_int64(statement, 1, (sqlite3_int64)after);
-	while (ftell(out) < (long)bytes_most && sqlite3_step(statement) == SQLITE_ROW) {
-		*next = (uint64_t)sqlite3_column_int64(statement, 0);
-		fputs((const char *)sqlite3_column_text(statement, 1), out);
-	}
-	sqlite3_reset(statement);
-	sqlite3_clear_bindings(statement);
-	return fclose(out) == 0 ? text : NULL;
-}
-
-/* Copies the rows that can be read, from either end until one that cannot. Returns how many. */
-static uint64_t salvage_table(struct store *into, sqlite3 *from, const char *table, enum statement put)
-{
-	uint64_t count = 0;
-
-	for (int backwards = 0, code = SQLITE_ERROR; backwards < 2 && code != SQLITE_DONE; backwards++) {
-		char *text = sqlite3_mprintf("SELECT * FROM %s ORDER BY 1 %s", table, backwards ? "DESC" : "ASC");
-		sqlite3_stmt *rows = NULL;
-
-		if (text && sqlite3_prepare_v2(from, text, -1, &rows, NULL) == SQLITE_OK)
-			while ((code = sqlite3_step(rows)) == SQLITE_ROW) {
-				sqlite3_stmt *statement = begin(into, put);
-
-				for (int c = 0; c < sqlite3_bind_parameter_count(statement); c++)
-					sqlite3_bind_value(statement, c + 1, sqlite3_column_value(rows, c));
-				run(into, statement);
-				count++;
-			}
-		sqlite3_finalize(rows);
-		sqlite3_free(text);
-	}
-	return count;
-}
-
-/* The state and what SQLite keeps beside it get other names. */
-static int put_aside(const char *path, char aside[static 4096], struct error *err)
-{
-	static const char *const parts[] = {"", "-wal", "-shm"};
-
-	snprintf(aside, 4096, "%s.damaged-%lld", path, (long long)(ns_now_wall().v / 1000000000));
-	for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
-		char from[4200], to[4200];
-
-		snprintf(from, sizeof from, "%s%s", path, parts[p]);
-		snprintf(to, sizeof to, "%s%s", aside, parts[p]);
-		if (rename(from, to) < 0 && (p == 0 || errno != ENOENT))
-			return error_set(err, errno, "%s: %s", from, strerror(errno));
-	}
-	return 0;
-}
-
-int store_salvage(const char *path, struct store_salvaged *salvaged, struct error *err)
-{
-	struct store *into;
-	sqlite3 *from = NULL;
-	int code = put_aside(path, salvaged->aside, err);
-
-	if (code < 0)
-		return code;
-	into = store_open(path, err);
-	if (!into)
-		return error_code(err, EIO);
-	if (sqlite3_open_v2(salvaged->aside, &from, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
-		salvaged->machines = salvage_table(into, from, "machines", PUT_MACHINE);
-		salvaged->curves = salvage_table(into, from, "curves", PUT_CURVE);
-		salvaged->jobs = salvage_table(into, from, "jobs", PUT_JOB);
-		salvaged->tasks = salvage_table(into, from, "tasks", PUT_TASK);
-		salvage_table(into, from, "decisions", PUT_DECISION);
-	}
-	sqlite3_close(from);
-	code = store_commit(into, err);
-	store_close(into);
-	return code;
 }
 
 bool store_pending(const struct store *store)
@@ -547,7 +401,7 @@ char *store_job_line(struct store *store, const char *id)
 	sqlite3_stmt *statement = store->statements[JOB_LINE];
 	char *line = NULL;
 
-	bind_text(statement, 1, id);
+	store_bind_text(statement, 1, id);
 	if (sqlite3_step(statement) == SQLITE_ROW)
 		line = strdup((const char *)sqlite3_column_text(statement, 0));
 	sqlite3_reset(statement);
@@ -720,6 +574,6 @@ int store_load(struct store *store, struct live *live, double offset_s, double n
 		code = each_row(store, "SELECT name, text FROM curves", load_curve, &loading, err);
 	if (code == 0)
 		code = each_row(store, "SELECT id, line, owner, may_move, restart FROM jobs", load_job, &loading, err);
-	live_number_decisions(live, (uint64_t)pragma(store, "SELECT coalesce(max(sequence), 0) FROM decisions"));
+	live_number_decisions(live, (uint64_t)store_pragma(store, "SELECT coalesce(max(sequence), 0) FROM decisions"));
 	return code;
 }

@@ -39,7 +39,7 @@ void store_put_decision(struct store *store, const struct live_decision *decisio
  * lines may go.
  */
 void store_put_journal(struct store *store, double at_s, double checkpoint_origin_s, const char *lines);
-/* Removes what is older, up to a checkpoint that is older, too. */
+/* Removes what is older, up to a checkpoint that is older, too; and older decisions. */
 void store_cut_journal(struct store *store, double before_s);
 /* The journal's origin (0: there is none) and the end of its last second. */
 void store_journal_range(struct store *store, double *origin_s, double *last_s);
@@ -48,6 +48,11 @@ void store_journal_range(struct store *store, double *origin_s, double *last_s);
  * end. The caller frees; NULL: out of memory.
  */
 char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most, uint64_t *next);
+
+/* Calls each() for the last decisions about a task, the latest first, with their wall clock time; strings are lent. */
+void store_each_decision(struct store *store, const char *job, const char *task, int most,
+			 void (*each)(void *context, const struct live_decision *decision, double wall_s),
+			 void *context);
 
 /* Is there something to commit? */
 bool store_pending(const struct store *store);

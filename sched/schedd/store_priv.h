@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The store's fields: store.c has the state, store_history.c decisions and the journal, store_salvage.c damaged states.
+ */
+#ifndef SCHED_SCHEDD_STORE_PRIV_H
+#define SCHED_SCHEDD_STORE_PRIV_H
+
+#include <sqlite3.h>
+
+#include "store.h"
+
+enum statement {
+	PUT_MACHINE,
+	REMOVE_MACHINE,
+	PUT_CURVE,
+	PUT_JOB,
+	REMOVE_JOB,
+	REMOVE_TASKS,
+	PUT_TASK,
+	PUT_DECISION,
+	JOB_LINE,
+	PUT_JOURNAL,
+	CUT_JOURNAL,
+	JOURNAL_PAGE,
+	CUT_DECISIONS,
+	DECISIONS_OF,
+	STATEMENTS,
+};
+
+struct store {
+	sqlite3 *base;
+	sqlite3_stmt *statements[STATEMENTS];
+	bool pending;
+	int failed; /* SQLite's code of the first write of the transaction that failed */
+};
+
+/* A statement ready for its values, in a transaction. */
+sqlite3_stmt *store_begin(struct store *store, enum statement which);
+void store_run(struct store *store, sqlite3_stmt *statement);
+void store_bind_text(sqlite3_stmt *statement, int at, const char *text); /* NULL: nothing */
+void store_bind_real(sqlite3_stmt *statement, int at, double value);     /* not finite: nothing */
+/* The first value of a query's first row; -1: none. */
+int64_t store_pragma(struct store *store, const char *text);
+
+#endif
