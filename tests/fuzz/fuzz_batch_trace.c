@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Both formats of batch systems' accounting; the first byte chooses. What is read can be simulated. */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <model/batch_trace.h>
 
-/* A million tasks a line are legal, and too many for a fuzzer: numbers get four digits. */
+static bool is_exponent(const uint8_t *data, size_t size, size_t at)
+{
+	return (data[at] == 'e' || data[at] == 'E') && at + 1 < size && strchr("0123456789+-", data[at + 1]);
+}
+
+/* A million tasks a line are legal, and too many for a fuzzer: numbers get four digits and no exponent. */
 static char *shorten(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -15,7 +21,7 @@ static char *shorten(const uint8_t *data, size_t size)
 
 	for (size_t i = 0; i < size; i++) {
 		digits = isdigit(data[i]) ? digits + 1 : 0;
-		text[i] = digits > 4 || (digits > 0 && i > 0 && strchr("eExX", data[i - 1])) ? ' ' : (char)data[i];
+		text[i] = digits > 4 || is_exponent(data, size, i) ? ' ' : (char)data[i];
 	}
 	return text;
 }
