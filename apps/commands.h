@@ -13,6 +13,7 @@ int command_inject_check(int argc, char **argv);
 int command_sweep(int argc, char **argv);
 int command_load(int argc, char **argv);
 int command_fit(int argc, char **argv);
+int command_ptp(int argc, char **argv);
 int command_rtt(int argc, char **argv);
 int command_mesh(int argc, char **argv);
 int command_mesh_top(int argc, char **argv);

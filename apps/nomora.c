@@ -14,6 +14,7 @@ static const struct command commands[] = {
 	{"load", "memcached client with Facebook's ETC workload", command_load, NULL},
 	{"fit", "fit a sweep to a curve: added round trip -> normalised performance", command_fit, NULL},
 	{"rtt", "round-trip times from a capture file", command_rtt, NULL},
+	{"ptp", "delay to a PTP clock, and the offset of ours", command_ptp, NULL},
 	{"mesh", "the latency matrix: measure, watch, serve, merge, show, draw", command_mesh, NULL},
 	{"solve", "solve a min-cost flow problem in DIMACS form", command_solve, NULL},
 	{"place", "place jobs by curve and latency matrix: one round, explained", command_place, NULL},

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages of the Precision Time Protocol, IEEE 1588-2008 clause 13 (PTPv2), as far as delays are measured with them.
+ * Pure: bytes in, values out.
+ */
+#ifndef PTP_MESSAGE_H
+#define PTP_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <base/ns.h>
+
+enum ptp_type {
+	PTP_SYNC = 0,
+	PTP_DELAY_REQUEST = 1,
+	PTP_PEER_REQUEST = 2,
+	PTP_PEER_RESPONSE = 3,
+	PTP_FOLLOW_UP = 8,
+	PTP_DELAY_RESPONSE = 9,
+	PTP_PEER_FOLLOW_UP = 10,
+};
+
+enum { PTP_CLOCK_BYTES = 8, PTP_MESSAGE_BYTES = 54 };
+
+struct ptp_identity {
+	uint8_t clock[PTP_CLOCK_BYTES];
+	uint16_t port;
+};
+
+struct ptp_message {
+	enum ptp_type type;
+	uint8_t domain;
+	bool two_step; /* its time stamp comes in a follow-up */
+	uint16_t sequence;
+	struct ns correction;     /* of transparent clocks, whole nanoseconds */
+	struct ptp_identity from; /* who sent it */
+	struct ns stamp;          /* since 1970 (TAI, or whatever the sender's clock counts) */
+	struct ptp_identity to;   /* of a response: who asked */
+};
+
+/* 0, or -EBADMSG: cut short, another version or type, nanoseconds of a second or more. */
+int ptp_read(const uint8_t *bytes, size_t length, struct ptp_message *message);
+/* A request without a stamp; returns its length, at most PTP_MESSAGE_BYTES. */
+size_t ptp_write_request(const struct ptp_message *message, uint8_t *out);
+
+bool ptp_same_identity(const struct ptp_identity *a, const struct ptp_identity *b);
+
+#endif
