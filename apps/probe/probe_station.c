@@ -494,11 +494,10 @@ int station_run(const struct station_settings *settings, const struct option_ope
 		log_set_level(LOG_LEVEL_ERROR);
 	if (read_settings(&station, &err))
 		return command_fail(&err, COMMAND_USAGE);
-	if (read_keys(&station, &err))
-		return command_fail(&err, COMMAND_FAILED);
-	if (check_size(settings, &station.options, &err)) {
+	code = read_keys(&station, &err);
+	if (code || check_size(settings, &station.options, &err)) {
 		stamp_keys_free(&station.keys);
-		return command_fail(&err, COMMAND_USAGE);
+		return command_fail(&err, code ? COMMAND_FAILED : COMMAND_USAGE);
 	}
 	stop_catch_signals();
 	if (!(code = open_outputs(&station, &err)) && !(code = open_port(&station, operands, &err)) &&
