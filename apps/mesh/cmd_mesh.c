@@ -75,6 +75,8 @@ static int put_live(const struct latency_matrix *all, const struct mesh_settings
 	struct latency_matrix *live = NULL;
 	int code = settings->cluster && !cluster ? -err->code : 0;
 
+	if (cluster && cluster->rack_count + 64 > size.racks)
+		size.racks = cluster->rack_count + 64;
 	if (!code) {
 		if (size.pairs < latency_matrix_count(all))
 			size.pairs = latency_matrix_count(all);

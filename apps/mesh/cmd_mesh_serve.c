@@ -41,7 +41,7 @@ static int run(const char *path, const struct serve_settings *settings, struct e
 {
 	struct latency_matrix *live = latency_live_map(path, err);
 	struct mesh_pages pages = {live, (enum latency_statistic)settings->statistic,
-				   ns_from_us(settings->max_age_s * 1e6)};
+				   ns_from_us(settings->max_age_s * 1e6), settings->history.store_path};
 	struct serve_options options = {.address = settings->address,
 					.port = (uint16_t)settings->port,
 					.routes = mesh_pages_routes,

@@ -8,7 +8,7 @@
 #include <base/error.h>
 #include <model/latency_order.h>
 
-/* mesh_table.c: hosts as rows and columns, up to 24 of them. */
+/* mesh_table.c: hosts as rows and columns, up to 24 of them; of more, the worst pairs. */
 void mesh_print_table(const struct latency_order *order, enum latency_statistic statistic, FILE *out);
 
 /* mesh_json.c: nomora.mesh/1 to the file ("-" = stdout); 0 or -errno with err set. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <figures/mesh.h>
+#include <model/latency_census.h>
 
 enum { COLUMNS_SHOWN = 24, NAME_COLUMN_MINIMUM = 8, NAME_COLUMN_MAXIMUM = 24 };
 
@@ -29,6 +30,29 @@ static int name_width(const struct latency_order *order)
 	return (int)(width < NAME_COLUMN_MAXIMUM ? width : NAME_COLUMN_MAXIMUM);
 }
 
+/* For more hosts than a table holds. */
+static void print_worst(const struct latency_order *order, enum latency_statistic statistic, FILE *out)
+{
+	struct latency_census census;
+
+	if (latency_census_take(order->matrix, statistic, ns_now_wall(), (struct ns){0}, &census))
+		return;
+	fprintf(out, "%u hosts; the worst pairs by %s ('nomora mesh draw' shows all, 'export' gives them):\n\n",
+		order->count, latency_statistic_names[statistic]);
+	fprintf(out, "%-24s %-24s %10s %10s %10s %8s\n", "from", "to", "p50 us", "p99 us", "max us", "loss %");
+	for (size_t i = 0; i < census.worst_count; i++) {
+		const struct latency_entry *entry = &census.worst[i];
+
+		fprintf(out, "%-24.24s %-24.24s %10.1f %10.1f %10.1f %8.2f\n",
+			latency_matrix_host(order->matrix, entry->source),
+			latency_matrix_host(order->matrix, entry->destination), entry->rtt_p50_us, entry->rtt_p99_us,
+			entry->rtt_max_us, entry->loss * 100);
+	}
+	for (size_t i = 0; i < census.lost_count; i++)
+		fprintf(out, "%s: nobody reaches it\n", latency_matrix_host(order->matrix, census.lost_hosts[i]));
+	latency_census_free(&census);
+}
+
 void mesh_print_table(const struct latency_order *order, enum latency_statistic statistic, FILE *out)
 {
 	int width = name_width(order);
@@ -38,9 +62,7 @@ void mesh_print_table(const struct latency_order *order, enum latency_statistic 
 		return;
 	}
 	if (order->count > COLUMNS_SHOWN) {
-		fprintf(out,
-			"%u hosts: too many for a table here; 'nomora mesh draw' shows them, 'export' gives them\n",
-			order->count);
+		print_worst(order, statistic, out);
 		return;
 	}
 	fprintf(out, "%s, from row to column\n%*s", figures_mesh_unit(statistic), width + 2, "");

@@ -8,7 +8,7 @@
 
 #include <plot/heatmap.h>
 
-enum { VALUES_PRINTED = 24 };
+enum { VALUES_PRINTED = 24, HOSTS_DRAWN = 300 };
 
 static const char *const units[] = {
 	[LATENCY_STATISTIC_MAX] = "largest RTT (µs)",
@@ -32,7 +32,7 @@ struct drawing {
 	double *values;
 	const char **labels;
 	size_t *groups;
-	size_t group_count;
+	size_t group_count, side; /* side: of the square */
 };
 
 /* By pair, not by place: a million look-ups take longer than a pass over the pairs. */
@@ -61,6 +61,7 @@ static int fill_drawing(const struct latency_order *order, enum latency_statisti
 {
 	size_t count = order->count;
 
+	drawing->side = count;
 	drawing->values = calloc(count * count + 1, sizeof *drawing->values);
 	drawing->labels = calloc(count + 1, sizeof *drawing->labels);
 	drawing->groups = calloc(count + 1, sizeof *drawing->groups);
@@ -74,6 +75,37 @@ static int fill_drawing(const struct latency_order *order, enum latency_statisti
 	return fill_values(order, statistic, drawing->values);
 }
 
+/* Beyond some hundred hosts a picture shows racks: of each two the largest figure of their pairs. */
+static int fold_racks(const struct latency_order *order, enum latency_statistic statistic, struct drawing *drawing)
+{
+	size_t racks = 0;
+	uint32_t *rack_of = calloc(latency_matrix_hosts(order->matrix) + 1, sizeof *rack_of);
+
+	drawing->labels = calloc(order->count + 1, sizeof *drawing->labels);
+	if (!rack_of || !drawing->labels) {
+		free(rack_of);
+		return -ENOMEM;
+	}
+	for (uint32_t place = 0; place < order->count; place++) {
+		if (place == 0 || order->racks[place] != order->racks[place - 1])
+			drawing->labels[racks++] = latency_order_rack(order, place);
+		rack_of[order->hosts[place]] = (uint32_t)racks - 1;
+	}
+	drawing->values = calloc(racks * racks + 1, sizeof *drawing->values);
+	for (size_t i = 0; drawing->values && i < racks * racks; i++)
+		drawing->values[i] = NAN;
+	for (size_t i = 0; drawing->values && i < latency_matrix_count(order->matrix); i++) {
+		const struct latency_entry *entry = latency_matrix_at(order->matrix, i);
+		double *value = &drawing->values[rack_of[entry->source] * racks + rack_of[entry->destination]];
+
+		*value = fmax(*value,
+			      latency_entry_value(entry, statistic) * (statistic == LATENCY_STATISTIC_LOSS ? 100 : 1));
+	}
+	free(rack_of);
+	drawing->side = racks;
+	return drawing->values ? 0 : -ENOMEM;
+}
+
 /* 0 when there is none. */
 static double largest(const double *values, size_t count)
 {
@@ -84,13 +116,15 @@ static double largest(const double *values, size_t count)
 	return found;
 }
 
-static void describe(const struct latency_order *order, size_t group_count, char *text, size_t bytes)
+static void describe(const struct latency_order *order, size_t group_count, bool by_rack, char *text, size_t bytes)
 {
 	int used = snprintf(text, bytes, "%u hosts", order->count);
 
 	if (order->cluster)
 		used += snprintf(text + used, bytes - (size_t)used, " in %zu rack%s", group_count + 1,
 				 group_count ? "s" : "");
+	if (by_rack)
+		used += snprintf(text + used, bytes - (size_t)used, ", the largest of their pairs");
 	snprintf(text + used, bytes - (size_t)used, "; hatched or grey: not measured, or no answer");
 }
 
@@ -98,37 +132,37 @@ int figures_mesh_save(const struct latency_order *order, enum latency_statistic 
 		      const char *path, struct error *err)
 {
 	struct drawing drawing = {0};
-	char subtitle[120];
+	bool by_rack = order->cluster && order->count > HOSTS_DRAWN;
+	char subtitle[160];
 	struct heatmap heatmap = {
 		.title = title                                 ? title
 			 : statistic == LATENCY_STATISTIC_LOSS ? loss_title
 							       : rtt_title,
 		.subtitle = subtitle,
 		.unit = statistic == LATENCY_STATISTIC_LOSS ? loss_unit : units[statistic],
-		.rows = order->count,
-		.columns = order->count,
-		.row_title = "from",
-		.column_title = "to",
+		.row_title = by_rack ? "from rack" : "from",
+		.column_title = by_rack ? "to rack" : "to",
 		.logarithmic = statistic != LATENCY_STATISTIC_LOSS,
-		.print_values = order->count <= VALUES_PRINTED,
 	};
-	size_t count = order->count;
 	int code;
 
-	if (count == 0)
+	if (order->count == 0)
 		return error_set(err, EINVAL, "there are no pairs to draw");
-	code = fill_drawing(order, statistic, &drawing);
+	code = by_rack ? fold_racks(order, statistic, &drawing) : fill_drawing(order, statistic, &drawing);
 	if (code) {
 		error_set(err, ENOMEM, "no memory to draw %u hosts", order->count);
 	} else {
+		heatmap.rows = heatmap.columns = drawing.side;
+		heatmap.print_values = drawing.side <= VALUES_PRINTED;
 		heatmap.values = drawing.values;
 		heatmap.row_labels = heatmap.column_labels = drawing.labels;
 		heatmap.row_groups = heatmap.column_groups = drawing.groups;
 		heatmap.row_group_count = heatmap.column_group_count = drawing.group_count;
-		heatmap.maximum = statistic == LATENCY_STATISTIC_LOSS
-					  ? fmax(loss_scale_percent, largest(drawing.values, count * count))
-					  : 0;
-		describe(order, drawing.group_count, subtitle, sizeof subtitle);
+		heatmap.maximum =
+			statistic == LATENCY_STATISTIC_LOSS
+				? fmax(loss_scale_percent, largest(drawing.values, drawing.side * drawing.side))
+				: 0;
+		describe(order, by_rack ? drawing.side - 1 : drawing.group_count, by_rack, subtitle, sizeof subtitle);
 		code = heatmap_save(&heatmap, path, err);
 	}
 	free(drawing.values);

@@ -3,118 +3,32 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <figures/history.h>
 #include <model/latency_census.h>
+#include <probe/store/store.h>
 
-enum { PAIRS_SHOWN = 2000, PAIR_METRICS = 20000 };
+#include "pages_priv.h"
 
-static const char style[] =
-	"body{font:14px system-ui,sans-serif;margin:2em;color:#222}table{border-collapse:collapse;margin:1em 0}"
-	"td,th{padding:.25em .6em;text-align:right;border:1px solid #ddd}th{background:#f4f4f4;font-weight:600}"
-	"td.name{text-align:left}a{color:inherit}.bad{color:#a00;font-weight:600}";
-
-/* HTML: names may hold the characters that mean something there. */
-static void print_text(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		default:
-			fputc(*text, out);
-		}
-	}
-}
-
-static void begin_page(FILE *out, const char *title)
-{
-	fprintf(out,
-		"<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"5\">"
-		"<title>%s</title><style>%s</style><h1>%s</h1>",
-		title, style, title);
-}
-
-static double maximum_value(const struct latency_maximum *maximum, enum latency_statistic statistic)
-{
-	switch (statistic) {
-	case LATENCY_STATISTIC_P50:
-		return (double)maximum->rtt_p50_us;
-	case LATENCY_STATISTIC_P99:
-		return (double)maximum->rtt_p99_us;
-	default:
-		return (double)maximum->rtt_max_us;
-	}
-}
-
-/* Yellow to red by the logarithm, between the smallest and the largest of the page. */
-static void print_cell(FILE *out, double value, double least, double most)
-{
-	double share = most > least ? log(value / least) / log(most / least) : 0;
-
-	fprintf(out, "style=\"background:hsl(%.0f 85%% 75%%)\">%.1f", 60 - 60 * share, value);
-}
-
-static void print_link(FILE *out, const struct latency_matrix *live, uint32_t from, uint32_t to)
-{
-	fprintf(out, "<td><a href=\"/racks?from=");
-	print_text(out, latency_live_rack_name(live, from));
-	fprintf(out, "&amp;to=");
-	print_text(out, latency_live_rack_name(live, to));
-	fputs("\" ", out);
-}
-
-static void print_heat_map(const struct mesh_pages *pages, FILE *out)
-{
-	uint32_t racks = latency_live_racks(pages->live);
-	double least = INFINITY, most = 0;
-	struct latency_maximum maximum;
-
-	for (uint32_t i = 0; i < racks * racks; i++)
-		if (latency_live_maximum(pages->live, i / racks, i % racks, &maximum)) {
-			least = fmin(least, maximum_value(&maximum, pages->statistic));
-			most = fmax(most, maximum_value(&maximum, pages->statistic));
-		}
-	fprintf(out, "<h2>Largest %s between racks (&micro;s)</h2><table><tr><th>from \\ to",
-		latency_statistic_names[pages->statistic]);
-	for (uint32_t to = 0; to < racks; to++) {
-		fputs("<th>", out);
-		print_text(out, latency_live_rack_name(pages->live, to));
-	}
-	for (uint32_t from = 0; from < racks; from++) {
-		fputs("<tr><th>", out);
-		print_text(out, latency_live_rack_name(pages->live, from));
-		for (uint32_t to = 0; to < racks; to++) {
-			if (!latency_live_maximum(pages->live, from, to, &maximum)) {
-				fputs("<td>&ndash;", out);
-				continue;
-			}
-			print_link(out, pages->live, from, to);
-			print_cell(out, maximum_value(&maximum, pages->statistic), least, most);
-			fputs("</a>", out);
-		}
-	}
-	fputs("</table>", out);
-}
+enum { PAIRS_SHOWN = 2500, RACKS_SHOWN = 40 };
 
 static void print_pair(const struct latency_matrix *live, const struct latency_entry *entry, struct ns now,
 		       struct ns max_age, FILE *out)
 {
 	enum latency_state state = latency_entry_state(entry, now, max_age);
+	const char *from = latency_matrix_host(live, entry->source),
+		   *to = latency_matrix_host(live, entry->destination);
 
-	fputs("<tr><td class=\"name\">", out);
-	print_text(out, latency_matrix_host(live, entry->source));
-	fputs("<td class=\"name\">", out);
-	print_text(out, latency_matrix_host(live, entry->destination));
+	fputs("<tr><td class=\"name\"><a href=\"/pair?", out);
+	html_argument(out, "from", from);
+	fputs("&amp;", out);
+	html_argument(out, "to", to);
+	fputs("\">", out);
+	html_text(out, from);
+	fputs("</a><td class=\"name\">", out);
+	html_text(out, to);
 	if (entry->samples)
 		fprintf(out, "<td>%.1f<td>%.1f<td>%.1f", entry->rtt_p50_us, entry->rtt_p99_us, entry->rtt_max_us);
 	else
@@ -128,36 +42,229 @@ static const char pair_heads[] =
 	"<table><tr><th>from<th>to<th>p50 &micro;s<th>p99 &micro;s<th>max &micro;s<th>loss %<th>disturbed %<th>age "
 	"s<th>state";
 
+/* --- heat maps: pods, then racks, then pairs --- */
+
+/* The racks of a live matrix in groups: by pod, or each on its own. */
+struct grouping {
+	uint32_t racks, count;
+	const char **names;
+	uint32_t *group_of; /* rack -> group */
+};
+
+static void ungroup(struct grouping *grouping)
+{
+	free(grouping->names);
+	free(grouping->group_of);
+}
+
+static int group_by_pod(const struct latency_matrix *live, struct grouping *grouping)
+{
+	uint32_t racks = latency_live_racks(live);
+
+	*grouping = (struct grouping){.racks = racks,
+				      .names = calloc(racks + 1, sizeof *grouping->names),
+				      .group_of = calloc(racks + 1, sizeof *grouping->group_of)};
+	if (!grouping->names || !grouping->group_of)
+		return -ENOMEM;
+	for (uint32_t rack = 0; rack < racks; rack++) {
+		const char *pod = latency_live_pod_name(live, rack);
+		uint32_t group = 0;
+
+		while (group < grouping->count && strcmp(grouping->names[group], pod) != 0)
+			group++;
+		if (group == grouping->count)
+			grouping->names[grouping->count++] = pod;
+		grouping->group_of[rack] = group;
+	}
+	return 0;
+}
+
+/* Largest figure between the racks of each two groups. */
+static double *group_values(const struct mesh_pages *pages, const struct grouping *grouping)
+{
+	size_t count = (size_t)grouping->count * grouping->count;
+	double *values = calloc(count + 1, sizeof *values);
+	struct latency_maximum maximum;
+
+	for (size_t i = 0; values && i < count; i++)
+		values[i] = NAN;
+	for (uint32_t from = 0; values && from < grouping->racks; from++)
+		for (uint32_t to = 0; to < grouping->racks; to++) {
+			double *value =
+				&values[(size_t)grouping->group_of[from] * grouping->count + grouping->group_of[to]];
+
+			if (latency_live_maximum(pages->live, from, to, &maximum))
+				*value = fmax(*value, pages_maximum(&maximum, pages->statistic));
+		}
+	return values;
+}
+
+/* The racks of two pods; NULL: all racks. */
+static int print_racks(const struct mesh_pages *pages, const char *from_pod, const char *to_pod, FILE *out)
+{
+	uint32_t racks = latency_live_racks(pages->live), counts[2] = {0}, *members[2];
+	const char *const pods[2] = {from_pod, to_pod}, **names[2];
+	struct latency_maximum maximum;
+	double *values;
+	int code = -ENOMEM;
+
+	for (int side = 0; side < 2; side++) {
+		members[side] = calloc(racks + 1, sizeof **members);
+		names[side] = calloc(racks + 1, sizeof **names);
+		for (uint32_t rack = 0; members[side] && names[side] && rack < racks; rack++)
+			if (!pods[side] || strcmp(latency_live_pod_name(pages->live, rack), pods[side]) == 0) {
+				names[side][counts[side]] = latency_live_rack_name(pages->live, rack);
+				members[side][counts[side]++] = rack;
+			}
+	}
+	values = calloc((size_t)counts[0] * counts[1] + 1, sizeof *values);
+	if (values) {
+		struct html_matrix matrix = {"racks", counts[0], counts[1], names[0], names[1], values};
+
+		for (size_t i = 0; i < (size_t)counts[0] * counts[1]; i++)
+			values[i] = latency_live_maximum(pages->live, members[0][i / counts[1]],
+							 members[1][i % counts[1]], &maximum)
+					    ? pages_maximum(&maximum, pages->statistic)
+					    : (double)NAN;
+		html_print_matrix(out, &matrix);
+		code = 0;
+	}
+	free(values);
+	for (int side = 0; side < 2; side++) {
+		free(members[side]);
+		free(names[side]);
+	}
+	return code;
+}
+
+static int print_heat_map(const struct mesh_pages *pages, FILE *out)
+{
+	const char *statistic = latency_statistic_names[pages->statistic];
+	struct grouping pods = {0};
+	int code = group_by_pod(pages->live, &pods);
+
+	if (!code && (pods.count < 2 || pods.racks <= RACKS_SHOWN)) {
+		fprintf(out, "<h2>Largest %s between racks (&micro;s)</h2>", statistic);
+		code = print_racks(pages, NULL, NULL, out);
+	} else if (!code) {
+		double *values = group_values(pages, &pods);
+		struct html_matrix matrix = {"pods", pods.count, pods.count, pods.names, pods.names, values};
+
+		fprintf(out, "<h2>Largest %s between pods (&micro;s)</h2>", statistic);
+		if (values)
+			html_print_matrix(out, &matrix);
+		code = values ? 0 : -ENOMEM;
+		free(values);
+	}
+	ungroup(&pods);
+	return code;
+}
+
+/* --- pages --- */
+
+static int print_patterns(const struct mesh_pages *pages, struct ns now, FILE *out)
+{
+	struct patterns patterns;
+	int code = patterns_find(pages->live, pages->statistic, now, pages->max_age, &patterns);
+
+	if (code)
+		return code;
+	if (!patterns.bad) {
+		fputs("<p>No pair is bad.", out);
+	} else {
+		fputs("<ul>", out);
+		for (size_t i = 0; i < patterns.count; i++)
+			html_pattern(out, pages->live, &patterns.items[i]);
+		fprintf(out, "</ul><p>%llu pairs are bad, %llu of them without a pattern.",
+			(unsigned long long)patterns.bad, (unsigned long long)patterns.unexplained);
+	}
+	fputs(" <span class=\"grey\">Bad: unreachable, over 1 % loss, or three times the median of its kind.</span>",
+	      out);
+	patterns_free(&patterns);
+	return 0;
+}
+
 static int write_overview(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
 {
 	struct ns now = ns_now_wall();
 	struct latency_census census;
+	int code;
 
 	(void)call;
 	if (latency_census_take(pages->live, pages->statistic, now, pages->max_age, &census))
 		return 0;
-	begin_page(out, "Mesh");
+	html_begin(out, "Mesh", true);
 	fprintf(out, "<p>%zu hosts, %llu pairs:", latency_matrix_hosts(pages->live), (unsigned long long)census.pairs);
 	for (size_t i = 0; i < LATENCY_STATES; i++)
 		fprintf(out, " %llu %s", (unsigned long long)census.by_state[i], latency_state_names[i]);
 	fprintf(out, "; written %.1f s ago", ns_to_s(ns_sub(now, latency_live_written_at(pages->live))));
 	for (size_t i = 0; i < census.lost_count; i++) {
 		fputs("<p class=\"bad\">", out);
-		print_text(out, latency_matrix_host(pages->live, census.lost_hosts[i]));
+		html_text(out, latency_matrix_host(pages->live, census.lost_hosts[i]));
 		fputs(": nobody reaches it", out);
 	}
-	print_heat_map(pages, out);
+	code = print_patterns(pages, now, out);
+	if (!code)
+		code = print_heat_map(pages, out);
 	fprintf(out, "<h2>Worst pairs</h2>%s", pair_heads);
 	for (size_t i = 0; i < census.worst_count; i++)
 		print_pair(pages->live, &census.worst[i], now, pages->max_age, out);
 	fputs("</table>", out);
 	latency_census_free(&census);
-	return 200;
+	return code ? 0 : 200;
 }
 
-static bool in_rack(const struct latency_matrix *live, uint32_t host, const char *rack)
+/* The history of two racks or hosts as a chart, with links to other spans. */
+static void print_history(const struct mesh_pages *pages, const struct serve_call *call, bool racks, const char *from,
+			  const char *to, FILE *out)
 {
-	return strcmp(latency_live_rack_name(live, latency_live_rack_of(live, host)), rack) == 0;
+	static const struct {
+		const char *name;
+		double seconds;
+	} spans[] = {{"hour", 3600}, {"day", 86400}, {"week", 604800}};
+	const char *wanted = serve_query(call, "last");
+	struct latency_series series = {0};
+	struct error err = {0};
+	struct mesh_store *store;
+	char *svg = NULL;
+	size_t span = 0;
+
+	if (!pages->history)
+		return;
+	for (size_t i = 0; wanted && i < 3; i++)
+		span = strcmp(wanted, spans[i].name) == 0 ? i : span;
+	fputs("<h2>History</h2><p>Last", out);
+	for (size_t i = 0; i < 3; i++) {
+		fprintf(out, " <a href=\"?");
+		html_argument(out, "from", from);
+		fputs("&amp;", out);
+		html_argument(out, "to", to);
+		fprintf(out, "&amp;last=%s\">%s%s%s</a>", spans[i].name, i == span ? "<b>" : "", spans[i].name,
+			i == span ? "</b>" : "");
+	}
+	fputs("<div>", out);
+	store = mesh_store_open(pages->history, false, &err);
+	if (store &&
+	    mesh_store_read(store, racks, from, to, (struct ns){ns_now_wall().v - (int64_t)(spans[span].seconds * 1e9)},
+			    &series, &err) == 0)
+		svg = figures_history_svg(&series, NULL, &err);
+	if (svg)
+		fputs(svg, out);
+	else
+		html_text(out, err.text);
+	fputs("</div>", out);
+	free(svg);
+	free(series.items);
+	mesh_store_close(store);
+}
+
+static uint32_t rack_named(const struct latency_matrix *live, const char *name)
+{
+	uint32_t racks = latency_live_racks(live), rack = 0;
+
+	while (rack < racks && strcmp(latency_live_rack_name(live, rack), name) != 0)
+		rack++;
+	return rack < racks ? rack : LATENCY_NO_RACK;
 }
 
 static int write_racks(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
@@ -165,21 +272,27 @@ static int write_racks(const struct mesh_pages *pages, const struct serve_call *
 	const char *from = serve_query(call, "from"), *to = serve_query(call, "to");
 	struct ns now = ns_now_wall();
 	struct latency_entry entry;
+	uint32_t from_rack, to_rack;
 	size_t shown = 0;
 
 	if (!from || !to) {
 		fputs("expected /racks?from=RACK&to=RACK\n", out);
 		return 400;
 	}
-	begin_page(out, "Pairs between racks");
+	from_rack = rack_named(pages->live, from);
+	to_rack = rack_named(pages->live, to);
+	html_begin(out, "Pairs between racks", false);
 	fputs("<p>From ", out);
-	print_text(out, from);
+	html_text(out, from);
 	fputs(" to ", out);
-	print_text(out, to);
-	fprintf(out, ". <a href=\"/\">All racks</a>%s", pair_heads);
+	html_text(out, to);
+	fputs(". <a href=\"/\">All racks</a>", out);
+	print_history(pages, call, true, from, to, out);
+	fputs(pair_heads, out);
 	for (size_t i = 0; i < latency_matrix_count(pages->live) && shown < PAIRS_SHOWN; i++) {
-		if (!latency_matrix_load(pages->live, i, &entry) || !in_rack(pages->live, entry.source, from) ||
-		    !in_rack(pages->live, entry.destination, to))
+		if (from_rack == LATENCY_NO_RACK || !latency_matrix_load(pages->live, i, &entry) ||
+		    latency_live_rack_of(pages->live, entry.source) != from_rack ||
+		    latency_live_rack_of(pages->live, entry.destination) != to_rack)
 			continue;
 		print_pair(pages->live, &entry, now, pages->max_age, out);
 		shown++;
@@ -188,88 +301,44 @@ static int write_racks(const struct mesh_pages *pages, const struct serve_call *
 	return 200;
 }
 
-/* OpenMetrics: backslash, quote and line feed are escaped in label values; names of hosts have no line feeds. */
-static void print_label(FILE *out, const char *name, const char *value)
+static int write_pods(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
 {
-	fprintf(out, "%s=\"", name);
-	for (; *value; value++) {
-		if (*value == '\\' || *value == '"')
-			fputc('\\', out);
-		fputc(*value, out);
+	const char *from = serve_query(call, "from"), *to = serve_query(call, "to");
+
+	if (!from || !to) {
+		fputs("expected /pods?from=POD&to=POD\n", out);
+		return 400;
 	}
-	fputc('"', out);
+	html_begin(out, "Racks of two pods", true);
+	fputs("<p>From ", out);
+	html_text(out, from);
+	fputs(" to ", out);
+	html_text(out, to);
+	fprintf(out, ", largest %s (&micro;s). <a href=\"/\">All pods</a>", latency_statistic_names[pages->statistic]);
+	return print_racks(pages, from, to, out) ? 0 : 200;
 }
 
-static void print_rack_metrics(const struct latency_matrix *live, FILE *out)
+static int write_pair(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
 {
-	static const enum latency_statistic statistics[] = {LATENCY_STATISTIC_P50, LATENCY_STATISTIC_P99,
-							    LATENCY_STATISTIC_MAX};
-	uint32_t racks = latency_live_racks(live);
-	struct latency_maximum maximum;
+	const char *names[] = {serve_query(call, "from"), serve_query(call, "to")};
+	struct latency_entry entry;
+	int64_t hosts[2];
 
-	fputs("# TYPE nomora_mesh_rack_rtt_seconds gauge\n# UNIT nomora_mesh_rack_rtt_seconds seconds\n"
-	      "# HELP nomora_mesh_rack_rtt_seconds Largest round trip of the pairs from one rack to another.\n",
-	      out);
-	for (uint32_t i = 0; i < racks * racks; i++) {
-		if (!latency_live_maximum(live, i / racks, i % racks, &maximum))
-			continue;
-		for (size_t s = 0; s < 3; s++) {
-			fputs("nomora_mesh_rack_rtt_seconds{", out);
-			print_label(out, "from", latency_live_rack_name(live, i / racks));
-			fputc(',', out);
-			print_label(out, "to", latency_live_rack_name(live, i % racks));
-			fprintf(out, ",stat=\"%s\"} %.9g\n", latency_statistic_names[statistics[s]],
-				maximum_value(&maximum, statistics[s]) / 1e6);
+	for (int i = 0; i < 2; i++) {
+		hosts[i] = names[i] ? latency_matrix_find_host(pages->live, names[i]) : -ENOENT;
+		if (hosts[i] < 0) {
+			fprintf(out, "expected /pair?from=HOST&to=HOST, two hosts of the mesh\n");
+			return 404;
 		}
 	}
-}
-
-static void print_pair_metrics(const struct latency_matrix *live, FILE *out)
-{
-	struct latency_entry entry;
-
-	fputs("# TYPE nomora_mesh_rtt_seconds gauge\n# UNIT nomora_mesh_rtt_seconds seconds\n"
-	      "# HELP nomora_mesh_rtt_seconds 99th percentile of a pair's round trips in its last window, worst "
-	      "path.\n",
-	      out);
-	for (size_t i = 0; i < latency_matrix_count(live) && i < PAIR_METRICS; i++) {
-		if (!latency_matrix_load(live, i, &entry) || entry.state != LATENCY_STATE_MEASURED)
-			continue;
-		fputs("nomora_mesh_rtt_seconds{", out);
-		print_label(out, "src", latency_matrix_host(live, entry.source));
-		fputc(',', out);
-		print_label(out, "dst", latency_matrix_host(live, entry.destination));
-		fprintf(out, "} %.9g\n", entry.rtt_p99_us / 1e6);
-	}
-}
-
-static int write_metrics(const struct mesh_pages *pages, const struct serve_call *call, FILE *out)
-{
-	struct ns now = ns_now_wall();
-	struct latency_census census;
-
-	(void)call;
-	if (latency_census_take(pages->live, pages->statistic, now, pages->max_age, &census))
-		return 0;
-	fprintf(out,
-		"# TYPE nomora_mesh_hosts gauge\n# HELP nomora_mesh_hosts Hosts in the mesh.\nnomora_mesh_hosts %zu\n"
-		"# TYPE nomora_mesh_pairs gauge\n# HELP nomora_mesh_pairs Ordered pairs of hosts by state.\n",
-		latency_matrix_hosts(pages->live));
-	for (size_t i = 0; i < LATENCY_STATES; i++)
-		fprintf(out, "nomora_mesh_pairs{state=\"%s\"} %llu\n", latency_state_names[i],
-			(unsigned long long)census.by_state[i]);
-	fprintf(out,
-		"# TYPE nomora_mesh_lost_hosts gauge\n"
-		"# HELP nomora_mesh_lost_hosts Hosts that no prober reaches.\nnomora_mesh_lost_hosts %zu\n"
-		"# TYPE nomora_mesh_written_timestamp_seconds gauge\n# UNIT nomora_mesh_written_timestamp_seconds "
-		"seconds\n"
-		"# HELP nomora_mesh_written_timestamp_seconds When a prober last wrote.\n"
-		"nomora_mesh_written_timestamp_seconds %.3f\n",
-		census.lost_count, ns_to_s(latency_live_written_at(pages->live)));
-	print_rack_metrics(pages->live, out);
-	print_pair_metrics(pages->live, out);
-	fputs("# EOF\n", out);
-	latency_census_free(&census);
+	html_begin(out, "A pair", false);
+	fputs("<p><a href=\"/\">All racks</a>", out);
+	fputs(pair_heads, out);
+	for (int way = 0; way < 2; way++)
+		if (latency_matrix_load_pair(pages->live, (uint32_t)hosts[way], (uint32_t)hosts[!way], &entry))
+			print_pair(pages->live, &entry, ns_now_wall(), pages->max_age, out);
+	fputs("</table>", out);
+	print_history(pages, call, false, names[0], names[1], out);
 	return 200;
 }
 
@@ -289,27 +358,37 @@ static void reply(void *context, struct serve_call *call, const char *type,
 	free(body);
 }
 
+static const char html_type[] = "text/html; charset=utf-8";
+
 static void serve_overview(void *context, struct serve_call *call)
 {
 	if (strcmp(call->path, "/") == 0)
-		reply(context, call, "text/html; charset=utf-8", write_overview);
+		reply(context, call, html_type, write_overview);
 	else
 		serve_reply(call, 404, "text/plain", "no such page\n", strlen("no such page\n"));
 }
 
 static void serve_racks(void *context, struct serve_call *call)
 {
-	reply(context, call, "text/html; charset=utf-8", write_racks);
+	reply(context, call, html_type, write_racks);
+}
+
+static void serve_pods(void *context, struct serve_call *call)
+{
+	reply(context, call, html_type, write_pods);
+}
+
+static void serve_pair(void *context, struct serve_call *call)
+{
+	reply(context, call, html_type, write_pair);
 }
 
 static void serve_metrics(void *context, struct serve_call *call)
 {
-	reply(context, call, "application/openmetrics-text; version=1.0.0; charset=utf-8", write_metrics);
+	reply(context, call, "application/openmetrics-text; version=1.0.0; charset=utf-8", metrics_write);
 }
 
 const struct serve_route mesh_pages_routes[] = {
-	{"GET", "/metrics", serve_metrics},
-	{"GET", "/racks", serve_racks},
-	{"GET", "/", serve_overview},
-	{NULL, NULL, NULL},
+	{"GET", "/metrics", serve_metrics}, {"GET", "/racks", serve_racks}, {"GET", "/pods", serve_pods},
+	{"GET", "/pair", serve_pair},       {"GET", "/", serve_overview},   {NULL, NULL, NULL},
 };

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts of the pages: writers get the request and fill `out`; they return the HTTP status, 0 = out of memory. */
+#ifndef MESH_PAGES_PRIV_H
+#define MESH_PAGES_PRIV_H
+
+#include <stdio.h>
+
+#include <probe/serve/pages.h>
+
+#include "patterns_priv.h"
+
+int metrics_write(const struct mesh_pages *pages, const struct serve_call *call, FILE *out);
+
+/* --- html.c --- */
+
+void html_begin(FILE *out, const char *title, bool refresh);
+void html_text(FILE *out, const char *text);                        /* escaped */
+void html_argument(FILE *out, const char *name, const char *value); /* name=value of a query, escaped */
+/* A table cell, coloured from yellow to red by the logarithm between the two; NAN: none. */
+void html_cell(FILE *out, double value, double least, double most);
+
+/* A square of figures with links. */
+struct html_matrix {
+	const char *page; /* links go to /page?from=ROW&to=COLUMN */
+	uint32_t rows, columns;
+	const char *const *row_names, *const *column_names;
+	const double *values; /* NAN = none */
+};
+void html_print_matrix(FILE *out, const struct html_matrix *matrix);
+
+void html_pattern(FILE *out, const struct latency_matrix *live, const struct pattern *pattern);
+
+double pages_maximum(const struct latency_maximum *maximum, enum latency_statistic statistic);
+
+#endif

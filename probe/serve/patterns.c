@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "patterns_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/array.h>
+#include <base/histogram.h>
+
+enum { RELATIONS = 3, PATTERNS_MOST = 50, PAIRS_LEAST = 3, RACKS_FOR_PATHS = 4096 };
+
+static const double bad_share = 0.6, good_share = 0.3, bad_loss = 0.01, bad_factor = 3, bad_excess_us = 20;
+
+const char *const pattern_names[] = {"rack", "uplink", "host", "path", NULL};
+
+struct tally {
+	uint32_t pairs, bad, unreachable;
+};
+
+struct bad_pair {
+	uint32_t source, destination;
+	bool unreachable, explained;
+};
+
+struct search {
+	const struct latency_matrix *live;
+	enum latency_statistic statistic;
+	struct ns now, max_age;
+	struct histogram *kinds[RELATIONS];
+	double limits[RELATIONS];
+	size_t hosts, racks;
+	uint32_t *rack_of, *rack_hosts;
+	bool *active;
+	struct tally *host, *inside, *outside;
+	uint32_t *between; /* pairs from rack to rack; NULL = too many racks */
+	struct bad_pair *bad;
+	size_t bad_count, bad_capacity;
+	struct patterns *found;
+};
+
+static int relation(const struct search *search, const struct latency_entry *entry)
+{
+	uint32_t from = search->rack_of[entry->source], to = search->rack_of[entry->destination];
+
+	if (from == to)
+		return 0;
+	return strcmp(latency_live_pod_name(search->live, from), latency_live_pod_name(search->live, to)) == 0 ? 1 : 2;
+}
+
+/* Does the pair count, and in which state? */
+static bool load(const struct search *search, size_t at, struct latency_entry *entry, enum latency_state *state)
+{
+	if (!latency_matrix_load(search->live, at, entry) || entry->source >= search->hosts ||
+	    entry->destination >= search->hosts || entry->source == entry->destination ||
+	    !search->active[entry->source] || !search->active[entry->destination])
+		return false;
+	*state = (enum latency_state)entry->state; /* what is unreachable has no fresh answer */
+	if (*state == LATENCY_STATE_MEASURED)
+		*state = latency_entry_state(entry, search->now, search->max_age);
+	return *state == LATENCY_STATE_MEASURED || *state == LATENCY_STATE_UNREACHABLE;
+}
+
+static void find_limits(struct search *search)
+{
+	struct latency_entry entry;
+	enum latency_state state;
+
+	for (size_t i = 0; i < latency_matrix_count(search->live); i++)
+		if (load(search, i, &entry, &state) && state == LATENCY_STATE_MEASURED)
+			histogram_record(search->kinds[relation(search, &entry)],
+					 (int64_t)(latency_entry_value(&entry, search->statistic) * 1e3));
+	for (int r = 0; r < RELATIONS; r++) {
+		double median = histogram_count(search->kinds[r])
+					? (double)histogram_percentile(search->kinds[r], 50) / 1e3
+					: 0;
+
+		search->limits[r] =
+			median * bad_factor > median + bad_excess_us ? median * bad_factor : median + bad_excess_us;
+	}
+}
+
+static void add(struct tally *tally, bool bad, bool unreachable)
+{
+	tally->pairs++;
+	tally->bad += bad;
+	tally->unreachable += unreachable;
+}
+
+static int note_bad(struct search *search, const struct latency_entry *entry, bool unreachable)
+{
+	struct bad_pair *bad = array_grow(search->bad, search->bad_count, &search->bad_capacity, sizeof *bad);
+
+	if (!bad)
+		return -ENOMEM;
+	search->bad = bad;
+	bad[search->bad_count++] = (struct bad_pair){entry->source, entry->destination, unreachable, false};
+	return 0;
+}
+
+static int count_pairs(struct search *search)
+{
+	struct latency_entry entry;
+	enum latency_state state;
+	int code = 0;
+
+	for (size_t i = 0; i < latency_matrix_count(search->live) && !code; i++) {
+		bool unreachable, bad;
+		uint32_t from, to;
+
+		if (!load(search, i, &entry, &state))
+			continue;
+		unreachable = state == LATENCY_STATE_UNREACHABLE;
+		bad = unreachable || entry.loss > bad_loss ||
+		      latency_entry_value(&entry, search->statistic) > search->limits[relation(search, &entry)];
+		from = search->rack_of[entry.source];
+		to = search->rack_of[entry.destination];
+		add(&search->host[entry.source], bad, unreachable);
+		add(&search->host[entry.destination], bad, unreachable);
+		if (from < search->racks && to < search->racks) {
+			add(from == to ? &search->inside[from] : &search->outside[from], bad, unreachable);
+			if (from != to)
+				add(&search->outside[to], bad, unreachable);
+			if (search->between)
+				search->between[from * search->racks + to]++;
+		}
+		if (bad)
+			code = note_bad(search, &entry, unreachable);
+	}
+	return code;
+}
+
+static double share(const struct tally *tally)
+{
+	return tally->pairs ? (double)tally->bad / tally->pairs : 0;
+}
+
+static int report(struct search *search, struct pattern pattern)
+{
+	struct patterns *found = search->found;
+	struct pattern *items;
+
+	found->by_kind[pattern.kind]++;
+	if (found->count == PATTERNS_MOST)
+		return 0;
+	items = array_grow(found->items, found->count, &found->capacity, sizeof *items);
+	if (!items)
+		return -ENOMEM;
+	found->items = items;
+	items[found->count++] = pattern;
+	return 0;
+}
+
+/* Takes explained pairs out of the hosts' counts. */
+static void explain(struct search *search,
+		    bool (*is)(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern),
+		    const struct pattern *pattern)
+{
+	for (size_t i = 0; i < search->bad_count; i++) {
+		struct bad_pair *pair = &search->bad[i];
+
+		if (pair->explained || !is(search, pair, pattern))
+			continue;
+		pair->explained = true;
+		for (int end = 0; end < 2; end++) {
+			struct tally *tally = &search->host[end ? pair->destination : pair->source];
+
+			tally->pairs--;
+			tally->bad--;
+			tally->unreachable -= pair->unreachable;
+		}
+	}
+}
+
+static bool of_rack(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern)
+{
+	return search->rack_of[pair->source] == pattern->from || search->rack_of[pair->destination] == pattern->from;
+}
+
+static bool through_uplink(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern)
+{
+	return search->rack_of[pair->source] != search->rack_of[pair->destination] && of_rack(search, pair, pattern);
+}
+
+static bool of_host(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern)
+{
+	(void)search;
+	return pair->source == pattern->from || pair->destination == pattern->from;
+}
+
+static bool on_path(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern)
+{
+	return search->rack_of[pair->source] == pattern->from && search->rack_of[pair->destination] == pattern->to;
+}
+
+static int judge_racks(struct search *search)
+{
+	int code = 0;
+
+	for (uint32_t rack = 0; rack < search->racks && !code; rack++) {
+		const struct tally *in = &search->inside[rack], *out = &search->outside[rack];
+		bool whole = share(in) >= bad_share && share(out) >= bad_share;
+		bool uplink = in->pairs && share(in) < good_share && share(out) >= bad_share;
+		struct pattern pattern = {
+			whole ? PATTERN_RACK : PATTERN_UPLINK, rack, rack, out->pairs, out->bad, out->unreachable};
+
+		/* Of two racks nobody can say which one's link it is: that is a path. */
+		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
+			continue;
+		code = report(search, pattern);
+		explain(search, whole ? of_rack : through_uplink, &pattern);
+	}
+	return code;
+}
+
+static int judge_hosts(struct search *search)
+{
+	int code = 0;
+
+	while (!code) {
+		struct pattern pattern = {PATTERN_HOST, 0, 0, 0, 0, 0};
+		double worst = 0;
+
+		for (uint32_t host = 0; host < search->hosts; host++) {
+			const struct tally *tally = &search->host[host];
+
+			if (tally->pairs < PAIRS_LEAST || share(tally) < bad_share || share(tally) < worst ||
+			    (share(tally) == worst && tally->bad <= pattern.bad))
+				continue;
+			worst = share(tally);
+			pattern = (struct pattern){PATTERN_HOST, host,       host,
+						   tally->pairs, tally->bad, tally->unreachable};
+		}
+		if (!pattern.bad || search->found->by_kind[PATTERN_HOST] == PATTERNS_MOST)
+			break;
+		code = report(search, pattern);
+		explain(search, of_host, &pattern);
+	}
+	return code;
+}
+
+static int compare_by_racks(const void *a, const void *b)
+{
+	const uint32_t *left = a, *right = b;
+
+	if (left[0] != right[0])
+		return left[0] < right[0] ? -1 : 1;
+	return (left[1] > right[1]) - (left[1] < right[1]);
+}
+
+/* What is left, by pairs of racks. */
+static int judge_paths(struct search *search)
+{
+	uint32_t(*keys)[2] = calloc(search->bad_count + 1, sizeof *keys);
+	size_t count = 0, next;
+	int code = keys ? 0 : -ENOMEM;
+
+	for (size_t i = 0; keys && i < search->bad_count; i++) {
+		const struct bad_pair *pair = &search->bad[i];
+		uint32_t from = search->rack_of[pair->source], to = search->rack_of[pair->destination];
+
+		if (pair->explained || from == to || from >= search->racks || to >= search->racks)
+			continue;
+		keys[count][0] = from;
+		keys[count++][1] = to;
+	}
+	if (count)
+		qsort(keys, count, sizeof *keys, compare_by_racks);
+	for (size_t i = 0; i < count && !code; i = next) {
+		struct pattern pattern = {PATTERN_PATH, keys[i][0], keys[i][1], 0, 0, 0};
+
+		for (next = i; next < count && compare_by_racks(keys[i], keys[next]) == 0;)
+			next++;
+		pattern.bad = (uint32_t)(next - i);
+		pattern.pairs = search->between ? search->between[pattern.from * search->racks + pattern.to] : 0;
+		if (pattern.bad < 2 || pattern.bad < bad_share * pattern.pairs)
+			continue;
+		explain(search, on_path, &pattern);
+		code = report(search, pattern);
+	}
+	free(keys);
+	return code;
+}
+
+static int prepare(struct search *search)
+{
+	search->hosts = latency_matrix_hosts(search->live);
+	search->racks = latency_live_racks(search->live);
+	search->rack_of = calloc(search->hosts + 1, sizeof *search->rack_of);
+	search->rack_hosts = calloc(search->racks + 1, sizeof *search->rack_hosts);
+	search->active = calloc(search->hosts + 1, sizeof *search->active);
+	search->host = calloc(search->hosts + 1, sizeof *search->host);
+	search->inside = calloc(search->racks + 1, sizeof *search->inside);
+	search->outside = calloc(search->racks + 1, sizeof *search->outside);
+	if (search->racks <= RACKS_FOR_PATHS)
+		search->between = calloc(search->racks * search->racks + 1, sizeof *search->between);
+	for (int r = 0; r < RELATIONS; r++) {
+		search->kinds[r] = histogram_create(1, 10 * NS_PER_S, 2);
+		if (!search->kinds[r])
+			return -ENOMEM;
+	}
+	if (!search->rack_of || !search->rack_hosts || !search->active || !search->host || !search->inside ||
+	    !search->outside)
+		return -ENOMEM;
+	for (uint32_t host = 0; host < search->hosts; host++) {
+		uint32_t rack = latency_live_rack_of(search->live, host);
+
+		search->rack_of[host] = rack < search->racks ? rack : LATENCY_NO_RACK;
+		search->active[host] = latency_live_status(search->live, host) == LATENCY_HOST_ACTIVE;
+		if (rack < search->racks)
+			search->rack_hosts[rack]++;
+	}
+	return 0;
+}
+
+static void release(struct search *search)
+{
+	for (int r = 0; r < RELATIONS; r++)
+		histogram_destroy(search->kinds[r]);
+	free(search->rack_of);
+	free(search->rack_hosts);
+	free(search->active);
+	free(search->host);
+	free(search->inside);
+	free(search->outside);
+	free(search->between);
+	free(search->bad);
+}
+
+int patterns_find(const struct latency_matrix *live, enum latency_statistic statistic, struct ns now, struct ns max_age,
+		  struct patterns *patterns)
+{
+	struct search search = {
+		.live = live, .statistic = statistic, .now = now, .max_age = max_age, .found = patterns};
+	int code = prepare(&search);
+
+	*patterns = (struct patterns){0};
+	if (!code) {
+		find_limits(&search);
+		code = count_pairs(&search);
+	}
+	if (!code)
+		code = judge_racks(&search);
+	if (!code)
+		code = judge_hosts(&search);
+	if (!code)
+		code = judge_paths(&search);
+	patterns->bad = search.bad_count;
+	for (size_t i = 0; i < search.bad_count; i++)
+		patterns->unexplained += !search.bad[i].explained;
+	release(&search);
+	if (code)
+		patterns_free(patterns);
+	return code;
+}
+
+void patterns_free(struct patterns *patterns)
+{
+	free(patterns->items);
+	*patterns = (struct patterns){0};
+}

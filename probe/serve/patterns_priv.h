@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What bad pairs have in common. A pair is bad if it is unreachable, loses over 1 % of its probes, or its figure is
+ * over three times the median of its kind (same rack, same pod, farther) and 20 us more. What most of the pairs of a
+ * rack, of a rack with others, of a host, or between two racks are is a finding of its own, in that order; what a
+ * finding explains counts for no other. Hosts that are drained or gone do not count.
+ */
+#ifndef MESH_PATTERNS_PRIV_H
+#define MESH_PATTERNS_PRIV_H
+
+#include <base/ns.h>
+#include <model/latency_live.h>
+
+enum pattern_kind { PATTERN_RACK, PATTERN_UPLINK, PATTERN_HOST, PATTERN_PATH, PATTERN_KINDS };
+
+extern const char *const pattern_names[]; /* "rack", "uplink", "host", "path" */
+
+struct pattern {
+	enum pattern_kind kind;
+	uint32_t from, to; /* host or rack; PATTERN_PATH: from this rack to that */
+	uint32_t pairs, bad, unreachable;
+};
+
+struct patterns {
+	struct pattern *items;
+	size_t count, capacity;
+	uint64_t bad, unexplained; /* pairs */
+	uint64_t by_kind[PATTERN_KINDS];
+};
+
+/* 0 or -ENOMEM. Stale pairs (max_age 0: none are) do not count. */
+int patterns_find(const struct latency_matrix *live, enum latency_statistic statistic, struct ns now, struct ns max_age,
+		  struct patterns *patterns);
+void patterns_free(struct patterns *patterns);
+
+#endif

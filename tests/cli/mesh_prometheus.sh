@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Debian's Prometheus scrapes a mesh of 1,000 simulated hosts: the metrics, the alert rules, the dashboard's queries.
+. "$(dirname "$0")/lib.sh"
+
+for program in curl python3 prometheus promtool; do
+	command -v "$program" >/dev/null || skip_all "$program is not installed"
+done
+check "promtool finds nothing in the rules" promtool check rules "$source_root/integrations/prometheus/nomora.rules.yml"
+
+# Racks of 20 in pods of 10 racks: all pairs within racks, one between each two racks. h7 is bad, rack r30's uplink too.
+python3 - "$scratch" <<'END'
+import json, sys, time
+folder, now = sys.argv[1], time.time()
+machines = [{"name": f"h{i}", "rack": f"r{i // 20}", "pod": f"p{i // 200}", "slots": 1} for i in range(1000)]
+json.dump({"schema": "nomora.cluster/1", "machines": machines}, open(folder + "/cluster.json", "w"))
+with open(folder + "/latency.csv", "w") as out:
+    out.write("src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n")
+    def row(a, b):
+        slow = 600 if 7 in (a, b) or (a // 20 != b // 20 and 30 in (a // 20, b // 20)) else 0
+        us = 30 if a // 20 == b // 20 else 70
+        out.write(f"h{a},h{b},{us},{us + 9 + slow},{us + 20 + slow},0,1000,{now:.3f}\n")
+    for a in range(1000):
+        for b in range(a // 20 * 20, a // 20 * 20 + 20):
+            if a != b:
+                row(a, b)
+    for a in range(50):
+        for b in range(50):
+            if a != b:
+                row(a * 20 + b % 20, b * 20 + a % 20)
+END
+live=$scratch/live
+check "1,000 hosts go into a live matrix" "$nomora" mesh merge "$scratch/latency.csv" --live "$live" --cluster "$scratch/cluster.json"
+"$nomora" mesh serve "$live" --port 0 --max-age 0 >"$scratch/url" 2>"$scratch/serve.err" &
+at_exit kill -9 $!
+wait_for 30 grep -q http "$scratch/url" || { fail "mesh serve listens" "$(cat "$scratch/serve.err")"; plan; exit; }
+url=$(cat "$scratch/url")
+check "promtool finds nothing in the metrics" sh -c "curl -s '${url}metrics' | sed '/^# EOF/d; /^# UNIT/d' | promtool check metrics"
+page=$(curl -s "$url")
+for words in 'Bad host <b>h7</b> in rack <b>r0</b>' 'Bad uplink of rack <b>r30</b>' 'between pods'; do
+	grep -qF "$words" <<<"$page" && pass "the page says: $words" || fail "the page says: $words" "$page"
+done
+curl -s "${url}pods?from=p0&to=p1" | grep -q '<a href="/racks?from=r9&amp;to=r19">79.0</a>' &&
+	pass "the racks of two pods" || fail "the racks of two pods" "$(curl -s "${url}pods?from=p0&to=p1")"
+curl -s "${url}pair?from=h7&to=h8" | grep -q '<td>639.0<td>' && pass "a pair" || fail "a pair" "$(curl -s "${url}pair?from=h7&to=h8")"
+[ "$(curl -s -o "$scratch/none" -w '%{http_code}' "${url}pair?from=h7&to=nobody")" = 404 ] && pass "an unknown host is 404" || fail "an unknown host is 404"
+run "$nomora" mesh show "$scratch/latency.csv" --cluster "$scratch/cluster.json" --stat p99
+grep -q '^1000 hosts; the worst pairs by p99' <<<"$out" && [ "$(grep -cE '^h[0-9]+ +h[0-9]+ ' <<<"$out")" -eq 10 ] &&
+	pass "mesh show lists the worst ten" || fail "mesh show lists the worst ten" "$out"
+check "mesh draw folds racks" "$nomora" mesh draw "$scratch/latency.csv" --cluster "$scratch/cluster.json" -o "$scratch/mesh.svg"
+grep -q '1000 hosts in 50 racks' "$scratch/mesh.svg" && pass "and says so" || fail "and says so"
+
+target=${url#http://}
+sed "s/127.0.0.1:8862/${target%/}/; s/scrape_interval: 15s/scrape_interval: 1s/" "$source_root/integrations/prometheus/nomora.scrape.yml" >"$scratch/prometheus.yml"
+cp "$source_root/integrations/prometheus/nomora.rules.yml" "$scratch"
+check "promtool takes the configuration" promtool check config "$scratch/prometheus.yml"
+prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --web.listen-address=127.0.0.1:0 \
+	--log.level=info >"$scratch/prometheus.log" 2>&1 &
+at_exit kill -9 $!
+listens() { api=$(grep -oE 'Listening on.* address=127[0-9.:]+' "$scratch/prometheus.log" | grep -oE '[0-9.]+:[0-9]+$'); [ -n "$api" ]; }
+wait_for 90 listens || { fail "Prometheus starts" "$(tail -20 "$scratch/prometheus.log")"; plan; exit; }
+# answers QUERY: it returns data.
+answers() { curl -s -G "http://$api/api/v1/query" --data-urlencode "query=$1" | python3 -c 'import json, sys; sys.exit(not json.load(sys.stdin)["data"]["result"])'; }
+wait_for 90 answers 'up == 1 and on() nomora_mesh_hosts == 1000' && pass "Prometheus scrapes 1,000 hosts" || fail "Prometheus scrapes 1,000 hosts" "$(tail -20 "$scratch/prometheus.log")"
+python3 -c '
+import json, sys
+for panel in json.load(open(sys.argv[1]))["panels"]:
+    for target in panel["targets"]:
+        print(target["expr"])' "$source_root/integrations/grafana/nomora-mesh.json" >"$scratch/queries"
+[ "$(wc -l <"$scratch/queries")" -ge 10 ] || fail "the dashboard has queries"
+while read -r query; do
+	wait_for 60 answers "$query" && pass "dashboard: $query" || fail "dashboard: $query" "$(curl -s -G "http://$api/api/v1/query" --data-urlencode "query=$query")"
+done <"$scratch/queries"
+wait_for 60 answers 'nomora_mesh_patterns{kind="uplink"} == 1' && pass "the uplink is a metric" || fail "the uplink is a metric"
+plan
