@@ -75,6 +75,8 @@ static const struct option_row rows[] = {
 		      "column of the matrix to use"),
 	OPTION_CHOICE(struct settings, place.reference, "latency-reference", 0, "KIND", references,
 		      "added: subtract the testbed's own round trip; absolute: use it raw, as the papers do"),
+	OPTION_DOUBLE(struct place_settings, max_age_s, "max-age", 0, "S", 0, 1e9,
+		      "measurements that are older count as not measured; 0 = none is too old"),
 	OPTION_HEADING("Solving"),
 	OPTION_CHOICE(struct settings, place.algorithm, "algorithm", 'a', "NAME", algorithm_names,
 		      "flow solver; in each solve all find the same cost"),

@@ -27,12 +27,12 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static const char teach[] = "Reads the SQLite file that 'nomora mesh agent', 'nomora mesh serve' and 'nomora mesh "
-			    "collect' write with --history.\n"
-			    "Exit 3: the history has nothing of this pair in that time.\n"
-			    "\n"
-			    "  nomora mesh history mesh.db h1 h2 --last 3600\n"
-			    "  nomora mesh history mesh.db --racks r1 r2 --last 0 -o r1-r2.svg\n";
+static const char teach[] =
+	"Reads the SQLite file that 'nomora mesh agent' and 'nomora mesh serve' write with --history.\n"
+	"Exit 3: the history has nothing of this pair in that time.\n"
+	"\n"
+	"  nomora mesh history mesh.db h1 h2 --last 3600\n"
+	"  nomora mesh history mesh.db --racks r1 r2 --last 0 -o r1-r2.svg\n";
 
 static void print_figure(double value)
 {

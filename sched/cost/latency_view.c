@@ -290,7 +290,7 @@ static double entry_rtt(const struct latency_entry *entry, enum latency_statisti
 }
 
 int latency_view_load(struct latency_view *view, const struct latency_matrix *matrix, enum latency_statistic statistic,
-		      struct latency_view_load *outcome, struct error *err)
+		      struct ns oldest, struct latency_view_load *outcome, struct error *err)
 {
 	size_t hosts = latency_matrix_hosts(matrix);
 	int64_t *machines = calloc(hosts + 1, sizeof *machines);
@@ -310,13 +310,16 @@ int latency_view_load(struct latency_view *view, const struct latency_matrix *ma
 
 			if (outcome->unknown++ == 0)
 				outcome->unknown_name = latency_matrix_host(matrix, stranger);
-		} else if (entry->samples == 0 || isnan(rtt_us)) {
-			outcome->unanswered++;
-		} else {
+		} else if (entry->updated_at.v < oldest.v) {
+			outcome->old++;
+		} else if (entry->state != LATENCY_STATE_NEVER) {
+			bool answered = entry->samples > 0 && !isnan(rtt_us);
 			const struct latency_sample sample = {(uint32_t)machines[entry->source],
-							      (uint32_t)machines[entry->destination], (float)rtt_us};
+							      (uint32_t)machines[entry->destination],
+							      answered ? (float)rtt_us : INFINITY};
 
-			outcome->pairs++;
+			outcome->pairs += answered;
+			outcome->unanswered += !answered;
 			code = store(view, &sample, 0);
 		}
 	}

@@ -108,6 +108,7 @@ struct cheapest {
 	uint32_t machine;
 	int32_t cost;
 	enum flownet_arc arc; /* FLOWNET_ARC_NONE: no free slot can be reached */
+	uint64_t unreachable; /* machines with a free slot that do not answer the root's */
 };
 
 /* State of explaining one job's tasks. */
@@ -131,6 +132,13 @@ static void look_at(const struct explain_scene *scene, uint32_t job, uint32_t ro
 	option->performance = explain_performance_at(scene, job, (double)rtt_us);
 }
 
+static bool unreachable(const struct explain_scene *scene, uint32_t job, uint32_t machine)
+{
+	int32_t root = flownet_root_machine(placer_net(scene->placer), job);
+
+	return root != FLOWNET_NONE && isinf(latency_view_get(scene->view, (uint32_t)root, machine, NULL));
+}
+
 static void find_cheapest(struct explainer *explainer, const struct explain_task *task, bool is_root)
 {
 	struct cheapest *found = &explainer->cheapest;
@@ -144,6 +152,10 @@ static void find_cheapest(struct explainer *explainer, const struct explain_task
 		enum flownet_arc arc = flownet_arc_to(placer_net(explainer->scene->placer), task->job, task->task,
 						      (int32_t)machine, &cost);
 
+		if (!is_root && unreachable(explainer->scene, task->job, machine)) {
+			found->unreachable++;
+			continue;
+		}
 		if (arc == FLOWNET_ARC_NONE || cost >= found->cost)
 			continue;
 		found->machine = machine;
@@ -181,6 +193,8 @@ static void explain_waiting(struct explainer *explainer, struct explain_task *ta
 		snprintf(task->why, sizeof task->why, "%swaiting costs %d, the cheapest free slot (%s) %d by %s", freed,
 			 task->arc_cost, scene->layout->cluster->machines[cheapest->machine].name, cheapest->cost,
 			 flownet_arc_name(cheapest->arc));
+	else if (cheapest->unreachable > 0)
+		snprintf(task->why, sizeof task->why, "%sno machine with a free slot answers the root's", freed);
 	else
 		snprintf(task->why, sizeof task->why, "%sno arc leads to a free slot", freed);
 }
@@ -334,9 +348,9 @@ static struct placement_option name_option(const struct cluster *cluster, const 
 	if (!predicted)
 		return named;
 	named.cost = option->cost;
-	named.rtt_us = option->rtt_us;
 	named.performance = option->performance;
-	named.rtt_origin = latency_origin_name(option->origin);
+	named.rtt_us = isinf(option->rtt_us) ? NAN : option->rtt_us;
+	named.rtt_origin = isinf(option->rtt_us) ? "unreachable" : latency_origin_name(option->origin);
 	return named;
 }
 

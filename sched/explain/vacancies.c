@@ -11,7 +11,11 @@ double explain_performance_at(const struct explain_scene *scene, uint32_t job, d
 	const struct curve *curve = scene->curve_of_job[job];
 	const struct policy_settings *settings = placer_settings(scene->placer);
 	bool added = settings->reference == LATENCY_REFERENCE_ADDED;
-	double x_us = added ? curve_added_rtt_us(curve, rtt_us) : rtt_us;
+	double x_us;
+
+	if (rtt_us < 0 || isinf(rtt_us))
+		return 0;
+	x_us = added ? curve_added_rtt_us(curve, rtt_us) : rtt_us;
 
 	return settings->lookup == COST_LOOKUP_NEAREST ? curve_eval_nearest(curve, x_us) : curve_eval(curve, x_us);
 }
@@ -74,6 +78,8 @@ void vacancies_best(const struct explain_scene *scene, struct vacancies *vacanci
 		const struct vacancy *vacancy = &vacancies->items[i];
 		double performance = explain_performance_at(scene, job, (double)vacancies->rtt_us[vacancy->column]);
 
+		if (vacancies->rtt_us[vacancy->column] < 0)
+			continue; /* unreachable */
 		if (performance > best[0]) {
 			machines[1] = machines[0];
 			best[1] = best[0];

@@ -37,7 +37,10 @@ static void fill_row(const struct placement_task *task, struct row *row)
 	snprintf(cell[0], CELL_BYTES, "%s.%s%s", task->job, task->task, task->root ? " (root)" : "");
 	print_place(task, cell[1]);
 	if (predicted) {
-		snprintf(cell[2], CELL_BYTES, "%.1f us %s", task->taken.rtt_us, task->taken.rtt_origin);
+		if (isnan(task->taken.rtt_us))
+			snprintf(cell[2], CELL_BYTES, "%s", task->taken.rtt_origin);
+		else
+			snprintf(cell[2], CELL_BYTES, "%.1f us %s", task->taken.rtt_us, task->taken.rtt_origin);
 		snprintf(cell[3], CELL_BYTES, "%.3f", task->taken.performance);
 	}
 	if (strcmp(task->arc, flownet_arc_name(FLOWNET_ARC_NONE)) != 0 && task->state != PLACEMENT_WAITING)

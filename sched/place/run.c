@@ -101,14 +101,35 @@ static void warn_of_capped(const struct place_world *world, const struct place_o
 		    outcome->longest_wait_s, floor(enough / digit) * digit);
 }
 
+/* A flow through a rack or the cluster may end on a machine that does not answer the root's: the task waits instead. */
+static enum round_decision decide(void *context, const struct flownet_move *move)
+{
+	const struct place_world *world = context;
+	const struct flownet *net = placer_net(world->placer);
+	int32_t root = flownet_root_machine(net, move->job);
+
+	if (move->to == FLOWNET_NONE || root == FLOWNET_NONE || move->task == flownet_root_task(net, move->job))
+		return ROUND_APPLY;
+	return isinf(latency_view_get(world->view, (uint32_t)root, (uint32_t)move->to, NULL)) ? ROUND_REFUSE
+											      : ROUND_APPLY;
+}
+
+static struct round_options round_options_of(struct place_world *world)
+{
+	return (struct round_options){.decide = world->loaded.unanswered > 0 ? decide : NULL, .context = world};
+}
+
 /* The last round is the one that is explained and drawn. */
 static int run_last_round(struct place_world *world, struct place_outcome *outcome, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
-	struct round_options options = {.whole_cost = true, .keep_network = settings->dump_dimacs || settings->draw};
+	struct round_options options = round_options_of(world);
 	struct explain_scene scene = place_scene(world);
-	int code = round_place_roots(world->placer, &options, &outcome->round, err);
+	int code;
 
+	options.whole_cost = true;
+	options.keep_network = settings->dump_dimacs || settings->draw;
+	code = round_place_roots(world->placer, &options, &outcome->round, err);
 	progress_update(world->progress, 3, "placing the others");
 	if (code == 0 && explain_before(&scene, &outcome->explanation) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
@@ -122,7 +143,7 @@ static int run_last_round(struct place_world *world, struct place_outcome *outco
 static int run_rounds(struct place_world *world, struct place_outcome *outcome, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
-	struct round_options options = {0};
+	struct round_options options = round_options_of(world);
 	int code = 0;
 
 	progress_update(world->progress, 2, "placing roots");

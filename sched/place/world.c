@@ -35,6 +35,7 @@ static int load_latency(struct place_world *world, struct error *err)
 {
 	const struct place_settings *settings = world->settings;
 	const struct latency_view_load *loaded = &world->loaded;
+	struct ns oldest = {0};
 
 	world->layout = cost_layout_create(world->cluster);
 	world->view = world->layout ? latency_view_create(world->layout) : NULL;
@@ -45,16 +46,21 @@ static int load_latency(struct place_world *world, struct error *err)
 	world->matrix = latency_matrix_read(settings->latency, world->progress, err);
 	if (!world->matrix)
 		return -(err->code ? err->code : EINVAL);
-	if (latency_view_load(world->view, world->matrix, (enum latency_statistic)settings->statistic, &world->loaded,
-			      err) != 0)
+	if (settings->max_age_s > 0)
+		oldest.v = ns_now_wall().v - (int64_t)(settings->max_age_s * 1e9);
+	if (latency_view_load(world->view, world->matrix, (enum latency_statistic)settings->statistic, oldest,
+			      &world->loaded, err) != 0)
 		return -ENOMEM;
 	progress_clear(world->progress);
 	if (loaded->unknown > 0)
 		log_warning("%s: %llu rows name machines that the cluster does not have (the first is '%s'); left out",
 			    settings->latency, (unsigned long long)loaded->unknown, loaded->unknown_name);
 	if (loaded->unanswered > 0)
-		log_warning("%s: %llu pairs never answered; they count as not measured", settings->latency,
+		log_warning("%s: %llu pairs never answered: they are unreachable", settings->latency,
 			    (unsigned long long)loaded->unanswered);
+	if (loaded->old > 0)
+		log_warning("%s: %llu rows are older than %g s (--max-age); they count as not measured",
+			    settings->latency, (unsigned long long)loaded->old, settings->max_age_s);
 	return 0;
 }
 

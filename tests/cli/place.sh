@@ -110,6 +110,29 @@ run "${place[@]}" --jobs pair.jsonl --latency part.csv --json
 expect "a pair that was not measured takes its racks' worst" \
 	'[(t["rtt_origin"], t["rtt_us"]) for t in d["tasks"] if t["task"] == "a"][0]' \
 	"('rack pair', $(awk -F, 'substr($1,2)<=4 && substr($2,2)<=4 && NR>1 && $5>m {m=$5} END {printf "%.1f", m}' part.csv))"
+# A host that answers nobody: unreachable, which is not "not measured". Its slots stay free, and who would need them waits.
+sed 's/^\(h2,h[0-9]*\|h[0-9]*,h2\),.*/\1,,,,1,0,1795188663.25/' mesh.csv >dead.csv
+for policy in nomora quincy; do
+	run "${place[@]}" --jobs jobs.jsonl --latency dead.csv --json --policy $policy --p-m 1000 --p-r 1000
+	expect "$policy: no task beside its root on a host that never answered" \
+		'[t for t in d["tasks"] if t["rtt_origin"] == "unreachable"]' '[]'
+done
+printf '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "rack1", "slots": 2}, {"name": "h2", "rack": "rack1", "slots": 2}]}\n' >pair.json
+echo '{"id": "p", "curve": "memcached", "root": 0, "tasks": [{"name": "r", "machine": "h1"}, {"name": "a", "machine": "h1"}, "b"]}' >dead.jsonl
+run "$nomora" place --cluster pair.json --jobs dead.jsonl --latency dead.csv --json
+expect "the task waits, and why" '[(t["state"], t["why_waiting"], t["next_best"]) for t in d["tasks"]][2]' \
+	"('waiting', \"no machine with a free slot answers the root's\", None)"
+echo '{"id": "p", "curve": "memcached", "root": 0, "tasks": [{"name": "r", "machine": "h1"}, {"name": "a", "machine": "h2"}]}' >cut.jsonl
+run "$nomora" place --cluster pair.json --jobs cut.jsonl --latency dead.csv --json
+expect "a running task that is cut off" '[(t["state"], t["rtt_us"], t["rtt_origin"], t["performance"]) for t in d["tasks"]][1]' \
+	"('placed', None, 'unreachable', 0.0)"
+run "$nomora" place --cluster pair.json --jobs cut.jsonl --latency dead.csv
+printf '%s\n' "$out" | grep -qE '^p.a +h2 \(rack1\), stays +unreachable +0\.000' && pass "so says the table" || fail "so says the table" "$out"
+sed 's/1795188663.25$/1000/' mesh.csv >old.csv
+run "${place[@]}" --jobs pair.jsonl --latency old.csv --max-age 60 --json
+expect "what is older than --max-age counts as not measured" '[t["rtt_origin"] for t in d["tasks"] if t["task"] == "a"]' "['topology']"
+printf '%s\n' "$err" | grep -q 'old.csv: 56 rows are older than 60 s' && pass "and is counted" || fail "and is counted" "$err"
+run "${place[@]}" --jobs pair.jsonl --latency part.csv --json
 expect "a running task stays without preemption" '[t["machine"] for t in d["tasks"]]' "['h1', 'h2']"
 sed 's/"h2"/"h5"/' pair.jsonl >far.jsonl
 run "${place[@]}" --jobs far.jsonl --latency mesh.csv --json --preemption

@@ -11,7 +11,7 @@ for tool in memcached tcpdump jq; do command -v "$tool" >/dev/null || skip_all "
 lab=x$((BASHPID % 100000))
 at_exit "$nomora" lab down --name "$lab"
 prepare_examples
-names=(-e "s/lab0/$lab/g" -e "s/nomora lab \(up\|down\|exec\|inventory\)/& --name $lab/")
+names=(-e "s/lab0/$lab/g" -e "s/nomora lab \(up\|down\|exec\|inventory\|link\)/& --name $lab/")
 ports=(-e "s/\(ip netns exec tor \)\?nomora inject va vb/ip netns exec $lab-inj nomora inject h1-a h1-b/" -e "s|/run/inj.sock|inj.sock|"
 	-e "s|/var/lib/[a-z/-]*/||" -e '/0000:03:00/d' -e 's/--duration 10/--duration 1.5/')
 cd "$scratch/work" || exit 1

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include <base/error.h>
+#include <base/ns.h>
 #include <model/cluster.h>
 #include <model/latency_matrix.h>
 
@@ -51,14 +52,16 @@ void latency_view_forget(struct latency_view *view, uint32_t machine);
 /* Outcome of latency_view_load(). */
 struct latency_view_load {
 	uint64_t pairs;           /* taken */
-	uint64_t unanswered;      /* rows without a round trip: the pair counts as not measured */
+	uint64_t unanswered;      /* rows of pairs that were probed without an answer: unreachable */
+	uint64_t old;             /* rows older than the caller allows, which count as not measured */
 	uint64_t unknown;         /* rows that name a machine the cluster does not have; left out */
 	const char *unknown_name; /* the first of them, lives with the matrix; NULL = none */
 };
 
-/* Adds every pair of a matrix, all of age 0. 0 or -ENOMEM with err set. */
+/* Adds every pair of a matrix that was measured at `oldest` (0: ever) or later, all of age 0. 0 or -ENOMEM with err
+ * set. */
 int latency_view_load(struct latency_view *view, const struct latency_matrix *matrix, enum latency_statistic statistic,
-		      struct latency_view_load *outcome, struct error *err);
+		      struct ns oldest, struct latency_view_load *outcome, struct error *err);
 
 /* `source` measured this to `destination` (machine numbers). NAN or under 0: the measurement is withdrawn. */
 struct latency_sample {

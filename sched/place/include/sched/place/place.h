@@ -22,6 +22,7 @@ struct place_settings {
 	int policy, statistic, reference, algorithm;
 	int64_t p_m, p_r, gamma, unscheduled_capacity, rounds, seed;
 	double omega_per_s, beta_per_s, round_s;
+	double max_age_s; /* of measurements; 0: none is too old */
 	bool paper, preemption, root_anywhere, verify;
 	const char *dump_dimacs, *draw;
 	const char *algorithm_name; /* NULL: the structured solver, kept between rounds */
