@@ -60,7 +60,7 @@ wait "$capture"
 run_examples nomora-rtt "${names[@]}" -e '/tcpdump/d'
 documented rtt "$nomora" rtt h1.pcap --json
 documented probe "$nomora" lab exec h1 --name "$lab" -- "$nomora" probe eth0 --address 10.77.1.101 --peers peers.txt --wait 0 --duration 0.1 --json
-check "the capture has the probes of h1" sh -c "'$nomora' rtt h1.pcap --peers peers.txt | grep -qE '^h1 +h2 +[0-9]+ '"
+check "the capture has the probes of h1" sh -c "'$nomora' rtt h1.pcap --peers peers.txt | grep -qE '^h1 +h2 +stamp +[0-9]+ '"
 "$nomora" lab down --name "$lab"
 
 examples nomora-sweep | sed "${names[@]}" -e '/^nomora /d' -e 's/--duration 1/--duration 0.3 --warm-up 0.1/' >memcached.plan
