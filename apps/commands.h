@@ -21,6 +21,8 @@ int command_mesh_serve(int argc, char **argv);
 int command_mesh_plan(int argc, char **argv);
 int command_mesh_drain(int argc, char **argv);
 int command_mesh_history(int argc, char **argv);
+int command_mesh_publish(int argc, char **argv);
+int command_mesh_collect(int argc, char **argv);
 int command_solve(int argc, char **argv);
 int command_place(int argc, char **argv);
 int command_report(int argc, char **argv);

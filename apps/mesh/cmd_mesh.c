@@ -314,6 +314,8 @@ static const struct command subcommands[] = {
 	{"top", "the state and the worst pairs of a live matrix", command_mesh_top, NULL},
 	{"history", "how a pair went on", command_mesh_history, NULL},
 	{"serve", "a live matrix as web pages and metrics", command_mesh_serve, NULL},
+	{"publish", "a live matrix's rows over NATS", command_mesh_publish, NULL},
+	{"collect", "rows from NATS into a live matrix", command_mesh_collect, NULL},
 	{"plan", "who probes whom, under budgets", command_mesh_plan, NULL},
 	{"drain", "take hosts out on purpose, and back", command_mesh_drain, NULL},
 	{"agent", "measure continuously into a live matrix", NULL, "nomora-probe"},

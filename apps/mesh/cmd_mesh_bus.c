@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora mesh publish and collect: a live matrix over a NATS bus. */
+#include "commands.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <base/json.h>
+#include <base/stop.h>
+#include <probe/nats/bus.h>
+
+struct publish_settings {
+	struct mesh_publish_options publish;
+	bool json;
+};
+
+struct collect_settings {
+	struct mesh_collect_options collect;
+	int64_t hosts, racks, pairs;
+	bool json;
+};
+
+static const struct option_row publish_rows[] = {
+	MESH_BUS_ROWS(struct publish_settings, publish.bus),
+	OPTION_DOUBLE(struct publish_settings, publish.every_s, "interval", 'i', "S", 0.01, 3600,
+		      "time between two looks for changed rows"),
+	OPTION_DOUBLE(struct publish_settings, publish.all_s, "all-every", 0, "S", 0.01, 86400,
+		      "publish all rows again after this time"),
+	OPTION_FLAG(struct publish_settings, json, "json", 'j', "print the counts at the end as JSON"),
+	OPTION_END,
+};
+
+static const struct option_row collect_rows[] = {
+	MESH_BUS_ROWS(struct collect_settings, collect.bus),
+	OPTION_STRING(struct collect_settings, collect.peers_path, "peers", 0, "FILE",
+		      "refuse rows of hosts that are not in this list"),
+	OPTION_INTEGER(struct collect_settings, hosts, "hosts", 0, "N", 2, 1000000, "capacity of a new live matrix"),
+	OPTION_INTEGER(struct collect_settings, racks, "racks", 0, "N", 1, 16384, "capacity of a new live matrix"),
+	OPTION_INTEGER(struct collect_settings, pairs, "pairs", 0, "N", 1, 268435456, "capacity of a new live matrix"),
+	MESH_RECORDER_ROWS(struct collect_settings, collect.record),
+	OPTION_FLAG(struct collect_settings, json, "json", 'j', "print the counts at the end as JSON"),
+	OPTION_END,
+};
+
+static const char publish_teach[] = "Runs until SIGINT or SIGTERM, then prints the number of rows.\n"
+				    "\n"
+				    "  nomora mesh publish /dev/shm/mesh --server nats://bus:4222\n";
+static const char collect_teach[] =
+	"Refuses rows that are malformed, inconsistent, more than 60 s in the future, or of unknown hosts.\n"
+	"Runs until SIGINT or SIGTERM, then prints the numbers of rows.\n"
+	"\n"
+	"  nomora mesh collect /dev/shm/all --server nats://bus:4222 --peers peers.txt --history mesh.db\n";
+
+static int print_json(json_t *root, struct error *err)
+{
+	int code = root ? json_write_file("-", root, err) : error_set(err, ENOMEM, "out of memory");
+
+	json_decref(root);
+	return code;
+}
+
+static int print_published(uint64_t rows, bool json, struct error *err)
+{
+	if (json)
+		return print_json(
+			json_pack("{s:s, s:I}", "schema", "nomora.mesh_publish/1", "published", (json_int_t)rows), err);
+	printf("%" PRIu64 " rows published\n", rows);
+	return command_flush(err);
+}
+
+static int print_collected(const struct mesh_collect_counts *counts, bool json, struct error *err)
+{
+	json_t *refused;
+
+	if (!json) {
+		printf("%" PRIu64 " rows taken, %" PRIu64 " not newer, %" PRIu64 " dropped\n", counts->taken,
+		       counts->old, counts->dropped);
+		for (int i = MESH_REFUSAL_NONE + 1; i < MESH_REFUSALS; i++)
+			if (counts->refused[i])
+				printf("refused, %s: %" PRIu64 "\n", mesh_refusal_names[i], counts->refused[i]);
+		return command_flush(err);
+	}
+	refused = json_object();
+	for (int i = MESH_REFUSAL_NONE + 1; i < MESH_REFUSALS; i++)
+		json_object_set_new(refused, mesh_refusal_names[i], json_integer((json_int_t)counts->refused[i]));
+	return print_json(json_pack("{s:s, s:I, s:I, s:I, s:o}", "schema", "nomora.mesh_collect/1", "taken",
+				    (json_int_t)counts->taken, "not_newer", (json_int_t)counts->old, "dropped",
+				    (json_int_t)counts->dropped, "refused", refused),
+			  err);
+}
+
+/* What the user must give; 0 or -EINVAL with err set. */
+static int check_bus(const struct mesh_bus_options *bus, struct error *err)
+{
+	if (!bus->url)
+		return error_set(err, EINVAL, "--server is missing: nats://HOST:PORT or tls://HOST:PORT");
+	if (!mesh_prefix_is_valid(bus->prefix))
+		return error_set(err, EINVAL,
+				 "--subject: '%s': expected words of letters, digits, '-' and '_' with dots between",
+				 bus->prefix);
+	return 0;
+}
+
+int command_mesh_publish(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora mesh publish",
+		.operands = "LIVE --server URL",
+		.summary = "Publish the rows of a live matrix over NATS.",
+		.teach = publish_teach,
+		.rows = publish_rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1,
+	};
+	struct publish_settings settings = {.publish = {.bus.prefix = "nomora.mesh", .every_s = 1, .all_s = 30}};
+	struct option_operands operands;
+	struct error err = {0};
+	uint64_t rows = 0;
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	settings.publish.live_path = operands.items[0];
+	if (check_bus(&settings.publish.bus, &err)) {
+		code = command_fail(&err, COMMAND_USAGE);
+	} else {
+		stop_catch_signals();
+		code = mesh_publish(&settings.publish, stop_flag(), &rows, &err);
+		code = code ? code : print_published(rows, settings.json, &err);
+		code = code ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	}
+	options_free(&operands);
+	return code;
+}
+
+int command_mesh_collect(int argc, char **argv)
+{
+	const struct option_usage usage = {
+		.command = "nomora mesh collect",
+		.operands = "LIVE --server URL",
+		.summary = "Collect the rows that 'nomora mesh publish' sends over NATS into a live matrix.",
+		.teach = collect_teach,
+		.rows = collect_rows,
+		.operands_minimum = 1,
+		.operands_maximum = 1,
+	};
+	struct collect_settings settings = {.collect = {.bus.prefix = "nomora.mesh", .record = mesh_recorder_defaults},
+					    .hosts = 4096,
+					    .racks = 256,
+					    .pairs = 1 << 20};
+	struct option_operands operands;
+	struct mesh_collect_counts counts = {0};
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	settings.collect.live_path = operands.items[0];
+	settings.collect.size = (struct latency_live_size){(uint32_t)settings.hosts, (uint32_t)settings.racks,
+							   (uint64_t)settings.pairs};
+	if (check_bus(&settings.collect.bus, &err)) {
+		code = command_fail(&err, COMMAND_USAGE);
+	} else {
+		stop_catch_signals();
+		code = mesh_collect(&settings.collect, stop_flag(), &counts, &err);
+		code = code ? code : print_collected(&counts, settings.json, &err);
+		code = code ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	}
+	options_free(&operands);
+	return code;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "link_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <base/log.h>
+#include <model/peers.h>
+
+enum {
+	LOOK_MS = 100, /* at the stop flag */
+	BATCH_ROWS = 4096,
+	PENDING_BYTES = 256 << 20, /* that libnats keeps while a batch is written; a million rows */
+};
+
+struct collector {
+	const struct mesh_collect_options *options;
+	struct mesh_collect_counts *counts;
+	struct latency_matrix *live;
+	struct latency_matrix *known; /* the peers' names, hashed; NULL = any host */
+	struct mesh_link link;
+	natsSubscription *subscription;
+	struct mesh_message *batch; /* BATCH_ROWS */
+	size_t count;
+};
+
+static void refuse(struct collector *collector, enum mesh_refusal why, const char *subject, const char *text)
+{
+	if (collector->counts->refused[why]++ == 0)
+		log_warning("row refused (%s): %s: %s; further ones are counted only", mesh_refusal_names[why], subject,
+			    text);
+}
+
+/* A set of names: a matrix without pairs has them hashed. */
+static struct latency_matrix *read_known(const char *path, struct error *err)
+{
+	struct latency_matrix *known = NULL;
+	struct peers peers = {0};
+
+	if (peers_read(path, &peers, err) == 0) {
+		known = latency_matrix_create();
+		for (size_t i = 0; known && i < peers.count; i++) {
+			if (latency_matrix_add_host(known, peers.items[i].name) >= 0)
+				continue;
+			latency_matrix_destroy(known);
+			known = NULL;
+		}
+		if (!known)
+			error_set(err, ENOMEM, "out of memory");
+	}
+	peers_free(&peers);
+	return known;
+}
+
+static bool is_known(const struct collector *collector, const char *name)
+{
+	return !collector->known || latency_matrix_find_host(collector->known, name) >= 0;
+}
+
+/* Appends the message to the batch, or refuses it. */
+static void take_message(struct collector *collector, const natsMsg *raw)
+{
+	struct mesh_message *message = &collector->batch[collector->count];
+	const char *subject = natsMsg_GetSubject(raw);
+	struct error err = {0};
+	enum mesh_refusal why = mesh_message_decode(collector->options->bus.prefix, subject, natsMsg_GetData(raw),
+						    (size_t)natsMsg_GetDataLength(raw), ns_now_wall(), message, &err);
+
+	if (!why && !(is_known(collector, message->source.name) && is_known(collector, message->destination.name))) {
+		why = MESH_REFUSAL_HOST;
+		error_set(&err, EINVAL, "not in %s", collector->options->peers_path);
+	}
+	if (why)
+		refuse(collector, why, subject, err.text);
+	else
+		collector->count++;
+}
+
+static void put_row(struct collector *collector, struct mesh_message *message)
+{
+	const struct mesh_place *from = &message->source, *to = &message->destination;
+	int64_t source = latency_live_add_host(collector->live, from->name, from->rack, from->pod);
+	int64_t destination = latency_live_add_host(collector->live, to->name, to->rack, to->pod);
+	struct latency_entry old;
+	int code = -ENOSPC;
+
+	if (source >= 0 && destination >= 0) {
+		message->entry.source = (uint32_t)source;
+		message->entry.destination = (uint32_t)destination;
+		if (latency_matrix_load_pair(collector->live, (uint32_t)source, (uint32_t)destination, &old) &&
+		    old.updated_at.v >= message->entry.updated_at.v) {
+			collector->counts->old++;
+			return;
+		}
+		code = latency_matrix_set(collector->live, &message->entry);
+	}
+	if (code)
+		refuse(collector, MESH_REFUSAL_FULL, from->name, "the live matrix takes no more pairs, hosts or racks");
+	else
+		collector->counts->taken++;
+}
+
+static int put_batch(struct collector *collector, struct error *err)
+{
+	uint64_t before = collector->counts->taken;
+	int code = collector->count ? latency_live_begin(collector->live, err) : 0;
+
+	if (code || !collector->count)
+		return code;
+	for (size_t i = 0; i < collector->count; i++)
+		put_row(collector, &collector->batch[i]);
+	collector->count = 0;
+	if (collector->counts->taken > before && latency_live_update_maxima(collector->live) != 0)
+		code = error_set(err, ENOMEM, "out of memory");
+	latency_live_end(collector->live);
+	return code;
+}
+
+/* Waits for a message, takes those that come with it, and writes them together. */
+static int step(struct collector *collector, struct error *err)
+{
+	int64_t wait_ms = LOOK_MS;
+	int code;
+
+	while (collector->count < BATCH_ROWS) {
+		natsMsg *raw = NULL;
+		natsStatus status = natsSubscription_NextMsg(&raw, collector->subscription, wait_ms);
+
+		if (status == NATS_OK) {
+			take_message(collector, raw);
+			natsMsg_Destroy(raw);
+			wait_ms = 1;
+			continue;
+		}
+		/* A slow consumer has lost messages, which are counted, and goes on. */
+		if (status != NATS_TIMEOUT && status != NATS_SLOW_CONSUMER) {
+			code = mesh_link_check(&collector->link, err);
+			return code ? code : error_set(err, EIO, "NATS: %s", natsStatus_GetText(status));
+		}
+		break;
+	}
+	return put_batch(collector, err);
+}
+
+static int subscribe(struct collector *collector, struct error *err)
+{
+	char subject[MESH_PREFIX_BYTES + 2];
+	natsStatus status;
+
+	snprintf(subject, sizeof subject, "%s.>", collector->options->bus.prefix);
+	status = natsConnection_SubscribeSync(&collector->subscription, collector->link.connection, subject);
+	if (status == NATS_OK)
+		status = natsSubscription_SetPendingLimits(collector->subscription, -1, PENDING_BYTES);
+	return status == NATS_OK ? 0 : error_set(err, EIO, "cannot subscribe: %s", natsStatus_GetText(status));
+}
+
+static int prepare(struct collector *collector, struct error *err)
+{
+	const struct mesh_collect_options *options = collector->options;
+
+	if (options->peers_path) {
+		collector->known = read_known(options->peers_path, err);
+		if (!collector->known)
+			return error_code(err, ENOMEM);
+	}
+	collector->batch = calloc(BATCH_ROWS, sizeof *collector->batch);
+	if (!collector->batch)
+		return error_set(err, ENOMEM, "out of memory");
+	collector->live = latency_live_open(options->live_path, &options->size, err);
+	return collector->live ? 0 : error_code(err, EIO);
+}
+
+static int collect(struct collector *collector, const volatile sig_atomic_t *stop, struct error *err)
+{
+	struct mesh_recorder_options record = collector->options->record;
+	struct mesh_recorder *recorder = NULL;
+	int64_t dropped = 0;
+	int code = 0;
+
+	record.live_path = collector->options->live_path;
+	if (record.store_path) {
+		recorder = mesh_recorder_start(&record, err);
+		code = recorder ? 0 : error_code(err, EIO);
+	}
+	code = code ? code : mesh_link_open(&collector->link, &collector->options->bus, err);
+	code = code ? code : subscribe(collector, err);
+	while (!code && !*stop)
+		code = step(collector, err);
+	if (collector->subscription && natsSubscription_GetDropped(collector->subscription, &dropped) == NATS_OK)
+		collector->counts->dropped = (uint64_t)dropped;
+	natsSubscription_Destroy(collector->subscription);
+	mesh_link_close(&collector->link);
+	mesh_recorder_stop(recorder);
+	return code;
+}
+
+int mesh_collect(const struct mesh_collect_options *options, const volatile sig_atomic_t *stop,
+		 struct mesh_collect_counts *counts, struct error *err)
+{
+	struct collector collector = {.options = options, .counts = counts};
+	int code = prepare(&collector, err);
+
+	if (!code)
+		code = collect(&collector, stop, err);
+	free(collector.batch);
+	latency_matrix_destroy(collector.live);
+	latency_matrix_destroy(collector.known);
+	return code;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <probe/nats/message.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/json.h>
+#include <base/name.h>
+
+static const char schema[] = "nomora.mesh_row/1";
+/* As in the CSV form of the matrix: round trips up to an hour, counts that a double holds. */
+static const double longest_us = 3.6e9;
+static const int64_t most_samples = INT64_C(1) << 53;
+
+const char *const mesh_refusal_names[MESH_REFUSALS] = {
+	"",        "malformed_subject", "malformed_row", "inconsistent_figures", "from_the_future", "unknown_host",
+	"no_space"};
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+bool mesh_prefix_is_valid(const char *prefix)
+{
+	char before = '.';
+
+	for (const char *c = prefix; *c; c++) {
+		if (*c == '.' ? before == '.' : !is_plain(*c))
+			return false;
+		before = *c;
+	}
+	return before != '.' && strlen(prefix) < MESH_PREFIX_BYTES;
+}
+
+/* Returns the end of the text. */
+static char *escape(const char *name, char *out)
+{
+	static const char digits[] = "0123456789ABCDEF";
+
+	for (; *name; name++) {
+		unsigned char byte = (unsigned char)*name;
+
+		if (is_plain(*name)) {
+			*out++ = *name;
+			continue;
+		}
+		*out++ = '%';
+		*out++ = digits[byte >> 4];
+		*out++ = digits[byte & 15];
+	}
+	*out = '\0';
+	return out;
+}
+
+static int digit_of(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* A name up to `end`, in the one form that escape() gives it; false: it is none. */
+static bool unescape(const char *text, const char *end, char name[LATENCY_NAME_BYTES])
+{
+	char again[3 * LATENCY_NAME_BYTES];
+	size_t length = 0, bytes = (size_t)(end - text);
+
+	for (const char *c = text; c < end; length++) {
+		if (length == LATENCY_NAME_BYTES - 1)
+			return false;
+		if (*c != '%') {
+			name[length] = *c++;
+			continue;
+		}
+		if (end - c < 3 || digit_of(c[1]) < 0 || digit_of(c[2]) < 0)
+			return false;
+		name[length] = (char)(digit_of(c[1]) << 4 | digit_of(c[2]));
+		c += 3;
+	}
+	name[length] = '\0';
+	if (!name_is_valid(name, LATENCY_NAME_BYTES))
+		return false;
+	return (size_t)(escape(name, again) - again) == bytes && memcmp(again, text, bytes) == 0;
+}
+
+static json_t *figure(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+char *mesh_message_encode(const struct mesh_message *message, const char *prefix, char subject[MESH_SUBJECT_BYTES])
+{
+	const struct latency_entry *entry = &message->entry;
+	size_t length = strlen(prefix);
+	json_t *root;
+	char *end, *text;
+
+	memcpy(subject, prefix, length);
+	subject[length] = '.';
+	end = escape(message->source.name, subject + length + 1);
+	*end = '.';
+	escape(message->destination.name, end + 1);
+	root = json_pack("{s:s, s:o, s:o, s:o, s:f, s:I, s:I, s:s, s:i, s:i, s:f, s:f, s:s, s:s, s:s, s:s}", "schema",
+			 schema, "rtt_p50_us", figure(entry->rtt_p50_us), "rtt_p99_us", figure(entry->rtt_p99_us),
+			 "rtt_max_us", figure(entry->rtt_max_us), "loss", entry->loss, "samples",
+			 (json_int_t)entry->samples, "updated_at_ns", (json_int_t)entry->updated_at.v, "state",
+			 latency_state_names[entry->state], "paths", (int)entry->paths, "paths_covered",
+			 (int)entry->paths_covered, "disturbed", (double)entry->disturbed, "error_us",
+			 (double)entry->error_us, "src_rack", message->source.rack, "src_pod", message->source.pod,
+			 "dst_rack", message->destination.rack, "dst_pod", message->destination.pod);
+	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_decref(root);
+	return text;
+}
+
+static bool read_subject(const char *prefix, const char *subject, struct mesh_message *message)
+{
+	size_t length = strlen(prefix);
+	const char *first, *dot;
+
+	if (strncmp(subject, prefix, length) != 0 || subject[length] != '.')
+		return false;
+	first = subject + length + 1;
+	dot = strchr(first, '.');
+	return dot && unescape(first, dot, message->source.name) &&
+	       unescape(dot + 1, dot + strlen(dot), message->destination.name);
+}
+
+/* The name of a rack or pod, "" where there is none. */
+static void read_name(struct json_reader *reader, const json_t *root, const char *key, char name[LATENCY_NAME_BYTES])
+{
+	const char *text = json_may_string(reader, root, "", key, "");
+
+	name[0] = '\0';
+	if (reader->failed || text[0] == '\0')
+		return;
+	if (!name_is_valid(text, LATENCY_NAME_BYTES))
+		json_fail(reader, "", key, "expected a name of 1 to %d bytes", LATENCY_NAME_BYTES - 1);
+	else
+		strcpy(name, text);
+}
+
+static uint8_t read_state(struct json_reader *reader, const json_t *root)
+{
+	const char *text = json_need_string(reader, root, "", "state");
+
+	for (uint8_t i = 0; !reader->failed && i <= LATENCY_STATE_NEVER; i++)
+		if (strcmp(text, latency_state_names[i]) == 0)
+			return i;
+	if (!reader->failed)
+		json_fail(reader, "", "state", "expected measured, unreachable or never");
+	return LATENCY_STATE_NEVER;
+}
+
+static void read_payload(struct json_reader *reader, const json_t *root, struct mesh_message *message)
+{
+	json_need_schema(reader, root, schema);
+	message->entry = (struct latency_entry){
+		.rtt_p50_us = json_may_number(reader, root, "", "rtt_p50_us", 0, longest_us, NAN),
+		.rtt_p99_us = json_may_number(reader, root, "", "rtt_p99_us", 0, longest_us, NAN),
+		.rtt_max_us = json_may_number(reader, root, "", "rtt_max_us", 0, longest_us, NAN),
+		.loss = json_need_number(reader, root, "", "loss", 0, 1),
+		.samples = (uint64_t)json_need_integer(reader, root, "", "samples", 0, most_samples),
+		.updated_at = {json_need_integer(reader, root, "", "updated_at_ns", 0, INT64_MAX)},
+		.disturbed = (float)json_may_number(reader, root, "", "disturbed", 0, 1, 0),
+		.error_us = (float)json_may_number(reader, root, "", "error_us", 0, longest_us, 0),
+		.paths = (uint16_t)json_may_integer(reader, root, "", "paths", 0, UINT16_MAX, 0),
+		.paths_covered = (uint16_t)json_may_integer(reader, root, "", "paths_covered", 0, UINT16_MAX, 0),
+		.state = read_state(reader, root),
+	};
+	read_name(reader, root, "src_rack", message->source.rack);
+	read_name(reader, root, "src_pod", message->source.pod);
+	read_name(reader, root, "dst_rack", message->destination.rack);
+	read_name(reader, root, "dst_pod", message->destination.pod);
+}
+
+static enum mesh_refusal judge(const struct latency_entry *entry, struct ns now, struct error *err)
+{
+	bool times = entry->rtt_p50_us <= entry->rtt_p99_us && entry->rtt_p99_us <= entry->rtt_max_us;
+	bool none = isnan(entry->rtt_p50_us) && isnan(entry->rtt_p99_us) && isnan(entry->rtt_max_us);
+
+	if ((entry->samples > 0) != (entry->state == LATENCY_STATE_MEASURED)) {
+		error_set(err, EINVAL, "state is %s, with %llu samples", latency_state_names[entry->state],
+			  (unsigned long long)entry->samples);
+		return MESH_REFUSAL_FIGURES;
+	}
+	if (entry->samples > 0 ? !times : !none) {
+		error_set(err, EINVAL, "expected rtt_p50_us <= rtt_p99_us <= rtt_max_us, or null without samples");
+		return MESH_REFUSAL_FIGURES;
+	}
+	if (entry->updated_at.v - now.v > MESH_FUTURE_S * NS_PER_S) {
+		error_set(err, EINVAL, "updated_at_ns is %.0f s in the future; at most %d are allowed",
+			  ns_to_s(ns_sub(entry->updated_at, now)), MESH_FUTURE_S);
+		return MESH_REFUSAL_FUTURE;
+	}
+	return MESH_REFUSAL_NONE;
+}
+
+enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
+				      struct ns now, struct mesh_message *message, struct error *err)
+{
+	struct error own = {0};
+	struct json_reader reader = {.file = "row", .err = err ? err : &own};
+	json_t *root;
+
+	if (!read_subject(prefix, subject, message)) {
+		error_set(err, EINVAL, "expected the subject %s.SRC.DST", prefix);
+		return MESH_REFUSAL_SUBJECT;
+	}
+	root = json_read_text("row", 0, payload, bytes, reader.err);
+	if (!root)
+		return MESH_REFUSAL_PAYLOAD;
+	read_payload(&reader, root, message);
+	json_decref(root);
+	return reader.failed ? MESH_REFUSAL_PAYLOAD : judge(&message->entry, now, err);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "link_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/ns.h>
+
+enum { LOOK_MS = 100 }; /* at the stop flag */
+
+struct publisher {
+	const struct mesh_publish_options *options;
+	const struct latency_matrix *live;
+	struct mesh_link link;
+	struct ns *sent; /* by position: updated_at of the row published last; -1 = none */
+	size_t capacity;
+	unsigned connects; /* that `sent` belongs to */
+	struct ns all_due;
+	uint64_t rows;
+};
+
+static void set_place(const struct latency_matrix *live, uint32_t host, struct mesh_place *place)
+{
+	uint32_t rack = latency_live_rack_of(live, host);
+
+	*place = (struct mesh_place){0};
+	strncpy(place->name, latency_matrix_host(live, host), sizeof place->name - 1);
+	if (rack == LATENCY_NO_RACK)
+		return;
+	strncpy(place->rack, latency_live_rack_name(live, rack), sizeof place->rack - 1);
+	strncpy(place->pod, latency_live_pod_name(live, rack), sizeof place->pod - 1);
+}
+
+static natsStatus publish_row(struct publisher *publisher, const struct latency_entry *entry)
+{
+	struct mesh_message message = {.entry = *entry};
+	char subject[MESH_SUBJECT_BYTES], *payload;
+	natsStatus status;
+
+	set_place(publisher->live, entry->source, &message.source);
+	set_place(publisher->live, entry->destination, &message.destination);
+	payload = mesh_message_encode(&message, publisher->options->bus.prefix, subject);
+	if (!payload)
+		return NATS_NO_MEMORY;
+	status = natsConnection_PublishString(publisher->link.connection, subject, payload);
+	free(payload);
+	return status;
+}
+
+static int grow(struct publisher *publisher, size_t count, struct error *err)
+{
+	struct ns *grown = count > publisher->capacity ? realloc(publisher->sent, count * sizeof *grown) : NULL;
+
+	if (count <= publisher->capacity)
+		return 0;
+	if (!grown)
+		return error_set(err, ENOMEM, "out of memory");
+	for (size_t i = publisher->capacity; i < count; i++)
+		grown[i].v = -1;
+	publisher->sent = grown;
+	publisher->capacity = count;
+	return 0;
+}
+
+/* Rows that a lost connection took with it are unknown: after a reconnection everything is published. */
+static void choose_all(struct publisher *publisher)
+{
+	unsigned connects = atomic_load(&publisher->link.connects);
+	struct ns now = ns_now_monotonic();
+
+	if (connects == publisher->connects && now.v < publisher->all_due.v)
+		return;
+	publisher->connects = connects;
+	publisher->all_due.v = now.v + (int64_t)(publisher->options->all_s * 1e9);
+	for (size_t i = 0; i < publisher->capacity; i++)
+		publisher->sent[i].v = -1;
+}
+
+/* A row that cannot be published now stays unsent: the next pass tries it. */
+static int pass(struct publisher *publisher, const volatile sig_atomic_t *stop, struct error *err)
+{
+	size_t count = latency_matrix_count(publisher->live);
+	natsStatus status = NATS_OK;
+	int code = mesh_link_check(&publisher->link, err);
+
+	if (code || natsConnection_Status(publisher->link.connection) != NATS_CONN_STATUS_CONNECTED)
+		return code;
+	code = grow(publisher, count, err);
+	if (code)
+		return code;
+	choose_all(publisher);
+	for (size_t i = 0; status == NATS_OK && !*stop && i < count; i++) {
+		struct latency_entry entry;
+
+		if (!latency_matrix_load(publisher->live, i, &entry) || entry.updated_at.v == publisher->sent[i].v)
+			continue;
+		status = publish_row(publisher, &entry);
+		if (status == NATS_OK) {
+			publisher->sent[i] = entry.updated_at;
+			publisher->rows++;
+		}
+	}
+	return status == NATS_NO_MEMORY ? error_set(err, ENOMEM, "out of memory") : 0;
+}
+
+static void wait_until(struct ns due, const volatile sig_atomic_t *stop)
+{
+	for (;;) {
+		int64_t left_ms = (due.v - ns_now_monotonic().v) / NS_PER_MS;
+
+		if (*stop || left_ms <= 0)
+			return;
+		nats_Sleep(left_ms < LOOK_MS ? left_ms : LOOK_MS);
+	}
+}
+
+int mesh_publish(const struct mesh_publish_options *options, const volatile sig_atomic_t *stop, uint64_t *rows,
+		 struct error *err)
+{
+	struct latency_matrix *live = latency_live_map(options->live_path, err);
+	struct publisher publisher = {.options = options, .live = live};
+	int code = live ? mesh_link_open(&publisher.link, &options->bus, err) : error_code(err, EIO);
+
+	while (!code && !*stop) {
+		struct ns due = {ns_now_monotonic().v + (int64_t)(options->every_s * 1e9)};
+
+		code = pass(&publisher, stop, err);
+		if (!code)
+			wait_until(due, stop);
+	}
+	if (live)
+		mesh_link_close(&publisher.link);
+	free(publisher.sent);
+	latency_matrix_destroy(live);
+	*rows = publisher.rows;
+	return code;
+}

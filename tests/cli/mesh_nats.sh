@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# nomora mesh publish and collect over a NATS server of our own: rows, changes, refusals, SIGKILL of each side.
+. "$(dirname "$0")/lib.sh"
+
+command -v nats-server >/dev/null || skip_all "nats-server is not installed"
+command -v jq >/dev/null || skip_all "jq is not installed"
+a=$scratch/a b=$scratch/b port=
+mkdir "$scratch/ports"
+printf '{"schema": "nomora.cluster/1", "machines": [{"name": "h1", "rack": "r1", "slots": 1},
+ {"name": "h.2", "rack": "r1", "slots": 1}, {"name": "h3", "rack": "r2", "slots": 1}]}' >"$scratch/cluster.json"
+# put SECONDS_AGO P50: a mesh that was measured then.
+put() {
+	local at
+	at=$(($(date +%s) - $1))
+	{
+		echo 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at'
+		for pair in h1,h.2 h.2,h1 h1,h3 h3,h1; do echo "$pair,$2.25,$(($2 * 2)),$(($2 * 3)),0.01,100,$at"; done
+		echo "h.2,h3,,,,1,0,$at"
+	} >"$scratch/latency.csv"
+	"$nomora" mesh merge "$scratch/latency.csv" --live "$a" --cluster "$scratch/cluster.json"
+}
+# The first time on any free port, then on the same one, for which another program may have to end first.
+start_server() {
+	rm -f "$scratch"/ports/*
+	nats-server -a 127.0.0.1 -p "${port:--1}" --ports_file_dir "$scratch/ports" >>"$scratch/server.log" 2>&1 &
+	server=$!
+	at_exit kill -9 "$server"
+	wait_for 5 listens && return
+	kill -9 "$server"
+	wait "$server" 2>/dev/null
+	return 1
+}
+listens() { kill -0 "$server" && port=$(jq -re '.nats[0]' "$scratch"/ports/*.ports | sed 's/.*://') && [ -n "$port" ]; }
+start_publisher() {
+	"$nomora" mesh publish "$a" --server "nats://127.0.0.1:$port" --interval 0.05 --all-every "$1" --json >"$scratch/publish.out" 2>>"$scratch/publish.err" &
+	publisher=$!
+	at_exit kill -9 "$publisher"
+}
+start_collector() {
+	"$nomora" mesh collect "$b" --server "nats://127.0.0.1:$port" --hosts 64 --json "$@" >"$scratch/collect.out" 2>>"$scratch/collect.err" &
+	collector=$!
+	at_exit kill -9 "$collector"
+}
+hard_end() { kill -9 "$1"; wait "$1" 2>/dev/null; }
+# The square tables of both, and the pairs in the order of their names.
+same() {
+	local one
+	for one in "$a" "$b"; do
+		"$nomora" mesh export "$one" --json | jq -S '.pairs | sort_by(.src, .dst)' >"$one.json" || return 1
+		"$nomora" mesh show "$one" >"$one.txt" || return 1
+	done
+	[ -s "$a.json" ] && cmp -s "$a.json" "$b.json" && cmp -s "$a.txt" "$b.txt"
+}
+told() { cat "$scratch"/*.err "$scratch/server.log" "$b.txt"; }
+arrives() { if wait_for 60 same; then pass "$1"; else fail "$1" "$(told 2>&1)"; fi; }
+
+wait_for 60 start_server && pass "a NATS server" || { fail "a NATS server" "$(cat "$scratch/server.log")"; plan; exit; }
+put 1000 10
+start_collector --history "$scratch/mesh.db" --history-every 0.2
+start_publisher 0.5
+arrives "all rows arrive"
+put 900 20
+arrives "rows that changed arrive"
+[ "$(jq -r '.[0].rtt_p50_us' "$b.json")" = 20.25 ] && pass "with their figures" || fail "with their figures" "$(cat "$b.json")"
+wait_for 60 "$nomora" mesh history "$scratch/mesh.db" --last 0 h1 h3 && pass "they are in the history" || fail "they are in the history" "$(told)"
+wait_for 60 "$nomora" mesh history "$scratch/mesh.db" --last 0 --racks r1 r2 && pass "with their racks" || fail "with their racks" "$(told)"
+
+hard_end "$server"
+wait_for 60 grep -q 'no connection' "$scratch/collect.err" && wait_for 60 grep -q 'no connection' "$scratch/publish.err" &&
+	pass "both say that the server is gone" || fail "both say that the server is gone" "$(told)"
+put 800 30
+same && fail "nothing arrives without a server" || pass "nothing arrives without a server"
+wait_for 60 start_server && pass "the server again" || fail "the server again" "$(cat "$scratch/server.log")"
+arrives "rows go on after the server's SIGKILL"
+
+hard_end "$collector"
+rm -f "$b"
+start_collector --peers "$scratch/peers.txt" # there is no such file
+wait "$collector"
+[ $? -eq 1 ] && grep -q 'peers.txt: ' "$scratch/collect.err" && pass "no such list of peers" || fail "no such list of peers" "$(told)"
+printf 'h1 10.0.0.1\nh.2 10.0.0.2\nh3 10.0.0.3\n' >"$scratch/peers.txt"
+start_collector --peers "$scratch/peers.txt"
+arrives "rows go on after the collector's SIGKILL"
+hard_end "$publisher"
+put 700 40
+start_publisher 0.5
+arrives "rows go on after the publisher's SIGKILL"
+
+# What a stranger sends: one line of the NATS protocol each.
+send() { printf 'CONNECT {"verbose":false}\r\nPUB %s %d\r\n%s\r\nPING\r\n' "$1" "${#2}" "$2" >&3; }
+row() {
+	printf '{"schema":"nomora.mesh_row/1","rtt_p50_us":%d,"rtt_p99_us":20,"rtt_max_us":30,"loss":0,"samples":5,"state":"measured","updated_at_ns":%d000000000}' \
+		"$1" "$(($(date +%s) + $2))"
+}
+exec 3<>"/dev/tcp/127.0.0.1/$port"
+send nomora.mesh.h1 "$(row 10 0)"
+send nomora.mesh.h1.h%2 "$(row 10 0)"
+send nomora.mesh.h1.h3 '{"schema":"nomora.mesh_row/1"'
+send nomora.mesh.h1.h3 "$(row 25 0)"
+send nomora.mesh.h1.h3 "$(row 10 3600)"
+send nomora.mesh.h1.h9 "$(row 10 0)"
+for word in malformed_subject malformed_row inconsistent_figures from_the_future unknown_host; do
+	wait_for 60 grep -q "row refused ($word)" "$scratch/collect.err" && pass "refused: $word" || fail "refused: $word" "$(told)"
+done
+exec 3>&-
+same && pass "and none of them is in the matrix" || fail "and none of them is in the matrix" "$(cat "$b.txt")"
+
+kill "$collector" "$publisher"
+wait "$collector" && pass "SIGTERM ends the collector" || fail "SIGTERM ends the collector" "$(told)"
+wait "$publisher" && pass "SIGTERM ends the publisher" || fail "SIGTERM ends the publisher" "$(told)"
+counts=$(jq -c '[.refused[]] | add' "$scratch/collect.out")
+[ "$counts" = 6 ] && pass "the refused rows are counted" || fail "the refused rows are counted" "$(cat "$scratch/collect.out")"
+[ "$(jq .refused.malformed_subject "$scratch/collect.out")" = 2 ] && pass "by name" || fail "by name" "$(cat "$scratch/collect.out")"
+[ "$(grep -c 'malformed_subject' "$scratch/collect.err")" -eq 1 ] && pass "the first of each is logged" || fail "the first of each is logged" "$(told)"
+documented "mesh collect --json" cat "$scratch/collect.out"
+documented "mesh publish --json" cat "$scratch/publish.out"
+
+refuses "no server" 2 '--server is missing' "$nomora" mesh publish "$a"
+refuses "a bad prefix" 2 "'x.\*': expected words" "$nomora" mesh collect "$b" --server nats://127.0.0.1:1 --subject 'x.*'
+refuses "no live matrix" 1 'none: ' "$nomora" mesh publish "$scratch/none" --server nats://127.0.0.1:1
+refuses "no credentials" 1 'none.creds: No such file' "$nomora" mesh publish "$a" --server nats://127.0.0.1:1 --creds "$scratch/none.creds"
+refuses "no certificates" 1 'none.pem: ' "$nomora" mesh collect "$b" --server tls://127.0.0.1:1 --tls-ca "$scratch/none.pem"
+refuses "a bad address" 1 "invalid port 'notaport'" "$nomora" mesh collect "$b" --server 'nats://127.0.0.1:notaport'
+plan
