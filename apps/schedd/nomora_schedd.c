@@ -151,83 +151,82 @@ static int serve(const struct settings *settings)
 	return code < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
 }
 
+enum { POLICIES_MOST = 16 };
+
+static const char *const statistics[] = {"max", "p99", "p50", NULL};
+static const char *const migrations[] = {"off", "advise", "on", NULL};
+static const char *policy_names[POLICIES_MOST]; /* listed at the start */
+
+static const struct option_row rows[] = {
+	OPTION_STRING(struct settings, state, "state", 'S', "FILE",
+		      "SQLite file with the state; created if absent (needed)"),
+	OPTION_STRING(struct settings, socket, "socket", 's', "PATH", "unix socket to serve on"),
+	OPTION_STRING(struct settings, listen, "listen", 0, "ADDRESS:PORT", "serve on TCP instead; needs --token-file"),
+	OPTION_STRING(struct settings, token_file, "token-file", 0, "FILE", "secret of TCP clients, mode 0600"),
+	OPTION_STRING(struct settings, extender, "extender", 0, "ADDRESS:PORT",
+		      "Kubernetes' scheduler extender, without a token"),
+	OPTION_STRING(struct settings, admin_group, "admin-group", 0, "GROUP",
+		      "its members are admins, as root and the daemon's user are"),
+	OPTION_INTEGER(struct settings, user_tasks, "user-tasks", 0, "N", 0, 100000000,
+		       "that one user may have at a time; 0: no limit"),
+	OPTION_INTEGER(struct settings, connections, "connections", 0, "N", 1, 100000, "at a time"),
+	OPTION_FLAG(struct settings, salvage, "salvage", 0, "put a damaged state aside and take over what can be read"),
+	OPTION_DOUBLE(struct settings, journal_days, "journal-days", 0, "DAYS", 0, 36500,
+		      "how long the journal is kept; see nomora schedd export"),
+	OPTION_HEADING("Cluster:"),
+	OPTION_STRING(struct settings, cluster, "cluster", 'c', "FILE",
+		      "machines to add or change at the start (nomora.cluster/1)"),
+	OPTION_STRING(struct settings, curves, "curves", 'C', "DIR", "curves to add or replace at the start"),
+	OPTION_STRING(struct settings, latency, "latency", 'l', "FILE",
+		      "the mesh: a live matrix in shared memory, or CSV, read again whenever it is replaced"),
+	OPTION_CHOICE(struct settings, statistic, "latency-stat", 0, "NAME", statistics,
+		      "which figure of a pair counts"),
+	OPTION_DOUBLE(struct settings, max_age_s, "max-age", 0, "S", 0, 1e6,
+		      "older measurements count as not made; 0: never"),
+	OPTION_FLAG(struct settings, require_measured, "require-measured", 0,
+		    "tasks wait instead of going where nothing was measured"),
+	OPTION_HEADING("Decisions:"),
+	OPTION_CHOICE(struct settings, policy, "policy", 'p', "NAME", policy_names, "how to place"),
+	OPTION_INTEGER(struct settings, round_ms, "round-ms", 0, "MS", 0, 3600000, "shortest time from round to round"),
+	OPTION_DOUBLE(struct settings, omega_per_s, "omega-per-s", 0, "COST", 0, 1e6, "what a second of waiting costs"),
+	OPTION_DOUBLE(struct settings, beta_per_s, "beta-per-s", 0, "COST", 0, 1e6,
+		      "what a second of running is worth against a move"),
+	OPTION_FLAG(struct settings, no_executor, "no-executor", 0, "a decision counts as started at once"),
+	OPTION_DOUBLE(struct settings, start_timeout_s, "start-timeout", 0, "S", 0.1, 1e6,
+		      "a decision not confirmed by then has failed"),
+	OPTION_DOUBLE(struct settings, retry_s, "retry", 0, "S", 0, 1e6, "pause after a failure; doubles each time"),
+	OPTION_INTEGER(struct settings, attempts, "attempts", 0, "N", 1, 1000, "then a task is given up"),
+	OPTION_HEADING("Moves of running tasks:"),
+	OPTION_CHOICE(struct settings, migrate, "migrate", 'm', "WHEN", migrations,
+		      "move tasks of jobs submitted with --move"),
+	OPTION_DOUBLE(struct settings, migrate_gain, "migrate-gain", 0, "SHARE", 0, 1,
+		      "least gain of predicted performance"),
+	OPTION_DOUBLE(struct settings, migrate_hold_s, "migrate-hold", 0, "S", 0, 1e7,
+		      "for which the gain must have been there"),
+	OPTION_INTEGER(struct settings, migrate_rate, "migrate-rate", 0, "N", 1, 100000, "tasks on the move at a time"),
+	OPTION_INTEGER(struct settings, migrate_per_machine, "migrate-per-machine", 0, "N", 0, 100000,
+		       "of them from or to one machine; 0: no limit"),
+	OPTION_INTEGER(struct settings, migrate_per_job, "migrate-per-job", 0, "N", 0, 100000,
+		       "of them of one job; 0: no limit"),
+	OPTION_STRING(struct settings, windows, "migrate-window", 0, "HH:MM-HH:MM,...",
+		      "local times at which tasks may move; default: always"),
+	OPTION_DOUBLE(struct settings, restart_s, "restart-cost", 0, "S", 0, 1e7,
+		      "work that a move loses, of jobs that do not say"),
+	OPTION_DOUBLE(struct settings, no_return_s, "no-return", 0, "S", 0, 1e7,
+		      "a task does not go back where it was within this time"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora schedd",
+	.operands = "",
+	.summary = "Place and move jobs by curve and live mesh, day and night.",
+	.teach = teach,
+	.rows = rows,
+};
+
 int command_schedd(int argc, char **argv)
 {
-	static const char *const statistics[] = {"max", "p99", "p50", NULL}, *const migrations[] = {"off", "advise",
-												    "on", NULL};
-	const char *names[16] = {0};
-	const struct option_row rows[] = {
-		OPTION_STRING(struct settings, state, "state", 'S', "FILE",
-			      "SQLite file with the state; created if absent (needed)"),
-		OPTION_STRING(struct settings, socket, "socket", 's', "PATH", "unix socket to serve on"),
-		OPTION_STRING(struct settings, listen, "listen", 0, "ADDRESS:PORT",
-			      "serve on TCP instead; needs --token-file"),
-		OPTION_STRING(struct settings, token_file, "token-file", 0, "FILE", "secret of TCP clients, mode 0600"),
-		OPTION_STRING(struct settings, extender, "extender", 0, "ADDRESS:PORT",
-			      "Kubernetes' scheduler extender, without a token"),
-		OPTION_STRING(struct settings, admin_group, "admin-group", 0, "GROUP",
-			      "its members are admins, as root and the daemon's user are"),
-		OPTION_INTEGER(struct settings, user_tasks, "user-tasks", 0, "N", 0, 100000000,
-			       "that one user may have at a time; 0: no limit"),
-		OPTION_INTEGER(struct settings, connections, "connections", 0, "N", 1, 100000, "at a time"),
-		OPTION_FLAG(struct settings, salvage, "salvage", 0,
-			    "put a damaged state aside and take over what can be read"),
-		OPTION_DOUBLE(struct settings, journal_days, "journal-days", 0, "DAYS", 0, 36500,
-			      "how long the journal is kept; see nomora schedd export"),
-		OPTION_HEADING("Cluster:"),
-		OPTION_STRING(struct settings, cluster, "cluster", 'c', "FILE",
-			      "machines to add or change at the start (nomora.cluster/1)"),
-		OPTION_STRING(struct settings, curves, "curves", 'C', "DIR", "curves to add or replace at the start"),
-		OPTION_STRING(struct settings, latency, "latency", 'l', "FILE",
-			      "the mesh: a live matrix in shared memory, or CSV, read again whenever it is replaced"),
-		OPTION_CHOICE(struct settings, statistic, "latency-stat", 0, "NAME", statistics,
-			      "which figure of a pair counts"),
-		OPTION_DOUBLE(struct settings, max_age_s, "max-age", 0, "S", 0, 1e6,
-			      "older measurements count as not made; 0: never"),
-		OPTION_FLAG(struct settings, require_measured, "require-measured", 0,
-			    "tasks wait instead of going where nothing was measured"),
-		OPTION_HEADING("Decisions:"),
-		OPTION_CHOICE(struct settings, policy, "policy", 'p', "NAME", names, "how to place"),
-		OPTION_INTEGER(struct settings, round_ms, "round-ms", 0, "MS", 0, 3600000,
-			       "shortest time from round to round"),
-		OPTION_DOUBLE(struct settings, omega_per_s, "omega-per-s", 0, "COST", 0, 1e6,
-			      "what a second of waiting costs"),
-		OPTION_DOUBLE(struct settings, beta_per_s, "beta-per-s", 0, "COST", 0, 1e6,
-			      "what a second of running is worth against a move"),
-		OPTION_FLAG(struct settings, no_executor, "no-executor", 0, "a decision counts as started at once"),
-		OPTION_DOUBLE(struct settings, start_timeout_s, "start-timeout", 0, "S", 0.1, 1e6,
-			      "a decision not confirmed by then has failed"),
-		OPTION_DOUBLE(struct settings, retry_s, "retry", 0, "S", 0, 1e6,
-			      "pause after a failure; doubles each time"),
-		OPTION_INTEGER(struct settings, attempts, "attempts", 0, "N", 1, 1000, "then a task is given up"),
-		OPTION_HEADING("Moves of running tasks:"),
-		OPTION_CHOICE(struct settings, migrate, "migrate", 'm', "WHEN", migrations,
-			      "move tasks of jobs submitted with --move"),
-		OPTION_DOUBLE(struct settings, migrate_gain, "migrate-gain", 0, "SHARE", 0, 1,
-			      "least gain of predicted performance"),
-		OPTION_DOUBLE(struct settings, migrate_hold_s, "migrate-hold", 0, "S", 0, 1e7,
-			      "for which the gain must have been there"),
-		OPTION_INTEGER(struct settings, migrate_rate, "migrate-rate", 0, "N", 1, 100000,
-			       "tasks on the move at a time"),
-		OPTION_INTEGER(struct settings, migrate_per_machine, "migrate-per-machine", 0, "N", 0, 100000,
-			       "of them from or to one machine; 0: no limit"),
-		OPTION_INTEGER(struct settings, migrate_per_job, "migrate-per-job", 0, "N", 0, 100000,
-			       "of them of one job; 0: no limit"),
-		OPTION_STRING(struct settings, windows, "migrate-window", 0, "HH:MM-HH:MM,...",
-			      "local times at which tasks may move; default: always"),
-		OPTION_DOUBLE(struct settings, restart_s, "restart-cost", 0, "S", 0, 1e7,
-			      "work that a move loses, of jobs that do not say"),
-		OPTION_DOUBLE(struct settings, no_return_s, "no-return", 0, "S", 0, 1e7,
-			      "a task does not go back where it was within this time"),
-		OPTION_END,
-	};
-	const struct option_usage usage = {
-		.command = "nomora schedd",
-		.operands = "",
-		.summary = "Place and move jobs by curve and live mesh, day and night.",
-		.teach = teach,
-		.rows = rows,
-	};
 	struct live_settings defaults;
 	struct settings settings = {.socket = CLIENT_SOCKET,
 				    .statistic = LATENCY_STATISTIC_P99,
@@ -248,8 +247,8 @@ int command_schedd(int argc, char **argv)
 	settings.no_return_s = defaults.no_return_s;
 	if (argc > 1 && strcmp(argv[1], "export") == 0)
 		return command_schedd_export(argc - 1, argv + 1);
-	for (int p = 0; p < 15 && policies[p]; p++)
-		names[p] = policies[p]->name;
+	for (int p = 0; p < POLICIES_MOST - 1 && policies[p]; p++)
+		policy_names[p] = policies[p]->name;
 	code = command_parse(&usage, argc, argv, &settings, &operands);
 	if (code >= 0)
 		return code;

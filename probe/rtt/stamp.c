@@ -11,7 +11,7 @@
 /* Seconds from 1900 (NTP's epoch) to 1970. */
 static const int64_t ntp_to_unix_s = INT64_C(2208988800);
 
-/* Where the fields lie behind the sequence number: RFC 8762 figures 2, 3, 5 and 6, SSID from RFC 8972 figures 1 to 4.
+/* Offsets of the fields after the sequence number: RFC 8762 figures 2, 3, 5 and 6, SSID from RFC 8972 figures 1 to 4.
  */
 struct layout {
 	uint8_t stamp, error, session, received, request_sequence, request_stamp, request_error, request_ttl, end;

@@ -34,7 +34,7 @@ struct slurm_request {
 };
 
 /*
- * Reads the comment of a job of so many tasks. 1: it asks for a placement; 0: it does not begin with "nomora:", or is
+ * Reads the comment of a job of `tasks` tasks. 1: it asks for a placement; 0: it does not begin with "nomora:", or is
  * NULL; -EINVAL with err set.
  */
 int slurm_request_parse(const char *comment, uint32_t tasks, struct slurm_request *request, struct error *err);
