@@ -31,7 +31,8 @@ struct dataflow_plan {
 
 /*
  * Places the scenario's jobs, which changes their hosts[]. The expectation beside a job's rate is the mean over
- * `random_runs` random placements; 0: none. NULL with err set: as for engine_place(), or a job's cycle gains. The scenario is borrowed.
+ * `random_runs` random placements; 0: none. NULL with err set: as for engine_place(), or a job's cycle gains. The
+ * scenario is borrowed.
  */
 struct dataflow_plan *dataflow_plan_create(struct dataflow *dataflow, const struct engine *engine,
 					   const struct engine_options *options, const struct paths_options *paths,
