@@ -100,6 +100,8 @@ static int enter_net(struct sim *sim, uint32_t number)
 		return 0;
 	job->in_net = true;
 	activate(sim, number);
+	if (!sim->net)
+		return 0;
 	code = placer_set_job_curve(sim->placer, number, (int32_t)job->curve);
 	return code == 0 ? flownet_job_arrived(sim->net, number, 0) : code;
 }
@@ -108,7 +110,7 @@ static int leave_net(struct sim *sim, uint32_t number)
 {
 	sim->jobs[number].in_net = false;
 	deactivate(sim, number);
-	return flownet_job_ended(sim->net, number);
+	return sim->net ? flownet_job_ended(sim->net, number) : 0;
 }
 
 static void submit(struct sim *sim, uint32_t task)
@@ -116,6 +118,7 @@ static void submit(struct sim *sim, uint32_t task)
 	struct sim_job *job = job_of(sim, task);
 
 	sim->tasks[task].state = SIM_TASK_WAITING;
+	sim->tasks[task].started_us = sim->now_us;
 	sim->result->submitted++;
 	sim->waiting++;
 	job->waiting++;
@@ -128,7 +131,7 @@ static int submit_to_net(struct sim *sim, uint32_t task)
 	uint32_t number = sim->workload->tasks[task].job;
 	int code = enter_net(sim, number);
 
-	return code == 0 ? flownet_task_arrived(sim->net, number, number_of(sim, task), 0) : code;
+	return code == 0 && sim->net ? flownet_task_arrived(sim->net, number, number_of(sim, task), 0) : code;
 }
 
 /* The integral of running tasks over time: minus the time of each start, plus that of each end. */
@@ -175,6 +178,7 @@ int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us)
 		state->left_us -= now_us - state->started_us;
 		state->left_us = state->left_us < 0 ? 0 : state->left_us;
 	}
+	state->started_us = now_us;
 	state->generation++;
 	state->state = SIM_TASK_WAITING;
 	state->machine = SIM_NONE;
@@ -222,7 +226,7 @@ static int finish_in_net(struct sim *sim, uint32_t task)
 		return 0; /* it left with another task that ended in the same round */
 	if (job->done == sim->workload->jobs[number].task_count)
 		return leave_net(sim, number);
-	return flownet_task_ended(sim->net, number, number_of(sim, task));
+	return sim->net ? flownet_task_ended(sim->net, number, number_of(sim, task)) : 0;
 }
 
 static int32_t slots_of(const struct sim *sim, const struct workload_machine_event *event)
@@ -244,7 +248,7 @@ static int change_slots(struct sim *sim, const struct workload_machine_event *ev
 
 	if (slots == sim->slots[event->machine])
 		return 0;
-	code = flownet_slots_changed(sim->net, event->machine, slots);
+	code = sim->net ? flownet_slots_changed(sim->net, event->machine, slots) : 0;
 	if (code != 0)
 		return code;
 	sim->slot_count += slots - sim->slots[event->machine];
@@ -263,7 +267,7 @@ static int add_machine(struct sim *sim, const struct workload_machine_event *eve
 	sim->slot_count += sim->slots[event->machine];
 	sim->result->machines_added++;
 	sim->changed |= sim->waiting > 0;
-	return flownet_machine_added(sim->net, event->machine, sim->slots[event->machine]);
+	return sim->net ? flownet_machine_added(sim->net, event->machine, sim->slots[event->machine]) : 0;
 }
 
 /* Its tasks wait again, as in the flow network. */
@@ -290,7 +294,7 @@ static int remove_machine(struct sim *sim, uint32_t machine, int64_t now_us)
 			sim->changed = true;
 		}
 	}
-	return code == 0 ? flownet_machine_removed(sim->net, machine) : code;
+	return code == 0 && sim->net ? flownet_machine_removed(sim->net, machine) : code;
 }
 
 static void announce_machine(struct sim *sim, const struct event *event)

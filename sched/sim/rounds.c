@@ -95,7 +95,7 @@ static int latency_moved(struct sim *sim)
 	return code;
 }
 
-int sim_begin_round(struct sim *sim, struct error *err)
+static int solve(struct sim *sim, struct error *err)
 {
 	struct ns begin = ns_now_cpu();
 	int code = flownet_time_passed(sim->net, (double)(sim->now_us - sim->net_time_us) / 1e6);
@@ -106,11 +106,21 @@ int sim_begin_round(struct sim *sim, struct error *err)
 	if (code != 0)
 		return error_set(err, -code, "round %llu: %s", (unsigned long long)sim->result->rounds,
 				 strerror(-code));
-	sim->changed = false;
 	code = round_run(sim->placer, &(struct round_options){0}, &sim->outcome, err);
 	if (code != 0)
 		return code;
 	sim->round_cpu_s = ns_to_s(ns_sub(ns_now_cpu(), begin));
+	return sim->watch->history ? sim_remember_round(sim, err) : 0;
+}
+
+int sim_begin_round(struct sim *sim, struct error *err)
+{
+	int code;
+
+	sim->changed = false;
+	code = sim->net ? solve(sim, err) : sim_recall_round(sim, err);
+	if (code != 0)
+		return code;
 	sim->round_begin_us = sim->now_us;
 	sim->round_end_us = sim->now_us + duration_us(sim);
 	sim->in_round = true;
@@ -162,6 +172,8 @@ static int apply_move(struct sim *sim, const struct flownet_move *move, struct s
 
 	if (state->state == SIM_TASK_DONE)
 		return 0; /* it ended during the round */
+	if (move->to == FLOWNET_NONE && state->state != SIM_TASK_RUNNING)
+		return -EINVAL; /* of a history that does not fit */
 	if (move->to == FLOWNET_NONE) {
 		row->preempted++;
 		sim_record_decision(sim, task, JOURNAL_PREEMPT, state->machine, SIM_NONE);
@@ -186,7 +198,8 @@ static bool machines_hold(const struct sim *sim)
 	uint64_t running = 0;
 
 	for (uint32_t m = 0; m < sim->cluster->machine_count; m++) {
-		if (sim->present[m] && flownet_running(sim->net, m) > sim->slots[m] && !sim->settings->updates)
+		if (sim->net && sim->present[m] && flownet_running(sim->net, m) > sim->slots[m] &&
+		    !sim->settings->updates)
 			return false;
 	}
 	for (uint32_t t = 0; t < sim->workload->task_count; t++)

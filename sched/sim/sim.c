@@ -94,6 +94,8 @@ static int step(struct sim *sim, struct error *err)
 			return error_set(err, -code, "event of %.6f s: %s", (double)event.time / 1e6,
 					 code == -ENOMEM ? "out of memory" : "the flow network refuses it");
 	}
+	if (code == 0 && sim_checkpoint_is_due(sim))
+		code = sim_checkpoint(sim, err);
 	while (code == 0 && round_is_due(sim)) {
 		sim->next_round_us = sim->now_us + sim->settings->round_us;
 		code = sim_begin_round(sim, err);
@@ -106,6 +108,7 @@ static int run(struct sim *sim, struct error *err)
 	int code = 0;
 
 	sim->next_sample_us = second_us;
+	sim->next_checkpoint_us = sim->settings->checkpoint_us;
 	while (code == 0) {
 		int64_t next_us = next_time(sim);
 
@@ -116,6 +119,8 @@ static int run(struct sim *sim, struct error *err)
 		sim->now_us = next_us;
 		code = step(sim, err);
 	}
+	if (code == 0)
+		code = sim_end_of_history(sim, err);
 	if (code == 0) {
 		sim->now_us = sim->settings->end_us;
 		sim->result->complete = true;

@@ -12,7 +12,7 @@ enum sim_task_state { SIM_TASK_FUTURE, SIM_TASK_WAITING, SIM_TASK_RUNNING, SIM_T
 
 struct sim_task {
 	int64_t left_us;    /* of its run time, when it last (re)started; WORKLOAD_TO_THE_END */
-	int64_t started_us; /* of the present attempt */
+	int64_t started_us; /* to run or to wait */
 	int64_t placed_us;  /* first placement, -1 = none yet */
 	int64_t moved_us;   /* last migration */
 	int32_t machine, moved_from;
@@ -47,7 +47,7 @@ struct sim {
 	struct cost_layout *layout;
 	struct sim_latency latency;
 	struct placer *placer;
-	struct flownet *net;
+	struct flownet *net; /* NULL while rounds come from the history */
 	struct event_queue events;
 	struct event *deferred; /* events during a round */
 	size_t deferred_count, deferred_capacity;
@@ -65,6 +65,9 @@ struct sim {
 	int64_t slot_count;
 	uint64_t decisions;        /* in the journal */
 	size_t recorded_latencies; /* likewise */
+	uint64_t checkpoints;
+	size_t past_round, past_move; /* of the history: the next */
+	int64_t next_checkpoint_us;
 	bool in_round, changed, latencies_moved;
 	double round_cpu_s; /* of the last round */
 	double slot_us;     /* sum of running tasks * time */
@@ -74,6 +77,7 @@ struct sim {
 
 /* world.c */
 int sim_world_create(struct sim *sim, struct error *err);
+int sim_create_placer(struct sim *sim, uint64_t seed, struct error *err);
 void sim_world_free(struct sim *sim);
 
 /* events.c: 0 or -errno. */
@@ -97,6 +101,13 @@ void sim_record_task(struct sim *sim, uint32_t task, enum journal_task_state sta
 void sim_record_decision(struct sim *sim, uint32_t task, enum journal_decision decision, int32_t from, int32_t to);
 
 void sim_record_latencies(struct sim *sim);
+
+/* history.c: 0 or -errno with err set. */
+bool sim_checkpoint_is_due(const struct sim *sim);
+int sim_checkpoint(struct sim *sim, struct error *err);
+int sim_remember_round(struct sim *sim, struct error *err);
+int sim_recall_round(struct sim *sim, struct error *err); /* into the outcome */
+int sim_end_of_history(const struct sim *sim, struct error *err);
 
 /* rounds.c: 0 or -errno with err set. A round of no duration ends at once. */
 int sim_begin_round(struct sim *sim, struct error *err);

@@ -117,10 +117,28 @@ static int create_histograms(struct sim_result *result)
 	return 0;
 }
 
-int sim_world_create(struct sim *sim, struct error *err)
+int sim_create_placer(struct sim *sim, uint64_t seed, struct error *err)
 {
 	const struct sim_settings *settings = sim->settings;
 	struct policy_settings policy = settings->policy_settings;
+
+	policy.seed = seed;
+	placer_destroy(sim->placer);
+	sim->placer = placer_create(settings->policy, sim->layout, sim_latency_source(&sim->latency), &policy, err);
+	if (!sim->placer)
+		return -(err && err->code ? err->code : ENOMEM);
+	sim->net = placer_net(sim->placer);
+	for (uint32_t c = 0; c < settings->curve_count; c++) {
+		if (placer_add_curve(sim->placer, settings->curves[c]) != (int32_t)c)
+			return error_set(err, ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+int sim_world_create(struct sim *sim, struct error *err)
+{
+	const struct sim_settings *settings = sim->settings;
+	int code;
 
 	if (create_histograms(sim->result) != 0 || create_arrays(sim) != 0)
 		return error_set(err, ENOMEM, "out of memory");
@@ -136,15 +154,11 @@ int sim_world_create(struct sim *sim, struct error *err)
 		settings->latency.level_us[SIM_SAME_POD], settings->latency.level_us[SIM_OTHER_POD]};
 	if (sim_latency_start(&sim->latency, &settings->latency, sim->layout, sim->workload) != 0)
 		return error_set(err, ENOMEM, "out of memory");
-	policy.seed = settings->seed;
-	sim->placer = placer_create(settings->policy, sim->layout, sim_latency_source(&sim->latency), &policy, err);
-	if (!sim->placer)
-		return -(err && err->code ? err->code : ENOMEM);
-	sim->net = placer_net(sim->placer);
-	for (uint32_t c = 0; c < settings->curve_count; c++) {
-		if (placer_add_curve(sim->placer, settings->curves[c]) != (int32_t)c)
-			return error_set(err, ENOMEM, "out of memory");
-	}
+	code = sim_create_placer(sim, settings->seed, err);
+	if (code != 0)
+		return code;
+	if (sim->watch->history && sim->watch->history->checkpoints > 0)
+		sim->net = NULL;
 	sim_compute_p(sim);
 	return sim_record_begin(sim, err);
 }

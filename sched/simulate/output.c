@@ -14,6 +14,8 @@
 #include <base/file.h>
 #include <base/json.h>
 
+#include "simulate_priv.h"
+
 static json_t *number_or_null(double value)
 {
 	return isfinite(value) ? json_real(value) : json_null();
@@ -137,7 +139,7 @@ static json_t *workload_json(const struct simulate *simulate)
 			 (json_int_t)left_out->machines_not_drawn);
 }
 
-static json_t *settings_json(const struct simulate *simulate)
+json_t *simulate_settings_json(const struct simulate *simulate)
 {
 	const struct simulate_options *options = simulate->options;
 
@@ -168,7 +170,7 @@ static json_t *summary_json(const struct simulate *simulate)
 		json_array_append_new(results, policy_json(&simulate->policies[i]));
 	return json_pack("{s:s,s:b,s:o,s:o,s:o}", "schema", "nomora.simulate/1", "complete",
 			 simulate_complete(simulate), "workload", workload_json(simulate), "settings",
-			 settings_json(simulate), "policies", results);
+			 simulate_settings_json(simulate), "policies", results);
 }
 
 int simulate_write_summary(const struct simulate *simulate, const char *folder, struct error *err)

@@ -120,6 +120,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	settings->work_ns_per_scan = options->work_ns;
 	settings->migration_cost_us = (int64_t)(options->migration_cost_s * second_us);
 	settings->lose_work = options->lose_work;
+	settings->checkpoint_us = options->checkpoint_s * second_us;
 	settings->seed = (uint64_t)options->seed;
 	settings->check = options->check;
 	policy->root_anywhere = options->roots == 0;
@@ -238,6 +239,22 @@ static int parse_policies(struct simulate *simulate, const struct sim_settings *
 	return code;
 }
 
+static int check_checkpoint(const struct simulate_options *options, const struct sim_settings *settings,
+			    struct error *err)
+{
+	if (options->resume && options->checkpoint_s == 0)
+		return error_set(err, EINVAL, "--resume: expected the --checkpoint of the run to be resumed");
+	if (options->checkpoint_s == 0)
+		return 0;
+	if (!options->output)
+		return error_set(err, EINVAL, "--checkpoint: expected --output, the folder that it is written into");
+	if (options->what_if.count > 0 || options->sweep)
+		return error_set(err, EINVAL, "--checkpoint is not for --what-if and --sweep");
+	if (settings->solver_time == SIM_SOLVER_MEASURED)
+		return error_set(err, EINVAL, "--checkpoint: --solver-time measured differs from run to run");
+	return 0;
+}
+
 int simulate_check(const struct simulate_options *options, struct error *err)
 {
 	struct simulate simulate = {.options = options};
@@ -246,6 +263,8 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 
 	if (code == 0 && !!options->trace + !!options->journal + !!options->swf + !!options->sacct > 1)
 		return error_set(err, EINVAL, "--trace, --journal, --swf and --sacct are mutually exclusive");
+	if (code == 0)
+		code = check_checkpoint(options, &settings, err);
 	return code == 0 ? parse_policies(&simulate, &settings, err) : code;
 }
 

@@ -102,6 +102,41 @@ refuses "a journal with a bad time" 1 "bad.jsonl:300: t_us: " "$nomora" simulate
 refuses "a journal of two policies" 2 "--record: expected one --policy, found 4" "${simulate[@]}" --record x
 refuses "a trace and a journal" 2 "mutually exclusive" "${simulate[@]}" --trace trace --journal day.jsonl
 
+# Killed after its first checkpoint and resumed, a day is the day of a run that nobody killed.
+resumed_is_whole() {
+	local policy=$1 pid
+	shift
+	local day=("${simulate[@]}" "${small[@]}" --hours 1 -p "$policy" --checkpoint 100 "$@")
+	rm -rf whole killed *.resumed
+	run "${day[@]}" -o whole --record whole.resumed
+	[ "$code" -eq 0 ] || return 1
+	"${day[@]}" -o killed --record killed.resumed >killed.txt 2>&1 &
+	pid=$!
+	for _ in $(seq 3000); do
+		[ -e killed/checkpoint-1 ] && break
+		sleep 0.01
+	done
+	kill -KILL $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	[ -e killed/checkpoint-1 ] && cp killed/checkpoint-1 checkpoint || return 1
+	run "${day[@]}" -o killed --record killed.resumed --resume
+	[ "$code" -eq 0 ] && cmp whole.resumed killed.resumed && cmp whole/jobs.csv killed/jobs.csv &&
+		[ "$(without_wall whole/summary.json)" = "$(without_wall killed/summary.json)" ] &&
+		cmp <(cut -d, -f1-3,6- whole/rounds-1.csv) <(cut -d, -f1-3,6- killed/rounds-1.csv)
+}
+check "a resumed day: random" resumed_is_whole random
+check "a resumed day: nomora" resumed_is_whole nomora:preemption,round_s=20 --solver-time work --omega-per-s 1
+day=("${simulate[@]}" "${small[@]}" --hours 1 -p "nomora:preemption,round_s=20" --omega-per-s 1 --checkpoint 100 -o killed --resume)
+refuses "a checkpoint of another seed" 1 "killed/checkpoint-1: made with other settings: seed is 1 there, 2 here" "${day[@]}" --solver-time work --seed 2
+refuses "a checkpoint of another solver time" 1 'solver_time is "work" there, "zero" here' "${day[@]}"
+sed -i '4s/ [0-9]*/ 77/' killed/checkpoint-1
+refuses "a damaged checkpoint" 1 "killed/checkpoint-1: the checkpoint is damaged" "${day[@]}" --solver-time work
+head -c -30 checkpoint >killed/checkpoint-1
+refuses "a checkpoint cut off" 1 "killed/checkpoint-1: the checkpoint is damaged" "${day[@]}" --solver-time work
+refuses "checkpoints with measured time" 2 "measured differs from run to run" "${day[@]}" --solver-time measured
+refuses "checkpoints without a folder" 2 "expected --output" "${simulate[@]}" --checkpoint 10
+refuses "--resume without --checkpoint" 2 "expected the --checkpoint" "${simulate[@]}" --resume -o killed
+
 # Recorded series: far racks all day, then near ones.
 mkdir series && seq 1 60 | sed 's/.*/300/' >series/rack-1 && seq 1 60 | sed 's/.*/30/' >near
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series series --json

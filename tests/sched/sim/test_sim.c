@@ -2,7 +2,9 @@
 /* The simulator against a case worked out by hand, a plain queue, and its own laws. */
 #include <criterion/criterion.h>
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sched/sim/generate.h>
@@ -270,4 +272,152 @@ Test(sim, published_times_have_the_published_quantiles)
 	settings.policy = policy_find("random");
 	cr_expect_eq(sim_published_us(&settings, 0.5), 108000);
 	cr_expect_float_eq((double)sim_published_us(&settings, 0.9999999), 18.89e6, 1e4);
+}
+
+struct kept {
+	struct sim_history history;
+	volatile sig_atomic_t stop;
+	uint64_t stop_at;
+};
+
+/* The history of the moment; the run goes on until it looks at `stop`. */
+static int keep(void *context, const struct sim_history *history, struct error *err)
+{
+	struct kept *kept = context;
+	const struct sim_past_move *move = history->moves;
+
+	(void)err;
+	if (history->checkpoints != kept->stop_at)
+		return 0;
+	kept->history.checkpoints = history->checkpoints;
+	for (size_t r = 0; r < history->round_count; r++) {
+		struct sim_past_round round = history->rounds[r];
+		uint64_t moves = round.moves;
+
+		cr_assert_eq(sim_history_add_round(&kept->history, &round), 0);
+		for (; moves > 0; moves--)
+			cr_assert_eq(sim_history_add_move(&kept->history, move++), 0);
+	}
+	kept->stop = 1;
+	return 0;
+}
+
+static void write_journal(void *context, const struct journal_event *event)
+{
+	cr_assert(journal_print(context, event));
+}
+
+/* From what `history` holds on; its journal. */
+static char *journal_of(struct sim_history *history, struct kept *kept)
+{
+	struct sim_result part;
+	struct error err = {0};
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	struct sim_watch watch = {
+		.history = history,
+		.checkpoint = keep,
+		.checkpoint_context = kept,
+		.stop = &kept->stop,
+		.journal = write_journal,
+		.journal_context = out,
+	};
+
+	cr_assert_eq(sim_run(workload, &settings, &watch, &part, &err), 0, "%s", err.text);
+	cr_expect_eq(part.complete, kept->stop_at == 0);
+	sim_result_free(&part);
+	cr_assert_eq(fclose(out), 0);
+	return text;
+}
+
+static void expect_resumed_is_whole(const char *policy, bool preemption)
+{
+	struct sim_history history = {0};
+	struct kept none = {0}, kept = {.stop_at = 7};
+	char *whole, *stopped, *resumed;
+
+	settings.policy = policy_find(policy);
+	settings.policy_settings.flow.preemption = preemption;
+	settings.policy_settings.flow.beta_per_s = preemption ? 0.5 : 0;
+	whole = journal_of(&history, &none);
+	sim_history_free(&history);
+	stopped = journal_of(&history, &kept);
+	sim_history_free(&history);
+	resumed = journal_of(&kept.history, &none);
+	cr_expect_lt(strlen(stopped), strlen(whole));
+	cr_expect_str_eq(resumed, whole, "%s", policy);
+	sim_history_free(&kept.history);
+	free(whole);
+	free(stopped);
+	free(resumed);
+}
+
+/* Machines come and go, roots end before their tasks and lose their machines, rounds take time. */
+Test(sim, a_resumed_run_is_the_uninterrupted_one)
+{
+	struct sim_generate_settings generated;
+
+	sim_generate_settings_default(&generated);
+	generated.machines = 60;
+	generated.slots = 4;
+	generated.hours = 0.2;
+	generated.churn_per_day = 30;
+	workload_destroy(workload);
+	workload = sim_generate(&generated);
+	cr_assert_not_null(workload);
+	settings.machines_per_rack = 6;
+	settings.racks_per_pod = 5;
+	settings.slots = 4;
+	settings.latency.drift = settings.latency.noise = 0.2;
+	settings.curve_names[0] = "steps";
+	settings.solver_time = SIM_SOLVER_FIXED;
+	settings.solver_us = 700000;
+	settings.policy_settings.flow.omega_per_s = 1;
+	settings.checkpoint_us = 50 * second_us;
+	finish(720 * second_us, false);
+	expect_resumed_is_whole("random", false);
+	expect_resumed_is_whole("nomora", false);
+	expect_resumed_is_whole("nomora", true);
+}
+
+Test(sim, a_history_of_another_workload_is_refused)
+{
+	struct sim_past_round round = {.solves = 1};
+	struct sim_past_move move = {.job = 5, .task = 0, .to = 0};
+	struct sim_history history = {.checkpoints = 1};
+	struct sim_watch watch = {.history = &history, .checkpoint = keep};
+	struct error err = {0};
+
+	workload_add_machine_event(workload, 0, 1, WORKLOAD_MACHINE_ADDED, 1);
+	workload_add_task(workload, 1, 0, 0, second_us);
+	finish(20 * second_us, true);
+	settings.checkpoint_us = 5 * second_us;
+	cr_assert_eq(sim_history_add_round(&history, &round), 0);
+	cr_assert_eq(sim_history_add_move(&history, &move), 0);
+	history.rounds[0].moves = 1;
+	cr_expect_eq(sim_run(workload, &settings, &watch, &result, &err), -EINVAL);
+	cr_expect_not_null(strstr(err.text, "does not fit the workload"), "%s", err.text);
+	sim_history_free(&history);
+}
+
+/* A root that ended before the checkpoint, on a machine that left before it: the task that comes later still runs. */
+Test(sim, a_root_that_ended_is_kept_by_a_checkpoint)
+{
+	struct sim_history history = {0};
+	struct kept none = {0};
+	struct sim_watch watch = {.history = &history, .checkpoint = keep, .checkpoint_context = &none};
+	struct error err = {0};
+
+	workload_add_machine_event(workload, 0, 1, WORKLOAD_MACHINE_ADDED, 1);
+	workload_add_machine_event(workload, 3 * second_us, 1, WORKLOAD_MACHINE_REMOVED, 1);
+	workload_add_machine_event(workload, 3 * second_us, 2, WORKLOAD_MACHINE_ADDED, 1);
+	workload_add_task(workload, 1, 0, 0, second_us);
+	workload_add_task(workload, 1, 1, 12 * second_us, second_us);
+	settings.checkpoint_us = 5 * second_us;
+	finish(20 * second_us, false);
+	cr_assert_eq(sim_run(workload, &settings, &watch, &result, &err), 0, "%s", err.text);
+	cr_expect_eq(history.checkpoints, 4);
+	cr_expect_eq(result.finished, 2);
+	sim_history_free(&history);
 }

@@ -63,7 +63,8 @@ struct sim_settings {
 	uint32_t curve_count;
 	struct sim_latency_settings latency;
 	uint64_t seed;
-	bool check; /* conservation after each round: O(tasks) */
+	bool check;            /* conservation after each round: O(tasks) */
+	int64_t checkpoint_us; /* 0 = never; with a history, see struct sim_watch */
 };
 /* The paper's: 48 machines a rack, 16 racks a pod, 12 slots, 24 h, solver time zero, roots and spills anywhere. */
 void sim_settings_default(struct sim_settings *settings);
@@ -111,6 +112,29 @@ struct sim_result {
 };
 void sim_result_free(struct sim_result *result);
 
+/*
+ * The rounds up to a checkpoint. With these, all before it happens again as it did, without the solver. The solver's
+ * own state is not kept: at each checkpoint every run builds the flow network from the state of the moment.
+ */
+struct sim_past_round {
+	double wall_s, cpu_s;
+	uint64_t solves, scans, moves;
+};
+struct sim_past_move {
+	uint32_t job, task;
+	int32_t to; /* machine, -1 = waiting */
+};
+struct sim_history {
+	uint64_t checkpoints; /* so far; 0: nothing has happened yet */
+	struct sim_past_round *rounds;
+	struct sim_past_move *moves; /* of all rounds, in order */
+	size_t round_count, round_capacity, move_count, move_capacity;
+};
+/* 0 or -ENOMEM. The moves of a round follow it. */
+int sim_history_add_round(struct sim_history *history, const struct sim_past_round *round);
+int sim_history_add_move(struct sim_history *history, const struct sim_past_move *move);
+void sim_history_free(struct sim_history *history);
+
 /* Called during the run; members may be NULL. */
 struct sim_watch {
 	void *context;
@@ -118,6 +142,11 @@ struct sim_watch {
 	/* Each event as a journal has it, in the order of their times. */
 	void (*journal)(void *context, const struct journal_event *event);
 	void *journal_context;
+	/* The run begins with what it holds, and adds to it. With settings->checkpoint_us, else NULL. */
+	struct sim_history *history;
+	/* Of the moment, to be kept. 0, or -errno with err set ends the run. */
+	int (*checkpoint)(void *context, const struct sim_history *history, struct error *err);
+	void *checkpoint_context;
 	struct progress *progress;
 	const volatile sig_atomic_t *stop; /* not 0: end the run */
 };

@@ -26,10 +26,11 @@ struct simulate_options {
 	const char *trace, *journal, *swf, *sacct, *write_trace, *sweep, *series, *record, *curves, *curve_mix,
 		*topology, *solver_time, *output;
 	struct option_list policies, what_if;
+	int64_t checkpoint_s; /* 0 = none */
 	int64_t machines, slots, seed, unscheduled_capacity, gamma, processes, seeds;
 	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance;
-	bool keep_single, interpolate, updates, lose_work, strict, check, json;
+	bool resume, keep_single, interpolate, updates, lose_work, strict, check, json;
 	int roots, spill;
 };
 
@@ -64,6 +65,13 @@ int simulate_check(const struct simulate_options *options, struct error *err);
  * the journal of the only policy into options->record.
  */
 int simulate_run(struct simulate *simulate, const char *folder, struct error *err);
+
+/*
+ * Reads a checkpoint of `bytes` bytes; `name` is for messages. *settings is the JSON text that it was written with, to
+ * be freed. 0, or -errno with err set and nothing to free.
+ */
+int simulate_read_checkpoint(const char *name, const char *text, size_t bytes, struct sim_history *history,
+			     char **settings, struct error *err);
 
 /* True if every policy ran to the end. */
 bool simulate_complete(const struct simulate *simulate);
