@@ -2,6 +2,7 @@
 /* nomora rtt: round trips of STAMP probes, ICMP echo and TCP from a capture. */
 #include "commands.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include <base/log.h>
@@ -10,7 +11,7 @@
 #include <probe/rtt/stamp.h>
 
 struct rtt_settings {
-	const char *peers, *samples, *protocols;
+	const char *peers, *samples, *compare, *protocols;
 	int64_t udp_port;
 	bool gross, json;
 };
@@ -18,6 +19,8 @@ struct rtt_settings {
 static const struct option_row rows[] = {
 	OPTION_STRING(struct rtt_settings, peers, "peers", 'p', "FILE", "names for the addresses: 'name address ...'"),
 	OPTION_STRING(struct rtt_settings, samples, "samples", 's', "FILE", "every round trip (CSV)"),
+	OPTION_STRING(struct rtt_settings, compare, "compare", 0, "SAMPLES",
+		      "what 'nomora probe --samples' wrote: the delay that the prober added to the wire"),
 	OPTION_STRING(struct rtt_settings, protocols, "protocols", 0, "NAME,...",
 		      "what to pair: stamp (default), icmp (echo), tcp (time stamps)"),
 	OPTION_INTEGER(struct rtt_settings, udp_port, "udp-port", 0, "PORT", 1, 65535, "UDP port of the reflectors"),
@@ -36,7 +39,7 @@ static const char teach[] =
 	"Packets that af_packet sends past the queueing layer are not seen by tcpdump on the sender's own\n"
 	"interface: capture on the other end of the link.\n"
 	"\n"
-	"Exit code 3: the capture has no answered probe.\n";
+	"Exit code 3: the capture has no answered probe, or none of those in --compare's file.\n";
 
 static int report(const struct rtt_pairs *pairs, const char *path, bool json)
 {
@@ -76,6 +79,7 @@ int command_rtt(int argc, char **argv)
 		return code;
 	how = (struct rtt_pairs_settings){.peers = settings.peers,
 					  .samples = settings.samples,
+					  .compare = settings.compare,
 					  .udp_port = (uint16_t)settings.udp_port,
 					  .gross = settings.gross};
 	if (capture_read_protocols(settings.protocols, &how.protocols, &err)) {
@@ -85,7 +89,8 @@ int command_rtt(int argc, char **argv)
 	how.progress = progress_create(stderr, "reading", 0);
 	pairs = rtt_pairs_read(operands.items[0], &how, &err);
 	progress_destroy(how.progress);
-	code = pairs ? report(pairs, operands.items[0], settings.json) : command_fail(&err, COMMAND_FAILED);
+	code = pairs ? report(pairs, operands.items[0], settings.json)
+		     : command_fail(&err, err.code == ENODATA ? COMMAND_NEGATIVE : COMMAND_FAILED);
 	rtt_pairs_destroy(pairs);
 	options_free(&operands);
 	return code;

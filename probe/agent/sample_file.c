@@ -2,7 +2,6 @@
 #include <probe/agent/sample_file.h>
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 
 #include <base/address.h>
+#include <model/rtt_samples.h>
 
 struct sample_file {
 	struct agent *agent;
@@ -28,10 +28,14 @@ static void write_samples(struct sample_file *file)
 		char address[ADDRESS_TEXT_BYTES];
 
 		address_print(sample.peer, address);
-		fprintf(file->out, "%" PRId64 ".%09" PRId64 ",%s,%u,%" PRIu32 ",%.3f,%.3f,%.3f,%d\n",
-			sample.sent_at.ns / NS_PER_S, sample.sent_at.ns % NS_PER_S, peer ? peer->name : address,
-			sample.source_port, sample.sequence, ns_to_us(sample.rtt), ns_to_us(sample.residence),
-			ns_to_us(sample.offset), sample.disturbed);
+		rtt_samples_print(&(struct rtt_sample){.sent_at = {sample.sent_at.ns},
+						       .rtt = sample.rtt,
+						       .residence = sample.residence,
+						       .offset = sample.offset,
+						       .sequence = sample.sequence,
+						       .source_port = sample.source_port,
+						       .disturbed = sample.disturbed},
+				  peer ? peer->name : address, file->out);
 	}
 }
 
@@ -59,7 +63,7 @@ struct sample_file *sample_file_start(struct agent *agent, const struct peers *p
 	file->agent = agent;
 	file->peers = peers;
 	file->out = out;
-	fputs("sent_at,peer,source_port,sequence,rtt_us,residence_us,offset_us,disturbed\n", out);
+	rtt_samples_print_head(out);
 	code = pthread_create(&file->thread, NULL, run, file);
 	if (!code)
 		return file;

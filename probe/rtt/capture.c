@@ -183,6 +183,7 @@ static int add_answer(struct pairing *pairing, const struct exchange_key *key, s
 		.source_port = key->source_port,
 		.sequence = key->sequence,
 		.requested_at = slot->requested_at,
+		.sent_at = {key->request_sent_at_ns},
 		.gross = ns_sub(at, slot->requested_at),
 		.residence = residence,
 	};

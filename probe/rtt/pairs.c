@@ -13,6 +13,8 @@
 #include <base/search.h>
 #include <model/peers.h>
 
+#include "compare_priv.h"
+
 enum { PROGRESS_EVERY = 4096 }; /* round trips */
 
 /* Asker and answerer. */
@@ -28,6 +30,7 @@ struct rtt_pairs {
 	bool gross;
 	FILE *samples; /* NULL = not wanted */
 	struct peers peers;
+	struct compare compare;
 	struct capture_counters counters;
 	struct progress *progress;
 	uint64_t taken;
@@ -81,7 +84,7 @@ static int take_sample(void *context, const struct capture_sample *sample)
 	struct ns rtt = pairs->gross ? sample->gross : ns_sub(sample->gross, sample->residence);
 	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
 
-	if (!pair)
+	if (!pair || compare_take(&pairs->compare, sample, name_of(pairs, sample->destination, destination)))
 		return error_set(pairs->err, ENOMEM, "out of memory after %zu pairs of hosts", pairs->count);
 	histogram_record(pair->rtt, rtt.v);
 	if (++pairs->taken % PROGRESS_EVERY == 0) {
@@ -101,6 +104,51 @@ static int take_sample(void *context, const struct capture_sample *sample)
 static double us_at(const struct histogram *histogram, double percentile)
 {
 	return (double)histogram_percentile(histogram, percentile) / 1e3;
+}
+
+/* Exchanges of the prober that have no sample. */
+static uint64_t count_unsampled(const struct rtt_pairs *pairs)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct pair *pair = &pairs->items[i];
+
+		if (pair->protocol == CAPTURE_STAMP && pair->source == pairs->compare.prober)
+			count += histogram_count(pair->rtt);
+	}
+	return count - pairs->compare.all.count;
+}
+
+static struct compare_figures figures_of(const struct rtt_pairs *pairs, const struct pair *pair)
+{
+	if (pair->protocol != CAPTURE_STAMP)
+		return (struct compare_figures){0};
+	return compare_pair(&pairs->compare, pair->source, pair->destination);
+}
+
+static void print_figures(const char *source, const char *destination, const struct compare_figures *figures, FILE *out)
+{
+	fprintf(out, "%-16s %-16s %-5s %8" PRIu64 " %9.1f %9.1f %9.1f %9.1f\n", source, destination, "", figures->count,
+		figures->min_us, figures->p50_us, figures->p99_us, figures->max_us);
+}
+
+static void print_compare(const struct rtt_pairs *pairs, FILE *out)
+{
+	const struct compare *compare = &pairs->compare;
+	char source[ADDRESS_TEXT_BYTES], destination[ADDRESS_TEXT_BYTES];
+
+	fprintf(out, "\nadded by the prober to the round trip of the capture:\n");
+	for (size_t i = 0; i < pairs->count; i++) {
+		struct compare_figures figures = figures_of(pairs, &pairs->items[i]);
+
+		if (figures.count)
+			print_figures(name_of(pairs, pairs->items[i].source, source),
+				      name_of(pairs, pairs->items[i].destination, destination), &figures, out);
+	}
+	print_figures(name_of(pairs, compare->prober, source), "all", &compare->all, out);
+	fprintf(out, "%" PRIu64 " samples are not in the capture, %" PRIu64 " exchanges of it are not in the samples\n",
+		compare_not_captured(compare), count_unsampled(pairs));
 }
 
 void rtt_pairs_print(const struct rtt_pairs *pairs, FILE *out)
@@ -124,6 +172,21 @@ void rtt_pairs_print(const struct rtt_pairs *pairs, FILE *out)
 		" unanswered, %" PRIu64 " answers without request, %" PRIu64 " broken\n",
 		counters->packets, counters->requests, counters->answers, counters->pairs, counters->unanswered,
 		counters->orphans, counters->broken);
+	if (pairs->compare.path)
+		print_compare(pairs, out);
+}
+
+static json_t *compare_to_json(const struct rtt_pairs *pairs)
+{
+	const struct compare *compare = &pairs->compare;
+	char prober[ADDRESS_TEXT_BYTES];
+
+	if (!compare->path)
+		return json_null();
+	return json_pack("{s:s,s:s,s:o,s:I,s:I}", "samples_file", compare->path, "prober",
+			 name_of(pairs, compare->prober, prober), "added_us", compare_figures_json(&compare->all),
+			 "not_captured", (json_int_t)compare_not_captured(compare), "not_sampled",
+			 (json_int_t)count_unsampled(pairs));
 }
 
 json_t *rtt_pairs_to_json(const struct rtt_pairs *pairs, const char *path)
@@ -134,23 +197,25 @@ json_t *rtt_pairs_to_json(const struct rtt_pairs *pairs, const char *path)
 
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct pair *pair = &pairs->items[i];
+		struct compare_figures added = figures_of(pairs, pair);
 
-		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:I,s:{s:f,s:f,s:f,s:f,s:f}}", "src",
-						      name_of(pairs, pair->source, source), "dst",
-						      name_of(pairs, pair->destination, destination), "protocol",
-						      capture_protocol_names[pair->protocol], "samples",
-						      (json_int_t)histogram_count(pair->rtt), "rtt_us", "min",
-						      (double)histogram_minimum(pair->rtt) / 1e3, "p50",
-						      us_at(pair->rtt, 50), "p99", us_at(pair->rtt, 99), "max",
-						      (double)histogram_maximum(pair->rtt) / 1e3, "mean",
-						      histogram_mean(pair->rtt) / 1e3));
+		json_array_append_new(
+			list, json_pack("{s:s,s:s,s:s,s:I,s:{s:f,s:f,s:f,s:f,s:f},s:o}", "src",
+					name_of(pairs, pair->source, source), "dst",
+					name_of(pairs, pair->destination, destination), "protocol",
+					capture_protocol_names[pair->protocol], "samples",
+					(json_int_t)histogram_count(pair->rtt), "rtt_us", "min",
+					(double)histogram_minimum(pair->rtt) / 1e3, "p50", us_at(pair->rtt, 50), "p99",
+					us_at(pair->rtt, 99), "max", (double)histogram_maximum(pair->rtt) / 1e3, "mean",
+					histogram_mean(pair->rtt) / 1e3, "added_us", compare_figures_json(&added)));
 	}
-	return json_pack("{s:s,s:s,s:b,s:o,s:{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}}", "schema", "nomora.rtt/1", "file",
-			 path, "residence_taken_off", !pairs->gross, "pairs", list, "packets", "captured",
-			 (json_int_t)counters->packets, "requests", (json_int_t)counters->requests, "answers",
-			 (json_int_t)counters->answers, "paired", (json_int_t)counters->pairs, "repeated",
-			 (json_int_t)counters->repeated, "unanswered", (json_int_t)counters->unanswered, "orphans",
-			 (json_int_t)counters->orphans, "broken", (json_int_t)counters->broken);
+	return json_pack("{s:s,s:s,s:b,s:o,s:o,s:{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}}", "schema", "nomora.rtt/1", "file",
+			 path, "residence_taken_off", !pairs->gross, "pairs", list, "compare", compare_to_json(pairs),
+			 "packets", "captured", (json_int_t)counters->packets, "requests",
+			 (json_int_t)counters->requests, "answers", (json_int_t)counters->answers, "paired",
+			 (json_int_t)counters->pairs, "repeated", (json_int_t)counters->repeated, "unanswered",
+			 (json_int_t)counters->unanswered, "orphans", (json_int_t)counters->orphans, "broken",
+			 (json_int_t)counters->broken);
 }
 
 static int read_capture(const char *path, const struct rtt_pairs_settings *settings, struct rtt_pairs *pairs,
@@ -159,6 +224,8 @@ static int read_capture(const char *path, const struct rtt_pairs_settings *setti
 	struct file_writer *writer = NULL;
 	int code = settings->peers ? peers_read(settings->peers, &pairs->peers, err) : 0;
 
+	if (!code && settings->compare)
+		code = compare_open(&pairs->compare, settings->compare, err);
 	if (!code && settings->samples) {
 		writer = file_writer_open(settings->samples, err);
 		if (!writer)
@@ -169,6 +236,8 @@ static int read_capture(const char *path, const struct rtt_pairs_settings *setti
 	if (!code)
 		code = capture_read(path, settings->udp_port, settings->protocols, take_sample, pairs, &pairs->counters,
 				    err);
+	if (!code)
+		code = compare_finish(&pairs->compare, err);
 	pairs->samples = NULL;
 	if (writer && code)
 		file_writer_discard(writer);
@@ -204,6 +273,7 @@ void rtt_pairs_destroy(struct rtt_pairs *pairs)
 		histogram_destroy(pairs->items[i].rtt);
 	free(pairs->items);
 	peers_free(&pairs->peers);
+	compare_free(&pairs->compare);
 	free(pairs);
 }
 

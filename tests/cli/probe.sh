@@ -110,6 +110,13 @@ if [ -n "$capture" ]; then
 	check "the capture has every probe of h1 answered" jq -n -e --slurpfile mesh "$scratch/h1.json" \
 		--slurpfile wire "$scratch/rtt.json" '[$mesh[0].peers[].received] | add as $n |
 		[$wire[0].pairs[] | select(.src == "h1") | .samples] | add | . >= $n and . < $n * 1.1'
+	"$nomora" rtt "$scratch/h1.pcap" --peers "$scratch/peers" --compare "$scratch/h1.samples" --json >"$scratch/compare.json"
+	if jq -e --argjson n "$received" '.compare | .prober == "h1" and .added_us.probes > $n / 2 and
+		.added_us.probes + .not_captured == $n' "$scratch/compare.json" >/dev/null; then
+		pass "the prober's samples are found in the capture"
+	else
+		fail "the prober's samples are found in the capture" "$(jq -c .compare "$scratch/compare.json")"
+	fi
 else
 	skip "the capture's round trips are the prober's" "tcpdump is not installed"
 fi

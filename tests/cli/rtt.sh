@@ -69,6 +69,52 @@ for (a, b), p in pairs.items():
     assert p["samples"] == 40 and abs(p["rtt_us"]["min"] - base) < 0.02 and abs(p["rtt_us"]["max"] - base - 0.039) < 0.02 and abs(p["rtt_us"]["p50"] - base - 0.02) < 0.02, p
 ' "$out"
 printf '%s' "$err" | grep -q '2 packets are in the capture twice' && pass "packets twice are told of" || fail "packets twice are told of" "$err"
+
+# Samples of the prober 10.0.0.1: 1.0 us more than the wire to 10.0.0.3, 2.0 to 2.9 us to 10.0.0.4, of which one is
+# missing; three probes that nobody captured.
+cat >"$scratch/samples.py" <<'END'
+import sys
+shift = int(sys.argv[1])
+print("sent_at,peer,source_port,sequence,rtt_us,residence_us,offset_us,disturbed")
+def sample(number, b, us):
+    print(f"{1700000000 + shift}.{number * 10**6 + 500:09d},10.0.0.{b},40000,{number},{us:.3f},2.000,0.000,0")
+for turn in range(40):
+    sample(4 * turn, 3, 13 + turn / 1000 + 1)
+    if turn < 39:
+        sample(4 * turn + 1, 4, 14 + turn / 1000 + 2 + turn % 10 / 10)
+for number in 501, 502, 503:
+    sample(number, 3, 1000)
+END
+python3 "$scratch/samples.py" 0 >"$scratch/own.csv"
+run "$nomora" rtt "$scratch/known.pcap" --compare "$scratch/own.csv" --json
+check "the delay that the prober added, pair by pair" python3 -c '
+import json, sys
+seen = json.loads(sys.argv[1])
+def near(found, probes, least, p50, p99, most):
+    wanted = {"probes": probes, "min": least, "p50": p50, "p99": p99, "max": most}
+    assert set(found) == set(wanted) and all(abs(found[k] - wanted[k]) < 1e-6 for k in wanted), found
+compare = seen["compare"]
+assert (compare["prober"], compare["not_captured"], compare["not_sampled"]) == ("10.0.0.1", 3, 1), compare
+near(compare["added_us"], 79, 1, 1, 2.9, 2.9)
+pairs = {(p["src"], p["dst"]): p["added_us"] for p in seen["pairs"]}
+near(pairs["10.0.0.1", "10.0.0.3"], 40, 1, 1, 1, 1)
+near(pairs["10.0.0.1", "10.0.0.4"], 39, 2, 2.4, 2.9, 2.9)
+assert pairs["10.0.0.2", "10.0.0.3"] is None and pairs["10.0.0.2", "10.0.0.4"] is None, pairs
+' "$out"
+run "$nomora" rtt "$scratch/known.pcap" --compare "$scratch/own.csv" --gross
+printf '%s' "$out" | grep -Eq '^10\.0\.0\.1 +all +79 +1\.0 +1\.0 +2\.9 +2\.9$' && pass "and in all, with --gross too" ||
+	fail "and in all, with --gross too" "$out"
+printf '%s' "$out" | grep -q '^3 samples are not in the capture, 1 exchanges' && pass "what has no partner is counted" ||
+	fail "what has no partner is counted" "$out"
+python3 "$scratch/samples.py" 100 >"$scratch/other.csv"
+refuses "samples of another run" 3 'other.csv: none of its 82 probes is in the capture' \
+	"$nomora" rtt "$scratch/known.pcap" --compare "$scratch/other.csv"
+printf 'h3 10.0.0.3\nh4 10.0.0.4\n' >"$scratch/named"
+refuses "samples with other names" 3 'peers with the names that it used' \
+	"$nomora" rtt "$scratch/known.pcap" --compare "$scratch/own.csv" --peers "$scratch/named"
+refuses "a file that has no samples" 1 'named:1: expected the samples of nomora probe' \
+	"$nomora" rtt "$scratch/known.pcap" --compare "$scratch/named"
+
 check "from stdin, with samples" sh -c "'$nomora' rtt - --samples '$scratch/s.csv' <'$capture'"
 [ "$(wc -l <"$scratch/s.csv")" -gt 5 ] && pass "samples" || fail "samples" "$(cat "$scratch/s.csv")"
 refuses "no such file" 1 'nowhere' "$nomora" rtt "$scratch/nowhere"

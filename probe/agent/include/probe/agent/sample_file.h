@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Writes an agent's samples to a file while it runs, on a thread of its own, so that the agent's never waits for a
- * disk: "sent_at,peer,source_port,sequence,rtt_us,residence_us,offset_us,disturbed".
+ * disk; model/rtt_samples.h has the form.
  */
 #ifndef PROBE_SAMPLE_FILE_H
 #define PROBE_SAMPLE_FILE_H

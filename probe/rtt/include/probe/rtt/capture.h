@@ -31,6 +31,7 @@ struct capture_sample {
 	uint16_t source_port; /* of ICMP the identifier */
 	uint32_t sequence;
 	struct ns requested_at; /* capture stamp of the request */
+	struct ns sent_at;      /* of STAMP: the asker's own stamp, by its clock; of other protocols without meaning */
 	struct ns gross;        /* from request to answer, as captured */
 	struct ns residence;    /* t3 - t2, as the reflector says; of other protocols 0 */
 };

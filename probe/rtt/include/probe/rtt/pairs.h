@@ -14,9 +14,10 @@
 #include <probe/rtt/capture.h>
 
 struct rtt_pairs_settings {
-	const char *peers;         /* names for the addresses; NULL = none */
-	const char *samples;       /* writes every round trip there (CSV); NULL = not */
-	uint16_t udp_port;         /* of the reflectors */
+	const char *peers;   /* names for the addresses; NULL = none */
+	const char *samples; /* writes every round trip there (CSV); NULL = not */
+	const char *compare; /* the captured prober's samples, model/rtt_samples.h; outlives the pairs; NULL = none */
+	uint16_t udp_port;   /* of the reflectors */
 	unsigned int protocols;    /* bits 1 << capture_protocol */
 	bool gross;                /* keep the reflector's own time (t3 - t2) */
 	struct progress *progress; /* NULL is legal */
@@ -24,7 +25,10 @@ struct rtt_pairs_settings {
 
 struct rtt_pairs;
 
-/* Borrows the settings for the call. NULL with err set; free with rtt_pairs_destroy(). */
+/*
+ * Borrows the settings for the call. NULL with err set (ENODATA: `compare` has no probe of the capture); free with
+ * rtt_pairs_destroy().
+ */
 struct rtt_pairs *rtt_pairs_read(const char *path, const struct rtt_pairs_settings *settings, struct error *err);
 void rtt_pairs_destroy(struct rtt_pairs *pairs); /* NULL is legal */
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The round trips that a prober measured, one by one: CSV of lines "sent_at,peer,source_port,sequence,rtt_us,
+ * residence_us,offset_us,disturbed". `nomora probe --samples` writes it. Plain data, owned by the caller.
+ */
+#ifndef MODEL_RTT_SAMPLES_H
+#define MODEL_RTT_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <base/error.h>
+#include <base/file.h>
+#include <base/hash_table.h>
+#include <base/ns.h>
+
+struct rtt_sample {
+	struct ns sent_at;   /* since the epoch, by the prober's clock */
+	struct ns rtt;       /* without the reflector's time */
+	struct ns residence; /* the reflector's time */
+	struct ns offset;    /* the peer's clock minus ours */
+	uint32_t sequence;
+	uint32_t peer; /* index in rtt_samples.peers; a writer leaves it 0 */
+	uint16_t source_port;
+	bool disturbed;
+};
+
+enum { RTT_SAMPLES_PEER_BYTES = 64 };
+
+/* As they were written; a zeroed struct is empty. */
+struct rtt_samples {
+	struct rtt_sample *items;
+	char (*peers)[RTT_SAMPLES_PEER_BYTES];
+	size_t count, capacity, peer_count, peer_capacity;
+	struct hash_table by_probe, by_name;
+};
+
+void rtt_samples_print_head(FILE *out);
+void rtt_samples_print(const struct rtt_sample *sample, const char *peer, FILE *out);
+
+/* At least one sample, or -errno with err set "file:line: field: ...". Free with rtt_samples_free(). */
+int rtt_samples_read(const char *path, struct rtt_samples *samples, struct error *err);
+int rtt_samples_parse(struct file_lines *lines, struct rtt_samples *samples, struct error *err);
+void rtt_samples_free(struct rtt_samples *samples);
+
+/* The sample of a probe to `peer` that left within `tolerance` of `sent_at`, the nearest one; NULL: there is none. */
+const struct rtt_sample *rtt_samples_find(const struct rtt_samples *samples, const char *peer, uint16_t source_port,
+					  uint32_t sequence, struct ns sent_at, struct ns tolerance);
+
+#endif

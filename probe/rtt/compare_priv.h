@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a prober says of its probes beside what a capture says of the same ones: the delay that it added. One thread. */
+#ifndef RTT_COMPARE_PRIV_H
+#define RTT_COMPARE_PRIV_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <base/error.h>
+#include <model/rtt_samples.h>
+#include <probe/rtt/capture.h>
+
+/* A probe in both. */
+struct compare_match {
+	ip_address source, destination;
+	double added_us; /* the prober's round trip less the capture's */
+};
+
+/* Sorted, nearest rank. */
+struct compare_figures {
+	uint64_t count;
+	double min_us, p50_us, p99_us, max_us;
+};
+
+struct compare {
+	const char *path; /* NULL = nothing to compare with */
+	struct rtt_samples samples;
+	struct compare_match *matches;
+	size_t count, capacity;
+	ip_address prober;
+	struct compare_figures all;
+};
+
+/* Borrows the path. 0 or -errno with err set. Free with compare_free(); a zeroed struct compares nothing. */
+int compare_open(struct compare *compare, const char *path, struct error *err);
+void compare_free(struct compare *compare);
+
+/* An exchange of the capture; `destination` is its name there. 0 or -ENOMEM. */
+int compare_take(struct compare *compare, const struct capture_sample *exchange, const char *destination);
+
+/*
+ * After the last exchange. The capture may hold other probers with equal ports and numbers: the one with the most
+ * probes in common is the samples' own, and the others' matches go. -ENODATA with err set: there is no probe in both.
+ */
+int compare_finish(struct compare *compare, struct error *err);
+
+/* Samples without an exchange in the capture. */
+uint64_t compare_not_captured(const struct compare *compare);
+
+/* Of one pair; count 0: it is not the prober's or has no probe in both. */
+struct compare_figures compare_pair(const struct compare *compare, ip_address source, ip_address destination);
+
+/* {"probes", "min", "p50", "p99", "max"}; null for no probes. */
+json_t *compare_figures_json(const struct compare_figures *figures);
+
+#endif
