@@ -159,7 +159,7 @@ static const struct option_row rows[] = {
 		    "an upper bound on the sum of the rates where the tasks are, by linear programming"),
 	OPTION_FLAG(struct dataflow_settings, compare, "compare", 'c', "run every engine; one line each"),
 	OPTION_FLAG(struct dataflow_settings, json, "json", 'j', "print placement, routes and rates as JSON"),
-	OPTION_HEADING("Engine rate:"),
+	OPTION_HEADING("Engines rate and completion:"),
 	OPTION_INTEGER(struct dataflow_settings, starts, "starts", 0, "N", 1, 10000, "local searches"),
 	OPTION_INTEGER(struct dataflow_settings, evaluations, "evaluations", 0, "N", 0, INT32_MAX,
 		       "stop a job's search after N evaluations; 0: the engine's default"),

@@ -8,7 +8,7 @@
 
 #include <base/array.h>
 
-/* Differences below this part of the total count as none: the next criterion decides. */
+/* Differences below this part of the goal count as none: the next criterion decides. */
 #define SAME 1e-9
 
 uint32_t decision_free_slots(const struct decision *decision, uint32_t host)
@@ -150,6 +150,7 @@ struct value decision_evaluate(struct decision *decision)
 	const struct network_job job = {.job = decision->job, .graph = decision->graph};
 	struct loads *loads = &decision->loads;
 	struct value value = {0};
+	struct running_total all = {0};
 	int code;
 
 	loads_clear(loads);
@@ -159,24 +160,26 @@ struct value decision_evaluate(struct decision *decision)
 		if (loads->items[i].resource < 2 * decision->network->topology->link_count)
 			value.carried_MBps += loads->items[i].load;
 	if (code == 0)
-		code = running_loads_spread(&decision->running, loads, &value.all_MBps);
+		code = running_loads_spread(&decision->running, loads, &all);
 	if (code == 0)
 		code = loads_solve(loads, decision->network, decision->rates, decision->bottlenecks);
 	if (code < 0 && decision->code == 0)
 		decision->code = code;
 	for (uint32_t s = 0; decision->code == 0 && s < loads->source_count; s++) {
-		double rate = fmin(decision->rates[s], decision->options->local_MBps);
+		double most = decision->options->local_MBps;
 
-		value.all_MBps += rate;
-		value.own_MBps += s < decision->graph->source_count ? rate : 0;
+		running_total_add(&all, loads, s, decision->rates[s], most, 1);
+		value.own_MBps += s < decision->graph->source_count ? fmin(decision->rates[s], most) : 0;
 	}
+	value.all_MBps = all.MBps;
+	value.goal = decision->completion ? -all.s_per_MB : all.MBps;
 	return value;
 }
 
 bool value_better(const struct value *a, const struct value *b)
 {
-	if (fabs(a->all_MBps - b->all_MBps) > SAME * b->all_MBps)
-		return a->all_MBps > b->all_MBps;
+	if (fabs(a->goal - b->goal) > SAME * fabs(b->goal))
+		return a->goal > b->goal;
 	return a->carried_MBps < b->carried_MBps * (1 - SAME);
 }
 
@@ -283,8 +286,12 @@ int engine_place(const struct engine *engine, struct network *network, struct da
 		 const struct dataflow_graph *graph, const struct engine_options *options, struct engine_answer *answer,
 		 struct error *err)
 {
-	struct decision decision = {
-		.network = network, .job = job, .graph = graph, .options = options, .routing = engine->routing};
+	struct decision decision = {.network = network,
+				    .job = job,
+				    .graph = graph,
+				    .options = options,
+				    .routing = engine->routing,
+				    .completion = engine->completion};
 	uint32_t *before = malloc(job->task_count * sizeof *before + 1);
 	int code;
 
@@ -337,14 +344,15 @@ void engine_answer_clear(struct engine_answer *answer)
 }
 
 static const struct engine engines[] = {
-	{"rate", ROUTES_LEAST_USED, 20000, engine_place_rate},
-	{"both", ROUTES_RANDOM, UINT32_MAX, engine_place_both},
-	{"application", ROUTES_RANDOM, UINT32_MAX, engine_place_application},
-	{"routing", ROUTES_RANDOM, UINT32_MAX, engine_place_routing},
-	{"random", ROUTES_RANDOM, 1, engine_place_random},
-	{"storm", ROUTES_EQUAL_COST, 1, engine_place_storm},
-	{"flink", ROUTES_EQUAL_COST, 1, engine_place_flink},
-	{"rstorm", ROUTES_EQUAL_COST, 1, engine_place_rstorm},
+	{"rate", ROUTES_LEAST_USED, 20000, false, engine_place_rate},
+	{"completion", ROUTES_LEAST_USED, 20000, true, engine_place_rate},
+	{"both", ROUTES_RANDOM, UINT32_MAX, false, engine_place_both},
+	{"application", ROUTES_RANDOM, UINT32_MAX, false, engine_place_application},
+	{"routing", ROUTES_RANDOM, UINT32_MAX, false, engine_place_routing},
+	{"random", ROUTES_RANDOM, 1, false, engine_place_random},
+	{"storm", ROUTES_EQUAL_COST, 1, false, engine_place_storm},
+	{"flink", ROUTES_EQUAL_COST, 1, false, engine_place_flink},
+	{"rstorm", ROUTES_EQUAL_COST, 1, false, engine_place_rstorm},
 };
 
 const struct engine *engine_find(const char *name)

@@ -15,6 +15,7 @@
 enum decision_routing { ROUTES_RANDOM, ROUTES_EQUAL_COST, ROUTES_LEAST_USED };
 
 struct value {
+	double goal; /* what the search maximises: all_MBps, or less time per MB */
 	double all_MBps, own_MBps;
 	double carried_MBps; /* sum over links of what they carry for 1 MB/s of each of the job's sources: less is
 				better */
@@ -26,6 +27,7 @@ struct decision {
 	const struct dataflow_graph *graph;
 	const struct engine_options *options;
 	enum decision_routing routing;
+	bool completion; /* the goal is less time per MB */
 	struct rng rng;
 	bool *pinned;    /* by task */
 	uint32_t *taken; /* by node: slots taken by this job's tasks that were placed here */
@@ -48,6 +50,7 @@ struct engine {
 	const char *name;
 	enum decision_routing routing;
 	uint32_t evaluations; /* default */
+	bool completion;
 	void (*place)(struct decision *decision);
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Local search on the rates that all sources sustain together. From R-Storm's placement: each task in turn tries the
- * hosts of the tasks it exchanges data with, their neighbours, some random hosts, and the places of the job's other
- * tasks (a swap); each pair of hosts whose route passes a bottleneck of the job tries its other routes. The best change
- * of a task is made if it is better than staying; the search ends when a pass over all tasks changes nothing.
+ * Local search on the rates that all sources sustain together: on their sum, or on the time per MB. From R-Storm's
+ * placement: each task in turn tries the hosts of the tasks it exchanges data with, their neighbours, some random
+ * hosts, and the places of the job's other tasks (a swap); each pair of hosts whose route passes a bottleneck of the
+ * job tries its other routes. The best change of a task is made if it is better than staying; the search ends when a
+ * pass over all tasks changes nothing.
  */
 #include <errno.h>
 #include <stdlib.h>

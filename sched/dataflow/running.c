@@ -8,6 +8,20 @@
 
 #include "network_priv.h"
 
+/* Keeps the time finite: a source that gets nothing counts as one of 1 kB/s. */
+#define LEAST_MBPS 1e-3
+
+void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
+		       double local_MBps, double sign)
+{
+	double capped = fmin(rate, local_MBps);
+	bool ended = loads->offered[source] == 0 && !loads->broken[source];
+
+	total->MBps += sign * capped;
+	if (!ended)
+		total->s_per_MB += sign * loads->weight[source] / fmax(capped, LEAST_MBPS);
+}
+
 static int allocate(struct running_loads *running, uint32_t resources)
 {
 	size_t entries = running->loads.count + 1, sources = (size_t)running->source_count + 2;
@@ -99,7 +113,7 @@ int running_loads_begin(struct running_loads *running, struct network *network, 
 	if (code < 0)
 		return code;
 	for (uint32_t s = 0; s < running->source_count; s++)
-		running->all_MBps += fmin(running->rate[s], local_MBps);
+		running_total_add(&running->total, &running->loads, s, running->rate[s], local_MBps, 1);
 	sort_by_source(running);
 	merge(running, running->seen_resource);
 	memset(running->seen_resource, 0, resources * sizeof *running->seen_resource);
@@ -131,12 +145,12 @@ static int add_source(struct running_loads *running, struct loads *loads, uint32
 	return code;
 }
 
-int running_loads_spread(struct running_loads *running, struct loads *loads, double *unchanged_MBps)
+int running_loads_spread(struct running_loads *running, struct loads *loads, struct running_total *unchanged)
 {
 	int code = 0;
 
 	running->spread++;
-	*unchanged_MBps = running->all_MBps;
+	*unchanged = running->total;
 	/* The list of loads is the queue: those of a source that is added come at its end. */
 	for (size_t i = 0; i < loads->count && code == 0; i++) {
 		uint32_t resource = loads->items[i].resource;
@@ -151,7 +165,8 @@ int running_loads_spread(struct running_loads *running, struct loads *loads, dou
 			if (running->seen_source[source] == running->spread)
 				continue;
 			running->seen_source[source] = running->spread;
-			*unchanged_MBps -= fmin(running->rate[source], running->local_MBps);
+			running_total_add(unchanged, &running->loads, source, running->rate[source],
+					  running->local_MBps, -1);
 			code = add_source(running, loads, source);
 		}
 	}

@@ -10,6 +10,12 @@
 
 struct network;
 
+/* What a set of sources has. */
+struct running_total {
+	double MBps;     /* sum of the sources' rates, each at most local_MBps */
+	double s_per_MB; /* sum over the same rates of weight / rate */
+};
+
 struct running_loads {
 	struct loads loads; /* as collected; weight, offered, broken by source */
 	uint32_t source_count;
@@ -21,7 +27,7 @@ struct running_loads {
 	uint32_t *resource_first, *source;
 	uint32_t *seen_source, *seen_resource; /* number of the last spread that met it */
 	uint32_t spread;
-	double all_MBps; /* of all sources, each at most local_MBps */
+	struct running_total total; /* of all sources */
 	double local_MBps;
 };
 
@@ -29,10 +35,14 @@ struct running_loads {
 int running_loads_begin(struct running_loads *running, struct network *network, double local_MBps);
 void running_loads_free(struct running_loads *running);
 
+/* Adds (sign 1) or takes away (-1) a source of `loads` that has `rate`. One that has ended takes no time. */
+void running_total_add(struct running_total *total, const struct loads *loads, uint32_t source, double rate,
+		       double local_MBps, double sign);
+
 /*
- * Adds to `loads`, which holds a new job, the running sources whose rates it may change. *unchanged_MBps: the sum over
- * the others. 0 or -ENOMEM.
+ * Adds to `loads`, which holds a new job, the running sources whose rates it may change. *unchanged: the total
+ * of the others. 0 or -ENOMEM.
  */
-int running_loads_spread(struct running_loads *running, struct loads *loads, double *unchanged_MBps);
+int running_loads_spread(struct running_loads *running, struct loads *loads, struct running_total *unchanged);
 
 #endif

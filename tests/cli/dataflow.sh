@@ -57,11 +57,18 @@ check "the same seed, the same answer" test "$first" = "$("$nomora" dataflow --j
 "$nomora" dataflow - <"$scenario" >"$scratch/piped" && grep -q '^count' "$scratch/piped" && pass "stdin" || fail "stdin"
 
 run "$nomora" dataflow --compare "$scenario"
-check "compares all engines" test "$(wc -l <<<"$out")" -eq 9
-for engine in rate both application routing random storm flink rstorm; do
+check "compares all engines" test "$(wc -l <<<"$out")" -eq 10
+for engine in rate completion both application routing random storm flink rstorm; do
 	run "$nomora" dataflow --engine "$engine" --steps 10 "$scenario"
 	[ "$code" -eq 0 ] && pass "engine $engine" || fail "engine $engine" "exit $code" "$err"
 done
+
+ends() {
+	"$nomora" dataflow --generate storm,jobs=5,MB=100-1000,seed=1 -t jellyfish:30,5,30 --local-MBps 100 --simulate --json --engine "$1" |
+		jq '[.jobs[].end_s] | add'
+}
+by_rate=$(ends rate)
+check "engine completion: jobs end earlier in sum than with rate" jq -en --argjson ours "$(ends completion)" --argjson rate "$by_rate" '$ours < $rate'
 
 run "$nomora" dataflow --bound "$scenario"
 check "the bound is no less than the rates" grep -qE '^bound: all jobs [0-9.]+ MB/s, ([0-9.]{1,4}|100.0) % of the [0-9.]+ MB/s' <<<"$out"

@@ -4,13 +4,14 @@
  *
  * Engines:
  *   rate         ours: local search on the rates that all sources sustain together (sched/flows), running jobs included
- *   both         the paper's nested simulated annealing over placement and routes (Alkaff and Gupta, algorithms 1 to 3)
- *   application  the paper's annealing over the placement alone; a random route for each pair of hosts
- *   routing      the paper's annealing over the routes alone; a random placement
- *   random       a random free slot for each task, a random route for each pair
- *   storm        Storm's default: tasks in order, round robin over the hosts with free slots; equal-cost routes at
- * random flink        evenly: each component's tasks over the hosts with the fewest tasks; equal-cost routes at random
- *   rstorm       R-Storm: tasks in breadth-first order of the graph, each in the nearest free slot; equal-cost routes
+ *   completion   the same search for the least sum of weight / rate over the sources: sources of equal size then take
+ * the least time in sum, where the greatest sum of rates starves those on busy links both         the paper's nested
+ * simulated annealing over placement and routes (Alkaff and Gupta, algorithms 1 to 3) application  the paper's
+ * annealing over the placement alone; a random route for each pair of hosts routing      the paper's annealing over the
+ * routes alone; a random placement random       a random free slot for each task, a random route for each pair storm
+ * Storm's default: tasks in order, round robin over the hosts with free slots; equal-cost routes at random flink
+ * evenly: each component's tasks over the hosts with the fewest tasks; equal-cost routes at random rstorm R-Storm:
+ * tasks in breadth-first order of the graph, each in the nearest free slot; equal-cost routes
  */
 #ifndef SCHED_DATAFLOW_ENGINE_H
 #define SCHED_DATAFLOW_ENGINE_H
@@ -21,7 +22,8 @@
 struct engine_options {
 	uint64_t seed;
 	uint32_t evaluations; /* at most; 0: the engine's default */
-	uint32_t starts; /* engine rate: local searches, the first from R-Storm's placement, the others from random ones
+	uint32_t starts; /* engines rate and completion: local searches, the first from R-Storm's placement, the others
+			  * from random ones
 			  */
 	double local_MBps;      /* the most that a source gets even if all its tasks share a host; > 0 */
 	struct ns (*now)(void); /* for `deadline`; may be NULL */
