@@ -53,7 +53,7 @@ examples nomora-rtt | sed "${names[@]}" -e '/^nomora/d' -e 's/^ip/exec ip/' >cap
 bash capture.sh 2>listening &
 capture=$!
 wait_for 10 grep -q 'listening on' listening || fail "tcpdump listens" "$(cat listening)"
-run_examples nomora-probe "${names[@]}" -e '/lab up/d' -e 's/--reflect/& --duration 0.5/'
+run_examples nomora-probe "${names[@]}" -e '/lab up/d' -e 's/--reflect/& --duration 0.5 --samples $name.samples/'
 check "the mesh has all pairs" test "$(grep -vc "^#" latency.csv)" -eq 13
 kill "$capture"
 wait "$capture"
