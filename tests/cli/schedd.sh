@@ -31,7 +31,7 @@ start() {
 	"$bin/nomora-schedd" schedd --state "$dir/state" --socket "$NOMORA_SCHEDD" --latency "$dir/latency.csv" --max-age 0 --retry 0.1 "$@" 2>>"$dir/log" &
 	daemon=$!
 	echo $daemon >"$dir/pid"
-	wait_for 10 "$nomora" jobs >/dev/null 2>&1
+	wait_for 30 "$nomora" jobs >/dev/null 2>&1
 }
 # ask METHOD PATH [BODY]
 ask() { curl -s --unix-socket "$NOMORA_SCHEDD" -X "$1" ${3+--data-binary "$3"} "http://localhost$2"; }
@@ -50,7 +50,7 @@ run "$nomora" submit --move "$dir/jobs.jsonl"
 check "the same again is known" test "$out" = "web known"
 sed 's/client2/client9/' "$dir/jobs.jsonl" >"$dir/other.jsonl"
 refuses "another job of this name" 1 "job 'web' exists with another description" "$nomora" submit "$dir/other.jsonl"
-wait_for 10 in_state web client2 decided
+wait_for 30 in_state web client2 decided
 check "all three are decided" test "$("$nomora" jobs --json | jq '.jobs[0].decided')" -eq 3
 racks=$(for task in server client1 client2; do case $(field web $task machine) in h1 | h2) echo r1 ;; *) echo r2 ;; esac; done | sort -u | wc -l)
 check "within one rack" test "$racks" -eq 1
@@ -69,10 +69,11 @@ check "the job is known after the restart" test "$out" = "web known"
 
 host=$(field web client2 machine)
 check "drain" "$nomora" drain "$host"
-wait_for 3 in_state web client2 moving || wait_for 3 in_state web client1 moving
+one_moves() { in_state web client2 moving || in_state web client1 moving; }
+wait_for 30 one_moves
 check "a drained machine's task moves" test "$(field web client2 state)$(field web client1 state)" != runningrunning
 for task in server client1 client2; do report started web $task >/dev/null; done
-wait_for 10 test "$("$nomora" nodes --json | jq "[.machines[] | select(.name == \"$host\").tasks][0]")" -eq 0
+wait_for 30 test "$("$nomora" nodes --json | jq "[.machines[] | select(.name == \"$host\").tasks][0]")" -eq 0
 check "and leaves it" test "$("$nomora" nodes --json | jq "[.machines[] | select(.name == \"$host\").tasks][0]")" -eq 0
 check "back" "$nomora" drain --back "$host"
 
@@ -80,7 +81,7 @@ check "back" "$nomora" drain --back "$host"
 echo '{"id": "bad", "curve": "spark", "root": 0, "tasks": 1}' >"$dir/bad.jsonl"
 "$nomora" submit "$dir/bad.jsonl" >/dev/null
 for attempt in 1 2 3 4 5; do
-	wait_for 10 in_state bad t0 decided
+	wait_for 30 in_state bad t0 decided
 	report failed bad t0 >/dev/null
 done
 check "given up after five failures" in_state bad t0 failed
@@ -131,7 +132,7 @@ refuses "no change" 2 "missing operand CHANGE" "$nomora" what-if
 
 # A mesh that is cut changes nothing.
 head -c 150 "$dir/latency.csv" >"$dir/cut.csv" && mv "$dir/cut.csv" "$dir/latency.csv"
-wait_for 10 grep -q 'latency.csv:' "$dir/log"
+wait_for 30 grep -q 'latency.csv:' "$dir/log"
 check "a cut mesh is reported and not used" grep -q 'latency.csv:' "$dir/log"
 
 
@@ -157,7 +158,7 @@ if mount -t tmpfs -o size=400k none "$dir/small" 2>/dev/null; then
 	"$bin/nomora-schedd" schedd --state "$dir/small/state" --socket "$NOMORA_SCHEDD" --cluster "$dir/cluster.json" --curves "$source_root/curves" 2>"$dir/full.log" &
 	daemon=$!
 	echo $daemon >"$dir/pid"
-	wait_for 10 "$nomora" jobs >/dev/null 2>&1
+	wait_for 30 "$nomora" jobs >/dev/null 2>&1
 	head -c 200000 /dev/zero >"$dir/small/ballast"
 	accepted=0
 	for number in $(seq 60); do
@@ -170,7 +171,7 @@ if mount -t tmpfs -o size=400k none "$dir/small" 2>/dev/null; then
 	run "$nomora" jobs --json
 	check "the accepted jobs can be seen meanwhile" test "$(jq '.jobs | length' <<<"$out")" -eq "$accepted"
 	rm "$dir/small/ballast"
-	check "with space again jobs are taken" wait_for 10 bash -c "$nomora submit - <<<'{\"id\": \"after\", \"curve\": \"spark\", \"root\": 0, \"tasks\": 1}'"
+	check "with space again jobs are taken" wait_for 30 bash -c "$nomora submit - <<<'{\"id\": \"after\", \"curve\": \"spark\", \"root\": 0, \"tasks\": 1}'"
 	check "none is lost" test "$("$nomora" jobs --json | jq '.jobs | length')" -eq $((accepted + 1))
 	check "the log says it once" test "$(grep -c 'cannot be written' "$dir/full.log")" -eq 1
 	kill "$daemon"

@@ -128,11 +128,12 @@ on h3 "$nomora" sweep "$scratch/hooks.plan" --share-machine -o hooks.csv --delay
 holder=$!
 wait_for 30 sh -c 'test "$(wc -l <hooks.csv)" -gt 3'
 before=$(cat sshd-h?.log | grep -c Accepted)
-rows=$(wc -l <hooks.csv)
 ip netns pids "$lab-h3" | while read -r pid; do grep -qsz -- -MN "/proc/$pid/cmdline" && kill "$pid"; done
-sleep 12
-check "a connection that is lost is made anew" test "$(cat sshd-h?.log | grep -c Accepted)" -gt "$before"
-check "and the sweep goes on" test "$(wc -l <hooks.csv)" -gt "$rows"
+logged_in_again() { [ "$(cat sshd-h?.log | grep -c Accepted)" -gt "$before" ]; }
+goes_on() { [ "$(wc -l <hooks.csv)" -gt "$rows" ]; }
+check "a connection that is lost is made again" wait_for 60 logged_in_again
+rows=$(wc -l <hooks.csv)
+check "and the sweep goes on" wait_for 60 goes_on
 check "with what setup has left" kill -0 "$(cat helper)"
 sweeper=$(ip netns pids "$lab-h3" | while read -r pid; do grep -qs sweep "/proc/$pid/cmdline" && echo "$pid"; done | head -1)
 [ -z "$sweeper" ] || kill -KILL "$sweeper"
