@@ -15,7 +15,7 @@
 #include <base/array.h>
 #include <base/json.h>
 #include <lab/lab.h>
-#include <lab/routes.h>
+#include <lab/routes/routes.h>
 #include <lab/transfer.h>
 
 #include "../command.h"
@@ -37,6 +37,7 @@ struct applied {
 	int *node_of; /* by node of the topology: of the lab */
 	struct sending *sendings;
 	size_t sending_count, sending_capacity;
+	struct routes *switches;
 	struct lab_route *routes;
 	int *route_nodes;
 	struct transfers *transfers;
@@ -109,6 +110,7 @@ static int set_routes(struct applied *a, struct error *err)
 {
 	const struct topology *topology = network_topology(a->plan->network);
 	size_t pairs = (size_t)topology->host_count * topology->host_count, count = 0;
+	int code;
 
 	a->routes = calloc(pairs + 1, sizeof *a->routes);
 	a->route_nodes = malloc((pairs + 1) * NETWORK_ROUTE_LINKS * sizeof *a->route_nodes);
@@ -128,7 +130,11 @@ static int set_routes(struct applied *a, struct error *err)
 									.nodes = nodes,
 									.node_count = length};
 		}
-	return lab_set_routes(&a->lab, a->routes, count, err);
+	a->switches = routes_open(&a->lab, err);
+	if (!a->switches)
+		return error_code(err, EIO);
+	code = routes_set(a->switches, a->routes, count, NULL, err);
+	return code == 0 ? routes_check(a->switches, a->routes, count, err) : code;
 }
 
 static int start_transfers(struct applied *a, struct error *err)
@@ -234,9 +240,10 @@ static int apply(struct applied *a, struct error *err)
 	if (code == 0 && print(a) < 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	transfers_destroy(a->transfers);
-	if (!a->settings->keep_routes && a->routes && lab_set_routes(&a->lab, NULL, 0, code == 0 ? err : NULL) < 0 &&
-	    code == 0)
+	if (!a->settings->keep_routes && a->switches &&
+	    routes_set(a->switches, NULL, 0, NULL, code == 0 ? err : NULL) < 0 && code == 0)
 		code = error_code(err, EIO);
+	routes_close(a->switches);
 	return code;
 }
 

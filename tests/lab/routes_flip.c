@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * routes_flip LAB KILLS: a child changes the lab's routes all the time, from one random set of long paths to the next.
+ * It is killed at a random moment, KILLS times; each time every pair of hosts must be connected, without a circle. Then
+ * the routes are taken over and removed. Exit 0, or 1 with a line that says why.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <base/rng.h>
+#include <lab/lab.h>
+#include <lab/routes/routes.h>
+
+enum { PAIRS = 24 };
+
+struct paths {
+	struct lab_route routes[PAIRS];
+	int nodes[PAIRS][LAB_SWITCHES_MAXIMUM];
+};
+
+static struct lab lab;
+
+static int switch_of(int host)
+{
+	for (int l = 0; l < lab.link_count; l++)
+		if (lab.links[l].a == host)
+			return lab.links[l].b;
+	return -1;
+}
+
+static int random_neighbour(struct rng *rng, int node)
+{
+	for (;;) {
+		const struct lab_link *link = &lab.links[rng_below(rng, (uint64_t)lab.link_count)];
+
+		if (link->a >= lab.host_count && (link->a == node || link->b == node))
+			return link->a == node ? link->b : link->a;
+	}
+}
+
+/* A random walk with its circles cut out. */
+static size_t draw_path(struct rng *rng, int from, int to, int *nodes)
+{
+	size_t count = 0;
+	int node = from;
+
+	for (;;) {
+		for (size_t i = 0; i < count; i++)
+			if (nodes[i] == node)
+				count = i;
+		nodes[count++] = node;
+		if (node == to)
+			return count;
+		node = random_neighbour(rng, node);
+	}
+}
+
+static void draw(struct rng *rng, struct paths *paths)
+{
+	for (int i = 0; i < PAIRS; i++) {
+		/* Different pairs: neighbours at a distance that grows with each round through the hosts. */
+		int from = i % lab.host_count, to = (from + 1 + i / lab.host_count) % lab.host_count;
+
+		paths->routes[i] = (struct lab_route){.from = from, .to = to, .nodes = paths->nodes[i]};
+		paths->routes[i].node_count = draw_path(rng, switch_of(from), switch_of(to), paths->nodes[i]);
+	}
+}
+
+static void change_for_ever(uint64_t seed)
+{
+	static struct paths paths;
+	struct error err = {0};
+	struct routes *routes;
+	struct rng rng;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	rng_seed(&rng, seed);
+	routes = routes_open(&lab, &err);
+	while (routes) {
+		draw(&rng, &paths);
+		if (routes_set(routes, paths.routes, rng_below(&rng, PAIRS + 1), NULL, &err) != 0)
+			break;
+	}
+	fprintf(stderr, "%s\n", err.text);
+	_exit(1);
+}
+
+static int walk_all(struct routes *routes, struct error *err)
+{
+	int nodes[LAB_SWITCHES_MAXIMUM];
+
+	for (int from = 0; from < lab.host_count; from++)
+		for (int to = 0; to < lab.host_count; to++) {
+			struct routes_packet packet = {.from = from, .to = to};
+
+			if (from != to && routes_trace(routes, &packet, nodes, err) < 0)
+				return error_code(err, EIO);
+		}
+	return 0;
+}
+
+static int kill_and_walk(struct routes *routes, struct rng *rng, struct error *err)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+		change_for_ever(rng_below(rng, UINT32_MAX));
+	usleep((useconds_t)(10000 + rng_below(rng, 20000)));
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	rng_below(rng, 2); /* the next child draws from another seed */
+	if (!WIFSIGNALED(status))
+		return error_set(err, EIO, "the child ended by itself");
+	return walk_all(routes, err);
+}
+
+int main(int argc, char **argv)
+{
+	static struct paths paths;
+	struct error err = {0};
+	struct routes *routes = NULL;
+	struct routes_changes changes;
+	struct rng rng;
+	int code = argc == 3 ? lab_read(argv[1], &lab, &err) : error_set(&err, EINVAL, "usage: LAB KILLS");
+
+	if (code == 0)
+		routes = routes_open(&lab, &err);
+	code = routes ? 0 : error_code(&err, EIO);
+	rng_seed(&rng, 1);
+	for (int i = 0; i < (routes ? atoi(argv[2]) : 0) && code == 0; i++)
+		code = kill_and_walk(routes, &rng, &err);
+	draw(&rng, &paths);
+	if (code == 0)
+		code = routes_set(routes, paths.routes, PAIRS, NULL, &err);
+	if (code == 0)
+		code = routes_check(routes, paths.routes, PAIRS, &err);
+	if (code == 0)
+		code = routes_set(routes, paths.routes, PAIRS, &changes, &err);
+	if (code == 0 && changes.set + changes.cleared != 0)
+		code = error_set(&err, EIO, "the same routes once more changed %u entries", changes.set);
+	if (code == 0)
+		code = routes_set(routes, NULL, 0, &changes, &err);
+	if (code == 0)
+		code = walk_all(routes, &err);
+	routes_close(routes);
+	if (code != 0)
+		fprintf(stderr, "%s\n", err.text);
+	return code == 0 ? 0 : 1;
+}
