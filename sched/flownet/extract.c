@@ -87,9 +87,20 @@ int net_plan_add(struct flownet *net, const struct net_plan *plan)
 }
 
 /*
- * To `share`, or to wait when that is NULL. Units that cost no more than the row's limit have an arc to their machine:
- * a way over the rack or the cluster costs no less than it, and tasks with an arc of their own to there stay. A task
- * that should leave its machine stays until there is another one.
+ * Whether the unit has an arc to its machine: it does up to the row's limit, as a way over the rack or the cluster
+ * costs no less, unless the machine cannot be reached, to which a rack leads as to its others.
+ */
+static bool is_direct(const struct flownet *net, uint32_t job, const struct structured_share *share,
+		      int32_t machine_limit)
+{
+	return share->cost <= machine_limit &&
+	       net->policy.at(net->policy.context, job, net_root_machine(&net->jobs[job]), (uint32_t)share->column) !=
+		       COST_ABSENT;
+}
+
+/*
+ * To `share`, or to wait when that is NULL. Tasks with an arc of their own to there stay. A task that should leave its
+ * machine stays until there is another one.
  */
 static int plan(struct flownet *net, uint32_t job, const struct net_member *member,
 		const struct structured_share *share, int32_t machine_limit)
@@ -100,7 +111,7 @@ static int plan(struct flownet *net, uint32_t job, const struct net_member *memb
 	if (!share && net->jobs[job].tasks[member->task].origin == ORIGIN_LEAVES)
 		return 0;
 	plan.move = (struct flownet_move){.job = job, .task = member->task, .from = member->machine, .to = to};
-	if (share && !member->root && share->cost <= machine_limit) {
+	if (share && !member->root && is_direct(net, job, share, machine_limit)) {
 		plan.move.arc = FLOWNET_ARC_MACHINE;
 		plan.move.cost = share->cost;
 	} else {
@@ -267,6 +278,20 @@ static void withdraw(struct flownet *net, struct net_plan *entry)
 	}
 }
 
+/* FLOWNET_NONE: no slot will do. */
+static int32_t choose_slot(struct flownet *net, const struct flownet_move *move, int32_t rack)
+{
+	uint32_t machine;
+
+	if (!net->policy.choose)
+		return first_free(net, rack);
+	machine = net->policy.choose(net->policy.context, net, move->job, move->task, rack);
+	/* None of the rack's can be reached: any other is better than to wait. */
+	if (machine == COST_NO_MACHINE && rack != FLOWNET_NONE)
+		machine = net->policy.choose(net->policy.context, net, move->job, move->task, FLOWNET_NONE);
+	return (int32_t)machine;
+}
+
 /* Lets the policy choose among the free slots that the arc leads to. */
 static void choose_loose(struct flownet *net, enum flownet_arc arc)
 {
@@ -278,9 +303,7 @@ static void choose_loose(struct flownet *net, enum flownet_arc arc)
 			continue;
 		if (arc == FLOWNET_ARC_RACK)
 			rack = (int32_t)net->machines[move->to].rack;
-		move->to = net->policy.choose
-				   ? (int32_t)net->policy.choose(net->policy.context, net, move->job, move->task, rack)
-				   : first_free(net, rack);
+		move->to = choose_slot(net, move, rack);
 		if (move->to == FLOWNET_NONE)
 			withdraw(net, &net->plans[i]);
 		else

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Six machines m0..m5 of two slots in two racks, one curve "steep": 1 at 0 us, 0.2 less each 10 us. */
+#ifndef TESTS_LIVE_FIXTURE_H
+#define TESTS_LIVE_FIXTURE_H
+
+#include <sched/live/live.h>
+
+struct live *fixture_make(struct live_settings *settings);
+struct live *fixture_make_default(void);
+int fixture_submit(struct live *live, const char *id, uint32_t tasks, bool may_move, struct error *err);
+void fixture_measure(struct live *live, const char *a, const char *b, float rtt_us, double now_s);
+int fixture_step(struct live *live, double now_s);
+const struct live_task *fixture_task_of(const struct live *live, const char *job, uint32_t task);
+const char *fixture_machine_of(const struct live *live, const char *job, uint32_t task);
+/* Confirms every task of a job that is decided or moves. */
+void fixture_confirm(struct live *live, const char *job, double now_s);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <base/rng.h>
+
+#include "fixture.h"
+
+/* Two machines: web's root on m0, t1 on m3, 40 us away; then m1 is up, 1 us away. */
+static struct live *make_movable(struct live_settings *settings, double restart_s)
+{
+	struct error err = {0};
+	struct live *live;
+
+	settings->policy_settings.machine_threshold = settings->policy_settings.rack_threshold = 1000;
+	settings->max_age_s = 0;
+	live = fixture_make(settings);
+	for (int m = 0; m < 6; m++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "m%d", m);
+		live_machine_set(live, name, m < 3 ? "r0" : "r1", "p", 1, m == 0 ? LIVE_UP : LIVE_DOWN, &err);
+	}
+	fixture_measure(live, "m0", "m3", 40, 0);
+	fixture_measure(live, "m0", "m1", 1, 0);
+	live_machine_set(live, "m3", "r1", "p", 1, LIVE_UP, &err);
+	cr_assert_eq(fixture_submit(live, "web", 2, true, &err), 0, "%s", err.text);
+	cr_assert_eq(live_set_restart(live, "web", restart_s, &err), 0);
+	cr_assert_eq(fixture_step(live, 1), 2);
+	fixture_confirm(live, "web", 1);
+	if (strcmp(fixture_machine_of(live, "web", 0), "m3") == 0) { /* the root is there: all the other way round */
+		fixture_measure(live, "m3", "m1", 1, 0);
+		fixture_measure(live, "m0", "m1", INFINITY, 0);
+	}
+	cr_assert_eq(fixture_step(live, 2), 0);
+	live_machine_set(live, "m1", "r0", "p", 1, LIVE_UP, &err);
+	return live;
+}
+
+static void expect_why(struct live *live, const char *expected)
+{
+	struct live_candidate candidates[8];
+	struct error err = {0};
+	char why[160];
+
+	cr_expect_geq(live_explain(live, "web", "t1", candidates, 8, why, &err), 0);
+	cr_expect(strstr(why, expected), "'%s' lacks '%s'", why, expected);
+}
+
+Test(live_moves, a_move_waits_until_the_gain_has_held_and_the_restart_pays)
+{
+	struct live_settings settings;
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ON;
+	settings.migrate_hold_s = 10;
+	live = make_movable(&settings, 30);
+	cr_expect_eq(fixture_step(live, 3), 0);
+	expect_why(live, "< 10 s");
+	cr_expect_float_eq(live_next_s(live, 3), 10, 1e-9, "a round when the hold is over");
+	cr_expect_eq(fixture_step(live, 13), 0, "the gain times 12 s does not pay for 30 s");
+	expect_why(live, "< restart of 30 s");
+	cr_expect_geq(live_next_s(live, 13), 20);
+	cr_expect_eq(fixture_step(live, 13 + live_next_s(live, 13)), 1);
+	cr_expect_eq(fixture_task_of(live, "web", 1)->state, LIVE_MOVING);
+	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_HOLD], 1);
+	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_RESTART], 1);
+	live_destroy(live);
+}
+
+Test(live_moves, moves_wait_for_their_window_and_limits)
+{
+	struct live_settings settings;
+	struct error err = {0};
+	struct live *live;
+
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ON;
+	settings.migrate_per_machine = 1;
+	live = make_movable(&settings, -1);
+	live_open_moves(live, false);
+	cr_expect_eq(fixture_step(live, 3), 0);
+	expect_why(live, "before the next window");
+	live_open_moves(live, true);
+	cr_expect_eq(fixture_step(live, 4), 1);
+	cr_expect_eq(live_totals(live).refused[LIVE_REFUSED_CLOSED], 1);
+	fixture_confirm(live, "web", 5);
+	cr_expect_str_eq(fixture_machine_of(live, "web", 1), "m1");
+	/* Its job gets a task that could move there, too, while one is on the move from there. */
+	cr_assert_eq(live_machine_set(live, "m1", "r0", "p", 1, LIVE_DRAINING, &err), 0);
+	cr_expect_eq(fixture_step(live, 6), 1, "a drain moves it whatever the gain");
+	cr_expect(live_decisions(live, live_last_decision(live) - 1, &(size_t){0})->drains);
+	live_destroy(live);
+}
+
+Test(live_moves, advice_is_given_once)
+{
+	struct live_settings settings;
+	const struct live_decision *decisions;
+	struct live *live;
+	size_t count;
+
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ADVISE;
+	live = make_movable(&settings, -1);
+	cr_expect_eq(fixture_step(live, 3), 1);
+	decisions = live_decisions(live, live_last_decision(live) - 1, &count);
+	cr_expect_eq(decisions->kind, LIVE_ADVICE);
+	for (int i = 4; i < 8; i++) {
+		fixture_measure(live, "m4", "m5", (float)i, i);
+		live_machine_set(live, "m2", "r0", "p", 0, LIVE_UP, &(struct error){0});
+		cr_expect_eq(fixture_step(live, i), 0, "said already");
+	}
+	cr_expect_eq(fixture_task_of(live, "web", 1)->state, LIVE_RUNNING);
+	live_destroy(live);
+}
+
+/* A move that would make room is refused: the task that waits goes elsewhere. */
+Test(live_moves, a_refused_move_keeps_nobody_waiting)
+{
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		struct live_settings settings;
+		struct error err = {0};
+		struct live *live;
+		struct rng rng;
+
+		live_settings_default(&settings);
+		settings.policy_settings.machine_threshold = settings.policy_settings.rack_threshold = 1000;
+		settings.migration = LIVE_MIGRATE_ON;
+		settings.migrate_gain = 0.5;
+		settings.max_age_s = 0;
+		settings.confirm_at_once = true;
+		live = fixture_make(&settings);
+		rng_seed(&rng, seed);
+		for (int pair = 0; pair < 15; pair++) {
+			struct latency_sample sample = {(uint32_t)rng_below(&rng, 6), (uint32_t)rng_below(&rng, 6),
+							(float)(50 * rng_uniform(&rng))};
+
+			cr_assert_eq(live_latency(live, &sample, 1, 0), 0);
+		}
+		for (int j = 0; j < 4; j++) {
+			char id[8];
+
+			snprintf(id, sizeof id, "j%d", j);
+			cr_assert_eq(fixture_submit(live, id, 3, true, &err), 0);
+			for (int round = 0; round < 4; round++)
+				fixture_step(live, 1 + j);
+			cr_expect_eq(live_totals(live).waiting, 0, "seed %d, job %d", (int)seed, j);
+		}
+		live_destroy(live);
+	}
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <base/hash.h>
+#include <base/rng.h>
+
+#include "fixture.h"
+
+/* What must hold after any event. */
+static void check(const struct live *live)
+{
+	uint32_t jobs, used[64] = {0};
+	struct live_job *const *list = live_jobs(live, &jobs);
+	size_t count;
+	const struct live_decision *decisions = live_decisions(live, 0, &count);
+
+	for (uint32_t j = 0; j < jobs; j++)
+		for (uint32_t t = 0; list[j] && t < list[j]->task_count; t++) {
+			const struct live_task *task = &list[j]->tasks[t];
+			bool holds = task->state == LIVE_DECIDED || task->state == LIVE_RUNNING ||
+				     task->state == LIVE_MOVING;
+
+			cr_assert_eq(holds, task->machine >= 0, "job %s task %s: %s", list[j]->id, task->name,
+				     live_task_state_name(task->state));
+			cr_assert_eq(task->state == LIVE_MOVING, task->origin >= 0);
+			if (holds) {
+				cr_assert_neq(live_machine_state_of(live, (uint32_t)task->machine), LIVE_DOWN);
+				used[task->machine]++;
+			}
+			if (task->origin >= 0)
+				used[task->origin]++;
+		}
+	for (uint32_t m = 0; m < live_cluster(live)->machine_count; m++)
+		if (live_cluster(live)->machines[m].name)
+			cr_assert_eq(used[m], live_machine_tasks(live, m), "machine %s: %u tasks, the network has %u",
+				     live_cluster(live)->machines[m].name, used[m], live_machine_tasks(live, m));
+	for (size_t d = 1; d < count; d++)
+		cr_assert_eq(decisions[d].sequence, decisions[d - 1].sequence + 1);
+}
+
+static void random_report(struct live *live, struct rng *rng, double now_s)
+{
+	uint32_t jobs;
+	struct live_job *const *list = live_jobs(live, &jobs);
+	uint32_t j = jobs ? (uint32_t)rng_below(rng, jobs) : 0;
+	const struct live_task *task;
+	struct error err = {0};
+	char id[16], name[16];
+
+	if (jobs == 0 || !list[j])
+		return;
+	task = &list[j]->tasks[rng_below(rng, list[j]->task_count)];
+	strcpy(id, list[j]->id);
+	strcpy(name, task->name);
+	switch (rng_below(rng, 6)) {
+	case 0:
+		live_failed(live, id, name, now_s, &err);
+		break;
+	case 1:
+		live_ended(live, id, name, &err);
+		break;
+	case 2:
+		live_cancel(live, id, &err);
+		break;
+	default:
+		if (task->machine >= 0)
+			live_started(live, id, name, live_cluster(live)->machines[task->machine].name, now_s, &err);
+	}
+}
+
+static void random_event(struct live *live, struct rng *rng, double now_s)
+{
+	struct error err = {0};
+	char id[16], name[16], rack[16];
+	uint32_t machine = (uint32_t)rng_below(rng, 6);
+
+	snprintf(name, sizeof name, "m%u", machine);
+	snprintf(rack, sizeof rack, "r%u", machine / 3);
+	switch (rng_below(rng, 5)) {
+	case 0:
+		snprintf(id, sizeof id, "j%u", (uint32_t)rng_below(rng, 8));
+		fixture_submit(live, id, 1 + (uint32_t)rng_below(rng, 4), rng_below(rng, 2), &err);
+		break;
+	case 1:
+		live_machine_set(live, name, rack, "p", (uint32_t)rng_below(rng, 4),
+				 (enum live_machine_state)rng_below(rng, 3), &err);
+		break;
+	case 2: {
+		struct latency_sample sample = {machine, (uint32_t)rng_below(rng, 6),
+						rng_below(rng, 5) ? (float)(50 * rng_uniform(rng)) : INFINITY};
+
+		cr_assert_eq(live_latency(live, &sample, 1, now_s), 0);
+		cr_assert_eq(live_expire(live, now_s), 0);
+		break;
+	}
+	default:
+		random_report(live, rng, now_s);
+	}
+}
+
+/* All kinds of events at random, twice: every law holds after each, and both runs decide the same. */
+Test(live_random, random_events_keep_every_law_and_are_repeatable)
+{
+	uint64_t hashes[2];
+
+	for (int run = 0; run < 2; run++) {
+		struct live_settings settings;
+		struct live *live;
+		struct rng rng;
+		double now_s = 0;
+		uint64_t hash = HASH_FNV_START, seen = 0;
+
+		live_settings_default(&settings);
+		settings.policy_settings.machine_threshold = settings.policy_settings.rack_threshold = 1000;
+		settings.migration = LIVE_MIGRATE_ON;
+		settings.start_timeout_s = 5;
+		settings.no_return_s = 10;
+		settings.decisions_kept = 100;
+		live = fixture_make(&settings);
+		rng_seed(&rng, 17);
+		for (int event = 0; event < 20000; event++) {
+			const struct live_decision *decisions;
+			size_t count;
+
+			random_event(live, &rng, now_s);
+			now_s += 0.3 * rng_uniform(&rng);
+			if (rng_below(&rng, 2))
+				fixture_step(live, now_s);
+			check(live);
+			decisions = live_decisions(live, seen, &count);
+			for (size_t d = 0; d < count; d++) {
+				hash = hash_fnv_bytes(hash, decisions[d].job, strlen(decisions[d].job));
+				hash = hash_fnv_bytes(hash, decisions[d].to, strlen(decisions[d].to));
+			}
+			seen = live_last_decision(live);
+		}
+		cr_expect_gt(live_totals(live).decisions, 500);
+		cr_expect_gt(live_totals(live).moves, 5);
+		cr_expect_eq(live_totals(live).solver_errors, 0);
+		hashes[run] = hash;
+		live_destroy(live);
+	}
+	cr_expect_eq(hashes[0], hashes[1]);
+}
+
+/* All round trips become the same, so that a way over the cluster costs no more than a machine's own, and some machines
+ * cannot be reached: tasks that start again go to one that can, as long as there is a slot. */
+Test(live_random, a_task_goes_to_a_machine_that_can_be_reached_while_there_is_one)
+{
+	for (uint64_t seed = 0; seed < 60; seed++) {
+		struct live *live = fixture_make_default();
+		struct error err = {0};
+		uint32_t slots = 0, tasks;
+		const char *root;
+		struct rng rng;
+
+		rng_seed(&rng, seed);
+		tasks = 2 + (uint32_t)rng_below(&rng, 5);
+		cr_assert_eq(fixture_submit(live, "web", tasks, false, &err), 0);
+		cr_assert_eq(fixture_step(live, 1), (int)tasks);
+		fixture_confirm(live, "web", 1);
+		root = fixture_machine_of(live, "web", 0);
+		for (int m = 0; m < 6; m++) {
+			char name[8];
+			bool reached = rng_below(&rng, 2);
+
+			snprintf(name, sizeof name, "m%d", m);
+			if (strcmp(name, root) != 0)
+				fixture_measure(live, root, name, reached ? 20 : INFINITY, 1);
+			slots += strcmp(name, root) == 0 || reached ? 2 : 0;
+		}
+		for (uint32_t t = 1; t < tasks; t++)
+			cr_assert_eq(live_failed(live, "web", fixture_task_of(live, "web", t)->name, 1, &err), 0);
+		for (int round = 3; round < 7; round++)
+			fixture_step(live, round);
+		cr_expect_eq(live_totals(live).waiting, tasks > slots ? tasks - slots : 0,
+			     "seed %d: %d of %u tasks wait, %u slots", (int)seed, (int)live_totals(live).waiting, tasks,
+			     slots);
+		live_destroy(live);
+	}
+}
