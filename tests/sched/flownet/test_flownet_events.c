@@ -30,7 +30,7 @@ struct day {
 };
 
 static const struct day days[] = {
-	{false, 0, 0, 0, 1}, {true, 0, 0, 0, 2}, {true, 0, 1, 0, 3}, {true, 2, 0.5, 0, 4}, {true, 0, 0, 6, 5},
+	{false, 0, 0, 0, 1}, {true, 0, 0, 0, 2}, {true, 0, 1, 0, 3}, {true, 2, 0.5, 0, 4}, {true, 0, 0, 6, 8},
 };
 
 /* What the test knows by itself. */
