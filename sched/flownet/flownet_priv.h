@@ -142,6 +142,7 @@ struct flownet {
 	uint32_t machine_count, rack_count; /* as of flownet_grow() */
 	struct net_machine *machines;       /* [machine_count] */
 	int64_t *rack_free;                 /* [rack_count] slots that no task holds */
+	int32_t most_slots;                 /* of any machine so far */
 	struct net_job *jobs;
 	uint32_t job_limit, job_room;
 	struct net_walk live;       /* jobs that are there, in no order */

@@ -135,6 +135,7 @@ void net_machine_load(struct flownet *net, uint32_t machine, int32_t slots, int3
 
 	*rack_free -= flownet_free(net, machine);
 	net->shut_machines -= before && entry->running > 0;
+	net->most_slots = slots > net->most_slots ? slots : net->most_slots;
 	entry->slots = slots;
 	entry->running = running;
 	entry->draining = draining;

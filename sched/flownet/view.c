@@ -7,6 +7,11 @@ int32_t flownet_slots(const struct flownet *net, uint32_t machine)
 	return net->machines[machine].slots;
 }
 
+int32_t flownet_most_slots(const struct flownet *net)
+{
+	return net->most_slots;
+}
+
 int32_t flownet_running(const struct flownet *net, uint32_t machine)
 {
 	return net->machines[machine].running;

@@ -31,9 +31,8 @@ struct placer {
 	int64_t *reserved; /* [racks] slots that jobs with a placed root will want this round */
 	uint64_t reserved_round;
 	struct rest_costs *rest;
-	struct root_candidate *candidates;     /* [machines] scratch */
-	uint64_t most_slots, most_slots_round; /* random's: of one machine, at least 1 */
-	uint32_t *spread;                      /* load_spreading's: machines with the fewest tasks, of spread_round */
+	struct root_candidate *candidates; /* [machines] scratch */
+	uint32_t *spread;                  /* load_spreading's: machines with the fewest tasks, of spread_round */
 	uint32_t spread_count;
 	uint64_t spread_round;
 };

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * NoMora's baseline: fixed costs, so a task runs wherever a slot is idle. Every free slot has the same chance: draw
- * a machine and keep it with chance free slots / most slots of any machine; after too many misses count the free ones
- * and draw among them.
+ * a machine and keep it with chance free slots / most slots of any machine; after too many misses draw among the free
+ * ones, rack by rack.
  */
 #include "policy_priv.h"
 
 enum { DRAWS = 64 };
 
-static uint32_t draw_among_free(struct placer *placer, const struct flownet *net, uint32_t first, uint32_t end)
+static int64_t free_slots(const struct placer *placer, const struct flownet *net, int32_t rack)
 {
-	uint64_t slots = 0, drawn;
+	int64_t slots = 0;
 
-	for (uint32_t c = first; c < end; c++) {
-		uint32_t machine = placer->layout->machine_of_column[c];
+	if (rack != FLOWNET_NONE)
+		return flownet_free_in_rack(net, (uint32_t)rack);
+	for (uint32_t r = 0; r < placer->layout->rack_count; r++)
+		slots += flownet_free_in_rack(net, r);
+	return slots;
+}
 
-		slots += machine == COST_NO_MACHINE ? 0 : (uint64_t)flownet_free(net, machine);
-	}
-	drawn = rng_below(&placer->rng, slots);
-	for (uint32_t c = first;; c++) {
+static uint32_t draw_among_free(struct placer *placer, const struct flownet *net, int32_t rack)
+{
+	uint64_t drawn = rng_below(&placer->rng, (uint64_t)free_slots(placer, net, rack));
+	uint32_t r = rack == FLOWNET_NONE ? 0 : (uint32_t)rack;
+
+	for (; drawn >= (uint64_t)flownet_free_in_rack(net, r); r++)
+		drawn -= (uint64_t)flownet_free_in_rack(net, r);
+	for (uint32_t c = placer->layout->rack_first[r];; c++) {
 		uint32_t machine = placer->layout->machine_of_column[c];
 		uint64_t here = machine == COST_NO_MACHINE ? 0 : (uint64_t)flownet_free(net, machine);
 
@@ -28,23 +36,9 @@ static uint32_t draw_among_free(struct placer *placer, const struct flownet *net
 	}
 }
 
-static uint64_t most_slots(struct placer *placer, const struct flownet *net)
-{
-	if (placer->most_slots_round == flownet_rounds(net) && placer->most_slots > 0)
-		return placer->most_slots;
-	placer->most_slots_round = flownet_rounds(net);
-	placer->most_slots = 1;
-	for (uint32_t m = 0; m < placer->layout->machine_count; m++) {
-		uint64_t slots = (uint64_t)flownet_slots(net, m);
-
-		placer->most_slots = slots > placer->most_slots ? slots : placer->most_slots;
-	}
-	return placer->most_slots;
-}
-
 uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int32_t rack)
 {
-	uint64_t most = most_slots(placer, net);
+	uint64_t most = (uint64_t)flownet_most_slots(net);
 	uint32_t first, end;
 
 	policy_columns(placer, rack, &first, &end);
@@ -54,7 +48,7 @@ uint32_t policy_draw_slot(struct placer *placer, const struct flownet *net, int3
 		if (machine != COST_NO_MACHINE && rng_below(&placer->rng, most) < (uint64_t)flownet_free(net, machine))
 			return machine;
 	}
-	return draw_among_free(placer, net, first, end);
+	return draw_among_free(placer, net, rack);
 }
 
 static uint32_t choose(struct placer *placer, const struct flownet *net, uint32_t job, uint32_t task, int32_t rack)

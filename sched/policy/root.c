@@ -141,9 +141,11 @@ uint32_t policy_choose_root(struct placer *placer, const struct flownet *net, ui
 	int64_t tasks = flownet_waiting_tasks(net, job);
 	uint32_t count, best;
 
+	if (placer->settings.root_anywhere)
+		return policy_draw_slot(placer, net, FLOWNET_NONE);
 	if (placer->reserved_round != flownet_rounds(net))
 		reserve_for_open_jobs(placer, net);
-	count = placer->settings.root_anywhere ? 0 : list_candidates(placer, net, job, tasks);
+	count = list_candidates(placer, net, job, tasks);
 	best = count > 0 ? best_candidate(placer, net, job, tasks, count) : policy_draw_slot(placer, net, FLOWNET_NONE);
 	placer->reserved[placer->layout->cluster->machines[best].rack] += tasks - 1;
 	return best;

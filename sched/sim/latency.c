@@ -49,12 +49,25 @@ static double drawn_us(struct sim_latency *latency, int distance, int k)
 	return value;
 }
 
+/* An insertion sort: from second to second the order changes little. */
+static void sort_series(uint8_t *order, const float *cells)
+{
+	for (int i = 1; i < SIM_LATENCY_SERIES; i++) {
+		uint8_t series = order[i];
+		int place = i;
+
+		for (; place > 0 && cells[order[place - 1] * SIM_LATENCY_SCALES] > cells[series * SIM_LATENCY_SCALES];
+		     place--)
+			order[place] = order[place - 1];
+		order[place] = series;
+	}
+}
+
 static void compute_table(struct sim_latency *latency)
 {
 	const struct sim_latency_settings *settings = &latency->settings;
 
 	for (int d = 0; d < SIM_DISTANCES; d++) {
-		latency->least_us[d] = INFINITY;
 		for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
 			float *cells = latency->rtt_us + d * SIM_LATENCY_CLASS_CELLS + k * SIM_LATENCY_SCALES;
 			bool recorded = settings->recorded && settings->recorded->counts[d] > 0;
@@ -62,8 +75,8 @@ static void compute_table(struct sim_latency *latency)
 
 			for (int q = 0; q < SIM_LATENCY_SCALES; q++)
 				cells[q] = (float)value * latency->scale[d][q];
-			latency->least_us[d] = fminf(latency->least_us[d], cells[0]);
 		}
+		sort_series(latency->order[d], latency->rtt_us + d * SIM_LATENCY_CLASS_CELLS);
 	}
 	latency->rtt_us[SIM_SAME_MACHINE_CELL] = (float)settings->same_machine_us;
 }
@@ -105,6 +118,7 @@ int sim_latency_start(struct sim_latency *latency, const struct sim_latency_sett
 		for (int q = 0; q < SIM_LATENCY_SCALES; q++)
 			latency->scale[d][q] = (float)(low[d] + (high[d] - low[d]) * (q + 0.5) / SIM_LATENCY_SCALES);
 		for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
+			latency->order[d][k] = (uint8_t)k;
 			latency->spread[d][k] = settings->spread * rng_normal(&latency->rng);
 			latency->drift[d][k] = settings->drift * rng_normal(&latency->rng);
 		}
@@ -217,22 +231,38 @@ static void add_to_reach(struct sim_reach *reach, uint32_t cell)
 		*most = scale;
 }
 
-/* O(machines) when it is not known. */
-static const struct sim_reach *find_reach(struct sim_latency *latency, uint32_t machine)
+static void look_at_rack(const struct sim_latency *latency, struct sim_reach *reach, uint32_t machine, uint32_t rack)
 {
-	struct sim_reach *reach = &latency->reach[machine];
+	const struct cost_layout *layout = latency->layout;
 
-	if (reach->known)
+	for (uint32_t c = layout->rack_first[rack]; c < layout->rack_first[rack + 1]; c++) {
+		uint32_t other = layout->machine_of_column[c];
+
+		if (other != COST_NO_MACHINE && other != machine && latency->present[other])
+			add_to_reach(reach, sim_latency_cell(latency, machine, other));
+	}
+}
+
+/* Of one distance; O(machines there) when it is not known. */
+static const struct sim_reach *find_reach(struct sim_latency *latency, uint32_t machine, enum sim_distance d)
+{
+	const struct cluster *cluster = latency->cluster;
+	struct sim_reach *reach = &latency->reach[machine];
+	uint32_t rack = cluster->machines[machine].rack;
+
+	if (reach->known[d])
 		return reach;
-	memset(reach->least, SIM_LATENCY_SCALES, sizeof reach->least);
-	memset(reach->most, SIM_LATENCY_SCALES, sizeof reach->most);
-	for (uint32_t m = 0; m < latency->cluster->machine_count; m++) {
-		if (m != machine && latency->present[m])
-			add_to_reach(reach, sim_latency_cell(latency, machine, m));
+	memset(reach->least[d], SIM_LATENCY_SCALES, sizeof reach->least[d]);
+	memset(reach->most[d], SIM_LATENCY_SCALES, sizeof reach->most[d]);
+	if (d == SIM_SAME_RACK)
+		look_at_rack(latency, reach, machine, rack);
+	for (uint32_t r = 0; d != SIM_SAME_RACK && r < cluster->rack_count; r++) {
+		if (distance(cluster, rack, r) == d)
+			look_at_rack(latency, reach, machine, r);
 	}
 	if (!reach->listed)
 		latency->asked[latency->asked_count++] = machine;
-	reach->known = reach->listed = true;
+	reach->known[d] = reach->listed = true;
 	return reach;
 }
 
@@ -243,22 +273,25 @@ void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool
 		uint32_t m = latency->asked[i], cell, scale;
 		struct sim_reach *reach = &latency->reach[m];
 
-		if (!reach->known || m == machine)
+		if (m == machine)
 			continue;
 		cell = sim_latency_cell(latency, m, machine);
+		if (!reach->known[cell / SIM_LATENCY_CLASS_CELLS])
+			continue;
 		scale = cell % SIM_LATENCY_SCALES;
 		if (present)
 			add_to_reach(reach, cell);
 		else if (scale == (&reach->least[0][0])[cell / SIM_LATENCY_SCALES] ||
 			 scale == (&reach->most[0][0])[cell / SIM_LATENCY_SCALES])
-			reach->known = false;
+			reach->known[cell / SIM_LATENCY_CLASS_CELLS] = false;
 	}
 }
 
 /* Of one distance; -1 without a machine there. */
-static float most_us(const struct sim_reach *reach, const struct sim_latency *latency, int distance)
+static float most_us(struct sim_latency *latency, uint32_t machine, enum sim_distance distance)
 {
-	const float *cells = latency->rtt_us + distance * SIM_LATENCY_CLASS_CELLS;
+	const struct sim_reach *reach = find_reach(latency, machine, distance);
+	const float *cells = latency->rtt_us + (int)distance * SIM_LATENCY_CLASS_CELLS;
 	float most = -1;
 
 	for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
@@ -270,24 +303,29 @@ static float most_us(const struct sim_reach *reach, const struct sim_latency *la
 	return most;
 }
 
+/* Of the smallest scale. */
+static float least_us(const struct sim_latency *latency, enum sim_distance d)
+{
+	return latency->rtt_us[(int)d * SIM_LATENCY_CLASS_CELLS + latency->order[d][0] * SIM_LATENCY_SCALES];
+}
+
 /* A rack has the bounds of all machines at its distance. */
-static void source_extremes(const void *context, uint32_t root, float *least_us, float *most)
+static void source_extremes(const void *context, uint32_t root, float *least, float *most)
 {
 	struct sim_latency *latency = (struct sim_latency *)context; /* the reach is looked for once */
 	const struct cluster *cluster = latency->cluster;
-	const struct sim_reach *reach = find_reach(latency, root);
 	uint32_t root_rack = cluster->machines[root].rack;
 	float most_of[SIM_DISTANCES];
 
 	for (int d = 0; d < SIM_DISTANCES; d++)
-		most_of[d] = most_us(reach, latency, d);
+		most_of[d] = most_us(latency, root, (enum sim_distance)d);
 	for (uint32_t r = 0; r < cluster->rack_count; r++) {
 		enum sim_distance d = distance(cluster, root_rack, r);
 
-		least_us[r] = latency->least_us[d];
+		least[r] = least_us(latency, d);
 		most[r] = most_of[d];
 	}
-	least_us[root_rack] = fminf(least_us[root_rack], latency->rtt_us[SIM_SAME_MACHINE_CELL]);
+	least[root_rack] = fminf(least[root_rack], latency->rtt_us[SIM_SAME_MACHINE_CELL]);
 	most[root_rack] = fmaxf(most[root_rack], latency->rtt_us[SIM_SAME_MACHINE_CELL]);
 }
 
@@ -300,20 +338,23 @@ struct cost_source sim_latency_source(struct sim_latency *latency)
 
 float sim_latency_nearest_us(struct sim_latency *latency, uint32_t machine)
 {
-	const struct sim_reach *reach = find_reach(latency, machine);
 	float least = INFINITY;
 
 	for (int d = 0; d < SIM_DISTANCES; d++) {
-		if (least <= latency->least_us[d])
-			continue;
-		for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
-			uint32_t scale = reach->least[d][k];
-			float rtt_us;
+		const struct sim_reach *reach;
 
-			if (scale == SIM_LATENCY_SCALES)
-				continue;
-			rtt_us = latency->rtt_us[d * SIM_LATENCY_CLASS_CELLS + k * SIM_LATENCY_SCALES + (int)scale];
-			least = rtt_us < least ? rtt_us : least;
+		if (least <= least_us(latency, (enum sim_distance)d))
+			continue;
+		reach = find_reach(latency, machine, (enum sim_distance)d);
+		for (int i = 0; i < SIM_LATENCY_SERIES; i++) {
+			int k = latency->order[d][i];
+			const float *cells = latency->rtt_us + d * SIM_LATENCY_CLASS_CELLS + k * SIM_LATENCY_SCALES;
+			uint32_t scale = reach->least[d][k];
+
+			if (cells[0] >= least)
+				break; /* as are the series after it */
+			if (scale != SIM_LATENCY_SCALES && cells[scale] < least)
+				least = cells[scale];
 		}
 	}
 	return least;

@@ -19,33 +19,82 @@ double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us)
 	return policy->lookup == COST_LOOKUP_NEAREST ? curve_eval_nearest(at, rtt_us) : curve_eval(at, rtt_us);
 }
 
-/* p of each entry of the latency table. */
+/* Steps of all curves' tables; 0 where the nearest step is not what counts. */
+static uint32_t count_steps(const struct sim_settings *settings)
+{
+	const struct policy_settings *policy = &settings->policy_settings;
+	size_t most = 0;
+
+	if (policy->lookup != COST_LOOKUP_NEAREST || policy->reference == LATENCY_REFERENCE_ADDED)
+		return 0;
+	for (uint32_t c = 0; c < settings->curve_count; c++)
+		most = settings->curves[c]->table_count > most ? settings->curves[c]->table_count : most;
+	return most < UINT16_MAX ? (uint32_t)most : 0;
+}
+
+int sim_create_p(struct sim *sim)
+{
+	sim->steps = count_steps(sim->settings);
+	for (uint32_t c = 0; c < sim->settings->curve_count; c++) {
+		float **place = sim->steps > 0 ? &sim->p_of_step[c] : &sim->p[c];
+
+		*place = calloc(sim->steps > 0 ? sim->steps + 1 : SIM_LATENCY_CELLS, sizeof **place);
+		if (!*place)
+			return -ENOMEM;
+		for (uint32_t s = 0; sim->steps > 0 && s <= sim->steps; s++)
+			(*place)[s] = (float)curve_eval_nearest(sim->settings->curves[c], s * CURVE_STEP_US);
+	}
+	return 0;
+}
+
+/* As curve_eval_nearest(). */
+static void compute_steps(struct sim *sim)
+{
+	for (uint32_t i = 0; i < SIM_LATENCY_CELLS; i++) {
+		double index = (double)sim->latency.rtt_us[i] / CURVE_STEP_US + 0.5;
+
+		sim->step_of_cell[i] = (uint16_t)(index < sim->steps ? index : sim->steps);
+	}
+}
+
 void sim_compute_p(struct sim *sim)
 {
+	if (sim->steps > 0) {
+		compute_steps(sim);
+		return;
+	}
 	for (uint32_t c = 0; c < sim->settings->curve_count; c++) {
 		for (uint32_t i = 0; i < SIM_LATENCY_CELLS; i++)
 			sim->p[c][i] = (float)sim_performance_at(sim, c, (double)sim->latency.rtt_us[i]);
 	}
 }
 
+/* p of `count` cells from the i-th on, 4 at most. */
+static inline void look_up(const struct sim *sim, const struct sim_job *job, uint32_t i, uint32_t count, float *p)
+{
+	for (uint32_t k = 0; k < count; k++)
+		p[k] = sim->steps > 0 ? sim->p_of_step[job->curve][sim->step_of_cell[job->cells[i + k]]]
+				      : sim->p[job->curve][job->cells[i + k]];
+}
+
 /* Sum and smallest p; four sums at a time, since an addition waits for the one before it. */
-static double sum_cells(const uint16_t *cells, uint32_t count, const float *p, float *worst)
+static double sum_cells(const struct sim *sim, const struct sim_job *job, float *worst)
 {
 	double sums[4] = {0};
-	float least = INFINITY;
-	uint32_t i = 0;
+	float least = INFINITY, p[4];
+	uint32_t i = 0, count = job->cell_count;
 
 	for (; i + 4 <= count; i += 4) {
+		look_up(sim, job, i, 4, p);
 		for (uint32_t k = 0; k < 4; k++) {
-			float value = p[cells[i + k]];
-
-			sums[k] += (double)value;
-			least = value < least ? value : least;
+			sums[k] += (double)p[k];
+			least = p[k] < least ? p[k] : least;
 		}
 	}
 	for (; i < count; i++) {
-		sums[0] += (double)p[cells[i]];
-		least = p[cells[i]] < least ? p[cells[i]] : least;
+		look_up(sim, job, i, 1, p);
+		sums[0] += (double)p[0];
+		least = p[0] < least ? p[0] : least;
 	}
 	*worst = least;
 	return sums[0] + sums[1] + sums[2] + sums[3];
@@ -97,7 +146,6 @@ static double best_other(struct sim *sim, struct sim_job *job)
 
 static void sample_job(struct sim *sim, struct sim_job *job)
 {
-	const float *p = sim->p[job->curve];
 	float worst;
 	double sum, best, other;
 
@@ -106,7 +154,7 @@ static void sample_job(struct sim *sim, struct sim_job *job)
 	best = sim_performance_at(
 		sim, job->curve,
 		(double)sim_latency_rtt_us(&sim->latency, (uint32_t)job->root_machine, (uint32_t)job->root_machine));
-	sum = sim->latency.view ? sum_recorded(sim, job, &worst) : sum_cells(job->cells, job->cell_count, p, &worst);
+	sum = sim->latency.view ? sum_recorded(sim, job, &worst) : sum_cells(sim, job, &worst);
 	other = best_other(sim, job);
 	performance_sum_add(&job->performance, sum / job->cell_count, (double)worst, fmax(best, other), other);
 	job->task_samples += job->cell_count;

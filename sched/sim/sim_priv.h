@@ -72,7 +72,12 @@ struct sim {
 	double round_cpu_s; /* of the last round */
 	double slot_us;     /* sum of running tasks * time */
 	double utilisation, waiting_sum;
-	float *p[SIM_CURVES_MAXIMUM]; /* [SIM_LATENCY_CELLS] of this second */
+	/* Performance at each entry of the latency table, of this second. Where curves are looked up at the nearest of
+	 * their steps, the step of each entry and the performance at each step: that is smaller and stays. */
+	float *p[SIM_CURVES_MAXIMUM];         /* [SIM_LATENCY_CELLS], or NULL */
+	float *p_of_step[SIM_CURVES_MAXIMUM]; /* [steps + 1], the last is beyond all tables; or NULL */
+	uint16_t step_of_cell[SIM_LATENCY_CELLS];
+	uint32_t steps; /* 0: not used */
 };
 
 /* world.c */
@@ -88,6 +93,7 @@ int sim_stop_task(struct sim *sim, uint32_t task, int64_t now_us);
 int sim_root_placed(struct sim *sim, uint32_t job, int32_t machine);
 
 /* metrics.c */
+int sim_create_p(struct sim *sim); /* 0 or -ENOMEM */
 void sim_compute_p(struct sim *sim);
 double sim_performance_at(const struct sim *sim, uint32_t curve, double rtt_us);
 void sim_sample(struct sim *sim);

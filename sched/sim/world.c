@@ -95,12 +95,7 @@ static int create_arrays(struct sim *sim)
 	sim->active = calloc(workload->job_count + 1, sizeof *sim->active);
 	if (!sim->present || !sim->announced_up || !sim->slots || !sim->tasks || !sim->jobs || !sim->active)
 		return -ENOMEM;
-	for (uint32_t c = 0; c < sim->settings->curve_count; c++) {
-		sim->p[c] = calloc(SIM_LATENCY_CELLS, sizeof *sim->p[c]);
-		if (!sim->p[c])
-			return -ENOMEM;
-	}
-	return add_events(sim);
+	return sim_create_p(sim) == 0 ? add_events(sim) : -ENOMEM;
 }
 
 static int create_histograms(struct sim_result *result)
@@ -169,8 +164,10 @@ void sim_world_free(struct sim *sim)
 		free(sim->jobs[j].cells);
 		free(sim->jobs[j].owners);
 	}
-	for (uint32_t c = 0; c < SIM_CURVES_MAXIMUM; c++)
+	for (uint32_t c = 0; c < SIM_CURVES_MAXIMUM; c++) {
 		free(sim->p[c]);
+		free(sim->p_of_step[c]);
+	}
 	placer_destroy(sim->placer);
 	sim_latency_end(&sim->latency);
 	cost_layout_destroy(sim->layout);

@@ -241,6 +241,7 @@ int flownet_fail(struct flownet *net, uint32_t job, uint32_t task);
 int32_t flownet_free(const struct flownet *net, uint32_t machine); /* slots that no task holds; 0 when it is shut */
 int64_t flownet_free_in_rack(const struct flownet *net, uint32_t rack);
 int32_t flownet_slots(const struct flownet *net, uint32_t machine);
+int32_t flownet_most_slots(const struct flownet *net);                /* that any machine has had so far */
 int32_t flownet_running(const struct flownet *net, uint32_t machine); /* tasks on it */
 const struct cluster *flownet_cluster(const struct flownet *net);
 uint64_t flownet_rounds(const struct flownet *net); /* solves begun so far */

@@ -57,7 +57,7 @@ void sim_latency_settings_default(struct sim_latency_settings *settings);
  */
 struct sim_reach {
 	uint8_t least[SIM_DISTANCES][SIM_LATENCY_SERIES], most[SIM_DISTANCES][SIM_LATENCY_SERIES];
-	bool known, listed;
+	bool known[SIM_DISTANCES], listed;
 };
 
 struct sim_latency {
@@ -67,15 +67,15 @@ struct sim_latency {
 	struct rng rng;
 	double spread[SIM_DISTANCES][SIM_LATENCY_SERIES], drift[SIM_DISTANCES][SIM_LATENCY_SERIES];
 	float scale[SIM_DISTANCES][SIM_LATENCY_SCALES];
-	float rtt_us[SIM_LATENCY_CELLS]; /* of this second */
-	float least_us[SIM_DISTANCES];   /* of rtt_us at this distance */
-	struct sim_reach *reach;         /* [machines] */
-	uint32_t *asked, asked_count;    /* [machines] that have a reach */
-	bool *present;                   /* [machines] */
-	struct latency_view *view;       /* NULL: the table above counts */
-	const struct workload *recorded; /* for the view */
-	size_t next;                     /* of recorded->latencies */
-	uint64_t changes;                /* of the view */
+	float rtt_us[SIM_LATENCY_CELLS];                  /* of this second */
+	uint8_t order[SIM_DISTANCES][SIM_LATENCY_SERIES]; /* series by their round trips, ascending */
+	struct sim_reach *reach;                          /* [machines] */
+	uint32_t *asked, asked_count;                     /* [machines] that have a reach */
+	bool *present;                                    /* [machines] */
+	struct latency_view *view;                        /* NULL: the table above counts */
+	const struct workload *recorded;                  /* for the view */
+	size_t next;                                      /* of recorded->latencies */
+	uint64_t changes;                                 /* of the view */
 	uint64_t second;
 };
 
@@ -95,7 +95,7 @@ struct cost_source sim_latency_source(struct sim_latency *latency);
 
 /* A machine comes or goes; all are absent at second 0. O(machines that were asked for below). */
 void sim_latency_set_present(struct sim_latency *latency, uint32_t machine, bool present);
-/* Smallest round trip to any other machine that is present, each second in O(series); INFINITY without one. */
+/* Smallest round trip to any other machine that is present, each second in O(series) at most; INFINITY without one. */
 float sim_latency_nearest_us(struct sim_latency *latency, uint32_t machine);
 
 #endif
