@@ -298,6 +298,9 @@ const struct cost_row *cost_rows_get(struct cost_rows *rows, int32_t curve, uint
 
 	if (!place)
 		return NULL;
+	if ((*place)->all_moved != rows->all_moved)
+		(*place)->dirty_count = ROW_ALL_DIRTY;
+	(*place)->all_moved = rows->all_moved;
 	if ((*place)->dirty_count == 0) {
 		rows->work.hits++;
 		return &(*place)->row;
@@ -390,12 +393,10 @@ void cost_rows_latency_moved(struct cost_rows *rows, const struct cost_moved *mo
 	}
 }
 
+/* The rows find out when they are asked for. */
 void cost_rows_all_moved(struct cost_rows *rows)
 {
-	for (uint32_t m = 0; m < rows->layout->machine_count; m++) {
-		for (struct cached_row *cached = rows->first_of_root[m]; cached; cached = cached->next)
-			cached->dirty_count = ROW_ALL_DIRTY;
-	}
+	rows->all_moved++;
 }
 
 void cost_rows_set_present(struct cost_rows *rows, uint32_t machine, bool present)

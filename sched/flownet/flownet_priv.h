@@ -53,8 +53,9 @@ struct net_job {
 	bool look;        /* its tasks and the solver's units may differ, whatever the solver's answer */
 	bool root_ended;  /* its machine stays the reference */
 	bool preemptible; /* its running tasks may move */
-	bool ageing;      /* in net->ageing: time changes its costs */
-	bool spare;       /* its number is in net->spare_jobs */
+	bool ageing : 1;  /* in net->ageing: time changes its costs */
+	bool waits : 1;   /* in net->waits */
+	bool spare : 1;   /* its number is in net->spare_jobs */
 	uint32_t root;
 	int32_t root_machine; /* where the root runs or ran, FLOWNET_NONE while it waits */
 	uint32_t task_limit;  /* tasks[task_limit] */
@@ -148,6 +149,7 @@ struct flownet {
 	struct net_walk live;       /* jobs that are there, in no order */
 	struct net_walk spare_jobs; /* numbers of jobs that ended; some may be taken again */
 	struct net_walk ageing;     /* jobs whose costs time changes, and some that ended */
+	struct net_walk waits;      /* jobs with waiting tasks, and some without: net_clean_waits() */
 	uint32_t *flipped;          /* [machine_count] machines that were shut or opened since the last solve */
 	uint32_t flipped_count;
 	uint32_t preemptible_jobs;
@@ -227,6 +229,10 @@ bool net_job_has_members(const struct net_job *job);
 bool net_job_uniform(const struct flownet *net, const struct net_job *job);
 bool net_takes_part(const struct flownet *net, const struct net_job *job, uint32_t task); /* it is in the network */
 int32_t net_machine_capacity(const struct net_machine *machine); /* for tasks that are not pinned */
+/* Counts a task of the job that waits or waits no more (sign -1). 0 or -ENOMEM. */
+int net_count_waiting(struct flownet *net, uint32_t job, int32_t sign);
+/* From now on net->waits has only jobs with waiting tasks. */
+void net_clean_waits(struct flownet *net);
 /* Adds `sign` for each held task of the job to its machine's count; 0 or -ENOMEM. */
 int net_count_pins(struct flownet *net, struct net_job *job, int32_t sign, enum flownet_reason reason);
 /* Sets the machine's slots, tasks and state. */
@@ -236,7 +242,7 @@ void net_machine_try(struct flownet *net, int32_t machine, int32_t sign);
 /* For how long the task has waited or run. */
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s);
 /* Takes the task, which is there, off its machine, puts it on another; no pins, no changes. */
-void net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine);
+int net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine);
 /* Moves a task between waiting (FLOWNET_NONE) and machines, with all that depends on it. */
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason);
 /* The task becomes what `origin` says: on its way from there, one that should leave, or settled. 0 or -ENOMEM. */

@@ -70,6 +70,7 @@ int flownet_job_arrived(struct flownet *net, uint32_t job, uint32_t root_task)
 		.place = (uint32_t)net->live.count,
 		.spare = entry->spare,
 		.ageing = entry->ageing,
+		.waits = entry->waits,
 		.touched = entry->touched,
 		.pending_arcs = entry->pending_arcs, /* of a job that had the number before */
 		.pending_units = entry->pending_units,
@@ -140,7 +141,8 @@ int flownet_task_arrived(struct flownet *net, uint32_t job, uint32_t task, doubl
 		return -ENOMEM;
 	entry->tasks[task] = (struct net_task){.machine = TASK_WAITING, .origin = ORIGIN_SETTLED};
 	net_task_began(net, entry, task, waited_s);
-	entry->waiting++;
+	if (net_count_waiting(net, job, 1) != 0)
+		return -ENOMEM;
 	return net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_ARRIVED);
 }
 
@@ -176,7 +178,8 @@ int flownet_task_ended(struct flownet *net, uint32_t job, uint32_t task)
 		code = net_task_move(net, job, task, FLOWNET_NONE, FLOWNET_TASK_ENDED);
 	}
 	entry->tasks[task].machine = TASK_ABSENT;
-	entry->waiting--;
+	if (code == 0)
+		code = net_count_waiting(net, job, -1);
 	return code == 0 ? net_change_job(net, job, FLOWNET_CHANGE_UNITS, FLOWNET_TASK_ENDED) : code;
 }
 
@@ -220,12 +223,12 @@ int flownet_job_ended(struct flownet *net, uint32_t job)
 	}
 	if (code == 0)
 		code = net_count_pins(net, entry, -1, FLOWNET_JOB_ENDED);
-	for (uint32_t t = 0; t < entry->task_limit; t++) {
+	for (uint32_t t = 0; t < entry->task_limit && code == 0; t++) {
 		if (entry->tasks[t].machine == TASK_ABSENT)
 			continue;
 		net_moves_strike(net, job, t);
 		if (net_task_runs(&entry->tasks[t]))
-			net_task_put(net, job, t, FLOWNET_NONE);
+			code = net_task_put(net, job, t, FLOWNET_NONE);
 	}
 	net_root_forget(net, job);
 	net_job_free(entry);

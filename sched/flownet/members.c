@@ -109,7 +109,9 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	struct net_job *entry = &net->jobs[job];
 	struct known_costs known = nothing_known;
 	bool root_first = net->policy.root_first, mixed = false;
-	bool waiters = net_job_open(net, entry); /* a root that waits is a member in any case */
+	bool waiters = net_job_open(net, entry);                 /* a root that waits is a member in any case */
+	bool running = entry->preemptible || net->odd_tasks > 0; /* may be members too */
+	uint32_t left = entry->waiting;
 	struct net_member *members;
 	size_t count = 0;
 	int code = 0;
@@ -117,10 +119,11 @@ int64_t net_members(struct flownet *net, uint32_t job)
 	if (net_reserve((void **)&net->members, &net->member_room, entry->task_limit, sizeof *net->members) != 0)
 		return -ENOMEM;
 	members = net->members;
-	for (uint32_t t = 0; t < entry->task_limit; t++) {
+	for (uint32_t t = 0; t < entry->task_limit && (running || left > 0); t++) {
 		const struct net_task *task = &entry->tasks[t];
 		bool root = root_first && t == entry->root;
 
+		left -= task->machine == TASK_WAITING;
 		if (task->machine == TASK_ABSENT ||
 		    (net_task_runs(task) ? net_is_pinned(net, entry, t) : !root && !waiters))
 			continue;

@@ -5,7 +5,7 @@
  * Roots for which waiting is dearest take the free slots; the k-th of the others takes the slot of the task for which
  * staying is k-th dearest, as long as that costs less than waiting. No other assignment costs less, because costs add
  * up and each pair of a root and a slot is possible. A job makes room with no more tasks than its U_J holds. Linear in
- * the jobs; in the tasks only where slots are short.
+ * the jobs that wait; in all tasks only where slots are short.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,15 +43,26 @@ static void sort(struct candidates *list)
 		qsort(list->items, list->count, sizeof *list->items, dearest_first);
 }
 
-static int list_roots(const struct flownet *net, struct candidates *roots)
+bool flownet_a_root_waits(struct flownet *net)
+{
+	net_clean_waits(net);
+	for (size_t i = 0; i < net->waits.count; i++) {
+		if (net_root_machine(&net->jobs[net->waits.jobs[i]]) == FLOWNET_NONE)
+			return true;
+	}
+	return false;
+}
+
+static int list_roots(struct flownet *net, struct candidates *roots)
 {
 	int code = 0;
 
-	for (size_t i = 0; i < net->live.count && code == 0; i++) {
-		uint32_t job = net->live.jobs[i];
+	net_clean_waits(net);
+	for (size_t i = 0; i < net->waits.count && code == 0; i++) {
+		uint32_t job = net->waits.jobs[i];
 		const struct net_job *entry = &net->jobs[job];
 
-		if (entry->waiting == 0 || net_root_machine(entry) != FLOWNET_NONE)
+		if (net_root_machine(entry) != FLOWNET_NONE)
 			continue;
 		if (entry->root < entry->task_limit && entry->tasks[entry->root].machine == TASK_WAITING)
 			code = add(roots, job, entry->root, net_unscheduled_cost(net, entry, entry->root));

@@ -45,6 +45,7 @@ void flownet_destroy(struct flownet *net)
 	free(net->live.jobs);
 	free(net->spare_jobs.jobs);
 	free(net->ageing.jobs);
+	free(net->waits.jobs);
 	free(net->flipped);
 	free(net->changed.jobs);
 	free(net->touched.jobs);

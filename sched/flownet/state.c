@@ -164,16 +164,44 @@ void net_machine_try(struct flownet *net, int32_t machine, int32_t sign)
 	*rack_free += flownet_free(net, (uint32_t)machine);
 }
 
+int net_count_waiting(struct flownet *net, uint32_t job, int32_t sign)
+{
+	struct net_job *entry = &net->jobs[job];
+
+	entry->waiting = (uint32_t)((int32_t)entry->waiting + sign);
+	if (entry->waits || entry->waiting == 0)
+		return 0;
+	if (net_walk_add(&net->waits, job) != 0)
+		return -ENOMEM;
+	entry->waits = true;
+	return 0;
+}
+
+void net_clean_waits(struct flownet *net)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < net->waits.count; i++) {
+		uint32_t job = net->waits.jobs[i];
+
+		net->jobs[job].waits = net->jobs[job].present && net->jobs[job].waiting > 0;
+		if (net->jobs[job].waits)
+			net->waits.jobs[left++] = job;
+	}
+	net->waits.count = left;
+}
+
 void net_task_began(const struct flownet *net, struct net_job *job, uint32_t task, double ago_s)
 {
 	if (job->since_s)
 		job->since_s[task] = net->now_s - ago_s;
 }
 
-void net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)
+int net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t machine)
 {
 	struct net_job *entry = &net->jobs[job];
 	struct net_task *moved = &entry->tasks[task];
+	int code = 0;
 
 	if (net_task_runs(moved)) {
 		count_task(net, moved->machine, -1);
@@ -181,19 +209,20 @@ void net_task_put(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 		if (task == entry->root && !entry->root_ended)
 			unlink_root(net, job);
 	} else {
-		entry->waiting--;
+		code = net_count_waiting(net, job, -1);
 	}
 	if (machine != FLOWNET_NONE) {
 		count_task(net, machine, 1);
 		entry->running++;
 		if (task == entry->root)
 			link_root(net, job, machine);
-	} else {
-		entry->waiting++;
+	} else if (code == 0) {
+		code = net_count_waiting(net, job, 1);
 	}
 	moved->machine = machine;
 	moved->cost_epoch = 0;
 	net_task_began(net, entry, task, 0);
+	return code;
 }
 
 int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t machine, enum flownet_reason reason)
@@ -207,7 +236,8 @@ int net_task_move(struct flownet *net, uint32_t job, uint32_t task, int32_t mach
 		code = net_count_pins(net, entry, -1, reason);
 	else if (net_is_held(net, entry, task))
 		net->machines[before].pinned--;
-	net_task_put(net, job, task, machine);
+	if (code == 0)
+		code = net_task_put(net, job, task, machine);
 	entry->recount |= machine != FLOWNET_NONE && !net->settled;
 	if (is_root && code == 0)
 		code = net_count_pins(net, entry, 1, reason);

@@ -80,20 +80,6 @@ static int solve(struct placer *placer, const struct round_options *options, str
 	return 0;
 }
 
-static bool a_root_waits(struct placer *placer)
-{
-	const struct flownet *net = placer_net(placer);
-
-	size_t count;
-	const uint32_t *jobs = flownet_jobs(net, &count);
-
-	for (size_t j = 0; j < count; j++) {
-		if (flownet_waiting_tasks(net, jobs[j]) > 0 && flownet_root_machine(net, jobs[j]) == FLOWNET_NONE)
-			return true;
-	}
-	return false;
-}
-
 static int hold_others(struct placer *placer, bool held, struct error *err)
 {
 	int code = flownet_hold_others(placer_net(placer), held);
@@ -108,7 +94,7 @@ int round_place_roots(struct placer *placer, const struct round_options *options
 
 	flownet_network_free(&outcome->network);
 	*outcome = (struct round_outcome){.moves = outcome->moves, .move_capacity = outcome->move_capacity};
-	if (!placer_policy(placer)->root_first || !a_root_waits(placer))
+	if (!placer_policy(placer)->root_first || !flownet_a_root_waits(placer_net(placer)))
 		return 0;
 	code = hold_others(placer, true, err);
 	if (code == 0)

@@ -256,6 +256,7 @@ int32_t flownet_task_machine(const struct flownet *net, uint32_t job, uint32_t t
 bool flownet_task_in_transit(const struct flownet *net, uint32_t job, uint32_t task, int32_t *origin);
 bool flownet_task_present(const struct flownet *net, uint32_t job, uint32_t task);
 uint32_t flownet_waiting_tasks(const struct flownet *net, uint32_t job);
+bool flownet_a_root_waits(struct flownet *net); /* of any job with waiting tasks */
 /* Tasks that wait so long that omega adds no more for it: their order is lost. The longest wait goes to *longest_s. */
 uint64_t flownet_capped_tasks(const struct flownet *net, double *longest_s);
 /* Sum of the costs of the pinned tasks' arcs: no part of a round's cost. With the others held back also of those that
