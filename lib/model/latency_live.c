@@ -15,7 +15,7 @@
 
 #include "latency_store_priv.h"
 
-static const char magic[8] = "NOMORAL2";
+static const char magic[8] = "NOMORAL3";
 
 enum { PAGE = 4096, HOSTS_MAXIMUM = 1 << 20, RACKS_MAXIMUM = 1 << 14 };
 static const uint64_t pairs_maximum = UINT64_C(1) << 28;
@@ -239,7 +239,7 @@ void latency_live_unmap(struct latency_matrix *matrix)
 	close(matrix->fd);
 }
 
-/* A killed writer may have left a pair half-written, or one that the table does not have. */
+/* A killed writer may have left a pair half-written, or one that the table does not have, or has twice. */
 static void repair(struct latency_matrix *matrix)
 {
 	size_t hosts = latency_matrix_hosts(matrix), pairs = latency_matrix_count(matrix);
@@ -260,9 +260,8 @@ static void repair(struct latency_matrix *matrix)
 			entry.disturbed = entry.error_us = 0;
 			latency_block_write(&block->sequence, block->words, &entry, LATENCY_WORDS);
 		}
-		if (!latency_matrix_get(matrix, block->entry.source, block->entry.destination))
-			latency_store_insert_pair(matrix, i);
 	}
+	latency_store_repair_pairs(matrix);
 }
 
 int latency_live_begin(struct latency_matrix *matrix, struct error *err)
@@ -479,6 +478,11 @@ int latency_live_put(struct latency_matrix *live, const struct latency_matrix *f
 struct ns latency_live_written_at(const struct latency_matrix *matrix)
 {
 	return (struct ns){atomic_load_explicit(&matrix->counts->written_at_ns, memory_order_acquire)};
+}
+
+uint64_t latency_live_evicted(const struct latency_matrix *matrix)
+{
+	return atomic_load_explicit(&matrix->counts->evicted, memory_order_relaxed);
 }
 
 struct latency_matrix *latency_live_snapshot(const struct latency_matrix *matrix)

@@ -54,22 +54,6 @@ void latency_block_write(_Atomic uint32_t *sequence, _Atomic uint64_t *words, co
 	atomic_store_explicit(sequence, before + 2, memory_order_release);
 }
 
-bool latency_block_read(const _Atomic uint32_t *sequence, const _Atomic uint64_t *words, void *into, size_t count)
-{
-	for (int attempt = 0; attempt < LATENCY_READ_ATTEMPTS; attempt++) {
-		uint32_t before = atomic_load_explicit(sequence, memory_order_acquire);
-
-		for (size_t i = 0; !(before & 1) && i < count; i++) {
-			uint64_t word = atomic_load_explicit(&words[i], memory_order_acquire);
-
-			memcpy((char *)into + 8 * i, &word, 8);
-		}
-		if (!(before & 1) && atomic_load_explicit(sequence, memory_order_relaxed) == before)
-			return true;
-	}
-	return false;
-}
-
 struct latency_matrix *latency_matrix_create(void)
 {
 	struct latency_matrix *matrix = calloc(1, sizeof *matrix);
@@ -117,30 +101,10 @@ static uint64_t hash_name(const char *name)
 	return hash_mix(hash_text(name));
 }
 
-static uint64_t hash_pair(uint32_t source, uint32_t destination)
-{
-	return hash_mix((uint64_t)source << 32 | destination);
-}
-
-static void insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t hash, uint32_t position)
-{
-	size_t slot = hash & (slot_count - 1);
-
-	while (atomic_load_explicit(&slots[slot], memory_order_relaxed))
-		slot = (slot + 1) & (slot_count - 1);
-	atomic_store_explicit(&slots[slot], position + 1, memory_order_release);
-}
-
 void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position)
 {
-	insert(matrix->host_slots, matrix->host_slot_count, hash_name(matrix->hosts[position].name), position);
-}
-
-void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
-{
-	const struct latency_entry *entry = &matrix->blocks[position].entry;
-
-	insert(matrix->pair_slots, matrix->pair_slot_count, hash_pair(entry->source, entry->destination), position);
+	latency_slots_insert(matrix->host_slots, matrix->host_slot_count, hash_name(matrix->hosts[position].name),
+			     position);
 }
 
 /* Doubles a private array and empties its table, which the caller fills again. Shared ones are full: -ENOSPC. */
@@ -254,36 +218,10 @@ bool latency_matrix_load(const struct latency_matrix *matrix, size_t position, s
 	       entry->destination < hosts;
 }
 
-/* A block's first word never changes once its slot is set. */
-static bool is_pair(const struct latency_block *block, uint32_t source, uint32_t destination)
-{
-	uint64_t word = atomic_load_explicit(&block->words[0], memory_order_relaxed);
-	uint32_t hosts[2];
-
-	memcpy(hosts, &word, sizeof hosts);
-	return hosts[0] == source && hosts[1] == destination;
-}
-
-static struct latency_block *find_block(const struct latency_matrix *matrix, uint32_t source, uint32_t destination)
-{
-	size_t mask = matrix->pair_slot_count - 1;
-
-	for (size_t step = 0, slot = hash_pair(source, destination) & mask; step < matrix->pair_slot_count;
-	     step++, slot = (slot + 1) & mask) {
-		uint32_t position = atomic_load_explicit(&matrix->pair_slots[slot], memory_order_acquire);
-
-		if (!position || position > matrix->pair_capacity)
-			return NULL;
-		if (is_pair(&matrix->blocks[position - 1], source, destination))
-			return &matrix->blocks[position - 1];
-	}
-	return NULL;
-}
-
 const struct latency_entry *latency_matrix_get(const struct latency_matrix *matrix, uint32_t source,
 					       uint32_t destination)
 {
-	const struct latency_block *block = find_block(matrix, source, destination);
+	const struct latency_block *block = latency_store_find_pair(matrix, source, destination);
 
 	return block ? &block->entry : NULL;
 }
@@ -291,9 +229,15 @@ const struct latency_entry *latency_matrix_get(const struct latency_matrix *matr
 bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t source, uint32_t destination,
 			      struct latency_entry *entry)
 {
-	const struct latency_block *block = find_block(matrix, source, destination);
+	for (int attempt = 0; attempt < LATENCY_READ_ATTEMPTS; attempt++) {
+		const struct latency_block *block = latency_store_find_pair(matrix, source, destination);
 
-	return block && latency_block_read(&block->sequence, block->words, entry, LATENCY_WORDS);
+		if (!block || !latency_block_read(&block->sequence, block->words, entry, LATENCY_WORDS))
+			return false;
+		if (entry->source == source && entry->destination == destination)
+			return true;
+	}
+	return false;
 }
 
 const struct latency_entry *latency_matrix_lookup(const struct latency_matrix *matrix, const char *source,
@@ -321,6 +265,18 @@ static bool entry_is_valid(const struct latency_entry *entry)
 	       isfinite(entry->rtt_max_us);
 }
 
+static void write_pair(struct latency_block *block, const struct latency_entry *entry)
+{
+	atomic_store_explicit(&block->used, 1, memory_order_relaxed);
+	latency_block_write(&block->sequence, block->words, entry, LATENCY_WORDS);
+}
+
+/* Private ones grow. */
+static bool is_full(const struct latency_matrix *matrix)
+{
+	return matrix->fd >= 0 && matrix->pair_capacity && latency_matrix_count(matrix) == matrix->pair_capacity;
+}
+
 int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry *entry)
 {
 	uint32_t position = (uint32_t)latency_matrix_count(matrix);
@@ -333,17 +289,21 @@ int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry
 		return -EINVAL;
 	if (entry->samples == 0 && entry->state == LATENCY_STATE_MEASURED)
 		stored.state = LATENCY_STATE_UNREACHABLE;
-	block = find_block(matrix, entry->source, entry->destination);
+	block = latency_store_find_pair(matrix, entry->source, entry->destination);
 	if (block) {
-		latency_block_write(&block->sequence, block->words, &stored, LATENCY_WORDS);
+		write_pair(block, &stored);
 		return 0;
 	}
-	code = reserve_pair(matrix);
-	if (code)
-		return code;
-	block = &matrix->blocks[position];
-	latency_block_write(&block->sequence, block->words, &stored, LATENCY_WORDS);
-	atomic_store_explicit(&matrix->counts->pairs, position + UINT64_C(1), memory_order_release);
+	if (is_full(matrix)) {
+		position = latency_store_evict(matrix);
+		write_pair(&matrix->blocks[position], &stored);
+	} else {
+		code = reserve_pair(matrix);
+		if (code)
+			return code;
+		write_pair(&matrix->blocks[position], &stored);
+		atomic_store_explicit(&matrix->counts->pairs, position + UINT64_C(1), memory_order_release);
+	}
 	latency_store_insert_pair(matrix, position);
 	return 0;
 }

@@ -4,7 +4,9 @@
  * pair of racks. Private matrices grow; shared ones lie in a mapped file with a fixed capacity (latency_live.c). There
  * one process writes at a time and any number read without a lock: counts and table slots are published by release
  * stores, pairs are guarded by a sequence lock each (Boehm, Can seqlocks get along with programming language memory
- * models, 2012; data words are atomic, stored with release and loaded with acquire, so that no fence is needed).
+ * models, 2012; data words are atomic, stored with release and loaded with acquire, so that no fence is needed). A full
+ * shared matrix evicts a pair for each new one: slots of the table then move, and a reader that finds no pair searches
+ * again if they did (`moves`, a sequence lock of the table for those who miss).
  */
 #ifndef MODEL_LATENCY_STORE_PRIV_H
 #define MODEL_LATENCY_STORE_PRIV_H
@@ -12,6 +14,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <model/latency_matrix.h>
 
@@ -26,7 +29,7 @@ _Static_assert(sizeof(struct latency_maximum) % 8 == 0, "whole words");
 
 /* An odd sequence: it is being written. */
 struct latency_block {
-	_Atomic uint32_t sequence, unused;
+	_Atomic uint32_t sequence, used; /* used: set since the hand passed, see latency_store_evict() */
 	union {
 		struct latency_entry entry;
 		_Atomic uint64_t words[LATENCY_WORDS];
@@ -56,7 +59,10 @@ struct latency_counts {
 	_Atomic uint32_t hosts, racks;
 	_Atomic uint64_t pairs;
 	_Atomic uint32_t dirty;        /* a writer is at work, or died */
+	_Atomic uint32_t moves;        /* odd: slots of pairs move */
 	_Atomic int64_t written_at_ns; /* wall clock, of the last batch */
+	_Atomic uint64_t evicted;
+	_Atomic uint32_t hand, unused; /* hand: the position where the search for a pair to evict goes on */
 };
 
 struct latency_matrix {
@@ -74,9 +80,42 @@ struct latency_matrix {
 	bool writable;
 };
 
+void latency_slots_insert(_Atomic uint32_t *slots, size_t slot_count, uint64_t hash, uint32_t position);
 void latency_store_insert_host(struct latency_matrix *matrix, uint32_t position);
+
+/* --- latency_pairs.c: the table of pairs --- */
+
 void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position);
+/* NULL: there is none. For a reader the block may get another pair at any time: the copy that it loads says which. */
+struct latency_block *latency_store_find_pair(const struct latency_matrix *matrix, uint32_t source,
+					      uint32_t destination);
+/*
+ * Frees the position of a pair that was not set for long, in no table from then on (second chance: a hand goes round,
+ * and takes the first pair that was not set since it passed last, or whose host has left). There must be pairs.
+ */
+uint32_t latency_store_evict(struct latency_matrix *matrix);
+/* After a writer died: every pair is in the table once. */
+void latency_store_repair_pairs(struct latency_matrix *matrix);
+
+/* --- */
+
 void latency_block_write(_Atomic uint32_t *sequence, _Atomic uint64_t *words, const void *from, size_t count);
-bool latency_block_read(const _Atomic uint32_t *sequence, const _Atomic uint64_t *words, void *into, size_t count);
+/* Inline: the number of words is then known. */
+static inline bool latency_block_read(const _Atomic uint32_t *sequence, const _Atomic uint64_t *words, void *into,
+				      size_t count)
+{
+	for (int attempt = 0; attempt < LATENCY_READ_ATTEMPTS; attempt++) {
+		uint32_t before = atomic_load_explicit(sequence, memory_order_acquire);
+
+		for (size_t i = 0; !(before & 1) && i < count; i++) {
+			uint64_t word = atomic_load_explicit(&words[i], memory_order_acquire);
+
+			memcpy((char *)into + 8 * i, &word, 8);
+		}
+		if (!(before & 1) && atomic_load_explicit(sequence, memory_order_relaxed) == before)
+			return true;
+	}
+	return false;
+}
 
 #endif

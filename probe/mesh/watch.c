@@ -115,7 +115,7 @@ static void publish(struct watch *watch)
 	latency_live_end(live);
 	mesh_row_clear(&row);
 	if ((code || source < 0) && !watch->full_said)
-		log_warning("the live matrix takes no more pairs or hosts: %s", strerror(-(code ? code : (int)source)));
+		log_warning("the live matrix takes no more hosts or racks: %s", strerror(-(code ? code : (int)source)));
 	watch->full_said = watch->full_said || code || source < 0;
 }
 

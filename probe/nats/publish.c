@@ -9,11 +9,17 @@
 
 enum { LOOK_MS = 100 }; /* at the stop flag */
 
+/* The row of a position that was published last; at -1: none. */
+struct sent {
+	uint32_t source, destination;
+	struct ns at;
+};
+
 struct publisher {
 	const struct mesh_publish_options *options;
 	const struct latency_matrix *live;
 	struct mesh_link link;
-	struct ns *sent; /* by position: updated_at of the row published last; -1 = none */
+	struct sent *sent; /* by position */
 	size_t capacity;
 	unsigned connects; /* that `sent` belongs to */
 	struct ns all_due;
@@ -50,14 +56,14 @@ static natsStatus publish_row(struct publisher *publisher, const struct latency_
 
 static int grow(struct publisher *publisher, size_t count, struct error *err)
 {
-	struct ns *grown = count > publisher->capacity ? realloc(publisher->sent, count * sizeof *grown) : NULL;
+	struct sent *grown = count > publisher->capacity ? realloc(publisher->sent, count * sizeof *grown) : NULL;
 
 	if (count <= publisher->capacity)
 		return 0;
 	if (!grown)
 		return error_set(err, ENOMEM, "out of memory");
 	for (size_t i = publisher->capacity; i < count; i++)
-		grown[i].v = -1;
+		grown[i].at.v = -1;
 	publisher->sent = grown;
 	publisher->capacity = count;
 	return 0;
@@ -74,7 +80,14 @@ static void choose_all(struct publisher *publisher)
 	publisher->connects = connects;
 	publisher->all_due.v = now.v + (int64_t)(publisher->options->all_s * 1e9);
 	for (size_t i = 0; i < publisher->capacity; i++)
-		publisher->sent[i].v = -1;
+		publisher->sent[i].at.v = -1;
+}
+
+/* A position may get another pair: its old one was evicted. */
+static bool was_sent(const struct sent *sent, const struct latency_entry *entry)
+{
+	return entry->updated_at.v == sent->at.v && entry->source == sent->source &&
+	       entry->destination == sent->destination;
 }
 
 /* A row that cannot be published now stays unsent: the next pass tries it. */
@@ -93,11 +106,11 @@ static int pass(struct publisher *publisher, const volatile sig_atomic_t *stop, 
 	for (size_t i = 0; status == NATS_OK && !*stop && i < count; i++) {
 		struct latency_entry entry;
 
-		if (!latency_matrix_load(publisher->live, i, &entry) || entry.updated_at.v == publisher->sent[i].v)
+		if (!latency_matrix_load(publisher->live, i, &entry) || was_sent(&publisher->sent[i], &entry))
 			continue;
 		status = publish_row(publisher, &entry);
 		if (status == NATS_OK) {
-			publisher->sent[i] = entry.updated_at;
+			publisher->sent[i] = (struct sent){entry.source, entry.destination, entry.updated_at};
 			publisher->rows++;
 		}
 	}

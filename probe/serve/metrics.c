@@ -103,6 +103,11 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 		"# HELP nomora_mesh_written_timestamp_seconds When a prober last wrote.\n"
 		"nomora_mesh_written_timestamp_seconds %.3f\n",
 		census.lost_count, ns_to_s(latency_live_written_at(pages->live)));
+	fprintf(out,
+		"# TYPE nomora_mesh_evicted_pairs gauge\n"
+		"# HELP nomora_mesh_evicted_pairs Pairs that left the full live matrix for others.\n"
+		"nomora_mesh_evicted_pairs %llu\n",
+		(unsigned long long)latency_live_evicted(pages->live));
 	print_pattern_metrics(&patterns, out);
 	print_rack_metrics(pages->live, out);
 	print_pair_metrics(pages->live, out);

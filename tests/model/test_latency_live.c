@@ -147,24 +147,84 @@ Test(latency_live, racks_and_pods_have_maxima_that_fall_again)
 	latency_matrix_destroy(matrix);
 }
 
-Test(latency_live, a_full_one_says_so)
+static void fill(struct latency_matrix *matrix)
 {
-	struct latency_matrix *matrix = open_live();
-	struct latency_entry entry;
 	char name[16];
 
-	latency_live_begin(matrix, &err);
 	for (int i = 0; i < 16; i++) {
 		snprintf(name, sizeof name, "h%d", i);
 		cr_assert_eq(latency_live_add_host(matrix, name, "", ""), i);
 	}
-	cr_assert_eq(latency_live_add_host(matrix, "one-more", "", ""), -ENOSPC);
 	for (uint32_t i = 0; i < 40; i++)
 		set(matrix, i / 8, i % 8, 10);
-	entry = entry_of(9, 9, 10);
-	cr_assert_eq(latency_matrix_set(matrix, &entry), -ENOSPC);
-	set(matrix, 0, 0, 20);
+}
+
+static void expect_whole(const struct latency_matrix *matrix)
+{
+	size_t slots = 0;
+
+	for (size_t i = 0; i < latency_matrix_count(matrix); i++) {
+		struct latency_entry entry, found;
+
+		cr_assert(latency_matrix_load(matrix, i, &entry));
+		cr_assert(latency_matrix_load_pair(matrix, entry.source, entry.destination, &found));
+		cr_assert_arr_eq(&entry, &found, sizeof entry);
+	}
+	for (size_t i = 0; i < matrix->pair_slot_count; i++)
+		slots += matrix->pair_slots[i] != 0;
+	cr_assert_eq(slots, latency_matrix_count(matrix), "%zu slots", slots);
+}
+
+Test(latency_live, one_full_of_hosts_says_so)
+{
+	struct latency_matrix *matrix = open_live();
+
+	latency_live_begin(matrix, &err);
+	fill(matrix);
+	cr_assert_eq(latency_live_add_host(matrix, "one-more", "", ""), -ENOSPC);
+	latency_live_end(matrix);
+	latency_matrix_destroy(matrix);
+}
+
+/* Every pair of 16 hosts comes round ten times, four of them each time: these stay, the others leave oldest first. */
+Test(latency_live, a_full_one_evicts_pairs_that_were_not_set_for_long)
+{
+	struct latency_matrix *matrix = open_live();
+	struct latency_entry entry;
+
+	latency_live_begin(matrix, &err);
+	fill(matrix);
+	for (uint32_t round = 0; round < 2560; round++) {
+		set(matrix, round / 16 % 16, round % 16, 20 + round);
+		for (uint32_t kept = 0; kept < 4; kept++)
+			set(matrix, 15, kept, 20 + round);
+		if (round % 97 == 0)
+			expect_whole(matrix);
+		cr_assert(latency_matrix_load_pair(matrix, 15, 0, &entry) && entry.rtt_p50_us == 20 + round);
+	}
+	expect_whole(matrix);
 	cr_assert_eq(latency_matrix_count(matrix), 40);
+	cr_assert_gt(latency_live_evicted(matrix), 2000);
+	cr_assert(latency_matrix_load_pair(matrix, 15, 3, &entry), "set all the time");
+	cr_assert(latency_matrix_load_pair(matrix, 15, 15, &entry), "set last");
+	cr_assert(!latency_matrix_load_pair(matrix, 0, 0, &entry), "256 rounds ago");
+	latency_live_end(matrix);
+	latency_matrix_destroy(matrix);
+}
+
+Test(latency_live, pairs_of_hosts_that_left_are_evicted_first)
+{
+	struct latency_matrix *matrix = open_live();
+	struct latency_entry entry;
+
+	latency_live_begin(matrix, &err);
+	fill(matrix);
+	latency_live_set_status(matrix, 4, LATENCY_HOST_GONE);
+	for (uint32_t i = 0; i < 5; i++)
+		set(matrix, 8, 8 + i, 20);
+	for (uint32_t i = 0; i < 4; i++)
+		for (uint32_t j = 0; j < 4; j++)
+			cr_assert(latency_matrix_load_pair(matrix, i, j, &entry), "%u -> %u", i, j);
 	latency_live_end(matrix);
 	latency_matrix_destroy(matrix);
 }
@@ -197,7 +257,7 @@ Test(latency_live, a_half_written_pair_is_not_read_and_is_repaired)
 	latency_matrix_destroy(matrix);
 }
 
-/* Killed at any moment, hundreds of times. */
+/* Killed at any moment, hundreds of times, while pairs come, change and are evicted. */
 Test(latency_live, killed_writers_leave_no_torn_value)
 {
 	struct latency_matrix *reader;
@@ -215,10 +275,10 @@ Test(latency_live, killed_writers_leave_no_torn_value)
 				char name[16];
 
 				latency_live_begin(matrix, NULL);
-				snprintf(name, sizeof name, "h%u", i % 6);
+				snprintf(name, sizeof name, "h%u", i % 16);
 				latency_live_add_host(matrix, name, "", "");
 				for (uint32_t a = 0; a < latency_matrix_hosts(matrix); a++) {
-					struct latency_entry set_entry = entry_of(a, i % 3 % (a + 1), i % 1000);
+					struct latency_entry set_entry = entry_of(a, i % 7 % (a + 1), i % 1000);
 
 					latency_matrix_set(matrix, &set_entry);
 				}
@@ -237,12 +297,8 @@ Test(latency_live, killed_writers_leave_no_torn_value)
 	latency_matrix_destroy(reader);
 	cr_assert_eq(latency_live_begin(reader = open_live(), &err), 0);
 	latency_live_end(reader);
-	for (size_t i = 0; i < latency_matrix_count(reader); i++) {
-		struct latency_entry entry;
-
-		cr_assert(latency_matrix_load(reader, i, &entry));
-		cr_assert(latency_matrix_load_pair(reader, entry.source, entry.destination, &entry));
-	}
+	cr_assert_gt(latency_live_evicted(reader), 0);
+	expect_whole(reader);
 	latency_matrix_destroy(reader);
 }
 
@@ -264,7 +320,7 @@ Test(latency_live, other_files_versions_and_sizes_are_refused)
 	cr_assert_eq(pwrite(fd, "NOMORAL9", 8, 0), 8);
 	refuse("another version");
 	cr_assert(!latency_live_is(path));
-	pwrite(fd, "NOMORAL2", 8, 0);
+	pwrite(fd, "NOMORAL3", 8, 0);
 	cr_assert(latency_live_is(path));
 	pwrite(fd, &wrong, 4, 8);
 	refuse("records of another size");

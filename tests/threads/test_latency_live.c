@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Readers of a live matrix while it is written: every pair they load is one that was set, whole. The writer sets p50,
- * p99, max and updated_at from one counter, so that a torn pair does not fit together; ages never go back.
+ * p99, max and updated_at from one counter, so that a torn pair does not fit together; ages never go back. Once with a
+ * place for every pair, once with half of them: pairs are then evicted all the time.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -32,7 +33,8 @@ static void *read_all(void *context)
 				continue;
 			atomic_fetch_add(&loaded, 1);
 			if (entry.rtt_p99_us != entry.rtt_p50_us + 1 || entry.rtt_max_us != entry.rtt_p50_us + 2 ||
-			    entry.updated_at.v != (int64_t)entry.rtt_p50_us || entry.source != i / HOSTS)
+			    entry.updated_at.v != (int64_t)entry.rtt_p50_us || entry.source != i / HOSTS ||
+			    entry.destination != i % HOSTS)
 				atomic_fetch_add(&torn, 1);
 			if (entry.updated_at.v < seen[i])
 				atomic_fetch_add(&backward, 1);
@@ -43,6 +45,18 @@ static void *read_all(void *context)
 	}
 	latency_matrix_destroy(matrix);
 	return NULL;
+}
+
+static int set(struct latency_matrix *matrix, uint32_t source, uint32_t destination, uint32_t round)
+{
+	struct latency_entry entry = {.source = source, .destination = destination};
+
+	entry.rtt_p50_us = round;
+	entry.rtt_p99_us = round + 1.0;
+	entry.rtt_max_us = round + 2.0;
+	entry.samples = 1;
+	entry.updated_at.v = round;
+	return latency_matrix_set(matrix, &entry);
 }
 
 static int write_all(struct latency_matrix *matrix)
@@ -57,17 +71,9 @@ static int write_all(struct latency_matrix *matrix)
 			if (latency_live_add_host(matrix, name, "rack", "") < 0)
 				return 1;
 		}
-		for (uint32_t i = 0; i < HOSTS; i++) {
-			struct latency_entry entry = {.source = (round + i) % HOSTS, .destination = i};
-
-			entry.rtt_p50_us = round;
-			entry.rtt_p99_us = round + 1.0;
-			entry.rtt_max_us = round + 2.0;
-			entry.samples = 1;
-			entry.updated_at.v = round;
-			if (round > HOSTS && latency_matrix_set(matrix, &entry))
+		for (uint32_t i = 0; round > HOSTS && i < HOSTS; i++)
+			if (set(matrix, (round + i) % HOSTS, i, round))
 				return 1;
-		}
 		if (round % 64 == 0 && latency_live_update_maxima(matrix))
 			return 1;
 		latency_live_end(matrix);
@@ -75,20 +81,21 @@ static int write_all(struct latency_matrix *matrix)
 	return 0;
 }
 
-int main(void)
+static int run(uint64_t pairs)
 {
-	const struct latency_live_size size = {.hosts = HOSTS, .racks = 2, .pairs = HOSTS * HOSTS};
+	const struct latency_live_size size = {.hosts = HOSTS, .racks = 2, .pairs = pairs};
 	struct latency_matrix *matrix;
 	pthread_t readers[READERS];
 	struct error err = {0};
 	int failed;
 
-	snprintf(path, sizeof path, "/tmp/nomora-live-threads-%ld", (long)getpid());
 	matrix = latency_live_open(path, &size, &err);
 	if (!matrix) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
+	atomic_store(&over, false);
+	atomic_store(&loaded, 0);
 	for (int i = 0; i < READERS; i++)
 		pthread_create(&readers[i], NULL, read_all, NULL);
 	failed = write_all(matrix);
@@ -97,9 +104,16 @@ int main(void)
 	atomic_store(&over, true);
 	for (int i = 0; i < READERS; i++)
 		pthread_join(readers[i], NULL);
+	printf("%llu places: %lu loaded, %lu torn, %lu older than before, %llu evicted\n", (unsigned long long)pairs,
+	       atomic_load(&loaded), atomic_load(&torn), atomic_load(&backward),
+	       (unsigned long long)latency_live_evicted(matrix));
 	latency_matrix_destroy(matrix);
 	unlink(path);
-	printf("%lu loaded, %lu torn, %lu older than before\n", atomic_load(&loaded), atomic_load(&torn),
-	       atomic_load(&backward));
 	return failed || torn || backward;
+}
+
+int main(void)
+{
+	snprintf(path, sizeof path, "/tmp/nomora-live-threads-%ld", (long)getpid());
+	return run(HOSTS * HOSTS) || run(HOSTS * HOSTS / 2);
 }

@@ -12,7 +12,10 @@
  * _load_pair() and the functions below. A writer that is killed leaves no torn value: readers see that a pair is
  * half-written and the next writer repairs it.
  *
- * The file begins with the 8 bytes "NOMORAL2", then (native byte order, 4 bytes each) the sizes of the records and the
+ * A full matrix evicts a pair that was not set for long for each new one, which its readers then see as not measured:
+ * the file never grows, however many pairs come round. Full of hosts or racks it refuses more.
+ *
+ * The file begins with the 8 bytes "NOMORAL3", then (native byte order, 4 bytes each) the sizes of the records and the
  * capacities, all of which are checked when it is opened: a file of another version or size is refused.
  */
 #ifndef MODEL_LATENCY_LIVE_H
@@ -36,7 +39,7 @@ extern const char *const latency_host_status_names[]; /* NULL-terminated: "activ
 
 struct latency_live_size {
 	uint32_t hosts, racks; /* at most */
-	uint64_t pairs;        /* at most; 88 bytes each */
+	uint64_t pairs;        /* at most; 80 to 96 bytes each */
 };
 
 /* Creates the file if there is none, else opens it to write (whatever its size). NULL with err set. */
@@ -81,6 +84,9 @@ int latency_live_put(struct latency_matrix *live, const struct latency_matrix *f
 
 /* When a writer last ended a batch, wall clock; 0 = never. */
 struct ns latency_live_written_at(const struct latency_matrix *matrix);
+
+/* The pairs that gave way to others. */
+uint64_t latency_live_evicted(const struct latency_matrix *matrix);
 
 /* A private copy of all pairs, NULL = out of memory. */
 struct latency_matrix *latency_live_snapshot(const struct latency_matrix *matrix);

@@ -118,8 +118,8 @@ bool latency_matrix_load_pair(const struct latency_matrix *matrix, uint32_t sour
 			      struct latency_entry *entry);
 
 /*
- * Adds the entry or replaces the pair's; -EINVAL if an index or a figure is out of range, -ENOMEM, -ENOSPC. An entry
- * without samples is stored as unreachable unless it says never.
+ * Adds the entry or replaces the pair's; -EINVAL if an index or a figure is out of range, -ENOMEM. An entry without
+ * samples is stored as unreachable unless it says never. A shared matrix that is full evicts another pair.
  */
 int latency_matrix_set(struct latency_matrix *matrix, const struct latency_entry *entry);
 
