@@ -125,7 +125,10 @@ void html_pattern(FILE *out, const struct latency_matrix *live, const struct pat
 		if (latency_live_rack_of(live, pattern->from) != LATENCY_NO_RACK)
 			print_name(out, " in rack ",
 				   latency_live_rack_name(live, latency_live_rack_of(live, pattern->from)));
-		fputs(":", out);
+		fputs(pattern->end == PATTERN_SOURCE        ? ", when it probes others, not when they probe it:"
+		      : pattern->end == PATTERN_DESTINATION ? ", when others probe it, not when it probes them:"
+							    : ":",
+		      out);
 		break;
 	default:
 		print_name(out, "Bad path from rack ", latency_live_rack_name(live, pattern->from));

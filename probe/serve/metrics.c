@@ -2,9 +2,13 @@
 #include "pages_priv.h"
 #include "patterns_priv.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #include <model/latency_census.h>
 
-enum { PAIR_METRICS = 20000, RACK_METRICS = 128 };
+/* Above PAIRS_ALL pairs the worst ones alone; above RACKS_ALL racks their p99 alone, above RACKS_P99 only pods. */
+enum { PAIRS_ALL = 20000, RACKS_ALL = 128, RACKS_P99 = 400, PODS_MOST = 128 };
 
 /* OpenMetrics: backslash, quote and line feed are escaped in label values; names of hosts have no line feeds. */
 static void print_label(FILE *out, const char *name, const char *value)
@@ -18,47 +22,87 @@ static void print_label(FILE *out, const char *name, const char *value)
 	fputc('"', out);
 }
 
+static void print_rtt(FILE *out, const char *metric, const char *const keys[2], const char *const names[2],
+		      const char *statistic, double us)
+{
+	fprintf(out, "%s{", metric);
+	print_label(out, keys[0], names[0]);
+	fputc(',', out);
+	print_label(out, keys[1], names[1]);
+	fprintf(out, "%s%s%s} %.9g\n", statistic ? ",stat=\"" : "", statistic ? statistic : "", statistic ? "\"" : "",
+		us / 1e6);
+}
+
+static const enum latency_statistic statistics[] = {LATENCY_STATISTIC_P99, LATENCY_STATISTIC_P50,
+						    LATENCY_STATISTIC_MAX};
+
+static void print_between(FILE *out, const char *metric, const char *from, const char *to,
+			  enum latency_statistic statistic, double us)
+{
+	print_rtt(out, metric, (const char *const[]){"from", "to"}, (const char *const[]){from, to},
+		  latency_statistic_names[statistic], us);
+}
+
 static void print_rack_metrics(const struct latency_matrix *live, FILE *out)
 {
-	static const enum latency_statistic statistics[] = {LATENCY_STATISTIC_P50, LATENCY_STATISTIC_P99,
-							    LATENCY_STATISTIC_MAX};
 	uint32_t racks = latency_live_racks(live);
 	struct latency_maximum maximum;
 
 	fputs("# TYPE nomora_mesh_rack_rtt_seconds gauge\n# UNIT nomora_mesh_rack_rtt_seconds seconds\n"
 	      "# HELP nomora_mesh_rack_rtt_seconds Largest round trip of the pairs from one rack to another.\n",
 	      out);
-	for (uint32_t i = 0; racks <= RACK_METRICS && i < racks * racks; i++) {
+	for (uint32_t i = 0; racks <= RACKS_P99 && i < racks * racks; i++) {
 		if (!latency_live_maximum(live, i / racks, i % racks, &maximum))
 			continue;
-		for (size_t s = 0; s < 3; s++) {
-			fputs("nomora_mesh_rack_rtt_seconds{", out);
-			print_label(out, "from", latency_live_rack_name(live, i / racks));
-			fputc(',', out);
-			print_label(out, "to", latency_live_rack_name(live, i % racks));
-			fprintf(out, ",stat=\"%s\"} %.9g\n", latency_statistic_names[statistics[s]],
-				pages_maximum(&maximum, statistics[s]) / 1e6);
-		}
+		for (size_t s = 0; s < (racks <= RACKS_ALL ? 3 : 1); s++)
+			print_between(out, "nomora_mesh_rack_rtt_seconds", latency_live_rack_name(live, i / racks),
+				      latency_live_rack_name(live, i % racks), statistics[s],
+				      pages_maximum(&maximum, statistics[s]));
 	}
 }
 
-static void print_pair_metrics(const struct latency_matrix *live, FILE *out)
+static void print_pod_metrics(const struct latency_matrix *live, FILE *out)
 {
+	struct grouping pods = {0};
+	int code = pages_group_by_pod(live, &pods);
+
+	fputs("# TYPE nomora_mesh_pod_rtt_seconds gauge\n# UNIT nomora_mesh_pod_rtt_seconds seconds\n"
+	      "# HELP nomora_mesh_pod_rtt_seconds Largest round trip of the pairs from one pod to another.\n",
+	      out);
+	for (size_t s = 0; !code && pods.count <= PODS_MOST && s < 3; s++) {
+		double *values = pages_group_values(live, &pods, statistics[s]);
+
+		for (size_t i = 0; values && i < (size_t)pods.count * pods.count; i++)
+			if (!isnan(values[i]))
+				print_between(out, "nomora_mesh_pod_rtt_seconds", pods.names[i / pods.count],
+					      pods.names[i % pods.count], statistics[s], values[i]);
+		free(values);
+	}
+	pages_ungroup(&pods);
+}
+
+static void print_pair(const struct latency_matrix *live, const struct latency_entry *entry, FILE *out)
+{
+	print_rtt(out, "nomora_mesh_rtt_seconds", (const char *const[]){"src", "dst"},
+		  (const char *const[]){latency_matrix_host(live, entry->source),
+					latency_matrix_host(live, entry->destination)},
+		  NULL, entry->rtt_p99_us);
+}
+
+static void print_pair_metrics(const struct latency_matrix *live, const struct latency_census *census, FILE *out)
+{
+	size_t count = latency_matrix_count(live);
 	struct latency_entry entry;
 
 	fputs("# TYPE nomora_mesh_rtt_seconds gauge\n# UNIT nomora_mesh_rtt_seconds seconds\n"
 	      "# HELP nomora_mesh_rtt_seconds 99th percentile of a pair's round trips in its last window, worst "
 	      "path.\n",
 	      out);
-	for (size_t i = 0; i < latency_matrix_count(live) && i < PAIR_METRICS; i++) {
-		if (!latency_matrix_load(live, i, &entry) || entry.state != LATENCY_STATE_MEASURED)
-			continue;
-		fputs("nomora_mesh_rtt_seconds{", out);
-		print_label(out, "src", latency_matrix_host(live, entry.source));
-		fputc(',', out);
-		print_label(out, "dst", latency_matrix_host(live, entry.destination));
-		fprintf(out, "} %.9g\n", entry.rtt_p99_us / 1e6);
-	}
+	for (size_t i = 0; count <= PAIRS_ALL && i < count; i++)
+		if (latency_matrix_load(live, i, &entry) && entry.state == LATENCY_STATE_MEASURED)
+			print_pair(live, &entry, out);
+	for (size_t i = 0; count > PAIRS_ALL && i < census->worst_count; i++)
+		print_pair(live, &census->worst[i], out);
 }
 
 static void print_pattern_metrics(const struct patterns *patterns, FILE *out)
@@ -110,7 +154,8 @@ int metrics_write(const struct mesh_pages *pages, const struct serve_call *call,
 		(unsigned long long)latency_live_evicted(pages->live));
 	print_pattern_metrics(&patterns, out);
 	print_rack_metrics(pages->live, out);
-	print_pair_metrics(pages->live, out);
+	print_pod_metrics(pages->live, out);
+	print_pair_metrics(pages->live, &census, out);
 	fputs("# EOF\n", out);
 	patterns_free(&patterns);
 	latency_census_free(&census);

@@ -44,20 +44,13 @@ static const char pair_heads[] =
 
 /* --- heat maps: pods, then racks, then pairs --- */
 
-/* The racks of a live matrix in groups: by pod, or each on its own. */
-struct grouping {
-	uint32_t racks, count;
-	const char **names;
-	uint32_t *group_of; /* rack -> group */
-};
-
-static void ungroup(struct grouping *grouping)
+void pages_ungroup(struct grouping *grouping)
 {
 	free(grouping->names);
 	free(grouping->group_of);
 }
 
-static int group_by_pod(const struct latency_matrix *live, struct grouping *grouping)
+int pages_group_by_pod(const struct latency_matrix *live, struct grouping *grouping)
 {
 	uint32_t racks = latency_live_racks(live);
 
@@ -79,8 +72,8 @@ static int group_by_pod(const struct latency_matrix *live, struct grouping *grou
 	return 0;
 }
 
-/* Largest figure between the racks of each two groups. */
-static double *group_values(const struct mesh_pages *pages, const struct grouping *grouping)
+double *pages_group_values(const struct latency_matrix *live, const struct grouping *grouping,
+			   enum latency_statistic statistic)
 {
 	size_t count = (size_t)grouping->count * grouping->count;
 	double *values = calloc(count + 1, sizeof *values);
@@ -93,8 +86,8 @@ static double *group_values(const struct mesh_pages *pages, const struct groupin
 			double *value =
 				&values[(size_t)grouping->group_of[from] * grouping->count + grouping->group_of[to]];
 
-			if (latency_live_maximum(pages->live, from, to, &maximum))
-				*value = fmax(*value, pages_maximum(&maximum, pages->statistic));
+			if (latency_live_maximum(live, from, to, &maximum))
+				*value = fmax(*value, pages_maximum(&maximum, statistic));
 		}
 	return values;
 }
@@ -141,13 +134,13 @@ static int print_heat_map(const struct mesh_pages *pages, FILE *out)
 {
 	const char *statistic = latency_statistic_names[pages->statistic];
 	struct grouping pods = {0};
-	int code = group_by_pod(pages->live, &pods);
+	int code = pages_group_by_pod(pages->live, &pods);
 
 	if (!code && (pods.count < 2 || pods.racks <= RACKS_SHOWN)) {
 		fprintf(out, "<h2>Largest %s between racks (&micro;s)</h2>", statistic);
 		code = print_racks(pages, NULL, NULL, out);
 	} else if (!code) {
-		double *values = group_values(pages, &pods);
+		double *values = pages_group_values(pages->live, &pods, pages->statistic);
 		struct html_matrix matrix = {"pods", pods.count, pods.count, pods.names, pods.names, values};
 
 		fprintf(out, "<h2>Largest %s between pods (&micro;s)</h2>", statistic);
@@ -156,7 +149,7 @@ static int print_heat_map(const struct mesh_pages *pages, FILE *out)
 		code = values ? 0 : -ENOMEM;
 		free(values);
 	}
-	ungroup(&pods);
+	pages_ungroup(&pods);
 	return code;
 }
 
@@ -196,7 +189,8 @@ static int write_overview(const struct mesh_pages *pages, const struct serve_cal
 	html_begin(out, "Mesh", true);
 	fprintf(out, "<p>%zu hosts, %llu pairs:", latency_matrix_hosts(pages->live), (unsigned long long)census.pairs);
 	for (size_t i = 0; i < LATENCY_STATES; i++)
-		fprintf(out, " %llu %s", (unsigned long long)census.by_state[i], latency_state_names[i]);
+		fprintf(out, "%s %llu %s", i ? "," : "", (unsigned long long)census.by_state[i],
+			latency_state_names[i]);
 	fprintf(out, "; written %.1f s ago", ns_to_s(ns_sub(now, latency_live_written_at(pages->live))));
 	for (size_t i = 0; i < census.lost_count; i++) {
 		fputs("<p class=\"bad\">", out);

@@ -30,6 +30,20 @@ void html_print_matrix(FILE *out, const struct html_matrix *matrix);
 
 void html_pattern(FILE *out, const struct latency_matrix *live, const struct pattern *pattern);
 
+/* The racks of a live matrix in groups: by pod, or each on its own. */
+struct grouping {
+	uint32_t racks, count;
+	const char **names;
+	uint32_t *group_of; /* rack -> group */
+};
+
+/* 0 or -ENOMEM; pages_ungroup() after either. */
+int pages_group_by_pod(const struct latency_matrix *live, struct grouping *grouping);
+void pages_ungroup(struct grouping *grouping);
+/* Largest figure between the racks of each two groups, NAN = none; the caller free()s it. NULL: out of memory. */
+double *pages_group_values(const struct latency_matrix *live, const struct grouping *grouping,
+			   enum latency_statistic statistic);
+
 double pages_maximum(const struct latency_maximum *maximum, enum latency_statistic statistic);
 
 #endif

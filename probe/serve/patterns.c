@@ -32,8 +32,8 @@ struct search {
 	size_t hosts, racks;
 	uint32_t *rack_of, *rack_hosts;
 	bool *active;
-	struct tally *host, *inside, *outside;
-	uint32_t *between; /* pairs from rack to rack; NULL = too many racks */
+	struct tally *host[PATTERN_ENDS], *inside, *outside; /* hosts: as the source or destination of pairs */
+	uint32_t *between;                                   /* pairs from rack to rack; NULL = too many racks */
 	struct bad_pair *bad;
 	size_t bad_count, bad_capacity;
 	struct patterns *found;
@@ -115,8 +115,8 @@ static int count_pairs(struct search *search)
 		      latency_entry_value(&entry, search->statistic) > search->limits[relation(search, &entry)];
 		from = search->rack_of[entry.source];
 		to = search->rack_of[entry.destination];
-		add(&search->host[entry.source], bad, unreachable);
-		add(&search->host[entry.destination], bad, unreachable);
+		add(&search->host[PATTERN_SOURCE][entry.source], bad, unreachable);
+		add(&search->host[PATTERN_DESTINATION][entry.destination], bad, unreachable);
 		if (from < search->racks && to < search->racks) {
 			add(from == to ? &search->inside[from] : &search->outside[from], bad, unreachable);
 			if (from != to)
@@ -162,8 +162,9 @@ static void explain(struct search *search,
 		if (pair->explained || !is(search, pair, pattern))
 			continue;
 		pair->explained = true;
-		for (int end = 0; end < 2; end++) {
-			struct tally *tally = &search->host[end ? pair->destination : pair->source];
+		for (int end = 0; end < PATTERN_ENDS; end++) {
+			struct tally *tally =
+				&search->host[end][end == PATTERN_SOURCE ? pair->source : pair->destination];
 
 			tally->pairs--;
 			tally->bad--;
@@ -185,7 +186,8 @@ static bool through_uplink(const struct search *search, const struct bad_pair *p
 static bool of_host(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern)
 {
 	(void)search;
-	return pair->source == pattern->from || pair->destination == pattern->from;
+	return (pair->source == pattern->from && pattern->end != PATTERN_DESTINATION) ||
+	       (pair->destination == pattern->from && pattern->end != PATTERN_SOURCE);
 }
 
 static bool on_path(const struct search *search, const struct bad_pair *pair, const struct pattern *pattern)
@@ -201,8 +203,13 @@ static int judge_racks(struct search *search)
 		const struct tally *in = &search->inside[rack], *out = &search->outside[rack];
 		bool whole = share(in) >= bad_share && share(out) >= bad_share;
 		bool uplink = in->pairs && share(in) < good_share && share(out) >= bad_share;
-		struct pattern pattern = {
-			whole ? PATTERN_RACK : PATTERN_UPLINK, rack, rack, out->pairs, out->bad, out->unreachable};
+		struct pattern pattern = {whole ? PATTERN_RACK : PATTERN_UPLINK,
+					  rack,
+					  rack,
+					  out->pairs,
+					  out->bad,
+					  out->unreachable,
+					  PATTERN_ENDS};
 
 		/* Of two racks nobody can say which one's link it is: that is a path. */
 		if (search->rack_hosts[rack] < 2 || search->racks < 3 || !(whole || uplink))
@@ -213,28 +220,60 @@ static int judge_racks(struct search *search)
 	return code;
 }
 
+/* A host's pairs where it is that end; PATTERN_ENDS: all. */
+static struct tally tally_of(const struct search *search, uint32_t host, int end)
+{
+	const struct tally *from = &search->host[PATTERN_SOURCE][host], *to = &search->host[PATTERN_DESTINATION][host];
+
+	if (end != PATTERN_ENDS)
+		return search->host[end][host];
+	return (struct tally){from->pairs + to->pairs, from->bad + to->bad, from->unreachable + to->unreachable};
+}
+
+/* Of a host that fails in one direction the pairs of the other are good. */
+static bool is_bad_host(const struct search *search, uint32_t host, int end)
+{
+	struct tally tally = tally_of(search, host, end), other;
+
+	if (tally.pairs < PAIRS_LEAST || share(&tally) < bad_share)
+		return false;
+	if (end == PATTERN_ENDS)
+		return true;
+	other = tally_of(search, host, end == PATTERN_SOURCE ? PATTERN_DESTINATION : PATTERN_SOURCE);
+	return other.pairs >= PAIRS_LEAST && share(&other) < good_share;
+}
+
+static struct pattern worst_host(const struct search *search, int end)
+{
+	struct pattern pattern = {PATTERN_HOST, 0, 0, 0, 0, 0, end};
+	double worst = 0;
+
+	for (uint32_t host = 0; host < search->hosts; host++) {
+		struct tally tally = tally_of(search, host, end);
+
+		if (!is_bad_host(search, host, end) || share(&tally) < worst ||
+		    (share(&tally) == worst && tally.bad <= pattern.bad))
+			continue;
+		worst = share(&tally);
+		pattern = (struct pattern){PATTERN_HOST, host, host, tally.pairs, tally.bad, tally.unreachable, end};
+	}
+	return pattern;
+}
+
+/* The worst first; what it explains no longer counts. Those that are bad both ways before those that are one way. */
 static int judge_hosts(struct search *search)
 {
+	static const int ends[] = {PATTERN_ENDS, PATTERN_SOURCE, PATTERN_DESTINATION};
 	int code = 0;
 
-	while (!code) {
-		struct pattern pattern = {PATTERN_HOST, 0, 0, 0, 0, 0};
-		double worst = 0;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends && !code; i++) {
+		struct pattern pattern = worst_host(search, ends[i]);
 
-		for (uint32_t host = 0; host < search->hosts; host++) {
-			const struct tally *tally = &search->host[host];
-
-			if (tally->pairs < PAIRS_LEAST || share(tally) < bad_share || share(tally) < worst ||
-			    (share(tally) == worst && tally->bad <= pattern.bad))
-				continue;
-			worst = share(tally);
-			pattern = (struct pattern){PATTERN_HOST, host,       host,
-						   tally->pairs, tally->bad, tally->unreachable};
+		while (!code && pattern.bad && search->found->by_kind[PATTERN_HOST] < PATTERNS_MOST) {
+			code = report(search, pattern);
+			explain(search, of_host, &pattern);
+			pattern = worst_host(search, ends[i]);
 		}
-		if (!pattern.bad || search->found->by_kind[PATTERN_HOST] == PATTERNS_MOST)
-			break;
-		code = report(search, pattern);
-		explain(search, of_host, &pattern);
 	}
 	return code;
 }
@@ -267,7 +306,7 @@ static int judge_paths(struct search *search)
 	if (count)
 		qsort(keys, count, sizeof *keys, compare_by_racks);
 	for (size_t i = 0; i < count && !code; i = next) {
-		struct pattern pattern = {PATTERN_PATH, keys[i][0], keys[i][1], 0, 0, 0};
+		struct pattern pattern = {PATTERN_PATH, keys[i][0], keys[i][1], 0, 0, 0, PATTERN_ENDS};
 
 		for (next = i; next < count && compare_by_racks(keys[i], keys[next]) == 0;)
 			next++;
@@ -289,7 +328,8 @@ static int prepare(struct search *search)
 	search->rack_of = calloc(search->hosts + 1, sizeof *search->rack_of);
 	search->rack_hosts = calloc(search->racks + 1, sizeof *search->rack_hosts);
 	search->active = calloc(search->hosts + 1, sizeof *search->active);
-	search->host = calloc(search->hosts + 1, sizeof *search->host);
+	for (int end = 0; end < PATTERN_ENDS; end++)
+		search->host[end] = calloc(search->hosts + 1, sizeof **search->host);
 	search->inside = calloc(search->racks + 1, sizeof *search->inside);
 	search->outside = calloc(search->racks + 1, sizeof *search->outside);
 	if (search->racks <= RACKS_FOR_PATHS)
@@ -299,8 +339,8 @@ static int prepare(struct search *search)
 		if (!search->kinds[r])
 			return -ENOMEM;
 	}
-	if (!search->rack_of || !search->rack_hosts || !search->active || !search->host || !search->inside ||
-	    !search->outside)
+	if (!search->rack_of || !search->rack_hosts || !search->active || !search->host[0] || !search->host[1] ||
+	    !search->inside || !search->outside)
 		return -ENOMEM;
 	for (uint32_t host = 0; host < search->hosts; host++) {
 		uint32_t rack = latency_live_rack_of(search->live, host);
@@ -320,7 +360,8 @@ static void release(struct search *search)
 	free(search->rack_of);
 	free(search->rack_hosts);
 	free(search->active);
-	free(search->host);
+	for (int end = 0; end < PATTERN_ENDS; end++)
+		free(search->host[end]);
 	free(search->inside);
 	free(search->outside);
 	free(search->between);

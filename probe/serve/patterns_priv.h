@@ -11,6 +11,8 @@
 #include <base/ns.h>
 #include <model/latency_live.h>
 
+enum { PATTERN_SOURCE, PATTERN_DESTINATION, PATTERN_ENDS }; /* the ends of a pair */
+
 enum pattern_kind { PATTERN_RACK, PATTERN_UPLINK, PATTERN_HOST, PATTERN_PATH, PATTERN_KINDS };
 
 extern const char *const pattern_names[]; /* "rack", "uplink", "host", "path" */
@@ -19,6 +21,8 @@ struct pattern {
 	enum pattern_kind kind;
 	uint32_t from, to; /* host or rack; PATTERN_PATH: from this rack to that */
 	uint32_t pairs, bad, unreachable;
+	/* PATTERN_HOST: its pairs are bad where it is this end, and good where it is the other; PATTERN_ENDS: both. */
+	int end;
 };
 
 struct patterns {

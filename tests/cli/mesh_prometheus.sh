@@ -1,18 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Debian's Prometheus scrapes a mesh of 1,000 simulated hosts: the metrics, the alert rules, the dashboard's queries.
+# Debian's Prometheus scrapes a mesh of 1,000 (NOMORA_MESH_HOSTS) simulated hosts: the metrics, the alert rules, the
+# dashboard's queries.
 . "$(dirname "$0")/lib.sh"
 
 for program in curl python3 prometheus promtool; do
 	command -v "$program" >/dev/null || skip_all "$program is not installed"
 done
+hosts=${NOMORA_MESH_HOSTS:-1000}
+racks=$((hosts / 20))
 check "promtool finds nothing in the rules" promtool check rules "$source_root/integrations/prometheus/nomora.rules.yml"
 
 # Racks of 20 in pods of 10 racks: all pairs within racks, one between each two racks. h7 is bad, rack r30's uplink too.
-python3 - "$scratch" <<'END'
+python3 - "$scratch" "$hosts" <<'END'
 import json, sys, time
-folder, now = sys.argv[1], time.time()
-machines = [{"name": f"h{i}", "rack": f"r{i // 20}", "pod": f"p{i // 200}", "slots": 1} for i in range(1000)]
+folder, hosts, now = sys.argv[1], int(sys.argv[2]), time.time()
+machines = [{"name": f"h{i}", "rack": f"r{i // 20}", "pod": f"p{i // 200}", "slots": 1} for i in range(hosts)]
 json.dump({"schema": "nomora.cluster/1", "machines": machines}, open(folder + "/cluster.json", "w"))
 with open(folder + "/latency.csv", "w") as out:
     out.write("src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n")
@@ -20,22 +23,26 @@ with open(folder + "/latency.csv", "w") as out:
         slow = 600 if 7 in (a, b) or (a // 20 != b // 20 and 30 in (a // 20, b // 20)) else 0
         us = 30 if a // 20 == b // 20 else 70
         out.write(f"h{a},h{b},{us},{us + 9 + slow},{us + 20 + slow},0,1000,{now:.3f}\n")
-    for a in range(1000):
+    for a in range(hosts):
         for b in range(a // 20 * 20, a // 20 * 20 + 20):
             if a != b:
                 row(a, b)
-    for a in range(50):
-        for b in range(50):
+    for a in range(hosts // 20):
+        for b in range(hosts // 20):
             if a != b:
                 row(a * 20 + b % 20, b * 20 + a % 20)
 END
 live=$scratch/live
-check "1,000 hosts go into a live matrix" "$nomora" mesh merge "$scratch/latency.csv" --live "$live" --cluster "$scratch/cluster.json"
+check "$hosts hosts go into a live matrix" "$nomora" mesh merge "$scratch/latency.csv" --live "$live" --cluster "$scratch/cluster.json"
 "$nomora" mesh serve "$live" --port 0 --max-age 0 >"$scratch/url" 2>"$scratch/serve.err" &
 at_exit kill -9 $!
 wait_for 30 grep -q http "$scratch/url" || { fail "mesh serve listens" "$(cat "$scratch/serve.err")"; plan; exit; }
 url=$(cat "$scratch/url")
 check "promtool finds nothing in the metrics" sh -c "curl -s '${url}metrics' | sed '/^# EOF/d; /^# UNIT/d' | promtool check metrics"
+metrics=$(curl -s "${url}metrics")
+[ "$(grep -c '^nomora_mesh_rtt_seconds{' <<<"$metrics")" -eq 10 ] && pass "of over 20,000 pairs the ten worst" || fail "of over 20,000 pairs the ten worst"
+grep -qx 'nomora_mesh_pod_rtt_seconds{from="p0",to="p3",stat="p99"} 0.000679' <<<"$metrics" &&
+	pass "and the pods" || fail "and the pods" "$(grep 'from="p0",to="p3"' <<<"$metrics")"
 page=$(curl -s "$url")
 for words in 'Bad host <b>h7</b> in rack <b>r0</b>' 'Bad uplink of rack <b>r30</b>' 'between pods'; do
 	grep -qF "$words" <<<"$page" && pass "the page says: $words" || fail "the page says: $words" "$page"
@@ -45,10 +52,10 @@ curl -s "${url}pods?from=p0&to=p1" | grep -q '<a href="/racks?from=r9&amp;to=r19
 curl -s "${url}pair?from=h7&to=h8" | grep -q '<td>639.0<td>' && pass "a pair" || fail "a pair" "$(curl -s "${url}pair?from=h7&to=h8")"
 [ "$(curl -s -o "$scratch/none" -w '%{http_code}' "${url}pair?from=h7&to=nobody")" = 404 ] && pass "an unknown host is 404" || fail "an unknown host is 404"
 run "$nomora" mesh show "$scratch/latency.csv" --cluster "$scratch/cluster.json" --stat p99
-grep -q '^1000 hosts; the worst pairs by p99' <<<"$out" && [ "$(grep -cE '^h[0-9]+ +h[0-9]+ ' <<<"$out")" -eq 10 ] &&
+grep -q "^$hosts hosts; the worst pairs by p99" <<<"$out" && [ "$(grep -cE '^h[0-9]+ +h[0-9]+ ' <<<"$out")" -eq 10 ] &&
 	pass "mesh show lists the worst ten" || fail "mesh show lists the worst ten" "$out"
 check "mesh draw folds racks" "$nomora" mesh draw "$scratch/latency.csv" --cluster "$scratch/cluster.json" -o "$scratch/mesh.svg"
-grep -q '1000 hosts in 50 racks' "$scratch/mesh.svg" && pass "and says so" || fail "and says so"
+grep -q "$hosts hosts in $racks racks" "$scratch/mesh.svg" && pass "and says so" || fail "and says so"
 
 target=${url#http://}
 sed "s/127.0.0.1:8862/${target%/}/; s/scrape_interval: 15s/scrape_interval: 1s/" "$source_root/integrations/prometheus/nomora.scrape.yml" >"$scratch/prometheus.yml"
@@ -61,7 +68,7 @@ listens() { api=$(grep -oE 'Listening on.* address=127[0-9.:]+' "$scratch/promet
 wait_for 90 listens || { fail "Prometheus starts" "$(tail -20 "$scratch/prometheus.log")"; plan; exit; }
 # answers QUERY: it returns data.
 answers() { curl -s -G "http://$api/api/v1/query" --data-urlencode "query=$1" | python3 -c 'import json, sys; sys.exit(not json.load(sys.stdin)["data"]["result"])'; }
-wait_for 90 answers 'up == 1 and on() nomora_mesh_hosts == 1000' && pass "Prometheus scrapes 1,000 hosts" || fail "Prometheus scrapes 1,000 hosts" "$(tail -20 "$scratch/prometheus.log")"
+wait_for 90 answers "up == 1 and on() nomora_mesh_hosts == $hosts" && pass "Prometheus scrapes $hosts hosts" || fail "Prometheus scrapes $hosts hosts" "$(tail -20 "$scratch/prometheus.log")"
 python3 -c '
 import json, sys
 for panel in json.load(open(sys.argv[1]))["panels"]:
