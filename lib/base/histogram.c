@@ -22,8 +22,17 @@ struct histogram {
 	uint64_t count, saturated;
 	int64_t minimum, maximum;
 	long double sum, sum_of_squares;
-	uint64_t counts[];
+	uint64_t *counts; /* of all slots; NULL: the entries have them */
+	struct entry *entries;
+	uint32_t used, room;
 };
+
+/* A slot that has counts, of a compact histogram: sorted by slot. */
+struct entry {
+	uint32_t slot, count;
+};
+
+enum { ENTRIES_FIRST = 8, ENTRIES_SHARE = 4 /* entries of a quarter of the slots have half their size */ };
 
 static int floor_log2(uint64_t value)
 {
@@ -70,23 +79,143 @@ static int shape(struct histogram *histogram, int64_t lowest, int64_t highest, i
 	return 0;
 }
 
-struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits)
+static struct histogram *create(int64_t lowest, int64_t highest, int digits, bool compact)
 {
-	struct histogram probe = {0}, *histogram;
+	struct histogram *histogram = calloc(1, sizeof *histogram);
 
-	if (shape(&probe, lowest, highest, digits) < 0) {
+	if (!histogram)
+		return NULL;
+	if (shape(histogram, lowest, highest, digits) < 0) {
+		free(histogram);
 		errno = EINVAL;
 		return NULL;
 	}
-	histogram = calloc(1, sizeof *histogram + probe.slots * sizeof histogram->counts[0]);
-	if (histogram)
-		*histogram = probe;
-	return histogram;
+	if (compact)
+		histogram->entries = malloc(ENTRIES_FIRST * sizeof *histogram->entries);
+	else
+		histogram->counts = calloc(histogram->slots, sizeof *histogram->counts);
+	histogram->room = compact ? ENTRIES_FIRST : 0;
+	if (histogram->counts || histogram->entries)
+		return histogram;
+	free(histogram);
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct histogram *histogram_create(int64_t lowest, int64_t highest, int digits)
+{
+	return create(lowest, highest, digits, false);
+}
+
+struct histogram *histogram_create_compact(int64_t lowest, int64_t highest, int digits)
+{
+	return create(lowest, highest, digits, true);
 }
 
 void histogram_destroy(struct histogram *histogram)
 {
+	if (!histogram)
+		return;
+	free(histogram->counts);
+	free(histogram->entries);
 	free(histogram);
+}
+
+size_t histogram_bytes(const struct histogram *histogram)
+{
+	return sizeof *histogram + histogram->room * sizeof *histogram->entries +
+	       (histogram->counts ? histogram->slots * sizeof *histogram->counts : 0);
+}
+
+/* The first entry of this slot or a later one. */
+static uint32_t place_of(const struct histogram *histogram, size_t slot)
+{
+	const struct entry *from = histogram->entries;
+
+	/* Without a branch on what is found, which no processor foresees. */
+	for (uint32_t count = histogram->used, half; count; count -= half) {
+		half = (count + 1) / 2;
+		from += from[half - 1].slot < slot ? half : 0;
+	}
+	return (uint32_t)(from - histogram->entries);
+}
+
+/* From entries to an array of all slots. */
+static int expand(struct histogram *histogram)
+{
+	uint64_t *counts = calloc(histogram->slots, sizeof *counts);
+
+	if (!counts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < histogram->used; i++)
+		counts[histogram->entries[i].slot] = histogram->entries[i].count;
+	free(histogram->entries);
+	histogram->entries = NULL;
+	histogram->used = histogram->room = 0;
+	histogram->counts = counts;
+	return 0;
+}
+
+static int make_room(struct histogram *histogram)
+{
+	struct entry *entries;
+	uint32_t room = histogram->room + histogram->room / 2;
+
+	if (histogram->used < histogram->room)
+		return 0;
+	if (room > histogram->slots / ENTRIES_SHARE)
+		return expand(histogram);
+	entries = realloc(histogram->entries, room * sizeof *entries);
+	if (!entries)
+		return -ENOMEM;
+	histogram->entries = entries;
+	histogram->room = room;
+	return 0;
+}
+
+/* Recording cannot fail: without memory for one more entry its neighbour counts. */
+static void add(struct histogram *histogram, size_t slot, uint64_t count)
+{
+	uint32_t at = histogram->counts ? 0 : place_of(histogram, slot);
+	struct entry *entry = histogram->counts ? NULL : &histogram->entries[at];
+	bool found = entry && at < histogram->used && entry->slot == slot;
+
+	if (found && count <= UINT32_MAX - entry->count) {
+		entry->count += (uint32_t)count;
+		return;
+	}
+	if (entry && (found || count > UINT32_MAX ? expand(histogram) : make_room(histogram)) && histogram->used) {
+		at -= at == histogram->used;
+		histogram->entries[at].count += (uint32_t)count;
+		return;
+	}
+	if (histogram->counts) {
+		histogram->counts[slot] += count;
+		return;
+	}
+	memmove(&histogram->entries[at + 1], &histogram->entries[at],
+		(histogram->used - at) * sizeof *histogram->entries);
+	histogram->entries[at] = (struct entry){(uint32_t)slot, (uint32_t)count};
+	histogram->used++;
+}
+
+/* The next slot that has counts, from *index on; false at the end. *index goes behind it. */
+static bool next_slot(const struct histogram *histogram, size_t *index, size_t *slot, uint64_t *count)
+{
+	if (!histogram->counts) {
+		if (*index >= histogram->used)
+			return false;
+		*slot = histogram->entries[*index].slot;
+		*count = histogram->entries[(*index)++].count;
+		return true;
+	}
+	while (*index < histogram->slots && histogram->counts[*index] == 0)
+		++*index;
+	if (*index >= histogram->slots)
+		return false;
+	*slot = *index;
+	*count = histogram->counts[(*index)++];
+	return true;
 }
 
 void histogram_reset(struct histogram *histogram)
@@ -94,7 +223,9 @@ void histogram_reset(struct histogram *histogram)
 	histogram->count = histogram->saturated = 0;
 	histogram->minimum = histogram->maximum = 0;
 	histogram->sum = histogram->sum_of_squares = 0;
-	memset(histogram->counts, 0, histogram->slots * sizeof histogram->counts[0]);
+	histogram->used = 0;
+	if (histogram->counts)
+		memset(histogram->counts, 0, histogram->slots * sizeof histogram->counts[0]);
 }
 
 void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t count)
@@ -108,7 +239,7 @@ void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t 
 	kept = value > histogram->highest ? histogram->highest : value;
 	if (kept != value)
 		histogram->saturated += count;
-	histogram->counts[slot_of(histogram, kept)] += count;
+	add(histogram, slot_of(histogram, kept), count);
 	if (histogram->count == 0 || value < histogram->minimum)
 		histogram->minimum = value;
 	if (value > histogram->maximum)
@@ -125,6 +256,9 @@ void histogram_record(struct histogram *histogram, int64_t value)
 
 int histogram_merge(struct histogram *into, const struct histogram *from)
 {
+	size_t index = 0, slot;
+	uint64_t count;
+
 	if (into->lowest != from->lowest || into->highest != from->highest || into->digits != from->digits)
 		return -EINVAL;
 	if (from->count == 0)
@@ -133,8 +267,8 @@ int histogram_merge(struct histogram *into, const struct histogram *from)
 		into->minimum = from->minimum;
 	if (from->maximum > into->maximum)
 		into->maximum = from->maximum;
-	for (size_t i = 0; i < into->slots; i++)
-		into->counts[i] += from->counts[i];
+	while (next_slot(from, &index, &slot, &count))
+		add(into, slot, count);
 	into->count += from->count;
 	into->saturated += from->saturated;
 	into->sum += from->sum;
@@ -180,7 +314,8 @@ double histogram_deviation(const struct histogram *histogram)
 
 int64_t histogram_percentile(const struct histogram *histogram, double percentile)
 {
-	uint64_t wanted, seen = 0;
+	uint64_t wanted, count, seen = 0;
+	size_t index = 0, slot;
 	int64_t low, high;
 
 	if (histogram->count == 0)
@@ -190,11 +325,11 @@ int64_t histogram_percentile(const struct histogram *histogram, double percentil
 	wanted = (uint64_t)ceil(percentile / 100 * (double)histogram->count - 1e-9);
 	if (wanted == 0)
 		wanted = 1;
-	for (size_t i = 0; i < histogram->slots; i++) {
-		seen += histogram->counts[i];
+	while (next_slot(histogram, &index, &slot, &count)) {
+		seen += count;
 		if (seen < wanted)
 			continue;
-		slot_bounds(histogram, i, &low, &high);
+		slot_bounds(histogram, slot, &low, &high);
 		return high > histogram->maximum ? histogram->maximum : high;
 	}
 	return histogram->maximum;
@@ -202,26 +337,26 @@ int64_t histogram_percentile(const struct histogram *histogram, double percentil
 
 int histogram_next(const struct histogram *histogram, struct histogram_cursor *cursor)
 {
-	while (cursor->index < histogram->slots && histogram->counts[cursor->index] == 0)
-		cursor->index++;
-	if (cursor->index >= histogram->slots)
+	size_t slot;
+
+	if (!next_slot(histogram, &cursor->index, &slot, &cursor->count))
 		return 0;
-	slot_bounds(histogram, cursor->index, &cursor->low, &cursor->high);
-	cursor->count = histogram->counts[cursor->index++];
+	slot_bounds(histogram, slot, &cursor->low, &cursor->high);
 	return 1;
 }
 
 int histogram_print(const struct histogram *histogram, FILE *out)
 {
+	size_t index = 0, slot;
+	uint64_t count;
+
 	fprintf(out,
 		"nomora-histogram/1 %" PRId64 " %" PRId64 " %d %" PRIu64 " %" PRId64 " %" PRId64
 		" %.21Lg %.21Lg %" PRIu64,
 		histogram->lowest, histogram->highest, histogram->digits, histogram->count, histogram->minimum,
 		histogram->maximum, histogram->sum, histogram->sum_of_squares, histogram->saturated);
-	for (size_t i = 0; i < histogram->slots; i++) {
-		if (histogram->counts[i])
-			fprintf(out, " %zu:%" PRIu64, i, histogram->counts[i]);
-	}
+	while (next_slot(histogram, &index, &slot, &count))
+		fprintf(out, " %zu:%" PRIu64, slot, count);
 	fputc('\n', out);
 	return ferror(out) ? -EIO : 0;
 }

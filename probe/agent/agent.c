@@ -83,6 +83,9 @@ static int set_up(struct agent *agent, struct error *err)
 
 	agent->port_id = dp_port_id(agent->port);
 	dp_port_report(agent->port, &report);
+	agent->burst = report.sends_by_system_call ? 1 : AGENT_BURST;
+	if (agent->options.packet_bytes > agent_packet_minimum(&agent->options))
+		agent->padding = agent->options.packet_bytes - agent_packet_minimum(&agent->options);
 	if (address_parse_mac(report.mac, agent->mac))
 		return error_set(err, ENODEV, "%s has no MAC address", report.name);
 	agent->error_bound = dp_clock_duration(agent->clock, (int64_t)(agent->clock->latest.width_cycles / 2 + 1));
@@ -182,6 +185,11 @@ size_t agent_peer_count(const struct agent *agent)
 	return agent->prober.target_count;
 }
 
+size_t agent_session_bytes(const struct agent *agent)
+{
+	return prober_bytes(&agent->prober);
+}
+
 void agent_set_mode(struct agent *agent, enum agent_mode mode)
 {
 	prober_set_mode(&agent->prober, mode, dp_now(agent->clock));
@@ -239,7 +247,7 @@ void agent_window(struct agent *agent, size_t index, struct agent_row *row)
 
 void agent_abandon(struct agent *agent)
 {
-	prober_expire(&agent->prober, dp_now(agent->clock), SIZE_MAX);
+	(void)prober_expire(&agent->prober, dp_now(agent->clock), SIZE_MAX);
 	prober_abandon(&agent->prober);
 }
 

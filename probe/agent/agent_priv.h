@@ -11,10 +11,22 @@
 
 enum { AGENT_BURST = 32 };
 
+/* Answers that wait for the end of a burst. */
+struct agent_answers {
+	uint16_t count;
+	struct dp_packet *packets[AGENT_BURST];
+	struct frame frames[AGENT_BURST];
+	struct reflector_answer prepared[AGENT_BURST];
+	uint8_t *payloads[AGENT_BURST]; /* of the frames, to write to */
+};
+
 struct agent {
 	struct agent_options options;
 	struct dp_port *port;
 	uint16_t port_id;
+	uint16_t burst; /* packets sent at once; 1 where sending takes long, so that each has a stamp of its own */
+	size_t padding; /* of a probe */
+	struct agent_answers answers;
 	struct dp_pool *pool;
 	struct dp_clock *clock;
 	uint8_t mac[FRAME_MAC_BYTES];

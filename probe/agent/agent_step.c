@@ -10,7 +10,8 @@
 
 enum {
 	SEND_ATTEMPTS = 1000,
-	EXPIRED_SESSIONS = 512, /* looked at in each upkeep: about 10 us */
+	EXPIRED_SESSIONS = 64, /* looked at in each turn: about 5 us */
+	NEIGHBOURS_ASKED = 32, /* in each upkeep */
 };
 
 /* Sleeping without a socket to wake us, and the longest sleep with one (clock upkeep, ARP, signals). */
@@ -22,15 +23,16 @@ struct stamp agent_now(const struct agent *agent)
 	return dp_now(agent->clock);
 }
 
-/* Takes the packet. A full transmit ring is tried again for a moment. */
-static bool send_now(struct agent *agent, struct dp_packet *packet)
+/* Takes the packets; returns how many left, from the first on. A full transmit ring is tried again for a moment. */
+static uint16_t send_now(struct agent *agent, struct dp_packet **packets, uint16_t count)
 {
-	for (int attempt = 0; attempt < SEND_ATTEMPTS; attempt++)
-		if (dp_transmit(agent->port_id, agent->options.queue, &packet, 1) == 1)
-			return true;
-	dp_packet_free(packet);
-	agent->send_failures++;
-	return false;
+	uint16_t sent = 0;
+
+	for (int attempt = 0; attempt < SEND_ATTEMPTS && sent < count; attempt++)
+		sent += dp_transmit(agent->port_id, agent->options.queue, packets + sent, (uint16_t)(count - sent));
+	dp_packets_free(packets + sent, count - sent);
+	agent->send_failures += count - sent;
+	return sent;
 }
 
 static void add_tag(const struct agent *agent, struct frame *frame)
@@ -49,7 +51,7 @@ static void send_neighbour(struct agent *agent, enum frame_kind kind, ip_address
 	if (to)
 		memcpy(frame.destination_mac, to, FRAME_MAC_BYTES);
 	dp_packet_set_length(packet, frame_write_neighbour(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
-	send_now(agent, packet);
+	send_now(agent, &packet, 1);
 }
 
 /* Requests and replies alike have the sender's MAC. Takes the packet. */
@@ -67,47 +69,65 @@ static void take_neighbour(struct agent *agent, const struct frame *frame, struc
 	dp_packet_free(packet);
 }
 
-/*
- * Answers in the request's own buffer. t3 is taken when everything but the stamp and the checksums is in place. Takes
- * the packet.
- */
+/* t3 is taken when everything but the stamp and the checksums is in place. */
+static void send_answers(struct agent *agent)
+{
+	struct agent_answers *answers = &agent->answers;
+	struct ns sent_at = {dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns}, left_at;
+	uint16_t sent;
+
+	for (uint16_t i = 0; i < answers->count; i++) {
+		struct dp_packet *packet = answers->packets[i];
+		struct frame *frame = &answers->frames[i];
+
+		reflector_finish(&answers->prepared[i], sent_at, answers->payloads[i]);
+		dp_packet_set_length(packet, frame_write_udp(frame, dp_packet_bytes(packet), dp_packet_room(packet)));
+	}
+	sent = send_now(agent, answers->packets, answers->count);
+	left_at.v = dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns;
+	for (uint16_t i = 0; i < sent; i++)
+		reflector_sent(agent->reflector, &answers->prepared[i], left_at);
+	answers->count = 0;
+}
+
+/* Answers in the request's own buffer. Takes the packet. */
 static void take_request(struct agent *agent, const struct frame *request, struct stamp arrived,
 			 struct dp_packet *packet)
 {
+	struct agent_answers *answers = &agent->answers;
+	struct reflector_answer *prepared = &answers->prepared[answers->count];
 	uint8_t *bytes = dp_packet_bytes(packet);
 	uint8_t *payload = bytes + (request->payload - bytes);
 	struct stamp received_at = dp_clock_to_wall(agent->clock, arrived);
-	struct reflector_answer prepared;
-	struct frame answer;
+	struct frame *answer = &answers->frames[answers->count];
 
 	agent->last_request = arrived;
 	if (dp_packet_room(packet) < (size_t)(payload - bytes) + STAMP_AUTHENTICATED_BYTES ||
 	    reflector_prepare(agent->reflector, request, (struct ns){received_at.ns}, agent->error_estimate, payload,
-			      &prepared)) {
+			      prepared)) {
 		dp_packet_free(packet);
 		return;
 	}
-	answer = (struct frame){
+	*answer = (struct frame){
 		.kind = FRAME_UDP,
 		.source_address = request->destination_address,
 		.destination_address = request->source_address,
 		.source_port = request->destination_port,
 		.destination_port = request->source_port,
-		.dscp = prepared.dscp >= 0 ? (uint8_t)prepared.dscp : request->dscp,
+		.dscp = prepared->dscp >= 0 ? (uint8_t)prepared->dscp : request->dscp,
 		.ecn = request->ecn == FRAME_CONGESTED ? 0 : request->ecn,
 		.may_fragment = request->may_fragment,
 		.tags = request->tags,
 		.payload = payload,
-		.payload_bytes = prepared.payload_bytes,
+		.payload_bytes = prepared->payload_bytes,
 	};
-	memcpy(answer.tag, request->tag, sizeof answer.tag);
-	memcpy(answer.source_mac, agent->mac, FRAME_MAC_BYTES);
-	memcpy(answer.destination_mac, request->source_mac, FRAME_MAC_BYTES);
-	reflector_finish(&prepared, (struct ns){dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns}, payload);
-	dp_packet_set_length(packet, frame_write_udp(&answer, bytes, dp_packet_room(packet)));
-	if (send_now(agent, packet))
-		reflector_sent(agent->reflector, &prepared,
-			       (struct ns){dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns});
+	memcpy(answer->tag, request->tag, sizeof answer->tag);
+	memcpy(answer->source_mac, agent->mac, FRAME_MAC_BYTES);
+	memcpy(answer->destination_mac, request->source_mac, FRAME_MAC_BYTES);
+	answers->packets[answers->count] = packet;
+	answers->payloads[answers->count++] = payload;
+	if (answers->count >= agent->burst)
+		send_answers(agent);
 }
 
 /* A burst, and what is known of its arrival. */
@@ -230,6 +250,8 @@ static uint16_t receive(struct agent *agent)
 		dp_clock_update(&reading);
 	for (uint16_t i = 0; i < count; i++)
 		take_frame(agent, burst[i], &arrival);
+	if (agent->answers.count)
+		send_answers(agent);
 	return count;
 }
 
@@ -237,7 +259,6 @@ static uint16_t receive(struct agent *agent)
 static struct tlv_request tlvs_of(const struct agent *agent, const struct prober_probe *probe)
 {
 	const struct agent_options *options = &agent->options;
-	size_t smallest = agent_packet_minimum(options);
 
 	if (probe->ttl)
 		return (struct tlv_request){.padding = probe->padding};
@@ -248,19 +269,18 @@ static struct tlv_request tlvs_of(const struct agent *agent, const struct prober
 		.dscp = options->dscp,
 		.sent = probe->request.sequence + 1,
 		.destination = probe->target->peer.address,
-		.padding = options->packet_bytes > smallest ? options->packet_bytes - smallest : 0,
+		.padding = agent->padding,
 	};
 }
 
-/* t1 goes in last; the counter is read once more right before the burst, since checksums take their time. */
-static void send_probe(struct agent *agent, const struct prober_probe *probe)
+/* All of it but the moment of the burst, which is later than the stamp inside: checksums take their time. */
+static void write_probe(struct agent *agent, const struct prober_probe *probe, struct ns sent_at,
+			struct dp_packet *packet)
 {
-	struct dp_packet *packet = dp_packet_alloc(agent->pool);
 	struct stamp_request request = probe->request;
 	const size_t base = stamp_bytes(request.authenticated);
 	const struct tlv_request tlvs = tlvs_of(agent, probe);
 	uint8_t *payload;
-	struct stamp sent_at;
 	struct frame frame = {
 		.kind = FRAME_UDP,
 		.source_address = agent->options.address,
@@ -274,36 +294,71 @@ static void send_probe(struct agent *agent, const struct prober_probe *probe)
 		.payload_bytes = base + tlv_request_bytes(&tlvs),
 	};
 
-	if (!packet) {
-		agent->send_failures++;
-		prober_unsent(&agent->prober, probe);
-		return;
-	}
 	add_tag(agent, &frame);
 	frame.payload = payload = dp_packet_bytes(packet) + frame_headers(&frame);
 	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
 	memcpy(frame.destination_mac, agent->neighbours.items[probe->target->neighbour].mac, FRAME_MAC_BYTES);
 	request.error = agent->error_estimate;
-	request.sent_at.v = dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns;
+	request.sent_at = sent_at;
 	stamp_write_request(&request, payload);
 	if (agent->options.key)
 		stamp_sign(agent->options.key, payload);
 	tlv_write_request(&tlvs, payload + base);
 	dp_packet_set_length(packet, frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
-	sent_at = dp_now(agent->clock);
-	if (send_now(agent, packet))
-		prober_sent(probe, sent_at, longer_than(agent, dp_now(agent->clock), sent_at));
-	else
-		prober_unsent(&agent->prober, probe);
 }
 
-static void ask_neighbour(struct agent *agent)
+/* The counter is read once more right before the burst. */
+static void send_probes(struct agent *agent, const struct prober_probe *probes, uint16_t count)
 {
-	const struct neighbour *neighbour = neighbours_ask(&agent->neighbours, ns_now_monotonic());
-	struct dp_packet *packet = neighbour ? dp_packet_alloc(agent->pool) : NULL;
+	struct dp_packet *packets[AGENT_BURST];
+	struct ns written_at = {dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns};
+	uint16_t sent = 0;
 
-	if (packet)
+	if (dp_packets_alloc(agent->pool, packets, count) == 0) {
+		struct stamp sent_at;
+		bool disturbed;
+
+		for (uint16_t i = 0; i < count; i++)
+			write_probe(agent, &probes[i], written_at, packets[i]);
+		sent_at = dp_now(agent->clock);
+		sent = send_now(agent, packets, count);
+		disturbed = longer_than(agent, dp_now(agent->clock), sent_at);
+		for (uint16_t i = 0; i < sent; i++)
+			prober_sent(&agent->prober, &probes[i], sent_at, disturbed);
+	} else {
+		agent->send_failures += count;
+	}
+	for (uint16_t i = count; i > sent; i--)
+		prober_unsent(&agent->prober, &probes[i - 1]);
+}
+
+/* Those that are due, as far as they fit a burst. */
+static bool probe(struct agent *agent, struct stamp now)
+{
+	struct prober *prober = &agent->prober;
+	struct prober_probe probes[AGENT_BURST];
+	struct stamp due = prober_next_due(prober);
+	uint16_t count = 0;
+
+	for (uint16_t i = 0; i < agent->burst && due.valid && due.ns <= now.ns; i++, due = prober_next_due(prober))
+		count += prober_take(prober, now, &agent->neighbours, &probes[count]);
+	if (!count)
+		count = prober_take_trace(prober, now, &agent->neighbours, probes);
+	if (count)
+		send_probes(agent, probes, count);
+	return count;
+}
+
+static void ask_neighbours(struct agent *agent)
+{
+	for (int asked = 0; asked < NEIGHBOURS_ASKED; asked++) {
+		const struct neighbour *neighbour = neighbours_ask(&agent->neighbours, ns_now_monotonic());
+		struct dp_packet *packet = neighbour ? dp_packet_alloc(agent->pool) : NULL;
+
+		if (!packet)
+			return;
 		send_neighbour(agent, FRAME_WHO_HAS, neighbour->address, NULL, packet);
+	}
 }
 
 /* What need not be done at every turn. */
@@ -314,22 +369,17 @@ static void upkeep(struct agent *agent, struct stamp now)
 		agent->next_clock = stamp_after(now, clock_gap);
 		dp_clock_update(agent->clock);
 	}
-	ask_neighbour(agent);
-	prober_expire(&agent->prober, now, EXPIRED_SESSIONS);
+	ask_neighbours(agent);
 }
 
 bool agent_step(struct agent *agent, struct stamp now)
 {
 	bool busy = receive(agent) > 0;
-	struct prober_probe probe;
 
 	if (now.ns >= agent->next_upkeep.ns)
 		upkeep(agent, now);
-	if (prober_take(&agent->prober, now, &agent->neighbours, &probe) ||
-	    prober_take_trace(&agent->prober, now, &agent->neighbours, &probe)) {
-		send_probe(agent, &probe);
-		busy = true;
-	}
+	busy |= prober_expire(&agent->prober, now, EXPIRED_SESSIONS) == EXPIRED_SESSIONS;
+	busy |= probe(agent, now);
 	return busy;
 }
 

@@ -10,36 +10,73 @@
 /* Linux keeps a neighbour reachable for 30 s on average (base_reachable_time_ms). */
 static const struct ns first_backoff = {50 * NS_PER_MS}, longest_backoff = {NS_PER_S}, refresh = {30 * NS_PER_S};
 
-/* The one with this address, else a free one, else NULL. */
+static uint64_t key_of(ip_address address)
+{
+	return hash_mix((uint64_t)address) ^ (uint64_t)(address >> 64);
+}
+
 static struct neighbour *find(const struct neighbours *neighbours, ip_address address)
 {
-	struct neighbour *unused = NULL;
+	HASH_TABLE_EACH (&neighbours->by_address, key_of(address), at) {
+		struct neighbour *neighbour = &neighbours->items[hash_table_value(&neighbours->by_address, at)];
 
-	for (size_t i = 0; i < neighbours->count; i++) {
-		struct neighbour *neighbour = &neighbours->items[i];
-
-		if (neighbour->users && neighbour->address == address)
+		if (neighbour->address == address)
 			return neighbour;
-		if (!neighbour->users)
-			unused = neighbour;
 	}
-	return unused;
+	return NULL;
+}
+
+/* Room for one more, so that what follows cannot fail. */
+static int make_room(struct neighbours *neighbours)
+{
+	struct neighbour *items =
+		array_grow(neighbours->items, neighbours->count, &neighbours->capacity, sizeof *items);
+
+	if (!items)
+		return -ENOMEM;
+	neighbours->items = items;
+	return hash_table_reserve(&neighbours->by_address, (uint32_t)neighbours->count + 1);
+}
+
+/* An index that has no user, or a new one. */
+static uint32_t take_place(struct neighbours *neighbours)
+{
+	uint32_t place = neighbours->first_free;
+
+	if (place) {
+		neighbours->first_free = neighbours->items[place - 1].next_free;
+		return place - 1;
+	}
+	neighbours->items[neighbours->count] = (struct neighbour){0};
+	return (uint32_t)neighbours->count++;
+}
+
+static void give_back(struct neighbours *neighbours, uint32_t place)
+{
+	neighbours->items[place].next_free = neighbours->first_free;
+	neighbours->first_free = place + 1;
 }
 
 int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const uint8_t *mac)
 {
-	struct neighbour *neighbour = find(neighbours, address), *items;
+	struct neighbour *neighbour = find(neighbours, address);
 
 	if (!neighbour) {
-		items = array_grow(neighbours->items, neighbours->count, &neighbours->capacity, sizeof *items);
-		if (!items)
+		uint32_t place, use;
+
+		if (make_room(neighbours))
 			return -ENOMEM;
-		neighbours->items = items;
-		neighbour = &neighbours->items[neighbours->count++];
-		neighbour->users = 0;
+		place = take_place(neighbours);
+		neighbour = &neighbours->items[place];
+		use = neighbour->use + 1;
+		if (event_queue_add(&neighbours->questions, 0, 0, place, use)) {
+			give_back(neighbours, place);
+			return -ENOMEM;
+		}
+		*neighbour = (struct neighbour){.address = address, .use = use, .backoff = first_backoff};
+		hash_table_insert(&neighbours->by_address, key_of(address), place);
 	}
-	if (neighbour->users++ == 0)
-		*neighbour = (struct neighbour){.address = address, .users = 1, .backoff = first_backoff};
+	neighbour->users++;
 	if (mac) {
 		neighbour->known = neighbour->fixed = true;
 		memcpy(neighbour->mac, mac, FRAME_MAC_BYTES);
@@ -49,37 +86,51 @@ int64_t neighbours_add(struct neighbours *neighbours, ip_address address, const 
 
 void neighbours_drop(struct neighbours *neighbours, size_t index)
 {
-	neighbours->items[index].users--;
+	struct neighbour *neighbour = &neighbours->items[index];
+
+	if (--neighbour->users)
+		return;
+	HASH_TABLE_EACH (&neighbours->by_address, key_of(neighbour->address), at) {
+		if (hash_table_value(&neighbours->by_address, at) != index)
+			continue;
+		hash_table_remove(&neighbours->by_address, at);
+		break;
+	}
+	give_back(neighbours, (uint32_t)index);
 }
 
 void neighbours_learn(struct neighbours *neighbours, const struct frame *frame, struct ns now)
 {
-	if (frame->source_mac[0] & 1) /* a group's address is no host's */
-		return;
-	for (size_t i = 0; i < neighbours->count; i++) {
-		struct neighbour *neighbour = &neighbours->items[i];
+	struct neighbour *neighbour = frame->source_mac[0] & 1 ? NULL : find(neighbours, frame->source_address);
 
-		if (!neighbour->users || neighbour->address != frame->source_address || neighbour->fixed)
-			continue;
-		memcpy(neighbour->mac, frame->source_mac, FRAME_MAC_BYTES);
-		neighbour->known = true;
-		neighbour->ask_at = ns_add(now, refresh);
-		neighbour->backoff = first_backoff;
-	}
+	if (!neighbour || neighbour->fixed) /* a group's MAC is no host's */
+		return;
+	memcpy(neighbour->mac, frame->source_mac, FRAME_MAC_BYTES);
+	neighbour->known = true;
+	neighbour->ask_at = ns_add(now, refresh);
+	neighbour->backoff = first_backoff;
 }
 
+/* Each neighbour has one question in the queue. Taking it leaves the memory to put it back. */
 const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns now)
 {
-	for (size_t i = 0; i < neighbours->count; i++) {
-		struct neighbour *neighbour = &neighbours->items[i];
+	struct event question;
 
-		if (!neighbour->users || neighbour->fixed || now.v < neighbour->ask_at.v)
+	while (event_queue_take(&neighbours->questions, now.v, &question)) {
+		struct neighbour *neighbour = &neighbours->items[question.subject];
+		bool due = neighbour->ask_at.v <= now.v;
+
+		if (!neighbour->users || neighbour->fixed || neighbour->use != question.detail)
 			continue;
-		neighbour->ask_at = ns_add(now, neighbour->backoff);
-		neighbour->backoff.v *= 2;
-		if (neighbour->backoff.v > longest_backoff.v)
-			neighbour->backoff = longest_backoff;
-		return neighbour;
+		if (due) {
+			neighbour->ask_at = ns_add(now, neighbour->backoff);
+			neighbour->backoff.v *= 2;
+			if (neighbour->backoff.v > longest_backoff.v)
+				neighbour->backoff = longest_backoff;
+		}
+		event_queue_add(&neighbours->questions, neighbour->ask_at.v, 0, question.subject, question.detail);
+		if (due)
+			return neighbour;
 	}
 	return NULL;
 }
@@ -87,5 +138,7 @@ const struct neighbour *neighbours_ask(struct neighbours *neighbours, struct ns 
 void neighbours_free(struct neighbours *neighbours)
 {
 	free(neighbours->items);
+	hash_table_free(&neighbours->by_address);
+	event_queue_free(&neighbours->questions);
 	*neighbours = (struct neighbours){0};
 }

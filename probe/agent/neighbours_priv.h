@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <base/event_queue.h>
+#include <base/hash_table.h>
 #include <base/ns.h>
 #include <probe/rtt/frame.h>
 
@@ -20,11 +22,16 @@ struct neighbour {
 	uint8_t mac[FRAME_MAC_BYTES];
 	struct ns ask_at; /* monotonic: when to ask (again) */
 	struct ns backoff;
+	uint32_t use;       /* how often the place was given to an address: older questions are void */
+	uint32_t next_free; /* of a free one: index + 1 of another, 0 = none */
 };
 
 struct neighbours {
 	size_t count, capacity;
 	struct neighbour *items;
+	uint32_t first_free; /* index + 1, 0 = none */
+	struct hash_table by_address;
+	struct event_queue questions; /* subject: index, detail: use */
 };
 
 /* Index of the address, added if it is new, for one more user; mac NULL = to be resolved. -ENOMEM. */

@@ -6,6 +6,7 @@
 #ifndef PROBE_PROBER_PRIV_H
 #define PROBE_PROBER_PRIV_H
 
+#include <base/hash_table.h>
 #include <base/rng.h>
 #include <base/spsc.h>
 #include <probe/agent/agent.h>
@@ -16,26 +17,28 @@
 
 struct prober_path {
 	struct session *session;
-	struct histogram *rtt;          /* ns, undisturbed, of this window */
-	struct session_counters before; /* at the window's beginning */
+	struct histogram *rtt;            /* ns, undisturbed, of this window */
+	struct prober_path *next, **link; /* in the wheel; link NULL: not in it */
+	struct session_counters before;   /* at the window's beginning */
 	uint64_t lost_forward_before;
 };
 
 struct prober_target {
 	struct peer peer;
+	uint32_t id;      /* its place in by_id */
 	size_t neighbour; /* whose MAC frames to it carry */
 	uint64_t sent;
 	uint32_t next_path;
 	bool heard;                /* answered a greeting */
-	struct session *greeter;   /* before measuring */
+	uint32_t greetings;        /* sent before measuring */
 	struct prober_path *paths; /* [options->paths] */
 	uint32_t path_count;       /* in use */
 	struct paths *known;       /* NULL without find_paths; and which port each path in use has */
 	uint16_t *candidate_of;
 	uint32_t generation;
 	/* Of this window. */
-	struct histogram *rtt, *residence;
-	uint64_t impossible, disturbed;
+	struct histogram *disturbed_rtt, *residence; /* ns */
+	uint64_t impossible;
 	bool ssid_ignored;
 	struct agent_headers headers;
 	struct tlv_reading tlvs;
@@ -43,34 +46,39 @@ struct prober_target {
 	struct stamp last_answer, began;
 };
 
+enum { PROBER_WHEEL_SLOTS = 1024 };
+
 struct prober {
 	const struct agent_options *options;
 	struct dp_clock *clock;
-	size_t target_count, target_capacity, by_address_capacity;
-	struct prober_target **targets;    /* in the order in which they were added */
-	struct prober_target **by_address; /* the same, to find an answer's */
-	uint16_t *ports;                   /* prober_candidates() of them, and one for greetings */
-	int16_t *path_of_port;             /* 65536, -1 = none of ours */
-	uint16_t session;                  /* SSID */
+	size_t target_count, target_capacity, id_capacity;
+	struct prober_target **targets; /* in the order in which they were added */
+	struct prober_target **by_id;   /* the same in another order */
+	struct hash_table by_address;   /* identifiers, to find an answer's target */
+	uint16_t *ports;                /* prober_candidates() of them, and one for greetings */
+	int16_t *path_of_port;          /* 65536, -1 = none of ours */
+	uint16_t session;               /* SSID */
 	enum agent_mode mode;
 	struct stamp schedule_start, next_due; /* probe number `turn` is due at schedule_start + turn * gap_ns */
 	uint64_t turn;
+	size_t next_target;
 	double gap_ns;
 	struct rng rng;
 	bool limited; /* gap_ns is probe_pps's, not the interval's */
 	uint64_t skipped, outstanding, bad_hmac;
 	int64_t next_trace_ns; /* see prober_paths.c */
 	size_t trace_turn;
-	size_t expire_target; /* where prober_expire() goes on */
-	uint32_t expire_path;
-	struct spsc *samples; /* NULL = not wanted */
+	struct prober_path *wheel[PROBER_WHEEL_SLOTS]; /* sessions by the tick at which their oldest probe is lost */
+	int64_t tick_ns, wheel_at;                     /* the last tick that prober_expire() has finished */
+	int64_t next_tick_ns;                          /* when the one after it begins */
+	struct spsc *samples;                          /* NULL = not wanted */
 	uint64_t samples_dropped;
 };
 
 /* What a frame needs. */
 struct prober_probe {
 	struct prober_target *target;
-	struct session *session;      /* NULL: a trace */
+	struct prober_path *path;     /* NULL: a greeting or a trace */
 	struct stamp_request request; /* sent_at is filled in by the sender */
 	uint16_t source_port;
 	uint8_t ttl;      /* of a trace */
@@ -86,6 +94,7 @@ void prober_free(struct prober *prober);
 int prober_add(struct prober *prober, const struct peer *peer, struct neighbours *neighbours, struct error *err);
 int prober_remove(struct prober *prober, ip_address address, struct neighbours *neighbours);
 
+size_t prober_bytes(const struct prober *prober);                                   /* of sessions and their results */
 struct prober_target *prober_find(const struct prober *prober, ip_address address); /* NULL = there is none */
 
 void prober_set_mode(struct prober *prober, enum agent_mode mode, struct stamp now);
@@ -98,8 +107,11 @@ bool prober_take(struct prober *prober, struct stamp now, const struct neighbour
 		 struct prober_probe *probe);
 struct stamp prober_next_due(const struct prober *prober); /* invalid = never */
 struct ns prober_interval(const struct prober *prober);    /* between two turns of a peer */
-/* It left with this stamp (disturbed: which may be wrong), or did not leave at all. */
-void prober_sent(const struct prober_probe *probe, struct stamp sent_at, bool disturbed);
+/*
+ * It left with this stamp (disturbed: which may be wrong), or did not leave at all; several probes that did not are
+ * taken back from the newest on.
+ */
+void prober_sent(struct prober *prober, const struct prober_probe *probe, struct stamp sent_at, bool disturbed);
 void prober_unsent(struct prober *prober, const struct prober_probe *probe);
 
 /* The same for a probe that looks for paths, due at next_trace_ns. */
@@ -123,8 +135,13 @@ void target_describe_paths(const struct prober_target *target, struct agent_row 
 /* An answer from a peer; false: not one of ours. disturbed: the stamp may be wrong. */
 bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed);
 
-/* Gives up probes that are older than the timeout, in the next `sessions` sessions. */
-void prober_expire(struct prober *prober, struct stamp now, size_t sessions);
+/* Gives up probes that are older than the timeout, in at most this number of sessions. Returns the number seen. */
+size_t prober_expire(struct prober *prober, struct stamp now, size_t sessions);
+void prober_expire_path(struct prober *prober, struct prober_path *path, struct stamp now);
+void prober_set_up_expiry(struct prober *prober);
+void prober_forget_expiry(struct prober_path *path);
+/* The schedule after peers came or went. */
+void prober_reschedule(struct prober *prober);
 /* At the end of a run: outstanding probes count nowhere. */
 void prober_abandon(struct prober *prober);
 /* See agent_window(). */

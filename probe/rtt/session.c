@@ -4,16 +4,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE };
+enum slot_state { SLOT_OUT, SLOT_ANSWERED, SLOT_GIVEN_UP, SLOT_ANSWERED_LATE, SLOT_UNSENT };
 
 struct slot {
 	int64_t sent_ns;
-	uint8_t clock; /* enum clock */
-	bool stamped, disturbed;
-	uint8_t state; /* enum slot_state */
 	/* Of the reflector's own numbers in the answers. While the probe is outstanding, reflector_highest is the
 	 * highest that was known when it left: a reflector that still counts answers with a higher one. */
 	uint32_t reflector_lowest, reflector_highest;
+	uint8_t clock; /* enum clock */
+	uint8_t state; /* enum slot_state */
+	bool stamped, disturbed;
 	bool reflector_known; /* when it left */
 };
 
@@ -31,7 +31,6 @@ struct session {
 	uint64_t doubled_requests;  /* copies that the reflector counted as requests of their own */
 	bool stateful;              /* the reflector numbers answers itself */
 	bool recounted;             /* it began to count again: its numbers say nothing about losses */
-	struct slot replaced;       /* what the newest probe's slot held before it */
 	struct session_counters counters;
 	struct slot slots[];
 };
@@ -86,7 +85,6 @@ uint32_t session_send(struct session *session, struct stamp sent_at)
 		give_up(session, session->oldest);
 		session->oldest++;
 	}
-	session->replaced = *slot_of(session, sequence);
 	*slot_of(session, sequence) = (struct slot){
 		.sent_ns = sent_at.ns,
 		.clock = (uint8_t)sent_at.clock,
@@ -101,21 +99,51 @@ uint32_t session_send(struct session *session, struct stamp sent_at)
 	return (uint32_t)sequence;
 }
 
-void session_restamp(struct session *session, struct stamp sent_at)
+/* Our 64-bit number for what came back in 32: the newest sent one that ends in these bits. */
+static bool widen(const struct session *session, uint32_t sequence, uint64_t *wide)
 {
-	struct slot *slot = slot_of(session, session->next - 1);
+	uint64_t newest = session->next - 1;
+	uint64_t back = (uint32_t)((uint32_t)newest - sequence);
 
-	if (!session->next)
+	if (!session->next || back > newest || back > session->mask)
+		return false;
+	*wide = newest - back;
+	return true;
+}
+
+/* The slot of a number that was sent and is remembered, or NULL. */
+static struct slot *sent_slot(struct session *session, uint32_t sequence)
+{
+	uint64_t wide;
+
+	return widen(session, sequence, &wide) ? slot_of(session, wide) : NULL;
+}
+
+void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at)
+{
+	struct slot *slot = sent_slot(session, sequence);
+
+	if (!slot)
 		return;
 	slot->sent_ns = sent_at.ns;
 	slot->clock = (uint8_t)sent_at.clock;
 	slot->stamped = sent_at.valid;
 }
 
-void session_disturb(struct session *session)
+void session_disturb(struct session *session, uint32_t sequence)
 {
-	if (session->next)
-		slot_of(session, session->next - 1)->disturbed = true;
+	struct slot *slot = sent_slot(session, sequence);
+
+	if (slot)
+		slot->disturbed = true;
+}
+
+bool session_oldest(struct session *session, struct stamp *sent_at)
+{
+	if (session->oldest >= session->next)
+		return false;
+	*sent_at = stamp_of(slot_of(session, session->oldest));
+	return true;
 }
 
 void session_set_stateful(struct session *session)
@@ -128,21 +156,9 @@ void session_unsend(struct session *session)
 	if (!session->next || slot_of(session, session->next - 1)->state != SLOT_OUT)
 		return;
 	session->next--;
-	*slot_of(session, session->next) = session->replaced;
+	slot_of(session, session->next)->state = SLOT_UNSENT;
 	session->outstanding--;
 	session->counters.sent--;
-}
-
-/* Our 64-bit number for what came back in 32: the newest sent one that ends in these bits. */
-static bool widen(const struct session *session, uint32_t sequence, uint64_t *wide)
-{
-	uint64_t newest = session->next - 1;
-	uint64_t back = (uint32_t)((uint32_t)newest - sequence);
-
-	if (!session->next || back > newest || back > session->mask)
-		return false;
-	*wide = newest - back;
-	return true;
 }
 
 /* An answer to an older probe than one that was answered already came out of order. */
@@ -195,6 +211,10 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 		return SESSION_UNKNOWN;
 	}
 	slot = slot_of(session, wide);
+	if (slot->state == SLOT_UNSENT) { /* what the slot said of an older number is forgotten */
+		session->counters.duplicates++;
+		return SESSION_DUPLICATE;
+	}
 	if (slot->state == SLOT_ANSWERED || slot->state == SLOT_ANSWERED_LATE) {
 		session->counters.duplicates++;
 		note_copy(session, slot, reflector_sequence);
@@ -265,4 +285,9 @@ bool session_lost_forward(const struct session *session, uint64_t *lost)
 		return false;
 	*lost = sent - reflected < session->counters.lost ? sent - reflected : session->counters.lost;
 	return true;
+}
+
+size_t session_bytes(const struct session *session)
+{
+	return sizeof *session + (session->mask + (size_t)1) * sizeof session->slots[0];
 }

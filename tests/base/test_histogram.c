@@ -212,3 +212,58 @@ Test(histogram, of_nothing_everything_is_0)
 	cr_assert_eq(histogram_deviation(histogram), 0);
 	histogram_destroy(histogram);
 }
+
+/* The compact form says in every respect what the array says, while it is a list and after it became one. */
+Test(histogram, a_compact_one_says_the_same)
+{
+	struct rng rng;
+
+	rng_seed(&rng, 7);
+	for (int round = 0; round < 2; round++) {
+		struct histogram *plain = histogram_create(1, INT64_C(1000000000), 2), *other;
+		struct histogram *compact = histogram_create_compact(1, INT64_C(1000000000), 2);
+		struct histogram_cursor a = {0}, b = {0};
+		size_t least = histogram_bytes(compact);
+		int values = round ? 20000 : 100;
+
+		cr_assert_lt(least, histogram_bytes(plain) / 20);
+		for (int i = 0; i < values; i++) {
+			int64_t value = draw(&rng);
+
+			histogram_record(plain, value);
+			histogram_record_many(compact, value, 1);
+		}
+		cr_assert_leq(histogram_bytes(compact), histogram_bytes(plain));
+		for (double percentile = 0; percentile <= 100; percentile += 0.5)
+			cr_assert_eq(histogram_percentile(compact, percentile),
+				     histogram_percentile(plain, percentile));
+		while (histogram_next(plain, &a)) {
+			cr_assert_eq(histogram_next(compact, &b), 1);
+			cr_assert(a.low == b.low && a.high == b.high && a.count == b.count);
+		}
+		cr_assert_eq(histogram_next(compact, &b), 0);
+		other = histogram_create_compact(1, INT64_C(1000000000), 2);
+		cr_assert_eq(histogram_merge(other, compact) + histogram_merge(other, plain), 0);
+		cr_assert_eq(histogram_count(other), 2 * histogram_count(plain));
+		cr_assert_eq(histogram_percentile(other, 90), histogram_percentile(plain, 90));
+		histogram_reset(compact);
+		cr_assert_eq(histogram_count(compact), 0);
+		cr_assert_eq(histogram_percentile(compact, 50), 0);
+		histogram_destroy(other);
+		histogram_destroy(compact);
+		histogram_destroy(plain);
+	}
+}
+
+Test(histogram, a_compact_one_counts_beyond_32_bits)
+{
+	struct histogram *compact = histogram_create_compact(1, 1000000, 2);
+
+	for (int i = 0; i < 3; i++)
+		histogram_record_many(compact, 1000, UINT32_MAX - 1);
+	histogram_record_many(compact, 2000, UINT64_C(1) << 40);
+	cr_assert_eq(histogram_count(compact), 3 * (uint64_t)(UINT32_MAX - 1) + (UINT64_C(1) << 40));
+	cr_assert_geq(histogram_percentile(compact, 50), 2000);
+	cr_assert_lt(histogram_percentile(compact, 0.5), 2000);
+	histogram_destroy(compact);
+}

@@ -150,7 +150,7 @@ Test(prober, each_peer_gets_its_probes_in_even_steps_over_all_paths)
 			sent[i] += probe.target == prober.targets[i];
 		cr_assert(prober.path_of_port[probe.source_port] >= 0 && prober.path_of_port[probe.source_port] < 4);
 		on_path[prober.path_of_port[probe.source_port]]++;
-		prober_sent(&probe, at(now), false);
+		prober_sent(&prober, &probe, at(now), false);
 		cr_assert(answer(&probe, now, 5000, 6000));
 	}
 	for (size_t i = 0; i < 3; i++) {
@@ -193,7 +193,7 @@ Test(prober, greetings_do_not_count_and_end_when_all_were_heard)
 	for (; now < begin_ns + 60 * NS_PER_MS; now += NS_PER_MS) {
 		if (!prober_take(&prober, at(now), &neighbours, &probe))
 			continue;
-		prober_sent(&probe, at(now), false);
+		prober_sent(&prober, &probe, at(now), false);
 		if (have_first)
 			answer(&probe, now, 1, 1);
 		else
@@ -222,7 +222,7 @@ Test(prober, slots_are_kept)
 
 		if (!prober_take(&prober, at(now), &neighbours, &probe))
 			continue;
-		prober_sent(&probe, at(now), false);
+		prober_sent(&prober, &probe, at(now), false);
 		inside++;
 		/* 100 ms, less the eighth that is left to answers under way */
 		cr_assert(within >= 200 * NS_PER_MS && within < 287500000, "at %ld us", within / 1000);
@@ -240,7 +240,7 @@ Test(prober, counts_end_it_and_silence_is_loss)
 	prober_set_mode(&prober, AGENT_MEASURING, at(now));
 	for (; !prober_done(&prober, &neighbours) && now < begin_ns + NS_PER_S; now += 100000)
 		if (prober_take(&prober, at(now), &neighbours, &probe))
-			prober_sent(&probe, at(now), false);
+			prober_sent(&prober, &probe, at(now), false);
 	prober_expire(&prober, at(now), SIZE_MAX);
 	cr_assert_eq(prober.outstanding, 21, "all still out");
 	prober_expire(&prober, at(now + 200 * NS_PER_MS), 2);
@@ -252,6 +252,44 @@ Test(prober, counts_end_it_and_silence_is_loss)
 		cr_assert_eq(row.counters.lost, 7);
 		cr_assert(!row.lost_forward_known, "no answer says where");
 	}
+}
+
+/* More sessions than 65,536; each lost probe counts once, soon after its timeout, and in few steps at a time. */
+Test(prober, many_sessions_expire_in_time_and_a_few_at_once)
+{
+	enum { PEERS = 70000, STEP = 64 };
+	struct error err = {0};
+	int64_t now = begin_ns;
+	uint64_t lost = 0;
+
+	options = options_for(1);
+	options.interval.v = 50 * NS_PER_MS;
+	options.count = 1;
+	options.digits = 2;
+	cr_assert_eq(prober_create(&prober, &options, &fake_clock, &err), 0, "%s", err.text);
+	for (uint32_t i = 0; i < PEERS; i++) {
+		struct peer peer = {.address = 0x0b000000 + i, .has_mac = true, .mac = {2, 0, 0, 0, 0, 2}};
+
+		cr_assert_eq(prober_add(&prober, &peer, &neighbours, &err), 0, "%s", err.text);
+	}
+	cr_assert_leq(prober_bytes(&prober) / PEERS, 4096);
+	prober_set_mode(&prober, AGENT_MEASURING, at(now));
+	for (; now < begin_ns + 200 * NS_PER_MS; now += 10000) {
+		for (int i = 0; i < 32 && prober_take(&prober, at(now), &neighbours, &probe); i++)
+			prober_sent(&prober, &probe, at(now), false);
+		cr_assert_leq(prober_expire(&prober, at(now), STEP), STEP);
+		if (now > begin_ns + 60 * NS_PER_MS && now < begin_ns + 100 * NS_PER_MS)
+			cr_assert_eq(prober.outstanding, PEERS, "none before its timeout");
+	}
+	cr_assert_eq(prober.outstanding, 0);
+	for (size_t i = 0; i < PEERS; i += 7) {
+		take_window(i, now);
+		lost += row.counters.lost;
+	}
+	cr_assert_eq(lost, PEERS / 7);
+	cr_assert_eq(prober_remove(&prober, 0x0b000000, &neighbours), 0);
+	cr_assert_null(prober_find(&prober, 0x0b000000));
+	cr_assert_eq(prober_find(&prober, 0x0b000000 + PEERS - 1)->peer.address, 0x0b000000 + PEERS - 1);
 }
 
 Test(prober, a_peer_without_a_mac_does_not_hold_up_the_count)
@@ -294,7 +332,7 @@ static void exchange_with_a(unsigned int count, void (*alter)(struct stamp_reply
 		struct frame frame = {.source_address = 2, .source_port = 862, .payload = payload, .payload_bytes = 44};
 
 		cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
-		prober_sent(&probe, at(now), false);
+		prober_sent(&prober, &probe, at(now), false);
 		reply.request_sequence = reply.sequence = probe.request.sequence;
 		reply.session = probe.request.session;
 		reply.received_at.v = now + 2000;
@@ -383,7 +421,7 @@ Test(prober, a_disturbed_sample_is_in_the_raw_figures_alone)
 		int64_t now = begin_ns + i * NS_PER_MS;
 
 		cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
-		prober_sent(&probe, at(now), i == 2);
+		prober_sent(&prober, &probe, at(now), i == 2);
 		answer(&probe, now, i == 2 ? 900000 : 3000, 3000);
 	}
 	take_window(0, begin_ns + NS_PER_S);
@@ -412,7 +450,7 @@ Test(prober, peers_come_and_go_while_it_measures)
 			cr_assert_eq(prober_add(&prober, &hosts[2], &neighbours, NULL), 0);
 		if (!prober_take(&prober, at(now), &neighbours, &probe))
 			continue;
-		prober_sent(&probe, at(now), false);
+		prober_sent(&prober, &probe, at(now), false);
 		sent[probe.target->peer.address - 2]++;
 		cr_assert(answer(&probe, now, 1000, 1000));
 	}

@@ -88,6 +88,27 @@ Test(session, a_probe_that_did_not_leave_gives_its_place_back)
 	session_destroy(session);
 }
 
+Test(session, a_burst_is_stamped_after_all_of_it_was_numbered)
+{
+	struct session *session = session_create(8);
+	struct session_probe sent;
+	struct stamp oldest;
+
+	for (int64_t i = 0; i < 4; i++)
+		session_send(session, (struct stamp){.clock = CLOCK_COUNTER});
+	for (uint32_t i = 0; i < 2; i++)
+		session_restamp(session, i, at(100 + (int64_t)i));
+	for (int i = 0; i < 2; i++)
+		session_unsend(session);
+	cr_assert_eq(session_outstanding(session), 2);
+	cr_assert(session_oldest(session, &oldest) && oldest.ns == 100);
+	cr_assert_eq(session_receive(session, 1, 1, &sent), SESSION_FRESH);
+	cr_assert_eq(sent.sent_at.ns, 101);
+	cr_assert_eq(session_expire(session, at(200)), 1);
+	cr_assert(!session_oldest(session, &oldest));
+	session_destroy(session);
+}
+
 Test(session, what_is_out_at_the_end_can_be_taken_back)
 {
 	struct session *session = session_create(8);
@@ -252,7 +273,7 @@ Test(session, a_stall_of_the_sender_shows_in_the_answer)
 	struct session_probe probe;
 
 	session_send(session, at(1));
-	session_disturb(session);
+	session_disturb(session, 0);
 	session_send(session, at(2));
 	cr_assert_eq(session_receive(session, 0, 0, &probe), SESSION_FRESH);
 	cr_assert(probe.disturbed);

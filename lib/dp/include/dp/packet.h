@@ -74,6 +74,12 @@ static inline struct dp_packet *dp_packet_alloc(struct dp_pool *pool)
 	return (struct dp_packet *)rte_pktmbuf_alloc((struct rte_mempool *)pool);
 }
 
+/* As many empty ones, 0; or none at all, -ENOENT. */
+static inline int dp_packets_alloc(struct dp_pool *pool, struct dp_packet **packets, unsigned int count)
+{
+	return rte_pktmbuf_alloc_bulk((struct rte_mempool *)pool, (struct rte_mbuf **)packets, count);
+}
+
 /* A copy of all its bytes in a buffer of the same pool, or NULL. */
 static inline struct dp_packet *dp_packet_copy(const struct dp_packet *packet)
 {

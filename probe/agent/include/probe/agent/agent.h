@@ -100,7 +100,7 @@ struct agent_options {
 	uint16_t tag_control;          /* see struct frame_tag */
 	uint16_t packet_bytes;         /* IP length of a probe, at least agent_packet_minimum(); 0 = that */
 	struct ns stall;               /* 0 = 100 us */
-	int digits;     /* of round trips in histograms: 3 (0, 152 KB each) or 2 (22 KB), for thousands of sessions */
+	int digits; /* of round trips in histograms: 3 (0, up to 152 KB each) or 2 (22 KB), for thousands of sessions */
 	size_t samples; /* kept for agent_take_sample(); 0 = none */
 };
 
@@ -118,10 +118,11 @@ struct agent *agent_create(const struct agent_options *options, struct dp_port *
 			   struct dp_clock *clock, struct error *err);
 void agent_destroy(struct agent *agent); /* NULL is legal */
 
-/* Copies the peer. 0, -EEXIST (its address is known, or ours), -E2BIG (more than 65,536 sessions) or -ENOMEM. */
+/* Copies the peer. 0, -EEXIST (its address is known, or ours) or -ENOMEM. */
 int agent_add_peer(struct agent *agent, const struct peer *peer, struct error *err);
 int agent_remove_peer(struct agent *agent, ip_address address); /* 0 or -ENOENT; later peers' indices move down */
 size_t agent_peer_count(const struct agent *agent);
+size_t agent_session_bytes(const struct agent *agent); /* memory of all sessions and their results */
 
 enum agent_mode {
 	AGENT_QUIET,     /* answers alone; the mode it begins with */

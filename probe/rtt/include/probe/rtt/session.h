@@ -34,10 +34,10 @@ void session_destroy(struct session *session); /* NULL is legal */
 /* Takes the next sequence number (from 0) for a probe that leaves at `sent_at`. A probe that is still outstanding after
  * `window` more counts as lost. */
 uint32_t session_send(struct session *session, struct stamp sent_at);
-/* Corrects the stamp of the newest probe, once it has left. */
-void session_restamp(struct session *session, struct stamp sent_at);
-/* The newest probe's own stamp may be wrong: the sender stalled while it sent. Its answer says so. */
-void session_disturb(struct session *session);
+/* Corrects the stamp of a probe that has left. */
+void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at);
+/* A probe's own stamp may be wrong: the sender stalled while it sent. Its answer says so. */
+void session_disturb(struct session *session, uint32_t sequence);
 /* The newest probe did not leave: forgets it, its number will be used again. */
 void session_unsend(struct session *session);
 
@@ -52,12 +52,15 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 
 /* Gives up probes sent before `deadline`; returns how many. */
 uint32_t session_expire(struct session *session, struct stamp deadline);
+/* After session_expire(): when the oldest probe that is still outstanding was sent; false: there is none. */
+bool session_oldest(struct session *session, struct stamp *sent_at);
 
 /* Takes back outstanding probes, as if they had not been sent: for a run that ends without waiting for answers. */
 void session_abandon(struct session *session);
 
 /* Probes that are neither answered nor given up. */
 uint32_t session_outstanding(const struct session *session);
+size_t session_bytes(const struct session *session); /* memory in use */
 struct session_counters session_counters(const struct session *session);
 
 /* The reflector numbers answers of its own (RFC 8762 section 4.3.1, stateful mode), as another session with it showed.

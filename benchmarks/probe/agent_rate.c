@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How many probes a second one core carries, over ring ports, all on this thread and by the second of CPU time:
+ *
+ *   round trip   sent by one agent, reflected by another, received and accounted by the first
+ *   sending      sent alone: whatever leaves is thrown away
+ *   sessions     100,000 sessions that share 1 M probes a second; memory of each, and the longest gap between two looks
+ *                at the port
+ *
+ * One JSON line per figure. Arguments: seconds per figure (default 2); "trip", "send" or "many" for one figure
+ * alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_eth_ring.h>
+#include <rte_ring.h>
+
+#include <base/address.h>
+#include <base/ns.h>
+#include <dp/eal.h>
+#include <dp/packet.h>
+#include <probe/agent/agent.h>
+
+enum { RING_SIZE = 1024, FEW = 128, MANY = 100000, MEMORY_MIB = 128, ROUND = 32 };
+
+static const ip_address prober_address = 0x0a000001, first_peer = 0x0b000001;
+static struct dp_pool *pool;
+static struct dp_clock clock_now;
+
+static void must(bool ok, const char *what, const struct error *err)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "bench_agent_rate: %s: %s\n", what, err ? err->text : "out of memory");
+	exit(1);
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static struct dp_port *open_port(const char *name, struct rte_ring *in, struct rte_ring *out)
+{
+	struct dp_port_options options = {.pool = pool, .descriptors = RING_SIZE / 2};
+	struct error err = {0};
+	struct dp_port *port;
+	char device[64];
+
+	must(rte_eth_from_rings(name, &in, 1, &out, 1, 0) >= 0, name, NULL);
+	snprintf(device, sizeof device, "net_ring_%s", name);
+	options.name = device;
+	port = dp_port_open(&options, &err);
+	must(port && dp_port_start(port, &err) == 0, name, &err);
+	return port;
+}
+
+static struct agent *make_agent(struct dp_port *port, ip_address address, struct ns interval, struct ns timeout)
+{
+	struct agent_options options = {.address = address,
+					.udp_port = 862,
+					.reflect = true,
+					.paths = 1,
+					.interval = interval,
+					.timeout = timeout,
+					.slots = 1,
+					.poll = AGENT_POLL_BUSY,
+					.digits = 2,
+					.seed = 5};
+	struct error err = {0};
+	struct agent *agent = agent_create(&options, port, pool, &clock_now, &err);
+
+	must(agent, "agent", &err);
+	return agent;
+}
+
+/* Peers that all have the reflector's MAC. */
+static void add_peers(struct agent *agent, struct dp_port *reflector, uint32_t count)
+{
+	struct dp_port_report report;
+	struct error err = {0};
+
+	dp_port_report(reflector, &report);
+	for (uint32_t i = 0; i < count; i++) {
+		struct peer peer = {.address = first_peer + i, .has_mac = true};
+
+		address_parse_mac(report.mac, peer.mac);
+		snprintf(peer.name, sizeof peer.name, "p%u", i);
+		must(agent_add_peer(agent, &peer, &err) == 0, "peer", &err);
+	}
+}
+
+/*
+ * Moves packets from one agent to the other, each with its addresses exchanged, which leaves the checksums right: so
+ * one reflector that has the prober's address is all peers.
+ */
+static void exchange_addresses(struct rte_ring *from, struct rte_ring *to)
+{
+	struct rte_mbuf *packets[ROUND];
+	unsigned int count = rte_ring_sc_dequeue_burst(from, (void **)packets, ROUND, NULL), moved;
+
+	for (unsigned int i = 0; i < count; i++) {
+		uint8_t *addresses = rte_pktmbuf_mtod_offset(packets[i], uint8_t *, 26), kept[4];
+
+		memcpy(kept, addresses, 4);
+		memcpy(addresses, addresses + 4, 4);
+		memcpy(addresses + 4, kept, 4);
+	}
+	moved = rte_ring_sp_enqueue_burst(to, (void **)packets, count, NULL);
+	rte_pktmbuf_free_bulk(packets + moved, count - moved);
+}
+
+static void throw_away(struct rte_ring *ring)
+{
+	struct rte_mbuf *packets[ROUND];
+
+	rte_pktmbuf_free_bulk(packets, rte_ring_sc_dequeue_burst(ring, (void **)packets, ROUND, NULL));
+}
+
+struct bench {
+	struct rte_ring *rings[4]; /* prober's out, its in, reflector's in, its out */
+	struct dp_port *ports[2];
+	struct agent *prober, *reflector;
+};
+
+static void open_bench(struct bench *bench)
+{
+	char name[16];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof name, "ring%d", i);
+		bench->rings[i] = rte_ring_create(name, RING_SIZE, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+		must(bench->rings[i], name, NULL);
+	}
+	bench->ports[0] = open_port("a", bench->rings[1], bench->rings[0]);
+	bench->ports[1] = open_port("b", bench->rings[2], bench->rings[3]);
+}
+
+struct figure {
+	const char *name;
+	uint32_t peers;
+	double pps;
+	bool reflected;
+};
+
+struct counted {
+	uint64_t sent, fresh, lost, reflected;
+	double cpu_s, wall_s, gap_us;
+};
+
+static void turn(struct bench *bench, bool reflected)
+{
+	agent_step(bench->prober, agent_now(bench->prober));
+	if (!reflected) {
+		throw_away(bench->rings[0]);
+		return;
+	}
+	exchange_addresses(bench->rings[0], bench->rings[2]);
+	agent_step(bench->reflector, agent_now(bench->reflector));
+	exchange_addresses(bench->rings[3], bench->rings[1]);
+}
+
+static struct counted count_all(struct bench *bench)
+{
+	struct agent_row *row = agent_row_create(bench->prober);
+	struct agent_summary summary;
+	struct counted counted = {0};
+
+	must(row, "row", NULL);
+	for (size_t i = 0; i < agent_peer_count(bench->prober); i++) {
+		agent_window(bench->prober, i, row);
+		counted.sent += row->counters.sent;
+		counted.fresh += row->counters.fresh;
+		counted.lost += row->counters.lost;
+	}
+	agent_row_destroy(row);
+	agent_summarise(bench->reflector, &summary);
+	counted.reflected = summary.reflector.answered;
+	return counted;
+}
+
+static struct counted run(struct bench *bench, const struct figure *figure, double seconds)
+{
+	struct stamp now = agent_now(bench->prober), start = now;
+	const int64_t end = now.ns + (int64_t)(seconds * 1e9);
+	double gap_us = 0, cpu = cpu_seconds();
+	struct counted counted;
+
+	agent_set_mode(bench->prober, AGENT_MEASURING);
+	while (now.ns < end) {
+		struct stamp before = now;
+
+		turn(bench, figure->reflected);
+		now = agent_now(bench->prober);
+		if (now.ns - before.ns > gap_us * 1e3)
+			gap_us = (double)(now.ns - before.ns) / 1e3;
+	}
+	cpu = cpu_seconds() - cpu;
+	agent_set_mode(bench->prober, AGENT_QUIET);
+	for (int i = 0; figure->reflected && i < 2 * RING_SIZE; i++)
+		turn(bench, true); /* the last answers */
+	counted = count_all(bench);
+	counted.cpu_s = cpu;
+	counted.wall_s = (double)(now.ns - start.ns) / 1e9;
+	counted.gap_us = gap_us;
+	return counted;
+}
+
+static void measure(struct bench *bench, const struct figure *figure, double seconds)
+{
+	/* Probes that are out at once: as long as a full ring, or a second as usual. */
+	const struct ns timeout = {figure->peers == MANY ? NS_PER_S : NS_PER_S / 100};
+	const struct ns interval = {(int64_t)((double)figure->peers / figure->pps * 1e9)};
+	struct counted counted;
+	size_t bytes;
+
+	bench->prober = make_agent(bench->ports[0], prober_address, interval, timeout);
+	bench->reflector = make_agent(bench->ports[1], prober_address, interval, timeout);
+	add_peers(bench->prober, bench->ports[1], figure->peers);
+	counted = run(bench, figure, seconds);
+	bytes = agent_session_bytes(bench->prober);
+	printf("{\"benchmark\": \"probe_agent_rate\", \"what\": \"%s\", \"sessions\": %u, \"Mpps_per_cpu_second\": "
+	       "%.2f, "
+	       "\"Mpps_wall\": %.2f, \"sent\": %llu, \"answered\": %llu, \"reflected\": %llu, \"lost\": %llu, "
+	       "\"bytes_per_session\": %zu, \"longest_gap_us\": %.0f}\n",
+	       figure->name, figure->peers, (double)counted.sent / counted.cpu_s / 1e6,
+	       (double)counted.sent / counted.wall_s / 1e6, (unsigned long long)counted.sent,
+	       (unsigned long long)counted.fresh, (unsigned long long)counted.reflected,
+	       (unsigned long long)counted.lost, bytes / figure->peers, counted.gap_us);
+	fflush(stdout);
+	agent_destroy(bench->prober);
+	agent_destroy(bench->reflector);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct figure figures[] = {
+		{"sent, reflected, received and accounted", FEW, 50e6, true},
+		{"sent alone", FEW, 50e6, false},
+		{"many sessions", MANY, 1e6, true},
+	};
+	static const char *const names[] = {"trip", "send", "many"};
+	double seconds = argc > 1 ? atof(argv[1]) : 2;
+	struct dp_eal_options eal = {.program = "bench_agent_rate", .memory_MiB = MEMORY_MIB};
+	struct bench bench = {0};
+	struct error err = {0};
+
+	if (seconds <= 0) {
+		fprintf(stderr, "usage: %s [SECONDS [trip|send|many]]\n", argv[0]);
+		return 2;
+	}
+	must(dp_eal_start(&eal, &err) == 0, "EAL", &err);
+	pool = dp_pool_create("bench", AGENT_BUFFERS, 2048, &err);
+	must(pool, "pool", &err);
+	must(dp_clock_calibrate(&clock_now, (struct ns){50 * NS_PER_MS}, &err) == 0, "clock", &err);
+	open_bench(&bench);
+	for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+		if (argc < 3 || strcmp(argv[2], names[i]) == 0)
+			measure(&bench, &figures[i], seconds);
+	dp_port_close(bench.ports[0]);
+	dp_port_close(bench.ports[1]);
+	dp_pool_free(pool);
+	dp_eal_stop();
+	return 0;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What answers say, and the windows of results. */
+#include "prober_priv.h"
+
+#include <errno.h>
+
+#include <probe/rtt/exchange.h>
+
+static void put_sample(struct prober *prober, const struct agent_sample *sample)
+{
+	if (prober->samples && !spsc_put(prober->samples, sample))
+		prober->samples_dropped++;
+}
+
+static void take_sample(struct prober *prober, struct prober_target *target, int path, const struct stamp_reply *reply,
+			const struct session_probe *probe, struct stamp received, bool disturbed)
+{
+	struct exchange exchange = {probe->sent_at, stamp_at(CLOCK_PEER, reply->received_at.v),
+				    stamp_at(CLOCK_PEER, reply->sent_at.v), received};
+	struct agent_sample sample = {.peer = target->peer.address,
+				      .source_port = target_port(prober, target, (uint32_t)path),
+				      .sequence = reply->request_sequence,
+				      .sent_at = dp_clock_to_wall(prober->clock, probe->sent_at),
+				      .disturbed = disturbed || probe->disturbed};
+	struct exchange_times times;
+
+	target->last_answer = dp_clock_to_wall(prober->clock, received);
+	if (exchange_measure(&exchange, &times) != EXCHANGE_MEASURED) {
+		target->impossible++;
+		return;
+	}
+	exchange.t1 = sample.sent_at;
+	exchange.t4 = target->last_answer;
+	sample.rtt = times.rtt;
+	sample.residence = times.residence;
+	sample.offset = exchange_offset(&exchange);
+	histogram_record(target->residence, sample.residence.v);
+	histogram_record(sample.disturbed ? target->disturbed_rtt : target->paths[path].rtt, sample.rtt.v);
+	if (sample.rtt.v < target->best_rtt.v) {
+		target->best_rtt = sample.rtt;
+		target->best_offset = sample.offset;
+	}
+	put_sample(prober, &sample);
+}
+
+/* An answer to a greeting shows that the peer is there, and whether it numbers answers itself. */
+static void take_greeting(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply)
+{
+	target->heard = true;
+	if (reply->sequence == reply->request_sequence)
+		return;
+	for (uint32_t path = 0; path < prober->options->paths; path++)
+		session_set_stateful(target->paths[path].session);
+}
+
+static void note_headers(struct agent_headers *seen, const struct frame *frame, const struct stamp_reply *reply)
+{
+	*seen = (struct agent_headers){
+		.seen = true,
+		.request_ttl = reply->request_ttl,
+		.ttl = frame->ttl,
+		.dscp = frame->dscp,
+		.ecn = frame->ecn,
+		.may_fragment = frame->may_fragment,
+		.congested = seen->congested + (frame->ecn == FRAME_CONGESTED),
+	};
+}
+
+static int read_reply(struct prober *prober, const struct frame *frame, struct stamp_reply *reply)
+{
+	const struct stamp_key *key = prober->options->key;
+
+	if (!key)
+		return stamp_read_reply(frame->payload, frame->payload_bytes, reply);
+	if (stamp_read_authenticated_reply(frame->payload, frame->payload_bytes, reply))
+		return -EBADMSG;
+	if (stamp_is_signed(key, frame->payload, frame->payload_bytes))
+		return 0;
+	prober->bad_hmac++;
+	return -EBADMSG;
+}
+
+static void note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const struct frame *frame,
+		      const struct stamp_reply *reply)
+{
+	size_t base = stamp_bytes(reply->authenticated);
+
+	if (!prober->options->tlvs || frame->payload_bytes <= base)
+		return;
+	tlv_read(prober->options->key, reply->sequence, reply->error.format, frame->payload + base,
+		 frame->payload_bytes - base, tlvs);
+	prober->bad_hmac += tlvs->bad_hmac;
+}
+
+bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed)
+{
+	int path = prober->path_of_port ? prober->path_of_port[frame->destination_port] : -1;
+	struct prober_target *target = path >= 0 ? prober_find(prober, frame->source_address) : NULL;
+	struct session_probe probe;
+	struct stamp_reply reply;
+	enum session_answer answer;
+	struct session *session;
+
+	if (!target || read_reply(prober, frame, &reply))
+		return false;
+	if (reply.session != prober->session && prober_trace_answer(prober, target, &reply, received))
+		return true;
+	/* RFC 8972 section 3: a reflector that does not know session identifiers leaves them 0; address and port say
+	 * which session it is. */
+	if (reply.session != prober->session && (reply.session != 0 || reply.authenticated))
+		return false;
+	target->ssid_ignored = reply.session == 0;
+	if (path == (int)prober_candidates(prober->options)) {
+		take_greeting(prober, target, &reply);
+		return true;
+	}
+	path = target_path(target, (uint32_t)path);
+	if (path < 0)
+		return true; /* a port that was measured before the routes changed */
+	session = target->paths[path].session;
+	prober->outstanding -= session_outstanding(session);
+	answer = session_receive(session, reply.request_sequence, reply.sequence, &probe);
+	prober->outstanding += session_outstanding(session);
+	note_headers(&target->headers, frame, &reply);
+	note_tlvs(prober, &target->tlvs, frame, &reply);
+	if (answer == SESSION_FRESH)
+		take_sample(prober, target, path, &reply, &probe, received, disturbed);
+	return true;
+}
+
+static struct session_counters counters_since(struct session_counters now, const struct session_counters *before)
+{
+	return (struct session_counters){
+		.sent = now.sent - before->sent,
+		.fresh = now.fresh - before->fresh,
+		.lost = now.lost - before->lost,
+		.late = now.late - before->late,
+		.duplicates = now.duplicates - before->duplicates,
+		.reordered = now.reordered - before->reordered,
+		.unknown = now.unknown - before->unknown,
+	};
+}
+
+static void add_counters(struct session_counters *sum, const struct session_counters *more)
+{
+	sum->sent += more->sent;
+	sum->fresh += more->fresh;
+	sum->lost += more->lost;
+	sum->late += more->late;
+	sum->duplicates += more->duplicates;
+	sum->reordered += more->reordered;
+	sum->unknown += more->unknown;
+}
+
+static void exchange_histograms(struct histogram **ours, struct histogram **theirs)
+{
+	struct histogram *full = *ours;
+
+	histogram_reset(*theirs);
+	*ours = *theirs;
+	*theirs = full;
+}
+
+static void path_window(struct prober_path *path, struct agent_row *row, struct agent_path_row *out)
+{
+	struct session_counters counters = session_counters(path->session);
+	uint64_t lost_forward = 0;
+
+	out->counters = counters_since(counters, &path->before);
+	add_counters(&row->counters, &out->counters);
+	if (session_lost_forward(path->session, &lost_forward)) {
+		if (lost_forward > path->lost_forward_before)
+			row->lost_forward += lost_forward - path->lost_forward_before;
+		path->lost_forward_before = lost_forward;
+	} else if (out->counters.lost) {
+		row->lost_forward_known = false;
+	}
+	path->before = counters;
+	exchange_histograms(&path->rtt, &out->rtt);
+	histogram_merge(row->undisturbed, out->rtt);
+}
+
+void prober_window(struct prober *prober, size_t index, struct stamp now, struct agent_row *row)
+{
+	struct prober_target *target = prober->targets[index];
+
+	row->peer = target->peer;
+	row->began = target->began;
+	row->ended = target->began = dp_clock_to_wall(prober->clock, now);
+	row->last_answer = target->last_answer;
+	row->counters = (struct session_counters){0};
+	row->impossible = target->impossible;
+	row->ssid_ignored = target->ssid_ignored;
+	row->headers = target->headers;
+	row->tlvs = target->tlvs;
+	target->headers.congested = 0;
+	row->offset = (struct stamp){target->best_offset.v, CLOCK_PEER, target->best_rtt.v < INT64_MAX};
+	row->lost_forward_known = true;
+	row->lost_forward = 0;
+	histogram_reset(row->undisturbed);
+	row->path_count = target->path_count;
+	target_describe_paths(target, row);
+	for (uint32_t path = 0; path < row->path_count; path++) {
+		prober_expire_path(prober, &target->paths[path], now);
+		row->paths[path].source_port = target_port(prober, target, path);
+		path_window(&target->paths[path], row, &row->paths[path]);
+	}
+	exchange_histograms(&target->disturbed_rtt, &row->rtt);
+	row->disturbed = histogram_count(row->rtt);
+	histogram_merge(row->rtt, row->undisturbed);
+	exchange_histograms(&target->residence, &row->residence);
+	target->impossible = 0;
+	target->last_answer.valid = false;
+	target->best_rtt.v = INT64_MAX;
+}
