@@ -123,7 +123,6 @@ int structured_set_column(struct structured *state, int32_t column, int32_t bloc
 		if (block_add_member(state, block, column))
 			return -ENOMEM;
 		*known = block;
-		state->scratch.wanted[column] = 0;
 		state->capacities[column] = state->free_slots[column] = 0;
 	}
 	if (capacity == state->capacities[column])
@@ -147,6 +146,5 @@ int structured_remove_column(struct structured *state, int32_t column)
 		return failed;
 	block_drop_member(state, state->column_blocks[column], column);
 	state->column_blocks[column] = NONE;
-	state->scratch.wanted[column] = NONE;
 	return 0;
 }

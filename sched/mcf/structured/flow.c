@@ -141,18 +141,6 @@ void flow_take(struct structured *state, int32_t group, int32_t column, int32_t 
 	memmove(g->shares + place, g->shares + place + 1, (size_t)(g->share_count - place) * sizeof(*g->shares));
 }
 
-void flow_reprice(struct structured *state, int32_t group, int32_t place, int32_t cost)
-{
-	struct structured_share *share = &state->groups[group].shares[place];
-	struct entry *entry = state->columns[share->column].entries;
-
-	while (entry->group != group)
-		entry++;
-	entry->cost = cost;
-	state->column_cost += (int64_t)share->units * (cost - share->cost);
-	share->cost = cost;
-}
-
 void column_free(struct structured *state, int32_t column, int32_t units)
 {
 	uint8_t *lists = &state->column_lists[column];

@@ -41,17 +41,6 @@ void references_unlink(struct structured *state, int32_t group)
 		reference_unlink(state, g->arcs[i].target, g->links[i].place);
 }
 
-/* Blocks before columns: the order in which rows are collected and arcs of equal cost kept. */
-static int64_t arc_rank(int32_t target, int32_t cost)
-{
-	return (((int64_t)cost * 2 + (target >= 0)) << 32) + (target < 0 ? ~target : target);
-}
-
-static void fetch_list(struct structured *state, int32_t target)
-{
-	__builtin_prefetch(reference_list_of(state, target), 1);
-}
-
 void reference_fetch(const struct structured *state, int32_t target, int32_t back)
 {
 	const struct reference_list *list = reference_list_of(state, target);
@@ -59,55 +48,6 @@ void reference_fetch(const struct structured *state, int32_t target, int32_t bac
 
 	if (place < list->room)
 		__builtin_prefetch(&list->items[place], 1);
-}
-
-/*
- * Arcs that leave keep their place in the old row, arcs that join have none in the new one. The lists are far apart in
- * memory: all are prefetched while the rows are compared, then all items, before any is written.
- */
-static void compare_rows(struct structured *state, struct group *g, struct row_arc *fresh, int32_t count)
-{
-	int32_t i = 0, k = 0;
-
-	for (int32_t n = 0; n < count; n++)
-		fresh[n].back = NONE;
-	while (i < g->arc_count && k < count) {
-		int64_t old = arc_rank(g->arcs[i].target, g->arcs[i].cost);
-		int64_t new = arc_rank(fresh[k].target, fresh[k].cost);
-
-		if (old == new) {
-			fresh[k++].back = g->links[i].place;
-			g->links[i++].place = NONE;
-		} else if (old < new) {
-			fetch_list(state, g->arcs[i++].target);
-		} else {
-			fetch_list(state, fresh[k++].target);
-		}
-	}
-	while (i < g->arc_count)
-		fetch_list(state, g->arcs[i++].target);
-	while (k < count)
-		fetch_list(state, fresh[k++].target);
-}
-
-/* If arcs of equal cost come in another order, more references than necessary are replaced. */
-void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count)
-{
-	struct group *g = &state->groups[group];
-
-	compare_rows(state, g, fresh, count);
-	for (int32_t i = 0; i < g->arc_count; i++)
-		if (g->links[i].place != NONE)
-			reference_fetch(state, g->arcs[i].target, g->links[i].place);
-	for (int32_t k = 0; k < count; k++)
-		if (fresh[k].back == NONE)
-			reference_fetch(state, fresh[k].target, NONE);
-	for (int32_t i = 0; i < g->arc_count; i++)
-		if (g->links[i].place != NONE)
-			reference_unlink(state, g->arcs[i].target, g->links[i].place);
-	for (int32_t k = 0; k < count; k++)
-		if (fresh[k].back == NONE)
-			fresh[k].back = reference_link(state, group, fresh[k].target, fresh[k].cost);
 }
 
 /* Allocates every list at once: growing them one by one copies and misses the cache. */

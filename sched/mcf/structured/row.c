@@ -43,6 +43,7 @@ static int row_check(struct structured *state, const struct structured_row *row)
 	dear |= row->unscheduled_cost != ARC_ABSENT && !row_cost_legal(row->unscheduled_cost);
 	wrong |= row->unscheduled_cost != ARC_ABSENT && row->unscheduled_capacity < 0;
 	wrong |= column_top > INT32_MAX / 4 || block_top > INT32_MAX / 4;
+	wrong |= (int64_t)row->column_count + row->block_count + row->running_count > ROW_MOST_ARCS;
 	if (wrong)
 		return -EINVAL;
 	if (dear)
@@ -61,7 +62,8 @@ static int compare_arcs(const void *left, const void *right)
 	return a->target < b->target ? -1 : a->target > b->target;
 }
 
-void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to)
+/* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
+static void sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to)
 {
 	int32_t least = INT32_MAX, most = 0, starts[SORT_SPAN + 1];
 
@@ -126,21 +128,42 @@ static int32_t collect_arcs(struct structured *state, const struct structured_ro
 	return count;
 }
 
-void row_detach_share(struct structured *state, int32_t group, int32_t place, int32_t count)
+/* Does the arc leave its row? One to a column that is gone does, unless all arcs stay. */
+static inline bool arc_leaves(const struct structured *state, int32_t target, enum row_part part)
 {
-	state->scratch.detached[count] = state->groups[group].shares[place];
-	flow_take(state, group, state->scratch.detached[count].column, state->scratch.detached[count].cost,
-		  state->scratch.detached[count].units);
+	int32_t block = target < 0 ? ~target : state->column_blocks[target];
+
+	return part == ROW_WHOLE || block == NONE || state->blocks[block].changes;
 }
 
-/* Detaches all shares of the group; returns the number. */
-static int32_t detach_flow(struct structured *state, int32_t group)
+static void mark_running(struct structured *state, const struct group *g, const struct structured_running *running,
+			 int32_t count, int32_t mark)
+{
+	for (int32_t i = 0; i < g->limited_count; i++)
+		state->scratch.unplaced[g->running[i].column] = mark;
+	for (int32_t i = 0; i < count; i++)
+		state->scratch.unplaced[running[i].column] = mark;
+}
+
+/* Detaches the shares whose arcs may change; their units stay on their columns. Returns the number. */
+static int32_t detach_flow(struct structured *state, int32_t group, enum row_part part,
+			   const struct structured_running *running, int32_t running_count)
 {
 	const struct group *g = &state->groups[group];
 	int32_t count = 0;
 
-	while (g->share_count > 0)
-		row_detach_share(state, group, g->share_count - 1, count++);
+	for (int32_t i = 0; i < g->share_count; i++)
+		__builtin_prefetch(state->columns[g->shares[i].column].entries, 1);
+	mark_running(state, g, running, running_count, 1);
+	for (int32_t i = g->share_count - 1; i >= 0; i--) {
+		struct structured_share share = g->shares[i];
+
+		if (!state->scratch.unplaced[share.column] && !arc_leaves(state, share.column, part))
+			continue;
+		state->scratch.detached[count++] = share;
+		flow_take(state, group, share.column, share.cost, share.units);
+	}
+	mark_running(state, g, running, running_count, 0);
 	return count;
 }
 
@@ -192,63 +215,164 @@ static void attach_flow(struct structured *state, int32_t group, int32_t held_co
 	}
 }
 
-void row_attach_flow(struct structured *state, int32_t group, int32_t held_count, bool was_changed)
+int row_reserve(struct structured *state, int32_t group, int32_t arcs)
+{
+	const struct group *g = &state->groups[group];
+	struct row_scratch *scratch = &state->scratch;
+	struct row_arc *both = array_reserve(scratch->arcs, 2 * (size_t)arcs + (size_t)g->arc_count + 1,
+					     &scratch->arc_capacity, sizeof(*both));
+	struct structured_share *detached = array_reserve(scratch->detached, (size_t)g->share_count,
+							  &scratch->detached_capacity, sizeof(*detached));
+
+	scratch->arcs = both ? both : scratch->arcs;
+	scratch->detached = detached ? detached : scratch->detached;
+	return both && detached ? 0 : -ENOMEM;
+}
+
+static inline struct wanted *wanted_of(struct structured *state, int32_t target)
+{
+	return target >= 0 ? &state->scratch.wanted[target] : &state->blocks[~target].wanted;
+}
+
+/*
+ * Lists the arcs that leave in `left`, the others close up; returns the number that left. An arc that stays is no
+ * longer wanted. Without branches on what stays, which are unpredictable.
+ */
+static int32_t part_arcs(struct structured *state, struct group *g, enum row_part part, struct row_arc *left)
+{
+	int32_t kept = 0, left_count = 0, count = g->arc_count;
+
+	for (int32_t i = 0; i < count; i++) {
+		struct arc arc = g->arcs[i];
+		struct link link = g->links[i];
+		struct wanted *wanted;
+
+		g->arcs[kept] = arc;
+		g->links[kept] = link;
+		if (!arc_leaves(state, arc.target, part)) {
+			kept++;
+			continue;
+		}
+		wanted = wanted_of(state, arc.target);
+		bool same = wanted->cost == arc.cost;
+
+		wanted->cost = same ? NONE : wanted->cost;
+		left[left_count] = (struct row_arc){arc.target, arc.cost, link.place};
+		left_count += !same;
+		kept += same;
+	}
+	g->arc_count = kept;
+	return left_count;
+}
+
+/* The reference of an arc that only gets another cost keeps its place; those of other arcs that left are unlinked. */
+static void relink_left(struct structured *state, const struct row_arc *left, int32_t count)
+{
+	for (int32_t i = 0; i < count; i++)
+		reference_fetch(state, left[i].target, left[i].back);
+	for (int32_t i = 0; i < count; i++) {
+		struct wanted *wanted = wanted_of(state, left[i].target);
+
+		if (wanted->cost != NONE) {
+			wanted->back = left[i].back;
+			reference_list_of(state, left[i].target)->items[left[i].back].cost = wanted->cost;
+		} else {
+			reference_unlink(state, left[i].target, left[i].back);
+		}
+	}
+}
+
+/* Of the arcs in the scratch, those that have not stayed get references; returns their number. */
+static int32_t link_coming(struct structured *state, int32_t group, int32_t count)
+{
+	struct row_arc *arcs = state->scratch.arcs;
+	int32_t kept = 0;
+
+	for (int32_t i = 0; i < count; i++) {
+		struct wanted *wanted = wanted_of(state, arcs[i].target);
+
+		arcs[kept] = (struct row_arc){arcs[i].target, arcs[i].cost, wanted->back};
+		kept += wanted->cost != NONE;
+		*wanted = (struct wanted){NONE, NONE};
+	}
+	for (int32_t i = 0; i < kept && state->referenced; i++)
+		if (arcs[i].back == NONE)
+			reference_fetch(state, arcs[i].target, NONE);
+	for (int32_t i = 0; i < kept && state->referenced; i++)
+		if (arcs[i].back == NONE)
+			arcs[i].back = reference_link(state, group, arcs[i].target, arcs[i].cost);
+	return kept;
+}
+
+/* Moves arcs first..end-1 up by `places`. */
+static void move_up(struct group *g, int32_t first, int32_t end, int32_t places)
+{
+	memmove(g->arcs + first + places, g->arcs + first, (size_t)(end - first) * sizeof(*g->arcs));
+	memmove(g->links + first + places, g->links + first, (size_t)(end - first) * sizeof(*g->links));
+}
+
+/*
+ * Merges `coming`, which ascends, into the group's arcs, from the most expensive on: arcs before all of them are not
+ * touched. Costs are few: arcs of equal cost are inserted together.
+ */
+static void merge_arcs(struct group *g, const struct row_arc *coming, int32_t count)
+{
+	int32_t kept = g->arc_count;
+
+	g->arc_count = kept + count;
+	while (count > 0) {
+		int32_t cost = coming[count - 1].cost, place = group_first_arc(g, 0, kept, cost + 1);
+
+		move_up(g, place, kept, count);
+		for (; count > 0 && coming[count - 1].cost == cost; count--) {
+			g->arcs[place + count - 1] = (struct arc){coming[count - 1].target, cost};
+			g->links[place + count - 1] = (struct link){.place = coming[count - 1].back};
+		}
+		kept = place;
+	}
+}
+
+/* The `count` arcs in the scratch take the place of those that leave. */
+static bool replace_arcs(struct structured *state, int32_t group, enum row_part part, int32_t count)
+{
+	struct row_arc *arcs = state->scratch.arcs, *sorted = arcs + count;
+	struct group *g = &state->groups[group];
+
+	for (int32_t i = 0; i < count; i++)
+		wanted_of(state, arcs[i].target)->cost = arcs[i].cost;
+	int32_t leaving = part_arcs(state, g, part, sorted);
+
+	if (state->referenced)
+		relink_left(state, sorted, leaving);
+	count = link_coming(state, group, count);
+	sort_arcs(arcs, count, sorted);
+	if (!group_reserve_arcs(state, g, g->arc_count, g->arc_count + count))
+		return false;
+	merge_arcs(g, sorted, count);
+	return true;
+}
+
+int row_install(struct structured *state, int32_t group, enum row_part part, int32_t count,
+		const struct structured_running *running, int32_t running_count)
 {
 	struct group *g = &state->groups[group];
 	int32_t excess = g->excess;
+	bool was_changed = g->in_changed_list;
+	int32_t detached = detach_flow(state, group, part, running, running_count);
 
+	state->arc_total -= g->arc_count;
+	running_drop(state, group);
+	if ((part != ROW_RUNNING && !replace_arcs(state, group, part, count)) ||
+	    !running_add(state, group, running, running_count))
+		return -ENOMEM;
+	state->arc_total += g->arc_count;
 	g->slot_epoch = state->slot_epoch - 1;
-	attach_flow(state, group, held_count);
+	attach_flow(state, group, detached);
 	if (!was_changed && g->in_changed_list && g->excess == excess) {
 		/* No unit has moved: the answer is unchanged. */
 		g->in_changed_list = false;
 		state->changed_list.count--;
 	}
-}
-
-int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t unplaced)
-{
-	struct row_arc *row_arcs =
-		array_reserve(state->scratch.arcs, (size_t)arcs, &state->scratch.arc_capacity, sizeof(*row_arcs));
-	struct structured_share *row_detached = array_reserve(state->scratch.detached, (size_t)unplaced,
-							      &state->scratch.detached_capacity, sizeof(*row_detached));
-
-	state->scratch.arcs = row_arcs ? row_arcs : state->scratch.arcs;
-	state->scratch.detached = row_detached ? row_detached : state->scratch.detached;
-	return row_arcs && row_detached ? 0 : -ENOMEM;
-}
-
-static int install_arcs(struct structured *state, int32_t group, const struct structured_row *row)
-{
-	struct group *g = &state->groups[group];
-	int64_t wanted = (int64_t)row->column_count + row->block_count + 1;
-
-	if (wanted + row->running_count > INT32_MAX / 4)
-		return -EINVAL;
-	if (row_reserve_scratch(state, (int32_t)wanted * 2, g->share_count))
-		return -ENOMEM;
-	bool was_changed = g->in_changed_list;
-	int32_t held_count = detach_flow(state, group), count = collect_arcs(state, row);
-
-	state->arc_total -= g->arc_count;
-	struct row_arc *fresh = state->scratch.arcs + wanted;
-
-	row_sort_arcs(state->scratch.arcs, count, fresh);
-	running_drop(state, group);
-	if (state->referenced)
-		references_replace(state, group, fresh, count);
-	g->arc_count = 0;
-	if (!group_reserve_arcs(state, g, 0, count + row->running_count))
-		return -ENOMEM;
-	for (int32_t i = 0; i < count; i++) {
-		g->arcs[i] = (struct arc){fresh[i].target, fresh[i].cost};
-		g->links[i] = (struct link){.place = fresh[i].back};
-	}
-	g->arc_count = count;
-	if (!running_add(state, group, row->running, row->running_count))
-		return -ENOMEM;
-	state->arc_total += g->arc_count;
-	row_attach_flow(state, group, held_count, was_changed);
 	return 0;
 }
 
@@ -282,9 +406,9 @@ int structured_set_row(struct structured *state, int32_t group, const struct str
 		return -ENOMEM;
 	state->groups[group].exists = true;
 	state->groups[group].aggregator_cost = row->aggregator_cost;
-	failed = install_arcs(state, group, row);
-	if (failed)
-		return failed;
+	if (row_reserve(state, group, row->column_count + row->block_count) ||
+	    row_install(state, group, ROW_WHOLE, collect_arcs(state, row), row->running, row->running_count))
+		return -ENOMEM;
 	set_unscheduled(state, group, row->unscheduled_cost, row->unscheduled_capacity);
 	group_reprice(state, group);
 	return state->no_memory ? -ENOMEM : 0;
@@ -303,29 +427,6 @@ int structured_set_unscheduled(struct structured *state, int32_t group, int32_t 
 	return state->no_memory ? -ENOMEM : 0;
 }
 
-static int install_running(struct structured *state, int32_t group, const struct structured_running *running,
-			   int32_t running_count)
-{
-	struct group *g = &state->groups[group];
-
-	if (running_count == 0 && g->limited_count == 0) {
-		g->running_count = 0; /* entries without limited arcs */
-		return 0;
-	}
-	if (running_count > INT32_MAX / 4 || row_reserve_scratch(state, 0, g->share_count))
-		return -ENOMEM;
-	bool was_changed = g->in_changed_list;
-	int32_t held_count = detach_flow(state, group);
-
-	state->arc_total -= g->arc_count;
-	running_drop(state, group);
-	if (!running_add(state, group, running, running_count))
-		return -ENOMEM;
-	state->arc_total += g->arc_count;
-	row_attach_flow(state, group, held_count, was_changed);
-	return 0;
-}
-
 /* Keeps the unlimited arcs. */
 int structured_set_running(struct structured *state, int32_t group, const struct structured_running *running,
 			   int32_t count)
@@ -339,10 +440,10 @@ int structured_set_running(struct structured *state, int32_t group, const struct
 		return -EINVAL;
 	int failed = row_check(state, &row);
 
-	if (!failed)
-		failed = install_running(state, group, running, count);
 	if (failed)
 		return failed;
+	if (row_reserve(state, group, 0) || row_install(state, group, ROW_RUNNING, 0, running, count))
+		return -ENOMEM;
 	group_reprice(state, group);
 	return state->no_memory ? -ENOMEM : 0;
 }

@@ -135,7 +135,8 @@ int state_reserve_columns(struct structured *state, int32_t count)
 	    !reserve_visited(state))
 		return -ENOMEM;
 	for (int32_t i = state->column_count; i < count; i++) {
-		state->column_blocks[i] = state->scratch.wanted[i] = NONE;
+		state->column_blocks[i] = NONE;
+		state->scratch.wanted[i] = (struct wanted){NONE, NONE};
 		state->prices[i] = PRICE_CLOSED;
 		state->column_labels[i] = UINT64_MAX;
 	}
@@ -150,8 +151,10 @@ int state_reserve_blocks(struct structured *state, int32_t count)
 	if (!tables_reserve(state, block_tables, BLOCK_TABLES, &state->block_allocated, count) ||
 	    !reserve_visited(state))
 		return -ENOMEM;
-	for (int32_t i = state->block_count; i < count; i++)
+	for (int32_t i = state->block_count; i < count; i++) {
 		state->blocks[i].row_cost = INT32_MAX;
+		state->blocks[i].wanted = (struct wanted){NONE, NONE};
+	}
 	state->block_count = count;
 	return 0;
 }
@@ -231,7 +234,6 @@ void structured_destroy(struct structured *state)
 	queue_free(&state->search.queue);
 	free(state->search.visited);
 	free(state->scratch.arcs);
-	free(state->scratch.left);
 	free(state->scratch.detached);
 	free(state);
 }

@@ -52,6 +52,7 @@
 #include "structured_queue.h"
 
 enum {
+	ROW_MOST_ARCS = INT32_MAX / 8,
 	PASS_LIMIT = 128,        /* of a new state, see structured.h, Work */
 	REPAIR_SCANS = 100000,   /* of a new state */
 	SINGLE_PASSES = 10,      /* of a new state */
@@ -89,9 +90,10 @@ struct row_arc {
 	int32_t back;         /* NONE: it has no reference yet */
 };
 
-/* An arc that leaves its row, and its place in its target's list of references. */
-struct parted_arc {
-	int32_t target, back;
+/* An arc that is to join a row, as its target sees it; both NONE between calls. */
+struct wanted {
+	int32_t cost;
+	int32_t back; /* place of the reference that it takes over */
 };
 
 /*
@@ -154,6 +156,8 @@ struct block {
 	int32_t member_count, member_allocated;
 	int32_t *members; /* columns */
 	int32_t row_cost; /* INT32_MAX, but while a row is installed */
+	struct wanted wanted;
+	bool changes; /* while its arcs in a row are replaced */
 };
 
 /* Two cache lines, of which searches need the first. */
@@ -232,16 +236,11 @@ struct blocking {
 
 /* Scratch of row.c and change.c. */
 struct row_scratch {
-	int32_t *unplaced; /* [columns] units that wait for an arc, all 0 between calls */
-	/*
-	 * [columns] the arc to it in the row that is being changed: 0 if it stays, cost + 1, or NONE if there will be
-	 * none, as always while the column does not exist.
-	 */
-	int32_t *wanted;
+	int32_t *unplaced;     /* [columns] units that wait for an arc, all 0 between calls */
+	struct wanted *wanted; /* [columns] */
 	struct row_arc *arcs;
-	struct parted_arc *left;
 	struct structured_share *detached; /* units without an arc, and the columns that they stay on */
-	size_t arc_capacity, left_capacity, detached_capacity;
+	size_t arc_capacity, detached_capacity;
 };
 
 /* Work done and allowed, in arcs looked at; and what earlier solves teach about both. */
@@ -312,8 +311,6 @@ int state_reserve_groups(struct structured *state, int32_t count);
 /* flow.c: units on columns, at the cost of the arc that they came by; and who must hear of it. */
 void flow_add(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
 void flow_take(struct structured *state, int32_t group, int32_t column, int32_t cost, int32_t units);
-/* Changes the cost of the units in the group's share at this place, its only one of that column. */
-void flow_reprice(struct structured *state, int32_t group, int32_t place, int32_t cost);
 int32_t flow_units(const struct group *group, int32_t column, int32_t cost);
 int32_t flow_units_on(const struct group *group, int32_t column); /* at whatever cost */
 void column_free(struct structured *state, int32_t column, int32_t units);
@@ -348,19 +345,19 @@ void references_unlink(struct structured *state, int32_t group);
 int32_t reference_link(struct structured *state, int32_t group, int32_t target, int32_t cost);
 /* Prefetches the item at this place, or (NONE) the place of the next one to be linked. */
 void reference_fetch(const struct structured *state, int32_t target, int32_t back);
-/* `fresh`, ascending by cost, is about to take the place of the group's arcs: what both have is left alone. */
-void references_replace(struct structured *state, int32_t group, struct row_arc *fresh, int32_t count);
 
 /* row.c */
 bool row_cost_legal(int32_t cost);
-int row_reserve_scratch(struct structured *state, int32_t arcs, int32_t unplaced);
-/* Stable for few arcs and for a small span of costs, which is what a threshold on costs leaves. */
-void row_sort_arcs(const struct row_arc *from, int32_t count, struct row_arc *to);
-/* The group's units at the place of its shares no longer have an arc, but stay on their column: the count'th in hand.
+/* Room for this number of arcs in the scratch. 0 or -ENOMEM. */
+int row_reserve(struct structured *state, int32_t group, int32_t arcs);
+/* The unlimited arcs that are replaced: all, those to the blocks that change and to their columns, or none. */
+enum row_part { ROW_WHOLE, ROW_BLOCKS, ROW_RUNNING };
+/*
+ * The `count` arcs in the scratch replace that part of the group's, `running` the limited ones; its units stay on their
+ * columns if they can. 0 or -ENOMEM.
  */
-void row_detach_share(struct structured *state, int32_t group, int32_t place, int32_t count);
-/* The units in hand find the cheapest arcs to where they are. */
-void row_attach_flow(struct structured *state, int32_t group, int32_t held_count, bool was_changed);
+int row_install(struct structured *state, int32_t group, enum row_part part, int32_t count,
+		const struct structured_running *running, int32_t running_count);
 
 /* group.c: makes the price the least over arcs with room; what is dearer becomes excess. */
 void group_reprice(struct structured *state, int32_t group);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An operating cluster: after every single event the repaired answer is an optimum with a valid certificate. */
+#include <stdlib.h>
+
 #include <criterion/criterion.h>
 
 #include "structured_world.h"
@@ -55,6 +57,17 @@ Test(structured_walk, far_oversubscribed)
 Test(structured_walk, long_one)
 {
 	walk(999, 1500, 95);
+}
+
+/* Before a change of the solver is merged: NOMORA_WALKS=1000. */
+Test(structured_walk, other_seeds)
+{
+	static const int32_t slots_percents[] = {180, 105, 100, 95, 55, 20};
+	const char *wanted = getenv("NOMORA_WALKS");
+	uint64_t walks = wanted ? strtoull(wanted, NULL, 10) : 3;
+
+	for (uint64_t i = 0; i < walks; i++)
+		walk(10000 + i, 200, slots_percents[i % 6]);
 }
 
 /* Mostly more units than slots, rows over the whole cluster: nearly each event moves the market's price. */
