@@ -2,18 +2,6 @@
 #include "client.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-#include <base/json.h>
-
-void client_print_json(const json_t *answer)
-{
-	char *text = json_to_text(answer);
-
-	if (text)
-		puts(text);
-	free(text);
-}
 
 static const char *text_or(const json_t *object, const char *key, const char *fallback)
 {

@@ -5,9 +5,6 @@
 
 #include <client/request.h>
 
-/* Prints the answer as JSON text with indent. */
-void client_print_json(const json_t *answer);
-
 /* A table of decisions. */
 void client_print_decisions(const json_t *decisions);
 

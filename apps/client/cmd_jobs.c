@@ -93,7 +93,7 @@ static int ask(const struct settings *settings, const char *method, const char *
 	if (client_ask(settings->socket, method, path, body, &answer, &err) < 0)
 		return command_fail(&err, COMMAND_FAILED);
 	if (settings->json)
-		client_print_json(answer);
+		json_print(stdout, answer);
 	else if (print)
 		print(answer);
 	json_decref(answer);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <base/file.h>
+#include <base/json.h>
 
 #include "../commands.h"
 #include "client.h"
@@ -61,7 +62,7 @@ static int submit(const struct settings *settings, const char *path)
 	if (status < 0)
 		return command_fail(&err, COMMAND_FAILED);
 	if (settings->json)
-		client_print_json(answer);
+		json_print(stdout, answer);
 	else if (settings->dry_run && status < 400)
 		client_print_forecast(answer);
 	else

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <stdio.h>
 
+#include <base/json.h>
 #include <base/stop.h>
 #include <client/request.h>
 
@@ -79,7 +80,7 @@ static int look(const struct settings *settings, struct error *err)
 	last = count_of(overview, "last_decision");
 	snprintf(path, sizeof path, "/v1/decisions?after=%lld", last > DECISIONS_SHOWN ? last - DECISIONS_SHOWN : 0);
 	if (settings->json)
-		client_print_json(overview);
+		json_print(stdout, overview);
 	else
 		code = client_ask(settings->socket, "GET", path, NULL, &decisions, err);
 	if (decisions) {

@@ -92,7 +92,7 @@ static int ask(const struct settings *settings, const struct option_operands *op
 	if (code < 0)
 		return command_fail(&err, COMMAND_FAILED);
 	if (settings->json)
-		client_print_json(answer);
+		json_print(stdout, answer);
 	else
 		client_print_forecast(answer);
 	json_decref(answer);

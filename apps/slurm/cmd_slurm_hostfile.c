@@ -25,15 +25,11 @@ static const char teach[] =
 static void print_json(uint32_t job, char *const *hosts, uint32_t count)
 {
 	json_t *list = json_array(), *root;
-	char *text;
 
 	for (uint32_t h = 0; h < count; h++)
 		json_array_append_new(list, json_string(hosts[h]));
 	root = json_pack("{s:s, s:I, s:o}", "schema", "nomora.hostfile/1", "job", (json_int_t)job, "hosts", list);
-	text = root ? json_to_text(root) : NULL;
-	if (text)
-		puts(text);
-	free(text);
+	json_print(stdout, root);
 	json_decref(root);
 }
 

@@ -131,6 +131,16 @@ bool json_print_member(FILE *out, const char *before, json_t *value)
 	return written;
 }
 
+int json_print(FILE *out, const json_t *value)
+{
+	char *text = value ? json_to_text(value) : NULL;
+
+	if (text)
+		fprintf(out, "%s\n", text);
+	free(text);
+	return text ? 0 : -ENOMEM;
+}
+
 int json_write_file(const char *path, const json_t *value, struct error *err)
 {
 	char *text = json_to_text(value);

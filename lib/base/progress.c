@@ -22,7 +22,7 @@ struct progress *progress_create(FILE *out, const char *label, uint64_t total)
 {
 	struct progress *progress;
 
-	if (!isatty(fileno(out)))
+	if (!out || !isatty(fileno(out)))
 		return NULL; /* every call below takes NULL: a log file gets no bars */
 	progress = calloc(1, sizeof *progress);
 	if (!progress)

@@ -9,6 +9,9 @@
 
 #include <base/rng.h>
 
+const char *const recovery_filter_names[] = {"exact", "peers", "paper", "none", NULL};
+const char *const recovery_solver_names[] = {"exact", "glpk", NULL};
+
 const char *recovery_status_name(enum recovery_status status)
 {
 	static const char *const names[] = {"optimal", "feasible", "infeasible", "unknown"};

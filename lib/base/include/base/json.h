@@ -45,6 +45,9 @@ size_t json_real_text(double value, char text[static JSON_REAL_BYTES]);
  */
 bool json_print_member(FILE *out, const char *before, json_t *value);
 
+/* Prints json_to_text() and a newline. 0, or -ENOMEM, also if value is NULL. */
+int json_print(FILE *out, const json_t *value);
+
 /* Writes json_to_text() atomically, with a newline at the end. */
 int json_write_file(const char *path, const json_t *value, struct error *err);
 

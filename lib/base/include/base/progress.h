@@ -11,7 +11,8 @@
 
 struct progress;
 
-/* total: units of work, 0 = unknown. label is copied. NULL (legal everywhere below) if out of memory. */
+/* out: NULL = no bar. total: units of work, 0 = unknown. label is copied. NULL (legal everywhere below) without a
+ * terminal or memory. */
 struct progress *progress_create(FILE *out, const char *label, uint64_t total);
 
 /* Cheap enough to call often: redraws at most ten times a second. `note` may be NULL. */

@@ -42,6 +42,9 @@ enum recovery_solver {
 	RECOVERY_SOLVER_GLPK,  /* the paper's branch and cut, in a child process */
 };
 
+/* Their names on the command line and in files; NULL-terminated. */
+extern const char *const recovery_filter_names[], *const recovery_solver_names[];
+
 struct recovery_options {
 	enum recovery_filter filter;
 	enum recovery_solver solver;

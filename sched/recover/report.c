@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An answer as text and as nomora.recover/1. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include <base/json.h>
 #include <sched/recovery/explain.h>
 
-#include "recover.h"
+#include "recover_priv.h"
 
 enum { APPLICATIONS_PRINTED = 20, TASKS_PRINTED = 40, PROOF_NAMES = 12 };
 
@@ -82,11 +83,12 @@ void recover_print_proof(const struct recovery_scenario *s, const struct recover
 		answer->proof_server_count > PROOF_NAMES ? ", ..." : "");
 }
 
-static void print_tasks(const struct recovery_scenario *s, const struct recovery_answer *answer, const struct detail *d)
+static void print_tasks(const struct recovery_scenario *s, const struct recovery_answer *answer, const struct detail *d,
+			FILE *out)
 {
 	char name[600];
 
-	printf("%-16s %-10s %10s   %-24s %s\n", "task", "server", "load", "next best", "random");
+	fprintf(out, "%-16s %-10s %10s   %-24s %s\n", "task", "server", "load", "next best", "random");
 	for (uint32_t i = 0; i < answer->failed_count && i < TASKS_PRINTED; i++) {
 		const struct recovery_reason *r = &d->reasons[i];
 		char next[400] = "none fits";
@@ -94,59 +96,60 @@ static void print_tasks(const struct recovery_scenario *s, const struct recovery
 		if (r->has_next)
 			snprintf(next, sizeof next, "%s: p %.6g (%+.1f %%)", s->servers[r->next_server].name, r->next_p,
 				 answer->p > 0 ? 100 * (r->next_p / answer->p - 1) : 0);
-		printf("%-16s %-10s %8.6g%2s   %-24s p %.6g over %u\n", task_text(s, r->task, name, sizeof name),
-		       s->servers[r->server].name, r->load_s, is_bottleneck(r->load_s, answer->p) ? "*" : "", next,
-		       r->random_p, r->server_count);
+		fprintf(out, "%-16s %-10s %8.6g%2s   %-24s p %.6g over %u\n", task_text(s, r->task, name, sizeof name),
+			s->servers[r->server].name, r->load_s, is_bottleneck(r->load_s, answer->p) ? "*" : "", next,
+			r->random_p, r->server_count);
 	}
 	if (answer->failed_count > TASKS_PRINTED)
-		printf("... and %u more; --json has all\n", answer->failed_count - TASKS_PRINTED);
+		fprintf(out, "... and %u more; --json has all\n", answer->failed_count - TASKS_PRINTED);
 }
 
 static void print_bottlenecks(const struct recovery_scenario *s, const struct recovery_answer *answer,
-			      const struct detail *d)
+			      const struct detail *d, FILE *out)
 {
 	const char *before = "bottlenecks: ";
 
 	for (uint32_t n = 0; n < s->server_count; n++) {
 		if (is_bottleneck(d->load[n].egress, answer->p)) {
-			printf("%s%s egress", before, s->servers[n].name);
+			fprintf(out, "%s%s egress", before, s->servers[n].name);
 			before = ", ";
 		}
 		if (is_bottleneck(d->load[n].ingress, answer->p)) {
-			printf("%s%s ingress", before, s->servers[n].name);
+			fprintf(out, "%s%s ingress", before, s->servers[n].name);
 			before = ", ";
 		}
 	}
 	if (before[0] == ',')
-		putchar('\n');
+		fputc('\n', out);
 }
 
-static void print_times(const struct recovery_scenario *s, const struct recovery_answer *answer)
+static void print_times(const struct recovery_scenario *s, const struct recovery_answer *answer, FILE *out)
 {
-	printf("transfer times:");
+	fprintf(out, "transfer times:");
 	for (uint32_t k = 0; k < s->application_count && k < APPLICATIONS_PRINTED; k++)
-		printf("%s %s %.6g s", k ? "," : "", s->applications[k].name,
-		       recovery_transfer_time_s(s, k, answer->p));
-	printf("%s\n", s->application_count > APPLICATIONS_PRINTED ? ", ..." : "");
+		fprintf(out, "%s %s %.6g s", k ? "," : "", s->applications[k].name,
+			recovery_transfer_time_s(s, k, answer->p));
+	fprintf(out, "%s\n", s->application_count > APPLICATIONS_PRINTED ? ", ..." : "");
 }
 
-int recover_print(const struct recovery_scenario *s, const struct recovery_answer *answer)
+int recover_print(const struct recovery_scenario *s, const struct recovery_answer *answer, FILE *out)
 {
 	double before = recovery_evaluate_before(s);
 	struct detail d;
 
-	printf("%s: %u failed %s, %u candidate servers, %.3g ms\n", recovery_status_name(answer->status),
-	       answer->failed_count, answer->failed_count == 1 ? "task" : "tasks", answer->candidate_count,
-	       1000 * answer->solve_s);
+	fprintf(out, "%s: %u failed %s, %u candidate servers, %.3g ms\n", recovery_status_name(answer->status),
+		answer->failed_count, answer->failed_count == 1 ? "task" : "tasks", answer->candidate_count,
+		1000 * answer->solve_s);
 	if (!answer->server)
 		return 0;
 	if (!fill_detail(s, answer, &d))
-		return -1;
-	printf("p %.6g s (gap %.2g %%), S* %.6g; before the failure p %.6g s, S* %.6g\n", answer->p, 100 * answer->gap,
-	       answer->p > 0 ? 1 / answer->p : INFINITY, before, before > 0 ? 1 / before : INFINITY);
-	print_times(s, answer);
-	print_bottlenecks(s, answer, &d);
-	print_tasks(s, answer, &d);
+		return -ENOMEM;
+	fprintf(out, "p %.6g s (gap %.2g %%), S* %.6g; before the failure p %.6g s, S* %.6g\n", answer->p,
+		100 * answer->gap, answer->p > 0 ? 1 / answer->p : INFINITY, before,
+		before > 0 ? 1 / before : INFINITY);
+	print_times(s, answer, out);
+	print_bottlenecks(s, answer, &d, out);
+	print_tasks(s, answer, &d, out);
 	free_detail(&d);
 	return 0;
 }
@@ -254,12 +257,12 @@ static void add_placement(const struct recovery_scenario *s, const struct recove
 json_t *recover_json(const struct recovery_scenario *s, const struct recovery_answer *answer,
 		     const struct recover_settings *settings)
 {
-	static const char *const filters[] = {"exact", "peers", "paper", "none"};
-	json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f}", "schema", "nomora.recover/1", "status",
-				 recovery_status_name(answer->status), "filter", filters[settings->filter], "solver",
-				 settings->solver ? "glpk" : "exact", "failed", (json_int_t)answer->failed_count,
-				 "candidates", (json_int_t)answer->candidate_count, "nodes", (json_int_t)answer->nodes,
-				 "solve_ms", 1000 * answer->solve_s);
+	json_t *root =
+		json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f}", "schema", "nomora.recover/1", "status",
+			  recovery_status_name(answer->status), "filter", recovery_filter_names[settings->filter],
+			  "solver", recovery_solver_names[settings->solver], "failed", (json_int_t)answer->failed_count,
+			  "candidates", (json_int_t)answer->candidate_count, "nodes", (json_int_t)answer->nodes,
+			  "solve_ms", 1000 * answer->solve_s);
 
 	if (root && answer->server)
 		add_placement(s, answer, root);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --apply: the scenario's flows as real transfers between the hosts of a lab, and a failure while they run. */
+/* The flows at their rates, the failure, the new placement, and the times beside the predicted ones. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,15 +13,14 @@
 #include <lab/transfer.h>
 #include <sched/recovery/sharing.h>
 
-#include "../command.h"
-#include "recover.h"
+#include <lab/recover/apply.h>
 
 static const double MB = 1e6, poll_us = 20000;
 
 struct applied {
 	struct lab lab;
 	struct recovery_scenario *s;
-	const struct recover_settings *settings;
+	const struct lab_recover_settings *settings;
 	struct transfers *transfers;
 	uint32_t *server; /* of each task */
 	double p;
@@ -47,7 +46,9 @@ static bool is_transfer(const struct applied *a, uint32_t i)
 /* Rates and ends by the chosen sharing. */
 static int fill_rates(struct applied *a)
 {
-	static const struct sharing_policy *const policies[] = {&sharing_performance, &sharing_equal, NULL};
+	static const struct sharing_policy *const policies[] = {[LAB_RECOVER_PERFORMANCE] = &sharing_performance,
+								[LAB_RECOVER_EQUAL] = &sharing_equal,
+								[LAB_RECOVER_TCP] = NULL};
 	const struct sharing_policy *policy = policies[a->settings->sharing];
 	double *rate = calloc(a->s->flow_count + 1u, sizeof *rate);
 	struct fluid fluid;
@@ -92,7 +93,7 @@ static int enforce(struct applied *a, const bool *restart, struct error *err)
 		if (is_transfer(a, i))
 			transfers_set_hosts(a->transfers, i, (int)a->server[flow->from], (int)a->server[flow->to]);
 	}
-	if (a->settings->sharing != 2)
+	if (a->settings->sharing != LAB_RECOVER_TCP)
 		code = transfers_set_rates(a->transfers, a->rate_MBps, err);
 	a->begin = ns_now_monotonic();
 	for (uint32_t i = 0; i < a->s->flow_count && code == 0; i++) {
@@ -121,7 +122,6 @@ static int begin(struct applied *a, struct error *err)
 /* What each surviving flow has left is known; the failed host's flows start again from their new servers. */
 static int recover_now(struct applied *a, int host, struct error *err)
 {
-	struct recovery_options options = recover_options(a->settings);
 	struct recovery_scenario *s = a->s;
 	bool *restart = calloc(s->flow_count + 1u, sizeof *restart);
 	struct recovery_answer answer = {0};
@@ -140,7 +140,7 @@ static int recover_now(struct applied *a, int host, struct error *err)
 	}
 	recovery_fail_server(s, (uint32_t)host);
 	if (code == 0)
-		code = recovery_solve(s, &options, &answer, err);
+		code = recovery_solve(s, &a->settings->options, &answer, err);
 	if (code == 0 && !answer.server)
 		code = error_set(err, ENOSPC, "the failed tasks cannot be placed: %s",
 				 recovery_status_name(answer.status));
@@ -200,7 +200,7 @@ static uint32_t look(struct applied *a, struct error *err, int *code)
 
 static int run(struct applied *a, struct error *err)
 {
-	struct progress *progress = progress_create(stderr, "transfers", a->s->flow_count);
+	struct progress *progress = progress_create(a->settings->progress, "transfers", a->s->flow_count);
 	struct ns start = a->begin, failed = {0};
 	int code = 0;
 	bool down = a->failed_server < 0, recovered = down;
@@ -214,7 +214,7 @@ static int run(struct applied *a, struct error *err)
 			code = transfers_poll(a->transfers, ns_from_us(poll_us), err);
 		if (code != 0 || (left == 0 && recovered))
 			break;
-		if (!down && since(start, ns_now_monotonic()) >= a->settings->at_s) {
+		if (!down && since(start, ns_now_monotonic()) >= a->settings->fail_at_s) {
 			failed = ns_now_monotonic();
 			a->failed_at_s = since(start, failed);
 			transfers_kill_host(a->transfers, (int)a->failed_server);
@@ -256,15 +256,16 @@ static json_t *flows_json(const struct applied *a)
 	return list;
 }
 
-static void print_text(const struct applied *a)
+static void print_text(const struct applied *a, FILE *out)
 {
 	if (a->failed_server >= 0)
-		printf("%s failed after %.2f s; noticed %.0f ms later; solved in %.1f ms; new rates in force %.0f ms "
-		       "after "
-		       "the notice\n",
-		       a->s->servers[a->failed_server].name, a->failed_at_s, 1000 * a->noticed_s, 1000 * a->solve_s,
-		       1000 * a->in_force_s);
-	printf("%-12s %12s %12s %12s %8s\n", "application", "predicted", "first ends", "last ends", "error");
+		fprintf(out,
+			"%s failed after %.2f s; noticed %.0f ms later; solved in %.1f ms; new rates in force %.0f ms "
+			"after "
+			"the notice\n",
+			a->s->servers[a->failed_server].name, a->failed_at_s, 1000 * a->noticed_s, 1000 * a->solve_s,
+			1000 * a->in_force_s);
+	fprintf(out, "%-12s %12s %12s %12s %8s\n", "application", "predicted", "first ends", "last ends", "error");
 	for (uint32_t k = 0; k < a->s->application_count; k++) {
 		double first = INFINITY, last = 0, predicted = 0;
 
@@ -276,18 +277,18 @@ static void print_text(const struct applied *a)
 			predicted = fmax(predicted, a->predicted_s[i]);
 		}
 		if (last > 0 && predicted > 0)
-			printf("%-12s %10.3f s %10.3f s %10.3f s %+7.2f%%\n", a->s->applications[k].name, predicted,
-			       first, last, 100 * (last / predicted - 1));
+			fprintf(out, "%-12s %10.3f s %10.3f s %10.3f s %+7.2f%%\n", a->s->applications[k].name,
+				predicted, first, last, 100 * (last / predicted - 1));
 		else if (last > 0)
-			printf("%-12s %12s %10.3f s %10.3f s\n", a->s->applications[k].name, "none", first, last);
+			fprintf(out, "%-12s %12s %10.3f s %10.3f s\n", a->s->applications[k].name, "none", first, last);
 	}
 }
 
-static int print_json(const struct applied *a)
+static int print_json(const struct applied *a, FILE *out)
 {
 	json_t *root =
 		json_pack("{s:s, s:f, s:o}", "schema", "nomora.recover-apply/1", "p", a->p, "flows", flows_json(a));
-	char *text;
+	int code;
 
 	if (root && a->failed_server >= 0) {
 		json_object_set_new(root, "failed_at_s", json_real(a->failed_at_s));
@@ -295,18 +296,14 @@ static int print_json(const struct applied *a)
 		json_object_set_new(root, "solve_ms", json_real(1000 * a->solve_s));
 		json_object_set_new(root, "in_force_ms", json_real(1000 * a->in_force_s));
 	}
-	text = root ? json_to_text(root) : NULL;
-	if (text)
-		puts(text);
+	code = json_print(out, root);
 	json_decref(root);
-	free(text);
-	return text ? 0 : -ENOMEM;
+	return code;
 }
 
 /* The first placement: at home if a failure is to come, else the answer. */
 static int place(struct applied *a, struct error *err)
 {
-	struct recovery_options options = recover_options(a->settings);
 	struct recovery_answer answer = {0};
 	int code;
 
@@ -319,7 +316,7 @@ static int place(struct applied *a, struct error *err)
 		for (uint32_t t = 0; t < a->s->task_count; t++)
 			a->s->tasks[t].failed = false;
 	}
-	code = recovery_solve(a->s, &options, &answer, err);
+	code = recovery_solve(a->s, &a->settings->options, &answer, err);
 	if (code == 0 && !answer.server)
 		code = error_set(err, ENOSPC, "the failed tasks cannot be placed: %s",
 				 recovery_status_name(answer.status));
@@ -339,12 +336,12 @@ static int prepare(struct applied *a, struct error *err)
 	if (geteuid() != 0)
 		return error_set(err, EPERM, "--apply enters network namespaces and needs root: run it with sudo");
 	if (lab_read(a->settings->lab, &a->lab, err) != 0)
-		return -err->code;
+		return error_code(err, EIO);
 	if ((uint32_t)a->lab.host_count < a->s->server_count)
 		return error_set(err, ENOSPC, "the scenario has %u servers, but lab '%s' has %d hosts",
 				 a->s->server_count, a->lab.name, a->lab.host_count);
 	if (lab_check_links(&a->lab, err) != 0)
-		return -err->code;
+		return error_code(err, EIO);
 	a->rate_MBps = calloc(4 * flows, sizeof *a->rate_MBps);
 	a->waiting = calloc(flows, sizeof *a->waiting);
 	if (!a->rate_MBps || !a->waiting)
@@ -355,27 +352,25 @@ static int prepare(struct applied *a, struct error *err)
 	return place(a, err);
 }
 
-int recover_apply(struct recovery_scenario *scenario, const struct recover_settings *settings)
+int lab_recover_apply(struct recovery_scenario *scenario, const struct lab_recover_settings *settings, FILE *out,
+		      struct error *err)
 {
 	struct applied a = {.s = scenario, .settings = settings, .failed_server = -1};
-	struct error err = {0};
-	int code = prepare(&a, &err);
+	int code = prepare(&a, err);
 
 	if (code == 0) {
-		a.transfers = transfers_create(&a.lab, scenario->flow_count, &err);
-		code = a.transfers ? begin(&a, &err) : -err.code;
+		a.transfers = transfers_create(&a.lab, scenario->flow_count, err);
+		code = a.transfers ? begin(&a, err) : error_code(err, EIO);
 	}
 	if (code == 0)
-		code = run(&a, &err);
+		code = run(&a, err);
 	transfers_destroy(a.transfers);
-	if (code == 0 && settings->json)
-		code = print_json(&a);
-	else if (code == 0)
-		print_text(&a);
-	if (code == 0)
-		code = command_flush(&err);
+	if (code == 0 && !settings->json)
+		print_text(&a, out);
+	else if (code == 0 && print_json(&a, out) < 0)
+		code = error_set(err, ENOMEM, "out of memory");
 	free(a.server);
 	free(a.rate_MBps);
 	free(a.waiting);
-	return code < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+	return code;
 }

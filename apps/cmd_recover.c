@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora recover: places the tasks of failed servers and shares the links. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/json.h>
+#include <lab/recover/apply.h>
+#include <sched/experiment/recovery.h>
+#include <sched/recover/recover.h>
+
+#include "command.h"
+#include "commands.h"
+
+/* recover.fail: a failure in the scenario; --apply lets the server fail later. */
+struct settings {
+	struct recover_settings recover;
+	int sharing, experiment;
+	bool each_server, apply;
+	const char *fail, *output, *lab, *result;
+};
+
+static const char *const experiments[] = {"testbed", "scale", "runtime", NULL};
+
+static const char *const sharings[] = {"performance", "equal", "tcp", NULL};
+
+static const struct option_row rows[] = {
+	OPTION_HEADING("The search"),
+	OPTION_CHOICE(
+		struct settings, recover.filter, "filter", 'f', "NAME", recovery_filter_names,
+		"candidate servers: exact drops none that an optimal answer needs, paper is Algorithm 1, peers adds "
+		"the peers' servers to it"),
+	OPTION_INTEGER(struct settings, recover.eta, "eta", 0, "N", 1, 1000000,
+		       "servers that each task adds in Algorithm 1"),
+	OPTION_CHOICE(struct settings, recover.solver, "solver", 's', "NAME", recovery_solver_names,
+		      "exact, or the paper's branch and cut by GLPK"),
+	OPTION_DOUBLE(struct settings, recover.deadline_ms, "deadline-ms", 'd', "MS", 0, 1e9,
+		      "answer by then, with the gap that is proved; 0 = no deadline"),
+	OPTION_HEADING("What to report"),
+	OPTION_FLAG(struct settings, recover.json, "json", 'j', "print JSON"),
+	OPTION_FLAG(struct settings, recover.compare, "compare", 'c',
+		    "compare with random placements and other ways to share links"),
+	OPTION_FLAG(struct settings, each_server, "each-server", 'e',
+		    "instead of the failure in the scenario: which single server's failure hurts most"),
+	OPTION_INTEGER(struct settings, recover.runs, "runs", 'r', "N", 1, 1000000,
+		       "random placements in --compare, instances in --experiment"),
+	OPTION_INTEGER(struct settings, recover.seed, "seed", 0, "N", 0, 1000000000, "seed of the random placements"),
+	OPTION_HEADING("Other sources of a scenario"),
+	OPTION_STRING(struct settings, recover.generate, "generate", 'g', "RECIPE",
+		      "a random scenario: servers=500,apps=10,tasks=20,failed=8,seed=1; see nomora-recover(1)"),
+	OPTION_STRING(struct settings, recover.coflows, "coflows", 0, "FILE",
+		      "a trace of the coflow benchmark, with --at and --fail"),
+	OPTION_DOUBLE(struct settings, recover.at_s, "at", 0, "S", -1, 1e9,
+		      "second of the trace, or of --apply, at which the failure comes"),
+	OPTION_STRING(struct settings, fail, "fail", 0, "SERVER", "server, or port of the trace, that fails"),
+	OPTION_DOUBLE(struct settings, recover.link_MBps, "link-MBps", 0, "R", 1e-3, 1e9, "links of the trace's ports"),
+	OPTION_STRING(struct settings, result, "scenario", 0, "FILE", "write the scenario to FILE (JSON)"),
+	OPTION_HEADING("Real transfers"),
+	OPTION_FLAG(struct settings, apply, "apply", 'a',
+		    "run the flows between the hosts of a lab; with --fail and --at a server fails while they run"),
+	OPTION_STRING(struct settings, lab, "lab", 0, "NAME", "the lab of --apply"),
+	OPTION_CHOICE(
+		struct settings, sharing, "sharing", 0, "NAME", sharings,
+		"rates of --apply: performance (eq. 19), equal (fixed shares), tcp (what TCP makes of the links)"),
+	OPTION_HEADING("Experiments"),
+	OPTION_CHOICE(struct settings, experiment, "experiment", 0, "NAME", experiments,
+		      "the paper's figures: testbed (5-11), scale (12-13), runtime (14-15); with -o"),
+	OPTION_STRING(struct settings, output, "output", 'o', "DIR", "folder for the experiment's figures"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.command = "nomora recover",
+	.operands = "[SCENARIO.json]",
+	.summary = "Places the tasks of failed servers and shares the links, jointly and exactly.",
+	.teach = "  nomora recover scenario.json\n"
+		 "  nomora recover --generate servers=500,apps=10,tasks=20,failed=8 --compare\n"
+		 "  nomora recover --experiment testbed -o figures\n"
+		 "Exit status: 0 placed, 1 a bad file or no placement before the deadline, 2 usage, 3 the tasks cannot "
+		 "be "
+		 "placed.\n",
+	.rows = rows,
+	.operands_maximum = 1,
+};
+
+/* 0 or -errno. */
+static int write_scenario(const struct recovery_scenario *s, const char *path, struct error *err)
+{
+	json_t *json = recovery_to_json(s);
+	int code = json ? json_write_file(path, json, err) : error_set(err, ENOMEM, "out of memory");
+
+	json_decref(json);
+	return code;
+}
+
+static int apply(struct recovery_scenario *s, const struct settings *settings, struct error *err)
+{
+	struct lab_recover_settings lab = {.lab = settings->lab,
+					   .sharing = settings->sharing,
+					   .fail = settings->fail,
+					   .fail_at_s = settings->recover.at_s,
+					   .options = recover_options(&settings->recover),
+					   .json = settings->recover.json,
+					   .progress = stderr};
+
+	return lab_recover_apply(s, &lab, stdout, err);
+}
+
+static int run(const struct settings *settings)
+{
+	struct error err = {0};
+	struct recovery_scenario *s = recover_load(&settings->recover, &err);
+	bool infeasible = false;
+	int code = 0;
+
+	if (!s)
+		return command_fail(&err, strncmp(err.text, "--generate", 10) == 0 ? COMMAND_USAGE : COMMAND_FAILED);
+	if (settings->result)
+		code = write_scenario(s, settings->result, &err);
+	if (code == 0 && settings->apply)
+		code = apply(s, settings, &err);
+	else if (code == 0 && settings->each_server)
+		code = recover_each_server(s, &settings->recover, stdout, &err);
+	else if (code == 0)
+		code = recover_run(s, &settings->recover, stdout, stderr, &infeasible, &err);
+	recovery_destroy(s);
+	if (code < 0)
+		return command_fail(&err, COMMAND_FAILED);
+	return infeasible ? COMMAND_NEGATIVE : COMMAND_OK;
+}
+
+static int run_experiment(const struct settings *settings)
+{
+	struct experiment_rows table = {0};
+	struct error err = {0};
+	int code = experiment_recovery((enum experiment_recovery)settings->experiment, settings->output,
+				       (uint32_t)settings->recover.runs, stderr, &table, &err);
+
+	for (size_t i = 0; code == 0 && i < table.count; i++)
+		printf("%-58s %-22s %s\n", table.items[i].what, table.items[i].published, table.items[i].ours);
+	free(table.items);
+	return code < 0 || command_flush(&err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+}
+
+static int check(const struct settings *settings, int operands, struct error *err)
+{
+	int sources = operands + (settings->recover.generate != NULL) + (settings->recover.coflows != NULL) +
+		      (settings->experiment >= 0);
+
+	if (sources != 1)
+		return error_set(err, EINVAL, "expected one of SCENARIO.json, --generate, --coflows and --experiment");
+	if (settings->recover.coflows && (settings->recover.at_s < 0 || !settings->fail))
+		return error_set(err, EINVAL, "--coflows needs --at S and --fail PORT");
+	if (settings->apply && (settings->fail != NULL) != (settings->recover.at_s >= 0))
+		return error_set(err, EINVAL, "--apply: --fail SERVER and --at S go together");
+	if ((settings->experiment >= 0) != (settings->output != NULL))
+		return error_set(err, EINVAL, "--experiment and -o DIR go together");
+	return 0;
+}
+
+int command_recover(int argc, char **argv)
+{
+	struct settings settings = {.recover = {.eta = 1,
+						.runs = 100,
+						.seed = 1,
+						.deadline_ms = 10000,
+						.link_MBps = 125,
+						.at_s = -1,
+						.progress = stderr},
+				    .experiment = -1,
+				    .lab = "lab0"};
+	struct option_operands operands;
+	struct error err = {0};
+	int code = command_parse(&usage, argc, argv, &settings, &operands);
+
+	if (code >= 0)
+		return code;
+	settings.recover.path = operands.count ? operands.items[0] : NULL;
+	settings.recover.fail = settings.apply ? NULL : settings.fail;
+	if (check(&settings, operands.count, &err) < 0)
+		code = command_fail(&err, COMMAND_USAGE);
+	else if (settings.experiment >= 0)
+		code = run_experiment(&settings);
+	else
+		code = run(&settings);
+	options_free(&operands);
+	return code;
+}
