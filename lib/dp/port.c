@@ -233,7 +233,8 @@ static int open_vdev(struct dp_port *port, const struct dp_port_options *options
 
 static void release(struct dp_port *port)
 {
-	dp_port_stop(port);
+	if (port->started)
+		rte_eth_dev_stop(port->id);
 	if (port->socket_fd >= 0)
 		close(port->socket_fd);
 	port->socket_fd = -1;
@@ -340,13 +341,6 @@ int dp_port_start(struct dp_port *port, struct error *err)
 	if (port->long_fd >= 0)
 		dp_socket_refused(port->long_fd);
 	return 0;
-}
-
-void dp_port_stop(struct dp_port *port)
-{
-	if (port->started)
-		rte_eth_dev_stop(port->id);
-	port->started = false;
 }
 
 void dp_port_close(struct dp_port *port)

@@ -186,10 +186,3 @@ double recovery_flow_left_MB(const struct recovery_scenario *scenario, const str
 
 	return restarts ? flow->MB : flow->MB - flow->sent_MB;
 }
-
-char *recovery_task_name(const struct recovery_scenario *scenario, uint32_t task)
-{
-	const struct recovery_task *t = &scenario->tasks[task];
-
-	return join(scenario->applications[t->application].name, t->name);
-}

@@ -113,11 +113,6 @@ int64_t topology_find_link(const struct topology *topology, uint32_t a, uint32_t
 	return link == HASH_TABLE_NONE ? -ENOENT : (int64_t)link;
 }
 
-double topology_link_MBps(const struct topology_link *link, uint32_t from)
-{
-	return link->a == from ? link->MBps : link->back_MBps;
-}
-
 struct topology_adjacency *topology_adjacency_create(const struct topology *topology)
 {
 	size_t nodes = topology->node_count, ends = 2 * (size_t)topology->link_count;

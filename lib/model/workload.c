@@ -40,7 +40,8 @@ int64_t workload_find_machine(const struct workload *workload, uint64_t id)
 	return number == HASH_TABLE_NONE ? -ENOENT : (int64_t)number;
 }
 
-int64_t workload_machine(struct workload *workload, uint64_t id)
+/* Number of the machine, new where the id is new; -ENOMEM. */
+static int64_t machine_number(struct workload *workload, uint64_t id)
 {
 	int64_t number = workload_find_machine(workload, id);
 	uint64_t *larger;
@@ -61,7 +62,7 @@ int64_t workload_machine(struct workload *workload, uint64_t id)
 int workload_add_machine_event(struct workload *workload, int64_t time_us, uint64_t id,
 			       enum workload_machine_change change, float cpu)
 {
-	int64_t machine = workload_machine(workload, id);
+	int64_t machine = machine_number(workload, id);
 	struct workload_machine_event *larger = array_grow(workload->machine_events, workload->machine_event_count,
 							   &workload->machine_event_capacity, sizeof *larger);
 

@@ -213,19 +213,6 @@ void recovery_rates(const struct recovery_scenario *s, const uint32_t *server, d
 	}
 }
 
-bool recovery_task_fits(const struct recovery_scenario *s, uint32_t task, uint32_t server)
-{
-	const struct recovery_task *t = &s->tasks[task];
-	double space = s->servers[server].cpu;
-	bool allowed = !t->has_backups;
-
-	for (uint32_t b = 0; b < t->backup_count; b++)
-		allowed = allowed || t->backups[b] == server;
-	for (uint32_t i = 0; i < s->task_count; i++)
-		space -= !s->tasks[i].failed && s->tasks[i].server == server ? s->tasks[i].cpu : 0;
-	return allowed && !s->servers[server].failed && t->cpu <= space + RECOVERY_CPU_TOLERANCE;
-}
-
 bool recovery_random_placement(const struct recovery_scenario *s, struct rng *rng, const bool *candidate,
 			       uint32_t *server)
 {

@@ -36,8 +36,8 @@ Test(topology, reads_nodes_links_capacities_and_states)
 				    (uint32_t)topology_find_node(topology, "s0"));
 	cr_assert_eq(middle, 1);
 	cr_expect_not(topology->links[1].up);
-	cr_expect_eq(topology_link_MBps(&topology->links[1], (uint32_t)topology_find_node(topology, "s0")), 100);
-	cr_expect_eq(topology_link_MBps(&topology->links[1], (uint32_t)topology_find_node(topology, "s1")), 50);
+	cr_expect_eq(topology->links[1].MBps, 100);
+	cr_expect_eq(topology->links[1].back_MBps, 50);
 	cr_expect_eq(topology->links[2].back_MBps, 10);
 	cr_expect_eq(topology_find_node(topology, "h2"), -ENOENT);
 	cr_expect_eq(topology_connected(topology), 0, "the middle link is down");

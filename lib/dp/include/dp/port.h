@@ -63,7 +63,6 @@ struct dp_port;
  * -EBUSY (taken), -EINVAL (bad arguments), -ENOTSUP. */
 struct dp_port *dp_port_open(const struct dp_port_options *options, struct error *err);
 int dp_port_start(struct dp_port *port, struct error *err);
-void dp_port_stop(struct dp_port *port);
 /* Stops, closes the device (detaching af_xdp's program) and frees. NULL is legal. */
 void dp_port_close(struct dp_port *port);
 

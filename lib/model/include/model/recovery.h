@@ -89,9 +89,6 @@ int64_t recovery_find_task(const struct recovery_scenario *scenario, const char 
 /* MB that a flow still has to carry: all of it if an end failed, else what was not sent yet. */
 double recovery_flow_left_MB(const struct recovery_scenario *scenario, const struct recovery_flow *flow);
 
-/* "application.task" as placements name it; the caller frees; NULL if out of memory. */
-char *recovery_task_name(const struct recovery_scenario *scenario, uint32_t task);
-
 /*
  * Reads a scenario ("-" = stdin). NULL with err set (file, line, field) for an unknown task, server or backup, a flow
  * to itself or twice, numbers out of range, zero capacity under traffic, sent_MB over MB, more CPU in use than a server

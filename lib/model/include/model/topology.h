@@ -83,9 +83,6 @@ struct topology_adjacency {
 struct topology_adjacency *topology_adjacency_create(const struct topology *topology);
 void topology_adjacency_destroy(struct topology_adjacency *adjacency); /* NULL is legal */
 
-/* Capacity of a link in the direction that leaves `from`, one of its ends. */
-double topology_link_MBps(const struct topology_link *link, uint32_t from);
-
 /*
  * Reads a file ("-" = stdin); NULL with err set, naming file, line and field. Refused: a duplicate name or link, an
  * unknown end, a host without a link that is up or down, no hosts, capacities out of range.

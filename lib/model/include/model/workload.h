@@ -93,8 +93,6 @@ struct workload {
 struct workload *workload_create(void);           /* NULL = out of memory */
 void workload_destroy(struct workload *workload); /* NULL is legal */
 
-/* Number of the machine, new where the id is new; -ENOMEM. */
-int64_t workload_machine(struct workload *workload, uint64_t id);
 /* Number of the machine, -ENOENT. */
 int64_t workload_find_machine(const struct workload *workload, uint64_t id);
 int workload_add_machine_event(struct workload *workload, int64_t time_us, uint64_t id,

@@ -106,9 +106,6 @@ double recovery_transfer_time_s(const struct recovery_scenario *scenario, uint32
 /* Eq. 19 for each flow, MB/s; 0 within a server. flow_count entries. */
 void recovery_rates(const struct recovery_scenario *scenario, const uint32_t *server, double p, double *rate_MBps);
 
-/* Can the failed task go to that surviving server by itself (eq. 9, CPU)? */
-bool recovery_task_fits(const struct recovery_scenario *scenario, uint32_t task, uint32_t server);
-
 /*
  * Random placements as the paper's R: each failed task in turn goes to a server that it fits, all equally likely.
  * `candidate`: flags of the servers to choose from (PFR), or NULL for all. Fills server[t] for all tasks; false if
