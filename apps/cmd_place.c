@@ -10,6 +10,7 @@
 #include <sched/place/place.h>
 
 #include "commands.h"
+#include "rows.h"
 
 enum { CHOICES_MOST = 16, PLACE_STAGES = 5 };
 
@@ -58,15 +59,12 @@ static const struct option_row rows[] = {
 		       "machines up to this cost (100 / performance) get an arc; 1000 = all"),
 	OPTION_INTEGER(struct settings, place.p_r, "p-r", 0, "COST", 0, 1000,
 		       "racks whose dearest machine is up to this cost get an arc; 1000 = all"),
-	OPTION_INTEGER(struct settings, place.gamma, "gamma", 0, "COST", 0, 500000, "cost of waiting"),
-	OPTION_DOUBLE(struct settings, place.omega_per_s, "omega-per-s", 0, "COST", 0, 100000,
-		      "added cost of waiting, per second waited"),
+	ROW_GAMMA(struct settings, place.gamma),
+	ROW_OMEGA(struct settings, place.omega_per_s),
 	OPTION_FLAG(struct settings, place.preemption, "preemption", 'P',
 		    "allow running tasks to move or to wait again"),
-	OPTION_DOUBLE(struct settings, place.beta_per_s, "beta-per-s", 0, "COST", 0, 100000,
-		      "with --preemption: discount on staying, per second run"),
-	OPTION_INTEGER(struct settings, place.unscheduled_capacity, "unscheduled-capacity", 0, "N", 0, 1000000,
-		       "tasks of a job that may wait in the network; 0 = all, 1 = the paper's"),
+	ROW_BETA(struct settings, place.beta_per_s),
+	ROW_UNSCHEDULED_CAPACITY(struct settings, place.unscheduled_capacity),
 	OPTION_FLAG(struct settings, place.root_anywhere, "root-anywhere", 0,
 		    "roots take a random free slot, not one in a rack with room for the job"),
 	OPTION_INTEGER(struct settings, place.seed, "seed", 0, "N", 0, 9007199254740991., "seed of random choices"),
@@ -75,8 +73,7 @@ static const struct option_row rows[] = {
 		      "column of the matrix to use"),
 	OPTION_CHOICE(struct settings, place.reference, "latency-reference", 0, "KIND", references,
 		      "added: subtract the testbed's own round trip; absolute: use it raw, as the papers do"),
-	OPTION_DOUBLE(struct place_settings, max_age_s, "max-age", 0, "S", 0, 1e9,
-		      "measurements that are older count as not measured; 0 = none is too old"),
+	ROW_MAX_AGE(struct settings, place.max_age_s),
 	OPTION_HEADING("Solving"),
 	OPTION_CHOICE(struct settings, place.algorithm, "algorithm", 'a', "NAME", algorithm_names,
 		      "flow solver; in each solve all find the same cost"),

@@ -9,6 +9,7 @@
 #include <sched/simulate/simulate.h>
 
 #include "commands.h"
+#include "rows.h"
 
 static const char teach[] =
 	"Simulates each policy over a workload: Google clusterdata-2011-2 (--trace), a scheduler's journal "
@@ -58,11 +59,9 @@ static const struct option_row rows[] = {
 		      "any: a random free slot; best: a rack with room for the job"),
 	OPTION_CHOICE(struct simulate_options, spill, "spill", 0, "HOW", places,
 		      "end of a flow through a rack or the cluster: a random free slot or the best"),
-	OPTION_INTEGER(struct simulate_options, gamma, "gamma", 0, "COST", 0, 500000, "cost of waiting"),
-	OPTION_DOUBLE(struct simulate_options, omega_per_s, "omega-per-s", 0, "COST", 0, 100000,
-		      "added cost of waiting, per second waited"),
-	OPTION_INTEGER(struct simulate_options, unscheduled_capacity, "unscheduled-capacity", 0, "N", 0, 1000000,
-		       "tasks of a job that may wait in the network; 0 = all, also with --omega-per-s"),
+	ROW_GAMMA(struct simulate_options, gamma),
+	ROW_OMEGA(struct simulate_options, omega_per_s),
+	ROW_UNSCHEDULED_CAPACITY(struct simulate_options, unscheduled_capacity),
 	OPTION_HEADING("Cluster"),
 	OPTION_INTEGER(struct simulate_options, slots, "slots", 0, "N", 1, 100000,
 		       "slots of a machine (12, or as the trace says)"),

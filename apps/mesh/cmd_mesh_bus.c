@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora mesh publish and collect: a live matrix over a NATS bus. */
 #include "commands.h"
+#include "../rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,9 +36,7 @@ static const struct option_row collect_rows[] = {
 	MESH_BUS_ROWS(struct collect_settings, collect.bus),
 	OPTION_STRING(struct collect_settings, collect.peers_path, "peers", 0, "FILE",
 		      "refuse rows of hosts that are not in this list"),
-	OPTION_INTEGER(struct collect_settings, hosts, "hosts", 0, "N", 2, 1000000, "capacity of a new live matrix"),
-	OPTION_INTEGER(struct collect_settings, racks, "racks", 0, "N", 1, 16384, "capacity of a new live matrix"),
-	OPTION_INTEGER(struct collect_settings, pairs, "pairs", 0, "N", 1, 268435456, "capacity of a new live matrix"),
+	ROWS_LIVE_CAPACITY(struct collect_settings, hosts, racks, pairs),
 	MESH_RECORDER_ROWS(struct collect_settings, collect.record),
 	OPTION_FLAG(struct collect_settings, json, "json", 'j', "print the counts at the end as JSON"),
 	OPTION_END,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora mesh serve: a live matrix as web pages and metrics. */
 #include "commands.h"
+#include "../rows.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -24,8 +25,7 @@ static const struct option_row rows[] = {
 		       "0 = any free port, which is printed"),
 	OPTION_CHOICE(struct serve_settings, statistic, "stat", 's', "WHICH", latency_rtt_statistic_names,
 		      "the figure that colours and ranks"),
-	OPTION_DOUBLE(struct serve_settings, max_age_s, "max-age", 0, "S", 0, 1e9,
-		      "older pairs are stale; 0 = none is"),
+	ROW_MAX_AGE(struct serve_settings, max_age_s),
 	MESH_RECORDER_ROWS(struct serve_settings, history),
 	OPTION_END,
 };

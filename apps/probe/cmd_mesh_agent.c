@@ -2,6 +2,7 @@
 /* nomora mesh agent: a host's part of the live mesh, without an end. */
 #include "commands.h"
 #include "probe_station.h"
+#include "../rows.h"
 
 #include <errno.h>
 
@@ -13,26 +14,13 @@ static const struct option_row rows[] = {
 		      "the live matrix, shared by all agents of this machine (required); created if it is missing"),
 	OPTION_DOUBLE(struct station_settings, window_s, "window", 'w', "S", 0.1, 3600,
 		      "time that a row's figures cover"),
-	OPTION_INTEGER(struct station_settings, live_hosts, "hosts", 0, "N", 2, 1000000,
-		       "capacity of a new live matrix"),
-	OPTION_INTEGER(struct station_settings, live_racks, "racks", 0, "N", 1, 16384, "capacity of a new live matrix"),
-	OPTION_INTEGER(struct station_settings, live_pairs, "pairs", 0, "N", 1, 268435456,
-		       "capacity of a new live matrix, 88 bytes each"),
+	ROWS_LIVE_CAPACITY(struct station_settings, live_hosts, live_racks, live_pairs),
 	OPTION_STRING(struct station_settings, name, "name", 'n', "NAME",
 		      "ours in the matrix; default: the peers file's name for our address"),
 	MESH_RECORDER_ROWS(struct station_settings, history),
 	OPTION_HEADING("How"),
-	OPTION_DOUBLE(struct station_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,
-		      "between two probes to one peer"),
-	OPTION_STRING(
-		struct station_settings, paths, "paths", 0, "N|auto",
-		"UDP source ports to rotate through; auto = one for each equal-cost path, found by probes whose TTL "
-		"ends on the way"),
-	OPTION_DOUBLE(struct station_settings, timeout_ms, "timeout-ms", 0, "MS", 1, 1e5,
-		      "a probe that has no answer by then is lost"),
+	STATION_SESSION_ROWS,
 	STATION_PACKET_ROWS,
-	OPTION_INTEGER(struct station_settings, seed, "seed", 0, "N", 0, 1e15,
-		       "of source ports and session number; 0 = from the clock"),
 	OPTION_HEADING("Port and run"),
 	STATION_PORT_ROWS,
 	OPTION_END,

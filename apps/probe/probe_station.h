@@ -63,6 +63,17 @@ extern const char *const station_format_names[];
 		OPTION_FLAG(struct station_settings, quiet, "quiet", 'q', "no progress bar, no log lines but errors")
 
 /* Of the commands that send probes. */
+#define STATION_SESSION_ROWS                                                                                           \
+	OPTION_DOUBLE(struct station_settings, interval_us, "interval-us", 'i', "US", 1, 1e9,                          \
+		      "between two probes to one peer"),                                                               \
+		OPTION_STRING(struct station_settings, paths, "paths", 0, "N|auto",                                    \
+			      "UDP source ports to rotate through; auto = one for each equal-cost path, found by "     \
+			      "probes whose TTL "                                                                      \
+			      "ends on the way"),                                                                      \
+		OPTION_DOUBLE(struct station_settings, timeout_ms, "timeout-ms", 0, "MS", 1, 1e5,                      \
+			      "a probe that has no answer by then is lost"),                                           \
+		OPTION_INTEGER(struct station_settings, seed, "seed", 0, "N", 0, 1e15,                                 \
+			       "of source ports and session number; 0 = from the clock")
 #define STATION_PACKET_ROWS                                                                                            \
 	OPTION_INTEGER(struct station_settings, dscp, "dscp", 0, "N", 0, 63,                                           \
 		       "class of the probes; answers have it too"),                                                    \

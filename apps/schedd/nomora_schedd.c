@@ -13,6 +13,7 @@
 
 #include "../client/client.h"
 #include "../commands.h"
+#include "../rows.h"
 
 struct settings {
 	const char *state, *socket, *listen, *token_file, *extender, *cluster, *curves, *latency;
@@ -181,16 +182,14 @@ static const struct option_row rows[] = {
 		      "the mesh: a live matrix in shared memory, or CSV, read again whenever it is replaced"),
 	OPTION_CHOICE(struct settings, statistic, "latency-stat", 0, "NAME", statistics,
 		      "which figure of a pair counts"),
-	OPTION_DOUBLE(struct settings, max_age_s, "max-age", 0, "S", 0, 1e6,
-		      "older measurements count as not made; 0: never"),
+	ROW_MAX_AGE(struct settings, max_age_s),
 	OPTION_FLAG(struct settings, require_measured, "require-measured", 0,
 		    "tasks wait instead of going where nothing was measured"),
 	OPTION_HEADING("Decisions:"),
 	OPTION_CHOICE(struct settings, policy, "policy", 'p', "NAME", policy_names, "how to place"),
 	OPTION_INTEGER(struct settings, round_ms, "round-ms", 0, "MS", 0, 3600000, "shortest time from round to round"),
-	OPTION_DOUBLE(struct settings, omega_per_s, "omega-per-s", 0, "COST", 0, 1e6, "what a second of waiting costs"),
-	OPTION_DOUBLE(struct settings, beta_per_s, "beta-per-s", 0, "COST", 0, 1e6,
-		      "what a second of running is worth against a move"),
+	ROW_OMEGA(struct settings, omega_per_s),
+	ROW_BETA(struct settings, beta_per_s),
 	OPTION_FLAG(struct settings, no_executor, "no-executor", 0, "a decision counts as started at once"),
 	OPTION_DOUBLE(struct settings, start_timeout_s, "start-timeout", 0, "S", 0.1, 1e6,
 		      "a decision not confirmed by then has failed"),
