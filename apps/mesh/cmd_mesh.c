@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora mesh: rows into the latency matrix, and the matrix as a table, a picture, JSON. */
 #include "commands.h"
-#include "mesh_print.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdbool.h>
 
-#include <base/file.h>
-#include <base/json.h>
 #include <base/progress.h>
 #include <figures/mesh.h>
 #include <model/latency_live.h>
-#include <model/latency_summary.h>
+#include <model/latency_order.h>
 
 struct mesh_settings {
 	const char *output, *cluster, *title, *live;
@@ -66,80 +62,27 @@ static const struct option_row export_rows[] = {
 	OPTION_END,
 };
 
-/* A new live matrix can hold every pair of its hosts, as far as 2^20 of them. */
-static int put_live(const struct latency_matrix *all, const struct mesh_settings *settings, struct error *err)
-{
-	uint64_t hosts = latency_matrix_hosts(all) + 64, pairs = hosts * hosts;
-	struct latency_live_size size = {(uint32_t)hosts, 256, pairs < 1 << 20 ? pairs : 1 << 20};
-	struct cluster *cluster = settings->cluster ? cluster_read(settings->cluster, err) : NULL;
-	struct latency_matrix *live = NULL;
-	int code = settings->cluster && !cluster ? -err->code : 0;
-
-	if (cluster && cluster->rack_count + 64 > size.racks)
-		size.racks = cluster->rack_count + 64;
-	if (!code) {
-		if (size.pairs < latency_matrix_count(all))
-			size.pairs = latency_matrix_count(all);
-		live = latency_live_open(settings->live, &size, err);
-		code = live ? latency_live_put(live, all, cluster, err) : -err->code;
-	}
-	latency_matrix_destroy(live);
-	cluster_destroy(cluster);
-	return code;
-}
-
 static int merge_files(const struct option_operands *operands, const struct mesh_settings *settings, struct error *err)
 {
-	struct latency_matrix *all = latency_matrix_create();
 	struct progress *bar = progress_create(stderr, "mesh", 0);
-	int code = all ? 0 : error_set(err, ENOMEM, "out of memory");
+	struct latency_matrix *all = latency_matrix_read_all(operands->items, (size_t)operands->count,
+							     (enum latency_merge)settings->how, bar, err);
+	int code = all ? 0 : error_code(err, EIO);
 
-	for (int i = 0; !code && i < operands->count; i++) {
-		struct latency_matrix *one = latency_matrix_read(operands->items[i], bar, err);
-
-		code = one ? latency_matrix_merge(all, one, (enum latency_merge)settings->how, err) : -err->code;
-		if (one && code)
-			error_prefix(err, "%s", operands->items[i]);
-		latency_matrix_destroy(one);
-	}
 	progress_update(bar, 0, "writing");
 	if (!code)
-		code = settings->live ? put_live(all, settings, err) : latency_matrix_write(all, settings->output, err);
+		code = settings->live ? latency_live_put(settings->live, all, settings->cluster, err)
+				      : latency_matrix_write(all, settings->output, err);
 	progress_destroy(bar);
 	latency_matrix_destroy(all);
 	return code;
 }
 
-static void print_group(const char *label, const struct latency_group *group)
-{
-	if (group->pairs == 0)
-		return;
-	printf("%-12s %6llu pairs: ", label, (unsigned long long)group->pairs);
-	if (group->silent < group->pairs)
-		printf("p50 %.1f us, p99 %.1f us (medians), worst %.1f us, ", group->p50_us, group->p99_us,
-		       group->worst_us);
-	printf("loss %.4g %%", group->loss * 100);
-	if (group->silent)
-		printf(", %llu pair%s without an answer", (unsigned long long)group->silent,
-		       group->silent == 1 ? "" : "s");
-	putchar('\n');
-}
-
 static int show_order(const struct latency_order *order, const struct mesh_settings *settings, struct error *err)
 {
-	struct latency_group groups[LATENCY_RELATIONS];
-
 	if (settings->json)
-		return mesh_write_json(order, "-", err);
-	if (latency_summarise(order->matrix, order->cluster, groups))
-		return error_set(err, ENOMEM, "out of memory");
-	mesh_print_table(order, (enum latency_statistic)settings->statistic, stdout);
-	if (order->count > 0)
-		putchar('\n');
-	print_group(order->cluster ? "same rack" : "all", &groups[LATENCY_SAME_RACK]);
-	print_group("other racks", &groups[LATENCY_OTHER_RACK]);
-	print_group("rack unknown", &groups[LATENCY_UNKNOWN_RACK]);
-	return 0;
+		return latency_order_write_json(order, "-", err);
+	return figures_mesh_print(order, (enum latency_statistic)settings->statistic, stdout, err);
 }
 
 static int draw_order(const struct latency_order *order, const struct mesh_settings *settings, struct error *err)
@@ -148,40 +91,11 @@ static int draw_order(const struct latency_order *order, const struct mesh_setti
 				 err);
 }
 
-/* A square CSV: first line and first column are names, empty cells were not measured. */
-static int export_table(const struct latency_order *order, enum latency_statistic statistic, const char *path,
-			struct error *err)
-{
-	struct file_writer *writer = file_writer_open(path, err);
-	FILE *out;
-
-	if (!writer)
-		return -err->code;
-	out = file_writer_stream(writer);
-	fputs("src", out);
-	for (uint32_t column = 0; column < order->count; column++)
-		fprintf(out, ",%s", latency_order_name(order, column));
-	fputc('\n', out);
-	for (uint32_t row = 0; row < order->count; row++) {
-		fputs(latency_order_name(order, row), out);
-		for (uint32_t column = 0; column < order->count; column++) {
-			double value = latency_order_value(order, row, column, statistic);
-
-			if (isnan(value))
-				fputc(',', out);
-			else
-				fprintf(out, ",%.10g", value);
-		}
-		fputc('\n', out);
-	}
-	return file_writer_commit(writer, err);
-}
-
 static int export_order(const struct latency_order *order, const struct mesh_settings *settings, struct error *err)
 {
 	if (settings->json || settings->format == EXPORT_JSON)
-		return mesh_write_json(order, settings->output, err);
-	return export_table(order, (enum latency_statistic)settings->statistic, settings->output, err);
+		return latency_order_write_json(order, settings->output, err);
+	return latency_order_write_table(order, (enum latency_statistic)settings->statistic, settings->output, err);
 }
 
 /* A subcommand reads files as they are, or looks at one through a view. */

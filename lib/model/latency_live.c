@@ -30,7 +30,7 @@ struct live_header {
 	struct latency_counts counts;
 };
 
-/* Where the parts of a file of these capacities lie. */
+/* Offsets of the parts of a file, and its size, from its capacities. */
 struct layout {
 	size_t hosts, racks, blocks, maxima, host_slots, pair_slots, bytes;
 	size_t host_slot_count, pair_slot_count;
@@ -450,7 +450,7 @@ static int64_t put_host(struct latency_matrix *live, const char *name, const str
 	return latency_live_add_host(live, name, rack ? rack->name : "", rack ? cluster->pods[rack->pod] : "");
 }
 
-int latency_live_put(struct latency_matrix *live, const struct latency_matrix *from, const struct cluster *cluster,
+static int put_batch(struct latency_matrix *live, const struct latency_matrix *from, const struct cluster *cluster,
 		     struct error *err)
 {
 	struct latency_entry entry;
@@ -473,6 +473,34 @@ int latency_live_put(struct latency_matrix *live, const struct latency_matrix *f
 	code = code ? code : latency_live_update_maxima(live);
 	latency_live_end(live);
 	return code ? error_set(err, -code, "cannot put the pairs into the live matrix: %s", strerror(-code)) : 0;
+}
+
+/* Of a new file: every pair of the hosts, as far as 2^20, and of 64 hosts and racks more. */
+static struct latency_live_size size_for(const struct latency_matrix *from, const struct cluster *cluster)
+{
+	uint64_t hosts = latency_matrix_hosts(from) + 64, pairs = hosts * hosts, count = latency_matrix_count(from);
+	uint32_t racks = cluster ? cluster->rack_count + 64 : 0;
+
+	if (pairs > 1 << 20)
+		pairs = count > 1 << 20 ? count : 1 << 20;
+	return (struct latency_live_size){(uint32_t)hosts, racks > 256 ? racks : 256, pairs};
+}
+
+int latency_live_put(const char *path, const struct latency_matrix *from, const char *cluster_path, struct error *err)
+{
+	struct cluster *cluster = cluster_path ? cluster_read(cluster_path, err) : NULL;
+	struct latency_matrix *live = NULL;
+	struct latency_live_size size;
+	int code;
+
+	if (cluster_path && !cluster)
+		return error_code(err, EIO);
+	size = size_for(from, cluster);
+	live = latency_live_open(path, &size, err);
+	code = live ? put_batch(live, from, cluster, err) : error_code(err, EIO);
+	latency_matrix_destroy(live);
+	cluster_destroy(cluster);
+	return code;
 }
 
 struct ns latency_live_written_at(const struct latency_matrix *matrix)

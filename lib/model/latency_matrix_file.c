@@ -302,6 +302,27 @@ struct latency_matrix *latency_matrix_read(const char *path, struct progress *ba
 	return matrix;
 }
 
+struct latency_matrix *latency_matrix_read_all(char *const *paths, size_t count, enum latency_merge how,
+					       struct progress *bar, struct error *err)
+{
+	struct latency_matrix *all = latency_matrix_create();
+
+	if (!all)
+		error_set(err, ENOMEM, "out of memory");
+	for (size_t i = 0; all && i < count; i++) {
+		struct latency_matrix *one = latency_matrix_read(paths[i], bar, err);
+
+		if (!one || latency_matrix_merge(all, one, how, err)) {
+			if (one)
+				error_prefix(err, "%s", paths[i]);
+			latency_matrix_destroy(all);
+			all = NULL;
+		}
+		latency_matrix_destroy(one);
+	}
+	return all;
+}
+
 /* A nanosecond is the resolution of what was measured: three decimals lose nothing. */
 static void write_entry(const struct latency_matrix *matrix, const struct latency_entry *entry, FILE *out)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A latency matrix as a heat map: hosts by rack, one statistic of each pair. Read only; one thread per picture. */
+/* A latency matrix as a heat map or a table: hosts by rack, one statistic of each pair. Read only; one thread per
+ * picture. */
 #ifndef FIGURES_MESH_H
 #define FIGURES_MESH_H
+
+#include <stdio.h>
 
 #include <base/error.h>
 #include <model/latency_order.h>
@@ -12,5 +15,12 @@ const char *figures_mesh_unit(enum latency_statistic statistic);
 /* Draws to `path`, .svg or .png, whole or not at all; title NULL: by the statistic. 0 or -errno with err set. */
 int figures_mesh_save(const struct latency_order *order, enum latency_statistic statistic, const char *title,
 		      const char *path, struct error *err);
+
+/*
+ * Prints the matrix as a table of hosts by hosts, of more than 24 hosts the worst pairs; then what the pairs within a
+ * rack have in common, and those between racks. 0 or -ENOMEM with err set.
+ */
+int figures_mesh_print(const struct latency_order *order, enum latency_statistic statistic, FILE *out,
+		       struct error *err);
 
 #endif

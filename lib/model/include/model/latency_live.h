@@ -57,8 +57,7 @@ void latency_live_end(struct latency_matrix *matrix);
 int64_t latency_live_add_host(struct latency_matrix *matrix, const char *name, const char *rack, const char *pod);
 void latency_live_set_status(struct latency_matrix *matrix, uint32_t host, enum latency_host_status status);
 enum latency_host_status latency_live_status(const struct latency_matrix *matrix, uint32_t host);
-/* A batch that gives hosts, by name, a status. 0 or -errno with err set: no such file or host; then none has changed.
- */
+/* Sets the status of all hosts named, or of none. 0 or -errno with err set: an unknown file or host. */
 int latency_live_mark(const char *path, const char *const *names, size_t count, enum latency_host_status status,
 		      struct error *err);
 
@@ -77,10 +76,11 @@ bool latency_live_maximum(const struct latency_matrix *matrix, uint32_t from, ui
 bool latency_live_pod_maximum(const struct latency_matrix *matrix, uint32_t from, uint32_t to,
 			      struct latency_maximum *maximum);
 
-/* A batch with every entry of a matrix; racks and pods by the cluster, which may be NULL. 0 or -errno with err set. */
-struct cluster;
-int latency_live_put(struct latency_matrix *live, const struct latency_matrix *from, const struct cluster *cluster,
-		     struct error *err);
+/*
+ * Opens or creates the live matrix and puts every entry of `from` into it; a new one has space for more. Racks and pods
+ * come from a cluster's file, which may be NULL. 0 or -errno with err set.
+ */
+int latency_live_put(const char *path, const struct latency_matrix *from, const char *cluster_path, struct error *err);
 
 /* When a writer last ended a batch, wall clock; 0 = never. */
 struct ns latency_live_written_at(const struct latency_matrix *matrix);

@@ -89,7 +89,10 @@ void latency_matrix_destroy(struct latency_matrix *matrix); /* NULL is legal; un
 /* Reads a file (plain or gzip, "-" = stdin; or a live matrix's, of which it takes a snapshot). NULL with err set
  * ("file:line: field: ..."): bad rows, a pair twice. `bar`, which may be NULL, shows the progress. */
 struct latency_matrix *latency_matrix_read(const char *path, struct progress *bar, struct error *err);
-/* The same from lines that the caller opened, and closes. */
+/* Reads several and merges them. */
+struct latency_matrix *latency_matrix_read_all(char *const *paths, size_t count, enum latency_merge how,
+					       struct progress *bar, struct error *err);
+/* One from lines that the caller opened, and closes. */
 struct latency_matrix *latency_matrix_parse(struct file_lines *lines, struct error *err);
 /* Whole or not at all ("-" = stdout), rows in the order in which they were set. */
 int latency_matrix_write(const struct latency_matrix *matrix, const char *path, struct error *err);

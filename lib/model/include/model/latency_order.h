@@ -29,4 +29,10 @@ const char *latency_order_rack(const struct latency_order *order, uint32_t place
 double latency_order_value(const struct latency_order *order, uint32_t row, uint32_t column,
 			   enum latency_statistic statistic);
 
+/* nomora.mesh/1 to a file ("-" = stdout): every pair, and a summary. 0 or -errno with err set. */
+int latency_order_write_json(const struct latency_order *order, const char *path, struct error *err);
+/* A square CSV: the first line and the first column are names, cells of pairs that were not measured are empty. */
+int latency_order_write_table(const struct latency_order *order, enum latency_statistic statistic, const char *path,
+			      struct error *err);
+
 #endif

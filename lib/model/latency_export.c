@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A mesh as JSON, pair by pair: a thousand hosts have a million, which as one value would take two gigabytes, and as
- * values of their own most of the time.
+ * A matrix for other programs: nomora.mesh/1, and one figure as a square CSV. JSON is printed pair by pair: the
+ * million pairs of a thousand hosts would take 2 GB as one value, and most of the time as values of their own.
  */
-#include "mesh_print.h"
+#include <model/latency_order.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -104,7 +104,7 @@ static bool print_mesh(const struct latency_order *order, char *const *names, co
 	       fputs("\n  }\n}\n", out) != EOF;
 }
 
-int mesh_write_json(const struct latency_order *order, const char *path, struct error *err)
+int latency_order_write_json(const struct latency_order *order, const char *path, struct error *err)
 {
 	size_t host_count = latency_matrix_hosts(order->matrix);
 	char **names = quote_names(order->matrix, host_count);
@@ -122,8 +122,36 @@ int mesh_write_json(const struct latency_order *order, const char *path, struct 
 		file_writer_discard(writer);
 		code = error_set(err, ENOMEM, "out of memory");
 	} else {
-		code = writer ? file_writer_commit(writer, err) : -err->code;
+		code = writer ? file_writer_commit(writer, err) : error_code(err, EIO);
 	}
 	names_free(names, host_count);
 	return code;
+}
+
+int latency_order_write_table(const struct latency_order *order, enum latency_statistic statistic, const char *path,
+			      struct error *err)
+{
+	struct file_writer *writer = file_writer_open(path, err);
+	FILE *out;
+
+	if (!writer)
+		return error_code(err, EIO);
+	out = file_writer_stream(writer);
+	fputs("src", out);
+	for (uint32_t column = 0; column < order->count; column++)
+		fprintf(out, ",%s", latency_order_name(order, column));
+	fputc('\n', out);
+	for (uint32_t row = 0; row < order->count; row++) {
+		fputs(latency_order_name(order, row), out);
+		for (uint32_t column = 0; column < order->count; column++) {
+			double value = latency_order_value(order, row, column, statistic);
+
+			if (isnan(value))
+				fputc(',', out);
+			else
+				fprintf(out, ",%.10g", value);
+		}
+		fputc('\n', out);
+	}
+	return file_writer_commit(writer, err);
 }

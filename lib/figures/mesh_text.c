@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mesh_print.h"
+/* A matrix as a table of text. */
+#include <figures/mesh.h>
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include <figures/mesh.h>
 #include <model/latency_census.h>
+#include <model/latency_summary.h>
 
 enum { COLUMNS_SHOWN = 24, NAME_COLUMN_MINIMUM = 8, NAME_COLUMN_MAXIMUM = 24 };
 
@@ -53,7 +55,7 @@ static void print_worst(const struct latency_order *order, enum latency_statisti
 	latency_census_free(&census);
 }
 
-void mesh_print_table(const struct latency_order *order, enum latency_statistic statistic, FILE *out)
+static void print_table(const struct latency_order *order, enum latency_statistic statistic, FILE *out)
 {
 	int width = name_width(order);
 
@@ -77,4 +79,35 @@ void mesh_print_table(const struct latency_order *order, enum latency_statistic 
 			print_cell(latency_order_value(order, row, column, statistic), statistic, width, out);
 		fputc('\n', out);
 	}
+}
+
+static void print_group(const char *label, const struct latency_group *group, FILE *out)
+{
+	if (group->pairs == 0)
+		return;
+	fprintf(out, "%-12s %6llu pairs: ", label, (unsigned long long)group->pairs);
+	if (group->silent < group->pairs)
+		fprintf(out, "p50 %.1f us, p99 %.1f us (medians), worst %.1f us, ", group->p50_us, group->p99_us,
+			group->worst_us);
+	fprintf(out, "loss %.4g %%", group->loss * 100);
+	if (group->silent)
+		fprintf(out, ", %llu pair%s without an answer", (unsigned long long)group->silent,
+			group->silent == 1 ? "" : "s");
+	fputc('\n', out);
+}
+
+int figures_mesh_print(const struct latency_order *order, enum latency_statistic statistic, FILE *out,
+		       struct error *err)
+{
+	struct latency_group groups[LATENCY_RELATIONS];
+
+	if (latency_summarise(order->matrix, order->cluster, groups))
+		return error_set(err, ENOMEM, "out of memory");
+	print_table(order, statistic, out);
+	if (order->count > 0)
+		fputc('\n', out);
+	print_group(order->cluster ? "same rack" : "all", &groups[LATENCY_SAME_RACK], out);
+	print_group("other racks", &groups[LATENCY_OTHER_RACK], out);
+	print_group("rack unknown", &groups[LATENCY_UNKNOWN_RACK], out);
+	return 0;
 }
