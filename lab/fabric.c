@@ -23,8 +23,8 @@ static int check_node_name(const char *name, struct error *err)
 	if (good)
 		return 0;
 	return error_set(err, EINVAL,
-			 "node '%s': expected a name of at most %d letters, digits, '.', '_' and '-' that is no "
-			 "interface's of its own",
+			 "node '%s': expected a name of at most %d letters, digits, '.', '_' and '-', not reserved "
+			 "(lo, eth0, all, default, sw, inj, core)",
 			 name, LAB_NODE_NAME_BYTES - 1);
 }
 

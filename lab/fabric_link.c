@@ -63,10 +63,11 @@ static int find_link(const struct lab *lab, const char *a, const char *b, struct
 	int nodes[2], link;
 
 	if (lab->switch_count == 0)
-		return error_set(err, EINVAL,
-				 "lab '%s' has bridges: links can be changed in one made by 'nomora lab up --spines N' "
-				 "or --fabric",
-				 lab->name);
+		return error_set(
+			err, EINVAL,
+			"lab '%s' has bridges; only a lab of 'nomora lab up --spines N' or --fabric has links to "
+			"change",
+			lab->name);
 	for (int i = 0; i < 2; i++) {
 		nodes[i] = fabric_find_node(lab, names[i]);
 		if (nodes[i] < 0)

@@ -51,10 +51,11 @@ static int write_topology(const struct lab *lab, const char *path, struct error 
 	int code;
 
 	if (lab->switch_count == 0)
-		return error_set(err, EINVAL,
-				 "lab '%s' has bridges, no network of switches: make it by 'nomora lab up --spines N' "
-				 "or --fabric",
-				 lab->name);
+		return error_set(
+			err, EINVAL,
+			"lab '%s' has bridges, not switches and links: create it with 'nomora lab up --spines N' "
+			"or --fabric",
+			lab->name);
 	topology = lab_topology(lab);
 	code = topology ? topology_save(topology, path, err) : error_set(err, ENOMEM, "out of memory");
 	topology_destroy(topology);

@@ -174,7 +174,7 @@ static uint16_t parse_number(struct parser *parser)
 	errno = 0;
 	value = strtold(digits, NULL);
 	if (!isfinite(value))
-		return fail(parser, parser->at, "a number that is not beyond all range");
+		return fail(parser, parser->at, "a finite number");
 	parser->at = at;
 	return append_constant(parser, value);
 }

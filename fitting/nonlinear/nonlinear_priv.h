@@ -41,7 +41,7 @@ double objective_evaluate(struct objective *objective, const double *values, dou
 long double objective_evaluate_extended(struct objective *objective, const long double *values, long double *residuals,
 					long double *jacobian);
 
-/* Moves into the box; at a bound exactly where it was beyond. */
+/* The value of parameter j, clamped to its bounds. */
 double objective_clip(const struct objective *objective, size_t j, double value);
 
 /* Scratch of the trust region for `rows` and `free`. */

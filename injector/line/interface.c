@@ -159,7 +159,7 @@ void interface_note(const char *port, struct interface *interface)
 	}
 	name_note(interface, path);
 	if (read_note(path, &noted)) {
-		log_info("%s: a killed injector has left its flags changed: they are restored at the end",
+		log_info("%s: an injector that was killed left its flags changed; they are restored at the end",
 			 interface->name);
 		interface->flags = noted;
 	}

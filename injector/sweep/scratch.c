@@ -63,7 +63,7 @@ int scratch_make(char *path, size_t bytes, struct error *err)
 		return error_set(err, errno, "cannot make a folder in /tmp: %s", strerror(errno));
 	}
 	snprintf(private, sizeof private, "%s/ssh", path);
-	/* The plan's commands may run as another user. */
+	/* Open to all: the plan's commands may run as another user and write here. */
 	if (mkdir(private, 0700) != 0 || chmod(path, 01777) != 0) {
 		int code = error_set(err, errno, "cannot make a folder in %s: %s", path, strerror(errno));
 

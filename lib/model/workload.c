@@ -181,7 +181,7 @@ static int compare_tasks(const void *left, const void *right)
 	return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Those of machines that are dropped; the others get the machines' new numbers. */
+/* Drops the latencies of dropped machines (number[] is UINT32_MAX); renumbers the machines of the others. */
 static void drop_latencies(struct workload *workload, const uint32_t *number)
 {
 	size_t kept = 0;

@@ -20,7 +20,7 @@ enum { JOB_NONE = UINT32_MAX };
 struct net_task {
 	int32_t machine; /* where it runs, or is about to start */
 	int32_t origin;  /* where its slot was before it was decided, FLOWNET_NONE: it waited; or ORIGIN_... */
-	int32_t cost;    /* of the machine from the job's root, as of cost_epoch of the job */
+	int32_t cost;    /* of running on `machine`; computed when the job's epoch was cost_epoch */
 	uint32_t cost_epoch;
 };
 

@@ -389,7 +389,7 @@ static int sleep_ms(struct schedd *schedd, double now_s)
 	return http_ms >= 0 && http_ms < wait_s * 1e3 ? http_ms : (int)ceil(wait_s * 1e3);
 }
 
-/* Fed by the loop that places tasks: one that hangs is restarted. It turns once a second at least. */
+/* Reports to systemd's watchdog from the loop that places tasks, so that systemd restarts a daemon that hangs. */
 static void feed_watchdog(struct schedd *schedd, double now_s)
 {
 	uint64_t period_us;

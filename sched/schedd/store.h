@@ -44,8 +44,8 @@ void store_cut_journal(struct store *store, double before_s);
 /* The journal's origin (0: there is none) and the end of its last second. */
 void store_journal_range(struct store *store, double *origin_s, double *last_s);
 /*
- * Lines after row `after` (0: from the first), about bytes_most of them; *next: for the next page, unchanged at the
- * end. The caller frees; NULL: out of memory.
+ * A page of about bytes_most bytes: the lines after row `after` (0: from the first). *next is `after` for the next
+ * page, unchanged at the end. The caller frees; NULL: out of memory.
  */
 char *store_journal_page(struct store *store, uint64_t after, size_t bytes_most, uint64_t *next);
 

@@ -48,7 +48,7 @@ static void enter_arc(const struct mcf_problem *problem, int32_t arc, struct lev
 {
 	int64_t lower = problem->lower ? problem->lower[arc] : 0;
 
-	if (tail < head) { /* leaves every cut from its tail's level down to its head's */
+	if (tail < head) { /* crosses every cut between the levels of its two ends */
 		tail->capacity += problem->capacity[arc];
 		head->capacity -= problem->capacity[arc];
 		tail->arcs++;

@@ -39,9 +39,10 @@ struct dp_pool *dp_pool_create(const char *name, unsigned int count, uint16_t da
 void dp_pool_free(struct dp_pool *pool);
 
 /*
- * The `data_bytes` that hold a frame of this MTU, at most DP_MTU_MAXIMUM, with its header and tags, from any of these
- * ports: whole KiB, in which cards count their buffers (82599 datasheet, SRRCTL.BSIZEPACKET), 2 at least; a power of
- * two where a port is an interface or an af_packet device, whose slots are copied out whole.
+ * The `data_bytes` of a pool whose buffers hold a frame of this MTU (at most DP_MTU_MAXIMUM), its header and its tags,
+ * for all of these ports. Whole KiB, at least 2, because cards count their buffers in KiB (82599 datasheet,
+ * SRRCTL.BSIZEPACKET). A power of two if any port is an interface or an af_packet device: their slots are powers of
+ * two and are copied whole.
  */
 #define DP_MTU_MAXIMUM 9600
 uint16_t dp_pool_bytes(uint16_t mtu, const char *const *ports, size_t port_count);

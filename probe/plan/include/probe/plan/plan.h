@@ -27,10 +27,11 @@ enum { MESH_PLAN_NAME_BYTES = 64, MESH_PLAN_HOSTS_MAXIMUM = 1 << 20, MESH_PLAN_G
 
 struct mesh_budget {
 	double interval_s; /* between the probes of a session */
-	double host_pps, reflector_pps,
-		link_pps;          /* sent by a host, answered by a host, through a rack's link; 0 = any */
-	double epoch_s, refresh_s; /* between rotations; every pair of hosts comes round within */
-	bool pods;                 /* racks of different pods: by pairs of pods */
+	/* Limits, 0 = none: probes sent by a host, answered by a host, through a rack's link. */
+	double host_pps, reflector_pps, link_pps;
+	double epoch_s;   /* between rotations */
+	double refresh_s; /* every pair of hosts is probed within this time */
+	bool pods;        /* between pods, plan by pairs of pods instead of pairs of racks */
 };
 
 struct mesh_plan;
