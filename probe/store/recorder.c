@@ -20,6 +20,7 @@ struct mesh_recorder {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
+	struct ns taken; /* the slot of time of the last record */
 	bool stop, started, failing;
 };
 
@@ -34,11 +35,17 @@ static void record(struct mesh_recorder *recorder)
 	int64_t every = (int64_t)(options->every_s * 1e9);
 	struct ns now = ns_now_wall(), rounded = {now.v - now.v % every};
 	struct error err = {0};
-	int code = mesh_store_take(recorder->store, recorder->live, rounded, &err);
+	int code;
 
-	if (!code)
+	/* A late thread catches up: the store has one record of racks a slot and would drop this one. */
+	if (rounded.v == recorder->taken.v)
+		return;
+	code = mesh_store_take(recorder->store, recorder->live, rounded, &err);
+	if (!code) {
+		recorder->taken = rounded;
 		code = mesh_store_forget(recorder->store, days_before(now, options->keep_pairs_days),
 					 days_before(now, options->keep_racks_days), &err);
+	}
 	if (code && !recorder->failing)
 		log_warning("the history pauses: %s: %s", options->store_path, err.text);
 	if (!code && recorder->failing)
