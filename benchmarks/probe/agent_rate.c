@@ -6,8 +6,10 @@
  *   sending      sent alone: whatever leaves is thrown away
  *   sessions     100,000 sessions that share 1 M probes a second; memory of each, and the longest gap between two looks
  *                at the port
+ *   floods       100 peers measured at 100 probes a second each, alone, beside 1 M requests a second to the reflector
+ *                from one source, and from a million
  *
- * One JSON line per figure. Arguments: seconds per figure (default 2); "trip", "send" or "many" for one figure
+ * One JSON line per figure. Arguments: seconds per figure (default 2); "trip", "send", "many" or "flood" for one figure
  * alone.
  */
 #include <stdio.h>
@@ -29,6 +31,7 @@ enum { RING_SIZE = 1024, FEW = 128, MANY = 100000, MEMORY_MIB = 128, ROUND = 32 
 static const ip_address prober_address = 0x0a000001, first_peer = 0x0b000001;
 static struct dp_pool *pool;
 static struct dp_clock clock_now;
+static uint8_t reflector_mac[ADDRESS_MAC_BYTES];
 
 static void must(bool ok, const char *what, const struct error *err)
 {
@@ -61,7 +64,8 @@ static struct dp_port *open_port(const char *name, struct rte_ring *in, struct r
 	return port;
 }
 
-static struct agent *make_agent(struct dp_port *port, ip_address address, struct ns interval, struct ns timeout)
+static struct agent *make_agent(struct dp_port *port, ip_address address, struct ns interval, struct ns timeout,
+				uint32_t source_pps)
 {
 	struct agent_options options = {.address = address,
 					.udp_port = 862,
@@ -70,6 +74,7 @@ static struct agent *make_agent(struct dp_port *port, ip_address address, struct
 					.interval = interval,
 					.timeout = timeout,
 					.slots = 1,
+					.source_pps = source_pps,
 					.poll = AGENT_POLL_BUSY,
 					.digits = 2,
 					.seed = 5};
@@ -87,10 +92,11 @@ static void add_peers(struct agent *agent, struct dp_port *reflector, uint32_t c
 	struct error err = {0};
 
 	dp_port_report(reflector, &report);
+	address_parse_mac(report.mac, reflector_mac);
 	for (uint32_t i = 0; i < count; i++) {
 		struct peer peer = {.address = first_peer + i, .has_mac = true};
 
-		address_parse_mac(report.mac, peer.mac);
+		memcpy(peer.mac, reflector_mac, sizeof peer.mac);
 		snprintf(peer.name, sizeof peer.name, "p%u", i);
 		must(agent_add_peer(agent, &peer, &err) == 0, "peer", &err);
 	}
@@ -142,46 +148,94 @@ static void open_bench(struct bench *bench)
 	bench->ports[1] = open_port("b", bench->rings[2], bench->rings[3]);
 }
 
+enum { FLOOD_PPS = 1000000, FLOOD_SOURCES = 1000000, PEERS = 100, SOURCE_PPS = 1000 };
+
 struct figure {
-	const char *name;
+	const char *group, *name;
 	uint32_t peers;
 	double pps;
 	bool reflected;
+	uint32_t flood_sources; /* 0 = no flood */
 };
+
+struct flood {
+	struct stamp next;
+	uint32_t sent;
+};
+
+/* Requests that are due, into the reflector's ring, as far as they fit. */
+static void flood_ring(struct flood *flood, struct rte_ring *ring, const struct figure *figure, struct stamp now)
+{
+	uint8_t payload[STAMP_BYTES];
+	struct frame frame = {.kind = FRAME_UDP,
+			      .destination_address = prober_address,
+			      .source_port = 50000,
+			      .destination_port = 862,
+			      .payload = payload,
+			      .payload_bytes = sizeof payload};
+
+	memcpy(frame.destination_mac, reflector_mac, FRAME_MAC_BYTES);
+	frame.source_mac[0] = 2;
+	if (!flood->next.valid)
+		flood->next = now;
+	for (int i = 0; i < ROUND && flood->next.ns <= now.ns; i++, flood->sent++) {
+		struct stamp_request request = {.sequence = flood->sent, .error = {.multiplier = 1}};
+		struct dp_packet *packet = dp_packet_alloc(pool);
+
+		flood->next.ns += NS_PER_S / FLOOD_PPS;
+		if (!packet)
+			continue;
+		frame.source_address = 0x14000000 + flood->sent % figure->flood_sources;
+		stamp_write_request(&request, payload);
+		dp_packet_set_length(packet, frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
+		if (rte_ring_sp_enqueue(ring, packet))
+			dp_packet_free(packet);
+	}
+}
 
 struct counted {
-	uint64_t sent, fresh, lost, reflected;
-	double cpu_s, wall_s, gap_us;
+	uint64_t sent, fresh, lost, reflected, limited, evicted;
+	double cpu_s, wall_s, gap_us, p50_us, p99_us;
 };
 
-static void turn(struct bench *bench, bool reflected)
+static void turn(struct bench *bench, const struct figure *figure, struct flood *flood)
 {
-	agent_step(bench->prober, agent_now(bench->prober));
-	if (!reflected) {
+	struct stamp now = agent_now(bench->prober);
+
+	agent_step(bench->prober, now);
+	if (!figure->reflected) {
 		throw_away(bench->rings[0]);
 		return;
 	}
 	exchange_addresses(bench->rings[0], bench->rings[2]);
+	if (flood && figure->flood_sources)
+		flood_ring(flood, bench->rings[2], figure, now);
 	agent_step(bench->reflector, agent_now(bench->reflector));
 	exchange_addresses(bench->rings[3], bench->rings[1]);
 }
 
 static struct counted count_all(struct bench *bench)
 {
-	struct agent_row *row = agent_row_create(bench->prober);
+	struct agent_row *row = agent_row_create(bench->prober), *all = agent_row_create(bench->prober);
 	struct agent_summary summary;
 	struct counted counted = {0};
 
-	must(row, "row", NULL);
+	must(row && all, "row", NULL);
 	for (size_t i = 0; i < agent_peer_count(bench->prober); i++) {
 		agent_window(bench->prober, i, row);
 		counted.sent += row->counters.sent;
 		counted.fresh += row->counters.fresh;
 		counted.lost += row->counters.lost;
+		histogram_merge(all->rtt, row->rtt);
 	}
+	counted.p50_us = (double)histogram_percentile(all->rtt, 50) / 1e3;
+	counted.p99_us = (double)histogram_percentile(all->rtt, 99) / 1e3;
 	agent_row_destroy(row);
+	agent_row_destroy(all);
 	agent_summarise(bench->reflector, &summary);
 	counted.reflected = summary.reflector.answered;
+	counted.limited = summary.reflector.source_limited;
+	counted.evicted = summary.reflector.evicted;
 	return counted;
 }
 
@@ -190,13 +244,14 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 	struct stamp now = agent_now(bench->prober), start = now;
 	const int64_t end = now.ns + (int64_t)(seconds * 1e9);
 	double gap_us = 0, cpu = cpu_seconds();
+	struct flood flood = {.sent = 0};
 	struct counted counted;
 
 	agent_set_mode(bench->prober, AGENT_MEASURING);
 	while (now.ns < end) {
 		struct stamp before = now;
 
-		turn(bench, figure->reflected);
+		turn(bench, figure, &flood);
 		now = agent_now(bench->prober);
 		if (now.ns - before.ns > gap_us * 1e3)
 			gap_us = (double)(now.ns - before.ns) / 1e3;
@@ -204,7 +259,7 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 	cpu = cpu_seconds() - cpu;
 	agent_set_mode(bench->prober, AGENT_QUIET);
 	for (int i = 0; figure->reflected && i < 2 * RING_SIZE; i++)
-		turn(bench, true); /* the last answers */
+		turn(bench, figure, NULL); /* the last answers */
 	counted = count_all(bench);
 	counted.cpu_s = cpu;
 	counted.wall_s = (double)(now.ns - start.ns) / 1e9;
@@ -215,24 +270,28 @@ static struct counted run(struct bench *bench, const struct figure *figure, doub
 static void measure(struct bench *bench, const struct figure *figure, double seconds)
 {
 	/* Probes that are out at once: as long as a full ring, or a second as usual. */
-	const struct ns timeout = {figure->peers == MANY ? NS_PER_S : NS_PER_S / 100};
+	const struct ns timeout = {figure->pps < 10e6 ? NS_PER_S : NS_PER_S / 100};
 	const struct ns interval = {(int64_t)((double)figure->peers / figure->pps * 1e9)};
+	const uint32_t source_pps = figure->peers == PEERS ? SOURCE_PPS : 0;
 	struct counted counted;
 	size_t bytes;
 
-	bench->prober = make_agent(bench->ports[0], prober_address, interval, timeout);
-	bench->reflector = make_agent(bench->ports[1], prober_address, interval, timeout);
+	bench->prober = make_agent(bench->ports[0], prober_address, interval, timeout, source_pps);
+	bench->reflector = make_agent(bench->ports[1], prober_address, interval, timeout, source_pps);
 	add_peers(bench->prober, bench->ports[1], figure->peers);
 	counted = run(bench, figure, seconds);
 	bytes = agent_session_bytes(bench->prober);
 	printf("{\"benchmark\": \"probe_agent_rate\", \"what\": \"%s\", \"sessions\": %u, \"Mpps_per_cpu_second\": "
 	       "%.2f, "
 	       "\"Mpps_wall\": %.2f, \"sent\": %llu, \"answered\": %llu, \"reflected\": %llu, \"lost\": %llu, "
-	       "\"bytes_per_session\": %zu, \"longest_gap_us\": %.0f}\n",
+	       "\"refused\": %llu, \"evicted\": %llu, \"p50_us\": %.2f, \"p99_us\": %.2f, \"bytes_per_session\": %zu, "
+	       "\"longest_gap_us\": %.0f}\n",
 	       figure->name, figure->peers, (double)counted.sent / counted.cpu_s / 1e6,
 	       (double)counted.sent / counted.wall_s / 1e6, (unsigned long long)counted.sent,
 	       (unsigned long long)counted.fresh, (unsigned long long)counted.reflected,
-	       (unsigned long long)counted.lost, bytes / figure->peers, counted.gap_us);
+	       (unsigned long long)counted.lost, (unsigned long long)counted.limited,
+	       (unsigned long long)counted.evicted, counted.p50_us, counted.p99_us, bytes / figure->peers,
+	       counted.gap_us);
 	fflush(stdout);
 	agent_destroy(bench->prober);
 	agent_destroy(bench->reflector);
@@ -241,18 +300,20 @@ static void measure(struct bench *bench, const struct figure *figure, double sec
 int main(int argc, char **argv)
 {
 	static const struct figure figures[] = {
-		{"sent, reflected, received and accounted", FEW, 50e6, true},
-		{"sent alone", FEW, 50e6, false},
-		{"many sessions", MANY, 1e6, true},
+		{"trip", "sent, reflected, received and accounted", FEW, 50e6, true, 0},
+		{"send", "sent alone", FEW, 50e6, false, 0},
+		{"many", "many sessions", MANY, 1e6, true, 0},
+		{"flood", "peers alone", PEERS, 100 * PEERS, true, 0},
+		{"flood", "peers beside 1 M requests/s of one source", PEERS, 100 * PEERS, true, 1},
+		{"flood", "peers beside 1 M requests/s of a million sources", PEERS, 100 * PEERS, true, FLOOD_SOURCES},
 	};
-	static const char *const names[] = {"trip", "send", "many"};
 	double seconds = argc > 1 ? atof(argv[1]) : 2;
 	struct dp_eal_options eal = {.program = "bench_agent_rate", .memory_MiB = MEMORY_MIB};
 	struct bench bench = {0};
 	struct error err = {0};
 
 	if (seconds <= 0) {
-		fprintf(stderr, "usage: %s [SECONDS [trip|send|many]]\n", argv[0]);
+		fprintf(stderr, "usage: %s [SECONDS [trip|send|many|flood]]\n", argv[0]);
 		return 2;
 	}
 	must(dp_eal_start(&eal, &err) == 0, "EAL", &err);
@@ -261,7 +322,7 @@ int main(int argc, char **argv)
 	must(dp_clock_calibrate(&clock_now, (struct ns){50 * NS_PER_MS}, &err) == 0, "clock", &err);
 	open_bench(&bench);
 	for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
-		if (argc < 3 || strcmp(argv[2], names[i]) == 0)
+		if (argc < 3 || strcmp(argv[2], figures[i].group) == 0)
 			measure(&bench, &figures[i], seconds);
 	dp_port_close(bench.ports[0]);
 	dp_port_close(bench.ports[1]);

@@ -385,3 +385,62 @@ Test(reflector, each_authentic_request_is_answered_once)
 	cr_assert_eq(reflector_counters(reflector).replayed, 7);
 	reflector_destroy(reflector);
 }
+
+/* A request at this time; the number of its answer, or -1. */
+static int64_t number_of_answer(struct reflector *reflector, uint32_t source, int64_t at_ns)
+{
+	struct stamp_request request = {1, {t2.v}, {false, STAMP_PTP, 0, 1}, 9, 0};
+	uint8_t payload[STAMP_BYTES];
+	struct frame frame = frame_from(source, 50000, payload, sizeof payload);
+	struct reflector_answer prepared;
+
+	stamp_write_request(&request, payload);
+	if (reflector_prepare(reflector, &frame, (struct ns){at_ns}, estimate, payload, &prepared))
+		return -1;
+	return prepared.reply.sequence;
+}
+
+enum { PEERS = 100, FLOOD_PPS = 1000000, PEER_PPS = 100 };
+
+/* Between two requests of a peer come ten thousand of the flood. */
+static void flood(struct reflector *reflector, bool spoofed, uint32_t rounds)
+{
+	const int64_t gap_ns = NS_PER_S / FLOOD_PPS;
+	int64_t now_ns = t2.v;
+
+	for (uint32_t round = 0; round < rounds; round++) {
+		for (uint32_t i = 0; i < FLOOD_PPS / PEER_PPS; i++, now_ns += gap_ns)
+			number_of_answer(reflector, spoofed ? 0x14000000 + round * 10000 + i : 0x14000000, now_ns);
+		for (uint32_t peer = 0; peer < PEERS; peer++)
+			cr_assert_eq(number_of_answer(reflector, 0x0b000001 + peer, now_ns), round,
+				     "peer %u in round %u: its session goes on", peer, round);
+	}
+}
+
+Test(reflector, a_flood_from_one_source_is_counted_and_does_not_hold_up_the_peers)
+{
+	struct reflector_rules limited = rules;
+	struct reflector_counters counters;
+	struct reflector *reflector;
+
+	limited.source_pps = 1000;
+	reflector = reflector_create(65536, &limited);
+	flood(reflector, false, 20);
+	counters = reflector_counters(reflector);
+	cr_assert_eq(counters.answered + counters.source_limited, 20 * (FLOOD_PPS / PEER_PPS + PEERS));
+	cr_assert_leq(counters.answered, 20 * PEERS + 201 + 101, "200 in 0.2 s, and a burst of 100");
+	cr_assert_eq(counters.sessions, PEERS + 1);
+	reflector_destroy(reflector);
+}
+
+Test(reflector, a_million_spoofed_sources_need_no_memory_and_push_out_no_peer)
+{
+	struct reflector_counters counters;
+	struct reflector *reflector = reflector_create(65536, &rules);
+
+	flood(reflector, true, 100);
+	counters = reflector_counters(reflector);
+	cr_assert_eq(counters.sessions, 1000000 + PEERS);
+	cr_assert_leq(counters.sessions - counters.evicted, 65536);
+	reflector_destroy(reflector);
+}
