@@ -48,7 +48,7 @@ extern const char *const station_format_names[];
 		OPTION_CHOICE(struct station_settings, poll, "poll", 0, "HOW", agent_poll_names,                       \
 			      "auto = adaptive (sleeps) on a Linux interface, busy (a core of its own) on a NIC"),     \
 		OPTION_CHOICE(struct station_settings, stamps, "stamps", 0, "WHOSE", agent_stamps_names,               \
-			      "receive stamps: auto = the kernel's on af_packet, else the time stamp counter's"),      \
+			      "stamps: auto = the kernel's on af_packet, else the time stamp counter's"),              \
 		OPTION_CHOICE(struct station_settings, format, "format", 0, "FORM", station_format_names,              \
 			      "of time stamps in packets"),                                                            \
 		OPTION_STRING(struct station_settings, allow, "allow", 0, "IP[/BITS],...",                             \

@@ -39,10 +39,11 @@ static int open_kernel_stamps(struct agent *agent, const struct dp_port_report *
 				 report->name, report->driver);
 	if (!af_packet || !interface[0])
 		return 0;
-	agent->kernel = kernel_stamps_open(interface, agent->options.udp_port, dp_port_socket(agent->port), err);
+	agent->wants_kernel_stamps = agent->options.stamps != AGENT_STAMPS_TSC;
+	agent->kernel = kernel_stamps_open(interface, agent->options.udp_port, dp_port_socket(agent->port),
+					   agent->wants_kernel_stamps, err);
 	if (!agent->kernel)
 		return -(err && err->code ? err->code : EIO);
-	agent->wants_kernel_stamps = agent->options.stamps != AGENT_STAMPS_TSC;
 	return take_address(agent, err);
 }
 
@@ -258,6 +259,7 @@ void agent_summarise(struct agent *agent, struct agent_summary *summary)
 		.poll = agent->sleeps ? "adaptive" : "busy",
 		.skipped = agent->prober.skipped,
 		.unstamped = agent->unstamped,
+		.departures = agent->departures,
 		.send_failures = agent->send_failures,
 		.broken_frames = agent->broken_frames,
 		.unfinished_checksums = agent->unfinished_checksums,

@@ -41,11 +41,13 @@ struct agent {
 	struct reflector *reflector;
 	struct stamp_error_estimate error_estimate;
 	struct ns error_bound;
+	struct dp_clock reading; /* see fresh_clock() */
+	struct stamp read_at;
 	struct stamp next_upkeep, next_clock;
 	struct stamp last_look; /* when the port was last seen empty or emptied */
 	struct stamp last_request;
 	struct histogram *wake_up;
-	uint64_t unstamped, send_failures, broken_frames, unfinished_checksums, other_vlan;
+	uint64_t unstamped, departures, send_failures, broken_frames, unfinished_checksums, other_vlan;
 };
 
 #endif

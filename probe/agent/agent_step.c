@@ -35,6 +35,39 @@ static uint16_t send_now(struct agent *agent, struct dp_packet **packets, uint16
 	return sent;
 }
 
+/* The clock against the kernel's, read within the last millisecond: both drift by less than 1 ns in it. */
+static const struct dp_clock *fresh_clock(struct agent *agent)
+{
+	struct ns age;
+
+	if (!stamp_difference(dp_now(agent->clock), agent->read_at, &age) || age.v > NS_PER_MS) {
+		agent->reading = *agent->clock;
+		dp_clock_update(&agent->reading);
+		agent->read_at = dp_now(agent->clock);
+	}
+	return &agent->reading;
+}
+
+/* A frame of ours left at this time. */
+static void take_departure(void *context, const struct frame *frame, struct stamp at)
+{
+	struct agent *agent = context;
+
+	if (frame->source_address != agent->options.address)
+		return;
+	agent->departures++;
+	if (frame->source_port == agent->options.udp_port)
+		reflector_left(agent->reflector, frame, (struct ns){at.ns});
+	else
+		prober_left(&agent->prober, frame, dp_clock_from_wall(fresh_clock(agent), at));
+}
+
+static void take_departures(struct agent *agent)
+{
+	if (agent->wants_kernel_stamps)
+		kernel_stamps_departures(agent->kernel, take_departure, agent);
+}
+
 static void add_tag(const struct agent *agent, struct frame *frame)
 {
 	frame->tags = agent->options.tagged;
@@ -88,6 +121,7 @@ static void send_answers(struct agent *agent)
 	for (uint16_t i = 0; i < sent; i++)
 		reflector_sent(agent->reflector, &answers->prepared[i], left_at);
 	answers->count = 0;
+	take_departures(agent);
 }
 
 /* Answers in the request's own buffer. Takes the packet. */
@@ -133,7 +167,7 @@ static void take_request(struct agent *agent, const struct frame *request, struc
 /* A burst, and what is known of its arrival. */
 struct arrival {
 	struct stamp received;        /* right after the burst */
-	const struct dp_clock *clock; /* read after it, to convert the kernel's timestamps */
+	const struct dp_clock *clock; /* to convert the kernel's timestamps */
 	bool late;                    /* the port was not looked at for longer than the stall limit */
 };
 
@@ -239,15 +273,16 @@ static uint16_t receive(struct agent *agent)
 {
 	struct dp_packet *burst[AGENT_BURST];
 	uint16_t count = dp_receive(agent->port_id, agent->options.queue, burst, AGENT_BURST);
-	struct dp_clock reading = *agent->clock;
-	struct arrival arrival = {.received = dp_now(agent->clock), .clock = &reading};
+	struct arrival arrival = {.received = dp_now(agent->clock)};
 
 	arrival.late = longer_than(agent, arrival.received, agent->last_look);
 	agent->last_look = arrival.received;
 	if (count && agent->kernel) /* also where its stamps are not wanted: left there, they would keep us awake */
 		kernel_stamps_drain(agent->kernel);
-	if (count && agent->wants_kernel_stamps)
-		dp_clock_update(&reading);
+	if (count && agent->wants_kernel_stamps) {
+		arrival.clock = fresh_clock(agent);
+		take_departures(agent); /* before the answers to what left */
+	}
 	for (uint16_t i = 0; i < count; i++)
 		take_frame(agent, burst[i], &arrival);
 	if (agent->answers.count)
@@ -325,6 +360,7 @@ static void send_probes(struct agent *agent, const struct prober_probe *probes, 
 		disturbed = longer_than(agent, dp_now(agent->clock), sent_at);
 		for (uint16_t i = 0; i < sent; i++)
 			prober_sent(&agent->prober, &probes[i], sent_at, disturbed);
+		take_departures(agent);
 	} else {
 		agent->send_failures += count;
 	}
@@ -408,5 +444,6 @@ void agent_sleep(struct agent *agent, struct stamp until)
 		return;
 	}
 	kernel_stamps_wait(agent->kernel, length);
+	take_departures(agent);                  /* left there, they would keep us awake */
 	agent->last_look = dp_now(agent->clock); /* it wakes us when something comes */
 }

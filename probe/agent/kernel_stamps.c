@@ -4,8 +4,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/errqueue.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
+#include <linux/net_tstamp.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <poll.h>
@@ -36,11 +38,14 @@ struct stamp_slot {
 
 struct kernel_stamps {
 	int socket_fd, driver_socket;
+	bool stamps_departures;
 	int held[HELD_MAXIMUM];
 	size_t held_count;
 	struct stamp_slot slots[STAMP_SLOTS];
 	uint8_t copies[BATCH][COPY_BYTES];
-	uint8_t controls[BATCH][CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+	/* An arrival has a timespec and the auxiliary data, a departure three timespecs and an error. */
+	uint8_t controls[BATCH][CMSG_SPACE(3 * sizeof(struct timespec)) + CMSG_SPACE(sizeof(struct tpacket_auxdata)) +
+				CMSG_SPACE(sizeof(struct sock_extended_err) + sizeof(struct sockaddr_storage))];
 };
 
 /*
@@ -113,7 +118,16 @@ static int open_copies(struct kernel_stamps *stamps, const char *interface, uint
 	return 0;
 }
 
-struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_port, int driver_socket, struct error *err)
+/* The kernel puts a copy of each packet that leaves, with the time, into the socket's error queue. */
+static bool ask_for_departures(int driver_socket)
+{
+	const unsigned int flags = SOF_TIMESTAMPING_TX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+
+	return setsockopt(driver_socket, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof flags) == 0;
+}
+
+struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_port, int driver_socket, bool departures,
+					 struct error *err)
 {
 	struct kernel_stamps *stamps = calloc(1, sizeof *stamps);
 
@@ -127,8 +141,10 @@ struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_por
 		kernel_stamps_close(stamps);
 		return NULL;
 	}
-	if (driver_socket >= 0)
+	if (driver_socket >= 0) {
 		kernel_stamps_filter(driver_socket, udp_port, true); /* without it there is only more to look at */
+		stamps->stamps_departures = departures && ask_for_departures(driver_socket);
+	}
 	return stamps;
 }
 
@@ -288,24 +304,65 @@ static void keep_stamp(struct kernel_stamps *stamps, const uint8_t *copy, struct
 		*slot = (struct stamp_slot){key, arrival.at.ns, arrival.no_checksum};
 }
 
+/* A batch of copies; their number, 0 or less: there are none. */
+static int receive_copies(struct kernel_stamps *stamps, int socket_fd, int flags, struct mmsghdr *messages)
+{
+	struct iovec vectors[BATCH];
+
+	memset(messages, 0, BATCH * sizeof *messages);
+	for (size_t i = 0; i < BATCH; i++) {
+		vectors[i] = (struct iovec){stamps->copies[i], COPY_BYTES};
+		messages[i].msg_hdr.msg_iov = &vectors[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+		messages[i].msg_hdr.msg_control = stamps->controls[i];
+		messages[i].msg_hdr.msg_controllen = sizeof stamps->controls[i];
+	}
+	return recvmmsg(socket_fd, messages, BATCH, MSG_DONTWAIT | MSG_TRUNC | flags, NULL);
+}
+
 void kernel_stamps_drain(struct kernel_stamps *stamps)
 {
 	struct mmsghdr messages[BATCH];
-	struct iovec vectors[BATCH];
 	int got;
 
 	do {
-		memset(messages, 0, sizeof messages);
-		for (size_t i = 0; i < BATCH; i++) {
-			vectors[i] = (struct iovec){stamps->copies[i], COPY_BYTES};
-			messages[i].msg_hdr.msg_iov = &vectors[i];
-			messages[i].msg_hdr.msg_iovlen = 1;
-			messages[i].msg_hdr.msg_control = stamps->controls[i];
-			messages[i].msg_hdr.msg_controllen = sizeof stamps->controls[i];
-		}
-		got = recvmmsg(stamps->socket_fd, messages, BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
+		got = receive_copies(stamps, stamps->socket_fd, 0, messages);
 		for (int i = 0; i < got; i++)
 			keep_stamp(stamps, stamps->copies[i], &messages[i].msg_hdr, messages[i].msg_len);
+	} while (got == BATCH);
+}
+
+static struct stamp read_departure(struct msghdr *message)
+{
+	struct scm_timestamping times;
+
+	for (struct cmsghdr *control = CMSG_FIRSTHDR(message); control; control = CMSG_NXTHDR(message, control)) {
+		if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_TIMESTAMPING)
+			continue;
+		memcpy(&times, CMSG_DATA(control), sizeof times);
+		return stamp_at(CLOCK_WALL, times.ts[0].tv_sec * NS_PER_S + times.ts[0].tv_nsec);
+	}
+	return (struct stamp){.clock = CLOCK_WALL};
+}
+
+void kernel_stamps_departures(struct kernel_stamps *stamps,
+			      void (*left)(void *context, const struct frame *frame, struct stamp at), void *context)
+{
+	struct mmsghdr messages[BATCH];
+	int got;
+
+	if (!stamps->stamps_departures)
+		return;
+	do {
+		got = receive_copies(stamps, stamps->driver_socket, MSG_ERRQUEUE, messages);
+		for (int i = 0; i < got; i++) {
+			size_t length = messages[i].msg_len, captured = length < COPY_BYTES ? length : COPY_BYTES;
+			struct frame frame = frame_read(stamps->copies[i], captured, length);
+			struct stamp at = read_departure(&messages[i].msg_hdr);
+
+			if (is_stamp_frame(&frame) && at.valid)
+				left(context, &frame, at);
+		}
 	} while (got == BATCH);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What Linux can do for an af_packet port that DPDK 22.11's driver cannot: wake the process when a probe arrives, and
- * say when it arrived. A second packet socket on the interface takes copies of STAMP packets with the kernel's receive
- * timestamp (SO_TIMESTAMPNS); a filter on it and on the driver's own socket keeps other traffic away from both. UDP
- * sockets that discard everything keep the kernel from answering "port unreachable" where the address is its own. One
- * thread.
+ * say when it arrived and when it left. A second packet socket on the interface takes copies of STAMP packets with the
+ * kernel's receive timestamp (SO_TIMESTAMPNS); a filter on it and on the driver's own socket keeps other traffic away
+ * from both. UDP sockets that discard everything keep the kernel from answering "port unreachable" where the address is
+ * its own. One thread.
  */
 #ifndef PROBE_KERNEL_STAMPS_PRIV_H
 #define PROBE_KERNEL_STAMPS_PRIV_H
@@ -19,8 +19,8 @@
 
 struct kernel_stamps;
 
-/* driver_socket: borrowed, -1 = none. NULL with err set. */
-struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_port, int driver_socket,
+/* driver_socket: borrowed, -1 = none. departures: kernel_stamps_departures() is wanted. NULL with err set. */
+struct kernel_stamps *kernel_stamps_open(const char *interface, uint16_t udp_port, int driver_socket, bool departures,
 					 struct error *err);
 void kernel_stamps_close(struct kernel_stamps *stamps); /* NULL is legal */
 
@@ -39,6 +39,13 @@ void kernel_stamps_wait(struct kernel_stamps *stamps, struct ns timeout);
 
 /* Takes in the timestamps that have come; call before kernel_stamps_find(). */
 void kernel_stamps_drain(struct kernel_stamps *stamps);
+
+/*
+ * Hands over the STAMP frames that have left since the last call, headers and base packet, with the kernel's timestamp
+ * of when the driver of the interface had them. On a veth pair that is before dp_transmit() returns.
+ */
+void kernel_stamps_departures(struct kernel_stamps *stamps,
+			      void (*left)(void *context, const struct frame *frame, struct stamp at), void *context);
 
 struct kernel_arrival {
 	struct stamp at;  /* CLOCK_WALL; invalid where there is no timestamp (any more) */

@@ -112,6 +112,8 @@ struct ns prober_interval(const struct prober *prober);    /* between two turns 
  * taken back from the newest on.
  */
 void prober_sent(struct prober *prober, const struct prober_probe *probe, struct stamp sent_at, bool disturbed);
+/* A frame of ours left at this time, which is better than the stamp that prober_sent() had. */
+void prober_left(struct prober *prober, const struct frame *frame, struct stamp left_at);
 void prober_unsent(struct prober *prober, const struct prober_probe *probe);
 
 /* The same for a probe that looks for paths, due at next_trace_ns. */

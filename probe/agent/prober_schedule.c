@@ -227,6 +227,22 @@ void prober_unsent(struct prober *prober, const struct prober_probe *probe)
 	probe->target->sent--;
 }
 
+void prober_left(struct prober *prober, const struct frame *frame, struct stamp left_at)
+{
+	int path = prober->path_of_port[frame->source_port];
+	struct prober_target *target = path >= 0 ? prober_find(prober, frame->destination_address) : NULL;
+	struct stamp_request request;
+
+	if (!target || path == (int)prober_candidates(prober->options) ||
+	    (prober->options->key ? stamp_read_authenticated_request
+				  : stamp_read_request)(frame->payload, frame->payload_bytes, &request) ||
+	    request.session != prober->session)
+		return;
+	path = target_path(target, (uint32_t)path);
+	if (path >= 0 && left_at.valid)
+		session_restamp(target->paths[path].session, request.sequence, left_at);
+}
+
 void prober_expire_path(struct prober *prober, struct prober_path *path, struct stamp now)
 {
 	now.ns -= prober->options->timeout.v;

@@ -94,17 +94,31 @@ static uint32_t hash(ip_address address, uint16_t port, uint16_t session)
 	return (uint32_t)(x >> 32);
 }
 
-static struct entry *find(struct reflector *reflector, struct table *table, ip_address address, uint16_t port,
-			  uint16_t session)
+static struct entry *look_up(const struct table *table, ip_address address, uint16_t port, uint16_t session)
 {
 	uint32_t start = hash(address, port, session);
-	struct entry *stalest = NULL;
 
 	for (uint32_t i = 0; i < PROBE_LENGTH; i++) {
 		struct entry *entry = &table->entries[(start + i) & table->mask];
 
 		if (entry->last_used && entry->address == address && entry->port == port && entry->session == session)
 			return entry;
+	}
+	return NULL;
+}
+
+/* Added if it is new. */
+static struct entry *find(struct reflector *reflector, struct table *table, ip_address address, uint16_t port,
+			  uint16_t session)
+{
+	struct entry *stalest = look_up(table, address, port, session);
+	uint32_t start = hash(address, port, session);
+
+	if (stalest)
+		return stalest;
+	for (uint32_t i = 0; i < PROBE_LENGTH; i++) {
+		struct entry *entry = &table->entries[(start + i) & table->mask];
+
 		if (!stalest || entry->last_used < stalest->last_used)
 			stalest = entry;
 	}
@@ -319,6 +333,20 @@ void reflector_sent(struct reflector *reflector, const struct reflector_answer *
 
 	entry->left_sequence = answer->reply.sequence;
 	entry->left_ns = left_at.v;
+}
+
+void reflector_left(struct reflector *reflector, const struct frame *answer, struct ns left_at)
+{
+	const bool authenticated = reflector->rules.keys;
+	struct stamp_reply reply;
+	struct entry *entry;
+
+	if ((authenticated ? stamp_read_authenticated_reply : stamp_read_reply)(answer->payload, answer->payload_bytes,
+										&reply))
+		return;
+	entry = look_up(&reflector->sessions, answer->destination_address, answer->destination_port, reply.session);
+	if (entry && entry->left_sequence == reply.sequence)
+		entry->left_ns = left_at.v;
 }
 
 struct reflector_counters reflector_counters(const struct reflector *reflector)

@@ -128,6 +128,7 @@ void session_restamp(struct session *session, uint32_t sequence, struct stamp se
 	slot->sent_ns = sent_at.ns;
 	slot->clock = (uint8_t)sent_at.clock;
 	slot->stamped = sent_at.valid;
+	slot->disturbed = false;
 }
 
 void session_disturb(struct session *session, uint32_t sequence)

@@ -48,6 +48,7 @@ probes --dscp 46 --ecn 1 --ttl 7 --no-df
 expect "DSCP, ECN and DF come back, the hop limit is reported" \
 	'.headers == {"request_ttl": 7, "ttl": 255, "dscp": 46, "ecn": 1, "dont_fragment": false, "congested": 0}'
 probes
+check "the kernel stamps the departure of every probe" jq -e '.run.departures >= 20' <<<"$out"
 expect "the defaults" '.headers == {"request_ttl": 255, "ttl": 255, "dscp": 0, "ecn": 0, "dont_fragment": true, "congested": 0}'
 probes --mtu 9000 --size 9000
 expect "packets of the MTU, 9000 bytes" true

@@ -14,10 +14,13 @@
  *
  * Stamps: t1 and t3 are the time stamp counter right before the burst that sends; t2 and t4 the counter right after
  * the burst that received, or, on an af_packet port, the kernel's timestamp of the packet's arrival, which leaves out
- * how long this process took to wake up. So the agent may sleep between packets there (AGENT_POLL_ADAPTIVE).
+ * how long this process took to wake up. So the agent may sleep between packets there (AGENT_POLL_ADAPTIVE). There t1
+ * is corrected by the kernel's timestamp of the departure, which comes after it; so is what the reflector says of its
+ * last answer (follow-up telemetry).
  *
  * A sample is disturbed if a stall of this process may have changed it: the burst that sent it took longer than
- * `stall`, or, with the counter's receive stamps, the port was not looked at for that long before it came.
+ * `stall` and the kernel did not stamp its departure, or, with the counter's receive stamps, the port was not looked at
+ * for that long before it came.
  */
 #ifndef PROBE_AGENT_H
 #define PROBE_AGENT_H
@@ -199,6 +202,7 @@ struct agent_summary {
 	const char *stamps, *poll; /* chosen for "auto" */
 	uint64_t skipped;          /* probes not sent because their time had passed */
 	uint64_t unstamped;        /* packets without the kernel's timestamp: the counter's stamp was used */
+	uint64_t departures;       /* packets whose departure the kernel stamped */
 	uint64_t send_failures, broken_frames;
 	uint64_t unfinished_checksums; /* dropped: their sender left the checksum to a NIC, and nobody says so */
 	uint64_t bad_hmac;             /* answers to us */

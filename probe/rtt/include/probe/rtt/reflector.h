@@ -81,6 +81,9 @@ void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_
 /* When the answer had left, for the next answer's follow-up telemetry. */
 void reflector_sent(struct reflector *reflector, const struct reflector_answer *answer, struct ns left_at);
 
+/* The same by a copy of the answer, better than reflector_sent() knew; ignored if there is a newer one. */
+void reflector_left(struct reflector *reflector, const struct frame *answer, struct ns left_at);
+
 struct reflector_counters reflector_counters(const struct reflector *reflector);
 
 #endif
