@@ -51,10 +51,10 @@ for signal in TERM KILL; do
 	rm -f "$scratch/folder"
 	setsid bash "$scratch/waits" "$bin" "$source_root" >/dev/null 2>&1 &
 	group=$!
-	wait_for 10 test -s "$scratch/folder"
+	wait_for 60 test -s "$scratch/folder"
 	folder=$(cat "$scratch/folder")
 	kill "-$signal" -- "-$group" # all of it, as meson does
-	if wait_for 10 test ! -e "$folder" && [ ! -e "$scratch/first" ]; then
+	if wait_for 60 test ! -e "$folder" && [ ! -e "$scratch/first" ]; then
 		pass "cleans up after SIG$signal"
 	else
 		fail "cleans up after SIG$signal" "$(ls -d "$folder" "$scratch/first" 2>&1)"

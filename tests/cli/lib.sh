@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
 # Helpers of the command-line tests: `. "$(dirname "$0")/lib.sh"`. Prints TAP; cleans up when the script ends.
 set -u
 bin=$1
@@ -15,12 +16,14 @@ main_process=$BASHPID
 at_exit() { printf '%q ' "$@" >>"$cleanup_list"; echo >>"$cleanup_list"; }
 : >"$cleanup_list"
 # A timeout of meson's is SIGTERM to the process group and SIGKILL 0.5 s later, which is too short for `lab down`: the
-# guard is in a session of its own. It ends with the script when nothing is left to do.
+# guard is in a session of its own, and says when it is: before that, the group's SIGKILL would end it too. It ends with
+# the script when nothing is left to do.
 # shellcheck disable=SC2016
-(setsid bash -c 'tail --pid="$1" -s 0.2 -f /dev/null
+read -r _ < <( (setsid bash -c 'echo; exec >/dev/null
+	tail --pid="$1" -s 0.2 -f /dev/null
 	[ -e "$2/.cleanup" ] || exit
 	tac "$2/.cleanup" | while read -r line; do eval "$line"; done
-	rm -rf "$2"' guard "$main_process" "$scratch" >/dev/null 2>&1 </dev/null &)
+	rm -rf "$2"' guard "$main_process" "$scratch" 2>/dev/null </dev/null &) )
 
 finish() {
 	local status=$? line
