@@ -233,10 +233,14 @@ static int run_sweep(int argc, char **argv, const struct simulate_options *optio
 		*values++ = '\0';
 	sweep.key = key;
 	for (char *value = values ? strtok_r(values, ",", &save) : NULL; value; value = strtok_r(NULL, ",", &save)) {
-		const char *change = changes[sweep.count];
+		const char *change;
 
-		if (sweep.count == SIMULATE_SWEEP_MAXIMUM)
-			break;
+		if (sweep.count == SIMULATE_SWEEP_MAXIMUM) {
+			error_set(err, E2BIG, "--sweep: expected at most %d values", SIMULATE_SWEEP_MAXIMUM);
+			code = command_fail(err, COMMAND_USAGE);
+			goto out;
+		}
+		change = changes[sweep.count];
 		snprintf(changes[sweep.count], CHANGE_BYTES, "%s=%s", key, value);
 		sweep.texts[sweep.count] = value;
 		code = parse_changed(argc, argv, &change, 1, &texts[sweep.count], &sweep.options[sweep.count]);

@@ -57,7 +57,8 @@ static int64_t add(struct curve_library *library, const char *name, struct curve
 		curve_destroy(curve);
 		return error_set(err, ENOMEM, "out of memory");
 	}
-	larger[library->count] = (struct entry){copy, curve};
+	larger[library->count].name = copy;
+	larger[library->count].curve = curve;
 	return (int64_t)library->count++;
 }
 

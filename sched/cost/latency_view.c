@@ -170,8 +170,10 @@ static void remove_pair(struct latency_view *view, struct measured_row *row, uin
 	if (row->count < row->capacity / 4) {
 		struct measured_pair *smaller = reallocarray(row->pairs, row->capacity / 2, sizeof *smaller);
 
-		row->pairs = smaller ? smaller : row->pairs;
-		row->capacity = smaller ? row->capacity / 2 : row->capacity;
+		if (!smaller)
+			return;
+		row->pairs = smaller;
+		row->capacity /= 2;
 	}
 }
 

@@ -40,7 +40,7 @@ static struct filling begin(const struct max_min_problem *problem, double *rate,
 
 	filling.slope = filling.left + resources;
 	filling.load = filling.slope + resources;
-	filling.growing = (uint32_t *)(filling.load + load_count(problem));
+	filling.growing = (void *)(filling.load + load_count(problem));
 	filling.start = filling.growing + resources;
 	filling.resource = filling.start + sources + 2;
 	return filling;

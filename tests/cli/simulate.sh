@@ -58,6 +58,7 @@ assert len(rows) == 4 and rows["40", "nomora"] > rows["120", "nomora"] > 0, rows
 check "its chart" grep -q '<svg' rack/sweep.svg
 refuses "a sweep of an option that is not there" 2 "" "${simulate[@]}" --sweep racks=1,2
 refuses "a sweep without values" 2 "expected KEY=V1,V2" "${simulate[@]}" --sweep slots
+refuses "a sweep of more values than it holds" 2 "expected at most 64 values" "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p random --sweep "rack-us=$(seq -s, 65)" -o rack
 
 # A trace written and read is the day itself.
 check "tracegen" "$nomora" tracegen --machines 200 --slots 4 --hours 0.2 --seed 3 trace
