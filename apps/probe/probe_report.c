@@ -41,9 +41,11 @@ static void print_path(const char *what, const struct mesh_path *path, FILE *out
 	char route[MESH_ROUTE_TEXT_BYTES];
 
 	mesh_print_route(&path->route, route);
-	fprintf(out, "%14s %s: p50 %.1f p99 %.1f max %.1f us, %" PRIu64 " of %" PRIu64 " lost, source port %u\n", what,
-		route, path->rtt.p50_us, path->rtt.p99_us, path->rtt.max_us, path->counters.lost, path->counters.sent,
-		path->source_port);
+	fprintf(out, "%14s %s: p50 %.1f p99 %.1f max %.1f us, %" PRIu64 " of %" PRIu64 " lost", what, route,
+		path->rtt.p50_us, path->rtt.p99_us, path->rtt.max_us, path->counters.lost, path->counters.sent);
+	if (path->lost_forward_known && path->counters.lost)
+		fprintf(out, " (%" PRIu64 " on the way there)", path->lost_forward);
+	fprintf(out, ", source port %u\n", path->source_port);
 }
 
 static void print_paths(const struct mesh_pair *pair, FILE *out)

@@ -165,16 +165,17 @@ static void path_window(struct prober_path *path, struct agent_row *row, struct 
 {
 	struct session_counters counters = session_counters(path->session);
 	uint64_t lost_forward = 0;
+	bool known = session_lost_forward(path->session, &lost_forward);
 
 	out->counters = counters_since(counters, &path->before);
 	add_counters(&row->counters, &out->counters);
-	if (session_lost_forward(path->session, &lost_forward)) {
-		if (lost_forward > path->lost_forward_before)
-			row->lost_forward += lost_forward - path->lost_forward_before;
+	out->lost_forward_known = known || !out->counters.lost;
+	out->lost_forward =
+		known && lost_forward > path->lost_forward_before ? lost_forward - path->lost_forward_before : 0;
+	if (known)
 		path->lost_forward_before = lost_forward;
-	} else if (out->counters.lost) {
-		row->lost_forward_known = false;
-	}
+	row->lost_forward += out->lost_forward;
+	row->lost_forward_known = row->lost_forward_known && out->lost_forward_known;
 	path->before = counters;
 	exchange_histograms(&path->rtt, &out->rtt);
 	histogram_merge(row->undisturbed, out->rtt);

@@ -68,8 +68,14 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 	};
 	memcpy(pair->mac, window->mac, FRAME_MAC_BYTES);
 	for (uint32_t i = 0; i < window->path_count; i++)
-		paths[i] = (struct mesh_path){window->paths[i].source_port, window->paths[i].counters,
-					      mesh_distribution_of(window->paths[i].rtt), window->paths[i].route};
+		paths[i] = (struct mesh_path){
+			.source_port = window->paths[i].source_port,
+			.counters = window->paths[i].counters,
+			.lost_forward_known = window->paths[i].lost_forward_known,
+			.lost_forward = window->paths[i].lost_forward,
+			.rtt = mesh_distribution_of(window->paths[i].rtt),
+			.route = window->paths[i].route,
+		};
 	return 0;
 }
 
@@ -143,17 +149,20 @@ const struct mesh_path *mesh_pair_slowest(const struct mesh_pair *pair)
 	return slowest;
 }
 
-static double loss_of(const struct mesh_path *path)
+static double loss_of(const struct mesh_path *path, bool forward)
 {
-	return path->counters.sent ? (double)path->counters.lost / (double)path->counters.sent : 0;
+	uint64_t lost = forward ? path->lost_forward : path->counters.lost;
+
+	return path->counters.sent ? (double)lost / (double)path->counters.sent : 0;
 }
 
 const struct mesh_path *mesh_pair_lossiest(const struct mesh_pair *pair)
 {
 	const struct mesh_path *lossiest = NULL;
+	bool forward = pair->lost_forward_known && pair->lost_forward;
 
 	for (uint32_t i = 0; i < pair->path_count; i++)
-		if (loss_of(&pair->paths[i]) > (lossiest ? loss_of(lossiest) : 0))
+		if (loss_of(&pair->paths[i], forward) > (lossiest ? loss_of(lossiest, forward) : 0))
 			lossiest = &pair->paths[i];
 	return lossiest;
 }
@@ -249,6 +258,10 @@ static json_t *paths_json(const struct mesh_pair *pair)
 		json_t *path = counters_json(&pair->paths[i].counters);
 
 		json_object_set_new(path, "source_port", json_integer(pair->paths[i].source_port));
+		json_object_set_new(path, "lost_forward",
+				    pair->paths[i].lost_forward_known
+					    ? json_integer((json_int_t)pair->paths[i].lost_forward)
+					    : json_null());
 		json_object_set_new(path, "rtt_us", mesh_distribution_json(&pair->paths[i].rtt));
 		if (pair->finds_paths)
 			json_object_set_new(path, "hops", hops_json(&pair->paths[i].route));

@@ -149,6 +149,8 @@ struct agent_path_row {
 	uint16_t source_port;
 	struct path route; /* with find_paths */
 	struct session_counters counters;
+	bool lost_forward_known;
+	uint64_t lost_forward; /* of counters.lost, never seen by the reflector */
 	struct histogram *rtt; /* ns, undisturbed samples alone */
 };
 

@@ -22,6 +22,8 @@ struct mesh_distribution {
 struct mesh_path {
 	uint16_t source_port;
 	struct session_counters counters;
+	bool lost_forward_known;
+	uint64_t lost_forward;        /* of counters.lost, never seen by the reflector */
 	struct mesh_distribution rtt; /* undisturbed samples */
 	struct path route;            /* with finds_paths */
 };
@@ -67,7 +69,8 @@ struct latency_entry mesh_pair_entry(const struct mesh_pair *pair);
 
 /*
  * The path with the highest p99, where one has 100 samples, else with the highest p50; and the one that loses the
- * largest share of its probes. NULL if none has samples, or loses any.
+ * largest share of its probes: on the way there, where that is known of every path, as answers may come back by other
+ * paths. NULL if none has samples, or loses any.
  */
 const struct mesh_path *mesh_pair_slowest(const struct mesh_pair *pair);
 const struct mesh_path *mesh_pair_lossiest(const struct mesh_pair *pair);
