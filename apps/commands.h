@@ -33,6 +33,7 @@ int command_drain(int argc, char **argv);
 int command_top(int argc, char **argv);
 int command_what_if(int argc, char **argv);
 int command_explain(int argc, char **argv);
+int command_k8s_agent(int argc, char **argv);
 int command_dataflow(int argc, char **argv);
 int command_recover(int argc, char **argv);
 int command_simulate(int argc, char **argv);

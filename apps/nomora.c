@@ -32,6 +32,7 @@ static const struct command commands[] = {
 	{"explain", "where a task of a running schedd could run, and why it waits", command_explain, NULL},
 	{"slurm-agent", "Slurm's jobs where a running schedd decides", NULL, "nomora-slurm"},
 	{"slurm-hostfile", "the machines of a placed Slurm job, a line per task", NULL, "nomora-slurm"},
+	{"k8s-agent", "nodes and running pods of Kubernetes for a running schedd", command_k8s_agent, NULL},
 	{"report", "put the files of a run together into one page of HTML", command_report, NULL},
 	{NULL, NULL, NULL, NULL},
 };

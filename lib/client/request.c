@@ -40,7 +40,7 @@ static const char *socket_path(const char *given)
 }
 
 static CURLcode perform(CURL *curl, const char *socket, const char *method, const char *path, const char *body,
-			struct text *text, long *status)
+			long limit_ms, struct text *text, long *status)
 {
 	char url[2048];
 	CURLcode code;
@@ -50,7 +50,8 @@ static CURLcode perform(CURL *curl, const char *socket, const char *method, cons
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)ANSWER_MS);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, limit_ms);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, text);
 	if (body) {
@@ -62,13 +63,14 @@ static CURLcode perform(CURL *curl, const char *socket, const char *method, cons
 	return code;
 }
 
-int client_request(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
-		   struct error *err)
+int client_request_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
+			  json_t **answer, struct error *err)
 {
 	CURL *curl = curl_easy_init();
 	struct text text = {0};
 	long status = 0;
-	CURLcode code = curl ? perform(curl, socket, method, path, body, &text, &status) : CURLE_OUT_OF_MEMORY;
+	CURLcode code =
+		curl ? perform(curl, socket, method, path, body, limit_ms, &text, &status) : CURLE_OUT_OF_MEMORY;
 
 	*answer = NULL;
 	if (code == CURLE_COULDNT_CONNECT)
@@ -80,6 +82,17 @@ int client_request(const char *socket, const char *method, const char *path, con
 	curl_easy_cleanup(curl);
 	free(text.bytes);
 	return *answer ? (int)status : error_code(err, EIO);
+}
+
+int client_request(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
+		   struct error *err)
+{
+	return client_request_within(socket, method, path, body, ANSWER_MS, answer, err);
+}
+
+void client_init(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
 int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
@@ -99,4 +112,25 @@ int client_ask(const char *socket, const char *method, const char *path, const c
 	json_decref(*answer);
 	*answer = NULL;
 	return error_code(err, EINVAL);
+}
+
+static const char *text_in(const json_t *object)
+{
+	const char *text = json_string_value(json_object_get(object, "error"));
+
+	return text ? text : "";
+}
+
+int client_submit(const char *socket, const char *line, struct error *err)
+{
+	json_t *answer = NULL;
+	int status = client_request(socket, "POST", "/v1/jobs", line, &answer, err), code = status < 0 ? status : 0;
+	const char *reason;
+
+	if (status >= 400) {
+		reason = text_in(json_array_get(json_object_get(answer, "jobs"), 0));
+		code = error_set(err, status == 503 ? EIO : EINVAL, "%s", reason[0] ? reason : text_in(answer));
+	}
+	json_decref(answer);
+	return code;
 }

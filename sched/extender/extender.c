@@ -21,9 +21,10 @@ struct extender {
 	json_t *roots; /* job -> node, oldest first */
 };
 
-/* One node of a request; performance NAN: schedd does not know the machine, 0: not reachable from the root. */
+/* One node of a request; performance NAN: no candidate, 0: not reachable from the root. */
 struct rated {
-	int64_t machine;
+	int64_t machine; /* -1: schedd does not know it, or gives it no more tasks */
+	bool closed;     /* the latter */
 	double performance;
 };
 
@@ -154,19 +155,48 @@ static void rate_tasks(const struct live *live, const struct curve *curve, int64
 			rated[n].performance = predict(live, curve, root, rated[n].machine);
 }
 
+/* The job's root as nomora k8s-agent reports it, also one that has ended; else where the filter sent it. -1: none. */
+static int64_t find_root(const struct extender *extender, const struct live *live, const char *name)
+{
+	const char *node = json_string_value(json_object_get(extender->roots, name));
+	const struct live_job *job;
+	char *id;
+
+	if (asprintf(&id, "k8s-%s", name) < 0)
+		return -1;
+	*strchr(id, '/') = '.';
+	job = live_find_job(live, id);
+	free(id);
+	if (job && job->reference >= 0)
+		return job->reference;
+	if (job && job->tasks[job->root].state == LIVE_RUNNING)
+		return job->tasks[job->root].machine;
+	return node ? cluster_find_machine(live_cluster(live), node) : -1;
+}
+
+static struct rated find_machine(const struct live *live, const char *name)
+{
+	struct rated rated = {.machine = cluster_find_machine(live_cluster(live), name), .performance = NAN};
+	uint32_t machine = (uint32_t)rated.machine;
+
+	rated.closed = rated.machine >= 0 &&
+		       (live_machine_state_of(live, machine) != LIVE_UP ||
+			live_machine_tasks(live, machine) >= live_cluster(live)->machines[machine].slots);
+	rated.machine = rated.closed ? -1 : rated.machine;
+	return rated;
+}
+
 /* False: no node can be rated, and `why` says why. */
 static bool rate(const struct extender *extender, const struct live *live, const struct extender_request *request,
 		 struct rated *rated, char why[static WHY_BYTES])
 {
 	const struct curve *curve = live_curve(live, request->curve);
-	const char *node = json_string_value(json_object_get(extender->roots, request->job));
-	int64_t root = node ? cluster_find_machine(live_cluster(live), node) : -1;
+	int64_t root = find_root(extender, live, request->job);
 	bool any = false;
 
 	for (size_t n = 0; n < request->count; n++) {
-		rated[n].machine = cluster_find_machine(live_cluster(live), request->names[n]);
-		rated[n].performance = NAN;
-		any = any || rated[n].machine >= 0;
+		rated[n] = find_machine(live, request->names[n]);
+		any = any || rated[n].machine >= 0 || rated[n].closed;
 	}
 	why[0] = '\0';
 	if (!curve)
@@ -199,6 +229,8 @@ static void print_reason(FILE *out, const struct extender_request *request, cons
 {
 	if (why[0])
 		fputs(why, out);
+	else if (rated[n].closed)
+		fputs("nomora: no free slot, or not up", out);
 	else if (isnan(rated[n].performance))
 		fputs("nomora: schedd does not know the node", out);
 	else if (best == request->count || rated[n].performance == 0)

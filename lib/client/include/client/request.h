@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests to a running nomora schedd over its unix socket, one connection each. Any thread; curl_global_init() first
+/* Requests to a running nomora schedd over its unix socket, one connection each. Any thread; client_init() first
  * where there are several. */
 #ifndef CLIENT_REQUEST_H
 #define CLIENT_REQUEST_H
@@ -17,8 +17,18 @@
 int client_request(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 		   struct error *err);
 
+/* As client_request() in at most limit_ms; -EIO when they are over, and the daemon may have done it or not. */
+int client_request_within(const char *socket, const char *method, const char *path, const char *body, long limit_ms,
+			  json_t **answer, struct error *err);
+
+/* Once, before threads make requests. */
+void client_init(void);
+
 /* As client_request(), and any status of 400 or above is an error with the daemon's text. 0 or -errno. */
 int client_ask(const char *socket, const char *method, const char *path, const char *body, json_t **answer,
 	       struct error *err);
+
+/* Submits a job, a line of jobs.jsonl. 0, or -errno with err set: -EINVAL: the daemon refuses it. */
+int client_submit(const char *socket, const char *line, struct error *err);
 
 #endif

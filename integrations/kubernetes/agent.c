@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Brings schedd in line with the objects that watch.c keeps. */
+#include <integrations/kubernetes/agent.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/json.h>
+#include <base/log.h>
+#include <base/ns.h>
+#include <client/request.h>
+
+#include "objects.h"
+#include "watch.h"
+
+#define ID_PREFIX "k8s-"
+/* Changes that arrive within it go to schedd together. */
+enum { TURN_MS = 100, PATH_BYTES = 1024 };
+#define RETRY_S 1 /* while schedd does not answer */
+
+struct agent {
+	struct k8s_agent_options options;
+	struct k8s_objects objects;
+	struct k8s_watches *watches;
+	json_t *jobs;    /* as schedd got them; NULL: nothing yet */
+	json_t *nodes;   /* that it got from us */
+	json_t *refused; /* jobs, as schedd refused them */
+	struct ns next_sync;
+	bool api_down, schedd_down; /* reported */
+};
+
+/* Whether schedd does not answer; what it refuses concerns one job or machine, and the others go on. */
+static bool is_lost(int code)
+{
+	return code == -ENOTCONN || code == -EIO;
+}
+
+static int ask(const struct agent *agent, const char *method, const char *kind, const char *name, json_t *body,
+	       struct error *err)
+{
+	char path[PATH_BYTES], *text = body ? json_dumps(body, 0) : NULL;
+	json_t *answer = NULL;
+	int code;
+
+	snprintf(path, sizeof path, "/v1/%s/%s", kind, name);
+	code = client_ask(agent->options.schedd, method, path, text, &answer, err);
+	json_decref(answer);
+	json_decref(body);
+	free(text);
+	return code;
+}
+
+/* An array of schedd's as an object by `key`; the caller json_decref()s. NULL with err set. */
+static json_t *read_table(const struct agent *agent, const char *kind, const char *key, struct error *err)
+{
+	char path[PATH_BYTES];
+	json_t *answer = NULL, *table = json_object(), *entry;
+	size_t at;
+
+	snprintf(path, sizeof path, "/v1/%s", kind);
+	if (client_ask(agent->options.schedd, "GET", path, NULL, &answer, err) < 0) {
+		json_decref(table);
+		return NULL;
+	}
+	json_array_foreach (json_object_get(answer, kind), at, entry)
+		json_object_set(table, json_string_value(json_object_get(entry, key)), entry);
+	json_decref(answer);
+	return table;
+}
+
+static int set_machine(const struct agent *agent, const char *name, const json_t *node, const json_t *known,
+		       struct error *err)
+{
+	json_t *body = json_copy((json_t *)node);
+	const char *rack = json_string_value(json_object_get(body, "rack"));
+
+	if (known && json_equal(json_object_get(known, "slots"), json_object_get(node, "slots")) &&
+	    json_equal(json_object_get(known, "state"), json_object_get(node, "state"))) {
+		json_decref(body);
+		return 0;
+	}
+	if (known || !rack || !rack[0]) /* a machine's rack is fixed */
+		json_object_del(body, "rack");
+	return ask(agent, "PUT", "machines", name, body, err);
+}
+
+/* Nodes that are gone are removed; one that schedd refuses to remove has tasks, and is tried again. */
+static int sync_machines(struct agent *agent, struct error *err)
+{
+	const json_t *wanted = agent->objects.tables[K8S_NODES], *node;
+	json_t *known = read_table(agent, "machines", "name", err);
+	const char *name;
+	void *next;
+	int code = known ? 0 : error_code(err, EIO);
+
+	json_object_foreach ((json_t *)wanted, name, node) {
+		struct error reason = {0};
+
+		if (is_lost(code))
+			break;
+		code = set_machine(agent, name, node, json_object_get(known, name), &reason);
+		if (is_lost(code))
+			error_set(err, -code, "%s", reason.text);
+		else if (code < 0)
+			log_warning("node %s: %s", name, reason.text);
+		json_object_set_new(agent->nodes, name, json_true());
+	}
+	json_object_foreach_safe(agent->nodes, next, name, node)
+	{
+		if (is_lost(code) || json_object_get(wanted, name))
+			continue;
+		if (!json_object_get(known, name) || ask(agent, "DELETE", "machines", name, NULL, NULL) == 0)
+			json_object_del(agent->nodes, name);
+	}
+	json_decref(known);
+	return is_lost(code) ? code : 0;
+}
+
+/* A line of jobs.jsonl from an entry of k8s_objects_jobs(). */
+static json_t *job_line(const char *id, const json_t *job)
+{
+	const char *root = json_string_value(json_object_get(job, "root")), *task;
+	json_t *tasks = json_array(), *machine;
+	int at = 0, root_at = 0;
+
+	json_object_foreach (json_object_get(job, "tasks"), task, machine) {
+		if (strcmp(task, root) == 0)
+			root_at = at;
+		json_array_append_new(tasks, json_pack("{s:s, s:O}", "name", task, "machine", machine));
+		at++;
+	}
+	return json_pack("{s:s, s:O, s:i, s:o}", "id", id, "curve", json_object_get(job, "curve"), "root", root_at,
+			 "tasks", tasks);
+}
+
+static int submit(const struct agent *agent, const char *id, const json_t *job, struct error *err)
+{
+	json_t *line = job_line(id, job), *event, *root = json_object_get(job, "root");
+	char *text = line ? json_dumps(line, 0) : NULL;
+	int code = text ? client_submit(agent->options.schedd, text, err) : error_set(err, ENOMEM, "out of memory");
+
+	free(text);
+	json_decref(line);
+	if (code < 0 || !json_object_get(job, "root_ended"))
+		return code;
+	event = json_pack("{s:s, s:s, s:O, s:O}", "event", "ended", "job", id, "task", root, "machine",
+			  json_object_get(json_object_get(job, "tasks"), json_string_value(root)));
+	return ask(agent, "POST", "events", "", event, err);
+}
+
+static int forget(const struct agent *agent, const char *id, struct error *err)
+{
+	struct error reason = {0};
+	int code = ask(agent, "DELETE", "jobs", id, NULL, &reason);
+
+	return code == 0 || code == -ENOENT ? 0 : error_set(err, -code, "%s", reason.text);
+}
+
+/* Jobs are fixed in schedd: one whose pods have changed is replaced. */
+static int replace_job(struct agent *agent, const char *id, json_t *job, struct error *err)
+{
+	struct error reason = {0};
+	int code = forget(agent, id, &reason);
+
+	if (code == 0)
+		code = submit(agent, id, job, &reason);
+	if (is_lost(code))
+		return error_set(err, -code, "%s", reason.text);
+	if (code == 0) {
+		json_object_del(agent->refused, id);
+		return 0;
+	}
+	if (!json_equal(job, json_object_get(agent->refused, id)))
+		log_warning("job %s: %s", id, reason.text);
+	json_object_set(agent->refused, id, job);
+	return 0;
+}
+
+/* Whether schedd has the job with all its tasks where they run; `counts` is its entry of GET /v1/jobs. */
+static bool has_job(const struct agent *agent, const char *id, const json_t *job, const json_t *counts)
+{
+	json_int_t tasks = (json_int_t)json_object_size(json_object_get(job, "tasks"));
+
+	return json_equal(job, json_object_get(agent->jobs, id)) &&
+	       json_integer_value(json_object_get(counts, "running")) +
+			       json_integer_value(json_object_get(counts, "ended")) ==
+		       tasks;
+}
+
+/* What schedd has refused is offered again when everything is compared: a slot may be free, a curve be there. */
+static int sync_jobs(struct agent *agent, bool everything, struct error *err)
+{
+	json_t *known = read_table(agent, "jobs", "id", err), *wanted = k8s_objects_jobs(&agent->objects, agent->jobs);
+	json_t *job;
+	const char *id;
+	int code = known && wanted ? 0 : error_code(err, EIO);
+
+	json_object_foreach (known, id, job)
+		if (code == 0 && strncmp(id, ID_PREFIX, strlen(ID_PREFIX)) == 0 && !json_object_get(wanted, id))
+			code = forget(agent, id, err);
+	json_object_foreach (wanted, id, job)
+		if (code == 0 && !has_job(agent, id, job, json_object_get(known, id)) &&
+		    (everything || !json_equal(job, json_object_get(agent->refused, id))))
+			code = replace_job(agent, id, job, err);
+	json_decref(known);
+	if (code < 0) { /* some may have got there: all are compared again */
+		json_decref(wanted);
+		return code;
+	}
+	json_decref(agent->jobs);
+	agent->jobs = wanted;
+	return 0;
+}
+
+/* Reports a change of what answers, once. */
+static void note(bool *down, bool now_down, const char *text, const char *reason)
+{
+	if (*down != now_down && now_down)
+		log_warning("%s: %s", text, reason);
+	else if (*down != now_down)
+		log_info("%s answers again", text);
+	*down = now_down;
+}
+
+static void take_turn(struct agent *agent)
+{
+	struct ns now = ns_now_monotonic();
+	struct error err = {0};
+	bool everything = now.v >= agent->next_sync.v,
+	     due = everything || (agent->objects.changed && !agent->schedd_down);
+	int code;
+
+	if (!agent->objects.listed[K8S_NODES] || !agent->objects.listed[K8S_PODS] || !due)
+		return;
+	agent->objects.changed = false;
+	code = sync_machines(agent, &err);
+	if (code == 0)
+		code = sync_jobs(agent, everything, &err);
+	note(&agent->schedd_down, code < 0, "schedd", err.text);
+	if (everything || code < 0)
+		agent->next_sync = ns_add(now, ns_from_us((code < 0 ? RETRY_S : agent->options.resync_s) * 1e6));
+}
+
+int k8s_agent_run(const struct k8s_agent_options *options, const volatile sig_atomic_t *stop, struct error *err)
+{
+	struct agent agent = {.options = *options, .nodes = json_object(), .refused = json_object()};
+	int code;
+
+	client_init();
+	code = k8s_objects_init(&agent.objects, err);
+	if (code == 0)
+		agent.watches = k8s_watches_create(options, &agent.objects, err);
+	if (code == 0 && !agent.watches)
+		code = error_code(err, ENOMEM);
+	while (code == 0 && !*stop) {
+		struct error reason = {0};
+		int heard = k8s_watches_run(agent.watches, TURN_MS, &reason);
+
+		if (heard != 0)
+			note(&agent.api_down, heard < 0, "the API server", reason.text);
+		take_turn(&agent);
+	}
+	k8s_watches_destroy(agent.watches);
+	k8s_objects_free(&agent.objects);
+	json_decref(agent.jobs);
+	json_decref(agent.nodes);
+	json_decref(agent.refused);
+	return code;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "objects.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <base/name.h>
+
+enum { NAME_BYTES = 254 /* Kubernetes' own limit */, SLOTS_MOST = 1000000 };
+
+int k8s_objects_init(struct k8s_objects *objects, struct error *err)
+{
+	*objects = (struct k8s_objects){{json_object(), json_object()}, {false}, false};
+	return objects->tables[K8S_NODES] && objects->tables[K8S_PODS] ? 0 : error_set(err, ENOMEM, "out of memory");
+}
+
+void k8s_objects_free(struct k8s_objects *objects)
+{
+	for (int kind = 0; kind < K8S_KINDS; kind++)
+		json_decref(objects->tables[kind]);
+}
+
+/* A member's text, "" if it is absent or no name. */
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text && name_is_valid(text, NAME_BYTES) && !strpbrk(text, "/?#%\\") ? text : "";
+}
+
+static const json_t *labels_of(const json_t *object)
+{
+	return json_object_get(json_object_get(object, "metadata"), "labels");
+}
+
+static bool is_ready(const json_t *status)
+{
+	const json_t *condition;
+	size_t at;
+
+	json_array_foreach (json_object_get(status, "conditions"), at, condition)
+		if (strcmp(text_of(condition, "type"), "Ready") == 0)
+			return strcmp(text_of(condition, "status"), "True") == 0;
+	return false;
+}
+
+/* A node that is not ready may still run its pods; Kubernetes deletes them when it gives the node up. */
+static json_t *describe_node(const json_t *object)
+{
+	const json_t *status = json_object_get(object, "status"), *labels = labels_of(object);
+	long pods = strtol(text_of(json_object_get(status, "allocatable"), "pods"), NULL, 10);
+	bool closed = json_is_true(json_object_get(json_object_get(object, "spec"), "unschedulable"));
+	const char *rack = text_of(labels, "nomora.io/rack");
+
+	if (!rack[0])
+		rack = text_of(labels, "topology.kubernetes.io/zone");
+	pods = pods < 0 ? 0 : pods > SLOTS_MOST ? SLOTS_MOST : pods;
+	return json_pack("{s:i, s:s, s:s}", "slots", (int)pods, "state",
+			 closed || !is_ready(status) ? "draining" : "up", "rack", rack);
+}
+
+/* NULL: the pod takes no slot. */
+static json_t *describe_pod(const json_t *object)
+{
+	const json_t *metadata = json_object_get(object, "metadata"), *labels = labels_of(object);
+	const char *name = text_of(metadata, "name"), *space = text_of(metadata, "namespace"),
+		   *job = text_of(labels, "nomora.io/job"), *curve = text_of(labels, "nomora.io/curve"),
+		   *node = text_of(json_object_get(object, "spec"), "nodeName"),
+		   *phase = text_of(json_object_get(object, "status"), "phase");
+	bool ended = strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+
+	if (ended || !space[0] || !job[0] || !curve[0] || !node[0])
+		return NULL;
+	return json_pack("{s:s++++, s:s, s:b, s:s, s:s}", "job", "k8s-", space, ".", job, "", "curve", curve, "root",
+			 strcmp(text_of(labels, "nomora.io/role"), "root") == 0, "task", name, "node", node);
+}
+
+/* The key of an object in its table; the caller frees. NULL: it has no name. */
+static char *key_of(enum k8s_kind kind, const json_t *object)
+{
+	const json_t *metadata = json_object_get(object, "metadata");
+	const char *name = text_of(metadata, "name"), *space = text_of(metadata, "namespace");
+	size_t bytes = strlen(name) + strlen(space) + 2;
+	char *key = name[0] ? malloc(bytes) : NULL;
+
+	if (!key)
+		return NULL;
+	key[0] = '\0';
+	if (kind == K8S_PODS)
+		strcat(strcat(key, space), "/");
+	return strcat(key, name);
+}
+
+static json_t *describe(enum k8s_kind kind, const json_t *object)
+{
+	return kind == K8S_NODES ? describe_node(object) : describe_pod(object);
+}
+
+void k8s_objects_replace(struct k8s_objects *objects, enum k8s_kind kind, const json_t *items)
+{
+	json_t *table = json_object(), *entry;
+	const json_t *item;
+	size_t at;
+
+	json_array_foreach (items, at, item) {
+		char *key = key_of(kind, item);
+
+		if (key && (entry = describe(kind, item)))
+			json_object_set_new(table, key, entry);
+		free(key);
+	}
+	objects->changed = objects->changed || !objects->listed[kind] || !json_equal(table, objects->tables[kind]);
+	objects->listed[kind] = true;
+	json_decref(objects->tables[kind]);
+	objects->tables[kind] = table;
+}
+
+/* Most changes of an object, as a node's heartbeat, change nothing for schedd. */
+static void set_entry(struct k8s_objects *objects, enum k8s_kind kind, const char *key, json_t *entry)
+{
+	json_t *table = objects->tables[kind], *known = json_object_get(table, key);
+
+	if (entry ? json_equal(entry, known) : !known) {
+		json_decref(entry);
+		return;
+	}
+	objects->changed = true;
+	if (entry)
+		json_object_set_new(table, key, entry);
+	else
+		json_object_del(table, key);
+}
+
+int k8s_objects_take(struct k8s_objects *objects, enum k8s_kind kind, const json_t *event, const char **version,
+		     struct error *err)
+{
+	const char *type = text_of(event, "type");
+	const json_t *object = json_object_get(event, "object");
+	char *key;
+
+	*version = json_string_value(json_object_get(json_object_get(object, "metadata"), "resourceVersion"));
+	if (strcmp(type, "BOOKMARK") == 0)
+		return 0;
+	if (strcmp(type, "ERROR") == 0)
+		return json_integer_value(json_object_get(object, "code")) == 410
+			       ? error_set(err, ESTALE, "the version is too old")
+			       : error_set(err, EINVAL, "the API server ended the watch with an error");
+	key = key_of(kind, object);
+	if (!key)
+		return error_set(err, EINVAL, "a watch sent an object without a name");
+	set_entry(objects, kind, key, strcmp(type, "DELETED") == 0 ? NULL : describe(kind, object));
+	free(key);
+	return 0;
+}
+
+/* Adds a pod to its job. The first of several roots is the root. */
+static void add_pod(json_t *jobs, const json_t *pod)
+{
+	const char *id = json_string_value(json_object_get(pod, "job"));
+	json_t *job = json_object_get(jobs, id);
+
+	if (!job) {
+		job = json_pack("{s:O, s:{}}", "curve", json_object_get(pod, "curve"), "tasks");
+		json_object_set_new(jobs, id, job);
+	}
+	json_object_set(json_object_get(job, "tasks"), json_string_value(json_object_get(pod, "task")),
+			json_object_get(pod, "node"));
+	if (json_is_true(json_object_get(pod, "root")) && !json_object_get(job, "root"))
+		json_object_set(job, "root", json_object_get(pod, "task"));
+}
+
+/* False: the job has no root and had none. */
+static bool complete(json_t *job, const json_t *before)
+{
+	const char *root = json_string_value(json_object_get(before, "root"));
+	json_t *tasks = json_object_get(job, "tasks");
+
+	if (json_object_get(job, "root"))
+		return true;
+	if (!root)
+		return false;
+	json_object_set_new(job, "root", json_string(root));
+	if (!json_object_get(tasks, root)) {
+		json_object_set(tasks, root, json_object_get(json_object_get(before, "tasks"), root));
+		json_object_set_new(job, "root_ended", json_true());
+	}
+	return true;
+}
+
+json_t *k8s_objects_jobs(const struct k8s_objects *objects, const json_t *before)
+{
+	json_t *jobs = json_object(), *job;
+	const json_t *pod;
+	const char *id;
+	void *next;
+
+	json_object_foreach (objects->tables[K8S_PODS], id, pod)
+		add_pod(jobs, pod);
+	json_object_foreach_safe(jobs, next, id, job) if (!complete(job, json_object_get(before, id)))
+		json_object_del(jobs, id);
+	return jobs;
+}
