@@ -29,7 +29,7 @@ check "a task waits for the root" test "$(ask filter "$requests/filter_names.jso
 check "the root gets one node, in the larger rack" test "$(ask filter "$requests/filter_root.json" | jq -c .NodeNames)" = '["n3"]'
 check "tasks get its rack" test "$(ask filter "$requests/filter_names.json" | jq -c .NodeNames)" = '["n3","n4","n5"]'
 check "whole nodes are answered with whole nodes" test "$(ask filter "$requests/filter_nodes.json" | jq -c '[.Nodes.items[].metadata.name]')" = '["n3","n4","n5"]'
-check "scores" test "$(ask prioritize "$requests/filter_names.json" | jq -c '[.[] | select(.Score == 10).Host]')" = '["n3","n4","n5"]'
+check "scores" test "$(ask prioritize "$requests/prioritize_names.json" | jq -c '[.[] | select(.Score == 10).Host]')" = '["n3","n4","n5"]'
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null
 start

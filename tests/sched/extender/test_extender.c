@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Five nodes in two racks; requests in the form that kube-scheduler 1.20 sends. */
+/* Five nodes in two racks; requests that kube-scheduler 1.20 sent (tests/k8s). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,7 +184,7 @@ Test(extender, scores_are_shares_of_the_best)
 	json_decref(answer);
 	text = extender_prioritize(extender, live, body, strlen(body), NULL);
 	cr_assert_str_eq(text,
-			 "[{\"Host\":\"n1\",\"Score\":5},{\"Host\":\"n2\",\"Score\":5},{\"Host\":\"n3\",\"Score\":10},"
+			 "[{\"Host\":\"n1\",\"Score\":5},{\"Host\":\"n3\",\"Score\":10},{\"Host\":\"n2\",\"Score\":5},"
 			 "{\"Host\":\"n4\",\"Score\":9},{\"Host\":\"n5\",\"Score\":9}]");
 	free(text);
 	free(body);
