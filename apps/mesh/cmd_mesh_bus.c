@@ -24,7 +24,7 @@ struct collect_settings {
 
 static const struct option_row publish_rows[] = {
 	MESH_BUS_ROWS(struct publish_settings, publish.bus),
-	OPTION_DOUBLE(struct publish_settings, publish.every_s, "interval", 'i', "S", 0.01, 3600,
+	OPTION_DOUBLE(struct publish_settings, publish.every_s, "interval", 'i', "S", 0.001, 3600,
 		      "time between two looks for changed rows"),
 	OPTION_DOUBLE(struct publish_settings, publish.all_s, "all-every", 0, "S", 0.01, 86400,
 		      "publish all rows again after this time"),
@@ -83,9 +83,10 @@ static int print_collected(const struct mesh_collect_counts *counts, bool json, 
 	refused = json_object();
 	for (int i = MESH_REFUSAL_NONE + 1; i < MESH_REFUSALS; i++)
 		json_object_set_new(refused, mesh_refusal_names[i], json_integer((json_int_t)counts->refused[i]));
-	return print_json(json_pack("{s:s, s:I, s:I, s:I, s:o}", "schema", "nomora.mesh_collect/1", "taken",
-				    (json_int_t)counts->taken, "not_newer", (json_int_t)counts->old, "dropped",
-				    (json_int_t)counts->dropped, "refused", refused),
+	return print_json(json_pack("{s:s, s:I, s:I, s:I, s:I, s:o}", "schema", "nomora.mesh_collect/1", "taken",
+				    (json_int_t)counts->taken, "not_newer", (json_int_t)counts->old, "statuses",
+				    (json_int_t)counts->statuses, "dropped", (json_int_t)counts->dropped, "refused",
+				    refused),
 			  err);
 }
 

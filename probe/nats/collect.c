@@ -132,6 +132,39 @@ static int put_batch(struct collector *collector, struct error *err)
 	return code;
 }
 
+/* After the rows before it. */
+static int take_status(struct collector *collector, const natsMsg *raw, struct error *err)
+{
+	const char *subject = natsMsg_GetSubject(raw);
+	char host[LATENCY_NAME_BYTES] = "";
+	enum latency_host_status status;
+	struct error why_text = {0};
+	enum mesh_refusal why = mesh_status_decode(collector->options->bus.prefix, subject, natsMsg_GetData(raw),
+						   (size_t)natsMsg_GetDataLength(raw), host, &status, &why_text);
+	int code = put_batch(collector, err);
+	int64_t found;
+
+	if (code)
+		return code;
+	found = why ? -1 : latency_matrix_find_host(collector->live, host);
+	if (!why && found < 0) {
+		why = MESH_REFUSAL_HOST;
+		error_set(&why_text, EINVAL, "no row has named it");
+	}
+	if (why) {
+		refuse(collector, why, subject, why_text.text);
+		return 0;
+	}
+	code = latency_live_begin(collector->live, err);
+	if (!code) {
+		latency_live_set_status(collector->live, (uint32_t)found, status);
+		latency_live_end(collector->live);
+		collector->maxima_old = true; /* a host that is gone counts in no rack's */
+		collector->counts->statuses++;
+	}
+	return code;
+}
+
 /* Waits for a message, takes those that come with it, and writes them together. */
 static int step(struct collector *collector, struct error *err)
 {
@@ -143,9 +176,15 @@ static int step(struct collector *collector, struct error *err)
 		natsStatus status = natsSubscription_NextMsg(&raw, collector->subscription, wait_ms);
 
 		if (status == NATS_OK) {
-			take_message(collector, raw);
+			code = 0;
+			if (mesh_status_is(natsMsg_GetSubject(raw)))
+				code = take_status(collector, raw, err);
+			else
+				take_message(collector, raw);
 			natsMsg_Destroy(raw);
-			wait_ms = 1;
+			if (code)
+				return code;
+			wait_ms = 0; /* those that are there */
 			continue;
 		}
 		/* A slow consumer has lost messages, which are counted, and goes on. */
@@ -162,12 +201,16 @@ static int subscribe(struct collector *collector, struct error *err)
 {
 	char subject[MESH_PREFIX_BYTES + 2];
 	natsStatus status;
+	int code;
 
 	snprintf(subject, sizeof subject, "%s.>", collector->options->bus.prefix);
 	status = natsConnection_SubscribeSync(&collector->subscription, collector->link.connection, subject);
 	if (status == NATS_OK)
 		status = natsSubscription_SetPendingLimits(collector->subscription, -1, PENDING_BYTES);
-	return status == NATS_OK ? 0 : error_set(err, EIO, "cannot subscribe: %s", natsStatus_GetText(status));
+	if (status == NATS_OK)
+		return 0;
+	code = mesh_link_check(&collector->link, err); /* refused meanwhile */
+	return code ? code : error_set(err, EIO, "cannot subscribe: %s", natsStatus_GetText(status));
 }
 
 static int prepare(struct collector *collector, struct error *err)

@@ -76,13 +76,28 @@ static natsStatus set_callbacks(natsOptions *nats, struct mesh_link *link)
 	return status == NATS_OK ? natsOptions_SetReconnectWait(nats, RECONNECT_WAIT_MS) : status;
 }
 
-static void warn_not_yet(const struct mesh_link *link)
+/* The server's word for it. Of what failed here (TLS, no server) libnats says more to a connection that does not retry.
+ */
+static void note_reason(struct mesh_link *link, natsOptions *nats)
 {
+	natsConnection *once = NULL;
 	const char *text = NULL;
 
 	natsConnection_GetLastError(link->connection, &text);
-	log_warning("not connected to the NATS server yet%s%s; trying again", text && *text ? ": " : "",
-		    text ? text : "");
+	if (!text || !*text) {
+		natsStatus status = natsOptions_SetRetryOnFailedConnect(nats, false, NULL, NULL);
+
+		status = status == NATS_OK ? natsConnection_Connect(&once, nats) : status;
+		text = nats_GetLastError(NULL);
+		if (status != NATS_OK && (!text || !*text))
+			text = natsStatus_GetText(status);
+	}
+	/* Without the place in libnats's source. */
+	if (text && text[0] == '(' && strstr(text, "): "))
+		text = strstr(text, "): ") + 3;
+	snprintf(link->reason, sizeof link->reason, "%s", text && *text ? text : "no reason given");
+	natsConnection_Destroy(once);
+	log_warning("not connected to the NATS server yet: %s; trying again", link->reason);
 }
 
 int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *options, struct error *err)
@@ -99,12 +114,12 @@ int mesh_link_open(struct mesh_link *link, const struct mesh_bus_options *option
 	status = code ? NATS_OK : set_callbacks(nats, link);
 	if (!code && status == NATS_OK)
 		status = natsConnection_Connect(&link->connection, nats);
+	if (!code && status == NATS_NOT_YET_CONNECTED)
+		note_reason(link, nats);
 	natsOptions_Destroy(nats);
-	if (code)
+	if (code || status == NATS_NOT_YET_CONNECTED)
 		return code;
-	if (status == NATS_NOT_YET_CONNECTED)
-		warn_not_yet(link);
-	else if (status != NATS_OK)
+	if (status != NATS_OK)
 		return fail(err, "cannot connect to the NATS server", status);
 	else
 		on_connect(link->connection, link);
@@ -126,6 +141,9 @@ int mesh_link_check(const struct mesh_link *link, struct error *err)
 	if (!natsConnection_IsClosed(link->connection))
 		return 0;
 	natsConnection_GetLastError(link->connection, &text);
+	/* libnats gives up with its own word for it when the same refusal comes twice. */
+	if (link->reason[0] && atomic_load(&link->connects) == 0)
+		text = link->reason;
 	return error_set(err, ECONNREFUSED, "the NATS server refused the connection: %s",
 			 text && *text ? text : "no reason given");
 }

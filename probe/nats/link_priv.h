@@ -12,6 +12,7 @@
 struct mesh_link {
 	natsConnection *connection;
 	atomic_uint connects; /* written by libnats's threads */
+	char reason[160];     /* why the first attempt failed; "" = it did not */
 };
 
 /* The server need not be there yet. 0 or -errno with err set. mesh_link_close() is legal after a failure. */

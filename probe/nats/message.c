@@ -215,3 +215,60 @@ enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, c
 	json_decref(root);
 	return reader.failed ? MESH_REFUSAL_PAYLOAD : judge(&message->entry, now, err);
 }
+
+/* --- status --- */
+
+static const char status_schema[] = "nomora.mesh_status/1", status_word[] = ".%status";
+
+bool mesh_status_is(const char *subject)
+{
+	size_t length = strlen(subject), word = strlen(status_word);
+
+	return length > word && strcmp(subject + length - word, status_word) == 0;
+}
+
+char *mesh_status_encode(const char *host, enum latency_host_status status, const char *prefix,
+			 char subject[MESH_SUBJECT_BYTES])
+{
+	size_t length = strlen(prefix);
+	json_t *root;
+	char *text;
+
+	memcpy(subject, prefix, length);
+	subject[length] = '.';
+	strcpy(escape(host, subject + length + 1), status_word);
+	root = json_pack("{s:s, s:s}", "schema", status_schema, "status", latency_host_status_names[status]);
+	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_decref(root);
+	return text;
+}
+
+enum mesh_refusal mesh_status_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
+				     char host[LATENCY_NAME_BYTES], enum latency_host_status *status, struct error *err)
+{
+	struct error own = {0};
+	struct json_reader reader = {.file = "status", .err = err ? err : &own};
+	size_t length = strlen(prefix);
+	const char *text;
+	json_t *root;
+	int found = 0;
+
+	if (!mesh_status_is(subject) || strncmp(subject, prefix, length) != 0 || subject[length] != '.' ||
+	    !unescape(subject + length + 1, subject + strlen(subject) - strlen(status_word), host)) {
+		error_set(err, EINVAL, "expected the subject %s.HOST%s", prefix, status_word);
+		return MESH_REFUSAL_SUBJECT;
+	}
+	root = json_read_text("status", 0, payload, bytes, reader.err);
+	if (!root)
+		return MESH_REFUSAL_PAYLOAD;
+	json_need_schema(&reader, root, status_schema);
+	text = json_need_string(&reader, root, "", "status");
+	while (!reader.failed && latency_host_status_names[found] &&
+	       strcmp(text, latency_host_status_names[found]) != 0)
+		found++;
+	if (!reader.failed && !latency_host_status_names[found])
+		json_fail(&reader, "", "status", "expected active, drained or gone");
+	json_decref(root);
+	*status = (enum latency_host_status)found;
+	return reader.failed ? MESH_REFUSAL_PAYLOAD : MESH_REFUSAL_NONE;
+}

@@ -21,6 +21,8 @@ struct publisher {
 	struct mesh_link link;
 	struct sent *sent; /* by position */
 	size_t capacity;
+	uint8_t *statuses; /* by host: the status published last */
+	size_t status_count;
 	unsigned connects; /* that `sent` belongs to */
 	struct ns all_due;
 	uint64_t rows;
@@ -81,6 +83,9 @@ static void choose_all(struct publisher *publisher)
 	publisher->all_due.v = now.v + (int64_t)(publisher->options->all_s * 1e9);
 	for (size_t i = 0; i < publisher->capacity; i++)
 		publisher->sent[i].at.v = -1;
+	for (size_t i = 0; i < publisher->status_count; i++)
+		if (publisher->statuses[i] != LATENCY_HOST_ACTIVE)
+			publisher->statuses[i] = UINT8_MAX;
 }
 
 /* A position may get another pair: its old one was evicted. */
@@ -88,6 +93,38 @@ static bool was_sent(const struct sent *sent, const struct latency_entry *entry)
 {
 	return entry->updated_at.v == sent->at.v && entry->source == sent->source &&
 	       entry->destination == sent->destination;
+}
+
+/* Active is what a collector takes a host for: it is sent when a host gets active again, other statuses with all rows.
+ */
+static int publish_statuses(struct publisher *publisher, struct error *err)
+{
+	size_t count = latency_matrix_hosts(publisher->live);
+	uint8_t *grown = count > publisher->status_count ? realloc(publisher->statuses, count) : publisher->statuses;
+	natsStatus sent = NATS_OK;
+
+	if (count && !grown)
+		return error_set(err, ENOMEM, "out of memory");
+	if (count > publisher->status_count)
+		memset(grown + publisher->status_count, LATENCY_HOST_ACTIVE, count - publisher->status_count);
+	publisher->statuses = grown;
+	publisher->status_count = count;
+	for (uint32_t host = 0; sent == NATS_OK && host < count; host++) {
+		enum latency_host_status status = latency_live_status(publisher->live, host);
+		char subject[MESH_SUBJECT_BYTES], *payload;
+
+		if ((uint8_t)status == publisher->statuses[host] || status > LATENCY_HOST_GONE)
+			continue;
+		payload = mesh_status_encode(latency_matrix_host(publisher->live, host), status,
+					     publisher->options->bus.prefix, subject);
+		if (!payload)
+			return error_set(err, ENOMEM, "out of memory");
+		sent = natsConnection_PublishString(publisher->link.connection, subject, payload);
+		free(payload);
+		if (sent == NATS_OK)
+			publisher->statuses[host] = (uint8_t)status;
+	}
+	return 0;
 }
 
 /* A row that cannot be published now stays unsent: the next pass tries it. */
@@ -114,7 +151,9 @@ static int pass(struct publisher *publisher, const volatile sig_atomic_t *stop, 
 			publisher->rows++;
 		}
 	}
-	return status == NATS_NO_MEMORY ? error_set(err, ENOMEM, "out of memory") : 0;
+	if (status == NATS_NO_MEMORY)
+		return error_set(err, ENOMEM, "out of memory");
+	return status == NATS_OK ? publish_statuses(publisher, err) : 0;
 }
 
 static void wait_until(struct ns due, const volatile sig_atomic_t *stop)
@@ -145,6 +184,7 @@ int mesh_publish(const struct mesh_publish_options *options, const volatile sig_
 	if (live)
 		mesh_link_close(&publisher.link);
 	free(publisher.sent);
+	free(publisher.statuses);
 	latency_matrix_destroy(live);
 	*rows = publisher.rows;
 	return code;

@@ -87,6 +87,17 @@ put 700 40
 start_publisher 0.5
 arrives "rows go on after the publisher's SIGKILL"
 
+lost() { "$nomora" mesh top "$1" --json --max-age 0 | jq -e ".lost_hosts == $2"; }
+# h3 answers nobody: an alarm, until it is drained.
+at=$(date +%s)
+printf 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\nh1,h3,,,,1,0,%s\nh.2,h3,,,,1,0,%s\n' "$at" "$at" >"$scratch/dead.csv"
+"$nomora" mesh merge "$scratch/dead.csv" --live "$a"
+check "a dead host is lost on both sides" wait_for 60 eval "lost '$a' '[\"h3\"]' && lost '$b' '[\"h3\"]'"
+"$nomora" mesh drain "$a" h3
+check "a drained one on none" wait_for 60 eval "lost '$a' '[]' && lost '$b' '[]'"
+"$nomora" mesh drain "$a" h3 --status active
+check "until it is active again" wait_for 60 lost "$b" '["h3"]'
+
 # What a stranger sends: one line of the NATS protocol each.
 send() { printf 'CONNECT {"verbose":false}\r\nPUB %s %d\r\n%s\r\nPING\r\n' "$1" "${#2}" "$2" >&3; }
 row() {
@@ -109,12 +120,32 @@ same && pass "and none of them is in the matrix" || fail "and none of them is in
 kill "$collector" "$publisher"
 wait "$collector" && pass "SIGTERM ends the collector" || fail "SIGTERM ends the collector" "$(told)"
 wait "$publisher" && pass "SIGTERM ends the publisher" || fail "SIGTERM ends the publisher" "$(told)"
+[ "$(jq .statuses "$scratch/collect.out")" -ge 2 ] && pass "statuses are counted" || fail "statuses are counted" "$(cat "$scratch/collect.out")"
 counts=$(jq -c '[.refused[]] | add' "$scratch/collect.out")
 [ "$counts" = 6 ] && pass "the refused rows are counted" || fail "the refused rows are counted" "$(cat "$scratch/collect.out")"
 [ "$(jq .refused.malformed_subject "$scratch/collect.out")" = 2 ] && pass "by name" || fail "by name" "$(cat "$scratch/collect.out")"
 [ "$(grep -c 'malformed_subject' "$scratch/collect.err")" -eq 1 ] && pass "the first of each is logged" || fail "the first of each is logged" "$(told)"
 documented "mesh collect --json" cat "$scratch/collect.out"
 documented "mesh publish --json" cat "$scratch/publish.out"
+
+# Refusals in the server's words: the first attempt is repeated once.
+port=
+secure() { # ARGUMENT...: a server that refuses us
+	rm -f "$scratch"/ports/*
+	nats-server -a 127.0.0.1 -p -1 --ports_file_dir "$scratch/ports" "$@" >>"$scratch/server.log" 2>&1 &
+	server=$!
+	at_exit kill -9 "$server"
+	wait_for 60 listens || fail "a server with $1" "$(tail -n 5 "$scratch/server.log")"
+}
+secure --user u --pass right
+run timeout 60 "$nomora" mesh collect "$b" --server "nats://u:wrong@127.0.0.1:$port"
+[ "$code" -eq 1 ] && grep -q 'refused the connection: Authorization Violation' <<<"$err" && pass "a wrong password" || fail "a wrong password" "$code" "$err"
+secure --tls --tlscert "$source_root/tests/data/nats/expired.pem" --tlskey "$source_root/tests/data/nats/expired.key"
+for command in collect publish; do
+	run timeout 60 "$nomora" mesh $command "$b" --server "tls://127.0.0.1:$port" --tls-ca "$source_root/tests/data/nats/authority.pem"
+	[ "$code" -eq 1 ] && grep -q 'error: .*certificate has expired' <<<"$err" && pass "$command: an expired certificate" ||
+		fail "$command: an expired certificate" "$code" "$err" "$(tail -n 5 "$scratch/server.log")"
+done
 
 refuses "no server" 2 '--server is missing' "$nomora" mesh publish "$a"
 refuses "a bad prefix" 2 "'x.\*': expected words" "$nomora" mesh collect "$b" --server nats://127.0.0.1:1 --subject 'x.*'

@@ -14,6 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *end = size ? memchr(data, '\n', size) : NULL;
 	size_t length = end ? (size_t)(end - data) : 0;
 	struct mesh_message message, again;
+	enum latency_host_status status;
+	char host[LATENCY_NAME_BYTES];
 	char subject[MESH_SUBJECT_BYTES], *first, *payload, *sent;
 	struct error err = {0};
 
@@ -36,6 +38,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    message.entry.updated_at.v != again.entry.updated_at.v ||
 		    message.entry.samples != again.entry.samples ||
 		    (message.entry.samples > 0 && message.entry.rtt_p99_us != again.entry.rtt_p99_us))
+			abort();
+		free(sent);
+	}
+	if (!mesh_status_decode("m", first, payload, size - length - 1, host, &status, NULL)) {
+		sent = mesh_status_encode(host, status, "m", subject);
+		if (!sent || strcmp(subject, first) != 0)
 			abort();
 		free(sent);
 	}

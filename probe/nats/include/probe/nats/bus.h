@@ -51,6 +51,7 @@ struct mesh_collect_options {
 
 struct mesh_collect_counts {
 	uint64_t taken, old;             /* old: not newer than the row that the matrix has */
+	uint64_t statuses;               /* of hosts, taken */
 	uint64_t dropped;                /* by libnats: the collector was too slow */
 	uint64_t refused[MESH_REFUSALS]; /* by enum mesh_refusal; the first of each is logged */
 };

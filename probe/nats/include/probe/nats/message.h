@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One pair of a mesh as a NATS message: subject PREFIX.SRC.DST, payload nomora.mesh_row/1 (JSON, see docs/formats.md).
+ * One pair of a mesh as a NATS message: subject PREFIX.SRC.DST, payload nomora.mesh_row/1 (JSON, see docs/formats.md);
+ * or a host's status: PREFIX.HOST.%status ("%s" begins no escaped name), payload nomora.mesh_status/1.
  * In the subject every byte of a name that is no letter, digit, '-' or '_' is "%XX". Pure: no I/O, no clock.
  */
 #ifndef MESH_MESSAGE_H
@@ -10,7 +11,7 @@
 
 #include <base/error.h>
 #include <base/ns.h>
-#include <model/latency_matrix.h>
+#include <model/latency_live.h>
 
 enum {
 	MESH_PREFIX_BYTES = 128,
@@ -49,5 +50,13 @@ char *mesh_message_encode(const struct mesh_message *message, const char *prefix
 /* `now` is the wall clock. Otherwise than NONE: the message is refused, err says why. */
 enum mesh_refusal mesh_message_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
 				      struct ns now, struct mesh_message *message, struct error *err);
+
+/* The same of a host's status. */
+bool mesh_status_is(const char *subject);
+char *mesh_status_encode(const char *host, enum latency_host_status status, const char *prefix,
+			 char subject[MESH_SUBJECT_BYTES]);
+enum mesh_refusal mesh_status_decode(const char *prefix, const char *subject, const char *payload, size_t bytes,
+				     char host[LATENCY_NAME_BYTES], enum latency_host_status *status,
+				     struct error *err);
 
 #endif
