@@ -88,7 +88,7 @@ int command_inject_ctl(int argc, char **argv)
 	} else {
 		answer = control_request(operands.items[0], line, (struct ns){(int64_t)(settings.timeout_s * 1e9)},
 					 &err);
-		/* The injector refuses words of our command line. */
+		/* EINVAL: the injector refused the command, which is the user's text. */
 		status = answer ? print_answer(answer, settings.json)
 				: command_fail(&err, err.code == EINVAL ? COMMAND_USAGE : COMMAND_FAILED);
 		json_decref(answer);

@@ -98,7 +98,7 @@ static void read_injector(struct json_reader *reader, const json_t *line, struct
 	};
 }
 
-/* What is not known is left out. */
+/* Sets the member unless the value is unknown (not finite). */
 static void put_known(json_t *object, const char *key, double value)
 {
 	if (isfinite(value))

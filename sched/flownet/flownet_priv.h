@@ -206,7 +206,7 @@ static inline struct net_task *net_task_at(const struct flownet *net, uint32_t j
 	return &entry->tasks[task];
 }
 
-/* The policy's cost of the machine where the task runs now: it need not be asked. */
+/* Stores the policy's cost of the machine where the task runs, so that the policy is not asked for it again. */
 static inline void net_running_cost_known(struct flownet *net, uint32_t job, uint32_t task, int32_t cost)
 {
 	net->jobs[job].tasks[task].cost = cost;

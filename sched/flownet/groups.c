@@ -239,7 +239,10 @@ static int apply_class(struct flownet *net, uint32_t job, size_t first, size_t e
 	return code == 0 ? structured_set_supply(net->solver, known->group, (int32_t)(end - first)) : code;
 }
 
-/* Tasks that may move, of a job of which nothing but their number may have changed since the last solve; or 0. */
+/*
+ * The number of tasks that may move, if nothing else about the job can have changed since the last solve: then counting
+ * is all that is needed. Else 0.
+ */
 static uint32_t recounted(const struct flownet *net, const struct net_job *job)
 {
 	if (job->recount || !net_job_uniform(net, job) || job->first.running_digest != 0)

@@ -397,9 +397,9 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 }
 
 /*
- * After a failure the task pauses, or is given up, outside of the network. A root stays in it, where its job's other
- * tasks wait for it, and its proposals are refused: the network takes the end of a root that ran for the end of its
- * work.
+ * After a failure the task leaves the network for a pause, or for good after its last attempt. A root stays in the
+ * network, because its job's other tasks wait for it there, and its proposals are refused: if it left, the network
+ * would take it for a root that has finished its work.
  */
 static void pause_task(struct live *live, struct live_job *job, struct live_task *task, double now_s)
 {

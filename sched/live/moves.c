@@ -178,7 +178,7 @@ void live_end_move(struct live *live, struct live_job *job, const struct live_ta
 	live->machines[task->machine].moving--;
 }
 
-/* Tasks that drain are sent away, as many at a time as may be on the move. */
+/* Moves tasks away from draining machines, up to the limit of tasks on the move. */
 void live_send_away(struct live *live)
 {
 	uint32_t leaving = live->on_the_move;

@@ -20,7 +20,7 @@ struct rest_costs;
 /* NULL if out of memory. The layout must outlive it. */
 struct rest_costs *rest_costs_create(const struct cost_layout *layout);
 void rest_costs_destroy(struct rest_costs *costs); /* NULL is legal */
-int rest_costs_grow(struct rest_costs *costs);     /* with the layout; 0 or -ENOMEM */
+int rest_costs_grow(struct rest_costs *costs);     /* after the layout has grown; 0 or -ENOMEM */
 void rest_costs_forget(struct rest_costs *costs);  /* everything found so far */
 
 /* No more than rest_cost() of the same `tasks` (the root not counted). */

@@ -310,7 +310,7 @@ static int read_journal(struct simulate *simulate, struct error *err)
 	return code;
 }
 
-/* As many machines as were asked for, as the trace's header says, or as the peak takes. */
+/* The number of machines is the one asked for, else the trace header's, else the peak's demand. */
 static int add_batch_machines(struct simulate *simulate)
 {
 	const struct batch_report *report = &simulate->batch_report;

@@ -41,7 +41,7 @@ struct nist_set {
 /* 0 or -errno with err naming file and line. Free with nist_free(). */
 int nist_read(const char *path, struct nist_set *set, struct error *err);
 int nist_read_memory(const char *name, const char *text, size_t bytes, struct nist_set *set, struct error *err);
-void nist_free(struct nist_set *set); /* of a zeroed or filled one */
+void nist_free(struct nist_set *set); /* set: zeroed, or filled by nist_read() */
 
 struct nist_fit {
 	bool converged;
