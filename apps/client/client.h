@@ -5,12 +5,6 @@
 
 #include <client/request.h>
 
-/* A table of decisions. */
-void client_print_decisions(const json_t *decisions);
-
-/* What would follow: totals before and after, decisions. */
-void client_print_forecast(const json_t *answer);
-
 /* Rows that all commands have. */
 #define CLIENT_SOCKET_ROW(settings)                                                                                    \
 	OPTION_STRING(settings, socket, "socket", 's', "PATH",                                                         \

@@ -6,6 +6,7 @@
 
 #include <base/file.h>
 #include <base/json.h>
+#include <client/show.h>
 
 #include "../commands.h"
 #include "client.h"
@@ -64,7 +65,7 @@ static int submit(const struct settings *settings, const char *path)
 	if (settings->json)
 		json_print(stdout, answer);
 	else if (settings->dry_run && status < 400)
-		client_print_forecast(answer);
+		client_show_forecast(answer, stdout);
 	else
 		accepted = print_answer(answer);
 	json_decref(answer);

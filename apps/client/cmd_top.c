@@ -5,68 +5,18 @@
 
 #include <base/json.h>
 #include <base/stop.h>
-#include <client/request.h>
+#include <client/show.h>
 
 #include "../commands.h"
 #include "client.h"
 
-enum { RACKS_SHOWN = 12, DECISIONS_SHOWN = 12 };
+enum { DECISIONS_SHOWN = 12 };
 
 struct settings {
 	const char *socket;
 	double interval_s;
 	bool once, json;
 };
-
-static long long count_of(const json_t *object, const char *key)
-{
-	return json_integer_value(json_object_get(object, key));
-}
-
-static void print_totals(const json_t *overview)
-{
-	const json_t *totals = json_object_get(overview, "totals"),
-		     *performance = json_object_get(totals, "performance");
-
-	printf("%lld jobs; tasks: %lld running, %lld decided, %lld moving, %lld waiting, %lld given up\n",
-	       count_of(totals, "jobs"), count_of(totals, "running"), count_of(totals, "decided"),
-	       count_of(totals, "moving"), count_of(totals, "waiting"), count_of(totals, "failed"));
-	printf("%lld machines, %lld of %lld slots free; ", count_of(totals, "machines"), count_of(totals, "free_slots"),
-	       count_of(totals, "slots"));
-	if (json_is_number(performance))
-		printf("predicted performance %.3f; ", json_number_value(performance));
-	printf("%lld measured pairs", count_of(totals, "measured_pairs"));
-	if (json_number_value(json_object_get(overview, "mesh_age_s")) >= 0)
-		printf(", mesh read %.0f s ago", json_number_value(json_object_get(overview, "mesh_age_s")));
-	printf("\n%s\n", json_string_value(json_object_get(overview, "trouble")));
-}
-
-/* Racks whose tasks lose most, or the first ones. */
-static void print_racks(const json_t *racks)
-{
-	const json_t *rack;
-	size_t at;
-
-	printf("%-16s %-12s %9s %9s %7s %9s %5s %12s\n", "RACK", "POD", "MACHINES", "SLOTS", "TASKS", "DRAINING",
-	       "DOWN", "PERFORMANCE");
-	json_array_foreach (racks, at, rack) {
-		const json_t *performance = json_object_get(rack, "performance");
-
-		if (at == RACKS_SHOWN)
-			break;
-		printf("%-16.16s %-12.12s %9lld %9lld %7lld %9lld %5lld",
-		       json_string_value(json_object_get(rack, "name")),
-		       json_string_value(json_object_get(rack, "pod")), count_of(rack, "machines"),
-		       count_of(rack, "slots"), count_of(rack, "tasks"), count_of(rack, "draining"),
-		       count_of(rack, "down"));
-		if (json_is_number(performance))
-			printf(" %12.3f\n", json_number_value(performance));
-		else
-			printf(" %12s\n", "-");
-	}
-	if (json_array_size(racks) > RACKS_SHOWN)
-		printf("and %zu more\n", json_array_size(racks) - RACKS_SHOWN);
-}
 
 static int look(const struct settings *settings, struct error *err)
 {
@@ -77,7 +27,7 @@ static int look(const struct settings *settings, struct error *err)
 
 	if (code < 0)
 		return code;
-	last = count_of(overview, "last_decision");
+	last = json_integer_value(json_object_get(overview, "last_decision"));
 	snprintf(path, sizeof path, "/v1/decisions?after=%lld", last > DECISIONS_SHOWN ? last - DECISIONS_SHOWN : 0);
 	if (settings->json)
 		json_print(stdout, overview);
@@ -86,10 +36,7 @@ static int look(const struct settings *settings, struct error *err)
 	if (decisions) {
 		if (!settings->once)
 			fputs("\033[H\033[2J", stdout);
-		print_totals(overview);
-		print_racks(json_object_get(overview, "racks"));
-		puts("");
-		client_print_decisions(json_object_get(decisions, "decisions"));
+		client_show_overview(overview, decisions, stdout);
 		if (!settings->once)
 			printf("\nCtrl-C ends\n");
 	}

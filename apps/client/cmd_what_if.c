@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora what-if: asks a running schedd what would follow from changes, before anything is done. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <base/file.h>
 #include <base/json.h>
+#include <client/show.h>
 
 #include "../commands.h"
 #include "client.h"
@@ -26,39 +26,6 @@ static const char teach[] = "CHANGE is one of\n"
 			    "  $ nomora what-if 'drain rack r7' --jobs tomorrow.jsonl\n"
 			    "\n"
 			    "Exit status: 0 ok, 1 failed, 2 usage.\n";
-
-static double number_of(const json_t *object, const char *key)
-{
-	const json_t *value = json_object_get(object, key);
-
-	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-static void print_performance(const json_t *totals, const char *heading)
-{
-	double performance = number_of(totals, "performance");
-
-	if (isnan(performance))
-		printf("%s %10s", heading, "-");
-	else
-		printf("%s %10.4f", heading, performance);
-}
-
-void client_print_forecast(const json_t *answer)
-{
-	static const char *const keys[] = {"jobs", "running", "waiting", "failed", "machines", "slots", "free_slots"};
-	const json_t *before = json_object_get(answer, "before"), *after = json_object_get(answer, "after");
-
-	printf("%-12s %10s %10s\n", "", "BEFORE", "AFTER");
-	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-		printf("%-12s %10.0f %10.0f\n", keys[k], number_of(before, keys[k]), number_of(after, keys[k]));
-	print_performance(before, "performance ");
-	print_performance(after, "");
-	puts("");
-	printf("%zu decisions, the last after %.1f s\n", json_array_size(json_object_get(answer, "decisions")),
-	       number_of(answer, "seconds"));
-	client_print_decisions(json_object_get(answer, "decisions"));
-}
 
 static json_t *request_of(const struct settings *settings, const struct option_operands *operands, struct error *err)
 {
@@ -94,7 +61,7 @@ static int ask(const struct settings *settings, const struct option_operands *op
 	if (settings->json)
 		json_print(stdout, answer);
 	else
-		client_print_forecast(answer);
+		client_show_forecast(answer, stdout);
 	json_decref(answer);
 	return command_flush(&err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
 }
