@@ -14,11 +14,9 @@
 #include "structured_priv.h"
 
 enum {
-	PEAK_PART = 16, /* of its lead over the aggregator's price, which the remembered price loses in each solve */
 	HEADROOM_PART = 32,      /* of the distance from the remembered price to the most expensive way to wait */
 	FIRST_HEADROOM_PART = 8, /* the same after the first start, which predicts the next ones badly */
 	LEAP_PART = 16,          /* of the distance from a price that was too low to that way, at or above the bound */
-	LACKING_PART = 2048,     /* of all slots: fewer units without one are pushed nevertheless */
 	FEW_LEFT_PART = 128,     /* of all slots: fewer left means that the price was nearly too low */
 	MANY_LEFT_PART = 32,     /* of all slots: more left means that the price was too high */
 	START_PART = 2, /* of the distance from that price to the answer's: a price that was too high falls by this */
@@ -112,8 +110,6 @@ static int32_t first_price(const struct structured *state, const struct outlook 
 {
 	int32_t dearest = outlook->dearest, price = outlook->crowded ? outlook->bound : usual_price(dearest);
 
-	if (state->effort.peak_price > 0 && state->effort.peak_price < dearest)
-		price = state->effort.peak_price + (dearest - state->effort.peak_price) / HEADROOM_PART;
 	if (state->effort.start_price > price && state->effort.start_price < dearest)
 		price = state->effort.start_price;
 	return least(price, outlook->bound);
@@ -131,11 +127,8 @@ static void note_start(struct structured *state, int32_t price, int32_t dearest,
 		state->effort.start_price += (dearest - price) / HEADROOM_PART;
 }
 
-/*
- * The price after an abandoned attempt: the lowest price that it reached, or higher where slots ran short, for
- * `lacking` units that were not yet placed.
- */
-static int32_t next_price(const struct structured *state, const struct outlook *outlook, int64_t lacking)
+/* The price after an abandoned attempt: the lowest price that it reached, or higher where slots ran short. */
+static int32_t next_price(const struct structured *state, const struct outlook *outlook)
 {
 	int32_t price = state->aggregator_price, dearest = outlook->dearest;
 
@@ -143,23 +136,7 @@ static int32_t next_price(const struct structured *state, const struct outlook *
 		return least(price, dearest);
 	if (price >= outlook->bound)
 		return price + (dearest - price + LEAP_PART - 1) / LEAP_PART;
-	if (lacking > state->total_capacity / MANY_LEFT_PART)
-		return outlook->bound;
 	return price + (outlook->bound - price + 1) / 2;
-}
-
-/*
- * The aggregator's price is not unique: the upper end of the range in which no unit comes or goes is remembered for a
- * while.
- */
-void start_note_price(struct structured *state)
-{
-	int32_t below = state->effort.peak_price - state->aggregator_price;
-
-	if (below <= 0)
-		state->effort.peak_price = state->aggregator_price;
-	else if (state->aggregator_price > 0)
-		state->effort.peak_price -= (below + PEAK_PART - 1) / PEAK_PART;
 }
 
 enum attempt {
@@ -168,37 +145,12 @@ enum attempt {
 	ATTEMPT_LONG,  /* given up */
 };
 
-/* Pushes all excess. If all slots are taken while more than a few units are left, stops and returns their number. */
-static int64_t push_while_slots(struct structured *state)
-{
-	for (int32_t i = 0; i < state->excess_list.count; i++) {
-		int64_t lacking = 0;
-
-		push_excess(state, state->excess_list.ids[i]);
-		if (state->total_free > state->total_deferred || state_halted(state))
-			continue;
-		for (int32_t k = i; k < state->excess_list.count; k++)
-			lacking += state->groups[state->excess_list.ids[k]].excess;
-		if (lacking > state->total_capacity / LACKING_PART)
-			return lacking;
-		break;
-	}
-	push_all(state);
-	return 0;
-}
-
-static enum attempt attempt_from(struct structured *state, int32_t aggregator_price, int32_t dearest, uint64_t scans,
-				 int64_t *lacking)
+static enum attempt attempt_from(struct structured *state, int32_t aggregator_price, int32_t dearest, uint64_t scans)
 {
 	uint64_t before = state->effort.scans;
 
-	*lacking = 0;
 	state->effort.scan_limit = before + scans;
 	start_fresh(state, aggregator_price);
-	if (!state_failed(state) && aggregator_price > 0 && aggregator_price < dearest)
-		*lacking = push_while_slots(state);
-	if (*lacking > 0)
-		return ATTEMPT_SHORT;
 	state->effort.start_is_loose =
 		aggregator_price == 0; /* slots for all: most nodes on the way have a path to the sink */
 	if (!state_failed(state))
@@ -249,9 +201,7 @@ void start_solve(struct structured *state)
 	uint64_t scans = first_scans(state, outlook.dearest, passes);
 
 	for (;;) {
-		int64_t lacking;
-		enum attempt attempt =
-			attempt_from(state, price, outlook.dearest, scans < most ? scans : most, &lacking);
+		enum attempt attempt = attempt_from(state, price, outlook.dearest, scans < most ? scans : most);
 
 		if (attempt == ATTEMPT_ENDED)
 			return;
@@ -259,7 +209,7 @@ void start_solve(struct structured *state)
 			break;
 		if (attempt == ATTEMPT_LONG)
 			scans += scans / 2 + 1;
-		price = next_price(state, &outlook, lacking);
+		price = next_price(state, &outlook);
 	}
 	if (state->gives_up) {
 		state->given_up = true;

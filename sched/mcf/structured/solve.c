@@ -93,7 +93,6 @@ enum mcf_status structured_solve(struct structured *state, struct structured_res
 	}
 	if (state->search.queue.no_memory)
 		state->no_memory = true;
-	start_note_price(state);
 	return fill_result(state, result);
 }
 

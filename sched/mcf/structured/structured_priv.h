@@ -253,7 +253,6 @@ struct effort {
 	uint64_t start_scans;   /* ... those of the last start from nothing */
 	int32_t repair_skips;   /* solves without an attempt to repair from now on */
 	int32_t repair_pause;   /* the same after the next repair that is given up */
-	int32_t peak_price;     /* of the aggregator, falling slowly */
 	int32_t start_price;    /* of the aggregator: where the last start from nothing should have begun */
 	bool started_over;
 	bool start_is_loose; /* a start from nothing with slots for all units is under way */
@@ -375,8 +374,6 @@ void start_fresh(struct structured *state, int32_t aggregator_price);
 
 /* attempt.c */
 void start_solve(struct structured *state);
-/* Where the last solve, of whatever kind, has left the market. */
-void start_note_price(struct structured *state);
 
 /* repair.c */
 void push_excess(struct structured *state, int32_t group); /* to the nearest ways to the sink */
