@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora simulate: a trace-driven day of one or more policies, with the paper's metrics and figures. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +19,7 @@ static const char teach[] =
 	"Defaults are the paper's rules; each is a switch. Policies are NAME[:KEY=VALUE,...] with the keys p_m, p_r,\n"
 	"preemption, beta and round_s. Example:\n"
 	"\n"
-	"  $ nomora simulate --machines 1250 --hours 1 -C curves -o day\n"
+	"  $ nomora simulate --machines 1250 --hours 1 -o day\n"
 	"  $ nomora simulate --trace google2011 -C curves -p random -p nomora:p_m=105,p_r=110,preemption,beta=1 -o "
 	"day\n"
 	"  $ nomora simulate --machines 1250 --hours 1 -C curves --what-if slots=11\n"
@@ -50,9 +51,12 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("Policies"),
 	OPTION_LIST(struct simulate_options, policies, "policy", 'p', "SPEC",
 		    "policy with parameters, repeated for several; default: the paper's four without preemption"),
-	OPTION_STRING(struct simulate_options, curves, "curves", 'C', "DIR", "folder of curves, NAME.json"),
+	OPTION_STRING(struct simulate_options, curves, "curves", 'C', "DIR",
+		      "folder of curves, NAME.json; without it those that come with nomora"),
 	OPTION_STRING(struct simulate_options, curve_mix, "curve-mix", 0, "TEXT",
 		      "curves and their shares of the jobs"),
+	OPTION_STRING(struct simulate_options, job_curves, "job-curves", 0, "FILE",
+		      "CSV with columns job and curve, for jobs outside the mix"),
 	OPTION_FLAG(struct simulate_options, interpolate, "interpolate", 0,
 		    "interpolate between the 10 us steps of a curve, where the paper takes the nearest"),
 	OPTION_CHOICE(struct simulate_options, roots, "roots", 0, "HOW", places,
@@ -82,8 +86,9 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct simulate_options, noise, "noise", 0, "D", 0, 2, "from second to second, likewise"),
 	OPTION_DOUBLE(struct simulate_options, spike_chance, "spikes", 0, "P", 0, 1,
 		      "chance of a second with 5 times the latency"),
-	OPTION_STRING(struct simulate_options, series, "series", 0, "PATH",
-		      "recorded series, one value a second: a folder with rack*, pod*, across*, or a file for all"),
+	OPTION_STRING(
+		struct simulate_options, series, "series", 0, "PATH",
+		"recorded series, a value a second or a mesh's history: a folder with rack*, pod*, across*, or a file"),
 	OPTION_HEADING("Rounds"),
 	OPTION_DOUBLE(struct simulate_options, round_s, "round-s", 0, "S", 0, 1e6,
 		      "time from round to round; 0 = when something has changed"),
@@ -121,7 +126,7 @@ static const struct option_row rows[] = {
 
 static const struct option_usage usage = {
 	.command = "nomora simulate",
-	.operands = "[--trace DIR|--journal FILE|--swf FILE|--sacct FILE] --curves DIR -o DIR",
+	.operands = "[--trace DIR|--journal FILE|--swf FILE|--sacct FILE] [--curves DIR] -o DIR",
 	.summary = "A day of a cluster under one or more scheduling policies, in virtual time.",
 	.teach = teach,
 	.rows = rows,
@@ -185,6 +190,20 @@ static int run(const struct simulate_options *options, struct error *err)
 	return code == 0 ? command_flush(err) : code;
 }
 
+/* As command_parse(). */
+static int parse(int argc, char **argv, struct simulate_options *options, struct option_operands *operands)
+{
+	static char shipped[PATH_MAX];
+	int code;
+
+	*options = defaults;
+	code = command_parse(&usage, argc, argv, options, operands);
+	command_find_data(".", "curves", "", shipped);
+	if (!options->curves && !options->journal)
+		options->curves = shipped;
+	return code;
+}
+
 enum { CHANGE_BYTES = 128 };
 
 /* The options once more with each KEY=VALUE as --KEY=VALUE; they point into `texts`, one for each. */
@@ -202,8 +221,7 @@ static int parse_changed(int argc, char **argv, const char *const *changes, size
 		arguments[count++] = texts[i];
 	}
 	arguments[count] = NULL;
-	*changed = defaults;
-	code = command_parse(&usage, count, arguments, changed, &operands);
+	code = parse(count, arguments, changed, &operands);
 	options_free(&operands);
 	return code;
 }
@@ -267,14 +285,12 @@ out:
 
 int command_simulate(int argc, char **argv)
 {
-	struct simulate_options options = defaults;
+	struct simulate_options options;
 	struct option_operands operands = {0};
 	struct error err = {0};
-	int code = command_parse(&usage, argc, argv, &options, &operands);
+	int code = parse(argc, argv, &options, &operands);
 
-	if (code < 0 && !options.curves && !options.journal)
-		error_set(&err, EINVAL, "missing option --curves; 'nomora simulate --help' has an example");
-	else if (code < 0)
+	if (code < 0)
 		simulate_check(&options, &err);
 	if (code < 0 && err.code)
 		code = command_fail(&err, COMMAND_USAGE);

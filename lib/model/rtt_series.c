@@ -15,6 +15,8 @@
 static const char *const prefixes[RTT_SERIES_KINDS] = {"rack", "pod", "across"};
 static const double us_minimum = 0.001, us_maximum = 1e9;
 
+enum { HISTORY_BYTES = 256 << 20 };
+
 static int compare_floats(const void *left, const void *right)
 {
 	float a = *(const float *)left, b = *(const float *)right;
@@ -33,6 +35,20 @@ static int set_median(struct rtt_series *series)
 	series->median_us = sorted[series->count / 2];
 	free(sorted);
 	return 0;
+}
+
+int rtt_series_finish(struct rtt_series *series, const char *name, int code, struct error *err)
+{
+	if (code == 0 && series->count < RTT_SERIES_SECONDS)
+		code = error_set(err, EINVAL, "%s: %zu values; expected at least %d, one a second", name, series->count,
+				 RTT_SERIES_SECONDS);
+	if (code == 0 && set_median(series) != 0)
+		code = error_set(err, ENOMEM, "out of memory");
+	if (code < 0) {
+		free(series->us);
+		*series = (struct rtt_series){0};
+	}
+	return code;
 }
 
 int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct error *err)
@@ -64,23 +80,35 @@ int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct
 		series->us = larger;
 		larger[series->count++] = (float)value;
 	}
-	if (more == 0 && series->count < RTT_SERIES_SECONDS)
-		more = error_set(err, EINVAL, "%s: %zu values; expected at least %d, one a second",
-				 file_lines_name(lines), series->count, RTT_SERIES_SECONDS);
-	if (more == 0 && set_median(series) != 0)
-		more = error_set(err, ENOMEM, "out of memory");
-	if (more < 0) {
-		free(series->us);
-		*series = (struct rtt_series){0};
-	}
-	return more;
+	return rtt_series_finish(series, file_lines_name(lines), more, err);
+}
+
+static bool is_history(const char *path)
+{
+	const char *ending = strrchr(path, '.');
+
+	return ending && strcmp(ending, ".json") == 0;
+}
+
+static int read_history(struct rtt_series *series, const char *path, struct error *err)
+{
+	size_t bytes;
+	char *text = file_read_all(path, HISTORY_BYTES, &bytes, err);
+	int code = text ? rtt_series_parse_history(series, path, text, bytes, err) : error_code(err, ENOENT);
+
+	free(text);
+	return code;
 }
 
 static int read_file(struct rtt_series *series, const char *path, struct error *err)
 {
-	struct file_lines *lines = file_lines_open(path, err);
-	int code = lines ? rtt_series_parse(series, lines, err) : error_code(err, ENOENT);
+	struct file_lines *lines;
+	int code;
 
+	if (is_history(path))
+		return read_history(series, path, err);
+	lines = file_lines_open(path, err);
+	code = lines ? rtt_series_parse(series, lines, err) : error_code(err, ENOENT);
 	file_lines_close(lines);
 	return code;
 }

@@ -8,6 +8,7 @@
 
 #include <base/log.h>
 #include <base/number.h>
+#include <model/job_curves.h>
 
 static const double second_us = 1e6;
 
@@ -179,7 +180,7 @@ static int parse_mix(struct simulate *simulate, const char *text, struct sim_set
 	return code;
 }
 
-/* Curves that a journal's jobs have besides those of the mix: no share of the other jobs. */
+/* Curves that jobs of a journal or of --job-curves have besides those of the mix: no share of the other jobs. */
 static int add_journal_curves(struct simulate *simulate, struct sim_settings *settings, struct error *err)
 {
 	const struct workload *workload = simulate->workload;
@@ -263,6 +264,8 @@ int simulate_check(const struct simulate_options *options, struct error *err)
 
 	if (code == 0 && !!options->trace + !!options->journal + !!options->swf + !!options->sacct > 1)
 		return error_set(err, EINVAL, "--trace, --journal, --swf and --sacct are mutually exclusive");
+	if (code == 0 && options->job_curves && options->journal)
+		return error_set(err, EINVAL, "--job-curves is not for --journal: its jobs have their curves");
 	if (code == 0)
 		code = check_checkpoint(options, &settings, err);
 	return code == 0 ? parse_policies(&simulate, &settings, err) : code;
@@ -328,6 +331,15 @@ static int add_batch_machines(struct simulate *simulate)
 	return code;
 }
 
+static int read_job_curves(struct simulate *simulate, struct error *err)
+{
+	struct file_lines *lines = file_lines_open(simulate->options->job_curves, err);
+	int code = lines ? job_curves_read(simulate->workload, lines, err) : error_code(err, ENOENT);
+
+	file_lines_close(lines);
+	return code;
+}
+
 static int read_batch(struct simulate *simulate, enum batch_format format, const char *path, struct error *err)
 {
 	struct file_lines *lines = file_lines_open(path, err);
@@ -379,6 +391,8 @@ static int make_workload(struct simulate *simulate, int64_t end_us, struct error
 		code = read_batch(simulate, BATCH_SWF, options->swf, err);
 	else if (options->sacct)
 		code = read_batch(simulate, BATCH_SACCT, options->sacct, err);
+	if (code == 0 && options->job_curves)
+		code = read_job_curves(simulate, err);
 	if (code == 0 && workload_finish(simulate->workload, &filter) != 0)
 		code = error_set(err, ENOMEM, "out of memory");
 	if (code == 0 && (simulate->workload->job_count == 0 || simulate->workload->machine_count == 0))

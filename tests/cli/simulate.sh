@@ -146,6 +146,28 @@ run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series nea
 printf '%s\n' "$out" >near.json
 check "--series: performance follows it" test "$(field near.json 'd["policies"][0]["performance"]["area"] > 0.9')" = True
 check "and falls where it is high" test "$(field far.json 'd["policies"][0]["performance"]["area"] < 0.9')" = True
+python3 -c 'import json
+print(json.dumps({"schema": "nomora.mesh_history/1", "between": "hosts", "src": "a", "dst": "b", "points": [
+    {"at": 1000.5, "rtt_p99_us": 30}, {"at": 1030.2, "rtt_p99_us": None}, {"at": 1059.9, "rtt_p99_us": 30}]}))' >near.json
+run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series near.json --rack-us 30 --json
+printf '%s\n' "$out" >history.json
+run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series near --rack-us 30 --json
+printf '%s\n' "$out" >near_again.json
+check "a mesh's history as a series" test "$(field history.json 'd["policies"][0]["performance"]')" = "$(field near_again.json 'd["policies"][0]["performance"]')"
+sed -i 's/1059.9/900/' near.json
+refuses "a history that goes backwards" 1 "near.json: points\[2\].at: time goes backwards" "${simulate[@]}" --machines 60 --series near.json
+
+# Curves of jobs: those of an earlier day, where the mix would give another one to each.
+run "${simulate[@]}" "${small[@]}" -p random -p load_spreading -o mixed
+run "${simulate[@]}" "${small[@]}" -p random -p load_spreading --curve-mix spark=1 --job-curves mixed/jobs.csv -o mapped
+check "--job-curves" cmp mixed/jobs.csv mapped/jobs.csv
+printf 'job,curve\n1,strads\n1,memcached\n' >two.csv
+refuses "a job with two curves" 1 "two.csv:3: job: it has another curve already" "${simulate[@]}" --machines 10 --job-curves two.csv
+printf 'job;curve\n' >two.csv
+refuses "curves of jobs without a header" 1 "two.csv:1: expected a header with the columns job and curve" "${simulate[@]}" --machines 10 --job-curves two.csv
+printf 'job,curve\n1,none\n' >two.csv
+refuses "a curve of a job that is not there" 1 "none.json" "${simulate[@]}" --machines 10 --job-curves two.csv
+
 echo >>near
 refuses "a series with a gap" 1 "near:61: '': expected microseconds" "${simulate[@]}" --machines 60 --series near
 
@@ -183,7 +205,9 @@ refuses "a policy that is not there" 2 "expected nomora, random" "${simulate[@]}
 refuses "a parameter that is not there" 2 "policy parameter 'q=1'" "${simulate[@]}" -p nomora:q=1
 refuses "a curve that is not there" 1 "none.json" "${simulate[@]}" --machines 10 --curve-mix none=1
 refuses "a folder that cannot be made" 1 "cannot make /no/such/day" "${simulate[@]}" -o /no/such/day
-refuses "no curves" 2 "missing option --curves" "$nomora" simulate --machines 10
+run "$nomora" simulate --machines 60 --slots 4 --hours 0.05 -p nomora --json
+printf '%s\n' "$out" >shipped.json
+check "without --curves, those that come with it" test "$(field shipped.json 'd["policies"][0]["performance"]["jobs"] > 0')" = True
 
 # A signal: partial results, marked as such.
 "${simulate[@]}" --machines 3000 --hours 24 -p nomora:preemption,beta=1 -o stopped >stopped.txt 2>&1 &

@@ -139,37 +139,95 @@ Test(sim, placements_take_effect_at_the_end_of_a_round)
 		     "from 11 to 16 s; the root ends at 15 s, its machine stays the reference");
 }
 
-/* One-task jobs of equal run time on c slots: the number that wait is that of any work-conserving queue. */
-Test(sim, an_overfull_cluster_is_a_plain_queue)
+enum { QUEUE_JOBS = 200, QUEUE_SERVERS = 3, QUEUE_RUN_S = 10, QUEUE_END_S = 1200 };
+
+/* First come, first served: when each job begins. */
+static void queue_begins(const int64_t *submit_us, int64_t *begin_us)
 {
-	enum { JOBS = 200, SERVERS = 3, RUN_S = 10 };
-	int64_t submit_us[JOBS], free_us[SERVERS] = {0}, end_us = 400 * second_us, begin_us[JOBS];
-	double waiting = 0;
+	int64_t free_us[QUEUE_SERVERS] = {0};
+
+	for (int j = 0; j < QUEUE_JOBS; j++) {
+		int server = 0;
+
+		for (int s = 1; s < QUEUE_SERVERS; s++)
+			server = free_us[s] < free_us[server] ? s : server;
+		begin_us[j] = free_us[server] > submit_us[j] ? free_us[server] : submit_us[j];
+		free_us[server] = begin_us[j] + QUEUE_RUN_S * second_us;
+	}
+}
+
+/* Jobs of one task at random moments, more than the machines can run. */
+static void fill_queue(int64_t *submit_us, int64_t *begin_us)
+{
 	struct rng rng;
 
 	rng_seed(&rng, 5);
-	settings.policy = policy_find("random");
 	settings.slots = 1;
-	for (uint64_t m = 0; m < SERVERS; m++)
+	for (uint64_t m = 0; m < QUEUE_SERVERS; m++)
 		workload_add_machine_event(workload, 0, m, WORKLOAD_MACHINE_ADDED, 1);
-	for (int j = 0, at = 0; j < JOBS; j++, at += (int)rng_below(&rng, 5)) {
+	for (int j = 0, at = 0; j < QUEUE_JOBS; j++, at += (int)rng_below(&rng, 5)) {
 		submit_us[j] = at * second_us + 500000;
-		workload_add_task(workload, 10 + (uint64_t)j, 0, submit_us[j], RUN_S * second_us);
+		workload_add_task(workload, 10 + (uint64_t)j, 0, submit_us[j], QUEUE_RUN_S * second_us);
 	}
-	for (int j = 0; j < JOBS; j++) { /* first come, first served */
-		int server = 0;
+	queue_begins(submit_us, begin_us);
+	finish(QUEUE_END_S * second_us, true);
+}
 
-		for (int s = 1; s < SERVERS; s++)
-			server = free_us[s] < free_us[server] ? s : server;
-		begin_us[j] = free_us[server] > submit_us[j] ? free_us[server] : submit_us[j];
-		free_us[server] = begin_us[j] + RUN_S * second_us;
-		for (int64_t t = second_us; t <= end_us; t += second_us)
+static int compare_times(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* One-task jobs of equal run time on c slots: how many wait, and the sum of their waits, are those of any
+ * work-conserving queue. */
+Test(sim, an_overfull_cluster_is_a_plain_queue)
+{
+	int64_t submit_us[QUEUE_JOBS], begin_us[QUEUE_JOBS];
+	double waiting = 0, waits_us = 0;
+
+	fill_queue(submit_us, begin_us);
+	for (int j = 0; j < QUEUE_JOBS; j++) {
+		waits_us += (double)(begin_us[j] - submit_us[j]);
+		for (int64_t t = second_us; t <= QUEUE_END_S * second_us; t += second_us)
 			waiting += t > submit_us[j] && t <= begin_us[j];
 	}
-	finish(end_us, true);
-	run(&result);
-	cr_expect_gt(result.waiting_maximum, 50, "it is over-full");
-	cr_expect_float_eq(result.waiting_mean, waiting / 400, 1e-9);
+	for (int k = 0; policies[k]; k++) {
+		settings.policy = policies[k];
+		run(&result);
+		cr_expect_gt(result.waiting_maximum, 50, "it is over-full");
+		cr_expect_eq(result.finished, QUEUE_JOBS);
+		cr_expect_float_eq(result.waiting_mean, waiting / QUEUE_END_S, 1e-9, "%s", policies[k]->name);
+		cr_expect_float_eq(histogram_mean(result.placement_us) * QUEUE_JOBS, waits_us, 1, "%s",
+				   policies[k]->name);
+		sim_result_free(&result);
+	}
+}
+
+/* Omega makes waiting dearer with time: first come, first served, so that nobody starves. */
+Test(sim, with_omega_the_longest_waiter_is_next)
+{
+	int64_t submit_us[QUEUE_JOBS], begin_us[QUEUE_JOBS];
+
+	settings.policy_settings.flow.omega_per_s = 100;
+	settings.policy_settings.flow.unscheduled_capacity = 0;
+	fill_queue(submit_us, begin_us);
+	for (int j = 0; j < QUEUE_JOBS; j++)
+		begin_us[j] -= submit_us[j];
+	qsort(begin_us, QUEUE_JOBS, sizeof *begin_us, compare_times);
+	for (int k = 0; policies[k]; k++) {
+		settings.policy = policies[k];
+		run(&result);
+		for (int percent = 10; percent <= 100; percent += 10) {
+			double wait_us = (double)begin_us[QUEUE_JOBS * percent / 100 - 1];
+
+			/* the histogram keeps three digits */
+			cr_expect_float_eq(seconds_at(result.placement_us, percent), wait_us / 1e6,
+					   wait_us / 1e9 + 1e-6, "%s, %d %%", policies[k]->name, percent);
+		}
+		sim_result_free(&result);
+	}
 }
 
 static void synthetic(double hours)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Recorded round trips as series for a simulation: text with one value a second, microseconds, a line each; lines that
- * begin with '#' are skipped; plain or gzip. A folder has files whose names begin with "rack", "pod" and "across", for
- * pairs of machines in one rack, in one pod and beyond; their values count as they are. A single file is for all
- * distances, and its values count relative to their median. Read-only once read.
+ * begin with '#' are skipped; plain or gzip. A file NAME.json is what `nomora mesh history --json` prints of one pair
+ * (nomora.mesh_history/1): a window's p99 counts for the seconds since the window before. A folder has files whose
+ * names begin with "rack", "pod" and "across", for pairs of machines in one rack, in one pod and beyond; their values
+ * count as they are. A single file is for all distances, and its values count relative to their median. Read-only once
+ * read.
  */
 #ifndef MODEL_RTT_SERIES_H
 #define MODEL_RTT_SERIES_H
@@ -33,6 +35,13 @@ struct rtt_series_set {
 
 /* One series. 0 or -errno with err set "file:line: ...": a gap, no number, a value not above 0, too few values. */
 int rtt_series_parse(struct rtt_series *series, struct file_lines *lines, struct error *err);
+
+/* The same of nomora.mesh_history/1: no points, time that goes backwards, an hour without a round trip. */
+int rtt_series_parse_history(struct rtt_series *series, const char *name, const char *text, size_t bytes,
+			     struct error *err);
+
+/* The values are all there (code 0), or reading failed: the series is complete or empty. Returns 0 or -errno. */
+int rtt_series_finish(struct rtt_series *series, const char *name, int code, struct error *err);
 
 /* A folder or a file. NULL with err set. */
 struct rtt_series_set *rtt_series_read(const char *path, struct error *err);

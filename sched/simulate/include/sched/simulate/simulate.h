@@ -24,7 +24,7 @@ enum { SIMULATE_POLICIES_MAXIMUM = 16, SIMULATE_NAME_BYTES = 96 };
 
 struct simulate_options {
 	const char *trace, *journal, *swf, *sacct, *write_trace, *sweep, *series, *record, *curves, *curve_mix,
-		*topology, *solver_time, *output;
+		*job_curves, *topology, *solver_time, *output;
 	struct option_list policies, what_if;
 	int64_t checkpoint_s; /* 0 = none */
 	int64_t machines, slots, seed, unscheduled_capacity, gamma, processes, seeds;
