@@ -63,6 +63,8 @@ static const struct option_row rows[] = {
 		      "any: a random free slot; best: a rack with room for the job"),
 	OPTION_CHOICE(struct simulate_options, spill, "spill", 0, "HOW", places,
 		      "end of a flow through a rack or the cluster: a random free slot or the best"),
+	OPTION_INTEGER(struct simulate_options, machine_arcs, "machine-arcs", 0, "N", 0, 1000000,
+		       "arcs of a task to machines, the cheapest; 0 = all up to p_m, as in the paper"),
 	ROW_GAMMA(struct simulate_options, gamma),
 	ROW_OMEGA(struct simulate_options, omega_per_s),
 	ROW_UNSCHEDULED_CAPACITY(struct simulate_options, unscheduled_capacity),

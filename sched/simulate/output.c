@@ -157,6 +157,9 @@ json_t *simulate_settings_json(const struct simulate *simulate)
 		"drift", options->drift, "noise", options->noise, "spike_chance", options->spike_chance, "curve_mix",
 		options->curve_mix, "seed", (json_int_t)options->seed);
 
+	json_object_set_new(object, "machine_arcs", json_integer(options->machine_arcs));
+	if (options->job_curves)
+		json_object_set_new(object, "job_curves", json_string(options->job_curves));
 	if (options->series)
 		json_object_set_new(json_object_get(object, "latency"), "series", json_string(options->series));
 	return object;

@@ -127,6 +127,7 @@ static int common_settings(const struct simulate_options *options, struct sim_se
 	policy->root_anywhere = options->roots == 0;
 	policy->spill = options->spill == 0 ? POLICY_SPILL_ANY : POLICY_SPILL_BEST;
 	policy->lookup = options->interpolate ? COST_LOOKUP_INTERPOLATED : COST_LOOKUP_NEAREST;
+	policy->machine_arcs = (uint32_t)options->machine_arcs;
 	policy->flow.gamma = (int32_t)options->gamma;
 	policy->flow.omega_per_s = options->omega_per_s;
 	policy->flow.unscheduled_capacity = options->omega_per_s > 0 ? 0 : (int32_t)options->unscheduled_capacity;
