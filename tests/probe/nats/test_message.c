@@ -181,3 +181,30 @@ Test(mesh_message, payloads)
 	cr_expect_eq(decode("nomora.mesh.h1.h2", "{\"schema\":\"nomora.mesh_row/2\"}", &out, NULL),
 		     MESH_REFUSAL_PAYLOAD);
 }
+
+Test(mesh_message, the_status_of_a_host)
+{
+	enum latency_host_status status = LATENCY_HOST_ACTIVE;
+	char subject[MESH_SUBJECT_BYTES], host[LATENCY_NAME_BYTES];
+	char *payload = mesh_status_encode("h.2", LATENCY_HOST_DRAINED, "nomora.mesh", subject);
+	struct mesh_message message;
+	struct error err = {0};
+
+	cr_assert_str_eq(subject, "nomora.mesh.h%2E2.%status");
+	cr_assert_str_eq(payload, "{\"schema\":\"nomora.mesh_status/1\",\"status\":\"drained\"}");
+	cr_assert(mesh_status_is(subject) && !mesh_status_is("nomora.mesh.h1.h2"));
+	cr_assert_eq(mesh_status_decode("nomora.mesh", subject, payload, strlen(payload), host, &status, &err), 0, "%s",
+		     err.text);
+	cr_assert_str_eq(host, "h.2");
+	cr_assert_eq(status, LATENCY_HOST_DRAINED);
+	cr_assert_eq(decode(subject, payload, &message, &err), MESH_REFUSAL_SUBJECT, "it is no row");
+	cr_assert_eq(mesh_status_decode("nomora.mesh", "nomora.mesh.h%2.%status", payload, strlen(payload), host,
+					&status, &err),
+		     MESH_REFUSAL_SUBJECT);
+	free(payload);
+	payload = strdup("{\"schema\":\"nomora.mesh_status/1\",\"status\":\"ill\"}");
+	cr_assert_eq(mesh_status_decode("nomora.mesh", subject, payload, strlen(payload), host, &status, &err),
+		     MESH_REFUSAL_PAYLOAD);
+	cr_assert_not_null(strstr(err.text, "expected active, drained or gone"), "%s", err.text);
+	free(payload);
+}
