@@ -82,11 +82,11 @@ static void note_reason(struct mesh_link *link, natsOptions *nats)
 {
 	natsConnection *once = NULL;
 	const char *text = NULL;
+	natsStatus status = natsConnection_GetLastError(link->connection, &text);
 
-	natsConnection_GetLastError(link->connection, &text);
-	if (!text || !*text) {
-		natsStatus status = natsOptions_SetRetryOnFailedConnect(nats, false, NULL, NULL);
-
+	/* "No server": its thread has given up already. */
+	if (!text || !*text || status == NATS_NO_SERVER) {
+		status = natsOptions_SetRetryOnFailedConnect(nats, false, NULL, NULL);
 		status = status == NATS_OK ? natsConnection_Connect(&once, nats) : status;
 		text = nats_GetLastError(NULL);
 		if (status != NATS_OK && (!text || !*text))
