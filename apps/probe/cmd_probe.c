@@ -25,6 +25,7 @@ static const struct option_row rows[] = {
 	STATION_PACKET_ROWS,
 	OPTION_HEADING("Port and run"),
 	STATION_PORT_ROWS,
+	STATION_QUEUE_ROWS,
 	OPTION_HEADING("Results"),
 	OPTION_STRING(struct station_settings, row_path, "output", 'o', "FILE", "our row of the latency matrix (CSV)"),
 	OPTION_STRING(struct station_settings, samples_path, "samples", 0, "FILE",

@@ -5,6 +5,7 @@
 
 static const struct option_row rows[] = {
 	STATION_PORT_ROWS,
+	STATION_QUEUE_ROWS,
 	OPTION_END,
 };
 

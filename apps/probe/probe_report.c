@@ -78,6 +78,7 @@ static void print_warnings(const struct station_result *result, FILE *out)
 		 "packets with an unfinished checksum (on their sender: ethtool -K INTERFACE tx off)"},
 		{summary->other_vlan, "STAMP packets of other VLANs (not answered; see --vlan)"},
 		{summary->samples_dropped, "samples not written"},
+		{summary->not_handed_over, "answers lost between two queues"},
 		{summary->reflector.not_ours, "requests to another host"},
 		{summary->reflector.bad_source, "requests with an impossible source"},
 		{summary->reflector.loops, "answers of other reflectors"},
@@ -146,18 +147,19 @@ static json_t *json_summary(const struct station_result *result)
 	struct mesh_distribution wake_up = mesh_distribution_of(summary->wake_up);
 
 	return json_pack(
-		"{s:s,s:s,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:b,s:I,s:o,s:o,s:{s:I,s:I,s:I,s:I,s:I}}",
+		"{s:s,s:s,s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:b,s:I,s:o,s:o,s:{s:I,s:I,s:I,s:I,s:I}}",
 		"stamps", summary->stamps, "poll", summary->poll, "measured_s", ns_to_s(result->measured),
 		"stamp_error_us", ns_to_us(summary->error_bound), "bad_hmac", (json_int_t)summary->bad_hmac, "skipped",
 		(json_int_t)summary->skipped, "unstamped", (json_int_t)summary->unstamped, "departures",
-		(json_int_t)summary->departures, "send_failures", (json_int_t)summary->send_failures, "broken_frames",
-		(json_int_t)summary->broken_frames, "unfinished_checksums", (json_int_t)summary->unfinished_checksums,
-		"other_vlan", (json_int_t)summary->other_vlan, "interval_us", ns_to_us(summary->interval), "limited",
-		summary->limited, "samples_dropped", (json_int_t)summary->samples_dropped, "wake_up_us",
-		mesh_distribution_json(&wake_up), "reflector", json_reflector(&summary->reflector), "packets",
-		"received", (json_int_t)summary->port.rx_packets, "sent", (json_int_t)summary->port.tx_packets,
-		"missed", (json_int_t)summary->port.rx_missed, "no_buffer", (json_int_t)summary->port.rx_no_mbuf,
-		"send_errors", (json_int_t)summary->port.tx_errors);
+		(json_int_t)summary->departures, "handed_over", (json_int_t)summary->handed_over, "not_handed_over",
+		(json_int_t)summary->not_handed_over, "send_failures", (json_int_t)summary->send_failures,
+		"broken_frames", (json_int_t)summary->broken_frames, "unfinished_checksums",
+		(json_int_t)summary->unfinished_checksums, "other_vlan", (json_int_t)summary->other_vlan, "interval_us",
+		ns_to_us(summary->interval), "limited", summary->limited, "samples_dropped",
+		(json_int_t)summary->samples_dropped, "wake_up_us", mesh_distribution_json(&wake_up), "reflector",
+		json_reflector(&summary->reflector), "packets", "received", (json_int_t)summary->port.rx_packets,
+		"sent", (json_int_t)summary->port.tx_packets, "missed", (json_int_t)summary->port.rx_missed,
+		"no_buffer", (json_int_t)summary->port.rx_no_mbuf, "send_errors", (json_int_t)summary->port.tx_errors);
 }
 
 int report_json(const struct station_result *result, struct error *err)

@@ -15,6 +15,7 @@
 #include <base/progress.h>
 #include <base/stop.h>
 #include <dp/eal.h>
+#include <probe/agent/group.h>
 #include <probe/agent/sample_file.h>
 #include <probe/mesh/watch.h>
 
@@ -56,7 +57,8 @@ struct station {
 	struct dp_pool *pool;
 	struct dp_port *port;
 	struct dp_clock clock;
-	struct agent *agent;
+	struct agent_group *group;
+	struct agent *agent; /* the group's first */
 	struct station_result result;
 };
 
@@ -258,7 +260,10 @@ static int read_settings(struct station *station, struct error *err)
 		.ttl = (uint8_t)settings->ttl,
 		.may_fragment = settings->may_fragment,
 		.packet_bytes = (uint16_t)settings->packet_bytes,
+		.queues = (uint16_t)settings->queues,
 	};
+	if (settings->queues > 1 && settings->samples_path)
+		return error_set(err, EINVAL, "--samples needs --queues 1");
 	if (settings->name && !name_is_valid(settings->name, LATENCY_NAME_BYTES))
 		return bad_option(err, "name", "one word without commas and quotes", settings->name);
 	code = read_paths(settings, options, err);
@@ -302,11 +307,14 @@ static int open_port(struct station *station, const struct option_operands *oper
 		.program = "nomora-probe",
 		.ports = ports,
 		.port_count = 1,
+		.workers = station->settings->queues > 1 ? (unsigned int)station->settings->queues - 1 : 0,
+		.cpus = station->settings->cpus,
 		.memory_MiB = MEMORY_MIB + (bytes > SMALL_BUFFER ? (AGENT_BUFFERS * (unsigned int)bytes) >> 20 : 0),
 		.extra = operands->rest,
 		.extra_count = operands->rest_count,
 	};
 	struct dp_port_options options = {.name = ports[0],
+					  .queues = (uint16_t)station->settings->queues,
 					  .mtu = (uint16_t)station->settings->mtu,
 					  .driver = (enum dp_port_driver)station->settings->driver};
 	int code = dp_eal_start(&eal, err);
@@ -345,7 +353,7 @@ static int add_peers(struct station *station, struct error *err)
 
 	for (size_t i = 0; !code && station->peers && i < station->peers->count; i++)
 		if (station->peers->items[i].address != station->options.address)
-			code = agent_add_peer(station->agent, &station->peers->items[i], err);
+			code = agent_group_add_peer(station->group, &station->peers->items[i], err);
 	return code;
 }
 
@@ -355,19 +363,22 @@ static int collect(struct station *station, struct error *err)
 	struct mesh_row *row = &station->result.row;
 	int code = window ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !code && i < agent_peer_count(station->agent); i++) {
-		agent_window(station->agent, i, window);
+	for (size_t i = 0; !code && i < agent_group_peer_count(station->group); i++) {
+		agent_group_window(station->group, i, window);
 		code = mesh_row_add(row, window);
 	}
 	agent_row_destroy(window);
-	agent_summarise(station->agent, &station->result.summary);
+	agent_group_summarise(station->group, &station->result.summary);
 	return code ? error_set(err, ENOMEM, "out of memory") : 0;
 }
 
 static int open_agent(struct station *station, struct error *err)
 {
-	station->agent = agent_create(&station->options, station->port, station->pool, &station->clock, err);
-	return station->agent ? 0 : -err->code;
+	station->group = agent_group_create(&station->options, station->port, station->pool, &station->clock, err);
+	if (!station->group)
+		return error_code(err, ENOMEM);
+	station->agent = agent_group_first(station->group);
+	return 0;
 }
 
 /* Without an end, into a live matrix. */
@@ -436,14 +447,14 @@ static int run_agent(struct station *station, struct error *err)
 	if (station->progress)
 		run.on_tick = show_progress;
 	station->result.started_at = ns_now_wall();
-	agent_run(station->agent, &run, stop_flag());
+	code = agent_group_run(station->group, &run, stop_flag(), err);
 	station->result.finished_at = ns_now_wall();
 	station->result.measured = run.measured;
 	sample_file_stop(station->sample_file);
 	station->sample_file = NULL;
 	progress_destroy(station->progress);
 	station->progress = NULL;
-	return collect(station, err);
+	return code ? code : collect(station, err);
 }
 
 static int report(struct station *station, struct error *err)
@@ -475,7 +486,7 @@ static void close_station(struct station *station)
 	file_writer_discard(station->samples);
 	progress_destroy(station->progress);
 	mesh_row_clear(&station->result.row);
-	agent_destroy(station->agent);
+	agent_group_destroy(station->group);
 	stamp_keys_free(&station->keys);
 	dp_port_close(station->port);
 	dp_pool_free(station->pool);

@@ -9,15 +9,15 @@
 
 #include <base/error.h>
 #include <base/options.h>
-#include <probe/agent/agent.h>
+#include <probe/agent/group.h>
 #include <probe/mesh/row.h>
 #include <probe/store/recorder.h>
 
 struct station_settings {
 	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan,
-		*keys_path, *tlvs, *paths;
+		*keys_path, *tlvs, *paths, *cpus;
 	int64_t udp_port, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps, source_pps,
-		total_pps, live_hosts, live_racks, live_pairs;
+		total_pps, live_hosts, live_racks, live_pairs, queues;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s;
 	int driver, poll, stamps, format;
 	struct mesh_recorder_options history;
@@ -61,6 +61,13 @@ extern const char *const station_format_names[];
 			      "how long; 0 = until SIGINT or SIGTERM"),                                                \
 		OPTION_FLAG(struct station_settings, json, "json", 0, "print the result as JSON on stdout"),           \
 		OPTION_FLAG(struct station_settings, quiet, "quiet", 'q', "no progress bar, no log lines but errors")
+
+/* Of the commands that end, and so need no live matrix. */
+#define STATION_QUEUE_ROWS                                                                                             \
+	OPTION_INTEGER(struct station_settings, queues, "queues", 0, "N", 0, AGENT_QUEUES_MAXIMUM,                     \
+		       "queues of the port, each with a core of its own; 0 = 1, all that a Linux interface has"),      \
+		OPTION_STRING(struct station_settings, cpus, "cpus", 0, "LIST",                                        \
+			      "one for each queue but the first, such as 2,4-5; default: isolated ones, else any")
 
 /* Of the commands that send probes. */
 #define STATION_SESSION_ROWS                                                                                           \

@@ -15,7 +15,7 @@ a=share$$a b=share$$b
 scratch=$(mktemp -d)
 children=()
 finish() {
-	for child in "${children[@]+"${children[@]}"}"; do kill -KILL "$child" 2>/dev/null; done
+	for child in "${children[@]+"${children[@]}"}"; do kill -KILL "$child" && wait "$child"; done 2>/dev/null
 	ip netns del $a 2>/dev/null
 	ip netns del $b 2>/dev/null
 	rm -rf "$scratch"
@@ -61,7 +61,7 @@ run_nomora() {
 		$column["disturbed"] == 0 { print $column["rtt_us"] }' "$scratch/samples" | quantiles
 }
 run_ping() { from_a ping -i 0.002 -c "$probes" 10.99.0.2 | sed -n 's/.*time=\([0-9.]*\) ms/\1/p' | awk '{ print $1 * 1000 }' | quantiles; }
-run_fping() { from_a fping -q -p 2 -C "$probes" 10.99.0.2 2>&1 | tr ' ' '\n' | awk '/^[0-9.]+$/ && $1 < 1000 { print $1 * 1000 }' | quantiles; }
+run_fping() { from_a fping -q -p 2 -C "$probes" 10.99.0.2 2>&1 | tr ' ' '\n' | awk '/^[0-9]+[.][0-9]+$/ { print $1 * 1000 }' | quantiles; }
 run_irtt() {
 	await_port 2112 || return
 	from_a irtt client -Q -i 2ms -d "$((probes * 2))ms" -o - 10.99.0.2 2>/dev/null |

@@ -260,6 +260,8 @@ void agent_summarise(struct agent *agent, struct agent_summary *summary)
 		.skipped = agent->prober.skipped,
 		.unstamped = agent->unstamped,
 		.departures = agent->departures,
+		.handed_over = agent->handed_over,
+		.not_handed_over = agent->not_handed_over,
 		.send_failures = agent->send_failures,
 		.broken_frames = agent->broken_frames,
 		.unfinished_checksums = agent->unfinished_checksums,

@@ -20,8 +20,20 @@ struct agent_answers {
 	uint8_t *payloads[AGENT_BURST]; /* of the frames, to write to */
 };
 
+/* A frame from another agent of the group, on whose queue it came. */
+struct agent_handover {
+	struct dp_packet *packet;
+	struct stamp received;
+	bool late;
+};
+
+enum { AGENT_HANDOVERS = 1024 }; /* that wait between two agents at most */
+
 struct agent {
 	struct agent_options options;
+	struct agent *const *group; /* [options.queues], NULL = alone; set before any of them runs */
+	struct spsc **inbox;        /* [options.queues] from each of the others */
+	uint64_t handed_over, not_handed_over;
 	struct dp_port *port;
 	uint16_t port_id;
 	uint16_t burst; /* packets sent at once; 1 where sending takes long, so that each has a stamp of its own */

@@ -169,6 +169,7 @@ struct arrival {
 	struct stamp received;        /* right after the burst */
 	const struct dp_clock *clock; /* to convert the kernel's timestamps */
 	bool late;                    /* the port was not looked at for longer than the stall limit */
+	bool handed_over;             /* by another agent of the group */
 };
 
 /* The best stamp of a frame's arrival; *disturbed if it may be wrong. */
@@ -232,12 +233,56 @@ static void take_expired(struct agent *agent, const uint8_t *bytes, size_t lengt
 }
 
 /* Takes the packet. */
+static void put_into_inbox(struct agent *agent, uint16_t to, struct dp_packet *packet, const struct arrival *arrival)
+{
+	struct agent_handover item = {packet, arrival->received, arrival->late};
+
+	if (packet && spsc_put(agent->group[to]->inbox[agent->options.queue], &item)) {
+		agent->handed_over++;
+		return;
+	}
+	agent->not_handed_over++;
+	dp_packet_free(packet);
+}
+
+/*
+ * What came on this queue for another agent of the group: an answer, which its port shows, or a router's message about
+ * its probe. True: the packet is taken. Frames about neighbours are for all.
+ */
+static bool hand_over(struct agent *agent, const struct frame *frame, struct dp_packet *packet,
+		      const struct arrival *arrival)
+{
+	const uint16_t queues = agent->options.queues, self = agent->options.queue;
+	struct expired expired;
+	uint16_t owner = self;
+
+	if (frame->kind == FRAME_WHO_HAS || frame->kind == FRAME_IS_AT) {
+		for (uint16_t to = 0; to < queues; to++)
+			if (to != self)
+				put_into_inbox(agent, to, dp_packet_copy(packet), arrival);
+		return false;
+	}
+	if (frame->kind == FRAME_UDP && frame->source_port == agent->options.udp_port &&
+	    frame->destination_port != agent->options.udp_port)
+		owner = frame->destination_port % queues;
+	else if (agent->options.find_paths && frame->kind == FRAME_OTHER &&
+		 expired_read(dp_packet_bytes(packet), dp_packet_contiguous(packet), &expired) == 0)
+		owner = expired.source_port % queues;
+	if (owner == self)
+		return false;
+	put_into_inbox(agent, owner, packet, arrival);
+	return true;
+}
+
+/* Takes the packet. */
 static void take_frame(struct agent *agent, struct dp_packet *packet, const struct arrival *arrival)
 {
 	const uint8_t *bytes = dp_packet_bytes(packet);
 	struct frame frame = frame_read(bytes, dp_packet_contiguous(packet), dp_packet_contiguous(packet));
 	bool disturbed;
 
+	if (agent->group && !arrival->handed_over && hand_over(agent, &frame, packet, arrival))
+		return;
 	if (!in_our_vlan(agent, &frame)) {
 		agent->other_vlan += frame.kind == FRAME_UDP && is_ours(agent, &frame);
 		dp_packet_free(packet);
@@ -408,10 +453,30 @@ static void upkeep(struct agent *agent, struct stamp now)
 	ask_neighbours(agent);
 }
 
+/* What the others of the group received for us. */
+static bool empty_inbox(struct agent *agent)
+{
+	struct agent_handover item;
+	bool busy = false;
+
+	for (uint16_t from = 0; agent->group && from < agent->options.queues; from++) {
+		if (from == agent->options.queue)
+			continue;
+		for (int i = 0; i < AGENT_BURST && spsc_take(agent->inbox[from], &item); i++) {
+			take_frame(
+				agent, item.packet,
+				&(struct arrival){.received = item.received, .late = item.late, .handed_over = true});
+			busy = true;
+		}
+	}
+	return busy;
+}
+
 bool agent_step(struct agent *agent, struct stamp now)
 {
 	bool busy = receive(agent) > 0;
 
+	busy |= empty_inbox(agent);
 	if (now.ns >= agent->next_upkeep.ns)
 		upkeep(agent, now);
 	busy |= prober_expire(&agent->prober, now, EXPIRED_SESSIONS) == EXPIRED_SESSIONS;

@@ -35,6 +35,7 @@ uint32_t prober_candidates(const struct agent_options *options)
 int prober_choose_ports(struct prober *prober, struct rng *rng)
 {
 	uint32_t wanted = prober_candidates(prober->options) + 1;
+	const uint16_t queues = prober->options->queues; /* the port says which agent of a group an answer is for */
 
 	prober->ports = calloc(wanted, sizeof *prober->ports);
 	prober->path_of_port = malloc(65536 * sizeof *prober->path_of_port);
@@ -44,7 +45,9 @@ int prober_choose_ports(struct prober *prober, struct rng *rng)
 	for (uint32_t i = 0; i < wanted;) {
 		uint16_t port = (uint16_t)(FIRST_DYNAMIC_PORT + rng_below(rng, DYNAMIC_PORTS));
 
-		if (prober->path_of_port[port] >= 0 || port == prober->options->udp_port)
+		if (queues > 1)
+			port = (uint16_t)(port - port % queues + prober->options->queue);
+		if (port < FIRST_DYNAMIC_PORT || prober->path_of_port[port] >= 0 || port == prober->options->udp_port)
 			continue;
 		prober->path_of_port[port] = (int16_t)i;
 		prober->ports[i++] = port;

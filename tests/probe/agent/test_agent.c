@@ -11,7 +11,7 @@
 #include <rte_ring.h>
 
 #include <dp/eal.h>
-#include <probe/agent/agent.h>
+#include <probe/agent/group.h>
 
 struct side {
 	struct agent *agent;
@@ -134,4 +134,117 @@ Test(agent, two_agents_probe_each_other_without_loss)
 		dp_port_close(sides[i].port);
 	}
 	cr_assert_eq(samples, 600);
+}
+
+static void start_eal_for_two(void)
+{
+	struct dp_eal_options options = {.program = "test", .memory_MiB = 64, .workers = 1};
+	struct error err = {0};
+
+	cr_assert_eq(dp_eal_start(&options, &err), 0, "%s", err.text);
+	pool = dp_pool_create("test", 8191, 2048, &err);
+	cr_assert_not_null(pool, "%s", err.text);
+}
+
+static struct dp_port *open_queues(const char *name, struct rte_ring **in, struct rte_ring **out, uint16_t queues)
+{
+	char device[64];
+	struct dp_port_options options = {.name = device, .pool = pool, .descriptors = 512, .queues = queues};
+	struct error err = {0};
+	struct dp_port *port;
+
+	cr_assert_geq(rte_eth_from_rings(name, in, queues, out, queues, 0), 0);
+	snprintf(device, sizeof device, "net_ring_%s", name);
+	port = dp_port_open(&options, &err);
+	cr_assert_not_null(port, "%s", err.text);
+	cr_assert_eq(dp_port_start(port, &err), 0, "%s", err.text);
+	return port;
+}
+
+/* Both reflectors, by one thread: they share no queue. */
+static void *reflect(void *context)
+{
+	struct agent **agents = context;
+
+	while (!stop)
+		for (int i = 0; i < 2; i++)
+			agent_step(agents[i], agent_now(agents[i]));
+	return NULL;
+}
+
+/*
+ * A prober with two queues. Requests of queue i go to a reflector of their own, whose answers come back on the other
+ * queue, those to ARP too: each is handed over to the agent that asked.
+ */
+TestSuite(agent_group, .init = start_eal_for_two, .fini = dp_eal_stop, .timeout = 120);
+
+Test(agent_group, two_queues_hand_their_answers_over)
+{
+	struct agent_options options = {.address = 0x0a000001,
+					.udp_port = 862,
+					.paths = 2,
+					.interval = {500 * NS_PER_US},
+					.timeout = {50 * INT64_C(1000000000)},
+					.count = 200,
+					.slots = 1,
+					.poll = AGENT_POLL_ADAPTIVE,
+					.queues = 2,
+					.seed = 7};
+	struct agent_run run = {.patience = {60 * INT64_C(1000000000)}};
+	struct rte_ring *there[2], *back[2];
+	struct peer peers[2] = {{.name = "x", .address = 0x0a000002}, {.name = "y", .address = 0x0a000003}};
+	struct dp_clock clock, reflectors_clock;
+	struct agent *reflectors[2];
+	struct agent_summary summary;
+	struct agent_group *group;
+	struct dp_port *ports[2];
+	struct agent_row *row;
+	struct error err = {0};
+	pthread_t thread;
+
+	for (int i = 0; i < 2; i++) {
+		there[i] = rte_ring_create(i ? "there1" : "there0", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+		back[i] = rte_ring_create(i ? "back1" : "back0", 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+		cr_assert(there[i] && back[i]);
+	}
+	ports[0] = open_queues("prober", back, there, 2);
+	ports[1] = open_queues("reflector", there, (struct rte_ring *[]){back[1], back[0]}, 2);
+	cr_assert_eq(dp_clock_calibrate(&clock, (struct ns){10 * NS_PER_MS}, &err), 0, "%s", err.text);
+	reflectors_clock = clock;
+	group = agent_group_create(&options, ports[0], pool, &clock, &err);
+	cr_assert_not_null(group, "%s", err.text);
+	for (uint16_t i = 0; i < 2; i++) {
+		struct agent_options own = {.address = peers[i].address,
+					    .udp_port = 862,
+					    .reflect = true,
+					    .paths = 1,
+					    .interval = {NS_PER_S},
+					    .timeout = {NS_PER_S},
+					    .slots = 1,
+					    .queue = i};
+
+		reflectors[i] = agent_create(&own, ports[1], pool, &reflectors_clock, &err);
+		cr_assert_not_null(reflectors[i], "%s", err.text);
+		cr_assert_eq(agent_group_add_peer(group, &peers[i], &err), 0, "%s", err.text);
+	}
+	cr_assert_eq(pthread_create(&thread, NULL, reflect, reflectors), 0);
+	cr_assert_eq(agent_group_run(group, &run, &stop, &err), 0, "%s", err.text);
+	stop = 1;
+	pthread_join(thread, NULL);
+	row = agent_row_create(agent_group_first(group));
+	for (size_t i = 0; i < agent_group_peer_count(group); i++) {
+		agent_group_window(group, i, row);
+		cr_assert_str_eq(row->peer.name, peers[i].name);
+		cr_assert_eq(row->counters.sent, 200);
+		cr_assert_eq(row->counters.fresh, 200, "%lu of %s", row->counters.fresh, row->peer.name);
+	}
+	agent_group_summarise(group, &summary);
+	cr_assert_geq(summary.handed_over, 2 * 200);
+	cr_assert_eq(summary.not_handed_over, 0);
+	agent_row_destroy(row);
+	agent_group_destroy(group);
+	for (int i = 0; i < 2; i++) {
+		agent_destroy(reflectors[i]);
+		dp_port_close(ports[i]);
+	}
 }

@@ -72,6 +72,7 @@ struct agent_sample {
 
 struct agent_options {
 	uint16_t queue;     /* of the port */
+	uint16_t queues;    /* on which agents of one group work, see group.h; 0 = this one is alone */
 	ip_address address; /* ours */
 	int prefix_bits;    /* peers outside of address/prefix go to the gateway; 0 = all are on the link */
 	ip_address gateway; /* 0 = none */
@@ -212,6 +213,8 @@ struct agent_summary {
 	struct ns interval;       /* between two probes to a peer, longer than asked for where probe_pps limits it */
 	bool limited;             /* it does */
 	uint64_t samples_dropped; /* agent_take_sample() was too slow */
+	uint64_t handed_over;     /* frames that came on the queue of another agent of the group */
+	uint64_t not_handed_over; /* lost: it was too slow */
 	struct ns error_bound;    /* of one stamp: half the bracket around the clock's reading */
 	const struct histogram *wake_up; /* ns from a packet's arrival by the kernel to our taking it */
 	struct reflector_counters reflector;
