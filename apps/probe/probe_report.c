@@ -78,6 +78,7 @@ static void print_warnings(const struct station_result *result, FILE *out)
 		 "packets with an unfinished checksum (on their sender: ethtool -K INTERFACE tx off)"},
 		{summary->other_vlan, "STAMP packets of other VLANs (not answered; see --vlan)"},
 		{summary->samples_dropped, "samples not written"},
+		{summary->frames_dropped, "packets not in the capture"},
 		{summary->not_handed_over, "answers lost between two queues"},
 		{summary->reflector.not_ours, "requests to another host"},
 		{summary->reflector.bad_source, "requests with an impossible source"},

@@ -15,13 +15,21 @@
 #include <base/progress.h>
 #include <base/stop.h>
 #include <dp/eal.h>
+#include <probe/agent/capture_file.h>
 #include <probe/agent/group.h>
 #include <probe/agent/sample_file.h>
 #include <probe/mesh/watch.h>
 
 #include "command.h"
 
-enum { MEMORY_MIB = 64, SMALL_BUFFER = 2048, SAMPLES_KEPT = 1 << 16, SESSIONS_FINE = 1024, ALLOW_MAXIMUM = 64 };
+enum {
+	MEMORY_MIB = 64,
+	SMALL_BUFFER = 2048,
+	SAMPLES_KEPT = 1 << 16,
+	FRAMES_KEPT = 1 << 14,
+	SESSIONS_FINE = 1024,
+	ALLOW_MAXIMUM = 64
+};
 
 const char *const station_format_names[] = {"ptp", "ntp", NULL};
 
@@ -52,7 +60,8 @@ struct station {
 	struct reflector_prefix allow[ALLOW_MAXIMUM];
 	struct stamp_keys keys;
 	struct progress *progress;
-	struct file_writer *samples;
+	struct file_writer *samples, *capture;
+	struct capture_file *capture_file;
 	struct sample_file *sample_file;
 	struct dp_pool *pool;
 	struct dp_port *port;
@@ -246,6 +255,7 @@ static int read_settings(struct station *station, struct error *err)
 		.source_pps = (uint32_t)settings->source_pps,
 		.total_pps = (uint32_t)settings->total_pps,
 		.samples = settings->samples_path ? SAMPLES_KEPT : 0,
+		.frames = settings->capture_path ? FRAMES_KEPT : 0,
 		.poll = (enum agent_poll)settings->poll,
 		.stamps = (enum agent_stamps)settings->stamps,
 		.format = settings->format == 1 ? STAMP_NTP : STAMP_PTP,
@@ -262,8 +272,8 @@ static int read_settings(struct station *station, struct error *err)
 		.packet_bytes = (uint16_t)settings->packet_bytes,
 		.queues = (uint16_t)settings->queues,
 	};
-	if (settings->queues > 1 && settings->samples_path)
-		return error_set(err, EINVAL, "--samples needs --queues 1");
+	if (settings->queues > 1 && (settings->samples_path || settings->capture_path))
+		return error_set(err, EINVAL, "--%s needs --queues 1", settings->samples_path ? "samples" : "capture");
 	if (settings->name && !name_is_valid(settings->name, LATENCY_NAME_BYTES))
 		return bad_option(err, "name", "one word without commas and quotes", settings->name);
 	code = read_paths(settings, options, err);
@@ -293,10 +303,11 @@ static int open_outputs(struct station *station, struct error *err)
 
 	if (settings->row_path && file_writer_try(settings->row_path, err) < 0)
 		return -err->code;
-	if (!settings->samples_path)
-		return 0;
-	station->samples = file_writer_open(settings->samples_path, err);
-	return station->samples ? 0 : -err->code;
+	if (settings->samples_path && !(station->samples = file_writer_open(settings->samples_path, err)))
+		return -err->code;
+	if (settings->capture_path && !(station->capture = file_writer_open(settings->capture_path, err)))
+		return -err->code;
+	return 0;
 }
 
 static int open_port(struct station *station, const struct option_operands *operands, struct error *err)
@@ -440,6 +451,10 @@ static int run_agent(struct station *station, struct error *err)
 			sample_file_start(station->agent, station->peers, file_writer_stream(station->samples), err);
 		code = station->sample_file ? 0 : -err->code;
 	}
+	if (!code && station->capture) {
+		station->capture_file = capture_file_start(station->agent, file_writer_stream(station->capture), err);
+		code = station->capture_file ? 0 : -err->code;
+	}
 	if (code)
 		return code;
 	if (!settings->quiet && !settings->json)
@@ -451,7 +466,9 @@ static int run_agent(struct station *station, struct error *err)
 	station->result.finished_at = ns_now_wall();
 	station->result.measured = run.measured;
 	sample_file_stop(station->sample_file);
+	capture_file_stop(station->capture_file);
 	station->sample_file = NULL;
+	station->capture_file = NULL;
 	progress_destroy(station->progress);
 	station->progress = NULL;
 	return code ? code : collect(station, err);
@@ -471,6 +488,10 @@ static int report(struct station *station, struct error *err)
 		code = file_writer_commit(station->samples, err);
 		station->samples = NULL;
 	}
+	if (!code && station->capture) {
+		code = file_writer_commit(station->capture, err);
+		station->capture = NULL;
+	}
 	if (!code && settings->row_path)
 		code = mesh_row_write(&result->row, settings->row_path, err);
 	if (!code && settings->json)
@@ -483,7 +504,9 @@ static int report(struct station *station, struct error *err)
 static void close_station(struct station *station)
 {
 	sample_file_stop(station->sample_file);
+	capture_file_stop(station->capture_file);
 	file_writer_discard(station->samples);
+	file_writer_discard(station->capture);
 	progress_destroy(station->progress);
 	mesh_row_clear(&station->result.row);
 	agent_group_destroy(station->group);

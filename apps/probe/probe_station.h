@@ -15,7 +15,7 @@
 
 struct station_settings {
 	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan,
-		*keys_path, *tlvs, *paths, *cpus;
+		*keys_path, *tlvs, *paths, *cpus, *capture_path;
 	int64_t udp_port, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps, source_pps,
 		total_pps, live_hosts, live_racks, live_pairs, queues;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s;
@@ -67,7 +67,9 @@ extern const char *const station_format_names[];
 	OPTION_INTEGER(struct station_settings, queues, "queues", 0, "N", 0, AGENT_QUEUES_MAXIMUM,                     \
 		       "queues of the port, each with a core of its own; 0 = 1, all that a Linux interface has"),      \
 		OPTION_STRING(struct station_settings, cpus, "cpus", 0, "LIST",                                        \
-			      "one for each queue but the first, such as 2,4-5; default: isolated ones, else any")
+			      "one for each queue but the first, such as 2,4-5; default: isolated ones, else any"),    \
+		OPTION_STRING(struct station_settings, capture_path, "capture", 0, "FILE",                             \
+			      "the STAMP packets sent and received, with their stamps (pcapng)")
 
 /* Of the commands that send probes. */
 #define STATION_SESSION_ROWS                                                                                           \

@@ -63,7 +63,11 @@ static int create_reflector(struct agent *agent, struct error *err)
 	memcpy(rules.mac, agent->mac, FRAME_MAC_BYTES);
 	agent->reflector = reflector_create(REFLECTOR_SESSIONS, &rules);
 	agent->wake_up = prober_histogram(&agent->prober);
-	return agent->reflector && agent->wake_up ? 0 : error_set(err, ENOMEM, "out of memory");
+	if (agent->options.frames)
+		agent->frames = spsc_create(agent->options.frames, sizeof(struct agent_frame));
+	return agent->reflector && agent->wake_up && (agent->frames || !agent->options.frames)
+		       ? 0
+		       : error_set(err, ENOMEM, "out of memory");
 }
 
 /* S: the kernel says that something disciplines its clock (NTP or PTP), and how well. */
@@ -153,6 +157,7 @@ void agent_destroy(struct agent *agent)
 	neighbours_free(&agent->neighbours);
 	reflector_destroy(agent->reflector);
 	histogram_destroy(agent->wake_up);
+	free(agent->frames);
 	free(agent);
 }
 
@@ -194,6 +199,11 @@ size_t agent_session_bytes(const struct agent *agent)
 void agent_set_mode(struct agent *agent, enum agent_mode mode)
 {
 	prober_set_mode(&agent->prober, mode, dp_now(agent->clock));
+}
+
+bool agent_take_frame(struct agent *agent, struct agent_frame *frame)
+{
+	return agent->frames && spsc_take(agent->frames, frame);
 }
 
 bool agent_take_sample(struct agent *agent, struct agent_sample *sample)
@@ -260,6 +270,7 @@ void agent_summarise(struct agent *agent, struct agent_summary *summary)
 		.skipped = agent->prober.skipped,
 		.unstamped = agent->unstamped,
 		.departures = agent->departures,
+		.frames_dropped = agent->frames_dropped,
 		.handed_over = agent->handed_over,
 		.not_handed_over = agent->not_handed_over,
 		.send_failures = agent->send_failures,

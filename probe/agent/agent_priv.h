@@ -34,6 +34,8 @@ struct agent {
 	struct agent *const *group; /* [options.queues], NULL = alone; set before any of them runs */
 	struct spsc **inbox;        /* [options.queues] from each of the others */
 	uint64_t handed_over, not_handed_over;
+	struct spsc *frames; /* NULL = not wanted */
+	uint64_t frames_dropped;
 	struct dp_port *port;
 	uint16_t port_id;
 	uint16_t burst; /* packets sent at once; 1 where sending takes long, so that each has a stamp of its own */

@@ -23,18 +23,6 @@ struct stamp agent_now(const struct agent *agent)
 	return dp_now(agent->clock);
 }
 
-/* Takes the packets; returns how many left, from the first on. A full transmit ring is tried again for a moment. */
-static uint16_t send_now(struct agent *agent, struct dp_packet **packets, uint16_t count)
-{
-	uint16_t sent = 0;
-
-	for (int attempt = 0; attempt < SEND_ATTEMPTS && sent < count; attempt++)
-		sent += dp_transmit(agent->port_id, agent->options.queue, packets + sent, (uint16_t)(count - sent));
-	dp_packets_free(packets + sent, count - sent);
-	agent->send_failures += count - sent;
-	return sent;
-}
-
 /* The clock against the kernel's, read within the last millisecond: both drift by less than 1 ns in it. */
 static const struct dp_clock *fresh_clock(struct agent *agent)
 {
@@ -48,24 +36,68 @@ static const struct dp_clock *fresh_clock(struct agent *agent)
 	return &agent->reading;
 }
 
-/* A frame of ours left at this time. */
-static void take_departure(void *context, const struct frame *frame, struct stamp at)
+/* For the capture. */
+static void keep_frame(struct agent *agent, const uint8_t *bytes, size_t captured, size_t length, struct stamp at,
+		       bool outbound)
 {
+	struct agent_frame frame;
+
+	if (!agent->frames)
+		return;
+	frame.at = at;
+	frame.outbound = outbound;
+	frame.length = (uint32_t)length;
+	frame.captured = (uint32_t)(captured < AGENT_FRAME_BYTES ? captured : AGENT_FRAME_BYTES);
+	memcpy(frame.bytes, bytes, frame.captured);
+	if (!spsc_put(agent->frames, &frame))
+		agent->frames_dropped++;
+}
+
+/* A frame of ours left. */
+static void take_departure(void *context, const struct kernel_departure *departure)
+{
+	const struct frame *frame = departure->frame;
 	struct agent *agent = context;
 
 	if (frame->source_address != agent->options.address)
 		return;
 	agent->departures++;
+	keep_frame(agent, departure->bytes, departure->captured, departure->length, departure->at, true);
 	if (frame->source_port == agent->options.udp_port)
-		reflector_left(agent->reflector, frame, (struct ns){at.ns});
+		reflector_left(agent->reflector, frame, (struct ns){departure->at.ns});
 	else
-		prober_left(&agent->prober, frame, dp_clock_from_wall(fresh_clock(agent), at));
+		prober_left(&agent->prober, frame, dp_clock_from_wall(fresh_clock(agent), departure->at));
 }
 
 static void take_departures(struct agent *agent)
 {
 	if (agent->wants_kernel_stamps)
 		kernel_stamps_departures(agent->kernel, take_departure, agent);
+}
+
+/* Where the kernel does not hand over what left. */
+static void keep_sent(struct agent *agent, struct dp_packet **packets, uint16_t count)
+{
+	struct stamp now;
+
+	if (!agent->frames || (agent->wants_kernel_stamps && kernel_stamps_has_departures(agent->kernel)))
+		return;
+	now = dp_clock_to_wall(agent->clock, dp_now(agent->clock));
+	for (uint16_t i = 0; i < count; i++)
+		keep_frame(agent, dp_packet_bytes(packets[i]), dp_packet_contiguous(packets[i]),
+			   dp_packet_length(packets[i]), now, true);
+}
+
+/* Takes the packets; returns how many left, from the first on. A full transmit ring is tried again for a moment. */
+static uint16_t send_now(struct agent *agent, struct dp_packet **packets, uint16_t count)
+{
+	uint16_t sent = 0;
+
+	for (int attempt = 0; attempt < SEND_ATTEMPTS && sent < count; attempt++)
+		sent += dp_transmit(agent->port_id, agent->options.queue, packets + sent, (uint16_t)(count - sent));
+	dp_packets_free(packets + sent, count - sent);
+	agent->send_failures += count - sent;
+	return sent;
 }
 
 static void add_tag(const struct agent *agent, struct frame *frame)
@@ -116,6 +148,7 @@ static void send_answers(struct agent *agent)
 		reflector_finish(&answers->prepared[i], sent_at, answers->payloads[i]);
 		dp_packet_set_length(packet, frame_write_udp(frame, dp_packet_bytes(packet), dp_packet_room(packet)));
 	}
+	keep_sent(agent, answers->packets, answers->count);
 	sent = send_now(agent, answers->packets, answers->count);
 	left_at.v = dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns;
 	for (uint16_t i = 0; i < sent; i++)
@@ -297,6 +330,8 @@ static void take_frame(struct agent *agent, struct dp_packet *packet, const stru
 	if (is_intact(agent, &frame) && is_ours(agent, &frame) && dp_packet_in_one_piece(packet)) {
 		struct stamp arrived = stamp_arrival(agent, &frame, arrival, &disturbed);
 
+		keep_frame(agent, bytes, dp_packet_contiguous(packet), dp_packet_length(packet),
+			   dp_clock_to_wall(agent->clock, arrived), false);
 		if (frame.destination_port == agent->options.udp_port && agent->options.reflect) {
 			take_request(agent, &frame, arrived, packet);
 			return;
@@ -400,6 +435,7 @@ static void send_probes(struct agent *agent, const struct prober_probe *probes, 
 
 		for (uint16_t i = 0; i < count; i++)
 			write_probe(agent, &probes[i], written_at, packets[i]);
+		keep_sent(agent, packets, count);
 		sent_at = dp_now(agent->clock);
 		sent = send_now(agent, packets, count);
 		disturbed = longer_than(agent, dp_now(agent->clock), sent_at);

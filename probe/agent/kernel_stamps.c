@@ -332,6 +332,11 @@ void kernel_stamps_drain(struct kernel_stamps *stamps)
 	} while (got == BATCH);
 }
 
+bool kernel_stamps_has_departures(const struct kernel_stamps *stamps)
+{
+	return stamps->stamps_departures;
+}
+
 static struct stamp read_departure(struct msghdr *message)
 {
 	struct scm_timestamping times;
@@ -345,8 +350,7 @@ static struct stamp read_departure(struct msghdr *message)
 	return (struct stamp){.clock = CLOCK_WALL};
 }
 
-void kernel_stamps_departures(struct kernel_stamps *stamps,
-			      void (*left)(void *context, const struct frame *frame, struct stamp at), void *context)
+void kernel_stamps_departures(struct kernel_stamps *stamps, kernel_stamps_left *left, void *context)
 {
 	struct mmsghdr messages[BATCH];
 	int got;
@@ -361,7 +365,8 @@ void kernel_stamps_departures(struct kernel_stamps *stamps,
 			struct stamp at = read_departure(&messages[i].msg_hdr);
 
 			if (is_stamp_frame(&frame) && at.valid)
-				left(context, &frame, at);
+				left(context,
+				     &(struct kernel_departure){&frame, stamps->copies[i], captured, length, at});
 		}
 	} while (got == BATCH);
 }

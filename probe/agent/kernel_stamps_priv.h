@@ -44,8 +44,18 @@ void kernel_stamps_drain(struct kernel_stamps *stamps);
  * Hands over the STAMP frames that have left since the last call, headers and base packet, with the kernel's timestamp
  * of when the driver of the interface had them. On a veth pair that is before dp_transmit() returns.
  */
-void kernel_stamps_departures(struct kernel_stamps *stamps,
-			      void (*left)(void *context, const struct frame *frame, struct stamp at), void *context);
+struct kernel_departure {
+	const struct frame *frame;
+	const uint8_t *bytes; /* of the frame */
+	size_t captured, length;
+	struct stamp at; /* CLOCK_WALL */
+};
+
+typedef void kernel_stamps_left(void *context, const struct kernel_departure *departure);
+
+void kernel_stamps_departures(struct kernel_stamps *stamps, kernel_stamps_left *left, void *context);
+/* It hands them over at all. */
+bool kernel_stamps_has_departures(const struct kernel_stamps *stamps);
 
 struct kernel_arrival {
 	struct stamp at;  /* CLOCK_WALL; invalid where there is no timestamp (any more) */

@@ -47,6 +47,12 @@ reflector --mtu 9000
 probes --dscp 46 --ecn 1 --ttl 7 --no-df
 expect "DSCP, ECN and DF come back, the hop limit is reported" \
 	'.headers == {"request_ttl": 7, "ttl": 255, "dscp": 46, "ecn": 1, "dont_fragment": false, "congested": 0}'
+probes --capture "$scratch/own.pcapng" --samples "$scratch/own.csv"
+expect "a capture of one's own" true
+run "$nomora" rtt "$scratch/own.pcapng" --peers "$scratch/peers" --compare "$scratch/own.csv" --json
+check "it has every probe with the stamps of its sample" jq -e '.compare | .added_us.probes == 20 and .not_captured == 0' <<<"$out"
+refuses "a capture of several queues" 2 '--capture needs --queues 1' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" \
+	--capture "$scratch/own.pcapng" --queues 2
 probes
 check "the kernel stamps the departure of every probe" jq -e '.run.departures >= 20' <<<"$out"
 expect "the defaults" '.headers == {"request_ttl": 255, "ttl": 255, "dscp": 0, "ecn": 0, "dont_fragment": true, "congested": 0}'

@@ -58,6 +58,8 @@ enum agent_stamps {
 extern const char *const agent_poll_names[];
 extern const char *const agent_stamps_names[];
 
+enum { AGENT_FRAME_BYTES = 128 }; /* of a captured frame: its headers, the base packet and some of the TLVs */
+
 /* One answered probe. */
 struct agent_sample {
 	ip_address peer;      /* its address */
@@ -106,6 +108,7 @@ struct agent_options {
 	struct ns stall;               /* 0 = 100 us */
 	int digits; /* of round trips in histograms: 3 (0, up to 152 KB each) or 2 (22 KB), for thousands of sessions */
 	size_t samples; /* kept for agent_take_sample(); 0 = none */
+	size_t frames;  /* kept for agent_take_frame(); 0 = none */
 };
 
 struct agent;
@@ -145,6 +148,17 @@ void agent_sleep(struct agent *agent, struct stamp until);
 
 /* The oldest sample that was not taken yet; one other thread may call it. False: there is none. */
 bool agent_take_sample(struct agent *agent, struct agent_sample *sample);
+
+/* A STAMP packet that was sent or received. */
+struct agent_frame {
+	struct stamp at; /* when it left or came, CLOCK_WALL: the stamp that the samples are made of */
+	bool outbound;
+	uint32_t captured, length;
+	uint8_t bytes[AGENT_FRAME_BYTES];
+};
+
+/* As agent_take_sample(). */
+bool agent_take_frame(struct agent *agent, struct agent_frame *frame);
 
 struct agent_path_row {
 	uint16_t source_port;
@@ -213,6 +227,7 @@ struct agent_summary {
 	struct ns interval;       /* between two probes to a peer, longer than asked for where probe_pps limits it */
 	bool limited;             /* it does */
 	uint64_t samples_dropped; /* agent_take_sample() was too slow */
+	uint64_t frames_dropped;  /* agent_take_frame() was too slow */
 	uint64_t handed_over;     /* frames that came on the queue of another agent of the group */
 	uint64_t not_handed_over; /* lost: it was too slow */
 	struct ns error_bound;    /* of one stamp: half the bracket around the clock's reading */
