@@ -12,7 +12,7 @@
 const char *const agent_poll_names[] = {"auto", "busy", "adaptive", NULL};
 const char *const agent_stamps_names[] = {"auto", "tsc", "kernel", NULL};
 
-enum { REFLECTOR_SESSIONS = 65536 };
+enum { REFLECTOR_SESSIONS = 1 << 18 }; /* 25 MB when all are in use */
 
 static const struct ns default_stall = {100 * NS_PER_US};
 

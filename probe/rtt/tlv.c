@@ -83,6 +83,8 @@ size_t tlv_request_bytes(const struct tlv_request *request)
 {
 	size_t bytes = 0;
 
+	if (!request->wanted)
+		return request->padding;
 	for (int type = 0; type < TLV_TYPES; type++)
 		bytes += is_wanted(request, type) ? HEADER + value_bytes(request, (enum tlv_type)type) : 0;
 	return bytes + (request->key && bytes ? HEADER + STAMP_HMAC_BYTES : 0) + request->padding;
@@ -133,6 +135,8 @@ void tlv_write_request(const struct tlv_request *request, uint8_t *out)
 {
 	uint8_t *at = out;
 
+	if (!request->wanted && !request->padding)
+		return;
 	memset(out, 0, tlv_request_bytes(request));
 	for (int type = 0; type < TLV_TYPES; type++) {
 		if (!is_wanted(request, type))
