@@ -258,6 +258,8 @@ int command_dataflow(int argc, char **argv)
 	struct option_operands operands;
 	int code;
 
+	if (argc > 1 && strcmp(argv[1], "worker") == 0)
+		return dataflow_command_worker(argc - 1, argv + 1);
 	for (size_t e = 0; e < ENGINES_MOST && engine_name(e); e++)
 		engine_names[e] = engine_name(e);
 	code = command_parse(&usage, argc, argv, &settings, &operands);

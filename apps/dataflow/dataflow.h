@@ -53,6 +53,9 @@ int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_pla
 /* The figures of --experiment into -o DIR, their values on standard output; an exit code. */
 int dataflow_run_experiment(const struct dataflow_settings *settings);
 
+/* nomora dataflow worker */
+int dataflow_command_worker(int argc, char **argv);
+
 /* The exit code for an error of the rooms: 3 where the answer is no. */
 int dataflow_fail(const struct error *err);
 

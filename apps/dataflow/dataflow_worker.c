@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nomora dataflow worker: one task of a job as a process. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <base/json.h>
+#include <base/stop.h>
+#include <worker/worker.h>
+
+#include "../command.h"
+#include "dataflow.h"
+
+static const struct option_row rows[] = {OPTION_END};
+
+static const struct option_usage usage = {
+	.command = "nomora dataflow worker",
+	.operands = "PLAN",
+	.summary = "Runs one task of a dataflow job: takes tuples in over TCP and sends tuples on.",
+	.teach = "PLAN is a file (nomora.worker/1), - is stdin. Prints a line of JSON (nomora.worker-report/1) each "
+		 "second and at the "
+		 "end.\nSIGTERM lets a source end; the tasks behind it end when they have passed on all that came.\n"
+		 "'nomora dataflow run' starts these.\n",
+	.rows = rows,
+	.operands_minimum = 1,
+	.operands_maximum = 1,
+};
+
+static int print_report(void *context, const struct worker_report *report)
+{
+	json_t *json = worker_report_to_json(report);
+	char *line = json ? json_dumps(json, JSON_REAL_PRECISION(12)) : NULL;
+	int code = line ? 0 : error_set(context, ENOMEM, "out of memory");
+
+	json_decref(json);
+	if (line && puts(line) >= 0)
+		code = command_flush(context);
+	free(line);
+	return code;
+}
+
+int dataflow_command_worker(int argc, char **argv)
+{
+	struct error err = {0};
+	struct option_operands operands;
+	struct worker_plan *plan;
+	int code = command_parse(&usage, argc, argv, NULL, &operands);
+
+	if (code >= 0)
+		return code;
+	stop_catch_signals();
+	plan = worker_plan_read(operands.items[0], &err);
+	code = plan ? worker_run(plan, stop_flag(), print_report, &err, &err) : error_code(&err, EIO);
+	worker_plan_destroy(plan);
+	options_free(&operands);
+	return code < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The part of a dataflow job that one process runs, and what the process reports. Both are one JSON object, described
+ * in docs/formats.md:
+ *
+ *   {"schema": "nomora.worker/1", "task": "count.sum.0", "number": 2, "address": "10.77.1.2", "port": 7800, "inputs":
+ * 2, "tuple_bytes": 1000, "cpu_us": 5, "edges": [{"copies": "one", "selectivity": 1, "targets": [{"address":
+ * "10.77.2.1", "port": 7801, "share": 0.5}]}]}
+ *
+ * Plain data, owned by the caller through worker_plan_destroy(). Rates are MB/s (10^6 bytes of tuples).
+ */
+#ifndef MODEL_WORKER_H
+#define MODEL_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <base/address.h>
+#include <base/error.h>
+
+enum {
+	WORKER_NAME_BYTES = 256,
+	WORKER_TUPLE_MINIMUM = 64, /* bytes, its header included */
+	WORKER_TUPLE_MAXIMUM = 65536,
+	WORKER_TARGETS_MAXIMUM = 10000, /* of an edge */
+};
+
+struct worker_target {
+	ip_address address;
+	uint16_t port, source_port; /* source_port 0: any */
+	double share;               /* of the edge's tuples, > 0; unused where each target gets a copy */
+};
+
+struct worker_edge {
+	bool to_all;
+	double selectivity; /* tuples sent per tuple received (a source: emitted) */
+	struct worker_target *targets;
+	uint32_t target_count;
+};
+
+/* A task without inputs is a source, one without edges a sink. */
+struct worker_plan {
+	char task[WORKER_NAME_BYTES];
+	uint32_t number; /* of the task among all that exchange tuples: marks the tuples of a source */
+	ip_address address;
+	uint16_t port;
+	uint32_t inputs; /* connections that will come */
+	uint32_t tuple_bytes;
+	double MBps, MB; /* a source emits at most this rate, and this much; INFINITY: no limit */
+	double cpu_us;   /* CPU time per tuple received (a source: emitted) */
+	struct worker_edge *edges;
+	uint32_t edge_count;
+};
+
+/* Numbers since the start; percentiles since the last report. */
+struct worker_report {
+	char task[WORKER_NAME_BYTES];
+	double s;
+	uint64_t received, sent; /* tuples; a source receives none, and what it sends to no one counts as sent */
+	double received_MBps, sent_MBps;       /* since the last report */
+	uint64_t lost, duplicated;             /* tuples, by the sequence numbers of each connection */
+	double latency_p50_us, latency_p99_us; /* from the source's emission to here; NAN: no tuple came */
+	bool done;                             /* the last report: every tuple received and every tuple sent on */
+};
+
+/* "-" = stdin. NULL with err set, naming file and field. */
+struct worker_plan *worker_plan_read(const char *path, struct error *err);
+struct worker_plan *worker_plan_parse(const char *name, const char *text, size_t bytes, struct error *err);
+void worker_plan_destroy(struct worker_plan *plan); /* NULL is legal */
+/* New reference, NULL if out of memory. */
+json_t *worker_plan_to_json(const struct worker_plan *plan);
+
+/* New reference, NULL if out of memory: nomora.worker-report/1. */
+json_t *worker_report_to_json(const struct worker_report *report);
+/* 0 or -EINVAL with err set. */
+int worker_report_parse(const char *name, const char *text, size_t bytes, struct worker_report *report,
+			struct error *err);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One task of a dataflow job as a process: takes tuples in from TCP connections, spends CPU time on each, and sends
+ * tuples on. Queues are bounded: while a tuple would not fit into every output, no input is read, and TCP holds the
+ * senders back. One thread.
+ *
+ * A source emits until it has sent its volume or `stop` is set; then it closes its outputs. Every other task ends when
+ * all its inputs have ended and its queues are empty, so a whole job ends in the order of its data, without losing a
+ * tuple.
+ */
+#ifndef WORKER_WORKER_H
+#define WORKER_WORKER_H
+
+#include <signal.h>
+
+#include <base/error.h>
+#include <model/worker.h>
+
+/* Once a second and at the end (`done`). A value other than 0 ends the worker with it. */
+typedef int (*worker_reporter)(void *context, const struct worker_report *report);
+
+/* 0 when every tuple has been passed on; -ETIMEDOUT (no connection, or not drained within 30 s), -errno with err set.
+ */
+int worker_run(const struct worker_plan *plan, const volatile sig_atomic_t *stop, worker_reporter reporter,
+	       void *context, struct error *err);
+
+#endif
