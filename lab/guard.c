@@ -3,7 +3,7 @@
  * The guard is a child in its own session, which waits on a pipe whose other end only its parent holds. The kernel
  * closes that end however the parent dies; then the guard takes the lab down.
  */
-#include <lab/lab.h>
+#include <lab/guard.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +15,19 @@
 
 #include "lab_priv.h"
 
-struct lab_guard {
-	char name[LAB_NAME_MAXIMUM + 1];
+struct guard {
 	pid_t pid;
 	int pipe; /* our end */
 };
 
-static void guard_body(int descriptor, const char *name) __attribute__((noreturn));
+struct lab_guard {
+	char name[LAB_NAME_MAXIMUM + 1];
+	struct guard *guard;
+};
 
-static void guard_body(int descriptor, const char *name)
+static void guard_body(int descriptor, void (*action)(void *context), void *context) __attribute__((noreturn));
+
+static void guard_body(int descriptor, void (*action)(void *context), void *context)
 {
 	char byte;
 	ssize_t count;
@@ -41,35 +45,67 @@ static void guard_body(int descriptor, const char *name)
 		count = read(descriptor, &byte, 1);
 	while (count < 0 && errno == EINTR);
 	if (count != 1)
-		lab_down(name, NULL);
+		action(context);
 	_exit(0);
 }
 
-struct lab_guard *lab_guard_start(const char *name, struct error *err)
+struct guard *guard_start(void (*action)(void *context), void *context, struct error *err)
 {
-	struct lab_guard *guard = calloc(1, sizeof *guard);
+	struct guard *guard = calloc(1, sizeof *guard);
 	int ends[2];
 
 	if (!guard || pipe2(ends, O_CLOEXEC) != 0) {
-		error_set(err, errno, "cannot start the lab's guard: %s", strerror(errno));
+		error_set(err, errno, "cannot start a guard: %s", strerror(errno));
 		free(guard);
 		return NULL;
 	}
-	snprintf(guard->name, sizeof guard->name, "%s", name);
 	guard->pid = fork();
 	if (guard->pid == 0) {
 		close(ends[1]);
-		guard_body(ends[0], guard->name);
+		guard_body(ends[0], action, context);
 	}
 	close(ends[0]);
 	guard->pipe = ends[1];
 	if (guard->pid < 0) {
-		error_set(err, errno, "cannot start the lab's guard: %s", strerror(errno));
+		error_set(err, errno, "cannot start a guard: %s", strerror(errno));
 		close(ends[1]);
 		free(guard);
 		return NULL;
 	}
 	return guard;
+}
+
+void guard_release(struct guard *guard)
+{
+	if (!guard)
+		return;
+	while (write(guard->pipe, "q", 1) < 0 && errno == EINTR)
+		;
+	close(guard->pipe);
+	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(guard);
+}
+
+static void take_down(void *context)
+{
+	lab_down(((struct lab_guard *)context)->name, NULL);
+}
+
+struct lab_guard *lab_guard_start(const char *name, struct error *err)
+{
+	struct lab_guard *guard = calloc(1, sizeof *guard);
+
+	if (!guard) {
+		error_set(err, ENOMEM, "out of memory");
+		return NULL;
+	}
+	snprintf(guard->name, sizeof guard->name, "%s", name);
+	guard->guard = guard_start(take_down, guard, err);
+	if (guard->guard)
+		return guard;
+	free(guard);
+	return NULL;
 }
 
 int lab_guard_release(struct lab_guard *guard, bool down, struct error *err)
@@ -80,11 +116,7 @@ int lab_guard_release(struct lab_guard *guard, bool down, struct error *err)
 		return 0;
 	if (down)
 		code = lab_down(guard->name, err);
-	while (write(guard->pipe, "q", 1) < 0 && errno == EINTR)
-		;
-	close(guard->pipe);
-	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	guard_release(guard->guard);
 	free(guard);
 	return code < 0 ? code : 0;
 }

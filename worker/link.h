@@ -12,8 +12,8 @@
 #include <worker/tuple.h>
 
 struct input {
-	int fd;            /* -1: has ended */
-	uint64_t expected; /* sequence number of the next tuple */
+	int fd;             /* -1: has ended */
+	uint64_t expected;  /* sequence number of the next tuple */
 	size_t head, count; /* bytes not taken yet: count from head on */
 	uint8_t bytes[2 * WORKER_TUPLE_MAXIMUM];
 };

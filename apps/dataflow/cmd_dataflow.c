@@ -7,6 +7,7 @@
 
 #include <base/json.h>
 #include <base/ns.h>
+#include <model/worker.h>
 #include <sched/dataflow/bound.h>
 
 #include "../command.h"
@@ -22,6 +23,9 @@ static const char teach[] =
 	"     \"components\": [{\"name\": \"words\", \"tasks\": 2}, {\"name\": \"sum\", \"tasks\": 4}],\n"
 	"     \"edges\": [{\"from\": \"words\", \"to\": \"sum\", \"grouping\": \"key\"}]}]}\n"
 	"\n"
+	"'run' runs the jobs on a routed lab: routes, a process for each task, new routes around links that fail. "
+	"'worker' is one "
+	"such process.\n"
 	"Exit status: 0 placed, 1 the file is bad, 2 usage, 3 no placement: too few slots, or hosts that are not "
 	"connected.\n";
 
@@ -99,6 +103,9 @@ static int run(const struct dataflow_settings *settings, struct dataflow *datafl
 
 	if (!plan || (settings->bound && dataflow_bound(plan->network, settings->local_MBps, &bound_MBps, &err) < 0)) {
 		code = dataflow_fail(&err);
+	} else if (settings->run) {
+		code = dataflow_run(settings, dataflow, plan, &err) < 0 ? command_fail(&err, COMMAND_FAILED)
+									: COMMAND_OK;
 	} else if (settings->apply) {
 		code = dataflow_apply(settings, plan, &err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
 	} else if (!settings->json) {
@@ -209,10 +216,13 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("On a lab:"),
 	OPTION_FLAG(struct dataflow_settings, apply, "apply", 'a',
 		    "set the routes in a routed lab and run every flow at its predicted rate"),
-	OPTION_STRING(struct dataflow_settings, lab, "lab", 0, "NAME", "the lab of --apply"),
-	OPTION_DOUBLE(struct dataflow_settings, seconds, "seconds", 0, "S", 0.1, 3600, "length of the transfers"),
+	OPTION_STRING(struct dataflow_settings, lab, "lab", 0, "NAME", "the lab of --apply and run"),
+	OPTION_DOUBLE(struct dataflow_settings, seconds, "seconds", 0, "S", 0.1, 3600,
+		      "length of the transfers; how long the sources send"),
 	OPTION_FLAG(struct dataflow_settings, keep_routes, "keep-routes", 0,
-		    "leave the routes in the lab; the next --apply replaces them"),
+		    "leave the routes in the lab; the next --apply or run replaces them"),
+	OPTION_INTEGER(struct dataflow_settings, tuple_bytes, "tuple-bytes", 0, "BYTES", WORKER_TUPLE_MINIMUM,
+		       WORKER_TUPLE_MAXIMUM, "run: size of the tuples"),
 	OPTION_HEADING("Experiments:"),
 	OPTION_CHOICE(struct dataflow_settings, experiment, "experiment", 0, "NAME", experiments,
 		      "the paper's figures: storm (4, 5), hadoop (7, 8), failures (6, 9), runtime (10, 11), "
@@ -225,7 +235,7 @@ static const struct option_row rows[] = {
 
 static const struct option_usage usage = {
 	.command = "nomora dataflow",
-	.operands = "[FILE]",
+	.operands = "[FILE] | run [FILE] | worker PLAN",
 	.summary = "Place dataflow jobs' tasks and choose their routes, by the rates that the jobs will sustain.",
 	.teach = teach,
 	.rows = rows,
@@ -252,6 +262,7 @@ int command_dataflow(int argc, char **argv)
 					     .split_MB = 128,
 					     .lab = "lab0",
 					     .seconds = 5,
+					     .tuple_bytes = 1000,
 					     .experiment = -1,
 					     .runs = 10};
 	struct error err = {0};
@@ -260,9 +271,10 @@ int command_dataflow(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "worker") == 0)
 		return dataflow_command_worker(argc - 1, argv + 1);
+	settings.run = argc > 1 && strcmp(argv[1], "run") == 0;
 	for (size_t e = 0; e < ENGINES_MOST && engine_name(e); e++)
 		engine_names[e] = engine_name(e);
-	code = command_parse(&usage, argc, argv, &settings, &operands);
+	code = command_parse(&usage, argc - settings.run, argv + settings.run, &settings, &operands);
 	if (code >= 0)
 		return code;
 	if (dataflow_check_sources(&settings, operands.count, &err) < 0)

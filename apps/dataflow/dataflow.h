@@ -25,9 +25,10 @@ struct dataflow_settings {
 	double until_s;
 	struct option_list faults;
 	/* On a lab. */
-	bool apply, keep_routes;
+	bool apply, run, keep_routes; /* run: `nomora dataflow run` */
 	const char *lab;
 	double seconds;
+	int64_t tuple_bytes;
 	int experiment; /* < 0: none */
 	const char *output;
 	int64_t runs;
@@ -53,6 +54,9 @@ int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_pla
 /* The figures of --experiment into -o DIR, their values on standard output; an exit code. */
 int dataflow_run_experiment(const struct dataflow_settings *settings);
 
+/* nomora dataflow run: prints a line each second, and the rates of the sinks. 0 or -errno with err set. */
+int dataflow_run(const struct dataflow_settings *settings, struct dataflow *dataflow, struct dataflow_plan *plan,
+		 struct error *err);
 /* nomora dataflow worker */
 int dataflow_command_worker(int argc, char **argv);
 

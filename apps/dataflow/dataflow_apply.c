@@ -15,6 +15,7 @@
 #include <base/array.h>
 #include <base/json.h>
 #include <lab/lab.h>
+#include <lab/dataflow/fabric.h>
 #include <lab/routes/routes.h>
 #include <lab/transfer.h>
 
@@ -34,35 +35,12 @@ struct applied {
 	const struct dataflow_settings *settings;
 	struct dataflow_plan *plan;
 	struct lab lab;
-	int *node_of; /* by node of the topology: of the lab */
+	struct fabric fabric;
 	struct sending *sendings;
 	size_t sending_count, sending_capacity;
 	struct routes *switches;
-	struct lab_route *routes;
-	int *route_nodes;
 	struct transfers *transfers;
 };
-
-static int find_nodes(struct applied *a, struct error *err)
-{
-	const struct topology *topology = network_topology(a->plan->network);
-
-	a->node_of = malloc(topology->node_count * sizeof *a->node_of + 1);
-	if (!a->node_of)
-		return error_set(err, ENOMEM, "out of memory");
-	for (uint32_t n = 0; n < topology->node_count; n++) {
-		a->node_of[n] = -1;
-		for (int i = 0; i < a->lab.host_count + a->lab.switch_count; i++)
-			if (strcmp(lab_node_name(&a->lab, i), topology->nodes[n].name) == 0)
-				a->node_of[n] = i;
-		if (a->node_of[n] < 0 ||
-		    (a->node_of[n] < a->lab.host_count) != (topology->nodes[n].kind == TOPOLOGY_HOST))
-			return error_set(err, EINVAL, "lab '%s' has no %s '%s' as the scenario's network has",
-					 a->lab.name, topology->nodes[n].kind == TOPOLOGY_HOST ? "host" : "switch",
-					 topology->nodes[n].name);
-	}
-	return 0;
-}
 
 static int add_sendings(struct applied *a, const struct plan_job *job, struct error *err)
 {
@@ -75,8 +53,8 @@ static int add_sendings(struct applied *a, const struct plan_job *job, struct er
 		if (!all)
 			return error_set(err, ENOMEM, "out of memory");
 		a->sendings = all;
-		sending.from = a->node_of[job->job->hosts[sending.flow.from]];
-		sending.to = a->node_of[job->job->hosts[sending.flow.to]];
+		sending.from = a->fabric.node_of[job->job->hosts[sending.flow.from]];
+		sending.to = a->fabric.node_of[job->job->hosts[sending.flow.to]];
 		for (uint32_t i = carried->first[f]; i < carried->first[f + 1]; i++)
 			sending.MBps += carried->rate[i] * job->MBps[carried->source[i]];
 		if (sending.from != sending.to && sending.MBps > 0)
@@ -85,56 +63,17 @@ static int add_sendings(struct applied *a, const struct plan_job *job, struct er
 	return 0;
 }
 
-/* The switches of the route from one host to another into nodes[]; 0 if they exchange nothing. */
-static size_t trace_route(const struct applied *a, uint32_t from, uint32_t to, int *nodes)
-{
-	const struct topology *topology = network_topology(a->plan->network);
-	int64_t number = network_route_of(a->plan->network, from, to);
-	uint32_t low = from < to ? from : to, at = low;
-	struct network_route route;
-	size_t count = 0;
-
-	if (number < 0 || network_route(a->plan->network, from, to, (uint32_t)number, &route) < 0)
-		return 0;
-	for (uint32_t r = 0; r + 1 < route.count; r++) {
-		const struct topology_link *link = &topology->links[route.resources[r] / 2];
-
-		at = link->a == at ? link->b : link->a;
-		nodes[from == low ? count : route.count - 2 - count] = a->node_of[at];
-		count++;
-	}
-	return count;
-}
-
 static int set_routes(struct applied *a, struct error *err)
 {
-	const struct topology *topology = network_topology(a->plan->network);
-	size_t pairs = (size_t)topology->host_count * topology->host_count, count = 0;
-	int code;
+	int code = fabric_list_routes(&a->fabric, a->plan->network, err);
 
-	a->routes = calloc(pairs + 1, sizeof *a->routes);
-	a->route_nodes = malloc((pairs + 1) * NETWORK_ROUTE_LINKS * sizeof *a->route_nodes);
-	if (!a->routes || !a->route_nodes)
-		return error_set(err, ENOMEM, "out of memory");
-	for (uint32_t from = 0; from < topology->node_count; from++)
-		for (uint32_t to = 0; to < topology->node_count; to++) {
-			int *nodes = a->route_nodes + count * NETWORK_ROUTE_LINKS;
-			size_t length = from == to || topology->nodes[from].kind != TOPOLOGY_HOST ||
-							topology->nodes[to].kind != TOPOLOGY_HOST
-						? 0
-						: trace_route(a, from, to, nodes);
-
-			if (length > 0)
-				a->routes[count++] = (struct lab_route){.from = a->node_of[from],
-									.to = a->node_of[to],
-									.nodes = nodes,
-									.node_count = length};
-		}
+	if (code != 0)
+		return code;
 	a->switches = routes_open(&a->lab, err);
 	if (!a->switches)
 		return error_code(err, EIO);
-	code = routes_set(a->switches, a->routes, count, NULL, err);
-	return code == 0 ? routes_check(a->switches, a->routes, count, err) : code;
+	code = routes_set(a->switches, a->fabric.routes, a->fabric.route_count, NULL, err);
+	return code == 0 ? routes_check(a->switches, a->fabric.routes, a->fabric.route_count, err) : code;
 }
 
 static int start_transfers(struct applied *a, struct error *err)
@@ -227,7 +166,7 @@ static int print(const struct applied *a)
 
 static int apply(struct applied *a, struct error *err)
 {
-	int code = find_nodes(a, err);
+	int code = fabric_init(&a->fabric, &a->lab, a->plan->network, err);
 
 	for (uint32_t j = 0; j < a->plan->job_count && code == 0; j++)
 		code = add_sendings(a, &a->plan->jobs[j], err);
@@ -268,9 +207,7 @@ int dataflow_apply(const struct dataflow_settings *settings, struct dataflow_pla
 
 	if (code == 0)
 		code = apply(&a, err);
-	free(a.node_of);
+	fabric_clear(&a.fabric);
 	free(a.sendings);
-	free(a.routes);
-	free(a.route_nodes);
 	return code;
 }

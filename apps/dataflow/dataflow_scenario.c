@@ -15,8 +15,8 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 	if (sources != 1)
 		return error_set(err, EINVAL,
 				 "expected one of FILE, --generate, --flink, --swim, --coflows and --experiment");
-	if (settings->apply + settings->simulate + settings->compare > 1)
-		return error_set(err, EINVAL, "--apply, --simulate and --compare are mutually exclusive");
+	if (settings->apply + settings->simulate + settings->compare + settings->run > 1)
+		return error_set(err, EINVAL, "--apply, --simulate, --compare and run are mutually exclusive");
 	if ((settings->experiment >= 0) != (settings->output != NULL))
 		return error_set(err, EINVAL, "--experiment and -o DIR go together");
 	return 0;
@@ -47,7 +47,7 @@ static struct topology *make_topology(const struct dataflow_settings *settings, 
 	struct topology *topology = NULL;
 	struct lab *lab;
 
-	if (!settings->apply)
+	if (!settings->apply && !settings->run)
 		return topology_from_argument(settings->topology, settings->link_MBps, (uint64_t)settings->seed, err);
 	lab = malloc(sizeof *lab);
 	if (!lab)

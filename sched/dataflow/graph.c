@@ -81,9 +81,8 @@ static double share(const struct dataflow_edge *edge, uint64_t senders, uint64_t
 	}
 }
 
-/* The flows of one sender along one edge; their gains are appended beside them. */
-static uint32_t add_flows(const struct dataflow_job *job, const struct dataflow_edge *edge, uint32_t sender,
-			  struct dataflow_flow *flows, double *gains)
+uint32_t dataflow_edge_flows(const struct dataflow_job *job, const struct dataflow_edge *edge, uint32_t sender,
+			     struct dataflow_flow *flows, double *shares)
 {
 	const struct dataflow_component *from = &job->components[edge->from], *to = &job->components[edge->to];
 	uint32_t count = 0;
@@ -97,9 +96,19 @@ static uint32_t add_flows(const struct dataflow_job *job, const struct dataflow_
 		if (part <= 0)
 			continue;
 		flows[count] = (struct dataflow_flow){.from = sender, .to = to->first_task + i};
-		gains[count++] = edge->selectivity * part;
+		shares[count++] = part;
 	}
 	return count;
+}
+
+static void add_flows(struct dataflow_graph *graph, const struct dataflow_job *job, const struct dataflow_edge *edge,
+		      uint32_t sender, double *gains)
+{
+	uint32_t first = graph->flow_count;
+
+	graph->flow_count += dataflow_edge_flows(job, edge, sender, graph->flows + first, gains + first);
+	for (uint32_t f = first; f < graph->flow_count; f++)
+		gains[f] *= edge->selectivity;
 }
 
 static int make_flows(struct dataflow_graph *graph, const struct dataflow_job *job, double **gains)
@@ -122,9 +131,7 @@ static int make_flows(struct dataflow_graph *graph, const struct dataflow_job *j
 			graph->out[task] = graph->flow_count;
 			for (uint32_t e = 0; e < job->edge_count; e++)
 				if (job->edges[e].from == c)
-					graph->flow_count +=
-						add_flows(job, &job->edges[e], task, graph->flows + graph->flow_count,
-							  *gains + graph->flow_count);
+					add_flows(graph, job, &job->edges[e], task, *gains);
 		}
 	graph->out[task] = graph->flow_count;
 	graph->task_count = task;

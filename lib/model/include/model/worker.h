@@ -58,7 +58,7 @@ struct worker_plan {
 struct worker_report {
 	char task[WORKER_NAME_BYTES];
 	double s;
-	uint64_t received, sent; /* tuples; a source receives none, and what it sends to no one counts as sent */
+	uint64_t received, sent;               /* tuples, one for each copy; a source receives none */
 	double received_MBps, sent_MBps;       /* since the last report */
 	uint64_t lost, duplicated;             /* tuples, by the sequence numbers of each connection */
 	double latency_p50_us, latency_p99_us; /* from the source's emission to here; NAN: no tuple came */

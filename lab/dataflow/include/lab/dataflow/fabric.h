@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A network of dataflow jobs on a routed lab: which node is which, and the routes in use as those of the lab. */
+#ifndef LAB_DATAFLOW_FABRIC_H
+#define LAB_DATAFLOW_FABRIC_H
+
+#include <lab/routes/routes.h>
+#include <sched/dataflow/network.h>
+
+struct fabric {
+	const struct lab *lab;
+	const struct network *network;
+	int *node_of; /* by node of the topology: of the lab */
+	struct lab_route *routes;
+	size_t route_count;
+	int *route_nodes;
+};
+
+/* Nodes are matched by their names. 0, or -EINVAL or -ENOMEM with err set; cleared by fabric_clear() in any case. */
+int fabric_init(struct fabric *fabric, const struct lab *lab, const struct network *network, struct error *err);
+void fabric_clear(struct fabric *fabric);
+
+/* Sets routes[] to those in use between hosts, in both directions. 0 or -ENOMEM with err set. */
+int fabric_list_routes(struct fabric *fabric, struct network *network, struct error *err);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <lab/guard.h>
+
+/* Links that a fault took down return. */
+static void return_links(const struct run *run)
+{
+	const struct topology *topology = run->dataflow->topology;
+	const struct lab_link_change change = {.action = LAB_LINK_UP, .keep_routes = true};
+
+	for (uint32_t f = 0; f < run->options->fault_count; f++) {
+		const struct topology_link *link = &topology->links[run->options->faults[f].subject];
+
+		lab_change_link(run->lab->name, topology->nodes[link->a].name, topology->nodes[link->b].name, &change,
+				NULL);
+	}
+}
+
+static int clean(const struct run *run, struct error *err)
+{
+	struct routes *routes;
+	int code;
+
+	return_links(run);
+	if (run->options->keep_routes)
+		return 0;
+	routes = routes_open(run->lab, err);
+	code = routes ? routes_set(routes, NULL, 0, NULL, err) : error_code(err, EIO);
+	routes_close(routes);
+	return code;
+}
+
+static void clean_for_dead(void *context)
+{
+	clean(context, NULL);
+}
+
+static int check_faults(const struct run_options *options, struct error *err)
+{
+	for (uint32_t f = 0; f < options->fault_count; f++)
+		if (options->faults[f].kind != SIMULATE_LINK)
+			return error_set(err, EINVAL, "a run fails links alone: expected link:A:B@FROM[-TO]");
+	return 0;
+}
+
+/* What the plan says of a sink: what arrives there at the rates that the sources sustain. */
+static double predicted_MBps(const struct task_process *task)
+{
+	const struct dataflow_by_source *received = &task->job->graph->received;
+	double MBps = 0;
+
+	for (uint32_t i = received->first[task->task]; i < received->first[task->task + 1]; i++)
+		MBps += received->rate[i] * task->job->MBps[received->source[i]];
+	return MBps;
+}
+
+static int sum_up(struct run *run, struct run_result *result)
+{
+	const double MB = run->options->tuple_bytes / 1e6;
+
+	result->sinks = calloc(run->task_count + 1u, sizeof *result->sinks);
+	if (!result->sinks)
+		return -ENOMEM;
+	result->complete = true;
+	for (uint32_t t = 0; t < run->task_count; t++) {
+		const struct task_process *task = &run->tasks[t];
+		double seconds = task->report.s - task->first_s;
+
+		result->sent += task->report.sent;
+		result->received += task->report.received;
+		result->lost += task->report.lost;
+		result->duplicated += task->report.duplicated;
+		result->complete &= task->report.done;
+		if (!run_is_sink(task))
+			continue;
+		result->sinks[result->sink_count++] = (struct run_sink){
+			.job = task->job->job->name,
+			.task = task->task,
+			.predicted_MBps = predicted_MBps(task),
+			.measured_MBps =
+				seconds > 0 ? (double)(task->report.received - task->first_received) * MB / seconds : 0,
+		};
+	}
+	result->complete &= result->sent == result->received;
+	return 0;
+}
+
+static int run_guarded(struct run *run, struct error *err)
+{
+	int code;
+
+	run->routes = routes_open(run->lab, err);
+	run->watch = run->routes ? watch_open(run->lab, err) : NULL;
+	if (!run->watch)
+		return error_code(err, EIO);
+	code = fabric_list_routes(&run->fabric, run->plan->network, err);
+	if (code == 0)
+		code = routes_set(run->routes, run->fabric.routes, run->fabric.route_count, NULL, err);
+	if (code == 0)
+		code = routes_check(run->routes, run->fabric.routes, run->fabric.route_count, err);
+	return code == 0 ? run_control(run, err) : code;
+}
+
+int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_plan *plan,
+	     const struct run_options *options, struct run_result *result, struct error *err)
+{
+	struct run run = {.lab = lab, .dataflow = dataflow, .plan = plan, .options = options};
+	int code = check_faults(options, err);
+	struct guard *guard = NULL;
+
+	*result = (struct run_result){0};
+	if (code == 0)
+		code = fabric_init(&run.fabric, lab, plan->network, err);
+	if (code == 0)
+		code = run_make_tasks(&run, err);
+	if (code == 0) {
+		guard = guard_start(clean_for_dead, &run, err);
+		code = guard ? run_guarded(&run, err) : error_code(err, EAGAIN);
+	}
+	if (code == 0 && sum_up(&run, result) < 0)
+		code = error_set(err, ENOMEM, "out of memory");
+	run_end_tasks(&run);
+	if (guard && clean(&run, code == 0 ? err : NULL) < 0 && code == 0)
+		code = error_code(err, EIO);
+	guard_release(guard);
+	watch_close(run.watch);
+	routes_close(run.routes);
+	fabric_clear(&run.fabric);
+	return code;
+}
+
+void run_result_clear(struct run_result *result)
+{
+	free(result->sinks);
+}

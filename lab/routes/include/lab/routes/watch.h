@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which links of a routed lab carry, as the switches' kernels report it: a link is up while both of its ends are up and
+ * have a carrier. The end at a host is not asked: the switch's end has no carrier without it. Root only; one thread.
+ */
+#ifndef LAB_ROUTES_WATCH_H
+#define LAB_ROUTES_WATCH_H
+
+#include <stdbool.h>
+
+#include <base/error.h>
+#include <lab/lab.h>
+
+struct watch;
+
+/* The lab is borrowed. NULL with err set. */
+struct watch *watch_open(const struct lab *lab, struct error *err);
+void watch_close(struct watch *watch); /* NULL is legal */
+
+/* Readable when something may have changed: for poll(). */
+int watch_descriptor(const struct watch *watch);
+
+/* Takes in what has changed. 0 or -errno with err set. */
+int watch_update(struct watch *watch, struct error *err);
+/* Of a link of the lab, as of the last update. */
+bool watch_is_up(const struct watch *watch, int link);
+
+#endif
