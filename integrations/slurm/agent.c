@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include <base/log.h>
+#include <client/request.h>
 
 #include "agent_priv.h"
 
@@ -126,7 +127,8 @@ static int forget_ended(struct agent *agent, struct error *err)
 	for (size_t s = 0; s < link_job_count(&agent->link) && code == 0; s++) {
 		const char *id = link_job_id(&agent->link, s);
 
-		if (id && hash_table_first(&wanted, hash_text(id)) == HASH_TABLE_NONE)
+		if (id && hash_table_first(&wanted, hash_text(id)) == HASH_TABLE_NONE &&
+		    !at_once_is_fresh(agent->at_once, id))
 			code = link_forget(&agent->link, id, err);
 	}
 	hash_table_free(&wanted);
@@ -283,15 +285,22 @@ int slurm_agent_run(const struct slurm_agent_options *options, const volatile si
 	struct timespec pause = {.tv_sec = (time_t)options->poll_s, .tv_nsec = (long)(fmod(options->poll_s, 1) * 1e9)};
 
 	agent.seen_decision = UINT64_MAX;
-	agent.answers = answers_create(options->socket, err);
-	if (!agent.answers)
+	client_init();
+	agent.at_once = at_once_create(&agent.link);
+	if (!agent.at_once)
+		return error_set(err, ENOMEM, "out of memory");
+	agent.answers = answers_create(options->socket, &at_once_decider, agent.at_once, err);
+	if (!agent.answers) {
+		at_once_destroy(agent.at_once);
 		return error_code(err, ENOMEM);
+	}
 	slurm_view_init();
 	while (!*stop) {
 		take_turn(&agent);
 		nanosleep(&pause, NULL);
 	}
 	answers_destroy(agent.answers);
+	at_once_destroy(agent.at_once);
 	slurm_view_free(&agent.view);
 	link_free(&agent.link);
 	hash_table_free(&agent.settled);

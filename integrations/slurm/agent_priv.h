@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The agent's fields. agent.c: turns; steps.c: what a step does; moves.c: which running job should move. */
+/* The agent's fields. agent.c: turns; steps.c: what a step does; at_once.c: what is decided while sbatch waits;
+ * moves.c: which running job should move. */
 #ifndef INTEGRATIONS_SLURM_AGENT_PRIV_H
 #define INTEGRATIONS_SLURM_AGENT_PRIV_H
 
@@ -18,8 +19,11 @@ struct review {
 	struct ns until;    /* given up then */
 };
 
+struct at_once;
+
 struct agent {
 	struct slurm_agent_options options;
+	struct at_once *at_once;
 	struct answers *answers;
 	struct slurm_view view;
 	struct link link;
@@ -42,6 +46,16 @@ int agent_take_step(struct agent *agent, enum slurm_step step, const struct slur
 		    char *const *hosts, struct error *err);
 /* Leaves the job to Slurm. */
 int agent_pass(const struct slurm_job *job, bool placed, const char *reason, struct error *err);
+
+/* Distinct hosts in the order of the tasks as "n1,n3", their number, and the most tasks on one; NULL: out of memory. */
+char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most);
+
+/* Submits new jobs while slurmctld waits for the answer; `link` is read for its socket alone. */
+struct at_once *at_once_create(const struct link *link); /* NULL: out of memory */
+void at_once_destroy(struct at_once *at_once);
+extern const struct answers_decider at_once_decider; /* the context is a struct at_once */
+/* Whether the id in schedd was given to a job so recently that Slurm's list may not have it. */
+bool at_once_is_fresh(struct at_once *at_once, const char *id);
 
 /* Whether the job is in the table with this start, and puts it there. */
 bool agent_has_noted(const struct hash_table *table, const struct slurm_job *job);

@@ -14,14 +14,15 @@
 #include <unistd.h>
 
 #include <base/ns.h>
-#include <integrations/slurm/request.h>
 
-enum { LINE_BYTES = 4096, READ_MS = 100, WAKE_MS = 200 };
+enum { LINE_BYTES = ANSWER_BYTES, READ_MS = 100, WAKE_MS = 200 };
 #define VALID_S 5
 
 struct answers {
 	int fd;
 	char path[sizeof((struct sockaddr_un *)0)->sun_path];
+	const struct answers_decider *decider;
+	void *context;
 	pthread_t thread;
 	pthread_mutex_t lock; /* of the fields below */
 	json_t *curves;
@@ -40,34 +41,77 @@ static bool has_curve(const json_t *curves, const char *name)
 	return curves == NULL;
 }
 
-/* "SUBMIT TASKS COMMENT" to a line of the protocol. */
-static void answer_line(struct answers *answers, char *line, char reply[static LINE_BYTES])
+enum verdict { VERDICT_PASS, VERDICT_HOLD, VERDICT_UNKNOWN_CURVE };
+
+static enum verdict judge(struct answers *answers, const char *curve)
+{
+	enum verdict verdict = VERDICT_PASS;
+
+	pthread_mutex_lock(&answers->lock);
+	if (ns_now_monotonic().v < answers->until.v)
+		verdict = has_curve(answers->curves, curve) ? VERDICT_HOLD : VERDICT_UNKNOWN_CURVE;
+	pthread_mutex_unlock(&answers->lock);
+	return verdict;
+}
+
+static void send_line(int fd, char line[static LINE_BYTES])
+{
+	size_t length = strlen(line);
+
+	line[length] = '\n';
+	send(fd, line, length + 1, MSG_NOSIGNAL);
+}
+
+/* Whether somebody else waits for an answer. */
+static bool is_asked(const struct answers *answers)
+{
+	struct pollfd polled = {.fd = answers->fd, .events = POLLIN};
+
+	return poll(&polled, 1, 0) == 1;
+}
+
+static void hold(struct answers *answers, int fd, const struct slurm_request *request, uint32_t tasks)
+{
+	char id[SLURM_NAME_BYTES], reply[LINE_BYTES] = "HOLD";
+
+	if (answers->decider) {
+		answers->decider->take_id(answers->context, id);
+		snprintf(reply, LINE_BYTES, "HOLD %s%s held", SLURM_REQUEST_PREFIX, id);
+	}
+	send_line(fd, reply);
+	if (answers->decider && !is_asked(answers) &&
+	    answers->decider->decide(answers->context, id, request, tasks, reply))
+		send_line(fd, reply);
+}
+
+/* "SUBMIT TASKS COMMENT": answers by the protocol. */
+static void answer_line(struct answers *answers, int fd, char *line)
 {
 	struct slurm_request request;
 	struct error err = {0};
-	char *comment;
+	char *comment, reply[LINE_BYTES] = "PASS";
 	unsigned long tasks = strncmp(line, "SUBMIT ", 7) == 0 ? strtoul(line + 7, &comment, 10) : 0;
-	int code;
+	enum verdict verdict = VERDICT_PASS;
+	int code = 0;
 
-	snprintf(reply, LINE_BYTES, "PASS\n");
-	if (tasks == 0 || tasks > SLURM_TASKS_MAXIMUM || *comment != ' ')
+	if (tasks > 0 && tasks <= SLURM_TASKS_MAXIMUM && *comment == ' ')
+		code = slurm_request_parse(comment + 1, (uint32_t)tasks, &request, &err);
+	if (code > 0)
+		verdict = judge(answers, request.curve);
+	if (verdict == VERDICT_HOLD) {
+		hold(answers, fd, &request, (uint32_t)tasks);
 		return;
-	code = slurm_request_parse(comment + 1, (uint32_t)tasks, &request, &err);
-	pthread_mutex_lock(&answers->lock);
-	if (code < 0)
-		snprintf(reply, LINE_BYTES, "REFUSE nomora: %s\n", err.text);
-	else if (code > 0 && ns_now_monotonic().v < answers->until.v) {
-		if (has_curve(answers->curves, request.curve))
-			snprintf(reply, LINE_BYTES, "HOLD\n");
-		else
-			snprintf(reply, LINE_BYTES, "REFUSE nomora: comment: unknown curve '%s'\n", request.curve);
 	}
-	pthread_mutex_unlock(&answers->lock);
+	if (code < 0)
+		snprintf(reply, LINE_BYTES - 1, "REFUSE nomora: %s", err.text);
+	else if (verdict == VERDICT_UNKNOWN_CURVE)
+		snprintf(reply, LINE_BYTES - 1, "REFUSE nomora: comment: unknown curve '%s'", request.curve);
+	send_line(fd, reply);
 }
 
 static void serve_one(struct answers *answers, int fd)
 {
-	char line[LINE_BYTES], reply[LINE_BYTES];
+	char line[LINE_BYTES];
 	struct timeval limit = {.tv_usec = READ_MS * 1000};
 	size_t count = 0;
 	char *end = NULL;
@@ -82,8 +126,7 @@ static void serve_one(struct answers *answers, int fd)
 	if (!end)
 		return;
 	*end = '\0';
-	answer_line(answers, line, reply);
-	send(fd, reply, strlen(reply), MSG_NOSIGNAL);
+	answer_line(answers, fd, line);
 }
 
 static bool is_stopped(struct answers *answers)
@@ -141,13 +184,16 @@ static int listen_at(const char *path, struct error *err)
 	return code;
 }
 
-struct answers *answers_create(const char *path, struct error *err)
+struct answers *answers_create(const char *path, const struct answers_decider *decider, void *context,
+			       struct error *err)
 {
 	struct answers *answers = calloc(1, sizeof *answers);
 	int code = answers ? 0 : error_set(err, ENOMEM, "out of memory");
 
 	if (code < 0)
 		return NULL;
+	answers->decider = decider;
+	answers->context = context;
 	pthread_mutex_init(&answers->lock, NULL);
 	answers->fd = listen_at(path, err);
 	if (answers->fd >= 0) {

@@ -9,11 +9,28 @@
 #include <jansson.h>
 
 #include <base/error.h>
+#include <integrations/slurm/request.h>
+
+enum { ANSWER_BYTES = 4096 };
 
 struct answers;
 
-/* Listens on the unix socket; one that a dead agent left is replaced. -EADDRINUSE: another agent lives. */
-struct answers *answers_create(const char *path, struct error *err);
+/*
+ * Decides about new jobs, in the answering thread, after the job was answered with HOLD under the id. Returns false, or
+ * writes the answer that replaces it, "PLACE ..." without a newline; slurmctld takes it if it comes in time.
+ */
+struct answers_decider {
+	void (*take_id)(void *context, char id[static SLURM_NAME_BYTES]);
+	bool (*decide)(void *context, const char *id, const struct slurm_request *request, uint32_t tasks,
+		       char answer[static ANSWER_BYTES]);
+};
+
+/*
+ * Listens on the unix socket; one that a dead agent left is replaced. -EADDRINUSE: another agent lives. decider NULL:
+ * all jobs are held.
+ */
+struct answers *answers_create(const char *path, const struct answers_decider *decider, void *context,
+			       struct error *err);
 void answers_destroy(struct answers *answers); /* NULL is legal */
 
 /*

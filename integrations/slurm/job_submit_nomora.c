@@ -3,10 +3,10 @@
  * Slurm's job_submit plug-in: asks the agent (nomora slurm-agent) what to do with a job whose comment begins with
  * "nomora:". Needs libslurm's headers alone; slurmctld accepts it if it has the same major and minor version.
  *
- * One line each way over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock:
+ * Lines over a unix socket, $NOMORA_SLURM_SOCKET or /run/nomora/slurm.sock; of several answers the last one counts:
  *
  *   SUBMIT TASKS COMMENT
- *   HOLD | PASS | REFUSE TEXT | PLACE HOSTS COUNT CPUS MARK     (HOSTS: n1,n3; COUNT of them; CPUS on each; the mark)
+ *   HOLD [MARK] | PASS | REFUSE TEXT | PLACE HOSTS COUNT CPUS MARK     (HOSTS: n1,n3; COUNT of them; CPUS on each)
  *
  * slurmctld holds its lock on the jobs meanwhile: an answer that is not there within ANSWER_MS, or that is none of
  * these, leaves the job to Slurm, and so are those of the next QUIET_S seconds, without a question.
@@ -26,7 +26,7 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-enum { ANSWER_MS = 20, QUIET_S = 5, LINE_BYTES = 4096 };
+enum { ANSWER_MS = 20, QUIET_S = 5, LINE_BYTES = 8192 /* two lines */ };
 
 const char plugin_name[] = "placement by nomora";
 const char plugin_type[] = "job_submit/nomora";
@@ -75,26 +75,28 @@ static int open_socket(void)
 	return -1;
 }
 
-/* Reads up to the end of the line. */
-static bool read_line(int fd, char line[static LINE_BYTES], int64_t until_ms)
+/* Reads lines until the other side has no more to say; the last one that is complete counts. */
+static bool read_answer(int fd, char line[static LINE_BYTES], int64_t until_ms)
 {
 	size_t count = 0;
+	char *end, *before;
 
 	while (count < LINE_BYTES - 1 && is_ready(fd, POLLIN, until_ms)) {
 		ssize_t got = recv(fd, line + count, LINE_BYTES - 1 - count, 0);
-		char *end;
 
 		if (got <= 0)
-			return false;
-		line[count + (size_t)got] = '\0';
-		end = strchr(line + count, '\n');
+			break;
 		count += (size_t)got;
-		if (end) {
-			*end = '\0';
-			return true;
-		}
 	}
-	return false;
+	line[count] = '\0';
+	end = strrchr(line, '\n');
+	if (!end)
+		return false;
+	*end = '\0';
+	before = strrchr(line, '\n');
+	if (before)
+		memmove(line, before + 1, (size_t)(end - before));
+	return true;
 }
 
 /* The agent's answer, or false. */
@@ -108,7 +110,7 @@ static bool ask(uint32_t tasks, const char *comment, char line[static LINE_BYTES
 		return false;
 	length = snprintf(line, LINE_BYTES, "SUBMIT %u %s\n", tasks, comment);
 	if (length < LINE_BYTES && send(fd, line, (size_t)length, MSG_NOSIGNAL) == length)
-		answered = read_line(fd, line, until_ms);
+		answered = read_answer(fd, line, until_ms);
 	close(fd);
 	return answered;
 }
@@ -170,8 +172,8 @@ int job_submit(job_desc_msg_t *job, uint32_t uid, char **message)
 		quiet_until_ms = now_ms() + QUIET_S * 1000;
 		return SLURM_SUCCESS;
 	}
-	if (strcmp(line, "HOLD") == 0) {
-		set_text(&job->admin_comment, "nomora:held");
+	if (strcmp(line, "HOLD") == 0 || strncmp(line, "HOLD nomora:", 12) == 0) {
+		set_text(&job->admin_comment, line[4] ? line + 5 : "nomora:held");
 		job->priority = 0;
 	} else if (strncmp(line, "REFUSE ", 7) == 0) {
 		if (message)

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include <base/ns.h>
 #include <client/request.h>
 
 static uint32_t count_of(const json_t *job, const char *key)
@@ -122,18 +124,12 @@ void link_job_free(struct sched_job *job)
 	job->hosts = NULL;
 }
 
-int link_read_job(const struct link *link, const char *id, struct sched_job *job, struct error *err)
+/* Of an answer to GET /v1/jobs/ID. */
+static int take_hosts(const json_t *answer, struct sched_job *job)
 {
-	char path[128];
 	const json_t *task;
-	json_t *answer;
 	size_t at;
-	int code;
 
-	snprintf(path, sizeof path, "/v1/jobs/%s", id);
-	code = ask(link, "GET", path, NULL, &answer, err);
-	if (code < 0)
-		return code;
 	*job = counts_of(answer);
 	job->hosts = calloc((size_t)job->tasks + 1, sizeof *job->hosts);
 	json_array_foreach (json_object_get(answer, "tasks"), at, task) {
@@ -142,8 +138,22 @@ int link_read_job(const struct link *link, const char *id, struct sched_job *job
 		if (job->hosts && at < job->tasks && machine[0])
 			job->hosts[at] = strdup(machine);
 	}
+	return job->hosts ? 0 : -ENOMEM;
+}
+
+int link_read_job(const struct link *link, const char *id, struct sched_job *job, struct error *err)
+{
+	char path[128];
+	json_t *answer;
+	int code;
+
+	snprintf(path, sizeof path, "/v1/jobs/%s", id);
+	code = ask(link, "GET", path, NULL, &answer, err);
+	if (code < 0)
+		return code;
+	code = take_hosts(answer, job);
 	json_decref(answer);
-	return job->hosts ? 0 : error_set(err, ENOMEM, "out of memory");
+	return code < 0 ? error_set(err, ENOMEM, "out of memory") : 0;
 }
 
 static json_t *task_json(uint32_t task, const char *host, double running_s)
@@ -155,39 +165,72 @@ static json_t *task_json(uint32_t task, const char *host, double running_s)
 		    : json_string(name);
 }
 
-static int post_job(const struct link *link, json_t *job, struct error *err)
+static json_t *job_json(const char *id, const struct slurm_request *request, uint32_t tasks, char *const *hosts,
+			double running_s)
 {
-	char *body = job ? json_dumps(job, 0) : NULL;
-	const char *reason;
-	json_t *answer = NULL;
-	int status = body ? client_request(link->socket, "POST", "/v1/jobs", body, &answer, err)
-			  : error_set(err, ENOMEM, "out of memory"),
-	    code = status < 0 ? status : 0;
+	json_t *list = json_array();
 
-	if (status >= 400) {
-		reason = text_of(json_array_get(json_object_get(answer, "jobs"), 0), "error");
-		code = error_set(err, status == 503 ? EIO : EINVAL, "%s",
-				 reason[0] ? reason : text_of(answer, "error"));
-	}
-	json_decref(answer);
-	free(body);
-	return code;
+	for (uint32_t t = 0; t < tasks; t++)
+		json_array_append_new(list, task_json(t, hosts ? hosts[t] : NULL, running_s));
+	return json_pack("{s:s, s:s, s:i, s:o}", "id", id, "curve", request->curve, "root", (int)request->root, "tasks",
+			 list);
 }
 
 int link_submit(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		char *const *hosts, double running_s, struct error *err)
 {
-	json_t *list = json_array(), *job;
+	json_t *job = job_json(id, request, tasks, hosts, running_s);
+	char *body = job ? json_dumps(job, 0) : NULL;
 	int code = link_forget(link, id, err);
 
-	for (uint32_t t = 0; t < tasks; t++)
-		json_array_append_new(list, task_json(t, hosts ? hosts[t] : NULL, running_s));
-	job = json_pack("{s:s, s:s, s:i, s:o}", "id", id, "curve", request->curve, "root", (int)request->root, "tasks",
-			list);
 	if (code == 0)
-		code = post_job(link, job, err);
+		code = body ? client_submit(link->socket, body, err) : error_set(err, ENOMEM, "out of memory");
 	json_decref(job);
+	free(body);
 	return code;
+}
+
+static long left_ms(struct ns until)
+{
+	return (long)((until.v - ns_now_monotonic().v) / 1000000);
+}
+
+/* Asks until all tasks are decided. */
+static int wait_for_decision(const struct link *link, const char *id, uint32_t tasks, struct ns until,
+			     struct sched_job *job)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	char path[128];
+	json_t *answer;
+
+	snprintf(path, sizeof path, "/v1/jobs/%s", id);
+	while (left_ms(until) > 0) {
+		if (client_request_within(link->socket, "GET", path, NULL, left_ms(until), &answer, NULL) == 200) {
+			int code = take_hosts(answer, job);
+
+			json_decref(answer);
+			if (code == 0 && job->decided == tasks)
+				return 0;
+			link_job_free(job);
+		}
+		nanosleep(&pause, NULL);
+	}
+	return -EAGAIN;
+}
+
+int link_decide(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
+		long limit_ms, struct sched_job *job)
+{
+	struct ns until = ns_add(ns_now_monotonic(), ns_from_us(1e3 * (double)limit_ms));
+	json_t *body = job_json(id, request, tasks, NULL, 0), *answer = NULL;
+	char *text = body ? json_dumps(body, 0) : NULL;
+	int status =
+		text ? client_request_within(link->socket, "POST", "/v1/jobs", text, limit_ms, &answer, NULL) : -ENOMEM;
+
+	json_decref(answer);
+	json_decref(body);
+	free(text);
+	return status == 201 ? wait_for_decision(link, id, tasks, until, job) : -EIO;
 }
 
 int link_report(const struct link *link, const char *id, const char *event, char *const *hosts, uint32_t tasks,

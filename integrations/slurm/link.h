@@ -36,6 +36,12 @@ void link_job_free(struct sched_job *job);
 /* hosts NULL: the tasks wait. A job that is known under the id is replaced. -EINVAL: schedd refuses it. */
 int link_submit(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
 		char *const *hosts, double running_s, struct error *err);
+/*
+ * A job that is new, whose tasks wait, and where schedd decides in that time: hosts by task for the caller to free. 0:
+ * decided, -EAGAIN: schedd has it, not decided; else it may have it or not. No message.
+ */
+int link_decide(const struct link *link, const char *id, const struct slurm_request *request, uint32_t tasks,
+		long limit_ms, struct sched_job *job);
 /* event: "started" or "failed", of every task on its host. */
 int link_report(const struct link *link, const char *id, const char *event, char *const *hosts, uint32_t tasks,
 		struct error *err);

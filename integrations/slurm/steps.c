@@ -35,8 +35,7 @@ void agent_note(struct hash_table *table, const struct slurm_job *job)
 		hash_table_set_value(table, at, (uint32_t)job->start);
 }
 
-/* Distinct hosts in the order of the tasks as "n1,n3", their number, and the most tasks on one; NULL: out of memory. */
-static char *list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most)
+char *agent_list_hosts(char *const *hosts, uint32_t tasks, uint32_t *count, uint32_t *most)
 {
 	struct hash_table counts = {0};
 	char *text = NULL;
@@ -70,7 +69,7 @@ static int place(struct agent *agent, const struct slurm_job *job, const char *i
 		 struct error *err)
 {
 	uint32_t count, most;
-	char *list = list_hosts(sched->hosts, job->tasks, &count, &most);
+	char *list = agent_list_hosts(sched->hosts, job->tasks, &count, &most);
 	char *mark = slurm_mark_placed(id, sched->hosts, job->tasks);
 	struct error refusal = {0};
 	int code = -ENOMEM;

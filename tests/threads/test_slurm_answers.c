@@ -72,12 +72,12 @@ int main(void)
 	if (!mkdtemp(folder))
 		return 1;
 	snprintf(path, sizeof path, "%s/socket", folder);
-	answers = answers_create(path, &err);
+	answers = answers_create(path, NULL, NULL, &err);
 	if (!answers) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
-	second = answers_create(path, &err);
+	second = answers_create(path, NULL, NULL, &err);
 	failed = second != NULL || check_beginning();
 	for (int t = 0; t < 2; t++)
 		pthread_create(&threads[t], NULL, ask_often, &failures[t]);

@@ -139,6 +139,20 @@ Test(slurm_plugin, hold_holds_and_marks)
 	stop(agent);
 }
 
+Test(slurm_plugin, hold_takes_the_mark_of_the_answer)
+{
+	struct agent *agent = start("HOLD nomora:slurm-6a-1 held\n");
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	if (!was_late(&job)) {
+		cr_assert_eq(job.priority, 0);
+		cr_assert_str_eq(job.admin_comment, "nomora:slurm-6a-1 held");
+	}
+	free_job(&job);
+	stop(agent);
+}
+
 Test(slurm_plugin, place_sets_nodes_and_counts)
 {
 	struct agent *agent = start("PLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
@@ -150,6 +164,33 @@ Test(slurm_plugin, place_sets_nodes_and_counts)
 		cr_assert_eq(job.min_nodes, 2);
 		cr_assert_eq(job.pn_min_cpus, 2);
 		cr_assert_str_eq(job.admin_comment, "nomora:slurm-9 n1,n3*2");
+	}
+	free_job(&job);
+	stop(agent);
+}
+
+/* The agent holds at once and places when schedd has decided. */
+Test(slurm_plugin, the_last_complete_line_counts)
+{
+	struct agent *agent = start("HOLD nomora:slurm-9 held\nPLACE n1,n3 2 2 nomora:slurm-9 n1,n3*2\n");
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	if (!was_late(&job) && job.priority != 0)
+		cr_assert_str_eq(job.admin_comment, "nomora:slurm-9 n1,n3*2");
+	free_job(&job);
+	stop(agent);
+}
+
+Test(slurm_plugin, a_cut_line_leaves_the_one_before)
+{
+	struct agent *agent = start("HOLD nomora:slurm-9 held\nPLACE n1,n3 2 2 nomora:slu");
+	job_desc_msg_t job = make_job("nomora:curve=memcached");
+
+	cr_assert_eq(job_submit(&job, 0, NULL), SLURM_SUCCESS);
+	if (!was_late(&job)) {
+		cr_assert_eq(job.priority, 0);
+		cr_assert_str_eq(job.admin_comment, "nomora:slurm-9 held");
 	}
 	free_job(&job);
 	stop(agent);
@@ -229,10 +270,20 @@ static void bad_answer(const char *answer, size_t bytes)
 	stop(agent);
 }
 
+Test(slurm_plugin, a_huge_answer_passes)
+{
+	static char answer[1 << 20];
+
+	memset(answer, 'P', sizeof answer - 1);
+	memcpy(answer, "PLACE ", 6);
+	bad_answer(answer, sizeof answer - 1);
+}
+
 static const char bad_answers[][64] = {"",
 				       "\n",
 				       "HOLD",
 				       "hold\n",
+				       "HOLD me\n",
 				       "PLACE\n",
 				       "PLACE \n",
 				       "PLACE n1\n",

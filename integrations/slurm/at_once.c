@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Decisions while sbatch waits. The job has no number yet: it goes to schedd under an id of ours, which the mark in its
+ * AdminComment carries, whether schedd decides in time or later.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <base/log.h>
+
+#include "agent_priv.h"
+
+enum {
+	LIMIT_MS = 18,    /* of the 20 ms that the plug-in waits */
+	FRESH_MOST = 4096 /* ids; older ones are taken for listed */
+};
+/* Slurm lists a job with the agent's next look; seconds when slurmctld is busy. */
+#define FRESH_S 20
+
+struct at_once {
+	const struct link *link;
+	uint64_t start;       /* of ids, that those of an agent before differ */
+	pthread_mutex_t lock; /* of the fields below */
+	struct fresh {
+		uint64_t key;
+		struct ns until;
+	} fresh[FRESH_MOST]; /* a ring */
+	uint64_t count;
+};
+
+struct at_once *at_once_create(const struct link *link)
+{
+	struct at_once *at_once = calloc(1, sizeof *at_once);
+
+	if (!at_once)
+		return NULL;
+	at_once->link = link;
+	at_once->start = (uint64_t)time(NULL);
+	pthread_mutex_init(&at_once->lock, NULL);
+	return at_once;
+}
+
+void at_once_destroy(struct at_once *at_once)
+{
+	pthread_mutex_destroy(&at_once->lock);
+	free(at_once);
+}
+
+/* A new id, fresh from now on. */
+static void take_id(void *context, char id[static SLURM_NAME_BYTES])
+{
+	struct at_once *at_once = context;
+
+	pthread_mutex_lock(&at_once->lock);
+	snprintf(id, SLURM_NAME_BYTES, LINK_ID_PREFIX "%llx-%llu", (unsigned long long)at_once->start,
+		 (unsigned long long)at_once->count + 1);
+	at_once->fresh[at_once->count++ % FRESH_MOST] =
+		(struct fresh){.key = hash_text(id), .until = ns_add(ns_now_monotonic(), ns_from_us(FRESH_S * 1e6))};
+	pthread_mutex_unlock(&at_once->lock);
+}
+
+bool at_once_is_fresh(struct at_once *at_once, const char *id)
+{
+	uint64_t key = hash_text(id);
+	bool fresh = false;
+
+	pthread_mutex_lock(&at_once->lock);
+	for (uint64_t n = 0; n < FRESH_MOST && n < at_once->count && !fresh; n++)
+		fresh = at_once->fresh[n].key == key && ns_now_monotonic().v < at_once->fresh[n].until.v;
+	pthread_mutex_unlock(&at_once->lock);
+	return fresh;
+}
+
+/* "PLACE HOSTS COUNT CPUS MARK"; false: it is too long, or memory is short. */
+static bool print_place(const char *id, const struct sched_job *job, char answer[static ANSWER_BYTES])
+{
+	uint32_t count, most;
+	char *list = agent_list_hosts(job->hosts, job->tasks, &count, &most);
+	char *mark = slurm_mark_placed(id, job->hosts, job->tasks);
+	bool fits = list && mark &&
+		    snprintf(answer, ANSWER_BYTES - 1, "PLACE %s %u %u %s", list, count, most, mark) < ANSWER_BYTES - 1;
+
+	if (fits)
+		log_info("new job: placed at once, %s", mark + sizeof SLURM_REQUEST_PREFIX - 1);
+	free(list);
+	free(mark);
+	return fits;
+}
+
+static bool decide(void *context, const char *id, const struct slurm_request *request, uint32_t tasks,
+		   char answer[static ANSWER_BYTES])
+{
+	struct at_once *at_once = context;
+	struct sched_job job;
+	bool placed;
+
+	if (link_decide(at_once->link, id, request, tasks, LIMIT_MS, &job) < 0)
+		return false;
+	placed = print_place(id, &job, answer);
+	link_job_free(&job);
+	return placed;
+}
+
+const struct answers_decider at_once_decider = {.take_id = take_id, .decide = decide};
