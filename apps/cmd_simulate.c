@@ -2,11 +2,14 @@
 /* nomora simulate: a trace-driven day of one or more policies, with the paper's metrics and figures. */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include <base/file.h>
 #include <base/stop.h>
+#include <sched/live/calls.h>
 #include <sched/simulate/simulate.h>
 
 #include "commands.h"
@@ -34,6 +37,8 @@ static const struct option_row rows[] = {
 	OPTION_STRING(struct simulate_options, trace, "trace", 't', "DIR", "folder of Google clusterdata-2011-2"),
 	OPTION_STRING(struct simulate_options, journal, "journal", 0, "FILE",
 		      "journal of the live scheduler or of --record, instead of a trace"),
+	OPTION_FLAG(struct simulate_options, live, "live", 0,
+		    "repeat the live scheduler's own calls in the --journal and compare its decisions"),
 	OPTION_STRING(struct simulate_options, swf, "swf", 0, "FILE", "trace in the Standard Workload Format"),
 	OPTION_STRING(struct simulate_options, sacct, "sacct", 0, "FILE",
 		      "output of Slurm's sacct -P -a -X -o JobID,Submit,Start,End,NTasks,AllocCPUS"),
@@ -285,6 +290,58 @@ out:
 	return code;
 }
 
+static int print_replayed(const struct live_replayed *replayed, bool json, struct error *err)
+{
+	if (json) {
+		json_t *root = json_pack(
+			"{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "schema", "nomora.replay/1", "segments",
+			(json_int_t)replayed->segments, "calls", (json_int_t)replayed->calls, "decisions",
+			(json_int_t)replayed->decisions, "recorded", (json_int_t)replayed->recorded, "different",
+			(json_int_t)replayed->unmade, "left_out", (json_int_t)replayed->left_out, "performance",
+			isnan(replayed->performance) ? json_null() : json_real(replayed->performance));
+
+		return command_print_json(root) == COMMAND_OK ? 0 : -EIO;
+	} else {
+		printf("%llu calls, %llu decisions: %llu as recorded, %llu different, mean performance %.4f\n",
+		       (unsigned long long)replayed->calls, (unsigned long long)replayed->decisions,
+		       (unsigned long long)(replayed->recorded - replayed->unmade),
+		       (unsigned long long)replayed->unmade, replayed->performance);
+		if (replayed->left_out > 0)
+			printf("%llu decisions were made before the oldest start that the journal has\n",
+			       (unsigned long long)replayed->left_out);
+		if (replayed->first[0])
+			fputs(replayed->first, stdout);
+	}
+	return command_flush(err);
+}
+
+/* --live: the exit status. */
+static int run_live(const struct simulate_options *options, struct error *err)
+{
+	struct file_lines *lines = options->journal ? file_lines_open(options->journal, err) : NULL;
+	struct file_writer *record = lines && options->record ? file_writer_open(options->record, err) : NULL;
+	struct live_replayed replayed;
+	int code;
+
+	if (!options->journal) {
+		error_set(err, EINVAL, "--live needs --journal");
+		return command_fail(err, COMMAND_USAGE);
+	}
+	code = !lines || (options->record && !record)
+		       ? -1
+		       : live_replay(lines, record ? file_writer_stream(record) : NULL, &replayed, err);
+	if (code == 0 && record)
+		code = file_writer_commit(record, err);
+	else
+		file_writer_discard(record);
+	file_lines_close(lines);
+	if (code == 0)
+		code = print_replayed(&replayed, options->json, err);
+	if (code < 0)
+		return command_fail(err, COMMAND_FAILED);
+	return replayed.unmade > 0 || replayed.decisions != replayed.recorded ? COMMAND_NEGATIVE : COMMAND_OK;
+}
+
 int command_simulate(int argc, char **argv)
 {
 	struct simulate_options options;
@@ -292,6 +349,11 @@ int command_simulate(int argc, char **argv)
 	struct error err = {0};
 	int code = parse(argc, argv, &options, &operands);
 
+	if (code < 0 && options.live) {
+		code = run_live(&options, &err);
+		options_free(&operands);
+		return code;
+	}
 	if (code < 0)
 		simulate_check(&options, &err);
 	if (code < 0 && err.code)

@@ -24,7 +24,7 @@ struct settings {
 	int64_t round_ms, migrate_rate, migrate_per_machine, migrate_per_job, attempts;
 	double migrate_hold_s, restart_s, journal_days, start_timeout_s, retry_s, max_age_s, migrate_gain, no_return_s,
 		omega_per_s, beta_per_s;
-	bool require_measured, no_executor;
+	bool require_measured, no_executor, journal_brief;
 };
 
 static const char teach[] =
@@ -115,6 +115,7 @@ static int serve(const struct settings *settings)
 					 .user_tasks = (uint32_t)settings->user_tasks,
 					 .connections = (uint32_t)settings->connections,
 					 .journal_days = settings->journal_days,
+					 .journal_brief = settings->journal_brief,
 					 .round_ms = (uint32_t)settings->round_ms,
 					 .socket = settings->listen ? NULL : settings->socket};
 	struct error err = {0};
@@ -174,6 +175,8 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(struct settings, salvage, "salvage", 0, "put a damaged state aside and take over what can be read"),
 	OPTION_DOUBLE(struct settings, journal_days, "journal-days", 0, "DAYS", 0, 36500,
 		      "how long the journal is kept; see nomora schedd export"),
+	OPTION_FLAG(struct settings, journal_brief, "journal-brief", 0,
+		    "no round trips and calls in the journal: for meshes of 100,000 pairs and more"),
 	OPTION_HEADING("Cluster:"),
 	OPTION_STRING(struct settings, cluster, "cluster", 'c', "FILE",
 		      "machines to add or change at the start (nomora.cluster/1)"),

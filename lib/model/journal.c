@@ -15,7 +15,7 @@ static const int64_t time_maximum_us = INT64_C(9007199254740991);
 static const double rtt_maximum_us = 1e9;
 enum { SLOTS_MAXIMUM = 100000, LINE_BYTES = 64 << 20 };
 
-static const char *const kind_names[] = {"machine", "curve", "job", "task", "latency", "decision", NULL};
+static const char *const kind_names[] = {"machine", "curve", "job", "task", "latency", "decision", "call", NULL};
 static const char *const machine_state_names[] = {"up", "draining", "down", "removed", NULL};
 static const char *const task_state_names[] = {"waiting", "running", "ended", "failed", NULL};
 static const char *const decision_names[] = {"place", "move", "preempt", "advice", NULL};
@@ -124,8 +124,10 @@ bool journal_print(FILE *out, const struct journal_event *event)
 		put_machine(object, event);
 		break;
 	case JOURNAL_CURVE:
+	case JOURNAL_CALL:
 		put_text(object, "curve", event->curve);
-		if (json_object_set_new(object, "definition", json_loads(event->definition, 0, NULL)) != 0) {
+		if (json_object_set_new(object, event->kind == JOURNAL_CALL ? "call" : "definition",
+					json_loads(event->definition, 0, NULL)) != 0) {
 			json_decref(object);
 			return false;
 		}
@@ -193,15 +195,20 @@ static void read_machine(struct journal_reader *reader, struct journal_event *ev
 		(enum journal_machine_state)need_choice(json, reader->object, "state", machine_state_names);
 }
 
-static void read_curve(struct journal_reader *reader, struct journal_event *event)
+static void read_definition(struct journal_reader *reader, struct journal_event *event, const char *key)
 {
-	const json_t *definition = json_need_object(&reader->json, reader->object, "", "definition");
+	const json_t *definition = json_need_object(&reader->json, reader->object, "", key);
 
-	event->curve = need_name(&reader->json, reader->object, "curve");
 	reader->definition = definition ? json_dumps(definition, JSON_COMPACT) : NULL;
 	event->definition = reader->definition;
 	if (definition && !reader->definition)
-		json_fail(&reader->json, "", "definition", "out of memory");
+		json_fail(&reader->json, "", key, "out of memory");
+}
+
+static void read_curve(struct journal_reader *reader, struct journal_event *event)
+{
+	event->curve = need_name(&reader->json, reader->object, "curve");
+	read_definition(reader, event, "definition");
 }
 
 static void read_task(struct journal_reader *reader, struct journal_event *event)
@@ -296,6 +303,8 @@ static void read_event(struct journal_reader *reader, struct journal_event *even
 		read_pairs(reader, event);
 	else if (event->kind == JOURNAL_DECISION)
 		read_decision(reader, event);
+	else if (event->kind == JOURNAL_CALL)
+		read_definition(reader, event, "call");
 	else {
 		event->job = need_name(json, object, "job");
 		event->curve = need_name(json, object, "curve");

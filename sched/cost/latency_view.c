@@ -252,15 +252,29 @@ void latency_view_forget(struct latency_view *view, uint32_t machine)
 	(void)latency_maxima_settle(view);
 }
 
-void latency_view_expire(struct latency_view *view, uint32_t before_s)
+void latency_view_expire(struct latency_view *view, uint32_t before_s,
+			 void (*gone)(void *context, uint32_t a, uint32_t b), void *context)
 {
 	for (uint32_t m = 0; m < view->row_count; m++) {
 		for (uint32_t i = view->rows[m].count; i > 0; i--) {
-			if (view->rows[m].pairs[i - 1].seen_s < before_s)
-				withdraw(view, m, i - 1);
+			const struct measured_pair *pair = &view->rows[m].pairs[i - 1];
+
+			if (pair->seen_s >= before_s)
+				continue;
+			if (gone)
+				gone(context, m, view->layout->machine_of_column[pair->column]);
+			withdraw(view, m, i - 1);
 		}
 	}
 	(void)latency_maxima_settle(view);
+}
+
+float latency_view_own(const struct latency_view *view, uint32_t source, uint32_t destination)
+{
+	const struct measured_row *row = &view->rows[source];
+	uint32_t column = view->layout->column_of_machine[destination], at = measured_row_find(row, column);
+
+	return at < row->count && row->pairs[at].column == column ? row->pairs[at].out_us : -1;
 }
 
 struct cost_moved latency_view_moved(const struct latency_view *view)

@@ -255,6 +255,7 @@ int live_restore(struct live *live, const struct job *job, uint32_t owner, bool 
 			task->machine = -1;
 		}
 	}
+	live_note_job(live, job, owner, may_move, tasks, now_s);
 	return enter(live, made, now_s, err);
 }
 
@@ -269,6 +270,7 @@ int live_submit(struct live *live, const struct job *job, uint32_t owner, bool m
 	made = make_job(live, job, owner, may_move, now_s);
 	if (!made)
 		return live_out_of_memory(err);
+	live_note_job(live, job, owner, may_move, NULL, now_s);
 	return enter(live, made, now_s, err);
 }
 
@@ -310,6 +312,7 @@ int live_set_restart(struct live *live, const char *id, double restart_s, struct
 	if (!job)
 		return error_set(err, ENOENT, "unknown job '%s'", id);
 	job->restart_s = restart_s;
+	live_note_report(live, "restart", id, NULL, NULL, restart_s);
 	return 0;
 }
 
@@ -319,6 +322,7 @@ int live_cancel(struct live *live, const char *id, struct error *err)
 
 	if (!job)
 		return error_set(err, ENOENT, "unknown job '%s'", id);
+	live_note_name(live, "cancel", id);
 	remove_job(live, live->jobs[job->number]);
 	return 0;
 }
@@ -366,6 +370,7 @@ int live_started(struct live *live, const char *job_id, const char *task_name, c
 		task->started_s = now_s;
 	live_set_state(job, task, LIVE_RUNNING, now_s);
 	live->changed = true;
+	live_note_report(live, "started", job_id, task_name, machine, now_s);
 	return 0;
 }
 
@@ -380,6 +385,7 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 		return 0;
 	if (task->state == LIVE_WAITING || task->state == LIVE_FAILED)
 		return wrong_state(err, job_id, task, "a task that runs or is to start");
+	live_note_report(live, "ended", job_id, task_name, NULL, 0);
 	if (task->state == LIVE_MOVING)
 		live_end_move(live, job, task);
 	if (live_task_number(job, task) == job->root)
@@ -449,6 +455,8 @@ int live_failed(struct live *live, const char *job_id, const char *task_name, do
 
 	if (!task)
 		return unknown_task(err, job_id, task_name);
+	if (task->state == LIVE_MOVING || task->state == LIVE_DECIDED || task->state == LIVE_RUNNING)
+		live_note_report(live, "failed", job_id, task_name, NULL, now_s);
 	switch (task->state) {
 	case LIVE_MOVING:
 		live_take_back(live, job, task, now_s);

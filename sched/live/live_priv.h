@@ -43,6 +43,7 @@ struct live {
 	uint64_t last_decision;
 	uint32_t on_the_move;
 	uint64_t round;    /* number of the present round, from 1 */
+	bool inside;       /* of live_step(): its own calls are not noted */
 	bool closed;       /* live_open_moves() */
 	bool blocked;      /* a task waits for one whose move was refused */
 	uint32_t up_count; /* machines in the network, at the last round */
@@ -77,6 +78,18 @@ void live_predict(const struct live *live, const struct live_job *job, uint32_t 
 
 /* Share of the other machines whose round trip to this one is measured. */
 double live_measured_share(const struct live *live, uint32_t machine);
+
+/* calls.c: for settings.called. */
+void live_note_begin(struct live *live);
+void live_note_name(struct live *live, const char *call, const char *name);
+void live_note_number(struct live *live, const char *call, double number);
+void live_note_machine(struct live *live, uint32_t machine);
+void live_note_curve(struct live *live, const struct live_curve *curve);
+/* restore: with the tasks' states as they were handed over, NULL: it was submitted. */
+void live_note_job(struct live *live, const struct job *job, uint32_t owner, bool may_move,
+		   const struct live_task *restored, double now_s);
+void live_note_report(struct live *live, const char *call, const char *job, const char *task, const char *machine,
+		      double now_s);
 
 /* moves.c: a proposed move; 0 or -errno. */
 int live_take_move(struct live *live, const struct flownet_move *move, size_t number, struct live_job *job,

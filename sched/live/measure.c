@@ -16,12 +16,13 @@ struct aged {
 };
 
 /* Hands the network the machines whose round trips moved. */
-static int pass_moved(struct live *live)
+int live_latency_settle(struct live *live)
 {
 	struct cost_moved moved = latency_view_moved(live->view);
 	int code = 0;
 
 	if (moved.count > 0) {
+		live_note_number(live, "settle", 0);
 		code = flownet_latency_changed(live->net, &moved);
 		live->changed = true;
 	}
@@ -29,39 +30,78 @@ static int pass_moved(struct live *live)
 	return code;
 }
 
+/* Pairs that are withdrawn. */
+struct gone {
+	const struct live *live;
+	uint64_t count;
+};
+
+static void report_gone(void *context, uint32_t a, uint32_t b)
+{
+	const struct latency_sample both[] = {{a, b, NAN}, {b, a, NAN}};
+	struct gone *gone = context;
+
+	gone->count++;
+	if (gone->live->settings.measured)
+		gone->live->settings.measured(gone->live->settings.context, gone->live, both, a == b ? 1 : 2);
+}
+
 int live_expire(struct live *live, double now_s)
 {
+	struct gone gone = {.live = live};
 	double before_s = floor(now_s - live->settings.max_age_s);
 
 	/* All pairs are looked at: once a second will do. */
 	if (live->settings.max_age_s <= 0 || before_s <= live->expired_s)
 		return 0;
 	live->expired_s = before_s;
-	latency_view_expire(live->view, (uint32_t)before_s);
-	return pass_moved(live);
+	latency_view_expire(live->view, (uint32_t)before_s, report_gone, &gone);
+	if (gone.count > 0)
+		live_note_number(live, "measured", (double)gone.count);
+	return live_latency_settle(live);
 }
 
-/* Reports the samples that differ from what is known, before they are. */
-static void watch(const struct live *live, const struct latency_sample *samples, size_t count)
+int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count)
 {
-	for (size_t i = 0; live->settings.measured && i < count; i++) {
-		enum latency_origin origin;
-		float known = latency_view_get(live->view, samples[i].source, samples[i].destination, &origin);
+	return latency_view_update(live->view, samples, count, UINT32_MAX);
+}
 
-		if (origin != LATENCY_ORIGIN_MEASURED || known < samples[i].rtt_us || known > samples[i].rtt_us)
-			live->settings.measured(live->settings.context, live, samples[i].source, samples[i].destination,
-						samples[i].rtt_us);
+static bool is_new(const struct live *live, const struct latency_sample *sample)
+{
+	float known = latency_view_own(live->view, sample->source, sample->destination);
+
+	return known < sample->rtt_us || known > sample->rtt_us;
+}
+
+/* Runs of samples that differ from what is known are reported, before they are. */
+static void watch(struct live *live, const struct latency_sample *samples, size_t count)
+{
+	uint64_t reported = 0;
+
+	for (size_t first = 0, last; live->settings.measured && first < count; first = last) {
+		for (last = first; last < count && is_new(live, &samples[last]); last++)
+			;
+		if (last > first)
+			live->settings.measured(live->settings.context, live, samples + first, last - first);
+		reported += last - first;
+		last += last == first;
 	}
+	if (reported > 0)
+		live_note_number(live, "measured", (double)reported);
+}
+
+/* One window, made at this second. */
+static int take(struct live *live, const struct latency_sample *samples, size_t count, uint32_t seen_s)
+{
+	watch(live, samples, count);
+	return latency_view_update(live->view, samples, count, seen_s);
 }
 
 int live_latency(struct live *live, const struct latency_sample *samples, size_t count, double now_s)
 {
-	int code;
+	int code = take(live, samples, count, (uint32_t)now_s);
 
-	watch(live, samples, count);
-	code = latency_view_update(live->view, samples, count, (uint32_t)now_s);
-
-	return code == 0 ? pass_moved(live) : code;
+	return code == 0 ? live_latency_settle(live) : code;
 }
 
 /* The numbers of the matrix's hosts in the cluster, -1: unknown or gone. */
@@ -151,12 +191,11 @@ int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, 
 	for (size_t first = 0, last; first < count && code == 0; first = last) {
 		for (last = first; last < count && taken[last].seen_s == taken[first].seen_s; last++)
 			samples[last] = taken[last].sample;
-		watch(live, samples + first, last - first);
-		code = latency_view_update(live->view, samples + first, last - first, taken[first].seen_s);
+		code = take(live, samples + first, last - first, taken[first].seen_s);
 	}
 	free(taken);
 	free(samples);
-	return code == 0 ? pass_moved(live) : code;
+	return code == 0 ? live_latency_settle(live) : code;
 }
 
 double live_measured_share(const struct live *live, uint32_t machine)

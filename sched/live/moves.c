@@ -32,7 +32,10 @@ bool live_moves_on(const struct live *live, const struct live_job *job)
 
 void live_open_moves(struct live *live, bool open)
 {
-	live->changed = live->changed || (live->closed && open);
+	if (live->closed != open)
+		return;
+	live_note_number(live, "open", open);
+	live->changed = live->changed || open;
 	live->closed = !open;
 }
 

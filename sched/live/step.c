@@ -226,11 +226,18 @@ static int watch_tasks(struct live *live, double now_s)
 	return code;
 }
 
-int live_step(struct live *live, double now_s, struct error *err)
+/* A step that finds nothing to do leaves no trace but the time that has passed. */
+static int step(struct live *live, double now_s, struct error *err)
 {
 	uint64_t before = live->last_decision;
-	int code = watch_tasks(live, now_s);
+	int code;
 
+	live->inside = true;
+	code = watch_tasks(live, now_s);
+	live->inside = false;
+	if (live->changed)
+		live_note_number(live, "step", now_s);
+	live->inside = true;
 	if (live->broken && code == 0)
 		code = live_build(live, now_s, err);
 	live->broken = live->broken && code < 0;
@@ -251,6 +258,14 @@ int live_step(struct live *live, double now_s, struct error *err)
 		return code;
 	}
 	return (int)(live->last_decision - before);
+}
+
+int live_step(struct live *live, double now_s, struct error *err)
+{
+	int made = step(live, now_s, err);
+
+	live->inside = false;
+	return made;
 }
 
 double live_next_s(const struct live *live, double now_s)
@@ -364,4 +379,5 @@ double live_performance(const struct live *live)
 void live_number_decisions(struct live *live, uint64_t last)
 {
 	live->last_decision = last;
+	live_note_number(live, "number", (double)last);
 }

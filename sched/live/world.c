@@ -79,6 +79,7 @@ struct live *live_create(const struct live_settings *settings, struct error *err
 		live_destroy(live);
 		return NULL;
 	}
+	live_note_begin(live);
 	return live;
 }
 
@@ -264,6 +265,7 @@ int live_machine_set(struct live *live, const char *name, const char *rack, cons
 	live->cluster->machines[number].slots = slots;
 	live->machines[number].state = state;
 	live->changed = true;
+	live_note_machine(live, (uint32_t)number);
 	return enter_machine(live, (uint32_t)number) == 0 ? 0 : live_out_of_memory(err);
 }
 
@@ -282,6 +284,7 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 					 name);
 		code = flownet_machine_removed(live->net, (uint32_t)number);
 	}
+	live_note_name(live, "remove", name);
 	live->machines[number] = (struct live_machine){0};
 	if (code == 0)
 		code = placer_forget_machine(live->placer, (uint32_t)number);
@@ -350,6 +353,7 @@ int live_curve_set(struct live *live, const char *name, const struct curve *curv
 	entry->text = text;
 	entry->curve = copy;
 	live->changed = true;
+	live_note_curve(live, entry);
 	return 0;
 }
 
@@ -361,6 +365,7 @@ int live_curve_remove(struct live *live, const char *name, struct error *err)
 		return error_set(err, ENOENT, "unknown curve '%s'", name);
 	if (placer_remove_curve(live->placer, entry->number) == -EBUSY)
 		return error_set(err, EBUSY, "curve '%s' is used by a job", name);
+	live_note_name(live, "forget", name);
 	free(entry->name);
 	free(entry->text);
 	curve_destroy(entry->curve);

@@ -7,6 +7,7 @@
 
 #include <base/ns.h>
 #include <model/journal.h>
+#include <sched/live/calls.h>
 
 #define DAY_S 86400.0
 
@@ -16,7 +17,7 @@ struct record {
 	size_t bytes;
 	double origin_s, days, checkpoint_s;
 	int64_t last_us;
-	bool is_new; /* the journal needs its header and the state that it begins with */
+	bool is_new; /* nothing of the journal is in the store yet */
 };
 
 static double wall_s(void)
@@ -42,6 +43,8 @@ struct record *record_create(struct store *store, double days)
 		record->origin_s = last_s = floor(wall_s());
 	record->last_us = (int64_t)((last_s - record->origin_s) * 1e6);
 	record->checkpoint_s = wall_s();
+	if (record->is_new)
+		journal_print_header(record->out, record->origin_s);
 	return record;
 }
 
@@ -110,11 +113,12 @@ void record_curve(struct record *record, const char *name, const char *text)
 	journal_print(record->out, &event);
 }
 
-static void put_task(struct record *record, const struct live_job *job, const struct live_task *task,
-		     enum journal_task_state state, const char *machine)
+static void put_task_at(struct record *record, int64_t time_us, const struct live_job *job,
+			const struct live_task *task, enum journal_task_state state, const char *machine)
 {
 	struct journal_event event = event_of(record, JOURNAL_TASK);
 
+	event.time_us = time_us;
 	event.job = job->id;
 	event.task = task->name;
 	event.task_state = state;
@@ -122,6 +126,13 @@ static void put_task(struct record *record, const struct live_job *job, const st
 	journal_print(record->out, &event);
 }
 
+static void put_task(struct record *record, const struct live_job *job, const struct live_task *task,
+		     enum journal_task_state state, const char *machine)
+{
+	put_task_at(record, now_us(record), job, task, state, machine);
+}
+
+/* All at one time: a simulator places a job as a whole. */
 void record_job(struct record *record, const struct live_job *job)
 {
 	struct journal_event event = event_of(record, JOURNAL_JOB);
@@ -131,7 +142,7 @@ void record_job(struct record *record, const struct live_job *job)
 	event.task = job->tasks[job->root].name;
 	journal_print(record->out, &event);
 	for (uint32_t t = 0; t < job->task_count; t++)
-		put_task(record, job, &job->tasks[t], JOURNAL_WAITING, NULL);
+		put_task_at(record, event.time_us, job, &job->tasks[t], JOURNAL_WAITING, NULL);
 }
 
 static const char *machine_name(const struct live *live, int32_t machine)
@@ -175,32 +186,41 @@ void record_tasks(struct record *record, const struct live *live, const struct l
 
 void record_decision(struct record *record, const struct live_decision *decision)
 {
-	static const enum journal_decision kinds[] = {
-		[LIVE_PLACE] = JOURNAL_PLACE, [LIVE_MOVE] = JOURNAL_MOVE, [LIVE_ADVICE] = JOURNAL_ADVICE};
-	struct journal_event event = event_of(record, JOURNAL_DECISION);
+	struct journal_event event;
 
-	event.decision = kinds[decision->kind];
-	event.sequence = decision->sequence;
-	event.job = decision->job;
-	event.task = decision->task;
-	event.from = decision->from;
-	event.to = decision->to;
-	event.rtt_us = decision->rtt_us;
-	event.performance = decision->performance;
-	event.gain = decision->kind == LIVE_PLACE ? NAN : decision->gain;
+	live_decision_event(decision, now_us(record), &event);
 	journal_print(record->out, &event);
 }
 
-void record_latency(void *context, const struct live *live, uint32_t source, uint32_t destination, float rtt_us)
+void record_call(void *context, const char *call)
 {
 	struct record *record = context;
-	struct journal_pair pair = {.to = machine_name(live, (int32_t)destination), .rtt_us = (double)rtt_us};
-	struct journal_event event = event_of(record, JOURNAL_LATENCY);
+	struct journal_event event = event_of(record, JOURNAL_CALL);
 
-	event.machine = machine_name(live, (int32_t)source);
-	event.pairs = &pair;
-	event.pair_count = 1;
+	event.definition = call;
 	journal_print(record->out, &event);
+}
+
+/* A line for each source. */
+void record_latency(void *context, const struct live *live, const struct latency_sample *samples, size_t count)
+{
+	enum { PAIRS_MOST = 256 };
+	struct record *record = context;
+	struct journal_pair pairs[PAIRS_MOST];
+
+	for (size_t first = 0, last; first < count; first = last) {
+		struct journal_event event = event_of(record, JOURNAL_LATENCY);
+
+		for (last = first;
+		     last < count && last - first < PAIRS_MOST && samples[last].source == samples[first].source; last++)
+			pairs[last - first] =
+				(struct journal_pair){.to = machine_name(live, (int32_t)samples[last].destination),
+						      .rtt_us = (double)samples[last].rtt_us};
+		event.machine = machine_name(live, (int32_t)samples[first].source);
+		event.pairs = pairs;
+		event.pair_count = last - first;
+		journal_print(record->out, &event);
+	}
 }
 
 static void put_all(struct record *record, const struct live *live)
@@ -225,6 +245,12 @@ static void put_all(struct record *record, const struct live *live)
 	}
 }
 
+void record_state(struct record *record, const struct live *live)
+{
+	if (record->is_new)
+		put_all(record, live);
+}
+
 /* Hands over what was collected and begins again. */
 static void hand_over(struct record *record, struct store *store, bool checkpoint, double at_s)
 {
@@ -241,16 +267,8 @@ void record_put(struct record *record, struct store *store, const struct live *l
 {
 	double now_s = wall_s();
 
-	if (record->is_new) {
-		rewind(record->out); /* the state has it */
-		journal_print_header(record->out, record->origin_s);
-		put_all(record, live);
-		hand_over(record, store, true, now_s);
-		record->is_new = false;
-		record->checkpoint_s = now_s;
-		return;
-	}
-	hand_over(record, store, false, now_s);
+	hand_over(record, store, record->is_new, now_s);
+	record->is_new = false;
 	if (now_s - record->checkpoint_s < DAY_S && now_s >= record->checkpoint_s)
 		return;
 	journal_print_header(record->out, record->origin_s);

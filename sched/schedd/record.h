@@ -24,7 +24,10 @@ void record_job(struct record *record, const struct live_job *job);
 void record_tasks(struct record *record, const struct live *live, const struct live_job *job, bool is_gone);
 void record_decision(struct record *record, const struct live_decision *decision);
 /* For struct live_settings. */
-void record_latency(void *record, const struct live *live, uint32_t source, uint32_t destination, float rtt_us);
+void record_latency(void *record, const struct live *live, const struct latency_sample *samples, size_t count);
+void record_call(void *record, const char *call);
+/* The state that a store brought, before anything else happens: a journal that is new begins with it. */
+void record_state(struct record *record, const struct live *live);
 
 /*
  * Hands the collected events to the store's transaction, before its commit; after one that failed create the record

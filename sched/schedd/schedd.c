@@ -119,13 +119,15 @@ static int read_state(struct schedd *schedd, struct error *err)
 	record_destroy(schedd->record);
 	schedd->live = NULL;
 	schedd->record = record_create(schedd->store, schedd->options.journal_days);
-	schedd->options.live.measured = record_latency;
+	schedd->options.live.measured = schedd->options.journal_brief ? NULL : record_latency;
+	schedd->options.live.called = schedd->options.journal_brief ? NULL : record_call;
 	schedd->options.live.context = schedd->record;
 	if (schedd->record)
 		schedd->live = live_create(&schedd->options.live, err);
 	if (!schedd->live)
 		return error_code(err, ENOMEM);
 	code = store_load(schedd->store, schedd->live, schedd_offset_s(schedd), schedd_now_s(schedd), err);
+	record_state(schedd->record, schedd->live);
 	schedd->stored_decision = live_last_decision(schedd->live);
 	if (schedd->mesh)
 		mesh_read_again(schedd->mesh);

@@ -174,7 +174,7 @@ static void expire(struct state *state)
 {
 	uint32_t before_s = state->now_s > 300 ? (uint32_t)state->now_s - 300 : 0;
 
-	latency_view_expire(state->world.view, before_s);
+	latency_view_expire(state->world.view, before_s, NULL, NULL);
 	for (uint32_t a = 0; a < MACHINES; a++) {
 		for (uint32_t b = 0; b < MACHINES; b++) {
 			if (state->seen_s[a][b] < before_s)

@@ -3,10 +3,12 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <base/hash.h>
 #include <base/rng.h>
+#include <sched/live/calls.h>
 
 #include "fixture.h"
 
@@ -145,6 +147,94 @@ Test(live_random, random_events_keep_every_law_and_are_repeatable)
 		live_destroy(live);
 	}
 	cr_expect_eq(hashes[0], hashes[1]);
+}
+
+struct journal {
+	FILE *out;
+	int64_t time_us;
+};
+
+static void print(struct journal *journal, struct journal_event event)
+{
+	event.time_us = journal->time_us++;
+	event.run_us = JOURNAL_RUN_UNKNOWN;
+	cr_assert(journal_print(journal->out, &event));
+}
+
+static void note_call(void *context, const char *call)
+{
+	print(context, (struct journal_event){.kind = JOURNAL_CALL, .definition = call});
+}
+
+static void note_measured(void *context, const struct live *live, const struct latency_sample *samples, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct cluster_machine *machines = live_cluster(live)->machines;
+		struct journal_pair pair = {machines[samples[i].destination].name, (double)samples[i].rtt_us};
+
+		print(context, (struct journal_event){.kind = JOURNAL_LATENCY,
+						      .machine = machines[samples[i].source].name,
+						      .pairs = &pair,
+						      .pair_count = 1});
+	}
+}
+
+/* Events at random, each with the calls that a journal keeps: repeated, they lead to the same decisions. */
+Test(live_random, a_journal_of_its_calls_leads_to_the_same_decisions)
+{
+	struct journal journal = {0};
+	struct live_settings settings;
+	struct live_replayed replayed;
+	struct error err = {0};
+	struct file_lines *lines;
+	struct live *live;
+	struct rng rng;
+	double now_s = 0;
+	uint64_t seen = 0;
+	size_t bytes;
+	char *text;
+
+	journal.out = open_memstream(&text, &bytes);
+	cr_assert(journal_print_header(journal.out, 0));
+	live_settings_default(&settings);
+	settings.migration = LIVE_MIGRATE_ON;
+	settings.migrate_gain = 0.02;
+	settings.start_timeout_s = 5;
+	settings.no_return_s = 10;
+	settings.max_age_s = 20;
+	settings.called = note_call;
+	settings.measured = note_measured;
+	settings.context = &journal;
+	live = fixture_make(&settings);
+	rng_seed(&rng, 23);
+	for (int event = 0; event < 6000; event++) {
+		const struct live_decision *decisions;
+		size_t count;
+
+		random_event(live, &rng, now_s);
+		now_s += 0.3 * rng_uniform(&rng);
+		if (rng_below(&rng, 2))
+			fixture_step(live, now_s);
+		decisions = live_decisions(live, seen, &count);
+		for (size_t d = 0; d < count; d++) {
+			struct journal_event decision;
+
+			live_decision_event(&decisions[d], 0, &decision);
+			print(&journal, decision);
+		}
+		seen = live_last_decision(live);
+	}
+	cr_assert_gt(seen, 300);
+	cr_expect_gt(live_totals(live).moves, 0, "%d", (int)live_totals(live).moves);
+	fclose(journal.out);
+	lines = file_lines_from_memory("journal", text, bytes);
+	cr_assert_eq(live_replay(lines, NULL, &replayed, &err), 0, "%s", err.text);
+	cr_expect_eq(replayed.recorded, seen);
+	cr_expect_eq(replayed.decisions, seen);
+	cr_expect_eq(replayed.unmade, 0, "%s", replayed.first);
+	file_lines_close(lines);
+	live_destroy(live);
+	free(text);
 }
 
 /* All round trips become the same, so that a way over the cluster costs no more than a machine's own, and some machines

@@ -33,6 +33,7 @@ enum journal_kind {
 	JOURNAL_TASK,     /* job, task, task_state, machine, run_us */
 	JOURNAL_LATENCY,  /* machine (source), pairs */
 	JOURNAL_DECISION, /* decision, sequence, job, task, from, to, rtt_us, performance, gain */
+	JOURNAL_CALL,     /* definition: a call of the live scheduler's room, see <sched/live/calls.h> */
 	JOURNAL_KINDS,
 };
 
@@ -63,7 +64,7 @@ struct journal_event {
 	const char *machine, *rack, *pod;
 	uint32_t slots;
 	enum journal_machine_state machine_state;
-	const char *curve, *definition; /* definition: JSON text of nomora.curve/1 */
+	const char *curve, *definition; /* definition: JSON text of nomora.curve/1, or of a call */
 	const char *job, *task;
 	enum journal_task_state task_state;
 	int64_t run_us; /* how long a task that is submitted will run in all: known to simulations alone */

@@ -78,8 +78,12 @@ int latency_view_update(struct latency_view *view, const struct latency_sample *
 /* The same for one pair at 0 s. */
 int latency_view_set(struct latency_view *view, uint32_t source, uint32_t destination, float rtt_us);
 
-/* Pairs last measured before this time count as not measured: the rack pair's maximum takes their place. */
-void latency_view_expire(struct latency_view *view, uint32_t before_s);
+/*
+ * Pairs last measured before this time count as not measured: the rack pair's maximum takes their place. gone(), unless
+ * NULL, is called for each.
+ */
+void latency_view_expire(struct latency_view *view, uint32_t before_s,
+			 void (*gone)(void *context, uint32_t a, uint32_t b), void *context);
 
 /* Machines whose round trips moved since latency_view_moved_clear(), and towards which racks. Borrowed. */
 struct cost_moved latency_view_moved(const struct latency_view *view);
@@ -87,6 +91,9 @@ void latency_view_moved_clear(struct latency_view *view);
 
 /* The round trip between two machines; *origin may be NULL. */
 float latency_view_get(const struct latency_view *view, uint32_t a, uint32_t b, enum latency_origin *origin);
+
+/* The source's own measurement; negative: none. */
+float latency_view_own(const struct latency_view *view, uint32_t source, uint32_t destination);
 
 uint64_t latency_view_pairs(const struct latency_view *view); /* measured ones, each once */
 /* Machines to which this one's round trip is measured. */

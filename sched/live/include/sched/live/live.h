@@ -65,8 +65,13 @@ struct live_settings {
 	double restart_s;                              /* of work that a move loses, of jobs that do not say */
 	double no_return_s;
 	uint32_t decisions_kept; /* older ones are forgotten */
-	/* Called for each measurement that differs from the one before; may be NULL. */
-	void (*measured)(void *context, const struct live *live, uint32_t source, uint32_t destination, float rtt_us);
+	/*
+	 * For a journal; may be NULL. measured(): measurements that differ from those before, NAN: withdrawn. called():
+	 * every call that changes the state as a JSON object, from which live_replay() repeats it; one for the
+	 * measurements follows them.
+	 */
+	void (*measured)(void *context, const struct live *live, const struct latency_sample *samples, size_t count);
+	void (*called)(void *context, const char *call);
 	void *context;
 };
 /*
@@ -231,6 +236,10 @@ struct live_matrix_outcome {
 int live_latency_matrix(struct live *live, const struct latency_matrix *matrix, const struct live_matrix_part *part,
 			struct live_matrix_outcome *outcome);
 const struct latency_view *live_view(const struct live *live);
+/* For a replay: measurements as measured() of the settings reports them. 0 or -ENOMEM. */
+int live_latency_again(struct live *live, const struct latency_sample *samples, size_t count);
+/* They take effect. 0 or -ENOMEM. */
+int live_latency_settle(struct live *live);
 
 /*
  * Times out what was not confirmed, lets pauses end, and runs a round if something changed. Returns the number of new

@@ -60,6 +60,7 @@ struct schedd_options {
 	enum latency_statistic statistic;
 	struct windows windows; /* of moves */
 	double journal_days;    /* how long the journal is kept */
+	bool journal_brief;     /* it leaves out round trips and calls: decisions cannot be repeated from it */
 	uint32_t round_ms;      /* at most one round in this time, in milliseconds */
 };
 

@@ -30,7 +30,7 @@ struct simulate_options {
 	int64_t machines, slots, seed, machine_arcs, unscheduled_capacity, gamma, processes, seeds;
 	double hours, load, fraction, speed_up, slots_per_cpu, round_s, work_ns, omega_per_s, migration_cost_s;
 	double rack_us, pod_us, across_us, spread, drift, noise, spike_chance;
-	bool resume, keep_single, interpolate, updates, lose_work, strict, check, json;
+	bool live, resume, keep_single, interpolate, updates, lose_work, strict, check, json;
 	int roots, spill;
 };
 

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A workload through the API, with an executor, churn, moves and a SIGKILL: the simulator repeats the daemon's decisions from its journal, byte for
+# byte. By default ten minutes of 40 machines; NOMORA_DAY=1 plays a day, of the Google trace in NOMORA_DATA where it is, at 60 times its speed;
+# NOMORA_DAY_MIGRATE=off leaves tasks where they are, as the simulator's policy then does.
+. "$(dirname "$0")/lib.sh"
+
+dir=$(mktemp -d /tmp/nomora-day.XXXXXX)
+at_exit bash -c "kill -9 \$(cat $dir/pid) 2>/dev/null; rm -rf $dir"
+machines=40 hours=0.2 speed=120
+if [ "${NOMORA_DAY:-0}" = 1 ]; then
+	machines=${NOMORA_DAY_MACHINES:-1250} hours=${NOMORA_DAY_HOURS:-24} speed=60
+fi
+data=${NOMORA_DATA:-$source_root/../shared/data}/google2011
+if [ "${NOMORA_DAY:-0}" = 1 ] && [ -d "$data" ]; then
+	trace=(--trace "$data" --fraction "$(jq -n "$machines / 12500")")
+else
+	"$nomora" tracegen --machines $machines --hours "$hours" --load 0.95 "$dir/trace" >/dev/null
+	trace=(--trace "$dir/trace")
+fi
+run "$nomora" simulate "${trace[@]}" --hours "$hours" --curves "$source_root/curves" --policy nomora --topology 4x8 --unscheduled-capacity 0 \
+	--record "$dir/source.jsonl" -o "$dir/source"
+check "a workload to play" test "$code" -eq 0
+run python3 "$(dirname "$0")/schedd_day.py" "$bin" "$dir" "$source_root/curves" "$dir/source.jsonl" "$speed" 1
+[ "$code" -eq 0 ] && pass "played: $out" || fail "the day" "$out" "$err" "$(tail -n 5 "$dir/day.log")"
+[ "${NOMORA_DAY_MIGRATE:-on}" = off ] || check "tasks moved" test "$(jq .move <<<"$out")" -gt 0
+run "$nomora" simulate --live --journal "$dir/day.jsonl" --record "$dir/again.jsonl" --json
+check "every decision is made again: $out" test "$code" -eq 0
+grep '"event": "decision"' "$dir/day.jsonl" >"$dir/decided.jsonl"
+check "byte for byte" cmp "$dir/decided.jsonl" "$dir/again.jsonl"
+live=$(jq .performance <<<"$out")
+grep -v '"sequence": 3,' "$dir/day.jsonl" >"$dir/other.jsonl"
+run "$nomora" simulate --live --journal "$dir/other.jsonl"
+check "a decision that is missing is noticed" test "$code" -eq 3
+grep -v '"do": "machine".*"m0"' "$dir/day.jsonl" >"$dir/other.jsonl"
+refuses "a journal without one of its machines" 1 "unknown machine 'm0'" "$nomora" simulate --live --journal "$dir/other.jsonl"
+refuses "no journal" 2 "--live needs --journal" "$nomora" simulate --live
+policy=nomora:preemption,p_m=1000,p_r=1000
+[ "${NOMORA_DAY_MIGRATE:-on}" = on ] || policy=nomora:p_m=1000,p_r=1000
+end_us=$(tail -n 1 "$dir/day.jsonl" | jq .t_us)
+run "$nomora" simulate --journal "$dir/day.jsonl" --policy "$policy" --hours "$(jq -n "[$end_us / 3.6e9, 0.001] | max")" --roots best --spill best \
+	--interpolate --unscheduled-capacity 0 --json -o "$dir/simulated"
+check "the simulator has the workload, too" test "$code" -eq 0
+echo "# mean performance: live $live, simulated $(jq '.policies[0].performance.task_mean' <<<"$out")"
+plan
