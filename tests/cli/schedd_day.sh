@@ -25,7 +25,7 @@ run python3 "$(dirname "$0")/schedd_day.py" "$bin" "$dir" "$source_root/curves" 
 [ "$code" -eq 0 ] && pass "played: $out" || fail "the day" "$out" "$err" "$(tail -n 5 "$dir/day.log")"
 [ "${NOMORA_DAY_MIGRATE:-on}" = off ] || check "tasks moved" test "$(jq .move <<<"$out")" -gt 0
 run "$nomora" simulate --live --journal "$dir/day.jsonl" --record "$dir/again.jsonl" --json
-check "every decision is made again: $out" test "$code" -eq 0
+check "every decision is made again: $(jq -c . <<<"$out")" test "$code" -eq 0
 grep '"event": "decision"' "$dir/day.jsonl" >"$dir/decided.jsonl"
 check "byte for byte" cmp "$dir/decided.jsonl" "$dir/again.jsonl"
 live=$(jq .performance <<<"$out")
