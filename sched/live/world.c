@@ -291,6 +291,8 @@ int live_machine_remove(struct live *live, const char *name, struct error *err)
 	if (code == -EBUSY)
 		return error_set(err, EBUSY, "machine '%s' is the reference of a job", name);
 	latency_view_forget(live->view, (uint32_t)number);
+	if (code == 0) /* its measurements may have been the largest of their racks */
+		code = live_latency_settle(live);
 	cost_layout_remove(live->layout, (uint32_t)number);
 	cluster_remove_machine(live->cluster, (uint32_t)number);
 	live->changed = true;

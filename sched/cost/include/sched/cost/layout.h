@@ -17,6 +17,7 @@
  *   flownet_machine_removed(net, machine)             its tasks wait
  *   placer_forget_machine(placer, machine)            -EBUSY: jobs whose root ended there still refer to it
  *   latency_view_forget(view, machine)
+ *   flownet_latency_changed(net, moved)               its round trips may have been the largest of their racks
  *   cost_layout_remove(layout, machine)
  *   cluster_remove_machine(cluster, machine)
  *
