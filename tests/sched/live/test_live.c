@@ -321,6 +321,24 @@ Test(live, rows_of_a_matrix_have_the_age_that_they_say)
 	live_destroy(live);
 }
 
+/* Pairs that were not measured had the round trip of the machine that goes. */
+Test(live, the_round_trips_of_a_removed_machine_are_no_longer_in_force)
+{
+	struct live *live = fixture_make_default();
+	enum latency_origin origin;
+	struct error err = {0};
+
+	fixture_measure(live, "m0", "m3", 40, 0);
+	fixture_measure(live, "m1", "m3", 20, 0);
+	fixture_measure(live, "m0", "m4", 5, 0);
+	cr_expect_float_eq(rtt_of(live, "m2", "m5", &origin), 40, 1e-3);
+	cr_assert_eq(live_machine_remove(live, "m3", &err), 0, "%s", err.text);
+	cr_expect_float_eq(rtt_of(live, "m2", "m5", &origin), 5, 1e-3);
+	cr_expect_eq(origin, LATENCY_ORIGIN_RACK_PAIR);
+	cr_expect_eq(latency_view_moved(live_view(live)).count, 0, "the network knows");
+	live_destroy(live);
+}
+
 Test(live, a_decision_says_which_share_of_its_latencies_was_measured)
 {
 	struct live *live = fixture_make_default();
