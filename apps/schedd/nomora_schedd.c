@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora-schedd: the live scheduler's daemon. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <base/file.h>
 #include <base/log.h>
@@ -119,7 +121,7 @@ static int serve(const struct settings *settings)
 					 .round_ms = (uint32_t)settings->round_ms,
 					 .socket = settings->listen ? NULL : settings->socket};
 	struct error err = {0};
-	char address[64], extender[64], *token = NULL;
+	char address[64], extender[64], shipped[PATH_MAX], *token = NULL;
 	struct schedd *schedd;
 	int code;
 
@@ -137,6 +139,9 @@ static int serve(const struct settings *settings)
 	if (settings->listen && !(token = read_token(settings->token_file, &err)))
 		return command_fail(&err, COMMAND_FAILED);
 	options.token = token;
+	command_find_data(".", "curves", "", shipped);
+	if (access(shipped, R_OK) == 0)
+		options.default_curves = shipped;
 	stop_catch_signals();
 	schedd = schedd_create(&options, &err);
 	code = schedd ? 0 : -1;
@@ -180,7 +185,8 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("Cluster:"),
 	OPTION_STRING(struct settings, cluster, "cluster", 'c', "FILE",
 		      "machines to add or change at the start (nomora.cluster/1)"),
-	OPTION_STRING(struct settings, curves, "curves", 'C', "DIR", "curves to add or replace at the start"),
+	OPTION_STRING(struct settings, curves, "curves", 'C', "DIR",
+		      "curves to add or replace at the start; without it a new state has those that come with nomora"),
 	OPTION_STRING(struct settings, latency, "latency", 'l', "FILE",
 		      "the mesh: a live matrix in shared memory, or CSV, read again whenever it is replaced"),
 	OPTION_CHOICE(struct settings, statistic, "latency-stat", 0, "NAME", statistics,

@@ -71,16 +71,16 @@ static int read_curve(struct schedd *schedd, const char *folder, const char *fil
 	return code;
 }
 
-static int read_curves(struct schedd *schedd, struct error *err)
+static int read_curves(struct schedd *schedd, const char *folder, struct error *err)
 {
 	struct dirent **entries;
-	int count = scandir(schedd->options.curves, &entries, NULL, alphasort), code = 0;
+	int count = scandir(folder, &entries, NULL, alphasort), code = 0;
 
 	if (count < 0)
-		return error_set(err, errno, "%s: %s", schedd->options.curves, strerror(errno));
+		return error_set(err, errno, "%s: %s", folder, strerror(errno));
 	for (int i = 0; i < count; i++) {
 		if (code == 0)
-			code = read_curve(schedd, schedd->options.curves, entries[i]->d_name, err);
+			code = read_curve(schedd, folder, entries[i]->d_name, err);
 		free(entries[i]);
 	}
 	free(entries);
@@ -194,7 +194,9 @@ struct schedd *schedd_create(const struct schedd_options *options, struct error 
 	if (code == 0 && options->cluster)
 		code = read_cluster(schedd, err);
 	if (code == 0 && options->curves)
-		code = read_curves(schedd, err);
+		code = read_curves(schedd, options->curves, err);
+	else if (code == 0 && options->default_curves && !live_curve_name(schedd->live, 0))
+		code = read_curves(schedd, options->default_curves, err);
 	if (code == 0)
 		code = store_commit(schedd->store, err);
 	if (code == 0 && options->latency) {

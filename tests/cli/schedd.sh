@@ -211,6 +211,26 @@ kill "$daemon"
 wait "$daemon"
 daemon=
 
+# curves_of STATE [OPTION...]: the curves that a daemon on this state has. Its working folder has none.
+curves_of() {
+	(cd "$dir" && exec "$bin/nomora-schedd" schedd --state "$@" --socket "$NOMORA_SCHEDD" --cluster "$dir/cluster.json" --no-executor 2>>"$dir/log") &
+	daemon=$!
+	echo $daemon >"$dir/pid"
+	wait_for 30 "$nomora" jobs >/dev/null 2>&1
+	curves=$(ask GET /v1/curves | jq -r '.curves | sort | join(" ")')
+	kill "$daemon"
+	wait "$daemon"
+	daemon=
+}
+mkdir "$dir/own"
+cp "$source_root/curves/spark.json" "$dir/own/mine.json"
+curves_of "$dir/state3"
+check "a new state has the curves that come with nomora" test "$curves" = "$(cd "$source_root/curves" && LC_ALL=C ls | sed -n 's/\.json$//p' | paste -sd ' ')"
+curves_of "$dir/state4" --curves "$dir/own"
+check "--curves names others" test "$curves" = mine
+curves_of "$dir/state4"
+check "which a state keeps" test "$curves" = mine
+
 if [ -n "$(command -v python3)" ]; then
 	run timeout 200 python3 "$(dirname "$0")/schedd_forecast.py" "$bin" "$dir" "$source_root/curves" "${NOMORA_FORECASTS:-60}"
 	[ "$code" -eq 0 ] && pass "what follows from random changes is what was forecast" || fail "forecasts" "$out" "$err"

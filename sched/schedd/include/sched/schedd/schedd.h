@@ -54,9 +54,10 @@ struct schedd_options {
 	const char *token;
 	const char *extender_address; /* Kubernetes' extender, for anybody who can connect; NULL: none */
 	uint16_t extender_port;
-	const char *cluster; /* nomora.cluster/1, read at the start; NULL */
-	const char *curves;  /* folder of curves, read at the start; NULL */
-	const char *latency; /* the mesh: a live matrix, or CSV, read again whenever it is replaced; NULL */
+	const char *cluster;        /* nomora.cluster/1, read at the start; NULL */
+	const char *curves;         /* folder of curves, read at the start; NULL: */
+	const char *default_curves; /* the same for a state without curves; NULL */
+	const char *latency;        /* the mesh: a live matrix, or CSV, read again whenever it is replaced; NULL */
 	enum latency_statistic statistic;
 	struct windows windows; /* of moves */
 	double journal_days;    /* how long the journal is kept */
