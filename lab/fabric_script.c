@@ -6,13 +6,19 @@
 
 #include "lab_priv.h"
 
-/* Every packet whose TTL ends is reported: without a mask, no kind of ICMP message is limited. */
+/*
+ * Every packet whose TTL ends is reported: without a mask, no kind of ICMP message is limited. Hashing looks at the
+ * fields 0x37: addresses, protocol and ports. Policy 1, which does too, takes the random hash of the sender's socket
+ * instead where the packet still has it, as it has on a virtual link.
+ */
 static const char switch_settings[] =
 	"net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 "
-	"net.ipv4.fib_multipath_hash_policy=1 net.ipv4.conf.all.ignore_routes_with_linkdown=1 "
+	"net.ipv4.fib_multipath_hash_policy=3 net.ipv4.fib_multipath_hash_fields=0x37 "
+	"net.ipv4.conf.all.ignore_routes_with_linkdown=1 "
 	"net.ipv4.conf.default.ignore_routes_with_linkdown=1 net.ipv4.conf.all.send_redirects=0 "
 	"net.ipv4.conf.default.send_redirects=0 net.ipv4.icmp_ratemask=0 "
-	"net.ipv6.conf.all.forwarding=1 net.ipv6.conf.default.forwarding=1 net.ipv6.fib_multipath_hash_policy=1 "
+	"net.ipv6.conf.all.forwarding=1 net.ipv6.conf.default.forwarding=1 net.ipv6.fib_multipath_hash_policy=3 "
+	"net.ipv6.fib_multipath_hash_fields=0x37 "
 	"net.ipv6.conf.all.ignore_routes_with_linkdown=1 net.ipv6.conf.default.ignore_routes_with_linkdown=1 "
 	"net.ipv6.icmp.ratemask=0";
 /* No address but those that the script gives, and each usable at once. */
