@@ -104,8 +104,7 @@ static int run(const struct dataflow_settings *settings, struct dataflow *datafl
 	if (!plan || (settings->bound && dataflow_bound(plan->network, settings->local_MBps, &bound_MBps, &err) < 0)) {
 		code = dataflow_fail(&err);
 	} else if (settings->run) {
-		code = dataflow_run(settings, dataflow, plan, &err) < 0 ? command_fail(&err, COMMAND_FAILED)
-									: COMMAND_OK;
+		code = dataflow_run(settings, dataflow, plan, &err) < 0 ? dataflow_fail(&err) : COMMAND_OK;
 	} else if (settings->apply) {
 		code = dataflow_apply(settings, plan, &err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
 	} else if (!settings->json) {
@@ -152,6 +151,8 @@ static int load_and_run(const struct dataflow_settings *settings, const char *pa
 
 static const char *const experiments[] = {"storm", "hadoop", "failures", "runtime", "scale", NULL};
 static const char *engine_names[ENGINES_MOST + 1]; /* listed at the start */
+
+static const char *const route_names[] = {"netlink", "ports", NULL};
 
 static const struct option_row rows[] = {
 	OPTION_CHOICE(struct dataflow_settings, engine, "engine", 'e', "NAME", engine_names, "how to place"),
@@ -221,6 +222,8 @@ static const struct option_row rows[] = {
 		      "length of the transfers; how long the sources send"),
 	OPTION_FLAG(struct dataflow_settings, keep_routes, "keep-routes", 0,
 		    "leave the routes in the lab; the next --apply or run replaces them"),
+	OPTION_CHOICE(struct dataflow_settings, routes, "routes", 0, "HOW", route_names,
+		      "run: set the routes in the switches, or take them by source ports"),
 	OPTION_INTEGER(struct dataflow_settings, tuple_bytes, "tuple-bytes", 0, "BYTES", WORKER_TUPLE_MINIMUM,
 		       WORKER_TUPLE_MAXIMUM, "run: size of the tuples"),
 	OPTION_HEADING("Experiments:"),

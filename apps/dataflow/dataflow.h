@@ -10,6 +10,8 @@
 #include <lab/lab.h>
 #include <sched/dataflow/plan.h>
 
+enum dataflow_routes { DATAFLOW_NETLINK, DATAFLOW_PORTS }; /* order of the option's names */
+
 struct dataflow_settings {
 	int engine;
 	int64_t seed, k, detour, evaluations, starts, random_runs, steps, route_steps, repeats;
@@ -26,6 +28,7 @@ struct dataflow_settings {
 	struct option_list faults;
 	/* On a lab. */
 	bool apply, run, keep_routes; /* run: `nomora dataflow run` */
+	int routes;                   /* of run: enum dataflow_routes */
 	const char *lab;
 	double seconds;
 	int64_t tuple_bytes;

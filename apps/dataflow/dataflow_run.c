@@ -49,10 +49,28 @@ static void print_second(void *context, const struct run_second *second)
 			     "reroute_ms", second->reroute_ms));
 }
 
+static json_t *print_flows(const struct dataflow_settings *settings, const struct run_result *result)
+{
+	json_t *flows = json_array();
+
+	if (!settings->json && result->flow_count > 0)
+		printf("\n%-16s %-16s %11s %5s\n", "FROM", "TO", "SOURCE PORT", "PORT");
+	for (size_t i = 0; i < result->flow_count; i++) {
+		const struct run_flow *flow = &result->flows[i];
+
+		if (!settings->json)
+			printf("%-16s %-16s %11u %5u\n", flow->from, flow->to, flow->source_port, flow->port);
+		json_array_append_new(flows,
+				      json_pack("{s:s, s:s, s:i, s:i}", "from_host", flow->from, "to_host", flow->to,
+						"source_port", (int)flow->source_port, "port", (int)flow->port));
+	}
+	return flows;
+}
+
 static void print_result(const struct dataflow_settings *settings, const struct dataflow *dataflow,
 			 const struct run_result *result)
 {
-	json_t *sinks = json_array();
+	json_t *sinks = json_array(), *flows = print_flows(settings, result);
 	char task[2 * DATAFLOW_NAME_BYTES];
 
 	if (!settings->json)
@@ -71,15 +89,16 @@ static void print_result(const struct dataflow_settings *settings, const struct 
 						       sink->measured_MBps));
 	}
 	if (settings->json)
-		print_line(json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:O}", "schema", "nomora.dataflow-run/1",
+		print_line(json_pack("{s:s, s:b, s:I, s:I, s:I, s:I, s:O, s:O}", "schema", "nomora.dataflow-run/1",
 				     "complete", (int)result->complete, "sent", (json_int_t)result->sent, "received",
 				     (json_int_t)result->received, "lost", (json_int_t)result->lost, "duplicated",
-				     (json_int_t)result->duplicated, "sinks", sinks));
+				     (json_int_t)result->duplicated, "sinks", sinks, "flows", flows));
 	else
 		printf("\n%llu tuples sent, %llu received, %llu lost, %llu duplicated\n",
 		       (unsigned long long)result->sent, (unsigned long long)result->received,
 		       (unsigned long long)result->lost, (unsigned long long)result->duplicated);
 	json_decref(sinks);
+	json_decref(flows);
 }
 
 static int run(const struct dataflow_settings *settings, const struct lab *lab, struct dataflow *dataflow,
@@ -112,6 +131,7 @@ int dataflow_run(const struct dataflow_settings *settings, struct dataflow *data
 				      .local_MBps = settings->local_MBps,
 				      .tuple_bytes = (uint32_t)settings->tuple_bytes,
 				      .keep_routes = settings->keep_routes,
+				      .ports = settings->routes == DATAFLOW_PORTS,
 				      .faults = faults,
 				      .fault_count = (uint32_t)settings->faults.count,
 				      .each_second = print_second,

@@ -19,6 +19,10 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 		return error_set(err, EINVAL, "--apply, --simulate, --compare and run are mutually exclusive");
 	if ((settings->experiment >= 0) != (settings->output != NULL))
 		return error_set(err, EINVAL, "--experiment and -o DIR go together");
+	if (settings->routes == DATAFLOW_PORTS && !settings->run)
+		return error_set(err, EINVAL, "--routes ports is for run");
+	if (settings->routes == DATAFLOW_PORTS && settings->faults.count > 0)
+		return error_set(err, EINVAL, "--routes ports moves no flow to another route: no --fail");
 	return 0;
 }
 

@@ -45,6 +45,9 @@ static int follow_links(struct run *run, struct error *err)
 	if (code != 0)
 		return code;
 	compare_links(run, &down, &up);
+	/* Connections stay on their ports. */
+	if (run->options->ports)
+		return 0;
 	if (down)
 		changed = network_reroute_pairs(run->plan->network, false);
 	if (up)

@@ -89,6 +89,21 @@ static int sum_up(struct run *run, struct run_result *result)
 	return 0;
 }
 
+static int set_routes(struct run *run, struct error *err)
+{
+	int code = routes_set(run->routes, run->fabric.routes, run->fabric.route_count, NULL, err);
+
+	return code == 0 ? routes_check(run->routes, run->fabric.routes, run->fabric.route_count, err) : code;
+}
+
+/* Routes that another run has left would come before the switches' own. */
+static int take_ports(struct run *run, struct error *err)
+{
+	int code = routes_set(run->routes, NULL, 0, NULL, err);
+
+	return code == 0 ? run_choose_ports(run, err) : code;
+}
+
 static int run_guarded(struct run *run, struct error *err)
 {
 	int code;
@@ -99,9 +114,7 @@ static int run_guarded(struct run *run, struct error *err)
 		return error_code(err, EIO);
 	code = fabric_list_routes(&run->fabric, run->plan->network, err);
 	if (code == 0)
-		code = routes_set(run->routes, run->fabric.routes, run->fabric.route_count, NULL, err);
-	if (code == 0)
-		code = routes_check(run->routes, run->fabric.routes, run->fabric.route_count, err);
+		code = run->options->ports ? take_ports(run, err) : set_routes(run, err);
 	return code == 0 ? run_control(run, err) : code;
 }
 
@@ -123,6 +136,8 @@ int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_p
 	}
 	if (code == 0 && sum_up(&run, result) < 0)
 		code = error_set(err, ENOMEM, "out of memory");
+	result->flows = run.flows;
+	result->flow_count = run.flow_count;
 	run_end_tasks(&run);
 	if (guard && clean(&run, code == 0 ? err : NULL) < 0 && code == 0)
 		code = error_code(err, EIO);
@@ -136,4 +151,5 @@ int run_plan(const struct lab *lab, struct dataflow *dataflow, struct dataflow_p
 void run_result_clear(struct run_result *result)
 {
 	free(result->sinks);
+	free(result->flows);
 }

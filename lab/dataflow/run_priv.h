@@ -37,12 +37,17 @@ struct run {
 	struct ns start, last_second;
 	bool ending;
 	struct run_second second;
+	struct run_flow *flows; /* with their ports, where those choose the routes */
+	size_t flow_count, flow_capacity;
 };
 
 /* tasks[] with their plans. 0 or -errno with err set. */
 int run_make_tasks(struct run *run, struct error *err);
 bool run_is_source(const struct task_process *task);
 bool run_is_sink(const struct task_process *task);
+
+/* Gives every connection between two hosts the source port that takes it over its route. 0 or -errno with err set. */
+int run_choose_ports(struct run *run, struct error *err);
 
 int run_start_task(struct run *run, struct task_process *task, struct error *err);
 /* Takes in the reports of a task; 0 or -errno with err set, also where its process failed. */

@@ -3,6 +3,7 @@
 #include "routes_priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -194,22 +195,53 @@ int routes_trace(struct routes *routes, const struct routes_packet *packet, int 
 	return routes_netlink_trace(routes, packet, nodes, err);
 }
 
-int routes_check(struct routes *routes, const struct lab_route *wanted, size_t count, struct error *err)
+/* 1 if the packet passes the route's switches, 0 if others, or as routes_trace(). */
+static int takes_route(struct routes *routes, const struct lab_route *route, const struct routes_packet *packet,
+		       struct error *err)
+{
+	int nodes[LAB_SWITCHES_MAXIMUM], passed = routes_trace(routes, packet, nodes, err);
+
+	if (passed < 0)
+		return passed;
+	return (size_t)passed == route->node_count &&
+	       memcmp(nodes, route->nodes, route->node_count * sizeof *nodes) == 0;
+}
+
+int routes_find_port(struct routes *routes, const struct lab_route *route, struct routes_packet *packet, uint16_t last,
+		     struct error *err)
 {
 	const struct lab *lab = routes->lab;
-	int nodes[LAB_SWITCHES_MAXIMUM];
+	uint16_t first = packet->source_port;
+	char path[192] = "";
+	size_t bytes = 0;
 
+	for (uint32_t port = first; port <= last; port++) {
+		int code;
+
+		packet->source_port = (uint16_t)port;
+		code = takes_route(routes, route, packet, err);
+		if (code != 0)
+			return code < 0 ? code : 0;
+	}
+	for (size_t n = 0; n < route->node_count && bytes < sizeof path; n++)
+		bytes +=
+			(size_t)snprintf(path + bytes, sizeof path - bytes, " %s", lab_node_name(lab, route->nodes[n]));
+	return error_set(err, EHOSTUNREACH, "no source port from %u to %u takes packets from %s to %s over%s", first,
+			 last, lab->hosts[packet->from].name, lab->hosts[packet->to].name, path);
+}
+
+int routes_check(struct routes *routes, const struct lab_route *wanted, size_t count, struct error *err)
+{
 	for (size_t i = 0; i < count; i++) {
 		const struct lab_route *route = &wanted[i];
 		struct routes_packet packet = {.from = route->from, .to = route->to};
-		int passed = routes_trace(routes, &packet, nodes, err);
+		int code = takes_route(routes, route, &packet, err);
 
-		if (passed < 0)
-			return passed;
-		if ((size_t)passed != route->node_count ||
-		    memcmp(nodes, route->nodes, route->node_count * sizeof *nodes) != 0)
+		if (code < 0)
+			return code;
+		if (code == 0)
 			return error_set(err, EXDEV, "packets from %s to %s do not take their route",
-					 lab->hosts[route->from].name, lab->hosts[route->to].name);
+					 routes->lab->hosts[route->from].name, routes->lab->hosts[route->to].name);
 	}
 	return 0;
 }

@@ -57,6 +57,14 @@ struct routes_packet {
  */
 int routes_trace(struct routes *routes, const struct routes_packet *packet, int *nodes, struct error *err);
 
+/*
+ * For switches that nobody may change: sets packet->source_port to the first port, from its value to `last`, that makes
+ * the packet pass the route's switches. 0; -EHOSTUNREACH (no such port, or a switch has no route), or as
+ * routes_trace().
+ */
+int routes_find_port(struct routes *routes, const struct lab_route *route, struct routes_packet *packet, uint16_t last,
+		     struct error *err);
+
 /* 0 if packets of every route pass its switches, else -EXDEV with err set, or as routes_trace(). */
 int routes_check(struct routes *routes, const struct lab_route *wanted, size_t count, struct error *err);
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Source ports that make equal-cost hashing send each connection over its route; the switches stay as they are. */
+#include "run_priv.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <base/array.h>
+
+enum {
+	PORT_LOWEST = 16384, /* above those on which tasks listen, below those that kernels give out */
+	PORT_LAST = 32767,
+	CANDIDATES = 1024, /* one of 64 paths is missed by all of them with probability 1e-7 */
+};
+
+/* A port of the last run's connections rests for a minute (TIME_WAIT): another run starts elsewhere. */
+static uint16_t first_port(void)
+{
+	return (uint16_t)(PORT_LOWEST + (uint32_t)getpid() * 251U % ((PORT_LAST + 1 - PORT_LOWEST) / 2));
+}
+
+static int host_of(const struct run *run, const struct task_process *task)
+{
+	return run->fabric.node_of[task->job->job->hosts[task->task]];
+}
+
+/* The host of the task that listens on the target's port: no two tasks of a run share one. */
+static int target_host(const struct run *run, const struct worker_target *target)
+{
+	uint32_t t = 0;
+
+	while (t + 1 < run->task_count && run->tasks[t].plan->port != target->port)
+		t++;
+	return host_of(run, &run->tasks[t]);
+}
+
+static const struct lab_route *find_route(const struct fabric *fabric, int from, int to)
+{
+	for (size_t r = 0; r < fabric->route_count; r++)
+		if (fabric->routes[r].from == from && fabric->routes[r].to == to)
+			return &fabric->routes[r];
+	return NULL;
+}
+
+/* *next: the first port of the host that no connection has. */
+static int choose(struct run *run, int from, uint16_t *next, struct worker_target *target, struct error *err)
+{
+	struct routes_packet packet = {.from = from,
+				       .to = target_host(run, target),
+				       .protocol = IPPROTO_TCP,
+				       .source_port = *next,
+				       .port = target->port};
+	const struct lab_route *route = find_route(&run->fabric, from, packet.to);
+	uint32_t last = *next + CANDIDATES - 1U;
+	struct run_flow *flows;
+	int code;
+
+	if (!route)
+		return 0; /* one host */
+	code = routes_find_port(run->routes, route, &packet, last < PORT_LAST ? (uint16_t)last : PORT_LAST, err);
+	if (code != 0)
+		return code;
+	flows = array_grow(run->flows, run->flow_count, &run->flow_capacity, sizeof *flows);
+	if (!flows)
+		return error_set(err, ENOMEM, "out of memory");
+	run->flows = flows;
+	flows[run->flow_count++] = (struct run_flow){.from = run->lab->hosts[from].name,
+						     .to = run->lab->hosts[packet.to].name,
+						     .source_port = packet.source_port,
+						     .port = packet.port};
+	target->source_port = packet.source_port;
+	*next = (uint16_t)(packet.source_port + 1);
+	return 0;
+}
+
+int run_choose_ports(struct run *run, struct error *err)
+{
+	uint16_t next[LAB_HOSTS_MAXIMUM];
+	int code = 0;
+
+	for (int h = 0; h < LAB_HOSTS_MAXIMUM; h++)
+		next[h] = first_port();
+	for (uint32_t t = 0; t < run->task_count; t++) {
+		int from = host_of(run, &run->tasks[t]);
+		struct worker_plan *plan = run->tasks[t].plan;
+
+		for (uint32_t e = 0; e < plan->edge_count; e++)
+			for (uint32_t i = 0; i < plan->edges[e].target_count && code == 0; i++)
+				code = choose(run, from, &next[from], &plan->edges[e].targets[i], err);
+	}
+	return code;
+}
