@@ -254,9 +254,10 @@ static void run_round(struct schedd *schedd, double now_s)
 		log_warning("the round failed, the network is built again: %s", err.text);
 }
 
+/* Only a round with work makes the next one wait: a request after a quiet time is decided at once. */
 static void step(struct schedd *schedd, double now_s)
 {
-	if (now_s - schedd->last_round_s >= schedd->options.round_ms / 1e3)
+	if (now_s - schedd->last_round_s >= schedd->options.round_ms / 1e3 && live_next_s(schedd->live, now_s) <= 0)
 		run_round(schedd, now_s);
 }
 
