@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A plan on a routed lab: its routes are set in the switches; then every flow between two hosts is a TCP transfer at
+ * the rate that the plan predicts for it, all at once. The plan holds if each ends in the time predicted.
+ */
+#ifndef LAB_DATAFLOW_APPLY_H
+#define LAB_DATAFLOW_APPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lab/lab.h>
+#include <sched/dataflow/plan.h>
+
+struct applied_flow {
+	const struct plan_job *job;
+	uint32_t from_task, to_task; /* of the job */
+	int from_host, to_host;      /* of the lab */
+	double predicted_MBps, measured_MBps;
+};
+
+struct apply_result {
+	struct applied_flow *flows;
+	size_t flow_count, flow_capacity;
+	bool measured; /* every flow has ended */
+};
+
+/*
+ * Each flow sends for `seconds` at its predicted rate. Routes are removed unless keep_routes. 0 or -errno with err set;
+ * `result` refers to the plan and is cleared by apply_result_clear() in any case. Root only.
+ */
+int apply_plan(const struct lab *lab, struct dataflow_plan *plan, double seconds, bool keep_routes,
+	       struct apply_result *result, struct error *err);
+void apply_result_clear(struct apply_result *result);
+
+#endif
