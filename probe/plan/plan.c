@@ -262,11 +262,6 @@ const char *mesh_plan_rack(const struct mesh_plan *plan, uint32_t host)
 	return rack_of(plan, host)->name;
 }
 
-bool mesh_plan_drained(const struct mesh_plan *plan, uint32_t host)
-{
-	return plan->hosts[host].state == PLAN_DRAINED;
-}
-
 /* The first session from this host or a later one. */
 static size_t first_session(const struct mesh_plan *plan, uint32_t host)
 {

@@ -246,22 +246,6 @@ const struct network_job *network_jobs(const struct network *network, uint32_t *
 	return network->jobs;
 }
 
-int network_reroute(struct network *network, uint32_t from, uint32_t to, uint32_t number)
-{
-	uint32_t at = network_find_pair(network, from, to);
-	struct network_route route;
-	int code;
-
-	if (at == HASH_TABLE_NONE)
-		return -ENOENT;
-	code = network_route(network, network->pairs[at].low, network->pairs[at].high, number, &route);
-	if (code < 0)
-		return code;
-	network->pairs[at].route = route;
-	network->pairs[at].number = number;
-	return 0;
-}
-
 uint32_t network_source_count(const struct network *network)
 {
 	uint32_t count = 0;

@@ -57,7 +57,6 @@ int mesh_plan_rotate(struct mesh_plan *plan, const struct mesh_budget *budget, s
 uint32_t mesh_plan_hosts(const struct mesh_plan *plan);                  /* numbers below this; some may be free */
 const char *mesh_plan_name(const struct mesh_plan *plan, uint32_t host); /* NULL = free */
 const char *mesh_plan_rack(const struct mesh_plan *plan, uint32_t host);
-bool mesh_plan_drained(const struct mesh_plan *plan, uint32_t host);
 int64_t mesh_plan_find(const struct mesh_plan *plan, const char *name); /* -ENOENT */
 
 /* The hosts that `host` probes, in no order; how many. `peers` holds mesh_plan_hosts() numbers. */

@@ -83,9 +83,6 @@ int network_start(struct network *network, struct dataflow_job *job, const struc
 void network_stop(struct network *network, uint32_t index);
 const struct network_job *network_jobs(const struct network *network, uint32_t *count);
 
-/* Sets the route between two hosts that has one: 0, -ENOENT (no such route, or down), -ENOMEM. */
-int network_reroute(struct network *network, uint32_t from, uint32_t to, uint32_t number);
-
 /* Sets what the sources of the job at an index offer; borrowed until network_stop(). */
 void network_offer(struct network *network, uint32_t index, const double *offered);
 
