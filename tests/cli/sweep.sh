@@ -100,9 +100,15 @@ run "$nomora" sweep template.plan --dry-run
 [ "$code" -eq 0 ] && grep -q '^# ' template.plan && printf '%s\n' "$out" | grep -q '^36 runs' && pass "--template prints a plan that is accepted" ||
 	fail "--template prints a plan that is accepted" "exit $code" "$err"
 refuses "no plan at all" 2 'missing operand PLAN' "$nomora" sweep
+# Others may try a sweep too: what was there before is not ours, and what has come since must go.
+tries() { find /tmp -maxdepth 1 -name 'nomora-try-*' | sort; }
+all_gone() { local folder; for folder; do [ ! -e "$folder" ] || return 1; done; }
+tries >tries-before
 run "$nomora" sweep curve.plan --try
-[ "$code" -eq 0 ] && [ "$out" = "value                    1 1 (higher is better)" ] && ! ls /tmp/nomora-try-* >/dev/null 2>&1 && pass "--try prints the value of each metric" ||
-	fail "--try prints the value of each metric" "exit $code" "$out$err" "$(ls -d /tmp/nomora-try-*)"
+mapfile -t new_tries < <(tries | comm -13 tries-before -)
+[ "$code" -eq 0 ] && [ "$out" = "value                    1 1 (higher is better)" ] && pass "--try prints the value of each metric" ||
+	fail "--try prints the value of each metric" "exit $code" "$out$err"
+check "and leaves no folder" wait_for 30 all_gone "${new_tries[@]}"
 rm -f count
 run "$nomora" sweep curve.plan -o notfound.csv --client 'echo x >>count; no-such-program --flag'
 [ "$code" -eq 1 ] && [ "$(wc -l <count)" -eq 1 ] && printf '%s\n' "$err" | grep -q 'no-such-program: not found' &&
