@@ -194,8 +194,20 @@ try=\$SLURM_JOB_ID.\${SLURM_RESTART_COUNT:-0}
 export HOME=$dir SLURM_HOSTFILE=$dir/hosts.\$try SLURM_OVERLAP=1 # mpirun's step may begin before the first has quite ended
 "$bin/nomora" slurm-hostfile >"\$SLURM_HOSTFILE"
 srun -n "\$SLURM_NTASKS" -m arbitrary -l hostname | sort -n | sed 's/.*: //' >"$dir/ran.\$try"
-exec mpirun --hostfile "\$SLURM_HOSTFILE" --map-by seq --oversubscribe --bind-to none --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 \\
-	--mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 "$dir/rounds"
+rounds() { grep -c rounds "$dir/out.\$SLURM_JOB_ID"; }
+# mpirun sometimes hangs before the program begins, here 2 times in 20; where the tasks run is what counts: again after 40 s.
+while :; do
+	before=\$(rounds)
+	mpirun --hostfile "\$SLURM_HOSTFILE" --map-by seq --oversubscribe --bind-to none --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 \\
+		--mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 "$dir/rounds" &
+	tries=0
+	while [ "\$(rounds)" -eq "\$before" ] && [ "\$tries" -lt 400 ]; do sleep 0.1; tries=\$((tries + 1)); done
+	[ "\$(rounds)" -eq "\$before" ] || break
+	kill \$!
+	sleep 1
+	kill -KILL \$! 2>/dev/null
+done
+wait
 END
 printf '#!/bin/sh\n#SBATCH --output=/dev/null\nexec sleep 600\n' >"$dir/sleep.sh"
 
