@@ -6,12 +6,12 @@
 
 [ "$(id -u)" -eq 0 ] || skip_all "network namespaces need root"
 command -v memcached >/dev/null || skip_all "memcached is not installed"
-out=$source_root/demo-out
+made=$source_root/demo-out
 run bash "$source_root/lab/demo" "$source_root"
 check "the demo runs" test "$code" -eq 0
-check "with a report" test -s "$out/report.html"
+check "with a report" test -s "$made/report.html"
 for placement in nomora random apart; do
-	judged=$(python3 - "$out/measured.csv" $placement <<-'END'
+	judged=$(python3 - "$made/measured.csv" $placement <<-'END'
 		import csv, statistics, sys
 		rows = [row for row in csv.DictReader(open(sys.argv[1])) if row["placement"] == sys.argv[2]]
 		predicted, measured = (statistics.mean(float(row[name]) for row in rows) for name in ("predicted", "measured"))
