@@ -74,7 +74,8 @@ void latency_store_insert_pair(struct latency_matrix *matrix, uint32_t position)
 	latency_slots_insert(matrix->pair_slots, matrix->pair_slot_count, hash_pair(hosts[0], hosts[1]), position);
 }
 
-/* Knuth's algorithm R: later slots move into the hole unless their home lies behind it. Copy first, then clear. */
+/* Knuth, vol. 3, 6.4, algorithm R: a later slot moves into the hole unless its home is after the hole. Copy first, then
+ * clear. */
 static void close_hole(struct latency_matrix *matrix, size_t hole)
 {
 	size_t mask = matrix->pair_slot_count - 1, slot = hole;
