@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What agent.c (creation, results), agent_step.c (packets) and agent_run.c (a measurement with an end) share. */
+/* What agent.c (creation, results), agent_step.c (packets), prober_prefetch.c and agent_run.c (a measurement with an
+ * end) share. */
 #ifndef PROBE_AGENT_PRIV_H
 #define PROBE_AGENT_PRIV_H
 
@@ -63,5 +64,8 @@ struct agent {
 	struct histogram *wake_up;
 	uint64_t unstamped, departures, send_failures, broken_frames, unfinished_checksums, other_vlan;
 };
+
+/* What frames of a burst, at most AGENT_BURST, will touch in memory. */
+void agent_prefetch(const struct agent *agent, const struct frame *frames, uint16_t count);
 
 #endif

@@ -119,8 +119,8 @@ static void send_neighbour(struct agent *agent, enum frame_kind kind, ip_address
 	send_now(agent, &packet, 1);
 }
 
-/* Requests and replies alike have the sender's MAC. Takes the packet. */
-static void take_neighbour(struct agent *agent, const struct frame *frame, struct dp_packet *packet)
+/* Requests and replies alike have the sender's MAC. True: the packet is taken. */
+static bool take_neighbour(struct agent *agent, const struct frame *frame, struct dp_packet *packet)
 {
 	neighbours_learn(&agent->neighbours, frame, ns_now_monotonic());
 	if (frame->kind == FRAME_WHO_HAS && agent->answers_neighbours &&
@@ -129,9 +129,9 @@ static void take_neighbour(struct agent *agent, const struct frame *frame, struc
 
 		memcpy(asker, frame->source_mac, FRAME_MAC_BYTES);
 		send_neighbour(agent, FRAME_IS_AT, frame->source_address, asker, packet);
-		return;
+		return true;
 	}
-	dp_packet_free(packet);
+	return false;
 }
 
 /* t3 is taken when everything but the stamp and the checksums is in place. */
@@ -141,12 +141,14 @@ static void send_answers(struct agent *agent)
 	struct ns sent_at = {dp_clock_to_wall(agent->clock, dp_now(agent->clock)).ns}, left_at;
 	uint16_t sent;
 
+	/* All payloads, then all checksums: a load waits for the smaller stores that it covers. */
+	for (uint16_t i = 0; i < answers->count; i++)
+		reflector_finish(&answers->prepared[i], sent_at, answers->payloads[i]);
 	for (uint16_t i = 0; i < answers->count; i++) {
 		struct dp_packet *packet = answers->packets[i];
-		struct frame *frame = &answers->frames[i];
 
-		reflector_finish(&answers->prepared[i], sent_at, answers->payloads[i]);
-		dp_packet_set_length(packet, frame_write_udp(frame, dp_packet_bytes(packet), dp_packet_room(packet)));
+		dp_packet_set_length(
+			packet, frame_write_udp(&answers->frames[i], dp_packet_bytes(packet), dp_packet_room(packet)));
 	}
 	keep_sent(agent, answers->packets, answers->count);
 	sent = send_now(agent, answers->packets, answers->count);
@@ -157,8 +159,8 @@ static void send_answers(struct agent *agent)
 	take_departures(agent);
 }
 
-/* Answers in the request's own buffer. Takes the packet. */
-static void take_request(struct agent *agent, const struct frame *request, struct stamp arrived,
+/* Answers in the request's own buffer. True: the packet is taken. */
+static bool take_request(struct agent *agent, const struct frame *request, struct stamp arrived,
 			 struct dp_packet *packet)
 {
 	struct agent_answers *answers = &agent->answers;
@@ -171,10 +173,8 @@ static void take_request(struct agent *agent, const struct frame *request, struc
 	agent->last_request = arrived;
 	if (dp_packet_room(packet) < (size_t)(payload - bytes) + STAMP_AUTHENTICATED_BYTES ||
 	    reflector_prepare(agent->reflector, request, (struct ns){received_at.ns}, agent->error_estimate, payload,
-			      prepared)) {
-		dp_packet_free(packet);
-		return;
-	}
+			      prepared))
+		return false;
 	*answer = (struct frame){
 		.kind = FRAME_UDP,
 		.source_address = request->destination_address,
@@ -195,6 +195,7 @@ static void take_request(struct agent *agent, const struct frame *request, struc
 	answers->payloads[answers->count++] = payload;
 	if (answers->count >= agent->burst)
 		send_answers(agent);
+	return true;
 }
 
 /* A burst, and what is known of its arrival. */
@@ -307,39 +308,51 @@ static bool hand_over(struct agent *agent, const struct frame *frame, struct dp_
 	return true;
 }
 
-/* Takes the packet. */
-static void take_frame(struct agent *agent, struct dp_packet *packet, const struct arrival *arrival)
+/* True: the packet is taken. */
+static bool take_frame(struct agent *agent, struct dp_packet *packet, const struct frame *frame,
+		       const struct arrival *arrival)
 {
 	const uint8_t *bytes = dp_packet_bytes(packet);
-	struct frame frame = frame_read(bytes, dp_packet_contiguous(packet), dp_packet_contiguous(packet));
+	struct stamp arrived;
 	bool disturbed;
 
-	if (agent->group && !arrival->handed_over && hand_over(agent, &frame, packet, arrival))
-		return;
-	if (!in_our_vlan(agent, &frame)) {
-		agent->other_vlan += frame.kind == FRAME_UDP && is_ours(agent, &frame);
-		dp_packet_free(packet);
-		return;
+	if (agent->group && !arrival->handed_over && hand_over(agent, frame, packet, arrival))
+		return true;
+	if (!in_our_vlan(agent, frame)) {
+		agent->other_vlan += frame->kind == FRAME_UDP && is_ours(agent, frame);
+		return false;
 	}
-	if (frame.kind == FRAME_WHO_HAS || frame.kind == FRAME_IS_AT) {
-		take_neighbour(agent, &frame, packet);
-		return;
-	}
-	if (agent->options.find_paths && frame.kind == FRAME_OTHER)
+	if (frame->kind == FRAME_WHO_HAS || frame->kind == FRAME_IS_AT)
+		return take_neighbour(agent, frame, packet);
+	if (agent->options.find_paths && frame->kind == FRAME_OTHER)
 		take_expired(agent, bytes, dp_packet_contiguous(packet));
-	if (is_intact(agent, &frame) && is_ours(agent, &frame) && dp_packet_in_one_piece(packet)) {
-		struct stamp arrived = stamp_arrival(agent, &frame, arrival, &disturbed);
-
+	if (!is_intact(agent, frame) || !is_ours(agent, frame) || !dp_packet_in_one_piece(packet))
+		return false;
+	arrived = stamp_arrival(agent, frame, arrival, &disturbed);
+	if (agent->frames)
 		keep_frame(agent, bytes, dp_packet_contiguous(packet), dp_packet_length(packet),
 			   dp_clock_to_wall(agent->clock, arrived), false);
-		if (frame.destination_port == agent->options.udp_port && agent->options.reflect) {
-			take_request(agent, &frame, arrived, packet);
-			return;
-		} else {
-			prober_answer(&agent->prober, &frame, arrived, disturbed);
-		}
-	}
-	dp_packet_free(packet);
+	if (frame->destination_port == agent->options.udp_port && agent->options.reflect)
+		return take_request(agent, frame, arrived, packet);
+	prober_answer(&agent->prober, frame, arrived, disturbed);
+	return false;
+}
+
+static void take_frames(struct agent *agent, struct dp_packet **packets, uint16_t count, const struct arrival *arrival)
+{
+	struct frame frames[AGENT_BURST];
+	uint16_t kept = 0;
+
+	for (uint16_t i = 0; i < count; i++)
+		__builtin_prefetch(dp_packet_bytes(packets[i]));
+	for (uint16_t i = 0; i < count; i++)
+		frames[i] = frame_read(dp_packet_bytes(packets[i]), dp_packet_contiguous(packets[i]),
+				       dp_packet_contiguous(packets[i]));
+	agent_prefetch(agent, frames, count);
+	for (uint16_t i = 0; i < count; i++)
+		if (!take_frame(agent, packets[i], &frames[i], arrival))
+			packets[kept++] = packets[i];
+	dp_packets_free(packets, kept);
 }
 
 static bool longer_than(const struct agent *agent, struct stamp later, struct stamp earlier)
@@ -363,8 +376,8 @@ static uint16_t receive(struct agent *agent)
 		arrival.clock = fresh_clock(agent);
 		take_departures(agent); /* before the answers to what left */
 	}
-	for (uint16_t i = 0; i < count; i++)
-		take_frame(agent, burst[i], &arrival);
+	if (count)
+		take_frames(agent, burst, count, &arrival);
 	if (agent->answers.count)
 		send_answers(agent);
 	return count;
@@ -388,38 +401,59 @@ static struct tlv_request tlvs_of(const struct agent *agent, const struct prober
 	};
 }
 
-/* All of it but the moment of the burst, which is later than the stamp inside: checksums take their time. */
-static void write_probe(struct agent *agent, const struct prober_probe *probe, struct ns sent_at,
-			struct dp_packet *packet)
+/* What the frames of all probes have in common. */
+static struct frame probe_frame(const struct agent *agent)
 {
-	struct stamp_request request = probe->request;
-	const size_t base = stamp_bytes(request.authenticated);
-	const struct tlv_request tlvs = tlvs_of(agent, probe);
-	uint8_t *payload;
 	struct frame frame = {
 		.kind = FRAME_UDP,
 		.source_address = agent->options.address,
-		.destination_address = probe->target->peer.address,
-		.source_port = probe->source_port,
 		.destination_port = agent->options.udp_port,
-		.ttl = probe->ttl ? probe->ttl : agent->options.ttl,
 		.dscp = agent->options.dscp,
 		.ecn = agent->options.ecn,
 		.may_fragment = agent->options.may_fragment,
-		.payload_bytes = base + tlv_request_bytes(&tlvs),
 	};
 
 	add_tag(agent, &frame);
-	frame.payload = payload = dp_packet_bytes(packet) + frame_headers(&frame);
 	memcpy(frame.source_mac, agent->mac, FRAME_MAC_BYTES);
-	memcpy(frame.destination_mac, agent->neighbours.items[probe->target->neighbour].mac, FRAME_MAC_BYTES);
+	return frame;
+}
+
+/* All of it but the moment of the burst, which is later than the stamp inside: checksums take their time. */
+static void write_probe(const struct agent *agent, const struct prober_probe *probe, struct ns sent_at,
+			struct frame *frame, struct dp_packet *packet)
+{
+	struct stamp_request request = probe->request;
+	const size_t base = stamp_bytes(request.authenticated);
+	uint8_t *payload;
+
+	frame->destination_address = probe->target->peer.address;
+	frame->payload = payload = dp_packet_bytes(packet) + frame_headers(frame);
+	frame->payload_bytes = base;
 	request.error = agent->error_estimate;
 	request.sent_at = sent_at;
 	stamp_write_request(&request, payload);
 	if (agent->options.key)
 		stamp_sign(agent->options.key, payload);
-	tlv_write_request(&tlvs, payload + base);
-	dp_packet_set_length(packet, frame_write_udp(&frame, dp_packet_bytes(packet), dp_packet_room(packet)));
+	if (agent->options.tlvs || agent->padding || probe->padding) {
+		const struct tlv_request tlvs = tlvs_of(agent, probe);
+
+		frame->payload_bytes += tlv_request_bytes(&tlvs);
+		tlv_write_request(&tlvs, payload + base);
+	}
+	dp_packet_set_length(packet, frame->payload_bytes);
+}
+
+/* The headers, of a packet that has the length of its payload. */
+static void write_headers(const struct agent *agent, const struct prober_probe *probe, struct frame *frame,
+			  struct dp_packet *packet)
+{
+	frame->destination_address = probe->target->peer.address;
+	frame->source_port = probe->source_port;
+	frame->ttl = probe->ttl ? probe->ttl : agent->options.ttl;
+	frame->payload = dp_packet_bytes(packet) + frame_headers(frame);
+	frame->payload_bytes = dp_packet_length(packet);
+	memcpy(frame->destination_mac, agent->neighbours.items[probe->target->neighbour].mac, FRAME_MAC_BYTES);
+	dp_packet_set_length(packet, frame_write_udp(frame, dp_packet_bytes(packet), dp_packet_room(packet)));
 }
 
 /* The counter is read once more right before the burst. */
@@ -430,11 +464,15 @@ static void send_probes(struct agent *agent, const struct prober_probe *probes, 
 	uint16_t sent = 0;
 
 	if (dp_packets_alloc(agent->pool, packets, count) == 0) {
+		struct frame frame = probe_frame(agent);
 		struct stamp sent_at;
 		bool disturbed;
 
+		/* All payloads, then all checksums, as in send_answers(). */
 		for (uint16_t i = 0; i < count; i++)
-			write_probe(agent, &probes[i], written_at, packets[i]);
+			write_probe(agent, &probes[i], written_at, &frame, packets[i]);
+		for (uint16_t i = 0; i < count; i++)
+			write_headers(agent, &probes[i], &frame, packets[i]);
 		keep_sent(agent, packets, count);
 		sent_at = dp_now(agent->clock);
 		sent = send_now(agent, packets, count);
@@ -457,6 +495,8 @@ static bool probe(struct agent *agent, struct stamp now)
 	struct stamp due = prober_next_due(prober);
 	uint16_t count = 0;
 
+	if (due.valid && due.ns <= now.ns)
+		prober_prefetch_turns(prober, &agent->neighbours, agent->burst);
 	for (uint16_t i = 0; i < agent->burst && due.valid && due.ns <= now.ns; i++, due = prober_next_due(prober))
 		count += prober_take(prober, now, &agent->neighbours, &probes[count]);
 	if (!count)
@@ -499,8 +539,8 @@ static bool empty_inbox(struct agent *agent)
 		if (from == agent->options.queue)
 			continue;
 		for (int i = 0; i < AGENT_BURST && spsc_take(agent->inbox[from], &item); i++) {
-			take_frame(
-				agent, item.packet,
+			take_frames(
+				agent, &item.packet, 1,
 				&(struct arrival){.received = item.received, .late = item.late, .handed_over = true});
 			busy = true;
 		}

@@ -125,6 +125,13 @@ struct prober_target *prober_find(const struct prober *prober, ip_address addres
 	return place == HASH_TABLE_NONE ? NULL : prober->by_id[hash_table_value(&prober->by_address, place)];
 }
 
+struct prober_target *prober_likely(const struct prober *prober, ip_address address)
+{
+	uint32_t id = hash_table_find(&prober->by_address, key_of(address));
+
+	return id == HASH_TABLE_NONE ? NULL : prober->by_id[id];
+}
+
 /* So that what follows cannot fail. */
 static int make_room(struct prober *prober)
 {

@@ -96,11 +96,24 @@ int prober_remove(struct prober *prober, ip_address address, struct neighbours *
 
 size_t prober_bytes(const struct prober *prober);                                   /* of sessions and their results */
 struct prober_target *prober_find(const struct prober *prober, ip_address address); /* NULL = there is none */
+/* The same without a look at the target itself: by the hash of the address. */
+struct prober_target *prober_likely(const struct prober *prober, ip_address address);
 
 void prober_set_mode(struct prober *prober, enum agent_mode mode, struct stamp now);
 bool prober_all_heard(const struct prober *prober);
 /* True when every peer has had its count, or the turns for it where nobody answers ARP. */
 bool prober_done(const struct prober *prober, const struct neighbours *neighbours);
+
+/*
+ * What the next turns, and an answer, will touch in memory: to be fetched for a whole burst before its first packet is
+ * looked at. prober_prefetch() finds whose answer it seems to be, NULL = nobody's; then the steps are to be made for
+ * all of a burst, one after the other.
+ */
+enum { PROBER_PREFETCH_STEPS = 3 };
+void prober_prefetch_turns(const struct prober *prober, const struct neighbours *neighbours, size_t turns);
+struct prober_target *prober_prefetch(const struct prober *prober, ip_address address);
+void target_prefetch(const struct prober *prober, const struct prober_target *target, const struct frame *answer,
+		     int step);
 
 /* If a probe is due at `now`, takes it: *probe is to be sent at once. False: nothing before prober_next_due(). */
 bool prober_take(struct prober *prober, struct stamp now, const struct neighbours *neighbours,

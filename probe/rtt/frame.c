@@ -42,110 +42,122 @@ enum {
 };
 
 /*
- * RFC 1071: the running one's complement sum; an odd last byte is padded with zero. 64 bits at a time, as the machine
- * has them, with the carry put back; in network order at the end (sections 1 and 2 (B)).
+ * RFC 1071: a running one's complement sum of words as the machine has them, whatever its byte order (section 2 (B)):
+ * 64 bits at a time, with the carry put back. An odd last byte is padded with zero.
  */
-static uint64_t sum_words(const uint8_t *bytes, size_t length, uint64_t sum)
+static inline uint64_t add_carried(uint64_t sum, uint64_t word)
 {
-	uint64_t native = 0, word;
-	uint16_t half;
+	sum += word;
+	return sum + (sum < word);
+}
+
+static inline uint64_t add_words(uint64_t sum, const uint8_t *bytes, size_t length)
+{
+	uint64_t word;
+	uint32_t half;
+	uint16_t quarter;
 
 	for (; length >= sizeof word; bytes += sizeof word, length -= sizeof word) {
 		memcpy(&word, bytes, sizeof word);
-		native += word;
-		native += native < word;
+		sum = add_carried(sum, word);
 	}
-	native = (native >> 32) + (uint32_t)native;
-	for (; length >= sizeof half; bytes += sizeof half, length -= sizeof half) {
+	if (length & sizeof half) {
 		memcpy(&half, bytes, sizeof half);
-		native += half;
+		sum = add_carried(sum, half);
+		bytes += sizeof half;
 	}
-	while (native >> 16)
-		native = (native & 0xffff) + (native >> 16);
-	half = (uint16_t)native;
-	sum += get16((const uint8_t *)&half);
-	return length ? sum + ((uint64_t)bytes[0] << 8) : sum;
+	if (length & sizeof quarter) {
+		memcpy(&quarter, bytes, sizeof quarter);
+		sum = add_carried(sum, quarter);
+		bytes += sizeof quarter;
+	}
+	return length & 1 ? add_carried(sum, htobe16((uint16_t)(bytes[0] << 8))) : sum;
 }
 
-static uint16_t fold(uint64_t sum)
+/* The checksum, in the order of the wire: to be stored as it is. Four steps, as two folds may carry. */
+static inline uint16_t fold(uint64_t sum)
 {
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum >> 32) + (uint32_t)sum;
+	sum = (sum >> 32) + (uint32_t)sum;
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum = (sum >> 16) + (sum & 0xffff);
 	return (uint16_t)~sum;
 }
 
 /* Over the pseudo-header: addresses, protocol, length. */
-static uint64_t pseudo_sum(const uint8_t *ip, uint8_t protocol, size_t length)
+static inline uint64_t pseudo_sum(const uint8_t *ip, uint8_t protocol, size_t length)
 {
-	bool four = ip[0] >> 4 == 4;
+	uint64_t sum = (uint64_t)htobe16(protocol) + htobe16((uint16_t)length);
 
-	return sum_words(ip + (four ? 12 : 8), four ? 8 : 32, protocol + length);
+	return ip[0] >> 4 == 4 ? add_words(sum, ip + 12, 8) : add_words(sum, ip + 8, 32);
 }
 
 /* Over the pseudo-header and the datagram; 0 when a received one is right. */
 static uint16_t checksum(const uint8_t *ip, uint8_t protocol, const uint8_t *datagram, size_t length)
 {
-	return fold(sum_words(datagram, length, pseudo_sum(ip, protocol, length)));
+	return fold(add_words(pseudo_sum(ip, protocol, length), datagram, length));
 }
 
-static struct frame read_arp(struct frame frame, const uint8_t *bytes, size_t captured)
+static void put_checksum(uint8_t *out, uint16_t sum)
+{
+	memcpy(out, &sum, sizeof sum);
+}
+
+static void read_arp(struct frame *frame, const uint8_t *bytes, size_t captured)
 {
 	uint16_t operation;
 
-	frame.kind = FRAME_BROKEN;
+	frame->kind = FRAME_BROKEN;
 	if (captured < ARP_BODY_BYTES)
-		return frame;
-	frame.kind = FRAME_OTHER;
+		return;
+	frame->kind = FRAME_OTHER;
 	if (get16(bytes) != 1 || get16(bytes + 2) != ETHERTYPE_IPV4 || bytes[4] != FRAME_MAC_BYTES || bytes[5] != 4)
-		return frame;
+		return;
 	operation = get16(bytes + 6);
 	if (operation != 1 && operation != 2)
-		return frame;
-	frame.kind = operation == 1 ? FRAME_WHO_HAS : FRAME_IS_AT;
+		return;
+	frame->kind = operation == 1 ? FRAME_WHO_HAS : FRAME_IS_AT;
 	/* The sender's MAC of the ARP body is the one to believe; the Ethernet source may be a proxy's. */
-	memcpy(frame.source_mac, bytes + 8, FRAME_MAC_BYTES);
-	frame.source_address = get32(bytes + 14);
-	frame.destination_address = get32(bytes + 24);
-	return frame;
+	memcpy(frame->source_mac, bytes + 8, FRAME_MAC_BYTES);
+	frame->source_address = get32(bytes + 14);
+	frame->destination_address = get32(bytes + 24);
 }
 
-static struct frame read_udp(struct frame frame, const uint8_t *ip, const uint8_t *udp, size_t captured, size_t length)
+static void read_udp(struct frame *frame, const uint8_t *ip, const uint8_t *udp, size_t captured, size_t length)
 {
 	size_t datagram;
 
-	frame.kind = FRAME_BROKEN;
+	frame->kind = FRAME_BROKEN;
 	if (captured < UDP_BYTES)
-		return frame;
+		return;
 	datagram = get16(udp + 4);
 	if (datagram < UDP_BYTES || datagram > length)
-		return frame;
-	frame.source_port = get16(udp);
-	frame.destination_port = get16(udp + 2);
-	frame.payload = udp + UDP_BYTES;
-	frame.payload_bytes = (datagram < captured ? datagram : captured) - UDP_BYTES;
-	frame.unchecked = get16(udp + 6) == 0 || captured < datagram;
+		return;
+	frame->source_port = get16(udp);
+	frame->destination_port = get16(udp + 2);
+	frame->payload = udp + UDP_BYTES;
+	frame->payload_bytes = (datagram < captured ? datagram : captured) - UDP_BYTES;
+	frame->unchecked = get16(udp + 6) == 0 || captured < datagram;
 	if (get16(udp + 6) == 0 && ip[0] >> 4 == 6) /* RFC 8200 section 8.1 */
-		return frame;
-	if (!frame.unchecked && checksum(ip, PROTOCOL_UDP, udp, datagram) != 0) {
+		return;
+	if (!frame->unchecked && checksum(ip, PROTOCOL_UDP, udp, datagram) != 0) {
 		/* A local sender's kernel leaves the pseudo-header's sum there. */
-		frame.unfinished = (get16(udp + 6) ^ fold(pseudo_sum(ip, PROTOCOL_UDP, datagram))) == 0xffff;
-		return frame;
+		frame->unfinished = (get16(udp + 6) ^ be16toh(fold(pseudo_sum(ip, PROTOCOL_UDP, datagram)))) == 0xffff;
+		return;
 	}
-	frame.kind = FRAME_UDP;
-	return frame;
+	frame->kind = FRAME_UDP;
 }
 
-static struct frame read_echo(struct frame frame, const uint8_t *icmp, size_t captured, uint8_t request, uint8_t reply)
+static void read_echo(struct frame *frame, const uint8_t *icmp, size_t captured, uint8_t request, uint8_t reply)
 {
-	frame.kind = FRAME_OTHER;
+	frame->kind = FRAME_OTHER;
 	if (captured < ECHO_BYTES || (icmp[0] != request && icmp[0] != reply) || icmp[1] != 0)
-		return frame;
-	frame.kind = icmp[0] == request ? FRAME_ECHO_REQUEST : FRAME_ECHO_REPLY;
-	frame.source_port = get16(icmp + 4);
-	frame.sequence = get16(icmp + 6);
-	frame.payload = icmp + ECHO_BYTES;
-	frame.payload_bytes = captured - ECHO_BYTES;
-	return frame;
+		return;
+	frame->kind = icmp[0] == request ? FRAME_ECHO_REQUEST : FRAME_ECHO_REPLY;
+	frame->source_port = get16(icmp + 4);
+	frame->sequence = get16(icmp + 6);
+	frame->payload = icmp + ECHO_BYTES;
+	frame->payload_bytes = captured - ECHO_BYTES;
 }
 
 /* TSval and TSecr of the options, if they are there and whole. */
@@ -167,52 +179,52 @@ static bool read_tcp_stamps(const uint8_t *options, size_t length, struct frame 
 }
 
 /* payload_bytes are those on the wire, and one more for SYN: what the other side will acknowledge. */
-static struct frame read_tcp(struct frame frame, const uint8_t *tcp, size_t captured, size_t length)
+static void read_tcp(struct frame *frame, const uint8_t *tcp, size_t captured, size_t length)
 {
 	size_t header = captured < TCP_BYTES ? 0 : (size_t)(tcp[12] >> 4) * 4;
 
-	frame.kind = FRAME_OTHER;
-	if (header < TCP_BYTES || header > captured || !read_tcp_stamps(tcp + TCP_BYTES, header - TCP_BYTES, &frame))
-		return frame;
-	frame.kind = FRAME_TCP;
-	frame.source_port = get16(tcp);
-	frame.destination_port = get16(tcp + 2);
-	frame.payload = tcp + header;
-	frame.payload_bytes = length - header + (tcp[13] & TCP_SYN ? 1 : 0);
-	return frame;
+	frame->kind = FRAME_OTHER;
+	if (header < TCP_BYTES || header > captured || !read_tcp_stamps(tcp + TCP_BYTES, header - TCP_BYTES, frame))
+		return;
+	frame->kind = FRAME_TCP;
+	frame->source_port = get16(tcp);
+	frame->destination_port = get16(tcp + 2);
+	frame->payload = tcp + header;
+	frame->payload_bytes = length - header + (tcp[13] & TCP_SYN ? 1 : 0);
 }
 
-static struct frame read_ipv4(struct frame frame, const uint8_t *ip, size_t captured, size_t length)
+static void read_ipv4(struct frame *frame, const uint8_t *ip, size_t captured, size_t length)
 {
 	size_t header, total;
 
-	frame.kind = FRAME_BROKEN;
+	frame->kind = FRAME_BROKEN;
 	if (captured < IPV4_BYTES || ip[0] >> 4 != 4)
-		return frame;
+		return;
 	header = (size_t)(ip[0] & 0x0f) * 4;
 	total = get16(ip + 2);
 	if (header < IPV4_BYTES || header > captured || total < header || total > length ||
-	    fold(sum_words(ip, header, 0)) != 0)
-		return frame;
-	frame.source_address = get32(ip + 12);
-	frame.destination_address = get32(ip + 16);
-	frame.ttl = ip[8];
-	frame.dscp = ip[1] >> 2;
-	frame.ecn = ip[1] & 3;
-	frame.may_fragment = !(ip[6] & 0x40);
+	    fold(add_words(0, ip, header)) != 0)
+		return;
+	frame->source_address = get32(ip + 12);
+	frame->destination_address = get32(ip + 16);
+	frame->ttl = ip[8];
+	frame->dscp = ip[1] >> 2;
+	frame->ecn = ip[1] & 3;
+	frame->may_fragment = !(ip[6] & 0x40);
 	if (ip[9] != PROTOCOL_UDP && ip[9] != PROTOCOL_ICMP && ip[9] != PROTOCOL_TCP) {
-		frame.kind = FRAME_OTHER;
-		return frame;
+		frame->kind = FRAME_OTHER;
+		return;
 	}
 	if (get16(ip + 6) & 0x3fff) /* more fragments, or not the first */
-		return frame;
+		return;
 	if (captured > total)
 		captured = total; /* what follows is Ethernet padding */
 	if (ip[9] == PROTOCOL_ICMP)
-		return read_echo(frame, ip + header, captured - header, 8, 0);
-	if (ip[9] == PROTOCOL_TCP)
-		return read_tcp(frame, ip + header, captured - header, total - header);
-	return read_udp(frame, ip, ip + header, captured - header, total - header);
+		read_echo(frame, ip + header, captured - header, 8, 0);
+	else if (ip[9] == PROTOCOL_TCP)
+		read_tcp(frame, ip + header, captured - header, total - header);
+	else
+		read_udp(frame, ip, ip + header, captured - header, total - header);
 }
 
 static ip_address get_ipv6(const uint8_t *bytes)
@@ -225,80 +237,84 @@ static ip_address get_ipv6(const uint8_t *bytes)
 }
 
 /* RFC 4861 sections 4.3, 4.4 and 7.1. The MAC of the option is the one to believe. */
-static struct frame read_icmpv6(struct frame frame, const uint8_t *ip, const uint8_t *icmp, size_t captured,
-				size_t length)
+static void read_icmpv6(struct frame *frame, const uint8_t *ip, const uint8_t *icmp, size_t captured, size_t length)
 {
 	bool asks;
 
-	frame.kind = FRAME_OTHER;
-	if (captured && (icmp[0] == 128 || icmp[0] == 129))
-		return read_echo(frame, icmp, captured, 128, 129);
+	frame->kind = FRAME_OTHER;
+	if (captured && (icmp[0] == 128 || icmp[0] == 129)) {
+		read_echo(frame, icmp, captured, 128, 129);
+		return;
+	}
 	if (captured < ND_BYTES || captured < length || (icmp[0] != ND_SOLICITATION && icmp[0] != ND_ADVERTISEMENT))
-		return frame;
+		return;
 	asks = icmp[0] == ND_SOLICITATION;
-	if (frame.ttl != ND_HOP_LIMIT || icmp[1] != 0 || checksum(ip, PROTOCOL_ICMPV6, icmp, length) != 0 ||
-	    (asks && frame.source_address == 0)) /* that one asks whether its own address is free */
-		return frame;
-	frame.kind = asks ? FRAME_WHO_HAS : FRAME_IS_AT;
-	*(asks ? &frame.destination_address : &frame.source_address) = get_ipv6(icmp + 8);
+	if (frame->ttl != ND_HOP_LIMIT || icmp[1] != 0 || checksum(ip, PROTOCOL_ICMPV6, icmp, length) != 0 ||
+	    (asks && frame->source_address == 0)) /* that one asks whether its own address is free */
+		return;
+	frame->kind = asks ? FRAME_WHO_HAS : FRAME_IS_AT;
+	*(asks ? &frame->destination_address : &frame->source_address) = get_ipv6(icmp + 8);
 	for (size_t at = ND_BYTES; at + ND_OPTION_BYTES <= length && icmp[at + 1]; at += (size_t)icmp[at + 1] * 8)
 		if (icmp[at] == (asks ? ND_SOURCE_MAC : ND_TARGET_MAC))
-			memcpy(frame.source_mac, icmp + at + 2, FRAME_MAC_BYTES);
-	return frame;
+			memcpy(frame->source_mac, icmp + at + 2, FRAME_MAC_BYTES);
 }
 
 /* Extension headers but fragments are skipped. */
-static struct frame read_ipv6(struct frame frame, const uint8_t *ip, size_t captured, size_t length)
+static void read_ipv6(struct frame *frame, const uint8_t *ip, size_t captured, size_t length)
 {
 	size_t at = IPV6_BYTES, total;
 	uint8_t next;
 
-	frame.kind = FRAME_BROKEN;
+	frame->kind = FRAME_BROKEN;
 	if (captured < IPV6_BYTES || ip[0] >> 4 != 6)
-		return frame;
+		return;
 	total = IPV6_BYTES + (size_t)get16(ip + 4);
 	if (total > length)
-		return frame;
-	frame.source_address = get_ipv6(ip + 8);
-	frame.destination_address = get_ipv6(ip + 24);
-	frame.ttl = ip[7];
-	frame.dscp = (uint8_t)(get16(ip) >> 6 & 0x3f);
-	frame.ecn = ip[1] >> 4 & 3;
+		return;
+	frame->source_address = get_ipv6(ip + 8);
+	frame->destination_address = get_ipv6(ip + 24);
+	frame->ttl = ip[7];
+	frame->dscp = (uint8_t)(get16(ip) >> 6 & 0x3f);
+	frame->ecn = ip[1] >> 4 & 3;
 	if (captured > total)
 		captured = total;
 	for (next = ip[6]; next == PROTOCOL_HOP_BY_HOP || next == PROTOCOL_ROUTING || next == PROTOCOL_DESTINATION;) {
 		if (at + 8 > captured)
-			return frame;
+			return;
 		next = ip[at];
 		at += 8 + (size_t)ip[at + 1] * 8;
 	}
 	if (next == PROTOCOL_FRAGMENT || at > captured)
-		return frame;
+		return;
 	if (next == PROTOCOL_TCP)
-		return read_tcp(frame, ip + at, captured - at, total - at);
-	if (next == PROTOCOL_UDP)
-		return read_udp(frame, ip, ip + at, captured - at, total - at);
-	frame.kind = FRAME_OTHER;
-	return next == PROTOCOL_ICMPV6 ? read_icmpv6(frame, ip, ip + at, captured - at, total - at) : frame;
+		read_tcp(frame, ip + at, captured - at, total - at);
+	else if (next == PROTOCOL_UDP)
+		read_udp(frame, ip, ip + at, captured - at, total - at);
+	else if (next == PROTOCOL_ICMPV6)
+		read_icmpv6(frame, ip, ip + at, captured - at, total - at);
+	else
+		frame->kind = FRAME_OTHER;
 }
 
-static struct frame read_packet(struct frame frame, uint16_t type, const uint8_t *bytes, size_t captured, size_t length)
+static void read_packet(struct frame *frame, uint16_t type, const uint8_t *bytes, size_t captured, size_t length)
 {
 	if (type == ETHERTYPE_ARP)
-		return read_arp(frame, bytes, captured);
-	if (type == ETHERTYPE_IPV4)
-		return read_ipv4(frame, bytes, captured, length);
-	if (type == ETHERTYPE_IPV6)
-		return read_ipv6(frame, bytes, captured, length);
-	frame.kind = FRAME_OTHER;
-	return frame;
+		read_arp(frame, bytes, captured);
+	else if (type == ETHERTYPE_IPV4)
+		read_ipv4(frame, bytes, captured, length);
+	else if (type == ETHERTYPE_IPV6)
+		read_ipv6(frame, bytes, captured, length);
+	else
+		frame->kind = FRAME_OTHER;
 }
 
 struct frame frame_read_packet(uint16_t type, const uint8_t *bytes, size_t captured, size_t length)
 {
 	struct frame frame = {.kind = FRAME_BROKEN};
 
-	return length < captured ? frame : read_packet(frame, type, bytes, captured, length);
+	if (length >= captured)
+		read_packet(&frame, type, bytes, captured, length);
+	return frame;
 }
 
 struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
@@ -319,7 +335,8 @@ struct frame frame_read(const uint8_t *bytes, size_t captured, size_t length)
 		type = get16(bytes + at + 2);
 		at += FRAME_TAG_BYTES;
 	}
-	return read_packet(frame, type, bytes + at, captured - at, length - at);
+	read_packet(&frame, type, bytes + at, captured - at, length - at);
+	return frame;
 }
 
 /* Returns the header's length. */
@@ -337,18 +354,25 @@ static size_t write_ethernet(const struct frame *frame, uint16_t type, uint8_t *
 	return at;
 }
 
-static void write_ipv4(const struct frame *frame, size_t length, uint8_t *ip)
+/* Returns the sum of the addresses. Sums are of what is written, not of what can be read back: that would wait for the
+ * stores. */
+static uint64_t write_ipv4(const struct frame *frame, size_t length, uint8_t *ip)
 {
-	memset(ip, 0, IPV4_BYTES);
-	ip[0] = 0x45;
-	ip[1] = (uint8_t)(frame->dscp << 2 | frame->ecn);
+	const uint16_t service = (uint16_t)(0x4500 | frame->dscp << 2 | frame->ecn);
+	const uint16_t fragment = frame->may_fragment ? 0 : 0x4000;
+	const uint16_t hops = (uint16_t)((frame->ttl ? frame->ttl : DEFAULT_TTL) << 8 | PROTOCOL_UDP);
+	const uint64_t addresses =
+		(uint64_t)htobe32((uint32_t)frame->source_address) + htobe32((uint32_t)frame->destination_address);
+
+	put16(ip, service);
 	put16(ip + 2, (uint16_t)length);
-	put16(ip + 6, frame->may_fragment ? 0 : 0x4000);
-	ip[8] = frame->ttl ? frame->ttl : DEFAULT_TTL;
-	ip[9] = PROTOCOL_UDP;
+	put32(ip + 4, fragment); /* identification 0 */
+	put16(ip + 8, hops);
+	put_checksum(ip + 10, fold(addresses + htobe16(service) + htobe16((uint16_t)length) + htobe16(fragment) +
+				   htobe16(hops)));
 	put32(ip + 12, (uint32_t)frame->source_address);
 	put32(ip + 16, (uint32_t)frame->destination_address);
-	put16(ip + 10, fold(sum_words(ip, IPV4_BYTES, 0)));
+	return addresses;
 }
 
 static void put_ipv6(uint8_t *out, ip_address address)
@@ -357,8 +381,8 @@ static void put_ipv6(uint8_t *out, ip_address address)
 		put32(out + i, (uint32_t)(address >> (96 - 8 * i)));
 }
 
-/* `length`: of what follows. */
-static void write_ipv6(const struct frame *frame, uint8_t protocol, size_t length, uint8_t *ip)
+/* `length`: of what follows. Returns the sum of the addresses. */
+static uint64_t write_ipv6(const struct frame *frame, uint8_t protocol, size_t length, uint8_t *ip)
 {
 	put32(ip, UINT32_C(6) << 28 | (uint32_t)frame->dscp << 22 | (uint32_t)frame->ecn << 20);
 	put16(ip + 4, (uint16_t)length);
@@ -366,6 +390,7 @@ static void write_ipv6(const struct frame *frame, uint8_t protocol, size_t lengt
 	ip[7] = frame->ttl ? frame->ttl : DEFAULT_TTL;
 	put_ipv6(ip + 8, frame->source_address);
 	put_ipv6(ip + 24, frame->destination_address);
+	return add_words(0, ip + 8, 32);
 }
 
 static size_t pad(uint8_t *out, size_t length)
@@ -388,22 +413,22 @@ size_t frame_write_udp(const struct frame *frame, uint8_t *out, size_t capacity)
 	size_t headers = frame_headers(frame), datagram = UDP_BYTES + frame->payload_bytes;
 	bool four = address_is_ipv4(frame->destination_address);
 	uint8_t *udp = out + headers - UDP_BYTES, *ip = udp - (four ? IPV4_BYTES : IPV6_BYTES);
-	uint16_t sum;
+	uint64_t sum;
+	uint16_t folded;
 
 	if (capacity < headers + frame->payload_bytes || capacity < FRAME_MINIMUM || datagram > 0xffff - IPV4_BYTES)
 		return 0;
-	memmove(udp + UDP_BYTES, frame->payload, frame->payload_bytes);
+	if (frame->payload != udp + UDP_BYTES)
+		memmove(udp + UDP_BYTES, frame->payload, frame->payload_bytes);
 	write_ethernet(frame, four ? ETHERTYPE_IPV4 : ETHERTYPE_IPV6, out);
-	if (four)
-		write_ipv4(frame, IPV4_BYTES + datagram, ip);
-	else
-		write_ipv6(frame, PROTOCOL_UDP, datagram, ip);
+	sum = four ? write_ipv4(frame, IPV4_BYTES + datagram, ip) : write_ipv6(frame, PROTOCOL_UDP, datagram, ip);
 	put16(udp, frame->source_port);
 	put16(udp + 2, frame->destination_port);
 	put16(udp + 4, (uint16_t)datagram);
-	put16(udp + 6, 0);
-	sum = checksum(ip, PROTOCOL_UDP, udp, datagram);
-	put16(udp + 6, sum ? sum : 0xffff); /* RFC 768: 0 would mean "none" */
+	sum = add_carried(sum, htobe16(PROTOCOL_UDP) + (uint64_t)htobe16(frame->source_port) +
+				       htobe16(frame->destination_port) + UINT64_C(2) * htobe16((uint16_t)datagram));
+	folded = fold(add_words(sum, udp + UDP_BYTES, frame->payload_bytes));
+	put_checksum(udp + 6, folded ? folded : 0xffff); /* RFC 768: 0 would mean "none" */
 	return pad(out, headers + frame->payload_bytes);
 }
 
@@ -454,7 +479,7 @@ static size_t write_nd(struct frame frame, uint8_t *out)
 	icmp[ND_BYTES] = asks ? ND_SOURCE_MAC : ND_TARGET_MAC;
 	icmp[ND_BYTES + 1] = 1;
 	memcpy(icmp + ND_BYTES + 2, frame.source_mac, FRAME_MAC_BYTES);
-	put16(icmp + 2, checksum(ip, PROTOCOL_ICMPV6, icmp, ND_BYTES + ND_OPTION_BYTES));
+	put_checksum(icmp + 2, checksum(ip, PROTOCOL_ICMPV6, icmp, ND_BYTES + ND_OPTION_BYTES));
 	return (size_t)(icmp - out) + ND_BYTES + ND_OPTION_BYTES;
 }
 

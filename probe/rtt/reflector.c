@@ -9,7 +9,7 @@
 #include <probe/rtt/tlv.h>
 
 /* A key's place is one of a few next to its hash; the entry that was unused longest gives way when all are taken. */
-enum { PROBE_LENGTH = 16, SOURCES = 4096 };
+enum { PROBE_LENGTH = 16, SOURCES = 4096, CACHED_SESSIONS = 4096 };
 
 static const struct ns burst = {100 * NS_PER_MS}; /* what a source that was quiet may send at once */
 static const struct ns stamp_slack = {NS_PER_MS}; /* a clock that is being disciplined may go back a little */
@@ -126,6 +126,21 @@ static struct entry *find(struct reflector *reflector, struct table *table, ip_a
 	table->added++;
 	*stalest = (struct entry){.last_used = ++reflector->uses, .address = address, .port = port, .session = session};
 	return stalest;
+}
+
+void reflector_prefetch(const struct reflector *reflector, const struct frame *request)
+{
+	const struct table *table = &reflector->sessions;
+	uint16_t session;
+	const struct entry *entry;
+
+	if (table->added <= CACHED_SESSIONS)
+		return;
+	session = stamp_session(request->payload, request->payload_bytes, reflector->rules.keys);
+	entry = &table->entries[hash(request->source_address, request->source_port, session) & table->mask];
+
+	__builtin_prefetch(entry, 1);
+	__builtin_prefetch((const char *)(entry + 1) - 1, 1);
 }
 
 static bool is_ours(const struct reflector_rules *rules, const struct frame *request)

@@ -65,6 +65,23 @@ static struct stamp stamp_of(const struct slot *slot)
 	return (struct stamp){slot->sent_ns, (enum clock)slot->clock, slot->stamped};
 }
 
+void session_prefetch(const struct session *session)
+{
+	__builtin_prefetch(session, 1);
+	__builtin_prefetch(&session->counters, 1);
+}
+
+void session_prefetch_slot(const struct session *session, uint32_t sequence)
+{
+	__builtin_prefetch(&session->slots[sequence & session->mask], 1);
+}
+
+void session_prefetch_next(const struct session *session)
+{
+	session_prefetch_slot(session, (uint32_t)session->next);
+	session_prefetch_slot(session, (uint32_t)session->oldest);
+}
+
 static bool give_up(struct session *session, uint64_t sequence)
 {
 	struct slot *slot = slot_of(session, sequence);

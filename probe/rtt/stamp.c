@@ -25,7 +25,7 @@ static const struct layout layouts[] = {
 enum { LONGEST_RESIDENCE_S = 10 };
 
 /* Floor division, so that the fraction is never negative. */
-static void split_seconds(struct ns t, int64_t *seconds, uint32_t *fraction_ns)
+static inline void split_seconds(struct ns t, int64_t *seconds, uint32_t *fraction_ns)
 {
 	*seconds = t.v / NS_PER_S - (t.v % NS_PER_S < 0);
 	*fraction_ns = (uint32_t)(t.v - *seconds * NS_PER_S);
@@ -114,15 +114,22 @@ struct ns stamp_error_to_ns(struct stamp_error_estimate error)
 	return (struct ns){(int64_t)ns};
 }
 
-void stamp_write_request(const struct stamp_request *request, uint8_t *out)
+static inline void write_request(const struct stamp_request *request, const struct layout *at, uint8_t *out)
 {
-	const struct layout *at = &layouts[request->authenticated];
-
 	memset(out, 0, at->end);
 	put32(out, request->sequence);
 	stamp_put_time(out + at->stamp, request->sent_at, request->error.format);
 	put_error(out + at->error, request->error);
 	put16(out + at->session, request->session);
+}
+
+/* The layout is a constant for the compiler, here and below. */
+void stamp_write_request(const struct stamp_request *request, uint8_t *out)
+{
+	if (request->authenticated)
+		write_request(request, &layouts[true], out);
+	else
+		write_request(request, &layouts[false], out);
 }
 
 /* RFC 8762 section 4.2.1: a request has zeros where an answer has its stamps. `bytes` holds the base packet. */
@@ -158,10 +165,8 @@ int stamp_read_authenticated_request(const uint8_t *bytes, size_t length, struct
 	return stamp_get_time(bytes + at->stamp, request->error.format, &request->sent_at);
 }
 
-void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out)
+static inline void write_reply(const struct stamp_reply *reply, const struct layout *at, uint8_t *out)
 {
-	const struct layout *at = &layouts[reply->authenticated];
-
 	memset(out, 0, at->end);
 	put32(out, reply->sequence);
 	stamp_put_time(out + at->stamp, reply->sent_at, reply->error.format);
@@ -174,7 +179,15 @@ void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out)
 	out[at->request_ttl] = reply->request_ttl;
 }
 
-static int read_reply(const uint8_t *bytes, size_t length, const struct layout *at, struct stamp_reply *reply)
+void stamp_write_reply(const struct stamp_reply *reply, uint8_t *out)
+{
+	if (reply->authenticated)
+		write_reply(reply, &layouts[true], out);
+	else
+		write_reply(reply, &layouts[false], out);
+}
+
+static inline int read_reply(const uint8_t *bytes, size_t length, const struct layout *at, struct stamp_reply *reply)
 {
 	if (get_error(bytes + at->error, &reply->error) || get_error(bytes + at->request_error, &reply->request_error))
 		return -EBADMSG;
@@ -216,6 +229,16 @@ bool stamp_is_signed(const struct stamp_key *key, const uint8_t *bytes, size_t l
 		return false;
 	stamp_hmac(key, bytes, end, bytes, 0, hmac);
 	return stamp_hmac_equal(hmac, bytes + end);
+}
+
+uint16_t stamp_session(const uint8_t *bytes, size_t length, bool authenticated)
+{
+	return length < stamp_bytes(authenticated) ? 0 : get16(bytes + layouts[authenticated].session);
+}
+
+uint32_t stamp_request_number(const uint8_t *bytes, size_t length, bool authenticated)
+{
+	return length < stamp_bytes(authenticated) ? 0 : get32(bytes + layouts[authenticated].request_sequence);
 }
 
 bool stamp_looks_like_reply(const uint8_t *bytes, size_t length, bool authenticated)

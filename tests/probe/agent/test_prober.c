@@ -181,6 +181,49 @@ Test(prober, a_stall_is_skipped_not_made_good_by_a_burst)
 	cr_assert(prober.skipped >= 45 && prober.skipped <= 50, "%lu skipped", prober.skipped);
 }
 
+/* 128 peers in 2.56 us: a core that needs 10 us for a turn of its loop would else send one probe in each. */
+Test(prober, a_rate_above_what_a_core_sends_leaves_in_bursts)
+{
+	static struct peer many[128];
+	unsigned int burst = 0;
+
+	for (uint32_t i = 0; i < 128; i++)
+		many[i] = (struct peer){.address = 2 + i, .has_mac = true};
+	options = options_for(1);
+	options.interval.v = 128 * 20;
+	make_with(many, 128);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	cr_assert(prober_take(&prober, at(begin_ns), &neighbours, &probe));
+	for (int i = 0; i < 200; i++)
+		burst += prober_take(&prober, at(begin_ns + 100000), &neighbours, &probe);
+	cr_assert(burst >= 127 && burst <= 130, "%u at once, of 5,000 that were due", burst);
+}
+
+Test(prober, the_target_of_an_answer_is_fetched_before_the_answer_is_read)
+{
+	static struct peer many[1100];
+	struct frame frame = {.kind = FRAME_UDP, .destination_port = 1};
+
+	for (uint32_t i = 0; i < 1100; i++)
+		many[i] = (struct peer){.address = 2 + i, .has_mac = true};
+	options = options_for(1);
+	make_with(many, 1000);
+	cr_assert_null(prober_prefetch(&prober, 2), "1,000 sessions are in the cache");
+	for (uint32_t i = 1000; i < 1100; i++)
+		cr_assert_eq(prober_add(&prober, &many[i], &neighbours, NULL), 0);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	prober_prefetch_turns(&prober, &neighbours, 32);
+	cr_assert(prober_take(&prober, at(begin_ns), &neighbours, &probe));
+	cr_assert_null(prober_prefetch(&prober, 99999), "no peer of ours");
+	cr_assert_eq(prober_prefetch(&prober, probe.target->peer.address), probe.target);
+	for (int step = 0; step < PROBER_PREFETCH_STEPS; step++) {
+		target_prefetch(&prober, probe.target, &frame, step); /* to a port that is not ours, without payload */
+		frame.destination_port = probe.source_port;
+		target_prefetch(&prober, probe.target, &frame, step);
+		frame.destination_port = 1;
+	}
+}
+
 Test(prober, greetings_do_not_count_and_end_when_all_were_heard)
 {
 	struct prober_probe first = {0};

@@ -35,6 +35,9 @@ void histogram_reset(struct histogram *histogram);
 void histogram_record(struct histogram *histogram, int64_t value);
 void histogram_record_many(struct histogram *histogram, int64_t value, uint64_t count);
 
+/* Fetches what recording will touch: the first step before the second, for many histograms each. */
+void histogram_prefetch(const struct histogram *histogram, int step);
+
 /* Adds every count of `from` to `into`; -EINVAL if their range or digits differ. */
 int histogram_merge(struct histogram *into, const struct histogram *from);
 

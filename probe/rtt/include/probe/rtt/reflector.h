@@ -75,6 +75,9 @@ struct reflector_answer {
 int reflector_prepare(struct reflector *reflector, const struct frame *request, struct ns received_at,
 		      struct stamp_error_estimate error, uint8_t *payload, struct reflector_answer *answer);
 
+/* Fetches what reflector_prepare() will look for, if it is called for a burst of requests before the first of them. */
+void reflector_prefetch(const struct reflector *reflector, const struct frame *request);
+
 /* Puts t3 into the prepared payload; the UDP checksum is computed after this. */
 void reflector_finish(struct reflector_answer *answer, struct ns sent_at, uint8_t *payload);
 

@@ -50,6 +50,11 @@ struct session_probe {
 enum session_answer session_receive(struct session *session, uint32_t sequence, uint32_t reflector_sequence,
 				    struct session_probe *probe);
 
+/* Fetch what is needed next: the session itself, and when it is there the slot of an answer or of the next probe. */
+void session_prefetch(const struct session *session);
+void session_prefetch_slot(const struct session *session, uint32_t sequence);
+void session_prefetch_next(const struct session *session);
+
 /* Gives up probes sent before `deadline`; returns how many. */
 uint32_t session_expire(struct session *session, struct stamp deadline);
 /* After session_expire(): when the oldest probe that is still outstanding was sent; false: there is none. */

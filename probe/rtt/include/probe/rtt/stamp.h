@@ -80,6 +80,10 @@ static inline size_t stamp_bytes(bool authenticated)
 int stamp_read_request(const uint8_t *bytes, size_t length, struct stamp_request *request);
 int stamp_read_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply);
 
+/* The session identifier of a request, and the request's number in an answer; 0 if it is too short to have one. */
+uint16_t stamp_session(const uint8_t *bytes, size_t length, bool authenticated);
+uint32_t stamp_request_number(const uint8_t *bytes, size_t length, bool authenticated);
+
 /* Of an authenticated packet, STAMP_AUTHENTICATED_BYTES at least. Reading does not check the HMAC. */
 int stamp_read_authenticated_request(const uint8_t *bytes, size_t length, struct stamp_request *request);
 int stamp_read_authenticated_reply(const uint8_t *bytes, size_t length, struct stamp_reply *reply);

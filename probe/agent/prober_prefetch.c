@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that the next packets will need, fetched for a whole burst at once. With 100,000 sessions hardly any access
+ * finds its line in the cache; a session has a dozen of them, behind pointers that are to be fetched first, hence
+ * steps.
+ */
+#include "agent_priv.h"
+
+enum { CACHED_SESSIONS = 1024 }; /* of 2 KB: these fit the second-level cache, and fetching them would cost time */
+
+static bool is_needed(const struct prober *prober)
+{
+	return prober->target_count * prober->options->paths > CACHED_SESSIONS;
+}
+
+static void fetch_target(const struct prober_target *target)
+{
+	__builtin_prefetch(&target->peer.address);
+	__builtin_prefetch(&target->sent, 1);
+	__builtin_prefetch(&target->paths, 1);
+	__builtin_prefetch(&target->best_rtt, 1);
+}
+
+struct prober_target *prober_prefetch(const struct prober *prober, ip_address address)
+{
+	struct prober_target *target = is_needed(prober) ? prober_likely(prober, address) : NULL;
+
+	if (target)
+		fetch_target(target);
+	return target;
+}
+
+void target_prefetch(const struct prober *prober, const struct prober_target *target, const struct frame *answer,
+		     int step)
+{
+	int candidate = prober->path_of_port[answer->destination_port];
+	int path = candidate < 0 ? -1 : target_path(target, (uint32_t)candidate);
+	const struct prober_path *found = path < 0 ? NULL : &target->paths[path];
+
+	if (!found)
+		return;
+	if (step == 0) {
+		__builtin_prefetch(found, 1);
+	} else if (step == 1) {
+		session_prefetch(found->session);
+		histogram_prefetch(found->rtt, 0);
+		histogram_prefetch(target->residence, 0);
+	} else {
+		session_prefetch_slot(found->session, stamp_request_number(answer->payload, answer->payload_bytes,
+									   prober->options->key));
+		histogram_prefetch(found->rtt, 1);
+		histogram_prefetch(target->residence, 1);
+	}
+}
+
+void prober_prefetch_turns(const struct prober *prober, const struct neighbours *neighbours, size_t turns)
+{
+	size_t count = prober->target_count < turns ? prober->target_count : turns;
+
+	if (!is_needed(prober) || prober->mode != AGENT_MEASURING)
+		return;
+	for (int step = 0; step < 4; step++)
+		for (size_t i = 0, at = prober->next_target; i < count;
+		     i++, at = at + 1 < prober->target_count ? at + 1 : 0) {
+			const struct prober_target *target = prober->targets[at];
+			const struct prober_path *path = step > 1 ? &target->paths[target->next_path] : NULL;
+
+			if (step == 0) {
+				fetch_target(target);
+			} else if (step == 1) {
+				__builtin_prefetch(&neighbours->items[target->neighbour]);
+				__builtin_prefetch(&target->paths[target->next_path], 1);
+			} else if (step == 2) {
+				session_prefetch(path->session);
+			} else {
+				session_prefetch_next(path->session);
+			}
+		}
+}
+
+void agent_prefetch(const struct agent *agent, const struct frame *frames, uint16_t count)
+{
+	struct prober_target *targets[AGENT_BURST];
+
+	for (uint16_t i = 0; i < count; i++) {
+		targets[i] = NULL;
+		if (frames[i].kind != FRAME_UDP)
+			continue;
+		if (frames[i].destination_port == agent->options.udp_port && agent->options.reflect)
+			reflector_prefetch(agent->reflector, &frames[i]);
+		else
+			targets[i] = prober_prefetch(&agent->prober, frames[i].source_address);
+	}
+	for (int step = 0; step < PROBER_PREFETCH_STEPS; step++)
+		for (uint16_t i = 0; i < count; i++)
+			if (targets[i])
+				target_prefetch(&agent->prober, targets[i], &frames[i], step);
+}
