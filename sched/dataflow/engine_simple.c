@@ -47,26 +47,35 @@ void engine_place_flink(struct decision *decision)
 	}
 }
 
-/* The free host nearest to `near`; ties at random. */
-static uint32_t nearest(struct decision *decision, uint32_t near)
+/* The free host nearest to the reference; ties at random. distance[]: by node, from the reference. */
+static uint32_t nearest(struct decision *decision, uint32_t reference, const uint32_t *distance)
 {
-	uint32_t start = (uint32_t)rng_below(&decision->rng, decision->host_count), best = UINT32_MAX,
-		 least = UINT32_MAX;
+	uint32_t start = (uint32_t)rng_below(&decision->rng, decision->host_count), best = UINT32_MAX;
 
-	if (decision_free_slots(decision, near) > 0)
-		return near;
+	if (decision_free_slots(decision, reference) > 0)
+		return reference;
 	for (uint32_t i = 0; i < decision->host_count; i++) {
-		uint32_t host = decision->hosts[(start + i) % decision->host_count], distance;
+		uint32_t host = decision->hosts[(start + i) % decision->host_count];
 
-		if (decision_free_slots(decision, host) == 0)
-			continue;
-		distance = network_distance(decision->network, near, host);
-		if (best == UINT32_MAX || distance < least) {
-			least = distance;
+		if (decision_free_slots(decision, host) > 0 && (best == UINT32_MAX || distance[host] < distance[best]))
 			best = host;
-		}
 	}
 	return best;
+}
+
+/* A pinned task's host; without one, a random host with a free slot. Sets distance[]. */
+static uint32_t choose_reference(struct decision *decision, uint32_t *distance)
+{
+	uint32_t reference = UINT32_MAX;
+
+	for (uint32_t t = 0; t < decision->job->task_count; t++)
+		if (decision->pinned[t])
+			reference = decision->job->hosts[t];
+	if (reference == UINT32_MAX)
+		reference = decision_random_host(decision);
+	if (network_distances(decision->network, reference, distance) < 0)
+		decision->code = -ENOMEM;
+	return reference;
 }
 
 /*
@@ -78,17 +87,19 @@ void engine_place_rstorm(struct decision *decision)
 	const struct dataflow_graph *graph = decision->graph;
 	uint32_t tasks = graph->task_count, head = 0, tail = 0, reference = UINT32_MAX;
 	uint32_t *queue = malloc((tasks + 1) * sizeof *queue);
-	bool *seen = calloc(tasks + 1, sizeof *seen);
+	uint32_t *distance = malloc(decision->network->topology->node_count * sizeof *distance + 1);
+	bool *seen = calloc(tasks + 1, sizeof *seen), all_pinned = true;
 
-	if (!queue || !seen)
+	for (uint32_t t = 0; t < tasks; t++)
+		all_pinned = all_pinned && decision->pinned[t];
+	if (!queue || !seen || !distance)
 		decision->code = -ENOMEM;
+	else if (!all_pinned)
+		reference = choose_reference(decision, distance);
 	for (uint32_t s = 0; decision->code == 0 && s < graph->source_count; s++) {
 		queue[tail++] = graph->sources[s];
 		seen[graph->sources[s]] = true;
 	}
-	for (uint32_t t = 0; t < tasks; t++)
-		if (decision->pinned[t])
-			reference = decision->job->hosts[t];
 	while (decision->code == 0 && head < tail) {
 		uint32_t task = queue[head++];
 
@@ -97,16 +108,14 @@ void engine_place_rstorm(struct decision *decision)
 				seen[graph->flows[f].to] = true;
 				queue[tail++] = graph->flows[f].to;
 			}
-		if (decision->pinned[task])
-			continue;
-		if (reference == UINT32_MAX)
-			reference = decision_random_host(decision);
-		decision_put(decision, task, nearest(decision, reference));
+		if (!decision->pinned[task])
+			decision_put(decision, task, nearest(decision, reference, distance));
 	}
-	free(queue);
-	free(seen);
 	/* Tasks that no source reaches. */
 	for (uint32_t t = 0; decision->code == 0 && t < tasks; t++)
 		if (decision->job->hosts[t] == DATAFLOW_NOWHERE)
-			decision_put(decision, t, nearest(decision, reference));
+			decision_put(decision, t, nearest(decision, reference, distance));
+	free(queue);
+	free(distance);
+	free(seen);
 }

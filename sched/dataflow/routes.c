@@ -118,15 +118,37 @@ int network_route(struct network *network, uint32_t from, uint32_t to, uint32_t 
 	return count < 0 ? count : -ENOENT;
 }
 
-uint32_t network_distance(struct network *network, uint32_t from, uint32_t to)
+int network_distances(const struct network *network, uint32_t from, uint32_t *distance)
 {
-	uint32_t first = from == to ? 0 : attachment(network, from), last = from == to ? 0 : attachment(network, to);
-	struct path found[PATHS_K_MAXIMUM];
+	const struct topology *topology = network->topology;
+	const struct topology_adjacency *adjacency = network->adjacency;
+	uint32_t *queue = malloc(topology->node_count * sizeof *queue + 1), head = 0, tail = 0;
+	uint32_t first = attachment(network, from);
 
-	if (from == to)
-		return 0;
-	if (first == UINT32_MAX || last == UINT32_MAX ||
-	    paths_between(network->paths, network->adjacency->to[first], network->adjacency->to[last], found) <= 0)
-		return UINT32_MAX;
-	return found[0].count + 2;
+	if (!queue)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < topology->node_count; n++)
+		distance[n] = UINT32_MAX;
+	if (first != UINT32_MAX) {
+		queue[tail++] = adjacency->to[first];
+		distance[adjacency->to[first]] = 1;
+	}
+	while (head < tail) {
+		uint32_t node = queue[head++];
+
+		for (uint32_t i = adjacency->first[node]; i < adjacency->first[node + 1]; i++) {
+			uint32_t next = adjacency->to[i];
+
+			if (distance[next] != UINT32_MAX || !topology->links[adjacency->link[i]].up)
+				continue;
+			if (topology->nodes[next].kind == TOPOLOGY_SWITCH)
+				queue[tail++] = next;
+			else if (adjacency->link[attachment(network, next)] != adjacency->link[i])
+				continue; /* a host uses its first link that is up */
+			distance[next] = distance[node] + 1;
+		}
+	}
+	distance[from] = 0;
+	free(queue);
+	return 0;
 }

@@ -67,8 +67,11 @@ int network_route(struct network *network, uint32_t from, uint32_t to, uint32_t 
 /* Number of the route in use between two hosts, or -ENOENT. */
 int64_t network_route_of(const struct network *network, uint32_t from, uint32_t to);
 
-/* How many links lie between two hosts on a shortest route: 0 on one host, UINT32_MAX if not connected. */
-uint32_t network_distance(struct network *network, uint32_t from, uint32_t to);
+/*
+ * Links of a shortest route over links that are up from a host to every node, into distance[node_count]: 0 for itself,
+ * UINT32_MAX for a node that it cannot reach. 0 or -ENOMEM.
+ */
+int network_distances(const struct network *network, uint32_t from, uint32_t *distance);
 
 /*
  * Starts a job on the network: takes the slots of job->hosts (all placed), and for each pair of hosts that exchange

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "utility.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double utility_bandwidth(const struct network *network, const uint32_t *flows_on, const struct network_route *route)
+{
+	double least = INFINITY;
+
+	for (uint32_t i = 0; i < route->count; i++) {
+		uint32_t flows = flows_on[route->resources[i] / 2];
+		double share = network_capacity(network, route->resources[i]) / (flows ? flows : 1);
+
+		least = share < least ? share : least;
+	}
+	return least;
+}
+
+static double bandwidth(const struct utility *utility, const struct network_route *route)
+{
+	return utility_bandwidth(utility->decision->network, utility->flows_on, route);
+}
+
+static void count(struct utility *utility, const struct network_route *route, int direction)
+{
+	for (uint32_t r = 0; r < route->count; r++) {
+		uint32_t link = route->resources[r] / 2;
+
+		utility->flows_on[link] += (uint32_t)direction;
+		if (!utility->is_changed[link]) {
+			utility->is_changed[link] = true;
+			utility->changed[utility->changed_count++] = link;
+		}
+	}
+}
+
+/* The route of a flow of the new job; NULL: one host, or an error. */
+static const struct network_route *own_route(const struct utility *utility, uint32_t flow)
+{
+	struct decision *decision = utility->decision;
+	const struct dataflow_flow *of = &decision->graph->flows[flow];
+	uint32_t from = decision->job->hosts[of->from], to = decision->job->hosts[of->to];
+	const struct network_pair *pair;
+
+	if (utility->chosen[flow] != UTILITY_NO_PAIR)
+		return &decision->pairs[utility->chosen[flow]].route;
+	pair = from == to ? NULL : decision_pair(decision, from, to);
+	return pair ? &pair->route : NULL;
+}
+
+/* Looks the flow's pair up, and counts the flow. */
+static void add_own(struct utility *utility, uint32_t flow)
+{
+	struct decision *decision = utility->decision;
+	const struct dataflow_flow *of = &decision->graph->flows[flow];
+	uint32_t from = decision->job->hosts[of->from], to = decision->job->hosts[of->to];
+	const struct network_pair *pair = from == to || decision->code < 0 ? NULL : decision_pair(decision, from, to);
+
+	utility->chosen[flow] = UTILITY_NO_PAIR;
+	if (!pair)
+		return;
+	if (!decision_pair_is_fixed(decision, from, to))
+		utility->chosen[flow] = (uint32_t)(pair - decision->pairs);
+	count(utility, &pair->route, 1);
+}
+
+void utility_lift(struct utility *utility, uint32_t task)
+{
+	struct decision *decision = utility->decision;
+
+	for (uint32_t f = 0; f < decision->graph->flow_count; f++) {
+		const struct dataflow_flow *flow = &decision->graph->flows[f];
+		const struct network_route *route =
+			flow->from == task || flow->to == task ? own_route(utility, f) : NULL;
+
+		if (route)
+			count(utility, route, -1);
+	}
+	decision_lift(decision, task);
+}
+
+void utility_put(struct utility *utility, uint32_t task, uint32_t host)
+{
+	struct decision *decision = utility->decision;
+
+	decision_put(decision, task, host);
+	for (uint32_t f = 0; f < decision->graph->flow_count; f++)
+		if (decision->graph->flows[f].from == task || decision->graph->flows[f].to == task)
+			add_own(utility, f);
+}
+
+void utility_count_pair(struct utility *utility, uint32_t pair, int direction)
+{
+	for (uint32_t f = 0; f < utility->decision->graph->flow_count; f++)
+		if (utility->chosen[f] == pair)
+			count(utility, &utility->decision->pairs[pair].route, direction);
+}
+
+void utility_start(struct utility *utility)
+{
+	struct decision *decision = utility->decision;
+	uint32_t links = decision->network->topology->link_count;
+
+	memcpy(utility->flows_on, decision->link_users, links * sizeof *utility->flows_on);
+	for (uint32_t f = 0; f < decision->graph->flow_count; f++)
+		add_own(utility, f);
+	for (uint32_t j = 0; j < decision->network->job_count; j++)
+		utility->stale[j] = true;
+}
+
+/* Widest way along the flows from a source to every task (Bellman and Ford, until nothing changes). */
+static void widen(struct utility *utility, const struct dataflow_graph *graph, uint32_t source)
+{
+	double *reach = utility->reach;
+	bool changed = true;
+
+	memset(reach, 0, graph->task_count * sizeof *reach);
+	reach[source] = INFINITY;
+	while (changed) {
+		changed = false;
+		for (uint32_t f = 0; f < graph->flow_count; f++) {
+			const struct dataflow_flow *flow = &graph->flows[f];
+			double width = reach[flow->from] < utility->width[f] ? reach[flow->from] : utility->width[f];
+
+			if (width > reach[flow->to]) {
+				reach[flow->to] = width;
+				changed = true;
+			}
+		}
+	}
+}
+
+static double between(struct utility *utility, uint32_t from, uint32_t to)
+{
+	struct network_pair *pair = from == to ? NULL : decision_pair(utility->decision, from, to);
+
+	return pair ? bandwidth(utility, &pair->route) : from == to ? INFINITY : 0;
+}
+
+/* Sum over sinks of the least bandwidth from its roots, for one job; utility->width[] is set. */
+static double job_utility(struct utility *utility, const uint32_t *hosts, const struct dataflow_graph *graph)
+{
+	const struct engine_options *options = utility->decision->options;
+	double sum = 0, *least = utility->least;
+
+	for (uint32_t t = 0; t < graph->task_count; t++)
+		least[t] = INFINITY;
+	for (uint32_t s = 0; s < graph->source_count; s++) {
+		if (!options->direct)
+			widen(utility, graph, graph->sources[s]);
+		for (uint32_t t = 0; t < graph->task_count; t++) {
+			double width;
+
+			if (graph->out[t] != graph->out[t + 1])
+				continue;
+			width = options->direct ? between(utility, hosts[t], hosts[graph->sources[s]])
+						: utility->reach[t];
+			if (width > 0) /* 0: not a root of this sink */
+				least[t] = fmin(least[t], width);
+		}
+	}
+	for (uint32_t t = 0; t < graph->task_count; t++)
+		if (graph->out[t] == graph->out[t + 1])
+			sum += fmin(least[t], options->local_MBps);
+	return sum;
+}
+
+static double width_of(const struct utility *utility, const struct network_route *route, bool one_host)
+{
+	return route ? bandwidth(utility, route) : one_host ? INFINITY : 0;
+}
+
+static double own_utility(struct utility *utility)
+{
+	const struct decision *decision = utility->decision;
+	const struct dataflow_graph *graph = decision->graph;
+	const uint32_t *hosts = decision->job->hosts;
+
+	for (uint32_t f = 0; f < graph->flow_count; f++)
+		utility->width[f] = width_of(utility, own_route(utility, f),
+					     hosts[graph->flows[f].from] == hosts[graph->flows[f].to]);
+	return job_utility(utility, hosts, graph);
+}
+
+static double running_utility(struct utility *utility, uint32_t job)
+{
+	const struct network_job *of = &utility->decision->network->jobs[job];
+	const struct network_route **routes = utility->routes + utility->first_route[job];
+
+	for (uint32_t f = 0; f < of->graph->flow_count; f++)
+		utility->width[f] = width_of(utility, routes[f], !routes[f]);
+	return job_utility(utility, of->job->hosts, of->graph);
+}
+
+/* A link whose count has changed makes the jobs on it stale. */
+static void mark_stale(struct utility *utility)
+{
+	for (uint32_t c = 0; c < utility->changed_count; c++) {
+		uint32_t link = utility->changed[c];
+
+		utility->is_changed[link] = false;
+		if (utility->known_on[link] == utility->flows_on[link])
+			continue;
+		utility->known_on[link] = utility->flows_on[link];
+		for (uint32_t i = utility->first_on[link]; i < utility->first_on[link + 1]; i++)
+			utility->stale[utility->jobs_on[i]] = true;
+	}
+	utility->changed_count = 0;
+}
+
+double utility_evaluate(struct utility *utility)
+{
+	struct decision *decision = utility->decision;
+	double sum;
+
+	decision->evaluations++;
+	mark_stale(utility);
+	sum = own_utility(utility);
+	for (uint32_t j = 0; j < decision->network->job_count; j++) {
+		if (utility->stale[j] || decision->options->direct)
+			utility->of_job[j] = running_utility(utility, j);
+		utility->stale[j] = false;
+		sum += utility->of_job[j];
+	}
+	return sum;
+}
+
+static void list_routes(struct utility *utility)
+{
+	const struct network *network = utility->decision->network;
+	uint32_t at = 0;
+
+	for (uint32_t j = 0; j < network->job_count; j++) {
+		const struct network_job *job = &network->jobs[j];
+
+		utility->first_route[j] = at;
+		for (uint32_t f = 0; f < job->graph->flow_count; f++) {
+			uint32_t from = job->job->hosts[job->graph->flows[f].from];
+			uint32_t to = job->job->hosts[job->graph->flows[f].to];
+
+			utility->routes[at++] =
+				from == to ? NULL : &network->pairs[network_find_pair(network, from, to)].route;
+		}
+	}
+	utility->first_route[network->job_count] = at;
+}
+
+/* Counting sort of the jobs' routes by link. */
+static int index_links(struct utility *utility)
+{
+	const struct network *network = utility->decision->network;
+	uint32_t *first = utility->first_on, links = network->topology->link_count;
+
+	for (uint32_t i = 0; i < utility->first_route[network->job_count]; i++)
+		for (uint32_t r = 0; utility->routes[i] && r < utility->routes[i]->count; r++)
+			first[utility->routes[i]->resources[r] / 2 + 2]++;
+	for (uint32_t l = 0; l < links; l++)
+		first[l + 2] += first[l + 1];
+	utility->jobs_on = malloc(first[links + 1] * sizeof *utility->jobs_on + 1);
+	if (!utility->jobs_on)
+		return -ENOMEM;
+	for (uint32_t j = 0; j < network->job_count; j++)
+		for (uint32_t i = utility->first_route[j]; i < utility->first_route[j + 1]; i++)
+			for (uint32_t r = 0; utility->routes[i] && r < utility->routes[i]->count; r++)
+				utility->jobs_on[first[utility->routes[i]->resources[r] / 2 + 1]++] = j;
+	return 0;
+}
+
+int utility_begin(struct utility *utility, struct decision *decision)
+{
+	const struct network *network = decision->network;
+	size_t links = network->topology->link_count, jobs = network->job_count, flows = 0;
+	uint32_t tasks = decision->graph->task_count, most = decision->graph->flow_count;
+
+	*utility = (struct utility){.decision = decision};
+	for (uint32_t j = 0; j < jobs; j++) {
+		const struct dataflow_graph *graph = network->jobs[j].graph;
+
+		flows += graph->flow_count;
+		tasks = graph->task_count > tasks ? graph->task_count : tasks;
+		most = graph->flow_count > most ? graph->flow_count : most;
+	}
+	utility->flows_on = calloc(links + 1, sizeof *utility->flows_on);
+	utility->known_on = calloc(links + 1, sizeof *utility->known_on);
+	utility->changed = malloc((links + 1) * sizeof *utility->changed);
+	utility->is_changed = calloc(links + 1, sizeof *utility->is_changed);
+	utility->chosen = malloc(((size_t)decision->graph->flow_count + 1) * sizeof *utility->chosen);
+	utility->of_job = calloc(jobs + 1, sizeof *utility->of_job);
+	utility->stale = calloc(jobs + 1, sizeof *utility->stale);
+	utility->routes = malloc((flows + 1) * sizeof *utility->routes);
+	utility->first_route = malloc((jobs + 1) * sizeof *utility->first_route);
+	utility->first_on = calloc(links + 3, sizeof *utility->first_on);
+	utility->width = malloc(((size_t)most + 1) * sizeof *utility->width);
+	utility->reach = malloc(((size_t)tasks + 1) * sizeof *utility->reach);
+	utility->least = malloc(((size_t)tasks + 1) * sizeof *utility->least);
+	if (!utility->flows_on || !utility->known_on || !utility->changed || !utility->is_changed || !utility->chosen ||
+	    !utility->of_job || !utility->stale || !utility->routes || !utility->first_route || !utility->first_on ||
+	    !utility->width || !utility->reach || !utility->least)
+		return -ENOMEM;
+	list_routes(utility);
+	return index_links(utility);
+}
+
+void utility_end(struct utility *utility)
+{
+	free(utility->flows_on);
+	free(utility->known_on);
+	free(utility->changed);
+	free(utility->is_changed);
+	free(utility->chosen);
+	free(utility->of_job);
+	free(utility->stale);
+	free(utility->routes);
+	free(utility->first_route);
+	free(utility->first_on);
+	free(utility->jobs_on);
+	free(utility->width);
+	free(utility->reach);
+	free(utility->least);
+	*utility = (struct utility){0};
+}

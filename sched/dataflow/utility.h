@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The utility that the paper's annealer maximises: the sum over all jobs' sinks of the least bandwidth from their
+ * sources. Incremental: the flows on each link are counted as tasks and routes change, and an evaluation works out the
+ * new job and those running jobs alone that have a flow on a link whose count has changed. Private.
+ *
+ * Available bandwidth is not defined in the paper: here a link's capacity divided by the flows on it.
+ */
+#ifndef SCHED_DATAFLOW_UTILITY_H
+#define SCHED_DATAFLOW_UTILITY_H
+
+#include "decision.h"
+
+#define UTILITY_NO_PAIR UINT32_MAX
+
+struct utility {
+	struct decision *decision;
+	uint32_t *flows_on; /* by link */
+	uint32_t *known_on; /* by link: at the last evaluation */
+	uint32_t *changed;  /* links that were counted since then, each once */
+	bool *is_changed;   /* by link */
+	uint32_t changed_count;
+	/* By flow of the new job: its pair among decision->pairs, or UTILITY_NO_PAIR: one host, or the network's pair. */
+	uint32_t *chosen;
+	/* Of the running jobs: the utility of each, whether it must be worked out, the routes of their flows. */
+	double *of_job;
+	bool *stale;
+	const struct network_route **routes; /* NULL: one host. Of job j: routes + first_route[j] */
+	uint32_t *first_route;
+	/* Running jobs on link l: jobs_on[first_on[l]] .. jobs_on[first_on[l + 1] - 1], perhaps several times. */
+	uint32_t *first_on, *jobs_on;
+	double *width, *reach, *least; /* work space: by flow, by task, by task */
+};
+
+/* Everything is zero after a failure, too. 0 or -ENOMEM. */
+int utility_begin(struct utility *utility, struct decision *decision);
+void utility_end(struct utility *utility);
+
+/* Counts all flows again, after the decision's placement has changed as a whole. */
+void utility_start(struct utility *utility);
+
+/* Moves a task of the new job, as decision_lift() and decision_put(), and counts its flows. */
+void utility_lift(struct utility *utility, uint32_t task);
+void utility_put(struct utility *utility, uint32_t task, uint32_t host);
+
+/* Counts (1) or takes away (-1) the new job's flows over a pair of decision->pairs. */
+void utility_count_pair(struct utility *utility, uint32_t pair, int direction);
+
+/* Of a route's busiest link, flows_on[] by link. */
+double utility_bandwidth(const struct network *network, const uint32_t *flows_on, const struct network_route *route);
+
+double utility_evaluate(struct utility *utility);
+
+#endif
