@@ -57,8 +57,7 @@ static uint32_t worst_pair(struct annealing *annealing)
 		links = decision->pairs[pair].route.count;
 		if (links < longest)
 			continue;
-		width = utility_bandwidth(decision->network, annealing->utility.flows_on,
-					  &decision->pairs[pair].route);
+		width = utility_bandwidth(decision->network, annealing->utility.flows_on, &decision->pairs[pair].route);
 		if (links > longest || width < least || (width == least && rng_below(&decision->rng, 2))) {
 			worst = pair;
 			least = width;
@@ -104,8 +103,7 @@ static void keep_best(struct annealing *annealing, double value)
 	for (uint32_t f = 0; f < decision->graph->flow_count; f++) {
 		uint32_t pair = annealing->utility.chosen[f];
 
-		annealing->best_numbers[f] =
-			pair == UTILITY_NO_PAIR ? UTILITY_NO_PAIR : decision->pairs[pair].number;
+		annealing->best_numbers[f] = pair == UTILITY_NO_PAIR ? UTILITY_NO_PAIR : decision->pairs[pair].number;
 	}
 }
 

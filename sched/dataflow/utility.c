@@ -19,9 +19,13 @@ double utility_bandwidth(const struct network *network, const uint32_t *flows_on
 	return least;
 }
 
-static double bandwidth(const struct utility *utility, const struct network_route *route)
+static double width_of(const struct utility *utility, const struct network_route *route)
 {
-	return utility_bandwidth(utility->decision->network, utility->flows_on, route);
+	double least = INFINITY;
+
+	for (uint32_t i = 0; i < route->count; i++)
+		least = utility->share[route->resources[i]] < least ? utility->share[route->resources[i]] : least;
+	return least;
 }
 
 static void count(struct utility *utility, const struct network_route *route, int direction)
@@ -99,12 +103,24 @@ void utility_count_pair(struct utility *utility, uint32_t pair, int direction)
 			count(utility, &utility->decision->pairs[pair].route, direction);
 }
 
+static void share_link(struct utility *utility, uint32_t link)
+{
+	const struct network *network = utility->decision->network;
+	double flows = utility->flows_on[link] ? utility->flows_on[link] : 1;
+
+	utility->share[2 * link] = network_capacity(network, 2 * link) / flows;
+	utility->share[2 * link + 1] = network_capacity(network, 2 * link + 1) / flows;
+}
+
 void utility_start(struct utility *utility)
 {
 	struct decision *decision = utility->decision;
 	uint32_t links = decision->network->topology->link_count;
 
 	memcpy(utility->flows_on, decision->link_users, links * sizeof *utility->flows_on);
+	memcpy(utility->known_on, decision->link_users, links * sizeof *utility->known_on);
+	for (uint32_t l = 0; l < links; l++)
+		share_link(utility, l);
 	for (uint32_t f = 0; f < decision->graph->flow_count; f++)
 		add_own(utility, f);
 	for (uint32_t j = 0; j < decision->network->job_count; j++)
@@ -137,7 +153,7 @@ static double between(struct utility *utility, uint32_t from, uint32_t to)
 {
 	struct network_pair *pair = from == to ? NULL : decision_pair(utility->decision, from, to);
 
-	return pair ? bandwidth(utility, &pair->route) : from == to ? INFINITY : 0;
+	return pair ? width_of(utility, &pair->route) : from == to ? INFINITY : 0;
 }
 
 /* Sum over sinks of the least bandwidth from its roots, for one job; utility->width[] is set. */
@@ -168,20 +184,18 @@ static double job_utility(struct utility *utility, const uint32_t *hosts, const 
 	return sum;
 }
 
-static double width_of(const struct utility *utility, const struct network_route *route, bool one_host)
-{
-	return route ? bandwidth(utility, route) : one_host ? INFINITY : 0;
-}
-
 static double own_utility(struct utility *utility)
 {
 	const struct decision *decision = utility->decision;
 	const struct dataflow_graph *graph = decision->graph;
 	const uint32_t *hosts = decision->job->hosts;
 
-	for (uint32_t f = 0; f < graph->flow_count; f++)
-		utility->width[f] = width_of(utility, own_route(utility, f),
-					     hosts[graph->flows[f].from] == hosts[graph->flows[f].to]);
+	for (uint32_t f = 0; f < graph->flow_count; f++) {
+		const struct network_route *route = own_route(utility, f);
+		bool one_host = hosts[graph->flows[f].from] == hosts[graph->flows[f].to];
+
+		utility->width[f] = route ? width_of(utility, route) : one_host ? INFINITY : 0;
+	}
 	return job_utility(utility, hosts, graph);
 }
 
@@ -191,11 +205,11 @@ static double running_utility(struct utility *utility, uint32_t job)
 	const struct network_route **routes = utility->routes + utility->first_route[job];
 
 	for (uint32_t f = 0; f < of->graph->flow_count; f++)
-		utility->width[f] = width_of(utility, routes[f], !routes[f]);
+		utility->width[f] = routes[f] ? width_of(utility, routes[f]) : INFINITY;
 	return job_utility(utility, of->job->hosts, of->graph);
 }
 
-/* A link whose count has changed makes the jobs on it stale. */
+/* A link whose count has changed is shared again, and makes the jobs on it stale. */
 static void mark_stale(struct utility *utility)
 {
 	for (uint32_t c = 0; c < utility->changed_count; c++) {
@@ -205,6 +219,7 @@ static void mark_stale(struct utility *utility)
 		if (utility->known_on[link] == utility->flows_on[link])
 			continue;
 		utility->known_on[link] = utility->flows_on[link];
+		share_link(utility, link);
 		for (uint32_t i = utility->first_on[link]; i < utility->first_on[link + 1]; i++)
 			utility->stale[utility->jobs_on[i]] = true;
 	}
@@ -285,6 +300,7 @@ int utility_begin(struct utility *utility, struct decision *decision)
 	}
 	utility->flows_on = calloc(links + 1, sizeof *utility->flows_on);
 	utility->known_on = calloc(links + 1, sizeof *utility->known_on);
+	utility->share = malloc((2 * links + 1) * sizeof *utility->share);
 	utility->changed = malloc((links + 1) * sizeof *utility->changed);
 	utility->is_changed = calloc(links + 1, sizeof *utility->is_changed);
 	utility->chosen = malloc(((size_t)decision->graph->flow_count + 1) * sizeof *utility->chosen);
@@ -296,9 +312,9 @@ int utility_begin(struct utility *utility, struct decision *decision)
 	utility->width = malloc(((size_t)most + 1) * sizeof *utility->width);
 	utility->reach = malloc(((size_t)tasks + 1) * sizeof *utility->reach);
 	utility->least = malloc(((size_t)tasks + 1) * sizeof *utility->least);
-	if (!utility->flows_on || !utility->known_on || !utility->changed || !utility->is_changed || !utility->chosen ||
-	    !utility->of_job || !utility->stale || !utility->routes || !utility->first_route || !utility->first_on ||
-	    !utility->width || !utility->reach || !utility->least)
+	if (!utility->flows_on || !utility->known_on || !utility->share || !utility->changed || !utility->is_changed ||
+	    !utility->chosen || !utility->of_job || !utility->stale || !utility->routes || !utility->first_route ||
+	    !utility->first_on || !utility->width || !utility->reach || !utility->least)
 		return -ENOMEM;
 	list_routes(utility);
 	return index_links(utility);
@@ -308,6 +324,7 @@ void utility_end(struct utility *utility)
 {
 	free(utility->flows_on);
 	free(utility->known_on);
+	free(utility->share);
 	free(utility->changed);
 	free(utility->is_changed);
 	free(utility->chosen);

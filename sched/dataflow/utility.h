@@ -17,10 +17,12 @@ struct utility {
 	struct decision *decision;
 	uint32_t *flows_on; /* by link */
 	uint32_t *known_on; /* by link: at the last evaluation */
+	double *share;      /* by link and direction: bandwidth of a flow at the last evaluation, MB/s */
 	uint32_t *changed;  /* links that were counted since then, each once */
 	bool *is_changed;   /* by link */
 	uint32_t changed_count;
-	/* By flow of the new job: its pair among decision->pairs, or UTILITY_NO_PAIR: one host, or the network's pair. */
+	/* By flow of the new job: its pair among decision->pairs, or UTILITY_NO_PAIR: one host, or the network's pair.
+	 */
 	uint32_t *chosen;
 	/* Of the running jobs: the utility of each, whether it must be worked out, the routes of their flows. */
 	double *of_job;
