@@ -103,6 +103,8 @@ static int run(const struct dataflow_settings *settings, struct dataflow *datafl
 
 	if (!plan || (settings->bound && dataflow_bound(plan->network, settings->local_MBps, &bound_MBps, &err) < 0)) {
 		code = dataflow_fail(&err);
+	} else if (settings->plot && dataflow_plot(plan, engine, settings->plot, &err) < 0) {
+		code = command_fail(&err, COMMAND_FAILED);
 	} else if (settings->run) {
 		code = dataflow_run(settings, dataflow, plan, &err) < 0 ? dataflow_fail(&err) : COMMAND_OK;
 	} else if (settings->apply) {
@@ -165,6 +167,8 @@ static const struct option_row rows[] = {
 		       "random placements for the expectation beside each job's rate"),
 	OPTION_FLAG(struct dataflow_settings, bound, "bound", 'b',
 		    "an upper bound on the sum of the rates where the tasks are, by linear programming"),
+	OPTION_STRING(struct dataflow_settings, plot, "plot", 'p', "FILE",
+		      "draw the network with the load of its links, .svg or .png"),
 	OPTION_FLAG(struct dataflow_settings, compare, "compare", 'c', "run every engine; one line each"),
 	OPTION_FLAG(struct dataflow_settings, json, "json", 'j', "print placement, routes and rates as JSON"),
 	OPTION_HEADING("Engines rate and completion:"),

@@ -17,6 +17,7 @@ struct dataflow_settings {
 	int64_t seed, k, detour, evaluations, starts, random_runs, steps, route_steps, repeats;
 	double deadline_ms, local_MBps, temperature;
 	bool direct, compare, json, bound;
+	const char *plot; /* picture; NULL: none */
 	/* Where the jobs come from. */
 	const char *generate, *flink, *swim, *coflows, *topology, *scenario;
 	int64_t slots, jobs, tasks;
@@ -68,6 +69,8 @@ int dataflow_fail(const struct error *err);
 
 /* bound_MBps: NAN if not asked for. */
 void dataflow_print_plan(const struct dataflow_plan *plan, double bound_MBps);
+/* The network with the load of its links, to a file. 0 or -errno with err set. */
+int dataflow_plot(const struct dataflow_plan *plan, const char *engine, const char *path, struct error *err);
 int dataflow_print_plan_json(const struct dataflow_plan *plan, const char *engine, double bound_MBps);
 
 #endif

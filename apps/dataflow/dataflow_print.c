@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include <base/json.h>
+#include <figures/topology.h>
 #include <sched/flows/max_min.h>
 
 #include "dataflow.h"
@@ -116,6 +117,41 @@ void dataflow_print_plan(const struct dataflow_plan *plan, double bound_MBps)
 		       sum_MBps(plan), bound_MBps > 0 ? 100 * sum_MBps(plan) / bound_MBps : 100, bound_MBps);
 }
 
+int dataflow_plot(const struct dataflow_plan *plan, const char *engine, const char *path, struct error *err)
+{
+	double *MBps = malloc(network_resource_count(plan->network) * sizeof *MBps + 1);
+	char title[160];
+	int code = MBps ? network_usage(plan->network, MBps) : -ENOMEM;
+
+	snprintf(title, sizeof title, "%u dataflow jobs, engine %s: %.1f MB/s in all", plan->job_count, engine,
+		 sum_MBps(plan));
+	if (code == 0)
+		code = figures_topology_save(network_topology(plan->network), MBps, title, path, err);
+	else
+		error_set(err, ENOMEM, "out of memory");
+	free(MBps);
+	return code;
+}
+
+/* The directions of links that carry data. */
+static json_t *links_json(const struct dataflow_plan *plan)
+{
+	uint32_t directions = 2 * network_topology(plan->network)->link_count;
+	double *MBps = malloc(network_resource_count(plan->network) * sizeof *MBps + 1);
+	json_t *list = MBps && network_usage(plan->network, MBps) == 0 ? json_array() : NULL;
+	char name[RESOURCE_BYTES];
+
+	for (uint32_t r = 0; list && r < directions; r++) {
+		if (MBps[r] <= 0)
+			continue;
+		network_resource_name(plan->network, r, name);
+		json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "link", name, "MBps", MBps[r], "capacity_MBps",
+						      network_capacity(plan->network, r)));
+	}
+	free(MBps);
+	return list;
+}
+
 int dataflow_print_plan_json(const struct dataflow_plan *plan, const char *engine, double bound_MBps)
 {
 	json_t *jobs = json_array(), *root;
@@ -123,8 +159,8 @@ int dataflow_print_plan_json(const struct dataflow_plan *plan, const char *engin
 
 	for (uint32_t j = 0; j < plan->job_count; j++)
 		json_array_append_new(jobs, job_json(plan, &plan->jobs[j]));
-	root = json_pack("{s:s, s:s, s:o, s:o}", "schema", "nomora.dataflow-plan/1", "engine", engine, "jobs", jobs,
-			 "routes", routes_json(plan));
+	root = json_pack("{s:s, s:s, s:o, s:o, s:o}", "schema", "nomora.dataflow-plan/1", "engine", engine, "jobs",
+			 jobs, "routes", routes_json(plan), "links", links_json(plan));
 	if (root && isfinite(bound_MBps))
 		json_object_set_new(root, "bound_MBps", json_real(bound_MBps));
 	text = root ? json_to_text(root) : NULL;

@@ -255,21 +255,37 @@ uint32_t network_source_count(const struct network *network)
 	return count;
 }
 
+/* Loads of all running jobs. 0 or -ENOMEM. */
+static int collect_loads(struct network *network)
+{
+	int code = 0;
+
+	loads_clear(&network->loads);
+	for (uint32_t j = 0; j < network->job_count && code == 0; j++)
+		code = loads_add_job(&network->loads, network, &network->jobs[j], NULL);
+	return code;
+}
+
 int network_rates(struct network *network, double *rate, uint32_t *bottleneck)
 {
-	struct loads *loads = &network->loads;
-	uint32_t sources = 0;
-	int code;
+	int code = collect_loads(network);
 
-	loads_clear(loads);
-	for (uint32_t j = 0; j < network->job_count; j++) {
-		const struct network_job *job = &network->jobs[j];
+	if (code == 0)
+		code = loads_solve(&network->loads, network, rate, bottleneck);
+	return code < 0 ? code : (int)network->loads.source_count;
+}
 
-		code = loads_add_job(loads, network, job, NULL);
-		if (code < 0)
-			return code;
-		sources += job->graph->source_count;
+int network_usage(struct network *network, double *MBps)
+{
+	double *rate = malloc(network_source_count(network) * sizeof *rate + 1);
+	int code = rate ? network_rates(network, rate, NULL) : -ENOMEM;
+
+	memset(MBps, 0, network_resource_count(network) * sizeof *MBps);
+	for (size_t i = 0; code >= 0 && i < network->loads.count; i++) {
+		const struct load *load = &network->loads.items[i];
+
+		MBps[load->resource] += load->load * rate[load->source];
 	}
-	code = loads_solve(loads, network, rate, bottleneck);
-	return code < 0 ? code : (int)sources;
+	free(rate);
+	return code < 0 ? code : 0;
 }

@@ -46,12 +46,19 @@ for source in count["sources"]:
         send(count["placement"][source["task"]], count["placement"][f"sum.{i}"], source["MBps"] * shares[i] / sum(shares))
 send("h0", "h15", running["sources"][0]["MBps"])
 assert max(used.values()) <= 100 * (1 + 1e-9), used
+reported = {l["link"]: l["MBps"] for l in plan["links"]}
+assert reported.keys() == used.keys() and all(abs(reported[l] - used[l]) < 1e-6 for l in used), (reported, used)
 for job in plan["jobs"]:
     for source in job["sources"]:
         if " -> " in source["limited_by"]:
             assert abs(used[source["limited_by"]] - 100) < 1e-6, (source, used)
 PYTHON
 
+run "$nomora" dataflow --random-runs 0 --plot "$scratch/load.svg" "$scenario"
+check "draws the load of the links" grep -q '>core3<' "$scratch/load.svg"
+run "$nomora" dataflow --random-runs 0 --generate storm,jobs=2 -t jellyfish:10,5,12 --plot "$scratch/load.png"
+check "draws switches on a circle" test "$(head -c 4 "$scratch/load.png" | tail -c 3)" = PNG
+refuses "a picture that cannot be made" 1 'x.gif' "$nomora" dataflow --random-runs 0 --plot x.gif "$scenario"
 first=$("$nomora" dataflow --json --seed 7 "$scenario")
 check "the same seed, the same answer" test "$first" = "$("$nomora" dataflow --json --seed 7 "$scenario")"
 "$nomora" dataflow - <"$scenario" >"$scratch/piped" && grep -q '^count' "$scratch/piped" && pass "stdin" || fail "stdin"

@@ -110,4 +110,7 @@ void network_hold_slots(struct network *network, uint32_t host, bool hold);
 int network_rates(struct network *network, double *rate, uint32_t *bottleneck);
 uint32_t network_source_count(const struct network *network);
 
+/* What each resource carries at these rates, MB/s (a CPU: seconds per second), into MBps[resources]. 0 or -ENOMEM. */
+int network_usage(struct network *network, double *MBps);
+
 #endif
