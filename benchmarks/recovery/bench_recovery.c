@@ -117,9 +117,10 @@ static void run_trace(const char *path)
 	struct error err = {0};
 	struct ns begin = ns_now_monotonic();
 	struct coflow_trace *trace = coflow_read(path, &err);
-	struct times t = {.ms = calloc(2 * TRACE_SECONDS / TRACE_STEP, sizeof *t.ms)};
+	size_t most = trace ? (size_t)TRACE_SECONDS / TRACE_STEP * coflow_port_count(trace) : 0;
+	struct times t = {.ms = calloc(2 * most + 1, sizeof *t.ms)};
 
-	t.cpu_ms = t.ms ? t.ms + TRACE_SECONDS / TRACE_STEP : NULL;
+	t.cpu_ms = t.ms ? t.ms + most : NULL;
 	if (!trace || !t.ms) {
 		fprintf(stderr, "%s\n", err.text);
 		goto out;
@@ -128,13 +129,15 @@ static void run_trace(const char *path)
 	       "\"target_ms\": 1000}\n",
 	       (unsigned long long)coflow_flow_count(trace), 1000 * ns_to_s(ns_sub(ns_now_monotonic(), begin)));
 	for (int second = TRACE_STEP; second < TRACE_SECONDS; second += TRACE_STEP) {
-		struct recovery_scenario *s = coflow_scenario(trace, second, 125, &err);
+		for (uint32_t port = 0; port < coflow_port_count(trace); port++) {
+			struct recovery_scenario *s = coflow_scenario(trace, second, 125, &err);
 
-		if (!s)
-			continue;
-		recovery_fail_server(s, (uint32_t)second / TRACE_STEP * 7 % coflow_port_count(trace));
-		solve(s, &t);
-		recovery_destroy(s);
+			if (!s)
+				break; /* nothing is being sent */
+			recovery_fail_server(s, port);
+			solve(s, &t);
+			recovery_destroy(s);
+		}
 	}
 	print("a second and a port of the trace", &t, 0, 200);
 out:

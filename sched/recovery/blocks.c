@@ -30,13 +30,14 @@ static int allocate_block(const struct search *s, struct block *block)
 {
 	size_t sets = (size_t)block->full + 1, servers = s->C + 1u;
 
-	block->egress = malloc((9 * sets + 2 * servers) * sizeof *block->egress);
+	block->egress = malloc((10 * sets + 2 * servers) * sizeof *block->egress);
 	if (!block->egress)
 		return -ENOMEM;
 	block->ingress = block->egress + sets;
 	block->cpu = block->ingress + sets;
-	block->cross = block->cpu + sets;
-	block->cost = block->cross + sets;
+	block->cross_egress = block->cpu + sets;
+	block->cross_ingress = block->cross_egress + sets;
+	block->cost = block->cross_ingress + sets;
 	block->best = block->cost + sets;
 	block->saved_MB = block->best + sets;
 	block->best_saved_MB = block->saved_MB + sets;
@@ -65,6 +66,7 @@ int recovery_blocks_create(struct search *s)
 			uint32_t begin = first + count * part / parts, end = first + count * (part + 1) / parts;
 
 			block->split = parts > 1;
+			s->has_split = s->has_split || block->split;
 			deal_tasks(s, block, begin, end - begin);
 			if (allocate_block(s, block) != 0)
 				return -ENOMEM;
@@ -83,36 +85,43 @@ void recovery_blocks_free(struct search *s)
 }
 
 /* Flows between a task and the other blocks of its application. */
-static double cross_load(const struct search *s, const struct block *block, uint32_t f)
+static void cross_loads(const struct search *s, const struct block *block, uint32_t f, double *egress, double *ingress)
 {
-	const double *row = s->p->pair_load + (size_t)f * s->p->F;
-	double sum = 0;
+	const double *load = s->p->pair_out_load;
+	size_t F = s->p->F;
 
-	if (!block->split)
-		return 0;
-	for (uint32_t g = 0; g < s->p->F; g++)
-		sum += row[g];
-	for (uint32_t i = 0; i < block->count; i++)
-		sum -= row[block->task[i]];
-	return sum;
+	*egress = *ingress = 0;
+	for (uint32_t g = 0; g < F && block->split; g++) {
+		bool inside = false;
+
+		for (uint32_t i = 0; i < block->count; i++)
+			inside = inside || block->task[i] == g;
+		*egress += inside ? 0 : load[f * F + g];
+		*ingress += inside ? 0 : load[g * F + f];
+	}
 }
 
 static void fill_demands(const struct search *s, struct block *block)
 {
 	const struct problem *p = s->p;
 
-	block->egress[0] = block->ingress[0] = block->cpu[0] = block->cross[0] = 0;
+	block->egress[0] = block->ingress[0] = block->cpu[0] = block->cross_egress[0] = block->cross_ingress[0] = 0;
 	for (uint32_t set = 1; set <= block->full; set++) {
 		uint32_t i = (uint32_t)__builtin_ctz(set), rest = set & (set - 1), f = block->task[i];
-		double shared = 0;
+		double shared = 0, *cross_egress = &block->cross_egress[set],
+		       *cross_ingress = &block->cross_ingress[set];
 
 		for (uint32_t others = rest; others && p->has_pairs; others &= others - 1)
 			shared += p->pair_load[(size_t)f * p->F + block->task[__builtin_ctz(others)]];
 		block->egress[set] = block->egress[rest] + p->failed[f].egress - shared;
 		block->ingress[set] = block->ingress[rest] + p->failed[f].ingress - shared;
 		block->cpu[set] = block->cpu[rest] + p->failed[f].cpu;
-		block->cross[set] =
-			block->cross[rest] + (rest == 0 ? cross_load(s, block, f) : block->cross[set & -set]);
+		if (rest == 0) {
+			cross_loads(s, block, f, cross_egress, cross_ingress);
+			continue;
+		}
+		*cross_egress = block->cross_egress[rest] + block->cross_egress[set & -set];
+		*cross_ingress = block->cross_ingress[rest] + block->cross_ingress[set & -set];
 	}
 }
 
@@ -149,13 +158,11 @@ static void fill_relief(const struct search *s, struct block *block, double *loc
 		uint32_t allowed = allowed_set(s, block, c);
 		bool peers = fill_local(s, block, c, local);
 
-		for (uint32_t set = 1; set <= block->full && (peers || block->split); set++) {
-			double off = (peers ? local[set] : 0) + block->cross[set];
-
+		for (uint32_t set = 1; set <= block->full && peers; set++) {
 			if ((set & ~allowed) || block->cpu[set] > s->p->free_cpu[s->n[c]] + RECOVERY_CPU_TOLERANCE)
 				continue;
-			egress = larger(egress, off - block->egress[set]);
-			ingress = larger(ingress, off - block->ingress[set]);
+			egress = larger(egress, local[set] + block->cross_egress[set] - block->egress[set]);
+			ingress = larger(ingress, local[set] + block->cross_ingress[set] - block->ingress[set]);
 		}
 		block->relief_egress[c] = egress;
 		block->relief_ingress[c] = ingress;
@@ -196,17 +203,16 @@ static void offer_costs(const struct search *s, struct block *block, const struc
 	double space = s->p->free_cpu[n] + RECOVERY_CPU_TOLERANCE, BE = s->p->BE[n], BI = s->p->BI[n];
 
 	for (uint32_t set = 1; set <= block->full; set++) {
-		double off, cost;
+		double egress, ingress, cost;
 
 		if ((set & ~allowed) || block->cpu[set] > space)
 			continue;
-		off = (local ? local[set] : 0) + block->cross[set];
+		egress = offer->egress + block->egress[set] - block->cross_egress[set] - (local ? local[set] : 0);
+		ingress = offer->ingress + block->ingress[set] - block->cross_ingress[set] - (local ? local[set] : 0);
 		if (BE > 0 && BI > 0)
-			cost = larger((offer->egress + block->egress[set] - off) / BE,
-				      (offer->ingress + block->ingress[set] - off) / BI);
+			cost = larger(egress / BE, ingress / BI);
 		else
-			cost = recovery_problem_relative(s->p, n, offer->egress + block->egress[set] - off,
-							 offer->ingress + block->ingress[set] - off);
+			cost = recovery_problem_relative(s->p, n, egress, ingress);
 		if (cost < block->cost[set])
 			block->cost[set] = cost;
 		if (!local && cost < block->plain_cost[set])
@@ -346,15 +352,15 @@ static void fill_saved(const struct search *s, struct block *block, double *loca
 		local_MB[0] = 0;
 		for (uint32_t set = 1; set <= block->full; set++) {
 			uint32_t f = block->task[__builtin_ctz(set)];
-			double off = local[set] + block->cross[set];
+			double egress = offer.egress + block->egress[set] - block->cross_egress[set] - local[set];
+			double ingress = offer.ingress + block->ingress[set] - block->cross_ingress[set] - local[set];
 
 			local_MB[set] =
 				local_MB[set & (set - 1)] + s->local[(size_t)f * s->C + c] / p->failed[f].factor;
 			if ((set & ~allowed) || block->cpu[set] > p->free_cpu[n] + RECOVERY_CPU_TOLERANCE ||
 			    local_MB[set] + pairs[set] <= block->saved_MB[set])
 				continue;
-			if (search_relative(s, c, offer.egress + block->egress[set] - off,
-					    offer.ingress + block->ingress[set] - off) <= s->limit)
+			if (search_relative(s, c, egress, ingress) <= s->limit)
 				block->saved_MB[set] = local_MB[set] + pairs[set];
 		}
 	}

@@ -162,6 +162,54 @@ static bool improve_once(const struct problem *p, const bool *candidate, uint32_
 	return false;
 }
 
+/*
+ * Moves one task to the most loaded server of all where that lowers its load, as flows with peers there end: of the
+ * tasks that may, the one that leaves the least load there. False if none does.
+ */
+static bool relieve_once(const struct problem *p, const bool *candidate, uint32_t *place, bool *placed,
+			 const struct loads *l)
+{
+	double worst = -1, least;
+	uint32_t hot = 0, best = p->F;
+
+	for (uint32_t n = 0; n < p->N; n++) {
+		double load = recovery_problem_relative(p, n, l->egress[n], l->ingress[n]);
+
+		if (load > worst) {
+			worst = load;
+			hot = n;
+		}
+	}
+	least = worst * (1 - RECOVERY_TOLERANCE);
+	for (uint32_t f = 0; f < p->F; f++) {
+		uint32_t from = place[f];
+		double delta, left, load;
+
+		if (from == hot || !open_to(p, candidate, f, hot, l->space))
+			continue;
+		placed[f] = false;
+		delta = added(p, f, hot, place, placed);
+		load = recovery_problem_relative(p, hot, l->egress[hot] + p->failed[f].egress + delta,
+						 l->ingress[hot] + p->failed[f].ingress + delta);
+		delta = added(p, f, from, place, placed);
+		left = recovery_problem_relative(p, from, l->egress[from] - p->failed[f].egress - delta,
+						 l->ingress[from] - p->failed[f].ingress - delta);
+		placed[f] = true;
+		if (larger(load, left) < least) {
+			least = larger(load, left);
+			best = f;
+		}
+	}
+	if (best == p->F)
+		return false;
+	placed[best] = false;
+	put(p, best, place[best], added(p, best, place[best], place, placed), -1, l);
+	put(p, best, hot, added(p, best, hot, place, placed), 1, l);
+	placed[best] = true;
+	place[best] = hot;
+	return true;
+}
+
 void recovery_greedy_improve(const struct problem *p, const bool *candidate, uint32_t *place, double *load)
 {
 	struct loads l = {.egress = load, .ingress = load + p->N, .space = load + 2 * p->N};
@@ -174,7 +222,9 @@ void recovery_greedy_improve(const struct problem *p, const bool *candidate, uin
 	memcpy(l.space, p->free_cpu, p->N * sizeof *l.space);
 	for (uint32_t f = 0; f < p->F; f++)
 		l.space[place[f]] -= p->failed[f].cpu;
-	for (int i = 0; i < MOVES_MAXIMUM && improve_once(p, candidate, place, placed, &l); i++)
+	for (int i = 0; i < MOVES_MAXIMUM && (relieve_once(p, candidate, place, placed, &l) ||
+					      improve_once(p, candidate, place, placed, &l));
+	     i++)
 		;
 	free(placed);
 }

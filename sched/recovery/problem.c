@@ -35,7 +35,8 @@ static int allocate(struct problem *p)
 	p->failed = calloc(f, sizeof *p->failed);
 	p->pair_MB = calloc(f * f, sizeof *p->pair_MB);
 	p->pair_load = calloc(f * f, sizeof *p->pair_load);
-	if (!p->server || !p->BE || !p->failed || !p->pair_MB || !p->pair_load)
+	p->pair_out_load = calloc(f * f, sizeof *p->pair_out_load);
+	if (!p->server || !p->BE || !p->failed || !p->pair_MB || !p->pair_load || !p->pair_out_load)
 		return -ENOMEM;
 	p->BI = p->BE + n;
 	p->free_cpu = p->BI + n;
@@ -244,6 +245,7 @@ void recovery_problem_free(struct problem *problem)
 	free(problem->peers);
 	free(problem->pair_MB);
 	free(problem->pair_load);
+	free(problem->pair_out_load);
 	free(problem->allowed);
 }
 
@@ -286,6 +288,7 @@ void recovery_problem_scale(struct problem *problem, double p)
 			task->egress += out;
 			task->ingress += in;
 			problem->pair_load[(size_t)f * problem->F + g] = out + in;
+			problem->pair_out_load[(size_t)f * problem->F + g] = out;
 		}
 	}
 	for (uint32_t f = 0; f < problem->F; f++)

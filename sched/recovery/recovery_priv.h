@@ -57,6 +57,7 @@ struct problem {
 	double *pair_MB; /* F x F: f sends to g */
 	bool has_pairs, has_relaunch;
 	double *pair_load;      /* F x F: both directions between f and g, at the current scale; symmetric */
+	double *pair_out_load;  /* F x F: f sends to g, at the current scale */
 	unsigned char *allowed; /* F x N, NULL if no task is restricted */
 	double least_p;         /* from relaunch delays alone */
 	double noise;           /* a load up to this is 0: differences of equal sums are not always */

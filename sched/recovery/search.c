@@ -23,15 +23,72 @@ struct grouping {
 	uint32_t set;
 };
 
+static bool are_mates(const struct search *s, const struct block *a, const struct block *b)
+{
+	return a != b && s->p->failed[a->task[0]].application == s->p->failed[b->task[0]].application;
+}
+
+/* Flows between two sets of tasks, from and to the first one. */
+static void add_flows(const struct search *s, const struct block *a, uint32_t set_a, const struct block *b,
+		      uint32_t set_b, double *egress, double *ingress)
+{
+	const struct problem *p = s->p;
+
+	for (; set_a; set_a &= set_a - 1) {
+		size_t f = a->task[__builtin_ctz(set_a)];
+
+		for (uint32_t rest = set_b; rest; rest &= rest - 1) {
+			size_t g = b->task[__builtin_ctz(rest)];
+
+			*egress += p->pair_out_load[f * p->F + g];
+			*ingress += p->pair_out_load[g * p->F + f];
+		}
+	}
+}
+
+static bool is_open(const struct search *s, uint32_t b, uint32_t c)
+{
+	return s->remaining[b] && !s->block_on[(size_t)b * s->C + c];
+}
+
+/* Of a group on c, flows that end if unplaced tasks of the application's other blocks join it. */
+static void add_cross_relief(const struct search *s, const struct block *block, uint32_t set, uint32_t c,
+			     double *egress, double *ingress)
+{
+	for (uint32_t b = 0; b < s->block_count && block->split; b++) {
+		const struct block *other = &s->blocks[b];
+
+		if (is_open(s, b, c) && are_mates(s, block, other))
+			add_flows(s, block, set, other, s->remaining[b], egress, ingress);
+	}
+}
+
+/* Adds what the unplaced tasks of b could still take off c, also by joining placed tasks of their application. */
+static void add_block_relief(const struct search *s, uint32_t b, uint32_t c, double *egress, double *ingress)
+{
+	const struct block *block = &s->blocks[b];
+
+	if (!is_open(s, b, c))
+		return;
+	*egress += block->relief_egress[c];
+	*ingress += block->relief_ingress[c];
+	for (uint32_t i = 0; i < s->block_count && block->split && s->tasks_on[c]; i++) {
+		const struct block *other = &s->blocks[i];
+		uint32_t placed = 0;
+
+		for (uint32_t k = 0; k < other->count && are_mates(s, block, other); k++)
+			placed |= s->place[other->task[k]] == c ? 1u << k : 0;
+		add_flows(s, other, placed, block, s->remaining[b], egress, ingress);
+	}
+}
+
 /* What unplaced tasks could still take off c. skip: this block's share is left out. */
 static void relief_at(const struct search *s, uint32_t c, uint32_t skip, double *egress, double *ingress)
 {
 	*egress = *ingress = 0;
 	for (uint32_t b = 0; b < s->block_count; b++) {
-		if (b == skip || !s->remaining[b] || s->block_on[(size_t)b * s->C + c])
-			continue;
-		*egress += s->blocks[b].relief_egress[c];
-		*ingress += s->blocks[b].relief_ingress[c];
+		if (b != skip)
+			add_block_relief(s, b, c, egress, ingress);
 	}
 }
 
@@ -71,16 +128,14 @@ static bool is_option(struct search *s, uint32_t b, uint32_t set, uint32_t c, do
 	*load = search_relative(s, c, egress, ingress);
 	if (*load <= s->limit)
 		return true;
-	if (s->plain[c] && !block->split)
+	/* The tables do not know tasks of split applications that are placed here and wait for others. */
+	if (!block->split && !(s->has_split && s->tasks_on[c]) &&
+	    search_relative(s, c, egress - s->relief_egress[c], ingress - s->relief_ingress[c]) >
+		    s->limit * (1 + RECOVERY_TOLERANCE))
 		return false;
-	if (!block->split && search_relative(s, c, egress - s->relief_egress[c], ingress - s->relief_ingress[c]) >
-				     s->limit * (1 + RECOVERY_TOLERANCE))
-		return false;
+	s->work += s->block_count;
 	relief_at(s, c, b, &relief_egress, &relief_ingress);
-	if (block->split) {
-		relief_egress += block->cross[set];
-		relief_ingress += block->cross[set];
-	}
+	add_cross_relief(s, block, set, c, &relief_egress, &relief_ingress);
 	return search_relative(s, c, egress - relief_egress, ingress - relief_ingress) <= s->limit;
 }
 
@@ -141,6 +196,49 @@ static bool is_hot(const struct search *s, uint32_t c)
 	return search_relative(s, c, s->egress[c], s->ingress[c]) > (s->tasks_on[c] ? s->limit : s->untouched_limit);
 }
 
+static int compare_gains(const void *a, const void *b)
+{
+	const struct gain *x = a, *y = b;
+	double left = x->load * y->cpu, right = y->load * x->cpu;
+
+	return (left < right) - (left > right);
+}
+
+/*
+ * Most load that unplaced tasks can take off one direction of c with the CPU that it has left: the fractional knapsack.
+ * A task takes off its flows with peers there and with placed tasks of its application's other blocks, and adds at
+ * least its flows with surviving tasks.
+ */
+static double packed_relief(const struct search *s, uint32_t c, bool egress)
+{
+	const struct problem *p = s->p;
+	double space = s->space[c] + RECOVERY_CPU_TOLERANCE, relief = 0;
+	uint32_t count = 0;
+
+	for (uint32_t b = 0; b < s->block_count; b++) {
+		for (uint32_t set = is_open(s, b, c) ? s->remaining[b] : 0; set; set &= set - 1) {
+			uint32_t f = s->blocks[b].task[__builtin_ctz(set)];
+			double load = s->local[(size_t)f * s->C + c] -
+				      p->failed[f].factor * (egress ? p->failed[f].out_MB : p->failed[f].in_MB);
+
+			for (uint32_t g = 0; g < p->F && s->blocks[b].split && s->tasks_on[c]; g++) {
+				if (s->place[g] == c)
+					load += p->pair_out_load[egress ? (size_t)g * p->F + f : (size_t)f * p->F + g];
+			}
+			if (load > 0 && recovery_problem_allows(p, f, s->n[c]))
+				s->gains[count++] = (struct gain){.load = load, .cpu = p->failed[f].cpu};
+		}
+	}
+	qsort(s->gains, count, sizeof *s->gains, compare_gains);
+	for (uint32_t i = 0; i < count && space > 0; i++) {
+		double cpu = s->gains[i].cpu;
+
+		relief += s->gains[i].load * (cpu > space ? space / cpu : 1);
+		space -= cpu;
+	}
+	return relief;
+}
+
 /* Overloaded servers must be relieved by what is left; without anything left, by nothing. */
 static bool can_be_relieved(const struct search *s, uint32_t c)
 {
@@ -149,7 +247,10 @@ static bool can_be_relieved(const struct search *s, uint32_t c)
 	if (!is_hot(s, c))
 		return true;
 	relief_at(s, c, s->block_count, &egress, &ingress);
-	return search_relative(s, c, s->egress[c] - egress, s->ingress[c] - ingress) <= s->limit;
+	if (search_relative(s, c, s->egress[c] - egress, s->ingress[c] - ingress) > s->limit)
+		return false;
+	return search_relative(s, c, s->egress[c] - packed_relief(s, c, true),
+			       s->ingress[c] - packed_relief(s, c, false)) <= s->limit * (1 + RECOVERY_TOLERANCE);
 }
 
 /* An overloaded server, C if there is none. False if one cannot be relieved. */
@@ -366,11 +467,12 @@ static enum outcome branch_hot(struct search *s, uint32_t c)
 	enum outcome outcome;
 
 	for (uint32_t i = 0; i < s->block_count; i++) {
-		double relief = larger(s->blocks[i].relief_egress[c], s->blocks[i].relief_ingress[c]);
+		double egress = 0, ingress = 0;
 
-		if (s->remaining[i] && !s->block_on[(size_t)i * s->C + c] && relief > most) {
+		add_block_relief(s, i, c, &egress, &ingress);
+		if (larger(egress, ingress) > most) {
 			b = i;
-			most = relief;
+			most = larger(egress, ingress);
 		}
 	}
 	if (b == s->block_count)

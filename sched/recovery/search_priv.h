@@ -9,24 +9,29 @@
  * whose worst group is cheapest; the greatest such value over the applications is a lower bound of p, and of what is
  * left of each application at every node.
  *
- * An application with more than BLOCK_TASKS failed tasks is split into blocks; flows between its blocks count as relief
- * in the bound and as themselves in loads.
+ * An application with more than BLOCK_TASKS failed tasks is split into blocks. A flow between two of its blocks may yet
+ * stay within a server: in the bound the sender's block does not count it as egress, nor the receiver's as ingress. In
+ * loads of placed tasks it counts until both ends share a server; until then it is relief that the unplaced end could
+ * give.
  */
 #ifndef SCHED_RECOVERY_SEARCH_PRIV_H
 #define SCHED_RECOVERY_SEARCH_PRIV_H
 
 #include "recovery_priv.h"
 
+#ifndef BLOCK_TASKS /* tests set less, so that small scenarios have split applications */
 /* 3^(14 - 1) steps of the dynamic programme take 5 ms; an application of the benchmark's dense kind has 14 at most. */
 enum { BLOCK_TASKS = 14 };
+#endif
 
 struct block {
 	uint32_t count, task[BLOCK_TASKS]; /* largest first */
 	uint32_t full;                     /* (1 << count) - 1 */
 	bool split;                        /* its application has other blocks */
 	/* by set of tasks, 1 << count entries */
-	double *egress, *ingress, *cpu;   /* of the group on a server without peers */
-	double *cross;                    /* flows with other blocks of the application: load that may yet vanish */
+	double *egress, *ingress, *cpu; /* of the group on a server without peers */
+	/* flows to and from other blocks of the application: load that may yet vanish */
+	double *cross_egress, *cross_ingress;
 	double *cost, *best;              /* least relative load of the group; of the worst group of a partition */
 	double *plain_cost;               /* of the group, over servers where it has no peers */
 	double *saved_MB, *best_saved_MB; /* most traffic that stays within servers; phase 3 */
@@ -35,6 +40,11 @@ struct block {
 };
 
 enum outcome { SEARCH_FOUND, SEARCH_NONE, SEARCH_BUDGET, SEARCH_DEADLINE };
+
+/* A task that could lower the load of a server. */
+struct gain {
+	double load, cpu;
+};
 
 struct search {
 	struct problem *p;
@@ -45,6 +55,7 @@ struct search {
 	bool *plain;   /* no failed task has a peer there */
 	struct block *blocks;
 	uint32_t block_count;
+	bool has_split;                         /* some block is part of an application */
 	double outside;                         /* highest relative load of a server that is no candidate */
 	double *relief_egress, *relief_ingress; /* by candidate: what all blocks could take off */
 	/* limits of a decision */
@@ -60,6 +71,7 @@ struct search {
 	double saved_MB;
 	uint32_t *hot; /* candidates above untouched_limit without failed tasks */
 	uint32_t hot_count;
+	struct gain *gains; /* F entries of scratch */
 	/* result and budget */
 	uint32_t *found;
 	bool has_found;

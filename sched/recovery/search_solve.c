@@ -30,10 +30,11 @@ static int allocate(struct search *s)
 	s->found = calloc(tasks, sizeof *s->found);
 	s->remaining = calloc(tasks, sizeof *s->remaining);
 	s->hot = calloc(servers, sizeof *s->hot);
+	s->gains = calloc(tasks, sizeof *s->gains);
 	s->block_on = calloc(tasks * servers, 1);
 	s->relief_ingress = s->relief_egress ? s->relief_egress + servers : NULL;
 	if (!s->relief_egress || !s->local || !s->plain || !s->egress || !s->ingress || !s->space || !s->tasks_on ||
-	    !s->place || !s->found || !s->remaining || !s->hot || !s->block_on)
+	    !s->place || !s->found || !s->remaining || !s->hot || !s->gains || !s->block_on)
 		return -ENOMEM;
 	return recovery_blocks_create(s);
 }
@@ -70,6 +71,7 @@ static void destroy(struct search *s)
 	free(s->found);
 	free(s->remaining);
 	free(s->hot);
+	free(s->gains);
 	free(s->block_on);
 }
 

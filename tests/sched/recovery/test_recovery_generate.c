@@ -163,3 +163,25 @@ Test(recovery_filter, exact_loses_nothing_and_paper_is_small)
 		recovery_destroy(s);
 	}
 }
+
+/*
+ * Twenty servers of a rack: over a hundred failed tasks of applications with up to 20 of them, a few surviving servers
+ * that only co-location relieves. Proved within a few thousand nodes, where a search with weaker bounds does not end.
+ */
+Test(recovery_search, proves_a_rack)
+{
+	static const char *const recipes[] = {"servers=1000,apps=150,tasks=40,failed=20,fail=rack,seed=3",
+					      "servers=1000,apps=150,tasks=40,failed=20,fail=rack,seed=36",
+					      "servers=1000,apps=150,tasks=40,failed=20,fail=rack,seed=46"};
+
+	for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++) {
+		struct recovery_scenario *s = generate(recipes[i]);
+		struct recovery_answer answer;
+
+		cr_assert_eq(recovery_solve(s, &(struct recovery_options){0}, &answer, NULL), 0);
+		cr_expect_eq(answer.status, RECOVERY_OPTIMAL, "%s: gap %g", recipes[i], answer.gap);
+		cr_expect_gt(answer.failed_count, 100);
+		recovery_answer_free(&answer);
+		recovery_destroy(s);
+	}
+}
