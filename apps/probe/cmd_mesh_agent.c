@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora mesh agent: a host's part of the live mesh, without an end. */
-#include "commands.h"
-#include "probe_station.h"
+#include "command_station.h"
 #include "../rows.h"
-
-#include <errno.h>
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("Mesh"),
@@ -46,26 +43,9 @@ int command_mesh_agent(int argc, char **argv)
 		.operands_maximum = 1,
 	};
 	struct station_settings settings = station_defaults;
-	struct option_operands operands;
-	struct error err = {0};
-	struct peers peers;
-	int code;
 
 	settings.history = mesh_recorder_defaults;
 	settings.duration_s = 0;
 	settings.reflect = true;
-	code = command_parse(&usage, argc, argv, &settings, &operands);
-	if (code >= 0)
-		return code;
-	if (!settings.peers_path || !settings.live_path) {
-		error_set(&err, EINVAL, "%s is missing", settings.peers_path ? "--live" : "--peers");
-		code = command_fail(&err, COMMAND_USAGE);
-	} else if (peers_read(settings.peers_path, &peers, &err)) {
-		code = command_fail(&err, COMMAND_FAILED);
-	} else {
-		code = station_run(&settings, &operands, &peers);
-		peers_free(&peers);
-	}
-	options_free(&operands);
-	return code;
+	return command_station(&usage, argc, argv, &settings, STATION_NEEDS_PEERS_AND_LIVE);
 }

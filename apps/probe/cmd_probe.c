@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora probe: round trips to the peers of a list. */
-#include "commands.h"
-#include "probe_station.h"
-
-#include <errno.h>
+#include "command_station.h"
 
 static const struct option_row rows[] = {
 	OPTION_HEADING("Who"),
@@ -58,22 +55,6 @@ int command_probe(int argc, char **argv)
 		.operands_maximum = 1,
 	};
 	struct station_settings settings = station_defaults;
-	struct option_operands operands;
-	struct error err = {0};
-	struct peers peers;
-	int code = command_parse(&usage, argc, argv, &settings, &operands);
 
-	if (code >= 0)
-		return code;
-	if (!settings.peers_path) {
-		error_set(&err, EINVAL, "--peers is missing: a file of lines 'name address [mac] [rack]'");
-		code = command_fail(&err, COMMAND_USAGE);
-	} else if (peers_read(settings.peers_path, &peers, &err)) {
-		code = command_fail(&err, COMMAND_FAILED);
-	} else {
-		code = station_run(&settings, &operands, &peers);
-		peers_free(&peers);
-	}
-	options_free(&operands);
-	return code;
+	return command_station(&usage, argc, argv, &settings, STATION_NEEDS_PEERS);
 }

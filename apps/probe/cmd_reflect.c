@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora reflect: answers STAMP probes on a port. */
-#include "commands.h"
-#include "probe_station.h"
+#include "command_station.h"
 
 static const struct option_row rows[] = {
 	STATION_PORT_ROWS,
@@ -29,16 +28,9 @@ int command_reflect(int argc, char **argv)
 		.operands_maximum = 1,
 	};
 	struct station_settings settings = station_defaults;
-	struct option_operands operands;
-	int code;
 
 	settings.duration_s = 0;
 	settings.reflect = true;
 	settings.linger_ms = 0;
-	code = command_parse(&usage, argc, argv, &settings, &operands);
-	if (code >= 0)
-		return code;
-	code = station_run(&settings, &operands, NULL);
-	options_free(&operands);
-	return code;
+	return command_station(&usage, argc, argv, &settings, STATION_NEEDS_NOTHING);
 }

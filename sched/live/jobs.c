@@ -28,11 +28,14 @@ static bool in_transit(const struct live *live, const struct live_job *job, cons
 	return flownet_task_in_transit(live->net, job->number, live_task_number(job, task), &origin);
 }
 
-void live_set_state(struct live_job *job, struct live_task *task, enum live_task_state state, double now_s)
+void live_set_state(struct live *live, struct live_job *job, struct live_task *task, enum live_task_state state,
+		    double now_s)
 {
-	job->dirty = task->dirty = true;
+	task->dirty = true;
 	task->state = state;
 	task->since_s = now_s;
+	live_mark_changed(live, job);
+	live_mark_task(live, job, task);
 }
 
 uint32_t live_task_number(const struct live_job *job, const struct live_task *task)
@@ -49,16 +52,6 @@ const struct live_job *live_find_job(const struct live *live, const char *id)
 			return job;
 	}
 	return NULL;
-}
-
-uint64_t live_owner_tasks(const struct live *live, uint32_t owner)
-{
-	uint64_t count = 0;
-
-	for (uint32_t j = 0; j < live->job_count; j++)
-		if (live->jobs[j] && live->jobs[j]->owner == owner)
-			count += live->jobs[j]->task_count;
-	return count;
 }
 
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count)
@@ -89,7 +82,7 @@ static int enter_task(struct live *live, struct live_job *job, struct live_task 
 	case LIVE_MOVING:
 		task->machine = task->origin;
 		task->origin = -1;
-		live_set_state(job, task, LIVE_RUNNING, now_s);
+		live_set_state(live, job, task, LIVE_RUNNING, now_s);
 		/* fall through */
 	case LIVE_DECIDED:
 	case LIVE_RUNNING:
@@ -146,7 +139,6 @@ static struct live_job *make_job(struct live *live, const struct job *job, uint3
 				  .may_move = may_move,
 				  .restart_s = -1,
 				  .reference = -1,
-				  .dirty = true,
 				  .arrived_s = now_s,
 				  .number = flownet_spare_job(live->net),
 				  .tasks = calloc(job->task_count, sizeof *made->tasks)};
@@ -161,7 +153,6 @@ static struct live_job *make_job(struct live *live, const struct job *job, uint3
 						    .moved_s = -INFINITY,
 						    .started_s = now_s,
 						    .gain_since_s = -1,
-						    .look_again_s = INFINITY,
 						    .proposed_to = -1,
 						    .advised_to = -1,
 						    .dirty = true};
@@ -190,9 +181,14 @@ static int keep_job(struct live *live, struct live_job *job)
 	live->jobs = jobs;
 	while (live->job_count <= job->number)
 		jobs[live->job_count++] = NULL;
-	if (hash_table_insert(&live->job_ids, hash_text(job->id), job->number) < 0)
+	if (live_reserve_deadlines(live, job->task_count) < 0 || live_reserve_owner(live, job->owner) < 0 ||
+	    hash_table_insert(&live->job_ids, hash_text(job->id), job->number) < 0)
 		return -ENOMEM;
+	live_count_owner(live, job->owner, job->task_count);
 	jobs[job->number] = job;
+	live_mark_changed(live, job);
+	for (uint32_t t = 0; t < job->task_count; t++)
+		live_mark_task(live, job, &job->tasks[t]);
 	return 0;
 }
 
@@ -301,6 +297,8 @@ static void remove_job(struct live *live, struct live_job *job)
 			break;
 		}
 	live->jobs[job->number] = NULL;
+	live_unmark_job(live, job);
+	live_count_owner(live, job->owner, -(int64_t)job->task_count);
 	note_removed(live, job);
 	live->changed = true;
 }
@@ -368,7 +366,7 @@ int live_started(struct live *live, const char *job_id, const char *task_name, c
 	task->attempts = 0;
 	if (!moved)
 		task->started_s = now_s;
-	live_set_state(job, task, LIVE_RUNNING, now_s);
+	live_set_state(live, job, task, LIVE_RUNNING, now_s);
 	live->changed = true;
 	live_note_report(live, "started", job_id, task_name, machine, now_s);
 	return 0;
@@ -390,11 +388,13 @@ int live_ended(struct live *live, const char *job_id, const char *task_name, str
 		live_end_move(live, job, task);
 	if (live_task_number(job, task) == job->root)
 		job->reference = task->machine;
-	job->dirty = task->dirty = true;
+	task->dirty = true;
+	live_mark_changed(live, job);
 	if (flownet_task_present(live->net, job->number, live_task_number(job, task)))
 		flownet_task_ended(live->net, job->number, live_task_number(job, task));
 	task->machine = task->origin = -1;
 	task->state = LIVE_ENDED;
+	live_mark_task(live, job, task);
 	job->ended_count++;
 	live->changed = true;
 	if (job->ended_count == job->task_count)
@@ -421,12 +421,12 @@ static void pause_task(struct live *live, struct live_job *job, struct live_task
 	task->machine = task->origin = -1;
 	task->attempts++;
 	if (task->attempts >= live->settings.attempts_maximum) {
-		live_set_state(job, task, LIVE_FAILED, now_s);
+		live_set_state(live, job, task, LIVE_FAILED, now_s);
 		return;
 	}
 	task->retry_s = now_s + live->settings.retry_s *
 					(double)(UINT64_C(1) << (task->attempts - 1 < 20 ? task->attempts - 1 : 20));
-	live_set_state(job, task, LIVE_WAITING, now_s);
+	live_set_state(live, job, task, LIVE_WAITING, now_s);
 }
 
 void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s)
@@ -440,10 +440,10 @@ void live_take_back(struct live *live, struct live_job *job, struct live_task *t
 		task->machine = task->origin;
 		task->origin = -1;
 		task->moved_s = now_s; /* no new attempt before no_return_s */
-		live_set_state(job, task, LIVE_RUNNING, now_s);
+		live_set_state(live, job, task, LIVE_RUNNING, now_s);
 	} else {
 		task->machine = -1;
-		live_set_state(job, task, LIVE_WAITING, now_s);
+		live_set_state(live, job, task, LIVE_WAITING, now_s);
 	}
 	live->changed = true;
 }
@@ -471,21 +471,4 @@ int live_failed(struct live *live, const char *job_id, const char *task_name, do
 	default:
 		return wrong_state(err, job_id, task, "a task that runs or is to start");
 	}
-}
-
-void live_take_changes(struct live *live, void (*changed)(void *context, const struct live_job *job),
-		       void (*removed)(void *context, const struct live_job *job), void *context)
-{
-	for (size_t r = 0; r < live->removed_count; r++) {
-		removed(context, live->removed[r]);
-		live_job_free(live->removed[r]);
-	}
-	live->removed_count = 0;
-	for (uint32_t j = 0; j < live->job_count; j++)
-		if (live->jobs[j] && live->jobs[j]->dirty) {
-			changed(context, live->jobs[j]);
-			live->jobs[j]->dirty = false;
-			for (uint32_t t = 0; t < live->jobs[j]->task_count; t++)
-				live->jobs[j]->tasks[t].dirty = false;
-		}
 }

@@ -4,6 +4,8 @@
 #ifndef SCHED_LIVE_PRIV_H
 #define SCHED_LIVE_PRIV_H
 
+#include <sys/queue.h>
+
 #include <base/hash_table.h>
 #include <sched/flownet/flownet.h>
 #include <sched/live/live.h>
@@ -19,6 +21,18 @@ struct live_machine {
 	enum live_machine_state state;
 	bool in_network; /* flownet_machine_added() */
 	uint32_t moving; /* tasks from or to it */
+};
+
+/* A confirmation is due, or a pause ends. */
+struct live_deadline {
+	double due_s;
+	struct live_job *job;
+	uint32_t task;
+};
+
+struct live_owner {
+	uint32_t uid;
+	int64_t tasks;
 };
 
 struct live {
@@ -38,19 +52,26 @@ struct live {
 	struct live_job **removed; /* since live_take_changes() */
 	size_t removed_count, removed_capacity;
 	struct hash_table job_ids; /* hash of the id -> number */
+	size_t task_count;         /* of all jobs */
+	struct live_owner *owners;
+	size_t owner_count, owner_capacity;
+	struct live_deadline *deadlines; /* a heap */
+	size_t deadline_count, deadline_capacity;
+	TAILQ_HEAD(live_changed, live_job) changed_jobs;
 	struct live_decision *decisions;
 	size_t decision_count, decision_capacity;
 	uint64_t last_decision;
 	uint32_t on_the_move;
-	uint64_t round;    /* number of the present round, from 1 */
-	bool inside;       /* of live_step(): its own calls are not noted */
-	bool closed;       /* live_open_moves() */
-	bool blocked;      /* a task waits for one whose move was refused */
-	uint32_t up_count; /* machines in the network, at the last round */
-	double expired_s;  /* measurements made before are withdrawn */
-	double network_s;  /* the network's clock: flownet_time_passed() up to here */
-	bool changed;      /* a round is due */
-	bool broken;       /* the solver failed: build the network again */
+	uint64_t round;                    /* number of the present round, from 1 */
+	bool inside;                       /* of live_step(): its own calls are not noted */
+	bool closed;                       /* live_open_moves() */
+	bool blocked;                      /* a task waits for one whose move was refused */
+	uint32_t up_count, draining_count; /* machines in the network, and draining, at the last round */
+	double expired_s;                  /* measurements made before are withdrawn */
+	double network_s;                  /* the network's clock: flownet_time_passed() up to here */
+	bool changed;                      /* a round is due */
+	double look_again_s;               /* at the moves that the last round refused */
+	bool broken;                       /* the solver failed: build the network again */
 	struct live_totals totals;
 };
 
@@ -68,7 +89,8 @@ uint32_t live_task_number(const struct live_job *job, const struct live_task *ta
 
 /* Takes a task that is decided or moves back: to waiting, or to its origin. */
 void live_take_back(struct live *live, struct live_job *job, struct live_task *task, double now_s);
-void live_set_state(struct live_job *job, struct live_task *task, enum live_task_state state, double now_s);
+void live_set_state(struct live *live, struct live_job *job, struct live_task *task, enum live_task_state state,
+		    double now_s);
 void live_job_free(struct live_job *job);
 void live_decision_clear(struct live_decision *decision);
 
@@ -102,9 +124,18 @@ void live_end_move(struct live *live, struct live_job *job, const struct live_ta
 void live_send_away(struct live *live);
 /* Moves of the jobs that had one refused in this round are off, or on again. 0 or -errno. */
 int live_hold_refused(struct live *live, bool hold);
-/* A round is due because of a move that may be made now. */
-bool live_move_is_due(const struct live *live, const struct live_task *task, double now_s);
 bool live_moves_on(const struct live *live, const struct live_job *job);
+
+/* marks.c: space for the deadlines of `tasks` more. 0 or -ENOMEM. */
+int live_reserve_deadlines(struct live *live, uint32_t tasks);
+/* After its state, since_s or retry_s changed. */
+void live_mark_task(struct live *live, struct live_job *job, struct live_task *task);
+void live_mark_changed(struct live *live, struct live_job *job);
+/* Before it is removed. */
+void live_unmark_job(struct live *live, struct live_job *job);
+/* A user's tasks: an entry for them, 0 or -ENOMEM; some more, or fewer. */
+int live_reserve_owner(struct live *live, uint32_t uid);
+void live_count_owner(struct live *live, uint32_t uid, int64_t tasks);
 
 /* step.c */
 int live_decide(struct live *live, const struct live_decision *what, const struct live_job *job, struct live_task *task,

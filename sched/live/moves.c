@@ -105,20 +105,20 @@ static enum live_refusal check_gain(const struct live *live, const struct live_j
 static enum live_refusal judge(struct live *live, struct live_job *job, struct live_task *task, int32_t to, bool drains,
 			       double now_s)
 {
+	double again_s = INFINITY;
 	bool seen = task->proposed_round > 0 && task->proposed_round + 1 >= live->round;
 
 	task->gain = gain_of(live, job, task, to);
 	task->proposed_round = live->round;
 	task->proposed_to = to;
-	task->look_again_s = INFINITY;
 	task->advised_to = seen ? task->advised_to : -1;
 	if (!seen || task->gain_since_s < 0 || task->gain < live->settings.migrate_gain)
 		task->gain_since_s = now_s;
-	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &task->look_again_s);
+	task->refusal = drains ? LIVE_REFUSED_NOT : check_gain(live, job, task, to, now_s, &again_s);
 	if (task->refusal == LIVE_REFUSED_NOT)
 		task->refusal = check_limits(live, job, task, to);
-	if (task->look_again_s <= now_s)
-		task->look_again_s = now_s + 1; /* rounding: not at once */
+	/* Rounding: not at once. */
+	live->look_again_s = fmin(live->look_again_s, again_s <= now_s ? now_s + 1 : again_s);
 	live->totals.refused[task->refusal]++;
 	return task->refusal;
 }
@@ -138,7 +138,7 @@ static int make_move(struct live *live, size_t number, struct live_job *job, str
 	live->machines[task->origin].moving++;
 	live->machines[to].moving++;
 	job->moving++;
-	live_set_state(job, task, LIVE_MOVING, what->at_s);
+	live_set_state(live, job, task, LIVE_MOVING, what->at_s);
 	code = live_decide(live, what, job, task, task->origin, to);
 	if (code == 0 && live->settings.confirm_at_once)
 		code = live_started(live, job->id, task->name, live->cluster->machines[to].name, what->at_s, NULL);
@@ -168,7 +168,6 @@ void live_refuse_eviction(struct live *live, struct live_task *task)
 	task->proposed_round = live->round;
 	task->proposed_to = -1;
 	task->gain_since_s = -1;
-	task->look_again_s = INFINITY;
 	task->refusal = LIVE_REFUSED_EVICTION;
 	live->totals.refused[task->refusal]++;
 }
@@ -214,10 +213,4 @@ int live_hold_refused(struct live *live, bool hold)
 			code = flownet_job_moves(live->net, j, !hold, live->settings.migrate_gain);
 	}
 	return code;
-}
-
-bool live_move_is_due(const struct live *live, const struct live_task *task, double now_s)
-{
-	return task->state == LIVE_RUNNING && task->proposed_round == live->round && live->round > 0 &&
-	       now_s >= task->look_again_s;
 }

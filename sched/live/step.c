@@ -104,7 +104,7 @@ static int take_place(struct live *live, const struct flownet_move *move, size_t
 	if (code < 0)
 		return code;
 	task->machine = move->to;
-	live_set_state(job, task, LIVE_DECIDED, now_s);
+	live_set_state(live, job, task, LIVE_DECIDED, now_s);
 	code = live_decide(live, &what, job, task, -1, move->to);
 	if (code == 0 && live->settings.confirm_at_once)
 		code = live_started(live, job->id, task->name, live->cluster->machines[move->to].name, now_s, NULL);
@@ -147,18 +147,6 @@ static int propose(struct live *live, double now_s, struct error *err)
 	return code;
 }
 
-static bool a_root_waits(const struct live *live)
-{
-	size_t count;
-	const uint32_t *jobs = flownet_jobs(live->net, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (flownet_waiting_tasks(live->net, jobs[i]) > 0 &&
-		    flownet_root_machine(live->net, jobs[i]) == FLOWNET_NONE)
-			return true;
-	return false;
-}
-
 /*
  * A move that makes room and was refused leaves a task without a place: the same again without the moves of such jobs.
  * Then other jobs may be asked to make room; not for ever.
@@ -178,6 +166,15 @@ static int propose_without_moves(struct live *live, double now_s, struct error *
 	return code == 0 ? released : code;
 }
 
+static void count_machines(struct live *live)
+{
+	live->up_count = live->draining_count = 0;
+	for (uint32_t m = 0; m < live->cluster->machine_count; m++) {
+		live->up_count += live->machines[m].in_network;
+		live->draining_count += live->machines[m].state == LIVE_DRAINING;
+	}
+}
+
 /* Waiting roots first, then the others (NoMora 5.2). */
 static int run_round(struct live *live, double now_s, struct error *err)
 {
@@ -185,11 +182,9 @@ static int run_round(struct live *live, double now_s, struct error *err)
 
 	live->totals.last_round_s = 0;
 	live->blocked = false;
+	live->look_again_s = INFINITY;
 	live->round++;
-	live->up_count = 0;
-	for (uint32_t m = 0; m < live->cluster->machine_count; m++)
-		live->up_count += live->machines[m].in_network;
-	if (live->settings.policy->root_first && a_root_waits(live)) {
+	if (live->settings.policy->root_first && flownet_a_root_waits(live->net)) {
 		code = flownet_hold_others(live->net, true);
 		if (code == 0)
 			code = propose(live, now_s, err);
@@ -200,29 +195,29 @@ static int run_round(struct live *live, double now_s, struct error *err)
 	return code == 0 && live->blocked ? propose_without_moves(live, now_s, err) : code;
 }
 
-/* Confirmations that are late count as failures; pauses end. */
+/* A confirmation that is late counts as a failure; a pause ends. */
+static int meet_deadline(struct live *live, struct live_job *job, uint32_t number, double now_s)
+{
+	struct live_task *task = &job->tasks[number];
+
+	if (task->state != LIVE_WAITING) {
+		live->totals.timeouts++;
+		return live_failed(live, job->id, task->name, now_s, NULL);
+	}
+	task->retry_s = 0;
+	live_mark_task(live, job, task);
+	live_mark_changed(live, job);
+	live->changed = true;
+	return number == job->root ? 0 : flownet_task_arrived(live->net, job->number, number, now_s - task->since_s);
+}
+
 static int watch_tasks(struct live *live, double now_s)
 {
 	int code = 0;
 
-	for (uint32_t j = 0; j < live->job_count; j++)
-		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count && code == 0; t++) {
-			struct live_task *task = &live->jobs[j]->tasks[t];
-			bool in_transit = task->state == LIVE_DECIDED || task->state == LIVE_MOVING;
-
-			if (in_transit && now_s - task->since_s >= live->settings.start_timeout_s) {
-				live->totals.timeouts++;
-				code = live_failed(live, live->jobs[j]->id, task->name, now_s, NULL);
-			}
-			if (task->state == LIVE_WAITING && task->retry_s > 0 && now_s >= task->retry_s) {
-				task->retry_s = 0;
-				live->jobs[j]->dirty = true;
-				if (t != live->jobs[j]->root)
-					code = flownet_task_arrived(live->net, j, t, now_s - task->since_s);
-				live->changed = true;
-			}
-			live->changed = live->changed || live_move_is_due(live, task, now_s);
-		}
+	while (code == 0 && live->deadline_count > 0 && live->deadlines[0].due_s <= now_s)
+		code = meet_deadline(live, live->deadlines[0].job, live->deadlines[0].task, now_s);
+	live->changed = live->changed || live->look_again_s <= now_s;
 	return code;
 }
 
@@ -250,7 +245,9 @@ static int step(struct live *live, double now_s, struct error *err)
 	if (!live->changed)
 		return 0;
 	live->changed = false;
-	live_send_away(live);
+	count_machines(live);
+	if (live->draining_count > 0)
+		live_send_away(live);
 	code = run_round(live, now_s, err);
 	if (code < 0) {
 		live->totals.solver_errors++;
@@ -270,19 +267,10 @@ int live_step(struct live *live, double now_s, struct error *err)
 
 double live_next_s(const struct live *live, double now_s)
 {
-	double next = live->changed || live->broken ? now_s : INFINITY;
+	double next = live->changed || live->broken ? now_s : live->look_again_s;
 
-	for (uint32_t j = 0; j < live->job_count; j++)
-		for (uint32_t t = 0; live->jobs[j] && t < live->jobs[j]->task_count; t++) {
-			const struct live_task *task = &live->jobs[j]->tasks[t];
-
-			if (task->state == LIVE_DECIDED || task->state == LIVE_MOVING)
-				next = fmin(next, task->since_s + live->settings.start_timeout_s);
-			else if (task->state == LIVE_WAITING && task->retry_s > 0)
-				next = fmin(next, task->retry_s);
-			else if (task->state == LIVE_RUNNING && task->proposed_round == live->round && live->round > 0)
-				next = fmin(next, task->look_again_s);
-		}
+	if (live->deadline_count > 0)
+		next = fmin(next, live->deadlines[0].due_s);
 	return fmax(0, next - now_s);
 }
 

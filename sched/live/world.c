@@ -64,6 +64,8 @@ struct live *live_create(const struct live_settings *settings, struct error *err
 
 	if (live) {
 		live->settings = *settings;
+		live->look_again_s = INFINITY;
+		TAILQ_INIT(&live->changed_jobs);
 		live->cluster = cluster_create();
 		if (live->cluster)
 			live->cluster->default_rtt = settings->default_rtt;
@@ -104,6 +106,8 @@ void live_destroy(struct live *live)
 	cost_layout_destroy(live->layout);
 	cluster_destroy(live->cluster);
 	hash_table_free(&live->job_ids);
+	free(live->owners);
+	free(live->deadlines);
 	free(live->machines);
 	free(live->curves);
 	free(live->jobs);
@@ -235,7 +239,7 @@ static void lose_tasks(struct live *live, uint32_t number, double now_s)
 				continue;
 			}
 			task->machine = -1;
-			live_set_state(job, task, LIVE_WAITING, now_s);
+			live_set_state(live, job, task, LIVE_WAITING, now_s);
 		}
 	}
 }

@@ -67,7 +67,7 @@ sys.path.insert(0, sys.argv[1])
 sys.dont_write_bytecode = True
 from count_results import count
 def of(stdout, result="OK", returncode=0, tap=True):
-    total = count([dict(name="x / t", stdout=stdout, result=result, returncode=returncode)], {"t"} if tap else set())
+    total, _ = count([[dict(name="x / t", stdout=stdout, result=result, returncode=returncode)]], {"t"} if tap else set())
     return total.passed, total.failed, total.skipped
 for seen, wanted in [
     (of("ok 1 - a\nok 2 - b\n1..2\n"), (2, 0, 0)),
@@ -87,5 +87,13 @@ for seen, wanted in [
     (of("", "SKIP", 77, False), (0, 0, 1)),
 ]:
     assert seen == wanted, (seen, wanted)
+def test(name, result):
+    return dict(name="x / " + name, stdout="", result=result, returncode=int(result != "OK"))
+first = [test("a", "OK"), test("b", "FAIL"), test("c", "FAIL")]
+total, failed = count([first], set())
+assert (total.passed, total.failed, failed) == (1, 2, ["b", "c"])
+total, failed = count([first, [test("b", "OK"), test("c", "FAIL")]], set())
+assert (total.passed, total.failed, failed) == (2, 1, ["c"])
+assert total.notes == ["again b: failed beside others, passed alone", "fail c: fail"], total.notes
 END
 plan

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counts the tests of the last `meson test` run: count_results.py BUILD_FOLDER.
+"""Counts the tests of `meson test` runs: count_results.py BUILD_FOLDER [LOG...].
 
-Prints "PASSED FAILED SKIPPED", then a line "skip NAME: REASON" for each skipped test and "fail NAME: REASON" for
-each program that failed as a whole.
+LOG: a copy of meson-logs/testlog.json, by default that of the last run. Where a program ran again, its last run counts.
+
+Prints "PASSED FAILED SKIPPED", then a line "skip NAME: REASON" for each skipped test, "fail NAME: REASON" for each
+program that failed as a whole, and "again NAME: REASON" for each that failed first and passed when it ran again.
+
+count_results.py --failed BUILD_FOLDER prints the names of the programs in which something failed.
 
 A TAP program counts by its subtests, any other program by itself. A TAP program that crashed, timed out or printed no
 plan (1..N), or another number of results than planned, is one more failure.
@@ -67,23 +71,48 @@ class Count:
             self.fail(test["name"], test["result"].lower())
 
 
-def count(tests, tap_names):
-    total = Count()
-    for test in tests:
-        test["name"] = test["name"].split(" / ")[-1]
-        if test["name"] in tap_names:
-            total.add_tap(test)
-        else:
-            total.add_program(test)
-    return total
+def count_one(test, tap_names):
+    one = Count()
+    if test["name"] in tap_names:
+        one.add_tap(test)
+    else:
+        one.add_program(test)
+    return one
+
+
+def count(runs, tap_names):
+    """The counts of several runs, each a list of test results."""
+    total, last, failed_before = Count(), {}, set()
+    for run in runs:
+        for test in run:
+            name = test["name"] = test["name"].split(" / ")[-1]
+            if name in last and last[name].failed:
+                failed_before.add(name)
+            last[name] = count_one(test, tap_names)
+    for name, one in last.items():
+        total.passed += one.passed
+        total.failed += one.failed
+        total.skipped += one.skipped
+        total.notes += one.notes
+        if name in failed_before and not one.failed:
+            total.notes.append(f"again {name}: failed beside others, passed alone")
+    return total, [name for name, one in last.items() if one.failed]
 
 
 def main():
-    folder = sys.argv[1]
+    names_only = sys.argv[1] == "--failed"
+    folder, *logs = sys.argv[1 + names_only :]
     with open(folder + "/meson-info/intro-tests.json") as file:
         tap_names = {test["name"] for test in json.load(file) if test["protocol"] == "tap"}
-    with open(folder + "/meson-logs/testlog.json") as file:
-        total = count([json.loads(line) for line in file], tap_names)
+    runs = []
+    for log in logs or [folder + "/meson-logs/testlog.json"]:
+        with open(log) as file:
+            runs.append([json.loads(line) for line in file])
+    total, failed = count(runs, tap_names)
+    if names_only:
+        for name in failed:
+            print(name)
+        return
     print(total.passed, total.failed, total.skipped)
     print(*total.notes, sep="\n")
 

@@ -369,3 +369,56 @@ Test(live, a_decision_says_which_share_of_its_latencies_was_measured)
 	cr_expect_float_eq(decisions[1].measured, strcmp(root, "m3") < 0 ? 2 / 5.0 : 3 / 5.0, 1e-9);
 	live_destroy(live);
 }
+
+/* Earliest deadline of any task, by looking at all of them. */
+static double earliest_s(const struct live *live, uint64_t *tasks)
+{
+	double earliest = INFINITY;
+	uint32_t count;
+	struct live_job *const *jobs = live_jobs(live, &count);
+
+	*tasks = 0;
+	for (uint32_t j = 0; j < count; j++)
+		for (uint32_t t = 0; jobs[j] && t < jobs[j]->task_count; t++) {
+			const struct live_task *task = &jobs[j]->tasks[t];
+
+			++*tasks;
+			if (task->state == LIVE_DECIDED)
+				earliest = fmin(earliest, task->since_s + 60);
+			else if (task->state == LIVE_WAITING && task->retry_s > 0)
+				earliest = fmin(earliest, task->retry_s);
+		}
+	return earliest;
+}
+
+Test(live, the_next_step_is_due_with_the_earliest_deadline_of_all_tasks)
+{
+	struct live *live = fixture_make_default();
+	struct error err = {0};
+	unsigned seed = 7;
+	double now = 1;
+
+	for (int round = 0; round < 400; round++) {
+		char id[16];
+		uint64_t tasks;
+		int does = rand_r(&seed) % 6;
+
+		snprintf(id, sizeof id, "j%d", rand_r(&seed) % 8);
+		if (!live_find_job(live, id))
+			fixture_submit(live, id, 1 + (uint32_t)rand_r(&seed) % 3, false, &err);
+		else if (does == 0)
+			live_cancel(live, id, &err);
+		else if (does == 1)
+			fixture_confirm(live, id, now);
+		else if (does == 2)
+			live_failed(live, id, "t0", now, &err);
+		else if (does == 3)
+			live_ended(live, id, "t0", &err);
+		now += rand_r(&seed) % 20;
+		fixture_step(live, now);
+		cr_assert_float_eq(fmin(live_next_s(live, now), 1e6), fmin(earliest_s(live, &tasks) - now, 1e6), 1e-9,
+				   "round %d", round);
+		cr_assert_eq(live_owner_tasks(live, 0), tasks, "round %d", round);
+	}
+	live_destroy(live);
+}

@@ -34,6 +34,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <base/error.h>
 #include <base/ns.h>
@@ -118,9 +119,10 @@ struct live_task {
 	uint64_t decision; /* last one; 0 */
 	double started_s;  /* first start since it waited */
 	bool dirty;        /* changed since live_take_changes() */
+	uint32_t deadline; /* place in the heap + 1; 0: none */
 	/* Of the last move that was proposed: */
 	uint64_t proposed_round; /* 0: none */
-	double gain, gain_since_s, look_again_s;
+	double gain, gain_since_s;
 	int32_t proposed_to, advised_to;
 	enum live_refusal refusal;
 };
@@ -135,6 +137,7 @@ struct live_job {
 	double restart_s; /* < 0: that of the settings */
 	uint32_t moving;
 	bool dirty; /* changed since live_take_changes() */
+	TAILQ_ENTRY(live_job) changed;
 	double arrived_s;
 	struct live_task *tasks;
 };
@@ -205,8 +208,8 @@ void live_number_decisions(struct live *live, uint64_t last);
 /* Seconds of work that a move of one of its tasks loses. -ENOENT. */
 int live_set_restart(struct live *live, const char *id, double restart_s, struct error *err);
 const struct live_job *live_find_job(const struct live *live, const char *id);
-/* Tasks of the user's jobs that have not ended. Linear in the jobs. */
-uint64_t live_owner_tasks(const struct live *live, uint32_t owner);
+/* Tasks of the user's jobs that have not ended. */
+uint64_t live_owner_tasks(const struct live *live, uint32_t uid);
 /* All jobs, in no order; entries of jobs that ended are NULL. */
 struct live_job *const *live_jobs(const struct live *live, uint32_t *count);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `nomora probe` and `nomora reflect` share: their options, the port, the agent's run and its report. */
-#ifndef APPS_PROBE_STATION_H
-#define APPS_PROBE_STATION_H
+/*
+ * A host's station: settings, port, the agent's run and its report. Of `nomora probe`, `reflect` and `mesh agent`,
+ * which share the option rows. One thread; one station a process, as EAL is.
+ */
+#ifndef PROBE_STATION_STATION_H
+#define PROBE_STATION_STATION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +13,6 @@
 #include <base/error.h>
 #include <base/options.h>
 #include <probe/agent/group.h>
-#include <probe/mesh/row.h>
 #include <probe/store/recorder.h>
 
 struct station_settings {
@@ -100,26 +102,18 @@ extern const char *const station_format_names[];
 		OPTION_INTEGER(struct station_settings, probe_pps, "limit-probes", 0, "PPS", 0, 1e9,                   \
 			       "probes a second to all peers; 0 = no limit")
 
-/*
- * Opens the port, runs the agent until it is done or a signal comes, and reports. `peers` may be NULL. Returns an exit
- * code of command.h.
- */
-int station_run(const struct station_settings *settings, const struct option_operands *operands,
-		const struct peers *peers);
-
-/* probe_report.c: the result for people and for programs. */
-struct station_result {
-	ip_address address;
-	struct dp_port_report port;
-	struct ns started_at, finished_at; /* wall clock */
-	struct ns measured;
-	struct agent_summary summary;
-	struct mesh_row row;
+enum station_outcome {
+	STATION_DONE,
+	STATION_SILENT_PEERS, /* done, but there are peers that never answered */
+	STATION_BAD_OPTION,   /* err names the option */
+	STATION_FAILED,
 };
 
-void report_text(const struct station_result *result, FILE *out);
-int report_json(const struct station_result *result, struct error *err);
-/* Peers that never answered. */
-size_t report_silent_peers(const struct station_result *result);
+/*
+ * Opens the port that is the first operand, runs the agent until it is done or stop_flag() is set, writes the files of
+ * the settings and reports to `out` (JSON: to standard output). Operands after "--" go to EAL. `peers` may be NULL.
+ */
+enum station_outcome station_run(const struct station_settings *settings, const struct option_operands *operands,
+				 const struct peers *peers, FILE *out, struct error *err);
 
 #endif

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "probe_station.h"
+#include "station_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
 #include <base/address.h>
 #include <base/json.h>
-
-size_t report_silent_peers(const struct station_result *result)
-{
-	size_t silent = 0;
-
-	for (size_t i = 0; i < result->row.count; i++)
-		silent += result->row.pairs[i].counters.fresh == 0;
-	return silent;
-}
 
 static void print_peer(const struct mesh_pair *pair, FILE *out)
 {
@@ -112,7 +103,7 @@ static void print_warnings(const struct station_result *result, FILE *out)
 			ns_to_us(summary->interval));
 }
 
-void report_text(const struct station_result *result, FILE *out)
+void station_report_text(const struct station_result *result, FILE *out)
 {
 	const struct agent_summary *summary = &result->summary;
 
@@ -163,7 +154,7 @@ static json_t *json_summary(const struct station_result *result)
 		"no_buffer", (json_int_t)summary->port.rx_no_mbuf, "send_errors", (json_int_t)summary->port.tx_errors);
 }
 
-int report_json(const struct station_result *result, struct error *err)
+int station_report_json(const struct station_result *result, struct error *err)
 {
 	char address[ADDRESS_TEXT_BYTES];
 	json_t *root;

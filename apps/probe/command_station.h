@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef APPS_PROBE_COMMAND_STATION_H
+#define APPS_PROBE_COMMAND_STATION_H
+
+#include <probe/station/station.h>
+
+#include "commands.h"
+
+enum station_needs { STATION_NEEDS_NOTHING, STATION_NEEDS_PEERS, STATION_NEEDS_PEERS_AND_LIVE };
+
+/* Parses the options over `settings`, reads the peers if there is a file of them, runs the station: an exit code. */
+int command_station(const struct option_usage *usage, int argc, char **argv, struct station_settings *settings,
+		    enum station_needs needs);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The station's state: settings.c reads the options into it, station.c runs it, report.c prints its result. */
+#ifndef PROBE_STATION_STATION_PRIV_H
+#define PROBE_STATION_STATION_PRIV_H
+
+#include <base/progress.h>
+#include <probe/agent/capture_file.h>
+#include <probe/agent/sample_file.h>
+#include <probe/mesh/row.h>
+#include <probe/station/station.h>
+
+struct station_result {
+	ip_address address;
+	struct dp_port_report port;
+	struct ns started_at, finished_at; /* wall clock */
+	struct ns measured;
+	struct agent_summary summary;
+	struct mesh_row row;
+};
+
+enum { ALLOW_MAXIMUM = 64 };
+
+struct station {
+	const struct station_settings *settings;
+	const struct peers *peers;
+	FILE *out;
+	struct agent_options options;
+	struct reflector_prefix allow[ALLOW_MAXIMUM];
+	struct stamp_keys keys;
+	struct progress *progress;
+	struct file_writer *samples, *capture;
+	struct capture_file *capture_file;
+	struct sample_file *sample_file;
+	struct dp_pool *pool;
+	struct dp_port *port;
+	struct dp_clock clock;
+	struct agent_group *group;
+	struct agent *agent; /* the group's first */
+	struct station_result result;
+};
+
+/* Options, allowed sources and keys. stamp_keys_free() is the caller's, whatever the outcome. */
+enum station_outcome station_read_settings(struct station *station, struct error *err);
+
+void station_report_text(const struct station_result *result, FILE *out);
+int station_report_json(const struct station_result *result, struct error *err);
+
+#endif

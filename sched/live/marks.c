@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a pass has to look at, so that it costs no more than what happened: tasks with a deadline, in a heap in which
+ * each task knows its place, and jobs that changed. A job's place in the heap is reserved with the job.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include <base/array.h>
+
+#include "live_priv.h"
+
+int live_reserve_deadlines(struct live *live, uint32_t tasks)
+{
+	struct live_deadline *deadlines =
+		array_reserve(live->deadlines, live->task_count + tasks, &live->deadline_capacity, sizeof *deadlines);
+
+	if (!deadlines)
+		return -ENOMEM;
+	live->deadlines = deadlines;
+	return 0;
+}
+
+/* When something happens to the task unless it is reported on. */
+static double due_s(const struct live *live, const struct live_task *task)
+{
+	if (task->state == LIVE_DECIDED || task->state == LIVE_MOVING)
+		return task->since_s + live->settings.start_timeout_s;
+	return task->state == LIVE_WAITING && task->retry_s > 0 ? task->retry_s : INFINITY;
+}
+
+/* A total order: what is due at one time is so in the same order whenever it was marked. */
+static bool is_earlier(const struct live_deadline *a, const struct live_deadline *b)
+{
+	if (a->due_s < b->due_s || a->due_s > b->due_s)
+		return a->due_s < b->due_s;
+	if (a->job->number != b->job->number)
+		return a->job->number < b->job->number;
+	return a->task < b->task;
+}
+
+static void put(struct live *live, size_t at, struct live_deadline deadline)
+{
+	live->deadlines[at] = deadline;
+	deadline.job->tasks[deadline.task].deadline = (uint32_t)at + 1;
+}
+
+/* Places a deadline at a free place, or where it belongs above or below it. */
+static void sift(struct live *live, size_t at, struct live_deadline deadline)
+{
+	const struct live_deadline *deadlines = live->deadlines;
+
+	for (; at > 0 && is_earlier(&deadline, &deadlines[(at - 1) / 2]); at = (at - 1) / 2)
+		put(live, at, deadlines[(at - 1) / 2]);
+	for (size_t child = 2 * at + 1; child < live->deadline_count; at = child, child = 2 * at + 1) {
+		if (child + 1 < live->deadline_count && is_earlier(&deadlines[child + 1], &deadlines[child]))
+			child++;
+		if (!is_earlier(&deadlines[child], &deadline))
+			break;
+		put(live, at, deadlines[child]);
+	}
+	put(live, at, deadline);
+}
+
+static void remove_deadline(struct live *live, struct live_task *task)
+{
+	size_t at = task->deadline - 1;
+
+	task->deadline = 0;
+	if (at != --live->deadline_count)
+		sift(live, at, live->deadlines[live->deadline_count]);
+}
+
+void live_mark_task(struct live *live, struct live_job *job, struct live_task *task)
+{
+	struct live_deadline deadline = {due_s(live, task), job, live_task_number(job, task)};
+
+	if (isinf(deadline.due_s) && task->deadline > 0)
+		remove_deadline(live, task);
+	else if (!isinf(deadline.due_s))
+		sift(live, task->deadline > 0 ? task->deadline - 1 : live->deadline_count++, deadline);
+}
+
+void live_mark_changed(struct live *live, struct live_job *job)
+{
+	if (!job->dirty)
+		TAILQ_INSERT_TAIL(&live->changed_jobs, job, changed);
+	job->dirty = true;
+}
+
+void live_unmark_job(struct live *live, struct live_job *job)
+{
+	for (uint32_t t = 0; t < job->task_count; t++)
+		if (job->tasks[t].deadline > 0)
+			remove_deadline(live, &job->tasks[t]);
+	if (job->dirty)
+		TAILQ_REMOVE(&live->changed_jobs, job, changed);
+	job->dirty = false;
+}
+
+void live_take_changes(struct live *live, void (*changed)(void *context, const struct live_job *job),
+		       void (*removed)(void *context, const struct live_job *job), void *context)
+{
+	struct live_job *job;
+
+	for (size_t r = 0; r < live->removed_count; r++) {
+		removed(context, live->removed[r]);
+		live_job_free(live->removed[r]);
+	}
+	live->removed_count = 0;
+	while ((job = TAILQ_FIRST(&live->changed_jobs))) {
+		TAILQ_REMOVE(&live->changed_jobs, job, changed);
+		changed(context, job);
+		job->dirty = false;
+		for (uint32_t t = 0; t < job->task_count; t++)
+			job->tasks[t].dirty = false;
+	}
+}
+
+/* Users are few, and none is forgotten. */
+static struct live_owner *find_owner(const struct live *live, uint32_t uid)
+{
+	for (size_t o = 0; o < live->owner_count; o++)
+		if (live->owners[o].uid == uid)
+			return &live->owners[o];
+	return NULL;
+}
+
+int live_reserve_owner(struct live *live, uint32_t uid)
+{
+	struct live_owner *owners = live->owners;
+
+	if (find_owner(live, uid))
+		return 0;
+	owners = array_grow(owners, live->owner_count, &live->owner_capacity, sizeof *owners);
+	if (!owners)
+		return -ENOMEM;
+	live->owners = owners;
+	owners[live->owner_count++] = (struct live_owner){.uid = uid};
+	return 0;
+}
+
+void live_count_owner(struct live *live, uint32_t uid, int64_t tasks)
+{
+	find_owner(live, uid)->tasks += tasks;
+	live->task_count = (size_t)((int64_t)live->task_count + tasks);
+}
+
+uint64_t live_owner_tasks(const struct live *live, uint32_t uid)
+{
+	const struct live_owner *owner = find_owner(live, uid);
+
+	return owner ? (uint64_t)owner->tasks : 0;
+}
