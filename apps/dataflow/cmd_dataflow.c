@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nomora dataflow: places the tasks of dataflow jobs and chooses the routes of their data. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +43,7 @@ struct engine_options dataflow_engine_options(const struct dataflow_settings *se
 	options.route_steps = (uint32_t)settings->route_steps;
 	options.repeats = (uint32_t)settings->repeats;
 	options.direct = settings->direct;
+	options.latency = settings->latency;
 	options.now = ns_now_monotonic;
 	if (settings->deadline_ms > 0)
 		options.deadline = ns_add(ns_now_monotonic(), ns_from_us(settings->deadline_ms * 1e3));
@@ -93,9 +95,20 @@ static int compare(const struct dataflow_settings *settings, struct dataflow *da
 	return COMMAND_OK;
 }
 
+/* The jobs that were running, and the moves that would raise the rates. */
+static int advise(const struct dataflow_settings *settings, struct dataflow_plan *plan, const char *engine,
+		  struct dataflow_advice *advice, struct error *err)
+{
+	struct engine_options options = dataflow_engine_options(settings);
+
+	*advice = (struct dataflow_advice){0};
+	return settings->advise_moves ? dataflow_advise(plan, engine_find(engine), &options, advice, err) : 0;
+}
+
 static int run(const struct dataflow_settings *settings, struct dataflow *dataflow)
 {
 	struct error err = {0};
+	struct dataflow_advice advice = {0};
 	const char *engine = engine_name((size_t)settings->engine);
 	struct dataflow_plan *plan = make_plan(settings, dataflow, engine, (uint32_t)settings->random_runs, &err);
 	double bound_MBps = NAN;
@@ -105,16 +118,19 @@ static int run(const struct dataflow_settings *settings, struct dataflow *datafl
 		code = dataflow_fail(&err);
 	} else if (settings->plot && dataflow_plot(plan, engine, settings->plot, &err) < 0) {
 		code = command_fail(&err, COMMAND_FAILED);
+	} else if (advise(settings, plan, engine, &advice, &err) < 0) {
+		code = dataflow_fail(&err);
 	} else if (settings->run) {
 		code = dataflow_run(settings, dataflow, plan, &err) < 0 ? dataflow_fail(&err) : COMMAND_OK;
 	} else if (settings->apply) {
 		code = dataflow_apply(settings, plan, &err) < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
 	} else if (!settings->json) {
-		dataflow_print_plan(plan, bound_MBps);
-	} else if (dataflow_print_plan_json(plan, engine, bound_MBps) < 0) {
+		dataflow_print_plan(settings, plan, &advice, bound_MBps);
+	} else if (dataflow_print_plan_json(settings, plan, &advice, bound_MBps) < 0) {
 		error_set(&err, ENOMEM, "out of memory");
 		code = command_fail(&err, COMMAND_FAILED);
 	}
+	dataflow_advice_clear(&advice);
 	dataflow_plan_destroy(plan);
 	if (code == COMMAND_OK && command_flush(&err) < 0)
 		code = command_fail(&err, COMMAND_FAILED);
@@ -131,7 +147,7 @@ static int write_scenario(const struct dataflow *dataflow, const char *path)
 	return code < 0 ? command_fail(&err, COMMAND_FAILED) : COMMAND_OK;
 }
 
-static int load_and_run(const struct dataflow_settings *settings, const char *path)
+static int load_and_run(struct dataflow_settings *settings, const char *path)
 {
 	struct error err = {0};
 	struct dataflow *dataflow = dataflow_load(settings, path, &err);
@@ -141,12 +157,17 @@ static int load_and_run(const struct dataflow_settings *settings, const char *pa
 		return command_fail(&err, COMMAND_USAGE);
 	if (!dataflow)
 		return dataflow_fail(&err);
-	if (settings->scenario)
+	if (settings->latency_file)
+		settings->latency = dataflow_open_latency(settings, dataflow, &err);
+	if (settings->latency_file && !settings->latency)
+		code = command_fail(&err, COMMAND_FAILED);
+	else if (settings->scenario)
 		code = write_scenario(dataflow, settings->scenario);
 	else if (settings->simulate)
 		code = dataflow_run_simulation(settings, dataflow);
 	else
 		code = settings->compare ? compare(settings, dataflow) : run(settings, dataflow);
+	dataflow_latency_close(settings->latency);
 	dataflow_destroy(dataflow);
 	return code;
 }
@@ -169,6 +190,8 @@ static const struct option_row rows[] = {
 		    "an upper bound on the sum of the rates where the tasks are, by linear programming"),
 	OPTION_STRING(struct dataflow_settings, plot, "plot", 'p', "FILE",
 		      "draw the network with the load of its links, .svg or .png"),
+	OPTION_FLAG(struct dataflow_settings, advise_moves, "advise-moves", 0,
+		    "which task of a running job to move where, and what that would gain"),
 	OPTION_FLAG(struct dataflow_settings, compare, "compare", 'c', "run every engine; one line each"),
 	OPTION_FLAG(struct dataflow_settings, json, "json", 'j', "print placement, routes and rates as JSON"),
 	OPTION_HEADING("Engines rate and completion:"),
@@ -179,6 +202,13 @@ static const struct option_row rows[] = {
 		      "answer by then; 0: no deadline"),
 	OPTION_DOUBLE(struct dataflow_settings, local_MBps, "local-MBps", 0, "MBPS", 1e-3, 1e9,
 		      "the most that a source sends when all its data stays on one host"),
+	OPTION_STRING(struct dataflow_settings, latency_file, "latency", 'l', "FILE",
+		      "measured round trips: a job's rates count times its performance at them"),
+	OPTION_STRING(struct dataflow_settings, curves, "curves", 'C', "DIR",
+		      "folder of the jobs' curves, NAME.json; without it those that come with nomora"),
+	OPTION_STRING(struct dataflow_settings, curve, "curve", 0, "NAME", "curve of jobs that name none"),
+	OPTION_CHOICE(struct dataflow_settings, latency_stat, "latency-stat", 0, "STAT", latency_rtt_statistic_names,
+		      "the figure of each pair that counts"),
 	OPTION_HEADING("Engines both, application, routing (the paper's; not published there):"),
 	OPTION_DOUBLE(struct dataflow_settings, temperature, "temperature", 0, "MBPS", 1e-6, 1e12,
 		      "initial temperature"),
@@ -270,10 +300,12 @@ int command_dataflow(int argc, char **argv)
 					     .lab = "lab0",
 					     .seconds = 5,
 					     .tuple_bytes = 1000,
+					     .latency_stat = LATENCY_STATISTIC_P99,
 					     .experiment = -1,
 					     .runs = 10};
 	struct error err = {0};
 	struct option_operands operands;
+	char shipped[PATH_MAX];
 	int code;
 
 	if (argc > 1 && strcmp(argv[1], "worker") == 0)
@@ -284,6 +316,9 @@ int command_dataflow(int argc, char **argv)
 	code = command_parse(&usage, argc - settings.run, argv + settings.run, &settings, &operands);
 	if (code >= 0)
 		return code;
+	command_find_data(".", "curves", "", shipped);
+	if (!settings.curves)
+		settings.curves = shipped;
 	if (dataflow_check_sources(&settings, operands.count, &err) < 0)
 		code = command_fail(&err, COMMAND_USAGE);
 	else if (settings.experiment >= 0)

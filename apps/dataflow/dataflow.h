@@ -8,6 +8,8 @@
 
 #include <base/options.h>
 #include <lab/lab.h>
+#include <sched/dataflow/advise.h>
+#include <sched/dataflow/latency.h>
 #include <sched/dataflow/plan.h>
 
 enum dataflow_routes { DATAFLOW_NETLINK, DATAFLOW_PORTS }; /* order of the option's names */
@@ -17,7 +19,11 @@ struct dataflow_settings {
 	int64_t seed, k, detour, evaluations, starts, random_runs, steps, route_steps, repeats;
 	double deadline_ms, local_MBps, temperature;
 	bool direct, compare, json, bound;
+	bool advise_moves;
 	const char *plot; /* picture; NULL: none */
+	const char *latency_file, *curves, *curve;
+	int latency_stat;
+	struct dataflow_latency *latency; /* opened from these; NULL: none */
 	/* Where the jobs come from. */
 	const char *generate, *flink, *swim, *coflows, *topology, *scenario;
 	int64_t slots, jobs, tasks;
@@ -40,6 +46,10 @@ struct dataflow_settings {
 
 /* Exactly one of FILE (operands) and the options that replace it; 0 or -EINVAL with err set. */
 int dataflow_check_sources(const struct dataflow_settings *settings, int operands, struct error *err);
+
+/* What --latency asks for. NULL with err set. */
+struct dataflow_latency *dataflow_open_latency(const struct dataflow_settings *settings,
+					       const struct dataflow *dataflow, struct error *err);
 
 /* The scenario of the command line: `path`, or NULL. NULL with err set. */
 struct dataflow *dataflow_load(const struct dataflow_settings *settings, const char *path, struct error *err);
@@ -68,9 +78,11 @@ int dataflow_command_worker(int argc, char **argv);
 int dataflow_fail(const struct error *err);
 
 /* bound_MBps: NAN if not asked for. */
-void dataflow_print_plan(const struct dataflow_plan *plan, double bound_MBps);
+void dataflow_print_plan(const struct dataflow_settings *settings, const struct dataflow_plan *plan,
+			 const struct dataflow_advice *advice, double bound_MBps);
 /* The network with the load of its links, to a file. 0 or -errno with err set. */
 int dataflow_plot(const struct dataflow_plan *plan, const char *engine, const char *path, struct error *err);
-int dataflow_print_plan_json(const struct dataflow_plan *plan, const char *engine, double bound_MBps);
+int dataflow_print_plan_json(const struct dataflow_settings *settings, const struct dataflow_plan *plan,
+			     const struct dataflow_advice *advice, double bound_MBps);
 
 #endif

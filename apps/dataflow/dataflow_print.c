@@ -24,7 +24,8 @@ static const char *limit_name(const struct dataflow_plan *plan, uint32_t resourc
 	return text;
 }
 
-static void print_job(const struct dataflow_plan *plan, const struct plan_job *job)
+static void print_job(const struct dataflow_settings *settings, const struct dataflow_plan *plan,
+		      const struct plan_job *job)
 {
 	const struct topology *topology = network_topology(plan->network);
 	char name[2 * DATAFLOW_NAME_BYTES], limit[RESOURCE_BYTES];
@@ -36,6 +37,9 @@ static void print_job(const struct dataflow_plan *plan, const struct plan_job *j
 		printf(" (%" PRIu64 " placements evaluated in %.1f ms)\n", job->evaluations, 1e3 * job->seconds);
 	else
 		puts(" (was running)");
+	if (settings->latency)
+		printf("  performance at the hosts' latency: %.1f %%\n",
+		       100 * dataflow_latency_performance(settings->latency, job->job, job->graph));
 	for (uint32_t t = 0; t < job->job->task_count; t++) {
 		dataflow_task_name(job->job, t, name);
 		printf("  %-24s %s\n", name, topology->nodes[job->job->hosts[t]].name);
@@ -47,7 +51,8 @@ static void print_job(const struct dataflow_plan *plan, const struct plan_job *j
 	}
 }
 
-static json_t *job_json(const struct dataflow_plan *plan, const struct plan_job *job)
+static json_t *job_json(const struct dataflow_settings *settings, const struct dataflow_plan *plan,
+			const struct plan_job *job)
 {
 	const struct topology *topology = network_topology(plan->network);
 	json_t *placement = json_object(), *sources = json_array(), *root;
@@ -66,6 +71,9 @@ static json_t *job_json(const struct dataflow_plan *plan, const struct plan_job 
 			 placement, "sources", sources);
 	if (isfinite(job->random_MBps))
 		json_object_set_new(root, "random_MBps", json_real(job->random_MBps));
+	if (settings->latency)
+		json_object_set_new(root, "performance",
+				    json_real(dataflow_latency_performance(settings->latency, job->job, job->graph)));
 	if (job->placed_here)
 		json_object_set_new(root, "evaluations", json_integer((json_int_t)job->evaluations));
 	return root;
@@ -108,10 +116,48 @@ static double sum_MBps(const struct dataflow_plan *plan)
 	return sum;
 }
 
-void dataflow_print_plan(const struct dataflow_plan *plan, double bound_MBps)
+static void print_moves(const struct dataflow_plan *plan, const struct dataflow_advice *advice)
+{
+	const struct topology *topology = network_topology(plan->network);
+	char name[2 * DATAFLOW_NAME_BYTES];
+
+	if (advice->count == 0)
+		puts("no move of one task of a running job gains anything");
+	for (size_t m = 0; m < advice->count; m++) {
+		const struct dataflow_move *move = &advice->moves[m];
+
+		dataflow_task_name(move->job->job, move->task, name);
+		printf("move %s of %s from %s to %s: %+.2f MB/s in all, %+.2f MB/s for the job\n", name,
+		       move->job->job->name, topology->nodes[move->from].name, topology->nodes[move->to].name,
+		       move->gain_MBps, move->own_gain_MBps);
+	}
+}
+
+static json_t *moves_json(const struct dataflow_plan *plan, const struct dataflow_advice *advice)
+{
+	const struct topology *topology = network_topology(plan->network);
+	json_t *list = json_array();
+	char name[2 * DATAFLOW_NAME_BYTES];
+
+	for (size_t m = 0; m < advice->count; m++) {
+		const struct dataflow_move *move = &advice->moves[m];
+
+		dataflow_task_name(move->job->job, move->task, name);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:f, s:f}", "job", move->job->job->name,
+						      "task", name, "from", topology->nodes[move->from].name, "to",
+						      topology->nodes[move->to].name, "gain_MBps", move->gain_MBps,
+						      "own_gain_MBps", move->own_gain_MBps));
+	}
+	return list;
+}
+
+void dataflow_print_plan(const struct dataflow_settings *settings, const struct dataflow_plan *plan,
+			 const struct dataflow_advice *advice, double bound_MBps)
 {
 	for (uint32_t j = 0; j < plan->job_count; j++)
-		print_job(plan, &plan->jobs[j]);
+		print_job(settings, plan, &plan->jobs[j]);
+	if (settings->advise_moves)
+		print_moves(plan, advice);
 	if (isfinite(bound_MBps))
 		printf("bound: all jobs %.2f MB/s, %.1f %% of the %.2f MB/s that these placements allow\n",
 		       sum_MBps(plan), bound_MBps > 0 ? 100 * sum_MBps(plan) / bound_MBps : 100, bound_MBps);
@@ -152,17 +198,21 @@ static json_t *links_json(const struct dataflow_plan *plan)
 	return list;
 }
 
-int dataflow_print_plan_json(const struct dataflow_plan *plan, const char *engine, double bound_MBps)
+int dataflow_print_plan_json(const struct dataflow_settings *settings, const struct dataflow_plan *plan,
+			     const struct dataflow_advice *advice, double bound_MBps)
 {
 	json_t *jobs = json_array(), *root;
 	char *text;
 
 	for (uint32_t j = 0; j < plan->job_count; j++)
-		json_array_append_new(jobs, job_json(plan, &plan->jobs[j]));
-	root = json_pack("{s:s, s:s, s:o, s:o, s:o}", "schema", "nomora.dataflow-plan/1", "engine", engine, "jobs",
-			 jobs, "routes", routes_json(plan), "links", links_json(plan));
+		json_array_append_new(jobs, job_json(settings, plan, &plan->jobs[j]));
+	root = json_pack("{s:s, s:s, s:o, s:o, s:o}", "schema", "nomora.dataflow-plan/1", "engine",
+			 engine_name((size_t)settings->engine), "jobs", jobs, "routes", routes_json(plan), "links",
+			 links_json(plan));
 	if (root && isfinite(bound_MBps))
 		json_object_set_new(root, "bound_MBps", json_real(bound_MBps));
+	if (root && settings->advise_moves)
+		json_object_set_new(root, "moves", moves_json(plan, advice));
 	text = root ? json_to_text(root) : NULL;
 	json_decref(root);
 	if (!text)

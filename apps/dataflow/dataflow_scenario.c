@@ -17,6 +17,8 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 				 "expected one of FILE, --generate, --flink, --swim, --coflows and --experiment");
 	if (settings->apply + settings->simulate + settings->compare + settings->run > 1)
 		return error_set(err, EINVAL, "--apply, --simulate, --compare and run are mutually exclusive");
+	if (settings->latency_file && (settings->simulate || settings->experiment >= 0))
+		return error_set(err, EINVAL, "--latency is for placing: no --simulate, no --experiment");
 	if ((settings->experiment >= 0) != (settings->output != NULL))
 		return error_set(err, EINVAL, "--experiment and -o DIR go together");
 	if (settings->routes == DATAFLOW_PORTS && !settings->run)
@@ -24,6 +26,19 @@ int dataflow_check_sources(const struct dataflow_settings *settings, int operand
 	if (settings->routes == DATAFLOW_PORTS && settings->faults.count > 0)
 		return error_set(err, EINVAL, "--routes ports moves no flow to another route: no --fail");
 	return 0;
+}
+
+struct dataflow_latency *dataflow_open_latency(const struct dataflow_settings *settings,
+					       const struct dataflow *dataflow, struct error *err)
+{
+	const struct dataflow_latency_options options = {
+		.matrix = settings->latency_file,
+		.statistic = (enum latency_statistic)settings->latency_stat,
+		.curves = settings->curves,
+		.curve = settings->curve,
+	};
+
+	return dataflow_latency_open(dataflow, &options, err);
 }
 
 static int add_jobs(const struct dataflow_settings *settings, struct dataflow *dataflow, struct error *err)

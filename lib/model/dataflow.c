@@ -19,6 +19,7 @@ void dataflow_job_clear(struct dataflow_job *job)
 	free(job->edges);
 	free(job->hosts);
 	free(job->name);
+	free(job->curve);
 	*job = (struct dataflow_job){0};
 }
 
@@ -50,10 +51,11 @@ int dataflow_job_copy(const struct dataflow_job *from, struct dataflow_job *to)
 
 	*to = *from;
 	to->name = strdup(from->name);
+	to->curve = from->curve ? strdup(from->curve) : NULL;
 	to->components = copy_of(from->components, from->component_count, sizeof *from->components);
 	to->edges = copy_of(from->edges, from->edge_count, sizeof *from->edges);
 	to->hosts = copy_of(from->hosts, from->task_count, sizeof *from->hosts);
-	whole = to->name && to->components && to->edges && to->hosts;
+	whole = to->name && (to->curve || !from->curve) && to->components && to->edges && to->hosts;
 	for (uint32_t c = 0; to->components && c < from->component_count; c++) {
 		to->components[c].name = strdup(from->components[c].name);
 		whole = whole && to->components[c].name;

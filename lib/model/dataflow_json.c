@@ -21,7 +21,8 @@ enum { PLACE_BYTES = 128, FILE_BYTES_MAXIMUM = 1 << 29, COMPONENTS_MAXIMUM = 100
 
 static const char *const file_keys[] = {"schema", "topology", "MBps", "seed", "slots", "hosts", "jobs", NULL},
 			 *const host_keys[] = {"name", "slots", "cpu", NULL},
-			 *const job_keys[] = {"name", "weight", "arrival_s", "components", "edges", "placement", NULL},
+			 *const job_keys[] = {"name",       "weight", "arrival_s", "curve",
+					      "components", "edges",  "placement", NULL},
 			 *const component_keys[] = {"name", "tasks", "MBps", "MB", "cpu_s_per_MB", NULL},
 			 *const edge_keys[] = {"from", "to", "grouping", "skew", "selectivity", NULL};
 
@@ -261,12 +262,14 @@ static bool read_placement(struct json_reader *reader, const json_t *object, con
 static bool read_job(struct json_reader *reader, const json_t *object, const char *where, struct dataflow *dataflow)
 {
 	struct dataflow_job *job = &dataflow->jobs[dataflow->job_count++];
-	const char *name;
+	const char *name, *curve = NULL;
 
 	json_need_known(reader, object, where, job_keys);
 	name = json_need_string(reader, object, where, "name");
 	job->weight = json_may_number(reader, object, where, "weight", 1e-6, 1e6, 1);
 	job->arrival_s = json_may_number(reader, object, where, "arrival_s", 0, TIME_MAXIMUM, 0);
+	if (json_object_get(object, "curve"))
+		curve = json_need_string(reader, object, where, "curve");
 	if (reader->failed)
 		return false;
 	if (!name_is_valid(name, DATAFLOW_NAME_BYTES))
@@ -278,7 +281,8 @@ static bool read_job(struct json_reader *reader, const json_t *object, const cha
 	if (reader->failed)
 		return false;
 	job->name = strdup(name);
-	if (!job->name)
+	job->curve = curve ? strdup(curve) : NULL;
+	if (!job->name || (curve && !job->curve))
 		return out_of_memory(reader, where);
 	return read_components(reader, object, where, job) && read_edges(reader, object, where, job) &&
 	       read_placement(reader, object, where, job, dataflow->topology);

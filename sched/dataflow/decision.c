@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include <base/array.h>
+#include <sched/dataflow/latency.h>
 
 /* Differences below this part of the goal count as none: the next criterion decides. */
 #define SAME 1e-9
+/* Keeps the time finite where hosts do not reach each other. */
+#define LEAST_PERFORMANCE 1e-3
 
 uint32_t decision_free_slots(const struct decision *decision, uint32_t host)
 {
@@ -144,13 +147,23 @@ static int add_running(struct decision *decision)
 	return decision->rates && decision->bottlenecks ? 0 : -ENOMEM;
 }
 
+/* What the goal loses because the job runs at its performance at the hosts' latency, not at 1. */
+static double latency_cost(const struct decision *decision, double own_s_per_MB, double own_MBps)
+{
+	double performance = dataflow_latency_performance(decision->options->latency, decision->job, decision->graph);
+
+	if (decision->completion)
+		return own_s_per_MB * (1 / fmax(performance, LEAST_PERFORMANCE) - 1);
+	return own_MBps * (1 - performance);
+}
+
 struct value decision_evaluate(struct decision *decision)
 {
 	struct loads_routes routes = {.route = route_of, .context = decision};
 	const struct network_job job = {.job = decision->job, .graph = decision->graph};
 	struct loads *loads = &decision->loads;
 	struct value value = {0};
-	struct running_total all = {0};
+	struct running_total all = {0}, own = {0};
 	int code;
 
 	loads_clear(loads);
@@ -169,10 +182,14 @@ struct value decision_evaluate(struct decision *decision)
 		double most = decision->options->local_MBps;
 
 		running_total_add(&all, loads, s, decision->rates[s], most, 1);
-		value.own_MBps += s < decision->graph->source_count ? fmin(decision->rates[s], most) : 0;
+		if (s < decision->graph->source_count)
+			running_total_add(&own, loads, s, decision->rates[s], most, 1);
 	}
+	value.own_MBps = own.MBps;
 	value.all_MBps = all.MBps;
 	value.goal = decision->completion ? -all.s_per_MB : all.MBps;
+	if (decision->options->latency && decision->code == 0)
+		value.goal -= latency_cost(decision, own.s_per_MB, value.own_MBps);
 	return value;
 }
 

@@ -59,6 +59,26 @@ check "draws the load of the links" grep -q '>core3<' "$scratch/load.svg"
 run "$nomora" dataflow --random-runs 0 --generate storm,jobs=2 -t jellyfish:10,5,12 --plot "$scratch/load.png"
 check "draws switches on a circle" test "$(head -c 4 "$scratch/load.png" | tail -c 3)" = PNG
 refuses "a picture that cannot be made" 1 'x.gif' "$nomora" dataflow --random-runs 0 --plot x.gif "$scenario"
+cat >"$scratch/far.json" <<'TEXT'
+{"schema": "nomora.dataflow/1", "topology": "leafspine:2,1,4", "MBps": 100, "slots": 1, "hosts": [{"name": "h0", "slots": 2}, {"name": "h2", "slots": 2}],
+ "jobs": [
+  {"name": "stays", "components": [{"name": "s"}, {"name": "k"}], "edges": [{"from": "s", "to": "k"}], "placement": {"s.0": "h0", "k.0": "h2"}},
+  {"name": "web", "curve": "memcached", "components": [{"name": "s", "MBps": 10}, {"name": "k"}], "edges": [{"from": "s", "to": "k"}],
+   "placement": {"s.0": "h0"}}]}
+TEXT
+awk 'BEGIN { print "# nomora.latency/2\nsrc,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at,state,paths,paths_covered,disturbed,error_us"
+	for (a = 0; a < 4; a++) for (b = 0; b < 4; b++) if (a != b) { rtt = a + b == 3 ? 30 : 900
+		printf "h%d,h%d,%d,%d,%d,0,1000,1795188663.250,measured,0,1,0,0.05\n", a, b, rtt, rtt, rtt } }' >"$scratch/mesh.csv"
+run "$nomora" dataflow --json --random-runs 0 --latency "$scratch/mesh.csv" --curves "$source_root/curves" "$scratch/far.json"
+check "measured latency: the only near host, in another rack" jq -e '.jobs[1] | .placement["k.0"] == "h3" and .performance > 0.9' <<<"$out"
+check "a job without a curve does not mind" jq -e '.jobs[0].performance == 1' <<<"$out"
+run "$nomora" dataflow --json --random-runs 0 --latency "$scratch/mesh.csv" --curves "$source_root/curves" --curve memcached "$scratch/far.json"
+check "--curve is for jobs that name none" jq -e '.jobs[0].performance < 1' <<<"$out"
+sed '/h3/d' "$scratch/mesh.csv" >"$scratch/three.csv"
+refuses "a host that was not measured" 1 "three.csv: host 'h3' of the network is not in the matrix" "$nomora" dataflow --latency "$scratch/three.csv" --curves "$source_root/curves" "$scratch/far.json"
+refuses "an unknown curve" 1 'nosuch' "$nomora" dataflow --latency "$scratch/mesh.csv" --curves "$source_root/curves" --curve nosuch "$scratch/far.json"
+run "$nomora" dataflow --json --random-runs 0 --advise-moves "$scratch/far.json"
+check "advice: both tasks on one host need no link" jq -e '.moves[0] | .job == "stays" and .task == "s.0" and .to == "h2" and .gain_MBps > 9000' <<<"$out"
 first=$("$nomora" dataflow --json --seed 7 "$scenario")
 check "the same seed, the same answer" test "$first" = "$("$nomora" dataflow --json --seed 7 "$scenario")"
 "$nomora" dataflow - <"$scenario" >"$scratch/piped" && grep -q '^count' "$scratch/piped" && pass "stdin" || fail "stdin"

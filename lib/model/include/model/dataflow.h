@@ -64,6 +64,7 @@ struct dataflow_job {
 	char *name;
 	double weight;    /* > 0: a share of a common bottleneck */
 	double arrival_s; /* of simulations */
+	char *curve;      /* performance by latency; NULL: none */
 	struct dataflow_component *components;
 	struct dataflow_edge *edges;
 	uint32_t component_count, edge_count, task_count;

@@ -19,6 +19,8 @@
 #include <base/ns.h>
 #include <sched/dataflow/network.h>
 
+struct dataflow_latency;
+
 struct engine_options {
 	uint64_t seed;
 	uint32_t evaluations; /* at most; 0: the engine's default */
@@ -28,6 +30,9 @@ struct engine_options {
 	double local_MBps;      /* the most that a source gets even if all its tasks share a host; > 0 */
 	struct ns (*now)(void); /* for `deadline`; may be NULL */
 	struct ns deadline;     /* on that clock: the best answer so far is given; v == 0: none */
+	/* Engines rate and completion count the job's rates times its performance at measured latency; NULL: they
+	 * don't. The job is then one of its scenario. */
+	const struct dataflow_latency *latency;
 	/* The paper's unpublished parameters. */
 	double temperature;   /* initial, in the utility's unit, MB/s */
 	uint32_t steps;       /* maxStep of the application level */

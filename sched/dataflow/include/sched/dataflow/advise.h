@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which one task of a running job, moved to which host, would raise the sum of all rates, and by how much. Running jobs
+ * stay as they are: this is advice. A move chooses the routes of its job again, and keeps all other jobs'.
+ */
+#ifndef SCHED_DATAFLOW_ADVISE_H
+#define SCHED_DATAFLOW_ADVISE_H
+
+#include <sched/dataflow/plan.h>
+
+struct dataflow_move {
+	const struct plan_job *job;
+	uint32_t task, from, to; /* the task of the job; nodes */
+	double gain_MBps;        /* of all jobs together */
+	double own_gain_MBps;    /* of this job */
+};
+
+struct dataflow_advice {
+	struct dataflow_move *moves; /* the best one of each task that gains anything, the greatest gain first */
+	size_t count;
+};
+
+/*
+ * For the plan's jobs that were running before it; the engine judges the moves. The plan stays the same. 0 or -errno
+ * with err set; the advice is cleared in any case.
+ */
+int dataflow_advise(struct dataflow_plan *plan, const struct engine *engine, const struct engine_options *options,
+		    struct dataflow_advice *advice, struct error *err);
+void dataflow_advice_clear(struct dataflow_advice *advice);
+
+#endif
