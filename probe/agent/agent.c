@@ -70,15 +70,18 @@ static int create_reflector(struct agent *agent, struct error *err)
 		       : error_set(err, ENOMEM, "out of memory");
 }
 
-/* S: the kernel says that something disciplines its clock (NTP or PTP), and how well. */
-static void estimate_error(struct agent *agent)
+/* S: the user or the kernel says that something disciplines the clock (NTP or PTP), and how well. */
+void agent_estimate_error(struct agent *agent)
 {
+	struct prober *prober = &agent->prober;
+	struct ns to_utc = agent->options.clock_error;
 	struct timex clock = {0};
-	bool synchronised = ntp_adjtime(&clock) != TIME_ERROR && !(clock.status & STA_UNSYNC);
-	struct ns to_utc = ns_from_us(synchronised ? (double)clock.esterror : 0);
 
-	agent->error_estimate =
-		stamp_error_from_ns(ns_add(agent->error_bound, to_utc), synchronised, agent->options.format);
+	prober->synchronised = to_utc.v || (ntp_adjtime(&clock) != TIME_ERROR && !(clock.status & STA_UNSYNC));
+	if (!to_utc.v)
+		to_utc = ns_from_us(prober->synchronised ? (double)clock.maxerror : 0);
+	prober->clock_error = ns_add(agent->error_bound, to_utc);
+	agent->error_estimate = stamp_error_from_ns(prober->clock_error, prober->synchronised, agent->options.format);
 }
 
 static int set_up(struct agent *agent, struct error *err)
@@ -94,12 +97,12 @@ static int set_up(struct agent *agent, struct error *err)
 	if (address_parse_mac(report.mac, agent->mac))
 		return error_set(err, ENODEV, "%s has no MAC address", report.name);
 	agent->error_bound = dp_clock_duration(agent->clock, (int64_t)(agent->clock->latest.width_cycles / 2 + 1));
-	estimate_error(agent);
 	agent->sleeps = agent->options.poll == AGENT_POLL_ADAPTIVE ||
 			(agent->options.poll == AGENT_POLL_AUTO && dp_port_interface(agent->port)[0]);
 	if (!agent->options.stall.v)
 		agent->options.stall = default_stall;
 	code = prober_create(&agent->prober, &agent->options, agent->clock, err);
+	agent_estimate_error(agent);
 	if (!code)
 		code = create_reflector(agent, err);
 	return code ? code : open_kernel_stamps(agent, &report, err);
@@ -223,7 +226,9 @@ struct agent_row *agent_row_create(const struct agent *agent)
 	row->rtt = prober_histogram(&agent->prober);
 	row->undisturbed = prober_histogram(&agent->prober);
 	row->residence = prober_histogram(&agent->prober);
-	whole = row->paths && row->rtt && row->undisturbed && row->residence;
+	row->forward = prober_histogram(&agent->prober);
+	row->backward = prober_histogram(&agent->prober);
+	whole = row->paths && row->rtt && row->undisturbed && row->residence && row->forward && row->backward;
 	for (; whole && row->path_room < paths; row->path_room++) {
 		row->paths[row->path_room].rtt = prober_histogram(&agent->prober);
 		whole = row->paths[row->path_room].rtt;
@@ -244,6 +249,8 @@ void agent_row_destroy(struct agent_row *row)
 	histogram_destroy(row->rtt);
 	histogram_destroy(row->undisturbed);
 	histogram_destroy(row->residence);
+	histogram_destroy(row->forward);
+	histogram_destroy(row->backward);
 	free(row);
 }
 

@@ -68,4 +68,7 @@ struct agent {
 /* What frames of a burst, at most AGENT_BURST, will touch in memory. */
 void agent_prefetch(const struct agent *agent, const struct frame *frames, uint16_t count);
 
+/* Of our clock, for what we send and for one-way delays; a clock that nobody sets drifts. */
+void agent_estimate_error(struct agent *agent);
+
 #endif

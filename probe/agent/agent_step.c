@@ -206,26 +206,24 @@ struct arrival {
 	bool handed_over;             /* by another agent of the group */
 };
 
-/* The best stamp of a frame's arrival; *disturbed if it may be wrong. */
-static struct stamp stamp_arrival(struct agent *agent, const struct frame *frame, const struct arrival *arrival,
-				  bool *disturbed)
+/* The best stamp of a frame's arrival. */
+static struct prober_arrival stamp_arrival(struct agent *agent, const struct frame *frame,
+					   const struct arrival *arrival)
 {
 	struct kernel_arrival kernel = {.at.valid = false};
 	struct stamp arrived;
 	struct ns waited;
 
-	*disturbed = false;
 	if (agent->wants_kernel_stamps)
 		kernel = kernel_stamps_find(agent->kernel, frame);
 	if (kernel.at.valid) {
 		arrived = dp_clock_from_wall(arrival->clock, kernel.at);
 		if (stamp_difference(arrival->received, arrived, &waited))
 			histogram_record(agent->wake_up, waited.v);
-		return arrived;
+		return (struct prober_arrival){.at = arrived, .by_kernel = true};
 	}
 	agent->unstamped += agent->wants_kernel_stamps;
-	*disturbed = arrival->late;
-	return arrival->received;
+	return (struct prober_arrival){.at = arrival->received, .disturbed = arrival->late};
 }
 
 /* To or from the reflectors' port of our own address. */
@@ -313,8 +311,7 @@ static bool take_frame(struct agent *agent, struct dp_packet *packet, const stru
 		       const struct arrival *arrival)
 {
 	const uint8_t *bytes = dp_packet_bytes(packet);
-	struct stamp arrived;
-	bool disturbed;
+	struct prober_arrival arrived;
 
 	if (agent->group && !arrival->handed_over && hand_over(agent, frame, packet, arrival))
 		return true;
@@ -328,13 +325,13 @@ static bool take_frame(struct agent *agent, struct dp_packet *packet, const stru
 		take_expired(agent, bytes, dp_packet_contiguous(packet));
 	if (!is_intact(agent, frame) || !is_ours(agent, frame) || !dp_packet_in_one_piece(packet))
 		return false;
-	arrived = stamp_arrival(agent, frame, arrival, &disturbed);
+	arrived = stamp_arrival(agent, frame, arrival);
 	if (agent->frames)
 		keep_frame(agent, bytes, dp_packet_contiguous(packet), dp_packet_length(packet),
-			   dp_clock_to_wall(agent->clock, arrived), false);
+			   dp_clock_to_wall(agent->clock, arrived.at), false);
 	if (frame->destination_port == agent->options.udp_port && agent->options.reflect)
-		return take_request(agent, frame, arrived, packet);
-	prober_answer(&agent->prober, frame, arrived, disturbed);
+		return take_request(agent, frame, arrived.at, packet);
+	prober_answer(&agent->prober, frame, &arrived);
 	return false;
 }
 
@@ -525,6 +522,7 @@ static void upkeep(struct agent *agent, struct stamp now)
 	if (now.ns >= agent->next_clock.ns) {
 		agent->next_clock = stamp_after(now, clock_gap);
 		dp_clock_update(agent->clock);
+		agent_estimate_error(agent);
 	}
 	ask_neighbours(agent);
 }

@@ -56,6 +56,9 @@ static void target_destroy(struct prober_target *target, uint32_t paths)
 	target_forget_paths(target);
 	histogram_destroy(target->disturbed_rtt);
 	histogram_destroy(target->residence);
+	histogram_destroy(target->forward);
+	histogram_destroy(target->backward);
+	free(target->held);
 	free(target);
 }
 
@@ -85,7 +88,12 @@ static struct prober_target *target_create(const struct prober *prober, const st
 	target->paths = calloc(options->paths, sizeof *target->paths);
 	target->disturbed_rtt = prober_histogram(prober);
 	target->residence = prober_histogram(prober);
-	whole = target->paths && target->disturbed_rtt && target->residence && target_find_paths(target, options) == 0;
+	target->forward = prober_histogram(prober);
+	target->backward = prober_histogram(prober);
+	if (options->tlvs >> TLV_FOLLOW_UP & 1)
+		target->held = calloc(options->paths, sizeof *target->held);
+	whole = target->paths && target->disturbed_rtt && target->residence && target->forward && target->backward &&
+		(target->held || !(options->tlvs >> TLV_FOLLOW_UP & 1)) && target_find_paths(target, options) == 0;
 	for (uint32_t i = 0; whole && i < options->paths; i++) {
 		target->paths[i].session = session_create(session_window(options));
 		target->paths[i].rtt = prober_histogram(prober);
@@ -225,7 +233,10 @@ size_t prober_bytes(const struct prober *prober)
 	for (size_t i = 0; i < prober->target_count; i++) {
 		const struct prober_target *target = prober->targets[i];
 
-		bytes += sizeof *target + histogram_bytes(target->disturbed_rtt) + histogram_bytes(target->residence);
+		bytes += sizeof *target + histogram_bytes(target->disturbed_rtt) + histogram_bytes(target->residence) +
+			 histogram_bytes(target->forward) + histogram_bytes(target->backward);
+		if (target->held)
+			bytes += prober->options->paths * sizeof *target->held;
 		for (uint32_t path = 0; path < prober->options->paths; path++)
 			bytes += sizeof *target->paths + session_bytes(target->paths[path].session) +
 				 histogram_bytes(target->paths[path].rtt);

@@ -4,45 +4,6 @@
 
 #include <errno.h>
 
-#include <probe/rtt/exchange.h>
-
-static void put_sample(struct prober *prober, const struct agent_sample *sample)
-{
-	if (prober->samples && !spsc_put(prober->samples, sample))
-		prober->samples_dropped++;
-}
-
-static void take_sample(struct prober *prober, struct prober_target *target, int path, const struct stamp_reply *reply,
-			const struct session_probe *probe, struct stamp received, bool disturbed)
-{
-	struct exchange exchange = {probe->sent_at, stamp_at(CLOCK_PEER, reply->received_at.v),
-				    stamp_at(CLOCK_PEER, reply->sent_at.v), received};
-	struct agent_sample sample = {.peer = target->peer.address,
-				      .source_port = target_port(prober, target, (uint32_t)path),
-				      .sequence = reply->request_sequence,
-				      .sent_at = dp_clock_to_wall(prober->clock, probe->sent_at),
-				      .disturbed = disturbed || probe->disturbed};
-	struct exchange_times times;
-
-	target->last_answer = dp_clock_to_wall(prober->clock, received);
-	if (exchange_measure(&exchange, &times) != EXCHANGE_MEASURED) {
-		target->impossible++;
-		return;
-	}
-	exchange.t1 = sample.sent_at;
-	exchange.t4 = target->last_answer;
-	sample.rtt = times.rtt;
-	sample.residence = times.residence;
-	sample.offset = exchange_offset(&exchange);
-	histogram_record(target->residence, sample.residence.v);
-	histogram_record(sample.disturbed ? target->disturbed_rtt : target->paths[path].rtt, sample.rtt.v);
-	if (sample.rtt.v < target->best_rtt.v) {
-		target->best_rtt = sample.rtt;
-		target->best_offset = sample.offset;
-	}
-	put_sample(prober, &sample);
-}
-
 /* An answer to a greeting shows that the peer is there, and whether it numbers answers itself. */
 static void take_greeting(struct prober *prober, struct prober_target *target, const struct stamp_reply *reply)
 {
@@ -80,19 +41,44 @@ static int read_reply(struct prober *prober, const struct frame *frame, struct s
 	return -EBADMSG;
 }
 
-static void note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const struct frame *frame,
+/* False: there are none. */
+static bool note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const struct frame *frame,
 		      const struct stamp_reply *reply)
 {
 	size_t base = stamp_bytes(reply->authenticated);
 
 	if (!prober->options->tlvs || frame->payload_bytes <= base)
-		return;
+		return false;
 	tlv_read(prober->options->key, reply->sequence, reply->error.format, frame->payload + base,
 		 frame->payload_bytes - base, tlvs);
 	prober->bad_hmac += tlvs->bad_hmac;
+	return true;
 }
 
-bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed)
+static void take_fresh(struct prober *prober, struct prober_target *target, int path, const struct stamp_reply *reply,
+		       const struct session_probe *probe, const struct prober_arrival *arrival)
+{
+	struct agent_clocks *clocks = &target->clocks;
+
+	*clocks = (struct agent_clocks){prober->synchronised, reply->error.synchronised, prober->clock_error,
+					stamp_error_to_ns(reply->error)};
+	target->last_answer = dp_clock_to_wall(prober->clock, arrival->at);
+	target_take_exchange(prober, target, path,
+			     &(struct prober_exchange){
+				     .stamps = {probe->sent_at, stamp_at(CLOCK_PEER, reply->received_at.v),
+						stamp_at(CLOCK_PEER, reply->sent_at.v), arrival->at},
+				     .clock_error = ns_add(clocks->error, clocks->peer_error),
+				     .sequence = reply->request_sequence,
+				     .answer_sequence = reply->sequence,
+				     .source_port = target_port(prober, target, (uint32_t)path),
+				     .synchronised = clocks->synchronised && clocks->peer_synchronised,
+				     .disturbed = arrival->disturbed || probe->disturbed,
+				     .departed = probe->departed,
+				     .arrived = arrival->by_kernel,
+			     });
+}
+
+bool prober_answer(struct prober *prober, const struct frame *frame, const struct prober_arrival *arrival)
 {
 	int path = prober->path_of_port ? prober->path_of_port[frame->destination_port] : -1;
 	struct prober_target *target = path >= 0 ? prober_find(prober, frame->source_address) : NULL;
@@ -103,7 +89,7 @@ bool prober_answer(struct prober *prober, const struct frame *frame, struct stam
 
 	if (!target || read_reply(prober, frame, &reply))
 		return false;
-	if (reply.session != prober->session && prober_trace_answer(prober, target, &reply, received))
+	if (reply.session != prober->session && prober_trace_answer(prober, target, &reply, arrival->at))
 		return true;
 	/* RFC 8972 section 3: a reflector that does not know session identifiers leaves them 0; address and port say
 	 * which session it is. */
@@ -122,9 +108,10 @@ bool prober_answer(struct prober *prober, const struct frame *frame, struct stam
 	answer = session_receive(session, reply.request_sequence, reply.sequence, &probe);
 	prober->outstanding += session_outstanding(session);
 	note_headers(&target->headers, frame, &reply);
-	note_tlvs(prober, &target->tlvs, frame, &reply);
+	if (note_tlvs(prober, &target->tlvs, frame, &reply) && target->held)
+		target_follow_up(prober, target, path, &target->tlvs);
 	if (answer == SESSION_FRESH)
-		take_sample(prober, target, path, &reply, &probe, received, disturbed);
+		take_fresh(prober, target, path, &reply, &probe, arrival);
 	return true;
 }
 
@@ -185,6 +172,7 @@ void prober_window(struct prober *prober, size_t index, struct stamp now, struct
 {
 	struct prober_target *target = prober->targets[index];
 
+	target_release(prober, target);
 	row->peer = target->peer;
 	row->began = target->began;
 	row->ended = target->began = dp_clock_to_wall(prober->clock, now);
@@ -210,6 +198,14 @@ void prober_window(struct prober *prober, size_t index, struct stamp now, struct
 	row->disturbed = histogram_count(row->rtt);
 	histogram_merge(row->rtt, row->undisturbed);
 	exchange_histograms(&target->residence, &row->residence);
+	exchange_histograms(&target->forward, &row->forward);
+	exchange_histograms(&target->backward, &row->backward);
+	row->one_way_error = target->one_way_error;
+	target_check_one_way(row);
+	row->stamps = target->stamps;
+	row->clocks = target->clocks;
+	target->one_way_error = (struct ns){0};
+	target->stamps = (struct agent_stamp_counts){0};
 	target->impossible = 0;
 	target->last_answer.valid = false;
 	target->best_rtt.v = INT64_MAX;

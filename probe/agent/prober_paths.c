@@ -91,6 +91,7 @@ static void follow(struct prober *prober, struct prober_target *target)
 
 	if (paths_generation(target->known) != target->generation) {
 		target->generation = paths_generation(target->known);
+		target_release(prober, target);
 		for (uint32_t path = 0; path < target->path_count; path++) {
 			prober->outstanding -= session_outstanding(target->paths[path].session);
 			session_abandon(target->paths[path].session);

@@ -12,6 +12,7 @@
 #include <probe/agent/agent.h>
 #include <probe/paths/expired.h>
 #include <probe/paths/paths.h>
+#include <probe/rtt/exchange.h>
 
 #include "neighbours_priv.h"
 
@@ -21,6 +22,17 @@ struct prober_path {
 	struct prober_path *next, **link; /* in the wheel; link NULL: not in it */
 	struct session_counters before;   /* at the window's beginning */
 	uint64_t lost_forward_before;
+};
+
+/* An answered probe. */
+struct prober_exchange {
+	struct exchange stamps; /* t1 and t4 of CLOCK_COUNTER, t2 and t3 of CLOCK_PEER */
+	struct ns clock_error;  /* of both ends together; valid if both are synchronised */
+	uint32_t sequence, answer_sequence;
+	uint16_t source_port;
+	bool synchronised, disturbed;
+	bool departed, arrived; /* t1, t4 are the kernel's */
+	bool waits;             /* in prober_target.held */
 };
 
 struct prober_target {
@@ -38,10 +50,15 @@ struct prober_target {
 	uint32_t generation;
 	/* Of this window. */
 	struct histogram *disturbed_rtt, *residence; /* ns */
+	struct histogram *forward, *backward;        /* ns, undisturbed, see struct agent_one_way */
+	struct ns one_way_error;
+	struct agent_stamp_counts stamps;
+	struct agent_clocks clocks;
 	uint64_t impossible;
 	bool ssid_ignored;
 	struct agent_headers headers;
 	struct tlv_reading tlvs;
+	struct prober_exchange *held; /* [options->paths] the newest, until follow-up telemetry corrects its t3 */
 	struct ns best_rtt, best_offset;
 	struct stamp last_answer, began;
 };
@@ -71,6 +88,8 @@ struct prober {
 	struct prober_path *wheel[PROBER_WHEEL_SLOTS]; /* sessions by the tick at which their oldest probe is lost */
 	int64_t tick_ns, wheel_at;                     /* the last tick that prober_expire() has finished */
 	int64_t next_tick_ns;                          /* when the one after it begins */
+	bool synchronised;                             /* our clock */
+	struct ns clock_error;                         /* bound of it against UTC, with that of a stamp */
 	struct spsc *samples;                          /* NULL = not wanted */
 	uint64_t samples_dropped;
 };
@@ -147,8 +166,24 @@ uint16_t target_port(const struct prober *prober, const struct prober_target *ta
 int target_path(const struct prober_target *target, uint32_t candidate); /* -1 = not in use */
 void target_describe_paths(const struct prober_target *target, struct agent_row *row);
 
-/* An answer from a peer; false: not one of ours. disturbed: the stamp may be wrong. */
-bool prober_answer(struct prober *prober, const struct frame *frame, struct stamp received, bool disturbed);
+struct prober_arrival {
+	struct stamp at;
+	bool disturbed; /* the stamp may be wrong */
+	bool by_kernel; /* else by us, after it */
+};
+
+/* An answer from a peer; false: not one of ours. */
+bool prober_answer(struct prober *prober, const struct frame *frame, const struct prober_arrival *arrival);
+
+/*
+ * prober_sample.c: what an exchange counts as. With follow-up telemetry asked for it waits until the next answer on its
+ * path, which says when its own answer really left. Releasing a target counts what waits as it is.
+ */
+void target_take_exchange(struct prober *prober, struct prober_target *target, int path,
+			  const struct prober_exchange *exchange);
+void target_follow_up(struct prober *prober, struct prober_target *target, int path, const struct tlv_reading *tlvs);
+void target_release(struct prober *prober, struct prober_target *target);
+void target_check_one_way(const struct agent_row *row); /* empties forward and backward where they say nothing */
 
 /* Gives up probes that are older than the timeout, in at most this number of sessions. Returns the number seen. */
 size_t prober_expire(struct prober *prober, struct stamp now, size_t sessions);

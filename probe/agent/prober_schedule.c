@@ -216,7 +216,7 @@ void prober_sent(struct prober *prober, const struct prober_probe *probe, struct
 
 	if (!session)
 		return;
-	session_restamp(session, probe->request.sequence, sent_at);
+	session_restamp(session, probe->request.sequence, sent_at, false);
 	if (disturbed)
 		session_disturb(session, probe->request.sequence);
 	if (!probe->path->link)
@@ -246,7 +246,7 @@ void prober_left(struct prober *prober, const struct frame *frame, struct stamp 
 		return;
 	path = target_path(target, (uint32_t)path);
 	if (path >= 0 && left_at.valid)
-		session_restamp(target->paths[path].session, request.sequence, left_at);
+		session_restamp(target->paths[path].session, request.sequence, left_at, true);
 }
 
 void prober_expire_path(struct prober *prober, struct prober_path *path, struct stamp now)
@@ -285,8 +285,10 @@ size_t prober_expire(struct prober *prober, struct stamp now, size_t sessions)
 
 void prober_abandon(struct prober *prober)
 {
-	for (size_t i = 0; i < prober->target_count; i++)
+	for (size_t i = 0; i < prober->target_count; i++) {
+		target_release(prober, prober->targets[i]);
 		for (uint32_t path = 0; path < prober->options->paths; path++)
 			session_abandon(prober->targets[i]->paths[path].session);
+	}
 	prober->outstanding = 0;
 }

@@ -60,6 +60,11 @@ int mesh_row_add(struct mesh_row *row, const struct agent_row *window)
 		.rtt = mesh_distribution_of(window->rtt),
 		.undisturbed = mesh_distribution_of(window->undisturbed),
 		.residence = mesh_distribution_of(window->residence),
+		.forward = mesh_distribution_of(window->forward),
+		.backward = mesh_distribution_of(window->backward),
+		.one_way_error_us = ns_to_us(window->one_way_error),
+		.stamps = window->stamps,
+		.clocks = window->clocks,
 		.path_count = window->path_count,
 		.paths = paths,
 		.finds_paths = window->finds_paths,
@@ -347,6 +352,32 @@ static json_t *tlvs_json(const struct tlv_reading *from)
 	return tlvs;
 }
 
+static json_t *clock_error_json(bool synchronised, struct ns error)
+{
+	return synchronised ? json_real(ns_to_us(error)) : json_null();
+}
+
+/* Whose stamps the samples have, and how far off UTC the two clocks may be. */
+static json_t *stamps_json(const struct mesh_pair *from)
+{
+	const struct agent_clocks *clocks = &from->clocks;
+
+	return json_pack("{s:I,s:I,s:I,s:I,s:o,s:o}", "samples", (json_int_t)from->rtt.samples, "t1_kernel",
+			 (json_int_t)from->stamps.departures, "t3_follow_up", (json_int_t)from->stamps.follow_ups,
+			 "t4_kernel", (json_int_t)from->stamps.arrivals, "clock_error_us",
+			 clock_error_json(clocks->synchronised, clocks->error), "peer_clock_error_us",
+			 clock_error_json(clocks->peer_synchronised, clocks->peer_error));
+}
+
+static json_t *one_way_json(const struct mesh_pair *from)
+{
+	if (!from->forward.samples)
+		return json_null();
+	return json_pack("{s:I,s:o,s:o,s:f}", "samples", (json_int_t)from->forward.samples, "forward_us",
+			 mesh_distribution_json(&from->forward), "backward_us", mesh_distribution_json(&from->backward),
+			 "error_us", from->one_way_error_us);
+}
+
 static json_t *pair_json(const struct mesh_pair *from)
 {
 	struct latency_entry entry = mesh_pair_entry(from);
@@ -371,6 +402,8 @@ static json_t *pair_json(const struct mesh_pair *from)
 	json_object_set_new(pair, "undisturbed_rtt_us", mesh_distribution_json(&from->undisturbed));
 	json_object_set_new(pair, "row_us", entry_json(&entry));
 	json_object_set_new(pair, "residence_us", mesh_distribution_json(&from->residence));
+	json_object_set_new(pair, "stamps", stamps_json(from));
+	json_object_set_new(pair, "one_way", one_way_json(from));
 	json_object_set_new(pair, "clock_offset_us", from->has_offset ? json_real(from->offset_us) : json_null());
 	json_object_set_new(pair, "paths", paths_json(from));
 	json_object_set_new(pair, "paths_known", from->finds_paths ? json_integer(from->paths_known) : json_null());

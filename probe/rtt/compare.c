@@ -27,7 +27,6 @@ int compare_take(struct compare *compare, const struct capture_sample *exchange,
 {
 	const struct rtt_sample *sample;
 	struct compare_match *grown;
-	struct ns wire = ns_sub(exchange->gross, exchange->residence);
 
 	if (!compare->path || exchange->protocol != CAPTURE_STAMP)
 		return 0;
@@ -42,7 +41,8 @@ int compare_take(struct compare *compare, const struct capture_sample *exchange,
 	grown[compare->count++] = (struct compare_match){
 		exchange->source,
 		exchange->destination,
-		ns_to_us(sample->rtt) - ns_to_us(wire),
+		/* Of the whole exchange: what is taken off as residence may be known better to the prober. */
+		ns_to_us(ns_sub(ns_add(sample->rtt, sample->residence), exchange->gross)),
 	};
 	return 0;
 }

@@ -15,7 +15,7 @@
 /* A probe in both. */
 struct compare_match {
 	ip_address source, destination;
-	double added_us; /* the prober's round trip less the capture's */
+	double added_us; /* (t4 - t1) of the prober less the time between both in the capture */
 };
 
 /* Sorted, nearest rank. */

@@ -13,7 +13,7 @@ struct slot {
 	uint32_t reflector_lowest, reflector_highest;
 	uint8_t clock; /* enum clock */
 	uint8_t state; /* enum slot_state */
-	bool stamped, disturbed;
+	bool stamped, disturbed, departed;
 	bool reflector_known; /* when it left */
 };
 
@@ -136,7 +136,7 @@ static struct slot *sent_slot(struct session *session, uint32_t sequence)
 	return widen(session, sequence, &wide) ? slot_of(session, wide) : NULL;
 }
 
-void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at)
+void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at, bool departed)
 {
 	struct slot *slot = sent_slot(session, sequence);
 
@@ -146,6 +146,7 @@ void session_restamp(struct session *session, uint32_t sequence, struct stamp se
 	slot->clock = (uint8_t)sent_at.clock;
 	slot->stamped = sent_at.valid;
 	slot->disturbed = false;
+	slot->departed = departed;
 }
 
 void session_disturb(struct session *session, uint32_t sequence)
@@ -243,7 +244,7 @@ enum session_answer session_receive(struct session *session, uint32_t sequence, 
 	check_counting(session, slot, wide, reflector_sequence);
 	follow_reflector(session, reflector_sequence);
 	slot->reflector_lowest = slot->reflector_highest = reflector_sequence;
-	*probe = (struct session_probe){stamp_of(slot), slot->disturbed};
+	*probe = (struct session_probe){stamp_of(slot), slot->disturbed, slot->departed};
 	if (slot->state == SLOT_GIVEN_UP) {
 		slot->state = SLOT_ANSWERED_LATE;
 		session->counters.late++;

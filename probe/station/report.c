@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include <base/address.h>
 #include <base/json.h>
@@ -25,6 +26,36 @@ static void print_peer(const struct mesh_pair *pair, FILE *out)
 			pair->undisturbed.p50_us, pair->undisturbed.p99_us, pair->undisturbed.max_us,
 			100.0 * (double)pair->disturbed / (double)pair->rtt.samples);
 	fputc('\n', out);
+}
+
+/* Where both clocks allow it. */
+static void print_one_way(const struct mesh_pair *pair, FILE *out)
+{
+	if (pair->forward.samples)
+		fprintf(out,
+			"%14s there p50 %.1f p99 %.1f us, back p50 %.1f p99 %.1f us, by clocks good to +-%.2g us\n",
+			"one way:", pair->forward.p50_us, pair->forward.p99_us, pair->backward.p50_us,
+			pair->backward.p99_us, pair->one_way_error_us);
+}
+
+static void print_share(const char *what, uint64_t count, uint64_t samples, FILE *out)
+{
+	fprintf(out, "%s %.3g %%", what, 100.0 * (double)count / (double)samples);
+}
+
+/* Where the heading does not say all of it. */
+static void print_stamps(const struct mesh_pair *pair, bool kernel, FILE *out)
+{
+	const uint64_t samples = pair->rtt.samples, expected = kernel ? samples : 0;
+	const struct agent_stamp_counts *stamps = &pair->stamps;
+
+	if (!samples || (!stamps->follow_ups && stamps->departures == expected && stamps->arrivals == expected))
+		return;
+	fprintf(out, "%14s", "stamps:");
+	print_share(" t1 by the kernel in", stamps->departures, samples, out);
+	print_share(", t3 by follow-up telemetry in", stamps->follow_ups, samples, out);
+	print_share(", t4 by the kernel in", stamps->arrivals, samples, out);
+	fputs(" of the samples\n", out);
 }
 
 static void print_path(const char *what, const struct mesh_path *path, FILE *out)
@@ -114,6 +145,8 @@ void station_report_text(const struct station_result *result, FILE *out)
 			"min us", "p50 us", "p99 us", "max us");
 	for (size_t i = 0; i < result->row.count; i++) {
 		print_peer(&result->row.pairs[i], out);
+		print_one_way(&result->row.pairs[i], out);
+		print_stamps(&result->row.pairs[i], strcmp(summary->stamps, "kernel") == 0, out);
 		print_paths(&result->row.pairs[i], out);
 	}
 	fprintf(out, "%sanswered %" PRIu64 " probes in %" PRIu64 " sessions\n", result->row.count ? "\n" : "",

@@ -221,6 +221,7 @@ static int read_settings(struct station *station, struct error *err)
 		.frames = settings->capture_path ? FRAMES_KEPT : 0,
 		.poll = (enum agent_poll)settings->poll,
 		.stamps = (enum agent_stamps)settings->stamps,
+		.clock_error = ns_from_us(settings->clock_error_us),
 		.format = settings->format == 1 ? STAMP_NTP : STAMP_PTP,
 		.seed = settings->seed ? (uint64_t)settings->seed
 				       : (uint64_t)ns_now_wall().v ^ (uint64_t)getpid() << 48,

@@ -43,7 +43,7 @@ answered() { printf '%s' "$out" | jq -e ".peers[0] | .received == 20 and .lost =
 # expect NAME FILTER: the last probes were all answered, and FILTER is true of the peer.
 expect() { if [ "$code" -eq 0 ] && answered "$2"; then pass "$1"; else fail "$1" "exit $code" "$out" "$err" "$(cat "$scratch/b.err")"; fi; }
 
-reflector --mtu 9000
+reflector --mtu 9000 --clock-error-us 0.001
 probes --dscp 46 --ecn 1 --ttl 7 --no-df
 expect "DSCP, ECN and DF come back, the hop limit is reported" \
 	'.headers == {"request_ttl": 7, "ttl": 255, "dscp": 46, "ecn": 1, "dont_fragment": false, "congested": 0}'
@@ -64,6 +64,13 @@ expect "TLVs are filled in by the reflector, and read" '.tlvs | .filled == ["loc
 	.location.destination_port == 862 and (.location.source_mac | length == 17) and .class == {"dscp": 10, "ecn": 1, "refused": false} and
 	.timestamp.method_out == 2 and .direct == {"sent": 20, "received": 20, "answered": 20} and .follow_up.sequence == 18 and
 	.follow_up.left_at > 1.7e9'
+expect "the next answer says when the one before it left" '.stamps | .samples == 20 and .t1_kernel >= 10 and .t4_kernel >= 10 and .t3_follow_up >= 10'
+# How well a stamp is known depends on the machine's other load.
+one_way() { probes --clock-error-us 0.001 && printf '%s' "$out" | jq -e '.peers[0].one_way != null' >/dev/null; }
+wait_for 60 one_way
+expect "clocks that are known have one-way delays" '.one_way | .samples > 0 and .error_us > 0 and .forward_us.p50 > 0 and .backward_us.p50 > 0'
+probes --clock-error-us 1000
+expect "a bound beyond the round trip has none" '.one_way == null and .stamps.clock_error_us >= 1000 and .stamps.peer_clock_error_us < 1000'
 probes --vlan 0,5
 expect "a tag with a priority alone" true
 run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/peers" --count 5 --interval-us 1000 --wait 0 \

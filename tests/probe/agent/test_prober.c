@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <probe/rtt/exchange.h>
+#include <probe/rtt/tlv.h>
 
 #include "prober_priv.h"
 
@@ -68,6 +69,8 @@ static void take_window(size_t index, int64_t now)
 		row.rtt = prober_histogram(&prober);
 		row.undisturbed = prober_histogram(&prober);
 		row.residence = prober_histogram(&prober);
+		row.forward = prober_histogram(&prober);
+		row.backward = prober_histogram(&prober);
 		for (row.path_count = 0; row.path_count < options.paths; row.path_count++)
 			paths[row.path_count].rtt = prober_histogram(&prober);
 	}
@@ -83,6 +86,8 @@ static void tear_down(void)
 	histogram_destroy(row.rtt);
 	histogram_destroy(row.undisturbed);
 	histogram_destroy(row.residence);
+	histogram_destroy(row.forward);
+	histogram_destroy(row.backward);
 	row = (struct agent_row){0};
 }
 
@@ -110,7 +115,7 @@ static bool answer(const struct prober_probe *asked, int64_t sent, int64_t there
 			      .payload_bytes = sizeof payload};
 
 	stamp_write_reply(&reply, payload);
-	return prober_answer(&prober, &frame, at(t2 + 700 + back_ns), false);
+	return prober_answer(&prober, &frame, &(struct prober_arrival){.at = at(t2 + 700 + back_ns)});
 }
 
 /* An answer to it would come to our own reflector. */
@@ -384,7 +389,7 @@ static void exchange_with_a(unsigned int count, void (*alter)(struct stamp_reply
 		alter(&reply, i);
 		stamp_write_reply(&reply, payload);
 		frame.destination_port = probe.source_port;
-		cr_assert(prober_answer(&prober, &frame, at(now + 5700), false));
+		cr_assert(prober_answer(&prober, &frame, &(struct prober_arrival){.at = at(now + 5700)}));
 	}
 }
 
@@ -477,6 +482,114 @@ Test(prober, a_disturbed_sample_is_in_the_raw_figures_alone)
 		cr_assert(spsc_take(prober.samples, &sample));
 		cr_assert(sample.sequence == i && sample.disturbed == (i == 2) && sample.peer == 2);
 	}
+}
+
+/* Answers that carry when the one before left: 40 us after the stamp in it. Not known: they are about another. */
+static void answer_with_follow_up(unsigned int number, bool known)
+{
+	int64_t now = begin_ns + number * NS_PER_MS;
+	struct stamp_reply reply = {.sequence = number,
+				    .sent_at = {now + 10000},
+				    .error = {true, STAMP_PTP, 0, 1},
+				    .session = probe.request.session,
+				    .received_at = {now + 5000},
+				    .request_sequence = number,
+				    .request_sent_at = {now},
+				    .request_error = {true, STAMP_PTP, 0, 1}};
+	uint8_t payload[STAMP_BYTES + 20] = {[STAMP_BYTES + 1] = TLV_FOLLOW_UP, [STAMP_BYTES + 3] = 16};
+	struct frame frame = {
+		.source_address = 2,
+		.source_port = 862,
+		.destination_port = probe.source_port,
+		.payload = payload,
+		.payload_bytes = sizeof payload,
+	};
+
+	stamp_write_reply(&reply, payload);
+	payload[STAMP_BYTES + 7] = (uint8_t)(known && number ? number - 1 : number + 7);
+	stamp_put_time(payload + STAMP_BYTES + 8, (struct ns){now - NS_PER_MS + 50000}, STAMP_PTP);
+	cr_assert(prober_answer(&prober, &frame, &(struct prober_arrival){.at = at(now + 60000), .by_kernel = true}));
+}
+
+/* RFC 8972 section 4.7. */
+Test(prober, follow_up_telemetry_corrects_when_the_answer_before_left)
+{
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	options.tlvs = 1 << TLV_FOLLOW_UP;
+	make_with(hosts + 1, 1);
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	for (unsigned int i = 0; i < 9; i++) {
+		cr_assert(prober_take(&prober, at(begin_ns + i * NS_PER_MS), &neighbours, &probe));
+		prober_sent(&prober, &probe, at(begin_ns + i * NS_PER_MS), false);
+		answer_with_follow_up(i, i % 3 != 0);
+	}
+	take_window(0, begin_ns + NS_PER_S);
+	cr_assert_eq(histogram_count(row.rtt), 9, "the last one waits no longer");
+	cr_assert_eq(row.stamps.follow_ups, 6, "%lu", row.stamps.follow_ups);
+	cr_assert_eq(row.stamps.arrivals, 9);
+	cr_assert_eq(row.stamps.departures, 0);
+	cr_assert_eq(histogram_minimum(row.rtt), 15000, "60 us, 45 of them inside");
+	cr_assert_eq(histogram_maximum(row.rtt), 55000, "of those without");
+	cr_assert_eq(histogram_maximum(row.residence), 45000);
+}
+
+/* Each probe takes 20 us there and 30 us back; the peer's clock is 4 us ahead. */
+static void one_way(bool ours, bool theirs, int64_t ours_error_ns, uint8_t their_scale)
+{
+	options = options_for(1);
+	options.interval.v = NS_PER_MS;
+	make_with(hosts + 1, 1);
+	prober.synchronised = ours;
+	prober.clock_error.v = ours_error_ns;
+	prober_set_mode(&prober, AGENT_MEASURING, at(begin_ns));
+	for (int64_t now = begin_ns; now < begin_ns + 4 * NS_PER_MS; now += NS_PER_MS) {
+		struct stamp_reply reply = {.sent_at = {now + 25000},
+					    .error = {theirs, STAMP_PTP, their_scale, 1},
+					    .received_at = {now + 24000},
+					    .request_error = {true, STAMP_PTP, 0, 1}};
+		uint8_t payload[STAMP_BYTES];
+		struct frame frame = {.source_address = 2, .source_port = 862, .payload = payload, .payload_bytes = 44};
+
+		cr_assert(prober_take(&prober, at(now), &neighbours, &probe));
+		prober_sent(&prober, &probe, at(now), false);
+		reply.request_sequence = reply.sequence = probe.request.sequence;
+		reply.session = probe.request.session;
+		stamp_write_reply(&reply, payload);
+		frame.destination_port = probe.source_port;
+		cr_assert(prober_answer(&prober, &frame, &(struct prober_arrival){.at = at(now + 51000)}));
+	}
+	take_window(0, begin_ns + NS_PER_S);
+	cr_assert_eq(histogram_count(row.rtt), 4);
+}
+
+/* 2^14 * 2^-32 s = 3.8 us, of both less than 25 us. */
+Test(prober, one_way_delays_come_with_the_bound_of_both_clocks)
+{
+	one_way(true, true, 1000, 14);
+	cr_assert_eq(histogram_count(row.forward), 4);
+	cr_assert_eq(histogram_minimum(row.forward), 24000, "4 us too much, which the bound covers");
+	cr_assert_eq(histogram_maximum(row.backward), 26000);
+	cr_assert(row.one_way_error.v > 4800 && row.one_way_error.v < 4820, "%ld", row.one_way_error.v);
+	cr_assert(row.clocks.synchronised && row.clocks.peer_synchronised && row.clocks.error.v == 1000);
+}
+
+Test(prober, there_are_none_where_our_clock_is_not_synchronised)
+{
+	one_way(false, true, 1000, 14);
+	cr_assert_eq(histogram_count(row.forward), 0);
+}
+
+Test(prober, there_are_none_where_the_peers_clock_is_not_synchronised)
+{
+	one_way(true, false, 1000, 14);
+	cr_assert_eq(histogram_count(row.forward), 0);
+}
+
+Test(prober, there_are_none_where_the_bound_says_no_more_than_the_round_trip)
+{
+	one_way(true, true, 22000, 14);
+	cr_assert_eq(histogram_count(row.forward), 0, "22 + 3.8 us, and half of the round trip is 25");
 }
 
 Test(prober, peers_come_and_go_while_it_measures)

@@ -31,6 +31,8 @@ static void fill(unsigned int samples, int64_t base_ns, int64_t extra_ns)
 	window.rtt = new_histogram();
 	window.undisturbed = new_histogram();
 	window.residence = new_histogram();
+	window.forward = new_histogram();
+	window.backward = new_histogram();
 	for (unsigned int i = 0; i < PATHS; i++) {
 		paths[i] = (struct agent_path_row){.source_port = (uint16_t)(50000 + i), .rtt = new_histogram()};
 		for (unsigned int n = 0; n < samples; n++) {
@@ -53,6 +55,8 @@ static void tear_down(void)
 	histogram_destroy(window.rtt);
 	histogram_destroy(window.undisturbed);
 	histogram_destroy(window.residence);
+	histogram_destroy(window.forward);
+	histogram_destroy(window.backward);
 	mesh_row_clear(&row);
 }
 

@@ -24,6 +24,7 @@ static void open_samples(struct compare *compare, char *path)
 	for (uint32_t i = 0; i < PROBES; i++)
 		rtt_samples_print(&(struct rtt_sample){.sent_at = {SECONDS * NS_PER_S + i},
 						       .rtt = {20000 + i},
+						       .residence = {4000},
 						       .sequence = i,
 						       .source_port = 5},
 				  "h1", file);

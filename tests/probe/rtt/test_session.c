@@ -97,7 +97,7 @@ Test(session, a_burst_is_stamped_after_all_of_it_was_numbered)
 	for (int64_t i = 0; i < 4; i++)
 		session_send(session, (struct stamp){.clock = CLOCK_COUNTER});
 	for (uint32_t i = 0; i < 2; i++)
-		session_restamp(session, i, at(100 + (int64_t)i));
+		session_restamp(session, i, at(100 + (int64_t)i), false);
 	for (int i = 0; i < 2; i++)
 		session_unsend(session);
 	cr_assert_eq(session_outstanding(session), 2);

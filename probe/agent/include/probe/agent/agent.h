@@ -16,7 +16,13 @@
  * the burst that received, or, on an af_packet port, the kernel's timestamp of the packet's arrival, which leaves out
  * how long this process took to wake up. So the agent may sleep between packets there (AGENT_POLL_ADAPTIVE). There t1
  * is corrected by the kernel's timestamp of the departure, which comes after it; so is what the reflector says of its
- * last answer (follow-up telemetry).
+ * last answer (follow-up telemetry), by which the sender corrects that answer's t3 where it asks for it.
+ *
+ * One-way delays compare two clocks. Both ends say how far theirs may be off from UTC: the error estimates of STAMP,
+ * here the kernel's bound (maxerror of ntp_adjtime) or agent_options.clock_error, with that of a stamp. A window has
+ * one-way delays, of its undisturbed samples, if both S bits were set in all of them and the two bounds together are
+ * less than half of the median round trip. Beyond that they would say no more than the round trip itself does: half of
+ * it, plus or minus half of it.
  *
  * A sample is disturbed if a stall of this process may have changed it: the burst that sent it took longer than
  * `stall` and the kernel did not stamp its departure, or, with the counter's receive stamps, the port was not looked at
@@ -106,6 +112,7 @@ struct agent_options {
 	uint16_t tag_control;          /* see struct frame_tag */
 	uint16_t packet_bytes;         /* IP length of a probe, at least agent_packet_minimum(); 0 = that */
 	struct ns stall;               /* 0 = 100 us */
+	struct ns clock_error;         /* of our clock against UTC at most; 0 = as the kernel says */
 	int digits; /* of round trips in histograms: 3 (0, up to 152 KB each) or 2 (22 KB), for thousands of sessions */
 	size_t samples; /* kept for agent_take_sample(); 0 = none */
 	size_t frames;  /* kept for agent_take_frame(); 0 = none */
@@ -178,6 +185,18 @@ struct agent_headers {
 	uint64_t congested; /* answers marked "congestion experienced", in the window */
 };
 
+/* Samples whose stamps are better than the default: t1 and t4 by the kernel instead of the counter, t3 by the peer's
+ * follow-up telemetry instead of the answer itself. */
+struct agent_stamp_counts {
+	uint64_t departures, follow_ups, arrivals;
+};
+
+/* What the ends say of their clocks, by the newest answer. */
+struct agent_clocks {
+	bool synchronised, peer_synchronised;
+	struct ns error, peer_error;
+};
+
 /* What was seen of one peer in a window. The histograms are the row's own. */
 struct agent_row {
 	struct peer peer;
@@ -194,6 +213,10 @@ struct agent_row {
 	bool lost_forward_known;
 	uint64_t lost_forward;                           /* of counters.lost, never seen by the reflector */
 	struct histogram *rtt, *undisturbed, *residence; /* ns, of all paths */
+	struct histogram *forward, *backward;            /* ns, undisturbed; empty: no one-way delays */
+	struct ns one_way_error;                         /* the largest of theirs: each is right to +- this */
+	struct agent_stamp_counts stamps;
+	struct agent_clocks clocks;
 	struct stamp offset; /* peer's clock minus ours, of the fastest exchange: error at most half its delay */
 	uint32_t path_count, path_room; /* room is the row's own */
 	struct agent_path_row *paths;

@@ -41,6 +41,10 @@ struct mesh_pair {
 	uint64_t lost_forward;
 	double offset_us;
 	struct mesh_distribution rtt, undisturbed, residence;
+	struct mesh_distribution forward, backward; /* without samples where the clocks do not allow it, see agent.h */
+	double one_way_error_us;
+	struct agent_stamp_counts stamps;
+	struct agent_clocks clocks;
 	uint32_t path_count;
 	struct mesh_path *paths;
 	bool finds_paths;

@@ -34,8 +34,9 @@ void session_destroy(struct session *session); /* NULL is legal */
 /* Takes the next sequence number (from 0) for a probe that leaves at `sent_at`. A probe that is still outstanding after
  * `window` more counts as lost. */
 uint32_t session_send(struct session *session, struct stamp sent_at);
-/* Corrects the stamp of a probe that has left; whatever disturbed the old one is forgotten. */
-void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at);
+/* Corrects the stamp of a probe that has left; whatever disturbed the old one is forgotten. departed: it was stamped as
+ * it left the host, not before. */
+void session_restamp(struct session *session, uint32_t sequence, struct stamp sent_at, bool departed);
 /* A probe's own stamp may be wrong: the sender stalled while it sent. Its answer says so. */
 void session_disturb(struct session *session, uint32_t sequence);
 /* The newest probe did not leave: forgets it, its number will be used again. */
@@ -43,7 +44,7 @@ void session_unsend(struct session *session);
 
 struct session_probe {
 	struct stamp sent_at;
-	bool disturbed;
+	bool disturbed, departed;
 };
 
 /* An answer to `sequence`; *probe is set for SESSION_FRESH and SESSION_LATE. */

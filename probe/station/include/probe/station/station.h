@@ -20,7 +20,7 @@ struct station_settings {
 		*keys_path, *tlvs, *paths, *cpus, *capture_path;
 	int64_t udp_port, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps, source_pps,
 		total_pps, live_hosts, live_racks, live_pairs, queues;
-	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s;
+	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s, clock_error_us;
 	int driver, poll, stamps, format;
 	struct mesh_recorder_options history;
 	bool reflect, may_fragment, stateless, poisson, json, quiet;
@@ -51,6 +51,8 @@ extern const char *const station_format_names[];
 			      "auto = adaptive (sleeps) on a Linux interface, busy (a core of its own) on a NIC"),     \
 		OPTION_CHOICE(struct station_settings, stamps, "stamps", 0, "WHOSE", agent_stamps_names,               \
 			      "stamps: auto = the kernel's on af_packet, else the time stamp counter's"),              \
+		OPTION_DOUBLE(struct station_settings, clock_error_us, "clock-error-us", 0, "US", 0, 1e9,              \
+			      "our clock is synchronised to UTC and off by so much at most; 0 = as the kernel says"),  \
 		OPTION_CHOICE(struct station_settings, format, "format", 0, "FORM", station_format_names,              \
 			      "of time stamps in packets"),                                                            \
 		OPTION_STRING(struct station_settings, allow, "allow", 0, "IP[/BITS],...",                             \

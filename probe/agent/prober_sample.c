@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the stamps of an exchange to the figures of its peer. */
+#include "prober_priv.h"
+
+static void put_sample(struct prober *prober, const struct agent_sample *sample)
+{
+	if (prober->samples && !spsc_put(prober->samples, sample))
+		prober->samples_dropped++;
+}
+
+/* The sum of both is the round trip; a clock's error cannot make one of them negative. */
+static void count_one_way(struct prober_target *target, const struct exchange *stamps, struct ns rtt, struct ns error)
+{
+	int64_t forward = stamps->t2.ns - stamps->t1.ns;
+
+	forward = forward < 0 ? 0 : forward > rtt.v ? rtt.v : forward;
+	histogram_record(target->forward, forward);
+	histogram_record(target->backward, rtt.v - forward);
+	if (error.v > target->one_way_error.v)
+		target->one_way_error = error;
+}
+
+/* See agent.h. */
+void target_check_one_way(const struct agent_row *row)
+{
+	if (histogram_count(row->forward) == histogram_count(row->undisturbed) &&
+	    row->one_way_error.v < histogram_percentile(row->undisturbed, 50) / 2)
+		return;
+	histogram_reset(row->forward);
+	histogram_reset(row->backward);
+}
+
+/* The answer cannot have left before it was stamped, nor so late that nothing is left for the way. */
+static bool correct_departure(const struct exchange *exchange, const struct ns *left, struct exchange *corrected,
+			      struct exchange_times *times)
+{
+	*corrected = *exchange;
+	if (!left || left->v < exchange->t3.ns)
+		return false;
+	corrected->t3.ns = left->v;
+	return exchange_measure(corrected, times) == EXCHANGE_MEASURED;
+}
+
+static void count(struct prober *prober, struct prober_target *target, int path, const struct prober_exchange *exchange,
+		  const struct ns *left)
+{
+	struct agent_sample sample = {.peer = target->peer.address,
+				      .source_port = exchange->source_port,
+				      .sequence = exchange->sequence,
+				      .disturbed = exchange->disturbed};
+	struct exchange stamps;
+	struct exchange_times times;
+	bool followed = correct_departure(&exchange->stamps, left, &stamps, &times);
+
+	if (!followed && exchange_measure(&exchange->stamps, &times) != EXCHANGE_MEASURED) {
+		target->impossible++;
+		return;
+	}
+	if (!followed)
+		stamps = exchange->stamps;
+	stamps.t1 = sample.sent_at = dp_clock_to_wall(prober->clock, stamps.t1);
+	stamps.t4 = dp_clock_to_wall(prober->clock, stamps.t4);
+	sample.rtt = times.rtt;
+	sample.residence = times.residence;
+	sample.offset = exchange_offset(&stamps);
+	target->stamps.departures += exchange->departed;
+	target->stamps.follow_ups += followed;
+	target->stamps.arrivals += exchange->arrived;
+	histogram_record(target->residence, sample.residence.v);
+	histogram_record(sample.disturbed ? target->disturbed_rtt : target->paths[path].rtt, sample.rtt.v);
+	if (exchange->synchronised && !sample.disturbed)
+		count_one_way(target, &stamps, sample.rtt, exchange->clock_error);
+	if (sample.rtt.v < target->best_rtt.v) {
+		target->best_rtt = sample.rtt;
+		target->best_offset = sample.offset;
+	}
+	put_sample(prober, &sample);
+}
+
+static void release(struct prober *prober, struct prober_target *target, int path, const struct ns *left)
+{
+	if (!target->held || !target->held[path].waits)
+		return;
+	target->held[path].waits = false;
+	count(prober, target, path, &target->held[path], left);
+}
+
+void target_take_exchange(struct prober *prober, struct prober_target *target, int path,
+			  const struct prober_exchange *exchange)
+{
+	if (!target->held) {
+		count(prober, target, path, exchange, NULL);
+		return;
+	}
+	release(prober, target, path, NULL);
+	target->held[path] = *exchange;
+	target->held[path].waits = true;
+}
+
+void target_follow_up(struct prober *prober, struct prober_target *target, int path, const struct tlv_reading *tlvs)
+{
+	if (tlvs->filled >> TLV_FOLLOW_UP & 1 && !tlvs->bad_hmac && target->held[path].waits &&
+	    tlvs->follow_up_sequence == target->held[path].answer_sequence)
+		release(prober, target, path, &tlvs->follow_up_at);
+}
+
+void target_release(struct prober *prober, struct prober_target *target)
+{
+	for (uint32_t path = 0; target->held && path < target->path_count; path++)
+		release(prober, target, (int)path, NULL);
+}
