@@ -350,6 +350,21 @@ static struct stamp read_departure(struct msghdr *message)
 	return (struct stamp){.clock = CLOCK_WALL};
 }
 
+/* The error queue does not say how long a packet was that it cut off: its IP header does. */
+static struct kernel_departure read_copy(const uint8_t *copy, const struct mmsghdr *message, struct frame *frame)
+{
+	struct kernel_departure departure = {.frame = frame, .bytes = copy, .captured = message->msg_len};
+	bool cut_off = message->msg_hdr.msg_flags & MSG_TRUNC;
+
+	if (departure.captured > COPY_BYTES)
+		departure.captured = COPY_BYTES;
+	*frame = frame_read(copy, departure.captured, cut_off ? UINT16_MAX : departure.captured);
+	departure.length = departure.captured;
+	if (cut_off && frame->payload)
+		departure.length = (size_t)(frame->payload - copy) + frame->payload_bytes;
+	return departure;
+}
+
 void kernel_stamps_departures(struct kernel_stamps *stamps, kernel_stamps_left *left, void *context)
 {
 	struct mmsghdr messages[BATCH];
@@ -360,13 +375,12 @@ void kernel_stamps_departures(struct kernel_stamps *stamps, kernel_stamps_left *
 	do {
 		got = receive_copies(stamps, stamps->driver_socket, MSG_ERRQUEUE, messages);
 		for (int i = 0; i < got; i++) {
-			size_t length = messages[i].msg_len, captured = length < COPY_BYTES ? length : COPY_BYTES;
-			struct frame frame = frame_read(stamps->copies[i], captured, length);
-			struct stamp at = read_departure(&messages[i].msg_hdr);
+			struct frame frame;
+			struct kernel_departure departure = read_copy(stamps->copies[i], &messages[i], &frame);
 
-			if (is_stamp_frame(&frame) && at.valid)
-				left(context,
-				     &(struct kernel_departure){&frame, stamps->copies[i], captured, length, at});
+			departure.at = read_departure(&messages[i].msg_hdr);
+			if (is_stamp_frame(&frame) && departure.at.valid)
+				left(context, &departure);
 		}
 	} while (got == BATCH);
 }

@@ -58,6 +58,7 @@ check "the kernel stamps the departure of every probe" jq -e '.run.departures >=
 expect "the defaults" '.headers == {"request_ttl": 255, "ttl": 255, "dscp": 0, "ecn": 0, "dont_fragment": true, "congested": 0}'
 probes --mtu 9000 --size 9000
 expect "packets of the MTU, 9000 bytes" true
+check "the kernel stamps the departure of long packets too" jq -e '.run.departures >= 20' <<<"$out"
 probes --tlv location,timestamp,class,direct,follow-up,destination --dscp 10 --ecn 1 --poisson --seed 5
 expect "TLVs are filled in by the reflector, and read" '.tlvs | .filled == ["location", "timestamp", "class", "direct", "follow-up",
 	"destination"] and .flagged == [] and .location.source == "10.89.0.1" and .location.destination == "10.89.0.2" and
