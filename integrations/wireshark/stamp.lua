@@ -55,6 +55,8 @@ field("rp", "uint16", "Reverse path refused", base.DEC, nil, 0x0003)
 field("direct_sent", "uint32", "Sent by the Session-Sender")
 field("direct_received", "uint32", "Received by the Session-Reflector")
 field("direct_answered", "uint32", "Sent by the Session-Reflector")
+field("member_sender", "uint16", "Sender micro-session ID")
+field("member_reflector", "uint16", "Reflector micro-session ID")
 field("follow_seq", "uint32", "Sequence number of the answer before")
 field("follow_time", "absolute_time", "It left at", base.UTC)
 field("follow_method", "uint8", "Method", base.DEC, methods)
@@ -132,6 +134,9 @@ local values = {
 	[8] = {16, function(node, value) node:add(f.hmac, value(0, 16)) end},
 	[9] = {4, function(node, value)
 		if value:len() == 4 then node:add(f.ipv4, value) elseif value:len() == 16 then node:add(f.ipv6, value) end
+	end},
+	[11] = {4, function(node, value)
+		add_fields(node, value, {{"member_sender", 2}, {"member_reflector", 2}})
 	end},
 }
 

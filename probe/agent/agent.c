@@ -58,6 +58,7 @@ static int create_reflector(struct agent *agent, struct error *err)
 		.total_pps = agent->options.total_pps,
 		.keys = agent->options.keys,
 		.stateless = agent->options.stateless,
+		.member = agent->options.member,
 	};
 
 	memcpy(rules.mac, agent->mac, FRAME_MAC_BYTES);
@@ -284,6 +285,7 @@ void agent_summarise(struct agent *agent, struct agent_summary *summary)
 		.broken_frames = agent->broken_frames,
 		.unfinished_checksums = agent->unfinished_checksums,
 		.bad_hmac = agent->prober.bad_hmac,
+		.other_member = agent->prober.other_member,
 		.other_vlan = agent->other_vlan,
 		.interval = prober_interval(&agent->prober),
 		.limited = agent->prober.limited,

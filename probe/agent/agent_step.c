@@ -394,6 +394,8 @@ static struct tlv_request tlvs_of(const struct agent *agent, const struct prober
 		.dscp = options->dscp,
 		.sent = probe->request.sequence + 1,
 		.destination = probe->target->peer.address,
+		.member = options->member,
+		.peer_member = probe->target->peer_member,
 		.padding = agent->padding,
 	};
 }
@@ -429,8 +431,8 @@ static void write_probe(const struct agent *agent, const struct prober_probe *pr
 	request.error = agent->error_estimate;
 	request.sent_at = sent_at;
 	stamp_write_request(&request, payload);
-	if (agent->options.key)
-		stamp_sign(agent->options.key, payload);
+	if (request.authenticated)
+		stamp_sign(probe->ttl ? agent->prober.trace_key : agent->options.key, payload);
 	if (agent->options.tlvs || agent->padding || probe->padding) {
 		const struct tlv_request tlvs = tlvs_of(agent, probe);
 

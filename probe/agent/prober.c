@@ -28,6 +28,9 @@ int prober_create(struct prober *prober, const struct agent_options *options, st
 	prober->session = (uint16_t)(1 + rng_below(&prober->rng, 65535));
 	if (options->session || options->key)
 		prober->session = options->key ? options->key->session : options->session;
+	if (options->key)
+		prober->trace_key =
+			options->keys ? stamp_keys_for(options->keys, stamp_companion(prober->session)) : options->key;
 	if (options->samples)
 		prober->samples = spsc_create(options->samples, sizeof(struct agent_sample));
 	if (prober_choose_ports(prober, &prober->rng) || (options->samples && !prober->samples)) {
@@ -84,6 +87,7 @@ static struct prober_target *target_create(const struct prober *prober, const st
 	if (!target)
 		return NULL;
 	target->peer = *peer;
+	target->peer_member = options->peer_member;
 	target->best_rtt.v = INT64_MAX;
 	target->paths = calloc(options->paths, sizeof *target->paths);
 	target->disturbed_rtt = prober_histogram(prober);

@@ -14,12 +14,14 @@ static void take_greeting(struct prober *prober, struct prober_target *target, c
 		session_set_stateful(target->paths[path].session);
 }
 
-static void note_headers(struct agent_headers *seen, const struct frame *frame, const struct stamp_reply *reply)
+static void note_headers(struct agent_headers *seen, uint8_t sent_ttl, const struct frame *frame,
+			 const struct stamp_reply *reply)
 {
 	*seen = (struct agent_headers){
 		.seen = true,
 		.request_ttl = reply->request_ttl,
 		.ttl = frame->ttl,
+		.sent_ttl = sent_ttl,
 		.dscp = frame->dscp,
 		.ecn = frame->ecn,
 		.may_fragment = frame->may_fragment,
@@ -35,6 +37,8 @@ static int read_reply(struct prober *prober, const struct frame *frame, struct s
 		return stamp_read_reply(frame->payload, frame->payload_bytes, reply);
 	if (stamp_read_authenticated_reply(frame->payload, frame->payload_bytes, reply))
 		return -EBADMSG;
+	if (reply->session != prober->session)
+		key = prober->trace_key;
 	if (stamp_is_signed(key, frame->payload, frame->payload_bytes))
 		return 0;
 	prober->bad_hmac++;
@@ -53,6 +57,21 @@ static bool note_tlvs(struct prober *prober, struct tlv_reading *tlvs, const str
 		 frame->payload_bytes - base, tlvs);
 	prober->bad_hmac += tlvs->bad_hmac;
 	return true;
+}
+
+/* RFC 9534 section 3.2: an answer that names other links than the probe must not count. The peer's is learned. */
+static bool is_of_member(struct prober *prober, struct prober_target *target)
+{
+	const struct tlv_reading *tlvs = &target->tlvs;
+
+	if (!prober->options->member || !(tlvs->filled >> TLV_MICRO_SESSION & 1))
+		return true;
+	if (!target->peer_member && tlvs->member == prober->options->member)
+		target->peer_member = tlvs->peer_member;
+	if (tlvs->member == prober->options->member && tlvs->peer_member == target->peer_member)
+		return true;
+	prober->other_member++;
+	return false;
 }
 
 static void take_fresh(struct prober *prober, struct prober_target *target, int path, const struct stamp_reply *reply,
@@ -86,6 +105,7 @@ bool prober_answer(struct prober *prober, const struct frame *frame, const struc
 	struct stamp_reply reply;
 	enum session_answer answer;
 	struct session *session;
+	bool has_tlvs;
 
 	if (!target || read_reply(prober, frame, &reply))
 		return false;
@@ -103,12 +123,15 @@ bool prober_answer(struct prober *prober, const struct frame *frame, const struc
 	path = target_path(target, (uint32_t)path);
 	if (path < 0)
 		return true; /* a port that was measured before the routes changed */
+	has_tlvs = note_tlvs(prober, &target->tlvs, frame, &reply);
+	if (has_tlvs && !is_of_member(prober, target))
+		return true;
 	session = target->paths[path].session;
 	prober->outstanding -= session_outstanding(session);
 	answer = session_receive(session, reply.request_sequence, reply.sequence, &probe);
 	prober->outstanding += session_outstanding(session);
-	note_headers(&target->headers, frame, &reply);
-	if (note_tlvs(prober, &target->tlvs, frame, &reply) && target->held)
+	note_headers(&target->headers, prober->options->ttl, frame, &reply);
+	if (has_tlvs && target->held)
 		target_follow_up(prober, target, path, &target->tlvs);
 	if (answer == SESSION_FRESH)
 		take_fresh(prober, target, path, &reply, &probe, arrival);

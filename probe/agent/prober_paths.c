@@ -131,7 +131,8 @@ bool prober_take_trace(struct prober *prober, struct stamp now, const struct nei
 			.source_port = prober->ports[trace.candidate],
 			.ttl = trace.ttl,
 			.padding = (uint16_t)(TRACE_PADDING + trace.ttl),
-			.request = {.session = (uint16_t)(prober->session ^ 1),
+			.request = {.session = stamp_companion(prober->session),
+				    .authenticated = prober->options->key,
 				    .sequence = TRACE_SEQUENCE | trace.candidate << 8 | trace.ttl},
 		};
 		return true;
@@ -167,7 +168,7 @@ bool prober_trace_answer(struct prober *prober, struct prober_target *target, co
 void prober_expired(struct prober *prober, const struct expired *expired, struct stamp now)
 {
 	int16_t candidate = prober->path_of_port[expired->source_port];
-	size_t overhead = UDP_HEADER_BYTES + STAMP_BYTES + TRACE_PADDING;
+	size_t overhead = UDP_HEADER_BYTES + stamp_bytes(prober->options->key) + TRACE_PADDING;
 	struct paths_probe trace = {(uint32_t)candidate, (uint8_t)(expired->udp_bytes - overhead)};
 	struct prober_target *target;
 

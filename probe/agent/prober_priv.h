@@ -58,6 +58,7 @@ struct prober_target {
 	bool ssid_ignored;
 	struct agent_headers headers;
 	struct tlv_reading tlvs;
+	uint16_t peer_member;         /* of a LAG, as the peer said */
 	struct prober_exchange *held; /* [options->paths] the newest, until follow-up telemetry corrects its t3 */
 	struct ns best_rtt, best_offset;
 	struct stamp last_answer, began;
@@ -69,12 +70,13 @@ struct prober {
 	const struct agent_options *options;
 	struct dp_clock *clock;
 	size_t target_count, target_capacity, id_capacity;
-	struct prober_target **targets; /* in the order in which they were added */
-	struct prober_target **by_id;   /* the same in another order */
-	struct hash_table by_address;   /* identifiers, to find an answer's target */
-	uint16_t *ports;                /* prober_candidates() of them, and one for greetings */
-	int16_t *path_of_port;          /* 65536, -1 = none of ours */
-	uint16_t session;               /* SSID */
+	struct prober_target **targets;    /* in the order in which they were added */
+	struct prober_target **by_id;      /* the same in another order */
+	struct hash_table by_address;      /* identifiers, to find an answer's target */
+	uint16_t *ports;                   /* prober_candidates() of them, and one for greetings */
+	int16_t *path_of_port;             /* 65536, -1 = none of ours */
+	uint16_t session;                  /* SSID */
+	const struct stamp_key *trace_key; /* of the session that looks for paths, its companion */
 	enum agent_mode mode;
 	struct stamp schedule_start, next_due; /* probe number `turn` is due at schedule_start + turn * gap_ns */
 	uint64_t turn;
@@ -82,7 +84,7 @@ struct prober {
 	double gap_ns;
 	struct rng rng;
 	bool limited; /* gap_ns is probe_pps's, not the interval's */
-	uint64_t skipped, outstanding, bad_hmac;
+	uint64_t skipped, outstanding, bad_hmac, other_member;
 	int64_t next_trace_ns; /* see prober_paths.c */
 	size_t trace_turn;
 	struct prober_path *wheel[PROBER_WHEEL_SLOTS]; /* sessions by the tick at which their oldest probe is lost */

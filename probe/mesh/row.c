@@ -345,6 +345,9 @@ static json_t *tlvs_json(const struct tlv_reading *from)
 		json_object_set_new(tlvs, "direct",
 				    json_pack("{s:I,s:I,s:I}", "sent", (json_int_t)from->sent, "received",
 					      (json_int_t)from->received, "answered", (json_int_t)from->answered));
+	if (from->filled >> TLV_MICRO_SESSION & 1)
+		json_object_set_new(tlvs, "micro_session",
+				    json_pack("{s:i,s:i}", "sender", from->member, "reflector", from->peer_member));
 	if (from->filled >> TLV_FOLLOW_UP & 1)
 		json_object_set_new(tlvs, "follow_up",
 				    json_pack("{s:I,s:f}", "sequence", (json_int_t)from->follow_up_sequence, "left_at",
@@ -378,6 +381,21 @@ static json_t *one_way_json(const struct mesh_pair *from)
 			 "error_us", from->one_way_error_us);
 }
 
+/* Hops from the hop limits at both ends; null where an end does not say, or does not send with 255 (RFC 8762 section
+ * 4).
+ */
+static json_t *hops_there_json(const struct agent_headers *headers)
+{
+	bool known = headers->request_ttl && headers->request_ttl <= headers->sent_ttl;
+
+	return known ? json_integer(headers->sent_ttl - headers->request_ttl) : json_null();
+}
+
+static json_t *hops_back_json(const struct agent_headers *headers)
+{
+	return headers->seen && headers->ttl > 128 ? json_integer(UINT8_MAX - headers->ttl) : json_null();
+}
+
 static json_t *pair_json(const struct mesh_pair *from)
 {
 	struct latency_entry entry = mesh_pair_entry(from);
@@ -396,6 +414,8 @@ static json_t *pair_json(const struct mesh_pair *from)
 	json_object_set_new(pair, "disturbed", json_integer((json_int_t)from->disturbed));
 	json_object_set_new(pair, "ssid_ignored", json_boolean(from->ssid_ignored));
 	json_object_set_new(pair, "headers", headers_json(&from->headers));
+	json_object_set_new(pair, "hops_there", hops_there_json(&from->headers));
+	json_object_set_new(pair, "hops_back", hops_back_json(&from->headers));
 	json_object_set_new(pair, "tlvs", tlvs_json(&from->tlvs));
 	json_object_set_new(pair, "updated_at", json_real(ns_to_s(from->updated_at)));
 	json_object_set_new(pair, "rtt_us", mesh_distribution_json(&from->rtt));

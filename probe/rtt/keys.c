@@ -135,6 +135,13 @@ const struct stamp_key *stamp_keys_find(const struct stamp_keys *keys, uint16_t 
 	return NULL;
 }
 
+const struct stamp_key *stamp_keys_for(const struct stamp_keys *keys, uint16_t session)
+{
+	const struct stamp_key *key = stamp_keys_find(keys, session);
+
+	return key ? key : stamp_keys_find(keys, stamp_companion(session));
+}
+
 void stamp_hmac(const struct stamp_key *key, const uint8_t *head, size_t head_bytes, const uint8_t *tail,
 		size_t tail_bytes, uint8_t out[STAMP_HMAC_BYTES])
 {

@@ -255,7 +255,7 @@ static bool is_replay(struct replay *replay, const struct stamp_request *request
 /* Of an authentic request its key, else NULL. */
 static const struct stamp_key *authenticate(struct reflector *reflector, const struct frame *request, uint16_t session)
 {
-	const struct stamp_key *key = stamp_keys_find(reflector->rules.keys, session);
+	const struct stamp_key *key = stamp_keys_for(reflector->rules.keys, session);
 
 	if (!key)
 		reflector->counters.unknown_session++;
@@ -284,6 +284,7 @@ static int answer_tlvs(const struct reflector *reflector, const struct frame *re
 		.follow_up_sequence = entry->left_sequence,
 		.follow_up_at = {entry->left_ns},
 		.format = answer->reply.error.format,
+		.member = reflector->rules.member,
 	};
 
 	return tlv_answer(&facts, tlvs, request->payload_bytes - stamp_bytes(asked->authenticated));
@@ -307,6 +308,11 @@ int reflector_prepare(struct reflector *reflector, const struct frame *request, 
 		return -EBADMSG;
 	if (keys && !(answer->key = authenticate(reflector, request, asked.session)))
 		return -EBADMSG;
+	if (reflector->rules.member && !asked.twamp &&
+	    !tlv_is_for_member(reflector->rules.member, payload + base, request->payload_bytes - base)) {
+		reflector->counters.other_member++;
+		return -EBADMSG;
+	}
 	entry = find(reflector, &reflector->sessions, request->source_address, request->source_port, asked.session);
 	entry->last_used = ++reflector->uses;
 	if (keys && is_replay(&entry->replay, &asked)) {

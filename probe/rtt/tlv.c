@@ -20,9 +20,15 @@ enum {
 };
 
 static const char *const names[TLV_TYPES] = {
-	[TLV_PADDING] = "padding", [TLV_LOCATION] = "location",       [TLV_TIMESTAMP] = "timestamp",
-	[TLV_CLASS] = "class",     [TLV_DIRECT] = "direct",           [TLV_FOLLOW_UP] = "follow-up",
-	[TLV_HMAC] = "hmac",       [TLV_DESTINATION] = "destination",
+	[TLV_PADDING] = "padding",
+	[TLV_LOCATION] = "location",
+	[TLV_TIMESTAMP] = "timestamp",
+	[TLV_CLASS] = "class",
+	[TLV_DIRECT] = "direct",
+	[TLV_FOLLOW_UP] = "follow-up",
+	[TLV_MICRO_SESSION] = "micro-session",
+	[TLV_HMAC] = "hmac",
+	[TLV_DESTINATION] = "destination",
 };
 
 const char *tlv_name(enum tlv_type type)
@@ -62,6 +68,7 @@ static size_t value_bytes(const struct tlv_request *request, enum tlv_type type)
 		return LOCATION_BYTES;
 	case TLV_TIMESTAMP:
 	case TLV_CLASS:
+	case TLV_MICRO_SESSION:
 		return 4;
 	case TLV_DIRECT:
 		return 12;
@@ -118,6 +125,9 @@ static void write_value(const struct tlv_request *request, int type, uint8_t *va
 		put32(value, request->sent);
 	} else if (type == TLV_DESTINATION) {
 		put_address(value, request->destination);
+	} else if (type == TLV_MICRO_SESSION) {
+		put16(value, request->member);
+		put16(value + 2, request->peer_member);
 	}
 }
 
@@ -283,10 +293,31 @@ static int answer_one(const struct tlv_facts *facts, const struct tlv *tlv)
 		if (!is_destination(tlv, facts->request->destination_address))
 			tlv->at[0] = TLV_UNRECOGNISED;
 		break;
+	case TLV_MICRO_SESSION:
+		put16(tlv->value + 2, facts->member);
+		break;
 	default:
 		break;
 	}
 	return -1;
+}
+
+bool tlv_is_for_member(uint16_t member, const uint8_t *bytes, size_t length)
+{
+	uint8_t *writable = (uint8_t *)(uintptr_t)bytes; /* only next_tlv() sees it */
+	struct tlv tlv;
+
+	for (size_t at = 0; next_tlv(writable, length, &at, &tlv);)
+		if (tlv.type == TLV_MICRO_SESSION && !tlv.cut && is_length_of(&tlv) && get16(tlv.value + 2) &&
+		    get16(tlv.value + 2) != member)
+			return false;
+	return true;
+}
+
+static bool is_known(const struct tlv_facts *facts, const struct tlv *tlv)
+{
+	return tlv_name((enum tlv_type)tlv->type) && (tlv->type != TLV_HMAC || facts->key) &&
+	       (tlv->type != TLV_MICRO_SESSION || facts->member);
 }
 
 int tlv_answer(const struct tlv_facts *facts, uint8_t *bytes, size_t length)
@@ -300,7 +331,7 @@ int tlv_answer(const struct tlv_facts *facts, uint8_t *bytes, size_t length)
 		return -1;
 	}
 	for (size_t at = 0; next_tlv(bytes, length, &at, &tlv);) {
-		bool known = tlv_name((enum tlv_type)tlv.type) && !(tlv.type == TLV_HMAC && !facts->key);
+		bool known = is_known(facts, &tlv);
 		int wanted;
 
 		tlv.at[0] = known ? 0 : TLV_UNRECOGNISED;
@@ -372,6 +403,9 @@ static void read_one(const struct tlv *tlv, enum stamp_format format, struct tlv
 		reading->follow_up_sequence = get32(value);
 		if (stamp_get_time(value + 4, format, &reading->follow_up_at))
 			reading->follow_up_at = (struct ns){0};
+	} else if (tlv->type == TLV_MICRO_SESSION) {
+		reading->member = get16(value);
+		reading->peer_member = get16(value + 2);
 	}
 }
 

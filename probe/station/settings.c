@@ -129,6 +129,27 @@ static int read_vlan(const struct station_settings *settings, struct agent_optio
 	return 0;
 }
 
+/* "3" or "3,7": member links of a LAG, ours and the peers'. */
+static int read_member(const struct station_settings *settings, struct agent_options *options, struct error *err)
+{
+	char text[16], *peer;
+	int64_t ours, theirs = 0;
+
+	if (!settings->member)
+		return 0;
+	snprintf(text, sizeof text, "%s", settings->member);
+	peer = strchr(text, ',');
+	if (peer)
+		*peer++ = '\0';
+	if (strlen(settings->member) >= sizeof text || number_parse_i64(text, &ours) || ours < 1 || ours > UINT16_MAX ||
+	    (peer && (number_parse_i64(peer, &theirs) || theirs < 1 || theirs > UINT16_MAX)))
+		return bad_option(err, "micro-session", "ID or ID,PEER, each 1 to 65535", settings->member);
+	options->member = (uint16_t)ours;
+	options->peer_member = (uint16_t)theirs;
+	options->tlvs |= UINT32_C(1) << TLV_MICRO_SESSION;
+	return 0;
+}
+
 /* "class,direct" */
 static int read_tlvs(const struct station_settings *settings, struct agent_options *options, struct error *err)
 {
@@ -143,8 +164,8 @@ static int read_tlvs(const struct station_settings *settings, struct agent_optio
 		int type = TLV_TYPES - 1;
 
 		while (type > 0 &&
-		       (i >= TLV_TYPES || type == TLV_HMAC || type == TLV_PADDING || !tlv_name((enum tlv_type)type) ||
-			strcmp(tlv_name((enum tlv_type)type), fields[i]) != 0))
+		       (i >= TLV_TYPES || type == TLV_HMAC || type == TLV_PADDING || type == TLV_MICRO_SESSION ||
+			!tlv_name((enum tlv_type)type) || strcmp(tlv_name((enum tlv_type)type), fields[i]) != 0))
 			type--;
 		if (!type)
 			return bad_option(err, "tlv",
@@ -193,8 +214,6 @@ static int read_paths(const struct station_settings *settings, struct agent_opti
 
 	options->find_paths = strcmp(settings->paths, "auto") == 0;
 	options->paths = AGENT_AUTO_PATHS;
-	if (options->find_paths && settings->keys_path)
-		return error_set(err, EINVAL, "--paths auto and --keys are mutually exclusive");
 	if (options->find_paths)
 		return 0;
 	if (number_parse_i64(settings->paths, &paths) || paths < 1 || paths > 256)
@@ -250,6 +269,8 @@ static int read_settings(struct station *station, struct error *err)
 		code = read_vlan(settings, options, err);
 	if (!code)
 		code = read_tlvs(settings, options, err);
+	if (!code)
+		code = read_member(settings, options, err);
 	return code ? code : read_slot(settings, options, err);
 }
 

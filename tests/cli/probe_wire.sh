@@ -10,6 +10,7 @@ refuses "a VLAN beyond the last" 2 '--vlan: expected ID or ID,PRIORITY' "$nomora
 refuses "a priority beyond the last" 2 '--vlan: expected ID or ID,PRIORITY' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --vlan 5,8
 refuses "a VLAN that is no number" 2 '--vlan: expected ID or ID,PRIORITY' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --vlan 5x
 refuses "a size without room for padding" 2 '--size: expected 72, or 76 and more, found 74' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --size 74
+refuses "a member link beyond the last" 2 '--micro-session: expected ID or ID,PEER' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --micro-session 65536
 refuses "a TLV that nobody knows" 2 '--tlv: expected names such as' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --tlv class,colour
 refuses "a size beyond --mtu" 2 '--size 1501 is more than --mtu 1500' "$nomora" probe eth0 --address 10.89.0.1 --peers "$scratch/peers" --size 1501
 [ "$(id -u)" -eq 0 ] || { skip "the rest" "needs root"; plan; exit 0; }
@@ -134,16 +135,22 @@ end_reflector
 # Authenticated, with a key of their own; what is signed with another one has no answer.
 (umask 077 && printf '7 %s\n' "$(printf '%02x' {0..31})" >"$scratch/keys" && printf '7 %s\n' "$(printf '%02x' {1..32})" >"$scratch/others")
 ours=10.89.0.1/24 theirs=10.89.0.2/24 peers=$scratch/peers
-reflector --keys "$scratch/keys"
-probes --keys "$scratch/keys" --size 300 --tlv class,direct
-expect "authenticated probes are answered, and so are their TLVs" '.tlvs | .filled == ["class", "direct", "hmac", "padding"] or
-	(.filled | sort) == ["class", "direct", "hmac", "padding"] and .flagged == [] and (.bad_hmac | not)'
+reflector --keys "$scratch/keys" --micro-session 7
+probes --keys "$scratch/keys" --size 300 --tlv class,direct --micro-session 3
+expect "authenticated probes are answered, and so are their TLVs" '.tlvs | .filled == ["class", "direct", "hmac", "micro-session", "padding"] or
+	(.filled | sort) == ["class", "direct", "hmac", "micro-session", "padding"] and .flagged == [] and (.bad_hmac | not)'
+expect "the two ends name their member links of a LAG, and the hops between" '.tlvs.micro_session == {"sender": 3, "reflector": 7} and
+	.hops_there == 0 and .hops_back == 0'
 # Nothing is answered: the MAC is given, so that no probe waits for ARP, and the reflector has time to take them.
 printf 'a 10.89.0.1\nb 10.89.0.2 %s\n' "$(ip -n "$net-b" -j link show eth0 | jq -r '.[0].address')" >"$scratch/known"
 run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/known" --count 20 --interval-us 1000 --wait 0 \
 	--timeout-ms 1500 --keys "$scratch/others" --json
 wrong=$out$code
+run ip netns exec "$net-a" "$nomora" probe eth0 --address 10.89.0.1/24 --peers "$scratch/known" --count 20 --interval-us 1000 --wait 0 \
+	--timeout-ms 1500 --keys "$scratch/keys" --micro-session 3,8 --json
+[ "$code" -eq 3 ] && pass "probes for another member link have no answer" || fail "probes for another member link have no answer" "exit $code" "$out" "$err"
 end_reflector
+check "and are counted" jq -e '.run.reflector.other_member >= 5' <<<"$report"
 check "those signed with another key are not, and counted" jq -e '.run.reflector | .bad_hmac >= 5 and .replayed == 0' <<<"$report"
 [ "${wrong: -1}" -eq 3 ] && pass "exit 3" || fail "exit 3" "$wrong"
 plan

@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reflector_answer answer;
 
 	memcpy(rules.mac, frame.destination_mac, sizeof rules.mac);
+	rules.member = (uint16_t)(size % 4);
 	if (size % 2)
 		rules.keys = &keys;
 	reflector = reflector_create(16, &rules);

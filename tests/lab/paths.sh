@@ -35,11 +35,12 @@ figures() {
 check "all four paths are known by their hops, and the delay is on spine2's alone" figures
 
 printf 'h2 fd77::2:101\nh3 fd77::3:101\n' >"$scratch/peers6"
-on h3 "$nomora" reflect eth0 --address fd77::3:101/128 --gateway fe80::1 --quiet >"$scratch/reflect6" 2>&1 &
+(umask 077 && printf '8 %s\n' "$(printf '%02x' {0..31})" >"$scratch/keys")
+on h3 "$nomora" reflect eth0 --address fd77::3:101/128 --gateway fe80::1 --keys "$scratch/keys" --quiet >"$scratch/reflect6" 2>&1 &
 run on h2 "$nomora" probe eth0 --address fd77::2:101/128 --gateway fe80::1 --peers "$scratch/peers6" --paths auto --seed 7 \
-	--interval-us 5000 --count 50 --wait 60 --quiet --json
+	--keys "$scratch/keys" --interval-us 5000 --count 50 --wait 60 --quiet --json
 hops=$(printf '%s' "$out" | python3 -c 'import json, sys; print(sorted(p["hops"][1] for p in json.load(sys.stdin)["peers"][0]["paths"]))')
-check "IPv6 has four paths as well ($hops)" test "$hops" = "['fd78::1', 'fd78::2', 'fd78::3', 'fd78::4']"
+check "authenticated IPv6 has four paths as well ($hops)" test "$hops" = "['fd78::1', 'fd78::2', 'fd78::3', 'fd78::4']"
 
 on h1 "$nomora" mesh agent eth0 --address 10.77.1.101/32 --gateway 10.77.1.254 --peers "$scratch/peers" --live "$live" --paths auto \
 	--interval-us 5000 --window 0.5 --quiet >"$scratch/agent" 2>&1 &

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <probe/rtt/reflector.h>
+#include <probe/rtt/tlv.h>
 
 static const struct stamp_error_estimate estimate = {false, STAMP_PTP, 4, 7};
 static const uint32_t net = 0x0a000000; /* 10.0.0.0/24, we are .1 */
@@ -384,6 +385,51 @@ Test(reflector, each_authentic_request_is_answered_once)
 			     steps[i].answered, "step %zu", i);
 	cr_assert_eq(reflector_counters(reflector).replayed, 7);
 	reflector_destroy(reflector);
+}
+
+/* The session that looks for paths: the same key under another identifier, and a replay window of its own. */
+Test(reflector, a_session_without_a_key_has_its_companions)
+{
+	struct stamp_key companion = key;
+	struct reflector_rules with_keys = rules;
+	struct reflector *reflector;
+	uint8_t payload[STAMP_AUTHENTICATED_BYTES];
+
+	companion.session = stamp_companion(key.session);
+	with_keys.keys = &keys;
+	reflector = reflector_create(16, &with_keys);
+	cr_assert_eq(ask_signed(reflector, &key, 1000, t2.v, payload), 0);
+	cr_assert_eq(ask_signed(reflector, &companion, 3, t2.v - 1000, payload), 0);
+	cr_assert(stamp_is_signed(&key, payload, sizeof payload));
+	cr_assert_eq(ask_signed(reflector, &companion, 3, t2.v - 1000, payload), -EBADMSG, "again");
+	cr_assert_eq(reflector_counters(reflector).sessions, 2);
+	cr_assert_eq(reflector_counters(reflector).replayed, 1);
+	companion.session = (uint16_t)(key.session + 2);
+	cr_assert_eq(ask_signed(reflector, &companion, 4, t2.v, payload), -EBADMSG, "a stranger's");
+	reflector_destroy(reflector);
+}
+
+Test(reflector, a_request_for_another_member_link_has_no_answer)
+{
+	static const uint8_t micro_session[] = {0x80, TLV_MICRO_SESSION, 0, 4, 0, 3, 0, 7};
+	struct stamp_request request = {1, {t2.v}, {false, STAMP_PTP, 0, 1}, 9, 0};
+	uint8_t payload[STAMP_BYTES + sizeof micro_session];
+	struct frame frame = frame_from(net + 2, 50000, payload, sizeof payload);
+	struct reflector_rules of_member = rules;
+	struct reflector_answer prepared;
+
+	for (uint16_t member = 7; member <= 8; member++) {
+		struct reflector *reflector;
+
+		stamp_write_request(&request, payload);
+		memcpy(payload + STAMP_BYTES, micro_session, sizeof micro_session);
+		of_member.member = member;
+		reflector = reflector_create(16, &of_member);
+		cr_assert_eq(reflector_prepare(reflector, &frame, t2, estimate, payload, &prepared),
+			     member == 7 ? 0 : -EBADMSG);
+		cr_assert_eq(reflector_counters(reflector).other_member, member - 7);
+		reflector_destroy(reflector);
+	}
 }
 
 /* A request at this time; the number of its answer, or -1. */

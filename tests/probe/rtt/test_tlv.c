@@ -23,7 +23,8 @@ static const struct tlv_facts facts = {.request = &request,
 				       .follow_up = true,
 				       .follow_up_sequence = 2,
 				       .follow_up_at = {INT64_C(1795188663000005000)},
-				       .format = STAMP_PTP};
+				       .format = STAMP_PTP,
+				       .member = 7};
 
 /* Bytes that came and those that go back. */
 static const struct {
@@ -77,6 +78,8 @@ static const struct {
 	 {0, 2, 0, 13, 0x03, 0x5e, 0xc3, 0x50, 0x80, 99, 0, 0, 0x40, 7, 0, 1, 0},
 	 -1},
 	{"a location without its ports", 6, {0x80, 2, 0, 2, 0, 0}, {0x40, 2, 0, 2, 0, 0}, -1},
+	{"the member link is named", 8, {0x80, 11, 0, 4, 0, 3, 0, 0}, {0, 11, 0, 4, 0, 3, 0, 7}, -1},
+	{"a member link of 3 bytes", 7, {0x80, 11, 0, 3, 0, 3, 0}, {0x40, 11, 0, 3, 0, 3, 0}, -1},
 	{"an HMAC without a key", 20, {0x80, 8, 0, 16}, {0x80, 8, 0, 16}, -1},
 	{"less than a header", 3, {0x80, 1, 0}, {0x80, 1, 0}, -1},
 };
@@ -91,6 +94,29 @@ Test(tlv, flags_and_answers_of_a_table)
 		for (size_t at = 0; at < sizeof bytes; at++)
 			cr_assert_eq(bytes[at], table[i].out[at], "%s: byte %zu is %02x", table[i].name, at, bytes[at]);
 	}
+}
+
+/* RFC 9534 section 3.2: sender's and reflector's links; 0 = not known yet. */
+Test(tlv, a_request_for_another_member_link_is_recognised)
+{
+	uint8_t bytes[] = {0x80, 4, 0, 4, 0, 0, 0, 0, 0x80, 11, 0, 4, 0, 3, 0, 7};
+
+	cr_assert(tlv_is_for_member(7, bytes, sizeof bytes));
+	cr_assert(!tlv_is_for_member(8, bytes, sizeof bytes));
+	cr_assert(tlv_is_for_member(8, bytes, 8), "says nothing of links");
+	cr_assert(tlv_is_for_member(8, bytes, sizeof bytes - 1), "cut: for tlv_answer() to flag");
+	bytes[15] = 0;
+	cr_assert(tlv_is_for_member(8, bytes, sizeof bytes));
+}
+
+Test(tlv, a_reflector_of_no_group_does_not_understand_member_links)
+{
+	uint8_t bytes[] = {0x80, 11, 0, 4, 0, 3, 0, 0};
+	struct tlv_facts alone = facts;
+
+	alone.member = 0;
+	cr_assert_eq(tlv_answer(&alone, bytes, sizeof bytes), -1);
+	cr_assert(bytes[0] == TLV_UNRECOGNISED && bytes[7] == 0);
 }
 
 Test(tlv, integrity_fails_where_the_hmac_is_wrong_missing_or_misplaced)

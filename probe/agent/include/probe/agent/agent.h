@@ -103,6 +103,7 @@ struct agent_options {
 	bool stateless;                /* answers have the request's number */
 	bool poisson;                  /* RFC 2330 section 11.1: times between probes are exponentially distributed */
 	uint32_t tlvs;                 /* asked for, bits 1 << tlv_type */
+	uint16_t member, peer_member;  /* links of a LAG (RFC 9534), ours and the peers'; 0 = none, learned */
 	const struct stamp_keys *keys; /* of all sessions that we answer; NULL = none is authenticated. Borrowed */
 	const struct stamp_key *key;   /* of our own session, whose SSID it sets; NULL = not authenticated. Borrowed */
 	uint32_t probe_pps;            /* probes a second to all peers, no more; 0 = no limit */
@@ -181,6 +182,7 @@ struct agent_headers {
 	bool seen;
 	uint8_t request_ttl; /* as the request arrived; 0 = unknown */
 	uint8_t ttl, dscp, ecn;
+	uint8_t sent_ttl; /* of the probe, as it left */
 	bool may_fragment;
 	uint64_t congested; /* answers marked "congestion experienced", in the window */
 };
@@ -246,6 +248,7 @@ struct agent_summary {
 	uint64_t send_failures, broken_frames;
 	uint64_t unfinished_checksums; /* dropped: their sender left the checksum to a NIC, and nobody says so */
 	uint64_t bad_hmac;             /* answers to us */
+	uint64_t other_member;         /* answers that came over another link of a LAG */
 	uint64_t other_vlan;           /* STAMP in frames of VLANs that are not ours, which get no answer */
 	struct ns interval;       /* between two probes to a peer, longer than asked for where probe_pps limits it */
 	bool limited;             /* it does */

@@ -34,6 +34,17 @@ int stamp_keys_parse(struct file_lines *lines, struct stamp_keys *keys, struct e
 void stamp_keys_free(struct stamp_keys *keys);
 const struct stamp_key *stamp_keys_find(const struct stamp_keys *keys, uint16_t session); /* or NULL */
 
+/*
+ * A prober that looks for paths does so in a second session beside its own, whose identifier differs in the lowest bit.
+ * A session without a key of its own has that of its companion: the HMAC covers the identifier.
+ */
+static inline uint16_t stamp_companion(uint16_t session)
+{
+	return session ^ 1;
+}
+
+const struct stamp_key *stamp_keys_for(const struct stamp_keys *keys, uint16_t session); /* or NULL */
+
 /* Over `head` and then `tail`, which may be empty. */
 void stamp_hmac(const struct stamp_key *key, const uint8_t *head, size_t head_bytes, const uint8_t *tail,
 		size_t tail_bytes, uint8_t out[STAMP_HMAC_BYTES]);

@@ -37,7 +37,8 @@ struct reflector_rules {
 	uint32_t source_pps, total_pps; /* answers a second to one source, and in all; 0 = no limit */
 	/* Of authenticated sessions; with keys no others are answered. NULL = no session is authenticated. Borrowed. */
 	const struct stamp_keys *keys;
-	bool stateless; /* RFC 8762 section 4: answers have the request's number */
+	uint16_t member; /* of a LAG (RFC 9534): the link that this reflector answers on; 0 = none */
+	bool stateless;  /* RFC 8762 section 4: answers have the request's number */
 };
 
 struct reflector_counters {
@@ -51,7 +52,8 @@ struct reflector_counters {
 	uint64_t source_limited, total_limited;
 	uint64_t unknown_session; /* there is no key for it */
 	uint64_t bad_hmac;
-	uint64_t replayed; /* an authentic request that came before */
+	uint64_t replayed;     /* an authentic request that came before */
+	uint64_t other_member; /* for another link of the LAG */
 	uint64_t sessions, evicted;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Extensions of STAMP packets: TLVs of RFC 8972 section 4 behind the base packet, and the destination address of RFC
- * 9503 section 3. A sender asks by empty TLVs with the U flag, a reflector fills them in place and clears U. Pure.
+ * 9503 section 3, and the member links of RFC 9534 section 3. A sender asks by empty TLVs with the U flag, a reflector
+ * fills them in place and clears U. Pure.
  */
 #ifndef RTT_TLV_H
 #define RTT_TLV_H
@@ -23,6 +24,7 @@ enum tlv_type {
 	TLV_FOLLOW_UP = 7,
 	TLV_HMAC = 8,
 	TLV_DESTINATION = 9,
+	TLV_MICRO_SESSION = 11,
 	TLV_TYPES,
 };
 
@@ -43,7 +45,8 @@ struct tlv_request {
 	uint8_t dscp;                /* class: that the answer is to have */
 	uint32_t sent;               /* direct measurement: packets of this session, with this one */
 	ip_address destination;
-	size_t padding; /* bytes of all the rest: 0, or 4 at least */
+	uint16_t member, peer_member; /* micro-session: of the links of a LAG at both ends; peer's 0 = unknown */
+	size_t padding;               /* bytes of all the rest: 0, or 4 at least */
 };
 
 size_t tlv_request_bytes(const struct tlv_request *request);
@@ -62,7 +65,12 @@ struct tlv_facts {
 	uint32_t follow_up_sequence;
 	struct ns follow_up_at;
 	enum stamp_format format;
+	uint16_t member; /* of a LAG, that the request came in on; 0 = none: micro-sessions are not understood */
 };
+
+/* False: the TLVs name another member link of ours than this one, so that there must be no answer (RFC 9534 section
+ * 3.2). */
+bool tlv_is_for_member(uint16_t member, const uint8_t *bytes, size_t length);
 
 /*
  * Fills the TLVs of a request, all but their HMAC. Sets U on those of unknown type and on a destination that is not
@@ -86,13 +94,15 @@ struct tlv_reading {
 	uint32_t sent, received, answered; /* direct measurement */
 	uint32_t follow_up_sequence;
 	struct ns follow_up_at;
+	uint16_t member, peer_member; /* micro-session: ours as we sent it, the peer's */
 };
 
 /* Of an answer whose base packet has this sequence number and format of stamps. */
 void tlv_read(const struct stamp_key *key, uint32_t sequence, enum stamp_format format, const uint8_t *bytes,
 	      size_t length, struct tlv_reading *reading);
 
-/* "location", "timestamp", "class", "direct", "follow-up", "destination", "padding", "hmac"; NULL for others. */
+/* "location", "timestamp", "class", "direct", "follow-up", "destination", "micro-session",
+ * "padding", "hmac"; NULL for others. */
 const char *tlv_name(enum tlv_type type);
 
 #endif

@@ -17,7 +17,7 @@
 
 struct station_settings {
 	const char *address, *peers_path, *name, *gateway, *row_path, *samples_path, *slot, *allow, *live_path, *vlan,
-		*keys_path, *tlvs, *paths, *cpus, *capture_path;
+		*keys_path, *tlvs, *member, *paths, *cpus, *capture_path;
 	int64_t udp_port, count, slot_ms, seed, dscp, ecn, ttl, packet_bytes, mtu, session, probe_pps, source_pps,
 		total_pps, live_hosts, live_racks, live_pairs, queues;
 	double interval_us, timeout_ms, duration_s, wait_s, linger_ms, window_s, clock_error_us;
@@ -41,6 +41,9 @@ extern const char *const station_format_names[];
 			      "802.1Q tag of all our frames; ID 0 = a priority alone"),                                \
 		OPTION_STRING(struct station_settings, keys_path, "keys", 0, "FILE",                                   \
 			      "authenticated mode: lines 'SSID KEY' (hexadecimal), readable by the owner alone"),      \
+		OPTION_STRING(                                                                                         \
+			struct station_settings, member, "micro-session", 0, "ID[,PEER]",                              \
+			"the port is this member link of a LAG, the peers' is PEER (RFC 9534); default: learned"),     \
 		OPTION_FLAG(struct station_settings, stateless, "stateless", 0,                                        \
 			    "answers have the request's number instead of their own"),                                 \
 		OPTION_INTEGER(struct station_settings, mtu, "mtu", 0, "BYTES", 68, DP_MTU_MAXIMUM,                    \
