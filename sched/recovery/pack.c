@@ -40,7 +40,7 @@ static uint32_t hardest(const struct pack *k, uint32_t *count)
 
 		if (k->placed[f] || !k->included[f])
 			continue;
-		for (uint32_t n = 0; n < k->p->N && servers < *count + 1; n++)
+		for (uint32_t n = 0; n < k->p->N && servers <= *count; n++)
 			servers += fits(k, f, n);
 		if (servers < *count ||
 		    (servers == *count && best < k->p->F && k->p->failed[f].cpu > k->p->failed[best].cpu)) {

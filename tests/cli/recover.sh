@@ -75,6 +75,14 @@ refuses "a flow to itself" 1 'self.json:11: applications\[0\].flows\[3\].to: a t
 sed 's/"name": "2", "server": "S2"/&, "backups": ["S2"]/' "$file" >"$scratch/none.json"
 refuses "no surviving backup" 3 '^infeasible: task A.2 \(CPU 1\) cannot be placed: no backup survives' "$nomora" recover "$scratch/none.json"
 printf '%s' "$out" | grep -q '^infeasible: 1 failed task' && pass "its status" || fail "its status" "$out"
+python3 - "$source_root/docs/recovery/testbed.json" >"$scratch/one.json" <<-'END'
+	import json, sys
+	d = json.load(open(sys.argv[1]))
+	d["applications"][0]["tasks"][0]["backups"] = ["S0"]
+	json.dump(d, sys.stdout, indent=1)
+END
+refuses "the task without a backup is named, of three" 3 '^infeasible: task A.1 \(CPU 1\) cannot be placed: no backup survives' \
+	"$nomora" recover "$scratch/one.json"
 sed 's/"cpu": 9/"cpu": 1/' "$file" >"$scratch/tight.json"
 refuses "no CPU" 3 'no surviving server has enough CPU' "$nomora" recover "$scratch/tight.json"
 run "$nomora" recover --json "$scratch/tight.json"

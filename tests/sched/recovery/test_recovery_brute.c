@@ -42,9 +42,48 @@ static char *as_text(const struct recovery_scenario *s)
 	return text;
 }
 
-/* A proof names tasks that do not fit by themselves. */
+static bool may_take(const struct recovery_scenario *s, const struct recovery_task *task, uint32_t n)
+{
+	bool allowed = !task->has_backups;
+
+	for (uint32_t b = 0; b < task->backup_count; b++)
+		allowed = allowed || task->backups[b] == n;
+	return allowed && !s->servers[n].failed;
+}
+
+/* All placements of tasks[0..count-1] but `skip`. */
+static bool fit(const struct recovery_scenario *s, const uint32_t *tasks, uint32_t count, uint32_t skip, double *space)
+{
+	const struct recovery_task *task = &s->tasks[tasks[0]];
+	bool found = false;
+
+	if (count == 0)
+		return true;
+	if (tasks[0] == skip)
+		return fit(s, tasks + 1, count - 1, skip, space);
+	for (uint32_t n = 0; n < s->server_count && !found; n++) {
+		if (!may_take(s, task, n) || task->cpu > space[n] + 1e-9)
+			continue;
+		space[n] -= task->cpu;
+		found = fit(s, tasks + 1, count - 1, skip, space);
+		space[n] += task->cpu;
+	}
+	return found;
+}
+
+/* A proof names tasks that do not fit by themselves, and would without any one of them. */
 static void check_proof(const struct recovery_scenario *s, const struct recovery_answer *answer)
 {
+	double *space = calloc(s->server_count, sizeof *space);
+
+	for (uint32_t n = 0; n < s->server_count; n++)
+		space[n] = s->servers[n].cpu;
+	for (uint32_t t = 0; t < s->task_count; t++)
+		space[s->tasks[t].server] -= s->tasks[t].failed ? 0 : s->tasks[t].cpu;
+	cr_expect_not(fit(s, answer->proof_tasks, answer->proof_task_count, UINT32_MAX, space));
+	for (uint32_t i = 0; i < answer->proof_task_count; i++)
+		cr_expect(fit(s, answer->proof_tasks, answer->proof_task_count, answer->proof_tasks[i], space));
+	free(space);
 	cr_expect_gt(answer->proof_task_count, 0);
 	for (uint32_t i = 0; i < answer->proof_task_count; i++)
 		cr_expect(s->tasks[answer->proof_tasks[i]].failed);
@@ -121,4 +160,43 @@ ParameterizedTest(int *index, recovery_brute, equals_all_placements)
 	cr_expect_lt(impossible, SCENARIOS_EACH / 2);
 	if (kinds[*index].cpu || kinds[*index].backups)
 		cr_expect_gt(impossible, 0);
+}
+
+/*
+ * The largest task goes to the emptiest server first, where the two others have to be: only the packing finds the
+ * placement.
+ */
+Test(recovery_brute, packs_where_the_greedy_start_fails)
+{
+	struct recovery_scenario *s = recovery_create();
+	static const double cpu[] = {4, 3, 7}, size[] = {3, 2, 2};
+	static const char *const names[] = {"s0", "s1", "s2"}, *const tasks[] = {"t0", "t1", "t2"};
+	struct recovery_answer answer;
+
+	for (uint32_t n = 0; n < 3; n++) {
+		struct recovery_server server = {.name = (char *)(uintptr_t)names[n],
+						 .cpu = cpu[n],
+						 .egress_MBps = n == 0 ? 1000 : 10,
+						 .ingress_MBps = n == 0 ? 1000 : 10};
+
+		cr_assert_geq(recovery_add_server(s, &server), 0);
+	}
+	cr_assert_geq(recovery_add_application(s, "a", 1), 0);
+	for (uint32_t t = 0; t < 3; t++) {
+		struct recovery_task task = {
+			.name = (char *)(uintptr_t)tasks[t], .cpu = size[t], .server = 2, .stage = 1};
+
+		cr_assert_geq(recovery_add_task(s, &task), 0);
+	}
+	for (uint32_t t = 1; t < 3; t++)
+		cr_assert_geq(recovery_add_flow(s, &(struct recovery_flow){.from = 0, .to = t, .MB = 10}), 0);
+	recovery_fail_server(s, 2);
+	cr_assert_eq(recovery_solve(s, &(struct recovery_options){0}, &answer, NULL), 0);
+	cr_assert_eq(answer.status, RECOVERY_OPTIMAL);
+	cr_expect_eq(answer.server[0], 1);
+	cr_expect_eq(answer.server[1], 0);
+	cr_expect_eq(answer.server[2], 0);
+	cr_expect_float_eq(answer.p, 2, 1e-9);
+	recovery_answer_free(&answer);
+	recovery_destroy(s);
 }
