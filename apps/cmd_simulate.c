@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <base/file.h>
 #include <base/stop.h>
@@ -93,9 +94,9 @@ static const struct option_row rows[] = {
 	OPTION_DOUBLE(struct simulate_options, noise, "noise", 0, "D", 0, 2, "from second to second, likewise"),
 	OPTION_DOUBLE(struct simulate_options, spike_chance, "spikes", 0, "P", 0, 1,
 		      "chance of a second with 5 times the latency"),
-	OPTION_STRING(
-		struct simulate_options, series, "series", 0, "PATH",
-		"recorded series, a value a second or a mesh's history: a folder with rack*, pod*, across*, or a file"),
+	OPTION_STRING(struct simulate_options, series, "series", 0, "PATH",
+		      "recorded series, a value a second, a mesh's history or its matrix: a folder with rack*, pod*, "
+		      "across*, or a file"),
 	OPTION_HEADING("Rounds"),
 	OPTION_DOUBLE(struct simulate_options, round_s, "round-s", 0, "S", 0, 1e6,
 		      "time from round to round; 0 = when something has changed"),
@@ -170,17 +171,27 @@ static int write_output(const struct simulate *simulate, const char *folder, str
 	return code == 0 ? simulate_write_summary(simulate, folder, err) : code;
 }
 
-static int make_folder(const char *folder, struct error *err)
+static int make_folder(const char *folder, bool *made, struct error *err)
 {
-	if (folder && mkdir(folder, 0777) != 0 && errno != EEXIST)
+	*made = folder && mkdir(folder, 0777) == 0;
+	if (folder && !*made && errno != EEXIST)
 		return error_set(err, errno, "cannot make %s: %s", folder, strerror(errno));
 	return 0;
+}
+
+/* A run that failed leaves no empty folder. */
+static void drop_folder(const char *folder, bool made)
+{
+	if (made)
+		(void)rmdir(folder); /* keeps one with files */
 }
 
 static int run(const struct simulate_options *options, struct error *err)
 {
 	struct simulate simulate = {0};
-	int code = make_folder(options->output, err);
+	bool made;
+	int code = make_folder(options->output, &made, err);
+
 	if (code == 0)
 		code = simulate_setup(&simulate, options, err);
 	if (code == 0 && options->write_trace)
@@ -194,7 +205,10 @@ static int run(const struct simulate_options *options, struct error *err)
 	else if (code == 0)
 		simulate_print_table(&simulate, stdout);
 	simulate_free(&simulate);
-	return code == 0 ? command_flush(err) : code;
+	if (code == 0)
+		return command_flush(err);
+	drop_folder(options->output, made);
+	return code;
 }
 
 /* As command_parse(). */
@@ -253,6 +267,7 @@ static int run_sweep(int argc, char **argv, const struct simulate_options *optio
 	static struct simulate_sweep sweep;
 	char *key = strdup(options->sweep), *values = key ? strchr(key, '=') : NULL, *save = NULL;
 	int code = COMMAND_USAGE;
+	bool made;
 
 	if (values)
 		*values++ = '\0';
@@ -281,9 +296,11 @@ static int run_sweep(int argc, char **argv, const struct simulate_options *optio
 		goto out;
 	}
 	stop_catch_signals();
-	code = make_folder(options->output, err);
+	code = make_folder(options->output, &made, err);
 	if (code == 0)
 		code = simulate_sweep(&sweep, options->output, stdout, err);
+	if (code != 0)
+		drop_folder(options->output, made);
 	code = code == 0 ? COMMAND_OK : command_fail(err, COMMAND_FAILED);
 out:
 	free(key);

@@ -12,6 +12,8 @@
 #include <base/array.h>
 #include <base/number.h>
 
+#include "rtt_series_priv.h"
+
 static const char *const prefixes[RTT_SERIES_KINDS] = {"rack", "pod", "across"};
 static const double us_minimum = 0.001, us_maximum = 1e9;
 
@@ -116,7 +118,11 @@ static int read_file(struct rtt_series *series, const char *path, struct error *
 static int add_file(struct rtt_series_set *set, int kind, const char *path, struct error *err)
 {
 	struct rtt_series series, *larger;
-	int code = read_file(&series, path, err);
+	int code;
+
+	if (rtt_series_is_matrix(path))
+		return rtt_series_add_matrix(set, kind, path, err);
+	code = read_file(&series, path, err);
 
 	if (code != 0)
 		return code;
@@ -159,6 +165,8 @@ static int read_for_all(struct rtt_series_set *set, const char *path, struct err
 {
 	int code = 0;
 
+	if (rtt_series_is_matrix(path))
+		return rtt_series_add_matrix(set, -1, path, err);
 	set->relative = true;
 	for (int kind = 0; kind < RTT_SERIES_KINDS && code == 0; kind++)
 		code = add_file(set, kind, path, err);

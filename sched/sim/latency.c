@@ -38,15 +38,30 @@ static double recorded_us(const struct sim_latency *latency, int distance, int k
 	       (double)series->median_us;
 }
 
-static double drawn_us(struct sim_latency *latency, int distance, int k)
+static double drawn_us(struct sim_latency *latency, double level_us, double spread, double drift)
 {
 	const struct sim_latency_settings *settings = &latency->settings;
-	double value = settings->level_us[distance] * exp(latency->spread[distance][k] + latency->drift[distance][k] +
-							  settings->noise * rng_normal(&latency->rng));
+	double value = level_us * exp(spread + drift + settings->noise * rng_normal(&latency->rng));
 
 	if (settings->spike_chance > 0 && rng_uniform(&latency->rng) < settings->spike_chance)
 		value *= settings->spike_factor;
 	return value;
+}
+
+/* The distance's series k of this second: recorded, or drawn about a recorded level or the distance's. */
+static double series_us(struct sim_latency *latency, int distance, int k)
+{
+	const struct rtt_series_set *set = latency->settings.recorded;
+	size_t count = set ? set->counts[distance] : 0;
+	const struct rtt_series *series = count > 0 ? &set->items[distance][(size_t)k % count] : NULL;
+	double drift = latency->drift[distance][k], level_us = latency->settings.level_us[distance];
+
+	if (!series)
+		return drawn_us(latency, level_us, latency->spread[distance][k], drift);
+	if (series->count > 1)
+		return recorded_us(latency, distance, k);
+	level_us = set->relative ? level_us * (double)(series->us[0] / series->median_us) : (double)series->us[0];
+	return drawn_us(latency, level_us, 0, drift);
 }
 
 /* An insertion sort: from second to second the order changes little. */
@@ -65,20 +80,17 @@ static void sort_series(uint8_t *order, const float *cells)
 
 static void compute_table(struct sim_latency *latency)
 {
-	const struct sim_latency_settings *settings = &latency->settings;
-
 	for (int d = 0; d < SIM_DISTANCES; d++) {
 		for (int k = 0; k < SIM_LATENCY_SERIES; k++) {
 			float *cells = latency->rtt_us + d * SIM_LATENCY_CLASS_CELLS + k * SIM_LATENCY_SCALES;
-			bool recorded = settings->recorded && settings->recorded->counts[d] > 0;
-			double value = recorded ? recorded_us(latency, d, k) : drawn_us(latency, d, k);
+			double value = series_us(latency, d, k);
 
 			for (int q = 0; q < SIM_LATENCY_SCALES; q++)
 				cells[q] = (float)value * latency->scale[d][q];
 		}
 		sort_series(latency->order[d], latency->rtt_us + d * SIM_LATENCY_CLASS_CELLS);
 	}
-	latency->rtt_us[SIM_SAME_MACHINE_CELL] = (float)settings->same_machine_us;
+	latency->rtt_us[SIM_SAME_MACHINE_CELL] = (float)latency->settings.same_machine_us;
 }
 
 /* Recorded round trips up to now. */

@@ -154,6 +154,28 @@ printf '%s\n' "$out" >history.json
 run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series near --rack-us 30 --json
 printf '%s\n' "$out" >near_again.json
 check "a mesh's history as a series" test "$(field history.json 'd["policies"][0]["performance"]')" = "$(field near_again.json 'd["policies"][0]["performance"]')"
+cat >two.json <<'END'
+{"schema": "nomora.cluster/1", "racks": [{"name": "r", "pod": "p"}], "machines": [
+  {"name": "a", "rack": "r", "slots": 1}, {"name": "b", "rack": "r", "slots": 1}]}
+END
+mesh() { printf 'src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\na,b,%s,%s,%s,0,1,1\nb,a,%s,%s,%s,0,1,1\n' "$@"; }
+for us in 30 300; do
+	mesh $us $us $us $us $us $us >mesh.csv
+	rm -f live
+	run "$nomora" mesh merge mesh.csv --live live --cluster two.json
+	run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --series live --json
+	printf '%s\n' "$out" >live$us.json
+done
+check "a live matrix as levels: performance follows it" python3 -c '
+import json
+near, far = (json.load(open(f"live{us}.json"))["policies"][0]["performance"]["area"] for us in (30, 300))
+assert near > far + 0.05, (near, far)'
+mesh 300 300 300 300 300 300 >mesh.csv
+run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --spread 0 --json
+printf '%s\n' "$out" >drawn.json
+run "${simulate[@]}" --machines 60 --slots 4 --hours 0.05 -p nomora --spread 0 --series mesh.csv --json
+printf '%s\n' "$out" >equal.json
+check "pairs that are all alike, without racks: the levels themselves" test "$(field equal.json 'd["policies"][0]["performance"]')" = "$(field drawn.json 'd["policies"][0]["performance"]')"
 sed -i 's/1059.9/900/' near.json
 refuses "a history that goes backwards" 1 "near.json: points\[2\].at: time goes backwards" "${simulate[@]}" --machines 60 --series near.json
 
@@ -208,6 +230,9 @@ refuses "a topology that is none" 2 "topology '16y48': expected RACKSxMACHINES" 
 refuses "a policy that is not there" 2 "expected nomora, random" "${simulate[@]}" -p best
 refuses "a parameter that is not there" 2 "policy parameter 'q=1'" "${simulate[@]}" -p nomora:q=1
 refuses "a curve that is not there" 1 "none.json" "${simulate[@]}" --machines 10 --curve-mix none=1
+refuses "a series that is not there" 1 "nowhere: No such file" "${simulate[@]}" --machines 60 --series nowhere -o unused
+refuses "a sweep of one" 1 "nowhere: No such file" "${simulate[@]}" --machines 60 --series nowhere --sweep slots=2,3 -o unused
+check "no folder is left" test ! -e unused
 refuses "a folder that cannot be made" 1 "cannot make /no/such/day" "${simulate[@]}" -o /no/such/day
 run "$nomora" simulate --machines 60 --slots 4 --hours 0.05 -p nomora --json
 printf '%s\n' "$out" >shipped.json

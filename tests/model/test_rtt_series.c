@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <model/latency_live.h>
 #include <model/rtt_series.h>
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int parse(const char *head, int values, const char *tail, struct rtt_series *series, struct error *err)
 {
@@ -56,4 +59,133 @@ Test(rtt_series, refuses_gaps_and_what_is_no_round_trip)
 		cr_expect(strstr(err.text, bad[i].text), "%s", err.text);
 		cr_expect_null(series.us);
 	}
+}
+
+static char folder[] = "/tmp/nomora-series-XXXXXX";
+static char matrix_path[64], live_path[64], cluster_path[64];
+
+/* Hosts 0 and 1 in one rack, 2 in its pod, 3 elsewhere; the p99 of a -> b is 100 b + 10 a + 1. Not all pairs answer. */
+static void write_mesh(void)
+{
+	struct latency_matrix *matrix = latency_matrix_create();
+	FILE *cluster;
+
+	cr_assert_not_null(mkdtemp(folder));
+	snprintf(matrix_path, sizeof matrix_path, "%s/mesh", folder);
+	snprintf(live_path, sizeof live_path, "%s/live", folder);
+	snprintf(cluster_path, sizeof cluster_path, "%s/cluster", folder);
+	for (uint32_t host = 0; host < 4; host++)
+		cr_assert_eq(latency_matrix_add_host(matrix, (const char *[]){"a", "b", "c", "d"}[host]), host);
+	for (uint32_t pair = 0; pair < 16; pair++) {
+		uint32_t a = pair / 4, b = pair % 4;
+		double us = 100 * b + 10 * a + 1;
+		struct latency_entry entry = {a, b, us, us, us, 0, 1, .updated_at = {NS_PER_S}};
+
+		if (a == 3 && b == 2)
+			entry = (struct latency_entry){a, b, NAN, NAN, NAN, 1, 0, .updated_at = {NS_PER_S}};
+		cr_assert_eq(latency_matrix_set(matrix, &entry), 0);
+	}
+	cr_assert_eq(latency_matrix_write(matrix, matrix_path, NULL), 0);
+	cluster = fopen(cluster_path, "w");
+	fputs("{\"schema\": \"nomora.cluster/1\", \"racks\": [{\"name\": \"r\", \"pod\": \"p\"}, {\"name\": \"s\", "
+	      "\"pod\": \"p\"}, {\"name\": \"t\", \"pod\": \"q\"}], \"machines\": [{\"name\": \"a\", \"rack\": \"r\", "
+	      "\"slots\": 1}, {\"name\": \"b\", \"rack\": \"r\", \"slots\": 1}, {\"name\": \"c\", \"rack\": \"s\", "
+	      "\"slots\": 1}, {\"name\": \"d\", \"rack\": \"t\", \"slots\": 1}]}",
+	      cluster);
+	cr_assert_eq(fclose(cluster), 0);
+	cr_assert_eq(latency_live_put(live_path, matrix, cluster_path, NULL), 0);
+	latency_matrix_destroy(matrix);
+}
+
+static void remove_mesh(void)
+{
+	unlink(matrix_path);
+	unlink(live_path);
+	unlink(cluster_path);
+	rmdir(folder);
+}
+
+static void expect_levels(const struct rtt_series_set *set, int kind, const float *us, size_t count)
+{
+	cr_assert_eq(set->counts[kind], count, "%d: %zu", kind, set->counts[kind]);
+	for (size_t i = 0; i < count; i++) {
+		cr_expect_eq(set->items[kind][i].count, 1);
+		cr_expect_float_eq(set->items[kind][i].us[0], us[i], 0, "%d %zu: %g", kind, i,
+				   (double)set->items[kind][i].us[0]);
+	}
+}
+
+Test(rtt_series, a_live_matrix_has_the_levels_of_each_distance, .init = write_mesh, .fini = remove_mesh)
+{
+	static const float rack[] = {11, 101}, pod[] = {21, 121, 201, 211}, across[] = {31, 131, 301, 311, 321};
+	struct error err = {0};
+	struct rtt_series_set *set = rtt_series_read(live_path, &err);
+
+	cr_assert_not_null(set, "%s", err.text);
+	cr_expect_not(set->relative);
+	expect_levels(set, 0, rack, 2);
+	expect_levels(set, 1, pod, 4);
+	expect_levels(set, 2, across, 5);
+	rtt_series_destroy(set);
+}
+
+Test(rtt_series, a_matrix_without_racks_counts_relative_to_its_median, .init = write_mesh, .fini = remove_mesh)
+{
+	static const float all[] = {11, 21, 31, 101, 121, 131, 201, 211, 301, 311, 321};
+	struct error err = {0};
+	struct rtt_series_set *set = rtt_series_read(matrix_path, &err);
+
+	cr_assert_not_null(set, "%s", err.text);
+	cr_expect(set->relative);
+	for (int kind = 0; kind < RTT_SERIES_KINDS; kind++) {
+		expect_levels(set, kind, all, 11);
+		cr_expect_float_eq(set->items[kind][0].median_us, 131, 0);
+	}
+	rtt_series_destroy(set);
+}
+
+static void write_wide_mesh(void)
+{
+	FILE *file;
+
+	cr_assert_not_null(mkdtemp(folder));
+	snprintf(matrix_path, sizeof matrix_path, "%s/pod.csv", folder);
+	file = fopen(matrix_path, "w");
+	fputs("src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\n", file);
+	for (int host = 0; host < 420; host++)
+		fprintf(file, "a,b%d,%d,%d,%d,0,1,1\n", host, 420 - host, 420 - host, 420 - host);
+	cr_assert_eq(fclose(file), 0);
+}
+
+Test(rtt_series, many_pairs_are_quantiles, .init = write_wide_mesh, .fini = remove_mesh)
+{
+	struct error err = {0};
+	struct rtt_series_set *set = rtt_series_read(folder, &err);
+
+	cr_assert_not_null(set, "%s", err.text);
+	cr_expect_not(set->relative);
+	cr_expect_eq(set->counts[0] + set->counts[2], 0);
+	cr_assert_eq(set->counts[1], RTT_SERIES_LEVELS);
+	for (size_t i = 0; i < RTT_SERIES_LEVELS; i++)
+		cr_expect_float_eq(set->items[1][i].us[0], 10 * (float)i + 6, 0);
+	rtt_series_destroy(set);
+}
+
+static void write_silent_mesh(void)
+{
+	FILE *file;
+
+	cr_assert_not_null(mkdtemp(folder));
+	snprintf(matrix_path, sizeof matrix_path, "%s/mesh", folder);
+	file = fopen(matrix_path, "w");
+	fputs("src,dst,rtt_p50_us,rtt_p99_us,rtt_max_us,loss,samples,updated_at\na,b,,,,1,0,1\n", file);
+	cr_assert_eq(fclose(file), 0);
+}
+
+Test(rtt_series, refuses_a_matrix_in_which_nothing_answered, .init = write_silent_mesh, .fini = remove_mesh)
+{
+	struct error err = {0};
+
+	cr_assert_null(rtt_series_read(matrix_path, &err));
+	cr_expect(strstr(err.text, "/mesh: no pair was measured"), "%s", err.text);
 }

@@ -73,6 +73,40 @@ Test(sim_latency, pairs_are_symmetric_and_within_their_level)
 	}
 }
 
+Test(sim_latency, recorded_levels_vary_by_drift_and_noise)
+{
+	float near_us = 40, far_us = 160;
+	struct rtt_series levels[] = {{&near_us, 1, 80}, {&far_us, 1, 80}};
+	struct rtt_series_set set = {.items = {levels, levels, levels}, .counts = {2, 1, 2}};
+	double before;
+
+	make(90, 10, 3);
+	sim_latency_settings_default(&settings);
+	settings.drift = settings.noise = 0;
+	settings.recorded = &set;
+	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
+	for (uint32_t b = 1; b < 90; b++) { /* as they are */
+		uint32_t cell = sim_latency_cell(&latency, 0, b), series = cell / SIM_LATENCY_SCALES;
+		double level = b < 10 || b >= 30 ? levels[series % SIM_LATENCY_SERIES % 2].us[0] : near_us;
+		int distance = b < 10 ? 0 : b < 30 ? 1 : 2;
+
+		cr_expect_float_eq(rtt_us(0, b), level * latency.scale[distance][cell % SIM_LATENCY_SCALES], 1e-3);
+	}
+	sim_latency_end(&latency);
+	set.relative = true;
+	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
+	cr_expect_float_eq(latency.rtt_us[2 * SIM_LATENCY_CLASS_CELLS], 520 * 40 / 80 * latency.scale[2][0], 1e-3);
+	before = latency.rtt_us[0];
+	next_second(&latency);
+	cr_expect_eq(latency.rtt_us[0], before);
+	sim_latency_end(&latency);
+	settings.noise = 0.1;
+	cr_assert_eq(sim_latency_start(&latency, &settings, layout, NULL), 0);
+	before = latency.rtt_us[0];
+	next_second(&latency);
+	cr_expect_neq(latency.rtt_us[0], before);
+}
+
 /* Rows and nearest machines of 1,000 random clusters, seconds and roots. */
 Test(sim_latency, rows_and_nearest_machines_equal_brute_force)
 {

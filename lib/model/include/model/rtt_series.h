@@ -6,6 +6,10 @@
  * names begin with "rack", "pod" and "across", for pairs of machines in one rack, in one pod and beyond; their values
  * count as they are. A single file is for all distances, and its values count relative to their median. Read-only once
  * read.
+ *
+ * In place of a file there may be a latency matrix (model/latency_matrix.h): the p99 of its measured pairs, or
+ * quantiles of them where there are more than RTT_SERIES_LEVELS, are levels, series of one value. A live matrix that
+ * knows its hosts' racks has those of each distance, which count as they are.
  */
 #ifndef MODEL_RTT_SERIES_H
 #define MODEL_RTT_SERIES_H
@@ -17,20 +21,21 @@
 #include <base/file.h>
 
 enum {
-	RTT_SERIES_KINDS = 3,   /* rack, pod, across */
-	RTT_SERIES_SECONDS = 60 /* the shortest series */
+	RTT_SERIES_KINDS = 3,    /* rack, pod, across */
+	RTT_SERIES_SECONDS = 60, /* the shortest series */
+	RTT_SERIES_LEVELS = 42,  /* of a matrix, for each distance; the paper's 6 traces of 7 days */
 };
 
 struct rtt_series {
-	float *us; /* [count], above 0 */
-	size_t count;
+	float *us;    /* [count], above 0 */
+	size_t count; /* 1: a level, about which the round trip varies */
 	float median_us;
 };
 
 struct rtt_series_set {
 	struct rtt_series *items[RTT_SERIES_KINDS];
 	size_t counts[RTT_SERIES_KINDS];
-	bool relative; /* values over their series' median count */
+	bool relative; /* values count over median_us, which of a level is that of all pairs */
 };
 
 /* One series. 0 or -errno with err set "file:line: ...": a gap, no number, a value not above 0, too few values. */

@@ -45,7 +45,7 @@ struct sim_latency_settings {
 	double spike_factor;
 	uint64_t seed;
 	/* Borrowed; NULL = none. A distance that has recorded series takes them in turn, each from another second on,
-	 * over and over, instead of drift, noise and spikes. */
+	 * over and over, instead of drift, noise and spikes; recorded levels vary by these. */
 	const struct rtt_series_set *recorded;
 };
 /* 70, 200, 520 us (docs/reproduction.md), 1 us on one machine, spread 0.1, drift 0.1, noise 0.1, no spikes. */
