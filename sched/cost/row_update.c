@@ -99,19 +99,6 @@ static uint32_t compute_rack(struct cost_rows *rows, const struct cost_table *ta
 	return count;
 }
 
-/* Least and largest costs of all racks from the source's extremes. */
-static void compute_extremes(struct cost_rows *rows, const struct cost_table *table, uint32_t root)
-{
-	uint32_t racks = rows->layout->rack_count, lanes = (racks + COST_LANES - 1) / COST_LANES * COST_LANES;
-	uint16_t maximum, minimum;
-
-	rows->source.extremes(rows->source.context, root, rows->least_us, rows->most_us);
-	rows->kernel->rack(table, rows->least_us, lanes, rows->least_cost, &maximum, &minimum);
-	rows->kernel->rack(table, rows->most_us, lanes, rows->rack_cost, &maximum, &minimum);
-	for (uint32_t r = 0; r < racks; r++)
-		rows->rack_cost[r] = rows->rack_cost[r] == COST_ABSENT ? 0 : rows->rack_cost[r];
-}
-
 /* The rack's arcs are now `chosen`: 1 when they were others, 0 or -ENOMEM. */
 static int set_machines(struct cached_row *cached, uint32_t rack, const struct arc *chosen, uint32_t count)
 {
@@ -207,16 +194,43 @@ static bool is_beyond(const struct cost_rows *rows, uint32_t rack, int32_t limit
 	return least > limit && rows->rack_absences[rack] == 0;
 }
 
+static bool any_is_beyond(const struct cost_rows *rows, int32_t limit)
+{
+	uint32_t rack = 0;
+
+	while (rack < rows->layout->rack_count && !is_beyond(rows, rack, limit))
+		rack++;
+	return rack < rows->layout->rack_count;
+}
+
+/* Least and largest costs of all racks from the source's extremes. False: all racks must be looked at in any case. */
+static bool compute_extremes(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
+{
+	uint32_t racks = rows->layout->rack_count, lanes = (racks + COST_LANES - 1) / COST_LANES * COST_LANES;
+	bool coarse = rows->source.coarse;
+	uint16_t maximum, minimum;
+
+	rows->source.extremes(rows->source.context, root, rows->least_us, coarse ? NULL : rows->most_us);
+	rows->kernel->rack(table, rows->least_us, lanes, rows->least_cost, &maximum, &minimum);
+	if (coarse && !any_is_beyond(rows, limit))
+		return false;
+	if (coarse)
+		rows->source.extremes(rows->source.context, root, NULL, rows->most_us);
+	rows->kernel->rack(table, rows->most_us, lanes, rows->rack_cost, &maximum, &minimum);
+	for (uint32_t r = 0; r < racks; r++)
+		rows->rack_cost[r] = rows->rack_cost[r] == COST_ABSENT ? 0 : rows->rack_cost[r];
+	return true;
+}
+
 /* The costs of all racks and the arcs up to the limit into the scratch; how many spans. */
 static uint32_t compute_all(struct cost_rows *rows, const struct cost_table *table, uint32_t root, int32_t limit)
 {
 	uint32_t racks = rows->layout->rack_count, count = 0, spans = 0;
 	/* Where every machine gets an arc the extremes spare nothing. */
-	bool extremes = limit < COST_MAXIMUM && rows->source.extremes && table->monotone;
+	bool extremes = limit < COST_MAXIMUM && rows->source.extremes && table->monotone &&
+			compute_extremes(rows, table, root, limit);
 	uint32_t at_once = extremes ? 1 : RACKS_AT_ONCE;
 
-	if (extremes)
-		compute_extremes(rows, table, root);
 	for (uint32_t r = 0, fetched = 0; r < racks; r++) {
 		uint32_t chosen;
 

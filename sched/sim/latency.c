@@ -327,18 +327,13 @@ static void source_extremes(const void *context, uint32_t root, float *least, fl
 	struct sim_latency *latency = (struct sim_latency *)context; /* the reach is looked for once */
 	const struct cluster *cluster = latency->cluster;
 	uint32_t root_rack = cluster->machines[root].rack;
-	float most_of[SIM_DISTANCES];
+	float same_us = latency->rtt_us[SIM_SAME_MACHINE_CELL], of[SIM_DISTANCES], *bounds = least ? least : most;
 
 	for (int d = 0; d < SIM_DISTANCES; d++)
-		most_of[d] = most_us(latency, root, (enum sim_distance)d);
-	for (uint32_t r = 0; r < cluster->rack_count; r++) {
-		enum sim_distance d = distance(cluster, root_rack, r);
-
-		least[r] = least_us(latency, d);
-		most[r] = most_of[d];
-	}
-	least[root_rack] = fminf(least[root_rack], latency->rtt_us[SIM_SAME_MACHINE_CELL]);
-	most[root_rack] = fmaxf(most[root_rack], latency->rtt_us[SIM_SAME_MACHINE_CELL]);
+		of[d] = least ? least_us(latency, (enum sim_distance)d) : most_us(latency, root, (enum sim_distance)d);
+	for (uint32_t r = 0; r < cluster->rack_count; r++)
+		bounds[r] = of[distance(cluster, root_rack, r)];
+	bounds[root_rack] = least ? fminf(bounds[root_rack], same_us) : fmaxf(bounds[root_rack], same_us);
 }
 
 struct cost_source sim_latency_source(struct sim_latency *latency)

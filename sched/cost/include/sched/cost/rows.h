@@ -40,7 +40,8 @@ struct cost_source {
 	void (*extremes)(const void *context, uint32_t root, float *least_us, float *most_us);
 	/*
 	 * extremes() counts machines that are up alone, and its largest are exact only as the maximum over all racks:
-	 * racks that may have an arc of their own are looked at too.
+	 * racks that may have an arc of their own are looked at too. It is asked for one bound after the other, the
+	 * other one NULL: the largest take long, and no rack may be far enough for them to be of use.
 	 */
 	bool coarse;
 };
